@@ -1,7 +1,8 @@
 // Package rollcall is the root of a module that shows who is online, live, on a
 // server-rendered site. It holds no code; the packages below it do:
 //
-//   - presence knows topics, users and leases, and who came and went. Start there.
+//   - presence has the words: topics, users, statuses. presence/track is the engine, which
+//     knows who came and went: start there. presence/backend is the contract of stores.
 //   - middleware records page views: nethttp, echov5 and ginv1 below it, itself for Echo 4.
 //   - handlers serves the live streams, as plain http.Handlers.
 //   - templates renders the widget, and the script that keeps it live.

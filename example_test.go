@@ -17,6 +17,7 @@ import (
 	presencemw "github.com/rollcall-go/rollcall/middleware/nethttp"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 	presencehtml "github.com/rollcall-go/rollcall/templates"
 )
 
@@ -26,7 +27,7 @@ func Example() {
 	views := template.Must(template.New("home").Funcs(presencehtml.Funcs()).Parse(`{{onlineTotal "site"}} online`))
 
 	// The README shows the lines from here on.
-	tracker, err := presence.New(memstore.New(), presence.Config{})
+	tracker, err := track.New(memstore.New(), track.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // Beats returns a handler that answers beats and leaves by itself, and gives next all other
@@ -94,7 +95,7 @@ func (h *Handler) serveByToken(w http.ResponseWriter, r *http.Request, isBeat bo
 }
 
 // pass checks a token. It needs the store only on a node that has just started.
-func (h *Handler) pass(r *http.Request, token presence.Token) (presence.Pass, error) {
+func (h *Handler) pass(r *http.Request, token presence.Token) (track.Pass, error) {
 	pass, err := h.tracker.Pass(expired, token)
 	if !errors.Is(err, presence.ErrStoreOut) {
 		return pass, err
@@ -112,7 +113,7 @@ var expired = func() context.Context {
 }()
 
 // report does what a page says of its connection.
-func (h *Handler) report(w http.ResponseWriter, r *http.Request, pass presence.Pass, said pageReport, isBeat bool) error {
+func (h *Handler) report(w http.ResponseWriter, r *http.Request, pass track.Pass, said pageReport, isBeat bool) error {
 	ctx := r.Context()
 	if !pass.Local() {
 		limited, cancel := storeContext(r)
@@ -124,7 +125,7 @@ func (h *Handler) report(w http.ResponseWriter, r *http.Request, pass presence.P
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	alive, err := pass.Beat(ctx, presence.Page{Idle: said.Idle, Joined: said.Joined})
+	alive, err := pass.Beat(ctx, track.Page{Idle: said.Idle, Joined: said.Joined})
 	if err != nil {
 		return err
 	}

@@ -16,13 +16,14 @@ import (
 	"github.com/rollcall-go/rollcall/middleware/nethttp"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // beating returns a site with streams that beat, and their tokens: through Beats, or through
 // the site's middleware. The site's identify takes no time.
 func beating(b *testing.B, front bool) (http.Handler, []presence.Token) {
 	b.Helper()
-	tracker, err := presence.New(memstore.New(), presence.Config{MaxConnectionsPerUser: -1})
+	tracker, err := track.New(memstore.New(), track.Config{MaxConnectionsPerUser: -1})
 	noError(b, err)
 	b.Cleanup(func() { tracker.Close(context.Background()) })
 	live := handlers.New(tracker, handlers.Config{MaxRate: -1})
@@ -38,7 +39,7 @@ func beating(b *testing.B, front bool) (http.Handler, []presence.Token) {
 	}
 	tokens := make([]presence.Token, 100)
 	for i := range tokens {
-		conn, err := tracker.Connect(b.Context(), presence.ConnectOptions{
+		conn, err := tracker.Connect(b.Context(), track.ConnectOptions{
 			Visitor: presence.Visitor{User: presence.User{ID: presence.UserID(fmt.Sprint("user", i))}}, Topics: []presence.Topic{"site"}, Beat: true,
 		})
 		noError(b, err)

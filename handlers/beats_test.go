@@ -11,17 +11,19 @@ import (
 
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // applied counts calls of a store that a beat could make.
 type applied struct {
-	presence.Store
+	backend.Store
 	applies int
 }
 
-func (a *applied) Apply(ctx context.Context, batches []presence.Batch) []presence.Result {
+func (a *applied) Apply(ctx context.Context, batches []backend.Batch) []backend.Result {
 	a.applies++
 	return a.Store.Apply(ctx, batches)
 }
@@ -176,7 +178,7 @@ func TestBeatsOfTenants(t *testing.T) {
 				o.handlers.Tenant = byHost
 			}
 			s := newSite(t, fronted(o))
-			conn, err := s.tracker.Connect(t.Context(), presence.ConnectOptions{
+			conn, err := s.tracker.Connect(t.Context(), track.ConnectOptions{
 				Visitor: presence.Visitor{Tenant: "acme", User: presence.User{ID: "alice"}}.Inside(), Topics: []presence.Topic{presence.Site.In("acme")}, Beat: true,
 			})
 			noError(t, err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/feed"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // maxLimit is the largest number of users in one state or one page of the roster.
@@ -149,7 +150,7 @@ type Config struct {
 	// MaxConnectionsPerAddress is how many connections the guests at one address may have
 	// open on this node, in one tenant; over all tenants together eight times as many. IPv6
 	// addresses count by their network of 64 bits. The
-	// connections of users are limited by [presence.Config.MaxConnectionsPerUser].
+	// connections of users are limited by [track.Config.MaxConnectionsPerUser].
 	// Default: 256; negative: any number.
 	MaxConnectionsPerAddress int
 
@@ -195,11 +196,11 @@ type settings struct {
 	prefix       string // of the endpoints, without a slash at the end; "": the root
 	hasAuthorize bool   // the site has set Authorize
 	hasClientIP  bool   // the site has set ClientIP
-	people       bool   // the site has a presence.Config.Directory
+	people       bool   // the site has a track.Config.Directory
 	rosterless   func(presence.Topic) bool
 }
 
-func newSettings(cfg Config, tracker *presence.Tracker) *settings {
+func newSettings(cfg Config, tracker *track.Tracker) *settings {
 	of := tracker.Config()
 	return &settings{cfg.withDefaults(), of.Prefix, cfg.Authorize != nil, cfg.ClientIP != nil, of.Directory != nil, tracker.Serves}
 }

@@ -2,7 +2,7 @@
 // user's own status, and the widget's files. It is plain net/http: [New] makes
 // one [http.Handler] that fits any framework and any router.
 //
-// All paths stand under Prefix of [presence.Config]:
+// All paths stand under Prefix of [track.Config]:
 //
 //	GET /roster?topic=site&limit=50&after=…   who is present, newest first, paged
 //	GET /users?id=a&id=b                      whether these users are online
@@ -19,7 +19,7 @@
 //	POST /signal                              {"topic":"thread:1","type":"typing","for":6}
 //	GET /widget?topic=site, /assets/…         passed on to Config.Widget
 //
-// and, on a site that has a Directory in [presence.Config]:
+// and, on a site that has a Directory in [track.Config]:
 //
 //	GET /people?id=a&id=b                     how the visitor may see up to 100 users
 //	POST /people                              up to 500, as a form in the body
@@ -67,7 +67,7 @@
 //	          "old":{"online":false,"last_seen":"…","source":"stored"},"who":{"online":false}}}
 //
 // The source is the roster (live), the recent names of the site (recent), which have the profile of
-// users who left within a day, or the Directory (stored): see [presence.Tracker.PeopleInDetail].
+// users who left within a day, or the Directory (stored): see [track.Tracker.PeopleInDetail].
 // {"online":false} is the same as without detail, byte for byte. A form may name detail too.
 //
 // The topic people of /events, /ws and /poll has the people whom the connection watches:
@@ -167,7 +167,7 @@
 // # Signals
 //
 // A signal is what the readers of a topic hear now, and what nobody keeps: see
-// [presence.Signal]. The site sends its own by [presence.Tracker.Signal]. Visitors send those
+// [presence.Signal]. The site sends its own by [track.Tracker.Signal]. Visitors send those
 // that [Config.Whispers] allows for the kind of the topic, by POST /signal, which is answered
 // 204, or over a WebSocket:
 //
@@ -356,7 +356,7 @@
 //   - Signals of a user: [Whisper].Rate, over all requests and sockets. One who sends several
 //     types has one allowance for all of them.
 //   - Forms of the site's own: [Handler.SetStatus], [Handler.ChangeSettings] and [Handler.Allow] count them with the two above.
-//   - Connections: by topics and by user in [presence.Config]; by address of guests, and
+//   - Connections: by topics and by user in [track.Config]; by address of guests, and
 //     all together, in [Config]. The last limit is answered by 503.
 //   - Sizes: bodies and messages by [Config.MaxBody] (413, close code 1009), lists of
 //     people by 64 KiB; the part of

@@ -14,7 +14,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/internal/bound"
 	"github.com/rollcall-go/rollcall/internal/need"
-	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // A client that vanishes behind nginx, as nginx comes and as README says, is gone within the
@@ -34,7 +34,7 @@ func TestVanishedBehindNginx(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			s := newTCPSite(t, setup{presence: presence.Config{TTL: ttl, Grace: time.Minute}})
+			s := newTCPSite(t, setup{presence: track.Config{TTL: ttl, Grace: time.Minute}})
 			s.sweeps()
 			addr := need.FreeAddr(t)
 			startNginx(t, addr, s.address(), tt.location)

@@ -6,14 +6,14 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/internal/wait"
-	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // A shard is one goroutine that drives streams. It writes what a socket has room for,
 // and never waits for a socket. The goroutine runs while the shard has streams.
 type shard struct {
 	h     *Handler
-	group *presence.Group
+	group *track.Group
 
 	mu      sync.Mutex
 	running bool
@@ -23,20 +23,20 @@ type shard struct {
 	// The fields below belong to the goroutine.
 	now     time.Time // when the present round began
 	poller  *poller
-	streams map[*presence.Connection]*shardStream
+	streams map[*track.Connection]*shardStream
 	byFD    map[int]*shardStream
 	agenda  agenda
 	unread  []*shardStream // whose sockets may hold more than one round reads
 	batch   batch
-	woken   []*presence.Connection
+	woken   []*track.Connection
 	edges   []edge
 	in      [4 << 10]byte
 }
 
 func newShard(h *Handler) *shard {
 	return &shard{
-		h: h, group: presence.NewGroup(), posted: wait.NewWakeup(),
-		streams: make(map[*presence.Connection]*shardStream), byFD: make(map[int]*shardStream),
+		h: h, group: track.NewGroup(), posted: wait.NewWakeup(),
+		streams: make(map[*track.Connection]*shardStream), byFD: make(map[int]*shardStream),
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 	"unsafe"
 
 	"github.com/rollcall-go/rollcall/handlers"
-	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // A stallable connection reads until it stalls, and then no more.
@@ -89,7 +89,7 @@ func TestStalledInTheKernel(t *testing.T) {
 			var served atomic.Value // of net.Conn
 			s := newSite(t, setup{
 				listener: listen(tt.secure), wrap: tt.wrap,
-				presence: presence.Config{MergeWindow: -1},
+				presence: track.Config{MergeWindow: -1},
 				handlers: handlers.Config{WriteDeadline: 2 * time.Second}, // longer than a busy machine takes for a write
 				server: func(srv *http.Server) {
 					srv.Protocols = tt.protocols

@@ -22,6 +22,7 @@ import (
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // A stream does not pass through the writers of middleware: it is neither compressed nor
@@ -126,7 +127,7 @@ func TestTLS(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
 		t.Run(fmt.Sprint("HTTP/2 ", http2), func(t *testing.T) {
 			t.Parallel()
-			tracker, err := presence.New(memstore.New(), presence.Config{})
+			tracker, err := track.New(memstore.New(), track.Config{})
 			noError(t, err)
 			handler := handlers.New(tracker, handlers.Config{})
 			server := httptest.NewUnstartedServer(identify(handler))

@@ -16,13 +16,14 @@ import (
 
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // On real sockets too: the state first, then each diff in order, and all of them
 // together give the roster.
 func TestTCPFollows(t *testing.T) {
 	overTCP(t, streams, func(t *testing.T, over transport) {
-		s := newTCPSite(t, setup{presence: presence.Config{MergeWindow: time.Millisecond}})
+		s := newTCPSite(t, setup{presence: track.Config{MergeWindow: time.Millisecond}})
 		l := s.follow(over, "", "alice")
 		l.want("welcome")
 		go func() {
@@ -59,7 +60,7 @@ func TestTCPManyReaders(t *testing.T) {
 	const readers, diffs = 300, 40
 	overTCP(t, streams, func(t *testing.T, over transport) {
 		s := newTCPSite(t, setup{
-			presence: presence.Config{MergeWindow: -1},
+			presence: track.Config{MergeWindow: -1},
 			handlers: handlers.Config{MaxConnectionsPerAddress: -1, Authorize: anyTopic},
 		})
 		before := runtime.NumGoroutine()
@@ -103,7 +104,7 @@ func TestTCPStalled(t *testing.T) {
 	t.Parallel()
 	overTCP(t, streams, func(t *testing.T, over transport) {
 		s := newTCPSite(t, setup{
-			presence: presence.Config{MergeWindow: -1},
+			presence: track.Config{MergeWindow: -1},
 			handlers: handlers.Config{WriteDeadline: time.Second},
 		})
 		stalled := s.slow(over)
@@ -130,7 +131,7 @@ func TestTCPLate(t *testing.T) {
 	t.Parallel()
 	overTCP(t, streams, func(t *testing.T, over transport) {
 		s := newTCPSite(t, setup{
-			presence: presence.Config{MergeWindow: -1},
+			presence: track.Config{MergeWindow: -1},
 			handlers: handlers.Config{WriteDeadline: patience}, // longer than the changes take
 		})
 		late := s.slow(over)
@@ -275,7 +276,7 @@ func TestTCPEndUnread(t *testing.T) {
 	overTCP(t, streams, func(t *testing.T, over transport) {
 		const most = 3 * time.Second
 		if got := waited(t, most, func() *site {
-			s := newTCPSite(t, setup{presence: presence.Config{MergeWindow: -1}})
+			s := newTCPSite(t, setup{presence: track.Config{MergeWindow: -1}})
 			p := s.peer(over, request{path: "observe=1"})
 			p.until(`"truncated":false}`)
 			for i := 0; s.handler.Stats().Behind == 0; i++ {
@@ -346,7 +347,7 @@ func TestTCPAuthorize(t *testing.T) {
 		var asked atomic.Int32
 		var barred atomic.Bool
 		s := newTCPSite(t, setup{
-			presence: presence.Config{TTL: 150 * time.Millisecond},
+			presence: track.Config{TTL: 150 * time.Millisecond},
 			handlers: handlers.Config{Authorize: func(r *http.Request, v presence.Visitor, topic presence.Topic) bool {
 				asked.Add(1)
 				if c, err := r.Cookie("session"); err != nil || c.Value != "s1" || r.Context().Err() != nil || r.Context().Value(key{}) != "kept" ||
@@ -377,7 +378,7 @@ func TestTCPAuthorizeHangs(t *testing.T) {
 	var asked atomic.Int32
 	hang := make(chan struct{})
 	s := newTCPSite(t, setup{
-		presence: presence.Config{TTL: 150 * time.Millisecond},
+		presence: track.Config{TTL: 150 * time.Millisecond},
 		handlers: handlers.Config{Authorize: func(r *http.Request, v presence.Visitor, _ presence.Topic) bool {
 			if v.User.ID == "alice" && asked.Add(1) > 1 {
 				<-hang

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // deafen makes the kernel drop all that comes for a socket, before TCP sees it. To the other
@@ -94,7 +95,7 @@ func TestVanishedClient(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			s := newTCPSite(t, setup{presence: presence.Config{TTL: ttl, Grace: time.Minute, MergeWindow: time.Millisecond}, handlers: handlers.Config{Authorize: anyTopic}})
+			s := newTCPSite(t, setup{presence: track.Config{TTL: ttl, Grace: time.Minute, MergeWindow: time.Millisecond}, handlers: handlers.Config{Authorize: anyTopic}})
 			s.sweeps()
 			if tt.busy {
 				s.changes("other")
@@ -120,7 +121,7 @@ func TestVanishedClient(t *testing.T) {
 func TestPongsOverTCP(t *testing.T) {
 	t.Parallel()
 	const ttl = 3 * time.Second
-	s := newTCPSite(t, setup{presence: presence.Config{TTL: ttl, Grace: time.Minute}})
+	s := newTCPSite(t, setup{presence: track.Config{TTL: ttl, Grace: time.Minute}})
 	s.sweeps()
 	c := s.talk(request{path: "ws?beat=auto", user: "alice"})
 	beatOf(t, c.listener)
@@ -136,7 +137,7 @@ func TestPongsOverTCP(t *testing.T) {
 // A stream without beats outlives a silence of five seconds.
 func TestShortSilence(t *testing.T) {
 	t.Parallel()
-	s := newTCPSite(t, setup{presence: presence.Config{TTL: 12 * time.Second, Grace: 100 * time.Millisecond}})
+	s := newTCPSite(t, setup{presence: track.Config{TTL: 12 * time.Second, Grace: 100 * time.Millisecond}})
 	s.sweeps()
 	p := s.peer(overSSE, request{user: "alice"}).mute()
 	p.until("event: heartbeat")

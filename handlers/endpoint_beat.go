@@ -6,6 +6,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/internal/problem"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // beat keeps the connection of a page alive. Any node may receive it.
@@ -16,7 +17,7 @@ func (h *Handler) beat(w http.ResponseWriter, r *http.Request, by presence.Visit
 	}
 	ctx, cancel := storeContext(r)
 	defer cancel()
-	page := presence.Page{Idle: said.Idle, Joined: said.Joined}
+	page := track.Page{Idle: said.Idle, Joined: said.Joined}
 	alive, err := h.tracker.Beat(ctx, said.Connection, by, page)
 	if errors.Is(err, presence.ErrForeignToken) || err == nil && !alive {
 		return gone()

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/handlers"
-	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // says returns the request by which a page reports about its connection.
@@ -117,7 +117,7 @@ func TestBeatWithoutStore(t *testing.T) {
 	for _, fault := range []presencetest.Fault{{Hang: true}, {Err: errors.New("it is out")}} {
 		synctest.Test(t, func(t *testing.T) {
 			store := presencetest.NewFaults(memstore.New())
-			quiet := presence.Config{Logger: slog.New(slog.DiscardHandler)}
+			quiet := track.Config{Logger: slog.New(slog.DiscardHandler)}
 			s, other := newSite(t, setup{store: store, presence: quiet}), newSite(t, setup{store: store, presence: quiet})
 			l := s.listen(request{path: "events?beat=1", user: "alice"})
 			connection := l.want("welcome").data.Connection

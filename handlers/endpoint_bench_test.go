@@ -11,13 +11,15 @@ import (
 
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // crowd returns a handler whose site has n users online.
-func crowd(b *testing.B, n int) (*handlers.Handler, *presence.Tracker) {
+func crowd(b *testing.B, n int) (*handlers.Handler, *track.Tracker) {
 	b.Helper()
-	tracker, err := presence.New(memstore.New(), presence.Config{})
+	tracker, err := track.New(memstore.New(), track.Config{})
 	noError(b, err)
 	b.Cleanup(func() { tracker.Close(context.Background()) })
 	for i := range n {
@@ -91,11 +93,11 @@ func BenchmarkCounts(b *testing.B) {
 	store := memstore.New()
 	for i := range 10_000 {
 		topic := presence.Topic(fmt.Sprint("thread:", i))
-		store.Apply(b.Context(), []presence.Batch{{Topic: topic, Ops: []presence.Op{
-			{Kind: presence.OpJoin, User: presence.User{ID: "alice"}, Holder: "a.1", For: time.Hour},
+		store.Apply(b.Context(), []backend.Batch{{Topic: topic, Ops: []backend.Op{
+			{Kind: backend.OpJoin, User: presence.User{ID: "alice"}, Holder: "a.1", For: time.Hour},
 		}}})
 	}
-	tracker, err := presence.New(store, presence.Config{})
+	tracker, err := track.New(store, track.Config{})
 	noError(b, err)
 	b.Cleanup(func() { tracker.Close(context.Background()) })
 	q := make(url.Values)
@@ -112,11 +114,11 @@ func BenchmarkRecent(b *testing.B) {
 	keep := presence.Keep{Names: 200_000}
 	for i := range 100_000 {
 		id := presence.UserID(fmt.Sprintf("user%06d", i))
-		store.Apply(b.Context(), []presence.Batch{{Topic: presence.Site, Keep: keep, Ops: []presence.Op{
-			{Kind: presence.OpSeen, User: presence.User{ID: id, Name: "User " + string(id)}, For: time.Hour},
+		store.Apply(b.Context(), []backend.Batch{{Topic: presence.Site, Keep: keep, Ops: []backend.Op{
+			{Kind: backend.OpSeen, User: presence.User{ID: id, Name: "User " + string(id)}, For: time.Hour},
 		}}})
 	}
-	tracker, err := presence.New(store, presence.Config{Kinds: map[string]presence.Kind{"site": {Recent: 200_000}}})
+	tracker, err := track.New(store, track.Config{Kinds: map[string]presence.Kind{"site": {Recent: 200_000}}})
 	noError(b, err)
 	b.Cleanup(func() { tracker.Close(context.Background()) })
 	h := handlers.New(tracker, handlers.Config{MaxRate: -1})

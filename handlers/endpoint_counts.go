@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // maxCounted is how many topics one request for figures may name.
@@ -39,7 +40,7 @@ func (h *Handler) counts(w http.ResponseWriter, r *http.Request, v presence.Visi
 	ctx, cancel := storeContext(r)
 	defer cancel()
 	counts, err := h.tracker.Counts(ctx, topics...)
-	if known := slices.ContainsFunc(counts, func(c presence.Counts) bool { return !c.Unknown }); err != nil && !known {
+	if known := slices.ContainsFunc(counts, func(c backend.Counts) bool { return !c.Unknown }); err != nil && !known {
 		return err
 	}
 	figures := make(map[presence.Topic]countJSON, len(topics))

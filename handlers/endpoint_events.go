@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // events streams topics as Server-Sent Events.
@@ -97,7 +98,7 @@ func (h *Handler) clearDeadline(w http.ResponseWriter, endpoint, what string) er
 // streamOptions are what a stream's request asks for, and what its client is told about
 // that.
 type streamOptions struct {
-	presence.ConnectOptions
+	track.ConnectOptions
 	notes
 	types   *pageTypes // nil: the page does not say
 	partial bool       // without the topics that the visitor may not see

@@ -13,6 +13,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // A person is one as an answer has it.
@@ -92,7 +93,7 @@ func TestPeople(t *testing.T) {
 func TestPeopleDetail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := presencetest.NewFaults(memstore.New())
-		s, directory := newPeopleSite(t, setup{store: store, presence: presence.Config{
+		s, directory := newPeopleSite(t, setup{store: store, presence: track.Config{
 			Grace: 2 * time.Second, Kinds: map[string]presence.Kind{"site": {Recent: 100}},
 		}})
 		long := map[presence.UserID]time.Time{"eve": time.Date(1999, 12, 31, 23, 0, 0, 0, time.UTC)}

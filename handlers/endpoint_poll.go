@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // Waits of a poll, in seconds. Proxies give up on an answer after a minute.
@@ -73,7 +74,7 @@ func (h *Handler) poll(w http.ResponseWriter, r *http.Request, v presence.Visito
 
 // pollAnswer makes the answer of a batch's events. It returns an error if the visitor has
 // lost the right to see the topics while the poll waited.
-func (h *Handler) pollAnswer(r *http.Request, conn *presence.Connection, o streamOptions, b *batch) error {
+func (h *Handler) pollAnswer(r *http.Request, conn *track.Connection, o streamOptions, b *batch) error {
 	lost, err := h.lostTopics(r, o)
 	if err != nil {
 		return err
@@ -110,7 +111,7 @@ func (h *Handler) pollNotes(o streamOptions) *notes {
 
 // appendStanding appends the signals that stand, also those that stood before the poll came: it
 // may have missed them between two polls. It leaves out an event that the poll has already.
-func appendStanding(events []presence.Event, conn *presence.Connection) []presence.Event {
+func appendStanding(events []presence.Event, conn *track.Connection) []presence.Event {
 	n := len(events)
 	for _, e := range conn.Standing(nil) {
 		told := slices.ContainsFunc(events[:n], func(was presence.Event) bool {
@@ -149,7 +150,7 @@ func (h *Handler) lostTopics(r *http.Request, o streamOptions) (lost []presence.
 
 // news waits for events, and appends them. It leaves out heartbeats: if only guests come
 // and go, the answer is empty.
-func news(ctx context.Context, conn *presence.Connection, events []presence.Event, wait time.Duration) []presence.Event {
+func news(ctx context.Context, conn *track.Connection, events []presence.Event, wait time.Duration) []presence.Event {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	for {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // poll asks once, and returns the answer and how long it took.
@@ -90,7 +91,7 @@ func TestPollWaits(t *testing.T) {
 // Polls hold their user online, also between two of them, and also if the TTL is shorter
 // than the wait. The user leaves a grace after the last one.
 func TestPollHolds(t *testing.T) {
-	onSite(t, setup{presence: presence.Config{TTL: time.Second, Grace: 5 * time.Second}}, func(t *testing.T, s *site) {
+	onSite(t, setup{presence: track.Config{TTL: time.Second, Grace: 5 * time.Second}}, func(t *testing.T, s *site) {
 		told := s.follow(overSSE, "observe=1", "").started(1).feed()
 		go func() { // as a cron does
 			for s.tracker.Stats().Connections > 0 {
@@ -117,7 +118,7 @@ func TestPollHolds(t *testing.T) {
 
 // A poll that is given up is over.
 func TestPollGivenUp(t *testing.T) {
-	onSite(t, setup{presence: presence.Config{MaxConnectionsPerUser: 1}}, func(t *testing.T, s *site) {
+	onSite(t, setup{presence: track.Config{MaxConnectionsPerUser: 1}}, func(t *testing.T, s *site) {
 		a, _ := s.poll("", "alice")
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // recentJSON is the JSON of a page of recently active users.
@@ -45,7 +46,7 @@ func (h *Handler) recent(w http.ResponseWriter, r *http.Request, v presence.Visi
 	}
 	ctx, cancel := storeContext(r)
 	defer cancel()
-	page, err := h.recentOf(ctx, group, topic, presence.RecentQuery{Within: within, After: q.Get("after"), Limit: limit})
+	page, err := h.recentOf(ctx, group, topic, backend.RecentQuery{Within: within, After: q.Get("after"), Limit: limit})
 	if errors.Is(err, presence.ErrInvalidQuery) {
 		return badPage()
 	}
@@ -70,11 +71,11 @@ func (h *Handler) recent(w http.ResponseWriter, r *http.Request, v presence.Visi
 const maxRecentLooks = 10
 
 // recentOf returns a page of the users of one group; empty: of all users.
-func (h *Handler) recentOf(ctx context.Context, group string, topic presence.Topic, q presence.RecentQuery) (presence.RecentPage, error) {
+func (h *Handler) recentOf(ctx context.Context, group string, topic presence.Topic, q backend.RecentQuery) (backend.RecentPage, error) {
 	if group == "" {
 		return h.tracker.Recent(ctx, topic, q)
 	}
-	var users []presence.RecentUser
+	var users []backend.RecentUser
 	most, looked := q.Limit, 0
 	for look := 1; ; look++ {
 		q.Limit = most - len(users)
@@ -97,7 +98,7 @@ func (h *Handler) recentOf(ctx context.Context, group string, topic presence.Top
 }
 
 // recentUsers is encoded as one JSON object with the users by id, in the order of the slice.
-type recentUsers []presence.RecentUser
+type recentUsers []backend.RecentUser
 
 // recentUserJSON is the JSON of one recent user.
 type recentUserJSON struct {
@@ -133,7 +134,7 @@ func (q query) within() (time.Duration, error) {
 	case "", "age":
 		return 0, nil
 	case "24h":
-		return presence.MaxWithin, nil
+		return backend.MaxWithin, nil
 	}
 	return 0, badRequest("The parameter within is age or 24h.")
 }

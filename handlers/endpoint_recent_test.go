@@ -13,6 +13,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // recentPage is what /recent answers.
@@ -42,7 +43,7 @@ func (s *site) recent(query string) recentPage {
 
 // remembering is a site that remembers recent users by name, and runs its cron.
 func remembering(t *testing.T) *site {
-	s := newSite(t, setup{presence: presence.Config{Kinds: map[string]presence.Kind{
+	s := newSite(t, setup{presence: track.Config{Kinds: map[string]presence.Kind{
 		"site": {Recent: 1000}, "poll": {Recent: 1000, CountOnly: true},
 	}}})
 	return s
@@ -109,7 +110,7 @@ func TestRecentPages(t *testing.T) {
 func TestRecentOfARareGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		faults := presencetest.NewFaults(memstore.New())
-		s := newSite(t, setup{store: faults, presence: presence.Config{Kinds: map[string]presence.Kind{"site": {Recent: 5000}}}})
+		s := newSite(t, setup{store: faults, presence: track.Config{Kinds: map[string]presence.Kind{"site": {Recent: 5000}}}})
 		for i := range 2500 {
 			s.tracker.Seen("site", presence.User{ID: presence.UserID(fmt.Sprint("u", i))}, presence.Device{})
 		}
@@ -126,7 +127,7 @@ func TestRecentOfARareGroup(t *testing.T) {
 
 // A count-only topic tells figures and nobody's name, in any endpoint.
 func TestCountOnlyTellsNoNames(t *testing.T) {
-	onSite(t, setup{presence: presence.Config{Kinds: map[string]presence.Kind{"site": {Recent: 1000, CountOnly: true}}}}, func(t *testing.T, s *site) {
+	onSite(t, setup{presence: track.Config{Kinds: map[string]presence.Kind{"site": {Recent: 1000, CountOnly: true}}}}, func(t *testing.T, s *site) {
 		s.see("site", "alice", "bob")
 		s.tracker.SignOut(t.Context(), "bob")
 		time.Sleep(time.Second)

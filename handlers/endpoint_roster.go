@@ -11,6 +11,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/internal/viewcache"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // roster answers with one page of a topic's roster: the members of a state event, and
@@ -72,7 +73,7 @@ type rosterPages struct {
 
 // rosterPage returns a page of a view. The first page of all users is encoded once for a view
 // and limit.
-func (h *Handler) rosterPage(ctx context.Context, view *presence.View, q rosterQuery) (*encodedPage, error) {
+func (h *Handler) rosterPage(ctx context.Context, view *track.View, q rosterQuery) (*encodedPage, error) {
 	c := &h.rosterPages
 	if q.after != "" || q.group != "" {
 		return h.encodePage(ctx, view, q)
@@ -117,7 +118,7 @@ type peakJSON struct {
 	At    string `json:"at"`
 }
 
-func (h *Handler) encodePage(ctx context.Context, view *presence.View, q rosterQuery) (*encodedPage, error) {
+func (h *Handler) encodePage(ctx context.Context, view *track.View, q rosterQuery) (*encodedPage, error) {
 	users, next, err := h.tracker.RosterPage(ctx, view, q.group, q.after, q.limit)
 	switch {
 	case errors.Is(err, presence.ErrStoreOut):

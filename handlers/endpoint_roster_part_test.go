@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // A topic of which the node keeps a part: pages of the roster go on from the store, and users outside
@@ -21,15 +23,15 @@ func TestRosterOfALargeTopic(t *testing.T) {
 		store := memstore.New()
 		const users = 6000
 		for first := 0; first < users; first += 100 {
-			var ops []presence.Op
+			var ops []backend.Op
 			for i := first; i < first+100; i++ {
 				id := fmt.Sprintf("u%04d", i)
-				ops = append(ops, presence.Op{Kind: presence.OpJoin, User: presence.User{ID: presence.UserID(id)}, Holder: presence.Holder("elsewhere." + id), For: time.Hour})
+				ops = append(ops, backend.Op{Kind: backend.OpJoin, User: presence.User{ID: presence.UserID(id)}, Holder: presence.Holder("elsewhere." + id), For: time.Hour})
 			}
-			noError(t, store.Apply(context.Background(), []presence.Batch{{Topic: presence.Site, Ops: ops}})[0].Err)
+			noError(t, store.Apply(context.Background(), []backend.Batch{{Topic: presence.Site, Ops: ops}})[0].Err)
 			time.Sleep(time.Millisecond)
 		}
-		s := newSite(t, setup{store: store, presence: presence.Config{MaxRoster: 1000}})
+		s := newSite(t, setup{store: store, presence: track.Config{MaxRoster: 1000}})
 		seen := map[string]int{}
 		after, pages := "", 0
 		for {

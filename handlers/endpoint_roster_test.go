@@ -13,6 +13,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // rosterPage is a page of the roster as a client reads it.
@@ -35,7 +36,7 @@ func (s *site) roster(query string) rosterPage {
 
 // The roster has the same users as a state, with the same values, in the same order.
 func TestRosterIsTheState(t *testing.T) {
-	onSite(t, setup{presence: presence.Config{Kinds: map[string]presence.Kind{"site": {Peak: true, Bots: true, Active: true}}}}, func(t *testing.T, s *site) {
+	onSite(t, setup{presence: track.Config{Kinds: map[string]presence.Kind{"site": {Peak: true, Bots: true, Active: true}}}}, func(t *testing.T, s *site) {
 		s.tracker.SeenBot("site", "Googlebot", "a")
 		for _, u := range []presence.User{
 			{ID: "alice", Group: "staff", Name: "Alice", Avatar: "/a.png?x=1&y=2", URL: "/u/alice", Status: presence.Busy, Data: json.RawMessage(`{ "role" : "<admin>" }`)},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 )
 
@@ -130,9 +131,9 @@ func (s *site) choose(user, status string) {
 }
 
 // deafStore hears no notice of another node.
-type deafStore struct{ presence.Store }
+type deafStore struct{ backend.Store }
 
-func (deafStore) Listen(context.Context, func(presence.Notice)) (stop func(), err error) {
+func (deafStore) Listen(context.Context, func(backend.Notice)) (stop func(), err error) {
 	return func() {}, nil
 }
 
@@ -149,12 +150,12 @@ func TestStatusRateOff(t *testing.T) {
 
 // noticesStore counts the statuses that nodes tell each other.
 type noticesStore struct {
-	presence.Store
+	backend.Store
 	statuses atomic.Int64
 }
 
-func (n *noticesStore) Publish(ctx context.Context, notice presence.Notice) error {
-	if notice.Kind == presence.NoticeStatus {
+func (n *noticesStore) Publish(ctx context.Context, notice backend.Notice) error {
+	if notice.Kind == backend.NoticeStatus {
 		n.statuses.Add(1)
 	}
 	return n.Store.Publish(ctx, notice)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // maxUsers is how many users one request may ask for.
@@ -73,7 +74,7 @@ func (h *Handler) users(w http.ResponseWriter, r *http.Request, v presence.Visit
 // timeLayout is RFC 3339 in milliseconds, as in events.
 const timeLayout = "2006-01-02T15:04:05.000Z07:00"
 
-func newUserJSON(s presence.Sighting) userJSON {
+func newUserJSON(s backend.Sighting) userJSON {
 	if s.Online {
 		return userJSON{Online: true, Status: s.Status.Shown()}
 	}

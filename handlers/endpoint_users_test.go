@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 )
@@ -54,7 +55,7 @@ func TestUsers(t *testing.T) {
 // sightless is a store that has lost who was last seen.
 type sightless struct{ *memstore.Store }
 
-func (sightless) Sightings(context.Context, presence.Topic, ...presence.UserID) ([]presence.Sighting, error) {
+func (sightless) Sightings(context.Context, presence.Topic, ...presence.UserID) ([]backend.Sighting, error) {
 	return nil, errors.New("it is out")
 }
 

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // Bounds of one answer: the topics in it, and the topics about which the site is asked
@@ -74,7 +75,7 @@ func (h *Handler) seenPlaces(r *http.Request, v presence.Visitor, all []presence
 	defer cancel()
 	asked, paid := 0, purse{limits: h.limits, request: r, visitor: v}
 	for _, p := range all {
-		if after != nil && presence.FullestFirst(p, *after) <= 0 {
+		if after != nil && track.FullestFirst(p, *after) <= 0 {
 			continue
 		}
 		if asked == maxPlacesAsked {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // places is what /where answers.
@@ -52,7 +53,7 @@ func (p places) text() string {
 func TestWhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, setup{
-			presence: presence.Config{Kinds: map[string]presence.Kind{"poll": {CountOnly: true}}},
+			presence: track.Config{Kinds: map[string]presence.Kind{"poll": {CountOnly: true}}},
 			handlers: handlers.Config{Authorize: notSecret},
 		})
 		s.see("thread:1", "alice", "bob")

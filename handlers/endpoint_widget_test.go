@@ -14,6 +14,7 @@ import (
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/middleware"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 func TestWidget(t *testing.T) {
@@ -59,7 +60,7 @@ func TestPrefix(t *testing.T) {
 		"/presence/":    "/presence/roster",
 		"who/is//here/": "/who/is/here/roster",
 	} {
-		onSite(t, setup{presence: presence.Config{Prefix: prefix}}, func(t *testing.T, s *site) {
+		onSite(t, setup{presence: track.Config{Prefix: prefix}}, func(t *testing.T, s *site) {
 			for path, want := range map[string]int{path: 200, path + "x": 404, "/other" + path: 404, "/x": 404} {
 				resp, err := s.client.Get("http://forum.test" + path)
 				noError(t, err)
@@ -74,7 +75,7 @@ func TestPrefix(t *testing.T) {
 
 // At the root, package middleware tells the endpoints from pages by their names.
 func TestMiddlewareKnowsTheEndpoints(t *testing.T) {
-	onSite(t, setup{presence: presence.Config{Prefix: "/"}}, func(t *testing.T, s *site) {
+	onSite(t, setup{presence: track.Config{Prefix: "/"}}, func(t *testing.T, s *site) {
 		e := echo.New()
 		e.Use(middleware.Presence(s.tracker, func(c echo.Context) (presence.User, bool) {
 			return presence.User{ID: presence.UserID(c.Request().Header.Get("X-User"))}, true

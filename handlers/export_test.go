@@ -13,6 +13,7 @@ import (
 	"github.com/rollcall-go/rollcall/internal/viewcache"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/feed"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // Access for tests.
@@ -118,7 +119,7 @@ func (h *Handler) BreakStreams() {
 // broken is a transport that panics.
 type broken struct{ transport }
 
-func (broken) form() *presence.Form                          { panic("a test breaks it") }
+func (broken) form() *track.Form                             { panic("a test breaks it") }
 func (broken) appendEnd([]byte, error, time.Duration) []byte { panic("a test breaks it") }
 
 // Phases are those of a stream that a shard drives.
@@ -140,7 +141,7 @@ func (h *Handler) KeptTypeSets() int {
 }
 
 // FormFor returns how a page writes its events over Server-Sent Events, by its query.
-func (h *Handler) FormFor(query string, offered ...string) (*presence.Form, error) {
+func (h *Handler) FormFor(query string, offered ...string) (*track.Form, error) {
 	r := &http.Request{ProtoMajor: 1, URL: &url.URL{RawQuery: query}, Header: http.Header{"Sec-Websocket-Protocol": offered}}
 	q, err := h.query(r, presence.Visitor{})
 	if err != nil {

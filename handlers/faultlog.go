@@ -6,7 +6,7 @@ import (
 	"runtime/debug"
 
 	"github.com/rollcall-go/rollcall/internal/minute"
-	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // A fault is a failure that may repeat with every request.
@@ -32,7 +32,7 @@ const (
 
 // faults logs to the tracker's logger, each fault at most once a minute.
 type faults struct {
-	tracker  *presence.Tracker
+	tracker  *track.Tracker
 	counters *counters
 	logged   [numFaults]minute.Gate
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // A server that speaks TLS or HTTP/2 by itself and has no ConnContext is told so: in the log,
@@ -29,7 +30,7 @@ func TestNoConnContext(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%+v", tt), func(t *testing.T) {
 			t.Parallel()
-			tracker, err := presence.New(memstore.New(), presence.Config{Logger: slog.New(slog.DiscardHandler)})
+			tracker, err := track.New(memstore.New(), track.Config{Logger: slog.New(slog.DiscardHandler)})
 			noError(t, err)
 			handler := handlers.New(tracker, handlers.Config{})
 			server := httptest.NewUnstartedServer(identify(handler))

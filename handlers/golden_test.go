@@ -22,6 +22,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/feed"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // E3, E1: a page of version 1 gets these bytes. A field that is renamed, or moves, breaks pages that are open now. New fields may
@@ -32,7 +33,7 @@ func TestGolden(t *testing.T) {
 	} {
 		bubble(t, name, func(t *testing.T) {
 			f := newFeedSite(t, setup{
-				presence: presence.Config{Directory: presencetest.NewMemoryDirectory(), Grace: -1, Node: "n1", Kinds: map[string]presence.Kind{"hall": {CountOnly: true}}},
+				presence: track.Config{Directory: presencetest.NewMemoryDirectory(), Grace: -1, Node: "n1", Kinds: map[string]presence.Kind{"hall": {CountOnly: true}}},
 				handlers: handlers.Config{App: "4.13.0", Authorize: anyTopic},
 			})
 			f.relay(feed.Message{ID: "m0", To: []presence.UserID{"alice"}, From: "dora", Type: "reply", Text: "{actors} replied", URL: "/threads/1"})

@@ -5,7 +5,7 @@ import (
 	"runtime"
 
 	"github.com/rollcall-go/rollcall/internal/viewcache"
-	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // The prefix of a file's name says whose it is:
@@ -21,7 +21,7 @@ import (
 // needs no Close: closing the tracker ends the streams, [Handler.Wait] waits for their
 // end, and without streams no goroutine runs. All methods may be called concurrently.
 type Handler struct {
-	tracker   *presence.Tracker
+	tracker   *track.Tracker
 	cfg       *settings
 	endpoints map[string]endpoint // by the path below the prefix
 	site      *siteCode
@@ -44,7 +44,7 @@ type Handler struct {
 
 // New returns a Handler that serves tracker, under the Prefix of its Config. It cannot
 // fail: there is no invalid Config.
-func New(tracker *presence.Tracker, cfg Config) *Handler {
+func New(tracker *track.Tracker, cfg Config) *Handler {
 	h := &Handler{
 		tracker: tracker, cfg: newSettings(cfg, tracker),
 	}

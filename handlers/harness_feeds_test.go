@@ -13,6 +13,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/feed"
 	"github.com/rollcall-go/rollcall/presence/feed/feedtest"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // A feedSite is a site with feeds in memory.
@@ -33,7 +34,7 @@ func newFeedSite(t *testing.T, o setup) *feedSite {
 	if o.handlers.Authorize == nil {
 		o.handlers.Authorize = roomsAuthorize
 	}
-	o.feeds = func(tracker *presence.Tracker) *feed.Keeper {
+	o.feeds = func(tracker *track.Tracker) *feed.Keeper {
 		store := feed.Store(f.store)
 		if o.feedStore != nil {
 			store = o.feedStore(store)

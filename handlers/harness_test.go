@@ -15,16 +15,18 @@ import (
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/internal/pipes"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/feed"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // A site is a server with presence, and a client that talks to it.
 type site struct {
 	t       *testing.T
-	store   presence.Store
-	tracker *presence.Tracker
+	store   backend.Store
+	tracker *track.Tracker
 	handler *handlers.Handler
 	server  *http.Server
 	dial    func(ctx context.Context, network, addr string) (net.Conn, error)
@@ -34,12 +36,12 @@ type site struct {
 // setup is what a test changes about a site. The zero value is a site with
 // everything at its default.
 type setup struct {
-	store     presence.Store
-	presence  presence.Config
+	store     backend.Store
+	presence  track.Config
 	directory func(*presencetest.MemoryDirectory) presence.Directory // goes around that of newPeopleSite
 	handlers  handlers.Config
-	feeds     func(*presence.Tracker) *feed.Keeper // nil: none, or that of newFeedSite
-	feedStore func(feed.Store) feed.Store          // goes around that of newFeedSite
+	feeds     func(*track.Tracker) *feed.Keeper // nil: none, or that of newFeedSite
+	feedStore func(feed.Store) feed.Store       // goes around that of newFeedSite
 	server    func(*http.Server)
 	wrap      func(http.Handler) http.Handler // goes around the handler
 	made      func(*handlers.Handler)         // is told the handler
@@ -52,7 +54,7 @@ func newSite(t *testing.T, o setup) *site {
 	if o.store == nil {
 		o.store = memstore.New()
 	}
-	tracker, err := presence.New(o.store, o.presence)
+	tracker, err := track.New(o.store, o.presence)
 	noError(t, err)
 	if o.feeds != nil {
 		o.handlers.Feeds = o.feeds(tracker)
@@ -108,8 +110,8 @@ func newSite(t *testing.T, o setup) *site {
 // enter lets a user come to the site as from another node: at once, and as a diff of its own.
 func (s *site) enter(u presence.User) {
 	s.t.Helper()
-	ops := []presence.Op{{Kind: presence.OpJoin, User: u, Holder: presence.Holder("elsewhere." + string(u.ID)), For: time.Hour}}
-	if err := s.store.Apply(context.Background(), []presence.Batch{{Topic: presence.Site, Ops: ops}})[0].Err; err != nil {
+	ops := []backend.Op{{Kind: backend.OpJoin, User: u, Holder: presence.Holder("elsewhere." + string(u.ID)), For: time.Hour}}
+	if err := s.store.Apply(context.Background(), []backend.Batch{{Topic: presence.Site, Ops: ops}})[0].Err; err != nil {
 		s.t.Fatal(err)
 	}
 }

@@ -19,7 +19,7 @@ import (
 //     it for a livenessProbe: restarting a node does not bring a store back.
 //   - /healthz asks whether the node is ready. The answer is 503 once the tracker closes, so
 //     that a node that shuts down gets no new visitors. It is also 503 while the store has
-//     been out for longer than [presence.Config.TTL]. During a shorter outage, such as a
+//     been out for longer than [track.Config.TTL]. During a shorter outage, such as a
 //     restart of Redis, it is 200. Use it for a readinessProbe.
 //
 // All nodes lose a common store at the same time, and a balancer without any ready node
@@ -39,7 +39,7 @@ func (h *Handler) Health() http.Handler {
 	})
 }
 
-// readiness returns the answer to what [presence.Tracker.Health] says.
+// readiness returns the answer to what [track.Tracker.Health] says.
 func readiness(err error) (status int, text string) {
 	switch {
 	case err == nil:

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/handlers"
-	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // A node is ready but while it drains, and while the store has been out for longer than
@@ -22,7 +22,7 @@ import (
 func TestHealth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := presencetest.NewFaults(memstore.New())
-		tracker, err := presence.New(store, presence.Config{TTL: 30 * time.Second, Logger: slog.New(slog.DiscardHandler)})
+		tracker, err := track.New(store, track.Config{TTL: 30 * time.Second, Logger: slog.New(slog.DiscardHandler)})
 		noError(t, err)
 		health := handlers.New(tracker, handlers.Config{}).Health()
 		ask := func(when string, ready int, text string) {

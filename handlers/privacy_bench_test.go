@@ -18,6 +18,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // BenchmarkHiddenTakesAsLong asks about users who are online and hidden, and about users who
@@ -59,7 +60,7 @@ const asked = 200 // users of each kind
 
 func newAsker(b *testing.B, settings presence.Settings, path string) *asker {
 	directory := presencetest.NewMemoryDirectory()
-	tracker, err := presence.New(memstore.New(), presence.Config{Directory: directory, Logger: slog.New(slog.DiscardHandler)})
+	tracker, err := track.New(memstore.New(), track.Config{Directory: directory, Logger: slog.New(slog.DiscardHandler)})
 	noError(b, err)
 	h := handlers.New(tracker, handlers.Config{MaxRate: -1})
 	h.KeepSightings(0)
@@ -76,7 +77,7 @@ func newAsker(b *testing.B, settings presence.Settings, path string) *asker {
 	for i := range asked {
 		id := presence.UserID(fmt.Sprintf("user%03d", 2*i)) // an absent one is behind each
 		noError(b, directory.SetSettings(b.Context(), id, settings))
-		conn, err := tracker.Connect(b.Context(), presence.ConnectOptions{
+		conn, err := tracker.Connect(b.Context(), track.ConnectOptions{
 			Visitor: presence.Visitor{User: presence.User{ID: id}, Device: presence.Device{ID: "d1", Kind: presence.Mobile}},
 			Topics:  []presence.Topic{presence.Site},
 		})

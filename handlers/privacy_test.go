@@ -16,6 +16,7 @@ import (
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // Rule P2: what alice gets is byte for byte the same in two sites that differ in bob alone. In
@@ -97,7 +98,7 @@ type spy struct {
 
 func newSpy(t *testing.T, h hiding, here bool) *spy {
 	s, directory := newPeopleSite(t, setup{
-		presence: presence.Config{Node: "n", Grace: 2 * time.Second, Age: time.Minute, Kinds: map[string]presence.Kind{"site": {Recent: 100}}},
+		presence: track.Config{Node: "n", Grace: 2 * time.Second, Age: time.Minute, Kinds: map[string]presence.Kind{"site": {Recent: 100}}},
 		handlers: handlers.Config{MaxRate: -1, MaxStreamAge: -1, Authorize: onlySiteAsked, EndSession: endsNothing},
 	})
 	return &spy{site: s, directory: directory, hiding: h, here: here, streams: make(map[string]*strings.Builder)}

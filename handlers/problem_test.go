@@ -14,8 +14,10 @@ import (
 
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // wantProblem fails unless an answer is problem details of a status.
@@ -223,7 +225,7 @@ func TestTrustedOrigin(t *testing.T) {
 }
 
 func TestTooManyConnections(t *testing.T) {
-	onSite(t, setup{presence: presence.Config{MaxConnectionsPerUser: 1}}, func(t *testing.T, s *site) {
+	onSite(t, setup{presence: track.Config{MaxConnectionsPerUser: 1}}, func(t *testing.T, s *site) {
 		first := s.listen(request{path: "events", user: "alice"}).started(1)
 		resp, body := s.fetch(request{path: "events", user: "alice"})
 		wantProblem(t, resp, body, http.StatusTooManyRequests)
@@ -243,17 +245,17 @@ type brokenStore struct {
 	err error
 }
 
-func (b brokenStore) Snapshot(context.Context, presence.Topic) (presence.Snapshot, error) {
-	return presence.Snapshot{}, b.err
+func (b brokenStore) Snapshot(context.Context, presence.Topic) (backend.Snapshot, error) {
+	return backend.Snapshot{}, b.err
 }
 
-func (b brokenStore) Publish(context.Context, presence.Notice) error { return b.err }
+func (b brokenStore) Publish(context.Context, backend.Notice) error { return b.err }
 
 func TestStoreOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, setup{
 			store:    brokenStore{memstore.New(), errors.New("dial tcp 10.1.2.3:6379: hunter2")},
-			presence: presence.Config{Logger: slog.New(slog.DiscardHandler)},
+			presence: track.Config{Logger: slog.New(slog.DiscardHandler)},
 		})
 		for _, r := range []request{
 			{path: "roster"},
@@ -279,7 +281,7 @@ func TestStoreOut(t *testing.T) {
 func TestStatusWhileTheStoreIsOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := presencetest.NewFaults(memstore.New())
-		s := newSite(t, setup{store: store, presence: presence.Config{Logger: slog.New(slog.DiscardHandler)}})
+		s := newSite(t, setup{store: store, presence: track.Config{Logger: slog.New(slog.DiscardHandler)}})
 		s.see("site", "alice")
 		put := request{method: "PUT", path: "status", user: "alice", body: `{"status":"away"}`}
 		store.Break(presencetest.Fault{Hang: true})
@@ -313,7 +315,7 @@ func TestStoreSlow(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := presencetest.NewFaults(memstore.New())
 				store.Break(fault, presencetest.CallSnapshot, presencetest.CallLog, presencetest.CallPublish)
-				s := newSite(t, setup{store: store, presence: presence.Config{Logger: slog.New(slog.DiscardHandler)}})
+				s := newSite(t, setup{store: store, presence: track.Config{Logger: slog.New(slog.DiscardHandler)}})
 				begin := time.Now()
 				resp, body := s.fetch(r)
 				if waited := time.Since(begin); waited > 2*time.Second {

@@ -101,7 +101,7 @@ func (h *Handler) nothingAt(r *http.Request) error {
 		h.tracker.Found(presence.WrongPrefix, "path", shown, "prefix", h.cfg.prefix)
 	}
 	return notFound("The presence handler serves paths under " + h.cfg.prefix + "/, and was asked for " + shown +
-		". Mount it under presence.Config.Prefix, without http.StripPrefix.")
+		". Mount it under track.Config.Prefix, without http.StripPrefix.")
 }
 
 // under reports whether a path is a prefix or below it.

@@ -20,11 +20,11 @@ var ErrTooManyStatuses = errors.New("handlers: the status was changed too often"
 // SetStatus sets a user's status as PUT /status does, for forms of the site's own. The
 // site must have checked that the user is the one who asks. All of these requests share
 // one rate for the user. On a site with a Directory the status has no end, and the text
-// beside it goes. It costs what [presence.Tracker.SetStatus] costs, and may be
+// beside it goes. It costs what [track.Tracker.SetStatus] costs, and may be
 // called concurrently.
 //
 // The errors are [ErrTooManyStatuses], [presence.ErrInvalidUser], and those of
-// [presence.Tracker.SetStatus], which has no rate.
+// [track.Tracker.SetStatus], which has no rate.
 func (h *Handler) SetStatus(ctx context.Context, user presence.UserID, status presence.Status) error {
 	err := h.changeStatus(ctx, user, status)
 	if errors.Is(err, ErrTooManyStatuses) {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/rollcall-go/rollcall/internal/generations"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // sightingAge is how long the store's answer about a user is kept.
@@ -38,14 +40,14 @@ type sightingKey struct {
 }
 
 type keptSighting struct {
-	presence.Sighting
+	backend.Sighting
 	at time.Time
 }
 
 // get returns the sightings of users in a topic, in the order of users. If the store does not
 // answer, it returns its error, and zero values for users without a kept answer.
-func (c *sightingCache) get(ctx context.Context, tracker *presence.Tracker, topic presence.Topic, users []presence.UserID) ([]presence.Sighting, error) {
-	all := make([]presence.Sighting, len(users))
+func (c *sightingCache) get(ctx context.Context, tracker *track.Tracker, topic presence.Topic, users []presence.UserID) ([]backend.Sighting, error) {
+	all := make([]backend.Sighting, len(users))
 	missing, at := c.lookUp(topic, users, all)
 	if len(missing) == 0 {
 		return all, nil
@@ -63,7 +65,7 @@ func (c *sightingCache) get(ctx context.Context, tracker *presence.Tracker, topi
 }
 
 // lookUp fills in the kept sightings. It returns the users without one, and their places.
-func (c *sightingCache) lookUp(topic presence.Topic, users []presence.UserID, into []presence.Sighting) (missing []presence.UserID, at []int) {
+func (c *sightingCache) lookUp(topic presence.Topic, users []presence.UserID, into []backend.Sighting) (missing []presence.UserID, at []int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := time.Now()
@@ -80,7 +82,7 @@ func (c *sightingCache) lookUp(topic presence.Topic, users []presence.UserID, in
 
 // keep adds answers of the store. They are as old as the question: what a user chose since
 // is not in them.
-func (c *sightingCache) keep(topic presence.Topic, users []presence.UserID, found []presence.Sighting, asked time.Time) {
+func (c *sightingCache) keep(topic presence.Topic, users []presence.UserID, found []backend.Sighting, asked time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.kept.Len() == 0 && len(found) > 0 {

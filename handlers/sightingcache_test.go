@@ -12,6 +12,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 )
 
@@ -67,11 +68,11 @@ func TestSightingsAreKept(t *testing.T) {
 
 // countingStore counts the calls that ask for sightings.
 type countingStore struct {
-	presence.Store
+	backend.Store
 	sightings atomic.Int64
 }
 
-func (c *countingStore) Sightings(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]presence.Sighting, error) {
+func (c *countingStore) Sightings(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]backend.Sighting, error) {
 	c.sightings.Add(1)
 	return c.Store.Sightings(ctx, topic, users...)
 }

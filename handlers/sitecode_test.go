@@ -16,6 +16,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // A logbook is a logger whose lines a test can read.
@@ -37,8 +38,8 @@ func (l *logbook) count(text string) int {
 	return strings.Count(l.lines.String(), text)
 }
 
-func (l *logbook) config() presence.Config {
-	return presence.Config{Logger: slog.New(slog.NewTextHandler(l, nil)), MaxConnectionsPerUser: -1}
+func (l *logbook) config() track.Config {
+	return track.Config{Logger: slog.New(slog.NewTextHandler(l, nil)), MaxConnectionsPerUser: -1}
 }
 
 // afterFirst returns an Authorize that allows the first call for each topic, and then

@@ -8,7 +8,7 @@ import (
 )
 
 // Stats are the figures of a [Handler]: gauges of now, and counters since New.
-// [presence.Stats].Resyncs counts the states sent to readers that had lagged too far
+// [track.Stats].Resyncs counts the states sent to readers that had lagged too far
 // behind.
 type Stats struct {
 	Connections Connections // open now

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // Why a stream ends, beside the reasons of its connection.
@@ -30,7 +31,7 @@ type stream struct {
 	transport
 	h       *Handler
 	request keptRequest
-	conn    *presence.Connection
+	conn    *track.Connection
 
 	admission   admission
 	ofTransport *atomic.Int64 // counts the open streams of its transport
@@ -55,7 +56,7 @@ type stream struct {
 }
 
 // newStream returns the stream of a connection that was opened just now.
-func (h *Handler) newStream(r keptRequest, conn *presence.Connection, o streamOptions, over transport) *stream {
+func (h *Handler) newStream(r keptRequest, conn *track.Connection, o streamOptions, over transport) *stream {
 	now := time.Now()
 	s := &stream{transport: over, h: h, request: r, conn: conn, beats: o.Beat || o.auto, auto: o.auto, watches: window{limit: maxWatches}}
 	s.heartbeat, s.grace = conn.Timing()
@@ -198,7 +199,7 @@ func (s *stream) appendWelcome(b []byte) []byte {
 		Speaks     speech          `json:"speaks"`
 		App        string          `json:"app,omitempty"`
 		*notes
-	}{s.conn.Token(), s.heartbeat.Seconds(), s.grace.Seconds(), beat, user.ID.Local(), presence.StreamVersion, speaks, s.h.cfg.App, s.notes})
+	}{s.conn.Token(), s.heartbeat.Seconds(), s.grace.Seconds(), beat, user.ID.Local(), track.StreamVersion, speaks, s.h.cfg.App, s.notes})
 	s.notes = nil
 	return s.form().Append(s.appendRetry(b, s.wait()), presence.Event{Type: eventWelcome, Data: data})
 }

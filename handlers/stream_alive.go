@@ -10,7 +10,7 @@ import (
 // A page that said beat=auto is alive as long as it beats, or over a WebSocket as long as its
 // client answers. The server pings a client from which nothing came for a third of the TTL. A
 // client that stays silent for 8/9 of the TTL is lost: its user is gone a TTL after the last
-// message, as if beats had stopped (presence.Connection.Lost).
+// message, as if beats had stopped (track.Connection.Lost).
 
 // errLost ends a WebSocket whose client does not answer.
 var errLost = errors.New("the client does not answer")

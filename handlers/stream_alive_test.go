@@ -12,8 +12,8 @@ import (
 	"github.com/gobwas/ws"
 
 	"github.com/rollcall-go/rollcall/handlers"
-	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // beatOf returns what a welcome says of beats; -1: nothing.
@@ -51,7 +51,7 @@ func TestBeatOfWelcome(t *testing.T) {
 		"beats that were refused": {query: "events?beat=auto&nobeat=403", want: -1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newTCPSite(t, setup{presence: presence.Config{TTL: tt.ttl}, wrap: tt.wrap, server: func(srv *http.Server) {
+			s := newTCPSite(t, setup{presence: track.Config{TTL: tt.ttl}, wrap: tt.wrap, server: func(srv *http.Server) {
 				if tt.http2 {
 					srv.Protocols = http2
 				}

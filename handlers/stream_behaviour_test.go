@@ -15,6 +15,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // Tests of what all transports do. Each transport has a file for the rest.
@@ -40,11 +41,11 @@ func TestStateFirst(t *testing.T) {
 // A welcome names times in seconds, also short ones.
 func TestWelcome(t *testing.T) {
 	for _, tt := range []struct {
-		cfg  presence.Config
+		cfg  track.Config
 		want [2]float64
 	}{
-		{presence.Config{}, [2]float64{15, 10}},
-		{presence.Config{TTL: 600 * time.Millisecond, Grace: 300 * time.Millisecond}, [2]float64{0.2, 0.3}},
+		{track.Config{}, [2]float64{15, 10}},
+		{track.Config{TTL: 600 * time.Millisecond, Grace: 300 * time.Millisecond}, [2]float64{0.2, 0.3}},
 	} {
 		cfg, want := tt.cfg, tt.want
 		over(t, streams, func(t *testing.T, over transport) {
@@ -86,7 +87,7 @@ func TestComingsAndGoings(t *testing.T) {
 func TestDiffsInOrder(t *testing.T) {
 	t.Parallel()
 	over(t, allTransports, func(t *testing.T, over transport) {
-		s := newSite(t, setup{presence: presence.Config{Age: 2 * time.Second}})
+		s := newSite(t, setup{presence: track.Config{Age: 2 * time.Second}})
 		l := s.follow(over, "observe=1", "")
 		l.want("welcome")
 		var page roster
@@ -242,7 +243,7 @@ func TestHeartbeats(t *testing.T) {
 func TestLag(t *testing.T) {
 	t.Parallel()
 	over(t, allTransports, func(t *testing.T, over transport) {
-		s := newSite(t, setup{presence: presence.Config{MergeWindow: -1, LogSize: 100}})
+		s := newSite(t, setup{presence: track.Config{MergeWindow: -1, LogSize: 100}})
 		l := s.follow(over, "observe=1&limit=1000", "").started(1)
 		for i := range 1500 { // within the write deadline
 			s.enter(presence.User{ID: presence.UserID(fmt.Sprint("u", i%900)), Name: fmt.Sprint(i)})
@@ -277,7 +278,7 @@ func TestLag(t *testing.T) {
 func TestStale(t *testing.T) {
 	over(t, allTransports, func(t *testing.T, over transport) {
 		store := presencetest.NewFaults(memstore.New())
-		s := newSite(t, setup{store: store, presence: presence.Config{Logger: slog.New(slog.DiscardHandler)}})
+		s := newSite(t, setup{store: store, presence: track.Config{Logger: slog.New(slog.DiscardHandler)}})
 		s.see("site", "bob")
 		l := s.follow(over, "observe=1", "").started(1)
 		wantStale := func(want bool) {

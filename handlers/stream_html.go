@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // An HTML stream is for pages with htmx or Turbo. It sends the whole widget, first and
@@ -158,7 +159,7 @@ type changedTopics struct {
 }
 
 // gather reads the connection's events.
-func (n *changedTopics) gather(conn *presence.Connection) {
+func (n *changedTopics) gather(conn *track.Connection) {
 	n.events = conn.Events(n.events[:0])
 	for _, e := range n.events {
 		switch {

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // maxRendering is how many calls of Config.Widget for streams run at a time.
@@ -29,13 +30,13 @@ type renderer struct {
 
 // A renderKey identifies a rendering.
 type renderKey struct {
-	view     *presence.View
+	view     *track.View
 	format   htmlFormat
 	standing string // the signals in a rendering of typing
 }
 
 // keyOf returns the key of a topic's rendering now.
-func (n *renderer) keyOf(view *presence.View, format htmlFormat) renderKey {
+func (n *renderer) keyOf(view *track.View, format htmlFormat) renderKey {
 	key := renderKey{view: view, format: format}
 	if format.typing {
 		for _, s := range n.h.tracker.Standing(view.Topic) {
@@ -83,7 +84,7 @@ func (n *renderer) try(r *http.Request, topics []presence.Topic, format htmlForm
 
 // message returns the message that all readers of a view get. If the widget fails, it
 // returns the widget's answer instead, or nil if there was none in time.
-func (n *renderer) message(ctx context.Context, view *presence.View, format htmlFormat) ([]byte, *recordedAnswer) {
+func (n *renderer) message(ctx context.Context, view *track.View, format htmlFormat) ([]byte, *recordedAnswer) {
 	message, r := n.render(ctx, n.keyOf(view, format))
 	if message != nil {
 		return message, nil

@@ -16,6 +16,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // A message is one of a stream as markup.
@@ -216,7 +217,7 @@ func TestMarkupWhileTheStoreIsOut(t *testing.T) {
 		var s *site
 		s = newSite(t, setup{
 			store:    store,
-			presence: presence.Config{Logger: slog.New(slog.DiscardHandler)},
+			presence: track.Config{Logger: slog.New(slog.DiscardHandler)},
 			handlers: handlers.Config{Widget: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				view, err := s.tracker.View(r.Context(), presence.Site)
 				fmt.Fprint(w, "old: ", view.Stale, err)

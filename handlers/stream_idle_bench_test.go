@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/handlers"
-	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // BenchmarkIdle measures the memory and goroutines of an idle stream. That includes the
@@ -29,7 +29,7 @@ func BenchmarkIdle(b *testing.B) {
 }
 
 func benchmarkIdle(b *testing.B, head string) {
-	tracker, err := presence.New(memstore.New(), presence.Config{MaxConnectionsPerUser: -1})
+	tracker, err := track.New(memstore.New(), track.Config{MaxConnectionsPerUser: -1})
 	noError(b, err)
 	handler := handlers.New(tracker, handlers.Config{MaxConnectionsPerAddress: -1, MaxRate: -1})
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

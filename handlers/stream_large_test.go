@@ -12,7 +12,9 @@ import (
 
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // A topic over the roster limit sends counts until it is clearly below, on every
@@ -20,7 +22,7 @@ import (
 // roster list all users.
 func TestLargeTopic(t *testing.T) {
 	over(t, allTransports, func(t *testing.T, over transport) {
-		s := newSite(t, setup{presence: presence.Config{MaxRoster: 20}})
+		s := newSite(t, setup{presence: track.Config{MaxRoster: 20}})
 		come := func(from, to int) {
 			for i := from; i <= to; i++ {
 				s.tracker.Seen("site", presence.User{ID: presence.UserID(fmt.Sprintf("u%02d", i))}, presence.Device{})
@@ -95,15 +97,15 @@ func TestLargeTopic(t *testing.T) {
 
 // manyOnline is a store in which very many are online from the start.
 type manyOnline struct {
-	presence.Store
+	backend.Store
 	n int
 }
 
-func (m manyOnline) Snapshot(ctx context.Context, topic presence.Topic) (presence.Snapshot, error) {
+func (m manyOnline) Snapshot(ctx context.Context, topic presence.Topic) (backend.Snapshot, error) {
 	if topic != presence.Site {
 		return m.Store.Snapshot(ctx, topic)
 	}
-	s := presence.Snapshot{ID: "m-0", Members: make([]presence.Member, m.n)}
+	s := backend.Snapshot{ID: "m-0", Members: make([]presence.Member, m.n)}
 	begin := time.Now()
 	for i := range s.Members {
 		id := fmt.Sprintf("user%07d", i)
@@ -115,7 +117,7 @@ func (m manyOnline) Snapshot(ctx context.Context, topic presence.Topic) (presenc
 	return s, nil
 }
 
-func (m manyOnline) Log(context.Context, presence.Topic, presence.DiffID) ([]presence.Diff, error) {
+func (m manyOnline) Log(context.Context, presence.Topic, presence.DiffID) ([]backend.Diff, error) {
 	return nil, nil
 }
 
@@ -124,7 +126,7 @@ func BenchmarkMillion(b *testing.B) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	tracker, err := presence.New(manyOnline{memstore.New(), 1_000_000}, presence.Config{})
+	tracker, err := track.New(manyOnline{memstore.New(), 1_000_000}, track.Config{})
 	noError(b, err)
 	defer tracker.Close(context.Background())
 	ctx, cancel := context.WithTimeout(b.Context(), time.Minute)

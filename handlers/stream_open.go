@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // openStream opens the stream that a request asks for. The driver closes it.
@@ -43,7 +44,7 @@ func (h *Handler) openStreamAfter(r *http.Request, o streamOptions, over transpo
 
 // connect opens the connection of a stream or poll. Topics for which this node has no room are
 // refused like those that the visitor may not see, if the page said partial=1.
-func (h *Handler) connect(r *http.Request, o *streamOptions) (*presence.Connection, error) {
+func (h *Handler) connect(r *http.Request, o *streamOptions) (*track.Connection, error) {
 	if !h.site.behindProxy(r) {
 		o.From = h.site.address(r)
 	}

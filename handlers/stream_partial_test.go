@@ -12,6 +12,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // staffOnly is the Authorize of a site whose topic staff is for bob.
@@ -55,7 +56,7 @@ func TestPartial(t *testing.T) {
 // not end the lists of others.
 func TestPartialWithoutRoom(t *testing.T) {
 	over(t, allTransports, func(t *testing.T, over transport) {
-		s := newSite(t, setup{presence: presence.Config{MaxTopics: 4, MaxTopicsPerConnection: 8}})
+		s := newSite(t, setup{presence: track.Config{MaxTopics: 4, MaxTopicsPerConnection: 8}})
 		victim := s.follow(over, "topic=site&partial=1", "alice")
 		victim.started(0).want("state")
 		refused, _ := s.notes(over, request{path: "topic=site&topic=t:1&topic=t:2&topic=t:3&topic=t:4&topic=t:5&partial=1", user: "mallory"})

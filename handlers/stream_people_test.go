@@ -14,6 +14,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // onlySiteAsked is the Authorize of a site that has never heard of people.
@@ -25,7 +26,7 @@ func onlySiteAsked(_ *http.Request, _ presence.Visitor, topic presence.Topic) bo
 // transport and for longer than the rights of a stream last.
 func TestWatchPeople(t *testing.T) {
 	over(t, allTransports, func(t *testing.T, over transport) {
-		s, _ := newPeopleSite(t, setup{handlers: handlers.Config{Authorize: onlySiteAsked}, presence: presence.Config{Grace: -1}})
+		s, _ := newPeopleSite(t, setup{handlers: handlers.Config{Authorize: onlySiteAsked}, presence: track.Config{Grace: -1}})
 		s.online("bob", "b1")
 		s.online("dora", "d1")
 		time.Sleep(time.Second)

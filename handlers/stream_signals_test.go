@@ -8,6 +8,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 const thread1 = "topic=thread:1"
@@ -244,7 +245,7 @@ func TestPollWaitsThoughASignalStands(t *testing.T) {
 // A topic whose kind shows nobody takes no signals of visitors.
 func TestSignalsOfACountOnlyTopic(t *testing.T) {
 	over(t, []transport{overSSE}, func(t *testing.T, _ transport) {
-		s := newTypingSite(t, setup{presence: presence.Config{Kinds: map[string]presence.Kind{"thread": {CountOnly: true}}}, handlers: handlers.Config{}})
+		s := newTypingSite(t, setup{presence: track.Config{Kinds: map[string]presence.Kind{"thread": {CountOnly: true}}}, handlers: handlers.Config{}})
 		s.listen(request{path: "events?" + thread1, user: "bob"}).started(1).drain()
 		time.Sleep(time.Second)
 		s.wantStatus(sent("bob", `{"topic":"thread:1","type":"typing","for":6}`), http.StatusForbidden)

@@ -19,6 +19,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/feed/feedtest"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // The tenants of the tests. Everybody exists in each of them: alice, bob, thread:1.
@@ -56,7 +57,7 @@ func newTenantSite(t *testing.T) *tenantSite {
 	store, feeds := memstore.New(), feedtest.NewMemory()
 	answers := make(chan string, 1000) // of Authorize, which runs concurrently
 	for i := range s.nodes {
-		o := setup{store: store, strange: true, wrap: asTenant, presence: presence.Config{
+		o := setup{store: store, strange: true, wrap: asTenant, presence: track.Config{
 			Directory: s.directory, Kinds: map[string]presence.Kind{"site": {Recent: 100, Peak: true}},
 		}}
 		o.handlers.Authorize = func(_ *http.Request, v presence.Visitor, topic presence.Topic) bool {
@@ -76,7 +77,7 @@ func newTenantSite(t *testing.T) *tenantSite {
 			v := presence.VisitorFromContext(r.Context())
 			fmt.Fprintf(w, "<p>%s %s</p>", mark(v.Tenant), r.URL.Query().Get("topic"))
 		})
-		o.feeds = func(tracker *presence.Tracker) *feed.Keeper {
+		o.feeds = func(tracker *track.Tracker) *feed.Keeper {
 			keeper, err := feed.New(feeds, tracker, feed.Config{})
 			noError(t, err)
 			t.Cleanup(func() { keeper.Close(context.Background()) })

@@ -3,13 +3,13 @@ package handlers
 import (
 	"time"
 
-	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // A transport formats the output of a stream and parses its input. It does no I/O.
 type transport interface {
 	// form returns how the transport writes events, without an id where that is empty.
-	form() *presence.Form
+	form() *track.Form
 	// appendRetry appends how long the client should wait, after the end of this
 	// stream, before it reconnects. A frame follows.
 	appendRetry(b []byte, wait time.Duration) []byte
@@ -24,6 +24,6 @@ type transport interface {
 
 // The forms of events. All handlers share them, so events are encoded once a transport.
 var (
-	formSSE    = presence.NewForm(frameSSE)
-	formSocket = presence.NewForm(frameSocket)
+	formSSE    = track.NewForm(frameSSE)
+	formSocket = track.NewForm(frameSocket)
 )

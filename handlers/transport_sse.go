@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // sse is the transport of Server-Sent Events. Its client sends no messages: a little
 // input is ignored.
 type sse struct {
-	as       *presence.Form // how the page reads events; nil: as HTML
-	received int            // bytes
+	as       *track.Form // how the page reads events; nil: as HTML
+	received int         // bytes
 }
 
 // maxReceived bounds the input of an event stream, in bytes.
@@ -20,7 +21,7 @@ const maxReceived = 4 << 10
 
 var errReceived = errors.New("client sent more than 4 KiB on an event stream")
 
-func (s *sse) form() *presence.Form { return s.as }
+func (s *sse) form() *track.Form { return s.as }
 
 func frameSSE(b []byte, e presence.Event) []byte {
 	b = append(b, "event: "...)

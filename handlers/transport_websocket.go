@@ -9,15 +9,16 @@ import (
 	"github.com/gobwas/ws"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // socket is the transport of WebSocket: each event is one text message.
 type socket struct {
-	as     *presence.Form // how the page reads events
+	as     *track.Form // how the page reads events
 	frames frameReader
 }
 
-func (s *socket) form() *presence.Form { return s.as }
+func (s *socket) form() *track.Form { return s.as }
 
 func frameSocket(b []byte, e presence.Event) []byte {
 	const withID, withoutID = `{"event":"","id":"","data":}`, `{"event":"","data":}`

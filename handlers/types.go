@@ -9,6 +9,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/feed"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // Bounds of the parameter types.
@@ -81,9 +82,9 @@ type pageTypes struct {
 	downs *downs
 
 	mu     sync.Mutex
-	forms  map[*presence.Form]*presence.Form // by what they vary
-	recent [16]readEvent                     // the events of a log have many readers
-	next   int                               // of recent
+	forms  map[*track.Form]*track.Form // by what they vary
+	recent [16]readEvent               // the events of a log have many readers
+	next   int                         // of recent
 }
 
 // A readEvent is what a set makes of an event's data, which never change.
@@ -94,7 +95,7 @@ type readEvent struct {
 }
 
 // form returns the variant of a transport's Form for these pages; base itself if p is nil.
-func (p *pageTypes) form(base *presence.Form) *presence.Form {
+func (p *pageTypes) form(base *track.Form) *track.Form {
 	if p == nil {
 		return base
 	}
@@ -102,12 +103,12 @@ func (p *pageTypes) form(base *presence.Form) *presence.Form {
 	defer p.mu.Unlock()
 	form := p.forms[base]
 	if form == nil {
-		form = presence.NewVariant(base, p.same, func(b []byte, e presence.Event) []byte {
+		form = track.NewVariant(base, p.same, func(b []byte, e presence.Event) []byte {
 			e.Data = p.read(e)
 			return base.Append(b, e)
 		})
 		if p.forms == nil {
-			p.forms = make(map[*presence.Form]*presence.Form)
+			p.forms = make(map[*track.Form]*track.Form)
 		}
 		p.forms[base] = form
 	}

@@ -11,12 +11,13 @@ import (
 	"github.com/rollcall-go/rollcall/internal/problem"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // newHandler returns a Handler without a server.
 func newHandler(t testing.TB, cfg handlers.Config) *handlers.Handler {
 	t.Helper()
-	tracker, err := presence.New(memstore.New(), presence.Config{Logger: slog.New(slog.DiscardHandler)})
+	tracker, err := track.New(memstore.New(), track.Config{Logger: slog.New(slog.DiscardHandler)})
 	noError(t, err)
 	t.Cleanup(func() {
 		if err := tracker.Close(t.Context()); err != nil && !errors.Is(err, t.Context().Err()) {
@@ -30,7 +31,7 @@ func newHandler(t testing.TB, cfg handlers.Config) *handlers.Handler {
 // the same types share one too.
 func TestFormsAreShared(t *testing.T) {
 	one, other := newHandler(t, handlers.Config{}), newHandler(t, handlers.Config{})
-	form := func(h *handlers.Handler, query string) *presence.Form {
+	form := func(h *handlers.Handler, query string) *track.Form {
 		t.Helper()
 		f, err := h.FormFor(query)
 		noError(t, err)

@@ -8,13 +8,14 @@ import (
 
 	"github.com/rollcall-go/rollcall/internal/problem"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // checkVersion returns an error for a page that cannot read the stream (rule E4). A page names the
 // highest version that it speaks, and one that names none speaks version 1. There is one version
 // so far, so a page that speaks a higher one gets that one too.
 func (q query) checkVersion() error {
-	speaks := presence.StreamVersion
+	speaks := track.StreamVersion
 	if text := q.Values["v"]; len(text) > 0 {
 		n, ok := parseVersion(text[0])
 		if !ok {
@@ -25,7 +26,7 @@ func (q query) checkVersion() error {
 	if offered, any := offeredVersion(q.request); any {
 		speaks = min(speaks, offered)
 	}
-	if speaks < presence.StreamVersion {
+	if speaks < track.StreamVersion {
 		return q.outdated()
 	}
 	return nil
@@ -57,7 +58,7 @@ func (q query) outdated() *problem.Problem {
 const subprotocolPrefix = "presence.v"
 
 // subprotocol is the name of the version that the server speaks.
-var subprotocol = subprotocolPrefix + strconv.Itoa(presence.StreamVersion)
+var subprotocol = subprotocolPrefix + strconv.Itoa(track.StreamVersion)
 
 // offeredVersion returns the highest version among the subprotocols that a request offers, and
 // false if it offers none of ours.

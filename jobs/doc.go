@@ -12,7 +12,7 @@
 // [Start] runs all of them in a process. Every node of a fleet may do so: the store
 // announces each leave once and ages once a period, one relay of a tenant is at work at a time,
 // and a digest is claimed by one node, however many nodes ask, and however often. A site with a cron
-// of its own calls [Sweep], [presence.Tracker.Age], [presence.Tracker.Trim] and the methods
+// of its own calls [Sweep], [track.Tracker.Age], [track.Tracker.Trim] and the methods
 // Relay, Digest and Trim of [feed.Keeper] instead. Sweep matters most: until it runs, a user
 // who vanished is shown as online.
 package jobs

@@ -5,13 +5,13 @@ import (
 	"fmt"
 
 	"github.com/rollcall-go/rollcall/jobs"
-	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // A site runs the jobs as long as it runs itself.
 func Example() {
-	tracker, err := presence.New(memstore.New(), presence.Config{})
+	tracker, err := track.New(memstore.New(), track.Config{})
 	if err != nil {
 		panic(err)
 	}
@@ -26,7 +26,7 @@ func Example() {
 
 // A site with a system cron of its own calls the jobs by hand.
 func ExampleSweep() {
-	tracker, err := presence.New(memstore.New(), presence.Config{})
+	tracker, err := track.New(memstore.New(), track.Config{})
 	if err != nil {
 		panic(err)
 	}

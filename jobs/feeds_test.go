@@ -15,6 +15,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/feed"
 	"github.com/rollcall-go/rollcall/presence/feed/feedtest"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // A feedSpy is a store of feeds that notes its calls in a spy.
@@ -43,14 +44,14 @@ func (s *feedSpy) Trim(ctx context.Context, o feed.TrimOptions) (int, error) {
 }
 
 // setUpFeeds starts a tracker and a Keeper, in a synctest bubble.
-func setUpFeeds(t *testing.T) (*presence.Tracker, *feed.Keeper, *feedtest.Memory, *feedSpy, *logged) {
+func setUpFeeds(t *testing.T) (*track.Tracker, *feed.Keeper, *feedtest.Memory, *feedSpy, *logged) {
 	t.Helper()
 	return setUpFeedsWith(t, feed.Config{})
 }
 
-func setUpFeedsWith(t *testing.T, cfg feed.Config) (*presence.Tracker, *feed.Keeper, *feedtest.Memory, *feedSpy, *logged) {
+func setUpFeedsWith(t *testing.T, cfg feed.Config) (*track.Tracker, *feed.Keeper, *feedtest.Memory, *feedSpy, *logged) {
 	t.Helper()
-	tracker, store, logs := setUp(t, presence.Config{})
+	tracker, store, logs := setUp(t, track.Config{})
 	db := feedtest.NewMemory()
 	s := &feedSpy{Store: db, spy: store}
 	keeper, err := feed.New(s, tracker, cfg)

@@ -15,15 +15,15 @@ import (
 type job struct {
 	ctx     context.Context // ends when the runner stops
 	logger  *slog.Logger
-	backend backend
+	source  source
 	do      func(context.Context) error
 	failing bool      // a failure was logged
 	since   time.Time // of failures that an outage may be about to explain; zero: none
 }
 
-// A backend is what a job needs: the store of presence, or the database of feeds. The tracker,
+// A source is what a job needs: the store of presence, or the database of feeds. The tracker,
 // or the Keeper of feeds, logs its outages.
-type backend struct {
+type source struct {
 	out    func() bool // an outage has been logged, and is not over
 	errors []error     // that a job returns where it cannot be reached
 }
@@ -41,8 +41,8 @@ const unexplainedFor = 15 * time.Second
 // newJob returns a job for cron. The job is its own cron.Logger, so that a panic is a
 // failure like others. Recover is the inner wrapper: a panic that reached
 // SkipIfStillRunning would leave the job marked as running for ever.
-func newJob(ctx context.Context, name string, logger *slog.Logger, needs backend, do func(context.Context) error) cron.Job {
-	j := &job{ctx: ctx, do: do, logger: logger.With(slog.String("job", name)), backend: needs}
+func newJob(ctx context.Context, name string, logger *slog.Logger, needs source, do func(context.Context) error) cron.Job {
+	j := &job{ctx: ctx, do: do, logger: logger.With(slog.String("job", name)), source: needs}
 	return cron.NewChain(cron.SkipIfStillRunning(j), cron.Recover(j)).Then(j)
 }
 
@@ -67,10 +67,10 @@ func (j *job) Run() {
 // is out, while the tracker reaches it, is explained only for a while. Example: of a
 // cluster, the server with the list of all topics is out, and those of the topics are not.
 func (j *job) explained(err error) bool {
-	if !slices.ContainsFunc(j.backend.errors, func(of error) bool { return errors.Is(err, of) }) {
+	if !slices.ContainsFunc(j.source.errors, func(of error) bool { return errors.Is(err, of) }) {
 		return false
 	}
-	if j.backend.out() {
+	if j.source.out() {
 		j.since = time.Time{}
 		return true
 	}

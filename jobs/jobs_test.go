@@ -14,8 +14,10 @@ import (
 	"github.com/rollcall-go/rollcall/internal/leak"
 	"github.com/rollcall-go/rollcall/jobs"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/feed"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 func TestMain(m *testing.M) { leak.VerifyTestMain(m) }
@@ -23,12 +25,12 @@ func TestMain(m *testing.M) { leak.VerifyTestMain(m) }
 // spy is a store that remembers when it was asked to do what, and does it as
 // the test wants.
 type spy struct {
-	presence.Store
+	backend.Store
 	start time.Time
 
 	mu    sync.Mutex
 	calls map[string][]time.Duration // since start
-	sweep func(context.Context) (presence.Swept, error)
+	sweep func(context.Context) (backend.Swept, error)
 }
 
 func (s *spy) note(name string) {
@@ -44,12 +46,12 @@ func (s *spy) of(name string) []time.Duration {
 }
 
 // Sweep is asked for recent leases alone by a tracker that began a moment ago.
-func (s *spy) Sweep(ctx context.Context, opts presence.SweepOptions) (presence.Swept, error) {
+func (s *spy) Sweep(ctx context.Context, opts backend.SweepOptions) (backend.Swept, error) {
 	s.note("sweep")
 	if s.sweep != nil {
 		return s.sweep(ctx)
 	}
-	return s.Store.Sweep(ctx, presence.SweepOptions{Limit: opts.Limit})
+	return s.Store.Sweep(ctx, backend.SweepOptions{Limit: opts.Limit})
 }
 
 func (s *spy) Age(ctx context.Context, period time.Duration) (int, error) {
@@ -83,12 +85,12 @@ func (l *logged) String() string {
 func (l *logged) Len() int { return len(l.String()) }
 
 // setUp starts a tracker over a spy, in a synctest bubble.
-func setUp(t *testing.T, config presence.Config) (*presence.Tracker, *spy, *logged) {
+func setUp(t *testing.T, config track.Config) (*track.Tracker, *spy, *logged) {
 	t.Helper()
 	store := &spy{Store: memstore.New(), start: time.Now(), calls: make(map[string][]time.Duration)}
 	logs := new(logged)
 	config.Logger = slog.New(slog.NewTextHandler(logs, nil))
-	tracker, err := presence.New(store, config)
+	tracker, err := track.New(store, config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +102,7 @@ func setUp(t *testing.T, config presence.Config) (*presence.Tracker, *spy, *logg
 	return tracker, store, logs
 }
 
-func start(t *testing.T, tracker *presence.Tracker, config jobs.Config) *jobs.Runner {
+func start(t *testing.T, tracker *track.Tracker, config jobs.Config) *jobs.Runner {
 	t.Helper()
 	runner, err := jobs.Start(tracker, config)
 	if err != nil {
@@ -112,7 +114,7 @@ func start(t *testing.T, tracker *presence.Tracker, config jobs.Config) *jobs.Ru
 
 func TestDefaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker, store, _ := setUp(t, presence.Config{})
+		tracker, store, _ := setUp(t, track.Config{})
 		start(t, tracker, jobs.Config{})
 		time.Sleep(66*time.Minute + time.Second)
 		synctest.Wait()
@@ -131,7 +133,7 @@ func TestDefaults(t *testing.T) {
 // cron's own @every would make whole seconds of these.
 func TestFractionsOfASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker, store, _ := setUp(t, presence.Config{Age: 15 * time.Second})
+		tracker, store, _ := setUp(t, track.Config{Age: 15 * time.Second})
 		start(t, tracker, jobs.Config{Sweep: 200 * time.Millisecond})
 		time.Sleep(3100 * time.Millisecond)
 		synctest.Wait()
@@ -157,7 +159,7 @@ func TestAgeIsCheckedSeveralTimesAPeriod(t *testing.T) {
 	} {
 		t.Run(age.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				tracker, store, _ := setUp(t, presence.Config{Age: age})
+				tracker, store, _ := setUp(t, track.Config{Age: age})
 				start(t, tracker, jobs.Config{})
 				time.Sleep(want + want/2)
 				synctest.Wait()
@@ -191,7 +193,7 @@ func TestNegativeSwitchesSweepsOff(t *testing.T) {
 
 func TestInvalidConfigIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker, _, _ := setUp(t, presence.Config{})
+		tracker, _, _ := setUp(t, track.Config{})
 		runner, err := jobs.Start(tracker, jobs.Config{
 			Sweep: 99 * time.Millisecond,
 			Mail:  func(context.Context, feed.Digest) error { return nil },

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/feed"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // A Runner runs the jobs of one process. Make it with [Start], and end it with
@@ -31,7 +32,7 @@ type Runner struct {
 //
 // The error is [presence.ErrInvalidConfig] and names every invalid field; no job runs
 // then.
-func Start(tracker *presence.Tracker, config Config) (*Runner, error) {
+func Start(tracker *track.Tracker, config Config) (*Runner, error) {
 	if tracker == nil {
 		return nil, fmt.Errorf("%w: there is no tracker", presence.ErrInvalidConfig)
 	}
@@ -42,7 +43,7 @@ func Start(tracker *presence.Tracker, config Config) (*Runner, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &Runner{cron: cron.New(cron.WithLogger(cron.DiscardLogger)), stop: cancel}
 	logger := tracker.Config().Logger
-	needs := backend{func() bool { return tracker.Stats().StoreOut }, []error{presence.ErrStoreOut, context.DeadlineExceeded}} // it refuses, or hangs
+	needs := source{func() bool { return tracker.Stats().StoreOut }, []error{presence.ErrStoreOut, context.DeadlineExceeded}} // it refuses, or hangs
 	add := func(name string, when every, do func(context.Context) error) {
 		if when.period > 0 {
 			r.cron.Schedule(when, newJob(ctx, name, logger, needs, do))
@@ -61,7 +62,7 @@ func Start(tracker *presence.Tracker, config Config) (*Runner, error) {
 		return err
 	})
 	if config.Feeds != nil {
-		needs = backend{func() bool { return config.Feeds.Stats().DatabaseOut }, []error{feed.ErrOut}}
+		needs = source{func() bool { return config.Feeds.Stats().DatabaseOut }, []error{feed.ErrOut}}
 		addFeeds(add, config)
 	}
 	r.cron.Start()

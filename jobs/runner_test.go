@@ -14,8 +14,10 @@ import (
 
 	"github.com/rollcall-go/rollcall/jobs"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // A failure is logged when it begins and when it is over, not at every tick.
@@ -26,13 +28,13 @@ func TestFailuresAreLoggedOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				tracker, store, logs := setUp(t, presence.Config{Node: "a"})
+				tracker, store, logs := setUp(t, track.Config{Node: "a"})
 				var failing atomic.Bool
-				store.sweep = func(context.Context) (presence.Swept, error) {
+				store.sweep = func(context.Context) (backend.Swept, error) {
 					if failing.Load() {
-						return presence.Swept{}, fail()
+						return backend.Swept{}, fail()
 					}
-					return presence.Swept{}, nil
+					return backend.Swept{}, nil
 				}
 				start(t, tracker, jobs.Config{})
 				logged := func(want string, times int) {
@@ -61,11 +63,11 @@ func TestFailuresAreLoggedOnce(t *testing.T) {
 
 func TestJobIsSkippedWhileItRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker, store, _ := setUp(t, presence.Config{})
+		tracker, store, _ := setUp(t, track.Config{})
 		release := make(chan struct{})
-		store.sweep = func(context.Context) (presence.Swept, error) {
+		store.sweep = func(context.Context) (backend.Swept, error) {
 			<-release
-			return presence.Swept{}, nil
+			return backend.Swept{}, nil
 		}
 		start(t, tracker, jobs.Config{})
 		time.Sleep(15 * time.Second)
@@ -88,10 +90,10 @@ func TestJobIsSkippedWhileItRuns(t *testing.T) {
 // The tracker bounds each call, so a store that hangs holds up nothing for good.
 func TestStoreThatHangsIsAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker, store, logs := setUp(t, presence.Config{})
-		store.sweep = func(ctx context.Context) (presence.Swept, error) {
+		tracker, store, logs := setUp(t, track.Config{})
+		store.sweep = func(ctx context.Context) (backend.Swept, error) {
 			<-ctx.Done()
-			return presence.Swept{}, ctx.Err()
+			return backend.Swept{}, ctx.Err()
 		}
 		start(t, tracker, jobs.Config{})
 		time.Sleep(65 * time.Second)
@@ -107,13 +109,13 @@ func TestStoreThatHangsIsAFailure(t *testing.T) {
 
 func TestStopWaitsForWhatRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker, store, logs := setUp(t, presence.Config{})
+		tracker, store, logs := setUp(t, track.Config{})
 		var ended atomic.Bool
-		store.sweep = func(ctx context.Context) (presence.Swept, error) {
+		store.sweep = func(ctx context.Context) (backend.Swept, error) {
 			<-ctx.Done()
 			time.Sleep(time.Second) // takes its time
 			ended.Store(true)
-			return presence.Swept{}, ctx.Err()
+			return backend.Swept{}, ctx.Err()
 		}
 		runner := start(t, tracker, jobs.Config{})
 		time.Sleep(1500 * time.Millisecond)
@@ -141,29 +143,29 @@ func TestStopWaitsForWhatRuns(t *testing.T) {
 // Sweep goes on while there is more to do, and returns what it did also beside an error.
 func TestSweepByHand(t *testing.T) {
 	out := errors.New("out")
-	more := presence.Swept{Leases: 10, Leaves: 4, More: true}
+	more := backend.Swept{Leases: 10, Leaves: 4, More: true}
 	for name, tt := range map[string]struct {
 		fails, cancels, ends int // the call after which the store fails, the context is canceled, and nothing is left
-		want                 presence.Swept
+		want                 backend.Swept
 		err                  error
 	}{
-		"while there is more":                                  {ends: 3, want: presence.Swept{Leases: 30, Leaves: 12}},
-		"until the store fails":                                {fails: 2, want: presence.Swept{Leases: 10, Leaves: 4}, err: out},
-		"until its context ends":                               {cancels: 3, want: presence.Swept{Leases: 30, Leaves: 12, More: true}, err: context.Canceled},
-		"to the end, if nothing is left when its context ends": {cancels: 3, ends: 3, want: presence.Swept{Leases: 30, Leaves: 12}},
+		"while there is more":                                  {ends: 3, want: backend.Swept{Leases: 30, Leaves: 12}},
+		"until the store fails":                                {fails: 2, want: backend.Swept{Leases: 10, Leaves: 4}, err: out},
+		"until its context ends":                               {cancels: 3, want: backend.Swept{Leases: 30, Leaves: 12, More: true}, err: context.Canceled},
+		"to the end, if nothing is left when its context ends": {cancels: 3, ends: 3, want: backend.Swept{Leases: 30, Leaves: 12}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				tracker, store, _ := setUp(t, presence.Config{})
+				tracker, store, _ := setUp(t, track.Config{})
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
-				store.sweep = func(context.Context) (presence.Swept, error) {
+				store.sweep = func(context.Context) (backend.Swept, error) {
 					calls := len(store.of("sweep"))
 					if calls == tt.cancels {
 						cancel()
 					}
 					if calls == tt.fails {
-						return presence.Swept{}, out
+						return backend.Swept{}, out
 					}
 					swept := more
 					swept.More = calls != tt.ends && calls < 100
@@ -179,7 +181,7 @@ func TestSweepByHand(t *testing.T) {
 
 func TestAgeAndTrimByHand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker, _, _ := setUp(t, presence.Config{LastSeenKeep: time.Hour})
+		tracker, _, _ := setUp(t, track.Config{LastSeenKeep: time.Hour})
 		tracker.Seen(presence.Site, presence.User{ID: "alice"}, presence.Device{})
 		time.Sleep(5*time.Minute + time.Second)
 		for _, want := range []int{1, 0} { // the second comes before its time
@@ -221,7 +223,7 @@ func TestOutageIsLoggedOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				faults, logs := presencetest.NewFaults(memstore.New()), new(logged)
-				tracker, err := presence.New(faults, presence.Config{Logger: slog.New(slog.NewTextHandler(logs, nil))})
+				tracker, err := track.New(faults, track.Config{Logger: slog.New(slog.NewTextHandler(logs, nil))})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -3,15 +3,16 @@ package jobs
 import (
 	"context"
 
-	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // Sweep removes all expired leases, in all topics, and announces the leaves of their
 // users. It returns what it did, also beside an error. The error is the store's or that of
-// ctx. It costs a call of [presence.Tracker.Sweep] for about 10,000 leases. It may be
+// ctx. It costs a call of [track.Tracker.Sweep] for about 10,000 leases. It may be
 // called concurrently, and on several nodes.
-func Sweep(ctx context.Context, tracker *presence.Tracker) (presence.Swept, error) {
-	var all presence.Swept
+func Sweep(ctx context.Context, tracker *track.Tracker) (backend.Swept, error) {
+	var all backend.Swept
 	for {
 		swept, err := tracker.Sweep(ctx)
 		all.Leases += swept.Leases

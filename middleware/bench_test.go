@@ -11,12 +11,13 @@ import (
 	"github.com/rollcall-go/rollcall/middleware"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // BenchmarkEcho is what a page view whose cookie throttles costs with Echo. Package core
 // has the benchmarks of all kinds of visits.
 func BenchmarkEcho(b *testing.B) {
-	tracker, err := presence.New(memstore.New(), presence.Config{})
+	tracker, err := track.New(memstore.New(), track.Config{})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -12,12 +12,13 @@ import (
 	"github.com/rollcall-go/rollcall/middleware"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // A site's session middleware finds who is signed in; identify hands that on.
 func Example() {
 	store := memstore.New()
-	tracker, err := presence.New(store, presence.Config{})
+	tracker, err := track.New(store, track.Config{})
 	if err != nil {
 		panic(err)
 	}
@@ -60,7 +61,7 @@ func Example() {
 
 // A throttle that is too long for the tracker's age period is refused.
 func ExampleNew() {
-	tracker, err := presence.New(memstore.New(), presence.Config{Age: time.Minute})
+	tracker, err := track.New(memstore.New(), track.Config{Age: time.Minute})
 	if err != nil {
 		panic(err)
 	}

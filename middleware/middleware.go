@@ -14,6 +14,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/middleware/core"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // Identify returns the visitor of a request: a user of the site and true, or false for a
@@ -30,7 +31,7 @@ type Config = core.Config[echo.Context]
 //
 // It panics if identify is nil, or if the tracker's Age is under 2 min, which needs a
 // shorter Throttle in the Config.
-func Presence(tracker *presence.Tracker, identify Identify) echo.MiddlewareFunc {
+func Presence(tracker *track.Tracker, identify Identify) echo.MiddlewareFunc {
 	return PresenceWithConfig(Config{Tracker: tracker, Identify: identify})
 }
 

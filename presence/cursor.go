@@ -4,6 +4,8 @@ import (
 	"hash/fnv"
 	"strconv"
 	"strings"
+
+	"github.com/rollcall-go/rollcall/presence/internal/wire"
 )
 
 // A Cursor is an opaque name of one version of a topic, or of one version of each of
@@ -19,14 +21,8 @@ const MaxCursorLen = 1 << 10
 // the topic. With it the cursors of 16 topics of 128 bytes stay under MaxCursorLen, and
 // a cursor of one topic is not taken for one of another.
 
-// NewCursor returns the cursor of a version of a topic, for a [Source].
-func NewCursor(topic Topic, id DiffID) Cursor { return newCursor(topic, id) }
-
-// Version returns the version of a topic that c names, and false if it names none or cannot
-// be read.
-func (c Cursor) Version(topic Topic) (DiffID, bool) { return c.diffID(topic) }
-
-func newCursor(topic Topic, id DiffID) Cursor {
+// NewCursor returns the cursor of a version of a topic, for a track.Source.
+func NewCursor(topic Topic, id DiffID) Cursor {
 	return Cursor(cursorTag(topic) + "." + string(id))
 }
 
@@ -48,9 +44,9 @@ func JoinCursors(cursors ...Cursor) Cursor {
 	return Cursor(strings.Join(parts, "~"))
 }
 
-// diffID returns the version of a topic that c names, and false if it names
-// none or cannot be read.
-func (c Cursor) diffID(topic Topic) (DiffID, bool) {
+// Version returns the version of a topic that c names, and false if it names none or cannot
+// be read.
+func (c Cursor) Version(topic Topic) (DiffID, bool) {
 	if len(c) > MaxCursorLen {
 		return "", false
 	}
@@ -64,11 +60,8 @@ func (c Cursor) diffID(topic Topic) (DiffID, bool) {
 	return "", false
 }
 
-// maxDiffIDLen is the length of the longest [DiffID], in bytes.
-const maxDiffIDLen = 40
-
 func validDiffID(id string) bool {
-	if id == "" || len(id) > maxDiffIDLen {
+	if id == "" || len(id) > wire.MaxDiffIDLen {
 		return false
 	}
 	for i := range len(id) {
@@ -79,3 +72,8 @@ func validDiffID(id string) bool {
 	}
 	return true
 }
+
+// A DiffID names one version of a topic in one store: it is the id of the last
+// diff that made it. The store chooses it from 0-9 a-z and '-', at most 40
+// bytes, never the same twice, also not after it was wiped or restarted.
+type DiffID string

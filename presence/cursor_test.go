@@ -11,18 +11,18 @@ func TestCursor(t *testing.T) {
 	topics := make([]Topic, 16)
 	for i := range topics {
 		topics[i] = Topic(strings.Repeat("x", MaxTopicLen-2) + fmt.Sprintf("%02d", i))
-		all = append(all, newCursor(topics[i], DiffID(fmt.Sprintf("1795253215347-390664499%d", i))))
+		all = append(all, NewCursor(topics[i], DiffID(fmt.Sprintf("1795253215347-390664499%d", i))))
 	}
 	joined := JoinCursors(all...)
 	if len(joined) > MaxCursorLen {
 		t.Errorf("got a cursor of %d bytes for 16 long topics, want at most %d", len(joined), MaxCursorLen)
 	}
 	for i, topic := range topics {
-		if id, ok := joined.diffID(topic); !ok || id != DiffID(fmt.Sprintf("1795253215347-390664499%d", i)) {
+		if id, ok := joined.Version(topic); !ok || id != DiffID(fmt.Sprintf("1795253215347-390664499%d", i)) {
 			t.Errorf("topic %d: got %q, %v", i, id, ok)
 		}
 	}
-	if id, ok := joined.diffID("another"); ok {
+	if id, ok := joined.Version("another"); ok {
 		t.Errorf("got %q for a topic that is not in it, want none", id)
 	}
 }
@@ -32,14 +32,14 @@ func FuzzCursor(f *testing.F) {
 		f.Add(seed, "site")
 	}
 	f.Fuzz(func(t *testing.T, s, name string) {
-		id, ok := Cursor(s).diffID(Topic(name))
+		id, ok := Cursor(s).Version(Topic(name))
 		if !ok {
 			return
 		}
 		if !validDiffID(string(id)) || len(s) > MaxCursorLen {
 			t.Errorf("got id %q of a cursor of %d bytes", id, len(s))
 		}
-		if back, ok := newCursor(Topic(name), id).diffID(Topic(name)); !ok || back != id {
+		if back, ok := NewCursor(Topic(name), id).Version(Topic(name)); !ok || back != id {
 			t.Errorf("got %q, %v back, want %q", back, ok, id)
 		}
 	})

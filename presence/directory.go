@@ -79,23 +79,23 @@ func (s Settings) At(now time.Time) Settings {
 	if s.Seen == "" {
 		s.Seen = Everyone
 	}
-	s.Seen = narrower(s.Seen, s.Online)
+	s.Seen = Narrower(s.Seen, s.Online)
 	return s
 }
 
-// hides reports whether nobody may see that the user is online. s comes from At.
-func (s Settings) hides() bool { return s.Status == Invisible || s.Online == Nobody }
+// Hides reports whether nobody may see that the user is online. s comes from At.
+func (s Settings) Hides() bool { return s.Status == Invisible || s.Online == Nobody }
 
-// narrower returns the audience of fewer viewers.
-func narrower(a, b Audience) Audience {
-	if a.rank() > b.rank() {
+// Narrower returns the audience of fewer viewers.
+func Narrower(a, b Audience) Audience {
+	if a.Rank() > b.Rank() {
 		return a
 	}
 	return b
 }
 
-// rank is higher for fewer viewers. An unknown audience is nobody (rule P4).
-func (a Audience) rank() int {
+// Rank is higher for fewer viewers. An unknown audience is nobody (rule P4).
+func (a Audience) Rank() int {
 	switch a {
 	case Everyone:
 		return 0
@@ -173,15 +173,9 @@ type Directory interface {
 	LastSeen(ctx context.Context, users ...UserID) ([]Seen, error)
 }
 
-// Bounds of one call of a Directory.
-const (
-	maxSettingsAtOnce  = 500
-	maxRelationsAtOnce = 1_000
-	maxSawAtOnce       = 500
-)
-
+// Clone returns a copy that shares no memory with s.
 // clone returns a copy that shares no memory with s.
-func (s Settings) clone() Settings {
+func (s Settings) Clone() Settings {
 	s.Status, s.Text = Status(strings.Clone(string(s.Status))), strings.Clone(s.Text)
 	s.Online, s.Seen = Audience(strings.Clone(string(s.Online))), Audience(strings.Clone(string(s.Seen)))
 	return s

@@ -1,6 +1,19 @@
-// Package presence knows who is online. It keeps topics, users and leases, and the diffs
-// between one moment and the next. It knows no HTTP, no framework and no database; those
-// live in packages beside it, which import it.
+// Package presence has the words of who is online: topics, users, visitors, devices, statuses,
+// settings, and the errors of all that. Everything imports it, and it imports nothing of the
+// packages beside it. It knows no HTTP, no framework and no database.
+//
+//   - package track has the engine: a site makes one track.Tracker.
+//   - package backend is the contract of stores, by numbered rules.
+//
+// # Files
+//
+//	topic.go tenant.go cursor.go        names of topics, in one fleet of several sites; their versions
+//	user.go visitor.go                  who is present; who asks
+//	device.go session.go token.go op.go a user's devices; a page's token; who holds a lease
+//	directory.go person.go              the site's lasting knowledge of people; what one viewer sees
+//	event.go signal.go place.go         what pages are told
+//	kind.go finding.go act.go           settings by kind of topic; mistakes of wiring; acts of staff
+//	errors.go                           what functions of all packages return
 //
 // # Words
 //
@@ -26,7 +39,7 @@
 //   - recent: users who viewed a page within one to two periods, whether they are still
 //     online or not.
 //   - place: a topic with people in it. Bot: a crawler that says that it is one.
-//   - consumer: a program that [Tracker.Deliver] tells of joins and leaves. Its record is
+//   - consumer: a program that track.Tracker.Deliver tells of joins and leaves. Its record is
 //     what the store keeps of it, and has nothing to do with the record of a topic.
 //   - node: one process of a fleet. Notice: a message from one node to all nodes.
 //
@@ -37,91 +50,25 @@
 // the last connection closes, page views from before that connection was opened no longer
 // count.
 // Signing out ends everything at once. The rules that a store keeps to make this so are
-// numbered at [Store].
+// numbered at backend.Store.
 //
 // Example with the defaults (age 5 min, grace 10 s). Alice views a page at 12:00:00, and
 // its stream opens at 12:00:01. She closes the tab at 12:03:00 and is gone at 12:03:10:
 // the page view would hold until 12:05:00, but is older than the stream. With JavaScript
 // turned off she is gone at 12:05:00.
 //
-// # For sites
-//
-// A site makes one [Tracker] over a store ([memstore] for one process, [redisstore] for a
-// fleet) and gives it to the packages middleware, handlers, templates and jobs. Of this
-// package it uses [New], [Config], [User], and the verbs [Tracker.SignOut],
-// [Tracker.SetStatus], [Tracker.View] and [Tracker.Changes].
-//
 // # Kinds of topics
 //
-// Each kind of topic may have settings of its own, its [Kind]: see [Config].Kinds. All that a
+// Each kind of topic may have settings of its own, its [Kind]: see track.Config.Kinds. All that a
 // store can keep beyond who is online is off by default, and costs nothing while it is off.
 //
-//	presence.Config{Kinds: map[string]presence.Kind{
+//	track.Config{Kinds: map[string]presence.Kind{
 //		"site": {Recent: 1000, Peak: true, Bots: true}, // {{recentlyActive "site"}} and the like
 //		"edit": {TTL: 15 * time.Second, Grace: -1},     // an editor who is gone is gone at once
 //		"hall": {CountOnly: true},                      // how many, and not who
 //	}}
 //
-// Pages read [Tracker.LatelyActive], [Tracker.Counts] and [Tracker.Places], which wait for
-// the store no longer than [Tracker.View] does. [Tracker.Recent], [Tracker.Topics] and
-// [Tracker.Inspect] ask the store each time.
-//
-// # For transports
-//
-// A transport sends what happens in topics to pages. It opens a [Connection] with
-// [Tracker.Connect], waits for [Connection.Ready] or for a [Group] of connections, and
-// writes what [Connection.Events] returns, or [Connection.Bytes] in a [Form] of its own.
-// A page proves that it is alive with its [Token]: see [Tracker.Beat] and
-// [Tracker.Leave]. The package handlers is one such transport.
-//
-// # For stores
-//
-// A store implements [Store] by its numbered rules, which package presencetest checks one by
-// one. A [Batch] of [Op] goes in, a [Diff] comes out. A store is also a [Bus] for
-// notices. [StatsStore] and [OutageReporter] are optional.
-//
-// # How it hangs together
-//
-//	page views                            live pages
-//	    │                                     │      ▲
-//	    ▼ Seen                        Connect ▼      │ events, encoded once
-//	┌───────────────────────── Tracker ──────────────────────────┐
-//	│ users: who is here      topics: replicas, each with        │
-//	│ leases, writer          a roster and an outlet             │
-//	└───────────┬─────────────────────────────▲──────────────────┘
-//	            ▼ Apply                       │ Watch
-//	                           Store
-//
-// Writes go down, changes come up. The store is the only shared truth. A Tracker, one a
-// process, collects what happens into small batches for the store, and keeps a replica
-// of each topic that somebody here looks at, so that every read is answered from memory.
-//
-// # Locks
-//
-// A goroutine that holds a mutex may only take one of a later level:
-//
-//	1  Connection.mu
-//	2  users.mu
-//	3  topics.mu, people.mu, leases.mu
-//	4  outlet.mu
-//	5  Group.mu, View.mu
-//	6  writer.mu
-//	7  outage.mu, lastSeen.mu, untils.mu, signals.mu, the mutexes of answers,
-//	   figures, records and askedUsers, those of what people heard and of relations, and
-//	   that of the calls of the Directory
-//	8  notices.mu, lifetime.mu, acts.mu
-//
-// Mutexes of one level are never held together. locks.go has a type for each.
-//
-// users.mu also guards Connection.opened, each knownUser, and the queue of choices. outlet.mu
-// also guards the state of the source that has the outlet, such as a replica. Methods whose name
-// ends in Locked are called with the mutex of their type held (of users for knownUser and
-// choices, of the outlet for sources). The mutexes of deliver_*.go, idle.go and sources.go have
-// no level: they are taken with no other one held. No method calls the store with a mutex held.
-// A store may hold mutexes of its own while it calls a listener, which takes any of these.
-//
-// `go test -tags lockorder ./presence` fails where the order is broken (locks_ordered.go).
-//
-// [memstore]: https://pkg.go.dev/github.com/rollcall-go/rollcall/presence/memstore
-// [redisstore]: https://pkg.go.dev/github.com/rollcall-go/rollcall/presence/redisstore
+// Pages read track.Tracker.LatelyActive, track.Tracker.Counts and track.Tracker.Places, which wait for
+// the store no longer than track.Tracker.View does. track.Tracker.Recent, track.Tracker.Topics and
+// track.Tracker.Inspect ask the store each time.
 package presence

@@ -18,7 +18,7 @@ var (
 	ErrInvalidSettings = errors.New("invalid settings")
 	// ErrInvalidDevice: a field of [Device] breaks its rule. Fix the site's function.
 	ErrInvalidDevice = errors.New("invalid device")
-	// ErrNoDirectory: the site has no [Config.Directory], so it has no settings, contacts
+	// ErrNoDirectory: the site has no track.Config.Directory, so it has no settings, contacts
 	// and devices.
 	ErrNoDirectory = errors.New("the site has no directory of people")
 	// ErrDirectoryOut: the [Directory] failed, or did not answer in time. Nothing has
@@ -28,57 +28,49 @@ var (
 	ErrTooManyPeople = errors.New("too many people")
 	// ErrGuest: only a user has people to watch, and an inbox. Ask the visitor to sign in.
 	ErrGuest = errors.New("the visitor is a guest")
-	// ErrInvalidConfig: [New] and its like; the text names each field.
+	// ErrInvalidConfig: track.New and its like; the text names each field.
 	ErrInvalidConfig = errors.New("invalid config")
-	// ErrInvalidQuery: a field of a [RecentQuery] is out of its bounds. Tell the visitor.
+	// ErrInvalidQuery: a field of a backend.RecentQuery is out of its bounds. Tell the visitor.
 	ErrInvalidQuery = errors.New("invalid query")
-	// ErrInvalidPage: [RecentQuery].After is not the Next of a page; it is an
+	// ErrInvalidPage: backend.RecentQuery.After is not the Next of a page; it is an
 	// ErrInvalidQuery. Start again from the first page.
 	ErrInvalidPage = fmt.Errorf("%w: it names no page", ErrInvalidQuery)
-	// ErrGap: [Store.Log] no longer reaches back to the id it was asked for.
+	// ErrGap: backend.Store.Log no longer reaches back to the id it was asked for.
 	// Take a fresh state.
 	ErrGap = errors.New("the log does not reach back that far")
 	// ErrStoreOut: the store cannot be reached, and nothing useful is known
 	// here. Try again later; what was to be written is kept.
 	ErrStoreOut = errors.New("the presence store is out")
-	// ErrRestarted: [Store.Sweep] met a server that started again, or took over from another one,
+	// ErrRestarted: backend.Store.Sweep met a server that started again, or took over from another one,
 	// perhaps with old data. Nothing is removed. The nodes renew their leases, and a later sweep
-	// says [SweepOptions].Restarted. A [Tracker] does that by itself.
+	// says backend.SweepOptions.Restarted. A track.Tracker does that by itself.
 	ErrRestarted = errors.New("the presence store started again")
 	// ErrRefused: the store answers, and does not take what one topic was sent.
-	// The [Tracker] tries a few times, then drops it, counts it and logs it.
+	// The track.Tracker tries a few times, then drops it, counts it and logs it.
 	ErrRefused = errors.New("the presence store refuses this")
-	// ErrLaterChoice: [Bus.Publish] of a status that does not replace the user's latest one.
-	// It is not published. Ask [Store.Statuses] for the latest one, and publish again.
+	// ErrLaterChoice: backend.Bus.Publish of a status that does not replace the user's latest one.
+	// It is not published. Ask backend.Store.Statuses for the latest one, and publish again.
 	ErrLaterChoice = errors.New("the user has made a later choice")
 	// ErrForeignToken: a [Token] that this fleet did not make. The page connects
 	// again; it costs the store nothing.
 	ErrForeignToken = errors.New("the token was not made here")
-	// ErrStale: a [Connection] whose node may have missed its user's sign-out. The
+	// ErrStale: a track.Connection whose node may have missed its user's sign-out. The
 	// page comes back, and is identified again.
 	ErrStale = errors.New("this node may have missed a sign-out")
-	// ErrClosed: the [Tracker] was closed. Come back to another node.
+	// ErrClosed: the track.Tracker was closed. Come back to another node.
 	ErrClosed = errors.New("the tracker is closed")
-	// ErrSignedOut: a [Connection] whose user signed out. The page may come
+	// ErrSignedOut: a track.Connection whose user signed out. The page may come
 	// back as a guest.
 	ErrSignedOut = errors.New("the user signed out")
 	// ErrBarred: staff has disconnected the user, who may not come back yet. See
-	// [Tracker.Disconnect].
+	// track.Tracker.Disconnect.
 	ErrBarred = errors.New("the user was disconnected by staff")
-	// ErrTooManyTopicsHere: this node keeps [Config.MaxTopics] topics in memory, and all
+	// ErrTooManyTopicsHere: this node keeps track.Config.MaxTopics topics in memory, and all
 	// of them are in use. Try again later, or raise the bound.
 	ErrTooManyTopicsHere = errors.New("this node keeps too many topics")
-	// ErrTooManyTopics: more topics than [Config.MaxTopicsPerConnection].
+	// ErrTooManyTopics: more topics than track.Config.MaxTopicsPerConnection.
 	ErrTooManyTopics = errors.New("too many topics")
-	// ErrTooManyConnections: more connections than [Config.MaxConnectionsPerUser].
+	// ErrTooManyConnections: more connections than track.Config.MaxConnectionsPerUser.
 	// Try again when another has closed.
 	ErrTooManyConnections = errors.New("too many connections")
 )
-
-// storeOut makes an error of the store one that is [ErrStoreOut], unless it says more.
-func storeOut(err error) error {
-	if err == nil || errors.Is(err, ErrStoreOut) || errors.Is(err, ErrLaterChoice) || errors.Is(err, ErrInvalidQuery) || errors.Is(err, ErrClosed) {
-		return err
-	}
-	return fmt.Errorf("%w: %w", ErrStoreOut, err)
-}

@@ -21,12 +21,3 @@ type Event struct {
 	ID     Cursor // the connection's cursor after it: all its topics; empty for a signal
 	Data   []byte // one JSON object, without line breaks
 }
-
-// alone returns the event as a connection with one topic gets it. A signal has no ID: nobody
-// resumes at it.
-func (e Event) alone() Event {
-	if e.Type != EventSignal {
-		e.ID = e.Cursor
-	}
-	return e
-}

@@ -1,18 +1,11 @@
 package presence
 
-import (
-	"context"
-	"log/slog"
-	"sync/atomic"
-	"time"
-
-	"github.com/rollcall-go/rollcall/internal/minute"
-)
+import "time"
 
 // A Finding is a mistake in how a site is wired, such as a CSRF check before the beats.
 // Requests repeat the mistake until somebody changes the site. The packages
-// middleware/core and handlers report findings with [Tracker.Found], and
-// [Tracker.Diagnose] lists them.
+// middleware/core and handlers report findings with track.Tracker.Found, and
+// track.Tracker.Diagnose lists them.
 type Finding uint8
 
 // The findings. Text says what each means, and its cure.
@@ -28,10 +21,10 @@ const (
 	NoUser                          // nobody who looked at a page was signed in
 	NoConnContext                   // a stream that net/http writes does not know its connection
 	GuestsRefused                   // an address brings more new guests than may count
-	numFindings
+	NumFindings
 )
 
-var findings = [numFindings]struct{ name, text string }{
+var findings = [NumFindings]struct{ name, text string }{
 	NoMiddleware: {"no-middleware", "A stream was asked for that had not passed the presence middleware, " +
 		"so its visitor counts as nobody. Put the middleware before the presence endpoints too: " +
 		"mount both on the group that has the site's sessions."},
@@ -39,7 +32,7 @@ var findings = [numFindings]struct{ name, text string }{
 		"such as a timeout, or wraps the http.ResponseWriter without a method Unwrap, such as an old logger or gzip. " +
 		"Mount the endpoints outside of it."},
 	WrongPrefix: {"wrong-prefix", "The presence handler was asked for a path outside of its prefix. " +
-		"Mount it under presence.Config.Prefix, without http.StripPrefix."},
+		"Mount it under track.Config.Prefix, without http.StripPrefix."},
 	BeatsRefused: {"beats-refused", "Pages cannot send their beats: something before the presence endpoints refuses POST requests, " +
 		"such as a CSRF check. Exempt the endpoints from it, since they check the origin themselves. " +
 		"Until then the connection alone holds a user online."},
@@ -49,7 +42,7 @@ var findings = [numFindings]struct{ name, text string }{
 		"Set handlers.Config.Authorize to allow the topic, or do not show it to this visitor. " +
 		"Without Authorize visitors may see the topic site alone."},
 	NotReached: {"not-reached", "A request for a presence endpoint has passed the middleware, and the handler did not get it. " +
-		"Mount handlers.New under presence.Config.Prefix. If it is mounted there, something between the two answers in its place, " +
+		"Mount handlers.New under track.Config.Prefix. If it is mounted there, something between the two answers in its place, " +
 		"such as a CSRF check: let it pass these paths."},
 	NoScript: {"no-script", "A browser asked for the script or the style of a page, and the presence handler has none. " +
 		"Set handlers.Config.Widget to widgets.Handler(), where widgets is what templates.New returned."},
@@ -64,7 +57,7 @@ var findings = [numFindings]struct{ name, text string }{
 
 // Findings returns all findings, in the order of their constants.
 func Findings() []Finding {
-	all := make([]Finding, numFindings)
+	all := make([]Finding, NumFindings)
 	for i := range all {
 		all[i] = Finding(i)
 	}
@@ -83,39 +76,4 @@ type Diagnosis struct {
 	Finding Finding
 	Times   uint64
 	Last    time.Time
-}
-
-// found is what a node has found.
-type found [numFindings]struct {
-	times  atomic.Uint64
-	last   atomic.Int64 // Unix nanoseconds
-	logged minute.Gate
-}
-
-// Found notes a finding, and logs it at most once a minute, with attributes as those of
-// [log/slog.Logger.Warn]. [NoUser] is logged as information, all others as warnings. It
-// takes no lock.
-func (t *Tracker) Found(f Finding, attrs ...any) {
-	of := &t.found[f]
-	of.times.Add(1)
-	of.last.Store(time.Now().UnixNano())
-	level := slog.LevelWarn
-	if f == NoUser { // it may be as the site wants it
-		level = slog.LevelInfo
-	}
-	if of.logged.Pass() {
-		t.cfg.Logger.Log(context.Background(), level, "presence: "+f.Text(), append([]any{"finding", f.String()}, attrs...)...)
-	}
-}
-
-// Diagnose returns what was found since the Tracker began. It returns nothing for a site
-// that is wired as it should be.
-func (t *Tracker) Diagnose() []Diagnosis {
-	var all []Diagnosis
-	for f := range numFindings {
-		if n := t.found[f].times.Load(); n > 0 {
-			all = append(all, Diagnosis{f, n, time.Unix(0, t.found[f].last.Load())})
-		}
-	}
-	return all
 }

@@ -23,7 +23,7 @@ import (
 //	S6  From is the visitor, whatever a request says.
 //	S7  A lost signal leaves nothing wrong, only late: data are absolute.
 //
-// Their files: signals.go sends, signal_broadcast.go is the form between nodes,
+// Their files in package track: signals.go sends, signal_broadcast.go is the form between nodes,
 // topic_signals.go is what a replica hears, topic_signals_standing.go what stands there.
 
 // A Signal is something that the readers of a topic hear now, and that nobody keeps: that Bob is
@@ -55,7 +55,7 @@ const (
 // ErrInvalidSignal is returned for a [Signal] that breaks its bounds. The text says which.
 var ErrInvalidSignal = errors.New("invalid signal")
 
-// ErrNotThere is returned by [Tracker.Whisper] for a visitor whom the topic's roster does not
+// ErrNotThere is returned by track.Tracker.Whisper for a visitor whom the topic's roster does not
 // show.
 var ErrNotThere = errors.New("the visitor is not in the topic, as others see it")
 

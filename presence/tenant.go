@@ -1,6 +1,10 @@
 package presence
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/rollcall-go/rollcall/presence/internal/wire"
+)
 
 // Several sites may share one fleet: the tenants. Visitor.Tenant names a visitor's site, and
 // comes from the site's identify function alone. Inside, a tenant's topics, users and guests
@@ -24,13 +28,6 @@ const MaxTenantLen = 32
 // refuses it, no topic of it has anybody, and handlers refuse its requests.
 const NoTenant = "!"
 
-// Separators of inside names. ParseTopic refuses the first, User.Validate the second. The
-// store has 0x1F behind the ids of users, and devices have 0x1E.
-const (
-	topicSeparator = "/"
-	userSeparator  = "\x1d"
-)
-
 // ValidTenant reports whether s can be a [Visitor].Tenant: 1 to 32 bytes of a-z 0-9 and -, or
 // empty, which is a tenant like any other.
 func ValidTenant(s string) bool {
@@ -47,33 +44,35 @@ func ValidTenant(s string) bool {
 
 // In returns the topic as one of a tenant's: its name inside. Equal topics of two tenants have
 // two names. It costs an allocation, and nothing for the empty tenant.
-func (t Topic) In(tenant string) Topic { return Topic(qualify(tenant, topicSeparator, string(t))) }
+func (t Topic) In(tenant string) Topic { return Topic(qualify(tenant, wire.TopicSeparator, string(t))) }
 
 // AppendIn appends what In returns to b. It allocates only where b has no room.
 func (t Topic) AppendIn(b []byte, tenant string) []byte {
-	return appendQualified(b, tenant, topicSeparator, string(t))
+	return appendQualified(b, tenant, wire.TopicSeparator, string(t))
 }
 
 // Local returns the topic's name as pages know it: without the tenant. It is free.
-func (t Topic) Local() Topic { return Topic(local(topicSeparator, string(t))) }
+func (t Topic) Local() Topic { return Topic(local(wire.TopicSeparator, string(t))) }
 
 // Tenant returns the tenant whose topic it is; "" for the empty tenant.
-func (t Topic) Tenant() string { return tenantOf(topicSeparator, string(t)) }
+func (t Topic) Tenant() string { return tenantOf(wire.TopicSeparator, string(t)) }
 
 // In returns the id as one of a tenant's: the id inside. Equal ids of two tenants are two users.
 // It costs an allocation, and nothing for the empty tenant.
-func (id UserID) In(tenant string) UserID { return UserID(qualify(tenant, userSeparator, string(id))) }
+func (id UserID) In(tenant string) UserID {
+	return UserID(qualify(tenant, wire.UserSeparator, string(id)))
+}
 
 // AppendIn appends what In returns to b. It allocates only where b has no room.
 func (id UserID) AppendIn(b []byte, tenant string) []byte {
-	return appendQualified(b, tenant, userSeparator, string(id))
+	return appendQualified(b, tenant, wire.UserSeparator, string(id))
 }
 
 // Local returns the id as identify gave it. It is free.
-func (id UserID) Local() UserID { return UserID(local(userSeparator, string(id))) }
+func (id UserID) Local() UserID { return UserID(local(wire.UserSeparator, string(id))) }
 
 // Tenant returns the tenant whose user it is; "" for the empty tenant.
-func (id UserID) Tenant() string { return tenantOf(userSeparator, string(id)) }
+func (id UserID) Tenant() string { return tenantOf(wire.UserSeparator, string(id)) }
 
 // Inside returns the visitor as the Tracker knows it: with the names of inside. Calling it twice
 // would name a user of nowhere: v is as identify gave it. It costs an allocation for a user or
@@ -83,14 +82,14 @@ func (v Visitor) Inside() Visitor {
 		v.User.ID = v.User.ID.In(v.Tenant)
 	}
 	if v.Guest != "" {
-		v.Guest = qualify(v.Tenant, userSeparator, v.Guest)
+		v.Guest = qualify(v.Tenant, wire.UserSeparator, v.Guest)
 	}
 	return v
 }
 
 // Outside undoes Inside, for the functions of the site.
 func (v Visitor) Outside() Visitor {
-	v.User.ID, v.Guest = v.User.ID.Local(), local(userSeparator, v.Guest)
+	v.User.ID, v.Guest = v.User.ID.Local(), local(wire.UserSeparator, v.Guest)
 	return v
 }
 
@@ -102,17 +101,14 @@ func (u User) ValidateInside() error {
 	return u.Validate()
 }
 
-// validateInside is ParseTopic for the name of inside, which a Go program gives.
-func (t Topic) validateInside() error {
+// ValidateInside is ParseTopic for the name of inside, which a Go program gives.
+func (t Topic) ValidateInside() error {
 	if tenant := t.Tenant(); tenant != "" && ValidTenant(tenant) {
 		t = t.Local()
 	}
 	_, err := ParseTopic(string(t))
 	return err
 }
-
-// site returns the topic of the whole site whose user it is.
-func (id UserID) site() Topic { return Site.In(id.Tenant()) }
 
 // qualify returns the name inside. A name that holds the separator itself, as a client may make
 // one up, stays one of its tenant.

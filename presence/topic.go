@@ -3,6 +3,8 @@ package presence
 import (
 	"fmt"
 	"strings"
+
+	"github.com/rollcall-go/rollcall/presence/internal/wire"
 )
 
 // A Topic is a scope in which people are present: 1 to 128 bytes of
@@ -26,19 +28,11 @@ func ParseTopic(s string) (Topic, error) {
 		return "", fmt.Errorf("%w: it has %d bytes, and %d are allowed", ErrInvalidTopic, len(s), MaxTopicLen)
 	}
 	for i := range len(s) {
-		if !topicByte(s[i]) {
+		if !wire.TopicByte(s[i]) {
 			return "", fmt.Errorf("%w: byte %d is none of A-Z a-z 0-9 _ - . and the colon", ErrInvalidTopic, i+1)
 		}
 	}
 	return Topic(s), nil
-}
-
-func topicByte(b byte) bool {
-	switch {
-	case 'a' <= b && b <= 'z', 'A' <= b && b <= 'Z', '0' <= b && b <= '9':
-		return true
-	}
-	return b == '_' || b == '-' || b == '.' || b == ':'
 }
 
 // Kind returns what stands before the first colon ("thread" of "thread:42"),

@@ -8,6 +8,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/rollcall-go/rollcall/presence/internal/wire"
 )
 
 // A UserID names a signed-in user: 1 to 128 bytes of UTF-8 without control
@@ -33,20 +35,17 @@ const (
 	Invisible Status = "invisible" // present, but in no roster, count or diff
 
 	// Idle is Online of a user at none of whose pages anybody is. No user
-	// chooses it, and others see Away: see [Page].Idle.
+	// chooses it, and others see Away: see track.Page.Idle.
 	Idle Status = "idle"
 )
 
-// unseenMark ends the status of a user of whom no last seen is kept: see [Status.Unseen].
-const unseenMark = "-"
-
 // Unseen reports whether a store keeps no last seen of a user with this status (rule 21 of
-// [Store]). Such a status ends with a "-", as "online-" and "invisible-" do. A Tracker with a
+// backend.Store). Such a status ends with a "-", as "online-" and "invisible-" do. A Tracker with a
 // [Directory] writes them; [ParseStatus] refuses them, so no user chooses one.
-func (s Status) Unseen() bool { return strings.HasSuffix(string(s), unseenMark) }
+func (s Status) Unseen() bool { return strings.HasSuffix(string(s), wire.UnseenMark) }
 
 // Base returns the status without the "-" of [Status.Unseen].
-func (s Status) Base() Status { return Status(strings.TrimSuffix(string(s), unseenMark)) }
+func (s Status) Base() Status { return Status(strings.TrimSuffix(string(s), wire.UnseenMark)) }
 
 // Shown returns the status as others see it: without the "-" of [Status.Unseen], and Away
 // for [Idle].
@@ -55,14 +54,6 @@ func (s Status) Shown() Status {
 		return Away
 	}
 	return s
-}
-
-// turned returns another status for the same user: it ends with a "-" if s does.
-func (s Status) turned(to Status) Status {
-	if s.Unseen() {
-		return to + unseenMark
-	}
-	return to
 }
 
 // ParseStatus returns s as a Status, or [ErrInvalidStatus].
@@ -95,9 +86,9 @@ type User struct {
 	Veiled bool
 }
 
-// clone returns a copy that shares no memory with u. What identify returns is often cut
+// Clone returns a copy that shares no memory with u. What identify returns is often cut
 // out of a request's header, and a memory that keeps it would keep all of the header.
-func (u User) clone() User {
+func (u User) Clone() User {
 	u.ID = UserID(strings.Clone(string(u.ID)))
 	u.Name, u.Avatar, u.URL = strings.Clone(u.Name), strings.Clone(u.Avatar), strings.Clone(u.URL)
 	u.Data = bytes.Clone(u.Data)
@@ -173,7 +164,7 @@ func (u User) looksLike(v User) bool {
 	return u.SameProfile(v)
 }
 
-// StatusOnly reports whether an [OpUpdate] with u changes the status alone: all
+// StatusOnly reports whether a backend.OpUpdate with u changes the status alone: all
 // other fields of the profile are empty.
 func (u User) StatusOnly() bool {
 	return u.Name == "" && u.Avatar == "" && u.URL == "" && u.Group == "" && len(u.Data) == 0
@@ -188,8 +179,8 @@ type Member struct {
 	// store's clock. It is zero unless the topic's [Kind] asks for it.
 	Active time.Time
 
-	// Idle says that nobody is at any page of the user in the topic (rule 24 of [Store]). A
-	// store sets it beside the Status that the user chose. A [Tracker] sets it only for a user
+	// Idle says that nobody is at any page of the user in the topic (rule 24 of backend.Store). A
+	// store sets it beside the Status that the user chose. A track.Tracker sets it only for a user
 	// who is [Online], and whose Status it then shows as [Idle].
 	Idle bool
 }
@@ -200,8 +191,8 @@ func (m Member) Same(o Member) bool {
 	return m.SameProfile(o.User) && m.Idle == o.Idle && m.Active.Equal(o.Active)
 }
 
-// looksLike reports whether m and o are told to others in the same words, but for Since.
-func (m Member) looksLike(o Member) bool {
+// LooksLike reports whether m and o are told to others in the same words, but for Since.
+func (m Member) LooksLike(o Member) bool {
 	return m.Active.Equal(o.Active) && m.User.looksLike(o.User)
 }
 
@@ -212,4 +203,39 @@ func NewestFirst(a, b Member) int {
 		return c
 	}
 	return strings.Compare(string(a.ID), string(b.ID))
+}
+
+// MarshalJSON returns the member as events have it:
+// {"name":…,"status":…,"since":…}, then avatar, url and data unless they are empty.
+func (m Member) MarshalJSON() ([]byte, error) { return m.AppendJSON(nil), nil }
+
+// AppendJSON appends what MarshalJSON returns.
+func (m Member) AppendJSON(b []byte) []byte {
+	b = append(b, `{"name":`...)
+	b = wire.AppendString(b, m.DisplayName())
+	b = append(b, `,"status":`...)
+	b = wire.AppendString(b, string(m.Status.Shown()))
+	b = append(b, `,"since":`...)
+	b = wire.AppendTime(b, m.Since)
+	if m.Group != "" {
+		b = append(b, `,"group":"`...) // a group needs no escaping
+		b = append(append(b, m.Group...), '"')
+	}
+	if !m.Active.IsZero() {
+		b = append(b, `,"active":`...)
+		b = wire.AppendTime(b, m.Active)
+	}
+	if m.Avatar != "" {
+		b = append(b, `,"avatar":`...)
+		b = wire.AppendString(b, m.Avatar)
+	}
+	if m.URL != "" {
+		b = append(b, `,"url":`...)
+		b = wire.AppendString(b, m.URL)
+	}
+	if len(m.Data) > 0 {
+		b = append(b, `,"data":`...)
+		b = wire.AppendRaw(b, m.Data)
+	}
+	return append(b, '}')
 }

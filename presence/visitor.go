@@ -21,10 +21,10 @@ type Visitor struct {
 	Guest string
 	// Browser is the opaque id of a user's browser, by the presence cookie. It is
 	// empty for guests, and where no cookie came back. It is what a client says, so it
-	// may only affect connections of the same user: see [Tracker.SignOff].
+	// may only affect connections of the same user: see track.Tracker.SignOff.
 	Browser string
 	// Device is from where a user asks. It counts only where the site has a
-	// [Config.Directory]. Its zero value is a device of which nothing is known.
+	// track.Config.Directory. Its zero value is a device of which nothing is known.
 	Device Device
 }
 

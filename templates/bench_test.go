@@ -10,12 +10,13 @@ import (
 
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 	"github.com/rollcall-go/rollcall/templates"
 )
 
 // BenchmarkRender renders pages of a topic with 10,000 users, 100 of them shown.
 func BenchmarkRender(b *testing.B) {
-	tracker, err := presence.New(memstore.New(), presence.Config{Age: time.Hour})
+	tracker, err := track.New(memstore.New(), track.Config{Age: time.Hour})
 	noError(b, err)
 	defer tracker.Close(context.Background())
 	ctx := context.Background()

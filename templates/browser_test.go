@@ -25,6 +25,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
+	"github.com/rollcall-go/rollcall/presence/track"
 	"github.com/rollcall-go/rollcall/templates"
 )
 
@@ -211,7 +212,7 @@ func (b *browser) noted(list, want string) {
 // befalls its store.
 func livePage(t *testing.T, befalls ...presencetest.Fault) (page string, cursor string, assets http.Handler) {
 	store := presencetest.NewFaults(memstore.New())
-	tracker, err := presence.New(store, presence.Config{MergeWindow: -1, Logger: slog.New(slog.DiscardHandler)})
+	tracker, err := track.New(store, track.Config{MergeWindow: -1, Logger: slog.New(slog.DiscardHandler)})
 	noError(t, err)
 	t.Cleanup(func() { tracker.Close(context.Background()) })
 	shows := func(topic presence.Topic, total int) {

@@ -12,8 +12,8 @@ import (
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 
-	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 	"github.com/rollcall-go/rollcall/templates"
 )
 
@@ -176,7 +176,7 @@ func TestTwoHundredDots(t *testing.T) {
 // its script, too.
 func emptySite(t *testing.T, view string) (page string, assets http.Handler) {
 	t.Helper()
-	tracker, err := presence.New(memstore.New(), presence.Config{})
+	tracker, err := track.New(memstore.New(), track.Config{})
 	noError(t, err)
 	t.Cleanup(func() { tracker.Close(context.Background()) })
 	var b strings.Builder

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // A Count is what [Page.Total] and the template function onlineTotal return: a number of
@@ -106,7 +107,7 @@ func (p *Page) loadCounts(topics []presence.Topic) {
 	if len(missing) == 0 {
 		return
 	}
-	var got []presence.Counts
+	var got []backend.Counts
 	err := p.ask(func(ctx context.Context) (err error) {
 		got, err = p.widgets.tracker.Counts(ctx, missing...)
 		return err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
+	"github.com/rollcall-go/rollcall/presence/track"
 	"github.com/rollcall-go/rollcall/templates"
 )
 
@@ -85,8 +86,8 @@ func TestCountsOfAList(t *testing.T) {
 	for _, view := range []string{list, totals} {
 		bubble(t, templates.Config{}, func(s *site) {
 			topics := s.threads(100)
-			first := presence.Config{Logger: s.tracker.Config().Logger}
-			tracker, err := presence.New(s.store, first) // a node that has just started
+			first := track.Config{Logger: s.tracker.Config().Logger}
+			tracker, err := track.New(s.store, first) // a node that has just started
 			noError(t, err)
 			defer tracker.Close(context.Background())
 			time.Sleep(1200 * time.Millisecond) // between two rounds of housekeeping

@@ -15,13 +15,14 @@ import (
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 	"github.com/rollcall-go/rollcall/templates"
 )
 
 // A topic over the roster limit, with real handlers: whoever left is no longer shown
 // soon, neither in the list nor by a dot, although no event says so.
 func TestBrowserOverTheRosterLimit(t *testing.T) {
-	tracker, err := presence.New(memstore.New(), presence.Config{MaxRoster: 10, MergeWindow: -1})
+	tracker, err := track.New(memstore.New(), track.Config{MaxRoster: 10, MergeWindow: -1})
 	noError(t, err)
 	t.Cleanup(func() { tracker.Close(context.Background()) })
 	total := func(want int) {

@@ -11,13 +11,14 @@ import (
 
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 	"github.com/rollcall-go/rollcall/templates"
 )
 
 // dataPage returns a fake site whose page has a widget with one user, who has data,
 // and the cursor of its roster.
 func dataPage(t *testing.T) (s *fakeServer, cursor string) {
-	tracker, err := presence.New(memstore.New(), presence.Config{MergeWindow: -1})
+	tracker, err := track.New(memstore.New(), track.Config{MergeWindow: -1})
 	noError(t, err)
 	t.Cleanup(func() { tracker.Close(context.Background()) })
 	tracker.Seen(presence.Site, withData, presence.Device{})

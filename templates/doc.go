@@ -34,7 +34,7 @@
 //
 // The store keeps names, records and bots only of topics whose [presence.Kind] says so.
 //
-// On a site with a presence.Config.Directory, as the page's visitor may see it:
+// On a site with a track.Config.Directory, as the page's visitor may see it:
 //
 //	{{contacts}}                  the visitor's contacts: dot, name, status, text, "last seen 2 hours ago"
 //	{{person .User.ID}}           the same of one user, for a profile; without the name
@@ -149,7 +149,7 @@
 // # People
 //
 // contacts, person, sessions and settings show what the page's visitor may see. They need a
-// presence.Config.Directory. Without one they render nothing, and one line a minute is
+// track.Config.Directory. Without one they render nothing, and one line a minute is
 // logged. A guest has no contacts, devices and settings, and sees of a person what everybody
 // may. All questions to the Directory are part of the 50 ms that a page waits. After that
 // contacts, devices and settings are "not known right now", and a person is offline.

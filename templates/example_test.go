@@ -13,13 +13,14 @@ import (
 	"github.com/rollcall-go/rollcall/presence/feed"
 	"github.com/rollcall-go/rollcall/presence/feed/feedtest"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 	"github.com/rollcall-go/rollcall/templates"
 )
 
 // A page on net/http alone. With Echo, [templates.RendererFor] takes the place of
 // Execute, and the package middleware puts the visitor into the context.
 func ExampleWidgets_Execute() {
-	tracker, err := presence.New(memstore.New(), presence.Config{})
+	tracker, err := track.New(memstore.New(), track.Config{})
 	if err != nil {
 		panic(err)
 	}
@@ -49,7 +50,7 @@ func ExampleWidgets_Execute() {
 // A page that is written without html/template: here by fmt. In gomponents it would be
 // gomponents.Raw(string(page.Count("site"))), in templ @templ.Raw(page.Count("site")).
 func ExampleWidgets_Page() {
-	tracker, err := presence.New(memstore.New(), presence.Config{})
+	tracker, err := track.New(memstore.New(), track.Config{})
 	if err != nil {
 		panic(err)
 	}
@@ -77,7 +78,7 @@ func ExampleWidgets_Page() {
 
 // A thread whose new posts appear below those of the page. The head is read before the posts.
 func ExamplePage_Room() {
-	tracker, err := presence.New(memstore.New(), presence.Config{})
+	tracker, err := track.New(memstore.New(), track.Config{})
 	if err != nil {
 		panic(err)
 	}

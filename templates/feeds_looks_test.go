@@ -11,9 +11,9 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/feed"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 	"github.com/rollcall-go/rollcall/templates"
 )
 
@@ -32,7 +32,7 @@ func feedsGallery(t *testing.T, from *someFeeds, dir string) *fakeServer {
 }
 
 func feedsGalleryOf(t *testing.T, view string, from *someFeeds, dir string) *fakeServer {
-	tracker, err := presence.New(memstore.New(), presence.Config{})
+	tracker, err := track.New(memstore.New(), track.Config{})
 	noError(t, err)
 	t.Cleanup(func() { tracker.Close(context.Background()) })
 	widgets := newWidgets(t, parse(view), tracker, templates.Config{})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // A fragment says what a <presence-part> shows. The page is rendered with the content, and
@@ -16,7 +17,7 @@ import (
 type fragment struct {
 	part   string // one of fragmentParts
 	topic  presence.Topic
-	within time.Duration // of "recent": as in presence.RecentQuery
+	within time.Duration // of "recent": as in backend.RecentQuery
 	max    int           // of "recent" and "where": users, and places; of "about": users
 }
 
@@ -33,7 +34,7 @@ var fragmentParts = map[string]func(*Page, fragment) (template.HTML, error){
 const maxNames = 50
 
 // The words for fragment.within: those of the endpoint for recent users too.
-var withins = map[string]time.Duration{"age": 0, "24h": presence.MaxWithin}
+var withins = map[string]time.Duration{"age": 0, "24h": backend.MaxWithin}
 
 func parseWithin(s string) (time.Duration, error) {
 	within, ok := withins[s]

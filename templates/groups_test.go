@@ -11,6 +11,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 	"github.com/rollcall-go/rollcall/templates"
 )
 
@@ -129,7 +130,7 @@ func TestGroups(t *testing.T) {
 
 // New names each mistake in the groups.
 func TestGroupsAreChecked(t *testing.T) {
-	tracker, err := presence.New(memstore.New(), presence.Config{})
+	tracker, err := track.New(memstore.New(), track.Config{})
 	noError(t, err)
 	defer tracker.Close(context.Background())
 	for want, groups := range map[string][]templates.Group{

@@ -16,6 +16,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
+	"github.com/rollcall-go/rollcall/presence/track"
 	"github.com/rollcall-go/rollcall/templates"
 )
 
@@ -27,13 +28,13 @@ const patience = time.Minute
 // fails as it is told.
 type site struct {
 	*testing.T
-	tracker *presence.Tracker
+	tracker *track.Tracker
 	store   *presencetest.Faults
 	cfg     templates.Config
 }
 
 // newWidgets is templates.New for a valid Config.
-func newWidgets(tb testing.TB, views *template.Template, tracker *presence.Tracker, cfg templates.Config) *templates.Widgets {
+func newWidgets(tb testing.TB, views *template.Template, tracker *track.Tracker, cfg templates.Config) *templates.Widgets {
 	tb.Helper()
 	widgets, err := templates.New(views, tracker, cfg)
 	noError(tb, err)
@@ -49,16 +50,16 @@ func bubble(t *testing.T, cfg templates.Config, fn func(s *site)) {
 // bubbleUnder is bubble for a site that has the endpoints under a prefix.
 func bubbleUnder(t *testing.T, prefix string, cfg templates.Config, fn func(s *site)) {
 	t.Helper()
-	bubbleOf(t, presence.Config{Prefix: prefix}, cfg, fn)
+	bubbleOf(t, track.Config{Prefix: prefix}, cfg, fn)
 }
 
 // bubbleOf is bubble for a site whose tracker has a Config.
-func bubbleOf(t *testing.T, config presence.Config, cfg templates.Config, fn func(s *site)) {
+func bubbleOf(t *testing.T, config track.Config, cfg templates.Config, fn func(s *site)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		store := presencetest.NewFaults(memstore.New())
 		config.Logger = slog.New(slog.DiscardHandler)
-		tracker, err := presence.New(store, config)
+		tracker, err := track.New(store, config)
 		noError(t, err)
 		s := &site{T: t, tracker: tracker, store: store, cfg: cfg}
 		defer func() { s.tracker.Close(context.Background()) }()

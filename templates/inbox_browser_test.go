@@ -15,6 +15,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/feed"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 	"github.com/rollcall-go/rollcall/templates"
 )
 
@@ -62,7 +63,7 @@ func (s *fakeServer) marked(t *testing.T, want string) {
 
 // feedPage serves a page to alice, with feeds of a source, and a stream that a test plays.
 func feedPage(t *testing.T, view string, from *someFeeds) (*browser, *fakeServer) {
-	tracker, err := presence.New(memstore.New(), presence.Config{})
+	tracker, err := track.New(memstore.New(), track.Config{})
 	noError(t, err)
 	t.Cleanup(func() { tracker.Close(context.Background()) })
 	waitFor(t, func() bool { _, err := tracker.View(context.Background(), presence.Site); return err == nil })

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/internal/generations"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // Bounds of a lastSeenCache.
@@ -22,7 +23,7 @@ const (
 // A lastSeenCache remembers for a while when users were last seen. It may be used
 // concurrently.
 type lastSeenCache struct {
-	tracker *presence.Tracker
+	tracker *track.Tracker
 	topic   presence.Topic // without a tenant
 	fresh   time.Duration  // until the store is asked again
 	forgets bool           // an answer that is older is not returned
@@ -37,7 +38,7 @@ type seenEntry struct {
 	asked time.Time
 }
 
-func newLastSeenCache(tracker *presence.Tracker, topic presence.Topic) *lastSeenCache {
+func newLastSeenCache(tracker *track.Tracker, topic presence.Topic) *lastSeenCache {
 	s := &lastSeenCache{tracker: tracker, topic: topic, fresh: seenFresh, latest: generations.New[presence.UserID, seenEntry](maxSeen, nil)}
 	if tracker.Config().Directory != nil {
 		s.fresh, s.forgets = seenHides, true

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
+	"github.com/rollcall-go/rollcall/presence/track"
 	"github.com/rollcall-go/rollcall/templates"
 )
 
@@ -29,7 +30,7 @@ func (s *site) restartAfter(d time.Duration) {
 	s.Helper()
 	s.tracker.Close(context.Background())
 	time.Sleep(d)
-	tracker, err := presence.New(s.store, s.tracker.Config())
+	tracker, err := track.New(s.store, s.tracker.Config())
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -260,7 +261,7 @@ func TestLastSeenOfMany(t *testing.T) {
 func TestLastSeenIsHiddenWithinASecond(t *testing.T) {
 	for name, fault := range map[string]*presencetest.Fault{"the store answers": nil, "the store is slow": {Delay: time.Minute}} {
 		t.Run(name, func(t *testing.T) {
-			bubbleOf(t, presence.Config{Directory: presencetest.NewMemoryDirectory()}, templates.Config{}, func(s *site) {
+			bubbleOf(t, track.Config{Directory: presencetest.NewMemoryDirectory()}, templates.Config{}, func(s *site) {
 				s.see(presence.Site, user("alice"))
 				s.leave("alice")
 				views := s.views(`{{lastSeen "alice"}}`)

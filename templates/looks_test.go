@@ -21,6 +21,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 	"github.com/rollcall-go/rollcall/templates"
 )
 
@@ -116,8 +117,8 @@ func face() image.Image {
 func hypot(x, y int) float64 { return math.Hypot(float64(x), float64(y)) }
 
 // gallerySite returns a site with topics of all sizes.
-func gallerySite(t *testing.T) *presence.Tracker {
-	tracker, err := presence.New(memstore.New(), presence.Config{MergeWindow: -1})
+func gallerySite(t *testing.T) *track.Tracker {
+	tracker, err := track.New(memstore.New(), track.Config{MergeWindow: -1})
 	noError(t, err)
 	t.Cleanup(func() { tracker.Close(context.Background()) })
 	topics := map[presence.Topic][]presence.User{
@@ -144,7 +145,7 @@ func gallerySite(t *testing.T) *presence.Tracker {
 }
 
 // newGallery serves the gallery in a language, and the stream of a fakeServer.
-func newGallery(t *testing.T, tracker *presence.Tracker, texts templates.Texts, dir string) *fakeServer {
+func newGallery(t *testing.T, tracker *track.Tracker, texts templates.Texts, dir string) *fakeServer {
 	cfg := templates.Config{Texts: texts}
 	views := template.Must(template.New("page").Funcs(templates.Funcs()).Parse(galleryView))
 	var b strings.Builder

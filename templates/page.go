@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // A Page renders the parts of one page, in any template language. [Widgets.Page] makes it:
@@ -108,7 +109,7 @@ func (p *Page) Legend() template.HTML { return p.orNothing(p.legend()) }
 func (p *Page) Contacts(options ...any) template.HTML { return p.orNothing(p.contacts(options...)) }
 
 // Person renders what the visitor may know of a user: a dot, the status, and when the user
-// was last seen. It costs what [presence.Tracker.People] costs.
+// was last seen. It costs what [track.Tracker.People] costs.
 func (p *Page) Person(id any) template.HTML { return p.orNothing(p.person(id)) }
 
 // Sessions renders the devices from which the visitor is online. The options are pairs of a
@@ -202,7 +203,7 @@ func (p *Page) path() string {
 // A knownTopic is a topic as one page shows it, the same at every place in the page.
 type knownTopic struct {
 	topic presence.Topic
-	view  *presence.View   // nil: unknown
+	view  *track.View      // nil: unknown
 	self  *presence.Member // the visitor, if online but not yet in the view
 }
 

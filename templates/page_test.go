@@ -15,6 +15,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
+	"github.com/rollcall-go/rollcall/presence/track"
 	"github.com/rollcall-go/rollcall/templates"
 )
 
@@ -75,7 +76,7 @@ func TestPageWithoutTemplates(t *testing.T) {
 func TestPageWithMistakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		tracker, err := presence.New(memstore.New(), presence.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		tracker, err := track.New(memstore.New(), track.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		noError(t, err)
 		defer tracker.Close(context.Background())
 		page := newWidgets(t, nil, tracker, templates.Config{}).Page(requestOf(guest))

@@ -14,10 +14,10 @@ import (
 )
 
 // What a page shows of people: users as its visitor may see them. It is there where the site
-// has a presence.Config.Directory.
+// has a track.Config.Directory.
 
 // errNoPeople is logged where a template shows people on a site that has none.
-var errNoPeople = errors.New("templates: contacts, person, sessions and settings need a presence.Config.Directory")
+var errNoPeople = errors.New("templates: contacts, person, sessions and settings need a track.Config.Directory")
 
 // hasPeople reports whether the site has people. If not, it logs that the template has a
 // mistake: the element is left out, and the rest of the page stays.

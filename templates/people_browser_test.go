@@ -13,12 +13,13 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
+	"github.com/rollcall-go/rollcall/presence/track"
 	"github.com/rollcall-go/rollcall/templates"
 )
 
 // peoplePage serves a page to alice, with people of a source, and a stream that a test plays.
 func peoplePage(t *testing.T, view string, from *somePeople) *fakeServer {
-	tracker, err := presence.New(memstore.New(), presence.Config{Directory: presencetest.NewMemoryDirectory()})
+	tracker, err := track.New(memstore.New(), track.Config{Directory: presencetest.NewMemoryDirectory()})
 	noError(t, err)
 	t.Cleanup(func() { tracker.Close(context.Background()) })
 	waitFor(t, func() bool { _, err := tracker.View(context.Background(), presence.Site); return err == nil })

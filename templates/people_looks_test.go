@@ -15,6 +15,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
+	"github.com/rollcall-go/rollcall/presence/track"
 	"github.com/rollcall-go/rollcall/templates"
 )
 
@@ -29,7 +30,7 @@ const peopleView = `<!doctype html><html lang="en" dir="{{.}}"><head><meta chars
 
 // peopleGallery serves everything that shows people, to alice.
 func peopleGallery(t *testing.T, dir string) *fakeServer {
-	tracker, err := presence.New(memstore.New(), presence.Config{Directory: presencetest.NewMemoryDirectory()})
+	tracker, err := track.New(memstore.New(), track.Config{Directory: presencetest.NewMemoryDirectory()})
 	noError(t, err)
 	t.Cleanup(func() { tracker.Close(context.Background()) })
 	names := map[presence.UserID]string{"eve": "Eve Online", "zoe": "Zoë Wolfeschlegelsteinhausenbergerdorff the Elder", "maryam": "مريم حسن", "bob": "Bob"}

@@ -15,6 +15,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
+	"github.com/rollcall-go/rollcall/presence/track"
 	"github.com/rollcall-go/rollcall/templates"
 )
 
@@ -67,7 +68,7 @@ func (s *somePeople) Settings(ctx context.Context, user presence.UserID) (presen
 // withPeople runs fn with a site that has a Directory.
 func withPeople(t *testing.T, cfg templates.Config, fn func(s *site)) {
 	t.Helper()
-	bubbleOf(t, presence.Config{Directory: presencetest.NewMemoryDirectory()}, cfg, fn)
+	bubbleOf(t, track.Config{Directory: presencetest.NewMemoryDirectory()}, cfg, fn)
 }
 
 // pageOf returns a view as a visitor gets it, with people of a source.
@@ -270,11 +271,11 @@ func TestPeopleWithoutADirectory(t *testing.T) {
 		hides(s.T, s.page(`{{presenceHead}}`, user("alice")), "data-people")
 	})
 	var log strings.Builder
-	tracker, err := presence.New(memstore.New(), presence.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	tracker, err := track.New(memstore.New(), track.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	noError(t, err)
 	defer tracker.Close(t.Context())
 	newWidgets(t, nil, tracker, templates.Config{}).Page(requestOf(user("alice"))).Contacts()
-	if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "need a presence.Config.Directory") {
+	if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "need a track.Config.Directory") {
 		t.Errorf("got the log %q, want a line that says why", got)
 	}
 }
@@ -329,11 +330,11 @@ func TestConfigOfPeople(t *testing.T) {
 // Only a site with a Directory has the rules for people in its style sheet.
 func TestStyleOfPeople(t *testing.T) {
 	const rule = "\n.presence-people > li,"
-	style := func(cfg presence.Config) (css string) {
+	style := func(cfg track.Config) (css string) {
 		bubbleOf(t, cfg, templates.Config{}, func(s *site) { css = s.style() })
 		return css
 	}
-	without, with := style(presence.Config{}), style(presence.Config{Directory: presencetest.NewMemoryDirectory()})
+	without, with := style(track.Config{}), style(track.Config{Directory: presencetest.NewMemoryDirectory()})
 	if strings.Contains(without, rule) {
 		t.Error("a site without people has the rules for people")
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // Bounds of what a page shows of places.
@@ -220,7 +221,7 @@ func (p *Page) lastActive(topic presence.Topic) map[presence.UserID]time.Time {
 	}
 	active := make(map[presence.UserID]time.Time)
 	_ = p.ask(func(ctx context.Context) error { // without an answer nothing is shown
-		page, err := p.widgets.tracker.LatelyActive(ctx, topic, presence.MaxWithin, maxLatelyShown)
+		page, err := p.widgets.tracker.LatelyActive(ctx, topic, backend.MaxWithin, maxLatelyShown)
 		for _, u := range page.Users {
 			active[u.ID] = u.Active
 		}
@@ -229,7 +230,7 @@ func (p *Page) lastActive(topic presence.Topic) map[presence.UserID]time.Time {
 	return active
 }
 
-// maxLatelyShown is how many users [presence.Tracker.LatelyActive] returns at most.
+// maxLatelyShown is how many users [track.Tracker.LatelyActive] returns at most.
 const maxLatelyShown = 100
 
 // clock returns the time of a moment within the last day, and else its date.

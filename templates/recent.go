@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // recentlyActive renders who was active in a topic lately.
@@ -34,7 +34,7 @@ func (f fragment) of(p *Page, topic any) (fragment, error) {
 // recent is the content of the part: the names, and when each user was active last.
 func (p *Page) recent(f fragment) (template.HTML, error) {
 	ws := p.widgets
-	var page presence.RecentPage
+	var page backend.RecentPage
 	err := p.ask(func(ctx context.Context) (err error) {
 		page, err = ws.tracker.LatelyActive(ctx, f.topic, f.within, max(f.max, 1))
 		return err
@@ -67,9 +67,9 @@ func (p *Page) recent(f fragment) (template.HTML, error) {
 // onlineFirst returns users with those who are online before the others. Their latest page
 // view may be older than that of a user who has left, and the list says "online now" of
 // them: nobody was active later.
-func onlineFirst(users []presence.RecentUser) []presence.RecentUser {
+func onlineFirst(users []backend.RecentUser) []backend.RecentUser {
 	users = slices.Clone(users)
-	slices.SortStableFunc(users, func(a, b presence.RecentUser) int {
+	slices.SortStableFunc(users, func(a, b backend.RecentUser) int {
 		switch {
 		case a.Online == b.Online:
 			return 0

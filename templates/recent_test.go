@@ -10,11 +10,13 @@ import (
 
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
+	"github.com/rollcall-go/rollcall/presence/track"
+	"github.com/rollcall-go/rollcall/presence/track/tracktest"
 	"github.com/rollcall-go/rollcall/templates"
 )
 
 // keeps is a site that keeps all that there is of its topic.
-var keeps = presence.Config{Kinds: map[string]presence.Kind{
+var keeps = track.Config{Kinds: map[string]presence.Kind{
 	"site":  {Peak: true, Bots: true, Active: true, Recent: 1000},
 	"rules": {CountOnly: true},
 }}
@@ -94,7 +96,7 @@ func TestRecentlyActiveWithinADay(t *testing.T) {
 // Who is online stands before who is not, also when another viewed a page later and left.
 func TestRecentlyActiveOnlineFirst(t *testing.T) {
 	bubbleOf(t, keeps, templates.Config{}, func(s *site) {
-		presencetest.Stream(s, s.tracker, user("alice"))
+		tracktest.Stream(s, s.tracker, user("alice"))
 		s.see(presence.Site, user("bob"), user("carol"))
 		time.Sleep(time.Minute)
 		s.see(presence.Site, user("dora"))

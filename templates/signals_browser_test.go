@@ -7,6 +7,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 const (
@@ -53,7 +54,7 @@ func (s *signalSite) inRoster(topic presence.Topic, ids ...presence.UserID) {
 // the visitor leaves the field.
 func TestBrowserTyping(t *testing.T) {
 	t.Parallel()
-	s := newSignalSite(t, presence.Config{})
+	s := newSignalSite(t, track.Config{})
 	alice, bob := s.visitor("alice"), s.visitor("bob")
 	s.open(alice, "/thread")
 	s.open(bob, "/thread")
@@ -80,7 +81,7 @@ func TestBrowserTyping(t *testing.T) {
 // S5: who leaves while typing is gone from the line, by a word or by the leave.
 func TestBrowserTypingEndsWithThePage(t *testing.T) {
 	t.Parallel()
-	s := newSignalSite(t, presence.Config{})
+	s := newSignalSite(t, track.Config{})
 	alice, bob := s.visitor("alice"), s.visitor("bob")
 	s.open(alice, "/thread")
 	s.open(bob, "/thread")
@@ -98,7 +99,7 @@ func TestBrowserTypingEndsWithThePage(t *testing.T) {
 // Who else edits is there at once, the first first; who goes is off the list after the grace.
 func TestBrowserEditors(t *testing.T) {
 	t.Parallel()
-	s := newSignalSite(t, presence.Config{})
+	s := newSignalSite(t, track.Config{})
 	alice, bob := s.visitor("alice"), s.visitor("bob")
 	s.open(alice, "/edit")
 	alice.until(others, "0")
@@ -126,7 +127,7 @@ func TestBrowserEditors(t *testing.T) {
 // Whose connection is lost does not know who else edits, and never reads that nobody does.
 func TestBrowserEditorsWithoutAConnection(t *testing.T) {
 	t.Parallel()
-	s := newSignalSite(t, presence.Config{})
+	s := newSignalSite(t, track.Config{})
 	alice := s.visitor("alice")
 	s.open(alice, "/edit")
 	alice.until(others, "0")
@@ -141,7 +142,7 @@ func TestBrowserEditorsWithoutAConnection(t *testing.T) {
 // A page that its own visitor has sent does not say that the visitor was faster.
 func TestBrowserOwnSave(t *testing.T) {
 	t.Parallel()
-	s := newSignalSite(t, presence.Config{})
+	s := newSignalSite(t, track.Config{})
 	alice := s.visitor("alice")
 	s.open(alice, "/edit")
 	alice.until(others, "0")

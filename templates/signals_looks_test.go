@@ -12,6 +12,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 	"github.com/rollcall-go/rollcall/templates"
 )
 
@@ -33,7 +34,7 @@ func TestLooksOfSignals(t *testing.T) {
 	b := newBrowser(t)
 	axe := axeScript(t)
 	folder := cmp.Or(os.Getenv("SCREENSHOTS"), t.TempDir())
-	tracker, err := presence.New(memstore.New(), presence.Config{MergeWindow: -1})
+	tracker, err := track.New(memstore.New(), track.Config{MergeWindow: -1})
 	noError(t, err)
 	t.Cleanup(func() { tracker.Close(context.Background()) })
 	for topic, users := range map[presence.Topic][]presence.User{"edit:1:3": people[6:], "edit:1:4": append(crowd(12), people...), "edit:1:5": nil, "edit:1:6": nil, "edit:1:7": nil} {

@@ -18,7 +18,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
-	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // soon is how long a page that is in view and live may not have an editor: a second, a merge
@@ -104,7 +104,7 @@ func TestBrowserWhoEdits(t *testing.T) {
 }
 
 func newRandomEdit(t *testing.T, seed uint64) *randomEdit {
-	e := &randomEdit{signalSite: newSignalSite(t, presence.Config{}), rand: rand.New(rand.NewPCG(seed, 0))}
+	e := &randomEdit{signalSite: newSignalSite(t, track.Config{}), rand: rand.New(rand.NewPCG(seed, 0))}
 	for _, id := range []string{"alice", "bob", "carol"}[:2+e.rand.IntN(2)] {
 		e.users = append(e.users, &editor{id: id, first: e.visitor(id)})
 	}

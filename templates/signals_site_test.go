@@ -18,6 +18,7 @@ import (
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 	"github.com/rollcall-go/rollcall/templates"
 )
 
@@ -25,7 +26,7 @@ import (
 type signalSite struct {
 	*testing.T
 	url      string
-	tracker  *presence.Tracker
+	tracker  *track.Tracker
 	revision atomic.Int64
 	posted   atomic.Int32 // signals that pages have sent
 	app      atomic.Value // the build of the pages
@@ -40,13 +41,13 @@ const (
 <form action="/save" method="post"><label>Text <textarea name="text"></textarea></label> <button>Save</button></form></main><script src="/watch.js"></script></body></html>`
 )
 
-func newSignalSite(t *testing.T, config presence.Config) *signalSite {
+func newSignalSite(t *testing.T, config track.Config) *signalSite {
 	t.Helper()
 	s := &signalSite{T: t}
 	s.revision.Store(1)
 	s.app.Store("")
 	config.Grace, config.Logger = editGrace, slog.New(slog.DiscardHandler)
-	tracker, err := presence.New(memstore.New(), config)
+	tracker, err := track.New(memstore.New(), config)
 	noError(t, err)
 	s.tracker = tracker
 	widgets := func(view string) *templates.Widgets {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
+	"github.com/rollcall-go/rollcall/presence/track"
 	"github.com/rollcall-go/rollcall/templates"
 )
 
@@ -112,7 +113,7 @@ func TestTypingForm(t *testing.T) {
 // What really stands is in that form, and what is over is not.
 func TestTypingFormOfATracker(t *testing.T) {
 	bubble(t, templates.Config{}, func(s *site) {
-		reader, err := s.tracker.Connect(context.Background(), presence.ConnectOptions{Visitor: presence.Visitor{User: presence.User{ID: "bob", Name: "Bob"}}, Topics: []presence.Topic{"thread:1"}})
+		reader, err := s.tracker.Connect(context.Background(), track.ConnectOptions{Visitor: presence.Visitor{User: presence.User{ID: "bob", Name: "Bob"}}, Topics: []presence.Topic{"thread:1"}})
 		if err != nil {
 			s.Fatal(err)
 		}

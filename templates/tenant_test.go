@@ -16,6 +16,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/feed/feedtest"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
+	"github.com/rollcall-go/rollcall/presence/track"
 	"github.com/rollcall-go/rollcall/templates"
 )
 
@@ -29,7 +30,7 @@ const everything = `{{presenceHead}}{{whosOnline "site" "about" true}}{{whosOnli
 func TestPagesOfTenants(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		directory, feeds := presencetest.NewMemoryDirectory(), feedtest.NewMemory()
-		tracker, err := presence.New(memstore.New(), presence.Config{
+		tracker, err := track.New(memstore.New(), track.Config{
 			Directory: directory, Kinds: map[string]presence.Kind{"site": {Recent: 10, Peak: true}},
 		})
 		noError(t, err)

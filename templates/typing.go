@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // typingForm is the form of the widget that is the line of those who are typing.
@@ -40,7 +41,7 @@ func (m *markup) typists(t presence.Topic, line template.HTML) *markup {
 
 // typistsNow returns the line of a topic as it is now, for streams of HTML: those come again
 // when it changes. The visitor is not in it.
-func (ws *Widgets) typistsNow(view *presence.View, visitor presence.Visitor) template.HTML {
+func (ws *Widgets) typistsNow(view *track.View, visitor presence.Visitor) template.HTML {
 	var names []string
 	for _, s := range ws.standing(view.Topic) {
 		if s.Type != typingSignal || s.From == "" || s.From == visitor.User.ID {

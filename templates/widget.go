@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // A figure is one of the counts.
@@ -68,7 +69,7 @@ type part struct {
 }
 
 // keep returns the part of a View from memory, where it was rendered before.
-func (ws *Widgets) keep(v *presence.View, p part, fresh func() (template.HTML, error)) (template.HTML, error) {
+func (ws *Widgets) keep(v *track.View, p part, fresh func() (template.HTML, error)) (template.HTML, error) {
 	if html, ok := ws.rendered.Get(v, p); ok {
 		return html, nil
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/rollcall-go/rollcall/internal/minute"
 	"github.com/rollcall-go/rollcall/internal/viewcache"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 //go:embed widget.html
@@ -20,11 +21,11 @@ var widgetFile embed.FS
 // a [Renderer]; in any other template language, by [Widgets.Page]; and to the browser, by
 // [Widgets.Handler]. Make it with [New]. All methods may be called concurrently.
 type Widgets struct {
-	tracker *presence.Tracker
+	tracker *track.Tracker
 	source  peopleSource
 	feeds   feedSource // nil: the site has none
 	cfg     Config
-	site    presence.Config
+	site    track.Config
 	prefix  string // of the endpoints, without a slash at the end; "" for the root
 
 	original   *template.Template // the site's, never executed; nil: none were given
@@ -52,11 +53,11 @@ type Widgets struct {
 // been parsed with [Funcs]. They may be nil if the site has no html/template: then
 // [Widgets.Page] and [Widgets.Handler] work, and Execute returns an error.
 //
-// The paths of links to the endpoints begin with the tracker's [presence.Config].Prefix.
+// The paths of links to the endpoints begin with the tracker's [track.Config].Prefix.
 //
 // New returns an error if the templates were executed before, because such templates
 // cannot be copied, or if the Config is invalid.
-func New(views *template.Template, tracker *presence.Tracker, cfg Config) (*Widgets, error) {
+func New(views *template.Template, tracker *track.Tracker, cfg Config) (*Widgets, error) {
 	cfg = cfg.withDefaults()
 	ws := &Widgets{
 		tracker: tracker,

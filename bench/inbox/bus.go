@@ -7,7 +7,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/rollcall-go/rollcall/bench/internal/ownredis"
-	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
 )
@@ -36,7 +36,7 @@ func (b *bus) stop() {
 
 // store returns a node's own way to the bus. Nodes of one site have the same prefix. Call
 // done after the node's Tracker is closed.
-func (b *bus) store(prefix string) (store presence.Store, done func()) {
+func (b *bus) store(prefix string) (store backend.Store, done func()) {
 	if b.memory != nil {
 		return b.memory, func() {}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/feed"
 	"github.com/rollcall-go/rollcall/presence/sqlstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // watchers is how many users have a page open, each at the second node.
@@ -24,12 +25,12 @@ const watchers = 100
 type node struct {
 	db      *sql.DB
 	leave   func() // the bus
-	tracker *presence.Tracker
+	tracker *track.Tracker
 	keeper  *feed.Keeper
 	feeds   *sqlstore.Feeds
 	store   *counted
 	readers sync.WaitGroup
-	open    []*presence.Connection
+	open    []*track.Connection
 }
 
 func (r *run) newNode(e *engine, database, name string, cfg feed.Config) (*node, error) {
@@ -44,7 +45,7 @@ func (r *run) newNode(e *engine, database, name string, cfg feed.Config) (*node,
 	if err == nil {
 		n.feeds = in.(*ours).store
 		n.store = &counted{Store: n.feeds}
-		n.tracker, err = presence.New(store, presence.Config{Node: name, Secret: []byte("sixteen bytes 01")})
+		n.tracker, err = track.New(store, track.Config{Node: name, Secret: []byte("sixteen bytes 01")})
 	}
 	if err == nil {
 		n.keeper, err = feed.New(n.store, n.tracker, cfg)
@@ -94,7 +95,7 @@ func (c *counted) Page(ctx context.Context, n feed.Name, before int64, limit int
 // watch opens a page of a user's inbox, and calls seen with the number of each message that
 // comes after.
 func (n *node) watch(ctx context.Context, user presence.UserID, seen func(int)) error {
-	c, err := n.tracker.Connect(ctx, presence.ConnectOptions{
+	c, err := n.tracker.Connect(ctx, track.ConnectOptions{
 		Visitor: presence.Visitor{User: presence.User{ID: user, Name: string(user)}}, Topics: []presence.Topic{feed.InboxTopic},
 	})
 	if err != nil {

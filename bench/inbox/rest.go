@@ -9,6 +9,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/feed"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // rest measures what open inboxes cost in which nothing happens.
@@ -36,7 +37,7 @@ func rest(ctx context.Context, r *run, e *engine) error {
 	}
 	var events []presence.Event
 	for i := range r.Inboxes {
-		c, err := n.tracker.Connect(ctx, presence.ConnectOptions{
+		c, err := n.tracker.Connect(ctx, track.ConnectOptions{
 			Visitor: presence.Visitor{User: presence.User{ID: userID(i), Name: "Alice"}}, Topics: []presence.Topic{presence.Site}, Observe: true,
 		})
 		if err != nil {

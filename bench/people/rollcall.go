@@ -14,27 +14,28 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // rollcall is a site with people. A person who comes opens a connection of the tracker, and
 // so is found, held and told as on any site. Nobody's settings hide anything.
 type rollcall struct {
-	tracker *presence.Tracker
+	tracker *track.Tracker
 	l       net.Listener
 
 	mu     sync.Mutex
-	online map[int]*presence.Connection
+	online map[int]*track.Connection
 }
 
 func newRollcall() (crowdServer, error) {
-	tracker, err := presence.New(memstore.New(), presence.Config{
+	tracker, err := track.New(memstore.New(), track.Config{
 		Directory: presencetest.NewMemoryDirectory(), Grace: -1, Secret: []byte("sixteen bytes 01"),
 	})
 	if err != nil {
 		return nil, err
 	}
 	h := handlers.New(tracker, handlers.Config{MaxConnectionsPerAddress: -1, MaxConnections: -1, MaxRate: -1})
-	s := &rollcall{tracker: tracker, online: make(map[int]*presence.Connection)}
+	s := &rollcall{tracker: tracker, online: make(map[int]*track.Connection)}
 	if s.l, err = net.Listen("tcp4", "127.0.0.1:0"); err != nil {
 		return nil, err
 	}
@@ -79,7 +80,7 @@ func (s *rollcall) change(person int, comes bool) error {
 func (s *rollcall) come(person int) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	c, err := s.tracker.Connect(ctx, presence.ConnectOptions{Visitor: visitor(personID(person), stamp()), Topics: []presence.Topic{presence.Site}})
+	c, err := s.tracker.Connect(ctx, track.ConnectOptions{Visitor: visitor(personID(person), stamp()), Topics: []presence.Topic{presence.Site}})
 	if err != nil {
 		panic(err) // the memory store has no errors
 	}

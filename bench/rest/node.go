@@ -16,6 +16,7 @@ import (
 	"github.com/rollcall-go/rollcall/jobs"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // A Node is a node of the fleet, as a process. Its methods are called over net/rpc.
@@ -23,7 +24,7 @@ type Node struct {
 	plan     plan
 	index    int
 	commands counter
-	tracker  *presence.Tracker
+	tracker  *track.Tracker
 	reader   *reader
 	referee  *reader
 
@@ -34,7 +35,7 @@ type Node struct {
 // A held is a connection in memory, and whose it is.
 type held struct {
 	user int
-	conn *presence.Connection
+	conn *track.Connection
 }
 
 // Begin says what kind of node it is.
@@ -43,7 +44,7 @@ type Begin struct {
 	Index  int
 	Socket string // of Redis
 	Listen string // where it serves real sockets; empty: nowhere
-	Roster int    // of presence.Config.MaxRoster
+	Roster int    // of track.Config.MaxRoster
 	Judge  bool   // it observes all threads, for Seen
 }
 
@@ -53,7 +54,7 @@ func (n *Node) Begin(b Begin, addr *string) error {
 	client := redis.NewClient(&redis.Options{Network: "unix", Addr: b.Socket})
 	client.AddHook(&n.commands)
 	var err error
-	n.tracker, err = presence.New(redisstore.New(client, redisstore.Config{}), presence.Config{
+	n.tracker, err = track.New(redisstore.New(client, redisstore.Config{}), track.Config{
 		Node: fmt.Sprint("n", b.Index), Secret: []byte("sixteen bytes 01"), MaxConnectionsPerUser: -1, MaxRoster: b.Roster,
 	})
 	if err != nil {
@@ -98,7 +99,7 @@ func identify(next http.Handler) http.Handler {
 // judge opens a connection that observes each thread.
 func (n *Node) judge() error {
 	return paced(n.plan.Threads, 0, func(i int) error {
-		c, err := n.connect(presence.ConnectOptions{Observe: true, Topics: []presence.Topic{presence.Topic(fmt.Sprint("thread:", i))}})
+		c, err := n.connect(track.ConnectOptions{Observe: true, Topics: []presence.Topic{presence.Topic(fmt.Sprint("thread:", i))}})
 		if err == nil {
 			n.referee.add(c)
 		}
@@ -106,7 +107,7 @@ func (n *Node) judge() error {
 	})
 }
 
-func (n *Node) connect(o presence.ConnectOptions) (*presence.Connection, error) {
+func (n *Node) connect(o track.ConnectOptions) (*track.Connection, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	o.Limit = 1
@@ -114,7 +115,7 @@ func (n *Node) connect(o presence.ConnectOptions) (*presence.Connection, error) 
 }
 
 func (n *Node) come(user int) error {
-	c, err := n.connect(presence.ConnectOptions{
+	c, err := n.connect(track.ConnectOptions{
 		Visitor: presence.Visitor{User: presence.User{ID: presence.UserID(userID(user)), Name: stamp(time.Now(), n.index)}},
 		Topics:  n.plan.topics(user),
 	})
@@ -172,7 +173,7 @@ type Saying struct {
 // Say lets the pages of a user beat.
 func (n *Node) Say(s Saying, _ *struct{}) error {
 	for _, h := range n.of(s.User) {
-		if _, err := n.tracker.Beat(context.Background(), h.conn.Token(), presence.Visitor{}, presence.Page{Idle: &s.Idle}); err != nil {
+		if _, err := n.tracker.Beat(context.Background(), h.conn.Token(), presence.Visitor{}, track.Page{Idle: &s.Idle}); err != nil {
 			return err
 		}
 	}

@@ -54,7 +54,7 @@ type phase struct {
 	Gone, Last  time.Duration // from a node's death until the first and the last of its users had left
 }
 
-// grace is that of presence.Config, and a sweep, a second and the noise of the machine.
+// grace is that of track.Config, and a sweep, a second and the noise of the machine.
 const grace = 14 * time.Second
 
 // run measures all phases of a size.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/bench/internal/hist"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // A reader reads the connections in memory of a node, as a transport does: one goroutine for
@@ -18,8 +19,8 @@ import (
 type reader struct {
 	node   int
 	judges bool // it remembers who came and went
-	group  *presence.Group
-	come   chan *presence.Connection
+	group  *track.Group
+	come   chan *track.Connection
 
 	mu    sync.Mutex
 	sight Sight
@@ -41,16 +42,16 @@ type Sight struct {
 }
 
 func newReader(node int, judges bool) *reader {
-	r := &reader{node: node, judges: judges, group: presence.NewGroup(), come: make(chan *presence.Connection, 64)}
+	r := &reader{node: node, judges: judges, group: track.NewGroup(), come: make(chan *track.Connection, 64)}
 	r.seen(true)
 	go r.run()
 	return r
 }
 
-func (r *reader) add(c *presence.Connection) { r.come <- c }
+func (r *reader) add(c *track.Connection) { r.come <- c }
 
 func (r *reader) run() {
-	var woken []*presence.Connection
+	var woken []*track.Connection
 	var events []presence.Event
 	for {
 		woken = woken[:0]
@@ -71,7 +72,7 @@ func (r *reader) run() {
 }
 
 // take counts what one connection got.
-func (r *reader) take(c *presence.Connection, events []presence.Event, diffs map[*byte][]int64) {
+func (r *reader) take(c *track.Connection, events []presence.Event, diffs map[*byte][]int64) {
 	now := time.Now().UnixNano()
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -14,17 +14,19 @@ import (
 
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
-// mergeWindow is the default of presence.Config.MergeWindow.
+// mergeWindow is the default of track.Config.MergeWindow.
 const mergeWindow = 50 * time.Millisecond
 
 // rollcall is a node of a site whose threads take "typing". Members are signed in.
 type rollcall struct {
-	store   presence.Store
-	tracker *presence.Tracker
+	store   backend.Store
+	tracker *track.Tracker
 	l       net.Listener
 }
 
@@ -35,7 +37,7 @@ func newRollcall(socket, name string) (chatServer, error) {
 		s.store = redisstore.New(redis.NewClient(&redis.Options{Network: "unix", Addr: socket}), redisstore.Config{})
 	}
 	var err error
-	if s.tracker, err = presence.New(s.store, presence.Config{Node: name, Grace: -1, Secret: []byte("sixteen bytes 01")}); err != nil {
+	if s.tracker, err = track.New(s.store, track.Config{Node: name, Grace: -1, Secret: []byte("sixteen bytes 01")}); err != nil {
 		return nil, err
 	}
 	h := handlers.New(s.tracker, handlers.Config{
@@ -90,11 +92,11 @@ func (s *rollcall) obey(words []string) error {
 		return s.tracker.Signal(topic, presence.Signal{Type: "typing", From: presence.UserID(memberID(n)), For: 6 * time.Second, Data: data})
 	case "J", "L":
 		id := strconv.Itoa(n)
-		op := presence.Op{Kind: presence.OpDrop, User: presence.User{ID: presence.UserID("s" + id)}, Holder: presence.Holder("elsewhere." + id)}
+		op := backend.Op{Kind: backend.OpDrop, User: presence.User{ID: presence.UserID("s" + id)}, Holder: presence.Holder("elsewhere." + id)}
 		if words[0] == "J" {
-			op.Kind, op.For, op.User.Name = presence.OpJoin, time.Hour, stamp(changeMark, now, stranger)
+			op.Kind, op.For, op.User.Name = backend.OpJoin, time.Hour, stamp(changeMark, now, stranger)
 		}
-		return s.store.Apply(context.Background(), []presence.Batch{{Topic: topic, Ops: []presence.Op{op}}})[0].Err
+		return s.store.Apply(context.Background(), []backend.Batch{{Topic: topic, Ops: []backend.Op{op}}})[0].Err
 	}
 	return errors.New("there is no order " + words[0])
 }

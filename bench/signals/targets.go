@@ -10,7 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
 )
 
@@ -52,7 +52,7 @@ func (r *run) flushes(ctx context.Context) error {
 	}
 	defer b.stop()
 	heard := make(chan struct{}, 1<<16)
-	var sender presence.Store
+	var sender backend.Store
 	for range 2 {
 		client := redis.NewClient(&redis.Options{Network: "unix", Addr: b.Socket})
 		defer client.Close()
@@ -78,9 +78,9 @@ func (r *run) flushes(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		flush := make([]presence.Broadcast, most)
+		flush := make([]backend.Broadcast, most)
 		for i := range flush {
-			flush[i] = presence.Broadcast{Topic: topic, Data: data}
+			flush[i] = backend.Broadcast{Topic: topic, Data: data}
 		}
 		n := 4_000 * r.Rounds / most
 		for range n {

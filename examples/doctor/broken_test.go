@@ -194,7 +194,7 @@ func TestBrokenSites(t *testing.T) {
 			"widget", "no presence, although the endpoints answer at /live", "whosOnline",
 		},
 		"wrong prefix": {
-			served(wiring{mount: "/live/"}), []string{short}, "endpoints", "no presence endpoints at /presence", "presence.Config.Prefix",
+			served(wiring{mount: "/live/"}), []string{short}, "endpoints", "no presence endpoints at /presence", "track.Config.Prefix",
 		},
 		"StripPrefix": {
 			served(wiring{live: func(h http.Handler) http.Handler { return http.StripPrefix("/presence", h) }}), []string{short},

@@ -22,7 +22,7 @@ func checkWidget(_ context.Context, s *site) verdict {
 
 // checkEndpoints asks for the roster, which needs no stream.
 func checkEndpoints(ctx context.Context, s *site) verdict {
-	const mount = "Mount handlers.New under presence.Config.Prefix, without http.StripPrefix, " +
+	const mount = "Mount handlers.New under track.Config.Prefix, without http.StripPrefix, " +
 		"and let the proxy pass that path on unchanged."
 	a := s.roster()
 	switch detail := a.detail(); {

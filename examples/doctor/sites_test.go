@@ -13,6 +13,7 @@ import (
 	"github.com/rollcall-go/rollcall/middleware/nethttp"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 	"github.com/rollcall-go/rollcall/templates"
 )
 
@@ -53,7 +54,7 @@ func identify(r *http.Request) (presence.User, bool) {
 // handler returns the site. Its parts end with the test.
 func (s wiring) handler(t *testing.T) http.Handler {
 	t.Helper()
-	tracker, err := presence.New(memstore.New(), presence.Config{Prefix: s.prefix, Logger: slog.New(slog.DiscardHandler)})
+	tracker, err := track.New(memstore.New(), track.Config{Prefix: s.prefix, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

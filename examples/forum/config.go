@@ -187,7 +187,7 @@ func validAddr(addr string) error {
 	return nil
 }
 
-// validNode keeps the rule of presence.Config's field Node here too, so that
+// validNode keeps the rule of track.Config's field Node here too, so that
 // the message can name the flag.
 func validNode(name string) bool {
 	outside := func(r rune) bool {

@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/sqlstore"
 )
 
@@ -51,7 +52,7 @@ func (s *site) export(c echo.Context) error {
 
 // keptOf returns what is kept of the user who makes a request. The place is free again before the
 // answer is written.
-func (s *site) keptOf(c echo.Context, user presence.UserID) ([]presence.Kept, error) {
+func (s *site) keptOf(c echo.Context, user presence.UserID) ([]backend.Kept, error) {
 	ctx, cancel := context.WithTimeout(c.Request().Context(), formWait)
 	defer cancel()
 	if !s.exports.enter(ctx) {
@@ -162,10 +163,10 @@ const formerMember = "A former member"
 // sessions.
 type records struct{ *site }
 
-var _ presence.UserRecords = records{}
+var _ backend.UserRecords = records{}
 
-// ExportUser implements presence.UserRecords.
-func (r records) ExportUser(ctx context.Context, id presence.UserID) ([]presence.Kept, error) {
+// ExportUser implements backend.UserRecords.
+func (r records) ExportUser(ctx context.Context, id presence.UserID) ([]backend.Kept, error) {
 	type written struct {
 		Thread int       `json:"thread"`
 		N      int       `json:"n"`
@@ -207,15 +208,15 @@ func (r records) ExportUser(ctx context.Context, id presence.UserID) ([]presence
 		}
 		sessions = append(sessions, session)
 	}
-	return []presence.Kept{
+	return []backend.Kept{
 		{Part: "posts", Retention: "as long as the forum; by “" + formerMember + "” once you have erased your account", Data: posts},
 		{Part: "edits", Retention: "until somebody else edits the post; by “" + formerMember + "” once you have erased your account", Data: edits},
 		{Part: "sessions", Retention: "30 days after the sign-in, also of sessions that have ended: so a copy of a cookie is good for nothing", Data: sessions},
 	}, rows.Err()
 }
 
-// EraseUser implements presence.UserRecords. The sessions end, and the table of ended sessions stays.
-func (r records) EraseUser(ctx context.Context, e presence.Erasure) error {
+// EraseUser implements backend.UserRecords. The sessions end, and the table of ended sessions stays.
+func (r records) EraseUser(ctx context.Context, e backend.Erasure) error {
 	ended, err := r.sql.endAll(ctx, e.User)
 	for _, session := range ended {
 		err = errors.Join(err, r.tracker.EndSession(ctx, e.User, session))

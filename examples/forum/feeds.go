@@ -10,6 +10,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/feed"
 	"github.com/rollcall-go/rollcall/presence/sqlstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // A page waits for feeds for feedWait at most, and is shown without them otherwise. What a
@@ -25,7 +26,7 @@ const checkAlone = 2 * time.Second
 
 // newFeeds returns the keeper of inboxes and of the posts of threads, nil where there is no
 // database.
-func newFeeds(config config, d *database, tracker *presence.Tracker) (*feed.Keeper, error) {
+func newFeeds(config config, d *database, tracker *track.Tracker) (*feed.Keeper, error) {
 	if d == nil {
 		return nil, nil
 	}

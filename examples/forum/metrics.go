@@ -11,12 +11,12 @@ import (
 
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/handlers/metrics"
-	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // metricsHandler answers GET /metrics. The registry is the forum's own, so that
 // nothing else in the process slips in.
-func metricsHandler(tracker *presence.Tracker, streams *handlers.Handler) http.Handler {
+func metricsHandler(tracker *track.Tracker, streams *handlers.Handler) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(
 		metrics.NewCollector(tracker, streams),

@@ -18,6 +18,7 @@ import (
 	"github.com/rollcall-go/rollcall/middleware"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/feed"
+	"github.com/rollcall-go/rollcall/presence/track"
 	"github.com/rollcall-go/rollcall/templates"
 )
 
@@ -25,7 +26,7 @@ import (
 type site struct {
 	*echo.Echo
 	log      *slog.Logger // of what may go wrong with every request
-	tracker  *presence.Tracker
+	tracker  *track.Tracker
 	streams  *handlers.Handler
 	erasures eraseLimit
 	jobs     *jobs.Runner
@@ -54,7 +55,7 @@ func newSite(config config, log *slog.Logger) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
-	tracker, err := presence.New(store, presence.Config{
+	tracker, err := track.New(store, track.Config{
 		Node: config.node, Secret: config.key(), TTL: config.ttl, NodeTTL: config.nodeTTL, Grace: config.grace, Age: config.age, Logger: log,
 		Kinds: kinds, Directory: database.directory(),
 	})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
 )
@@ -17,7 +18,7 @@ const checkTime = 5 * time.Second
 // openStore returns the store that -redis names, and what closes it after the
 // tracker. A Redis that will not do is an error; one that is out is not: the
 // forum starts, and presence begins when it is back.
-func openStore(url string, log *slog.Logger) (presence.Store, func() error, error) {
+func openStore(url string, log *slog.Logger) (backend.Store, func() error, error) {
 	if url == "" {
 		return memstore.New(), func() error { return nil }, nil
 	}

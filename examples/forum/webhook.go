@@ -9,6 +9,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/handlers/webhook"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // webhookConfig is where joins and leaves are posted; no URL: nowhere.
@@ -46,12 +47,12 @@ func (c webhookConfig) sender(log *slog.Logger) (*webhook.Sender, error) {
 // store two round trips a second.
 type webhooks struct {
 	sender  *webhook.Sender // nil: nothing is posted
-	tracker *presence.Tracker
+	tracker *track.Tracker
 	topics  []presence.Topic
 	log     *slog.Logger
 }
 
-func newWebhooks(c webhookConfig, tracker *presence.Tracker, threads []thread, log *slog.Logger) (*webhooks, error) {
+func newWebhooks(c webhookConfig, tracker *track.Tracker, threads []thread, log *slog.Logger) (*webhooks, error) {
 	sender, err := c.sender(log)
 	w := &webhooks{sender: sender, tracker: tracker, topics: []presence.Topic{presence.Site}, log: log}
 	for _, t := range threads {

@@ -14,6 +14,7 @@ import (
 	"github.com/rollcall-go/rollcall/middleware/ginv1"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 	"github.com/rollcall-go/rollcall/templates"
 )
 
@@ -21,7 +22,7 @@ const home = `<!doctype html><title>gin</title>{{presenceHead}}<h1>Who’s onlin
 <form method="post"><input name="name" pattern="\w+" required> <button>Sign in</button></form><form method="post"><button>Sign out</button></form>`
 
 func main() {
-	tracker, err := presence.New(memstore.New(), presence.Config{})
+	tracker, err := track.New(memstore.New(), track.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -34,7 +35,7 @@ func main() {
 	}).ListenAndServe())
 }
 
-func site(tracker *presence.Tracker) http.Handler {
+func site(tracker *track.Tracker) http.Handler {
 	widgets, err := templates.New(template.Must(template.New("home").Funcs(templates.Funcs()).Parse(home)), tracker, templates.Config{})
 	if err != nil {
 		log.Fatal(err)

@@ -14,11 +14,12 @@ import (
 	"github.com/rollcall-go/rollcall/middleware/nethttp"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 	"github.com/rollcall-go/rollcall/templates"
 )
 
 func main() {
-	tracker, err := presence.New(memstore.New(), presence.Config{})
+	tracker, err := track.New(memstore.New(), track.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -31,7 +32,7 @@ func main() {
 	}).ListenAndServe())
 }
 
-func site(tracker *presence.Tracker) http.Handler {
+func site(tracker *track.Tracker) http.Handler {
 	widgets, err := templates.New(nil, tracker, templates.Config{})
 	if err != nil {
 		log.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"github.com/rollcall-go/rollcall/middleware/nethttp"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 	"github.com/rollcall-go/rollcall/templates"
 )
 
@@ -19,7 +20,7 @@ const home = `<!doctype html><title>net/http</title>{{presenceHead}}<h1>Who’s 
 <form method="post"><input name="name" pattern="\w+" required> <button>Sign in</button></form><form method="post"><button>Sign out</button></form>`
 
 func main() {
-	tracker, err := presence.New(memstore.New(), presence.Config{})
+	tracker, err := track.New(memstore.New(), track.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -32,7 +33,7 @@ func main() {
 	}).ListenAndServe())
 }
 
-func site(tracker *presence.Tracker) http.Handler {
+func site(tracker *track.Tracker) http.Handler {
 	widgets, err := templates.New(template.Must(template.New("home").Funcs(templates.Funcs()).Parse(home)), tracker, templates.Config{})
 	if err != nil {
 		log.Fatal(err)

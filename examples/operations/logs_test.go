@@ -17,7 +17,7 @@ import (
 var levels = []string{"Debug", "Info", "Warn", "Error", "Log", "LogAttrs", "DebugContext", "InfoContext", "WarnContext", "ErrorContext"}
 
 // wrappers are the functions that pass a message on to a logger.
-var wrappers = []string{"handlers/faultlog.go", "presence/finding.go"}
+var wrappers = []string{"handlers/faultlog.go", "presence/track/finding.go"}
 
 // Every message that the code logs stands in LOGS.md, and no other.
 func TestLogs(t *testing.T) {

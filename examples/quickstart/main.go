@@ -16,13 +16,14 @@ import (
 	"github.com/rollcall-go/rollcall/middleware"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 	"github.com/rollcall-go/rollcall/templates"
 )
 
 const home = `<!doctype html><title>Quickstart</title>{{presenceHead}}<h1>Who’s online</h1>{{whosOnline "site"}}`
 
 func main() {
-	tracker, err := presence.New(memstore.New(), presence.Config{})
+	tracker, err := track.New(memstore.New(), track.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // patience is how long a test waits for output.
@@ -49,9 +50,9 @@ func (s *screen) until(t *testing.T, line string) {
 }
 
 // serve runs a site at an address, until stop is called.
-func serve(t *testing.T, addr string) (tracker *presence.Tracker, listening string, stop func()) {
+func serve(t *testing.T, addr string) (tracker *track.Tracker, listening string, stop func()) {
 	t.Helper()
-	tracker, err := presence.New(memstore.New(), presence.Config{Grace: 500 * time.Millisecond})
+	tracker, err := track.New(memstore.New(), track.Config{Grace: 500 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/r3labs/sse/v2"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // Config configures a [Bridge]. The zero value is usable.
@@ -45,7 +46,7 @@ type Bridge struct {
 // replay, since a log of diffs would grow for ever. New returns an error for an invalid
 // topic, for a stream that exists already, and [presence.ErrGuest] for a topic that only
 // users have.
-func New(tracker *presence.Tracker, server *sse.Server, cfg Config) (*Bridge, error) {
+func New(tracker *track.Tracker, server *sse.Server, cfg Config) (*Bridge, error) {
 	if len(cfg.Topics) == 0 {
 		cfg.Topics = []presence.Topic{presence.Site}
 	}

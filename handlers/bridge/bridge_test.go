@@ -21,6 +21,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 func TestMain(m *testing.M) { leak.VerifyTestMain(m) }
@@ -29,7 +30,7 @@ func TestMain(m *testing.M) { leak.VerifyTestMain(m) }
 // buffers: who does not read stops the writer at once.
 type site struct {
 	t       *testing.T
-	tracker *presence.Tracker
+	tracker *track.Tracker
 	events  *sse.Server
 	bridge  *bridge.Bridge
 	network *pipes.Network
@@ -39,7 +40,7 @@ type site struct {
 
 func newSite(t *testing.T, cfg bridge.Config, around func(http.Handler) http.Handler, before ...func(*bridge.Bridge)) *site {
 	t.Helper()
-	tracker, err := presence.New(memstore.New(), presence.Config{MergeWindow: -1})
+	tracker, err := track.New(memstore.New(), track.Config{MergeWindow: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,9 +230,9 @@ func TestBridge(t *testing.T) {
 // and those on it get a state.
 func TestBridgeGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var conns []*presence.Connection
+		var conns []*track.Connection
 		s := newSite(t, bridge.Config{}, nil, func(b *bridge.Bridge) {
-			b.Watch(func(conn *presence.Connection) { conns = append(conns, conn) })
+			b.Watch(func(conn *track.Connection) { conns = append(conns, conn) })
 		})
 		time.Sleep(2 * time.Second) // its first state is nobody's
 		reader := s.subscribe("site")
@@ -320,7 +321,7 @@ func TestDeadline(t *testing.T) {
 // The site's own hook and streams are left as they were.
 func TestOtherStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker, err := presence.New(memstore.New(), presence.Config{})
+		tracker, err := track.New(memstore.New(), track.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -362,7 +363,7 @@ func TestOtherStreams(t *testing.T) {
 // A bridge reads as nobody, so it refuses the topics that only users have.
 func TestBridgeHasNoOwnTopics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker, err := presence.New(memstore.New(), presence.Config{Directory: presencetest.NewMemoryDirectory()})
+		tracker, err := track.New(memstore.New(), track.Config{Directory: presencetest.NewMemoryDirectory()})
 		if err != nil {
 			t.Fatal(err)
 		}

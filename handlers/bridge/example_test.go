@@ -9,13 +9,13 @@ import (
 	"github.com/r3labs/sse/v2"
 
 	"github.com/rollcall-go/rollcall/handlers/bridge"
-	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // A site that runs an r3labs server gets presence as the stream "site".
 func Example() {
-	tracker, err := presence.New(memstore.New(), presence.Config{})
+	tracker, err := track.New(memstore.New(), track.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -11,13 +11,14 @@ import (
 
 	"github.com/rollcall-go/rollcall/internal/wait"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // A feed publishes one topic into one stream. It reads the topic as any connection does, so
 // events that it has not read yet cost no memory.
 type feed struct {
-	connect func(context.Context, presence.ConnectOptions) (*presence.Connection, error) // the tracker's
-	tracker *presence.Tracker
+	connect func(context.Context, track.ConnectOptions) (*track.Connection, error) // the tracker's
+	tracker *track.Tracker
 	server  *sse.Server
 	topic   presence.Topic
 	stream  string
@@ -36,7 +37,7 @@ const (
 	maxRetry  = 5 * time.Second        // the same, after several
 )
 
-func newFeed(tracker *presence.Tracker, server *sse.Server, topic presence.Topic, stream string, limit int) *feed {
+func newFeed(tracker *track.Tracker, server *sse.Server, topic presence.Topic, stream string, limit int) *feed {
 	return &feed{connect: tracker.Connect, tracker: tracker, server: server, topic: topic, stream: stream, limit: limit, wanted: wait.NewWakeup()}
 }
 
@@ -50,7 +51,7 @@ func (f *feed) wantState() {
 // and is short again after a connection that has lasted.
 func (f *feed) run(ctx context.Context) error {
 	for pause := minRetry; ; pause = min(2*pause, maxRetry) {
-		conn, err := f.connect(ctx, presence.ConnectOptions{Topics: []presence.Topic{f.topic}, Observe: true, Limit: f.limit})
+		conn, err := f.connect(ctx, track.ConnectOptions{Topics: []presence.Topic{f.topic}, Observe: true, Limit: f.limit})
 		if err == nil {
 			began := time.Now()
 			err = f.pump(ctx, conn)
@@ -73,7 +74,7 @@ func (f *feed) run(ctx context.Context) error {
 
 // pump publishes the events of a connection until the connection or ctx ends. While the
 // stream is full it drops the connection's events, and then publishes a state.
-func (f *feed) pump(ctx context.Context, conn *presence.Connection) error {
+func (f *feed) pump(ctx context.Context, conn *track.Connection) error {
 	silence := f.tracker.Config().Heartbeat()
 	timer := time.NewTimer(silence)
 	defer timer.Stop()

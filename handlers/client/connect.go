@@ -15,6 +15,7 @@ import (
 	"github.com/r3labs/sse/v2"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // errEnough: the caller's loop has ended.
@@ -164,5 +165,5 @@ func (c *connection) event(kind string, w eventJSON) (Event, error) {
 // database is back. It has no version that a client could go on from.
 func waits(kind string, w eventJSON) bool {
 	version, _ := w.Cursor.Version(w.Topic)
-	return kind == string(presence.EventHeartbeat) && version == presence.NoVersion
+	return kind == string(presence.EventHeartbeat) && version == track.NoVersion
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // An Event is one of [Welcome], [State], [Diff], [Count], [Heartbeat], [Signals] and [Lost], or of
@@ -46,7 +47,7 @@ type Diff struct {
 	Cursor presence.Cursor
 	Total  int
 	Joins  []presence.Member // users who came or have a new profile, the newest first
-	Leaves []presence.Departure
+	Leaves []backend.Departure
 }
 
 // Count is the only event of a topic with very many users. Its roster is unknown until the
@@ -141,10 +142,10 @@ func members(users map[presence.UserID]userJSON) []presence.Member {
 	return all
 }
 
-func departures(leaves map[presence.UserID]leaveJSON) []presence.Departure {
-	all := make([]presence.Departure, 0, len(leaves))
+func departures(leaves map[presence.UserID]leaveJSON) []backend.Departure {
+	all := make([]backend.Departure, 0, len(leaves))
 	for _, id := range slices.Sorted(maps.Keys(leaves)) {
-		all = append(all, presence.Departure{ID: id, LastSeen: leaves[id].LastSeen})
+		all = append(all, backend.Departure{ID: id, LastSeen: leaves[id].LastSeen})
 	}
 	return all
 }

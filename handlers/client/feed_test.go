@@ -10,6 +10,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/handlers/client"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // feedEvent is an event of an inbox at a revision, with one item.
@@ -24,7 +25,7 @@ func feedEvent(kind, prev, rev, state string) string {
 // A feed's events pass a follower whole, and it goes on from its cursor. While the site's
 // database is out it waits, and does not take the feed for one that it has.
 func TestFollowAFeed(t *testing.T) {
-	waiting := message("heartbeat", `{"topic":"inbox","cursor":"`+string(presence.NewCursor("inbox", presence.NoVersion))+`","stale":true}`)
+	waiting := message("heartbeat", `{"topic":"inbox","cursor":"`+string(presence.NewCursor("inbox", track.NoVersion))+`","stale":true}`)
 	gap := "lost (a diff was missed: of topic inbox)"
 	for name, tt := range map[string]struct {
 		texts []string

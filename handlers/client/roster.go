@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // A Roster holds who is online, from the events of [Follow]. The zero value is empty. It
@@ -29,8 +30,8 @@ type Change struct {
 
 // A Leave is one user who has left.
 type Leave struct {
-	presence.Departure                 // LastSeen is zero if a state showed the leave, or if it is not told
-	User               presence.Member // as last known; only its ID if it was unknown
+	backend.Departure                 // LastSeen is zero if a state showed the leave, or if it is not told
+	User              presence.Member // as last known; only its ID if it was unknown
 }
 
 // Apply applies an event, and returns what it changed. For the first state of a topic that
@@ -106,7 +107,7 @@ func (t *topicRoster) state(s State) Change {
 	if !s.Truncated {
 		for id, was := range before {
 			if _, ok := t.users[id]; !ok {
-				change.Left = append(change.Left, Leave{presence.Departure{ID: id}, was})
+				change.Left = append(change.Left, Leave{backend.Departure{ID: id}, was})
 			}
 		}
 		slices.SortFunc(change.Left, func(a, b Leave) int { return presence.NewestFirst(a.User, b.User) })

@@ -95,7 +95,7 @@ func signalFor(seconds float64) time.Duration {
 }
 
 // Whisper sends a signal into a topic, as the user who is signed in by Options.Header: see
-// [presence.Tracker.Whisper]. The URL is that of [Follow]. The sender must be seen in the topic:
+// [track.Tracker.Whisper]. The URL is that of [Follow]. The sender must be seen in the topic:
 // a Follow with Options.Hold is enough. From of the signal is not sent.
 //
 // The error is a [*StatusError] if the site refuses the signal, [presence.ErrInvalidSignal], or

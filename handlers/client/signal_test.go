@@ -16,11 +16,12 @@ import (
 	"github.com/rollcall-go/rollcall/handlers/client"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // typing starts a server whose topic takes signals, and returns what a follower hears there.
-func (n *network) typing(ctx context.Context) (tracker *presence.Tracker, said func() []string) {
-	tracker, err := presence.New(memstore.New(), presence.Config{})
+func (n *network) typing(ctx context.Context) (tracker *track.Tracker, said func() []string) {
+	tracker, err := track.New(memstore.New(), track.Config{})
 	if err != nil {
 		n.t.Fatal(err)
 	}

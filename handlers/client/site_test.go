@@ -13,12 +13,14 @@ import (
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/handlers/client"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // site starts a real server over a store; stop ends it as a deploy does.
-func (n *network) site(store presence.Store) *presence.Tracker {
-	tracker, err := presence.New(store, presence.Config{})
+func (n *network) site(store backend.Store) *track.Tracker {
+	tracker, err := track.New(store, track.Config{})
 	if err != nil {
 		n.t.Fatal(err)
 	}
@@ -37,7 +39,7 @@ func (n *network) site(store presence.Store) *presence.Tracker {
 	return tracker
 }
 
-func see(tracker *presence.Tracker, users ...string) {
+func see(tracker *track.Tracker, users ...string) {
 	for _, id := range users {
 		tracker.Seen(presence.Site, presence.User{ID: presence.UserID(id), Name: strings.ToUpper(id)}, presence.Device{})
 		time.Sleep(time.Second)
@@ -138,7 +140,7 @@ func TestRoster(t *testing.T) {
 	}{
 		{client.Welcome{}, "[] [] []", "[]", false},
 		{client.State{Totals: totals("1", 2), Users: []presence.Member{bob, alice}}, "[bob alice] [] []", "[bob alice]", true},
-		{client.Diff{Topic: "site", Cursor: "2", Total: 2, Joins: []presence.Member{carol}, Leaves: []presence.Departure{{ID: "alice"}, {ID: "nobody"}}}, "[carol] [] [alice nobody]", "[carol bob]", true},
+		{client.Diff{Topic: "site", Cursor: "2", Total: 2, Joins: []presence.Member{carol}, Leaves: []backend.Departure{{ID: "alice"}, {ID: "nobody"}}}, "[carol] [] [alice nobody]", "[carol bob]", true},
 		{client.Diff{Topic: "site", Cursor: "3", Total: 2, Joins: []presence.Member{member("bob", "Robert", 2)}}, "[] [bob] []", "[carol bob]", true},
 		{client.State{Totals: totals("4", 2), Users: []presence.Member{carol, alice}}, "[alice] [] [bob]", "[carol alice]", true},
 		{client.State{Totals: totals("5", 9), Users: []presence.Member{carol}, Truncated: true}, "[] [] []", "[carol]", false},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // A family is one metric, with where its values come from.
@@ -19,9 +20,9 @@ type family struct {
 // families returns every metric, in the order of the README.
 func families() []family {
 	return []family{
-		byKind("topics", "Topics kept current on this node.", func(k presence.KindStats) int { return k.Topics }),
-		byKind("users_online", "Visible users online in the topics kept current on this node.", func(k presence.KindStats) int { return k.Users }),
-		byKind("guests", "Guests in the topics kept current on this node, of one to two age periods; over 512 in a topic an estimate.", func(k presence.KindStats) int { return k.Guests }),
+		byKind("topics", "Topics kept current on this node.", func(k track.KindStats) int { return k.Topics }),
+		byKind("users_online", "Visible users online in the topics kept current on this node.", func(k track.KindStats) int { return k.Users }),
+		byKind("guests", "Guests in the topics kept current on this node, of one to two age periods; over 512 in a topic an estimate.", func(k track.KindStats) int { return k.Guests }),
 
 		newFamily("build_info", "Always 1: the name of this node and the version of the library.", []string{"node", "version"}, buildInfo),
 		gauge("index_topics", "Topics that the store of the whole fleet knows, as this node last saw.", func(f figures) int { return f.Store.Topics }),
@@ -29,7 +30,7 @@ func families() []family {
 		newFamily("connections", "Connections open on this node: sse, websocket, poll, or other for those of Go programs.", []string{"transport"}, byTransport),
 		gauge("connected_users", "Signed-in users who have a connection open on this node.", func(f figures) int { return f.ConnectedUsers }),
 		histogram("user_sessions", "Connections that a user had on this node, counted at each opening, the new one included.",
-			func(f figures) presence.Histogram { return f.Sessions }),
+			func(f figures) track.Histogram { return f.Sessions }),
 		newFamily("resumes_total", "Readers that came with a cursor, once a topic, by what they got: a diff of what they had missed, if anything, or a state. Each long poll but the first is one.",
 			[]string{"by"}, byWord("diff", func(f figures) uint64 { return f.ResumedByDiff }, "state", func(f figures) uint64 { return f.ResumedByState })),
 		newFamily("beats_total", "Proofs of life of connections that hold a user: a request of the page, or the stream itself, once a heartbeat or by a message.",
@@ -76,10 +77,10 @@ func families() []family {
 		counter("rotations_total", "Times that a topic's current set became its old one, at this node's word.", func(f figures) uint64 { return f.Rotations }),
 		counter("trimmed_users_total", "Users whose last seen was forgotten, at this node's word.", func(f figures) uint64 { return f.Trimmed }),
 
-		byCall("store_call_duration_seconds", "How long calls of the store took, those that failed among them.", func(desc *prometheus.Desc, op string, c presence.CallStats) prometheus.Metric {
+		byCall("store_call_duration_seconds", "How long calls of the store took, those that failed among them.", func(desc *prometheus.Desc, op string, c track.CallStats) prometheus.Metric {
 			return constHistogram(desc, c.Latency, float64(time.Second), op)
 		}),
-		byCall("store_errors_total", "Calls of the store that failed.", func(desc *prometheus.Desc, op string, c presence.CallStats) prometheus.Metric {
+		byCall("store_errors_total", "Calls of the store that failed.", func(desc *prometheus.Desc, op string, c track.CallStats) prometheus.Metric {
 			return prometheus.MustNewConstMetric(desc, prometheus.CounterValue, float64(c.Failed), op)
 		}),
 		counter("store_commands_total", "Commands sent to Redis, a script being one. Subscriptions do not count. Zero for the memory store.", func(f figures) uint64 { return f.Store.Commands }),
@@ -112,7 +113,7 @@ func counter(name, help string, value func(figures) uint64) family {
 	})
 }
 
-func byKind(name, help string, value func(presence.KindStats) int) family {
+func byKind(name, help string, value func(track.KindStats) int) family {
 	return newFamily(name, help, []string{"kind"}, func(desc *prometheus.Desc, f figures, out chan<- prometheus.Metric) {
 		for kind, k := range f.kinds {
 			out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(value(k)), kind)
@@ -120,7 +121,7 @@ func byKind(name, help string, value func(presence.KindStats) int) family {
 	})
 }
 
-func byCall(name, help string, metric func(*prometheus.Desc, string, presence.CallStats) prometheus.Metric) family {
+func byCall(name, help string, metric func(*prometheus.Desc, string, track.CallStats) prometheus.Metric) family {
 	return newFamily(name, help, []string{"operation"}, func(desc *prometheus.Desc, f figures, out chan<- prometheus.Metric) {
 		for op, c := range f.Calls {
 			out <- metric(desc, op, c)
@@ -128,14 +129,14 @@ func byCall(name, help string, metric func(*prometheus.Desc, string, presence.Ca
 	})
 }
 
-func histogram(name, help string, value func(figures) presence.Histogram) family {
+func histogram(name, help string, value func(figures) track.Histogram) family {
 	return newFamily(name, help, nil, func(desc *prometheus.Desc, f figures, out chan<- prometheus.Metric) {
 		out <- constHistogram(desc, value(f), 1)
 	})
 }
 
 // constHistogram gives a histogram's values in a unit: seconds for nanoseconds.
-func constHistogram(desc *prometheus.Desc, h presence.Histogram, unit float64, labels ...string) prometheus.Metric {
+func constHistogram(desc *prometheus.Desc, h track.Histogram, unit float64, labels ...string) prometheus.Metric {
 	buckets := make(map[float64]uint64, len(h.Bounds))
 	for i, bound := range h.Bounds {
 		buckets[float64(bound)/unit] = h.Counts[i]

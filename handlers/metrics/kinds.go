@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // maxKinds bounds the values of the label kind. A site whose topics have no colon has as
@@ -25,7 +26,7 @@ type kinds struct {
 
 // fold adds up the kinds without a label of their own. Kinds that are new in the same
 // scrape get labels in the order of their names.
-func (k *kinds) fold(all map[string]presence.KindStats) map[string]presence.KindStats {
+func (k *kinds) fold(all map[string]track.KindStats) map[string]track.KindStats {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.known == nil {
@@ -38,13 +39,13 @@ func (k *kinds) fold(all map[string]presence.KindStats) map[string]presence.Kind
 			}
 		}
 	}
-	folded := make(map[string]presence.KindStats)
+	folded := make(map[string]track.KindStats)
 	for kind, s := range all {
 		if _, ok := k.known[kind]; !ok {
 			kind = otherKinds
 		}
 		sum := folded[kind]
-		folded[kind] = presence.KindStats{Topics: sum.Topics + s.Topics, Users: sum.Users + s.Users, Guests: sum.Guests + s.Guests}
+		folded[kind] = track.KindStats{Topics: sum.Topics + s.Topics, Users: sum.Users + s.Users, Guests: sum.Guests + s.Guests}
 	}
 	return folded
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // A Collector reads the figures whenever it is scraped. The site registers it:
@@ -20,7 +21,7 @@ import (
 // users are in them, and holds no lock while it counts. All methods may be
 // called concurrently.
 type Collector struct {
-	tracker  *presence.Tracker
+	tracker  *track.Tracker
 	handler  *handlers.Handler
 	families []family
 	kinds    kinds
@@ -28,9 +29,9 @@ type Collector struct {
 
 // figures are what one scrape reads.
 type figures struct {
-	presence.Stats
+	track.Stats
 	node     string
-	kinds    map[string]presence.KindStats
+	kinds    map[string]track.KindStats
 	findings []presence.Diagnosis
 	streams  handlers.Stats
 }
@@ -39,7 +40,7 @@ var _ prometheus.Collector = (*Collector)(nil)
 
 // NewCollector returns a Collector of the figures of a tracker and of the handler over it.
 // The handler may be nil. The figures of feeds are those of handlers.Config.Feeds.
-func NewCollector(tracker *presence.Tracker, handler *handlers.Handler) *Collector {
+func NewCollector(tracker *track.Tracker, handler *handlers.Handler) *Collector {
 	return &Collector{tracker: tracker, handler: handler, families: slices.Concat(families(), signalFamilies(), deliveryFamilies(), peopleFamilies(), feedFamilies())}
 }
 

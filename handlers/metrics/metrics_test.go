@@ -25,12 +25,13 @@ import (
 	"github.com/rollcall-go/rollcall/presence/feed/feedtest"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // site returns a tracker in which something of everything has happened, for the
 // inside of a synctest bubble.
-func site(t *testing.T) *presence.Tracker {
-	tracker, err := presence.New(memstore.New(), presence.Config{MaxConnectionsPerUser: 3, Directory: presencetest.NewMemoryDirectory()})
+func site(t *testing.T) *track.Tracker {
+	tracker, err := track.New(memstore.New(), track.Config{MaxConnectionsPerUser: 3, Directory: presencetest.NewMemoryDirectory()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,13 +41,13 @@ func site(t *testing.T) *presence.Tracker {
 		}
 	})
 	go func() { // ends with the tracker
-		_ = tracker.Deliver(context.Background(), "mailer", []presence.Topic{presence.Site}, presence.DeliverOptions{}, func(context.Context, presence.Delivery) error { return nil })
+		_ = tracker.Deliver(context.Background(), "mailer", []presence.Topic{presence.Site}, track.DeliverOptions{}, func(context.Context, track.Delivery) error { return nil })
 	}()
 	alice := presence.Visitor{User: presence.User{ID: "alice"}}
 	for _, topic := range []presence.Topic{presence.Site, "thread:1", "thread:2"} {
 		connect(t, tracker, alice, topic)
 	}
-	if _, err := tracker.Connect(t.Context(), presence.ConnectOptions{Visitor: alice, Topics: []presence.Topic{presence.Site}}); err == nil {
+	if _, err := tracker.Connect(t.Context(), track.ConnectOptions{Visitor: alice, Topics: []presence.Topic{presence.Site}}); err == nil {
 		t.Error("got a fourth connection of one user, want none")
 	}
 	gone := connect(t, tracker, presence.Visitor{User: presence.User{ID: "bob"}}, presence.Site)
@@ -69,9 +70,9 @@ func site(t *testing.T) *presence.Tracker {
 	return tracker
 }
 
-func connect(t *testing.T, tracker *presence.Tracker, v presence.Visitor, topic presence.Topic) *presence.Connection {
+func connect(t *testing.T, tracker *track.Tracker, v presence.Visitor, topic presence.Topic) *track.Connection {
 	t.Helper()
-	c, err := tracker.Connect(t.Context(), presence.ConnectOptions{Visitor: v, Topics: []presence.Topic{topic}})
+	c, err := tracker.Connect(t.Context(), track.ConnectOptions{Visitor: v, Topics: []presence.Topic{topic}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +152,7 @@ func gather(t *testing.T, c prometheus.Collector) []*dto.MetricFamily {
 
 // Each finding is a counter from the start, so that an alert sees the first one.
 func TestFindings(t *testing.T) {
-	tracker, err := presence.New(memstore.New(), presence.Config{Logger: slog.New(slog.DiscardHandler)})
+	tracker, err := track.New(memstore.New(), track.Config{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +220,7 @@ func TestReadmeListsEveryMetric(t *testing.T) {
 // series keeps its meaning.
 func TestKindsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker, err := presence.New(memstore.New(), presence.Config{})
+		tracker, err := track.New(memstore.New(), track.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -259,7 +260,7 @@ func TestKindsAreBounded(t *testing.T) {
 // The cost of a scrape does not depend on the number of users.
 func TestScrapeCostsTheSameForManyUsers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker, err := presence.New(memstore.New(), presence.Config{})
+		tracker, err := track.New(memstore.New(), track.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -290,7 +291,7 @@ func TestScrapeCostsTheSameForManyUsers(t *testing.T) {
 
 // BenchmarkScrape reads the figures of 10,000 topics with 100,000 users in them.
 func BenchmarkScrape(b *testing.B) {
-	tracker, err := presence.New(memstore.New(), presence.Config{})
+	tracker, err := track.New(memstore.New(), track.Config{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -318,7 +319,7 @@ func BenchmarkScrape(b *testing.B) {
 
 // withFeeds returns a handler over a tracker with a Keeper of feeds, for the inside of a
 // synctest bubble. The Keeper has moved a message, and given up another.
-func withFeeds(t *testing.T, tracker *presence.Tracker) *handlers.Handler {
+func withFeeds(t *testing.T, tracker *track.Tracker) *handlers.Handler {
 	t.Helper()
 	db := feedtest.NewMemory()
 	keeper, err := feed.New(db, tracker, feed.Config{})

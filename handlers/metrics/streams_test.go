@@ -10,11 +10,12 @@ import (
 	"github.com/rollcall-go/rollcall/handlers/metrics"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // The handler's figures stand beside the tracker's.
 func TestStreams(t *testing.T) {
-	tracker, err := presence.New(memstore.New(), presence.Config{})
+	tracker, err := track.New(memstore.New(), track.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,6 +24,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/internal/problem"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // Config configures a page. The zero value is a page that nobody may open.
@@ -48,7 +49,7 @@ type Config struct {
 	// session stays.
 	OnDisconnect func(ctx context.Context, user presence.UserID) error
 
-	// Bar is how long a disconnected user may not come back, at most [presence.MaxBar].
+	// Bar is how long a disconnected user may not come back, at most [track.MaxBar].
 	// Default: 1 min; negative: the user may come back at once.
 	Bar time.Duration
 
@@ -59,12 +60,12 @@ type Config struct {
 
 // A Page is the page as an [http.Handler]. It may serve concurrently.
 type Page struct {
-	tracker *presence.Tracker
+	tracker *track.Tracker
 	cfg     Config
 }
 
 // New returns the page over a tracker.
-func New(tracker *presence.Tracker, cfg Config) *Page {
+func New(tracker *track.Tracker, cfg Config) *Page {
 	cfg.Path = strings.TrimSuffix("/"+strings.Trim(cmp.Or(cfg.Path, "/staff"), "/"), "/") // "": the root
 	cfg.Bar = max(cmp.Or(cfg.Bar, time.Minute), 0)
 	if cfg.Title == nil {

@@ -14,17 +14,18 @@ import (
 	"github.com/rollcall-go/rollcall/handlers/staff"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // A desk is a page of staff, and who asks for it.
 type desk struct {
 	t       *testing.T
-	tracker *presence.Tracker
+	tracker *track.Tracker
 	page    *staff.Page
 }
 
 func newDesk(t *testing.T, cfg staff.Config) *desk {
-	tracker, err := presence.New(memstore.New(), presence.Config{Node: "a", Kinds: map[string]presence.Kind{"site": {Peak: true}}})
+	tracker, err := track.New(memstore.New(), track.Config{Node: "a", Kinds: map[string]presence.Kind{"site": {Peak: true}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +89,7 @@ func TestPageShowsWhoIsThere(t *testing.T) {
 		d.tracker.Seen("site", presence.User{ID: "<b>eve", Name: "<script>alert(1)</script>", URL: "javascript:alert(1)", Group: "staff"}, presence.Device{})
 		d.tracker.Seen("site", presence.User{ID: "ghost", Status: presence.Invisible}, presence.Device{})
 		d.tracker.Seen("thread:1", presence.User{ID: "bob"}, presence.Device{})
-		c, err := d.tracker.Connect(t.Context(), presence.ConnectOptions{Visitor: presence.Visitor{User: presence.User{ID: "bob"}}, Topics: []presence.Topic{"site"}})
+		c, err := d.tracker.Connect(t.Context(), track.ConnectOptions{Visitor: presence.Visitor{User: presence.User{ID: "bob"}}, Topics: []presence.Topic{"site"}})
 		if err != nil {
 			t.Fatal(err)
 		}

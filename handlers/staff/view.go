@@ -13,6 +13,8 @@ import (
 
 	"github.com/rollcall-go/rollcall/internal/problem"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // Bounds of one page.
@@ -33,7 +35,7 @@ type view struct {
 	Topics             []topicView
 	More               int // topics that are not shown
 	Topic              topicView
-	Record             presence.Peak
+	Record             backend.Peak
 	Users              []userView
 	Next               string // the address of the next page of users
 	Acts               []presence.Act
@@ -66,7 +68,7 @@ type topicView struct {
 
 // A userView is a user of the chosen topic.
 type userView struct {
-	presence.Inspected
+	backend.Inspected
 	Invisible bool
 	Leases    []leaseView
 }
@@ -98,7 +100,7 @@ func (p *Page) show(w http.ResponseWriter, r *http.Request, tenant string) {
 	v := view{Path: p.cfg.Path, Prefix: cfg.Prefix, Node: cfg.Node, Now: time.Now(), Message: messages[q.Get("done")], Acts: p.acts(tenant)}
 	v.Store = p.store()
 	topic = topic.In(tenant)
-	v.Topic = p.topic(topic, presence.Counts{}, topic)
+	v.Topic = p.topic(topic, backend.Counts{}, topic)
 	if err := p.fill(ctx, &v, topic, after.In(tenant)); err != nil {
 		v.Error = "The store does not answer: " + err.Error()
 	}
@@ -167,7 +169,7 @@ func (p *Page) acts(tenant string) (acts []presence.Act) {
 	return acts
 }
 
-func (p *Page) topic(t presence.Topic, c presence.Counts, chosen presence.Topic) topicView {
+func (p *Page) topic(t presence.Topic, c backend.Counts, chosen presence.Topic) topicView {
 	title := p.cfg.Title(t)
 	if title == string(t) { // the site has no words for it
 		title = string(t.Local())
@@ -178,7 +180,7 @@ func (p *Page) topic(t presence.Topic, c presence.Counts, chosen presence.Topic)
 	}
 }
 
-func userOf(u presence.Inspected) userView {
+func userOf(u backend.Inspected) userView {
 	u.ID = u.ID.Local()
 	v := userView{Inspected: u, Invisible: u.Status.Base() == presence.Invisible}
 	for _, l := range u.Leases {
@@ -209,7 +211,7 @@ func (p *Page) store() storeView {
 
 // nineOfTen returns the least bound of the histogram that nine of ten calls did not exceed.
 // It returns true if they exceed all bounds.
-func nineOfTen(h presence.Histogram) (most time.Duration, unknown bool) {
+func nineOfTen(h track.Histogram) (most time.Duration, unknown bool) {
 	for i, n := range h.Counts {
 		if n*10 >= h.Count*9 {
 			return time.Duration(h.Bounds[i]), false

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // The body of a post.
@@ -30,9 +31,9 @@ type (
 )
 
 // encode returns the body for an event. It is the same at every try.
-func encode(d presence.Delivery) ([]byte, error) {
+func encode(d track.Delivery) ([]byte, error) {
 	m := message{Type: "presence." + string(d.Type), Timestamp: moment(d.At), Data: data{Tenant: d.Topic.Tenant(), Topic: d.Topic.Local()}}
-	if d.Type != presence.DeliveredGap {
+	if d.Type != track.DeliveredGap {
 		m.Data.User = &user{d.User.ID.Local(), d.User.DisplayName()}
 		m.Data.Since = moment(d.Since)
 	}

@@ -22,6 +22,8 @@ import (
 	"github.com/rollcall-go/rollcall/internal/leak"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
+	"github.com/rollcall-go/rollcall/presence/track"
+	"github.com/rollcall-go/rollcall/presence/track/tracktest"
 )
 
 func TestMain(m *testing.M) { leak.VerifyTestMain(m) }
@@ -122,13 +124,13 @@ func status(code int, header ...string) *http.Response {
 }
 
 // run posts to a receiver until the test ends. It returns once the consumer leads.
-func run(t *testing.T, r *receiver, cfg webhook.Config) *presence.Tracker {
+func run(t *testing.T, r *receiver, cfg webhook.Config) *track.Tracker {
 	t.Helper()
-	return runOn(t, presencetest.Site(t), r, cfg)
+	return runOn(t, tracktest.Site(t), r, cfg)
 }
 
 // runOn is run for a site of the test's own.
-func runOn(t *testing.T, tracker *presence.Tracker, r *receiver, cfg webhook.Config) *presence.Tracker {
+func runOn(t *testing.T, tracker *track.Tracker, r *receiver, cfg webhook.Config) *track.Tracker {
 	t.Helper()
 	cfg.URL, cfg.Secret, cfg.Transport = "https://user:password@example.org/hook", hooktest.Secret, r
 	if cfg.Logger == nil {
@@ -196,7 +198,7 @@ func TestLeaveWithoutLastSeen(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := &receiver{t: t}
-		tracker := runOn(t, presencetest.SiteWithConfig(t, presence.Config{Directory: directory}), r, webhook.Config{})
+		tracker := runOn(t, tracktest.SiteWithConfig(t, track.Config{Directory: directory}), r, webhook.Config{})
 		tracker.Seen(presence.Site, alice(), presence.Device{})
 		time.Sleep(time.Minute)
 		if err := tracker.SignOut(t.Context(), "alice"); err != nil {
@@ -482,7 +484,7 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 // Without a secret of its own a Sender signs by one that the fleet shares.
 func TestFleetSecret(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker := presencetest.Site(t, alice())
+		tracker := tracktest.Site(t, alice())
 		signatures := make(chan string, 1)
 		sender, err := webhook.New(webhook.Config{URL: "http://localhost/", Transport: transport(func(req *http.Request) *http.Response {
 			signatures <- req.Header.Get("webhook-signature")

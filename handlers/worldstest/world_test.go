@@ -18,6 +18,8 @@ import (
 	"github.com/rollcall-go/rollcall/handlers/webhook"
 	"github.com/rollcall-go/rollcall/internal/pipes"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+	"github.com/rollcall-go/rollcall/presence/track"
 	"github.com/rollcall-go/rollcall/templates"
 )
 
@@ -36,7 +38,7 @@ type world struct {
 
 // A node is one process of the site.
 type node struct {
-	tracker *presence.Tracker
+	tracker *track.Tracker
 	handler *handlers.Handler
 	pages   *templates.Widgets
 	server  *http.Server
@@ -52,7 +54,7 @@ var parts = template.Must(template.New("page").Funcs(templates.Funcs()).Parse(
 		`{{isOnline "bob"}}{{lastSeen "bob"}}{{onlineDot "bob"}}`))
 
 // newWorld starts a site with a node for each store.
-func newWorld(t *testing.T, directory presence.Directory, stores ...presence.Store) *world {
+func newWorld(t *testing.T, directory presence.Directory, stores ...backend.Store) *world {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	w := &world{t: t, directory: directory, stop: stop, records: make(map[string]*strings.Builder)}
@@ -63,8 +65,8 @@ func newWorld(t *testing.T, directory presence.Directory, stores ...presence.Sto
 	return w
 }
 
-func (w *world) start(ctx context.Context, name string, store presence.Store) {
-	tracker, err := presence.New(store, presence.Config{
+func (w *world) start(ctx context.Context, name string, store backend.Store) {
+	tracker, err := track.New(store, track.Config{
 		Node: name, Directory: w.directory, Grace: graceTime, Logger: slog.New(slog.DiscardHandler),
 		Kinds: map[string]presence.Kind{"site": {Recent: 100, Peak: true, ForgetSignedOut: true}, "thread": {Recent: 100}},
 	})

@@ -16,6 +16,7 @@ import (
 	"github.com/rollcall-go/rollcall/internal/pgtest"
 	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
@@ -50,12 +51,12 @@ func TestInvisibleLooksLikeLeaving(t *testing.T) {
 
 // The same with the databases of a site.
 func TestInvisibleLooksLikeLeavingInDatabases(t *testing.T) {
-	stores := map[string]func(*testing.T) [2]presence.Store{
-		"memory": func(*testing.T) [2]presence.Store {
+	stores := map[string]func(*testing.T) [2]backend.Store{
+		"memory": func(*testing.T) [2]backend.Store {
 			store := memstore.New()
-			return [2]presence.Store{store, store}
+			return [2]backend.Store{store, store}
 		},
-		"Redis": func(t *testing.T) (stores [2]presence.Store) {
+		"Redis": func(t *testing.T) (stores [2]backend.Store) {
 			server := redistest.Start(t)
 			for i := range stores {
 				client, err := redisstore.Open(server.URL())

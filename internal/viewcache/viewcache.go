@@ -1,4 +1,4 @@
-// Package viewcache keeps what was made of a [presence.View], such as JSON or HTML, until
+// Package viewcache keeps what was made of a [track.View], such as JSON or HTML, until
 // the topic changes.
 package viewcache
 
@@ -8,6 +8,7 @@ import (
 	"weak"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 const (
@@ -30,7 +31,7 @@ type Cache[K comparable, V any] struct {
 }
 
 type cachedView[K comparable] struct {
-	view   weak.Pointer[presence.View]
+	view   weak.Pointer[track.View]
 	values map[K]*list.Element
 }
 
@@ -42,7 +43,7 @@ type entry[K comparable, V any] struct {
 }
 
 // Get returns the value of a view under a key, and whether there is one.
-func (c *Cache[K, V]) Get(view *presence.View, key K) (value V, ok bool) {
+func (c *Cache[K, V]) Get(view *track.View, key K) (value V, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	cached := c.topics[view.Topic]
@@ -59,7 +60,7 @@ func (c *Cache[K, V]) Get(view *presence.View, key K) (value V, ok bool) {
 
 // Put keeps a value, unless the view has one under the same key already. The size is that
 // of the key and the value, in bytes.
-func (c *Cache[K, V]) Put(view *presence.View, key K, value V, size int) {
+func (c *Cache[K, V]) Put(view *track.View, key K, value V, size int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	cached := c.currentLocked(view)
@@ -76,7 +77,7 @@ func (c *Cache[K, V]) Put(view *presence.View, key K, value V, size int) {
 
 // currentLocked returns the values of a view, after it has removed those of another view
 // of the topic.
-func (c *Cache[K, V]) currentLocked(view *presence.View) *cachedView[K] {
+func (c *Cache[K, V]) currentLocked(view *track.View) *cachedView[K] {
 	cached := c.topics[view.Topic]
 	if cached != nil && cached.view.Value() == view {
 		return cached

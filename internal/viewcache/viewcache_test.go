@@ -6,11 +6,12 @@ import (
 	"testing"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
-func view(topic string) *presence.View { return &presence.View{Topic: presence.Topic(topic)} }
+func view(topic string) *track.View { return &track.View{Topic: presence.Topic(topic)} }
 
-func has(c *Cache[string, string], v *presence.View, key string) bool {
+func has(c *Cache[string, string], v *track.View, key string) bool {
 	_, ok := c.Get(v, key)
 	return ok
 }
@@ -32,7 +33,7 @@ func TestBytesAreBounded(t *testing.T) {
 
 func TestEntriesAreBounded(t *testing.T) {
 	var c Cache[string, string]
-	views := make([]*presence.View, 2*maxEntries)
+	views := make([]*track.View, 2*maxEntries)
 	for i := range views {
 		views[i] = view(fmt.Sprint("thread:", i))
 		c.Put(views[i], "", "a", 1)

@@ -11,8 +11,10 @@ import (
 	"github.com/rollcall-go/rollcall/middleware/core"
 	"github.com/rollcall-go/rollcall/middleware/nethttp"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // BenchmarkPresence is what a request costs, from nothing to the whole, for a
@@ -45,8 +47,8 @@ func BenchmarkPresence(b *testing.B) {
 			next.ServeHTTP(w, &with.request)
 		})
 	}
-	withConfig := func(b *testing.B, store presence.Store, config presence.Config, identify func(*http.Request) (presence.User, bool)) func(http.Handler) http.Handler {
-		tracker, err := presence.New(store, config)
+	withConfig := func(b *testing.B, store backend.Store, config track.Config, identify func(*http.Request) (presence.User, bool)) func(http.Handler) http.Handler {
+		tracker, err := track.New(store, config)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -60,11 +62,11 @@ func BenchmarkPresence(b *testing.B) {
 		})
 		return nethttp.Presence(tracker, identify)
 	}
-	presenceOf := func(b *testing.B, store presence.Store, identify func(*http.Request) (presence.User, bool)) func(http.Handler) http.Handler {
-		return withConfig(b, store, presence.Config{}, identify)
+	presenceOf := func(b *testing.B, store backend.Store, identify func(*http.Request) (presence.User, bool)) func(http.Handler) http.Handler {
+		return withConfig(b, store, track.Config{}, identify)
 	}
 	people := func(b *testing.B) func(http.Handler) http.Handler {
-		return withConfig(b, memstore.New(), presence.Config{Directory: presencetest.NewMemoryDirectory()}, member)
+		return withConfig(b, memstore.New(), track.Config{Directory: presencetest.NewMemoryDirectory()}, member)
 	}
 
 	b.Run("nothing", func(b *testing.B) { run(b, nothing, "") })
@@ -96,7 +98,7 @@ func BenchmarkPresence(b *testing.B) {
 	recorded := "presence=0.AAAAAAAAAAAAAAAA." + core.TagOf("alice") // each page view
 	for _, tenant := range []string{"", "acme"} {                    // beside each other: what a tenant costs
 		b.Run("known cookie, tenant "+tenant, func(b *testing.B) {
-			tracker, err := presence.New(memstore.New(), presence.Config{})
+			tracker, err := track.New(memstore.New(), track.Config{})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -198,18 +200,18 @@ func (d discard) WriteHeader(int)             {}
 
 // hanging is a store that neither takes nor tells anything, until released.
 type hanging struct {
-	presence.Store
+	backend.Store
 	released chan struct{}
 }
 
 func newHanging() hanging { return hanging{memstore.New(), make(chan struct{})} }
 
-func (h hanging) Apply(ctx context.Context, batches []presence.Batch) []presence.Result {
+func (h hanging) Apply(ctx context.Context, batches []backend.Batch) []backend.Result {
 	<-h.released
 	return h.Store.Apply(ctx, batches)
 }
 
-func (h hanging) Snapshot(ctx context.Context, topic presence.Topic) (presence.Snapshot, error) {
+func (h hanging) Snapshot(ctx context.Context, topic presence.Topic) (backend.Snapshot, error) {
 	<-h.released
 	return h.Store.Snapshot(ctx, topic)
 }

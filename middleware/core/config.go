@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // Config configures a middleware for a framework whose handlers are given a C: the
@@ -18,7 +19,7 @@ type Config[C any] struct {
 	// Tracker records the page views. Its Config holds the Prefix of the presence
 	// endpoints and the logger. Without a Tracker, visitors are identified and
 	// nothing is recorded; the prefix is "/presence".
-	Tracker *presence.Tracker
+	Tracker *track.Tracker
 
 	// Identify returns the visitor of a request: a user of the site and true, or false
 	// for a guest. It is called once for each request, so it should only read what the

@@ -11,7 +11,9 @@ import (
 	"github.com/rollcall-go/rollcall/middleware/core"
 	"github.com/rollcall-go/rollcall/middleware/nethttp"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 const googlebot = "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)"
@@ -53,11 +55,11 @@ func TestCrawlerNames(t *testing.T) {
 		}
 	}
 	for _, name := range core.CrawlerNames() {
-		if len(name) > presence.MaxBotName || strings.ContainsAny(name, `"\`) {
+		if len(name) > backend.MaxBotName || strings.ContainsAny(name, `"\`) {
 			t.Errorf("%q is not the name of a bot", name)
 		}
 	}
-	if len(core.CrawlerNames()) > presence.MaxBots {
+	if len(core.CrawlerNames()) > backend.MaxBots {
 		t.Error("there are more names than a topic counts")
 	}
 }
@@ -65,7 +67,7 @@ func TestCrawlerNames(t *testing.T) {
 // botSite returns a site that counts crawlers. The address is in the header X-Addr.
 func botSite(t *testing.T, configure func(*nethttp.Config)) *site {
 	t.Helper()
-	return newNodeWith(t, memstore.New(), presence.Config{Kinds: map[string]presence.Kind{"site": {Bots: true}}}, configure)
+	return newNodeWith(t, memstore.New(), track.Config{Kinds: map[string]presence.Kind{"site": {Bots: true}}}, configure)
 }
 
 func byAddr(r *http.Request) string { return r.Header.Get("X-Addr") }

@@ -9,7 +9,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// devicePurpose is for [presence.Tracker.Sign].
+// devicePurpose is for [track.Tracker.Sign].
 const devicePurpose = "device"
 
 // deviceOf returns the device from which a user sent a request. session is the id of the

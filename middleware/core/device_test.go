@@ -16,6 +16,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 const (
@@ -26,7 +27,7 @@ const (
 // newPeopleSite starts a site with a Directory.
 func newPeopleSite(t *testing.T, configure func(*nethttp.Config)) *site {
 	t.Helper()
-	return newNodeWith(t, memstore.New(), presence.Config{Directory: presencetest.NewMemoryDirectory()}, configure)
+	return newNodeWith(t, memstore.New(), track.Config{Directory: presencetest.NewMemoryDirectory()}, configure)
 }
 
 // with returns a browser with a user agent.
@@ -352,7 +353,7 @@ func TestEndpointsOfPeople(t *testing.T) {
 		for _, path := range []string{"/people", "/settings", "/sessions", "/sessions/s:17"} {
 			t.Run(fmt.Sprintf("people %t %s", people, path), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					config := presence.Config{Prefix: "/"}
+					config := track.Config{Prefix: "/"}
 					if people {
 						config.Directory = presencetest.NewMemoryDirectory()
 					}
@@ -375,7 +376,7 @@ func TestEndpointsOfPeople(t *testing.T) {
 // device, until a handler asks for the visitor: it costs what it costs without people.
 func TestAThrottledVisitorOnADevice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker, err := presence.New(memstore.New(), presence.Config{Secret: secret, Directory: presencetest.NewMemoryDirectory()})
+		tracker, err := track.New(memstore.New(), track.Config{Secret: secret, Directory: presencetest.NewMemoryDirectory()})
 		if err != nil {
 			t.Fatal(err)
 		}

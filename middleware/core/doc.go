@@ -50,7 +50,7 @@
 // tenant. Tenants on one host share the cookie: each then gives the browser a new one.
 //
 // Half of a browser's id is random; the other half signs it with the fleet's secret
-// ([presence.Config.Secret]). An id that a script made up does not count: a page view with
+// ([track.Config.Secret]). An id that a script made up does not count: a page view with
 // it gets a new id, as if the request had no cookie. A node that has not reached the store
 // yet does not know the secret. Until then it gives guests no ids and counts none.
 //
@@ -67,7 +67,7 @@
 // gains 256 guests with each Age, and can return them all together.
 //
 // The random half is also the [presence.Visitor].Browser of a signed-in user. It names the
-// streams that [presence.Tracker.SignOff] ends.
+// streams that [track.Tracker.SignOff] ends.
 //
 // The rest is not signed, because a forgery gains nothing: the user comes from the site's
 // own session, and a forged stamp throttles only its own visitor. It is a session cookie:
@@ -106,7 +106,7 @@
 // both choices. When Alice comes back in A, she is hidden until her next choice there.
 // The opposite error would be worse.
 //
-// With a [presence.Config.Directory] the cookie counts only while the Directory says nothing
+// With a [track.Config.Directory] the cookie counts only while the Directory says nothing
 // of the user's status, such as a Directory that is new or was lost.
 //
 // # Devices

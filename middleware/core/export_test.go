@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // Recent is the memory of visitors without cookies, for tests of its bounds. Times are in
@@ -35,7 +36,7 @@ func ReadCookies(headers []string, name string) (browser, hides string) {
 }
 
 // NewGuest returns the id of a browser whose guest counts.
-func NewGuest(tracker *presence.Tracker) (id string, known bool) {
+func NewGuest(tracker *track.Tracker) (id string, known bool) {
 	v := visit{engine: &engine{tracker: tracker}}
 	id, known = v.newBrowser()
 	return v.counted(id), known

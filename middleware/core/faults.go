@@ -7,6 +7,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/internal/minute"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // faults logs faults of the site's Identify, Tenant, Session and ClientIP, each at most once a
@@ -19,7 +20,7 @@ type faults struct {
 }
 
 // newFaults returns faults that log to the tracker's logger.
-func newFaults(t *presence.Tracker) *faults {
+func newFaults(t *track.Tracker) *faults {
 	f := &faults{logger: slog.Default()}
 	if t != nil {
 		f.logger = t.Config().Logger

@@ -20,7 +20,9 @@ import (
 	"github.com/rollcall-go/rollcall/middleware/core"
 	"github.com/rollcall-go/rollcall/middleware/nethttp"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 func TestMain(m *testing.M) { leak.VerifyTestMain(m) }
@@ -30,7 +32,7 @@ type site struct {
 	t       *testing.T
 	mux     *http.ServeMux
 	handler http.Handler
-	tracker *presence.Tracker
+	tracker *track.Tracker
 	store   *spy
 	logs    *strings.Builder
 	visitor presence.Visitor // whom the latest handler found in its context
@@ -58,13 +60,13 @@ func newSite(t *testing.T, configure func(*nethttp.Config)) *site {
 }
 
 // newNode starts a site on a store that others may have too.
-func newNode(t *testing.T, store presence.Store, configure func(*nethttp.Config)) *site {
+func newNode(t *testing.T, store backend.Store, configure func(*nethttp.Config)) *site {
 	t.Helper()
-	return newNodeWith(t, store, presence.Config{}, configure)
+	return newNodeWith(t, store, track.Config{}, configure)
 }
 
 // newNodeWith starts a site with a secret and a logger of the tests.
-func newNodeWith(t *testing.T, store presence.Store, config presence.Config, configure func(*nethttp.Config)) *site {
+func newNodeWith(t *testing.T, store backend.Store, config track.Config, configure func(*nethttp.Config)) *site {
 	t.Helper()
 	s := &site{t: t, mux: http.NewServeMux(), store: &spy{Store: store}, logs: new(strings.Builder)}
 	config.Secret, config.Logger = secret, slog.New(slog.NewTextHandler(s.logs, nil))
@@ -72,7 +74,7 @@ func newNodeWith(t *testing.T, store presence.Store, config presence.Config, con
 		config.Secret = nil
 	}
 	var err error
-	s.tracker, err = presence.New(s.store, config)
+	s.tracker, err = track.New(s.store, config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,9 +103,9 @@ func newNodeWith(t *testing.T, store presence.Store, config presence.Config, con
 func (s *site) handle(pattern string, handler http.HandlerFunc) { s.mux.HandleFunc(pattern, handler) }
 
 // newTracker starts a tracker outside of any site.
-func newTracker(t testing.TB) *presence.Tracker {
+func newTracker(t testing.TB) *track.Tracker {
 	t.Helper()
-	tracker, err := presence.New(memstore.New(), presence.Config{Secret: secret})
+	tracker, err := track.New(memstore.New(), track.Config{Secret: secret})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +195,7 @@ func (b *browser) cookie() (stamp, browser, user string) {
 
 // spy is a store that remembers what it was told.
 type spy struct {
-	presence.Store
+	backend.Store
 	mu     sync.Mutex
 	told   []string
 	people []presence.User   // devices that were recorded, as the users of the topic @people
@@ -202,27 +204,27 @@ type spy struct {
 	forgot int               // guests that were taken out, since the last call of takenOut
 }
 
-func (s *spy) Apply(ctx context.Context, batches []presence.Batch) []presence.Result {
+func (s *spy) Apply(ctx context.Context, batches []backend.Batch) []backend.Result {
 	s.mu.Lock()
 	for _, b := range batches {
 		for _, op := range b.Ops {
 			fmt.Fprintf(&s.wrote, "%+v %s\n", op, op.User.Data)
 			switch op.Kind {
-			case presence.OpSeen:
+			case backend.OpSeen:
 				if b.Topic.Reserved() {
 					s.people = append(s.people, op.User)
 					continue
 				}
 				s.told = append(s.told, string(op.User.ID))
-			case presence.OpGuest:
+			case backend.OpGuest:
 				s.told = append(s.told, "guest")
-			case presence.OpBot:
+			case backend.OpBot:
 				s.told = append(s.told, op.Bot)
 				if s.bots == nil {
 					s.bots = make(map[string]string)
 				}
 				s.bots[op.Guest] = op.Bot
-			case presence.OpForgetGuest:
+			case backend.OpForgetGuest:
 				s.forgot++
 			}
 		}
@@ -263,7 +265,7 @@ func (s *spy) takePeople() (people []string) {
 
 // secretless is a store that does not give the fleet's secret until it is reached.
 type secretless struct {
-	presence.Store
+	backend.Store
 	reached atomic.Bool
 	other   atomic.Pointer[string] // the secret that another node's offer won with; nil: none
 }

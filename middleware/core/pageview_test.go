@@ -8,6 +8,7 @@ import (
 	"github.com/rollcall-go/rollcall/middleware/nethttp"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 func TestWhatIsAPageView(t *testing.T) {
@@ -104,7 +105,7 @@ func TestPageViewsBesideThePrefix(t *testing.T) {
 	} {
 		for path, want := range paths {
 			synctest.Test(t, func(t *testing.T) {
-				s := newNodeWith(t, memstore.New(), presence.Config{Prefix: prefix}, nil)
+				s := newNodeWith(t, memstore.New(), track.Config{Prefix: prefix}, nil)
 				s.browser("alice").get(path)
 				if got := len(s.recorded()) == 1; got != want {
 					t.Errorf("prefix %s, %s: recorded: got %t, want %t", prefix, path, got, want)
@@ -117,7 +118,7 @@ func TestPageViewsBesideThePrefix(t *testing.T) {
 // A request for a stream at the root has the next page view recorded.
 func TestStreamAtTheRoot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newNodeWith(t, memstore.New(), presence.Config{Prefix: "/"}, nil)
+		s := newNodeWith(t, memstore.New(), track.Config{Prefix: "/"}, nil)
 		b := s.browser("alice")
 		b.get("/")
 		s.expect("alice")

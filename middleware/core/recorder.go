@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // A Recorder records the visits of a site: the middleware of a framework calls
@@ -55,7 +56,7 @@ func New[C any](config Config[C]) (*Recorder[C], error) {
 
 // An engine is what a Recorder is without its framework.
 type engine struct {
-	tracker    *presence.Tracker // nil: nothing is recorded
+	tracker    *track.Tracker // nil: nothing is recorded
 	topic      presence.Topic
 	cookieName string
 	throttle   int64                        // milliseconds

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/middleware/nethttp"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 func TestFaultOfIdentifyMakesAGuest(t *testing.T) {
@@ -129,7 +130,7 @@ func TestClosedTrackerBreaksNoPage(t *testing.T) {
 func TestHangingStoreDelaysNoPage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newHanging()
-		tracker, err := presence.New(store, presence.Config{})
+		tracker, err := track.New(store, track.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}

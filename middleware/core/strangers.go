@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // strangers counts guests' page views until a request comes from a signed-in user. A site
@@ -26,7 +27,7 @@ func (s *strangers) meetUser() {
 }
 
 // see counts a page view of a guest, and reports [presence.NoUser] at the 50th.
-func (s *strangers) see(t *presence.Tracker) {
+func (s *strangers) see(t *track.Tracker) {
 	if s.seen.Add(1) == maxStrangers {
 		s.seen.Store(-1 << 62)
 		t.Found(presence.NoUser)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 func TestWhenAUserIsRecorded(t *testing.T) {
@@ -219,7 +220,7 @@ func (s *site) stream(b *browser) (end func()) {
 	s.t.Helper()
 	closing, opened, closed := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	s.events = func(w http.ResponseWriter, r *http.Request) {
-		conn, err := s.tracker.Connect(r.Context(), presence.ConnectOptions{
+		conn, err := s.tracker.Connect(r.Context(), track.ConnectOptions{
 			Visitor: presence.VisitorFromContext(r.Context()),
 			Topics:  []presence.Topic{presence.Site},
 		})

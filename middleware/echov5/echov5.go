@@ -25,6 +25,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/middleware/core"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // Config configures the middleware. Its Identify and Skipper are given Echo's context.
@@ -35,7 +36,7 @@ type Config = core.Config[*echo.Context]
 //
 // It panics if identify is nil, or if the tracker's Age is under 2 min, which needs a
 // shorter Throttle in the Config.
-func Presence(tracker *presence.Tracker, identify func(*echo.Context) (presence.User, bool)) echo.MiddlewareFunc {
+func Presence(tracker *track.Tracker, identify func(*echo.Context) (presence.User, bool)) echo.MiddlewareFunc {
 	return PresenceWithConfig(Config{Tracker: tracker, Identify: identify})
 }
 

@@ -12,13 +12,14 @@ import (
 	"github.com/rollcall-go/rollcall/middleware/ginv1"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 	"github.com/rollcall-go/rollcall/templates"
 )
 
 // A site's session middleware finds who is signed in; identify hands that on. Pages are
 // rendered for the visitor of their request.
 func Example() {
-	tracker, err := presence.New(memstore.New(), presence.Config{})
+	tracker, err := track.New(memstore.New(), track.Config{})
 	if err != nil {
 		panic(err)
 	}

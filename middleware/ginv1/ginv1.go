@@ -28,6 +28,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/middleware/core"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // Config configures the middleware. Its Identify and Skipper are given gin's context.
@@ -38,7 +39,7 @@ type Config = core.Config[*gin.Context]
 //
 // It panics if identify is nil, or if the tracker's Age is under 2 min, which needs a
 // shorter Throttle in the Config.
-func Presence(tracker *presence.Tracker, identify func(*gin.Context) (presence.User, bool)) gin.HandlerFunc {
+func Presence(tracker *track.Tracker, identify func(*gin.Context) (presence.User, bool)) gin.HandlerFunc {
 	return PresenceWithConfig(Config{Tracker: tracker, Identify: identify})
 }
 

@@ -19,6 +19,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/middleware/core"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // Config configures the middleware. Its Identify and Skipper are given the request.
@@ -29,7 +30,7 @@ type Config = core.Config[*http.Request]
 //
 // It panics if identify is nil, or if the tracker's Age is under 2 min, which needs a
 // shorter Throttle in the Config.
-func Presence(tracker *presence.Tracker, identify func(*http.Request) (presence.User, bool)) func(http.Handler) http.Handler {
+func Presence(tracker *track.Tracker, identify func(*http.Request) (presence.User, bool)) func(http.Handler) http.Handler {
 	return PresenceWithConfig(Config{Tracker: tracker, Identify: identify})
 }
 

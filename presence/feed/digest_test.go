@@ -12,6 +12,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/feed"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // A mailer keeps what it was given.
@@ -102,7 +103,7 @@ func TestDigestWaitsForReaders(t *testing.T) {
 	inFleet(t, feed.Config{MailAfter: 3 * time.Hour}, func(t *testing.T, f *fleet) {
 		var m mailer
 		reading := follow(t, f.b, "alice", presence.Site, "")
-		idle, err := f.a.tracker.Connect(t.Context(), presence.ConnectOptions{
+		idle, err := f.a.tracker.Connect(t.Context(), track.ConnectOptions{
 			Visitor: presence.Visitor{User: presence.User{ID: "bob"}}, Topics: []presence.Topic{presence.Site}, Idle: true,
 		})
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // Somebody is what an actor is called who was erased, and has no ID any more.
@@ -15,7 +16,7 @@ const Somebody = "Somebody"
 const somebodyID presence.UserID = "somebody"
 
 // A UserStore is a [Store] that can export and erase users. The Keeper of such a store takes part
-// in [presence.Tracker.Export] and [presence.Tracker.Erase].
+// in [track.Tracker.Export] and [track.Tracker.Erase].
 type UserStore interface {
 	// ExportUser returns what is kept of a user.
 	ExportUser(ctx context.Context, user presence.UserID) (UserKept, error)
@@ -48,15 +49,15 @@ type userRecords struct {
 	users UserStore
 }
 
-// EraseUser implements [presence.UserRecords].
-func (r userRecords) EraseUser(ctx context.Context, e presence.Erasure) error {
+// EraseUser implements [backend.UserRecords].
+func (r userRecords) EraseUser(ctx context.Context, e backend.Erasure) error {
 	changed, err := call(ctx, r.Keeper, func(ctx context.Context) ([]Hint, error) { return r.users.EraseUser(ctx, e.User) })
 	r.changed(changed...)
 	return err
 }
 
-// ExportUser implements [presence.UserRecords]. Inboxes of other users are not named.
-func (r userRecords) ExportUser(ctx context.Context, user presence.UserID) ([]presence.Kept, error) {
+// ExportUser implements [backend.UserRecords]. Inboxes of other users are not named.
+func (r userRecords) ExportUser(ctx context.Context, user presence.UserID) ([]backend.Kept, error) {
 	k, err := call(ctx, r.Keeper, func(ctx context.Context) (UserKept, error) { return r.users.ExportUser(ctx, user) })
 	if err != nil {
 		return nil, err
@@ -82,7 +83,7 @@ func (r userRecords) ExportUser(ctx context.Context, user presence.UserID) ([]pr
 		}
 		acts = append(acts, act{name, a.Type, a.At})
 	}
-	return []presence.Kept{
+	return []backend.Kept{
 		{Part: "notifications", Retention: fmt.Sprintf("the newest %d, for %d days; archived ones for a third of that", r.cfg.Most, int(r.cfg.Keep/(24*time.Hour))), Data: r.cfg.wireItems(Inbox(user), k.Items, true)},
 		{Part: "mutes", Retention: "until you lift them, or they end", Data: mutes},
 		{Part: "named_in", Retention: "as long as the item is kept; your name goes when you erase your account", Data: acts},

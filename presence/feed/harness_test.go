@@ -13,10 +13,12 @@ import (
 
 	"github.com/rollcall-go/rollcall/internal/leak"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/feed"
 	"github.com/rollcall-go/rollcall/presence/feed/feedtest"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 func TestMain(m *testing.M) { leak.VerifyTestMain(m) }
@@ -50,7 +52,7 @@ func (s *tardyStore) Heads(ctx context.Context, names ...feed.Name) ([]feed.Head
 }
 
 type node struct {
-	tracker *presence.Tracker
+	tracker *track.Tracker
 	*feed.Keeper
 }
 
@@ -70,9 +72,9 @@ func inFleet(t *testing.T, cfg feed.Config, test func(t *testing.T, f *fleet)) {
 	})
 }
 
-func (f *fleet) node(store presence.Store, name string, cfg feed.Config) *node {
+func (f *fleet) node(store backend.Store, name string, cfg feed.Config) *node {
 	f.t.Helper()
-	tracker, err := presence.New(store, presence.Config{Node: name, Logger: f.logger})
+	tracker, err := track.New(store, track.Config{Node: name, Logger: f.logger})
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -95,12 +97,12 @@ func (n *node) close(t *testing.T) {
 // A page follows one topic.
 type page struct {
 	t    *testing.T
-	conn *presence.Connection
+	conn *track.Connection
 }
 
 func follow(t *testing.T, n *node, user presence.UserID, topic presence.Topic, from presence.Cursor) *page {
 	t.Helper()
-	conn, err := n.tracker.Connect(t.Context(), presence.ConnectOptions{
+	conn, err := n.tracker.Connect(t.Context(), track.ConnectOptions{
 		Visitor: presence.Visitor{User: presence.User{ID: user}}, Topics: []presence.Topic{topic}, Cursor: from,
 	})
 	if err != nil {

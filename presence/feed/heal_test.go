@@ -10,6 +10,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/feed"
 	"github.com/rollcall-go/rollcall/presence/feed/feedtest"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // A reader who leaves while the database works for it makes the feed stale for nobody else.
@@ -24,7 +25,7 @@ func TestKeeperReaderLeaves(t *testing.T) {
 		db.Break(feedtest.Fault{Delay: 200 * time.Millisecond}, feedtest.CallPage)
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		defer cancel()
-		left, err := f.a.tracker.Connect(ctx, presence.ConnectOptions{
+		left, err := f.a.tracker.Connect(ctx, track.ConnectOptions{
 			Visitor: presence.Visitor{User: presence.User{ID: "alice"}}, Topics: []presence.Topic{"inbox"},
 		})
 		if err == nil {
@@ -50,7 +51,7 @@ func TestKeeperOneFailure(t *testing.T) {
 
 		db.Break(feedtest.Fault{Delay: 500 * time.Millisecond}, feedtest.CallPage)
 		go func() { // has the line's turn
-			conn, err := f.b.tracker.Connect(t.Context(), presence.ConnectOptions{
+			conn, err := f.b.tracker.Connect(t.Context(), track.ConnectOptions{
 				Visitor: presence.Visitor{User: presence.User{ID: "alice"}}, Topics: []presence.Topic{"inbox"},
 			})
 			if err == nil {

@@ -125,7 +125,7 @@ func (k *Keeper) tellAll(ctx context.Context) bool {
 	return true
 }
 
-// Hear implements presence.Source. A hint may be forged: it leads to one read of a feed that
+// Hear implements track.Source. A hint may be forged: it leads to one read of a feed that
 // pages here follow, and to no more (rule F9).
 func (k *Keeper) Hear(node, text string) {
 	if node == k.tracker.Config().Node { // changed has told this node

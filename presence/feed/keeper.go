@@ -7,6 +7,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/internal/wait"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // A Keeper is one process's part in the feeds of a fleet: it keeps current what pages here
@@ -16,7 +17,7 @@ import (
 // Its errors are [ErrOut] while the database is out, and what the method names.
 type Keeper struct {
 	store   Store
-	tracker *presence.Tracker
+	tracker *track.Tracker
 	cfg     Config
 	logger  *slog.Logger
 	calls   *calls
@@ -35,7 +36,7 @@ type Keeper struct {
 // New returns a Keeper, which opens the topics "inbox" and "feed:…" of the tracker, and starts
 // its goroutines. A database that is out is no error. New returns
 // [presence.ErrInvalidConfig] with every field that is wrong.
-func New(store Store, tracker *presence.Tracker, cfg Config) (*Keeper, error) {
+func New(store Store, tracker *track.Tracker, cfg Config) (*Keeper, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -80,8 +81,8 @@ func (k *Keeper) Close(ctx context.Context) error {
 // Config returns the configuration with its defaults filled in.
 func (k *Keeper) Config() Config { return k.cfg }
 
-// Open implements presence.Source.
-func (k *Keeper) Open(ctx context.Context, topic presence.Topic, v presence.Visitor, have presence.DiffID) (*presence.Line, error) {
+// Open implements track.Source.
+func (k *Keeper) Open(ctx context.Context, topic presence.Topic, v presence.Visitor, have presence.DiffID) (*track.Line, error) {
 	n, err := NameOf(topic, v)
 	if err != nil {
 		return nil, err

@@ -14,6 +14,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/feed"
 	"github.com/rollcall-go/rollcall/presence/feed/feedtest"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // A notification is on the pages of all nodes a moment after it was sent, and on nobody
@@ -304,14 +305,14 @@ func TestKeeperNames(t *testing.T) {
 			"inbox:bob": presence.ErrInvalidTopic, "feed:inbox:bob": presence.ErrInvalidTopic, "feed": presence.ErrInvalidTopic,
 			"feed:": presence.ErrInvalidTopic, "feed:feed:x:1": presence.ErrInvalidTopic, "feed:thread": presence.ErrInvalidTopic,
 		} {
-			_, err := f.a.tracker.Connect(t.Context(), presence.ConnectOptions{
+			_, err := f.a.tracker.Connect(t.Context(), track.ConnectOptions{
 				Visitor: presence.Visitor{User: presence.User{ID: "alice"}}, Topics: []presence.Topic{topic},
 			})
 			if !errors.Is(err, want) {
 				t.Errorf("%s: got %v, want %v", topic, err, want)
 			}
 		}
-		_, err := f.a.tracker.Connect(t.Context(), presence.ConnectOptions{Visitor: presence.Visitor{Guest: "g"}, Topics: []presence.Topic{"inbox"}})
+		_, err := f.a.tracker.Connect(t.Context(), track.ConnectOptions{Visitor: presence.Visitor{Guest: "g"}, Topics: []presence.Topic{"inbox"}})
 		if !errors.Is(err, presence.ErrGuest) {
 			t.Errorf("a guest: got %v, want ErrGuest", err)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/internal/wait"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // A line is a feed that pages of this node follow, or followed a moment ago. It keeps the
@@ -15,7 +16,7 @@ type line struct {
 	k    *Keeper
 	name Name
 	by   presence.UserID // who brought it in: see bringer
-	out  *presence.Line
+	out  *track.Line
 	turn wait.Mutex // held by whoever changes the line
 	view atomic.Pointer[view]
 
@@ -39,7 +40,7 @@ func (l *line) owe() {
 }
 
 // show gives readers a view, by a method of l.out. The caller has the turn.
-func (l *line) show(v *view, how func(presence.LineVersion)) {
+func (l *line) show(v *view, how func(track.LineVersion)) {
 	how(v.version())
 	l.view.Store(v) // last: a reader who finds that it serves gets it, or a later one
 }
@@ -77,7 +78,7 @@ func (l *line) noRoom(ctx context.Context) {
 // reader needs a page, and the database may have one. The caller has the turn.
 func (l *line) extend(ctx context.Context, have presence.DiffID) bool {
 	v := l.view.Load()
-	if have == "" || have == presence.NoVersion {
+	if have == "" || have == track.NoVersion {
 		return false
 	}
 	if !v.known {
@@ -138,7 +139,7 @@ func (l *line) advance(v *view, c Change) {
 		return
 	}
 	l.warmed.Store(time.Now().UnixNano()) // readers may take a while to read the event
-	l.show(next, func(now presence.LineVersion) { l.out.Publish(now, diff) })
+	l.show(next, func(now track.LineVersion) { l.out.Publish(now, diff) })
 }
 
 // apply brings the line to what was read after a revision that it had.

@@ -7,12 +7,13 @@ import (
 
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/feed"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // poll follows made-up rooms for a millisecond, as a long poll that resumes does.
 func poll(t *testing.T, n *node, v presence.Visitor, rooms ...presence.Topic) {
 	t.Helper()
-	conn, err := n.tracker.Connect(t.Context(), presence.ConnectOptions{Visitor: v, Topics: rooms})
+	conn, err := n.tracker.Connect(t.Context(), track.ConnectOptions{Visitor: v, Topics: rooms})
 	if err != nil {
 		t.Fatal(err)
 	}

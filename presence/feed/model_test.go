@@ -12,11 +12,12 @@ import (
 
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/feed"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // A client applies events as a page does.
 type client struct {
-	conn   *presence.Connection
+	conn   *track.Connection
 	cursor presence.Cursor
 	items  map[string]string // by id: place, state, count and text
 	places map[string]int64

@@ -10,12 +10,13 @@ import (
 
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/feed"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // followAs is follow for a visitor of a tenant, as identify gives one.
 func followAs(t *testing.T, n *node, v presence.Visitor, topic presence.Topic, from presence.Cursor) *page {
 	t.Helper()
-	conn, err := n.tracker.Connect(t.Context(), presence.ConnectOptions{
+	conn, err := n.tracker.Connect(t.Context(), track.ConnectOptions{
 		Visitor: v.Inside(), Topics: []presence.Topic{topic.In(v.Tenant)}, Cursor: from,
 	})
 	if err != nil {

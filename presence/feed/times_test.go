@@ -12,6 +12,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/feed"
 	"github.com/rollcall-go/rollcall/presence/feed/feedtest"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // An exporter is a store that keeps no more of users than their inboxes.
@@ -28,7 +29,7 @@ func (e exporter) EraseUser(context.Context, presence.UserID) ([]feed.Hint, erro
 // exported, and nowhere else.
 func TestTimesOfItems(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker, err := presence.New(memstore.New(), presence.Config{})
+		tracker, err := track.New(memstore.New(), track.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}

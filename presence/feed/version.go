@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // A version is "<epoch>-<revision>". The epoch is a hash of the feed's name and of when it
@@ -42,7 +43,7 @@ func revisionIn(n Name, h Head, version presence.DiffID) (int64, bool) {
 
 func cursorOf(n Name, h Head, known bool) presence.Cursor {
 	if !known {
-		return presence.NewCursor(n.Topic(), presence.NoVersion)
+		return presence.NewCursor(n.Topic(), track.NoVersion)
 	}
 	return presence.NewCursor(n.Topic(), versionOf(n, h))
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // PageItems is how many items a state event holds.
@@ -34,9 +35,9 @@ type view struct {
 
 // version returns what readers get of the view. Nobody resumes at a view of which nothing is
 // known.
-func (v *view) version() presence.LineVersion {
-	w := presence.LineVersion{
-		ID: presence.NoVersion, Stale: v.stale, Since: v.diffSince,
+func (v *view) version() track.LineVersion {
+	w := track.LineVersion{
+		ID: track.NoVersion, Stale: v.stale, Since: v.diffSince,
 		Heartbeat: encodeHeartbeat(v.name, v.head, v.known, v.stale),
 		Waiting:   encodeHeartbeat(v.name, v.head, false, v.stale),
 	}
@@ -54,7 +55,7 @@ func (v *view) state() []byte {
 	return v.cfg.encodePage(v.name, Page{v.head, items, v.more || len(v.top) > len(items)}, false)
 }
 
-// diffSince implements presence.LineVersion.Since.
+// diffSince implements track.LineVersion.Since.
 func (v *view) diffSince(have presence.DiffID) ([]byte, bool) {
 	if !v.known {
 		return nil, false

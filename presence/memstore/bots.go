@@ -1,6 +1,6 @@
 package memstore
 
-import "github.com/rollcall-go/rollcall/presence"
+import "github.com/rollcall-go/rollcall/presence/backend"
 
 // A botSet is the crawlers who came in this period, and in the one before (rule 18).
 type botSet struct {
@@ -14,7 +14,7 @@ type bot struct {
 
 // add counts a crawler. It ignores a bad name, and a new crawler over the bound.
 func (b *botSet) add(id, name string) {
-	if _, known := b.listed[id]; !presence.ValidBotName(name) || !known && len(b.listed) >= presence.MaxBots {
+	if _, known := b.listed[id]; !backend.ValidBotName(name) || !known && len(b.listed) >= backend.MaxBots {
 		return
 	}
 	if b.listed == nil {

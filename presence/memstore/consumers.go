@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // consumers are the records of rule 20. The zero value is empty.
@@ -24,15 +24,15 @@ type consumer struct {
 	entries map[string]string
 }
 
-// ClaimConsumer implements [presence.Store].
-func (s *Store) ClaimConsumer(_ context.Context, name string, claim presence.ConsumerClaim) (presence.ConsumerClaimed, error) {
+// ClaimConsumer implements [backend.Store].
+func (s *Store) ClaimConsumer(_ context.Context, name string, claim backend.ConsumerClaim) (backend.ConsumerClaimed, error) {
 	s.consumers.mu.Lock()
 	defer s.consumers.mu.Unlock()
 	now := time.Now()
 	c := s.consumers.byName[name]
 	switch {
 	case c == nil && !claim.Create:
-		return presence.ConsumerClaimed{State: presence.ConsumerMissing}, nil
+		return backend.ConsumerClaimed{State: backend.ConsumerMissing}, nil
 	case c == nil:
 		c = &consumer{holder: claim.Holder, entries: make(map[string]string)}
 		if s.consumers.byName == nil {
@@ -40,9 +40,9 @@ func (s *Store) ClaimConsumer(_ context.Context, name string, claim presence.Con
 		}
 		s.consumers.byName[name] = c
 	case c.holder != claim.Holder && c.until.After(now):
-		return presence.ConsumerClaimed{State: presence.ConsumerTaken}, nil
+		return backend.ConsumerClaimed{State: backend.ConsumerTaken}, nil
 	}
-	claimed := presence.ConsumerClaimed{State: presence.ConsumerHeld}
+	claimed := backend.ConsumerClaimed{State: backend.ConsumerHeld}
 	if c.holder != claim.Holder {
 		claimed.Idle = max(now.Sub(c.until), 1)
 	}
@@ -50,20 +50,20 @@ func (s *Store) ClaimConsumer(_ context.Context, name string, claim presence.Con
 	return claimed, nil
 }
 
-// CommitConsumer implements [presence.Store].
-func (s *Store) CommitConsumer(_ context.Context, name string, step presence.ConsumerStep) (presence.ConsumerState, error) {
+// CommitConsumer implements [backend.Store].
+func (s *Store) CommitConsumer(_ context.Context, name string, step backend.ConsumerStep) (backend.ConsumerState, error) {
 	s.consumers.mu.Lock()
 	defer s.consumers.mu.Unlock()
 	c := s.consumers.byName[name]
 	switch {
 	case c == nil:
-		return presence.ConsumerMissing, nil
+		return backend.ConsumerMissing, nil
 	case c.holder != step.Holder:
-		return presence.ConsumerTaken, nil
+		return backend.ConsumerTaken, nil
 	}
 	for key, value := range step.Expect {
 		if has, ok := c.entries[key]; !ok || has != value {
-			return presence.ConsumerMissing, nil
+			return backend.ConsumerMissing, nil
 		}
 	}
 	c.until = time.Now().Add(step.For)
@@ -74,20 +74,20 @@ func (s *Store) CommitConsumer(_ context.Context, name string, step presence.Con
 	for _, key := range step.Delete {
 		delete(c.entries, key)
 	}
-	return presence.ConsumerHeld, nil
+	return backend.ConsumerHeld, nil
 }
 
-// ReadConsumer implements [presence.Store]. It returns the whole record after any change.
-func (s *Store) ReadConsumer(_ context.Context, name string, after presence.ConsumerVersion) (presence.ConsumerChanges, error) {
+// ReadConsumer implements [backend.Store]. It returns the whole record after any change.
+func (s *Store) ReadConsumer(_ context.Context, name string, after backend.ConsumerVersion) (backend.ConsumerChanges, error) {
 	s.consumers.mu.Lock()
 	defer s.consumers.mu.Unlock()
 	c := s.consumers.byName[name]
 	if c == nil {
-		return presence.ConsumerChanges{Missing: true}, nil
+		return backend.ConsumerChanges{Missing: true}, nil
 	}
-	version := presence.ConsumerVersion(s.epoch + "-" + strconv.Itoa(c.version))
+	version := backend.ConsumerVersion(s.epoch + "-" + strconv.Itoa(c.version))
 	if version == after {
-		return presence.ConsumerChanges{Version: version}, nil
+		return backend.ConsumerChanges{Version: version}, nil
 	}
-	return presence.ConsumerChanges{Version: version, Whole: true, Set: maps.Clone(c.entries)}, nil
+	return backend.ConsumerChanges{Version: version, Whole: true, Set: maps.Clone(c.entries)}, nil
 }

@@ -8,10 +8,11 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// EraseUser implements [presence.Store].
-func (s *Store) EraseUser(_ context.Context, e presence.Erasure) error {
+// EraseUser implements [backend.Store].
+func (s *Store) EraseUser(_ context.Context, e backend.Erasure) error {
 	s.mu.Lock()
 	for name, t := range s.topics {
 		if e.Concerns(name) {
@@ -27,7 +28,7 @@ func (s *Store) EraseUser(_ context.Context, e presence.Erasure) error {
 }
 
 // eraseLocked erases a user from a topic. The caller holds mu.
-func (s *Store) eraseLocked(name presence.Topic, t *topicState, e presence.Erasure) {
+func (s *Store) eraseLocked(name presence.Topic, t *topicState, e backend.Erasure) {
 	step := t.begin(time.Now())
 	var gone []presence.UserID
 	for _, id := range t.members(e) {
@@ -55,7 +56,7 @@ func (s *Store) eraseLocked(name presence.Topic, t *topicState, e presence.Erasu
 }
 
 // members returns the user of an erasure, and the user's devices, as a topic knows them.
-func (t *topicState) members(e presence.Erasure) []presence.UserID {
+func (t *topicState) members(e backend.Erasure) []presence.UserID {
 	found := map[presence.UserID]struct{}{e.User: {}}
 	add := func(id presence.UserID) {
 		if e.Names(id) {
@@ -81,7 +82,7 @@ func (t *topicState) members(e presence.Erasure) []presence.UserID {
 	return slices.Sorted(maps.Keys(found))
 }
 
-func (c *consumers) erase(e presence.Erasure) {
+func (c *consumers) erase(e backend.Erasure) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, record := range c.byName {
@@ -104,8 +105,8 @@ type keptErasure struct {
 	asked, due time.Time
 }
 
-// AddErasure implements [presence.Store].
-func (s *Store) AddErasure(_ context.Context, user presence.UserID, hold time.Duration) (presence.Erasure, error) {
+// AddErasure implements [backend.Store].
+func (s *Store) AddErasure(_ context.Context, user presence.UserID, hold time.Duration) (backend.Erasure, error) {
 	s.notices.Lock()
 	defer s.notices.Unlock()
 	if s.erasures.byUser == nil {
@@ -114,11 +115,11 @@ func (s *Store) AddErasure(_ context.Context, user presence.UserID, hold time.Du
 	s.erasures.number++
 	id := strconv.Itoa(s.erasures.number)
 	s.erasures.byUser[user] = keptErasure{id, time.Now(), time.Now().Add(hold)}
-	return presence.Erasure{User: user, ID: id}, nil
+	return backend.Erasure{User: user, ID: id}, nil
 }
 
-// ClaimErasures implements [presence.Store].
-func (s *Store) ClaimErasures(_ context.Context, most int, hold time.Duration) (claimed []presence.Erasure, err error) {
+// ClaimErasures implements [backend.Store].
+func (s *Store) ClaimErasures(_ context.Context, most int, hold time.Duration) (claimed []backend.Erasure, err error) {
 	s.notices.Lock()
 	defer s.notices.Unlock()
 	due := slices.SortedFunc(maps.Keys(s.erasures.byUser), func(a, b presence.UserID) int {
@@ -129,15 +130,15 @@ func (s *Store) ClaimErasures(_ context.Context, most int, hold time.Duration) (
 		if e.due.After(time.Now()) {
 			break
 		}
-		claimed = append(claimed, presence.Erasure{User: user, Ago: time.Since(e.asked), ID: e.id})
+		claimed = append(claimed, backend.Erasure{User: user, Ago: time.Since(e.asked), ID: e.id})
 		e.due = time.Now().Add(hold)
 		s.erasures.byUser[user] = e
 	}
 	return claimed, nil
 }
 
-// EndErasure implements [presence.Store].
-func (s *Store) EndErasure(_ context.Context, e presence.Erasure) error {
+// EndErasure implements [backend.Store].
+func (s *Store) EndErasure(_ context.Context, e backend.Erasure) error {
 	s.notices.Lock()
 	defer s.notices.Unlock()
 	if s.erasures.byUser[e.User].id == e.ID {

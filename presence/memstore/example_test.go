@@ -7,17 +7,18 @@ import (
 
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 func Example() {
-	tracker, err := presence.New(memstore.New(), presence.Config{})
+	tracker, err := track.New(memstore.New(), track.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer tracker.Close(context.Background())
 
 	alice := presence.Visitor{User: presence.User{ID: "alice", Name: "Alice"}}
-	page, err := tracker.Connect(context.Background(), presence.ConnectOptions{
+	page, err := tracker.Connect(context.Background(), track.ConnectOptions{
 		Visitor: alice,
 		Topics:  []presence.Topic{presence.Site},
 	})

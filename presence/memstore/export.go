@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// ExportUser implements [presence.Store].
-func (s *Store) ExportUser(_ context.Context, user presence.UserID) ([]presence.Kept, error) {
-	e := presence.Erasure{User: user}
-	var kept presence.StoreKept
+// ExportUser implements [backend.Store].
+func (s *Store) ExportUser(_ context.Context, user presence.UserID) ([]backend.Kept, error) {
+	e := backend.Erasure{User: user}
+	var kept backend.StoreKept
 	s.mu.Lock()
 	for name, t := range s.topics {
 		if e.Concerns(name) {
@@ -23,7 +24,7 @@ func (s *Store) ExportUser(_ context.Context, user presence.UserID) ([]presence.
 		}
 	}
 	s.mu.Unlock()
-	slices.SortFunc(kept.Topics, presence.TopicKept.Compare)
+	slices.SortFunc(kept.Topics, backend.TopicKept.Compare)
 	s.notices.Lock()
 	chosen := s.chosen[user]
 	s.notices.Unlock()
@@ -35,8 +36,8 @@ func (s *Store) ExportUser(_ context.Context, user presence.UserID) ([]presence.
 }
 
 // kept returns what the topic keeps of a user, and whether it keeps anything.
-func (t *topicState) kept(name presence.Topic, id presence.UserID) (presence.TopicKept, bool) {
-	k := presence.TopicKept{Topic: name, Viewed: t.views.has(id), LastSeen: t.seen[id]}
+func (t *topicState) kept(name presence.Topic, id presence.UserID) (backend.TopicKept, bool) {
+	k := backend.TopicKept{Topic: name, Viewed: t.views.has(id), LastSeen: t.seen[id]}
 	k.Member.ID = id
 	if u := t.users[id]; u != nil {
 		k.Member, k.Leases = u.Member, u.holders()
@@ -48,16 +49,16 @@ func (t *topicState) kept(name presence.Topic, id presence.UserID) (presence.Top
 	return k, k.Viewed || !k.LastSeen.IsZero() || len(k.Leases) > 0 || !k.Active.IsZero()
 }
 
-func (c *consumers) about(e presence.Erasure) (all []presence.EntryKept) {
+func (c *consumers) about(e backend.Erasure) (all []backend.EntryKept) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for name, record := range c.byName {
 		for key, value := range record.entries {
 			if e.NamesEntry(key, value) {
-				all = append(all, presence.EntryKept{Consumer: name, Key: key, Value: value})
+				all = append(all, backend.EntryKept{Consumer: name, Key: key, Value: value})
 			}
 		}
 	}
-	slices.SortFunc(all, presence.EntryKept.Compare)
+	slices.SortFunc(all, backend.EntryKept.Compare)
 	return all
 }

@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// Extras implements [presence.Store].
-func (s *Store) Extras(_ context.Context, topics ...presence.Topic) ([]presence.Extras, error) {
+// Extras implements [backend.Store].
+func (s *Store) Extras(_ context.Context, topics ...presence.Topic) ([]backend.Extras, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	extras := make([]presence.Extras, len(topics))
+	extras := make([]backend.Extras, len(topics))
 	for i, name := range topics {
 		extras[i].Peak = s.peaks[name]
 		if t := s.topics[name]; t != nil {
@@ -24,7 +25,7 @@ func (s *Store) Extras(_ context.Context, topics ...presence.Topic) ([]presence.
 	return extras, nil
 }
 
-// Topics implements [presence.Store]. It looks at each topic.
+// Topics implements [backend.Store]. It looks at each topic.
 func (s *Store) Topics(_ context.Context, after presence.Topic, most int) ([]presence.Topic, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -38,8 +39,8 @@ func (s *Store) Topics(_ context.Context, after presence.Topic, most int) ([]pre
 	return topics[:min(len(topics), max(most, 0))], nil
 }
 
-// Inspect implements [presence.Store]. It looks at each user of the topic.
-func (s *Store) Inspect(_ context.Context, topic presence.Topic, after presence.UserID, most int) ([]presence.Inspected, error) {
+// Inspect implements [backend.Store]. It looks at each user of the topic.
+func (s *Store) Inspect(_ context.Context, topic presence.Topic, after presence.UserID, most int) ([]backend.Inspected, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := s.topics[topic]
@@ -54,7 +55,7 @@ func (s *Store) Inspect(_ context.Context, topic presence.Topic, after presence.
 	}
 	slices.SortFunc(users, func(a, b *presentUser) int { return strings.Compare(string(a.ID), string(b.ID)) })
 	users = users[:min(len(users), max(most, 0))]
-	inspected, now := make([]presence.Inspected, len(users)), time.Now()
+	inspected, now := make([]backend.Inspected, len(users)), time.Now()
 	for i, u := range users {
 		inspected[i] = u.inspect(now)
 	}
@@ -62,14 +63,14 @@ func (s *Store) Inspect(_ context.Context, topic presence.Topic, after presence.
 }
 
 // inspect returns a user with the leases, which are ordered by holder.
-func (u *presentUser) inspect(now time.Time) presence.Inspected {
-	in := presence.Inspected{Member: u.Member}
+func (u *presentUser) inspect(now time.Time) backend.Inspected {
+	in := backend.Inspected{Member: u.Member}
 	if !u.visible {
 		in.Since, in.Active = time.Time{}, time.Time{}
 	}
 	for _, l := range u.leases {
-		in.Leases = append(in.Leases, presence.Lease{Holder: l.holder, Left: l.expires.Sub(now)})
+		in.Leases = append(in.Leases, backend.Lease{Holder: l.holder, Left: l.expires.Sub(now)})
 	}
-	slices.SortFunc(in.Leases, func(a, b presence.Lease) int { return cmp.Compare(a.Holder, b.Holder) })
+	slices.SortFunc(in.Leases, func(a, b backend.Lease) int { return cmp.Compare(a.Holder, b.Holder) })
 	return in
 }

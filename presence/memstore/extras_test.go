@@ -7,20 +7,21 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 const period = 5 * time.Minute
 
-func apply(tb testing.TB, s *Store, keep presence.Keep, ops ...presence.Op) {
+func apply(tb testing.TB, s *Store, keep presence.Keep, ops ...backend.Op) {
 	tb.Helper()
-	if r := s.Apply(tb.Context(), []presence.Batch{{Topic: presence.Site, Keep: keep, Ops: ops}}); r[0].Err != nil {
+	if r := s.Apply(tb.Context(), []backend.Batch{{Topic: presence.Site, Keep: keep, Ops: ops}}); r[0].Err != nil {
 		tb.Fatal(r[0].Err)
 	}
 }
 
-func seen(i int) presence.Op {
+func seen(i int) backend.Op {
 	user := presence.User{ID: presence.UserID(fmt.Sprintf("user-%06d", i)), Name: "Somebody"}
-	return presence.Op{Kind: presence.OpSeen, User: user, For: period}
+	return backend.Op{Kind: backend.OpSeen, User: user, For: period}
 }
 
 // pass lets time pass with its sweeps, and a turn of the sets a period.
@@ -28,7 +29,7 @@ func pass(tb testing.TB, s *Store, d time.Duration) {
 	tb.Helper()
 	for ; d > 0; d -= period {
 		time.Sleep(period)
-		if _, err := s.Sweep(tb.Context(), presence.SweepOptions{Limit: 1e6}); err != nil {
+		if _, err := s.Sweep(tb.Context(), backend.SweepOptions{Limit: 1e6}); err != nil {
 			tb.Fatal(err)
 		}
 		if _, err := s.Age(tb.Context(), period); err != nil {
@@ -46,12 +47,12 @@ func TestNothingRemainsButTheRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New()
 		apply(t, s, presence.Keep{Names: 10, Active: true, Peak: true, PeakGuests: true}, seen(1), seen(2),
-			presence.Op{Kind: presence.OpGuest, Guest: "g"}, presence.Op{Kind: presence.OpBot, Guest: "b", Bot: "Bingbot"})
+			backend.Op{Kind: backend.OpGuest, Guest: "g"}, backend.Op{Kind: backend.OpBot, Guest: "b", Bot: "Bingbot"})
 		pass(t, s, 4*period)
 		if topic := s.topics[presence.Site]; topic == nil || topic.names.len() != 2 || topic.lately() || !topic.bots.empty() {
 			t.Errorf("after four periods the topic is %+v, want two names and nothing else", topic)
 		}
-		pass(t, s, presence.MaxWithin)
+		pass(t, s, backend.MaxWithin)
 		if len(s.topics) != 0 || s.peaks[presence.Site].Total != 3 {
 			t.Errorf("after a day there are topics %v and records %v, want a record of 3 alone", s.topics, s.peaks)
 		}
@@ -61,7 +62,7 @@ func TestNothingRemainsButTheRecord(t *testing.T) {
 // A topic of which nothing is to be kept has no list and no record.
 func TestKeepNothing(t *testing.T) {
 	s := New()
-	apply(t, s, presence.Keep{}, seen(1), presence.Op{Kind: presence.OpResetPeak})
+	apply(t, s, presence.Keep{}, seen(1), backend.Op{Kind: backend.OpResetPeak})
 	if topic := s.topics[presence.Site]; topic.names != nil || len(s.peaks) != 0 {
 		t.Errorf("it has the names %v and the records %v, want none", topic.names, s.peaks)
 	}
@@ -82,7 +83,7 @@ func BenchmarkRecent(b *testing.B) {
 	for i := range 100_000 {
 		apply(b, s, presence.Keep{Names: 100_000}, seen(i))
 	}
-	for _, q := range []presence.RecentQuery{{Limit: 50}, {Limit: 50, Within: time.Hour}} {
+	for _, q := range []backend.RecentQuery{{Limit: 50}, {Limit: 50, Within: time.Hour}} {
 		page, err := s.Recent(b.Context(), presence.Site, q)
 		if err != nil || page.Total != 100_000 || len(page.Users) != 50 {
 			b.Fatalf("got %d of %d users, %v, want 50 of 100,000", len(page.Users), page.Total, err)

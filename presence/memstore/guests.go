@@ -4,11 +4,11 @@ import (
 	"maps"
 
 	"github.com/axiomhq/hyperloglog"
-	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // guestSets are the guests who came in this period, and in the one before (rule 11). Up to
-// presence.ExactGuests they are listed by their ids. Over the bound both periods turn into
+// backend.ExactGuests they are listed by their ids. Over the bound both periods turn into
 // sketches, until a period with few guests has ended. A sketch takes at most 16 KiB, and a
 // list 70 KiB.
 type guestSets struct {
@@ -35,7 +35,7 @@ func (g *guestSets) add(guest string) {
 		g.listed = make(map[string]bool)
 	}
 	g.listed[guest] = true
-	if len(g.listed) > presence.ExactGuests {
+	if len(g.listed) > backend.ExactGuests {
 		g.spill()
 	}
 }
@@ -56,7 +56,7 @@ func (g *guestSets) spill() {
 		}
 		maps.DeleteFunc(g.listed, func(_ string, now bool) bool { return !now })
 	}
-	if len(g.listed) > presence.ExactGuests {
+	if len(g.listed) > backend.ExactGuests {
 		g.listed, g.many = nil, true
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // A nodeLease is the lease of a node's process: rule 23.
@@ -20,7 +20,7 @@ func (l nodeLease) lapses() time.Time { return l.renewed.Add(l.term) }
 // renews its own lease more often than that.
 func (l nodeLease) others() time.Time { return l.renewed.Add(l.term / 2) }
 
-// RenewNode implements [presence.Store].
+// RenewNode implements [backend.Store].
 func (s *Store) RenewNode(_ context.Context, process string, term time.Duration) (alive bool, next time.Duration, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -35,7 +35,7 @@ func (s *Store) RenewNode(_ context.Context, process string, term time.Duration)
 }
 
 // sweepNodesLocked ends what hangs on leases of nodes that have lapsed. The caller holds mu.
-func (s *Store) sweepNodesLocked() (swept presence.Swept) {
+func (s *Store) sweepNodesLocked() (swept backend.Swept) {
 	now := time.Now()
 	for process, lease := range s.nodes {
 		if lease.lapses().After(now) {

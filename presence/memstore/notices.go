@@ -8,10 +8,11 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// Publish implements [presence.Store]. It calls the listeners before it returns.
-func (s *Store) Publish(_ context.Context, n presence.Notice) error {
+// Publish implements [backend.Store]. It calls the listeners before it returns.
+func (s *Store) Publish(_ context.Context, n backend.Notice) error {
 	s.notices.Lock()
 	defer s.notices.Unlock()
 	if status, _ := n.Status(); status != "" {
@@ -19,7 +20,7 @@ func (s *Store) Publish(_ context.Context, n presence.Notice) error {
 			return presence.ErrLaterChoice
 		}
 		n.Order = chosenOrder(n, time.Now())
-		s.chosen.keep(n.User, presence.ChosenStatus{Status: status, Order: n.Order})
+		s.chosen.keep(n.User, backend.ChosenStatus{Status: status, Order: n.Order})
 	}
 	for fn := range s.listeners {
 		(*fn)(n)
@@ -27,8 +28,8 @@ func (s *Store) Publish(_ context.Context, n presence.Notice) error {
 	return nil
 }
 
-// Listen implements [presence.Store].
-func (s *Store) Listen(_ context.Context, fn func(presence.Notice)) (func(), error) {
+// Listen implements [backend.Store].
+func (s *Store) Listen(_ context.Context, fn func(backend.Notice)) (func(), error) {
 	s.notices.Lock()
 	defer s.notices.Unlock()
 	key := &fn
@@ -40,10 +41,10 @@ func (s *Store) Listen(_ context.Context, fn func(presence.Notice)) (func(), err
 	}, nil
 }
 
-// Hear implements [presence.Store]. Publish called the listeners already.
+// Hear implements [backend.Store]. Publish called the listeners already.
 func (s *Store) Hear(context.Context) error { return nil }
 
-// Secret implements [presence.Store].
+// Secret implements [backend.Store].
 func (s *Store) Secret(_ context.Context, offer []byte) ([]byte, error) {
 	s.notices.Lock()
 	defer s.notices.Unlock()
@@ -53,11 +54,11 @@ func (s *Store) Secret(_ context.Context, offer []byte) ([]byte, error) {
 	return bytes.Clone(s.secret), nil
 }
 
-// Statuses implements [presence.Store].
-func (s *Store) Statuses(_ context.Context, users ...presence.UserID) ([]presence.ChosenStatus, error) {
+// Statuses implements [backend.Store].
+func (s *Store) Statuses(_ context.Context, users ...presence.UserID) ([]backend.ChosenStatus, error) {
 	s.notices.Lock()
 	defer s.notices.Unlock()
-	statuses := make([]presence.ChosenStatus, len(users))
+	statuses := make([]backend.ChosenStatus, len(users))
 	for i, id := range users {
 		statuses[i] = s.chosen[id]
 	}
@@ -65,21 +66,21 @@ func (s *Store) Statuses(_ context.Context, users ...presence.UserID) ([]presenc
 }
 
 // chosenStatuses are the statuses that users chose.
-type chosenStatuses map[presence.UserID]presence.ChosenStatus
+type chosenStatuses map[presence.UserID]backend.ChosenStatus
 
 // chosenOrder returns the place of a choice that is published now.
-func chosenOrder(n presence.Notice, now time.Time) presence.Order {
+func chosenOrder(n backend.Notice, now time.Time) backend.Order {
 	switch {
 	case n.Ago == 0:
-		return max(presence.OrderAt(now), n.Order+1)
+		return max(backend.OrderAt(now), n.Order+1)
 	case n.Order != 0:
 		return n.Order
 	}
-	return presence.OrderAt(now.Add(-n.Ago))
+	return backend.OrderAt(now.Add(-n.Ago))
 }
 
 // keep stores a choice, unless a later one is stored already.
-func (c chosenStatuses) keep(user presence.UserID, chosen presence.ChosenStatus) {
+func (c chosenStatuses) keep(user presence.UserID, chosen backend.ChosenStatus) {
 	if c[user].Order <= chosen.Order {
 		c[user] = chosen
 	}
@@ -89,7 +90,7 @@ func (c chosenStatuses) keep(user presence.UserID, chosen presence.ChosenStatus)
 func (c chosenStatuses) trim(before time.Time, most int) (forgotten int) {
 	type choice struct {
 		user presence.UserID
-		at   presence.Order
+		at   backend.Order
 	}
 	choices := make([]choice, 0, len(c))
 	for user, status := range c {
@@ -97,7 +98,7 @@ func (c chosenStatuses) trim(before time.Time, most int) (forgotten int) {
 	}
 	slices.SortFunc(choices, func(a, b choice) int { return cmp.Compare(b.at, a.at) })
 	for i, choice := range choices {
-		if i >= most || choice.at < presence.OrderAt(before) {
+		if i >= most || choice.at < backend.OrderAt(before) {
 			delete(c, choice.user)
 			forgotten++
 		}

@@ -5,17 +5,18 @@ import (
 	"slices"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// Snapshot implements [presence.Store].
-func (s *Store) Snapshot(_ context.Context, topic presence.Topic) (presence.Snapshot, error) {
+// Snapshot implements [backend.Store].
+func (s *Store) Snapshot(_ context.Context, topic presence.Topic) (backend.Snapshot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := s.topics[topic]
 	if t == nil {
-		return presence.Snapshot{ID: presence.Origin}, nil
+		return backend.Snapshot{ID: backend.Origin}, nil
 	}
-	snap := presence.Snapshot{ID: t.head, Members: make([]presence.Member, 0, t.total)}
+	snap := backend.Snapshot{ID: t.head, Members: make([]presence.Member, 0, t.total)}
 	t.eachNewest(nil, func(u *presentUser) bool {
 		snap.Members = append(snap.Members, u.Member)
 		return true
@@ -23,8 +24,8 @@ func (s *Store) Snapshot(_ context.Context, topic presence.Topic) (presence.Snap
 	return snap, nil
 }
 
-// Log implements [presence.Store].
-func (s *Store) Log(_ context.Context, topic presence.Topic, after presence.DiffID) ([]presence.Diff, error) {
+// Log implements [backend.Store].
+func (s *Store) Log(_ context.Context, topic presence.Topic, after presence.DiffID) ([]backend.Diff, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := s.topics[topic]
@@ -37,39 +38,39 @@ func (s *Store) Log(_ context.Context, topic presence.Topic, after presence.Diff
 	if after == "" {
 		return slices.Clone(t.log), nil
 	}
-	i := slices.IndexFunc(t.log, func(d presence.Diff) bool { return d.Prev == after })
+	i := slices.IndexFunc(t.log, func(d backend.Diff) bool { return d.Prev == after })
 	if i < 0 {
 		return nil, presence.ErrGap
 	}
 	return slices.Clone(t.log[i:]), nil
 }
 
-// Counts implements [presence.Store].
-func (s *Store) Counts(_ context.Context, topics ...presence.Topic) ([]presence.Counts, error) {
+// Counts implements [backend.Store].
+func (s *Store) Counts(_ context.Context, topics ...presence.Topic) ([]backend.Counts, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	counts := make([]presence.Counts, len(topics))
+	counts := make([]backend.Counts, len(topics))
 	for i, name := range topics {
-		counts[i].Head = presence.Origin
+		counts[i].Head = backend.Origin
 		if t := s.topics[name]; t != nil {
-			counts[i] = presence.Counts{Head: t.head, Total: t.total, Recent: t.views.count(), Guests: t.guests.count()}
+			counts[i] = backend.Counts{Head: t.head, Total: t.total, Recent: t.views.count(), Guests: t.guests.count()}
 		}
 	}
 	return counts, nil
 }
 
-// Sightings implements [presence.Store].
-func (s *Store) Sightings(_ context.Context, topic presence.Topic, users ...presence.UserID) ([]presence.Sighting, error) {
+// Sightings implements [backend.Store].
+func (s *Store) Sightings(_ context.Context, topic presence.Topic, users ...presence.UserID) ([]backend.Sighting, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	sightings := make([]presence.Sighting, len(users))
+	sightings := make([]backend.Sighting, len(users))
 	t := s.topics[topic]
 	if t == nil {
 		return sightings, nil
 	}
 	for i, id := range users {
 		if u := t.users[id]; u != nil && u.visible {
-			sightings[i] = presence.Sighting{Online: true, Status: u.Status, Idle: u.Idle, Holders: u.holders()}
+			sightings[i] = backend.Sighting{Online: true, Status: u.Status, Idle: u.Idle, Holders: u.holders()}
 		} else {
 			sightings[i].LastSeen = t.seen[id]
 		}

@@ -9,15 +9,16 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/tidwall/btree"
 )
 
 // maxRecentLimit is how many users a page of Recent has at most.
 const maxRecentLimit = 1000
 
-// Recent implements [presence.Store].
-func (s *Store) Recent(_ context.Context, topic presence.Topic, q presence.RecentQuery) (presence.RecentPage, error) {
-	var page presence.RecentPage
+// Recent implements [backend.Store].
+func (s *Store) Recent(_ context.Context, topic presence.Topic, q backend.RecentQuery) (backend.RecentPage, error) {
+	var page backend.RecentPage
 	after, err := parsePageMark(q.After)
 	if err != nil {
 		return page, err
@@ -35,7 +36,7 @@ func (s *Store) Recent(_ context.Context, topic presence.Topic, q presence.Recen
 		}
 		return page, nil
 	}
-	since := time.Now().Add(-min(q.Within, presence.MaxWithin))
+	since := time.Now().Add(-min(q.Within, backend.MaxWithin))
 	page.Total = t.names.since(since)
 	if t.names != nil {
 		t.recent(&page, t.names.all, after, since, q.Limit)
@@ -43,16 +44,16 @@ func (s *Store) Recent(_ context.Context, topic presence.Topic, q presence.Recen
 	return page, nil
 }
 
-// Remembered implements [presence.Store].
-func (s *Store) Remembered(_ context.Context, topic presence.Topic, users ...presence.UserID) ([]presence.RecentUser, error) {
-	remembered := make([]presence.RecentUser, len(users))
+// Remembered implements [backend.Store].
+func (s *Store) Remembered(_ context.Context, topic presence.Topic, users ...presence.UserID) ([]backend.RecentUser, error) {
+	remembered := make([]backend.RecentUser, len(users))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := s.topics[topic]
 	if t == nil || t.names == nil {
 		return remembered, nil
 	}
-	since := time.Now().Add(-presence.MaxWithin)
+	since := time.Now().Add(-backend.MaxWithin)
 	for i, id := range users {
 		if r := t.names.users[id]; r != nil && !r.active.Before(since) {
 			remembered[i] = t.recentUser(r)
@@ -62,7 +63,7 @@ func (s *Store) Remembered(_ context.Context, topic presence.Topic, users ...pre
 }
 
 // recent adds to a page the users behind a mark who were active since a moment.
-func (t *topicState) recent(page *presence.RecentPage, order *btree.BTreeG[*remembered], after *remembered, since time.Time, limit int) {
+func (t *topicState) recent(page *backend.RecentPage, order *btree.BTreeG[*remembered], after *remembered, since time.Time, limit int) {
 	limit = min(max(limit, 1), maxRecentLimit)
 	add := func(r *remembered) bool {
 		switch {
@@ -85,8 +86,8 @@ func (t *topicState) recent(page *presence.RecentPage, order *btree.BTreeG[*reme
 }
 
 // recentUser returns a remembered user as a page shows the user.
-func (t *topicState) recentUser(r *remembered) presence.RecentUser {
-	u := presence.RecentUser{User: r.User, Active: r.active}
+func (t *topicState) recentUser(r *remembered) backend.RecentUser {
+	u := backend.RecentUser{User: r.User, Active: r.active}
 	if present := t.users[r.ID]; present != nil {
 		u.Online, u.Idle = present.visible, present.visible && present.Idle
 	}
@@ -98,7 +99,7 @@ func (t *topicState) recentUser(r *remembered) presence.RecentUser {
 
 // A page's mark is "<time>.<user>" of its last user, the user's ID in base64.
 
-func pageMark(last presence.RecentUser) string {
+func pageMark(last backend.RecentUser) string {
 	return strconv.FormatInt(last.Active.UnixNano(), 36) + "." + base64.RawURLEncoding.EncodeToString([]byte(last.ID))
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 )
 
@@ -14,8 +15,8 @@ func TestReservedTopicsLeaveNoGap(t *testing.T) {
 	next := func(between presence.Topic) string {
 		store := memstore.New()
 		join := func(topic presence.Topic, id presence.UserID) {
-			store.Apply(t.Context(), []presence.Batch{{Topic: topic, Ops: []presence.Op{
-				{Kind: presence.OpJoin, User: presence.User{ID: id}, Holder: "a.1", For: time.Hour},
+			store.Apply(t.Context(), []backend.Batch{{Topic: topic, Ops: []backend.Op{
+				{Kind: backend.OpJoin, User: presence.User{ID: id}, Holder: "a.1", For: time.Hour},
 			}}})
 		}
 		join(presence.Site, "alice")

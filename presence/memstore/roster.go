@@ -8,18 +8,19 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // maxRosterPage is how many users one page holds.
 const maxRosterPage = 1000
 
-// Roster implements [presence.Store]. Its order is the newest first, so nobody is ever named
+// Roster implements [backend.Store]. Its order is the newest first, so nobody is ever named
 // twice.
-func (s *Store) Roster(_ context.Context, topic presence.Topic, q presence.RosterQuery) (presence.RosterPage, error) {
+func (s *Store) Roster(_ context.Context, topic presence.Topic, q backend.RosterQuery) (backend.RosterPage, error) {
 	var pivot *presentUser
 	if q.After != "" {
 		if pivot = readAfter(topic, q.After); pivot == nil {
-			return presence.RosterPage{}, presence.ErrInvalidPage
+			return backend.RosterPage{}, presence.ErrInvalidPage
 		}
 	}
 	limit := min(max(q.Limit, 1), maxRosterPage)
@@ -27,9 +28,9 @@ func (s *Store) Roster(_ context.Context, topic presence.Topic, q presence.Roste
 	defer s.mu.Unlock()
 	t := s.topics[topic]
 	if t == nil {
-		return presence.RosterPage{ID: presence.Origin}, nil
+		return backend.RosterPage{ID: backend.Origin}, nil
 	}
-	page := presence.RosterPage{ID: t.head, Total: t.total, Members: make([]presence.Member, 0, min(limit, t.total))}
+	page := backend.RosterPage{ID: t.head, Total: t.total, Members: make([]presence.Member, 0, min(limit, t.total))}
 	collect := func(u *presentUser) bool {
 		switch {
 		case pivot != nil && presence.NewestFirst(u.Member, pivot.Member) == 0:
@@ -58,7 +59,7 @@ func readAfter(topic presence.Topic, after string) *presentUser {
 	return &presentUser{Member: at}
 }
 
-// Members implements [presence.Store].
+// Members implements [backend.Store].
 func (s *Store) Members(_ context.Context, topic presence.Topic, users ...presence.UserID) ([]presence.Member, error) {
 	members := make([]presence.Member, len(users))
 	s.mu.Lock()

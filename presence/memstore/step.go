@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // An atomicStep is one atomic step in a topic. It remembers the former state of each user
@@ -15,7 +16,7 @@ type atomicStep struct {
 	began   uint64 // topic.joins at the start
 	touched []userBefore
 	index   map[presence.UserID]int
-	peak    presence.Peak // only where the topic's Keep asks for it
+	peak    backend.Peak // only where the topic's Keep asks for it
 }
 
 // A userBefore is the state of a user when the step began, and what the step did.
@@ -35,10 +36,10 @@ func (t *topicState) begin(now time.Time) *atomicStep {
 
 // lapseFirst ends the expired leases of the users who come or sign out in a step. Others'
 // are left to a sweep (rule 5).
-func (s *atomicStep) lapseFirst(ops []presence.Op) {
+func (s *atomicStep) lapseFirst(ops []backend.Op) {
 	for _, op := range ops {
 		switch op.Kind {
-		case presence.OpJoin, presence.OpSeen, presence.OpSignOut, presence.OpSignOff:
+		case backend.OpJoin, backend.OpSeen, backend.OpSignOut, backend.OpSignOff:
 			s.lapse(s.note(op.User.ID))
 		}
 	}
@@ -63,28 +64,28 @@ func (s *atomicStep) before(u *presentUser) *userBefore { return &s.touched[s.in
 
 // apply does one operation. It returns false for a heartbeat, follow or attend whose lease
 // is gone.
-func (s *atomicStep) apply(op presence.Op) bool {
+func (s *atomicStep) apply(op backend.Op) bool {
 	switch op.Kind {
-	case presence.OpGuest:
+	case backend.OpGuest:
 		s.topic.guests.add(op.Guest)
 		s.turnFrom(s.now)
 		return true
-	case presence.OpForgetGuest:
+	case backend.OpForgetGuest:
 		s.topic.guests.remove(op.Guest)
 		return true
-	case presence.OpBot:
+	case backend.OpBot:
 		s.topic.bots.add(op.Guest, op.Bot)
 		s.turnFrom(s.now)
 		return true
-	case presence.OpPeak:
+	case backend.OpPeak:
 		s.peak = s.peak.Better(op.Peak)
 		return true
-	case presence.OpResetPeak:
-		s.peak = presence.Peak{At: s.now, Since: s.now}
+	case backend.OpResetPeak:
+		s.peak = backend.Peak{At: s.now, Since: s.now}
 		return true
-	case presence.OpHeartbeat:
+	case backend.OpHeartbeat:
 		return s.heartbeat(op)
-	case presence.OpSeen:
+	case backend.OpSeen:
 		op.Holder = presence.HolderWeb
 	}
 	u := s.note(op.User.ID)
@@ -93,36 +94,36 @@ func (s *atomicStep) apply(op presence.Op) bool {
 	}
 	held := u.lease(op.Holder)
 	switch op.Kind {
-	case presence.OpJoin, presence.OpSeen:
+	case backend.OpJoin, backend.OpSeen:
 		s.join(u, held, op)
-	case presence.OpRelease: // also of a lease that has expired
+	case backend.OpRelease: // also of a lease that has expired
 		if held != nil {
 			u.seen = s.now
 			s.end(u, held)
 			s.grace(u, op.For, held.idle)
 			s.closeTab(u, held)
 		}
-	case presence.OpDrop:
+	case backend.OpDrop:
 		if held != nil {
 			s.end(u, held)
 			s.closeTab(u, held)
 		}
-	case presence.OpSignOut:
+	case backend.OpSignOut:
 		s.hide(u, op)
 		s.signOut(u)
-	case presence.OpSignOff:
+	case backend.OpSignOff:
 		s.hide(u, op)
 		s.signOff(u, held)
-	case presence.OpUpdate:
+	case backend.OpUpdate:
 		if u.live(s.now) {
 			s.update(u, op)
 		}
-	case presence.OpFollow, presence.OpAttend:
+	case backend.OpFollow, backend.OpAttend:
 		if held == nil || !held.expires.After(s.now) {
 			return false
 		}
 		u.beat(held, s.now, op.For)
-		if op.Kind == presence.OpFollow {
+		if op.Kind == backend.OpFollow {
 			s.toLast(u, held)
 		} else {
 			held.idle = op.Idle
@@ -132,7 +133,7 @@ func (s *atomicStep) apply(op presence.Op) bool {
 }
 
 // hide makes a user invisible of whom a sign-out says so.
-func (s *atomicStep) hide(u *presentUser, op presence.Op) {
+func (s *atomicStep) hide(u *presentUser, op backend.Op) {
 	if op.User.Status.Base() == presence.Invisible {
 		s.turn(u, op.User.Status)
 	}
@@ -177,21 +178,21 @@ func (s *atomicStep) signOff(u *presentUser, held *heldLease) {
 }
 
 // join makes a lease, or renews the held one, and takes the profile.
-func (s *atomicStep) join(u *presentUser, held *heldLease, op presence.Op) {
+func (s *atomicStep) join(u *presentUser, held *heldLease, op backend.Op) {
 	s.take(u, op.User)
 	u.seen = s.now
 	before := s.before(u)
-	before.viewed, before.signedOut = before.viewed || op.Kind == presence.OpSeen, false
+	before.viewed, before.signedOut = before.viewed || op.Kind == backend.OpSeen, false
 	if held == nil {
 		held = s.hold(u, op.Holder, op.For)
 	}
 	// A join behind a page view in the same step is later than the page view, also
 	// when the step is repeated (rule 12).
 	web := u.lease(presence.HolderWeb)
-	if held.order == 0 || op.Kind == presence.OpSeen || web != nil && web.order > s.began {
+	if held.order == 0 || op.Kind == backend.OpSeen || web != nil && web.order > s.began {
 		s.toLast(u, held)
 	}
-	held.idle = op.Idle && op.Kind == presence.OpJoin
+	held.idle = op.Idle && op.Kind == backend.OpJoin
 	held.renew(s.now, op.For)
 }
 
@@ -206,7 +207,7 @@ func (s *atomicStep) toLast(u *presentUser, l *heldLease) {
 }
 
 // heartbeat lengthens a lease. It does not end expired leases of its user.
-func (s *atomicStep) heartbeat(op presence.Op) bool {
+func (s *atomicStep) heartbeat(op backend.Op) bool {
 	u := s.topic.users[op.User.ID]
 	if i, ok := s.index[op.User.ID]; ok {
 		u = s.touched[i].now

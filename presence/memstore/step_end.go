@@ -3,13 +3,13 @@ package memstore
 import (
 	"time"
 
-	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // diff ends the step: users with leases stay in the topic, users without are removed. It
 // returns the changes that others see, or nil if there are none.
-func (s *atomicStep) diff() *presence.Diff {
-	t, d := s.topic, presence.Diff{}
+func (s *atomicStep) diff() *backend.Diff {
+	t, d := s.topic, backend.Diff{}
 	for i := range s.touched {
 		before := &s.touched[i]
 		u := before.now
@@ -54,14 +54,14 @@ func (s *atomicStep) diff() *presence.Diff {
 
 // depart returns the leave of a user, and keeps when the user was last seen, unless the user
 // is unseen (rule 21).
-func (s *atomicStep) depart(before *userBefore) presence.Departure {
+func (s *atomicStep) depart(before *userBefore) backend.Departure {
 	u := before.now
 	if u.Status.Unseen() {
-		return presence.Departure{ID: u.ID}
+		return backend.Departure{ID: u.ID}
 	}
 	at := before.left()
 	s.topic.seen[u.ID] = at
-	return presence.Departure{ID: u.ID, LastSeen: at}
+	return backend.Departure{ID: u.ID, LastSeen: at}
 }
 
 // left returns when a user left who was visible and is not any more. Who came back invisible
@@ -106,7 +106,7 @@ func (s *atomicStep) remember(before *userBefore) {
 }
 
 // record returns the topic's record after the step (rule 17).
-func (s *atomicStep) record() presence.Peak {
+func (s *atomicStep) record() backend.Peak {
 	online := s.topic.total
 	if s.topic.keep.PeakGuests {
 		online += s.topic.guests.count()

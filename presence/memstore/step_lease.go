@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // turnFrom starts the period of the sets, if they were empty.
@@ -138,7 +139,7 @@ func (s *atomicStep) take(u *presentUser, p presence.User) {
 }
 
 // update is take for a profile that may consist of the status alone.
-func (s *atomicStep) update(u *presentUser, op presence.Op) {
+func (s *atomicStep) update(u *presentUser, op backend.Op) {
 	hid := u.hides()
 	if op.User.StatusOnly() {
 		s.turn(u, cmp.Or(op.User.Status, u.Status))

@@ -9,9 +9,10 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// A Store implements [presence.Store]. All methods may be called concurrently. Diffs are
+// A Store implements [backend.Store]. All methods may be called concurrently. Diffs are
 // delivered before Apply and Sweep return, notices before Publish returns.
 //
 // It holds the users who are online, the diffs of the last period, when users were last
@@ -23,13 +24,13 @@ type Store struct {
 	seq      uint64
 	inner    uint64 // of reserved topics: a version of another topic must not show what happens in them
 	topics   map[presence.Topic]*topicState
-	peaks    map[presence.Topic]presence.Peak // apart from topics, which are forgotten
-	watchers audience[presence.Diff]
+	peaks    map[presence.Topic]backend.Peak // apart from topics, which are forgotten
+	watchers audience[backend.Diff]
 	hearers  audience[[]byte] // of broadcasts
 	nodes    map[string]nodeLease
 
 	notices   sync.Mutex // guards the fields below; may be taken while mu is held
-	listeners map[*func(presence.Notice)]struct{}
+	listeners map[*func(backend.Notice)]struct{}
 	chosen    chosenStatuses
 	secret    []byte
 	erasures  erasures
@@ -42,25 +43,25 @@ func New() *Store {
 	return &Store{
 		epoch:     strings.ToLower(rand.Text()[:8]),
 		topics:    make(map[presence.Topic]*topicState),
-		peaks:     make(map[presence.Topic]presence.Peak),
-		watchers:  make(audience[presence.Diff]),
+		peaks:     make(map[presence.Topic]backend.Peak),
+		watchers:  make(audience[backend.Diff]),
 		hearers:   make(audience[[]byte]),
 		nodes:     make(map[string]nodeLease),
-		listeners: make(map[*func(presence.Notice)]struct{}),
+		listeners: make(map[*func(backend.Notice)]struct{}),
 		chosen:    make(chosenStatuses),
 	}
 }
 
 var (
-	_ presence.Store      = (*Store)(nil)
-	_ presence.StatsStore = (*Store)(nil)
+	_ backend.Store      = (*Store)(nil)
+	_ backend.StatsStore = (*Store)(nil)
 )
 
-// Stats implements [presence.StatsStore].
-func (s *Store) Stats() presence.StoreStats {
+// Stats implements [backend.StatsStore].
+func (s *Store) Stats() backend.StoreStats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return presence.StoreStats{Topics: len(s.topics)}
+	return backend.StoreStats{Topics: len(s.topics)}
 }
 
 // nextIDLocked returns the id of the next diff, of whatever topic. No two processes
@@ -84,9 +85,9 @@ func (s *Store) topicLocked(name presence.Topic) *topicState {
 	return t
 }
 
-// Apply implements [presence.Store]. It never fails.
-func (s *Store) Apply(_ context.Context, batches []presence.Batch) []presence.Result {
-	results := make([]presence.Result, len(batches))
+// Apply implements [backend.Store]. It never fails.
+func (s *Store) Apply(_ context.Context, batches []backend.Batch) []backend.Result {
+	results := make([]backend.Result, len(batches))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, b := range batches {
@@ -124,8 +125,8 @@ func (s *Store) commitLocked(topic presence.Topic, step *atomicStep) (leaves int
 }
 
 // recordLocked keeps a topic's record. The caller holds mu.
-func (s *Store) recordLocked(topic presence.Topic, p presence.Peak) {
-	if p != (presence.Peak{}) {
+func (s *Store) recordLocked(topic presence.Topic, p backend.Peak) {
+	if p != (backend.Peak{}) {
 		s.peaks[topic] = p
 	}
 }
@@ -133,11 +134,11 @@ func (s *Store) recordLocked(topic presence.Topic, p presence.Peak) {
 // maxSweepStep is how many expired leases one step of a sweep removes at most.
 const maxSweepStep = 500
 
-// Sweep implements [presence.Store]. With RenewedWithin it looks at every lease.
-func (s *Store) Sweep(_ context.Context, opts presence.SweepOptions) (presence.Swept, error) {
+// Sweep implements [backend.Store]. With RenewedWithin it looks at every lease.
+func (s *Store) Sweep(_ context.Context, opts backend.SweepOptions) (backend.Swept, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var swept presence.Swept
+	var swept backend.Swept
 	if opts.Look { // it cannot start again
 		return swept, nil
 	}
@@ -166,7 +167,7 @@ func (s *Store) Sweep(_ context.Context, opts presence.SweepOptions) (presence.S
 }
 
 // sweepRecentLocked is Sweep with RenewedWithin. The caller holds mu.
-func (s *Store) sweepRecentLocked(within time.Duration) (swept presence.Swept) {
+func (s *Store) sweepRecentLocked(within time.Duration) (swept backend.Swept) {
 	for name, t := range s.topics {
 		step := t.begin(time.Now())
 		swept.Leases += step.sweepRecent(within)
@@ -175,7 +176,7 @@ func (s *Store) sweepRecentLocked(within time.Duration) (swept presence.Swept) {
 	return swept
 }
 
-// Age implements [presence.Store].
+// Age implements [backend.Store].
 func (s *Store) Age(_ context.Context, period time.Duration) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -192,7 +193,7 @@ func (s *Store) Age(_ context.Context, period time.Duration) (int, error) {
 	return turned, nil
 }
 
-// Trim implements [presence.Store].
+// Trim implements [backend.Store].
 func (s *Store) Trim(_ context.Context, keep time.Duration, most int) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

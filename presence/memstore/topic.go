@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // Bounds of a topic's log: the diffs in it, and the changes in all of these.
@@ -27,7 +28,7 @@ type topicState struct {
 	bots    botSet
 	aged    time.Time // when the sets last turned; zero while there are none
 	head    presence.DiffID
-	log     []presence.Diff
+	log     []backend.Diff
 	changes int // in log
 	changed time.Time
 	seen    map[presence.UserID]time.Time // of users who left
@@ -59,13 +60,13 @@ type heldLease struct {
 func newTopicState() *topicState {
 	return &topicState{
 		users: make(map[presence.UserID]*presentUser),
-		head:  presence.Origin,
+		head:  backend.Origin,
 		seen:  make(map[presence.UserID]time.Time),
 	}
 }
 
 // append adds a diff to the log, and forgets the oldest diffs over the bounds.
-func (t *topicState) append(d presence.Diff, now time.Time) {
+func (t *topicState) append(d backend.Diff, now time.Time) {
 	t.head, t.changed = d.ID, now
 	t.log = append(t.log, d)
 	t.changes += size(d)
@@ -132,20 +133,20 @@ const keepLog = time.Minute
 // forget drops the log of a topic that others have seen empty for a period (rule 9), and the
 // names of users who were active long ago (rule 15).
 func (t *topicState) forget(now time.Time, period time.Duration) {
-	t.names.forget(now.Add(-presence.MaxWithin))
+	t.names.forget(now.Add(-backend.MaxWithin))
 	if t.total == 0 && now.Sub(t.changed) >= max(period, keepLog) {
-		t.head, t.log, t.changes = presence.Origin, nil, 0
+		t.head, t.log, t.changes = backend.Origin, nil, 0
 	}
 }
 
 // empty reports whether the topic holds nothing any more.
 func (t *topicState) empty() bool {
-	return len(t.users) == 0 && t.head == presence.Origin && t.aged.IsZero() && len(t.seen) == 0 && t.names.len() == 0
+	return len(t.users) == 0 && t.head == backend.Origin && t.aged.IsZero() && len(t.seen) == 0 && t.names.len() == 0
 }
 
 // lately reports whether somebody is in the topic, or was lately.
 func (t *topicState) lately() bool {
-	return len(t.users) > 0 || t.head != presence.Origin || !t.aged.IsZero()
+	return len(t.users) > 0 || t.head != backend.Origin || !t.aged.IsZero()
 }
 
 // trim forgets users last seen before a moment, and all but the most latest ones. It
@@ -202,4 +203,4 @@ func (h *leaseHeap) Pop() any {
 }
 
 // size is the number of changes in a diff.
-func size(d presence.Diff) int { return len(d.Joins) + len(d.Updates) + len(d.Leaves) }
+func size(d backend.Diff) int { return len(d.Joins) + len(d.Updates) + len(d.Leaves) }

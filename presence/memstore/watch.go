@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // An audience is the functions that hear of topics. The mutex of the store guards it and is
@@ -28,21 +29,21 @@ func (a audience[T]) join(s *Store, topic presence.Topic, fn func(T)) (stop func
 	}
 }
 
-// Watch implements [presence.Store]. It calls fn within the step that made the diff, with
+// Watch implements [backend.Store]. It calls fn within the step that made the diff, with
 // the store's mutex held.
-func (s *Store) Watch(_ context.Context, topic presence.Topic, fn func(presence.Diff)) (func(), error) {
+func (s *Store) Watch(_ context.Context, topic presence.Topic, fn func(backend.Diff)) (func(), error) {
 	return s.watchers.join(s, topic, fn), nil
 }
 
-// WatchBroadcasts implements [presence.Store]. It calls fn within Send, with the store's mutex
+// WatchBroadcasts implements [backend.Store]. It calls fn within Send, with the store's mutex
 // held.
 func (s *Store) WatchBroadcasts(_ context.Context, topic presence.Topic, fn func([]byte)) (func(), error) {
 	return s.hearers.join(s, topic, fn), nil
 }
 
-// Send implements [presence.Store]. Broadcasts are delivered before it returns. Each function
+// Send implements [backend.Store]. Broadcasts are delivered before it returns. Each function
 // gets bytes of its own: the caller may use its bytes again.
-func (s *Store) Send(_ context.Context, broadcasts ...presence.Broadcast) error {
+func (s *Store) Send(_ context.Context, broadcasts ...backend.Broadcast) error {
 	for _, b := range broadcasts {
 		if err := b.Validate(); err != nil {
 			return err

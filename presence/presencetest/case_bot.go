@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 func botCases() []ruleCase {
@@ -74,17 +75,17 @@ func botRenamed(tr *trial) {
 
 // Rule 18: those who are counted go on, and there is room again after the window.
 func botBound(tr *trial) {
-	bots := func(from, to int) (ops []presence.Op) {
+	bots := func(from, to int) (ops []backend.Op) {
 		for i := from; i < to; i++ {
 			ops = append(ops, bot(fmt.Sprint("bot-", i), fmt.Sprint("Bot", i%2)))
 		}
 		return ops
 	}
-	all := fmt.Sprintf("Bot0:%d Bot1:%d", presence.MaxBots/2, presence.MaxBots/2)
-	tr.do(presence.Site, bots(0, presence.MaxBots-6)...)
+	all := fmt.Sprintf("Bot0:%d Bot1:%d", backend.MaxBots/2, backend.MaxBots/2)
+	tr.do(presence.Site, bots(0, backend.MaxBots-6)...)
 	tr.turn()
 	tr.do(presence.Site, bots(10, 50)...)
-	tr.do(presence.Site, bots(presence.MaxBots-6, presence.MaxBots+50)...)
+	tr.do(presence.Site, bots(backend.MaxBots-6, backend.MaxBots+50)...)
 	tr.wantBots(presence.Site, all)
 	tr.do(presence.Site, bots(50, 60)...)
 	tr.do(presence.Site, bot("late", "Late"))
@@ -99,7 +100,7 @@ func botBound(tr *trial) {
 
 // Rule 18: such an operation changes nothing, and does not fail.
 func botNames(tr *trial) {
-	long := strings.Repeat("x", presence.MaxBotName)
+	long := strings.Repeat("x", backend.MaxBotName)
 	for _, name := range []string{"", long + "x", "a\"b", "it's", "a\\b", "a\nb", "a\x00b", "Bö", "\xff", "\x7f"} {
 		tr.do(presence.Site, bot("a", name), bot("a", "Good"), bot("a", name))
 		tr.wantBots(presence.Site, "Good:1")
@@ -114,10 +115,10 @@ func botNames(tr *trial) {
 
 // Rules 12 and 18: all nodes see the same crawlers.
 func botsAtOnce(tr *trial) {
-	tr.nodes(func(node int, store presence.Store) {
-		for i := range presence.MaxBots {
+	tr.nodes(func(node int, store backend.Store) {
+		for i := range backend.MaxBots {
 			tr.apply(store, bot(fmt.Sprint("bot-", (i*7+node)%300), "Bot"))
 		}
 	})
-	tr.wantBots(presence.Site, fmt.Sprint("Bot:", presence.MaxBots))
+	tr.wantBots(presence.Site, fmt.Sprint("Bot:", backend.MaxBots))
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 func boundCases() []ruleCase {
@@ -28,10 +29,10 @@ func nothingRemains(tr *trial) {
 		tr.age()
 	}
 	empty := tr.read(presence.Site)
-	if len(empty.members) != 0 || empty.id != presence.Origin && empty.id != last {
+	if len(empty.members) != 0 || empty.id != backend.Origin && empty.id != last {
 		tr.Errorf("it is at %q with %q, want nobody, at the origin or at %q", empty.id, empty.names(), last)
 	}
-	if got, want := tr.counts(presence.Site), (presence.Counts{Head: empty.id}); got != want {
+	if got, want := tr.counts(presence.Site), (backend.Counts{Head: empty.id}); got != want {
 		tr.Errorf("counts are %+v, want %+v", got, want)
 	}
 	tr.wantSeen(presence.Site, "u", left)
@@ -60,7 +61,7 @@ func notForgotten(tr *trial) {
 	tr.do(presence.Site, beat("u", "a.1"))
 	tr.do("thread:1", beat("u", "a.1"), status("u", presence.Online))
 	tr.wantOnline("thread:1", "u")
-	if got := tr.log(presence.Site, presence.Origin); len(got) != 1 {
+	if got := tr.log(presence.Site, backend.Origin); len(got) != 1 {
 		tr.Errorf("the log after the origin has %d diffs, want the join", len(got))
 	}
 }

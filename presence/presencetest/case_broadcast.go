@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 func broadcastCases() []ruleCase {
@@ -27,12 +28,12 @@ func broadcastCases() []ruleCase {
 // broadcastSize is what a broadcast may have, in bytes.
 const broadcastSize = 4 << 10
 
-func broadcast(topic presence.Topic, data string) presence.Broadcast {
-	return presence.Broadcast{Topic: topic, Data: []byte(data)}
+func broadcast(topic presence.Topic, data string) backend.Broadcast {
+	return backend.Broadcast{Topic: topic, Data: []byte(data)}
 }
 
 // send sends broadcasts, which must succeed.
-func (tr *trial) send(node presence.Store, all ...presence.Broadcast) {
+func (tr *trial) send(node backend.Store, all ...backend.Broadcast) {
 	tr.Helper()
 	if err := node.Send(tr.ctx, all...); err != nil {
 		tr.Fatalf("send: %v", err)
@@ -40,7 +41,7 @@ func (tr *trial) send(node presence.Store, all ...presence.Broadcast) {
 }
 
 // watchBroadcasts delivers to a mailbox until the case ends.
-func (tr *trial) watchBroadcasts(node presence.Store, topic presence.Topic) (box *mailbox[string], stop func()) {
+func (tr *trial) watchBroadcasts(node backend.Store, topic presence.Topic) (box *mailbox[string], stop func()) {
 	tr.Helper()
 	box = new(mailbox[string])
 	stop, err := node.WatchBroadcasts(tr.ctx, topic, func(data []byte) { box.put(string(data)) })
@@ -63,9 +64,9 @@ func (tr *trial) wantHeard(who string, box *mailbox[string], want ...string) {
 // Rule 22: two nodes send at the same time, some by one call. Each watcher on each node gets all
 // of them once, and those of one node in their order.
 func broadcastOrder(tr *trial) {
-	nodes := []presence.Store{tr.store, tr.peer}
+	nodes := []backend.Store{tr.store, tr.peer}
 	var boxes []*mailbox[string]
-	for _, node := range []presence.Store{tr.store, tr.store, tr.peer} {
+	for _, node := range []backend.Store{tr.store, tr.store, tr.peer} {
 		box, _ := tr.watchBroadcasts(node, presence.Site)
 		boxes = append(boxes, box)
 	}
@@ -107,7 +108,7 @@ func broadcastTopics(tr *trial) {
 		presence.Site, "Site", "site:", ":site", "site.diffs", "diffs", "index", "notices", "meta", "*", "a:b", "a", "acme/site", "globex/site", "/site", "@people",
 	}
 	boxes := make([]*mailbox[string], len(topics))
-	var all []presence.Broadcast
+	var all []backend.Broadcast
 	for i, topic := range topics {
 		boxes[i], _ = tr.watchBroadcasts(tr.peer, topic)
 		all = append(all, broadcast(topic, "!1 "+string(topic)))
@@ -188,7 +189,7 @@ func broadcastKeepsNothing(tr *trial) {
 	if got := tr.counts(presence.Site); got != counts {
 		tr.Errorf("counts are %+v, want %+v as before", got, counts)
 	}
-	if got := tr.counts("thread:1"); got != (presence.Counts{Head: presence.Origin}) {
+	if got := tr.counts("thread:1"); got != (backend.Counts{Head: backend.Origin}) {
 		tr.Errorf("counts of a topic that had broadcasts alone are %+v, want none", got)
 	}
 	if got := tr.topics(100); !slices.Equal(got, topics) {
@@ -198,7 +199,7 @@ func broadcastKeepsNothing(tr *trial) {
 		tr.Errorf("the log has diffs %q, want none since", got)
 	}
 	tr.do(presence.Site, join("v", "a.2"))
-	if !soon(func() bool { return len(diffs.got()) >= 2 }) || !slices.Equal(ids(diffs.got()), ids(tr.log(presence.Site, presence.Origin))) {
+	if !soon(func() bool { return len(diffs.got()) >= 2 }) || !slices.Equal(ids(diffs.got()), ids(tr.log(presence.Site, backend.Origin))) {
 		tr.Errorf("got diffs %v, want those of the log alone", ids(diffs.got()))
 	}
 	tr.wantHeard("the watcher", box, "!1 one", "!1 two")
@@ -212,7 +213,7 @@ func broadcastBytes(tr *trial) {
 	}
 	want := []string{string(every), "!", "!2", "!" + strings.Repeat("\x00", broadcastSize-1)}
 	var boxes []*mailbox[string]
-	for _, node := range []presence.Store{tr.store, tr.store, tr.peer} {
+	for _, node := range []backend.Store{tr.store, tr.store, tr.peer} {
 		box := new(mailbox[string])
 		stop, err := node.WatchBroadcasts(tr.ctx, presence.Site, func(data []byte) {
 			box.put(string(data))
@@ -226,7 +227,7 @@ func broadcastBytes(tr *trial) {
 	}
 	for _, text := range want {
 		data := bytes.Clone([]byte(text))
-		tr.send(tr.store, presence.Broadcast{Topic: presence.Site, Data: data})
+		tr.send(tr.store, backend.Broadcast{Topic: presence.Site, Data: data})
 		if string(data) != text {
 			tr.Fatalf("the sender's bytes became %.60q, want %.60q", data, text)
 		}
@@ -242,7 +243,7 @@ func broadcastBounds(tr *trial) {
 	box, _ := tr.watchBroadcasts(tr.peer, presence.Site)
 	for _, bad := range []string{"", "1 2-0 1-0 0 0", " !", "{}", "!" + strings.Repeat("x", broadcastSize)} {
 		err := tr.store.Send(tr.ctx, broadcast(presence.Site, "!1 beside it"), broadcast(presence.Site, bad), broadcast(presence.Site, "!1 beside it"))
-		if !errors.Is(err, presence.ErrInvalidBroadcast) {
+		if !errors.Is(err, backend.ErrInvalidBroadcast) {
 			tr.Errorf("a broadcast of %d bytes, %.20q: got error %v, want ErrInvalidBroadcast", len(bad), bad, err)
 		}
 	}

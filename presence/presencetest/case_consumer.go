@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 func consumerCases() []ruleCase {
@@ -30,9 +31,9 @@ const (
 )
 
 // claims checks the answer to a claim.
-func (tr *trial) claims(store presence.Store, holder string, create bool, want presence.ConsumerState) presence.ConsumerClaimed {
+func (tr *trial) claims(store backend.Store, holder string, create bool, want backend.ConsumerState) backend.ConsumerClaimed {
 	tr.Helper()
-	got, err := store.ClaimConsumer(tr.ctx, consumerName, presence.ConsumerClaim{Holder: holder, For: consumerHold, Create: create})
+	got, err := store.ClaimConsumer(tr.ctx, consumerName, backend.ConsumerClaim{Holder: holder, For: consumerHold, Create: create})
 	if err != nil || got.State != want {
 		tr.Fatalf("claim of %s: got %+v and error %v, want state %d (rule 20)", holder, got, err, want)
 	}
@@ -40,7 +41,7 @@ func (tr *trial) claims(store presence.Store, holder string, create bool, want p
 }
 
 // commits checks the answer to a commit.
-func (tr *trial) commits(store presence.Store, want presence.ConsumerState, step presence.ConsumerStep) {
+func (tr *trial) commits(store backend.Store, want backend.ConsumerState, step backend.ConsumerStep) {
 	tr.Helper()
 	got, err := store.CommitConsumer(tr.ctx, consumerName, step)
 	if err != nil || got != want {
@@ -50,12 +51,12 @@ func (tr *trial) commits(store presence.Store, want presence.ConsumerState, step
 
 // A recordCopy is what a node has read of a consumer's record.
 type recordCopy struct {
-	version presence.ConsumerVersion
+	version backend.ConsumerVersion
 	entries map[string]string
 }
 
 // readOn brings a copy up to date.
-func (tr *trial) readOn(store presence.Store, consumer string, c *recordCopy) {
+func (tr *trial) readOn(store backend.Store, consumer string, c *recordCopy) {
 	tr.Helper()
 	for more := true; more; {
 		got, err := store.ReadConsumer(tr.ctx, consumer, c.version)
@@ -76,7 +77,7 @@ func (tr *trial) readOn(store presence.Store, consumer string, c *recordCopy) {
 // wantEntries checks the whole record at both nodes, and what the given copies become.
 func (tr *trial) wantEntries(want map[string]string, copies ...*recordCopy) {
 	tr.Helper()
-	for _, store := range []presence.Store{tr.store, tr.peer} {
+	for _, store := range []backend.Store{tr.store, tr.peer} {
 		for _, c := range append([]*recordCopy{{}}, copies...) {
 			now := *c
 			now.entries = maps.Clone(c.entries)
@@ -97,69 +98,69 @@ func entriesOf(entries map[string]string) string {
 }
 
 func consumerMissing(tr *trial) {
-	tr.claims(tr.store, "a", false, presence.ConsumerMissing)
-	tr.commits(tr.store, presence.ConsumerMissing, presence.ConsumerStep{Holder: "a", For: consumerHold, Set: map[string]string{"k": "v"}})
+	tr.claims(tr.store, "a", false, backend.ConsumerMissing)
+	tr.commits(tr.store, backend.ConsumerMissing, backend.ConsumerStep{Holder: "a", For: consumerHold, Set: map[string]string{"k": "v"}})
 	if got, err := tr.peer.ReadConsumer(tr.ctx, consumerName, ""); err != nil || !got.Missing || len(got.Set) > 0 {
 		tr.Fatalf("got %+v and error %v, want no record", got, err)
 	}
-	tr.claims(tr.store, "a", true, presence.ConsumerHeld)
-	tr.claims(tr.peer, "b", true, presence.ConsumerTaken)
+	tr.claims(tr.store, "a", true, backend.ConsumerHeld)
+	tr.claims(tr.peer, "b", true, backend.ConsumerTaken)
 	tr.wantEntries(nil)
 }
 
 func consumerTaken(tr *trial) {
-	tr.claims(tr.store, "a", true, presence.ConsumerHeld)
-	tr.commits(tr.store, presence.ConsumerHeld, presence.ConsumerStep{Holder: "a", For: consumerHold, Set: map[string]string{"k": "v"}})
-	tr.claims(tr.peer, "b", false, presence.ConsumerTaken)
-	if got := tr.claims(tr.store, "a", false, presence.ConsumerHeld); got.Idle != 0 {
+	tr.claims(tr.store, "a", true, backend.ConsumerHeld)
+	tr.commits(tr.store, backend.ConsumerHeld, backend.ConsumerStep{Holder: "a", For: consumerHold, Set: map[string]string{"k": "v"}})
+	tr.claims(tr.peer, "b", false, backend.ConsumerTaken)
+	if got := tr.claims(tr.store, "a", false, backend.ConsumerHeld); got.Idle != 0 {
 		tr.Errorf("claimed again: got idle for %v, want 0", got.Idle)
 	}
 	tr.advance(consumerHold + 3*time.Second)
-	if got := tr.claims(tr.peer, "b", false, presence.ConsumerHeld); got.Idle < 3*time.Second || got.Idle > 10*time.Second {
+	if got := tr.claims(tr.peer, "b", false, backend.ConsumerHeld); got.Idle < 3*time.Second || got.Idle > 10*time.Second {
 		tr.Errorf("got idle for %v, want about 3s", got.Idle)
 	}
-	tr.claims(tr.store, "a", false, presence.ConsumerTaken)
+	tr.claims(tr.store, "a", false, backend.ConsumerTaken)
 	tr.wantEntries(map[string]string{"k": "v"})
 }
 
 func consumerLengthened(tr *trial) {
-	tr.claims(tr.store, "a", true, presence.ConsumerHeld)
+	tr.claims(tr.store, "a", true, backend.ConsumerHeld)
 	for range 4 {
 		tr.advance(consumerHold * 2 / 3)
-		tr.claims(tr.peer, "b", false, presence.ConsumerTaken)
-		tr.commits(tr.store, presence.ConsumerHeld, presence.ConsumerStep{Holder: "a", For: consumerHold})
+		tr.claims(tr.peer, "b", false, backend.ConsumerTaken)
+		tr.commits(tr.store, backend.ConsumerHeld, backend.ConsumerStep{Holder: "a", For: consumerHold})
 	}
-	tr.commits(tr.store, presence.ConsumerHeld, presence.ConsumerStep{Holder: "a"})
-	tr.claims(tr.peer, "b", false, presence.ConsumerHeld)
+	tr.commits(tr.store, backend.ConsumerHeld, backend.ConsumerStep{Holder: "a"})
+	tr.claims(tr.peer, "b", false, backend.ConsumerHeld)
 }
 
 func consumerFenced(tr *trial) {
-	tr.claims(tr.store, "a", true, presence.ConsumerHeld)
+	tr.claims(tr.store, "a", true, backend.ConsumerHeld)
 	tr.advance(consumerHold + time.Second)
-	late := presence.ConsumerStep{Holder: "a", For: consumerHold, Set: map[string]string{"k": "late", "x": "y"}}
-	tr.commits(tr.store, presence.ConsumerHeld, late) // nobody else has claimed it
+	late := backend.ConsumerStep{Holder: "a", For: consumerHold, Set: map[string]string{"k": "late", "x": "y"}}
+	tr.commits(tr.store, backend.ConsumerHeld, late) // nobody else has claimed it
 	tr.advance(consumerHold + time.Second)
-	tr.claims(tr.peer, "b", false, presence.ConsumerHeld)
-	tr.commits(tr.peer, presence.ConsumerHeld, presence.ConsumerStep{Holder: "b", For: consumerHold, Set: map[string]string{"k": "new"}})
+	tr.claims(tr.peer, "b", false, backend.ConsumerHeld)
+	tr.commits(tr.peer, backend.ConsumerHeld, backend.ConsumerStep{Holder: "b", For: consumerHold, Set: map[string]string{"k": "new"}})
 	late.Delete = []string{"x"}
-	tr.commits(tr.store, presence.ConsumerTaken, late)
+	tr.commits(tr.store, backend.ConsumerTaken, late)
 	tr.wantEntries(map[string]string{"k": "new", "x": "y"})
-	tr.claims(tr.store, "a", false, presence.ConsumerTaken)
+	tr.claims(tr.store, "a", false, backend.ConsumerTaken)
 }
 
 func consumerRead(tr *trial) {
-	tr.claims(tr.store, "a", true, presence.ConsumerHeld)
+	tr.claims(tr.store, "a", true, backend.ConsumerHeld)
 	want := make(map[string]string)
 	behind := []*recordCopy{{}}
 	tr.readOn(tr.peer, consumerName, behind[0])
 	for i := range 25 {
-		step := presence.ConsumerStep{Holder: "a", For: consumerHold, Set: map[string]string{
+		step := backend.ConsumerStep{Holder: "a", For: consumerHold, Set: map[string]string{
 			fmt.Sprint("k", i): fmt.Sprint(i), "same": fmt.Sprint(i), "t/site/\xff ü+-=": "a b\n",
 		}}
 		if i%3 == 2 {
 			step.Delete = []string{fmt.Sprint("k", i-1), "unknown"}
 		}
-		tr.commits(tr.store, presence.ConsumerHeld, step)
+		tr.commits(tr.store, backend.ConsumerHeld, step)
 		maps.Copy(want, step.Set)
 		for _, key := range step.Delete {
 			delete(want, key)
@@ -176,63 +177,63 @@ func consumerRead(tr *trial) {
 }
 
 func consumerRepeated(tr *trial) {
-	tr.claims(tr.store, "a", true, presence.ConsumerHeld)
+	tr.claims(tr.store, "a", true, backend.ConsumerHeld)
 	c := &recordCopy{}
 	tr.readOn(tr.peer, consumerName, c)
-	step := presence.ConsumerStep{Holder: "a", For: consumerHold, Set: map[string]string{"k": "v"}, Delete: []string{"gone"}}
-	tr.commits(tr.store, presence.ConsumerHeld, step)
-	tr.commits(tr.store, presence.ConsumerHeld, step)
-	tr.claims(tr.store, "a", true, presence.ConsumerHeld)
+	step := backend.ConsumerStep{Holder: "a", For: consumerHold, Set: map[string]string{"k": "v"}, Delete: []string{"gone"}}
+	tr.commits(tr.store, backend.ConsumerHeld, step)
+	tr.commits(tr.store, backend.ConsumerHeld, step)
+	tr.claims(tr.store, "a", true, backend.ConsumerHeld)
 	tr.wantEntries(map[string]string{"k": "v"}, c)
 }
 
 func consumerExpects(tr *trial) {
-	tr.claims(tr.store, "a", true, presence.ConsumerHeld)
-	first := presence.ConsumerStep{Holder: "a", For: consumerHold, Set: map[string]string{"k": "1", "gone": "x"}}
-	tr.commits(tr.store, presence.ConsumerHeld, first)
+	tr.claims(tr.store, "a", true, backend.ConsumerHeld)
+	first := backend.ConsumerStep{Holder: "a", For: consumerHold, Set: map[string]string{"k": "1", "gone": "x"}}
+	tr.commits(tr.store, backend.ConsumerHeld, first)
 	c := &recordCopy{}
 	tr.readOn(tr.peer, consumerName, c)
-	second := presence.ConsumerStep{Holder: "a", For: consumerHold, Set: map[string]string{"k": "2"}, Delete: []string{"gone"}}
+	second := backend.ConsumerStep{Holder: "a", For: consumerHold, Set: map[string]string{"k": "2"}, Delete: []string{"gone"}}
 	for _, expect := range []map[string]string{{"k": "0"}, {"k": ""}, {"none": ""}, {"k": "1", "none": "1"}} {
 		second.Expect = expect
-		tr.commits(tr.store, presence.ConsumerMissing, second)
+		tr.commits(tr.store, backend.ConsumerMissing, second)
 	}
 	tr.wantEntries(first.Set, c)
-	tr.claims(tr.peer, "b", false, presence.ConsumerTaken)
+	tr.claims(tr.peer, "b", false, backend.ConsumerTaken)
 	second.Expect = map[string]string{"k": "1", "gone": "x"}
-	tr.commits(tr.store, presence.ConsumerHeld, second)
-	tr.commits(tr.store, presence.ConsumerMissing, second)
+	tr.commits(tr.store, backend.ConsumerHeld, second)
+	tr.commits(tr.store, backend.ConsumerMissing, second)
 	tr.wantEntries(second.Set, c)
 }
 
 func consumerLarge(tr *trial) {
-	tr.claims(tr.store, "a", true, presence.ConsumerHeld)
+	tr.claims(tr.store, "a", true, backend.ConsumerHeld)
 	want := make(map[string]string)
 	for part := range 6 {
-		step := presence.ConsumerStep{Holder: "a", For: consumerHold, Set: make(map[string]string)}
-		for i := range presence.MaxConsumerStep {
+		step := backend.ConsumerStep{Holder: "a", For: consumerHold, Set: make(map[string]string)}
+		for i := range backend.MaxConsumerStep {
 			key := fmt.Sprintf("t/site/user-%d-%d", part, i)
 			step.Set[key] = "1700000000000000000 a name of some length"
 			want[key] = step.Set[key]
 		}
-		tr.commits(tr.store, presence.ConsumerHeld, step)
+		tr.commits(tr.store, backend.ConsumerHeld, step)
 	}
 	tr.wantEntries(want)
 }
 
 func consumersApart(tr *trial) {
-	tr.claims(tr.store, "a", true, presence.ConsumerHeld)
-	other, err := tr.store.ClaimConsumer(tr.ctx, "other", presence.ConsumerClaim{Holder: "b", For: consumerHold, Create: true})
-	if err != nil || other.State != presence.ConsumerHeld {
+	tr.claims(tr.store, "a", true, backend.ConsumerHeld)
+	other, err := tr.store.ClaimConsumer(tr.ctx, "other", backend.ConsumerClaim{Holder: "b", For: consumerHold, Create: true})
+	if err != nil || other.State != backend.ConsumerHeld {
 		tr.Fatalf("got %+v and error %v, want another record", other, err)
 	}
-	tr.commits(tr.store, presence.ConsumerHeld, presence.ConsumerStep{Holder: "a", For: consumerHold, Set: map[string]string{"k": "v"}})
+	tr.commits(tr.store, backend.ConsumerHeld, backend.ConsumerStep{Holder: "a", For: consumerHold, Set: map[string]string{"k": "v"}})
 	got := &recordCopy{}
 	tr.readOn(tr.peer, "other", got)
 	if len(got.entries) > 0 {
 		tr.Errorf("got %v of another consumer, want nothing", got.entries)
 	}
-	if topics, err := tr.store.Counts(tr.ctx, presence.Topic(consumerName)); err != nil || topics[0].Head != presence.Origin {
+	if topics, err := tr.store.Counts(tr.ctx, presence.Topic(consumerName)); err != nil || topics[0].Head != backend.Origin {
 		tr.Errorf("got %+v and error %v of a topic with the name of the consumer, want nothing", topics, err)
 	}
 }

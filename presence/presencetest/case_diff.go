@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 func diffCases() []ruleCase {
@@ -120,7 +121,7 @@ func momentOfStep(tr *trial) {
 		began := tr.now()
 		step()
 		diffs := site.read()
-		logged, err := tr.peer.Log(tr.ctx, presence.Site, presence.Origin)
+		logged, err := tr.peer.Log(tr.ctx, presence.Site, backend.Origin)
 		if err != nil || len(diffs) != 1 || len(logged) != i+1 {
 			tr.Fatalf("got diffs %+v, the log %+v and error %v, want one diff more", diffs, logged, err)
 		}
@@ -135,13 +136,13 @@ func momentOfStep(tr *trial) {
 // Rule 3: each batch of a call has its own result and diff.
 func manyTopics(tr *trial) {
 	const n = 100
-	var batches []presence.Batch
+	var batches []backend.Batch
 	var unknown [][]int
 	for i := range n {
 		topic := presence.Topic(fmt.Sprintf("thread:%d", i))
 		batches = append(batches,
-			presence.Batch{Topic: topic, Ops: []presence.Op{join("u", "a.1"), join("v", "a.2")}},
-			presence.Batch{Topic: topic, Ops: []presence.Op{drop("u", "a.1"), beat("u", "a.1"), beat("v", "a.2")}},
+			backend.Batch{Topic: topic, Ops: []backend.Op{join("u", "a.1"), join("v", "a.2")}},
+			backend.Batch{Topic: topic, Ops: []backend.Op{drop("u", "a.1"), beat("u", "a.1"), beat("v", "a.2")}},
 		)
 		unknown = append(unknown, nil, []int{1})
 	}
@@ -166,7 +167,7 @@ func manyTopics(tr *trial) {
 		}
 		heads[c.Head] = true
 	}
-	if want := (presence.Counts{Head: presence.Origin}); counts[n] != want {
+	if want := (backend.Counts{Head: backend.Origin}); counts[n] != want {
 		tr.Errorf("a topic that nobody knows: got %+v, want %+v", counts[n], want)
 	}
 }
@@ -195,7 +196,7 @@ func givenUp(tr *trial) {
 func bigBatch(tr *trial) {
 	const n = 3000
 	site := tr.follow(presence.Site)
-	joins, beats := make([]presence.Op, n), make([]presence.Op, n)
+	joins, beats := make([]backend.Op, n), make([]backend.Op, n)
 	var unknown []int
 	for i := range n {
 		id, holder := presence.UserID(fmt.Sprintf("u%04d", i)), presence.Holder(fmt.Sprintf("a.%d", i))

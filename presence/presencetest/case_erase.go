@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 func eraseCases() []ruleCase {
@@ -28,13 +29,13 @@ func (tr *trial) aboutErased() {
 	tr.do("thread:2", join("u", "a.1"), status("u", presence.Invisible))
 	tr.do("@people", join("u\x1ephone", "a.1"), join("v\x1ephone", "a.2"), join("u\x1edesk", "a.3"))
 	tr.do("@people", drop("u\x1edesk", "a.3"))
-	for _, n := range []presence.Notice{presence.StatusNotice("u", presence.Busy), presence.StatusNotice("v", presence.Busy), presence.SignOutNotice("u"), presence.SignOutNotice("v")} {
+	for _, n := range []backend.Notice{backend.StatusNotice("u", presence.Busy), backend.StatusNotice("v", presence.Busy), backend.SignOutNotice("u"), backend.SignOutNotice("v")} {
 		if err := tr.store.Publish(tr.ctx, n); err != nil {
 			tr.Fatal(err)
 		}
 	}
-	tr.claims(tr.store, "holder", true, presence.ConsumerHeld)
-	tr.commits(tr.store, presence.ConsumerHeld, presence.ConsumerStep{Holder: "holder", For: consumerHold, Set: map[string]string{
+	tr.claims(tr.store, "holder", true, backend.ConsumerHeld)
+	tr.commits(tr.store, backend.ConsumerHeld, backend.ConsumerStep{Holder: "holder", For: consumerHold, Set: map[string]string{
 		"begun": "1", "p/site": "0", "t/site/u": "1 0 Name of u", "t/site/v": "1 0 Name of v",
 		"e/0000000000000001": `{"id":"1","type":"join","topic":"site","user":"u","name":"Name of u","at":1}`,
 		"e/0000000000000002": `{"id":"2","type":"join","topic":"site","user":"v","name":"Name of v","at":1}`,
@@ -61,7 +62,7 @@ func (tr *trial) export(user presence.UserID) map[string]string {
 
 func (tr *trial) erase(user presence.UserID, ago time.Duration) {
 	tr.Helper()
-	if err := tr.store.EraseUser(tr.ctx, presence.Erasure{User: user, Ago: ago}); err != nil {
+	if err := tr.store.EraseUser(tr.ctx, backend.Erasure{User: user, Ago: ago}); err != nil {
 		tr.Fatal(err)
 	}
 }
@@ -94,7 +95,7 @@ func erased(tr *trial) {
 			tr.Fatal(err)
 		}
 		for _, d := range log {
-			if (presence.Erasure{User: "u"}).NamesDiff(d) {
+			if (backend.Erasure{User: "u"}).NamesDiff(d) {
 				tr.Errorf("the log of %s still has %+v (rule 25)", topic, d)
 			}
 		}
@@ -102,7 +103,7 @@ func erased(tr *trial) {
 	var record recordCopy
 	tr.readOn(tr.peer, consumerName, &record)
 	for key, value := range record.entries {
-		if (presence.Erasure{User: "u"}).NamesEntry(key, value) {
+		if (backend.Erasure{User: "u"}).NamesEntry(key, value) {
 			tr.Errorf("the consumer's record still has %s = %s (rule 25)", key, value)
 		}
 	}
@@ -133,7 +134,7 @@ func profileExported(tr *trial) {
 }
 
 // told checks all changes that were delivered.
-func (tr *trial) told(box *mailbox[presence.Diff], want string) {
+func (tr *trial) told(box *mailbox[backend.Diff], want string) {
 	tr.Helper()
 	got := ""
 	told := func() bool {
@@ -191,7 +192,7 @@ func erasuresClaimed(tr *trial) {
 	if err != nil || first.User != "u" {
 		tr.Fatalf("got %+v and error %v, want u", first, err)
 	}
-	claims := func(want int) (e presence.Erasure) {
+	claims := func(want int) (e backend.Erasure) {
 		tr.Helper()
 		claimed, err := tr.peer.ClaimErasures(tr.ctx, 10, hold)
 		if err != nil || len(claimed) != want {
@@ -212,7 +213,7 @@ func erasuresClaimed(tr *trial) {
 	if err != nil || second.ID == first.ID {
 		tr.Fatalf("got %+v and error %v, want another one than %+v", second, err, first)
 	}
-	end := func(e presence.Erasure) {
+	end := func(e backend.Erasure) {
 		tr.Helper()
 		if err := tr.store.EndErasure(tr.ctx, e); err != nil {
 			tr.Fatal(err)

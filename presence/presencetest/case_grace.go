@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 func graceCases() []ruleCase {
@@ -151,8 +152,8 @@ func recentLeases(tr *trial) {
 	if _, there := tr.read(presence.Site).members["old"]; !there {
 		return // a store that sweeps on its own spares nobody
 	}
-	swept, err := tr.store.Sweep(tr.ctx, presence.SweepOptions{Limit: 1000, RenewedWithin: tr.now().Sub(began)})
-	if want := (presence.Swept{Leases: 3, Leaves: 2}); err != nil || swept != want {
+	swept, err := tr.store.Sweep(tr.ctx, backend.SweepOptions{Limit: 1000, RenewedWithin: tr.now().Sub(began)})
+	if want := (backend.Swept{Leases: 3, Leaves: 2}); err != nil || swept != want {
 		tr.Errorf("a sweep of recent leases did %+v, %v, want %+v", swept, err, want)
 	}
 	site.wants("+later +new -new -u")

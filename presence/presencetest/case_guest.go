@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 func guestCases() []ruleCase {
@@ -21,7 +22,7 @@ func guestCases() []ruleCase {
 }
 
 // guests returns operations on guests from one number to another.
-func guests(op func(string) presence.Op, from, to int) (ops []presence.Op) {
+func guests(op func(string) backend.Op, from, to int) (ops []backend.Op) {
 	for i := from; i < to; i++ {
 		ops = append(ops, op(strings.Repeat("x", i%5)+fmt.Sprint("guest-", i)))
 	}
@@ -49,15 +50,15 @@ func (tr *trial) wantGuestsBetween(least, most int) {
 // Rule 11: each guest counts once, and no guest is left out. The step to the estimate is
 // within its error.
 func guestsExact(tr *trial) {
-	for n := range presence.ExactGuests {
-		if n%50 != 0 && n > 3 && n < presence.ExactGuests-3 {
+	for n := range backend.ExactGuests {
+		if n%50 != 0 && n > 3 && n < backend.ExactGuests-3 {
 			continue // to look at each takes long
 		}
 		tr.do(presence.Site, guests(guest, 0, n+1)...)
 		tr.do(presence.Site, guests(guest, n/2, n/2+1)...)
 		tr.wantGuests(n + 1)
 	}
-	for n := presence.ExactGuests; n < presence.ExactGuests+50; n++ {
+	for n := backend.ExactGuests; n < backend.ExactGuests+50; n++ {
 		tr.do(presence.Site, guests(guest, n, n+1)...)
 		tr.wantGuestsAbout(n+1, n+1)
 	}
@@ -74,7 +75,7 @@ func guestEstimate(tr *trial) {
 
 // Rule 11: a guest who came in both periods counts once, among few and among many.
 func guestUnion(tr *trial) {
-	const few = presence.ExactGuests / 2
+	const few = backend.ExactGuests / 2
 	tr.do(presence.Site, guests(guest, 0, few)...)
 	tr.turn()
 	tr.do(presence.Site, guests(guest, few/2, 3*few/2)...)
@@ -142,8 +143,8 @@ func guestForgotten(tr *trial) {
 	tr.wantGuests(2)
 	tr.do(presence.Site, forget("h"), forget("i"))
 	tr.wantGuests(0)
-	tr.do(presence.Site, guests(guest, 0, presence.ExactGuests)...)
-	tr.do(presence.Site, guests(forget, 0, presence.ExactGuests-10)...)
+	tr.do(presence.Site, guests(guest, 0, backend.ExactGuests)...)
+	tr.do(presence.Site, guests(forget, 0, backend.ExactGuests-10)...)
 	tr.wantGuests(10)
 	tr.do(presence.Site, guests(guest, 0, 300)...)
 	tr.wantGuests(310)

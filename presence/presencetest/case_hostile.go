@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 func hostileCases() []ruleCase {
@@ -38,7 +39,7 @@ func hostile() []presence.UserID {
 func hostileIDs(tr *trial) {
 	all := hostile()
 	site := tr.follow(presence.Site)
-	var joins, beats []presence.Op
+	var joins, beats []backend.Op
 	for _, id := range all {
 		if err := named(id).ValidateInside(); err != nil {
 			tr.Fatalf("%q is no valid user: %v", id, err)

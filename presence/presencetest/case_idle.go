@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 func idleCases() []ruleCase {
@@ -37,7 +38,7 @@ func (tr *trial) wantIdle(topic presence.Topic, want string) {
 			tr.Errorf("%q is idle: %v, and by the sighting: %v", id, members[id].Idle, s.Idle)
 		}
 	}
-	page, err := tr.store.Roster(tr.ctx, topic, presence.RosterQuery{Limit: 100})
+	page, err := tr.store.Roster(tr.ctx, topic, backend.RosterQuery{Limit: 100})
 	asked, err2 := tr.store.Members(tr.ctx, topic, tr.read(topic).names()...)
 	if err != nil || err2 != nil {
 		tr.Fatal(err, err2)
@@ -91,7 +92,7 @@ func idleBeats(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, idly(join("u", "a.1")), join("v", "b.1"))
 	site.wantsDiffs("+u +v")
-	for _, ops := range [][]presence.Op{
+	for _, ops := range [][]backend.Op{
 		{beat("u", "a.1"), beat("v", "b.1")},
 		{beat("u", "a.1"), beat("v", "b.1"), guest("g")},
 		{attach("u", "a.1"), attach("v", "b.1")},

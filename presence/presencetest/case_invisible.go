@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 func invisibleCases() []ruleCase {
@@ -33,7 +34,7 @@ func invisibleUnseen(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, lasting(join("v", "a.9"), period))
 	site.wants("+v")
-	for _, end := range []presence.Op{drop("u", "a.1"), release("u", "a.1"), signOut("u"), beat("u", "a.1")} {
+	for _, end := range []backend.Op{drop("u", "a.1"), release("u", "a.1"), signOut("u"), beat("u", "a.1")} {
 		tr.do(presence.Site, joinAs(invisible("u"), "a.1"))
 		tr.wantOnline(presence.Site, "v")
 		if s := tr.sighting(presence.Site, "u"); !nothing(s) {
@@ -133,7 +134,7 @@ func invisibleLate(tr *trial) {
 	tr.advance(4 * slack)
 	hid := tr.now()
 	tr.advance(4 * slack)
-	late := func(id presence.UserID) presence.Op {
+	late := func(id presence.UserID) backend.Op {
 		return lasting(status(id, presence.Invisible), tr.now().Sub(hid))
 	}
 	tr.do(presence.Site, late("u"), beat("u", "a.1"), joinAs(invisible("u"), "b.1"), release("u", "a.1"),
@@ -197,13 +198,13 @@ func invisibleSignOut(tr *trial) {
 			tr.Errorf("%q has no last seen", id)
 		}
 	}
-	tr.wantNames(presence.Site, presence.MaxWithin, "u v w")
+	tr.wantNames(presence.Site, backend.MaxWithin, "u v w")
 	tr.wantNames(presence.Site, 0, "u v w")
 	tr.wantRecent(presence.Site, 3, 0)
 }
 
 // hidden is a sign-out of a user of whom the sender knows that the user is invisible.
-func hidden(op presence.Op) presence.Op {
+func hidden(op backend.Op) backend.Op {
 	op.User.Status = presence.Invisible
 	return op
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 func lastingCases() []ruleCase {
@@ -26,7 +27,7 @@ func lastingCases() []ruleCase {
 }
 
 // choose publishes that a user chose a status, in place of the latest one.
-func (tr *trial) choose(store presence.Store, id presence.UserID, s presence.Status) {
+func (tr *trial) choose(store backend.Store, id presence.UserID, s presence.Status) {
 	tr.Helper()
 	if err := tr.replace(store, tr.chosen(id), id, s); err != nil {
 		tr.Fatalf("notify: %v", err)
@@ -34,14 +35,14 @@ func (tr *trial) choose(store presence.Store, id presence.UserID, s presence.Sta
 }
 
 // replace publishes that a user chose a status in place of one of an order.
-func (tr *trial) replace(store presence.Store, was presence.Order, id presence.UserID, s presence.Status) error {
-	n := presence.StatusNotice(id, s)
+func (tr *trial) replace(store backend.Store, was backend.Order, id presence.UserID, s presence.Status) error {
+	n := backend.StatusNotice(id, s)
 	n.Order = was
 	return store.Publish(tr.ctx, n)
 }
 
 // chosen returns the order of the latest choice of a user.
-func (tr *trial) chosen(id presence.UserID) presence.Order {
+func (tr *trial) chosen(id presence.UserID) backend.Order {
 	tr.Helper()
 	kept, err := tr.store.Statuses(tr.ctx, id)
 	if err != nil {
@@ -57,9 +58,9 @@ func (tr *trial) wantChosen(want ...presence.Status) {
 	for i := range users {
 		users[i] = presence.UserID(fmt.Sprintf("u%d", i))
 	}
-	for _, store := range []presence.Store{tr.store, tr.peer} {
+	for _, store := range []backend.Store{tr.store, tr.peer} {
 		got, err := store.Statuses(tr.ctx, users...)
-		same := slices.EqualFunc(got, want, func(c presence.ChosenStatus, s presence.Status) bool {
+		same := slices.EqualFunc(got, want, func(c backend.ChosenStatus, s presence.Status) bool {
 			return c.Status == s && (c.Order != 0) == (s != "")
 		})
 		if err != nil || !same {
@@ -75,7 +76,7 @@ func chosenOutlives(tr *trial) {
 	tr.choose(tr.peer, "u1", presence.Busy)
 	tr.wantChosen(presence.Invisible, presence.Busy, "")
 	tr.do(presence.Site, signOut("u1"))
-	if err := tr.store.Publish(tr.ctx, presence.SignOutNotice("u1")); err != nil {
+	if err := tr.store.Publish(tr.ctx, backend.SignOutNotice("u1")); err != nil {
 		tr.Fatalf("notify: %v", err)
 	}
 	tr.pass(2 * period)
@@ -98,7 +99,7 @@ func latestChoice(tr *trial) {
 func lateChoice(tr *trial) {
 	tr.choose(tr.store, "u0", presence.Online)
 	late := func(id presence.UserID) {
-		n := presence.StatusNotice(id, presence.Invisible)
+		n := backend.StatusNotice(id, presence.Invisible)
 		n.Ago = period
 		if err := tr.peer.Publish(tr.ctx, n); err != nil {
 			tr.Fatalf("notify: %v", err)
@@ -112,7 +113,7 @@ func lateChoice(tr *trial) {
 }
 
 // orders returns the orders of the statuses that a node has heard.
-func (tr *trial) orders(store presence.Store, box *mailbox[presence.Notice]) (orders []presence.Order) {
+func (tr *trial) orders(store backend.Store, box *mailbox[backend.Notice]) (orders []backend.Order) {
 	tr.Helper()
 	if err := store.Hear(tr.ctx); err != nil {
 		tr.Fatalf("hear: %v", err)
@@ -135,7 +136,7 @@ func choicesInOrder(tr *trial) {
 	if len(got) != 3 || got[0] <= 0 || got[1] <= got[0] || got[2] <= got[1] {
 		tr.Fatalf("got orders %v, want three that rise", got)
 	}
-	ahead := got[2] + presence.Order(time.Hour/time.Microsecond)
+	ahead := got[2] + backend.Order(time.Hour/time.Microsecond)
 	if err := tr.replace(tr.peer, ahead, "u0", presence.Invisible); err != nil {
 		tr.Fatalf("notify: %v", err)
 	}
@@ -159,7 +160,7 @@ func laterChoice(tr *trial) {
 	tr.choose(tr.store, "u0", presence.Away)
 	was := tr.chosen("u0")
 	tr.choose(tr.peer, "u0", presence.Busy)
-	for _, overtaken := range []presence.Order{0, was} {
+	for _, overtaken := range []backend.Order{0, was} {
 		if err := tr.replace(tr.store, overtaken, "u0", presence.Invisible); !errors.Is(err, presence.ErrLaterChoice) {
 			tr.Errorf("got %v for a choice in place of %d, want ErrLaterChoice", err, overtaken)
 		}
@@ -183,7 +184,7 @@ func lateChoiceInOrder(tr *trial) {
 		tr.Fatalf("got orders %v, want two", got)
 	}
 	for i, status := range []presence.Status{presence.Busy, presence.Away} {
-		n := presence.StatusNotice("u1", status)
+		n := backend.StatusNotice("u1", status)
 		n.Ago, n.Order = time.Second, got[1-i]
 		if err := tr.peer.Publish(tr.ctx, n); err != nil {
 			tr.Fatalf("notify: %v", err)
@@ -226,7 +227,7 @@ func chosenTrimmedByNumber(tr *trial) {
 func firstSecret(tr *trial) {
 	first, second := bytes.Repeat([]byte{0, 0xff, '\n', '"'}, 8), bytes.Repeat([]byte("2"), 16)
 	for i, ask := range []struct {
-		store presence.Store
+		store backend.Store
 		offer []byte
 	}{{tr.peer, first}, {tr.store, second}, {tr.peer, second}} {
 		if got, err := ask.store.Secret(tr.ctx, ask.offer); err != nil || !bytes.Equal(got, first) {
@@ -239,7 +240,7 @@ func firstSecret(tr *trial) {
 func heard(tr *trial) {
 	box, _ := tr.listen(tr.peer)
 	for i := range 250 {
-		n := presence.SignOutNotice(presence.UserID(fmt.Sprintf("u%d", i)))
+		n := backend.SignOutNotice(presence.UserID(fmt.Sprintf("u%d", i)))
 		if i%2 == 1 {
 			n.Kind = "knock"
 		}

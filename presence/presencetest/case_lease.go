@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 func leaseCases() []ruleCase {
@@ -118,7 +119,7 @@ func leaveNothing(tr *trial) {
 	site := tr.follow(presence.Site)
 	nothing := func() {
 		tr.Helper()
-		for _, op := range []presence.Op{release("u", "a.2"), drop("u", "b.1"), drop("u", presence.HolderWeb), release("v", "a.1")} {
+		for _, op := range []backend.Op{release("u", "a.2"), drop("u", "b.1"), drop("u", presence.HolderWeb), release("v", "a.1")} {
 			tr.do(presence.Site, op)
 			tr.do(presence.Site, op)
 			site.wantsDiffs()

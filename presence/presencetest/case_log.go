@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 func logCases() []ruleCase {
@@ -27,8 +28,8 @@ func logFromEvery(tr *trial) {
 		tr.do(presence.Site, join(id, holder))
 		tr.do(presence.Site, drop(id, holder))
 	}
-	all := tr.log(presence.Site, presence.Origin)
-	if len(all) != 40 || all[0].Prev != presence.Origin {
+	all := tr.log(presence.Site, backend.Origin)
+	if len(all) != 40 || all[0].Prev != backend.Origin {
 		tr.Fatalf("the log has %v from %q, want 40 from the origin", ids(all), all[0].Prev)
 	}
 	for i, d := range all {
@@ -51,7 +52,7 @@ func logFromEvery(tr *trial) {
 	}
 }
 
-func (tr *trial) log(topic presence.Topic, after presence.DiffID) []presence.Diff {
+func (tr *trial) log(topic presence.Topic, after presence.DiffID) []backend.Diff {
 	tr.Helper()
 	diffs, err := tr.store.Log(tr.ctx, topic, after)
 	if err != nil {
@@ -66,10 +67,10 @@ func logGap(tr *trial) {
 	tr.do("thread:1", join("u", "a.1"))
 	other := tr.read("thread:1").id
 	for _, topic := range []presence.Topic{presence.Site, "nobody"} {
-		if got := tr.log(topic, presence.Origin); len(got) != 0 {
+		if got := tr.log(topic, backend.Origin); len(got) != 0 {
 			tr.Errorf("%s: the log after the origin is %v, want none", topic, ids(got))
 		}
-		if got := tr.read(topic).id; got != presence.Origin {
+		if got := tr.read(topic).id; got != backend.Origin {
 			tr.Errorf("%s: an unknown topic is at %q, want the origin", topic, got)
 		}
 	}
@@ -120,8 +121,8 @@ func snapshotUnderChurn(tr *trial) {
 }
 
 // crowd joins n users who stay.
-func crowd(n int) []presence.Op {
-	ops := make([]presence.Op, n)
+func crowd(n int) []backend.Op {
+	ops := make([]backend.Op, n)
 	for i := range ops {
 		ops[i] = lasting(join(presence.UserID(fmt.Sprintf("stays%03d", i)), presence.Holder(fmt.Sprintf("c.%d", i))), period)
 	}
@@ -133,7 +134,7 @@ func stir(tr *trial, node, steps int) {
 	for i := range steps {
 		id := presence.UserID(fmt.Sprintf("u%d", (i*7+node)%20))
 		holder := presence.Holder(fmt.Sprintf("n%d.%d", node, i%5))
-		var op presence.Op
+		var op backend.Op
 		switch i % 4 {
 		case 0, 1:
 			op = join(id, holder)
@@ -154,7 +155,7 @@ func stir(tr *trial, node, steps int) {
 // 10,000: a log that only grows is out of memory in a month.
 func logBounded(tr *trial) {
 	const keeps, tooMany = 1000, 10_000
-	var batches []presence.Batch
+	var batches []backend.Batch
 	for i := range tooMany / 2 {
 		holder := presence.Holder(fmt.Sprintf("a.%d", i))
 		batches = append(batches, batch(presence.Site, join("u", holder))...)
@@ -174,7 +175,7 @@ func logBounded(tr *trial) {
 	if got := tr.log(presence.Site, late); len(got) != keeps {
 		tr.Errorf("the log after the %d-th last version has %d diffs, want all", keeps, len(got))
 	}
-	if got, err := tr.store.Log(tr.ctx, presence.Site, presence.Origin); !errors.Is(err, presence.ErrGap) {
+	if got, err := tr.store.Log(tr.ctx, presence.Site, backend.Origin); !errors.Is(err, presence.ErrGap) {
 		tr.Errorf("the log still reaches back over %d diffs, %v, want ErrGap", len(got), err)
 	}
 	if got := tr.log(presence.Site, ""); len(got) < keeps || len(got) > tooMany/2 {
@@ -188,11 +189,11 @@ func startsAgain(tr *trial) {
 	tr.do(presence.Site, join("u", "a.1"), seen("u"))
 	tr.do(presence.Site, join("v", "a.2"))
 	before := tr.read(presence.Site)
-	used := ids(tr.log(presence.Site, presence.Origin))
+	used := ids(tr.log(presence.Site, backend.Origin))
 
 	tr.store = tr.h.New(tr.T)
 	tr.wantOnline(presence.Site, "")
-	if got := tr.read(presence.Site).id; got != presence.Origin {
+	if got := tr.read(presence.Site).id; got != backend.Origin {
 		tr.Errorf("it starts at %q, want the origin", got)
 	}
 	tr.unknown([]int{0, 1}, presence.Site, beat("u", "a.1"), beat("u", presence.HolderWeb))
@@ -202,7 +203,7 @@ func startsAgain(tr *trial) {
 	tr.do(presence.Site, join("u", "a.1"))
 	tr.do(presence.Site, join("v", "a.2"))
 	tr.wantOnline(presence.Site, "u v")
-	for _, id := range ids(tr.log(presence.Site, presence.Origin)) {
+	for _, id := range ids(tr.log(presence.Site, backend.Origin)) {
 		if slices.Contains(used, id) {
 			tr.Errorf("id %q was used before", id)
 		}

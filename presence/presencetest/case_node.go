@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 func nodeCases() []ruleCase {
@@ -35,9 +36,9 @@ func (tr *trial) renews(process string, want bool) {
 }
 
 // sweepNodes sweeps what hangs on lapsed processes, with the most careful other options.
-func (tr *trial) sweepNodes() presence.Swept {
+func (tr *trial) sweepNodes() backend.Swept {
 	tr.Helper()
-	swept, err := tr.store.Sweep(tr.ctx, presence.SweepOptions{Limit: 1000, RenewedWithin: 1, Nodes: true})
+	swept, err := tr.store.Sweep(tr.ctx, backend.SweepOptions{Limit: 1000, RenewedWithin: 1, Nodes: true})
 	if err != nil {
 		tr.Fatalf("sweep of nodes: %v", err)
 	}
@@ -150,7 +151,7 @@ func beatElsewhere(tr *trial) {
 // Rules 7 and 23: a beat, an attend and a follow for less than the join, and then beats of the
 // whole length. The process crashes.
 func renewedForLess(tr *trial) {
-	less := func(op presence.Op) presence.Op { return lasting(op, ttl-4*slack) }
+	less := func(op backend.Op) backend.Op { return lasting(op, ttl-4*slack) }
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, join("u", "a.p.1"), join("v", "a.p.2"), join("w", "a.p.3"), join("x", "a.p.4"))
 	tr.advance(4*slack + slack/2)
@@ -192,7 +193,7 @@ func manyHang(tr *trial) {
 	tr.renews("a.p", false)
 	const users = 1200
 	for from := 0; from < users; from += 100 {
-		var ops []presence.Op
+		var ops []backend.Op
 		for i := range 100 {
 			ops = append(ops, join(presence.UserID(fmt.Sprint("u", from+i)), presence.Holder(fmt.Sprintf("a.p.%d", from+i))))
 		}
@@ -214,8 +215,8 @@ func nodeSweepers(tr *trial) {
 	tr.renews("a.p", false)
 	tr.do(presence.Site, join("u", "a.p.1"), join("v", "a.p.2"))
 	tr.advance(term + slack)
-	tr.nodes(func(_ int, store presence.Store) {
-		_, _ = store.Sweep(tr.ctx, presence.SweepOptions{Limit: 1000, Nodes: true})
+	tr.nodes(func(_ int, store backend.Store) {
+		_, _ = store.Sweep(tr.ctx, backend.SweepOptions{Limit: 1000, Nodes: true})
 	})
 	tr.sweepNodes()
 	site.wants("+u -u +v -v")

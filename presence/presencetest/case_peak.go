@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 func peakCases() []ruleCase {
@@ -20,7 +21,7 @@ func peakCases() []ruleCase {
 }
 
 // many returns one operation for each of many users.
-func many(from, to int, op func(presence.UserID, presence.Holder) presence.Op) (ops []presence.Op) {
+func many(from, to int, op func(presence.UserID, presence.Holder) backend.Op) (ops []backend.Op) {
 	for i := from; i < to; i++ {
 		ops = append(ops, op(ghost(i), ghostHolder(i)))
 	}
@@ -30,7 +31,7 @@ func many(from, to int, op func(presence.UserID, presence.Holder) presence.Op) (
 // Rule 17: equal and smaller numbers leave it alone, also when it is reached again.
 func peakGrows(tr *trial) {
 	tr.keep.Peak = true
-	if p := tr.extras(presence.Site).Peak; p != (presence.Peak{}) {
+	if p := tr.extras(presence.Site).Peak; p != (backend.Peak{}) {
 		tr.Errorf("at first the record is %+v, want none", p)
 	}
 	tr.do(presence.Site, many(0, 2, join)...)
@@ -52,7 +53,7 @@ func peakGrows(tr *trial) {
 	tr.pass(period + slack)
 	tr.do(presence.Site, many(0, 3, join)...)
 	tr.wantPeak(presence.Site, 4, later)
-	if p := tr.extras("thread:1").Peak; p != (presence.Peak{}) {
+	if p := tr.extras("thread:1").Peak; p != (backend.Peak{}) {
 		tr.Errorf("the record of another topic is %+v, want none", p)
 	}
 }
@@ -66,7 +67,7 @@ func peakOfStep(tr *trial) {
 	tr.do(presence.Site, append(many(10, 20, join), many(0, 10, drop)...)...)
 	tr.do(presence.Site, append(many(10, 20, drop), many(0, 10, join)...)...)
 	tr.do(presence.Site, append(many(20, 30, join), many(20, 30, drop)...)...)
-	var mixed []presence.Op
+	var mixed []backend.Op
 	for i := range 10 {
 		mixed = append(mixed, join(ghost(50+i), ghostHolder(50+i)), drop(ghost(i), ghostHolder(i)))
 	}
@@ -121,13 +122,13 @@ func peakWithManyGuests(tr *trial) {
 	tr.keep = presence.Keep{Peak: true, PeakGuests: true}
 	tr.do(presence.Site, join("u", "a.1"))
 	total := func() int { return tr.extras(presence.Site).Peak.Total }
-	for n := 0; n < presence.ExactGuests; n += 64 {
+	for n := 0; n < backend.ExactGuests; n += 64 {
 		tr.do(presence.Site, guests(guest, n, n+64)...)
 		if got := total(); got != n+65 {
 			tr.Errorf("with %d guests and a user the record is %d", n+64, got)
 		}
 	}
-	for n := presence.ExactGuests; n < 2*presence.ExactGuests; n += 64 {
+	for n := backend.ExactGuests; n < 2*backend.ExactGuests; n += 64 {
 		tr.do(presence.Site, guests(guest, n, n+64)...)
 		if c := tr.counts(presence.Site); total() < c.Guests+c.Total || total() > (n+65)*103/100 {
 			tr.Errorf("with about %d guests the record is %d, and the figures are %+v", n+64, total(), c)
@@ -142,7 +143,7 @@ func peakRace(tr *trial) {
 	site := tr.follow(presence.Site)
 	most := 0
 	for round := range 5 {
-		tr.nodes(func(node int, store presence.Store) {
+		tr.nodes(func(node int, store backend.Store) {
 			for i := range 10 {
 				id := presence.UserID(fmt.Sprintf("n%d.%d", node, i%(2+round)))
 				tr.apply(store, join(id, "a.1"))
@@ -158,7 +159,7 @@ func peakRace(tr *trial) {
 			tr.Errorf("round %d: the record is %d, and the diffs told %d at most", round, got, most)
 		}
 	}
-	tr.nodes(func(node int, store presence.Store) {
+	tr.nodes(func(node int, store backend.Store) {
 		for i := range 25 {
 			tr.apply(store, join(ghost(25*node+i), ghostHolder(i)))
 		}
@@ -172,9 +173,9 @@ func peakRace(tr *trial) {
 // Rule 17: Keep is of each topic. A record that is there neither grows nor goes when the
 // site asks for none any more.
 func peakOff(tr *trial) {
-	remembered := presence.Peak{Total: 9, At: tr.now()}
+	remembered := backend.Peak{Total: 9, At: tr.now()}
 	tr.do(presence.Site, join("u", "a.1"), peak(remembered), resetPeak)
-	if p := tr.extras(presence.Site).Peak; p != (presence.Peak{}) {
+	if p := tr.extras(presence.Site).Peak; p != (backend.Peak{}) {
 		tr.Errorf("the record is %+v, want none", p)
 	}
 	tr.keep.Peak = true

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 func raceCases() []ruleCase {
@@ -23,7 +24,7 @@ func raceCases() []ruleCase {
 const crew = 4 // nodes that do the same at once
 
 // nodes calls do on several nodes at once.
-func (tr *trial) nodes(do func(node int, store presence.Store)) {
+func (tr *trial) nodes(do func(node int, store backend.Store)) {
 	var all sync.WaitGroup
 	for n := range crew {
 		store := tr.store
@@ -38,7 +39,7 @@ func (tr *trial) nodes(do func(node int, store presence.Store)) {
 // ghosts joins n users who then expire, and are not swept.
 func (tr *trial) ghosts(n int) {
 	tr.Helper()
-	var ops []presence.Op
+	var ops []backend.Op
 	for i := range n {
 		ops = append(ops, join(ghost(i), ghostHolder(i)))
 	}
@@ -55,7 +56,7 @@ func fourSweepers(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.ghosts(n)
 	var leases, leaves atomic.Int64
-	tr.nodes(func(_ int, store presence.Store) {
+	tr.nodes(func(_ int, store backend.Store) {
 		for range 3 {
 			swept, err := sweep(tr.ctx, store, n/8)
 			if err != nil {
@@ -78,13 +79,13 @@ func returnDuringSweep(tr *trial) {
 	const n = 100
 	site := tr.follow(presence.Site)
 	tr.ghosts(n)
-	tr.nodes(func(node int, store presence.Store) {
+	tr.nodes(func(node int, store backend.Store) {
 		for i := range n {
 			if node == 0 {
 				tr.apply(store, join(ghost(i), ghostHolder(i)))
 				continue
 			}
-			if _, err := store.Sweep(tr.ctx, presence.SweepOptions{Limit: 3}); err != nil {
+			if _, err := store.Sweep(tr.ctx, backend.SweepOptions{Limit: 3}); err != nil {
 				tr.Error(err)
 			}
 		}
@@ -100,7 +101,7 @@ func returnDuringSweep(tr *trial) {
 }
 
 // apply is do for goroutines: it returns which heartbeats are unknown.
-func (tr *trial) apply(store presence.Store, ops ...presence.Op) []int {
+func (tr *trial) apply(store backend.Store, ops ...backend.Op) []int {
 	results := store.Apply(tr.ctx, tr.batch(presence.Site, ops...))
 	if len(results) != 1 || results[0].Err != nil {
 		tr.Errorf("got results %+v, want one without an error", results)
@@ -115,14 +116,14 @@ func beatDuringSweep(tr *trial) {
 	const n = 100
 	site := tr.follow(presence.Site)
 	tr.ghosts(n / 2)
-	var ops []presence.Op
+	var ops []backend.Op
 	for i := n / 2; i < n; i++ {
 		ops = append(ops, join(ghost(i), ghostHolder(i)))
 	}
 	tr.do(presence.Site, ops...)
 	tr.advance(ttl - slack) // half of them are about to expire
 	var held [n]bool
-	tr.nodes(func(node int, store presence.Store) {
+	tr.nodes(func(node int, store backend.Store) {
 		if node != 0 {
 			_, _ = sweep(tr.ctx, store, 7)
 			return
@@ -145,7 +146,7 @@ func beatDuringSweep(tr *trial) {
 // changes, so that a leave never stands before its join.
 func oneUserAtOnce(tr *trial) {
 	site := tr.follow(presence.Site)
-	tr.nodes(func(node int, store presence.Store) {
+	tr.nodes(func(node int, store backend.Store) {
 		for i := range 100 {
 			holder := presence.Holder(fmt.Sprintf("n%d.%d", node, i))
 			tr.apply(store, join("u", holder))
@@ -161,7 +162,7 @@ func oneUserAtOnce(tr *trial) {
 // Rule 2, scenario 10.
 func manyUsersAtOnce(tr *trial) {
 	site := tr.follow(presence.Site)
-	tr.nodes(func(node int, store presence.Store) {
+	tr.nodes(func(node int, store backend.Store) {
 		for i := range 25 {
 			tr.apply(store, join(ghost(25*node+i), ghostHolder(i)))
 		}
@@ -178,7 +179,7 @@ func fourAgers(tr *trial) {
 	for i, want := range []int{1, 0} {
 		tr.advance(period + slack)
 		var turned atomic.Int64
-		tr.nodes(func(_ int, store presence.Store) {
+		tr.nodes(func(_ int, store backend.Store) {
 			for range 5 {
 				n, err := store.Age(tr.ctx, period)
 				if err != nil {
@@ -202,7 +203,7 @@ func sweepLimit(tr *trial) {
 	tr.ghosts(n)
 	var leases, leaves, calls int
 	for more := true; more && calls <= n; calls++ {
-		swept, err := tr.store.Sweep(tr.ctx, presence.SweepOptions{Limit: limit})
+		swept, err := tr.store.Sweep(tr.ctx, backend.SweepOptions{Limit: limit})
 		if err != nil {
 			tr.Fatal(err)
 		}

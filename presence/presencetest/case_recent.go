@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 func recentCases() []ruleCase {
@@ -24,7 +25,7 @@ func recentCases() []ruleCase {
 	}
 }
 
-const day = presence.MaxWithin
+const day = backend.MaxWithin
 
 // Rule 15: also of a user who comes back.
 func activity(tr *trial) {
@@ -123,7 +124,7 @@ func newestName(tr *trial) {
 	name := func(want string) {
 		tr.Helper()
 		got := tr.names(presence.Site, day)
-		i := slices.IndexFunc(got, func(u presence.RecentUser) bool { return u.ID == "u" })
+		i := slices.IndexFunc(got, func(u backend.RecentUser) bool { return u.ID == "u" })
 		if i < 0 || got[i].Name != want {
 			tr.Errorf("recent are %+v, want u as %q", got, want)
 		}
@@ -236,7 +237,7 @@ func namesBound(tr *trial) {
 	tr.advance(slack)
 	tr.do(presence.Site, seen("e"), seen("f"))
 	tr.wantNames(presence.Site, day, "+e +f +a +b")
-	if p := tr.page(presence.Site, presence.RecentQuery{Limit: 10}); p.Total != 2 {
+	if p := tr.page(presence.Site, backend.RecentQuery{Limit: 10}); p.Total != 2 {
 		tr.Errorf("the total is %d, want 2", p.Total)
 	}
 	tr.advance(slack)
@@ -273,7 +274,7 @@ func noNames(tr *trial) {
 	tr.wantNames(presence.Site, day, "")
 	tr.wantNames(presence.Site, 0, "")
 	tr.wantNames("thread:1", day, "+u")
-	if p := tr.page(presence.Site, presence.RecentQuery{Limit: 10}); p.Total != 1 || p.Next != "" {
+	if p := tr.page(presence.Site, backend.RecentQuery{Limit: 10}); p.Total != 1 || p.Next != "" {
 		tr.Errorf("the page is %+v, want a total of 1, who viewed a page", p)
 	}
 }
@@ -282,7 +283,7 @@ func noNames(tr *trial) {
 // bound's number, each user once.
 func namesAtOnce(tr *trial) {
 	tr.keep.Names = 60
-	tr.nodes(func(node int, store presence.Store) {
+	tr.nodes(func(node int, store backend.Store) {
 		for i := range 50 {
 			tr.apply(store, seen(ghost(25*node+i))) // each user on two nodes, but for the first and the last
 			if i%10 == 9 {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 func recentPageCases() []ruleCase {
@@ -23,7 +24,7 @@ func recentPageCases() []ruleCase {
 }
 
 // views returns page views of users from one number to another.
-func views(from, to int) (ops []presence.Op) {
+func views(from, to int) (ops []backend.Op) {
 	for i := from; i < to; i++ {
 		ops = append(ops, seen(ghost(i)))
 	}
@@ -39,7 +40,7 @@ func stablePages(tr *trial) {
 	tr.do(presence.Site, views(0, 10)...)
 	for _, within := range []time.Duration{0, day} {
 		var got []presence.UserID
-		q := presence.RecentQuery{Within: within, Limit: 4}
+		q := backend.RecentQuery{Within: within, Limit: 4}
 		for n := 0; ; n++ {
 			p := tr.page(presence.Site, q)
 			for _, u := range p.Users {
@@ -75,7 +76,7 @@ func unreadablePage(tr *trial) {
 	tr.do(presence.Site, views(0, 3)...)
 	for _, after := range []string{"?", " ", "...", "\x00", "no page", "é", "\xff", strings.Repeat("9", 10_000), strings.Repeat(" ", 10_000)} {
 		for _, topic := range []presence.Topic{presence.Site, "thread:unknown"} {
-			p, err := tr.store.Recent(tr.ctx, topic, presence.RecentQuery{After: after, Limit: 10})
+			p, err := tr.store.Recent(tr.ctx, topic, backend.RecentQuery{After: after, Limit: 10})
 			if !errors.Is(err, presence.ErrInvalidPage) || len(p.Users) != 0 {
 				tr.Errorf("%s: the page after %.20q: got %d users and error %v, want ErrInvalidPage", topic, after, len(p.Users), err)
 			}
@@ -95,14 +96,14 @@ func pageLimit(tr *trial) {
 	}
 	for limit, want := range map[int]int{-1: 1, 0: 1, 1: 1, 1000: 1000, 1001: 1000, 1 << 30: 1000} {
 		for _, within := range []time.Duration{0, day} {
-			p := tr.page(presence.Site, presence.RecentQuery{Limit: limit, Within: within})
+			p := tr.page(presence.Site, backend.RecentQuery{Limit: limit, Within: within})
 			if len(p.Users) != want || p.Total != all || p.Next == "" {
 				tr.Errorf("limit %d, within %v: got %d users of %d and next %q, want %d of %d and a next page",
 					limit, within, len(p.Users), p.Total, p.Next, want, all)
 			}
 		}
 	}
-	if p, err := readRecent(tr.ctx, tr.store, presence.Site, presence.RecentQuery{Limit: 1000}); err != nil || len(p.Users) != all {
+	if p, err := readRecent(tr.ctx, tr.store, presence.Site, backend.RecentQuery{Limit: 1000}); err != nil || len(p.Users) != all {
 		tr.Errorf("in pages of 1000: got %d users and error %v, want %d", len(p.Users), err, all)
 	}
 }
@@ -113,7 +114,7 @@ func recentPeriods(tr *trial) {
 	tr.keep.Names = 3
 	total := func(want int) {
 		tr.Helper()
-		p := tr.page(presence.Site, presence.RecentQuery{Limit: 10, Within: -1})
+		p := tr.page(presence.Site, backend.RecentQuery{Limit: 10, Within: -1})
 		if c := tr.counts(presence.Site); p.Total != want || c.Recent != want {
 			tr.Errorf("the total is %d, recent are %d, want %d", p.Total, c.Recent, want)
 		}
@@ -152,7 +153,7 @@ func recentWithin(tr *trial) {
 		time.Hour + slack: "x", 2*time.Hour + slack: "x w", 2*time.Hour - slack: "x", time.Second: "", day: "x w v +u", 100 * day: "x w v +u",
 	} {
 		tr.wantNames(presence.Site, within, want)
-		if p := tr.page(presence.Site, presence.RecentQuery{Within: within, Limit: 1}); p.Total != len(strings.Fields(want)) {
+		if p := tr.page(presence.Site, backend.RecentQuery{Within: within, Limit: 1}); p.Total != len(strings.Fields(want)) {
 			tr.Errorf("within %v the total is %d, want those of %q", within, p.Total, want)
 		}
 	}
@@ -189,14 +190,14 @@ func namesForADay(tr *trial) {
 func recentHostile(tr *trial) {
 	tr.keep.Names = 100
 	ids := []presence.UserID{"__proto__", "a.b", "a:b", "a b", "é\u2028", "\"'<>\\&", "0", presence.UserID(strings.Repeat("x", presence.MaxUserIDLen)), "web", "~", "{1}"}
-	var ops []presence.Op
+	var ops []backend.Op
 	for _, id := range ids {
 		ops = append(ops, seen(id))
 	}
 	tr.do(presence.Site, ops...)
 	slices.Sort(ids)
 	for _, within := range []time.Duration{0, day} {
-		p, err := readRecent(tr.ctx, tr.store, presence.Site, presence.RecentQuery{Limit: 1, Within: within})
+		p, err := readRecent(tr.ctx, tr.store, presence.Site, backend.RecentQuery{Limit: 1, Within: within})
 		var got []presence.UserID
 		for _, u := range p.Users {
 			got = append(got, u.ID)
@@ -246,7 +247,7 @@ func rememberedByID(tr *trial) {
 	check(ghost(2), ghost(3))
 
 	tr.keep.Names = 1_500
-	var ops []presence.Op
+	var ops []backend.Op
 	for i := range 1_200 {
 		ops = append(ops, seen(ghost(i)))
 	}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 func recordCases() []ruleCase {
@@ -20,7 +21,7 @@ func recordCases() []ruleCase {
 }
 
 // wantRecord checks a record to the millisecond.
-func (tr *trial) wantRecord(want presence.Peak) {
+func (tr *trial) wantRecord(want backend.Peak) {
 	tr.Helper()
 	if got := tr.extras(presence.Site).Peak; got.Total != want.Total || !sameTime(got.At, want.At) || !sameTime(got.Since, want.Since) {
 		tr.Errorf("the record is %+v, want %+v (rule 17)", got, want)
@@ -32,23 +33,23 @@ func (tr *trial) wantRecord(want presence.Peak) {
 func recordMerged(tr *trial) {
 	tr.keep.Peak = true
 	now := tr.now().Truncate(time.Second)
-	ago := func(total int, at, since time.Duration) presence.Peak {
-		p := presence.Peak{Total: total, At: now.Add(-at)}
+	ago := func(total int, at, since time.Duration) backend.Peak {
+		p := backend.Peak{Total: total, At: now.Add(-at)}
 		if since > 0 {
 			p.Since = now.Add(-since)
 		}
 		return p
 	}
-	tr.do(presence.Site, peak(presence.Peak{}))
-	tr.wantRecord(presence.Peak{})
+	tr.do(presence.Site, peak(backend.Peak{}))
+	tr.wantRecord(backend.Peak{})
 	best := ago(5, time.Hour, 0)
 	for _, step := range []struct {
 		is     string
-		p      presence.Peak
+		p      backend.Peak
 		better bool
 	}{
 		{"the first", ago(5, time.Hour, 0), true},
-		{"no record", presence.Peak{}, false},
+		{"no record", backend.Peak{}, false},
 		{"smaller", ago(4, 2*time.Hour, 0), false},
 		{"equal and later", ago(5, time.Minute, 0), false},
 		{"equal and earlier", ago(5, 2*time.Hour, 0), true},
@@ -88,13 +89,13 @@ func recordAfterWipe(tr *trial) {
 	if record.Total != 5 {
 		tr.Fatalf("the record is %+v, want 5", record)
 	}
-	for _, batches := range [][][]presence.Op{
+	for _, batches := range [][][]backend.Op{
 		{{peak(record)}, many(3, 5, join)},
 		{append(many(3, 5, join), peak(record))},
 		{many(3, 5, join), {peak(record)}, {peak(record)}},
 	} {
 		tr.store = tr.h.New(tr.T)
-		if p := tr.extras(presence.Site).Peak; p != (presence.Peak{}) {
+		if p := tr.extras(presence.Site).Peak; p != (backend.Peak{}) {
 			tr.Fatalf("a wiped store has the record %+v, want none", p)
 		}
 		for _, ops := range batches {
@@ -110,13 +111,13 @@ func recordAfterWipe(tr *trial) {
 func recordsAtOnce(tr *trial) {
 	tr.keep.Peak = true
 	at := tr.now().Add(-time.Hour).Truncate(time.Second)
-	tr.nodes(func(node int, store presence.Store) {
+	tr.nodes(func(node int, store backend.Store) {
 		for i := range 10 {
-			tr.apply(store, peak(presence.Peak{Total: 10*node + i, At: at.Add(time.Duration(i) * time.Second)}))
-			tr.apply(store, peak(presence.Peak{Total: 39, At: at.Add(time.Duration(node) * time.Minute)}))
+			tr.apply(store, peak(backend.Peak{Total: 10*node + i, At: at.Add(time.Duration(i) * time.Second)}))
+			tr.apply(store, peak(backend.Peak{Total: 39, At: at.Add(time.Duration(node) * time.Minute)}))
 		}
 	})
-	tr.wantRecord(presence.Peak{Total: 39, At: at})
+	tr.wantRecord(backend.Peak{Total: 39, At: at})
 }
 
 // Rule 17: also if nobody is online, and with the guests where they count.
@@ -170,7 +171,7 @@ func recordResetInStep(tr *trial) {
 	}
 	tr.do(presence.Site, append(many(2, 5, drop), resetPeak)...)
 	tr.wantPeak(presence.Site, 2, at)
-	tr.do(presence.Site, append([]presence.Op{resetPeak}, many(0, 5, join)...)...)
+	tr.do(presence.Site, append([]backend.Op{resetPeak}, many(0, 5, join)...)...)
 	tr.wantPeak(presence.Site, 7, at)
 }
 
@@ -182,7 +183,7 @@ func recordResetStays(tr *trial) {
 	tr.do(presence.Site, many(0, 4, drop)...)
 	tr.advance(2 * slack)
 	at := tr.now()
-	for _, ops := range [][]presence.Op{{resetPeak}, {peak(former)}, {peak(former), resetPeak}, {resetPeak, peak(former)}} {
+	for _, ops := range [][]backend.Op{{resetPeak}, {peak(former)}, {peak(former), resetPeak}, {resetPeak, peak(former)}} {
 		tr.do(presence.Site, ops...)
 		tr.wantPeak(presence.Site, 1, at)
 	}
@@ -201,7 +202,7 @@ func recordBelowNow(tr *trial) {
 	since := tr.now().Truncate(time.Second).Add(-time.Minute)
 	tr.advance(2 * slack)
 	at := tr.now()
-	tr.do(presence.Site, peak(presence.Peak{Total: 2, At: since, Since: since}))
+	tr.do(presence.Site, peak(backend.Peak{Total: 2, At: since, Since: since}))
 	if p := tr.wantPeak(presence.Site, 5, at); !sameTime(p.Since, since) {
 		tr.Errorf("the record began at %v, want %v, as the node says", p.Since, since)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 func repeatCases() []ruleCase {
@@ -45,7 +46,7 @@ func appliedTwice(tr *trial) {
 }
 
 // wantAlike compares who is in two topics.
-func (tr *trial) wantAlike(once, twice page, script [][]presence.Op) bool {
+func (tr *trial) wantAlike(once, twice page, script [][]backend.Op) bool {
 	tr.Helper()
 	got, want := twice.roster.names(), once.roster.names()
 	c, cOnce := tr.counts(twice.topic), tr.counts(once.topic)
@@ -58,7 +59,7 @@ func (tr *trial) wantAlike(once, twice page, script [][]presence.Op) bool {
 }
 
 // wantSameKept compares what rules 15 to 18 keep of two topics.
-func (tr *trial) wantSameKept(once, twice presence.Topic, script [][]presence.Op) bool {
+func (tr *trial) wantSameKept(once, twice presence.Topic, script [][]backend.Op) bool {
 	tr.Helper()
 	kept := func(topic presence.Topic) string {
 		tr.Helper()
@@ -82,9 +83,9 @@ func (p page) mustEnd() {
 }
 
 // repeatScripts are visits, each a list of batches.
-func repeatScripts() [][][]presence.Op {
-	open := []presence.Op{seen("u"), join("u", "a.1")}
-	return [][][]presence.Op{
+func repeatScripts() [][][]backend.Op {
+	open := []backend.Op{seen("u"), join("u", "a.1")}
+	return [][][]backend.Op{
 		{{join("u", "a.1")}, {beat("u", "a.1")}, {release("u", "a.1")}},
 		{open, {release("u", "a.1")}},
 		{open, {drop("u", "a.1")}},
@@ -105,12 +106,12 @@ func repeatScripts() [][][]presence.Op {
 		{open, {seen("v"), signOut("v")}, {drop("u", "a.1"), seen("v"), drop("v", presence.HolderWeb)}},
 		{{bot("a", "A"), bot("b", "A")}, {bot("a", "B"), bot("c", "")}},
 		{{join("u", "a.1"), seen("v"), guest("g")}, {resetPeak, drop("u", "a.1")}, {join("u", "a.2"), join("w", "a.3")}},
-		{open, {peak(presence.Peak{Total: 7, At: time.Unix(9e8, 0)})}, {resetPeak, peak(presence.Peak{Total: 9, At: time.Unix(9e8, 0)}), seen("v")}},
+		{open, {peak(backend.Peak{Total: 7, At: time.Unix(9e8, 0)})}, {resetPeak, peak(backend.Peak{Total: 9, At: time.Unix(9e8, 0)}), seen("v")}},
 		{open, {status("u", presence.Invisible)}, {status("u", presence.Away), drop("u", "a.1")}},
 	}
 }
 
-func describe(script [][]presence.Op) string {
+func describe(script [][]backend.Op) string {
 	var batches []string
 	for _, ops := range script {
 		var words []string
@@ -143,7 +144,7 @@ func endAndBeginAgain(tr *trial) {
 	tr.do(presence.Site, join("u", "a.1"), join("v", "a.2"))
 	tr.do(presence.Site, seen("u"), seen("v"))
 	site.wants("+u +v")
-	for _, ops := range [][]presence.Op{{release("u", "a.1"), join("u", "a.1")}, {drop("v", "a.2"), join("v", "a.2")}} {
+	for _, ops := range [][]backend.Op{{release("u", "a.1"), join("u", "a.1")}, {drop("v", "a.2"), join("v", "a.2")}} {
 		tr.do(presence.Site, ops...)
 		tr.do(presence.Site, ops...)
 	}

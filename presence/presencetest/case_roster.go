@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 func rosterCases() []ruleCase {
@@ -22,7 +23,7 @@ func rosterCases() []ruleCase {
 func (tr *trial) pages(topic presence.Topic, limit int, between func([]presence.Member)) map[presence.UserID]int {
 	tr.Helper()
 	named := make(map[presence.UserID]int)
-	q := presence.RosterQuery{Limit: limit}
+	q := backend.RosterQuery{Limit: limit}
 	for range 1000 {
 		page, err := tr.store.Roster(tr.ctx, topic, q)
 		if err != nil || len(page.Members) > limit {
@@ -41,7 +42,7 @@ func (tr *trial) pages(topic presence.Topic, limit int, between func([]presence.
 }
 
 func rosterPages(tr *trial) {
-	var ops []presence.Op
+	var ops []backend.Op
 	for i := range 300 {
 		ops = append(ops, join(ghost(i), ghostHolder(i)))
 	}
@@ -61,16 +62,16 @@ func rosterPages(tr *trial) {
 		}
 	}
 	for _, after := range []string{"x", ".", "0.", "-1", "0.!", "1.2.3", "0.x.eA", "0.01.eA", "0.0.", "0.0." + strings.Repeat("eHh4", 1000), "0.0.eA.eA", strings.Repeat("9", 40), "\xff"} {
-		if _, err := tr.store.Roster(tr.ctx, "thread:1", presence.RosterQuery{After: after, Limit: 1}); !errors.Is(err, presence.ErrInvalidPage) {
+		if _, err := tr.store.Roster(tr.ctx, "thread:1", backend.RosterQuery{After: after, Limit: 1}); !errors.Is(err, presence.ErrInvalidPage) {
 			tr.Errorf("after %q: got %v, want ErrInvalidPage", after, err)
 		}
 	}
-	if page, err := tr.store.Roster(tr.ctx, "thread:3", presence.RosterQuery{Limit: 10}); err != nil || page.ID != presence.Origin || page.Total+len(page.Members) != 0 || page.Next != "" {
+	if page, err := tr.store.Roster(tr.ctx, "thread:3", backend.RosterQuery{Limit: 10}); err != nil || page.ID != backend.Origin || page.Total+len(page.Members) != 0 || page.Next != "" {
 		tr.Errorf("an unknown topic: got %+v, %v, want an empty page at Origin", page, err)
 	}
 	tenant := presence.Topic("thread:1").In("acme")
 	tr.do(tenant, join(presence.UserID("a").In("acme"), "a.1"), join(presence.UserID("b").In("acme"), "b.1"))
-	first, err := tr.store.Roster(tr.ctx, tenant, presence.RosterQuery{Limit: 1})
+	first, err := tr.store.Roster(tr.ctx, tenant, backend.RosterQuery{Limit: 1})
 	if err != nil || strings.Contains(first.Next, "acme") {
 		tr.Errorf("got %+v, %v, want a page that names no tenant", first, err)
 	}
@@ -88,7 +89,7 @@ func rosterPagesMeanwhile(tr *trial) {
 	}{{"thread:1", 1500, 50}, {"thread:2", 300, 2}} {
 		left := make(map[presence.UserID]bool)
 		holders := make(map[presence.UserID]presence.Holder)
-		var ops []presence.Op
+		var ops []backend.Op
 		for i := range c.users {
 			holders[ghost(i)] = ghostHolder(i)
 			if ops = append(ops, join(ghost(i), ghostHolder(i))); len(ops) == 100 {
@@ -100,7 +101,7 @@ func rosterPagesMeanwhile(tr *trial) {
 		n := 0
 		named := tr.pages(c.topic, c.limit, func(page []presence.Member) {
 			one := ghost(n * 7 % c.users) // on a page before this one, or on a later one
-			ops := []presence.Op{join(ghost(c.users+n), ghostHolder(c.users+n)), drop(one, holders[one])}
+			ops := []backend.Op{join(ghost(c.users+n), ghostHolder(c.users+n)), drop(one, holders[one])}
 			left[one] = true
 			for i, m := range page {
 				if h, first := holders[m.ID]; first && i%10 == 0 && !left[m.ID] {
@@ -134,7 +135,7 @@ func rosterVersion(tr *trial) {
 	tr.do(presence.Site, join("u", "a.1"), join("v", "b.1"))
 	tr.do(presence.Site, drop("u", "a.1"))
 	site.wants("+u -u +v")
-	page, err := tr.peer.Roster(tr.ctx, presence.Site, presence.RosterQuery{Limit: 10})
+	page, err := tr.peer.Roster(tr.ctx, presence.Site, backend.RosterQuery{Limit: 10})
 	if head := tr.counts(presence.Site).Head; err != nil || page.ID != head || page.Total != 1 || len(page.Members) != 1 || page.Members[0].ID != "v" {
 		tr.Errorf("got %+v, %v, want v alone, at version %s", page, err, head)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 func seenCases() []ruleCase {
@@ -172,7 +173,7 @@ func trimByNumber(tr *trial) {
 
 // Each user gets an answer, also an unknown one, and one who is named twice.
 func sightingsInOrder(tr *trial) {
-	var ops, drops []presence.Op
+	var ops, drops []backend.Op
 	for i := range 50 {
 		ops = append(ops, join(ghost(i), ghostHolder(i)))
 		drops = append(drops, drop(ghost(2*i), ghostHolder(2*i)))

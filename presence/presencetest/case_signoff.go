@@ -2,6 +2,7 @@ package presencetest
 
 import (
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 func signOffCases() []ruleCase {
@@ -139,7 +140,7 @@ func signOffNames(tr *trial) {
 // Rules 12 and 19: the answer was lost.
 func signOffAgain(tr *trial) {
 	site := tr.follow(presence.Site)
-	for _, ops := range [][]presence.Op{
+	for _, ops := range [][]backend.Op{
 		{join("u", "a.1"), join("u", "b.1"), seen("u")},
 		{signOff("u", "a.1")},
 		{signOff("u", "b.1"), join("u", "b.1"), seen("u")},
@@ -151,7 +152,7 @@ func signOffAgain(tr *trial) {
 		tr.do(presence.Site, ops...)
 		site.wantsDiffs()
 		if got := tr.counts(presence.Site); got != before {
-			tr.Errorf("after %s again the figures are %+v, want %+v as before", describe([][]presence.Op{ops}), got, before)
+			tr.Errorf("after %s again the figures are %+v, want %+v as before", describe([][]backend.Op{ops}), got, before)
 		}
 	}
 	tr.wantOnline(presence.Site, "v")
@@ -162,7 +163,7 @@ func signOffAtOnce(tr *trial) {
 	site := tr.follow(presence.Site)
 	for range 20 {
 		tr.do(presence.Site, join("u", "a.0"), join("u", "a.1"), join("u", "a.2"), join("u", "a.3"), seen("u"))
-		tr.nodes(func(node int, store presence.Store) { tr.apply(store, signOff("u", ghostHolder(node))) })
+		tr.nodes(func(node int, store backend.Store) { tr.apply(store, signOff("u", ghostHolder(node))) })
 		site.wantsDiffs("+u", "-u")
 		tr.wantRecent(presence.Site, 0, 0)
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 func tabCases() []ruleCase {
@@ -96,7 +97,7 @@ const slot = 2 * grace
 func everyOrder(tr *trial, ending int) {
 	orders := tabOrders()
 	for i := range orders[0] {
-		var ops []presence.Op
+		var ops []backend.Op
 		for _, o := range orders {
 			ops = append(ops, tabOp(o, i, ending)...)
 		}
@@ -113,21 +114,21 @@ func everyOrder(tr *trial, ending int) {
 }
 
 // tabOp is what happens in an order's i-th slot.
-func tabOp(order string, i, ending int) []presence.Op {
+func tabOp(order string, i, ending int) []backend.Op {
 	id, event := presence.UserID(order), order[i]
 	holder := presence.Holder("a." + strings.ToLower(order[i:i+1]))
 	switch {
 	case event == 'w':
-		return []presence.Op{seen(id)}
+		return []backend.Op{seen(id)}
 	case isOpening(event) && ending >= byLapse: // it ends half a slot before its closing is due
 		closing := strings.IndexByte(order, event-'a'+'A')
-		return []presence.Op{lasting(join(id, holder), time.Duration(closing-i)*slot-slot/2)}
+		return []backend.Op{lasting(join(id, holder), time.Duration(closing-i)*slot-slot/2)}
 	case isOpening(event):
-		return []presence.Op{lasting(join(id, holder), period)}
+		return []backend.Op{lasting(join(id, holder), period)}
 	case ending == byRelease:
-		return []presence.Op{release(id, holder)}
+		return []backend.Op{release(id, holder)}
 	case ending == byDrop:
-		return []presence.Op{drop(id, holder)}
+		return []backend.Op{drop(id, holder)}
 	}
 	return nil
 }
@@ -140,7 +141,7 @@ func everyOrderAtOnce(tr *trial) {
 	site := tr.follow(presence.Site)
 	orders := tabOrders()
 	for _, order := range orders {
-		var ops []presence.Op
+		var ops []backend.Op
 		for i := range order {
 			ops = append(ops, tabOp(order, i, byDrop)...)
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 func topicsCases() []ruleCase {
@@ -57,7 +58,7 @@ func topicsListed(tr *trial) {
 // The page begins after a topic that need not be there.
 func topicsInOrder(tr *trial) {
 	var want []presence.Topic
-	var batches []presence.Batch
+	var batches []backend.Batch
 	for i := range 30 {
 		topic := presence.Topic(fmt.Sprint("thread:", i))
 		want = append(want, topic)
@@ -114,14 +115,14 @@ func topicsLinger(tr *trial) {
 		tr.age()
 	}
 	tr.wantTopics("thread:1")
-	log, err := tr.store.Log(tr.ctx, "thread:1", presence.Origin)
+	log, err := tr.store.Log(tr.ctx, "thread:1", backend.Origin)
 	if err != nil || len(log) != 2 || len(log[0].Joins) != 1 || len(log[1].Leaves) != 1 {
 		tr.Errorf("got the log %+v and error %v, want a join and a leave", log, err)
 	}
 }
 
 // inspect returns users of the site.
-func (tr *trial) inspect(after presence.UserID, most int) []presence.Inspected {
+func (tr *trial) inspect(after presence.UserID, most int) []backend.Inspected {
 	tr.Helper()
 	users, err := tr.store.Inspect(tr.ctx, presence.Site, after, most)
 	if err != nil || len(users) > max(most, 0) {
@@ -247,7 +248,7 @@ func nothingKept(tr *trial) {
 		tr.age()
 	}
 	empty := tr.read(presence.Site)
-	if got, want := tr.counts(presence.Site), (presence.Counts{Head: empty.id}); got != want || len(empty.members) != 0 {
+	if got, want := tr.counts(presence.Site), (backend.Counts{Head: empty.id}); got != want || len(empty.members) != 0 {
 		tr.Errorf("counts are %+v, online are %q, want %+v and nobody", got, empty.names(), want)
 	}
 	tr.wantBots(presence.Site, "")

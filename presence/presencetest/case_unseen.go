@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 func unseenCases() []ruleCase {
@@ -105,7 +106,7 @@ func unseenAmongMany(tr *trial) {
 	tr.keep.Names = 100
 	site := tr.follow(presence.Site)
 	joined := tr.now()
-	var ops []presence.Op
+	var ops []backend.Op
 	for i := range 40 {
 		u := named(ghost(i))
 		if i%3 == 0 {
@@ -123,7 +124,7 @@ func unseenAmongMany(tr *trial) {
 		}
 	}
 	named := make(map[presence.UserID]bool)
-	for _, u := range tr.names(presence.Site, presence.MaxWithin) {
+	for _, u := range tr.names(presence.Site, backend.MaxWithin) {
 		named[u.ID] = true
 	}
 	for i := range 40 {
@@ -137,7 +138,7 @@ func unseenAmongMany(tr *trial) {
 
 // Rule 21: by a join, a page view or an update, also of a user who stays invisible.
 func unseenForgets(tr *trial) {
-	for _, unseen := range [][]presence.Op{
+	for _, unseen := range [][]backend.Op{
 		{joinAs(having("u", unseenOnline), "a.2")},
 		{seenAs(having("u", hiddenUnseen))},
 		{joinAs(invisible("u"), "a.2"), status("u", hiddenUnseen)},
@@ -188,15 +189,15 @@ func unseenNames(tr *trial) {
 	tr.keep.Names = 10
 	tr.do(presence.Site, seen("u"), seenAs(having("v", unseenOnline)), join("w", "a.1"))
 	tr.wantRecent(presence.Site, 2, 0)
-	tr.wantNames(presence.Site, presence.MaxWithin, "+u +w")
+	tr.wantNames(presence.Site, backend.MaxWithin, "+u +w")
 	tr.do(presence.Site, status("w", unseenOnline))
-	tr.wantNames(presence.Site, presence.MaxWithin, "+u")
+	tr.wantNames(presence.Site, backend.MaxWithin, "+u")
 	tr.do(presence.Site, seen("v"), drop("w", "a.1"))
-	tr.wantNames(presence.Site, presence.MaxWithin, "+u")
+	tr.wantNames(presence.Site, backend.MaxWithin, "+u")
 	tr.pass(period + slack)
-	tr.wantNames(presence.Site, presence.MaxWithin, "u")
+	tr.wantNames(presence.Site, backend.MaxWithin, "u")
 	tr.do(presence.Site, seenAs(having("v", presence.Online)))
-	tr.wantNames(presence.Site, presence.MaxWithin, "+v u")
+	tr.wantNames(presence.Site, backend.MaxWithin, "+v u")
 }
 
 // Rules 15 and 21: also the only user of a topic, who leaves by a sweep.
@@ -206,10 +207,10 @@ func seenIsNamed(tr *trial) {
 	tr.advance(2 * slack)
 	turned := tr.now()
 	tr.do(presence.Site, status("u", presence.Away), status("v", presence.Invisible))
-	tr.wantNames(presence.Site, presence.MaxWithin, "+u v")
+	tr.wantNames(presence.Site, backend.MaxWithin, "+u v")
 	tr.wantActive(presence.Site, "u", turned)
 	tr.pass(ttl + slack)
-	tr.wantNames(presence.Site, presence.MaxWithin, "u v")
+	tr.wantNames(presence.Site, backend.MaxWithin, "u v")
 	tr.wantActive(presence.Site, "u", turned)
 }
 

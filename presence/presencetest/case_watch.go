@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 func watchCases() []ruleCase {
@@ -37,9 +38,9 @@ func (m *mailbox[T]) got() []T {
 }
 
 // watch delivers to a mailbox until the case ends.
-func (tr *trial) watch(node presence.Store, topic presence.Topic) (box *mailbox[presence.Diff], stop func()) {
+func (tr *trial) watch(node backend.Store, topic presence.Topic) (box *mailbox[backend.Diff], stop func()) {
 	tr.Helper()
-	box = new(mailbox[presence.Diff])
+	box = new(mailbox[backend.Diff])
 	stop, err := node.Watch(tr.ctx, topic, box.put)
 	if err != nil {
 		tr.Fatalf("watch: %v", err)
@@ -52,8 +53,8 @@ func (tr *trial) watch(node presence.Store, topic presence.Topic) (box *mailbox[
 // Rule 3, scenarios 22 and 33: each node gets each diff of the topic once, in the order of
 // the log, also when four nodes write.
 func watchOrder(tr *trial) {
-	var boxes []*mailbox[presence.Diff]
-	for _, node := range []presence.Store{tr.store, tr.store, tr.peer} {
+	var boxes []*mailbox[backend.Diff]
+	for _, node := range []backend.Store{tr.store, tr.store, tr.peer} {
 		box, _ := tr.watch(node, presence.Site)
 		boxes = append(boxes, box)
 	}
@@ -63,7 +64,7 @@ func watchOrder(tr *trial) {
 	}
 	tr.do("thread:1", join("u", "a.1"))
 	nodes.Wait()
-	want := ids(tr.log(presence.Site, presence.Origin))
+	want := ids(tr.log(presence.Site, backend.Origin))
 	for i, box := range boxes {
 		if !soon(func() bool { return len(box.got()) >= len(want) }) || !slices.Equal(ids(box.got()), want) {
 			tr.Errorf("watcher %d got %v, want %v", i, ids(box.got()), want)
@@ -100,7 +101,7 @@ func watchThenRead(tr *trial) {
 	}
 	type reader struct {
 		*roster
-		box *mailbox[presence.Diff]
+		box *mailbox[backend.Diff]
 	}
 	var readers []reader
 	for range trials {
@@ -128,14 +129,14 @@ func watchThenRead(tr *trial) {
 	}
 }
 
-func caughtUp(got []presence.Diff, head presence.DiffID, missing []presence.DiffID) bool {
+func caughtUp(got []backend.Diff, head presence.DiffID, missing []presence.DiffID) bool {
 	return len(missing) == 0 || len(got) > 0 && got[len(got)-1].ID == head
 }
 
 // listen delivers to a mailbox until the case ends.
-func (tr *trial) listen(node presence.Bus) (box *mailbox[presence.Notice], stop func()) {
+func (tr *trial) listen(node backend.Bus) (box *mailbox[backend.Notice], stop func()) {
 	tr.Helper()
-	box = new(mailbox[presence.Notice])
+	box = new(mailbox[backend.Notice])
 	stop, err := node.Listen(tr.ctx, box.put)
 	if err != nil {
 		tr.Fatalf("listen: %v", err)
@@ -147,14 +148,14 @@ func (tr *trial) listen(node presence.Bus) (box *mailbox[presence.Notice], stop 
 
 // A notice reaches every listener that has not stopped, the sender's too.
 func notices(tr *trial) {
-	var boxes []*mailbox[presence.Notice]
+	var boxes []*mailbox[backend.Notice]
 	var stops []func()
-	for _, node := range []presence.Store{tr.store, tr.store, tr.peer} {
+	for _, node := range []backend.Store{tr.store, tr.store, tr.peer} {
 		box, stop := tr.listen(node)
 		boxes, stops = append(boxes, box), append(stops, stop)
 	}
-	var want []presence.Notice
-	send := func(n presence.Notice) {
+	var want []backend.Notice
+	send := func(n backend.Notice) {
 		want = append(want, n)
 		n.Order = tr.chosen(n.User)
 		if err := tr.store.Publish(tr.ctx, n); err != nil {
@@ -162,10 +163,10 @@ func notices(tr *trial) {
 		}
 	}
 	for i := range 20 {
-		send(presence.SignOutNotice(presence.UserID(fmt.Sprintf("u%d \u2028\"", i))))
-		send(presence.StatusNotice("__proto__", presence.Busy))
+		send(backend.SignOutNotice(presence.UserID(fmt.Sprintf("u%d \u2028\"", i))))
+		send(backend.StatusNotice("__proto__", presence.Busy))
 	}
-	unordered := func(all []presence.Notice) []presence.Notice { // the store gives statuses an order
+	unordered := func(all []backend.Notice) []backend.Notice { // the store gives statuses an order
 		for i := range all {
 			all[i].Order = 0
 		}
@@ -177,7 +178,7 @@ func notices(tr *trial) {
 		}
 	}
 	stops[0]()
-	send(presence.SignOutNotice("last"))
+	send(backend.SignOutNotice("last"))
 	if !soon(func() bool { return len(boxes[1].got()) == len(want) }) || len(boxes[0].got()) != len(want)-1 {
 		tr.Errorf("got %d and %d notices, want %d without the one after stop", len(boxes[0].got()), len(boxes[1].got()), len(want))
 	}
@@ -186,18 +187,18 @@ func notices(tr *trial) {
 // A notice of any kind arrives as it was published. Lasting ones keep their order, and so
 // do those of the moment.
 func unknownKinds(tr *trial) {
-	boxes := make([]*mailbox[presence.Notice], 2)
-	for i, node := range []presence.Bus{tr.store, tr.peer} {
+	boxes := make([]*mailbox[backend.Notice], 2)
+	for i, node := range []backend.Bus{tr.store, tr.peer} {
 		boxes[i], _ = tr.listen(node)
 	}
-	lasting := func(n presence.Notice) bool { return n.Lasting }
-	var want []presence.Notice
+	lasting := func(n backend.Notice) bool { return n.Lasting }
+	var want []backend.Notice
 	for i := range 20 {
-		want = append(want, presence.Notice{
+		want = append(want, backend.Notice{
 			Kind: "knock", User: "__proto__", Payload: fmt.Sprintf("{\"door\": %d} \u2028\x00\n", i), Lasting: i%2 == 0, ID: fmt.Sprint("event", i),
 		})
 	}
-	want = append(want, presence.Notice{Kind: "knock", Lasting: true}, presence.Notice{Kind: "knock"})
+	want = append(want, backend.Notice{Kind: "knock", Lasting: true}, backend.Notice{Kind: "knock"})
 	for _, n := range want {
 		if err := tr.store.Publish(tr.ctx, n); err != nil {
 			tr.Fatalf("publish: %v", err)
@@ -208,7 +209,7 @@ func unknownKinds(tr *trial) {
 			tr.Fatalf("listener %d got %d notices, want %d", i, len(box.got()), len(want))
 		}
 		for _, last := range []bool{true, false} {
-			other := func(n presence.Notice) bool { return lasting(n) != last }
+			other := func(n backend.Notice) bool { return lasting(n) != last }
 			got, want := slices.DeleteFunc(box.got(), other), slices.DeleteFunc(slices.Clone(want), other)
 			if !slices.Equal(got, want) {
 				tr.Errorf("listener %d got %+v of those with Lasting %t, want %+v", i, got, last, want)

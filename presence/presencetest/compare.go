@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // compare compares all that the store reports of a topic with the oracle, and returns it
@@ -66,8 +67,8 @@ func (b *board) foresee(s square) *roster {
 }
 
 // compareCounts also returns the figures.
-func (b *board) compareCounts(s square, stored *roster) (presence.Counts, error) {
-	var c presence.Counts
+func (b *board) compareCounts(s square, stored *roster) (backend.Counts, error) {
+	var c backend.Counts
 	counts, err := b.store.Counts(b.Context(), s.name)
 	if err != nil || len(counts) != 1 {
 		return c, fmt.Errorf("counts: got %+v, %w, want one and no error", counts, err)
@@ -92,9 +93,9 @@ func (b *board) compareCounts(s square, stored *roster) (presence.Counts, error)
 }
 
 // compareLeaves: rules 7 and 21, for the latest leave of each user who did not come back.
-func (s square) compareLeaves(diffs []presence.Diff) error {
+func (s square) compareLeaves(diffs []backend.Diff) error {
 	start := s.oracle.start
-	latest := make(map[presence.UserID]presence.Departure)
+	latest := make(map[presence.UserID]backend.Departure)
 	for _, d := range diffs {
 		for _, l := range d.Leaves {
 			latest[l.ID] = l
@@ -121,9 +122,9 @@ func (b *board) compareSightings(s square) (view string, err error) {
 		return "", fmt.Errorf("sightings: got %+v, %w, want %d and no error", got, err, len(gameUsers))
 	}
 	for i, id := range gameUsers {
-		var want presence.Sighting
+		var want backend.Sighting
 		if p := s.people[id]; p != nil && p.shown {
-			want = presence.Sighting{Online: true, Status: p.Status, Idle: p.idle}
+			want = backend.Sighting{Online: true, Status: p.Status, Idle: p.idle}
 		} else if at, left := s.left[id]; left {
 			want.LastSeen = b.start.Add(at)
 			view += fmt.Sprintf(" %q was seen %v,", id, got[i].LastSeen.Sub(b.start).Round(time.Millisecond))

@@ -5,11 +5,12 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // compareExtras compares what a store keeps by rules 15, 17 and 18 with the oracle, and
 // returns the part of it as text that does not depend on a store's calendar (rule 8).
-func (b *board) compareExtras(s square, stored *roster, counts presence.Counts) (view string, err error) {
+func (b *board) compareExtras(s square, stored *roster, counts backend.Counts) (view string, err error) {
 	all, err := b.store.Extras(b.Context(), s.name)
 	if err != nil || len(all) != 1 {
 		return "", fmt.Errorf("extras: got %+v, %w, want one and no error", all, err)
@@ -55,7 +56,7 @@ func (s square) compareBots(got map[string]int) error {
 
 // comparePeak: rule 17. The number at the end of a step is the store's own, which was
 // compared: how many guests it has is up to its calendar.
-func (b *board) comparePeak(s square, got presence.Peak, counts presence.Counts) (string, error) {
+func (b *board) comparePeak(s square, got backend.Peak, counts backend.Counts) (string, error) {
 	if s.stepped {
 		online := counts.Total
 		if s.keep.PeakGuests {
@@ -83,7 +84,7 @@ func (b *board) moment(t time.Time) string {
 
 // compareNames: rule 15, all users of a day.
 func (b *board) compareNames(s square, stored *roster) (view string, err error) {
-	got, err := readRecent(b.Context(), b.store, s.name, presence.RecentQuery{Within: presence.MaxWithin, Limit: 2})
+	got, err := readRecent(b.Context(), b.store, s.name, backend.RecentQuery{Within: backend.MaxWithin, Limit: 2})
 	if err != nil {
 		return "", fmt.Errorf("recent: %w", err)
 	}
@@ -106,8 +107,8 @@ func (b *board) compareNames(s square, stored *roster) (view string, err error) 
 }
 
 // compareRecent: rule 15, the users of both periods.
-func (b *board) compareRecent(s square, counts presence.Counts) error {
-	got, err := readRecent(b.Context(), b.store, s.name, presence.RecentQuery{Limit: 2})
+func (b *board) compareRecent(s square, counts backend.Counts) error {
+	got, err := readRecent(b.Context(), b.store, s.name, backend.RecentQuery{Limit: 2})
 	if err != nil {
 		return fmt.Errorf("recent of both periods: %w", err)
 	}

@@ -1,30 +1,14 @@
-// Package presencetest is for tests: of a site that shows presence, and of a store. It has
-// the conformance kit that every [presence.Store] must pass, and a store that fails on
+// Package presencetest is for the tests of a store. It has
+// the conformance kit that every [backend.Store] must pass, and a store that fails on
 // demand.
-//
-// # The test of a site
-//
-// [Site] returns a tracker with the users online that a test wants:
-//
-//	func TestHome(t *testing.T) {
-//		synctest.Test(t, func(t *testing.T) {
-//			tracker := presencetest.Site(t, presence.User{ID: "alice"})
-//			… // the site with this tracker: its page shows Alice
-//		})
-//	}
-//
-// The tracker has a store in memory, runs the jobs, and ends with the test. [Stream] and
-// [PageView] let further users come. A user with a stream leaves after the grace of 10 s
-// when the stream is closed. A user of a page view leaves after [presence.Config].Age, which
-// is 5 minutes. In a bubble of [testing/synctest] a test skips these times with time.Sleep.
 //
 // # The test of a store
 //
 // A store's own test says how to make the store and how to move its time:
 //
 //	var harness = presencetest.Harness{
-//		New:     func(t *testing.T) presence.Store { return memstore.New() },
-//		Advance: func(_ presence.Store, d time.Duration) { time.Sleep(d) },
+//		New:     func(t *testing.T) backend.Store { return memstore.New() },
+//		Advance: func(_ backend.Store, d time.Duration) { time.Sleep(d) },
 //		Wrap:    synctest.Test,
 //	}
 //
@@ -33,7 +17,7 @@
 //
 // # What it checks
 //
-// [Run] tests a store by the numbered rules of [presence.Store], case by case. A case is
+// [Run] tests a store by the numbered rules of [backend.Store], case by case. A case is
 // named after its rule, so that
 //
 //	go test -run 'TestRules/rule_6'
@@ -44,7 +28,7 @@
 //
 // All of them follow topics as a careful reader does: each diff must fit the roster that
 // the diffs before it made, the log must go on where the reader stopped, and
-// [presence.Store.Watch] must deliver the diffs of the log. Deliveries may be slow.
+// [backend.Store.Watch] must deliver the diffs of the log. Deliveries may be slow.
 //
 // # What it leaves open
 //

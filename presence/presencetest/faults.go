@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// Faults is a [presence.Store] that passes all calls on to another one, and fails on
+// Faults is a [backend.Store] that passes all calls on to another one, and fails on
 // demand. Tests use it to show how a tracker behaves when its store is slow, out, or loses
 // an answer, and when a diff is lost on its way. All methods may be called concurrently.
 type Faults struct {
-	store presence.Store
+	store backend.Store
 
 	mu       sync.Mutex
 	faults   map[Call]*Fault
@@ -22,7 +23,7 @@ type Faults struct {
 }
 
 // NewFaults returns Faults that pass all calls on to store, without faults.
-func NewFaults(store presence.Store) *Faults {
+func NewFaults(store backend.Store) *Faults {
 	return &Faults{
 		store:    store,
 		faults:   make(map[Call]*Fault),
@@ -31,9 +32,9 @@ func NewFaults(store presence.Store) *Faults {
 	}
 }
 
-var _ presence.Store = (*Faults)(nil)
+var _ backend.Store = (*Faults)(nil)
 
-// Call names a method of [presence.Store].
+// Call names a method of [backend.Store].
 type Call string
 
 // The methods of a store.
@@ -190,13 +191,13 @@ func ask[T any](ctx context.Context, f *Faults, call Call, effect func() (T, err
 	return result, nil
 }
 
-// Apply implements [presence.Store].
-func (f *Faults) Apply(ctx context.Context, batches []presence.Batch) []presence.Result {
-	results, err := ask(ctx, f, CallApply, func() ([]presence.Result, error) {
+// Apply implements [backend.Store].
+func (f *Faults) Apply(ctx context.Context, batches []backend.Batch) []backend.Result {
+	results, err := ask(ctx, f, CallApply, func() ([]backend.Result, error) {
 		return f.store.Apply(ctx, batches), nil
 	})
 	if err != nil {
-		results = make([]presence.Result, len(batches))
+		results = make([]backend.Result, len(batches))
 		for i := range results {
 			results[i].Err = err
 		}
@@ -204,12 +205,12 @@ func (f *Faults) Apply(ctx context.Context, batches []presence.Batch) []presence
 	return results
 }
 
-// Sweep implements [presence.Store].
-func (f *Faults) Sweep(ctx context.Context, opts presence.SweepOptions) (presence.Swept, error) {
-	return ask(ctx, f, CallSweep, func() (presence.Swept, error) { return f.store.Sweep(ctx, opts) })
+// Sweep implements [backend.Store].
+func (f *Faults) Sweep(ctx context.Context, opts backend.SweepOptions) (backend.Swept, error) {
+	return ask(ctx, f, CallSweep, func() (backend.Swept, error) { return f.store.Sweep(ctx, opts) })
 }
 
-// RenewNode implements [presence.Store].
+// RenewNode implements [backend.Store].
 func (f *Faults) RenewNode(ctx context.Context, process string, term time.Duration) (alive bool, next time.Duration, err error) {
 	alive, err = ask(ctx, f, CallRenewNode, func() (alive bool, err error) {
 		alive, next, err = f.store.RenewNode(ctx, process, term)
@@ -218,92 +219,92 @@ func (f *Faults) RenewNode(ctx context.Context, process string, term time.Durati
 	return alive, next, err
 }
 
-// Age implements [presence.Store].
+// Age implements [backend.Store].
 func (f *Faults) Age(ctx context.Context, period time.Duration) (int, error) {
 	return ask(ctx, f, CallAge, func() (int, error) { return f.store.Age(ctx, period) })
 }
 
-// Trim implements [presence.Store].
+// Trim implements [backend.Store].
 func (f *Faults) Trim(ctx context.Context, keep time.Duration, most int) (int, error) {
 	return ask(ctx, f, CallTrim, func() (int, error) { return f.store.Trim(ctx, keep, most) })
 }
 
-// Snapshot implements [presence.Store].
-func (f *Faults) Snapshot(ctx context.Context, topic presence.Topic) (presence.Snapshot, error) {
-	return ask(ctx, f, CallSnapshot, func() (presence.Snapshot, error) { return f.store.Snapshot(ctx, topic) })
+// Snapshot implements [backend.Store].
+func (f *Faults) Snapshot(ctx context.Context, topic presence.Topic) (backend.Snapshot, error) {
+	return ask(ctx, f, CallSnapshot, func() (backend.Snapshot, error) { return f.store.Snapshot(ctx, topic) })
 }
 
-// Log implements [presence.Store].
-func (f *Faults) Log(ctx context.Context, topic presence.Topic, after presence.DiffID) ([]presence.Diff, error) {
-	return ask(ctx, f, CallLog, func() ([]presence.Diff, error) { return f.store.Log(ctx, topic, after) })
+// Log implements [backend.Store].
+func (f *Faults) Log(ctx context.Context, topic presence.Topic, after presence.DiffID) ([]backend.Diff, error) {
+	return ask(ctx, f, CallLog, func() ([]backend.Diff, error) { return f.store.Log(ctx, topic, after) })
 }
 
-// Counts implements [presence.Store].
-func (f *Faults) Counts(ctx context.Context, topics ...presence.Topic) ([]presence.Counts, error) {
-	return ask(ctx, f, CallCounts, func() ([]presence.Counts, error) { return f.store.Counts(ctx, topics...) })
+// Counts implements [backend.Store].
+func (f *Faults) Counts(ctx context.Context, topics ...presence.Topic) ([]backend.Counts, error) {
+	return ask(ctx, f, CallCounts, func() ([]backend.Counts, error) { return f.store.Counts(ctx, topics...) })
 }
 
-// Sightings implements [presence.Store].
-func (f *Faults) Sightings(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]presence.Sighting, error) {
-	return ask(ctx, f, CallSightings, func() ([]presence.Sighting, error) { return f.store.Sightings(ctx, topic, users...) })
+// Sightings implements [backend.Store].
+func (f *Faults) Sightings(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]backend.Sighting, error) {
+	return ask(ctx, f, CallSightings, func() ([]backend.Sighting, error) { return f.store.Sightings(ctx, topic, users...) })
 }
 
-// Roster implements [presence.Store].
-func (f *Faults) Roster(ctx context.Context, topic presence.Topic, q presence.RosterQuery) (presence.RosterPage, error) {
-	return ask(ctx, f, CallRoster, func() (presence.RosterPage, error) { return f.store.Roster(ctx, topic, q) })
+// Roster implements [backend.Store].
+func (f *Faults) Roster(ctx context.Context, topic presence.Topic, q backend.RosterQuery) (backend.RosterPage, error) {
+	return ask(ctx, f, CallRoster, func() (backend.RosterPage, error) { return f.store.Roster(ctx, topic, q) })
 }
 
-// Members implements [presence.Store].
+// Members implements [backend.Store].
 func (f *Faults) Members(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]presence.Member, error) {
 	return ask(ctx, f, CallMembers, func() ([]presence.Member, error) { return f.store.Members(ctx, topic, users...) })
 }
 
-// Extras implements [presence.Store].
-func (f *Faults) Extras(ctx context.Context, topics ...presence.Topic) ([]presence.Extras, error) {
-	return ask(ctx, f, CallExtras, func() ([]presence.Extras, error) { return f.store.Extras(ctx, topics...) })
+// Extras implements [backend.Store].
+func (f *Faults) Extras(ctx context.Context, topics ...presence.Topic) ([]backend.Extras, error) {
+	return ask(ctx, f, CallExtras, func() ([]backend.Extras, error) { return f.store.Extras(ctx, topics...) })
 }
 
-// Recent implements [presence.Store].
-func (f *Faults) Recent(ctx context.Context, topic presence.Topic, q presence.RecentQuery) (presence.RecentPage, error) {
-	return ask(ctx, f, CallRecent, func() (presence.RecentPage, error) { return f.store.Recent(ctx, topic, q) })
+// Recent implements [backend.Store].
+func (f *Faults) Recent(ctx context.Context, topic presence.Topic, q backend.RecentQuery) (backend.RecentPage, error) {
+	return ask(ctx, f, CallRecent, func() (backend.RecentPage, error) { return f.store.Recent(ctx, topic, q) })
 }
 
-// Remembered implements [presence.Store].
-func (f *Faults) Remembered(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]presence.RecentUser, error) {
-	return ask(ctx, f, CallRemembered, func() ([]presence.RecentUser, error) { return f.store.Remembered(ctx, topic, users...) })
+// Remembered implements [backend.Store].
+func (f *Faults) Remembered(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]backend.RecentUser, error) {
+	return ask(ctx, f, CallRemembered, func() ([]backend.RecentUser, error) { return f.store.Remembered(ctx, topic, users...) })
 }
 
-// Topics implements [presence.Store].
+// Topics implements [backend.Store].
 func (f *Faults) Topics(ctx context.Context, after presence.Topic, most int) ([]presence.Topic, error) {
 	return ask(ctx, f, CallTopics, func() ([]presence.Topic, error) { return f.store.Topics(ctx, after, most) })
 }
 
-// Inspect implements [presence.Store].
-func (f *Faults) Inspect(ctx context.Context, topic presence.Topic, after presence.UserID, most int) ([]presence.Inspected, error) {
-	return ask(ctx, f, CallInspect, func() ([]presence.Inspected, error) { return f.store.Inspect(ctx, topic, after, most) })
+// Inspect implements [backend.Store].
+func (f *Faults) Inspect(ctx context.Context, topic presence.Topic, after presence.UserID, most int) ([]backend.Inspected, error) {
+	return ask(ctx, f, CallInspect, func() ([]backend.Inspected, error) { return f.store.Inspect(ctx, topic, after, most) })
 }
 
-// Send implements [presence.Store].
-func (f *Faults) Send(ctx context.Context, broadcasts ...presence.Broadcast) error {
+// Send implements [backend.Store].
+func (f *Faults) Send(ctx context.Context, broadcasts ...backend.Broadcast) error {
 	return f.befall(ctx, CallSend, func() error { return f.store.Send(ctx, broadcasts...) })
 }
 
-// Publish implements [presence.Store].
-func (f *Faults) Publish(ctx context.Context, n presence.Notice) error {
+// Publish implements [backend.Store].
+func (f *Faults) Publish(ctx context.Context, n backend.Notice) error {
 	return f.befall(ctx, CallPublish, func() error { return f.store.Publish(ctx, n) })
 }
 
-// Statuses implements [presence.Store].
-func (f *Faults) Statuses(ctx context.Context, users ...presence.UserID) ([]presence.ChosenStatus, error) {
-	return ask(ctx, f, CallStatuses, func() ([]presence.ChosenStatus, error) { return f.store.Statuses(ctx, users...) })
+// Statuses implements [backend.Store].
+func (f *Faults) Statuses(ctx context.Context, users ...presence.UserID) ([]backend.ChosenStatus, error) {
+	return ask(ctx, f, CallStatuses, func() ([]backend.ChosenStatus, error) { return f.store.Statuses(ctx, users...) })
 }
 
-// Secret implements [presence.Store].
+// Secret implements [backend.Store].
 func (f *Faults) Secret(ctx context.Context, offer []byte) ([]byte, error) {
 	return ask(ctx, f, CallSecret, func() ([]byte, error) { return f.store.Secret(ctx, offer) })
 }
 
-// Hear implements [presence.Store]. It also waits for notices that Disturb delays.
+// Hear implements [backend.Store]. It also waits for notices that Disturb delays.
 func (f *Faults) Hear(ctx context.Context) error {
 	return f.befall(ctx, CallHear, func() error {
 		if err := f.store.Hear(ctx); err != nil {

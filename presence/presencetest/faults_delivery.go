@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // A Disturbance changes how diffs and notices reach watches and listeners. The zero
@@ -30,23 +31,23 @@ func (f *Faults) Disturb(d Disturbance) {
 	}
 }
 
-// Watch implements [presence.Store].
-func (f *Faults) Watch(ctx context.Context, topic presence.Topic, fn func(presence.Diff)) (stop func(), err error) {
-	return subscribe(ctx, f, CallWatch, fn, func(fn func(presence.Diff)) (func(), error) {
+// Watch implements [backend.Store].
+func (f *Faults) Watch(ctx context.Context, topic presence.Topic, fn func(backend.Diff)) (stop func(), err error) {
+	return subscribe(ctx, f, CallWatch, fn, func(fn func(backend.Diff)) (func(), error) {
 		return f.store.Watch(ctx, topic, fn)
 	})
 }
 
-// WatchBroadcasts implements [presence.Store].
+// WatchBroadcasts implements [backend.Store].
 func (f *Faults) WatchBroadcasts(ctx context.Context, topic presence.Topic, fn func([]byte)) (stop func(), err error) {
 	return subscribe(ctx, f, CallWatchBroadcasts, fn, func(fn func([]byte)) (func(), error) {
 		return f.store.WatchBroadcasts(ctx, topic, fn)
 	})
 }
 
-// Listen implements [presence.Store].
-func (f *Faults) Listen(ctx context.Context, fn func(presence.Notice)) (stop func(), err error) {
-	return subscribe(ctx, f, CallListen, fn, func(fn func(presence.Notice)) (func(), error) {
+// Listen implements [backend.Store].
+func (f *Faults) Listen(ctx context.Context, fn func(backend.Notice)) (stop func(), err error) {
+	return subscribe(ctx, f, CallListen, fn, func(fn func(backend.Notice)) (func(), error) {
 		return f.store.Listen(ctx, fn)
 	})
 }
@@ -84,7 +85,7 @@ func (f *Faults) awaitNotices(ctx context.Context) error {
 	f.mu.Lock()
 	var last []chan struct{}
 	for l := range f.couriers {
-		if notices, ok := l.(*courier[presence.Notice]); ok {
+		if notices, ok := l.(*courier[backend.Notice]); ok {
 			last = append(last, notices.latest())
 		}
 	}

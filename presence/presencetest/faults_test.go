@@ -9,21 +9,22 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 )
 
 var errOut = errors.New("out of order")
 
-func joined(id presence.UserID) []presence.Batch {
+func joined(id presence.UserID) []backend.Batch {
 	user := presence.User{ID: id}
-	return []presence.Batch{{Topic: presence.Site, Ops: []presence.Op{
-		{Kind: presence.OpJoin, User: user, Holder: "a.1", For: time.Hour},
+	return []backend.Batch{{Topic: presence.Site, Ops: []backend.Op{
+		{Kind: backend.OpJoin, User: user, Holder: "a.1", For: time.Hour},
 	}}}
 }
 
 // online returns who is in the store itself.
-func online(t *testing.T, store presence.Store) (ids []presence.UserID) {
+func online(t *testing.T, store backend.Store) (ids []presence.UserID) {
 	t.Helper()
 	s, err := store.Snapshot(t.Context(), presence.Site)
 	if err != nil {
@@ -84,7 +85,7 @@ func TestFaultsEveryCall(t *testing.T) {
 		faults := presencetest.NewFaults(memstore.New())
 		calls := map[presencetest.Call]func() error{
 			presencetest.CallApply:     func() error { return faults.Apply(ctx, joined("u"))[0].Err },
-			presencetest.CallSweep:     func() error { _, err := faults.Sweep(ctx, presence.SweepOptions{Limit: 1}); return err },
+			presencetest.CallSweep:     func() error { _, err := faults.Sweep(ctx, backend.SweepOptions{Limit: 1}); return err },
 			presencetest.CallRenewNode: func() error { _, _, err := faults.RenewNode(ctx, "a", time.Hour); return err },
 			presencetest.CallAge:       func() error { _, err := faults.Age(ctx, time.Hour); return err },
 			presencetest.CallTrim:      func() error { _, err := faults.Trim(ctx, time.Hour, 1); return err },
@@ -92,7 +93,7 @@ func TestFaultsEveryCall(t *testing.T) {
 			presencetest.CallLog:       func() error { _, err := faults.Log(ctx, presence.Site, ""); return err },
 			presencetest.CallCounts:    func() error { _, err := faults.Counts(ctx, presence.Site); return err },
 			presencetest.CallRoster: func() error {
-				_, err := faults.Roster(ctx, presence.Site, presence.RosterQuery{Limit: 1})
+				_, err := faults.Roster(ctx, presence.Site, backend.RosterQuery{Limit: 1})
 				return err
 			},
 			presencetest.CallMembers:    func() error { _, err := faults.Members(ctx, presence.Site, "u"); return err },
@@ -105,38 +106,38 @@ func TestFaultsEveryCall(t *testing.T) {
 			presencetest.CallRemembered: func() error { _, err := faults.Remembered(ctx, presence.Site, "u"); return err },
 			presencetest.CallInspect:    func() error { _, err := faults.Inspect(ctx, presence.Site, "", 1); return err },
 			presencetest.CallClaimConsumer: func() error {
-				_, err := faults.ClaimConsumer(ctx, "c", presence.ConsumerClaim{Holder: "h", For: time.Hour})
+				_, err := faults.ClaimConsumer(ctx, "c", backend.ConsumerClaim{Holder: "h", For: time.Hour})
 				return err
 			},
 			presencetest.CallCommitConsumer: func() error {
-				_, err := faults.CommitConsumer(ctx, "c", presence.ConsumerStep{Holder: "h", For: time.Hour})
+				_, err := faults.CommitConsumer(ctx, "c", backend.ConsumerStep{Holder: "h", For: time.Hour})
 				return err
 			},
 			presencetest.CallReadConsumer: func() error { _, err := faults.ReadConsumer(ctx, "c", ""); return err },
 			presencetest.CallRecent: func() error {
-				_, err := faults.Recent(ctx, presence.Site, presence.RecentQuery{Limit: 1})
+				_, err := faults.Recent(ctx, presence.Site, backend.RecentQuery{Limit: 1})
 				return err
 			},
 			presencetest.CallWatch: func() error {
-				_, err := faults.Watch(ctx, presence.Site, func(presence.Diff) {})
+				_, err := faults.Watch(ctx, presence.Site, func(backend.Diff) {})
 				return err
 			},
-			presencetest.CallSend: func() error { return faults.Send(ctx, presence.Broadcast{Topic: presence.Site, Data: []byte("!1{}")}) },
+			presencetest.CallSend: func() error { return faults.Send(ctx, backend.Broadcast{Topic: presence.Site, Data: []byte("!1{}")}) },
 			presencetest.CallWatchBroadcasts: func() error {
 				_, err := faults.WatchBroadcasts(ctx, presence.Site, func([]byte) {})
 				return err
 			},
 			presencetest.CallExportUser: func() error { _, err := faults.ExportUser(ctx, "u"); return err },
-			presencetest.CallEraseUser:  func() error { return faults.EraseUser(ctx, presence.Erasure{User: "u"}) },
+			presencetest.CallEraseUser:  func() error { return faults.EraseUser(ctx, backend.Erasure{User: "u"}) },
 			presencetest.CallAddErasure: func() error { _, err := faults.AddErasure(ctx, "u", time.Hour); return err },
 			presencetest.CallClaimErasures: func() error {
 				_, err := faults.ClaimErasures(ctx, 1, time.Hour)
 				return err
 			},
-			presencetest.CallEndErasure: func() error { return faults.EndErasure(ctx, presence.Erasure{User: "u"}) },
-			presencetest.CallPublish:    func() error { return faults.Publish(ctx, presence.Notice{}) },
+			presencetest.CallEndErasure: func() error { return faults.EndErasure(ctx, backend.Erasure{User: "u"}) },
+			presencetest.CallPublish:    func() error { return faults.Publish(ctx, backend.Notice{}) },
 			presencetest.CallListen: func() error {
-				_, err := faults.Listen(ctx, func(presence.Notice) {})
+				_, err := faults.Listen(ctx, func(backend.Notice) {})
 				return err
 			},
 		}
@@ -189,7 +190,7 @@ func TestFaultsBus(t *testing.T) {
 				var got string
 				var late time.Duration
 				began := time.Now()
-				stop, err := faults.Watch(t.Context(), presence.Site, func(d presence.Diff) {
+				stop, err := faults.Watch(t.Context(), presence.Site, func(d backend.Diff) {
 					got += string(d.Joins[0].ID)
 					late = max(late, time.Since(began))
 				})
@@ -223,17 +224,17 @@ func TestFaultsStopLosesDeliveries(t *testing.T) {
 		faults := presencetest.NewFaults(memstore.New())
 		faults.Disturb(presencetest.Disturbance{Delay: time.Second}) // also for those who come later
 		delivered := 0
-		stopWatch, err := faults.Watch(t.Context(), presence.Site, func(presence.Diff) { delivered++ })
+		stopWatch, err := faults.Watch(t.Context(), presence.Site, func(backend.Diff) { delivered++ })
 		if err != nil {
 			t.Fatal(err)
 		}
-		stopListen, err := faults.Listen(t.Context(), func(presence.Notice) { delivered++ })
+		stopListen, err := faults.Listen(t.Context(), func(backend.Notice) { delivered++ })
 		if err != nil {
 			t.Fatal(err)
 		}
 		began := time.Now()
 		faults.Apply(t.Context(), joined("u"))
-		if err := faults.Publish(t.Context(), presence.SignOutNotice("u")); err != nil {
+		if err := faults.Publish(t.Context(), backend.SignOutNotice("u")); err != nil {
 			t.Fatal(err)
 		}
 		stopWatch()

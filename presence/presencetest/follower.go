@@ -11,27 +11,28 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // A follower follows a topic in two ways: it reads the log, which is complete once a step
 // is done (rule 3), and it keeps the diffs that Watch delivers. In the end it compares the
 // two, so that no test depends on when a diff arrives.
 type follower struct {
-	store  presence.Store
+	store  backend.Store
 	topic  presence.Topic
 	roster *roster
 	began  presence.DiffID // where it started
 
 	mu        sync.Mutex
-	delivered []presence.Diff // not compared yet
-	expected  []presence.Diff // read from the log, and not compared yet
+	delivered []backend.Diff // not compared yet
+	expected  []backend.Diff // read from the log, and not compared yet
 }
 
 // follow starts at the topic's present version, and ends with t. It watches at the peer, if
 // the harness has one, which does not make the diffs.
-func follow(t *testing.T, store, peer presence.Store, topic presence.Topic) (*follower, error) {
+func follow(t *testing.T, store, peer backend.Store, topic presence.Topic) (*follower, error) {
 	f := &follower{store: store, topic: topic}
-	stop, err := peer.Watch(t.Context(), topic, func(d presence.Diff) {
+	stop, err := peer.Watch(t.Context(), topic, func(d backend.Diff) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.delivered = append(f.delivered, d)
@@ -49,7 +50,7 @@ func follow(t *testing.T, store, peer presence.Store, topic presence.Topic) (*fo
 }
 
 // read takes a snapshot.
-func read(ctx context.Context, store presence.Store, topic presence.Topic) (*roster, error) {
+func read(ctx context.Context, store backend.Store, topic presence.Topic) (*roster, error) {
 	s, err := store.Snapshot(ctx, topic)
 	if err != nil {
 		return nil, fmt.Errorf("snapshot: %w", err)
@@ -58,7 +59,7 @@ func read(ctx context.Context, store presence.Store, topic presence.Topic) (*ros
 }
 
 // news returns the diffs that the log got since the last call.
-func (f *follower) news(ctx context.Context) ([]presence.Diff, error) {
+func (f *follower) news(ctx context.Context) ([]backend.Diff, error) {
 	diffs, err := advance(ctx, f.store, f.topic, f.roster)
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -68,11 +69,11 @@ func (f *follower) news(ctx context.Context) ([]presence.Diff, error) {
 }
 
 // advance brings a roster to the topic's present version, by the log.
-func advance(ctx context.Context, store presence.Store, topic presence.Topic, r *roster) ([]presence.Diff, error) {
+func advance(ctx context.Context, store backend.Store, topic presence.Topic, r *roster) ([]backend.Diff, error) {
 	diffs, err := store.Log(ctx, topic, r.id)
 	if errors.Is(err, presence.ErrGap) && len(r.members) == 0 {
 		// A topic that was empty may have been forgotten: it starts again.
-		r.id = presence.Origin
+		r.id = backend.Origin
 		diffs, err = store.Log(ctx, topic, r.id)
 	}
 	if errors.Is(err, presence.ErrGap) {
@@ -92,7 +93,7 @@ func advance(ctx context.Context, store presence.Store, topic presence.Topic, r 
 // compare removes diffs that were both logged and delivered. Diffs made just before the
 // watch began may be delivered too. The caller holds mu.
 func (f *follower) compare() {
-	before := slices.IndexFunc(f.delivered, func(d presence.Diff) bool { return d.ID == f.began })
+	before := slices.IndexFunc(f.delivered, func(d backend.Diff) bool { return d.ID == f.began })
 	f.delivered = slices.Delete(f.delivered, 0, before+1)
 	n := 0
 	for n < min(len(f.delivered), len(f.expected)) && sameDiff(f.delivered[n], f.expected[n]) {
@@ -103,11 +104,11 @@ func (f *follower) compare() {
 }
 
 // sameDiff compares two copies of a diff. The order of the users in it may differ.
-func sameDiff(a, b presence.Diff) bool {
+func sameDiff(a, b backend.Diff) bool {
 	return a.ID == b.ID && a.Prev == b.Prev && a.Total == b.Total &&
 		sameUsers(a.Joins, b.Joins, memberID, sameMember) &&
 		sameUsers(a.Updates, b.Updates, memberID, sameMember) &&
-		sameUsers(a.Leaves, b.Leaves, departureID, func(a, b presence.Departure) bool {
+		sameUsers(a.Leaves, b.Leaves, departureID, func(a, b backend.Departure) bool {
 			return a.ID == b.ID && sameTime(a.LastSeen, b.LastSeen)
 		})
 }
@@ -117,8 +118,8 @@ func sameUsers[T any](a, b []T, id func(T) presence.UserID, same func(a, b T) bo
 	return slices.EqualFunc(slices.SortedFunc(slices.Values(a), byID), slices.SortedFunc(slices.Values(b), byID), same)
 }
 
-func memberID(m presence.Member) presence.UserID       { return m.ID }
-func departureID(d presence.Departure) presence.UserID { return d.ID }
+func memberID(m presence.Member) presence.UserID      { return m.ID }
+func departureID(d backend.Departure) presence.UserID { return d.ID }
 
 // finish reads the log to the end. It returns an error unless the roster is the store's and
 // every diff was delivered once, in order.
@@ -148,7 +149,7 @@ func (f *follower) caughtUp() bool {
 	return len(f.delivered) == 0 && len(f.expected) == 0
 }
 
-func ids(diffs []presence.Diff) []presence.DiffID {
+func ids(diffs []backend.Diff) []presence.DiffID {
 	var list []presence.DiffID
 	for _, d := range diffs {
 		list = append(list, d.ID)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // A move is one step of a random game. It is drawn without knowledge of the game, and made
@@ -12,7 +13,7 @@ import (
 type move struct {
 	kind  moveKind
 	topic presence.Topic
-	ops   []presence.Op
+	ops   []backend.Op
 	twice bool // the batch comes again, as after a lost answer (rule 12)
 	by    time.Duration
 }
@@ -78,7 +79,7 @@ func randomMove(pick func(n int) int) move {
 	return m
 }
 
-func randomOp(pick func(n int) int) presence.Op {
+func randomOp(pick func(n int) int) backend.Op {
 	id := gameUsers[pick(len(gameUsers))]
 	holder := gameHolders[pick(len(gameHolders))]
 	lease := [...]time.Duration{10_001, 5001, 15_001}[pick(3)] * time.Millisecond
@@ -125,9 +126,9 @@ func randomOp(pick func(n int) int) presence.Op {
 }
 
 // randomPeak draws a record that a node remembers, of long before the game.
-func randomPeak(pick func(n int) int) presence.Peak {
+func randomPeak(pick func(n int) int) backend.Peak {
 	long := time.Unix(900_000_000, 0)
-	p := presence.Peak{Total: pick(5), At: long.Add(time.Duration(pick(3)) * time.Minute)}
+	p := backend.Peak{Total: pick(5), At: long.Add(time.Duration(pick(3)) * time.Minute)}
 	if since := pick(4); since > 1 {
 		p.Since = long.Add(-time.Duration(since) * time.Hour)
 	}
@@ -145,7 +146,7 @@ func randomUser(id presence.UserID, pick func(n int) int) presence.User {
 func (m move) String() string {
 	switch m.kind {
 	case applies:
-		text := fmt.Sprintf("%s: %s", m.topic, describe([][]presence.Op{m.ops}))
+		text := fmt.Sprintf("%s: %s", m.topic, describe([][]backend.Op{m.ops}))
 		if m.twice {
 			text += " and again"
 		}

@@ -5,20 +5,21 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // knownGames are games that random play found and that failed once, made short, and some that
 // are like them.
 func knownGames() map[string][]move {
 	const lease = 10_001 * time.Millisecond
-	enter := func(h presence.Holder) presence.Op { return lasting(joinAs(presence.User{ID: "v"}, h), lease) }
+	enter := func(h presence.Holder) backend.Op { return lasting(joinAs(presence.User{ID: "v"}, h), lease) }
 	view := lasting(seenAs(presence.User{ID: "v"}), gameView)
-	leave := func(h presence.Holder) presence.Op { return lasting(release("v", h), 5001*time.Millisecond) }
-	say := func(how func(presence.Op) presence.Op, h presence.Holder) presence.Op {
+	leave := func(h presence.Holder) backend.Op { return lasting(release("v", h), 5001*time.Millisecond) }
+	say := func(how func(backend.Op) backend.Op, h presence.Holder) backend.Op {
 		return how(lasting(attended("v", h), lease))
 	}
-	batch := func(ops ...presence.Op) move { return move{topic: "site", ops: ops} }
-	again := func(ops ...presence.Op) move { return move{topic: "site", ops: ops, twice: true} }
+	batch := func(ops ...backend.Op) move { return move{topic: "site", ops: ops} }
+	again := func(ops ...backend.Op) move { return move{topic: "site", ops: ops, twice: true} }
 	long := lasting(joinAs(presence.User{ID: "v"}, "a.1"), 3*time.Minute)
 	later, swept := move{kind: passes, by: 8 * time.Second}, move{kind: sweeps}
 

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // A Harness tells the kit how to make one kind of store, and how its time
@@ -13,16 +13,16 @@ type Harness struct {
 	// New returns a fresh, empty store, which ends with t. It is called inside
 	// Wrap, and may be called several times in one test: stores made by two
 	// calls know nothing of each other, as if the first had been wiped.
-	New func(t *testing.T) presence.Store
+	New func(t *testing.T) backend.Store
 
 	// Peer returns the same truth as another node sees it, such as a second
 	// client of the same server. Nil: the nodes share the store itself.
-	Peer func(t *testing.T, store presence.Store) presence.Store
+	Peer func(t *testing.T, store backend.Store) backend.Store
 
 	// Advance moves the time of a store that New returned (rule 4), and returns
 	// once it has moved. In Run it may move by itself too, a few seconds a case;
 	// Model and Compare need one that stands still between two calls.
-	Advance func(store presence.Store, d time.Duration)
+	Advance func(store backend.Store, d time.Duration)
 
 	// Wrap runs one test in what it needs around it, such as [synctest.Test].
 	// Nil: in nothing.
@@ -38,7 +38,7 @@ func (h Harness) wrap(t *testing.T, test func(t *testing.T)) {
 	h.Wrap(t, test)
 }
 
-func (h Harness) peer(t *testing.T, store presence.Store) presence.Store {
+func (h Harness) peer(t *testing.T, store backend.Store) backend.Store {
 	if h.Peer == nil {
 		return store
 	}
@@ -52,7 +52,7 @@ type ruleCase struct {
 	test func(*trial)
 }
 
-// Run holds a store against every rule of [presence.Store], each case on a fresh
+// Run holds a store against every rule of [backend.Store], each case on a fresh
 // store. Cases run one after the other; the whole takes a store in memory less
 // than a second.
 func Run(t *testing.T, h Harness) {

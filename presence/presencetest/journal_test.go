@@ -7,15 +7,16 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // A journal keeps a changed copy of the log of the store below: edit returns the diffs that
 // are logged and delivered in place of a diff.
 type journal struct {
-	presence.Store
-	edit func(presence.Topic, presence.Diff) []presence.Diff
+	backend.Store
+	edit func(presence.Topic, backend.Diff) []backend.Diff
 	// quiet is called with batches that made no diff, and returns diffs to announce.
-	quiet func(presence.Batch, presence.Snapshot) []presence.Diff
+	quiet func(backend.Batch, backend.Snapshot) []backend.Diff
 	loose bool // prev is left as edit made it
 
 	mu     sync.Mutex
@@ -24,18 +25,18 @@ type journal struct {
 
 type journalTopic struct {
 	below, head presence.DiffID
-	log         []presence.Diff
-	watchers    map[*func(presence.Diff)]bool
+	log         []backend.Diff
+	watchers    map[*func(backend.Diff)]bool
 }
 
-func newJournal(below presence.Store) *journal {
+func newJournal(below backend.Store) *journal {
 	return &journal{Store: below, topics: make(map[presence.Topic]*journalTopic)}
 }
 
 func (j *journal) topic(name presence.Topic) *journalTopic {
 	t := j.topics[name]
 	if t == nil {
-		t = &journalTopic{below: presence.Origin, head: presence.Origin, watchers: make(map[*func(presence.Diff)]bool)}
+		t = &journalTopic{below: backend.Origin, head: backend.Origin, watchers: make(map[*func(backend.Diff)]bool)}
 		j.topics[name] = t
 	}
 	return t
@@ -46,12 +47,12 @@ func (j *journal) read(name presence.Topic) (n int) {
 	t := j.topic(name)
 	diffs, err := j.Store.Log(context.Background(), name, t.below)
 	if err != nil { // it was forgotten
-		t.below, t.head, t.log = presence.Origin, presence.Origin, nil
+		t.below, t.head, t.log = backend.Origin, backend.Origin, nil
 		diffs, _ = j.Store.Log(context.Background(), name, t.below)
 	}
 	for _, d := range diffs {
 		t.below = d.ID
-		told := []presence.Diff{d}
+		told := []backend.Diff{d}
 		if j.edit != nil {
 			told = j.edit(name, d)
 		}
@@ -60,7 +61,7 @@ func (j *journal) read(name presence.Topic) (n int) {
 	return len(diffs)
 }
 
-func (j *journal) announce(t *journalTopic, diffs []presence.Diff) {
+func (j *journal) announce(t *journalTopic, diffs []backend.Diff) {
 	for _, d := range diffs {
 		if !j.loose {
 			d.Prev = t.head
@@ -74,11 +75,11 @@ func (j *journal) announce(t *journalTopic, diffs []presence.Diff) {
 	}
 }
 
-func (j *journal) Apply(ctx context.Context, batches []presence.Batch) (results []presence.Result) {
+func (j *journal) Apply(ctx context.Context, batches []backend.Batch) (results []backend.Result) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, b := range batches {
-		results = append(results, j.Store.Apply(ctx, []presence.Batch{b})...)
+		results = append(results, j.Store.Apply(ctx, []backend.Batch{b})...)
 		if j.read(b.Topic) == 0 && j.quiet != nil {
 			s, _ := j.Store.Snapshot(ctx, b.Topic)
 			j.announce(j.topic(b.Topic), j.quiet(b, s))
@@ -87,7 +88,7 @@ func (j *journal) Apply(ctx context.Context, batches []presence.Batch) (results 
 	return results
 }
 
-func (j *journal) Sweep(ctx context.Context, opts presence.SweepOptions) (presence.Swept, error) {
+func (j *journal) Sweep(ctx context.Context, opts backend.SweepOptions) (backend.Swept, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	swept, err := j.Store.Sweep(ctx, opts)
@@ -107,7 +108,7 @@ func (j *journal) Age(ctx context.Context, period time.Duration) (int, error) {
 	return turned, err
 }
 
-func (j *journal) Snapshot(ctx context.Context, name presence.Topic) (presence.Snapshot, error) {
+func (j *journal) Snapshot(ctx context.Context, name presence.Topic) (backend.Snapshot, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	s, err := j.Store.Snapshot(ctx, name)
@@ -115,7 +116,7 @@ func (j *journal) Snapshot(ctx context.Context, name presence.Topic) (presence.S
 	return s, err
 }
 
-func (j *journal) Log(_ context.Context, name presence.Topic, after presence.DiffID) ([]presence.Diff, error) {
+func (j *journal) Log(_ context.Context, name presence.Topic, after presence.DiffID) ([]backend.Diff, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	t := j.topic(name)
@@ -125,14 +126,14 @@ func (j *journal) Log(_ context.Context, name presence.Topic, after presence.Dif
 	if after == "" {
 		return slices.Clone(t.log), nil
 	}
-	i := slices.IndexFunc(t.log, func(d presence.Diff) bool { return d.ID == after })
-	if i < 0 && (after != presence.Origin || len(t.log) == 1024) {
+	i := slices.IndexFunc(t.log, func(d backend.Diff) bool { return d.ID == after })
+	if i < 0 && (after != backend.Origin || len(t.log) == 1024) {
 		return nil, presence.ErrGap
 	}
 	return slices.Clone(t.log[i+1:]), nil
 }
 
-func (j *journal) Counts(ctx context.Context, names ...presence.Topic) ([]presence.Counts, error) {
+func (j *journal) Counts(ctx context.Context, names ...presence.Topic) ([]backend.Counts, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	all, err := j.Store.Counts(ctx, names...)
@@ -142,7 +143,7 @@ func (j *journal) Counts(ctx context.Context, names ...presence.Topic) ([]presen
 	return all, err
 }
 
-func (j *journal) Watch(_ context.Context, name presence.Topic, fn func(presence.Diff)) (func(), error) {
+func (j *journal) Watch(_ context.Context, name presence.Topic, fn func(backend.Diff)) (func(), error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	t := j.topic(name)
@@ -155,10 +156,10 @@ func (j *journal) Watch(_ context.Context, name presence.Topic, fn func(presence
 }
 
 // EraseUser restarts the logs that name the user, as the store below does.
-func (j *journal) EraseUser(ctx context.Context, e presence.Erasure) error {
+func (j *journal) EraseUser(ctx context.Context, e backend.Erasure) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	before := make(map[presence.Topic]presence.Snapshot)
+	before := make(map[presence.Topic]backend.Snapshot)
 	for name := range j.topics {
 		j.read(name)
 		before[name], _ = j.Store.Snapshot(ctx, name)
@@ -167,7 +168,7 @@ func (j *journal) EraseUser(ctx context.Context, e presence.Erasure) error {
 	for name, t := range j.topics {
 		after, _ := j.Store.Snapshot(ctx, name)
 		if gone := leftOf(before[name], after); len(gone) > 0 {
-			j.announce(t, []presence.Diff{{ID: after.ID, Leaves: gone, Total: len(after.Members)}})
+			j.announce(t, []backend.Diff{{ID: after.ID, Leaves: gone, Total: len(after.Members)}})
 		}
 		t.below = after.ID
 		if slices.ContainsFunc(t.log, e.NamesDiff) {
@@ -178,10 +179,10 @@ func (j *journal) EraseUser(ctx context.Context, e presence.Erasure) error {
 }
 
 // leftOf returns who is in a snapshot and not in a later one.
-func leftOf(before, after presence.Snapshot) (gone []presence.Departure) {
+func leftOf(before, after backend.Snapshot) (gone []backend.Departure) {
 	for _, m := range before.Members {
 		if !slices.ContainsFunc(after.Members, func(n presence.Member) bool { return n.ID == m.ID }) {
-			gone = append(gone, presence.Departure{ID: m.ID, LastSeen: m.Since})
+			gone = append(gone, backend.Departure{ID: m.ID, LastSeen: m.Since})
 		}
 	}
 	return gone

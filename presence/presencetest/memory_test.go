@@ -8,20 +8,21 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 )
 
 // memory is the memory store's harness. The bug, if any, is planted in each.
-func memory(plant func(presence.Store) presence.Store) presencetest.Harness {
+func memory(plant func(backend.Store) backend.Store) presencetest.Harness {
 	return presencetest.Harness{
-		New: func(*testing.T) presence.Store {
+		New: func(*testing.T) backend.Store {
 			if plant != nil {
 				return plant(memstore.New())
 			}
 			return memstore.New()
 		},
-		Advance: func(_ presence.Store, d time.Duration) { time.Sleep(d) },
+		Advance: func(_ backend.Store, d time.Duration) { time.Sleep(d) },
 		Wrap:    synctest.Test,
 	}
 }
@@ -45,7 +46,7 @@ func TestMemoryStoreCompare(t *testing.T) {
 // A store that takes its time, over a bus that does, passes as well: no case
 // expects a diff at once.
 func TestSlowStore(t *testing.T) {
-	presencetest.Run(t, memory(func(s presence.Store) presence.Store {
+	presencetest.Run(t, memory(func(s backend.Store) backend.Store {
 		slow := presencetest.NewFaults(s)
 		slow.Break(presencetest.Fault{Delay: 5 * time.Millisecond})
 		slow.Disturb(presencetest.Disturbance{Delay: 300 * time.Millisecond})
@@ -61,15 +62,15 @@ func TestEagerStore(t *testing.T) {
 
 const eagerName = "eager"
 
-func eager(s presence.Store) presence.Store {
-	sweep := func(ctx context.Context) { _, _ = s.Sweep(ctx, presence.SweepOptions{Limit: 1000}) }
+func eager(s backend.Store) backend.Store {
+	sweep := func(ctx context.Context) { _, _ = s.Sweep(ctx, backend.SweepOptions{Limit: 1000}) }
 	return planted{
 		Store: s,
-		apply: func(ctx context.Context, batches []presence.Batch) []presence.Result {
+		apply: func(ctx context.Context, batches []backend.Batch) []backend.Result {
 			sweep(ctx)
 			return s.Apply(ctx, batches)
 		},
-		snapshot: func(ctx context.Context, topic presence.Topic) (presence.Snapshot, error) {
+		snapshot: func(ctx context.Context, topic presence.Topic) (backend.Snapshot, error) {
 			sweep(ctx)
 			return s.Snapshot(ctx, topic)
 		},
@@ -79,7 +80,7 @@ func eager(s presence.Store) presence.Store {
 // Two nodes that share a store, each with a client of its own.
 func TestPeers(t *testing.T) {
 	h := memory(nil)
-	h.Peer = func(_ *testing.T, store presence.Store) presence.Store { return presencetest.NewFaults(store) }
+	h.Peer = func(_ *testing.T, store backend.Store) backend.Store { return presencetest.NewFaults(store) }
 	presencetest.Run(t, h)
 	presencetest.Model(t, h)
 }

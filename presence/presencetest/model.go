@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"pgregory.net/rapid"
 )
 
@@ -109,7 +110,7 @@ func listing(moves []move) string {
 type board struct {
 	*testing.T
 	h      Harness
-	store  presence.Store
+	store  backend.Store
 	start  time.Time // the store's
 	topics [len(gameTopics)]square
 }
@@ -206,7 +207,7 @@ func (b *board) square(topic presence.Topic) square {
 // apply plays a batch, and once more if the answer was lost and rule 12 applies.
 func (b *board) apply(m move) (unknown []int, err error) {
 	s := b.square(m.topic)
-	ops := make([]presence.Op, len(m.ops))
+	ops := make([]backend.Op, len(m.ops))
 	twice := m.twice
 	s.begin()
 	for i, op := range m.ops {
@@ -220,11 +221,11 @@ func (b *board) apply(m move) (unknown []int, err error) {
 	}
 	twice = twice && s.repeatable(ops)
 	for _, op := range ops {
-		if op.Kind != presence.OpHeartbeat { // which does not sweep
+		if op.Kind != backend.OpHeartbeat { // which does not sweep
 			s.settle(op.User.ID)
 		}
 	}
-	batches := []presence.Batch{{Topic: m.topic, Ops: ops, Keep: s.keep}}
+	batches := []backend.Batch{{Topic: m.topic, Ops: ops, Keep: s.keep}}
 	results := b.store.Apply(b.Context(), batches)
 	if len(results) != 1 || results[0].Err != nil {
 		return nil, fmt.Errorf("apply: got %+v, want one result without an error", results)
@@ -240,9 +241,9 @@ func (b *board) apply(m move) (unknown []int, err error) {
 
 // sparesExpired reports whether an operation is of a user with an expired lease, and leaves it
 // to a sweep (rule 5). A heartbeat finds nothing either way.
-func (s square) sparesExpired(op presence.Op) bool {
+func (s square) sparesExpired(op backend.Op) bool {
 	switch op.Kind {
-	case presence.OpFollow, presence.OpAttend, presence.OpRelease, presence.OpDrop, presence.OpUpdate:
+	case backend.OpFollow, backend.OpAttend, backend.OpRelease, backend.OpDrop, backend.OpUpdate:
 	default:
 		return false
 	}
@@ -259,30 +260,30 @@ func (s square) sparesExpired(op presence.Op) bool {
 }
 
 // renews reports whether an operation renews a lease that must be there.
-func renews(op presence.Op) bool {
-	return op.Kind == presence.OpHeartbeat || op.Kind == presence.OpFollow || op.Kind == presence.OpAttend
+func renews(op backend.Op) bool {
+	return op.Kind == backend.OpHeartbeat || op.Kind == backend.OpFollow || op.Kind == backend.OpAttend
 }
 
 // legal changes an operation whose effect the rules leave open.
-func (s square) legal(op presence.Op) presence.Op {
+func (s square) legal(op backend.Op) backend.Op {
 	if op.User.ID == "" {
 		return op
 	}
 	p := s.look(op)
 	lease, live := p.leases[op.Holder]
 	live = live && lease.until > s.now
-	if op.Kind == presence.OpJoin && live && p.leases[presence.HolderWeb].order > lease.order {
-		op.Kind = presence.OpHeartbeat // after a page view, the rules leave open which of the two came first
+	if op.Kind == backend.OpJoin && live && p.leases[presence.HolderWeb].order > lease.order {
+		op.Kind = backend.OpHeartbeat // after a page view, the rules leave open which of the two came first
 	}
-	if (op.Kind == presence.OpJoin || op.Kind == presence.OpSeen) && len(p.leases) == 0 {
+	if (op.Kind == backend.OpJoin || op.Kind == backend.OpSeen) && len(p.leases) == 0 {
 		op.User.Status = cmp.Or(op.User.Status, presence.Online) // a lapsed user's status is known until a sweep
 	}
-	if op.Kind == presence.OpSignOut || op.Kind == presence.OpSignOff {
+	if op.Kind == backend.OpSignOut || op.Kind == backend.OpSignOff {
 		op.User.Status = cmp.Or(op.User.Status, p.Status) // as nodes say it: a store that swept the user does not know who was invisible
 	}
 	if renews(op) && live { // a holder renews for as long as it joined, or less
 		if op.For = min(op.For, lease.length); p.lapsesWith(op.Holder, s.now+op.For) {
-			return presence.Op{Kind: presence.OpUpdate, User: presence.User{ID: p.ID}} // which does nothing
+			return backend.Op{Kind: backend.OpUpdate, User: presence.User{ID: p.ID}} // which does nothing
 		}
 		return op
 	}
@@ -294,13 +295,13 @@ func (s square) legal(op presence.Op) presence.Op {
 
 // look returns a copy of the user of an operation, without expired leases. A heartbeat, which an
 // operation may become, does not end those.
-func (s square) look(op presence.Op) *person {
+func (s square) look(op backend.Op) *person {
 	p := person{User: presence.User{ID: op.User.ID}}
 	if known := s.people[op.User.ID]; known != nil {
 		p = *known
 	}
 	p.leases = maps.Clone(p.leases)
-	if op.Kind != presence.OpHeartbeat {
+	if op.Kind != backend.OpHeartbeat {
 		p.lapse(s.now)
 	}
 	return &p

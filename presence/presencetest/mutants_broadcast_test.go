@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // Cases that catch broadcastMutants.
@@ -32,26 +33,26 @@ func broadcastMutants() map[string]mutant {
 
 // broadcastSenders have a bug in Send.
 func broadcastSenders() map[string]mutant {
-	sending := func(caught string, send func(context.Context, presence.Store, []presence.Broadcast) error) mutant {
-		return mutant{caught: caught, plant: func(s presence.Store) presence.Store {
-			return planted{Store: s, send: func(ctx context.Context, all []presence.Broadcast) error { return send(ctx, s, all) }}
+	sending := func(caught string, send func(context.Context, backend.Store, []backend.Broadcast) error) mutant {
+		return mutant{caught: caught, plant: func(s backend.Store) backend.Store {
+			return planted{Store: s, send: func(ctx context.Context, all []backend.Broadcast) error { return send(ctx, s, all) }}
 		}}
 	}
 	return map[string]mutant{
-		"the last broadcast of a call first": sending(broadcastsOrdered, func(ctx context.Context, s presence.Store, all []presence.Broadcast) error {
+		"the last broadcast of a call first": sending(broadcastsOrdered, func(ctx context.Context, s backend.Store, all []backend.Broadcast) error {
 			slices.Reverse(all)
 			return s.Send(ctx, all...)
 		}),
-		"a broadcast sent again": sending(broadcastsOrdered, func(ctx context.Context, s presence.Store, all []presence.Broadcast) error {
+		"a broadcast sent again": sending(broadcastsOrdered, func(ctx context.Context, s backend.Store, all []backend.Broadcast) error {
 			if err := s.Send(ctx, all...); err != nil || len(all) == 0 {
 				return err
 			}
 			return s.Send(ctx, all[len(all)-1])
 		}),
-		"one broadcast a call": sending(broadcastsOrdered, func(ctx context.Context, s presence.Store, all []presence.Broadcast) error {
+		"one broadcast a call": sending(broadcastsOrdered, func(ctx context.Context, s backend.Store, all []backend.Broadcast) error {
 			return s.Send(ctx, all[:min(1, len(all))]...)
 		}),
-		"broadcasts before the one that is too long": sending(broadcastsBound, func(ctx context.Context, s presence.Store, all []presence.Broadcast) error {
+		"broadcasts before the one that is too long": sending(broadcastsBound, func(ctx context.Context, s backend.Store, all []backend.Broadcast) error {
 			for _, b := range all {
 				if err := s.Send(ctx, b); err != nil {
 					return err
@@ -59,40 +60,40 @@ func broadcastSenders() map[string]mutant {
 			}
 			return nil
 		}),
-		"a broadcast that is too long is lost in silence": sending(broadcastsBound, func(ctx context.Context, s presence.Store, all []presence.Broadcast) error {
+		"a broadcast that is too long is lost in silence": sending(broadcastsBound, func(ctx context.Context, s backend.Store, all []backend.Broadcast) error {
 			_ = s.Send(ctx, all...)
 			return nil
 		}),
-		"a bound that is a byte too low": sending(broadcastsBound, func(ctx context.Context, s presence.Store, all []presence.Broadcast) error {
+		"a bound that is a byte too low": sending(broadcastsBound, func(ctx context.Context, s backend.Store, all []backend.Broadcast) error {
 			for _, b := range all {
 				if len(b.Data) >= 4<<10 {
-					return presence.ErrInvalidBroadcast
+					return backend.ErrInvalidBroadcast
 				}
 			}
 			return s.Send(ctx, all...)
 		}),
-		"a broadcast makes a version": sending(broadcastsUnkept, func(ctx context.Context, s presence.Store, all []presence.Broadcast) error {
+		"a broadcast makes a version": sending(broadcastsUnkept, func(ctx context.Context, s backend.Store, all []backend.Broadcast) error {
 			for _, b := range all {
 				user := presence.User{ID: "broadcast"}
-				s.Apply(ctx, []presence.Batch{{Topic: b.Topic, Ops: []presence.Op{
-					{Kind: presence.OpJoin, User: user, Holder: "a.9", For: time.Hour},
-				}}, {Topic: b.Topic, Ops: []presence.Op{{Kind: presence.OpSignOut, User: user}}}})
+				s.Apply(ctx, []backend.Batch{{Topic: b.Topic, Ops: []backend.Op{
+					{Kind: backend.OpJoin, User: user, Holder: "a.9", For: time.Hour},
+				}}, {Topic: b.Topic, Ops: []backend.Op{{Kind: backend.OpSignOut, User: user}}}})
 			}
 			return s.Send(ctx, all...)
 		}),
-		"a broadcast makes a topic": sending(broadcastsUnkept, func(ctx context.Context, s presence.Store, all []presence.Broadcast) error {
+		"a broadcast makes a topic": sending(broadcastsUnkept, func(ctx context.Context, s backend.Store, all []backend.Broadcast) error {
 			for _, b := range all {
-				s.Apply(ctx, []presence.Batch{{Topic: b.Topic, Ops: []presence.Op{{Kind: presence.OpGuest, Guest: "g", For: time.Hour}}}})
+				s.Apply(ctx, []backend.Batch{{Topic: b.Topic, Ops: []backend.Op{{Kind: backend.OpGuest, Guest: "g", For: time.Hour}}}})
 			}
 			return s.Send(ctx, all...)
 		}),
-		"a broadcast ends at a zero byte": sending(broadcastsBytes, func(ctx context.Context, s presence.Store, all []presence.Broadcast) error {
+		"a broadcast ends at a zero byte": sending(broadcastsBytes, func(ctx context.Context, s backend.Store, all []backend.Broadcast) error {
 			for i := range all {
 				all[i].Data, _, _ = bytes.Cut(all[i].Data, []byte{0})
 			}
 			return s.Send(ctx, all...)
 		}),
-		"a broadcast is text": sending(broadcastsBytes, func(ctx context.Context, s presence.Store, all []presence.Broadcast) error {
+		"a broadcast is text": sending(broadcastsBytes, func(ctx context.Context, s backend.Store, all []backend.Broadcast) error {
 			for i := range all {
 				all[i].Data = bytes.ToValidUTF8(all[i].Data, []byte("?"))
 			}
@@ -104,7 +105,7 @@ func broadcastSenders() map[string]mutant {
 // broadcastBringers have a bug in WatchBroadcasts.
 func broadcastBringers() map[string]mutant {
 	bringing := func(caught string, bring func() func([]byte, func([]byte))) mutant {
-		return mutant{caught: caught, plant: func(s presence.Store) presence.Store {
+		return mutant{caught: caught, plant: func(s backend.Store) backend.Store {
 			return planted{Store: s, broadcasts: func(ctx context.Context, t presence.Topic, fn func([]byte)) (func(), error) {
 				bring := bring()
 				return s.WatchBroadcasts(ctx, t, func(data []byte) { bring(data, fn) })
@@ -132,10 +133,10 @@ func broadcastBringers() map[string]mutant {
 				}
 			}
 		}),
-		"one topic has all broadcasts": {caught: broadcastsApart, plant: func(s presence.Store) presence.Store {
+		"one topic has all broadcasts": {caught: broadcastsApart, plant: func(s backend.Store) backend.Store {
 			return planted{
 				Store: s,
-				send: func(ctx context.Context, all []presence.Broadcast) error {
+				send: func(ctx context.Context, all []backend.Broadcast) error {
 					for i := range all {
 						all[i].Topic = presence.Site
 					}
@@ -146,10 +147,10 @@ func broadcastBringers() map[string]mutant {
 				},
 			}
 		}},
-		"the tenant is lost": {caught: broadcastsApart, plant: func(s presence.Store) presence.Store {
+		"the tenant is lost": {caught: broadcastsApart, plant: func(s backend.Store) backend.Store {
 			return planted{
 				Store: s,
-				send: func(ctx context.Context, all []presence.Broadcast) error {
+				send: func(ctx context.Context, all []backend.Broadcast) error {
 					for i := range all {
 						all[i].Topic = all[i].Topic.Local()
 					}
@@ -160,7 +161,7 @@ func broadcastBringers() map[string]mutant {
 				},
 			}
 		}},
-		"one hearer a topic": {caught: broadcastsOrdered, plant: func(s presence.Store) presence.Store {
+		"one hearer a topic": {caught: broadcastsOrdered, plant: func(s backend.Store) backend.Store {
 			var mu sync.Mutex
 			latest := make(map[presence.Topic]int)
 			return planted{Store: s, broadcasts: func(ctx context.Context, t presence.Topic, fn func([]byte)) (func(), error) {
@@ -177,11 +178,11 @@ func broadcastBringers() map[string]mutant {
 				})
 			}}
 		}},
-		"the latest broadcast is kept": {caught: broadcastsBegin, plant: func(s presence.Store) presence.Store {
+		"the latest broadcast is kept": {caught: broadcastsBegin, plant: func(s backend.Store) backend.Store {
 			var kept sync.Map
 			return planted{
 				Store: s,
-				send: func(ctx context.Context, all []presence.Broadcast) error {
+				send: func(ctx context.Context, all []backend.Broadcast) error {
 					for _, b := range all {
 						kept.Store(b.Topic, bytes.Clone(b.Data))
 					}
@@ -195,23 +196,23 @@ func broadcastBringers() map[string]mutant {
 				},
 			}
 		}},
-		"a hearer that does not stop": {caught: broadcastsStop, plant: func(s presence.Store) presence.Store {
+		"a hearer that does not stop": {caught: broadcastsStop, plant: func(s backend.Store) backend.Store {
 			return planted{Store: s, broadcasts: func(ctx context.Context, t presence.Topic, fn func([]byte)) (func(), error) {
 				_, err := s.WatchBroadcasts(ctx, t, fn)
 				return func() {}, err
 			}}
 		}},
-		"a hearer that stops late": {caught: broadcastsStop, plant: func(s presence.Store) presence.Store {
+		"a hearer that stops late": {caught: broadcastsStop, plant: func(s backend.Store) backend.Store {
 			return planted{Store: s, broadcasts: func(ctx context.Context, t presence.Topic, fn func([]byte)) (func(), error) {
 				stop, err := s.WatchBroadcasts(ctx, t, fn)
 				return func() { time.AfterFunc(time.Millisecond, stop) }, err
 			}}
 		}},
-		"all hearers share the bytes": {caught: broadcastsBytes, plant: func(s presence.Store) presence.Store {
+		"all hearers share the bytes": {caught: broadcastsBytes, plant: func(s backend.Store) backend.Store {
 			var shared sync.Map
 			return planted{
 				Store: s,
-				send: func(ctx context.Context, all []presence.Broadcast) error {
+				send: func(ctx context.Context, all []backend.Broadcast) error {
 					for _, b := range all {
 						shared.Store(string(b.Data), b.Data)
 					}

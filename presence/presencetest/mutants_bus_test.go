@@ -8,16 +8,17 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 )
 
 // misdelivered is a mutant that delivers wrong diffs: deliver is called with each diff and
 // the watcher.
-func misdelivered(caught string, deliver func() func(presence.Diff, func(presence.Diff))) mutant {
-	return mutant{caught: caught, plant: func(s presence.Store) presence.Store {
-		return planted{Store: s, watch: func(ctx context.Context, t presence.Topic, fn func(presence.Diff)) (func(), error) {
+func misdelivered(caught string, deliver func() func(backend.Diff, func(backend.Diff))) mutant {
+	return mutant{caught: caught, plant: func(s backend.Store) backend.Store {
+		return planted{Store: s, watch: func(ctx context.Context, t presence.Topic, fn func(backend.Diff)) (func(), error) {
 			bring := deliver()
-			return s.Watch(ctx, t, func(d presence.Diff) { bring(d, fn) })
+			return s.Watch(ctx, t, func(d backend.Diff) { bring(d, fn) })
 		}}
 	}}
 }
@@ -25,9 +26,9 @@ func misdelivered(caught string, deliver func() func(presence.Diff, func(presenc
 // busMutants deliver wrongly.
 func busMutants() map[string]mutant {
 	return map[string]mutant{
-		"reversed diff": misdelivered("rule 2/one join and one leave", func() func(presence.Diff, func(presence.Diff)) {
-			var first *presence.Diff
-			return func(d presence.Diff, fn func(presence.Diff)) {
+		"reversed diff": misdelivered("rule 2/one join and one leave", func() func(backend.Diff, func(backend.Diff)) {
+			var first *backend.Diff
+			return func(d backend.Diff, fn func(backend.Diff)) {
 				if first == nil {
 					first = &d
 					return
@@ -37,35 +38,35 @@ func busMutants() map[string]mutant {
 				first = nil
 			}
 		}),
-		"diff delivered twice": misdelivered("rule 3/every watcher gets every diff", func() func(presence.Diff, func(presence.Diff)) {
-			return func(d presence.Diff, fn func(presence.Diff)) {
+		"diff delivered twice": misdelivered("rule 3/every watcher gets every diff", func() func(backend.Diff, func(backend.Diff)) {
+			return func(d backend.Diff, fn func(backend.Diff)) {
 				fn(d)
 				fn(d)
 			}
 		}),
-		"diff lost": misdelivered("rule 3/every watcher gets every diff", func() func(presence.Diff, func(presence.Diff)) {
+		"diff lost": misdelivered("rule 3/every watcher gets every diff", func() func(backend.Diff, func(backend.Diff)) {
 			n := 0
-			return func(d presence.Diff, fn func(presence.Diff)) {
+			return func(d backend.Diff, fn func(backend.Diff)) {
 				if n++; n != 3 {
 					fn(d)
 				}
 			}
 		}),
-		"another diff than in the log": misdelivered("rule 3/a step makes one diff", func() func(presence.Diff, func(presence.Diff)) {
-			return func(d presence.Diff, fn func(presence.Diff)) {
+		"another diff than in the log": misdelivered("rule 3/a step makes one diff", func() func(backend.Diff, func(backend.Diff)) {
+			return func(d backend.Diff, fn func(backend.Diff)) {
 				d.Updates = nil
 				fn(d)
 			}
 		}),
-		"one watcher a topic": {caught: "rule 3/every watcher gets every diff", plant: func(s presence.Store) presence.Store {
+		"one watcher a topic": {caught: "rule 3/every watcher gets every diff", plant: func(s backend.Store) backend.Store {
 			var mu sync.Mutex
 			latest := make(map[presence.Topic]int)
-			return planted{Store: s, watch: func(ctx context.Context, t presence.Topic, fn func(presence.Diff)) (func(), error) {
+			return planted{Store: s, watch: func(ctx context.Context, t presence.Topic, fn func(backend.Diff)) (func(), error) {
 				mu.Lock()
 				latest[t]++
 				mine := latest[t]
 				mu.Unlock()
-				return s.Watch(ctx, t, func(d presence.Diff) {
+				return s.Watch(ctx, t, func(d backend.Diff) {
 					mu.Lock()
 					defer mu.Unlock()
 					if latest[t] == mine {
@@ -74,24 +75,24 @@ func busMutants() map[string]mutant {
 				})
 			}}
 		}},
-		"a watch that begins late": {caught: "rule 3/a watch begins when Watch returns", plant: func(s presence.Store) presence.Store {
-			return planted{Store: s, watch: func(ctx context.Context, t presence.Topic, fn func(presence.Diff)) (func(), error) {
+		"a watch that begins late": {caught: "rule 3/a watch begins when Watch returns", plant: func(s backend.Store) backend.Store {
+			return planted{Store: s, watch: func(ctx context.Context, t presence.Topic, fn func(backend.Diff)) (func(), error) {
 				began := time.Now()
-				return s.Watch(ctx, t, func(d presence.Diff) {
+				return s.Watch(ctx, t, func(d backend.Diff) {
 					if time.Since(began) > 0 {
 						fn(d)
 					}
 				})
 			}}
 		}},
-		"a watch that does not stop": {caught: "rule 3/a watch begins when Watch returns, and ends", plant: func(s presence.Store) presence.Store {
-			return planted{Store: s, watch: func(ctx context.Context, t presence.Topic, fn func(presence.Diff)) (func(), error) {
+		"a watch that does not stop": {caught: "rule 3/a watch begins when Watch returns, and ends", plant: func(s backend.Store) backend.Store {
+			return planted{Store: s, watch: func(ctx context.Context, t presence.Topic, fn func(backend.Diff)) (func(), error) {
 				_, err := s.Watch(ctx, t, fn)
 				return func() {}, err
 			}}
 		}},
-		"a watch of the past": {caught: "rule 3/a watch begins when Watch returns", plant: func(s presence.Store) presence.Store {
-			return planted{Store: s, watch: func(ctx context.Context, t presence.Topic, fn func(presence.Diff)) (func(), error) {
+		"a watch of the past": {caught: "rule 3/a watch begins when Watch returns", plant: func(s backend.Store) backend.Store {
+			return planted{Store: s, watch: func(ctx context.Context, t presence.Topic, fn func(backend.Diff)) (func(), error) {
 				past, _ := s.Log(ctx, t, "")
 				for _, d := range past {
 					fn(d)
@@ -99,30 +100,30 @@ func busMutants() map[string]mutant {
 				return s.Watch(ctx, t, fn)
 			}}
 		}},
-		"a sender that does not hear itself": {caught: "notices/", plant: func(s presence.Store) presence.Store {
-			return planted{Store: s, listen: func(context.Context, func(presence.Notice)) (func(), error) {
+		"a sender that does not hear itself": {caught: "notices/", plant: func(s backend.Store) backend.Store {
+			return planted{Store: s, listen: func(context.Context, func(backend.Notice)) (func(), error) {
 				return func() {}, nil
 			}}
 		}},
-		"kinds that are not known are lost": {caught: "notices/kinds that the store", plant: func(s presence.Store) presence.Store {
-			return planted{Store: s, publish: func(ctx context.Context, n presence.Notice) error {
-				if n.Kind != presence.NoticeSignedOut && n.Kind != presence.NoticeStatus {
+		"kinds that are not known are lost": {caught: "notices/kinds that the store", plant: func(s backend.Store) backend.Store {
+			return planted{Store: s, publish: func(ctx context.Context, n backend.Notice) error {
+				if n.Kind != backend.NoticeSignedOut && n.Kind != backend.NoticeStatus {
 					return nil
 				}
 				return s.Publish(ctx, n)
 			}}
 		}},
-		"a payload is cut": {caught: "notices/kinds that the store", plant: func(s presence.Store) presence.Store {
-			return planted{Store: s, publish: func(ctx context.Context, n presence.Notice) error {
-				if n.Kind != presence.NoticeStatus {
+		"a payload is cut": {caught: "notices/kinds that the store", plant: func(s backend.Store) backend.Store {
+			return planted{Store: s, publish: func(ctx context.Context, n backend.Notice) error {
+				if n.Kind != backend.NoticeStatus {
 					n.Payload, _, _ = strings.Cut(n.Payload, "\x00")
 				}
 				return s.Publish(ctx, n)
 			}}
 		}},
-		"notices out of order": {caught: "notices/", plant: func(s presence.Store) presence.Store {
+		"notices out of order": {caught: "notices/", plant: func(s backend.Store) backend.Store {
 			faults := presencetest.NewFaults(s)
-			return planted{Store: faults, listen: func(ctx context.Context, fn func(presence.Notice)) (func(), error) {
+			return planted{Store: faults, listen: func(ctx context.Context, fn func(backend.Notice)) (func(), error) {
 				stop, err := faults.Listen(ctx, fn)
 				faults.Disturb(presencetest.Disturbance{Swap: true})
 				return stop, err
@@ -133,68 +134,68 @@ func busMutants() map[string]mutant {
 
 // figureMutants count or remember wrongly.
 func figureMutants() map[string]mutant {
-	counting := func(caught string, counts func(presence.Topic, presence.Counts) presence.Counts) mutant {
-		return mutant{caught: caught, plant: func(s presence.Store) presence.Store {
+	counting := func(caught string, counts func(presence.Topic, backend.Counts) backend.Counts) mutant {
+		return mutant{caught: caught, plant: func(s backend.Store) backend.Store {
 			return planted{Store: s, counts: counts}
 		}}
 	}
-	sighting := func(caught string, sightings func(presence.Topic, presence.UserID, presence.Sighting) presence.Sighting) mutant {
-		return mutant{caught: caught, plant: func(s presence.Store) presence.Store {
+	sighting := func(caught string, sightings func(presence.Topic, presence.UserID, backend.Sighting) backend.Sighting) mutant {
+		return mutant{caught: caught, plant: func(s backend.Store) backend.Store {
 			return planted{Store: s, sightings: sightings}
 		}}
 	}
 	return map[string]mutant{
-		"guests are recent users": counting("rule 8/page views count", func(_ presence.Topic, c presence.Counts) presence.Counts {
+		"guests are recent users": counting("rule 8/page views count", func(_ presence.Topic, c backend.Counts) backend.Counts {
 			c.Recent += c.Guests
 			return c
 		}),
-		"a count of its own": counting("rule 1/", func(_ presence.Topic, c presence.Counts) presence.Counts {
+		"a count of its own": counting("rule 1/", func(_ presence.Topic, c backend.Counts) backend.Counts {
 			c.Total = max(c.Total, 1)
 			return c
 		}),
-		"counts without a head": counting("rule 3/the log goes on from every version", func(_ presence.Topic, c presence.Counts) presence.Counts {
-			c.Head = presence.Origin
+		"counts without a head": counting("rule 3/the log goes on from every version", func(_ presence.Topic, c backend.Counts) backend.Counts {
+			c.Head = backend.Origin
 			return c
 		}),
-		"the invisible seen in bulk": sighting("rule 2/an invisible user comes and goes", func(_ presence.Topic, id presence.UserID, got presence.Sighting) presence.Sighting {
+		"the invisible seen in bulk": sighting("rule 2/an invisible user comes and goes", func(_ presence.Topic, id presence.UserID, got backend.Sighting) backend.Sighting {
 			if id == "u" && !got.Online {
 				got.Status = presence.Invisible
 			}
 			return got
 		}),
-		"last seen of who is online": sighting("rule 7/it is kept for users who left", func(_ presence.Topic, _ presence.UserID, got presence.Sighting) presence.Sighting {
+		"last seen of who is online": sighting("rule 7/it is kept for users who left", func(_ presence.Topic, _ presence.UserID, got backend.Sighting) backend.Sighting {
 			if got.Online {
 				got.LastSeen = time.Now()
 			}
 			return got
 		}),
-		"last seen of nobody": sighting("rule 7/last seen is the last proof", func(_ presence.Topic, _ presence.UserID, got presence.Sighting) presence.Sighting {
+		"last seen of nobody": sighting("rule 7/last seen is the last proof", func(_ presence.Topic, _ presence.UserID, got backend.Sighting) backend.Sighting {
 			got.LastSeen = time.Time{}
 			return got
 		}),
-		"last seen by topic and user mixed up": {caught: "rule 7/sightings answer in the order", plant: func(s presence.Store) presence.Store {
+		"last seen by topic and user mixed up": {caught: "rule 7/sightings answer in the order", plant: func(s backend.Store) backend.Store {
 			return sightingsSorted{s}
 		}},
-		"an update is a proof of life": {caught: "rule 7/other operations", plant: func(s presence.Store) presence.Store {
-			return planted{Store: s, op: func(_ presence.Topic, op presence.Op) []presence.Op {
-				if op.Kind == presence.OpUpdate || op.Kind == presence.OpDrop {
+		"an update is a proof of life": {caught: "rule 7/other operations", plant: func(s backend.Store) backend.Store {
+			return planted{Store: s, op: func(_ presence.Topic, op backend.Op) []backend.Op {
+				if op.Kind == backend.OpUpdate || op.Kind == backend.OpDrop {
 					beat := op
-					beat.Kind, beat.Holder, beat.For = presence.OpHeartbeat, "a.2", 45*time.Second
-					if op.Kind == presence.OpDrop {
+					beat.Kind, beat.Holder, beat.For = backend.OpHeartbeat, "a.2", 45*time.Second
+					if op.Kind == backend.OpDrop {
 						beat.Holder = op.Holder
 					}
-					return []presence.Op{beat, op}
+					return []backend.Op{beat, op}
 				}
-				return []presence.Op{op}
+				return []backend.Op{op}
 			}}
 		}},
 	}
 }
 
 // sightingsSorted answers in the order of the user ids, not in the order asked for.
-type sightingsSorted struct{ presence.Store }
+type sightingsSorted struct{ backend.Store }
 
-func (s sightingsSorted) Sightings(ctx context.Context, t presence.Topic, users ...presence.UserID) ([]presence.Sighting, error) {
+func (s sightingsSorted) Sightings(ctx context.Context, t presence.Topic, users ...presence.UserID) ([]backend.Sighting, error) {
 	users = slices.Clone(users)
 	slices.Sort(users)
 	return s.Store.Sightings(ctx, t, users...)

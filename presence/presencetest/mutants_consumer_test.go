@@ -4,19 +4,19 @@ import (
 	"context"
 	"maps"
 
-	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // forgetful is a store that keeps the records of consumers wrongly.
 type forgetful struct {
-	presence.Store
-	claim  func(presence.ConsumerClaim) presence.ConsumerClaim
-	commit func(context.Context, string, presence.ConsumerStep) (presence.ConsumerState, error)
-	read   func(presence.ConsumerChanges, presence.ConsumerVersion) presence.ConsumerChanges
+	backend.Store
+	claim  func(backend.ConsumerClaim) backend.ConsumerClaim
+	commit func(context.Context, string, backend.ConsumerStep) (backend.ConsumerState, error)
+	read   func(backend.ConsumerChanges, backend.ConsumerVersion) backend.ConsumerChanges
 	name   func(string) string
 }
 
-func (f forgetful) ClaimConsumer(ctx context.Context, consumer string, claim presence.ConsumerClaim) (presence.ConsumerClaimed, error) {
+func (f forgetful) ClaimConsumer(ctx context.Context, consumer string, claim backend.ConsumerClaim) (backend.ConsumerClaimed, error) {
 	if f.name != nil {
 		consumer = f.name(consumer)
 	}
@@ -26,7 +26,7 @@ func (f forgetful) ClaimConsumer(ctx context.Context, consumer string, claim pre
 	return f.Store.ClaimConsumer(ctx, consumer, claim)
 }
 
-func (f forgetful) CommitConsumer(ctx context.Context, consumer string, step presence.ConsumerStep) (presence.ConsumerState, error) {
+func (f forgetful) CommitConsumer(ctx context.Context, consumer string, step backend.ConsumerStep) (backend.ConsumerState, error) {
 	if f.name != nil {
 		consumer = f.name(consumer)
 	}
@@ -36,7 +36,7 @@ func (f forgetful) CommitConsumer(ctx context.Context, consumer string, step pre
 	return f.Store.CommitConsumer(ctx, consumer, step)
 }
 
-func (f forgetful) ReadConsumer(ctx context.Context, consumer string, after presence.ConsumerVersion) (presence.ConsumerChanges, error) {
+func (f forgetful) ReadConsumer(ctx context.Context, consumer string, after backend.ConsumerVersion) (backend.ConsumerChanges, error) {
 	if f.name != nil {
 		consumer = f.name(consumer)
 	}
@@ -49,64 +49,64 @@ func (f forgetful) ReadConsumer(ctx context.Context, consumer string, after pres
 
 // consumerMutants keep the records of consumers wrongly.
 func consumerMutants() map[string]mutant {
-	committing := func(caught string, commit func(context.Context, presence.Store, string, presence.ConsumerStep) (presence.ConsumerState, error)) mutant {
-		return mutant{caught: caught, plant: func(s presence.Store) presence.Store {
-			return forgetful{Store: s, commit: func(ctx context.Context, consumer string, step presence.ConsumerStep) (presence.ConsumerState, error) {
+	committing := func(caught string, commit func(context.Context, backend.Store, string, backend.ConsumerStep) (backend.ConsumerState, error)) mutant {
+		return mutant{caught: caught, plant: func(s backend.Store) backend.Store {
+			return forgetful{Store: s, commit: func(ctx context.Context, consumer string, step backend.ConsumerStep) (backend.ConsumerState, error) {
 				return commit(ctx, s, consumer, step)
 			}}
 		}}
 	}
-	claiming := func(caught string, claim func(presence.ConsumerClaim) presence.ConsumerClaim) mutant {
-		return mutant{caught: caught, plant: func(s presence.Store) presence.Store { return forgetful{Store: s, claim: claim} }}
+	claiming := func(caught string, claim func(backend.ConsumerClaim) backend.ConsumerClaim) mutant {
+		return mutant{caught: caught, plant: func(s backend.Store) backend.Store { return forgetful{Store: s, claim: claim} }}
 	}
-	reading := func(caught string, read func(presence.ConsumerChanges, presence.ConsumerVersion) presence.ConsumerChanges) mutant {
-		return mutant{caught: caught, plant: func(s presence.Store) presence.Store { return forgetful{Store: s, read: read} }}
+	reading := func(caught string, read func(backend.ConsumerChanges, backend.ConsumerVersion) backend.ConsumerChanges) mutant {
+		return mutant{caught: caught, plant: func(s backend.Store) backend.Store { return forgetful{Store: s, read: read} }}
 	}
 	return map[string]mutant{
-		"every claim makes a record": claiming("rule 20/a missing record", func(c presence.ConsumerClaim) presence.ConsumerClaim {
+		"every claim makes a record": claiming("rule 20/a missing record", func(c backend.ConsumerClaim) backend.ConsumerClaim {
 			c.Create = true
 			return c
 		}),
-		"a claim takes the record from its holder": claiming("rule 20/one holder", func(c presence.ConsumerClaim) presence.ConsumerClaim {
+		"a claim takes the record from its holder": claiming("rule 20/one holder", func(c backend.ConsumerClaim) backend.ConsumerClaim {
 			c.For = 0
 			return c
 		}),
-		"a record is held for ever": claiming("rule 20/one holder", func(c presence.ConsumerClaim) presence.ConsumerClaim {
+		"a record is held for ever": claiming("rule 20/one holder", func(c backend.ConsumerClaim) backend.ConsumerClaim {
 			c.For *= 1000
 			return c
 		}),
-		"a commit makes a record": committing("rule 20/a missing record", func(ctx context.Context, s presence.Store, consumer string, step presence.ConsumerStep) (presence.ConsumerState, error) {
-			_, _ = s.ClaimConsumer(ctx, consumer, presence.ConsumerClaim{Holder: step.Holder, For: step.For, Create: true})
+		"a commit makes a record": committing("rule 20/a missing record", func(ctx context.Context, s backend.Store, consumer string, step backend.ConsumerStep) (backend.ConsumerState, error) {
+			_, _ = s.ClaimConsumer(ctx, consumer, backend.ConsumerClaim{Holder: step.Holder, For: step.For, Create: true})
 			return s.CommitConsumer(ctx, consumer, step)
 		}),
-		"a commit does not lengthen": committing("rule 20/a commit lengthens", func(ctx context.Context, s presence.Store, consumer string, step presence.ConsumerStep) (presence.ConsumerState, error) {
+		"a commit does not lengthen": committing("rule 20/a commit lengthens", func(ctx context.Context, s backend.Store, consumer string, step backend.ConsumerStep) (backend.ConsumerState, error) {
 			if len(step.Set)+len(step.Delete) == 0 && step.For > 0 {
-				return presence.ConsumerHeld, nil
+				return backend.ConsumerHeld, nil
 			}
 			return s.CommitConsumer(ctx, consumer, step)
 		}),
-		"a record is not given up": committing("rule 20/a commit lengthens", func(ctx context.Context, s presence.Store, consumer string, step presence.ConsumerStep) (presence.ConsumerState, error) {
+		"a record is not given up": committing("rule 20/a commit lengthens", func(ctx context.Context, s backend.Store, consumer string, step backend.ConsumerStep) (backend.ConsumerState, error) {
 			step.For = max(step.For, 1e9)
 			return s.CommitConsumer(ctx, consumer, step)
 		}),
-		"a former holder may write": committing("rule 20/a commit of a former holder", func(ctx context.Context, s presence.Store, consumer string, step presence.ConsumerStep) (presence.ConsumerState, error) {
+		"a former holder may write": committing("rule 20/a commit of a former holder", func(ctx context.Context, s backend.Store, consumer string, step backend.ConsumerStep) (backend.ConsumerState, error) {
 			state, err := s.CommitConsumer(ctx, consumer, step)
-			if state == presence.ConsumerTaken {
+			if state == backend.ConsumerTaken {
 				step.Holder = "b"
 				_, _ = s.CommitConsumer(ctx, consumer, step)
 			}
 			return state, err
 		}),
-		"a step is not atomic": committing("rule 20/a step is read", func(ctx context.Context, s presence.Store, consumer string, step presence.ConsumerStep) (presence.ConsumerState, error) {
+		"a step is not atomic": committing("rule 20/a step is read", func(ctx context.Context, s backend.Store, consumer string, step backend.ConsumerStep) (backend.ConsumerState, error) {
 			step.Delete = nil // lost with the answer
 			return s.CommitConsumer(ctx, consumer, step)
 		}),
-		"a step expects nothing": committing("rule 20/a step that finds", func(ctx context.Context, s presence.Store, consumer string, step presence.ConsumerStep) (presence.ConsumerState, error) {
+		"a step expects nothing": committing("rule 20/a step that finds", func(ctx context.Context, s backend.Store, consumer string, step backend.ConsumerStep) (backend.ConsumerState, error) {
 			step.Expect = nil
 			return s.CommitConsumer(ctx, consumer, step)
 		}),
-		"a step that is repeated appends": {caught: "rule 20/a step that is repeated", plant: func(s presence.Store) presence.Store {
-			return forgetful{Store: s, commit: func(ctx context.Context, consumer string, step presence.ConsumerStep) (presence.ConsumerState, error) {
+		"a step that is repeated appends": {caught: "rule 20/a step that is repeated", plant: func(s backend.Store) backend.Store {
+			return forgetful{Store: s, commit: func(ctx context.Context, consumer string, step backend.ConsumerStep) (backend.ConsumerState, error) {
 				now, _ := s.ReadConsumer(ctx, consumer, "")
 				step.Set = maps.Clone(step.Set)
 				for key := range step.Set {
@@ -117,11 +117,11 @@ func consumerMutants() map[string]mutant {
 				return s.CommitConsumer(ctx, consumer, step)
 			}}
 		}},
-		"changes lack what was deleted": reading("rule 20/a step is read", func(c presence.ConsumerChanges, after presence.ConsumerVersion) presence.ConsumerChanges {
+		"changes lack what was deleted": reading("rule 20/a step is read", func(c backend.ConsumerChanges, after backend.ConsumerVersion) backend.ConsumerChanges {
 			c.Whole = c.Whole && after == ""
 			return c
 		}),
-		"a large record is cut": reading("rule 20/a large record", func(c presence.ConsumerChanges, _ presence.ConsumerVersion) presence.ConsumerChanges {
+		"a large record is cut": reading("rule 20/a large record", func(c backend.ConsumerChanges, _ backend.ConsumerVersion) backend.ConsumerChanges {
 			n := 0
 			for key := range c.Set {
 				if n++; n > 1000 {
@@ -130,7 +130,7 @@ func consumerMutants() map[string]mutant {
 			}
 			return c
 		}),
-		"one record for all consumers": {caught: "rule 20/records of two", plant: func(s presence.Store) presence.Store {
+		"one record for all consumers": {caught: "rule 20/records of two", plant: func(s backend.Store) backend.Store {
 			return forgetful{Store: s, name: func(string) string { return "one" }}
 		}},
 	}

@@ -9,67 +9,68 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // botMutants count bots wrongly.
 func botMutants() map[string]mutant {
-	counting := func(caught string, make func() func(presence.Op) []presence.Op) mutant {
-		return mutant{caught: caught, plant: func(s presence.Store) presence.Store {
+	counting := func(caught string, make func() func(backend.Op) []backend.Op) mutant {
+		return mutant{caught: caught, plant: func(s backend.Store) backend.Store {
 			var mu sync.Mutex
 			change := make()
-			return planted{Store: s, op: func(_ presence.Topic, op presence.Op) []presence.Op {
-				if op.Kind == presence.OpBot {
+			return planted{Store: s, op: func(_ presence.Topic, op backend.Op) []backend.Op {
+				if op.Kind == backend.OpBot {
 					mu.Lock()
 					defer mu.Unlock()
 					return change(op)
 				}
-				return []presence.Op{op}
+				return []backend.Op{op}
 			}}
 		}}
 	}
-	changing := func(caught string, change func(presence.Op) []presence.Op) mutant {
-		return counting(caught, func() func(presence.Op) []presence.Op { return change })
+	changing := func(caught string, change func(backend.Op) []backend.Op) mutant {
+		return counting(caught, func() func(backend.Op) []backend.Op { return change })
 	}
 	return map[string]mutant{
-		"bots are guests too": changing("rule 18/bots count by name", func(op presence.Op) []presence.Op {
-			return []presence.Op{op, {Kind: presence.OpGuest, Guest: op.Guest}}
+		"bots are guests too": changing("rule 18/bots count by name", func(op backend.Op) []backend.Op {
+			return []backend.Op{op, {Kind: backend.OpGuest, Guest: op.Guest}}
 		}),
-		"bots are users too": changing("rule 18/bots count by name", func(op presence.Op) []presence.Op {
-			return []presence.Op{op, {Kind: presence.OpSeen, User: presence.User{ID: presence.UserID(op.Guest)}, For: op.For}}
+		"bots are users too": changing("rule 18/bots count by name", func(op backend.Op) []backend.Op {
+			return []backend.Op{op, {Kind: backend.OpSeen, User: presence.User{ID: presence.UserID(op.Guest)}, For: op.For}}
 		}),
-		"bots go with guests": rewriting("rule 18/bots count by name", func(op presence.Op) []presence.Op {
-			if op.Kind == presence.OpForgetGuest {
-				return []presence.Op{op, {Kind: presence.OpBot, Guest: op.Guest, Bot: "gone"}}
+		"bots go with guests": rewriting("rule 18/bots count by name", func(op backend.Op) []backend.Op {
+			if op.Kind == backend.OpForgetGuest {
+				return []backend.Op{op, {Kind: backend.OpBot, Guest: op.Guest, Bot: "gone"}}
 			}
-			return []presence.Op{op}
+			return []backend.Op{op}
 		}),
-		"bots by visit": counting("rule 18/bots count by name", func() func(presence.Op) []presence.Op {
+		"bots by visit": counting("rule 18/bots count by name", func() func(backend.Op) []backend.Op {
 			n := 0
-			return func(op presence.Op) []presence.Op {
+			return func(op backend.Op) []backend.Op {
 				n++
 				op.Guest += strconv.Itoa(n)
-				return []presence.Op{op}
+				return []backend.Op{op}
 			}
 		}),
-		"bots without a name": changing("rule 18/bots count by name", func(op presence.Op) []presence.Op {
+		"bots without a name": changing("rule 18/bots count by name", func(op backend.Op) []backend.Op {
 			op.Bot = "bot"
-			return []presence.Op{op}
+			return []backend.Op{op}
 		}),
-		"bots by period": {caught: "rule 18/a bot counts once", plant: func(s presence.Store) presence.Store {
+		"bots by period": {caught: "rule 18/a bot counts once", plant: func(s backend.Store) backend.Store {
 			periods := 0
-			return planted{Store: s, op: func(_ presence.Topic, op presence.Op) []presence.Op {
-				if op.Kind == presence.OpBot {
+			return planted{Store: s, op: func(_ presence.Topic, op backend.Op) []backend.Op {
+				if op.Kind == backend.OpBot {
 					op.Guest += strconv.Itoa(periods)
 				}
-				return []presence.Op{op}
+				return []backend.Op{op}
 			}, age: func(ctx context.Context, period time.Duration) (int, error) {
 				periods++
 				return s.Age(ctx, period)
 			}}
 		}},
-		"bots for ever": {caught: "rule 18/after two periods", plant: func(s presence.Store) presence.Store {
+		"bots for ever": {caught: "rule 18/after two periods", plant: func(s backend.Store) backend.Store {
 			var last map[string]int
-			return planted{Store: s, extras: func(_ presence.Topic, e presence.Extras) presence.Extras {
+			return planted{Store: s, extras: func(_ presence.Topic, e backend.Extras) backend.Extras {
 				last = max2(e.Bots, last)
 				e.Bots = last
 				return e
@@ -79,68 +80,68 @@ func botMutants() map[string]mutant {
 				return s.Age(ctx, period)
 			}}
 		}},
-		"a bot by each name that it had": changing("rule 18/a bot has the name", func(op presence.Op) []presence.Op {
+		"a bot by each name that it had": changing("rule 18/a bot has the name", func(op backend.Op) []backend.Op {
 			op.Guest += op.Bot
-			return []presence.Op{op}
+			return []backend.Op{op}
 		}),
-		"a bot keeps its first name": counting("rule 18/a bot has the name", func() func(presence.Op) []presence.Op {
+		"a bot keeps its first name": counting("rule 18/a bot has the name", func() func(backend.Op) []backend.Op {
 			first := make(map[string]string)
-			return func(op presence.Op) []presence.Op {
+			return func(op backend.Op) []backend.Op {
 				if first[op.Guest] == "" {
 					first[op.Guest] = op.Bot
 				}
 				op.Bot = first[op.Guest]
-				return []presence.Op{op}
+				return []backend.Op{op}
 			}
 		}),
-		"bots without a bound": {caught: "rule 18/bots over the bound", plant: func(s presence.Store) presence.Store {
+		"bots without a bound": {caught: "rule 18/bots over the bound", plant: func(s backend.Store) backend.Store {
 			var mu sync.Mutex
 			known := make(map[string]bool)
-			return planted{Store: s, op: func(_ presence.Topic, op presence.Op) []presence.Op {
+			return planted{Store: s, op: func(_ presence.Topic, op backend.Op) []backend.Op {
 				mu.Lock()
 				defer mu.Unlock()
-				if op.Kind == presence.OpBot {
+				if op.Kind == backend.OpBot {
 					known[op.Guest] = true
 				}
-				return []presence.Op{op}
-			}, extras: func(_ presence.Topic, e presence.Extras) presence.Extras {
-				if over := len(known) - presence.MaxBots; over > 0 && len(e.Bots) > 0 {
+				return []backend.Op{op}
+			}, extras: func(_ presence.Topic, e backend.Extras) backend.Extras {
+				if over := len(known) - backend.MaxBots; over > 0 && len(e.Bots) > 0 {
 					e.Bots = maps.Clone(e.Bots)
 					e.Bots["Bot0"] += over
 				}
 				return e
 			}}
 		}},
-		"who is counted goes at the bound": counting("rule 18/bots over the bound", func() func(presence.Op) []presence.Op {
+		"who is counted goes at the bound": counting("rule 18/bots over the bound", func() func(backend.Op) []backend.Op {
 			known := make(map[string]bool)
-			return func(op presence.Op) []presence.Op {
-				if len(known) >= presence.MaxBots-6 && known[op.Guest] {
+			return func(op backend.Op) []backend.Op {
+				if len(known) >= backend.MaxBots-6 && known[op.Guest] {
 					return nil // a bot that is counted does not go on
 				}
 				known[op.Guest] = true
-				return []presence.Op{op}
+				return []backend.Op{op}
 			}
 		}),
-		"a bad name is another": changing("rule 18/a bad name", func(op presence.Op) []presence.Op {
-			if !presence.ValidBotName(op.Bot) {
+		"a bad name is another": changing("rule 18/a bad name", func(op backend.Op) []backend.Op {
+			if !backend.ValidBotName(op.Bot) {
 				op.Bot = "other"
 			}
-			return []presence.Op{op}
+			return []backend.Op{op}
 		}),
-		"only plain names": changing("rule 18/a bad name", func(op presence.Op) []presence.Op {
+		"only plain names": changing("rule 18/a bad name", func(op backend.Op) []backend.Op {
 			if !presence.ValidGroup(op.Bot) && op.Bot != "Good" {
 				return nil
 			}
-			return []presence.Op{op}
+			return []backend.Op{op}
 		}),
-		"each node has bots of its own": counting("rule 18/bots come on several nodes", func() func(presence.Op) []presence.Op {
+		"each node has bots of its own": counting("rule 18/bots come on several nodes", func() func(backend.Op) []backend.Op {
 			n := 0
-			return func(op presence.Op) []presence.Op {
-				if n++; n%presence.MaxBots == 0 {
+			return func(op backend.Op) []backend.Op {
+				if n++; n%backend.MaxBots == 0 {
 					return nil
 				}
 				op.Bot += strconv.Itoa(n % 4)
-				return []presence.Op{op}
+				return []backend.Op{op}
 			}
 		}),
 	}
@@ -160,18 +161,18 @@ func max2(a, b map[string]int) map[string]int {
 // activeMutants tell wrongly when members were active.
 func activeMutants() map[string]mutant {
 	retelling := func(caught string, edit func(*presence.Member)) mutant {
-		return mutant{caught: caught, plant: func(s presence.Store) presence.Store {
+		return mutant{caught: caught, plant: func(s backend.Store) backend.Store {
 			j := newJournal(s)
-			j.edit = func(_ presence.Topic, d presence.Diff) []presence.Diff {
+			j.edit = func(_ presence.Topic, d backend.Diff) []backend.Diff {
 				d.Joins, d.Updates = slices.Clone(d.Joins), slices.Clone(d.Updates)
 				for _, members := range [][]presence.Member{d.Joins, d.Updates} {
 					for i := range members {
 						edit(&members[i])
 					}
 				}
-				return []presence.Diff{d}
+				return []backend.Diff{d}
 			}
-			return planted{Store: j, snapshot: func(ctx context.Context, t presence.Topic) (presence.Snapshot, error) {
+			return planted{Store: j, snapshot: func(ctx context.Context, t presence.Topic) (backend.Snapshot, error) {
 				snap, err := j.Snapshot(ctx, t)
 				for i := range snap.Members {
 					edit(&snap.Members[i])
@@ -185,7 +186,7 @@ func activeMutants() map[string]mutant {
 		"active in every topic": keeping("rule 16/a topic that does not ask for it", func(k *presence.Keep) {
 			k.Active = true
 		}),
-		"active once asked for": {caught: "rule 16/it comes and goes", plant: func(s presence.Store) presence.Store {
+		"active once asked for": {caught: "rule 16/it comes and goes", plant: func(s backend.Store) backend.Store {
 			active := false
 			return planted{Store: s, keep: func(k presence.Keep) presence.Keep {
 				active = active || k.Active
@@ -201,35 +202,35 @@ func activeMutants() map[string]mutant {
 				m.Active = m.Since.Truncate(time.Minute)
 			}
 		}),
-		"a new minute is not told": {caught: "rule 16/a page view in a new minute", plant: func(s presence.Store) presence.Store {
+		"a new minute is not told": {caught: "rule 16/a page view in a new minute", plant: func(s backend.Store) backend.Store {
 			j := newJournal(s)
-			j.edit = func(_ presence.Topic, d presence.Diff) []presence.Diff {
+			j.edit = func(_ presence.Topic, d backend.Diff) []backend.Diff {
 				if d.Updates = nil; len(d.Joins)+len(d.Leaves) == 0 {
 					return nil
 				}
-				return []presence.Diff{d}
+				return []backend.Diff{d}
 			}
 			return j
 		}},
-		"active by the second": rewriting("rule 16/a page view in a new minute", func(op presence.Op) []presence.Op {
-			if op.Kind == presence.OpSeen { // a diff at each page view
+		"active by the second": rewriting("rule 16/a page view in a new minute", func(op backend.Op) []backend.Op {
+			if op.Kind == backend.OpSeen { // a diff at each page view
 				op.User.URL = time.Now().Format("#5")
-				return []presence.Op{op}
+				return []backend.Op{op}
 			}
-			return []presence.Op{op}
+			return []backend.Op{op}
 		}),
-		"active by every beat": rewriting("rule 16/other operations", func(op presence.Op) []presence.Op {
-			if op.Kind == presence.OpHeartbeat {
+		"active by every beat": rewriting("rule 16/other operations", func(op backend.Op) []backend.Op {
+			if op.Kind == backend.OpHeartbeat {
 				op.User.Name = "Name of " + string(op.User.ID)
-				return []presence.Op{op, {Kind: presence.OpSeen, User: op.User}}
+				return []backend.Op{op, {Kind: backend.OpSeen, User: op.User}}
 			}
-			return []presence.Op{op}
+			return []backend.Op{op}
 		}),
-		"active in a step of its own": {caught: "rule 16/a step makes one diff", plant: func(s presence.Store) presence.Store {
-			return planted{Store: s, apply: func(ctx context.Context, batches []presence.Batch) []presence.Result {
+		"active in a step of its own": {caught: "rule 16/a step makes one diff", plant: func(s backend.Store) backend.Store {
+			return planted{Store: s, apply: func(ctx context.Context, batches []backend.Batch) []backend.Result {
 				for _, b := range batches {
-					if b.Ops = slices.DeleteFunc(slices.Clone(b.Ops), func(op presence.Op) bool { return op.Kind != presence.OpSeen }); len(b.Ops) > 0 {
-						s.Apply(ctx, []presence.Batch{b})
+					if b.Ops = slices.DeleteFunc(slices.Clone(b.Ops), func(op backend.Op) bool { return op.Kind != backend.OpSeen }); len(b.Ops) > 0 {
+						s.Apply(ctx, []backend.Batch{b})
 					}
 				}
 				return s.Apply(ctx, batches)

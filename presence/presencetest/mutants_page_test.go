@@ -8,16 +8,17 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // pageMutants page wrongly.
 func pageMutants() map[string]mutant {
 	return map[string]mutant{
 		"pages by number": listing("rule 15/pages hold each user once", func() lister {
-			return func(ctx context.Context, s presence.Store, t presence.Topic, q presence.RecentQuery) (presence.RecentPage, error) {
+			return func(ctx context.Context, s backend.Store, t presence.Topic, q backend.RecentQuery) (backend.RecentPage, error) {
 				skip, limit := len(q.After), min(max(q.Limit, 1), 1000)
 				if strings.Trim(q.After, "x") != "" {
-					return presence.RecentPage{}, presence.ErrInvalidPage
+					return backend.RecentPage{}, presence.ErrInvalidPage
 				}
 				q.After, q.Limit = "", 1000
 				p, err := s.Recent(ctx, t, q)
@@ -30,7 +31,7 @@ func pageMutants() map[string]mutant {
 			}
 		}),
 		"a page begins with the last of the former": listing("rule 15/pages hold each user once", func() lister {
-			return func(ctx context.Context, s presence.Store, t presence.Topic, q presence.RecentQuery) (presence.RecentPage, error) {
+			return func(ctx context.Context, s backend.Store, t presence.Topic, q backend.RecentQuery) (backend.RecentPage, error) {
 				p, err := s.Recent(ctx, t, q)
 				if p.Next != "" && q.Limit > 1 {
 					q.Limit--
@@ -41,7 +42,7 @@ func pageMutants() map[string]mutant {
 			}
 		}),
 		"a page that cannot be read is the first": listing("rule 15/a page that cannot be read", func() lister {
-			return func(ctx context.Context, s presence.Store, t presence.Topic, q presence.RecentQuery) (presence.RecentPage, error) {
+			return func(ctx context.Context, s backend.Store, t presence.Topic, q backend.RecentQuery) (backend.RecentPage, error) {
 				p, err := s.Recent(ctx, t, q)
 				if errors.Is(err, presence.ErrInvalidPage) {
 					q.After = ""
@@ -51,7 +52,7 @@ func pageMutants() map[string]mutant {
 			}
 		}),
 		"a page that cannot be read is an error like any": listing("rule 15/a page that cannot be read", func() lister {
-			return func(ctx context.Context, s presence.Store, t presence.Topic, q presence.RecentQuery) (presence.RecentPage, error) {
+			return func(ctx context.Context, s backend.Store, t presence.Topic, q backend.RecentQuery) (backend.RecentPage, error) {
 				p, err := s.Recent(ctx, t, q)
 				if err != nil {
 					err = errors.New("bad page")
@@ -59,43 +60,43 @@ func pageMutants() map[string]mutant {
 				return p, err
 			}
 		}),
-		"pages without a limit": asking("rule 15/a page has one to a thousand", func(q *presence.RecentQuery) {
+		"pages without a limit": asking("rule 15/a page has one to a thousand", func(q *backend.RecentQuery) {
 			if q.Limit > 100 {
 				q.Limit = 999
 			}
 		}),
 		"the total is of the page": listing("rule 15/a page has one to a thousand", func() lister {
-			return func(ctx context.Context, s presence.Store, t presence.Topic, q presence.RecentQuery) (presence.RecentPage, error) {
+			return func(ctx context.Context, s backend.Store, t presence.Topic, q backend.RecentQuery) (backend.RecentPage, error) {
 				p, err := s.Recent(ctx, t, q)
 				p.Total = len(p.Users)
 				return p, err
 			}
 		}),
-		"both periods are a day": asking("rule 15/without a time the page is of both", func(q *presence.RecentQuery) {
+		"both periods are a day": asking("rule 15/without a time the page is of both", func(q *backend.RecentQuery) {
 			if q.Within <= 0 {
-				q.Within = presence.MaxWithin
+				q.Within = backend.MaxWithin
 			}
 		}),
-		"a day is both periods": asking("rule 15/with a time the page reaches", func(q *presence.RecentQuery) { q.Within = 0 }),
-		"whatever the time, a day": asking("rule 15/with a time the page reaches", func(q *presence.RecentQuery) {
+		"a day is both periods": asking("rule 15/with a time the page reaches", func(q *backend.RecentQuery) { q.Within = 0 }),
+		"whatever the time, a day": asking("rule 15/with a time the page reaches", func(q *backend.RecentQuery) {
 			if q.Within > 0 {
-				q.Within = presence.MaxWithin
+				q.Within = backend.MaxWithin
 			}
 		}),
-		"who is asked for and unknown is left out": askedByID(func(_ []presence.UserID, all []presence.RecentUser) []presence.RecentUser {
-			return slices.DeleteFunc(all, func(u presence.RecentUser) bool { return u.ID == "" })
+		"who is asked for and unknown is left out": askedByID(func(_ []presence.UserID, all []backend.RecentUser) []backend.RecentUser {
+			return slices.DeleteFunc(all, func(u backend.RecentUser) bool { return u.ID == "" })
 		}),
-		"who is asked for is as online as before": askedByID(func(_ []presence.UserID, all []presence.RecentUser) []presence.RecentUser {
+		"who is asked for is as online as before": askedByID(func(_ []presence.UserID, all []backend.RecentUser) []backend.RecentUser {
 			for i := range all {
 				all[i].Online = false
 			}
 			return all
 		}),
-		"names for two days": {caught: "rule 15/names are remembered for MaxWithin", plant: func(s presence.Store) presence.Store {
-			var last presence.RecentPage
-			return planted{Store: s, recent: func(ctx context.Context, t presence.Topic, q presence.RecentQuery) (presence.RecentPage, error) {
+		"names for two days": {caught: "rule 15/names are remembered for MaxWithin", plant: func(s backend.Store) backend.Store {
+			var last backend.RecentPage
+			return planted{Store: s, recent: func(ctx context.Context, t presence.Topic, q backend.RecentQuery) (backend.RecentPage, error) {
 				p, err := s.Recent(ctx, t, q)
-				if len(p.Users) == 0 && len(last.Users) > 0 && time.Since(last.Users[0].Active) < 2*presence.MaxWithin {
+				if len(p.Users) == 0 && len(last.Users) > 0 && time.Since(last.Users[0].Active) < 2*backend.MaxWithin {
 					return last, err
 				}
 				if p.Next == "" {
@@ -105,7 +106,7 @@ func pageMutants() map[string]mutant {
 			}}
 		}},
 		"pages end at a user with an odd ID": listing("rule 15/a user id of any kind", func() lister {
-			return func(ctx context.Context, s presence.Store, t presence.Topic, q presence.RecentQuery) (presence.RecentPage, error) {
+			return func(ctx context.Context, s backend.Store, t presence.Topic, q backend.RecentQuery) (backend.RecentPage, error) {
 				p, err := s.Recent(ctx, t, q)
 				if n := len(p.Users); n > 0 && strings.ContainsAny(string(p.Users[n-1].ID), ".:") {
 					p.Next = ""
@@ -117,8 +118,8 @@ func pageMutants() map[string]mutant {
 }
 
 // askedByID is a mutant that answers Remembered wrongly.
-func askedByID(change func([]presence.UserID, []presence.RecentUser) []presence.RecentUser) mutant {
-	return mutant{caught: "rule 15/who is asked for by the id", plant: func(s presence.Store) presence.Store {
+func askedByID(change func([]presence.UserID, []backend.RecentUser) []backend.RecentUser) mutant {
+	return mutant{caught: "rule 15/who is asked for by the id", plant: func(s backend.Store) backend.Store {
 		return planted{Store: s, remembered: change}
 	}}
 }

@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // keeping is a mutant that keeps something else than asked for.
 func keeping(caught string, keep func(*presence.Keep)) mutant {
-	return mutant{caught: caught, plant: func(s presence.Store) presence.Store {
+	return mutant{caught: caught, plant: func(s backend.Store) backend.Store {
 		return planted{Store: s, keep: func(k presence.Keep) presence.Keep {
 			keep(&k)
 			return k
@@ -20,22 +21,22 @@ func keeping(caught string, keep func(*presence.Keep)) mutant {
 }
 
 // A lister answers Recent in place of a store.
-type lister func(context.Context, presence.Store, presence.Topic, presence.RecentQuery) (presence.RecentPage, error)
+type lister func(context.Context, backend.Store, presence.Topic, backend.RecentQuery) (backend.RecentPage, error)
 
 // listing is a mutant that answers Recent wrongly. Each store gets a function of its own.
 func listing(caught string, list func() lister) mutant {
-	return mutant{caught: caught, plant: func(s presence.Store) presence.Store {
+	return mutant{caught: caught, plant: func(s backend.Store) backend.Store {
 		recent := list()
-		return planted{Store: s, recent: func(ctx context.Context, t presence.Topic, q presence.RecentQuery) (presence.RecentPage, error) {
+		return planted{Store: s, recent: func(ctx context.Context, t presence.Topic, q backend.RecentQuery) (backend.RecentPage, error) {
 			return recent(ctx, s, t, q)
 		}}
 	}}
 }
 
 // relisting is listing with other users on the page.
-func relisting(caught string, edit func(*presence.RecentUser)) mutant {
+func relisting(caught string, edit func(*backend.RecentUser)) mutant {
 	return listing(caught, func() lister {
-		return func(ctx context.Context, s presence.Store, t presence.Topic, q presence.RecentQuery) (presence.RecentPage, error) {
+		return func(ctx context.Context, s backend.Store, t presence.Topic, q backend.RecentQuery) (backend.RecentPage, error) {
 			p, err := s.Recent(ctx, t, q)
 			for i := range p.Users {
 				edit(&p.Users[i])
@@ -46,9 +47,9 @@ func relisting(caught string, edit func(*presence.RecentUser)) mutant {
 }
 
 // asking is listing with another query.
-func asking(caught string, edit func(*presence.RecentQuery)) mutant {
+func asking(caught string, edit func(*backend.RecentQuery)) mutant {
 	return listing(caught, func() lister {
-		return func(ctx context.Context, s presence.Store, t presence.Topic, q presence.RecentQuery) (presence.RecentPage, error) {
+		return func(ctx context.Context, s backend.Store, t presence.Topic, q backend.RecentQuery) (backend.RecentPage, error) {
 			edit(&q)
 			return s.Recent(ctx, t, q)
 		}
@@ -66,7 +67,7 @@ func recentMutants() map[string]mutant {
 			}
 		}),
 		"names of every topic": keeping("rule 15/a topic that asks for no names", func(k *presence.Keep) { k.Names = max(k.Names, 10) }),
-		"names of a site that asked once": {caught: "rule 15/a batch that asks for fewer names", plant: func(s presence.Store) presence.Store {
+		"names of a site that asked once": {caught: "rule 15/a batch that asks for fewer names", plant: func(s backend.Store) backend.Store {
 			most := 0
 			return planted{Store: s, keep: func(k presence.Keep) presence.Keep {
 				most = max(most, k.Names)
@@ -74,32 +75,32 @@ func recentMutants() map[string]mutant {
 				return k
 			}}
 		}},
-		"a heartbeat is activity": rewriting("rule 15/other operations are no activity", func(op presence.Op) []presence.Op {
-			if op.Kind == presence.OpHeartbeat {
-				return []presence.Op{op, {Kind: presence.OpSeen, User: op.User}}
+		"a heartbeat is activity": rewriting("rule 15/other operations are no activity", func(op backend.Op) []backend.Op {
+			if op.Kind == backend.OpHeartbeat {
+				return []backend.Op{op, {Kind: backend.OpSeen, User: op.User}}
 			}
-			return []presence.Op{op}
+			return []backend.Op{op}
 		}),
-		"every join is activity": rewriting("rule 15/other operations are no activity", func(op presence.Op) []presence.Op {
-			if op.Kind == presence.OpJoin {
-				return []presence.Op{op, {Kind: presence.OpSeen, User: op.User}}
+		"every join is activity": rewriting("rule 15/other operations are no activity", func(op backend.Op) []backend.Op {
+			if op.Kind == backend.OpJoin {
+				return []backend.Op{op, {Kind: backend.OpSeen, User: op.User}}
 			}
-			return []presence.Op{op}
+			return []backend.Op{op}
 		}),
-		"a page view is no activity": rewriting("rule 15/the latest page view", func(op presence.Op) []presence.Op {
-			if op.Kind == presence.OpSeen {
-				op.Kind, op.Holder = presence.OpJoin, presence.HolderWeb
+		"a page view is no activity": rewriting("rule 15/the latest page view", func(op backend.Op) []backend.Op {
+			if op.Kind == backend.OpSeen {
+				op.Kind, op.Holder = backend.OpJoin, presence.HolderWeb
 			}
-			return []presence.Op{op}
+			return []backend.Op{op}
 		}),
-		"a leave counts at the sweep": relisting("rule 15/a leave counts at last seen", func(u *presence.RecentUser) {
+		"a leave counts at the sweep": relisting("rule 15/a leave counts at last seen", func(u *backend.RecentUser) {
 			if !u.Online {
 				u.Active = time.Now()
 			}
 		}),
 		"a leave is no activity": listing("rule 15/the latest page view", func() lister {
 			active := make(map[presence.UserID]time.Time)
-			return func(ctx context.Context, s presence.Store, t presence.Topic, q presence.RecentQuery) (presence.RecentPage, error) {
+			return func(ctx context.Context, s backend.Store, t presence.Topic, q backend.RecentQuery) (backend.RecentPage, error) {
 				p, err := s.Recent(ctx, t, q)
 				for i, u := range p.Users {
 					if u.Online {
@@ -111,18 +112,18 @@ func recentMutants() map[string]mutant {
 				return p, err
 			}
 		}),
-		"the status of who left": relisting("rule 15/who left keeps the name", func(u *presence.RecentUser) {
+		"the status of who left": relisting("rule 15/who left keeps the name", func(u *backend.RecentUser) {
 			if u.Status == "" {
 				u.Status = presence.Online
 			}
 		}),
-		"everybody recent is online": relisting("rule 15/who left keeps the name", func(u *presence.RecentUser) {
+		"everybody recent is online": relisting("rule 15/who left keeps the name", func(u *backend.RecentUser) {
 			u.Online, u.Status = true, presence.Online
 		}),
-		"names without the group": relisting("rule 15/who left keeps the name", func(u *presence.RecentUser) { u.Group = "" }),
+		"names without the group": relisting("rule 15/who left keeps the name", func(u *backend.RecentUser) { u.Group = "" }),
 		"the name of the first time": listing("rule 15/the newest profile", func() lister {
 			first := make(map[presence.UserID]string)
-			return func(ctx context.Context, s presence.Store, t presence.Topic, q presence.RecentQuery) (presence.RecentPage, error) {
+			return func(ctx context.Context, s backend.Store, t presence.Topic, q backend.RecentQuery) (backend.RecentPage, error) {
 				p, err := s.Recent(ctx, t, q)
 				for i, u := range p.Users {
 					if _, known := first[u.ID]; !known {
@@ -133,47 +134,47 @@ func recentMutants() map[string]mutant {
 				return p, err
 			}
 		}),
-		"a new profile brings back who was evicted": {caught: "rule 15/the newest profile", plant: func(s presence.Store) presence.Store {
-			return planted{Store: s, op: func(_ presence.Topic, op presence.Op) []presence.Op {
-				if op.Kind == presence.OpUpdate && op.User.Name != "" {
-					return []presence.Op{op, {Kind: presence.OpSeen, User: op.User, For: time.Nanosecond}}
+		"a new profile brings back who was evicted": {caught: "rule 15/the newest profile", plant: func(s backend.Store) backend.Store {
+			return planted{Store: s, op: func(_ presence.Topic, op backend.Op) []backend.Op {
+				if op.Kind == backend.OpUpdate && op.User.Name != "" {
+					return []backend.Op{op, {Kind: backend.OpSeen, User: op.User, For: time.Nanosecond}}
 				}
-				return []presence.Op{op}
+				return []backend.Op{op}
 			}}
 		}},
-		"who goes invisible late leaves late": rewriting("rule 2/turning invisible is told late", func(op presence.Op) []presence.Op {
-			if op.Kind == presence.OpUpdate {
+		"who goes invisible late leaves late": rewriting("rule 2/turning invisible is told late", func(op backend.Op) []backend.Op {
+			if op.Kind == backend.OpUpdate {
 				op.For = 0
 			}
-			return []presence.Op{op}
+			return []backend.Op{op}
 		}),
-		"who goes invisible is forgotten": rewriting("rule 2/turning invisible is leaving", func(op presence.Op) []presence.Op {
+		"who goes invisible is forgotten": rewriting("rule 2/turning invisible is leaving", func(op backend.Op) []backend.Op {
 			if op.User.Status == presence.Invisible {
 				op.User.Status = "invisible-"
 			}
-			return []presence.Op{op}
+			return []backend.Op{op}
 		}),
-		"a sign-out forgets who is invisible": rewriting("rule 2/an invisible user's sign-out", func(op presence.Op) []presence.Op {
-			if op.Kind == presence.OpSignOut {
+		"a sign-out forgets who is invisible": rewriting("rule 2/an invisible user's sign-out", func(op backend.Op) []backend.Op {
+			if op.Kind == backend.OpSignOut {
 				op.User.Status = ""
 			}
-			return []presence.Op{op}
+			return []backend.Op{op}
 		}),
 		"recent users by their IDs": listing("rule 15/the latest page view", func() lister {
-			return func(ctx context.Context, s presence.Store, t presence.Topic, q presence.RecentQuery) (presence.RecentPage, error) {
+			return func(ctx context.Context, s backend.Store, t presence.Topic, q backend.RecentQuery) (backend.RecentPage, error) {
 				p, err := s.Recent(ctx, t, q)
-				slices.SortFunc(p.Users, func(a, b presence.RecentUser) int { return strings.Compare(string(a.ID), string(b.ID)) })
+				slices.SortFunc(p.Users, func(a, b backend.RecentUser) int { return strings.Compare(string(a.ID), string(b.ID)) })
 				return p, err
 			}
 		}),
-		"names that are not counted at the end": {caught: "rule 15/what counts is the end of a step", plant: func(s presence.Store) presence.Store {
-			return planted{Store: s, apply: func(ctx context.Context, batches []presence.Batch) []presence.Result {
-				results := make([]presence.Result, len(batches))
+		"names that are not counted at the end": {caught: "rule 15/what counts is the end of a step", plant: func(s backend.Store) backend.Store {
+			return planted{Store: s, apply: func(ctx context.Context, batches []backend.Batch) []backend.Result {
+				results := make([]backend.Result, len(batches))
 				for i, b := range batches {
 					for _, op := range b.Ops {
-						s.Apply(ctx, []presence.Batch{{Topic: b.Topic, Ops: []presence.Op{op}, Keep: b.Keep}})
+						s.Apply(ctx, []backend.Batch{{Topic: b.Topic, Ops: []backend.Op{op}, Keep: b.Keep}})
 					}
-					results[i] = presence.Result{}
+					results[i] = backend.Result{}
 				}
 				return results
 			}}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/internal/bound"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 )
 
@@ -21,7 +22,7 @@ const mutantEnv = "PRESENCETEST_MUTANT"
 // A mutant is a store with a planted bug, and the case that must catch it: its
 // rule, and the beginning of its name.
 type mutant struct {
-	plant  func(presence.Store) presence.Store
+	plant  func(backend.Store) backend.Store
 	caught string
 }
 
@@ -80,13 +81,13 @@ func TestMutantsWithoutBugs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow: the whole kit twice; without -short it runs")
 	}
-	for name, plain := range map[string]func(presence.Store) presence.Store{
-		"journal": func(s presence.Store) presence.Store { return newJournal(s) },
-		"planted": func(s presence.Store) presence.Store {
+	for name, plain := range map[string]func(backend.Store) backend.Store{
+		"journal": func(s backend.Store) backend.Store { return newJournal(s) },
+		"planted": func(s backend.Store) backend.Store {
 			book := newLeaseBook()
-			return planted{Store: s, op: func(t presence.Topic, op presence.Op) []presence.Op {
+			return planted{Store: s, op: func(t presence.Topic, op backend.Op) []backend.Op {
 				book.note(t, op)
-				return []presence.Op{op}
+				return []backend.Op{op}
 			}}
 		},
 	} {

@@ -7,14 +7,15 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // unseenMutants tell or keep a last seen that rule 21 forbids, or hide more than it says.
 func unseenMutants() map[string]mutant {
 	restating := func(caught string, restate func(presence.Status) presence.Status) mutant {
-		return rewriting(caught, func(op presence.Op) []presence.Op {
+		return rewriting(caught, func(op backend.Op) []backend.Op {
 			op.User.Status = restate(op.User.Status)
-			return []presence.Op{op}
+			return []backend.Op{op}
 		})
 	}
 	unseenNow := func(b presence.Status) bool { return strings.HasSuffix(string(b), "-") }
@@ -38,39 +39,39 @@ func unseenMutants() map[string]mutant {
 			}
 			return s
 		}),
-		"a profile without a status is seen": rewriting("rule 21/an unseen user is there", func(op presence.Op) []presence.Op {
-			if op.Kind == presence.OpUpdate && op.User.Status == "" {
+		"a profile without a status is seen": rewriting("rule 21/an unseen user is there", func(op backend.Op) []backend.Op {
+			if op.Kind == backend.OpUpdate && op.User.Status == "" {
 				op.User.Status = presence.Online
 			}
-			return []presence.Op{op}
+			return []backend.Op{op}
 		}),
-		"once unseen, always unseen": {caught: "rule 21/turning seen", plant: func(s presence.Store) presence.Store {
+		"once unseen, always unseen": {caught: "rule 21/turning seen", plant: func(s backend.Store) backend.Store {
 			unseen := make(map[presence.UserID]bool)
-			return planted{Store: s, op: func(_ presence.Topic, op presence.Op) []presence.Op {
+			return planted{Store: s, op: func(_ presence.Topic, op backend.Op) []backend.Op {
 				if unseen[op.User.ID] = unseen[op.User.ID] || unseenNow(op.User.Status); unseen[op.User.ID] && op.User.Status != "" {
 					op.User.Status = op.User.Status.Base() + "-"
 				}
-				return []presence.Op{op}
+				return []backend.Op{op}
 			}}
 		}},
-		"a leave tells what is not kept": retold("rule 21/an unseen user leaves without", func(_ presence.Topic, d presence.Diff) []presence.Diff {
+		"a leave tells what is not kept": retold("rule 21/an unseen user leaves without", func(_ presence.Topic, d backend.Diff) []backend.Diff {
 			for i := range d.Leaves {
 				if d.Leaves[i].LastSeen.IsZero() {
 					d.Leaves[i].LastSeen = time.Now()
 				}
 			}
-			return []presence.Diff{d}
+			return []backend.Diff{d}
 		}),
-		"a sweep tells of all alike": retold("rule 21/many leave together", func(_ presence.Topic, d presence.Diff) []presence.Diff {
+		"a sweep tells of all alike": retold("rule 21/many leave together", func(_ presence.Topic, d backend.Diff) []backend.Diff {
 			for i := range d.Leaves {
 				d.Leaves[i].LastSeen = d.Leaves[min(1, len(d.Leaves)-1)].LastSeen
 			}
-			return []presence.Diff{d}
+			return []backend.Diff{d}
 		}),
-		"last seen from before stays": {caught: "rule 21/a last seen from before", plant: func(s presence.Store) presence.Store {
+		"last seen from before stays": {caught: "rule 21/a last seen from before", plant: func(s backend.Store) backend.Store {
 			var mu sync.Mutex
 			known := make(map[presence.UserID]time.Time)
-			return planted{Store: s, sightings: func(_ presence.Topic, id presence.UserID, got presence.Sighting) presence.Sighting {
+			return planted{Store: s, sightings: func(_ presence.Topic, id presence.UserID, got backend.Sighting) backend.Sighting {
 				mu.Lock()
 				defer mu.Unlock()
 				if got.LastSeen.IsZero() && !got.Online {
@@ -80,34 +81,34 @@ func unseenMutants() map[string]mutant {
 				return got
 			}}
 		}},
-		"who turns seen was seen before": {caught: "rule 21/turning seen", plant: func(s presence.Store) presence.Store {
+		"who turns seen was seen before": {caught: "rule 21/turning seen", plant: func(s backend.Store) backend.Store {
 			var mu sync.Mutex
 			proof := make(map[presence.UserID]time.Time)
-			return planted{Store: s, op: func(_ presence.Topic, op presence.Op) []presence.Op {
+			return planted{Store: s, op: func(_ presence.Topic, op backend.Op) []backend.Op {
 				mu.Lock()
 				defer mu.Unlock()
-				if op.Kind != presence.OpUpdate {
+				if op.Kind != backend.OpUpdate {
 					proof[op.User.ID] = time.Now()
 				}
-				return []presence.Op{op}
-			}, sightings: func(_ presence.Topic, id presence.UserID, got presence.Sighting) presence.Sighting {
+				return []backend.Op{op}
+			}, sightings: func(_ presence.Topic, id presence.UserID, got backend.Sighting) backend.Sighting {
 				if !got.LastSeen.IsZero() {
 					got.LastSeen = proof[id]
 				}
 				return got
 			}}
 		}},
-		"an unseen user is remembered by name": {caught: "rule 21/an unseen user is in no list", plant: func(s presence.Store) presence.Store {
+		"an unseen user is remembered by name": {caught: "rule 21/an unseen user is in no list", plant: func(s backend.Store) backend.Store {
 			var mu sync.Mutex
 			named := make(map[presence.UserID]presence.User)
-			return planted{Store: s, op: func(_ presence.Topic, op presence.Op) []presence.Op {
+			return planted{Store: s, op: func(_ presence.Topic, op backend.Op) []backend.Op {
 				mu.Lock()
 				defer mu.Unlock()
 				if unseenNow(op.User.Status) && op.User.Name != "" {
 					named[op.User.ID] = op.User
 				}
-				return []presence.Op{op}
-			}, recent: func(ctx context.Context, topic presence.Topic, q presence.RecentQuery) (presence.RecentPage, error) {
+				return []backend.Op{op}
+			}, recent: func(ctx context.Context, topic presence.Topic, q backend.RecentQuery) (backend.RecentPage, error) {
 				p, err := s.Recent(ctx, topic, q)
 				mu.Lock()
 				defer mu.Unlock()
@@ -115,7 +116,7 @@ func unseenMutants() map[string]mutant {
 					for _, u := range named {
 						last := p.Users[len(p.Users)-1]
 						u.Status = ""
-						p.Users = append(p.Users, presence.RecentUser{User: u, Active: last.Active.Add(-time.Second)})
+						p.Users = append(p.Users, backend.RecentUser{User: u, Active: last.Active.Add(-time.Second)})
 						p.Total++
 						break
 					}

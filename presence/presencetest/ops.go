@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // The durations of every case. They are so far apart that a store whose calls take some
@@ -30,121 +31,121 @@ func nameOf(id presence.UserID) string {
 	return string(id)
 }
 
-func join(id presence.UserID, h presence.Holder) presence.Op { return joinAs(named(id), h) }
+func join(id presence.UserID, h presence.Holder) backend.Op { return joinAs(named(id), h) }
 
-func joinAs(u presence.User, h presence.Holder) presence.Op {
-	return presence.Op{Kind: presence.OpJoin, User: u, Holder: h, For: ttl}
+func joinAs(u presence.User, h presence.Holder) backend.Op {
+	return backend.Op{Kind: backend.OpJoin, User: u, Holder: h, For: ttl}
 }
 
-func seen(id presence.UserID) presence.Op { return seenAs(named(id)) }
+func seen(id presence.UserID) backend.Op { return seenAs(named(id)) }
 
-func seenAs(u presence.User) presence.Op {
-	return presence.Op{Kind: presence.OpSeen, User: u, For: period}
+func seenAs(u presence.User) backend.Op {
+	return backend.Op{Kind: backend.OpSeen, User: u, For: period}
 }
 
-func guest(id string) presence.Op { return presence.Op{Kind: presence.OpGuest, Guest: id} }
+func guest(id string) backend.Op { return backend.Op{Kind: backend.OpGuest, Guest: id} }
 
-func forget(guest string) presence.Op {
-	return presence.Op{Kind: presence.OpForgetGuest, Guest: guest, For: period}
+func forget(guest string) backend.Op {
+	return backend.Op{Kind: backend.OpForgetGuest, Guest: guest, For: period}
 }
 
-func beat(id presence.UserID, h presence.Holder) presence.Op {
-	return presence.Op{Kind: presence.OpHeartbeat, User: presence.User{ID: id}, Holder: h, For: ttl}
+func beat(id presence.UserID, h presence.Holder) backend.Op {
+	return backend.Op{Kind: backend.OpHeartbeat, User: presence.User{ID: id}, Holder: h, For: ttl}
 }
 
-func attach(id presence.UserID, h presence.Holder) presence.Op {
-	return presence.Op{Kind: presence.OpFollow, User: presence.User{ID: id}, Holder: h, For: ttl}
+func attach(id presence.UserID, h presence.Holder) backend.Op {
+	return backend.Op{Kind: backend.OpFollow, User: presence.User{ID: id}, Holder: h, For: ttl}
 }
 
 // attended says that somebody is at a page, and unattended that nobody is.
-func attended(id presence.UserID, h presence.Holder) presence.Op {
-	return presence.Op{Kind: presence.OpAttend, User: presence.User{ID: id}, Holder: h, For: ttl}
+func attended(id presence.UserID, h presence.Holder) backend.Op {
+	return backend.Op{Kind: backend.OpAttend, User: presence.User{ID: id}, Holder: h, For: ttl}
 }
 
-func unattended(id presence.UserID, h presence.Holder) presence.Op { return idly(attended(id, h)) }
+func unattended(id presence.UserID, h presence.Holder) backend.Op { return idly(attended(id, h)) }
 
 // idly returns op of a page at which nobody is.
-func idly(op presence.Op) presence.Op {
+func idly(op backend.Op) backend.Op {
 	op.Idle = true
 	return op
 }
 
-func release(id presence.UserID, h presence.Holder) presence.Op {
-	return presence.Op{Kind: presence.OpRelease, User: presence.User{ID: id}, Holder: h, For: grace}
+func release(id presence.UserID, h presence.Holder) backend.Op {
+	return backend.Op{Kind: backend.OpRelease, User: presence.User{ID: id}, Holder: h, For: grace}
 }
 
-func drop(id presence.UserID, h presence.Holder) presence.Op {
-	return presence.Op{Kind: presence.OpDrop, User: presence.User{ID: id}, Holder: h}
+func drop(id presence.UserID, h presence.Holder) backend.Op {
+	return backend.Op{Kind: backend.OpDrop, User: presence.User{ID: id}, Holder: h}
 }
 
-func signOut(id presence.UserID) presence.Op {
-	return presence.Op{Kind: presence.OpSignOut, User: presence.User{ID: id}}
+func signOut(id presence.UserID) backend.Op {
+	return backend.Op{Kind: backend.OpSignOut, User: presence.User{ID: id}}
 }
 
-func signOff(id presence.UserID, h presence.Holder) presence.Op {
-	return presence.Op{Kind: presence.OpSignOff, User: presence.User{ID: id}, Holder: h}
+func signOff(id presence.UserID, h presence.Holder) backend.Op {
+	return backend.Op{Kind: backend.OpSignOff, User: presence.User{ID: id}, Holder: h}
 }
 
-func bot(id, name string) presence.Op {
-	return presence.Op{Kind: presence.OpBot, Guest: id, Bot: name, For: period}
+func bot(id, name string) backend.Op {
+	return backend.Op{Kind: backend.OpBot, Guest: id, Bot: name, For: period}
 }
 
-func peak(p presence.Peak) presence.Op { return presence.Op{Kind: presence.OpPeak, Peak: p} }
+func peak(p backend.Peak) backend.Op { return backend.Op{Kind: backend.OpPeak, Peak: p} }
 
-var resetPeak = presence.Op{Kind: presence.OpResetPeak}
+var resetPeak = backend.Op{Kind: backend.OpResetPeak}
 
-func update(u presence.User) presence.Op {
-	return presence.Op{Kind: presence.OpUpdate, User: u}
+func update(u presence.User) backend.Op {
+	return backend.Op{Kind: backend.OpUpdate, User: u}
 }
 
 // status is an update of the status alone.
-func status(id presence.UserID, s presence.Status) presence.Op {
+func status(id presence.UserID, s presence.Status) backend.Op {
 	return update(presence.User{ID: id, Status: s})
 }
 
 // lasting returns op with another duration.
-func lasting(op presence.Op, d time.Duration) presence.Op {
+func lasting(op backend.Op, d time.Duration) backend.Op {
 	op.For = d
 	return op
 }
 
 // batch returns one topic's batch.
-func batch(topic presence.Topic, ops ...presence.Op) []presence.Batch {
-	return []presence.Batch{{Topic: topic, Ops: ops}}
+func batch(topic presence.Topic, ops ...backend.Op) []backend.Batch {
+	return []backend.Batch{{Topic: topic, Ops: ops}}
 }
 
 // opString returns an operation as failure messages name it.
-func opString(op presence.Op) string {
+func opString(op backend.Op) string {
 	switch op.Kind {
-	case presence.OpJoin:
+	case backend.OpJoin:
 		return fmt.Sprintf("join %s by %s for %v as %q %s, idle: %v", op.User.ID, op.Holder, op.For, op.User.Name, op.User.Status, op.Idle)
-	case presence.OpAttend:
+	case backend.OpAttend:
 		return fmt.Sprintf("attend %s by %s for %v, idle: %v", op.User.ID, op.Holder, op.For, op.Idle)
-	case presence.OpSeen:
+	case backend.OpSeen:
 		return fmt.Sprintf("page view of %s for %v as %q %s", op.User.ID, op.For, op.User.Name, op.User.Status)
-	case presence.OpGuest:
+	case backend.OpGuest:
 		return fmt.Sprintf("guest %s", op.Guest)
-	case presence.OpForgetGuest:
+	case backend.OpForgetGuest:
 		return fmt.Sprintf("forget guest %s", op.Guest)
-	case presence.OpHeartbeat:
+	case backend.OpHeartbeat:
 		return fmt.Sprintf("heartbeat %s by %s for %v", op.User.ID, op.Holder, op.For)
-	case presence.OpRelease:
+	case backend.OpRelease:
 		return fmt.Sprintf("release %s by %s with grace %v", op.User.ID, op.Holder, op.For)
-	case presence.OpDrop:
+	case backend.OpDrop:
 		return fmt.Sprintf("drop %s by %s", op.User.ID, op.Holder)
-	case presence.OpSignOut:
+	case backend.OpSignOut:
 		return fmt.Sprintf("sign out %s", op.User.ID)
-	case presence.OpFollow:
+	case backend.OpFollow:
 		return fmt.Sprintf("follow %s by %s for %v", op.User.ID, op.Holder, op.For)
-	case presence.OpSignOff:
+	case backend.OpSignOff:
 		return fmt.Sprintf("sign off %s by %s", op.User.ID, op.Holder)
-	case presence.OpBot:
+	case backend.OpBot:
 		return fmt.Sprintf("bot %s as %q", op.Guest, op.Bot)
-	case presence.OpPeak:
+	case backend.OpPeak:
 		return fmt.Sprintf("peak of %d at %v since %v", op.Peak.Total, op.Peak.At, op.Peak.Since)
-	case presence.OpResetPeak:
+	case backend.OpResetPeak:
 		return "reset the peak"
-	case presence.OpUpdate:
+	case backend.OpUpdate:
 		return fmt.Sprintf("update %s as %q %s, %v ago", op.User.ID, op.User.Name, op.User.Status, op.For)
 	}
 	return fmt.Sprintf("operation of kind %d", op.Kind)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // An oracle is a topic by the rules, written to be read rather than to be fast: it has no
@@ -75,14 +76,14 @@ func newOracle(keep presence.Keep, start time.Time) *oracle {
 
 // person returns the user of an operation, made if it is new: without expired leases (rule 1),
 // but for a heartbeat, which sweeps nobody.
-func (o *oracle) person(op presence.Op) *person {
+func (o *oracle) person(op backend.Op) *person {
 	id := op.User.ID
 	p := o.people[id]
 	if p == nil {
 		p = &person{User: presence.User{ID: id}, leases: make(map[presence.Holder]hold), lapsed: noTime}
 		o.people[id] = p
 	}
-	if op.Kind != presence.OpHeartbeat {
+	if op.Kind != backend.OpHeartbeat {
 		p.lapse(o.now)
 		if p.shown && p.lapsed == noTime && len(p.leases) == 0 {
 			p.lapsed = p.proof
@@ -92,38 +93,38 @@ func (o *oracle) person(op presence.Op) *person {
 }
 
 // apply does one operation, and reports whether it found its lease.
-func (o *oracle) apply(op presence.Op) (found bool) {
+func (o *oracle) apply(op backend.Op) (found bool) {
 	switch op.Kind {
-	case presence.OpGuest:
+	case backend.OpGuest:
 		o.guests[op.Guest] = o.now
 		return true
-	case presence.OpForgetGuest:
+	case backend.OpForgetGuest:
 		delete(o.guests, op.Guest)
 		return true
-	case presence.OpBot:
+	case backend.OpBot:
 		o.countBot(op, o.now)
 		return true
-	case presence.OpPeak:
+	case backend.OpPeak:
 		o.peak = o.peak.Better(op.Peak)
 		return true
-	case presence.OpResetPeak:
+	case backend.OpResetPeak:
 		now := o.start.Add(o.now)
-		o.peak = presence.Peak{At: now, Since: now}
+		o.peak = backend.Peak{At: now, Since: now}
 		return true
 	}
 	p := o.person(op)
 	_, there := p.leases[op.Holder]
 	o.noteTabs(op, there, p.leases)
 	found = o.act(p, op)
-	o.noteTabs(presence.Op{User: op.User}, false, p.leases)
+	o.noteTabs(backend.Op{User: op.User}, false, p.leases)
 	return found
 }
 
-func (o *oracle) act(p *person, op presence.Op) (found bool) {
+func (o *oracle) act(p *person, op backend.Op) (found bool) {
 	lease, found := p.leases[op.Holder]
 	until := o.now + op.For
 	switch op.Kind {
-	case presence.OpJoin:
+	case backend.OpJoin:
 		o.take(p, op.User)
 		p.proof = o.now
 		o.did(p.ID).out = false
@@ -133,7 +134,7 @@ func (o *oracle) act(p *person, op presence.Op) (found bool) {
 		lease.idle = op.Idle
 		p.leases[op.Holder] = lease.lengthen(until, op.For)
 		return true
-	case presence.OpSeen:
+	case backend.OpSeen:
 		o.take(p, op.User)
 		p.proof = o.now
 		*o.did(p.ID) = deed{viewed: true, veiled: o.did(p.ID).veiled}
@@ -142,20 +143,20 @@ func (o *oracle) act(p *person, op presence.Op) (found bool) {
 		web.order, web.idle = o.order, false
 		p.leases[presence.HolderWeb] = web
 		return true
-	case presence.OpHeartbeat, presence.OpFollow, presence.OpAttend:
+	case backend.OpHeartbeat, backend.OpFollow, backend.OpAttend:
 		if found = found && lease.until > o.now; found {
 			var proof time.Duration
 			lease, proof = lease.beat(o.now, op.For)
 			p.proof = max(p.proof, proof)
 			switch op.Kind {
-			case presence.OpFollow:
+			case backend.OpFollow:
 				lease.order = o.latest(p)
-			case presence.OpAttend:
+			case backend.OpAttend:
 				lease.idle = op.Idle
 			}
 			p.leases[op.Holder] = lease
 		}
-	case presence.OpRelease:
+	case backend.OpRelease:
 		if found {
 			p.proof = o.now
 			p.end(op.Holder)
@@ -165,16 +166,16 @@ func (o *oracle) act(p *person, op presence.Op) (found bool) {
 				p.leases[presence.HolderGrace] = held.lengthen(until, op.For)
 			}
 		}
-	case presence.OpDrop:
+	case backend.OpDrop:
 		p.end(op.Holder)
-	case presence.OpSignOut:
+	case backend.OpSignOut:
 		o.hide(p, op)
 		o.signOut(p)
 		return true
-	case presence.OpSignOff:
+	case backend.OpSignOff:
 		o.hide(p, op)
 		return o.signOff(p, op.Holder)
-	case presence.OpUpdate:
+	case backend.OpUpdate:
 		if found = len(p.leases) > 0; found {
 			o.update(p, op)
 		}
@@ -194,7 +195,7 @@ func (o *oracle) latest(p *person) int {
 }
 
 // hide makes a user invisible of whom a sign-out says so.
-func (o *oracle) hide(p *person, op presence.Op) {
+func (o *oracle) hide(p *person, op backend.Op) {
 	if op.User.Status.Base() == presence.Invisible {
 		o.turn(p, op.User.Status)
 	}
@@ -290,7 +291,7 @@ func (o *oracle) take(p *person, u presence.User) {
 	p.User = u
 }
 
-func (o *oracle) update(p *person, op presence.Op) {
+func (o *oracle) update(p *person, op backend.Op) {
 	hid := p.hides()
 	if op.User.StatusOnly() {
 		o.turn(p, cmp.Or(op.User.Status, p.Status))

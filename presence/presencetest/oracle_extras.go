@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // oracleExtras are what an oracle knows of a topic by rules 15 to 18.
@@ -16,7 +17,7 @@ type oracleExtras struct {
 
 	names map[presence.UserID]rememberedUser
 	bots  map[string]namedBot // by the crawler's id
-	peak  presence.Peak
+	peak  backend.Peak
 
 	deeds     map[presence.UserID]*deed // in the step that goes on
 	signedOff []signedOff               // in this step
@@ -79,7 +80,7 @@ func (o *oracleExtras) begin() {
 
 // noteTabs notes what an operation does to the connections of a user whose leases it leaves or
 // finds like this.
-func (o *oracleExtras) noteTabs(op presence.Op, found bool, leases map[presence.Holder]hold) {
+func (o *oracleExtras) noteTabs(op backend.Op, found bool, leases map[presence.Holder]hold) {
 	t := o.tabs[op.User.ID]
 	if t == nil {
 		t = &tabs{}
@@ -88,11 +89,11 @@ func (o *oracleExtras) noteTabs(op presence.Op, found bool, leases map[presence.
 	_, web := leases[presence.HolderWeb]
 	t.web = t.web || web
 	switch connection := op.Holder.IsConnection(); op.Kind {
-	case presence.OpJoin:
+	case backend.OpJoin:
 		t.began = t.began || connection && !found
-	case presence.OpFollow:
+	case backend.OpFollow:
 		t.began = t.began || found
-	case presence.OpRelease, presence.OpDrop:
+	case backend.OpRelease, backend.OpDrop:
 		t.ended = t.ended || connection && found
 	}
 }
@@ -134,7 +135,7 @@ func (o *oracleExtras) lately() (users []rememberedUser) {
 // time. Connections that begin and end may end a page view's lease the second time (rule 12).
 // Nor is the grace after them as idle the second time. Of an invisible or unseen user who lost all leases the repetition would not know the status,
 // nor of one who signed out invisible and came back visible.
-func (o *oracle) repeatable(ops []presence.Op) bool {
+func (o *oracle) repeatable(ops []backend.Op) bool {
 	for id, t := range o.tabs {
 		if t.began && t.ended && (t.web || o.graceTurns(id, ops)) {
 			return false
@@ -152,7 +153,7 @@ func (o *oracle) repeatable(ops []presence.Op) bool {
 
 // graceTurns reports whether the same operations once more would make the grace of a user
 // attended, which was idle (rules 12 and 24).
-func (o *oracle) graceTurns(id presence.UserID, ops []presence.Op) bool {
+func (o *oracle) graceTurns(id presence.UserID, ops []backend.Op) bool {
 	p, ok := o.people[id]
 	was, held := presence.HolderGrace, ok && p.leases[presence.HolderGrace].idle
 	if !held {
@@ -181,8 +182,8 @@ func (p *person) connectedBeside(holder presence.Holder) bool {
 	return false
 }
 
-func (o *oracleExtras) countBot(op presence.Op, now time.Duration) {
-	if presence.ValidBotName(op.Bot) {
+func (o *oracleExtras) countBot(op backend.Op, now time.Duration) {
+	if backend.ValidBotName(op.Bot) {
 		o.bots[op.Guest] = namedBot{op.Bot, now}
 	}
 }

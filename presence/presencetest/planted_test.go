@@ -7,42 +7,43 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // planted is a store with a bug: it calls the store below, except where a function is set.
 type planted struct {
-	presence.Store
-	op          func(presence.Topic, presence.Op) []presence.Op // in place of an op
-	apply       func(context.Context, []presence.Batch) []presence.Result
-	sweep       func(context.Context, int) (presence.Swept, error)
-	sweepRecent func(context.Context, presence.SweepOptions) (presence.Swept, error)
-	sweepNodes  func(context.Context, presence.SweepOptions) (presence.Swept, error)
+	backend.Store
+	op          func(presence.Topic, backend.Op) []backend.Op // in place of an op
+	apply       func(context.Context, []backend.Batch) []backend.Result
+	sweep       func(context.Context, int) (backend.Swept, error)
+	sweepRecent func(context.Context, backend.SweepOptions) (backend.Swept, error)
+	sweepNodes  func(context.Context, backend.SweepOptions) (backend.Swept, error)
 	renewNode   func(context.Context, string, time.Duration) (bool, time.Duration, error)
 	age         func(context.Context, time.Duration) (int, error)
 	trim        func(context.Context, time.Duration, int) (int, error)
-	snapshot    func(context.Context, presence.Topic) (presence.Snapshot, error)
-	log         func(context.Context, presence.Topic, presence.DiffID) ([]presence.Diff, error)
-	counts      func(presence.Topic, presence.Counts) presence.Counts
-	roster      func(presence.RosterQuery, presence.RosterPage) presence.RosterPage
+	snapshot    func(context.Context, presence.Topic) (backend.Snapshot, error)
+	log         func(context.Context, presence.Topic, presence.DiffID) ([]backend.Diff, error)
+	counts      func(presence.Topic, backend.Counts) backend.Counts
+	roster      func(backend.RosterQuery, backend.RosterPage) backend.RosterPage
 	members     func([]presence.UserID, []presence.Member) []presence.Member
-	sightings   func(presence.Topic, presence.UserID, presence.Sighting) presence.Sighting
-	watch       func(context.Context, presence.Topic, func(presence.Diff)) (func(), error)
-	listen      func(context.Context, func(presence.Notice)) (func(), error)
-	publish     func(context.Context, presence.Notice) error
-	send        func(context.Context, []presence.Broadcast) error
+	sightings   func(presence.Topic, presence.UserID, backend.Sighting) backend.Sighting
+	watch       func(context.Context, presence.Topic, func(backend.Diff)) (func(), error)
+	listen      func(context.Context, func(backend.Notice)) (func(), error)
+	publish     func(context.Context, backend.Notice) error
+	send        func(context.Context, []backend.Broadcast) error
 	broadcasts  func(context.Context, presence.Topic, func([]byte)) (func(), error)
-	statuses    func([]presence.ChosenStatus) []presence.ChosenStatus
+	statuses    func([]backend.ChosenStatus) []backend.ChosenStatus
 	secret      func(context.Context, []byte) ([]byte, error)
 	keep        func(presence.Keep) presence.Keep
-	extras      func(presence.Topic, presence.Extras) presence.Extras
-	recent      func(context.Context, presence.Topic, presence.RecentQuery) (presence.RecentPage, error)
-	remembered  func([]presence.UserID, []presence.RecentUser) []presence.RecentUser
+	extras      func(presence.Topic, backend.Extras) backend.Extras
+	recent      func(context.Context, presence.Topic, backend.RecentQuery) (backend.RecentPage, error)
+	remembered  func([]presence.UserID, []backend.RecentUser) []backend.RecentUser
 	topics      func(context.Context, presence.Topic, int) ([]presence.Topic, error)
-	inspect     func(context.Context, presence.Topic, presence.UserID, int) ([]presence.Inspected, error)
+	inspect     func(context.Context, presence.Topic, presence.UserID, int) ([]backend.Inspected, error)
 	topic       func(presence.Topic) presence.Topic
 }
 
-func (p planted) Apply(ctx context.Context, batches []presence.Batch) []presence.Result {
+func (p planted) Apply(ctx context.Context, batches []backend.Batch) []backend.Result {
 	batches = slices.Clone(batches)
 	for i := range batches {
 		batches[i].Topic = p.name(batches[i].Topic)
@@ -60,10 +61,10 @@ func (p planted) Apply(ctx context.Context, batches []presence.Batch) []presence
 }
 
 // rewrite applies other operations than the given ones, and answers as if for those.
-func (p planted) rewrite(ctx context.Context, batches []presence.Batch) []presence.Result {
-	var results []presence.Result
+func (p planted) rewrite(ctx context.Context, batches []backend.Batch) []backend.Result {
+	var results []backend.Result
 	for _, b := range batches {
-		var ops []presence.Op
+		var ops []backend.Op
 		var origin []int
 		for i, op := range b.Ops {
 			for _, instead := range p.op(b.Topic, op) {
@@ -71,7 +72,7 @@ func (p planted) rewrite(ctx context.Context, batches []presence.Batch) []presen
 				origin = append(origin, i)
 			}
 		}
-		r := p.Store.Apply(ctx, []presence.Batch{{Topic: b.Topic, Ops: ops, Keep: b.Keep}})[0]
+		r := p.Store.Apply(ctx, []backend.Batch{{Topic: b.Topic, Ops: ops, Keep: b.Keep}})[0]
 		for k, j := range r.Unknown {
 			r.Unknown[k] = origin[j]
 		}
@@ -95,7 +96,7 @@ func (p planted) RenewNode(ctx context.Context, process string, term time.Durati
 	return p.Store.RenewNode(ctx, process, term)
 }
 
-func (p planted) Sweep(ctx context.Context, opts presence.SweepOptions) (presence.Swept, error) {
+func (p planted) Sweep(ctx context.Context, opts backend.SweepOptions) (backend.Swept, error) {
 	if p.sweepNodes != nil && opts.Nodes {
 		return p.sweepNodes(ctx, opts)
 	}
@@ -122,21 +123,21 @@ func (p planted) Trim(ctx context.Context, keep time.Duration, most int) (int, e
 	return p.Store.Trim(ctx, keep, most)
 }
 
-func (p planted) Snapshot(ctx context.Context, t presence.Topic) (presence.Snapshot, error) {
+func (p planted) Snapshot(ctx context.Context, t presence.Topic) (backend.Snapshot, error) {
 	if p.snapshot != nil {
 		return p.snapshot(ctx, t)
 	}
 	return p.Store.Snapshot(ctx, p.name(t))
 }
 
-func (p planted) Log(ctx context.Context, t presence.Topic, after presence.DiffID) ([]presence.Diff, error) {
+func (p planted) Log(ctx context.Context, t presence.Topic, after presence.DiffID) ([]backend.Diff, error) {
 	if p.log != nil {
 		return p.log(ctx, t, after)
 	}
 	return p.Store.Log(ctx, p.name(t), after)
 }
 
-func (p planted) Counts(ctx context.Context, topics ...presence.Topic) ([]presence.Counts, error) {
+func (p planted) Counts(ctx context.Context, topics ...presence.Topic) ([]backend.Counts, error) {
 	topics = slices.Clone(topics)
 	for i := range topics {
 		topics[i] = p.name(topics[i])
@@ -150,7 +151,7 @@ func (p planted) Counts(ctx context.Context, topics ...presence.Topic) ([]presen
 	return all, err
 }
 
-func (p planted) Sightings(ctx context.Context, t presence.Topic, users ...presence.UserID) ([]presence.Sighting, error) {
+func (p planted) Sightings(ctx context.Context, t presence.Topic, users ...presence.UserID) ([]backend.Sighting, error) {
 	all, err := p.Store.Sightings(ctx, p.name(t), users...)
 	if p.sightings != nil {
 		for i := range all {
@@ -160,7 +161,7 @@ func (p planted) Sightings(ctx context.Context, t presence.Topic, users ...prese
 	return all, err
 }
 
-func (p planted) Extras(ctx context.Context, topics ...presence.Topic) ([]presence.Extras, error) {
+func (p planted) Extras(ctx context.Context, topics ...presence.Topic) ([]backend.Extras, error) {
 	all, err := p.Store.Extras(ctx, topics...)
 	if p.extras != nil {
 		for i := range all {
@@ -170,14 +171,14 @@ func (p planted) Extras(ctx context.Context, topics ...presence.Topic) ([]presen
 	return all, err
 }
 
-func (p planted) Recent(ctx context.Context, t presence.Topic, q presence.RecentQuery) (presence.RecentPage, error) {
+func (p planted) Recent(ctx context.Context, t presence.Topic, q backend.RecentQuery) (backend.RecentPage, error) {
 	if p.recent != nil {
 		return p.recent(ctx, t, q)
 	}
 	return p.Store.Recent(ctx, t, q)
 }
 
-func (p planted) Remembered(ctx context.Context, t presence.Topic, users ...presence.UserID) ([]presence.RecentUser, error) {
+func (p planted) Remembered(ctx context.Context, t presence.Topic, users ...presence.UserID) ([]backend.RecentUser, error) {
 	all, err := p.Store.Remembered(ctx, p.name(t), users...)
 	if p.remembered != nil && err == nil {
 		all = p.remembered(users, all)
@@ -185,7 +186,7 @@ func (p planted) Remembered(ctx context.Context, t presence.Topic, users ...pres
 	return all, err
 }
 
-func (p planted) Roster(ctx context.Context, t presence.Topic, q presence.RosterQuery) (presence.RosterPage, error) {
+func (p planted) Roster(ctx context.Context, t presence.Topic, q backend.RosterQuery) (backend.RosterPage, error) {
 	page, err := p.Store.Roster(ctx, p.name(t), q)
 	if p.roster != nil && err == nil {
 		page = p.roster(q, page)
@@ -208,21 +209,21 @@ func (p planted) Topics(ctx context.Context, after presence.Topic, most int) ([]
 	return p.Store.Topics(ctx, after, most)
 }
 
-func (p planted) Inspect(ctx context.Context, t presence.Topic, after presence.UserID, most int) ([]presence.Inspected, error) {
+func (p planted) Inspect(ctx context.Context, t presence.Topic, after presence.UserID, most int) ([]backend.Inspected, error) {
 	if p.inspect != nil {
 		return p.inspect(ctx, t, after, most)
 	}
 	return p.Store.Inspect(ctx, t, after, most)
 }
 
-func (p planted) Watch(ctx context.Context, t presence.Topic, fn func(presence.Diff)) (func(), error) {
+func (p planted) Watch(ctx context.Context, t presence.Topic, fn func(backend.Diff)) (func(), error) {
 	if p.watch != nil {
 		return p.watch(ctx, t, fn)
 	}
 	return p.Store.Watch(ctx, p.name(t), fn)
 }
 
-func (p planted) Send(ctx context.Context, all ...presence.Broadcast) error {
+func (p planted) Send(ctx context.Context, all ...backend.Broadcast) error {
 	all = slices.Clone(all)
 	for i := range all {
 		all[i].Topic = p.name(all[i].Topic)
@@ -240,21 +241,21 @@ func (p planted) WatchBroadcasts(ctx context.Context, t presence.Topic, fn func(
 	return p.Store.WatchBroadcasts(ctx, p.name(t), fn)
 }
 
-func (p planted) Listen(ctx context.Context, fn func(presence.Notice)) (func(), error) {
+func (p planted) Listen(ctx context.Context, fn func(backend.Notice)) (func(), error) {
 	if p.listen != nil {
 		return p.listen(ctx, fn)
 	}
 	return p.Store.Listen(ctx, fn)
 }
 
-func (p planted) Publish(ctx context.Context, n presence.Notice) error {
+func (p planted) Publish(ctx context.Context, n backend.Notice) error {
 	if p.publish != nil {
 		return p.publish(ctx, n)
 	}
 	return p.Store.Publish(ctx, n)
 }
 
-func (p planted) Statuses(ctx context.Context, users ...presence.UserID) ([]presence.ChosenStatus, error) {
+func (p planted) Statuses(ctx context.Context, users ...presence.UserID) ([]backend.ChosenStatus, error) {
 	all, err := p.Store.Statuses(ctx, users...)
 	if p.statuses != nil {
 		all = p.statuses(all)
@@ -290,10 +291,10 @@ type entry struct {
 func newLeaseBook() *leaseBook { return &leaseBook{leases: make(map[leaseKey]*entry)} }
 
 // note records the effect of an operation, and returns the former lease.
-func (b *leaseBook) note(topic presence.Topic, op presence.Op) (was entry, there bool) {
+func (b *leaseBook) note(topic presence.Topic, op backend.Op) (was entry, there bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if op.Kind == presence.OpSeen {
+	if op.Kind == backend.OpSeen {
 		op.Holder = presence.HolderWeb
 	}
 	key := leaseKey{topic, op.User.ID, op.Holder}
@@ -303,15 +304,15 @@ func (b *leaseBook) note(topic presence.Topic, op presence.Op) (was entry, there
 	}
 	until := time.Now().Add(op.For)
 	switch op.Kind {
-	case presence.OpJoin, presence.OpSeen:
+	case backend.OpJoin, backend.OpSeen:
 		b.leases[key] = &entry{op.User, until}
-	case presence.OpHeartbeat:
+	case backend.OpHeartbeat:
 		if there && e.until.After(time.Now()) && until.After(e.until) {
 			e.until = until
 		}
-	case presence.OpRelease, presence.OpDrop, presence.OpSignOff:
+	case backend.OpRelease, backend.OpDrop, backend.OpSignOff:
 		delete(b.leases, key)
-	case presence.OpSignOut:
+	case backend.OpSignOut:
 		for k := range b.leases {
 			if k.topic == topic && k.user == op.User.ID {
 				delete(b.leases, k)

@@ -6,11 +6,12 @@ import (
 	"strings"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // readRecent reads a list of recent users to its end, page by page, and checks what holds
 // for each list. Next is empty in what it returns.
-func readRecent(ctx context.Context, store presence.Store, topic presence.Topic, q presence.RecentQuery) (all presence.RecentPage, err error) {
+func readRecent(ctx context.Context, store backend.Store, topic presence.Topic, q backend.RecentQuery) (all backend.RecentPage, err error) {
 	for {
 		p, err := store.Recent(ctx, topic, q)
 		if err != nil {
@@ -41,11 +42,11 @@ func readRecent(ctx context.Context, store presence.Store, topic presence.Topic,
 
 // checkRemembered returns an error unless a store says of each user by the id what its list of
 // recent users says: in the order asked, an id as often as it is named, and nothing of others.
-func checkRemembered(ctx context.Context, store presence.Store, topic presence.Topic, list []presence.RecentUser, others ...presence.UserID) error {
+func checkRemembered(ctx context.Context, store backend.Store, topic presence.Topic, list []backend.RecentUser, others ...presence.UserID) error {
 	ids := append([]presence.UserID{"", "nobody"}, others...)
-	want := make([]presence.RecentUser, len(ids))
+	want := make([]backend.RecentUser, len(ids))
 	for _, u := range list {
-		ids, want = append(ids, u.ID, "nobody"), append(want, u, presence.RecentUser{})
+		ids, want = append(ids, u.ID, "nobody"), append(want, u, backend.RecentUser{})
 	}
 	for _, u := range list {
 		ids, want = append(ids, u.ID), append(want, u)
@@ -65,12 +66,12 @@ func checkRemembered(ctx context.Context, store presence.Store, topic presence.T
 	return nil
 }
 
-func latestFirst(a, b presence.RecentUser) bool {
+func latestFirst(a, b backend.RecentUser) bool {
 	return a.Active.After(b.Active) || a.Active.Equal(b.Active) && strings.Compare(string(a.ID), string(b.ID)) < 0
 }
 
 // checkRecent returns an error for a user whom no store may return.
-func checkRecent(u presence.RecentUser) error {
+func checkRecent(u backend.RecentUser) error {
 	switch {
 	case u.Status.Unseen():
 		return fmt.Errorf("%q has status %q, want no unseen user (rule 21)", u.ID, u.Status)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // errForgot means that the log does not hold the reader's version any more.
@@ -24,7 +25,7 @@ type roster struct {
 	left    map[presence.UserID]time.Time // when users who left were last seen; zero: not told
 }
 
-func newRoster(s presence.Snapshot) (*roster, error) {
+func newRoster(s backend.Snapshot) (*roster, error) {
 	r := &roster{
 		id:      s.ID,
 		members: make(map[presence.UserID]presence.Member),
@@ -63,7 +64,7 @@ func checkMember(m presence.Member) error {
 }
 
 // apply takes the diff that follows r's version (rule 3).
-func (r *roster) apply(d presence.Diff) error {
+func (r *roster) apply(d backend.Diff) error {
 	if err := checkID(d); err != nil {
 		return err
 	}
@@ -107,16 +108,16 @@ func (r *roster) apply(d presence.Diff) error {
 }
 
 // checkID checks an id by the rules of [presence.DiffID].
-func checkID(d presence.Diff) error {
+func checkID(d backend.Diff) error {
 	foreign := strings.Trim(string(d.ID), "0123456789abcdefghijklmnopqrstuvwxyz-")
-	if d.ID == "" || d.ID == presence.Origin || d.ID == d.Prev || len(d.ID) > 40 || foreign != "" {
+	if d.ID == "" || d.ID == backend.Origin || d.ID == d.Prev || len(d.ID) > 40 || foreign != "" {
 		return fmt.Errorf("diff id %q after %q: want up to 40 bytes of 0-9 a-z and '-', another than before", d.ID, d.Prev)
 	}
 	return nil
 }
 
 // checkOnce returns an error for a diff that is empty or names a user twice.
-func checkOnce(d presence.Diff) error {
+func checkOnce(d backend.Diff) error {
 	if len(d.Joins)+len(d.Updates)+len(d.Leaves) == 0 {
 		return errors.New("it is empty")
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // A trial is one run of one case: a fresh store, the topics that the case follows, and
@@ -17,9 +18,9 @@ type trial struct {
 	*testing.T
 	h     Harness
 	ctx   context.Context
-	store presence.Store
-	peer  presence.Store // the same store as another node sees it
-	keep  presence.Keep  // of the batches that the case applies from now on
+	store backend.Store
+	peer  backend.Store // the same store as another node sees it
+	keep  presence.Keep // of the batches that the case applies from now on
 
 	followers []*follower
 }
@@ -40,24 +41,24 @@ func (tr *trial) finish() {
 }
 
 // do applies one batch that must succeed and must know every lease.
-func (tr *trial) do(topic presence.Topic, ops ...presence.Op) {
+func (tr *trial) do(topic presence.Topic, ops ...backend.Op) {
 	tr.Helper()
 	tr.unknown(nil, topic, ops...)
 }
 
 // unknown is do for a batch in which the heartbeats at these indexes must be unknown.
-func (tr *trial) unknown(want []int, topic presence.Topic, ops ...presence.Op) {
+func (tr *trial) unknown(want []int, topic presence.Topic, ops ...backend.Op) {
 	tr.Helper()
 	tr.check(tr.store.Apply(tr.ctx, tr.batch(topic, ops...)), want)
 }
 
 // batch returns one topic's batch with what the case wants to be kept.
-func (tr *trial) batch(topic presence.Topic, ops ...presence.Op) []presence.Batch {
-	return []presence.Batch{{Topic: topic, Ops: ops, Keep: tr.keep}}
+func (tr *trial) batch(topic presence.Topic, ops ...backend.Op) []backend.Batch {
+	return []backend.Batch{{Topic: topic, Ops: ops, Keep: tr.keep}}
 }
 
 // check fails the test unless the results have these unknown heartbeats and no error.
-func (tr *trial) check(results []presence.Result, unknown ...[]int) {
+func (tr *trial) check(results []backend.Result, unknown ...[]int) {
 	tr.Helper()
 	if len(results) != len(unknown) {
 		tr.Fatalf("got %d results, want %d", len(results), len(unknown))
@@ -83,7 +84,7 @@ func (tr *trial) pass(d time.Duration) {
 }
 
 // sweep removes all expired leases.
-func (tr *trial) sweep() presence.Swept {
+func (tr *trial) sweep() backend.Swept {
 	tr.Helper()
 	swept, err := sweep(tr.ctx, tr.store, 1000)
 	if err != nil {
@@ -93,9 +94,9 @@ func (tr *trial) sweep() presence.Swept {
 }
 
 // sweep calls Sweep until More is false, and adds up the results.
-func sweep(ctx context.Context, store presence.Store, limit int) (all presence.Swept, err error) {
+func sweep(ctx context.Context, store backend.Store, limit int) (all backend.Swept, err error) {
 	for more := true; more; {
-		swept, err := store.Sweep(ctx, presence.SweepOptions{Limit: limit})
+		swept, err := store.Sweep(ctx, backend.SweepOptions{Limit: limit})
 		if err != nil {
 			return all, fmt.Errorf("sweep: %w", err)
 		}
@@ -120,7 +121,7 @@ func (tr *trial) age() int {
 }
 
 // counts returns one topic's figures.
-func (tr *trial) counts(topic presence.Topic) presence.Counts {
+func (tr *trial) counts(topic presence.Topic) backend.Counts {
 	tr.Helper()
 	counts, err := tr.store.Counts(tr.ctx, topic)
 	if err != nil || len(counts) != 1 {
@@ -130,7 +131,7 @@ func (tr *trial) counts(topic presence.Topic) presence.Counts {
 }
 
 // sighting returns one user's sighting.
-func (tr *trial) sighting(topic presence.Topic, id presence.UserID) presence.Sighting {
+func (tr *trial) sighting(topic presence.Topic, id presence.UserID) backend.Sighting {
 	tr.Helper()
 	s, err := tr.store.Sightings(tr.ctx, topic, id)
 	if err != nil || len(s) != 1 {
@@ -140,7 +141,7 @@ func (tr *trial) sighting(topic presence.Topic, id presence.UserID) presence.Sig
 }
 
 // nothing reports whether a sighting is that of a user of whom nothing is known.
-func nothing(s presence.Sighting) bool {
+func nothing(s backend.Sighting) bool {
 	return !s.Online && s.Status == "" && s.LastSeen.IsZero() && len(s.Holders) == 0
 }
 
@@ -238,7 +239,7 @@ func (p page) wantsDiffs(want ...string) {
 	}
 }
 
-func (p page) read() []presence.Diff {
+func (p page) read() []backend.Diff {
 	p.tr.Helper()
 	diffs, err := p.news(p.tr.ctx)
 	if err != nil {
@@ -253,7 +254,7 @@ type change struct {
 	user presence.UserID
 }
 
-func changes(d presence.Diff) []change {
+func changes(d backend.Diff) []change {
 	var all []change
 	for _, m := range d.Joins {
 		all = append(all, change{"+", m.ID})

@@ -8,10 +8,11 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // extras returns what is kept of one topic by rules 17 and 18.
-func (tr *trial) extras(topic presence.Topic) presence.Extras {
+func (tr *trial) extras(topic presence.Topic) backend.Extras {
 	tr.Helper()
 	all, err := tr.store.Extras(tr.ctx, topic)
 	if err != nil || len(all) != 1 {
@@ -21,7 +22,7 @@ func (tr *trial) extras(topic presence.Topic) presence.Extras {
 }
 
 // wantPeak checks a topic's record, and returns it.
-func (tr *trial) wantPeak(topic presence.Topic, total int, at time.Time) presence.Peak {
+func (tr *trial) wantPeak(topic presence.Topic, total int, at time.Time) backend.Peak {
 	tr.Helper()
 	p := tr.extras(topic).Peak
 	if p.Total != total || !about(p.At, at) {
@@ -50,7 +51,7 @@ func botWords(bots map[string]int) string {
 }
 
 // page returns one page of recent users.
-func (tr *trial) page(topic presence.Topic, q presence.RecentQuery) presence.RecentPage {
+func (tr *trial) page(topic presence.Topic, q backend.RecentQuery) backend.RecentPage {
 	tr.Helper()
 	p, err := tr.store.Recent(tr.ctx, topic, q)
 	if err != nil {
@@ -60,9 +61,9 @@ func (tr *trial) page(topic presence.Topic, q presence.RecentQuery) presence.Rec
 }
 
 // names returns all recent users of a topic. It reads them page by page.
-func (tr *trial) names(topic presence.Topic, within time.Duration) []presence.RecentUser {
+func (tr *trial) names(topic presence.Topic, within time.Duration) []backend.RecentUser {
 	tr.Helper()
-	p, err := readRecent(tr.ctx, tr.store, topic, presence.RecentQuery{Within: within, Limit: 3})
+	p, err := readRecent(tr.ctx, tr.store, topic, backend.RecentQuery{Within: within, Limit: 3})
 	if err != nil {
 		tr.Fatalf("%s: recent: %v", topic, err)
 	}
@@ -78,7 +79,7 @@ func (tr *trial) wantNames(topic presence.Topic, within time.Duration, want stri
 	}
 }
 
-func nameWords(users []presence.RecentUser) string {
+func nameWords(users []backend.RecentUser) string {
 	var words []string
 	for _, u := range users {
 		word := string(u.ID)
@@ -93,7 +94,7 @@ func nameWords(users []presence.RecentUser) string {
 // wantActive checks when a recent user was last active.
 func (tr *trial) wantActive(topic presence.Topic, id presence.UserID, want time.Time) {
 	tr.Helper()
-	for _, u := range tr.names(topic, presence.MaxWithin) {
+	for _, u := range tr.names(topic, backend.MaxWithin) {
 		if u.ID == id {
 			if !about(u.Active, want) {
 				tr.Errorf("%s: %q was active at %v, want %v (%v late; rule 15)", topic, id, u.Active, want, u.Active.Sub(want))

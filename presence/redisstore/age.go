@@ -7,7 +7,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// Age implements [presence.Store]. It costs two round trips for every 500 topics
+// Age implements [backend.Store]. It costs two round trips for every 500 topics
 // whose period is over, and one for every 60 of them.
 func (s *Store) Age(ctx context.Context, period time.Duration) (turned int, err error) {
 	if err := s.ready(ctx, s.writes); err != nil {

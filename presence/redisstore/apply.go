@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // maxStep bounds the weight of one script, and of all scripts of a round trip (rule 9). So
@@ -25,14 +26,14 @@ const (
 // unit separates user and holder in a lease's name: no user id holds it.
 const unit = "\x1f"
 
-// Apply implements [presence.Store]. Batches of more than 250 operations, or 1,000
+// Apply implements [backend.Store]. Batches of more than 250 operations, or 1,000
 // heartbeats, are cut into several steps. A round trip takes no more than that of all
 // batches, so that the server serves other clients in between. On one server the heartbeats of
 // all topics in a round trip are one script, on a cluster those of a slot. In a topic that this node has
 // not noted lately, a join or page view costs one more round trip before it, and heartbeats
 // or releases that find their lease cost one after it.
-func (s *Store) Apply(ctx context.Context, batches []presence.Batch) []presence.Result {
-	results := make([]presence.Result, len(batches))
+func (s *Store) Apply(ctx context.Context, batches []backend.Batch) []backend.Result {
+	results := make([]backend.Result, len(batches))
 	err := s.ready(ctx, s.writes)
 	if s.sharded(ctx); err == nil {
 		err = s.index.note(ctx, making(batches))
@@ -69,12 +70,12 @@ func (s *Store) Apply(ctx context.Context, batches []presence.Batch) []presence.
 
 // plan cuts a batch into steps. A batch that fits is one step. A larger one is cut into runs
 // of heartbeats of the same length, which a cheaper script takes, and runs of the rest.
-func plan(batch int, b presence.Batch) []step {
+func plan(batch int, b backend.Batch) []step {
 	whole, onlyBeats, forgets := 0, true, false
 	for _, op := range b.Ops {
 		whole += weight(op, false, forgets)
 		onlyBeats = onlyBeats && isBeat(op)
-		forgets = forgets || op.Kind == presence.OpForgetGuest
+		forgets = forgets || op.Kind == backend.OpForgetGuest
 	}
 	mixed := whole <= maxStep && !onlyBeats
 	var steps []step
@@ -88,7 +89,7 @@ func plan(batch int, b presence.Batch) []step {
 				break
 			}
 			room -= weight(op, beats, forgets)
-			forgets = forgets || op.Kind == presence.OpForgetGuest
+			forgets = forgets || op.Kind == backend.OpForgetGuest
 		}
 		one := step{batch: batch, topic: b.Topic, ops: b.Ops[from:to], keep: b.Keep, beats: beats, first: from, weight: maxStep - room}
 		if beats {
@@ -101,24 +102,24 @@ func plan(batch int, b presence.Batch) []step {
 }
 
 // weight returns the weight of an operation in a step, which forgets a guest already or not.
-func weight(op presence.Op, beats, forgets bool) int {
+func weight(op backend.Op, beats, forgets bool) int {
 	switch {
 	case beats:
 		return beatWeight
-	case op.Kind == presence.OpForgetGuest && !forgets:
+	case op.Kind == backend.OpForgetGuest && !forgets:
 		return forgetWeight
-	case op.Kind == presence.OpSignOut || op.Kind == presence.OpSignOff:
+	case op.Kind == backend.OpSignOut || op.Kind == backend.OpSignOff:
 		return signOutWeight
 	}
 	return opWeight
 }
 
-func isBeat(op presence.Op) bool { return op.Kind == presence.OpHeartbeat }
+func isBeat(op backend.Op) bool { return op.Kind == backend.OpHeartbeat }
 
 // moreArg says for lua/apply.lua what is kept of a topic beyond who is online. For most topics
 // it is empty, and then none of that costs anything.
-func moreArg(k presence.Keep, ops []presence.Op) string {
-	bots := slices.ContainsFunc(ops, func(op presence.Op) bool { return op.Kind == presence.OpBot })
+func moreArg(k presence.Keep, ops []backend.Op) string {
+	bots := slices.ContainsFunc(ops, func(op backend.Op) bool { return op.Kind == backend.OpBot })
 	if k == (presence.Keep{}) && !bots {
 		return ""
 	}
@@ -136,7 +137,7 @@ func moreArg(k presence.Keep, ops []presence.Op) string {
 
 // runs returns the arguments of lua/apply.lua: for each run of operations of one kind and
 // length what they have in common, and then what each has.
-func runs(ops []presence.Op) []any {
+func runs(ops []backend.Op) []any {
 	var args []any
 	for len(ops) > 0 {
 		kind, length, n := kindName(ops[0]), ops[0].For, 1
@@ -154,51 +155,51 @@ func runs(ops []presence.Op) []any {
 
 // kindNames are what lua/apply.lua calls the kinds.
 var kindNames = [...]string{
-	presence.OpJoin: "join", presence.OpSeen: "seen", presence.OpGuest: "guest", presence.OpHeartbeat: "heartbeat",
-	presence.OpRelease: "release", presence.OpDrop: "drop", presence.OpSignOut: "signout", presence.OpUpdate: "update",
-	presence.OpFollow: "follow", presence.OpForgetGuest: "forget",
-	presence.OpBot: "bot", presence.OpPeak: "peak", presence.OpResetPeak: "peak", presence.OpSignOff: "signoff",
-	presence.OpAttend: "attend",
+	backend.OpJoin: "join", backend.OpSeen: "seen", backend.OpGuest: "guest", backend.OpHeartbeat: "heartbeat",
+	backend.OpRelease: "release", backend.OpDrop: "drop", backend.OpSignOut: "signout", backend.OpUpdate: "update",
+	backend.OpFollow: "follow", backend.OpForgetGuest: "forget",
+	backend.OpBot: "bot", backend.OpPeak: "peak", backend.OpResetPeak: "peak", backend.OpSignOff: "signoff",
+	backend.OpAttend: "attend",
 }
 
 // kindName returns what lua/apply.lua calls what an operation does.
-func kindName(op presence.Op) string {
+func kindName(op backend.Op) string {
 	switch {
-	case op.Idle && op.Kind == presence.OpJoin:
+	case op.Idle && op.Kind == backend.OpJoin:
 		return "idlejoin"
-	case op.Idle && op.Kind == presence.OpAttend:
+	case op.Idle && op.Kind == backend.OpAttend:
 		return "idle"
 	}
 	return kindNames[op.Kind]
 }
 
-func appendOp(args []any, op presence.Op) []any {
+func appendOp(args []any, op backend.Op) []any {
 	user, holder := string(op.User.ID), holderName(op.Holder)
 	switch op.Kind {
-	case presence.OpJoin:
+	case backend.OpJoin:
 		return append(args, user, holder, string(op.User.Status), encodeProfile(op.User))
-	case presence.OpSeen:
+	case backend.OpSeen:
 		return append(args, user, string(op.User.Status), encodeProfile(op.User))
-	case presence.OpUpdate:
+	case backend.OpUpdate:
 		fields := ""
 		if !op.User.StatusOnly() {
 			fields = encodeProfile(op.User)
 		}
 		return append(args, user, string(op.User.Status), fields)
-	case presence.OpGuest, presence.OpForgetGuest:
+	case backend.OpGuest, backend.OpForgetGuest:
 		return append(args, op.Guest)
-	case presence.OpSignOut:
+	case backend.OpSignOut:
 		return append(args, user, string(op.User.Status))
-	case presence.OpSignOff:
+	case backend.OpSignOff:
 		return append(args, user, holder, string(op.User.Status))
-	case presence.OpBot:
-		if !presence.ValidBotName(op.Bot) {
+	case backend.OpBot:
+		if !backend.ValidBotName(op.Bot) {
 			return append(args, op.Guest, "")
 		}
 		return append(args, op.Guest, op.Bot)
-	case presence.OpPeak:
+	case backend.OpPeak:
 		return append(args, max(op.Peak.Total, 0), unixMilli(op.Peak.At), unixMilli(op.Peak.Since))
-	case presence.OpResetPeak:
+	case backend.OpResetPeak:
 		return append(args, "", 0, 0)
 	default: // a heartbeat, release, drop or attend
 		return append(args, user, holder)

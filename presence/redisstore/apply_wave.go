@@ -5,13 +5,14 @@ import (
 	"errors"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // A step is one script's share of a batch.
 type step struct {
 	batch  int // its index
 	topic  presence.Topic
-	ops    []presence.Op
+	ops    []backend.Op
 	keep   presence.Keep
 	beats  bool // they are heartbeats of one length, whose script may be about several topics
 	first  int  // the index of its first operation in the batch
@@ -27,7 +28,7 @@ type answer struct {
 // wave runs the next step of each batch that has not failed, as many as fit a round trip. It
 // returns false if there is none. It marks in left the batches in which a release holds its
 // user for the grace.
-func (s *Store) wave(ctx context.Context, plans [][]step, results []presence.Result, left map[int]bool) bool {
+func (s *Store) wave(ctx context.Context, plans [][]step, results []backend.Result, left map[int]bool) bool {
 	var steps []step
 	var weights []int
 	for i, plan := range plans {

@@ -10,21 +10,22 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
 )
 
 // batches returns a batch of operations for the site, of all users, and one for each thread,
 // of each thread's users.
-func batches(kind presence.OpKind, users, threads int, length time.Duration) []presence.Batch {
-	all := []presence.Batch{{Topic: presence.Site, Ops: ops(kind, 0, users, 0, length)}}
+func batches(kind backend.OpKind, users, threads int, length time.Duration) []backend.Batch {
+	all := []backend.Batch{{Topic: presence.Site, Ops: ops(kind, 0, users, 0, length)}}
 	for i := range threads {
 		thread := presence.Topic(fmt.Sprint("thread:", i))
-		all = append(all, presence.Batch{Topic: thread, Ops: ops(kind, i*users/threads, (i+1)*users/threads, 0, length)})
+		all = append(all, backend.Batch{Topic: thread, Ops: ops(kind, i*users/threads, (i+1)*users/threads, 0, length)})
 	}
 	return all
 }
 
-func applyAll(t testing.TB, store presence.Store, all []presence.Batch) {
+func applyAll(t testing.TB, store backend.Store, all []backend.Batch) {
 	t.Helper()
 	for i, r := range store.Apply(t.Context(), all) {
 		if r.Err != nil || len(r.Unknown) > 0 {
@@ -40,8 +41,8 @@ func TestHeartbeatsOfAllTopicsAreOneCommand(t *testing.T) {
 	client := redistest.Start(t).Client()
 	store := redisstore.New(client, redisstore.Config{Timeout: patience})
 	defer store.Close()
-	applyAll(t, store, batches(presence.OpJoin, 40, 8, time.Hour))
-	beats := batches(presence.OpHeartbeat, 40, 8, 2*time.Hour)
+	applyAll(t, store, batches(backend.OpJoin, 40, 8, time.Hour))
+	beats := batches(backend.OpHeartbeat, 40, 8, 2*time.Hour)
 	applyAll(t, store, beats)
 	before := store.Stats().Commands
 	applyAll(t, store, beats)
@@ -58,9 +59,9 @@ func TestHeartbeatsOfAllTopicsAreOneCommand(t *testing.T) {
 	gone := map[presence.Topic][]int{"thread:2": {2}, "thread:5": {0, 4}}
 	for topic, indexes := range gone {
 		for _, i := range indexes {
-			op := beats[slices.IndexFunc(beats, func(b presence.Batch) bool { return b.Topic == topic })].Ops[i]
-			op.Kind = presence.OpDrop
-			applyAll(t, store, []presence.Batch{{Topic: topic, Ops: []presence.Op{op}}})
+			op := beats[slices.IndexFunc(beats, func(b backend.Batch) bool { return b.Topic == topic })].Ops[i]
+			op.Kind = backend.OpDrop
+			applyAll(t, store, []backend.Batch{{Topic: topic, Ops: []backend.Op{op}}})
 		}
 	}
 	client.Rename(t.Context(), "presence:{thread:3}:leases", "kept")
@@ -83,10 +84,10 @@ func TestHeartbeatsOnOneServerThatIsACluster(t *testing.T) {
 	client := oneServerCluster(t)
 	store := redisstore.New(client, redisstore.Config{Timeout: patience})
 	defer store.Close()
-	applyAll(t, store, batches(presence.OpJoin, 40, 8, time.Hour))
-	applyAll(t, store, batches(presence.OpHeartbeat, 40, 8, 2*time.Hour))
+	applyAll(t, store, batches(backend.OpJoin, 40, 8, time.Hour))
+	applyAll(t, store, batches(backend.OpHeartbeat, 40, 8, 2*time.Hour))
 	before := store.Stats().Commands
-	applyAll(t, store, batches(presence.OpHeartbeat, 40, 8, 2*time.Hour))
+	applyAll(t, store, batches(backend.OpHeartbeat, 40, 8, 2*time.Hour))
 	if got := store.Stats().Commands - before; got != 9 {
 		t.Errorf("got %d commands for the heartbeats of 9 slots", got)
 	}
@@ -98,10 +99,10 @@ func TestManyTopicsAreSeveralScripts(t *testing.T) {
 	client := redistest.Start(t).Client()
 	store := redisstore.New(client, redisstore.Config{Timeout: patience})
 	defer store.Close()
-	applyAll(t, store, batches(presence.OpJoin, 1000, 500, time.Hour))
-	applyAll(t, store, batches(presence.OpHeartbeat, 1000, 500, 2*time.Hour))
+	applyAll(t, store, batches(backend.OpJoin, 1000, 500, time.Hour))
+	applyAll(t, store, batches(backend.OpHeartbeat, 1000, 500, 2*time.Hour))
 	before := store.Stats().Commands
-	applyAll(t, store, batches(presence.OpHeartbeat, 1000, 500, 2*time.Hour))
+	applyAll(t, store, batches(backend.OpHeartbeat, 1000, 500, 2*time.Hour))
 	if got := store.Stats().Commands - before; got < 5 || got > 9 {
 		t.Errorf("got %d commands for 2,000 heartbeats in 501 topics, want 5 to 9", got)
 	}
@@ -116,9 +117,9 @@ func TestManyTopicsAreSeveralScripts(t *testing.T) {
 // costOfPages is that of heartbeats of 1,000 users, each in the site and in one of 200 threads.
 func costOfPages(b *testing.B, m *meter) cost {
 	const users, threads = 1000, 200
-	applyAll(b, m.store, batches(presence.OpJoin, users, threads, time.Hour))
+	applyAll(b, m.store, batches(backend.OpJoin, users, threads, time.Hour))
 	return m.measure(b, 2*users, func() {}, func() {
-		applyAll(b, m.store, batches(presence.OpHeartbeat, users, threads, time.Hour))
+		applyAll(b, m.store, batches(backend.OpHeartbeat, users, threads, time.Hour))
 	})
 }
 

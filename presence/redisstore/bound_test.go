@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
 	"github.com/rollcall-go/rollcall/presence/redisstore/internal/storeclock"
 )
@@ -29,9 +30,9 @@ func TestRoundTripsAreBounded(t *testing.T) {
 	store := redisstore.New(storeclock.Client{UniversalClient: client, Now: func() time.Time { return time.UnixMilli(clock.Load()) }}, redisstore.Config{Timeout: patience})
 	defer store.Close()
 
-	var batches []presence.Batch
+	var batches []backend.Batch
 	for i := range topics {
-		batches = append(batches, presence.Batch{Topic: presence.Topic(fmt.Sprint("thread:", i)), Ops: ops(presence.OpJoin, 0, users, 0, time.Second)})
+		batches = append(batches, backend.Batch{Topic: presence.Topic(fmt.Sprint("thread:", i)), Ops: ops(backend.OpJoin, 0, users, 0, time.Second)})
 	}
 	for _, r := range store.Apply(t.Context(), batches) {
 		if r.Err != nil {
@@ -43,7 +44,7 @@ func TestRoundTripsAreBounded(t *testing.T) {
 	}
 
 	clock.Add(time.Minute.Milliseconds())
-	swept, err := store.Sweep(t.Context(), presence.SweepOptions{Limit: 2 * topics * users})
+	swept, err := store.Sweep(t.Context(), backend.SweepOptions{Limit: 2 * topics * users})
 	if err != nil || swept.Leaves != topics*users {
 		t.Fatalf("a sweep: got %+v, %v, want all to leave", swept, err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
 )
 
@@ -63,7 +64,7 @@ func TestReadsLeaveWritesTheirs(t *testing.T) {
 				t.Fatal(err)
 			}
 			client.AddHook(slowReads{take: tt.take})
-			apply(t, store, ops(presence.OpJoin, 0, 1, 0, time.Hour)...)
+			apply(t, store, ops(backend.OpJoin, 0, 1, 0, time.Hour)...)
 
 			var all sync.WaitGroup
 			for range readers {
@@ -74,7 +75,7 @@ func TestReadsLeaveWritesTheirs(t *testing.T) {
 				})
 			}
 			for began := time.Now(); time.Since(began) < timeout+timeout/2; time.Sleep(timeout / 20) {
-				apply(t, store, ops(presence.OpHeartbeat, 0, 1, 0, time.Hour)...)
+				apply(t, store, ops(backend.OpHeartbeat, 0, 1, 0, time.Hour)...)
 			}
 			all.Wait()
 			if got := store.Stats(); got.Congested < readers/2 || (got.Failed > 0) != tt.opened || got.BreakerOpen != tt.opened {

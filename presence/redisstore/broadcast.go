@@ -7,6 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // A broadcast goes by the channel of its topic's diffs, so that it needs no subscription of its
@@ -16,8 +17,8 @@ const broadcastMark = "!"
 
 func isBroadcast(message string) bool { return strings.HasPrefix(message, broadcastMark) }
 
-// Send implements [presence.Store]. On a cluster it is one round trip a node, side by side.
-func (s *Store) Send(ctx context.Context, broadcasts ...presence.Broadcast) error {
+// Send implements [backend.Store]. On a cluster it is one round trip a node, side by side.
+func (s *Store) Send(ctx context.Context, broadcasts ...backend.Broadcast) error {
 	for _, b := range broadcasts {
 		if err := b.Validate(); err != nil {
 			return wrap("send", err)
@@ -78,7 +79,7 @@ func newPublication(ctx context.Context, command, channel, message string) publi
 	return p
 }
 
-// WatchBroadcasts implements [presence.Store]. It costs nothing if the topic is watched here
+// WatchBroadcasts implements [backend.Store]. It costs nothing if the topic is watched here
 // already: the subscription is shared.
 func (s *Store) WatchBroadcasts(ctx context.Context, topic presence.Topic, fn func(data []byte)) (func(), error) {
 	return s.subscribe(ctx, "watch broadcasts", s.broadcastTap(topic, fn))

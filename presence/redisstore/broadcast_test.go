@@ -17,6 +17,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
 	"github.com/rollcall-go/rollcall/presence/redisstore/internal/storetest"
 )
@@ -52,9 +53,9 @@ func hear(t *testing.T, store *redisstore.Store, topic presence.Topic) (h *heard
 
 func say(t *testing.T, store *redisstore.Store, data ...string) {
 	t.Helper()
-	var all []presence.Broadcast
+	var all []backend.Broadcast
 	for _, d := range data {
-		all = append(all, presence.Broadcast{Topic: presence.Site, Data: []byte(d)})
+		all = append(all, backend.Broadcast{Topic: presence.Site, Data: []byte(d)})
 	}
 	noError(t, store.Send(t.Context(), all...))
 }
@@ -75,7 +76,7 @@ func TestBroadcastsShareTheSubscription(t *testing.T) {
 	server := redistest.Start(t)
 	client, store := server.Client(), storetest.New(t, server)
 	watch := func() (stop func()) {
-		stop, err := store.Watch(t.Context(), presence.Site, func(presence.Diff) {})
+		stop, err := store.Watch(t.Context(), presence.Site, func(backend.Diff) {})
 		noError(t, err)
 		return stop
 	}
@@ -173,9 +174,9 @@ func TestCostOfSend(t *testing.T) {
 	store := redisstore.New(client, redisstore.Config{Timeout: patience})
 	defer store.Close()
 	say(t, store, "!1") // the first call asks for the keyspace
-	var all []presence.Broadcast
+	var all []backend.Broadcast
 	for i := range 50 {
-		all = append(all, presence.Broadcast{Topic: presence.Topic(fmt.Sprint("thread:", i%20)), Data: []byte("!1")})
+		all = append(all, backend.Broadcast{Topic: presence.Topic(fmt.Sprint("thread:", i%20)), Data: []byte("!1")})
 	}
 	keys := admin.DBSize(t.Context()).Val()
 	admin.ConfigResetStat(t.Context())
@@ -207,7 +208,7 @@ func TestSendInAnOutage(t *testing.T) {
 	say(t, store, "!1 before")
 	server.Kill()
 	send := func() error {
-		return store.Send(t.Context(), presence.Broadcast{Topic: presence.Site, Data: []byte("!1 back")})
+		return store.Send(t.Context(), backend.Broadcast{Topic: presence.Site, Data: []byte("!1 back")})
 	}
 	for i := range 4 {
 		if err := send(); !errors.Is(err, presence.ErrStoreOut) {
@@ -227,7 +228,7 @@ func TestBroadcastsAfterAWipe(t *testing.T) {
 	server := redistest.Start(t)
 	client, a, b := server.Client(), storetest.New(t, server), storetest.New(t, server)
 	for _, s := range []*redisstore.Store{a, b} { // the log of notices is where a node learns of it
-		stop, err := s.Listen(t.Context(), func(presence.Notice) {})
+		stop, err := s.Listen(t.Context(), func(backend.Notice) {})
 		noError(t, err)
 		t.Cleanup(stop)
 	}
@@ -287,7 +288,7 @@ func TestBroadcastsAreNotRepeated(t *testing.T) {
 	watcher := redisstore.New(cluster.Client(), redisstore.Config{Timeout: patience})
 	defer watcher.Close()
 	box, _ := hear(t, watcher, presence.Site)
-	err := sender.Send(t.Context(), presence.Broadcast{Topic: presence.Site, Data: []byte("!1 once")})
+	err := sender.Send(t.Context(), backend.Broadcast{Topic: presence.Site, Data: []byte("!1 once")})
 	if !errors.Is(err, presence.ErrStoreOut) || !broken.Load() {
 		t.Errorf("got %v, and a connection broke: %v; want ErrStoreOut and true", err, broken.Load())
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // ErrUnfit is the error of [Store.Check] for a server that is too old, forbids a command
@@ -198,31 +199,31 @@ func (s *Store) prefix() string {
 // rehearse does each operation of the store once.
 func (s *Store) rehearse(ctx context.Context) error {
 	const topic = presence.Topic("check")
-	stop, err := s.Watch(ctx, topic, func(presence.Diff) {})
+	stop, err := s.Watch(ctx, topic, func(backend.Diff) {})
 	if err != nil {
 		return unfit("subscribing to a channel", err)
 	}
 	defer stop()
 	user := presence.User{ID: "check"}
-	op := func(kind presence.OpKind, holder presence.Holder) presence.Op {
-		return presence.Op{Kind: kind, User: user, Holder: holder, For: time.Second, Guest: "check"}
+	op := func(kind backend.OpKind, holder presence.Holder) backend.Op {
+		return backend.Op{Kind: kind, User: user, Holder: holder, For: time.Second, Guest: "check"}
 	}
-	for _, ops := range [][]presence.Op{
-		{op(presence.OpSeen, ""), op(presence.OpGuest, ""), op(presence.OpJoin, "a.1")},
-		{op(presence.OpHeartbeat, "a.1"), op(presence.OpHeartbeat, "a.2")},
-		{op(presence.OpAttend, "a.1")},
-		{{Kind: presence.OpBot, Guest: "check", Bot: "check", For: time.Second}, op(presence.OpResetPeak, "")},
-		{op(presence.OpForgetGuest, ""), op(presence.OpSignOff, "a.1"), op(presence.OpSignOut, "")},
+	for _, ops := range [][]backend.Op{
+		{op(backend.OpSeen, ""), op(backend.OpGuest, ""), op(backend.OpJoin, "a.1")},
+		{op(backend.OpHeartbeat, "a.1"), op(backend.OpHeartbeat, "a.2")},
+		{op(backend.OpAttend, "a.1")},
+		{{Kind: backend.OpBot, Guest: "check", Bot: "check", For: time.Second}, op(backend.OpResetPeak, "")},
+		{op(backend.OpForgetGuest, ""), op(backend.OpSignOff, "a.1"), op(backend.OpSignOut, "")},
 	} {
 		keep := presence.Keep{Names: 1, Active: true, Peak: true, PeakGuests: true}
-		if err := s.Apply(ctx, []presence.Batch{{Topic: topic, Ops: ops, Keep: keep}})[0].Err; err != nil {
+		if err := s.Apply(ctx, []backend.Batch{{Topic: topic, Ops: ops, Keep: keep}})[0].Err; err != nil {
 			return unfit("writing", err)
 		}
 	}
-	errs := []error{s.Publish(ctx, presence.LeaveNotice("", "check")), s.Publish(ctx, presence.StatusNotice("check", presence.Busy))}
+	errs := []error{s.Publish(ctx, backend.LeaveNotice("", "check")), s.Publish(ctx, backend.StatusNotice("check", presence.Busy))}
 	try := func(_ any, err error) { errs = append(errs, err) }
-	try(s.Sweep(ctx, presence.SweepOptions{Limit: 1}))
-	try(s.Sweep(ctx, presence.SweepOptions{Limit: 1, RenewedWithin: time.Second}))
+	try(s.Sweep(ctx, backend.SweepOptions{Limit: 1}))
+	try(s.Sweep(ctx, backend.SweepOptions{Limit: 1, RenewedWithin: time.Second}))
 	try(s.Age(ctx, time.Millisecond))
 	try(s.Trim(ctx, time.Hour, 1))
 	try(s.Snapshot(ctx, topic))
@@ -230,13 +231,13 @@ func (s *Store) rehearse(ctx context.Context) error {
 	try(s.Counts(ctx, topic))
 	try(s.Sightings(ctx, topic, "check"))
 	try(s.Extras(ctx, topic))
-	try(s.Recent(ctx, topic, presence.RecentQuery{Limit: 1}))
+	try(s.Recent(ctx, topic, backend.RecentQuery{Limit: 1}))
 	try(s.Remembered(ctx, topic, user.ID))
 	try(s.Topics(ctx, "", 1))
 	try(s.Inspect(ctx, topic, "", 1))
 	try(s.Statuses(ctx, "check"))
 	try(s.Secret(ctx, []byte("check")))
-	stopListening, err := s.Listen(ctx, func(presence.Notice) {})
+	stopListening, err := s.Listen(ctx, func(backend.Notice) {})
 	if err == nil {
 		stopListening()
 	}

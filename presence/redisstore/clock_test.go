@@ -14,6 +14,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
 	"github.com/rollcall-go/rollcall/presence/redisstore/internal/storetest"
 )
@@ -23,8 +24,8 @@ import (
 func TestNodeWithAWrongClock(t *testing.T) {
 	server := redistest.Start(t)
 	right := storetest.New(t, server)
-	apply(t, right, ops(presence.OpJoin, 0, 2, 0, time.Hour)...)
-	apply(t, right, ops(presence.OpJoin, 2, 3, 0, time.Millisecond)...)
+	apply(t, right, ops(backend.OpJoin, 0, 2, 0, time.Hour)...)
+	apply(t, right, ops(backend.OpJoin, 2, 3, 0, time.Millisecond)...)
 	began := time.Now().Truncate(time.Millisecond)
 	time.Sleep(50 * time.Millisecond)
 
@@ -36,10 +37,10 @@ func TestNodeWithAWrongClock(t *testing.T) {
 		defer client.Close()
 		wrong := redisstore.New(client, redisstore.Config{})
 		defer wrong.Close()
-		apply(t, wrong, ops(presence.OpJoin, 3, 4, 0, time.Hour)...)
-		apply(t, wrong, ops(presence.OpHeartbeat, 0, 1, 0, time.Hour)...)
-		apply(t, wrong, ops(presence.OpDrop, 1, 2, 0, 0)...)
-		swept, err := wrong.Sweep(context.Background(), presence.SweepOptions{Limit: 100})
+		apply(t, wrong, ops(backend.OpJoin, 3, 4, 0, time.Hour)...)
+		apply(t, wrong, ops(backend.OpHeartbeat, 0, 1, 0, time.Hour)...)
+		apply(t, wrong, ops(backend.OpDrop, 1, 2, 0, 0)...)
+		swept, err := wrong.Sweep(context.Background(), backend.SweepOptions{Limit: 100})
 		if err != nil || swept.Leaves != 1 {
 			t.Errorf("a sweep: got %+v, %v, want the one leave whose time has come", swept, err)
 		}
@@ -51,7 +52,7 @@ func TestNodeWithAWrongClock(t *testing.T) {
 		}
 	})
 
-	if swept, err := right.Sweep(t.Context(), presence.SweepOptions{Limit: 100}); err != nil || swept.Leaves != 0 {
+	if swept, err := right.Sweep(t.Context(), backend.SweepOptions{Limit: 100}); err != nil || swept.Leaves != 0 {
 		t.Errorf("got %+v, %v, want nobody else to leave", swept, err)
 	}
 	snap, err := right.Snapshot(t.Context(), presence.Site)
@@ -79,7 +80,7 @@ func TestNoTimeIsSent(t *testing.T) {
 	if err := store.Check(t.Context()); err != nil { // does all that a store does
 		t.Fatal(err)
 	}
-	apply(t, store, ops(presence.OpJoin, 0, 2000, 0, time.Hour)...)
+	apply(t, store, ops(backend.OpJoin, 0, 2000, 0, time.Hour)...)
 	if _, err := store.Snapshot(t.Context(), presence.Site); err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // The record of a consumer (rule 20) is one hash: its entries, and what the store itself
@@ -32,10 +32,10 @@ func (s *Store) consumerKeys(consumer string) []string {
 	return []string{tag + "record", tag + "steps"}
 }
 
-// ClaimConsumer implements [presence.Store].
-func (s *Store) ClaimConsumer(ctx context.Context, consumer string, claim presence.ConsumerClaim) (presence.ConsumerClaimed, error) {
+// ClaimConsumer implements [backend.Store].
+func (s *Store) ClaimConsumer(ctx context.Context, consumer string, claim backend.ConsumerClaim) (backend.ConsumerClaimed, error) {
 	if err := s.ready(ctx, s.writes); err != nil {
-		return presence.ConsumerClaimed{}, err
+		return backend.ConsumerClaimed{}, err
 	}
 	epoch := ""
 	if claim.Create {
@@ -45,22 +45,22 @@ func (s *Store) ClaimConsumer(ctx context.Context, consumer string, claim presen
 		s.now(), claim.Holder, claim.For.Milliseconds(), epoch,
 	}})
 	if err != nil {
-		return presence.ConsumerClaimed{}, err
+		return backend.ConsumerClaimed{}, err
 	}
 	r, err := answer.Int64Slice()
 	if err != nil || len(r) < 2 {
-		return presence.ConsumerClaimed{}, wrap("claim a consumer", errAnswer)
+		return backend.ConsumerClaimed{}, wrap("claim a consumer", errAnswer)
 	}
 	if claim.Create || r[1] > 0 {
 		if err := s.noteConsumer(ctx, consumer); err != nil {
-			return presence.ConsumerClaimed{}, err
+			return backend.ConsumerClaimed{}, err
 		}
 	}
-	return presence.ConsumerClaimed{State: presence.ConsumerState(r[0]), Idle: time.Duration(r[1]) * time.Millisecond}, nil
+	return backend.ConsumerClaimed{State: backend.ConsumerState(r[0]), Idle: time.Duration(r[1]) * time.Millisecond}, nil
 }
 
-// CommitConsumer implements [presence.Store].
-func (s *Store) CommitConsumer(ctx context.Context, consumer string, step presence.ConsumerStep) (presence.ConsumerState, error) {
+// CommitConsumer implements [backend.Store].
+func (s *Store) CommitConsumer(ctx context.Context, consumer string, step backend.ConsumerStep) (backend.ConsumerState, error) {
 	if err := s.ready(ctx, s.writes); err != nil {
 		return 0, err
 	}
@@ -81,30 +81,30 @@ func (s *Store) CommitConsumer(ctx context.Context, consumer string, step presen
 	if err != nil {
 		return 0, wrap("commit for a consumer", errAnswer)
 	}
-	return presence.ConsumerState(state), nil
+	return backend.ConsumerState(state), nil
 }
 
-// ReadConsumer implements [presence.Store]. A whole record is scanned in pieces while it may
+// ReadConsumer implements [backend.Store]. A whole record is scanned in pieces while it may
 // change: the version is of before the scan, so that the next call returns what changed
 // meanwhile.
-func (s *Store) ReadConsumer(ctx context.Context, consumer string, after presence.ConsumerVersion) (presence.ConsumerChanges, error) {
+func (s *Store) ReadConsumer(ctx context.Context, consumer string, after backend.ConsumerVersion) (backend.ConsumerChanges, error) {
 	if err := s.ready(ctx, s.reads); err != nil {
-		return presence.ConsumerChanges{}, err
+		return backend.ConsumerChanges{}, err
 	}
 	epoch, n, _ := strings.Cut(string(after), "-")
 	answer, err := s.runOne(ctx, s.reads, "read a consumer", eval{consumerReadScript, s.consumerKeys(consumer), []any{epoch, n, maxConsumerRead}})
 	if err != nil {
-		return presence.ConsumerChanges{}, err
+		return backend.ConsumerChanges{}, err
 	}
 	r, err := answer.StringSlice()
 	if err != nil || len(r) < 3 {
-		return presence.ConsumerChanges{}, wrap("read a consumer", errAnswer)
+		return backend.ConsumerChanges{}, wrap("read a consumer", errAnswer)
 	}
 	if r[0] == "" {
-		return presence.ConsumerChanges{Missing: true}, nil
+		return backend.ConsumerChanges{Missing: true}, nil
 	}
-	changes := presence.ConsumerChanges{
-		Version: presence.ConsumerVersion(r[0] + "-" + r[1]), Whole: r[2] == "whole", More: r[2] == "more",
+	changes := backend.ConsumerChanges{
+		Version: backend.ConsumerVersion(r[0] + "-" + r[1]), Whole: r[2] == "whole", More: r[2] == "more",
 		Set: make(map[string]string),
 	}
 	if changes.Whole {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // A work is one row of the table: the same work, our way and the naive way.
@@ -48,7 +49,7 @@ func BenchmarkCost(b *testing.B) {
 }
 
 func works() []work {
-	leave := func(kind presence.OpKind, tabs, closed int) func(*testing.B, *meter) cost {
+	leave := func(kind backend.OpKind, tabs, closed int) func(*testing.B, *meter) cost {
 		return func(b *testing.B, m *meter) cost { return costOfLeaving(b, m, kind, tabs, closed) }
 	}
 	beat := func(joins int) func(*testing.B, *meter) cost {
@@ -71,11 +72,11 @@ func works() []work {
 		{"the same, 1 % join", "1.5 µs", beat(10), nil},
 		{"... of 1,000 in the site and 200 threads", "1.2 µs", costOfPages, nil},
 		{"sweep, 10,000 of 100,000", "2.2 µs, 2 ms, 20", costOfSweep, naiveSweep},
-		{"1,000 of 10,000 leave: the only tab of each", "6 µs, 2 ms, 4", leave(presence.OpDrop, 1, 1), naiveLeaving},
-		{"... the same, with grace", "", leave(presence.OpRelease, 1, 1), nil},
-		{"... one tab of ten each, nobody leaves", "", leave(presence.OpDrop, 10, 1), nil},
-		{"... sign-outs with ten tabs", "6 µs, 2 ms, 4", leave(presence.OpSignOut, 10, 1), nil},
-		{"... ten tabs each, closed one by one", "", leave(presence.OpDrop, 10, 10), nil},
+		{"1,000 of 10,000 leave: the only tab of each", "6 µs, 2 ms, 4", leave(backend.OpDrop, 1, 1), naiveLeaving},
+		{"... the same, with grace", "", leave(backend.OpRelease, 1, 1), nil},
+		{"... one tab of ten each, nobody leaves", "", leave(backend.OpDrop, 10, 1), nil},
+		{"... sign-outs with ten tabs", "6 µs, 2 ms, 4", leave(backend.OpSignOut, 10, 1), nil},
+		{"... ten tabs each, closed one by one", "", leave(backend.OpDrop, 10, 10), nil},
 		{"page view, 250 a batch", "", view(presence.Keep{}, 250), nil},
 		{"... the same, with names, active and peak", "", view(keepsMuch, 250), nil},
 		{"page view, one a batch", "", view(presence.Keep{}, 1), nil},
@@ -100,10 +101,10 @@ var keepsMuch = presence.Keep{Names: 200_000, Active: true, Peak: true, PeakGues
 func costOfViews(b *testing.B, m *meter, keep presence.Keep, batch int) cost {
 	const users, views = 10_000, 2000
 	m.keep = keep
-	m.apply(ops(presence.OpSeen, 0, users, 0, time.Hour)...)
+	m.apply(ops(backend.OpSeen, 0, users, 0, time.Hour)...)
 	return m.measure(b, views, func() {}, func() {
 		for i := 0; i < views; i += batch {
-			m.apply(ops(presence.OpSeen, i, i+batch, 0, time.Hour)...)
+			m.apply(ops(backend.OpSeen, i, i+batch, 0, time.Hour)...)
 		}
 	})
 }
@@ -112,11 +113,11 @@ func costOfViews(b *testing.B, m *meter, keep presence.Keep, batch int) cost {
 func costOfComing(b *testing.B, m *meter, keep presence.Keep) cost {
 	const users, coming = 10_000, 2000
 	m.keep = keep
-	m.apply(ops(presence.OpJoin, coming, users, 0, time.Hour)...)
+	m.apply(ops(backend.OpJoin, coming, users, 0, time.Hour)...)
 	return m.measure(b, coming, func() {}, func() {
 		for i := 0; i < coming; i += 250 {
-			m.apply(ops(presence.OpJoin, i, i+250, 0, time.Hour)...)
-			m.apply(ops(presence.OpRelease, i, i+250, 0, 0)...)
+			m.apply(ops(backend.OpJoin, i, i+250, 0, time.Hour)...)
+			m.apply(ops(backend.OpRelease, i, i+250, 0, 0)...)
 		}
 	})
 }
@@ -125,10 +126,10 @@ func costOfComing(b *testing.B, m *meter, keep presence.Keep) cost {
 func costOfRecent(b *testing.B, m *meter, within time.Duration) cost {
 	const users, pages = 100_000, 100
 	m.keep = keepsMuch
-	m.apply(ops(presence.OpSeen, 0, users, 0, time.Hour)...)
-	m.apply(ops(presence.OpSignOut, 0, users/2, 0, 0)...)
-	m.apply(ops(presence.OpSeen, users/2, users, 0, time.Hour)...)
-	q := presence.RecentQuery{Within: within, Limit: 50}
+	m.apply(ops(backend.OpSeen, 0, users, 0, time.Hour)...)
+	m.apply(ops(backend.OpSignOut, 0, users/2, 0, 0)...)
+	m.apply(ops(backend.OpSeen, users/2, users, 0, time.Hour)...)
+	q := backend.RecentQuery{Within: within, Limit: 50}
 	return m.measure(b, pages, func() { q.After = "" }, func() {
 		for range pages {
 			page, err := m.store.Recent(context.Background(), presence.Site, q)
@@ -144,9 +145,9 @@ func costOfRecent(b *testing.B, m *meter, within time.Duration) cost {
 // hears them too, as a second node.
 func costOfBroadcasts(b *testing.B, m *meter, topics int) cost {
 	const broadcasts = 2000
-	all := make([]presence.Broadcast, topics)
+	all := make([]backend.Broadcast, topics)
 	for i := range all {
-		all[i] = presence.Broadcast{Topic: presence.Topic(fmt.Sprint("thread:", i)), Data: []byte("!1" + strings.Repeat("x", 198))}
+		all[i] = backend.Broadcast{Topic: presence.Topic(fmt.Sprint("thread:", i)), Data: []byte("!1" + strings.Repeat("x", 198))}
 		stop, err := m.store.WatchBroadcasts(context.Background(), all[i].Topic, func([]byte) {})
 		noError(b, err)
 		b.Cleanup(stop)
@@ -162,11 +163,11 @@ func costOfBroadcasts(b *testing.B, m *meter, topics int) cost {
 
 func costOfBeats(b *testing.B, m *meter, joins int) cost {
 	const users, batch = 10_000, 1000
-	m.apply(ops(presence.OpJoin, 0, users, 0, time.Hour)...)
+	m.apply(ops(backend.OpJoin, 0, users, 0, time.Hour)...)
 	next := users
 	return m.measure(b, users, func() {}, func() {
 		for i := 0; i < users; i += batch {
-			m.apply(append(ops(presence.OpJoin, next, next+joins, 0, time.Hour), ops(presence.OpHeartbeat, i, i+batch-joins, 0, time.Hour)...)...)
+			m.apply(append(ops(backend.OpJoin, next, next+joins, 0, time.Hour), ops(backend.OpHeartbeat, i, i+batch-joins, 0, time.Hour)...)...)
 			next += joins
 		}
 	})
@@ -174,12 +175,12 @@ func costOfBeats(b *testing.B, m *meter, joins int) cost {
 
 func costOfSweep(b *testing.B, m *meter) cost {
 	const users, expired = 100_000, 10_000
-	m.apply(ops(presence.OpJoin, expired, users, 0, time.Hour)...)
+	m.apply(ops(backend.OpJoin, expired, users, 0, time.Hour)...)
 	return m.measure(b, expired, func() {
-		m.apply(ops(presence.OpJoin, 0, expired, 0, time.Millisecond)...)
+		m.apply(ops(backend.OpJoin, 0, expired, 0, time.Millisecond)...)
 		time.Sleep(1200 * time.Millisecond) // the topic is looked at once a second
 	}, func() {
-		swept, err := m.store.Sweep(context.Background(), presence.SweepOptions{Limit: 2 * expired})
+		swept, err := m.store.Sweep(context.Background(), backend.SweepOptions{Limit: 2 * expired})
 		if err != nil || swept.Leaves != expired {
 			m.Fatalf("got %+v, %v, want %d leaves", swept, err, expired)
 		}
@@ -188,17 +189,17 @@ func costOfSweep(b *testing.B, m *meter) cost {
 
 // costOfLeaving is that of users who close so many of their tabs, or sign out, in
 // a topic of 10,000 with ten tabs each.
-func costOfLeaving(b *testing.B, m *meter, kind presence.OpKind, tabs, closed int) cost {
+func costOfLeaving(b *testing.B, m *meter, kind backend.OpKind, tabs, closed int) cost {
 	const users, leaving = 10_000, 1000
 	for k := range 10 {
-		m.apply(ops(presence.OpJoin, leaving, users, k, time.Hour)...)
+		m.apply(ops(backend.OpJoin, leaving, users, k, time.Hour)...)
 	}
 	return m.measure(b, leaving, func() {
 		for k := range tabs {
-			m.apply(ops(presence.OpJoin, 0, leaving, k, time.Hour)...)
+			m.apply(ops(backend.OpJoin, 0, leaving, k, time.Hour)...)
 		}
 	}, func() {
-		var all []presence.Op
+		var all []backend.Op
 		for k := range closed {
 			all = append(all, ops(kind, 0, leaving, k, 0)...)
 		}
@@ -210,22 +211,22 @@ func costOfLeaving(b *testing.B, m *meter, kind presence.OpKind, tabs, closed in
 func costOfMemory(b *testing.B, table *tabwriter.Writer) {
 	const users = 100_000
 	m := newMeter(b)
-	m.apply(ops(presence.OpJoin, 0, 1, 0, time.Hour)...)
-	m.apply(ops(presence.OpSignOut, 0, 1, 0, 0)...)
+	m.apply(ops(backend.OpJoin, 0, 1, 0, time.Hour)...)
+	m.apply(ops(backend.OpSignOut, 0, 1, 0, 0)...)
 	empty := m.memory()
-	m.apply(ops(presence.OpJoin, 0, users, 0, time.Hour)...)
+	m.apply(ops(backend.OpJoin, 0, users, 0, time.Hour)...)
 	full := m.memory()
 	log := int(m.client.MemoryUsage(context.Background(), "presence:{site}:log", 0).Val())
-	m.apply(ops(presence.OpSignOut, 0, users, 0, 0)...)
+	m.apply(ops(backend.OpSignOut, 0, users, 0, 0)...)
 	left := m.memory()
 	if _, err := m.store.Trim(context.Background(), -time.Hour, users); err != nil {
 		b.Fatal(err)
 	}
 	after := m.memory()
 	m.keep = presence.Keep{Names: users}
-	m.apply(ops(presence.OpJoin, 0, users, 0, time.Hour)...)
+	m.apply(ops(backend.OpJoin, 0, users, 0, time.Hour)...)
 	online := m.memory()
-	m.apply(ops(presence.OpSignOut, 0, users, 0, 0)...)
+	m.apply(ops(backend.OpSignOut, 0, users, 0, 0)...)
 	if _, err := m.store.Trim(context.Background(), -time.Hour, users); err != nil {
 		b.Fatal(err)
 	}
@@ -262,7 +263,7 @@ func naiveSweep(b *testing.B, m *meter) cost {
 func naiveLeaving(b *testing.B, m *meter) cost {
 	const users, some = 10_000, 10
 	for k := range 10 {
-		m.apply(ops(presence.OpJoin, 0, users, k, time.Hour)...)
+		m.apply(ops(backend.OpJoin, 0, users, k, time.Hour)...)
 	}
 	return m.measure(b, some, func() {}, func() { m.each(1, 0, some, naiveScan) })
 }

@@ -7,18 +7,19 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // maxCounted is how many topics one script reads the figures of. It takes some 0.4 ms.
 const maxCounted = 64
 
-// Counts implements [presence.Store]. A single server runs one script for every 64 topics, a
+// Counts implements [backend.Store]. A single server runs one script for every 64 topics, a
 // cluster one for each slot; all of them are one round trip.
-func (s *Store) Counts(ctx context.Context, topics ...presence.Topic) ([]presence.Counts, error) {
+func (s *Store) Counts(ctx context.Context, topics ...presence.Topic) ([]backend.Counts, error) {
 	if err := s.ready(ctx, s.reads); err != nil {
 		return nil, err
 	}
-	return call(ctx, s.reads, "counts", func(ctx context.Context) ([]presence.Counts, error) {
+	return call(ctx, s.reads, "counts", func(ctx context.Context) ([]backend.Counts, error) {
 		counts, crossed, err := s.counts(ctx, topics)
 		if crossed {
 			counts, _, err = s.counts(ctx, topics)
@@ -28,7 +29,7 @@ func (s *Store) Counts(ctx context.Context, topics ...presence.Topic) ([]presenc
 }
 
 // counts asks for the figures once. If crossed is true, it is to ask again.
-func (s *Store) counts(ctx context.Context, topics []presence.Topic) (_ []presence.Counts, crossed bool, _ error) {
+func (s *Store) counts(ctx context.Context, topics []presence.Topic) (_ []backend.Counts, crossed bool, _ error) {
 	groups := s.gather(topics, maxCounted)
 	evals := make([]eval, len(groups))
 	for i, group := range groups {
@@ -38,10 +39,10 @@ func (s *Store) counts(ctx context.Context, topics []presence.Topic) (_ []presen
 		}
 	}
 	if len(evals) == 0 {
-		return []presence.Counts{}, false, nil
+		return []backend.Counts{}, false, nil
 	}
 	answers, crossed, _ := s.runGathered(ctx, evals...) // each answer has its own error
-	counts := make([]presence.Counts, len(topics))
+	counts := make([]backend.Counts, len(topics))
 	for i, group := range groups {
 		figures, err := answers[i].Slice()
 		if err == nil && len(figures) != 6*len(group) {
@@ -54,7 +55,7 @@ func (s *Store) counts(ctx context.Context, topics []presence.Topic) (_ []presen
 			}
 			switch {
 			case errors.Is(verdict(failed), presence.ErrRefused): // of this topic alone
-				counts[j] = presence.Counts{Unknown: true}
+				counts[j] = backend.Counts{Unknown: true}
 			case failed != nil:
 				return nil, crossed, failed
 			}
@@ -64,10 +65,10 @@ func (s *Store) counts(ctx context.Context, topics []presence.Topic) (_ []presen
 }
 
 // countsOf returns the figures of a topic from an answer of lua/counts.lua.
-func countsOf(answer [6]any) (presence.Counts, error) {
+func countsOf(answer [6]any) (backend.Counts, error) {
 	var numbers [6]int
 	var failed error
-	head := string(presence.Origin)
+	head := string(backend.Origin)
 	for i, a := range answer {
 		switch a := a.(type) {
 		case int64:
@@ -81,25 +82,25 @@ func countsOf(answer [6]any) (presence.Counts, error) {
 			failed = errors.Join(failed, errAnswer)
 		}
 	}
-	return presence.Counts{
+	return backend.Counts{
 		Head: presence.DiffID(head), Total: numbers[1], Recent: numbers[2] + numbers[3],
 		Guests: guestsOf(numbers[5], numbers[4]),
 	}, failed
 }
 
-// Sightings implements [presence.Store].
-func (s *Store) Sightings(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]presence.Sighting, error) {
+// Sightings implements [backend.Store].
+func (s *Store) Sightings(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]backend.Sighting, error) {
 	if err := s.ready(ctx, s.reads); err != nil {
 		return nil, err
 	}
 	if len(users) == 0 {
-		return []presence.Sighting{}, nil
+		return []backend.Sighting{}, nil
 	}
 	ids := make([]string, len(users))
 	for i, u := range users {
 		ids[i] = string(u)
 	}
-	return call(ctx, s.reads, "sightings", func(ctx context.Context) ([]presence.Sighting, error) {
+	return call(ctx, s.reads, "sightings", func(ctx context.Context) ([]backend.Sighting, error) {
 		var records *redis.SliceCmd
 		var seen *redis.FloatSliceCmd
 		err := s.pipelined(ctx, func(p redis.Pipeliner) {
@@ -112,7 +113,7 @@ func (s *Store) Sightings(ctx context.Context, topic presence.Topic, users ...pr
 		if len(records.Val()) != len(ids) || len(seen.Val()) != len(ids) {
 			return nil, errAnswer
 		}
-		sightings := make([]presence.Sighting, len(users))
+		sightings := make([]backend.Sighting, len(users))
 		for i, id := range ids {
 			if record, ok := records.Val()[i].(string); ok {
 				m, ok, err := s.shown(topic, id, record)
@@ -122,7 +123,7 @@ func (s *Store) Sightings(ctx context.Context, topic presence.Topic, users ...pr
 				if !ok {
 					continue
 				}
-				sightings[i] = presence.Sighting{Online: true, Status: m.Status, Idle: m.Idle, Holders: holdersOf(record)}
+				sightings[i] = backend.Sighting{Online: true, Status: m.Status, Idle: m.Idle, Holders: holdersOf(record)}
 			} else if at := seen.Val()[i]; at > 0 {
 				sightings[i].LastSeen = time.UnixMilli(int64(at))
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
 	"github.com/rollcall-go/rollcall/presence/redisstore/internal/storeclock"
 )
@@ -63,12 +64,12 @@ type cutOff struct {
 	teller   *redisstore.Store
 	listener *redisstore.Store
 	wire     *wire
-	heard    chan presence.Notice
+	heard    chan backend.Notice
 }
 
 func newCutOff(t *testing.T) *cutOff {
 	server := redistest.Start(t)
-	f := &cutOff{T: t, client: server.Client(), wire: &wire{}, heard: make(chan presence.Notice, 10_000)}
+	f := &cutOff{T: t, client: server.Client(), wire: &wire{}, heard: make(chan backend.Notice, 10_000)}
 	f.clock.Store(time.Now().UnixMilli())
 	now := func() time.Time { return time.UnixMilli(f.clock.Load()) }
 	f.teller = redisstore.New(storeclock.Client{UniversalClient: server.Client(), Now: now}, redisstore.Config{Timeout: patience})
@@ -76,19 +77,19 @@ func newCutOff(t *testing.T) *cutOff {
 	client := server.Client()
 	client.AddHook(f.wire)
 	f.listener = redisstore.New(storeclock.Client{UniversalClient: client, Now: now}, redisstore.Config{Timeout: patience})
-	stop, err := f.listener.Listen(t.Context(), func(n presence.Notice) { f.heard <- n })
+	stop, err := f.listener.Listen(t.Context(), func(n backend.Notice) { f.heard <- n })
 	noError(t, err)
 	t.Cleanup(func() { stop(); f.listener.Close() })
 	return f
 }
 
-func (f *cutOff) tell(n presence.Notice) {
+func (f *cutOff) tell(n backend.Notice) {
 	f.Helper()
 	noError(f, f.teller.Publish(f.Context(), n))
 }
 
 // hears returns what comes until a sign-out does, which must be this one.
-func (f *cutOff) hears(user presence.UserID) (before []presence.Notice) {
+func (f *cutOff) hears(user presence.UserID) (before []backend.Notice) {
 	f.Helper()
 	for {
 		select {
@@ -114,7 +115,7 @@ func (f *cutOff) away(d time.Duration, meanwhile func()) {
 	f.wire.cut.Store(false)
 }
 
-func missed(heard []presence.Notice) (times int, most time.Duration) {
+func missed(heard []backend.Notice) (times int, most time.Duration) {
 	for _, n := range heard {
 		if n.Missed > 0 {
 			times, most = times+1, max(most, n.Missed)
@@ -128,13 +129,13 @@ func missed(heard []presence.Notice) (times int, most time.Duration) {
 func TestSignOutAmongManyNotices(t *testing.T) {
 	t.Parallel()
 	f := newCutOff(t)
-	f.tell(presence.SignOutNotice("first"))
+	f.tell(backend.SignOutNotice("first"))
 	f.hears("first")
 	f.away(20*time.Second, func() {
 		for i := range 1200 {
-			f.tell(presence.LeaveNotice("bob", presence.Holder(fmt.Sprintf("n.%d", i))))
+			f.tell(backend.LeaveNotice("bob", presence.Holder(fmt.Sprintf("n.%d", i))))
 			if i == 100 {
-				f.tell(presence.SignOutNotice("alice"))
+				f.tell(backend.SignOutNotice("alice"))
 			}
 		}
 	})
@@ -145,14 +146,14 @@ func TestSignOutAmongManyNotices(t *testing.T) {
 		t.Errorf("the log has %d notices, want the two sign-outs", n)
 	}
 	// The log is read before the node is subscribed again: the first may be lost.
-	var live []presence.Notice
+	var live []backend.Notice
 	for i := 0; i < 50 && len(live) == 0; i++ {
 		last := presence.UserID(fmt.Sprint("last", i))
-		f.tell(presence.LeaveNotice("bob", "n.1"))
-		f.tell(presence.SignOutNotice(last))
+		f.tell(backend.LeaveNotice("bob", "n.1"))
+		f.tell(backend.SignOutNotice(last))
 		live = f.hears(last)
 	}
-	if len(live) != 1 || live[0] != (presence.LeaveNotice("bob", "n.1")) {
+	if len(live) != 1 || live[0] != (backend.LeaveNotice("bob", "n.1")) {
 		t.Errorf("heard %+v live, want the closed page", live)
 	}
 }
@@ -175,7 +176,7 @@ func TestPlaceInTheLogIsGone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newCutOff(t)
-			f.tell(presence.SignOutNotice("first"))
+			f.tell(backend.SignOutNotice("first"))
 			f.hears("first")
 			f.away(tt.away, func() {
 				if tt.meanwhile != nil {
@@ -185,7 +186,7 @@ func TestPlaceInTheLogIsGone(t *testing.T) {
 			for range 3 { // it says so once, also where nothing is told after
 				noError(t, f.listener.Hear(t.Context()))
 			}
-			f.tell(presence.SignOutNotice("last"))
+			f.tell(backend.SignOutNotice("last"))
 			times, most := missed(f.hears("last"))
 			switch {
 			case tt.want == 0 && times > 0:
@@ -204,7 +205,7 @@ func TestLogOfNotices(t *testing.T) {
 	f := newCutOff(t)
 	const many = 3000
 	for i := range many {
-		f.tell(presence.SignOutNotice(presence.UserID(fmt.Sprint("u", i))))
+		f.tell(backend.SignOutNotice(presence.UserID(fmt.Sprint("u", i))))
 	}
 	if n := f.client.XLen(t.Context(), "presence:{notices}:log").Val(); n != many {
 		t.Errorf("the log has %d notices, want all %d of the last minutes", n, many)
@@ -213,7 +214,7 @@ func TestLogOfNotices(t *testing.T) {
 		t.Errorf("the log has %v to live, want two days", ttl)
 	}
 	f.clock.Add((11 * time.Minute).Milliseconds())
-	f.tell(presence.SignOutNotice("last"))
+	f.tell(backend.SignOutNotice("last"))
 	if n := f.client.XLen(t.Context(), "presence:{notices}:log").Val(); n > 200 {
 		t.Errorf("after eleven minutes the log has %d notices, want the last and what shares its node of the stream", n)
 	}
@@ -224,7 +225,7 @@ func TestLogOfNotices(t *testing.T) {
 func TestHearAcrossNodes(t *testing.T) {
 	f := newCutOff(t)
 	for i := range 700 {
-		f.tell(presence.SignOutNotice(presence.UserID(fmt.Sprint("u", i))))
+		f.tell(backend.SignOutNotice(presence.UserID(fmt.Sprint("u", i))))
 	}
 	listener := redisstore.New(f.client, redisstore.Config{Timeout: patience})
 	defer listener.Close()
@@ -232,13 +233,13 @@ func TestHearAcrossNodes(t *testing.T) {
 		t.Errorf("without a listener: got %v, want nil", err)
 	}
 	var heard atomic.Int64
-	stop, err := listener.Listen(t.Context(), func(presence.Notice) { heard.Add(1) })
+	stop, err := listener.Listen(t.Context(), func(backend.Notice) { heard.Add(1) })
 	noError(t, err)
 	defer stop()
 	if err := listener.Hear(t.Context()); err != nil || heard.Load() != 700 {
 		t.Errorf("got %d notices when Hear returned, %v, want those of the last minutes, 700", heard.Load(), err)
 	}
-	f.tell(presence.SignOutNotice("alice"))
+	f.tell(backend.SignOutNotice("alice"))
 	if err := listener.Hear(t.Context()); err != nil || heard.Load() != 701 {
 		t.Errorf("got %d notices when Hear returned, %v, want 701", heard.Load(), err)
 	}
@@ -252,12 +253,12 @@ func TestPublishedNoticeIsLost(t *testing.T) {
 	client := server.Client()
 	store := redisstore.New(server.Client(), redisstore.Config{Timeout: patience})
 	t.Cleanup(func() { store.Close() })
-	heard := make(chan presence.Notice, 100)
-	stop, err := store.Listen(t.Context(), func(n presence.Notice) { heard <- n })
+	heard := make(chan backend.Notice, 100)
+	stop, err := store.Listen(t.Context(), func(n backend.Notice) { heard <- n })
 	noError(t, err)
 	t.Cleanup(stop)
 	noError(t, client.ClientKillByFilter(t.Context(), "TYPE", "pubsub").Err()) // no message wakes the listener
-	noError(t, store.Publish(t.Context(), presence.StatusNotice("alice", presence.Busy)))
+	noError(t, store.Publish(t.Context(), backend.StatusNotice("alice", presence.Busy)))
 	logs, err := client.Keys(t.Context(), "*:log").Result()
 	noError(t, err)
 	for _, log := range logs {

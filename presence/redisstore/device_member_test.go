@@ -7,6 +7,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
 )
 
@@ -20,7 +21,7 @@ func TestDeviceMembers(t *testing.T) {
 	join := func(id presence.UserID, status presence.Status) {
 		t.Helper()
 		u := presence.User{ID: id, Name: "Name", Data: json.RawMessage(`{"kind":"mobile"}`), Status: status}
-		r := store.Apply(t.Context(), []presence.Batch{{Topic: topic, Ops: []presence.Op{{Kind: presence.OpJoin, User: u, Holder: "a.1", For: time.Hour}}}})
+		r := store.Apply(t.Context(), []backend.Batch{{Topic: topic, Ops: []backend.Op{{Kind: backend.OpJoin, User: u, Holder: "a.1", For: time.Hour}}}})
 		if r[0].Err != nil {
 			t.Fatal(r[0].Err)
 		}
@@ -31,7 +32,7 @@ func TestDeviceMembers(t *testing.T) {
 	if err != nil || len(snap.Members) != 1 || snap.Members[0].ID != "alice\x1ephone:1" || snap.Members[0].Status != word {
 		t.Fatalf("got %+v, %v, want the device with its word", snap, err)
 	}
-	if diffs, err := store.Log(t.Context(), topic, presence.Origin); err != nil || len(diffs) != 1 || diffs[0].Joins[0].Status != word {
+	if diffs, err := store.Log(t.Context(), topic, backend.Origin); err != nil || len(diffs) != 1 || diffs[0].Joins[0].Status != word {
 		t.Fatalf("got %+v, %v, want the join of the device", diffs, err)
 	}
 	for _, bad := range []presence.User{{ID: "bob\x1ea b", Status: word}, {ID: "bob\x1e\x1e", Status: word}, {ID: "bob", Status: "asleep"}, {ID: "bob", Status: "e;c.x"}} {
@@ -39,6 +40,6 @@ func TestDeviceMembers(t *testing.T) {
 		if s, err := store.Snapshot(t.Context(), topic); err == nil {
 			t.Errorf("%q with %q: got %+v, want an error", bad.ID, bad.Status, s)
 		}
-		store.Apply(t.Context(), []presence.Batch{{Topic: topic, Ops: []presence.Op{{Kind: presence.OpSignOut, User: presence.User{ID: bad.ID}}}}})
+		store.Apply(t.Context(), []backend.Batch{{Topic: topic, Ops: []backend.Op{{Kind: backend.OpSignOut, User: presence.User{ID: bad.ID}}}}})
 	}
 }

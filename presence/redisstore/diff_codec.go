@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // How lua/topic.lua writes users and diffs; its head says it in full.
@@ -88,11 +89,11 @@ func splitVersion(message string) (version int, text string) {
 }
 
 // decodeMessage reads what is published of a diff: "<version> <id> <diff>".
-func decodeMessage(message string) (presence.Diff, error) {
+func decodeMessage(message string) (backend.Diff, error) {
 	version, rest := splitVersion(message)
 	id, text, _ := strings.Cut(rest, " ")
 	if version != messageVersion {
-		return presence.Diff{}, fmt.Errorf("message of version %d: %w", version, errRecord)
+		return backend.Diff{}, fmt.Errorf("message of version %d: %w", version, errRecord)
 	}
 	return decodeDiff(id, text)
 }
@@ -128,22 +129,22 @@ func validDiffID(id string) bool {
 }
 
 // decodeDiff reads a diff's lines: of the head, the leaves, and the rest.
-func decodeDiff(id, text string) (presence.Diff, error) {
+func decodeDiff(id, text string) (backend.Diff, error) {
 	bad := fmt.Errorf("diff %.40q: %w", id, errRecord)
 	lines := strings.Split(text, "\n")
 	head := strings.Fields(lines[0])
 	if len(head) != 3 {
-		return presence.Diff{}, bad
+		return backend.Diff{}, bad
 	}
 	total, err := strconv.Atoi(head[1])
 	leaves, err2 := strconv.Atoi(head[2])
 	if !validDiffID(id) || !validDiffID(head[0]) || total < 0 {
-		return presence.Diff{}, bad
+		return backend.Diff{}, bad
 	}
 	if lines = lines[1:]; err != nil || err2 != nil || leaves < 0 || leaves > len(lines)/2 {
-		return presence.Diff{}, bad
+		return backend.Diff{}, bad
 	}
-	d := presence.Diff{ID: presence.DiffID(id), Prev: presence.DiffID(head[0]), Total: total}
+	d := backend.Diff{ID: presence.DiffID(id), Prev: presence.DiffID(head[0]), Total: total}
 	ms, _, _ := strings.Cut(id, "-")
 	if at, err := fromMillis(ms); err == nil { // see announce in lua/topic_settle.lua
 		d.At = at
@@ -151,9 +152,9 @@ func decodeDiff(id, text string) (presence.Diff, error) {
 	for ; leaves > 0; leaves-- {
 		at, err := fromMillis(lines[0])
 		if err != nil || !validUserID(lines[1]) {
-			return presence.Diff{}, bad
+			return backend.Diff{}, bad
 		}
-		left := presence.Departure{ID: presence.UserID(lines[1])}
+		left := backend.Departure{ID: presence.UserID(lines[1])}
 		if at.UnixMilli() != 0 { // else it is not told: rule 21
 			left.LastSeen = at
 		}
@@ -163,12 +164,12 @@ func decodeDiff(id, text string) (presence.Diff, error) {
 	for _, line := range lines {
 		user, rest, ok := strings.Cut(line, unit)
 		if !ok || user == "" || user[0] != '+' && user[0] != '~' {
-			return presence.Diff{}, bad
+			return backend.Diff{}, bad
 		}
 		m, err := decodeLine(user[1:], rest)
 		switch {
 		case err != nil:
-			return presence.Diff{}, bad
+			return backend.Diff{}, bad
 		case user[0] == '+':
 			d.Joins = append(d.Joins, m)
 		default:

@@ -8,20 +8,21 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // maxLogPage is how many diffs are read in one round trip.
 const maxLogPage = 100
 
-// Log implements [presence.Store]. It costs a round trip for every 100 diffs.
-func (s *Store) Log(ctx context.Context, topic presence.Topic, after presence.DiffID) ([]presence.Diff, error) {
+// Log implements [backend.Store]. It costs a round trip for every 100 diffs.
+func (s *Store) Log(ctx context.Context, topic presence.Topic, after presence.DiffID) ([]backend.Diff, error) {
 	if err := s.ready(ctx, s.reads); err != nil {
 		return nil, err
 	}
 	if after != "" && !streamID(after) {
 		return nil, presence.ErrGap
 	}
-	var diffs []presence.Diff
+	var diffs []backend.Diff
 	for more := true; more; {
 		page, err := call(ctx, s.reads, "log", func(ctx context.Context) (logPage, error) {
 			var asked askedLog
@@ -46,7 +47,7 @@ func (s *Store) Log(ctx context.Context, topic presence.Topic, after presence.Di
 
 // A logPage is a piece of a log.
 type logPage struct {
-	diffs []presence.Diff
+	diffs []backend.Diff
 	more  bool // there may be more behind it
 	gap   bool // the log does not hold the diff that was asked for
 }
@@ -69,7 +70,7 @@ type askedLog struct {
 // or empty.
 func (s *Store) askLog(ctx context.Context, p redis.Pipeliner, topic presence.Topic, after presence.DiffID) askedLog {
 	start := string(after)
-	if after == "" || after == presence.Origin {
+	if after == "" || after == backend.Origin {
 		start = "-"
 	}
 	return askedLog{after, p.XRangeN(ctx, s.key(topic, "log"), start, "+", maxLogPage+1)}
@@ -83,7 +84,7 @@ func (a askedLog) page(invalid *atomic.Uint64) logPage {
 	switch {
 	case a.after == "":
 	case len(entries) == 0:
-		page.gap = a.after != presence.Origin
+		page.gap = a.after != backend.Origin
 	case entries[0].ID == string(a.after):
 		page.gap = torn && len(entries) > 1
 		page.diffs = diffs[min(1, len(diffs)):]
@@ -95,8 +96,8 @@ func (a askedLog) page(invalid *atomic.Uint64) logPage {
 
 // decodeLog returns the diffs behind the last one that cannot be read, as one that a
 // newer version wrote. The log reaches back no further.
-func decodeLog(entries []redis.XMessage, invalid *atomic.Uint64) (diffs []presence.Diff, torn bool) {
-	diffs = make([]presence.Diff, 0, len(entries))
+func decodeLog(entries []redis.XMessage, invalid *atomic.Uint64) (diffs []backend.Diff, torn bool) {
+	diffs = make([]backend.Diff, 0, len(entries))
 	for _, e := range entries {
 		text, _ := e.Values["d"].(string)
 		version, _ := e.Values["v"].(string)
@@ -114,7 +115,7 @@ func decodeLog(entries []redis.XMessage, invalid *atomic.Uint64) (diffs []presen
 
 // streamID reports whether an id may be asked of a stream.
 func streamID(id presence.DiffID) bool {
-	if id == presence.Origin {
+	if id == backend.Origin {
 		return true
 	}
 	ms, n, ok := strings.Cut(string(id), "-")

@@ -1,4 +1,4 @@
-// Package redisstore is a [presence.Store] on Redis 6.2 or newer, Valkey, or a
+// Package redisstore is a [backend.Store] on Redis 6.2 or newer, Valkey, or a
 // cluster of either. All nodes of a fleet share it.
 //
 // The site passes its own go-redis client, of one server, a Sentinel or a

@@ -9,14 +9,15 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // maxErase is how many topics a round trip of an erasure has at most.
 const maxErase = 50
 
-// EraseUser implements [presence.Store]. It costs a round trip for every 50 topics of the tenant.
+// EraseUser implements [backend.Store]. It costs a round trip for every 50 topics of the tenant.
 // It also reads the topic of devices, which has one member for each device, and the log of notices.
-func (s *Store) EraseUser(ctx context.Context, e presence.Erasure) error {
+func (s *Store) EraseUser(ctx context.Context, e backend.Erasure) error {
 	if err := s.ready(ctx, s.writes); err != nil {
 		return err
 	}
@@ -31,7 +32,7 @@ func (s *Store) EraseUser(ctx context.Context, e presence.Erasure) error {
 	return cmp.Or(failed, err, s.eraseNotices(ctx, e), s.eraseEntries(ctx, e))
 }
 
-func (s *Store) eraseTopics(ctx context.Context, e presence.Erasure) (failed error) {
+func (s *Store) eraseTopics(ctx context.Context, e backend.Erasure) (failed error) {
 	topics, err := s.topicsAbout(ctx, e)
 	if err != nil {
 		return err
@@ -63,7 +64,7 @@ type topicAbout struct {
 }
 
 // topicsAbout returns the topics of the fleet that may keep something of a user.
-func (s *Store) topicsAbout(ctx context.Context, e presence.Erasure) (all []topicAbout, err error) {
+func (s *Store) topicsAbout(ctx context.Context, e backend.Erasure) (all []topicAbout, err error) {
 	known := make(map[presence.Topic]bool)
 	add := func(name string) {
 		topic := presence.Topic(name)
@@ -85,7 +86,7 @@ func (s *Store) topicsAbout(ctx context.Context, e presence.Erasure) (all []topi
 }
 
 // devicesIn returns the ids of a user's devices that a topic knows.
-func (s *Store) devicesIn(ctx context.Context, topic presence.Topic, e presence.Erasure) ([]string, error) {
+func (s *Store) devicesIn(ctx context.Context, topic presence.Topic, e backend.Erasure) ([]string, error) {
 	found := make(map[string]bool)
 	for name, command := range map[string]string{"users": "HSCAN", "hidden": "HSCAN", "seen": "ZSCAN", "lately": "ZSCAN", "current": "SSCAN", "old": "SSCAN"} {
 		err := s.scanMembers(ctx, command, s.key(topic, name), escapeGlob(string(e.User))+"*", func(id string) {
@@ -145,7 +146,7 @@ func (s *Store) scanMembers(ctx context.Context, command, key, pattern string, f
 const maxScan = 1000
 
 // noticesAbout calls fn for each notice in the log that is about a user.
-func (s *Store) noticesAbout(ctx context.Context, e presence.Erasure, fn func(id string, n presence.Notice)) error {
+func (s *Store) noticesAbout(ctx context.Context, e backend.Erasure, fn func(id string, n backend.Notice)) error {
 	for after := "-"; ; {
 		entries, err := call(ctx, s.reads, "read notices", func(ctx context.Context) ([]redis.XMessage, error) {
 			return s.one().XRangeN(ctx, s.noticeLog()[0], after, "+", maxScan).Result()
@@ -164,13 +165,13 @@ func (s *Store) noticesAbout(ctx context.Context, e presence.Erasure, fn func(id
 }
 
 // eraseNotices replaces the notices about a user.
-func (s *Store) eraseNotices(ctx context.Context, e presence.Erasure) error {
-	void, err := encodeNotice(presence.Notice{Kind: "void", Lasting: true})
+func (s *Store) eraseNotices(ctx context.Context, e backend.Erasure) error {
+	void, err := encodeNotice(backend.Notice{Kind: "void", Lasting: true})
 	if err != nil {
 		return err
 	}
 	args := []any{void}
-	if err := s.noticesAbout(ctx, e, func(id string, _ presence.Notice) { args = append(args, id) }); err != nil || len(args) == 1 {
+	if err := s.noticesAbout(ctx, e, func(id string, _ backend.Notice) { args = append(args, id) }); err != nil || len(args) == 1 {
 		return err
 	}
 	_, err = s.runOne(ctx, s.writes, "erase notices", eval{noticeEraseScript, s.noticeLog()[:1], args})
@@ -191,7 +192,7 @@ func (s *Store) noteConsumer(ctx context.Context, consumer string) error {
 }
 
 // entriesAbout calls fn for each consumer with the entries of its record that are about a user.
-func (s *Store) entriesAbout(ctx context.Context, e presence.Erasure, fn func(consumer string, entries map[string]string) error) error {
+func (s *Store) entriesAbout(ctx context.Context, e backend.Erasure, fn func(consumer string, entries map[string]string) error) error {
 	var names []string
 	if err := s.scanMembers(ctx, "SSCAN", s.consumersKey(), "*", func(name string) { names = append(names, name) }); err != nil {
 		return err
@@ -212,7 +213,7 @@ func (s *Store) entriesAbout(ctx context.Context, e presence.Erasure, fn func(co
 // eraseEntries removes the entries about a user from the records of all consumers, whoever holds
 // them. The log of a record's steps may have such an entry that is gone, so it starts anew: nodes
 // that stand by read the whole record again.
-func (s *Store) eraseEntries(ctx context.Context, e presence.Erasure) error {
+func (s *Store) eraseEntries(ctx context.Context, e backend.Erasure) error {
 	return s.entriesAbout(ctx, e, func(consumer string, entries map[string]string) error {
 		_, err := call(ctx, s.writes, "erase", func(ctx context.Context) (struct{}, error) {
 			return struct{}{}, s.pipelined(ctx, func(p redis.Pipeliner) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // erasureKeys are the erasures that were promised. No topic has their tag.
@@ -15,20 +16,20 @@ func (s *Store) erasureKeys() []string {
 	return []string{tag + "asked", tag + "due"}
 }
 
-// AddErasure implements [presence.Store].
-func (s *Store) AddErasure(ctx context.Context, user presence.UserID, hold time.Duration) (presence.Erasure, error) {
+// AddErasure implements [backend.Store].
+func (s *Store) AddErasure(ctx context.Context, user presence.UserID, hold time.Duration) (backend.Erasure, error) {
 	if err := s.ready(ctx, s.writes); err != nil {
-		return presence.Erasure{}, err
+		return backend.Erasure{}, err
 	}
 	id := rand.Text()
 	_, err := s.runOne(ctx, s.writes, "add an erasure", eval{erasurePutScript, s.erasureKeys(), []any{
 		s.now(), string(user), id, hold.Milliseconds(), keepAtRest.Milliseconds(),
 	}})
-	return presence.Erasure{User: user, ID: id}, err
+	return backend.Erasure{User: user, ID: id}, err
 }
 
-// ClaimErasures implements [presence.Store].
-func (s *Store) ClaimErasures(ctx context.Context, most int, hold time.Duration) ([]presence.Erasure, error) {
+// ClaimErasures implements [backend.Store].
+func (s *Store) ClaimErasures(ctx context.Context, most int, hold time.Duration) ([]backend.Erasure, error) {
 	if err := s.ready(ctx, s.writes); err != nil {
 		return nil, err
 	}
@@ -42,16 +43,16 @@ func (s *Store) ClaimErasures(ctx context.Context, most int, hold time.Duration)
 	if err != nil {
 		return nil, wrap("claim erasures", errAnswer)
 	}
-	var claimed []presence.Erasure
+	var claimed []backend.Erasure
 	for ; len(r) >= 3; r = r[3:] {
 		ms, _ := strconv.ParseInt(r[1], 10, 64)
-		claimed = append(claimed, presence.Erasure{User: presence.UserID(r[0]), Ago: time.Duration(ms) * time.Millisecond, ID: r[2]})
+		claimed = append(claimed, backend.Erasure{User: presence.UserID(r[0]), Ago: time.Duration(ms) * time.Millisecond, ID: r[2]})
 	}
 	return claimed, nil
 }
 
-// EndErasure implements [presence.Store].
-func (s *Store) EndErasure(ctx context.Context, e presence.Erasure) error {
+// EndErasure implements [backend.Store].
+func (s *Store) EndErasure(ctx context.Context, e backend.Erasure) error {
 	_, err := s.runOne(ctx, s.writes, "end an erasure", eval{erasureEndScript, s.erasureKeys(), []any{string(e.User), e.ID}})
 	return err
 }

@@ -10,14 +10,15 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// ExportUser implements [presence.Store]. It reads what EraseUser erases, and costs as much.
-func (s *Store) ExportUser(ctx context.Context, user presence.UserID) ([]presence.Kept, error) {
+// ExportUser implements [backend.Store]. It reads what EraseUser erases, and costs as much.
+func (s *Store) ExportUser(ctx context.Context, user presence.UserID) ([]backend.Kept, error) {
 	if err := s.ready(ctx, s.reads); err != nil {
 		return nil, err
 	}
-	e, kept := presence.Erasure{User: user}, presence.StoreKept{}
+	e, kept := backend.Erasure{User: user}, backend.StoreKept{}
 	topics, err := s.topicsAbout(ctx, e)
 	if err != nil {
 		return nil, err
@@ -27,7 +28,7 @@ func (s *Store) ExportUser(ctx context.Context, user presence.UserID) ([]presenc
 			return nil, err
 		}
 	}
-	slices.SortFunc(kept.Topics, presence.TopicKept.Compare)
+	slices.SortFunc(kept.Topics, backend.TopicKept.Compare)
 	statuses, err := s.Statuses(ctx, user)
 	if err != nil {
 		return nil, err
@@ -35,18 +36,18 @@ func (s *Store) ExportUser(ctx context.Context, user presence.UserID) ([]presenc
 	if kept.Status = statuses[0].Status; statuses[0].Order > 0 {
 		kept.StatusAt = time.UnixMicro(int64(statuses[0].Order))
 	}
-	err = s.noticesAbout(ctx, e, func(id string, n presence.Notice) {
-		kept.Notices = append(kept.Notices, presence.NoticeKept{Kind: n.Kind, At: streamTime(id)})
+	err = s.noticesAbout(ctx, e, func(id string, n backend.Notice) {
+		kept.Notices = append(kept.Notices, backend.NoticeKept{Kind: n.Kind, At: streamTime(id)})
 	})
 	if err == nil {
 		err = s.entriesAbout(ctx, e, func(consumer string, entries map[string]string) error {
 			for key, value := range entries {
-				kept.Entries = append(kept.Entries, presence.EntryKept{Consumer: consumer, Key: key, Value: value})
+				kept.Entries = append(kept.Entries, backend.EntryKept{Consumer: consumer, Key: key, Value: value})
 			}
 			return nil
 		})
 	}
-	slices.SortFunc(kept.Entries, presence.EntryKept.Compare)
+	slices.SortFunc(kept.Entries, backend.EntryKept.Compare)
 	return kept.Parts(), err
 }
 
@@ -68,7 +69,7 @@ type askedKept struct {
 }
 
 // exportTopics appends what some topics keep.
-func (s *Store) exportTopics(ctx context.Context, all []presence.TopicKept, topics []topicAbout) ([]presence.TopicKept, error) {
+func (s *Store) exportTopics(ctx context.Context, all []backend.TopicKept, topics []topicAbout) ([]backend.TopicKept, error) {
 	asked, err := call(ctx, s.reads, "export", func(ctx context.Context) (asked []askedKept, err error) {
 		err = s.pipelined(ctx, func(p redis.Pipeliner) {
 			for _, t := range topics {
@@ -99,8 +100,8 @@ func (s *Store) exportTopics(ctx context.Context, all []presence.TopicKept, topi
 }
 
 // kept returns what was found, and whether that is anything.
-func (a askedKept) kept() (presence.TopicKept, bool) {
-	k := presence.TopicKept{Topic: a.topic, Viewed: a.views[0].Val() || a.views[1].Val()}
+func (a askedKept) kept() (backend.TopicKept, bool) {
+	k := backend.TopicKept{Topic: a.topic, Viewed: a.views[0].Val() || a.views[1].Val()}
 	k.Member.ID = presence.UserID(a.id)
 	for i, found := range a.users {
 		record := first(found)

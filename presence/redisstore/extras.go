@@ -9,14 +9,15 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// Extras implements [presence.Store].
-func (s *Store) Extras(ctx context.Context, topics ...presence.Topic) ([]presence.Extras, error) {
+// Extras implements [backend.Store].
+func (s *Store) Extras(ctx context.Context, topics ...presence.Topic) ([]backend.Extras, error) {
 	if err := s.ready(ctx, s.reads); err != nil {
 		return nil, err
 	}
-	return call(ctx, s.reads, "extras", func(ctx context.Context) ([]presence.Extras, error) {
+	return call(ctx, s.reads, "extras", func(ctx context.Context) ([]backend.Extras, error) {
 		type answers struct {
 			peak *redis.StringCmd
 			bots *redis.MapStringStringCmd
@@ -27,7 +28,7 @@ func (s *Store) Extras(ctx context.Context, topics ...presence.Topic) ([]presenc
 				asked[i] = answers{p.Get(ctx, s.key(t, "peak")), p.HGetAll(ctx, s.key(t, "bots"))}
 			}
 		})
-		extras := make([]presence.Extras, len(topics))
+		extras := make([]backend.Extras, len(topics))
 		for i, a := range asked {
 			err := a.bots.Err()
 			if !errors.Is(a.peak.Err(), redis.Nil) {
@@ -39,7 +40,7 @@ func (s *Store) Extras(ctx context.Context, topics ...presence.Topic) ([]presenc
 			case err != nil:
 				return nil, err
 			}
-			extras[i] = presence.Extras{Peak: decodePeak(a.peak.Val()), Bots: countBots(a.bots.Val())}
+			extras[i] = backend.Extras{Peak: decodePeak(a.peak.Val()), Bots: countBots(a.bots.Val())}
 		}
 		return extras, nil
 	})
@@ -47,7 +48,7 @@ func (s *Store) Extras(ctx context.Context, topics ...presence.Topic) ([]presenc
 
 // decodePeak reads "<total> <at> <since>", as lua/topic_peak.lua writes it. What cannot be
 // read is no peak.
-func decodePeak(text string) (p presence.Peak) {
+func decodePeak(text string) (p backend.Peak) {
 	words := strings.Fields(text)
 	if len(words) != 3 {
 		return p

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
-	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // Whatever stands in a channel or a key, it is read or refused.
@@ -38,7 +38,7 @@ func FuzzMessage(f *testing.F) {
 		s := New(client, Config{})
 		diffs, broadcasts := 0, 0
 		taps := []*tap{
-			s.diffTap("a", func(presence.Diff) { diffs++ }),
+			s.diffTap("a", func(backend.Diff) { diffs++ }),
 			s.broadcastTap("a", func(data []byte) {
 				if broadcasts++; string(data) != message {
 					t.Errorf("got broadcast %q, want %q", data, message)

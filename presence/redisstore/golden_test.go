@@ -13,6 +13,7 @@ import (
 	"github.com/rollcall-go/rollcall/internal/golden"
 	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
 	"github.com/rollcall-go/rollcall/presence/redisstore/internal/storeclock"
 )
@@ -20,10 +21,10 @@ import (
 // A goldenStep is a batch, and the diff that nodes hear of it.
 type goldenStep struct {
 	name  string
-	ops   []presence.Op
+	ops   []backend.Op
 	joins []presence.Member
 	news  []presence.Member // updates
-	left  []presence.Departure
+	left  []backend.Departure
 	total int
 }
 
@@ -39,8 +40,8 @@ func goldenSteps() []goldenStep {
 	ghost := presence.User{ID: "carol", Status: "online-"}
 	acme := presence.User{ID: presence.UserID("alice").In("acme"), Status: presence.Online}
 	device := presence.User{ID: "dave\x1ephone", Status: "ecx.mwro18jf.busy.aW4gYSBjYWxs."}
-	op := func(kind presence.OpKind, u presence.User) presence.Op {
-		return presence.Op{Kind: kind, User: u, Holder: "n1.7", For: time.Hour}
+	op := func(kind backend.OpKind, u presence.User) backend.Op {
+		return backend.Op{Kind: kind, User: u, Holder: "n1.7", For: time.Hour}
 	}
 	member := func(u presence.User) presence.Member {
 		m := presence.Member{User: u, Since: goldenTime}
@@ -54,15 +55,15 @@ func goldenSteps() []goldenStep {
 		return all
 	}
 	return []goldenStep{
-		{name: "diff-join", ops: []presence.Op{op(presence.OpJoin, alice)}, joins: of(alice), total: 1},
-		{name: "diff-update", ops: []presence.Op{op(presence.OpUpdate, busy)}, news: of(busy), total: 1},
-		{name: "diff-unseen", ops: []presence.Op{op(presence.OpJoin, ghost)}, joins: of(ghost), total: 2},
-		{name: "diff-leave-untold", ops: []presence.Op{op(presence.OpSignOut, ghost)}, left: []presence.Departure{{ID: "carol"}}, total: 1},
-		{name: "diff-tenant", ops: []presence.Op{op(presence.OpJoin, acme)}, joins: of(acme), total: 2},
-		{name: "diff-device", ops: []presence.Op{op(presence.OpJoin, device)}, joins: of(device), total: 3},
+		{name: "diff-join", ops: []backend.Op{op(backend.OpJoin, alice)}, joins: of(alice), total: 1},
+		{name: "diff-update", ops: []backend.Op{op(backend.OpUpdate, busy)}, news: of(busy), total: 1},
+		{name: "diff-unseen", ops: []backend.Op{op(backend.OpJoin, ghost)}, joins: of(ghost), total: 2},
+		{name: "diff-leave-untold", ops: []backend.Op{op(backend.OpSignOut, ghost)}, left: []backend.Departure{{ID: "carol"}}, total: 1},
+		{name: "diff-tenant", ops: []backend.Op{op(backend.OpJoin, acme)}, joins: of(acme), total: 2},
+		{name: "diff-device", ops: []backend.Op{op(backend.OpJoin, device)}, joins: of(device), total: 3},
 		{
-			name: "diff-mixed", ops: []presence.Op{op(presence.OpSignOut, acme), op(presence.OpJoin, ghost), op(presence.OpUpdate, alice)},
-			joins: of(ghost), news: of(alice), left: []presence.Departure{{ID: acme.ID, LastSeen: goldenTime}}, total: 3,
+			name: "diff-mixed", ops: []backend.Op{op(backend.OpSignOut, acme), op(backend.OpJoin, ghost), op(backend.OpUpdate, alice)},
+			joins: of(ghost), news: of(alice), left: []backend.Departure{{ID: acme.ID, LastSeen: goldenTime}}, total: 3,
 		},
 	}
 }
@@ -77,9 +78,9 @@ func TestGoldenDiffs(t *testing.T) {
 	client := redistest.Start(t).Client()
 	store := redisstore.New(storeclock.Client{UniversalClient: client, Now: func() time.Time { return goldenTime }}, redisstore.Config{Timeout: patience})
 	defer store.Close()
-	var heard []presence.Diff
-	diffs := make(chan presence.Diff, 100)
-	stop, err := store.Watch(t.Context(), presence.Site, func(d presence.Diff) { diffs <- d })
+	var heard []backend.Diff
+	diffs := make(chan backend.Diff, 100)
+	stop, err := store.Watch(t.Context(), presence.Site, func(d backend.Diff) { diffs <- d })
 	noError(t, err)
 	defer stop()
 	channel := client.PubSubChannels(t.Context(), "presence:{site}:diffs:*").Val()[0]
@@ -88,19 +89,19 @@ func TestGoldenDiffs(t *testing.T) {
 	if _, err := wire.Receive(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	next := func() presence.Diff {
+	next := func() backend.Diff {
 		t.Helper()
 		select {
 		case d := <-diffs:
 			return d
 		case <-time.After(patience):
 			t.Fatal("no diff came")
-			return presence.Diff{}
+			return backend.Diff{}
 		}
 	}
 	for _, s := range goldenSteps() {
 		keep := presence.Keep{Active: true}
-		noError(t, store.Apply(t.Context(), []presence.Batch{{Topic: presence.Site, Ops: s.ops, Keep: keep}})[0].Err)
+		noError(t, store.Apply(t.Context(), []backend.Batch{{Topic: presence.Site, Ops: s.ops, Keep: keep}})[0].Err)
 		message, err := wire.Receive(t.Context())
 		noError(t, err)
 		golden.Wrote(t, s.name, diffIDs.ReplaceAllString(message.(*redis.Message).Payload, "1763805600123-7"))
@@ -113,7 +114,7 @@ func TestGoldenDiffs(t *testing.T) {
 		}
 		got := next()
 		prev := presence.DiffID(strings.Fields(text)[2])
-		want := presence.Diff{ID: "1763805600123-7", Prev: prev, At: goldenTime, Total: s.total, Joins: s.joins, Updates: s.news, Leaves: s.left}
+		want := backend.Diff{ID: "1763805600123-7", Prev: prev, At: goldenTime, Total: s.total, Joins: s.joins, Updates: s.news, Leaves: s.left}
 		if !reflect.DeepEqual(utc(got), utc(want)) {
 			t.Errorf("%s: got\n%+v\nwant\n%+v", s.name, utc(got), utc(want))
 		}
@@ -124,7 +125,7 @@ func TestGoldenDiffs(t *testing.T) {
 }
 
 // utc returns the diff with times that compare.
-func utc(d presence.Diff) presence.Diff {
+func utc(d backend.Diff) backend.Diff {
 	members := func(all []presence.Member) []presence.Member {
 		all = slices.Clone(all)
 		for i := range all {

@@ -1,13 +1,13 @@
 package redisstore
 
-import "github.com/rollcall-go/rollcall/presence"
+import "github.com/rollcall-go/rollcall/presence/backend"
 
 // Guests stand in two places (rule 11). Two sketches, "guests" and "before", have those of
 // this period and of the one before. A list, the sorted set "listed", has the same guests by
 // id and by the time when each was last counted. Every count of a guest goes to both.
 //
 // The list makes the number exact, and lets the store forget a guest: it rebuilds the
-// sketches from the list. The list is complete while it has at most presence.ExactGuests
+// sketches from the list. The list is complete while it has at most backend.ExactGuests
 // (512). Over that it keeps the latest 513, and the sketches give the number. When the sets
 // turn, older guests leave the list; if at most 512 remain it is complete again. A period
 // that alone has more than 512 keeps one empty entry instead of ids, so a flood of guests
@@ -29,7 +29,7 @@ import "github.com/rollcall-go/rollcall/presence"
 // tolerance n/32+2 is exceeded once in ten million sketches.
 func guestsOf(listed, sketched int) int {
 	off := max(listed-sketched, sketched-listed)
-	if listed <= presence.ExactGuests && off <= 2+listed/32 {
+	if listed <= backend.ExactGuests && off <= 2+listed/32 {
 		return listed
 	}
 	return sketched

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
 	"github.com/rollcall-go/rollcall/presence/redisstore/internal/storeclock"
 	"github.com/rollcall-go/rollcall/presence/redisstore/internal/storetest"
@@ -19,9 +20,9 @@ const guestPeriod = time.Hour
 
 // guestOps are operations on guests from one number to another, with ids as long as those
 // of browsers.
-func guestOps(kind presence.OpKind, from, to int) (ops []presence.Op) {
+func guestOps(kind backend.OpKind, from, to int) (ops []backend.Op) {
 	for i := from; i < to; i++ {
-		ops = append(ops, presence.Op{Kind: kind, Guest: fmt.Sprintf("browser-%024d", i), For: guestPeriod})
+		ops = append(ops, backend.Op{Kind: kind, Guest: fmt.Sprintf("browser-%024d", i), For: guestPeriod})
 	}
 	return ops
 }
@@ -34,15 +35,15 @@ func TestListOfGuestsIsNotComplete(t *testing.T) {
 		want   int // without the guests who come then
 	}{
 		"many in the period before": {func(store *redisstore.Store, _ *redis.Client, age func()) {
-			apply(t, store, guestOps(presence.OpGuest, 1000, 1600)...)
+			apply(t, store, guestOps(backend.OpGuest, 1000, 1600)...)
 			age()
 		}, 600},
 		"the list was deleted": {func(store *redisstore.Store, client *redis.Client, _ func()) {
-			apply(t, store, guestOps(presence.OpGuest, 1000, 1100)...)
+			apply(t, store, guestOps(backend.OpGuest, 1000, 1100)...)
 			client.Del(t.Context(), "presence:{site}:listed")
 		}, 100},
 		"a sketch was deleted": {func(store *redisstore.Store, client *redis.Client, age func()) {
-			apply(t, store, guestOps(presence.OpGuest, 1000, 1100)...)
+			apply(t, store, guestOps(backend.OpGuest, 1000, 1100)...)
 			age()
 			client.Del(t.Context(), "presence:{site}:before")
 		}, 0},
@@ -70,15 +71,15 @@ func TestListOfGuestsIsNotComplete(t *testing.T) {
 			}
 			tt.before(store, client, age)
 			wants("before", tt.want)
-			apply(t, store, guestOps(presence.OpGuest, 0, 10)...)
+			apply(t, store, guestOps(backend.OpGuest, 0, 10)...)
 			wants("guests come", tt.want+10)
-			apply(t, store, guestOps(presence.OpForgetGuest, 0, 5)...)
+			apply(t, store, guestOps(backend.OpForgetGuest, 0, 5)...)
 			wants("guests sign in", tt.want+10)
 			age()
-			apply(t, store, guestOps(presence.OpGuest, 10, 20)...)
+			apply(t, store, guestOps(backend.OpGuest, 10, 20)...)
 			age()
 			wants("the sets turned twice", 10)
-			apply(t, store, guestOps(presence.OpForgetGuest, 10, 15)...)
+			apply(t, store, guestOps(backend.OpForgetGuest, 10, 15)...)
 			wants("guests sign in again", 5)
 		})
 	}
@@ -88,11 +89,11 @@ func TestListOfGuestsIsNotComplete(t *testing.T) {
 func TestListOfGuestsIsBounded(t *testing.T) {
 	server := redistest.Start(t)
 	client, store := server.Client(), storetest.New(t, server)
-	apply(t, store, guestOps(presence.OpGuest, 0, presence.ExactGuests)...)
+	apply(t, store, guestOps(backend.OpGuest, 0, backend.ExactGuests)...)
 	few := client.MemoryUsage(t.Context(), "presence:{site}:listed", 0).Val()
-	apply(t, store, guestOps(presence.OpGuest, 0, 5000)...)
-	if n := client.ZCard(t.Context(), "presence:{site}:listed").Val(); n > presence.ExactGuests+1 {
-		t.Errorf("got %d guests listed, want at most one more than %d", n, presence.ExactGuests)
+	apply(t, store, guestOps(backend.OpGuest, 0, 5000)...)
+	if n := client.ZCard(t.Context(), "presence:{site}:listed").Val(); n > backend.ExactGuests+1 {
+		t.Errorf("got %d guests listed, want at most one more than %d", n, backend.ExactGuests)
 	}
 	if most := client.MemoryUsage(t.Context(), "presence:{site}:listed", 0).Val(); few > 90<<10 || most > 1<<10 {
 		t.Errorf("the list takes %d bytes, and %d among many; want 90 KiB at most, and 1 KiB", few, most)
@@ -100,7 +101,7 @@ func TestListOfGuestsIsBounded(t *testing.T) {
 	if ttl := client.PTTL(t.Context(), "presence:{site}:listed").Val(); ttl <= 0 || ttl > 4*guestPeriod {
 		t.Errorf("without a cron the list stays for %v, want four periods", ttl)
 	}
-	apply(t, store, guestOps(presence.OpForgetGuest, 0, 5000)...)
+	apply(t, store, guestOps(backend.OpForgetGuest, 0, 5000)...)
 	time.Sleep(5 * time.Millisecond)
 	for range 2 {
 		if _, err := store.Age(t.Context(), time.Millisecond); err != nil {
@@ -117,8 +118,8 @@ func TestListOfGuestsIsBounded(t *testing.T) {
 func TestForgettingKeepsTheTimeToLive(t *testing.T) {
 	server := redistest.Start(t)
 	client, store := server.Client(), storetest.New(t, server)
-	apply(t, store, guestOps(presence.OpGuest, 0, 10)...)
-	apply(t, store, guestOps(presence.OpForgetGuest, 0, 5)...)
+	apply(t, store, guestOps(backend.OpGuest, 0, 10)...)
+	apply(t, store, guestOps(backend.OpForgetGuest, 0, 5)...)
 	if ttl := client.PTTL(t.Context(), "presence:{site}:guests").Val(); ttl <= 0 || ttl > 4*guestPeriod {
 		t.Errorf("without a cron the sketch stays for %v, want four periods", ttl)
 	}
@@ -150,11 +151,11 @@ func TestForgettingIsBounded(t *testing.T) {
 	client.AddHook(hook)
 	store := redisstore.New(client, redisstore.Config{Timeout: patience})
 	defer store.Close()
-	var come, leave []presence.Batch
+	var come, leave []backend.Batch
 	for i := range 10 {
 		topic := presence.Topic(fmt.Sprint("thread:", i))
-		come = append(come, presence.Batch{Topic: topic, Ops: guestOps(presence.OpGuest, 0, 200)})
-		leave = append(leave, presence.Batch{Topic: topic, Ops: guestOps(presence.OpForgetGuest, 0, 10)})
+		come = append(come, backend.Batch{Topic: topic, Ops: guestOps(backend.OpGuest, 0, 200)})
+		leave = append(leave, backend.Batch{Topic: topic, Ops: guestOps(backend.OpForgetGuest, 0, 10)})
 	}
 	for i, r := range append(store.Apply(t.Context(), come), store.Apply(t.Context(), leave)...) {
 		if r.Err != nil {
@@ -175,9 +176,9 @@ func TestForgettingIsBounded(t *testing.T) {
 // BenchmarkGuests says what guests cost Redis: to count one of a batch, to forget one of
 // many who are listed, and to read the figures of a topic.
 func BenchmarkGuests(b *testing.B) {
-	for _, n := range []int{20, presence.ExactGuests, 5000} {
+	for _, n := range []int{20, backend.ExactGuests, 5000} {
 		m := newMeter(b)
-		all := guestOps(presence.OpGuest, 0, n)
+		all := guestOps(backend.OpGuest, 0, n)
 		m.apply(all...)
 		report := func(name string, per int, work func()) {
 			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
@@ -192,8 +193,8 @@ func BenchmarkGuests(b *testing.B) {
 		}
 		report("count", n, func() { m.apply(all...) })
 		report("forget", 1, func() {
-			m.apply(guestOps(presence.OpForgetGuest, 0, 1)...)
-			m.apply(guestOps(presence.OpGuest, 0, 1)...)
+			m.apply(guestOps(backend.OpForgetGuest, 0, 1)...)
+			m.apply(guestOps(backend.OpGuest, 0, 1)...)
 		})
 		report("figures", 1, func() {
 			if _, err := m.store.Counts(b.Context(), presence.Site); err != nil {

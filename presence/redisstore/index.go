@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // An index lists the fleet's topics. One list ("due") has the topics with leases, for Sweep;
@@ -57,17 +58,17 @@ func (n needs) add(list string, topic presence.Topic, length time.Duration) {
 
 // making returns the notes that batches need before they are written, for operations that
 // always make something.
-func making(batches []presence.Batch) needs {
+func making(batches []backend.Batch) needs {
 	n := make(needs)
 	for _, b := range batches {
 		for _, op := range b.Ops {
 			switch op.Kind {
-			case presence.OpJoin:
+			case backend.OpJoin:
 				n.add("due", b.Topic, op.For)
-			case presence.OpSeen:
+			case backend.OpSeen:
 				n.add("due", b.Topic, op.For)
 				n.add("views", b.Topic, op.For)
-			case presence.OpGuest, presence.OpBot:
+			case backend.OpGuest, backend.OpBot:
 				n.add("views", b.Topic, noteEvery)
 			}
 		}
@@ -77,12 +78,12 @@ func making(batches []presence.Batch) needs {
 
 // found returns the notes that batches need after they were written, for heartbeats that
 // found a lease.
-func found(batches []presence.Batch, results []presence.Result) needs {
+func found(batches []backend.Batch, results []backend.Result) needs {
 	n := make(needs)
 	for i, b := range batches {
 		beats, length := 0, noteEvery
 		for _, op := range b.Ops {
-			if op.Kind == presence.OpHeartbeat || op.Kind == presence.OpFollow || op.Kind == presence.OpAttend {
+			if op.Kind == backend.OpHeartbeat || op.Kind == backend.OpFollow || op.Kind == backend.OpAttend {
 				beats, length = beats+1, min(length, op.For)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/redisstore/internal/storetest"
 )
 
@@ -19,12 +20,12 @@ import (
 func TestMadeUpTopicsAreNotIndexed(t *testing.T) {
 	server := redistest.Start(t)
 	client, store := server.Client(), storetest.New(t, server)
-	op := func(kind presence.OpKind, holder presence.Holder) presence.Op {
-		return presence.Op{Kind: kind, User: presence.User{ID: "alice"}, Holder: holder, For: time.Minute}
+	op := func(kind backend.OpKind, holder presence.Holder) backend.Op {
+		return backend.Op{Kind: kind, User: presence.User{ID: "alice"}, Holder: holder, For: time.Minute}
 	}
-	do := func(topic presence.Topic, ops ...presence.Op) {
+	do := func(topic presence.Topic, ops ...backend.Op) {
 		t.Helper()
-		for _, r := range store.Apply(t.Context(), []presence.Batch{{Topic: topic, Ops: ops}}) {
+		for _, r := range store.Apply(t.Context(), []backend.Batch{{Topic: topic, Ops: ops}}) {
 			if r.Err != nil {
 				t.Fatal(r.Err)
 			}
@@ -40,10 +41,10 @@ func TestMadeUpTopicsAreNotIndexed(t *testing.T) {
 		}
 		return due
 	}
-	do("real", op(presence.OpJoin, "a.1"))
+	do("real", op(backend.OpJoin, "a.1"))
 	for range 2 {
 		for i := range 20 {
-			for k, kind := range []presence.OpKind{presence.OpHeartbeat, presence.OpFollow, presence.OpRelease, presence.OpDrop, presence.OpSignOut, presence.OpUpdate} {
+			for k, kind := range []backend.OpKind{backend.OpHeartbeat, backend.OpFollow, backend.OpRelease, backend.OpDrop, backend.OpSignOut, backend.OpUpdate} {
 				do(presence.Topic(fmt.Sprint("evil:", i, ":", k)), op(kind, "a.1"))
 			}
 		}
@@ -55,8 +56,8 @@ func TestMadeUpTopicsAreNotIndexed(t *testing.T) {
 	// They cost the real topics no notes either.
 	notes := countNotes(client)
 	for range 10 {
-		do("evil", op(presence.OpHeartbeat, "a.1"))
-		do("real", op(presence.OpHeartbeat, "a.1"))
+		do("evil", op(backend.OpHeartbeat, "a.1"))
+		do("real", op(backend.OpHeartbeat, "a.1"))
 	}
 	if got := notes(); got > 0 {
 		t.Errorf("got %d notes of the index, want none: the topic was noted a moment ago", got)
@@ -79,10 +80,10 @@ func countNotes(client *redis.Client) func() int {
 func TestLostIndexComesBack(t *testing.T) {
 	server := redistest.Start(t)
 	client := server.Client()
-	join := ops(presence.OpJoin, 0, 1, 0, time.Minute)
-	for name, ops := range map[string][]presence.Op{
-		"a heartbeat": ops(presence.OpHeartbeat, 0, 1, 0, time.Minute),
-		"a release":   ops(presence.OpRelease, 0, 1, 0, time.Minute),
+	join := ops(backend.OpJoin, 0, 1, 0, time.Minute)
+	for name, ops := range map[string][]backend.Op{
+		"a heartbeat": ops(backend.OpHeartbeat, 0, 1, 0, time.Minute),
+		"a release":   ops(backend.OpRelease, 0, 1, 0, time.Minute),
 	} {
 		apply(t, storetest.New(t, server), join...)
 		client.Del(t.Context(), "presence:{index}:due", "presence:{index}:seen")

@@ -8,11 +8,12 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// Inspect implements [presence.Store]. It costs a round trip for every 1,000 users of the
+// Inspect implements [backend.Store]. It costs a round trip for every 1,000 users of the
 // topic, also of those who are not asked for, and one for every 1,000 leases that it returns.
-func (s *Store) Inspect(ctx context.Context, topic presence.Topic, after presence.UserID, most int) ([]presence.Inspected, error) {
+func (s *Store) Inspect(ctx context.Context, topic presence.Topic, after presence.UserID, most int) ([]backend.Inspected, error) {
 	if err := s.ready(ctx, s.reads); err != nil || most <= 0 {
 		return nil, err
 	}
@@ -67,8 +68,8 @@ func (f *firstRecords) all() []inspectedRecord {
 }
 
 // inspect reads the leases of some users.
-func (s *Store) inspect(ctx context.Context, topic presence.Topic, records []inspectedRecord) ([]presence.Inspected, error) {
-	users := make([]presence.Inspected, 0, len(records))
+func (s *Store) inspect(ctx context.Context, topic presence.Topic, records []inspectedRecord) ([]backend.Inspected, error) {
+	users := make([]backend.Inspected, 0, len(records))
 	type place struct{ user, lease int }
 	var places []place
 	var members []any
@@ -81,9 +82,9 @@ func (s *Store) inspect(ctx context.Context, topic presence.Topic, records []ins
 		if r.hidden {
 			m.Since, m.Active = time.Time{}, time.Time{}
 		}
-		u := presence.Inspected{Member: m}
+		u := backend.Inspected{Member: m}
 		for _, holder := range holdersOf(r.record) {
-			u.Leases = append(u.Leases, presence.Lease{Holder: holder})
+			u.Leases = append(u.Leases, backend.Lease{Holder: holder})
 		}
 		for i, l := range u.Leases {
 			places, members = append(places, place{len(users), i}), append(members, r.id+unit+string(l.Holder))

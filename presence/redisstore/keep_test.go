@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
 	"github.com/rollcall-go/rollcall/presence/redisstore/internal/storeclock"
 )
@@ -39,13 +40,13 @@ func (k *keeper) now() time.Time         { return time.UnixMilli(k.clock.Load())
 func (k *keeper) passes(d time.Duration) { k.clock.Add(d.Milliseconds()) }
 
 // does applies a batch to the site.
-func (k *keeper) does(ops ...presence.Op) {
+func (k *keeper) does(ops ...backend.Op) {
 	k.Helper()
 	applyKeeping(k.T, k.Store, k.keep, ops...)
 }
 
 // recent returns the page as "total: user user-offline …".
-func (k *keeper) recent(q presence.RecentQuery) string {
+func (k *keeper) recent(q backend.RecentQuery) string {
 	k.Helper()
 	if q.Limit == 0 {
 		q.Limit = 1000
@@ -80,16 +81,16 @@ func named(id string) presence.User {
 	return presence.User{ID: presence.UserID(id), Name: "Name of " + id}
 }
 
-func seen(id string) presence.Op {
-	return presence.Op{Kind: presence.OpSeen, User: named(id), For: 5 * time.Minute}
+func seen(id string) backend.Op {
+	return backend.Op{Kind: backend.OpSeen, User: named(id), For: 5 * time.Minute}
 }
 
-func joins(id string) presence.Op {
-	return presence.Op{Kind: presence.OpJoin, User: named(id), Holder: "n.1", For: 10 * time.Minute}
+func joins(id string) backend.Op {
+	return backend.Op{Kind: backend.OpJoin, User: named(id), Holder: "n.1", For: 10 * time.Minute}
 }
 
-func of(kind presence.OpKind, id string) presence.Op {
-	return presence.Op{Kind: kind, User: presence.User{ID: presence.UserID(id)}, Holder: "n.1"}
+func of(kind backend.OpKind, id string) backend.Op {
+	return backend.Op{Kind: kind, User: presence.User{ID: presence.UserID(id)}, Holder: "n.1"}
 }
 
 // keys are the site's keys of these names that are there.
@@ -103,7 +104,7 @@ func (k *keeper) keys(names ...string) (there []string) {
 }
 
 // extras returns what is kept of the site.
-func (k *keeper) extras() presence.Extras {
+func (k *keeper) extras() backend.Extras {
 	k.Helper()
 	e, err := k.Extras(k.Context(), presence.Site)
 	noError(k.T, err)
@@ -111,6 +112,6 @@ func (k *keeper) extras() presence.Extras {
 }
 
 // guest returns an operation of a guest.
-func guest(kind presence.OpKind, id string) presence.Op {
-	return presence.Op{Kind: kind, Guest: id, For: guestPeriod}
+func guest(kind backend.OpKind, id string) backend.Op {
+	return backend.Op{Kind: kind, Guest: id, For: guestPeriod}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
 	"github.com/rollcall-go/rollcall/presence/redisstore/internal/storetest"
 )
@@ -21,19 +22,19 @@ func TestTopicsNamedLikeTheStoresOwnKeys(t *testing.T) {
 	client, store := server.Client(), storetest.New(t, server)
 	for _, topic := range []presence.Topic{"index", "notices", "check", "meta", "-meta"} {
 		var diffs atomic.Int64
-		stop, err := store.Watch(t.Context(), topic, func(presence.Diff) { diffs.Add(1) })
+		stop, err := store.Watch(t.Context(), topic, func(backend.Diff) { diffs.Add(1) })
 		noError(t, err)
 		defer stop()
-		noError(t, store.Publish(t.Context(), presence.SignOutNotice("bob")))
+		noError(t, store.Publish(t.Context(), backend.SignOutNotice("bob")))
 		log := client.XLen(t.Context(), "presence:{notices}:log").Val()
-		for _, ops := range [][]presence.Op{
+		for _, ops := range [][]backend.Op{
 			{
-				{Kind: presence.OpJoin, User: presence.User{ID: "alice"}, Holder: "a.1", For: time.Minute},
-				{Kind: presence.OpSeen, User: presence.User{ID: "alice"}, For: time.Minute},
+				{Kind: backend.OpJoin, User: presence.User{ID: "alice"}, Holder: "a.1", For: time.Minute},
+				{Kind: backend.OpSeen, User: presence.User{ID: "alice"}, For: time.Minute},
 			},
-			{{Kind: presence.OpSignOut, User: presence.User{ID: "alice"}}},
+			{{Kind: backend.OpSignOut, User: presence.User{ID: "alice"}}},
 		} {
-			if err := store.Apply(t.Context(), []presence.Batch{{Topic: topic, Ops: ops}})[0].Err; err != nil {
+			if err := store.Apply(t.Context(), []backend.Batch{{Topic: topic, Ops: ops}})[0].Err; err != nil {
 				t.Fatalf("%s: %v", topic, err)
 			}
 		}
@@ -42,10 +43,10 @@ func TestTopicsNamedLikeTheStoresOwnKeys(t *testing.T) {
 				t.Fatalf("%s: got %d diffs, want the join and the leave", topic, diffs.Load())
 			}
 		}
-		if _, err := store.Sweep(t.Context(), presence.SweepOptions{Limit: 100}); err != nil {
+		if _, err := store.Sweep(t.Context(), backend.SweepOptions{Limit: 100}); err != nil {
 			t.Errorf("%s: sweep: %v", topic, err)
 		}
-		if got, err := store.Log(t.Context(), topic, presence.Origin); err != nil || len(got) != 2 {
+		if got, err := store.Log(t.Context(), topic, backend.Origin); err != nil || len(got) != 2 {
 			t.Errorf("%s: log: got %d diffs, %v, want 2", topic, len(got), err)
 		}
 		if got := client.XLen(t.Context(), "presence:{notices}:log").Val(); got != log {
@@ -66,22 +67,22 @@ func TestNeighboursAreNotHeard(t *testing.T) {
 		return store, client
 	}
 	ours, our := in(0)
-	apply(t, ours, ops(presence.OpJoin, 0, 1, 0, time.Minute)...)
+	apply(t, ours, ops(backend.OpJoin, 0, 1, 0, time.Minute)...)
 	noError(t, our.Copy(t.Context(), "presence:{~meta}:fleet", "presence:{~meta}:fleet", 2, false).Err())
 	other, _ := in(1)
 	copied, _ := in(2)
 	var heard atomic.Int64
 	for _, store := range []*redisstore.Store{other, copied} {
-		stopWatch, err := store.Watch(t.Context(), presence.Site, func(presence.Diff) { heard.Add(1) })
+		stopWatch, err := store.Watch(t.Context(), presence.Site, func(backend.Diff) { heard.Add(1) })
 		noError(t, err)
 		defer stopWatch()
-		stopListen, err := store.Listen(t.Context(), func(presence.Notice) { heard.Add(1) })
+		stopListen, err := store.Listen(t.Context(), func(backend.Notice) { heard.Add(1) })
 		noError(t, err)
 		defer stopListen()
 	}
 	followed := storetest.Watch(t, ours)
 	followed("ours")
-	for _, n := range []presence.Notice{presence.SignOutNotice("alice"), presence.LeaveNotice("alice", "a.1")} {
+	for _, n := range []backend.Notice{backend.SignOutNotice("alice"), backend.LeaveNotice("alice", "a.1")} {
 		noError(t, ours.Publish(t.Context(), n))
 	}
 	time.Sleep(200 * time.Millisecond)
@@ -98,7 +99,7 @@ func TestKeyspaceAfterAWipe(t *testing.T) {
 	client := server.Client()
 	a, b := storetest.New(t, server), storetest.New(t, server)
 	for _, s := range []*redisstore.Store{a, b} {
-		stop, err := s.Listen(t.Context(), func(presence.Notice) {})
+		stop, err := s.Listen(t.Context(), func(backend.Notice) {})
 		noError(t, err)
 		t.Cleanup(stop)
 	}
@@ -109,7 +110,7 @@ func TestKeyspaceAfterAWipe(t *testing.T) {
 	heard := storetest.Watch(t, b)
 	heard("before")
 	var gaps atomic.Int64
-	stop, err := b.Watch(t.Context(), presence.Site, func(d presence.Diff) {
+	stop, err := b.Watch(t.Context(), presence.Site, func(d backend.Diff) {
 		if d.Prev == "unknown" { // no diff has it, so the reader looks into the log
 			gaps.Add(1)
 		}
@@ -172,8 +173,8 @@ func TestNewerSchema(t *testing.T) {
 	if err := old.Check(t.Context()); err != nil {
 		t.Errorf("a newer version that older ones can read: Check: got %v, want nil", err)
 	}
-	apply(t, old, ops(presence.OpJoin, 0, 1, 0, time.Minute)...)
-	stop, err := old.Listen(t.Context(), func(presence.Notice) {})
+	apply(t, old, ops(backend.OpJoin, 0, 1, 0, time.Minute)...)
+	stop, err := old.Listen(t.Context(), func(backend.Notice) {})
 	noError(t, err)
 	defer stop()
 
@@ -182,7 +183,7 @@ func TestNewerSchema(t *testing.T) {
 	storetest.WantUnfit(t, "Check", store.Check(t.Context()), "update this node")
 	_, err = store.Snapshot(t.Context(), presence.Site)
 	storetest.WantUnfit(t, "Snapshot", err, "update this node")
-	err = store.Apply(t.Context(), []presence.Batch{{Topic: presence.Site, Ops: ops(presence.OpHeartbeat, 0, 1, 0, time.Minute)}})[0].Err
+	err = store.Apply(t.Context(), []backend.Batch{{Topic: presence.Site, Ops: ops(backend.OpHeartbeat, 0, 1, 0, time.Minute)}})[0].Err
 	storetest.WantUnfit(t, "Apply", err, "update this node")
 	if errors.Is(err, presence.ErrStoreOut) || errors.Is(err, presence.ErrRefused) {
 		t.Errorf("Apply: got %v, which is not the store's outage and not this topic's alone", err)
@@ -205,11 +206,11 @@ func TestNewerSchema(t *testing.T) {
 func TestMessagesOfANewerVersion(t *testing.T) {
 	server := redistest.Start(t)
 	client, store := server.Client(), storetest.New(t, server)
-	apply(t, store, ops(presence.OpJoin, 0, 1, 0, time.Minute)...)
+	apply(t, store, ops(backend.OpJoin, 0, 1, 0, time.Minute)...)
 	first := client.Get(t.Context(), "presence:{site}:head").Val()
 	client.XAdd(t.Context(), &redis.XAddArgs{Stream: "presence:{site}:log", Values: []any{"d", first + " 2 0", "v", 2}})
 	time.Sleep(2 * time.Millisecond) // the next diff is of a later moment
-	apply(t, store, ops(presence.OpJoin, 1, 2, 0, time.Minute)...)
+	apply(t, store, ops(backend.OpJoin, 1, 2, 0, time.Minute)...)
 	if diffs, err := store.Log(t.Context(), presence.Site, presence.DiffID(first)); !errors.Is(err, presence.ErrGap) {
 		t.Errorf("from before it: got %d diffs, %v, want a gap", len(diffs), err)
 	}
@@ -218,7 +219,7 @@ func TestMessagesOfANewerVersion(t *testing.T) {
 	}
 
 	var heard atomic.Int64
-	stop, err := store.Watch(t.Context(), presence.Site, func(presence.Diff) { heard.Add(1) })
+	stop, err := store.Watch(t.Context(), presence.Site, func(backend.Diff) { heard.Add(1) })
 	noError(t, err)
 	defer stop()
 	had := store.Stats().Invalid
@@ -243,8 +244,8 @@ func TestMessagesOfANewerVersion(t *testing.T) {
 	for _, version := range []string{"2", "", "1"} {
 		client.XAdd(t.Context(), &redis.XAddArgs{Stream: "presence:{notices}:log", Values: []any{"n", `{"kind":"signed_out","user":"of` + version + `","lasting":true}`, "v", version}})
 	}
-	var notices []presence.Notice
-	stopListening, err := store.Listen(t.Context(), func(n presence.Notice) { notices = append(notices, n) })
+	var notices []backend.Notice
+	stopListening, err := store.Listen(t.Context(), func(n backend.Notice) { notices = append(notices, n) })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
 	"github.com/rollcall-go/rollcall/presence/redisstore/internal/storeclock"
 )
@@ -20,8 +21,8 @@ func TestSweepThatComesLate(t *testing.T) {
 	}
 	store := redisstore.New(storeclock.Client{UniversalClient: redistest.Start(t).Client(), Now: clock}, redisstore.Config{})
 	t.Cleanup(func() { store.Close() })
-	join := presence.Op{Kind: presence.OpJoin, User: presence.User{ID: "alice"}, Holder: "a.1", For: time.Second}
-	noError(t, store.Apply(t.Context(), []presence.Batch{{Topic: presence.Site, Ops: []presence.Op{join}}})[0].Err)
+	join := backend.Op{Kind: backend.OpJoin, User: presence.User{ID: "alice"}, Holder: "a.1", For: time.Second}
+	noError(t, store.Apply(t.Context(), []backend.Batch{{Topic: presence.Site, Ops: []backend.Op{join}}})[0].Err)
 	now = now.Add(5 * time.Second)
 	for _, tt := range []struct {
 		late time.Duration
@@ -29,7 +30,7 @@ func TestSweepThatComesLate(t *testing.T) {
 	}{{2 * time.Second, 0}, {0, 1}} {
 		late = tt.late
 		now = now.Add(5 * time.Second) // claims run out
-		if swept, err := store.Sweep(t.Context(), presence.SweepOptions{Limit: 1000}); err != nil || swept.Leaves != tt.want {
+		if swept, err := store.Sweep(t.Context(), backend.SweepOptions{Limit: 1000}); err != nil || swept.Leaves != tt.want {
 			t.Errorf("each step %v late: got %+v, %v, want %d leaves", tt.late, swept, err, tt.want)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
 )
 
@@ -35,13 +36,13 @@ func TestListenToALongLog(t *testing.T) {
 	for try := 0; stop == nil; try++ { // a busy machine may be slow; a whole log takes ten times as long
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		var err error
-		if stop, err = store.Listen(ctx, func(n presence.Notice) { heard <- signedOut(n) }); err != nil && try > 20 {
+		if stop, err = store.Listen(ctx, func(n backend.Notice) { heard <- signedOut(n) }); err != nil && try > 20 {
 			t.Fatalf("listen: %v", err)
 		}
 		cancel()
 	}
 	defer stop()
-	noError(t, store.Publish(t.Context(), presence.SignOutNotice("last")))
+	noError(t, store.Publish(t.Context(), backend.SignOutNotice("last")))
 	for try := 0; ; try++ {
 		err := store.Hear(t.Context())
 		if err == nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
 	"github.com/rollcall-go/rollcall/presence/redisstore/internal/storeclock"
 )
@@ -33,19 +34,19 @@ func TestLostKeys(t *testing.T) {
 		clock.Store(time.Now().UnixMilli())
 		prefix := fmt.Sprint("lost", seed)
 		store := redisstore.New(storeclock.Client{UniversalClient: client, Now: func() time.Time { return time.UnixMilli(clock.Load()) }}, redisstore.Config{Prefix: prefix, Timeout: patience})
-		do := func(ops ...presence.Op) []int {
+		do := func(ops ...backend.Op) []int {
 			t.Helper()
-			r := store.Apply(t.Context(), []presence.Batch{{Topic: presence.Site, Ops: ops, Keep: keepsAll}})[0]
+			r := store.Apply(t.Context(), []backend.Batch{{Topic: presence.Site, Ops: ops, Keep: keepsAll}})[0]
 			if r.Err != nil {
 				t.Fatalf("seed %d: %v", seed, r.Err)
 			}
 			return r.Unknown
 		}
-		live := make(map[presence.UserID]presence.Op) // their joins
+		live := make(map[presence.UserID]backend.Op) // their joins
 		beat := func() (unknown int) {
-			var ops []presence.Op
+			var ops []backend.Op
 			for _, op := range live {
-				ops = append(ops, presence.Op{Kind: presence.OpHeartbeat, User: presence.User{ID: op.User.ID}, Holder: op.Holder, For: op.For})
+				ops = append(ops, backend.Op{Kind: backend.OpHeartbeat, User: presence.User{ID: op.User.ID}, Holder: op.Holder, For: op.For})
 			}
 			gone := do(ops...)
 			for _, k := range gone {
@@ -58,20 +59,20 @@ func TestLostKeys(t *testing.T) {
 			op, there := live[id]
 			switch {
 			case !there:
-				op = presence.Op{Kind: presence.OpJoin, User: presence.User{ID: id, Name: string(id)}, Holder: presence.Holder("n." + string(id)), For: 30 * time.Second}
+				op = backend.Op{Kind: backend.OpJoin, User: presence.User{ID: id, Name: string(id)}, Holder: presence.Holder("n." + string(id)), For: 30 * time.Second}
 				op.User.Status = presence.Online
 				if rnd.IntN(3) == 0 {
 					op.User.Status = presence.Invisible
 				}
 				if live[id] = op; rnd.IntN(2) == 0 {
-					do(presence.Op{Kind: presence.OpSeen, User: op.User, For: time.Minute})
+					do(backend.Op{Kind: backend.OpSeen, User: op.User, For: time.Minute})
 				}
 				do(op)
 			case rnd.IntN(2) == 0:
 				delete(live, id)
-				do(presence.Op{Kind: presence.OpRelease, User: presence.User{ID: id}, Holder: op.Holder, For: time.Second})
+				do(backend.Op{Kind: backend.OpRelease, User: presence.User{ID: id}, Holder: op.Holder, For: time.Second})
 			default:
-				do(presence.Op{Kind: presence.OpUpdate, User: presence.User{ID: id, Status: op.User.Status}})
+				do(backend.Op{Kind: backend.OpUpdate, User: presence.User{ID: id, Status: op.User.Status}})
 			}
 		}
 		var lost []string
@@ -82,7 +83,7 @@ func TestLostKeys(t *testing.T) {
 		}
 		client.Del(t.Context(), append(lost, "none")...)
 		if rnd.IntN(2) == 0 { // somebody comes before the next heartbeat
-			live["late"] = presence.Op{Kind: presence.OpJoin, User: presence.User{ID: "late", Status: presence.Online}, Holder: "n.late", For: 30 * time.Second}
+			live["late"] = backend.Op{Kind: backend.OpJoin, User: presence.User{ID: "late", Status: presence.Online}, Holder: "n.late", For: 30 * time.Second}
 			do(live["late"])
 		}
 		beat()
@@ -102,7 +103,7 @@ func TestLostKeys(t *testing.T) {
 		}
 		sweep := func() {
 			t.Helper()
-			if _, err := store.Sweep(t.Context(), presence.SweepOptions{Limit: 1000}); err != nil {
+			if _, err := store.Sweep(t.Context(), backend.SweepOptions{Limit: 1000}); err != nil {
 				t.Fatalf("seed %d: without %q: sweep: %v", seed, lost, err)
 			}
 		}
@@ -149,12 +150,12 @@ func TestKeyOfAnotherType(t *testing.T) {
 				client.Set(t.Context(), key, "x", 0)
 			}
 			var diffs atomic.Int64
-			stop, err := store.Watch(t.Context(), "broken", func(presence.Diff) { diffs.Add(1) })
+			stop, err := store.Watch(t.Context(), "broken", func(backend.Diff) { diffs.Add(1) })
 			noError(t, err)
 			defer stop()
-			ops := append(ops(presence.OpSeen, 0, 2, 0, time.Minute), ops(presence.OpJoin, 0, 2, 0, time.Minute)...)
-			ops = append(ops, presence.Op{Kind: presence.OpBot, Guest: "bot", Bot: "Googlebot", For: time.Minute})
-			r := store.Apply(t.Context(), []presence.Batch{{Topic: "broken", Ops: ops, Keep: keepsAll}, {Topic: "sound", Ops: ops, Keep: keepsAll}})
+			ops := append(ops(backend.OpSeen, 0, 2, 0, time.Minute), ops(backend.OpJoin, 0, 2, 0, time.Minute)...)
+			ops = append(ops, backend.Op{Kind: backend.OpBot, Guest: "bot", Bot: "Googlebot", For: time.Minute})
+			r := store.Apply(t.Context(), []backend.Batch{{Topic: "broken", Ops: ops, Keep: keepsAll}, {Topic: "sound", Ops: ops, Keep: keepsAll}})
 			if r[1].Err != nil {
 				t.Errorf("another topic: got %v, want nil", r[1].Err)
 			}
@@ -169,13 +170,13 @@ func TestKeyOfAnotherType(t *testing.T) {
 					t.Errorf("got %v and keys %q, want a step that failed before it wrote", r[0].Err, left)
 				}
 			}
-			if _, err := store.Sweep(t.Context(), presence.SweepOptions{Limit: 100}); err != nil {
+			if _, err := store.Sweep(t.Context(), backend.SweepOptions{Limit: 100}); err != nil {
 				t.Errorf("sweep: got %v, want nil", err)
 			}
 			for _, read := range []func() error{
 				func() error { _, err := store.Extras(t.Context(), "sound", "broken"); return err },
 				func() error {
-					_, err := store.Recent(t.Context(), "broken", presence.RecentQuery{Limit: 10})
+					_, err := store.Recent(t.Context(), "broken", backend.RecentQuery{Limit: 10})
 					return err
 				},
 				func() error { _, err := store.Inspect(t.Context(), "broken", "", 10); return err },

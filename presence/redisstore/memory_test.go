@@ -16,6 +16,7 @@ import (
 	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // What many users took, in Redis and in a node that shows them, comes back when
@@ -33,13 +34,13 @@ func TestMemoryComesBack(t *testing.T) {
 	store := redisstore.New(client, redisstore.Config{LogSize: 16, Timeout: patience})
 	store.KeepLogs(time.Second)
 	defer store.Close()
-	tracker, err := presence.New(store, presence.Config{
+	tracker, err := track.New(store, track.Config{
 		TTL: 2 * time.Second, Grace: 100 * time.Millisecond, Age: 300 * time.Millisecond, LastSeenKeep: time.Millisecond, LogSize: 16,
 		Logger: slog.New(slog.DiscardHandler),
 	})
 	noError(t, err)
 	defer tracker.Close(context.Background())
-	reader, err := tracker.Connect(t.Context(), presence.ConnectOptions{Topics: []presence.Topic{presence.Site}})
+	reader, err := tracker.Connect(t.Context(), track.ConnectOptions{Topics: []presence.Topic{presence.Site}})
 	noError(t, err)
 	defer reader.Close()
 
@@ -75,7 +76,7 @@ func TestMemoryComesBack(t *testing.T) {
 }
 
 // comeAndGo lets users view a page, half of them in a connection, and all go.
-func comeAndGo(t *testing.T, tracker *presence.Tracker, users, round int) {
+func comeAndGo(t *testing.T, tracker *track.Tracker, users, round int) {
 	var all sync.WaitGroup
 	for part := range slices.Chunk(slices.Collect(counting(users)), max(1, users/64)) {
 		all.Go(func() {
@@ -83,7 +84,7 @@ func comeAndGo(t *testing.T, tracker *presence.Tracker, users, round int) {
 				u := presence.User{ID: presence.UserID("r" + strconv.Itoa(round) + "-" + strconv.Itoa(i)), Name: strings.Repeat("name", 15)}
 				tracker.Seen(presence.Site, u, presence.Device{})
 				if i%100 == 0 {
-					c, err := tracker.Connect(t.Context(), presence.ConnectOptions{Topics: []presence.Topic{presence.Site}, Visitor: presence.Visitor{User: u}})
+					c, err := tracker.Connect(t.Context(), track.ConnectOptions{Topics: []presence.Topic{presence.Site}, Visitor: presence.Visitor{User: u}})
 					if err != nil {
 						t.Error(err)
 						return
@@ -105,7 +106,7 @@ func counting(n int) func(yield func(int) bool) {
 }
 
 // drain waits until everybody has left, and forgets when.
-func drain(t *testing.T, tracker *presence.Tracker, store *redisstore.Store) {
+func drain(t *testing.T, tracker *track.Tracker, store *redisstore.Store) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
 		_, err := tracker.Sweep(t.Context())

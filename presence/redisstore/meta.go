@@ -138,7 +138,7 @@ func database(client redis.UniversalClient) int {
 	return 0
 }
 
-// Secret implements [presence.Store].
+// Secret implements [backend.Store].
 func (s *Store) Secret(ctx context.Context, offer []byte) ([]byte, error) {
 	type answer struct {
 		secret []byte

@@ -16,6 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
 )
 
@@ -166,20 +167,20 @@ func (m *meter) ping() (longest func() time.Duration) {
 }
 
 // apply writes one batch to the site.
-func (m *meter) apply(ops ...presence.Op) {
+func (m *meter) apply(ops ...backend.Op) {
 	m.Helper()
 	applyKeeping(m, m.store, m.keep, ops...)
 }
 
 // apply writes one batch to the site.
-func apply(t testing.TB, store presence.Store, ops ...presence.Op) {
+func apply(t testing.TB, store backend.Store, ops ...backend.Op) {
 	t.Helper()
 	applyKeeping(t, store, presence.Keep{}, ops...)
 }
 
-func applyKeeping(t testing.TB, store presence.Store, keep presence.Keep, ops ...presence.Op) {
+func applyKeeping(t testing.TB, store backend.Store, keep presence.Keep, ops ...backend.Op) {
 	t.Helper()
-	if r := store.Apply(context.Background(), []presence.Batch{{Topic: presence.Site, Ops: ops, Keep: keep}})[0]; r.Err != nil || len(r.Unknown) > 0 {
+	if r := store.Apply(context.Background(), []backend.Batch{{Topic: presence.Site, Ops: ops, Keep: keep}})[0]; r.Err != nil || len(r.Unknown) > 0 {
 		t.Fatalf("apply: %v, unknown %v", r.Err, r.Unknown)
 	}
 }
@@ -190,14 +191,14 @@ func member(i int) presence.User {
 }
 
 // ops returns an operation for each of some users, by their k-th tab.
-func ops(kind presence.OpKind, from, to, k int, length time.Duration) []presence.Op {
-	all := make([]presence.Op, 0, to-from)
+func ops(kind backend.OpKind, from, to, k int, length time.Duration) []backend.Op {
+	all := make([]backend.Op, 0, to-from)
 	for i := from; i < to; i++ {
 		u := member(i)
-		if kind != presence.OpJoin && kind != presence.OpSeen {
+		if kind != backend.OpJoin && kind != backend.OpSeen {
 			u = presence.User{ID: u.ID}
 		}
-		all = append(all, presence.Op{Kind: kind, User: u, Holder: presence.Holder(fmt.Sprintf("node%d.%x", k, i)), For: length})
+		all = append(all, backend.Op{Kind: kind, User: u, Holder: presence.Holder(fmt.Sprintf("node%d.%x", k, i)), For: length})
 	}
 	return all
 }

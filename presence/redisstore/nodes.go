@@ -11,6 +11,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/internal/generations"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // The leases of the nodes' processes stand in the slot of the index (rule 23).
@@ -26,7 +27,7 @@ func (s *Store) nodeKeys(names ...string) []string {
 	return names
 }
 
-// RenewNode implements [presence.Store].
+// RenewNode implements [backend.Store].
 func (s *Store) RenewNode(ctx context.Context, process string, term time.Duration) (alive bool, next time.Duration, err error) {
 	if err := s.ready(ctx, s.writes); err != nil {
 		return false, 0, err
@@ -57,7 +58,7 @@ type lapsedNode struct {
 // sweepNodes ends what hangs on processes whose lease has lapsed. While all processes live it
 // costs one round trip. For each process that does not it costs two for every 500 topics of
 // the fleet, and one for every 500 leases or 60 topics among them.
-func (s *Store) sweepNodes(ctx context.Context) (swept presence.Swept, err error) {
+func (s *Store) sweepNodes(ctx context.Context) (swept backend.Swept, err error) {
 	for {
 		n, err := s.claimNode(ctx)
 		if err != nil || n.process == "" {
@@ -134,7 +135,7 @@ func (s *Store) returned(ctx context.Context, n lapsedNode) (bool, error) {
 }
 
 // sweepNode ends what hangs on one process, in all topics of the fleet.
-func (s *Store) sweepNode(ctx context.Context, n lapsedNode, swept *presence.Swept) error {
+func (s *Store) sweepNode(ctx context.Context, n lapsedNode, swept *backend.Swept) error {
 	for after := s.swept.get(n); ; {
 		topics, err := s.Topics(ctx, after, maxClaimed)
 		if err != nil {
@@ -167,7 +168,7 @@ const nodeTopics = maxSweep / lookCosts
 
 // sweepNodeIn runs a step of a sweep in some of the topics at their cursors of ZSCAN. It takes
 // a topic out that is done, or that the server refuses.
-func (s *Store) sweepNodeIn(ctx context.Context, n lapsedNode, cursors map[presence.Topic]string, swept *presence.Swept) error {
+func (s *Store) sweepNodeIn(ctx context.Context, n lapsedNode, cursors map[presence.Topic]string, swept *backend.Swept) error {
 	var evals []eval
 	var of []presence.Topic
 	most := maxSweep / min(len(cursors), nodeTopics)

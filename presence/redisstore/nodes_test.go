@@ -15,6 +15,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
 	"github.com/rollcall-go/rollcall/presence/redisstore/internal/storeclock"
 )
@@ -27,13 +28,13 @@ func TestSweepOfNodeGoesOn(t *testing.T) {
 	t.Cleanup(func() { store.Close() })
 	const topics = 2000
 	for i := range topics / 500 {
-		batches := make([]presence.Batch, 500)
+		batches := make([]backend.Batch, 500)
 		for k := range batches {
 			batches[k] = joinBatch(presence.Topic(fmt.Sprintf("thread:%04d", 500*i+k)), "bob", "b.q.1")
 		}
 		store.Apply(t.Context(), batches)
 	}
-	store.Apply(t.Context(), []presence.Batch{joinBatch("thread:9999", "alice", "a.p.1")})
+	store.Apply(t.Context(), []backend.Batch{joinBatch("thread:9999", "alice", "a.p.1")})
 	renew := func(process string, term time.Duration) {
 		if _, _, err := store.RenewNode(t.Context(), process, term); err != nil {
 			t.Fatal(err)
@@ -42,7 +43,7 @@ func TestSweepOfNodeGoesOn(t *testing.T) {
 	renew("b.q", time.Hour)
 	renew("a.p", 10*time.Second)
 	clock = clock.Add(11 * time.Second)
-	if _, err := store.Sweep(t.Context(), presence.SweepOptions{Limit: 10 * topics}); err != nil { // the others are looked at
+	if _, err := store.Sweep(t.Context(), backend.SweepOptions{Limit: 10 * topics}); err != nil { // the others are looked at
 		t.Fatal(err)
 	}
 	cut := &cutter{}
@@ -58,7 +59,7 @@ func TestSweepOfNodeGoesOn(t *testing.T) {
 		clock = clock.Add(6 * time.Second) // the claim has run out
 		ctx, cancel := context.WithCancel(t.Context())
 		cut.after(25, cancel) // a page of topics takes about ten round trips
-		swept, err := store.Sweep(ctx, presence.SweepOptions{Limit: 10 * topics, Nodes: true})
+		swept, err := store.Sweep(ctx, backend.SweepOptions{Limit: 10 * topics, Nodes: true})
 		cancel()
 		if err == nil && there() || sweeps > 10 {
 			t.Fatalf("sweep %d: got %+v and error %v, want alice's leave after some sweeps", sweeps, swept, err)
@@ -72,7 +73,7 @@ func TestSweepOfNodeThatReturns(t *testing.T) {
 	client := redistest.Start(t).Client()
 	store := redisstore.New(storeclock.Client{UniversalClient: client, Now: func() time.Time { return clock }}, redisstore.Config{Timeout: patience})
 	t.Cleanup(func() { store.Close() })
-	store.Apply(t.Context(), []presence.Batch{joinBatch(presence.Site, "alice", "a.p.1")})
+	store.Apply(t.Context(), []backend.Batch{joinBatch(presence.Site, "alice", "a.p.1")})
 	if _, _, err := store.RenewNode(t.Context(), "a.p", 10*time.Second); err != nil {
 		t.Fatal(err)
 	}
@@ -83,12 +84,12 @@ func TestSweepOfNodeThatReturns(t *testing.T) {
 			t.Error(err)
 		}
 	}})
-	swept, err := store.Sweep(t.Context(), presence.SweepOptions{Limit: 100, Nodes: true})
+	swept, err := store.Sweep(t.Context(), backend.SweepOptions{Limit: 100, Nodes: true})
 	if err != nil || swept.Leaves != 0 {
 		t.Errorf("got %+v and error %v, want no leave of a process that is back", swept, err)
 	}
 	clock = clock.Add(11 * time.Second)
-	if swept, err := store.Sweep(t.Context(), presence.SweepOptions{Limit: 100, Nodes: true}); err != nil || swept.Leaves != 1 {
+	if swept, err := store.Sweep(t.Context(), backend.SweepOptions{Limit: 100, Nodes: true}); err != nil || swept.Leaves != 1 {
 		t.Errorf("once it has lapsed again: got %+v and error %v, want one leave", swept, err)
 	}
 }
@@ -100,11 +101,11 @@ func TestSweepOfNodeThatReturnsMeanwhile(t *testing.T) {
 	store := redisstore.New(storeclock.Client{UniversalClient: client, Now: func() time.Time { return clock }}, redisstore.Config{Timeout: patience})
 	t.Cleanup(func() { store.Close() })
 	const users = 5000 // more than a round trip looks at
-	batch := presence.Batch{Topic: presence.Site}
+	batch := backend.Batch{Topic: presence.Site}
 	for i := range users {
 		batch.Ops = append(batch.Ops, joinBatch(presence.Site, presence.UserID(fmt.Sprint("u", i)), presence.Holder(fmt.Sprint("a.p.", i))).Ops...)
 	}
-	if r := store.Apply(t.Context(), []presence.Batch{batch}); r[0].Err != nil {
+	if r := store.Apply(t.Context(), []backend.Batch{batch}); r[0].Err != nil {
 		t.Fatal(r[0].Err)
 	}
 	if _, _, err := store.RenewNode(t.Context(), "a.p", 10*time.Second); err != nil {
@@ -116,7 +117,7 @@ func TestSweepOfNodeThatReturnsMeanwhile(t *testing.T) {
 			t.Error(err)
 		}
 	}})
-	swept, err := store.Sweep(t.Context(), presence.SweepOptions{Limit: 100, Nodes: true})
+	swept, err := store.Sweep(t.Context(), backend.SweepOptions{Limit: 100, Nodes: true})
 	if err != nil || swept.Leaves == 0 || swept.Leaves > users/4 {
 		t.Errorf("got %+v and error %v, want leaves of one round trip alone", swept, err)
 	}
@@ -157,8 +158,8 @@ func (c *claimed) look(cmd redis.Cmder) {
 	}
 }
 
-func joinBatch(topic presence.Topic, user presence.UserID, holder presence.Holder) presence.Batch {
-	return presence.Batch{Topic: topic, Ops: []presence.Op{{Kind: presence.OpJoin, User: presence.User{ID: user}, Holder: holder, For: time.Hour}}}
+func joinBatch(topic presence.Topic, user presence.UserID, holder presence.Holder) backend.Batch {
+	return backend.Batch{Topic: topic, Ops: []backend.Op{{Kind: backend.OpJoin, User: presence.User{ID: user}, Holder: holder, For: time.Hour}}}
 }
 
 // A cutter does something after a number of round trips.

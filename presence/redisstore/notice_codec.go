@@ -5,28 +5,29 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // A wireNotice is a notice as it stands in the log and in messages, in JSON. Nodes ignore fields
 // and kinds that they do not know.
 type wireNotice struct {
-	Kind    presence.NoticeKind `json:"kind,omitempty"`
-	User    presence.UserID     `json:"user,omitempty"`
-	Payload string              `json:"payload,omitempty"`
-	Lasting bool                `json:"lasting,omitempty"`
-	ID      string              `json:"id,omitempty"`
-	Ago     time.Duration       `json:"ago,omitempty"` // in ns
+	Kind    backend.NoticeKind `json:"kind,omitempty"`
+	User    presence.UserID    `json:"user,omitempty"`
+	Payload string             `json:"payload,omitempty"`
+	Lasting bool               `json:"lasting,omitempty"`
+	ID      string             `json:"id,omitempty"`
+	Ago     time.Duration      `json:"ago,omitempty"` // in ns
 }
 
-func encodeNotice(n presence.Notice) (string, error) {
+func encodeNotice(n backend.Notice) (string, error) {
 	text, err := json.Marshal(wireNotice{n.Kind, n.User, n.Payload, n.Lasting, n.ID, n.Ago})
 	return string(text), err
 }
 
-func decodeNotice(text string) (presence.Notice, error) {
+func decodeNotice(text string) (backend.Notice, error) {
 	var w wireNotice
 	if err := json.Unmarshal([]byte(text), &w); err != nil {
-		return presence.Notice{}, err
+		return backend.Notice{}, err
 	}
-	return presence.Notice{Kind: w.Kind, User: w.User, Payload: w.Payload, Lasting: w.Lasting, ID: w.ID, Ago: w.Ago}, nil
+	return backend.Notice{Kind: w.Kind, User: w.User, Payload: w.Payload, Lasting: w.Lasting, ID: w.ID, Ago: w.Ago}, nil
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/internal/wait"
-	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 const (
@@ -22,11 +22,11 @@ const (
 	noticeLate = time.Second
 )
 
-// Listen implements [presence.Store]. It costs three round trips at first, then one a
+// Listen implements [backend.Store]. It costs three round trips at first, then one a
 // second, and one for each lasting notice. It returns once it has begun to read the log. The
 // notices of the last minutes may be many; they come after it, a round trip for every few
 // hundred.
-func (s *Store) Listen(ctx context.Context, fn func(presence.Notice)) (func(), error) {
+func (s *Store) Listen(ctx context.Context, fn func(backend.Notice)) (func(), error) {
 	l := &listener{store: s, fn: fn, kick: wait.NewWakeup(), heard: "0", read: "0"}
 	stop, err := s.subscribe(ctx, "listen", &tap{store: s, base: s.live(), fn: l.live})
 	if err != nil {
@@ -53,7 +53,7 @@ func (s *Store) Listen(ctx context.Context, fn func(presence.Notice)) (func(), e
 	}, nil
 }
 
-// Hear implements [presence.Store].
+// Hear implements [backend.Store].
 func (s *Store) Hear(ctx context.Context) error {
 	var errs []error
 	for _, l := range s.listeners.all() {
@@ -93,7 +93,7 @@ type listener struct {
 	kick  wait.Wakeup
 
 	telling sync.Mutex // around the calls of fn
-	fn      func(presence.Notice)
+	fn      func(backend.Notice)
 	stopped bool
 
 	mu    sync.Mutex // held while the log is read
@@ -162,7 +162,7 @@ func (l *listener) live(message string) {
 	}
 }
 
-func (l *listener) tell(n presence.Notice) {
+func (l *listener) tell(n backend.Notice) {
 	l.telling.Lock()
 	defer l.telling.Unlock()
 	if !l.stopped {
@@ -201,7 +201,7 @@ func (l *listener) pageLocked(ctx context.Context) (more bool, err error) {
 	}
 	if h.missed > 0 {
 		l.forget(sent)
-		l.tell(presence.Notice{Missed: h.missed})
+		l.tell(backend.Notice{Missed: h.missed})
 	}
 	if l.epoch != h.epoch || h.missed > 0 && len(h.notices) == 0 { // the log does not hold the notice heard last
 		l.heard = "0"
@@ -251,10 +251,10 @@ func (l *listener) ask(ctx context.Context, sent string) (hearing, error) {
 
 // orderOf returns the order of a status that has none in the log, since a node of the version
 // before published it.
-func orderOf(id string, ago time.Duration) presence.Order {
+func orderOf(id string, ago time.Duration) backend.Order {
 	ms, _, _ := strings.Cut(id, "-")
 	at, _ := strconv.ParseInt(ms, 10, 64)
-	return presence.OrderAt(time.UnixMilli(at).Add(-ago))
+	return backend.OrderAt(time.UnixMilli(at).Add(-ago))
 }
 
 // deliver delivers notices of the log.
@@ -272,7 +272,7 @@ func (l *listener) deliver(ctx context.Context, notices []heardNotice) error {
 		if n.Ago > 0 || entry.late > noticeLate {
 			n.Ago += entry.late
 		}
-		if n.Order = entry.order; n.Order == 0 && n.Kind == presence.NoticeStatus {
+		if n.Order = entry.order; n.Order == 0 && n.Kind == backend.NoticeStatus {
 			n.Order = orderOf(entry.id, n.Ago)
 		}
 		l.tell(n)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/redisstore/internal/storetest"
 )
 
@@ -14,8 +15,8 @@ import (
 const noticeLate = time.Second
 
 // signedOut returns the user who signed out by a notice, or "".
-func signedOut(n presence.Notice) presence.UserID {
-	if n.Kind != presence.NoticeSignedOut {
+func signedOut(n backend.Notice) presence.UserID {
+	if n.Kind != backend.NoticeSignedOut {
 		return ""
 	}
 	return n.User
@@ -30,11 +31,11 @@ func TestNoticesThatNobodyPublishes(t *testing.T) {
 	a, b := storetest.New(t, server), storetest.New(t, server)
 	tell := func(user presence.UserID) {
 		t.Helper()
-		noError(t, a.Publish(t.Context(), presence.SignOutNotice(user)))
+		noError(t, a.Publish(t.Context(), backend.SignOutNotice(user)))
 		noError(t, client.Do(t.Context(), "CLIENT", "KILL", "TYPE", "pubsub").Err())
 	}
-	heard, goOn := make(chan presence.Notice, 10), make(chan struct{})
-	hear := func(want presence.UserID) presence.Notice {
+	heard, goOn := make(chan backend.Notice, 10), make(chan struct{})
+	hear := func(want presence.UserID) backend.Notice {
 		t.Helper()
 		select {
 		case n := <-heard:
@@ -50,7 +51,7 @@ func TestNoticesThatNobodyPublishes(t *testing.T) {
 	tell("before")
 	time.Sleep(noticeLate + 100*time.Millisecond)
 	var once sync.Once
-	stop, err := b.Listen(t.Context(), func(n presence.Notice) {
+	stop, err := b.Listen(t.Context(), func(n backend.Notice) {
 		if heard <- n; signedOut(n) != "before" {
 			once.Do(func() { <-goOn }) // what comes meanwhile is late
 		}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // Lasting notices stand in a log, and the message that is published only says that the log
@@ -40,7 +40,7 @@ type heardNotice struct {
 	id, text string
 	late     time.Duration
 	version  int
-	order    presence.Order
+	order    backend.Order
 }
 
 func readHearing(answer *redis.Cmd) (h hearing, err error) {
@@ -64,7 +64,7 @@ func readHearing(answer *redis.Cmd) (h hearing, err error) {
 		ms, _ := strconv.ParseInt(r[1], 10, 64)
 		version, _ := strconv.Atoi(r[3])
 		order, _ := strconv.ParseInt(r[4], 10, 64) // 0: a node of the version before told none
-		h.notices = append(h.notices, heardNotice{r[0], r[2], time.Duration(ms) * time.Millisecond, version, presence.Order(order)})
+		h.notices = append(h.notices, heardNotice{r[0], r[2], time.Duration(ms) * time.Millisecond, version, backend.Order(order)})
 	}
 	return h, nil
 }

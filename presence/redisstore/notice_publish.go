@@ -6,10 +6,11 @@ import (
 	"strconv"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// Publish implements [presence.Store].
-func (s *Store) Publish(ctx context.Context, n presence.Notice) error {
+// Publish implements [backend.Store].
+func (s *Store) Publish(ctx context.Context, n backend.Notice) error {
 	text, err := encodeNotice(n)
 	if err != nil {
 		return wrap("notify", err)

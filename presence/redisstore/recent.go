@@ -9,36 +9,37 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // maxRecentPage is how many users one page holds.
 const maxRecentPage = 1000
 
-// Recent implements [presence.Store]. A page may be shorter than the limit though there are
+// Recent implements [backend.Store]. A page may be shorter than the limit though there are
 // more: lua/recent.lua passes over 1,000 users at most.
-func (s *Store) Recent(ctx context.Context, topic presence.Topic, q presence.RecentQuery) (presence.RecentPage, error) {
-	within, limit := min(max(q.Within, 0), presence.MaxWithin), min(max(q.Limit, 1), maxRecentPage)
+func (s *Store) Recent(ctx context.Context, topic presence.Topic, q backend.RecentQuery) (backend.RecentPage, error) {
+	within, limit := min(max(q.Within, 0), backend.MaxWithin), min(max(q.Limit, 1), maxRecentPage)
 	args := []any{s.now(), within.Milliseconds(), limit}
 	if q.After != "" {
 		score, user, err := decodeNext(q.After)
 		if err != nil {
-			return presence.RecentPage{}, err
+			return backend.RecentPage{}, err
 		}
 		args = append(args, score, user)
 	}
 	if err := s.ready(ctx, s.reads); err != nil {
-		return presence.RecentPage{}, err
+		return backend.RecentPage{}, err
 	}
 	keys := s.keys(topic, "lately", "names", "users", "current", "old")
 	answer, err := s.runOne(ctx, s.reads, "recent", eval{recentScript, keys, args})
 	if err != nil {
-		return presence.RecentPage{}, err
+		return backend.RecentPage{}, err
 	}
 	r, err := answer.Slice()
 	if err != nil || len(r) == 0 {
-		return presence.RecentPage{}, wrap("recent", errAnswer)
+		return backend.RecentPage{}, wrap("recent", errAnswer)
 	}
-	page := presence.RecentPage{Users: make([]presence.RecentUser, 0, len(r)/4)}
+	page := backend.RecentPage{Users: make([]backend.RecentUser, 0, len(r)/4)}
 	total, _ := r[0].(int64)
 	page.Total = int(total)
 	texts := make([]string, len(r)-1)
@@ -56,10 +57,10 @@ func (s *Store) Recent(ctx context.Context, topic presence.Topic, q presence.Rec
 	return page, nil
 }
 
-// Remembered implements [presence.Store]. It runs a script for every 1,000 users, all in one
+// Remembered implements [backend.Store]. It runs a script for every 1,000 users, all in one
 // round trip.
-func (s *Store) Remembered(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]presence.RecentUser, error) {
-	remembered := make([]presence.RecentUser, len(users))
+func (s *Store) Remembered(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]backend.RecentUser, error) {
+	remembered := make([]backend.RecentUser, len(users))
 	if len(users) == 0 {
 		return remembered, nil
 	}
@@ -101,7 +102,7 @@ func (s *Store) Remembered(ctx context.Context, topic presence.Topic, users ...p
 }
 
 // shownRecent reads a user whom a topic remembers. It returns false if others may not see the user.
-func (s *Store) shownRecent(topic presence.Topic, id, score, record, fields string) (presence.RecentUser, bool) {
+func (s *Store) shownRecent(topic presence.Topic, id, score, record, fields string) (backend.RecentUser, bool) {
 	switch u, err := decodeRecent(id, score, record, fields); {
 	case err != nil:
 		s.invalid.Add(1)
@@ -110,12 +111,12 @@ func (s *Store) shownRecent(topic presence.Topic, id, score, record, fields stri
 	default:
 		return u, true
 	}
-	return presence.RecentUser{}, false
+	return backend.RecentUser{}, false
 }
 
 // decodeRecent reads a user of a page from the record, of a user who is online, or from the
 // profile, of another.
-func decodeRecent(id, score, record, fields string) (u presence.RecentUser, err error) {
+func decodeRecent(id, score, record, fields string) (u backend.RecentUser, err error) {
 	ms, err := strconv.ParseInt(score, 10, 64)
 	if err != nil || !validUserID(id) {
 		return u, errRecord

@@ -7,19 +7,20 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-const day = presence.MaxWithin
+const day = backend.MaxWithin
 
 // Nothing of names is left when their time is over, whether a step or a sweep noticed the leave.
 func TestNamesComeAndGo(t *testing.T) {
 	k := newKeeper(t, presence.Keep{Names: 100})
 	k.does(seen("alice"), joins("bob"))
 	k.passes(time.Second)
-	k.does(of(presence.OpRelease, "bob"))
+	k.does(of(backend.OpRelease, "bob"))
 	k.passes(6 * time.Minute)
 	k.sweeps(1)
-	k.wants(k.recent(presence.RecentQuery{Within: day}), "2 bob- alice-")
+	k.wants(k.recent(backend.RecentQuery{Within: day}), "2 bob- alice-")
 	for _, key := range []string{"presence:{site}:lately", "presence:{site}:names"} {
 		if ttl := k.client.PTTL(t.Context(), key).Val(); ttl <= 0 || ttl > day {
 			t.Errorf("without a cron %s stays for %v, want a day", key, ttl)
@@ -38,7 +39,7 @@ func TestNamesComeAndGo(t *testing.T) {
 func (k *keeper) sweeps(leaves int) {
 	k.Helper()
 	k.passes(2 * time.Second) // the topic is looked at once a second
-	swept, err := k.Sweep(k.Context(), presence.SweepOptions{Limit: 10_000})
+	swept, err := k.Sweep(k.Context(), backend.SweepOptions{Limit: 10_000})
 	if err != nil || swept.Leaves != leaves {
 		k.Fatalf("sweep: got %+v, %v, want %d leaves", swept, err, leaves)
 	}
@@ -49,7 +50,7 @@ func TestNamesAreBounded(t *testing.T) {
 	const most = 50
 	k := newKeeper(t, presence.Keep{Names: most})
 	for i := range 40 {
-		var ops []presence.Op
+		var ops []backend.Op
 		for j := range 10 {
 			ops = append(ops, seen(fmt.Sprintf("u%03d", 10*i+j)))
 		}
@@ -58,7 +59,7 @@ func TestNamesAreBounded(t *testing.T) {
 	}
 	k.passes(10 * time.Minute)
 	k.sweeps(400)
-	k.wants(k.recent(presence.RecentQuery{Within: day, Limit: 2}), "50 u390- u391- …")
+	k.wants(k.recent(backend.RecentQuery{Within: day, Limit: 2}), "50 u390- u391- …")
 	if n, m := k.client.ZCard(t.Context(), "presence:{site}:lately").Val(), k.client.HLen(t.Context(), "presence:{site}:names").Val(); n != most || m != most+1 {
 		t.Errorf("got %d users and %d fields, want %d and one more", n, m, most)
 	}
@@ -75,19 +76,19 @@ func TestLostNames(t *testing.T) {
 		k := newKeeper(t, keepsAll)
 		k.does(seen("alice"), joins("bob"), joins("carol"))
 		k.passes(time.Second)
-		k.does(of(presence.OpSignOff, "bob"), of(presence.OpDrop, "carol"))
+		k.does(of(backend.OpSignOff, "bob"), of(backend.OpDrop, "carol"))
 		for _, name := range lost {
 			k.client.Del(t.Context(), "presence:{site}:"+name)
 		}
 		if lost == nil {
 			k.client.FlushAll(t.Context())
 		}
-		k.recent(presence.RecentQuery{})
+		k.recent(backend.RecentQuery{})
 		k.passes(time.Second)
 		k.does(joins("dave"))
 		k.passes(time.Second)
-		k.does(of(presence.OpRelease, "dave"), joins("erin"))
-		if got := k.recent(presence.RecentQuery{Within: day, Limit: 2}); !strings.Contains(got+" ", " dave- erin ") {
+		k.does(of(backend.OpRelease, "dave"), joins("erin"))
+		if got := k.recent(backend.RecentQuery{Within: day, Limit: 2}); !strings.Contains(got+" ", " dave- erin ") {
 			t.Errorf("without %q: got %q, want dave and erin first", lost, got)
 		}
 		named := k.client.HKeys(t.Context(), "presence:{site}:names").Val()
@@ -108,7 +109,7 @@ func TestAPageIsBounded(t *testing.T) {
 	k.does(seen("first"))
 	k.passes(time.Second)
 	for i := 0; i < 3000; i += 250 {
-		var ops []presence.Op
+		var ops []backend.Op
 		for j := range 250 {
 			ops = append(ops, joins(fmt.Sprintf("u%04d", i+j)))
 		}
@@ -116,7 +117,7 @@ func TestAPageIsBounded(t *testing.T) {
 	}
 	pages, after := 0, ""
 	for ; ; pages++ {
-		page, err := k.Recent(t.Context(), presence.Site, presence.RecentQuery{After: after, Limit: 10})
+		page, err := k.Recent(t.Context(), presence.Site, backend.RecentQuery{After: after, Limit: 10})
 		if err != nil || page.Total != 1 {
 			t.Fatalf("got %+v, %v", page, err)
 		}
@@ -144,7 +145,7 @@ func TestNamesOfThePeriods(t *testing.T) {
 		}
 	}
 	for i := 0; i < 3000; i += 250 {
-		var ops []presence.Op
+		var ops []backend.Op
 		for j := range 250 {
 			ops = append(ops, seen(fmt.Sprintf("u%04d", i+j)))
 		}
@@ -152,8 +153,8 @@ func TestNamesOfThePeriods(t *testing.T) {
 	}
 	turns()
 	k.does(seen("alice"))
-	k.wants(k.recent(presence.RecentQuery{Limit: 2}), "3001 alice u0000 …")
+	k.wants(k.recent(backend.RecentQuery{Limit: 2}), "3001 alice u0000 …")
 	turns()
 	k.does(seen("bob"), joins("carol"))
-	k.wants(k.recent(presence.RecentQuery{Limit: 10}), "2 bob alice")
+	k.wants(k.recent(backend.RecentQuery{Limit: 10}), "2 bob alice")
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // endless returns the keys without an end, or with a later one than two days from now.
@@ -31,23 +32,23 @@ func TestKeysEnd(t *testing.T) {
 	fill := func() {
 		t.Helper()
 		k.does(
-			presence.Op{Kind: presence.OpJoin, User: user("a"), Holder: "n.1", For: time.Minute},
-			presence.Op{Kind: presence.OpSeen, User: user("b"), For: 5 * time.Minute},
-			presence.Op{Kind: presence.OpJoin, User: presence.User{ID: "c", Status: presence.Invisible}, Holder: "n.2", For: time.Minute},
-			presence.Op{Kind: presence.OpGuest, Guest: "g", For: 5 * time.Minute},
-			presence.Op{Kind: presence.OpBot, Guest: "h", Bot: "Googlebot", For: 5 * time.Minute},
-			presence.Op{Kind: presence.OpJoin, User: user("d"), Holder: "n.3", For: time.Minute},
+			backend.Op{Kind: backend.OpJoin, User: user("a"), Holder: "n.1", For: time.Minute},
+			backend.Op{Kind: backend.OpSeen, User: user("b"), For: 5 * time.Minute},
+			backend.Op{Kind: backend.OpJoin, User: presence.User{ID: "c", Status: presence.Invisible}, Holder: "n.2", For: time.Minute},
+			backend.Op{Kind: backend.OpGuest, Guest: "g", For: 5 * time.Minute},
+			backend.Op{Kind: backend.OpBot, Guest: "h", Bot: "Googlebot", For: 5 * time.Minute},
+			backend.Op{Kind: backend.OpJoin, User: user("d"), Holder: "n.3", For: time.Minute},
 		)
-		k.does(presence.Op{Kind: presence.OpDrop, User: user("d"), Holder: "n.3"})
+		k.does(backend.Op{Kind: backend.OpDrop, User: user("d"), Holder: "n.3"})
 	}
 	for range 3 { // the sets turn
 		fill()
 		noError(t, errorOf(k.Age(t.Context(), 5*time.Minute)))
-		noError(t, errorOf(k.Sweep(t.Context(), presence.SweepOptions{Limit: 100, Nodes: true})))
+		noError(t, errorOf(k.Sweep(t.Context(), backend.SweepOptions{Limit: 100, Nodes: true})))
 		k.passes(5 * time.Minute)
 	}
 	fill()
-	for _, n := range []presence.Notice{presence.StatusNotice("a", presence.Busy), presence.SignOutNotice("a")} {
+	for _, n := range []backend.Notice{backend.StatusNotice("a", presence.Busy), backend.SignOutNotice("a")} {
 		noError(t, k.Publish(t.Context(), n))
 	}
 	_, err := k.Secret(t.Context(), make([]byte, 32))
@@ -55,10 +56,10 @@ func TestKeysEnd(t *testing.T) {
 	_, _, err = k.RenewNode(t.Context(), "n", time.Second)
 	noError(t, err)
 	k.passes(time.Minute)
-	noError(t, errorOf(k.Sweep(t.Context(), presence.SweepOptions{Limit: 100, Nodes: true})))
-	_, err = k.ClaimConsumer(t.Context(), "mailer", presence.ConsumerClaim{Holder: "h", For: time.Minute, Create: true})
+	noError(t, errorOf(k.Sweep(t.Context(), backend.SweepOptions{Limit: 100, Nodes: true})))
+	_, err = k.ClaimConsumer(t.Context(), "mailer", backend.ConsumerClaim{Holder: "h", For: time.Minute, Create: true})
 	noError(t, err)
-	_, err = k.CommitConsumer(t.Context(), "mailer", presence.ConsumerStep{Holder: "h", For: time.Minute, Set: map[string]string{"begun": "1"}})
+	_, err = k.CommitConsumer(t.Context(), "mailer", backend.ConsumerStep{Holder: "h", For: time.Minute, Set: map[string]string{"begun": "1"}})
 	noError(t, err)
 	_, err = k.AddErasure(t.Context(), "z", time.Minute)
 	noError(t, err)
@@ -73,10 +74,10 @@ func TestKeysStay(t *testing.T) {
 	t.Parallel()
 	k := newKeeper(t, presence.Keep{})
 	k.does(
-		presence.Op{Kind: presence.OpJoin, User: presence.User{ID: "a"}, Holder: "n.1", For: 24 * time.Hour},
-		presence.Op{Kind: presence.OpJoin, User: presence.User{ID: "b"}, Holder: "n.2", For: time.Minute})
-	k.does(presence.Op{Kind: presence.OpDrop, User: presence.User{ID: "b"}, Holder: "n.2"})
-	noError(t, k.Publish(t.Context(), presence.StatusNotice("a", presence.Busy)))
+		backend.Op{Kind: backend.OpJoin, User: presence.User{ID: "a"}, Holder: "n.1", For: 24 * time.Hour},
+		backend.Op{Kind: backend.OpJoin, User: presence.User{ID: "b"}, Holder: "n.2", For: time.Minute})
+	k.does(backend.Op{Kind: backend.OpDrop, User: presence.User{ID: "b"}, Holder: "n.2"})
+	noError(t, k.Publish(t.Context(), backend.StatusNotice("a", presence.Busy)))
 	soon := func() (all []string) {
 		for keys := k.client.Scan(t.Context(), 0, "*", 1000).Iterator(); keys.Next(t.Context()); {
 			if left, err := k.client.PTTL(t.Context(), keys.Val()).Result(); err == nil && left > 0 && left <= time.Hour {
@@ -98,9 +99,9 @@ func TestKeysStay(t *testing.T) {
 	}
 	for _, pause := range []time.Duration{11 * time.Minute, 6*time.Hour + time.Minute} {
 		shorten()
-		noError(t, errorOf(k.Sweep(t.Context(), presence.SweepOptions{Limit: 100})))
+		noError(t, errorOf(k.Sweep(t.Context(), backend.SweepOptions{Limit: 100})))
 		k.passes(pause)
-		noError(t, errorOf(k.Sweep(t.Context(), presence.SweepOptions{Limit: 100})))
+		noError(t, errorOf(k.Sweep(t.Context(), backend.SweepOptions{Limit: 100})))
 		if got := soon(); len(got) > 0 {
 			t.Errorf("after %v the keys %q end within an hour, want them to stay", pause, got)
 		}

@@ -6,8 +6,10 @@ import (
 
 	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
 	"github.com/rollcall-go/rollcall/presence/redisstore/internal/storeclock"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // restingTopics are those of a node at rest: the site, and three threads.
@@ -20,9 +22,9 @@ func TestCommandsAtRest(t *testing.T) {
 	clock := time.Now()
 	store := redisstore.New(storeclock.Client{UniversalClient: redistest.Start(t).Client(), Now: func() time.Time { return clock }}, redisstore.Config{Timeout: patience})
 	defer store.Close()
-	var batches []presence.Batch
+	var batches []backend.Batch
 	for _, topic := range restingTopics {
-		batches = append(batches, presence.Batch{Topic: topic, Ops: ops(presence.OpJoin, 0, 3, 0, time.Hour)})
+		batches = append(batches, backend.Batch{Topic: topic, Ops: ops(backend.OpJoin, 0, 3, 0, time.Hour)})
 	}
 	store.Apply(t.Context(), batches)
 	for _, one := range []struct {
@@ -31,7 +33,7 @@ func TestCommandsAtRest(t *testing.T) {
 		do   func() error
 	}{
 		{"figures", 1, func() error { return errorOf(store.Counts(t.Context(), restingTopics...)) }},
-		{"sweep", 4, func() error { return errorOf(store.Sweep(t.Context(), presence.SweepOptions{Limit: 100})) }},
+		{"sweep", 4, func() error { return errorOf(store.Sweep(t.Context(), backend.SweepOptions{Limit: 100})) }},
 	} {
 		for _, warm := range []bool{false, true} { // at first the server does not know the scripts
 			clock = clock.Add(2 * time.Second)
@@ -47,10 +49,10 @@ func TestCommandsAtRest(t *testing.T) {
 // BenchmarkAtRest counts the commands of a node at rest with four topics, a second.
 func BenchmarkAtRest(b *testing.B) {
 	m := newMeter(b)
-	tracker, err := presence.New(m.store, presence.Config{Node: "a"})
+	tracker, err := track.New(m.store, track.Config{Node: "a"})
 	noError(b, err)
 	defer tracker.Close(b.Context())
-	c, err := tracker.Connect(b.Context(), presence.ConnectOptions{Visitor: presence.Visitor{User: presence.User{ID: "alice"}}, Topics: restingTopics})
+	c, err := tracker.Connect(b.Context(), track.ConnectOptions{Visitor: presence.Visitor{User: presence.User{ID: "alice"}}, Topics: restingTopics})
 	noError(b, err)
 	defer c.Close()
 	time.Sleep(2 * time.Second)

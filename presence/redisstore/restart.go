@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // A server that starts again, or takes over from another one, may have old data: a file that is an
@@ -97,7 +98,7 @@ func (s *Store) isNew(ctx context.Context) error {
 
 // askRestarted returns [presence.ErrRestarted] where a sweep may remove nothing. It costs one round
 // trip. A server that does not answer is not swept either: see sweepScript.
-func (s *Store) askRestarted(ctx context.Context, opts presence.SweepOptions) error {
+func (s *Store) askRestarted(ctx context.Context, opts backend.SweepOptions) error {
 	var mu sync.Mutex
 	var restarted error
 	refuse := func() {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
 )
 
@@ -17,11 +18,11 @@ func TestSweepAfterARestart(t *testing.T) {
 	server := redistest.Start(t)
 	store := redisstore.New(server.Client(), redisstore.Config{Timeout: patience})
 	defer store.Close()
-	apply := func(kind presence.OpKind, users int, d time.Duration) {
+	apply := func(kind backend.OpKind, users int, d time.Duration) {
 		t.Helper()
-		noError(t, store.Apply(t.Context(), []presence.Batch{{Topic: presence.Site, Ops: ops(kind, 0, users, 0, d)}})[0].Err)
+		noError(t, store.Apply(t.Context(), []backend.Batch{{Topic: presence.Site, Ops: ops(kind, 0, users, 0, d)}})[0].Err)
 	}
-	sweep := func(what string, opts presence.SweepOptions, want error, leaves int) {
+	sweep := func(what string, opts backend.SweepOptions, want error, leaves int) {
 		t.Helper()
 		opts.Limit = 100
 		time.Sleep(1100 * time.Millisecond) // a topic is looked at once a second
@@ -33,22 +34,22 @@ func TestSweepAfterARestart(t *testing.T) {
 		server.Kill()
 		server.Run()
 	}
-	apply(presence.OpJoin, 3, time.Second)
-	sweep("a new server", presence.SweepOptions{}, nil, 3)
+	apply(backend.OpJoin, 3, time.Second)
+	sweep("a new server", backend.SweepOptions{}, nil, 3)
 	noError(t, server.Client().FlushAll(t.Context()).Err())
-	apply(presence.OpJoin, 3, time.Second)
-	sweep("after FLUSHALL", presence.SweepOptions{}, nil, 3)
+	apply(backend.OpJoin, 3, time.Second)
+	sweep("after FLUSHALL", backend.SweepOptions{}, nil, 3)
 
-	apply(presence.OpJoin, 3, time.Second)
+	apply(backend.OpJoin, 3, time.Second)
 	noError(t, server.Client().Save(t.Context()).Err())
 	restart()
-	again := presence.SweepOptions{Restarted: true}
+	again := backend.SweepOptions{Restarted: true}
 	sweep("the first sweep", again, presence.ErrRestarted, 0)
-	sweep("a node that has not heard of it", presence.SweepOptions{}, presence.ErrRestarted, 0)
-	sweep("nodes renew their leases", presence.SweepOptions{Look: true}, nil, 0)
+	sweep("a node that has not heard of it", backend.SweepOptions{}, presence.ErrRestarted, 0)
+	sweep("nodes renew their leases", backend.SweepOptions{Look: true}, nil, 0)
 	restart()
 	sweep("started once more meanwhile", again, presence.ErrRestarted, 0)
-	apply(presence.OpJoin, 2, time.Minute)
+	apply(backend.OpJoin, 2, time.Minute)
 	sweep("after all leases were renewed", again, nil, 1)
-	sweep("and then", presence.SweepOptions{}, nil, 0)
+	sweep("and then", backend.SweepOptions{}, nil, 0)
 }

@@ -8,25 +8,26 @@ import (
 	"strings"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // maxRosterPage is how many users one page holds.
 const maxRosterPage = 1000
 
-// Roster implements [presence.Store]. Its order is the one of HSCAN. A user who stays may be
+// Roster implements [backend.Store]. Its order is the one of HSCAN. A user who stays may be
 // named twice where the hash of the roster changes meanwhile.
 //
 // A page ends where a call of HSCAN ended, so that it has all users whom that call returned. But
 // even the smallest step of HSCAN may return more users than a page takes: a small hash whole,
 // and several users of one bucket. Then the page has the first of them by id, and the next page
 // repeats the step.
-func (s *Store) Roster(ctx context.Context, topic presence.Topic, q presence.RosterQuery) (presence.RosterPage, error) {
+func (s *Store) Roster(ctx context.Context, topic presence.Topic, q backend.RosterQuery) (backend.RosterPage, error) {
 	from, ok := readAfter(topic, q.After)
 	if !ok {
-		return presence.RosterPage{}, presence.ErrInvalidPage
+		return backend.RosterPage{}, presence.ErrInvalidPage
 	}
 	if err := s.ready(ctx, s.reads); err != nil {
-		return presence.RosterPage{}, err
+		return backend.RosterPage{}, err
 	}
 	limit := min(max(q.Limit, 1), maxRosterPage)
 	args := []any{from.cursor, limit, 1}
@@ -36,18 +37,18 @@ func (s *Store) Roster(ctx context.Context, topic presence.Topic, q presence.Ros
 	}
 	answer, err := s.runOne(ctx, s.reads, "roster", eval{rosterScript, s.keys(topic, "users", "head", "log"), args})
 	if err != nil {
-		return presence.RosterPage{}, err
+		return backend.RosterPage{}, err
 	}
 	r, err := answer.Slice()
 	if err != nil || len(r) != 4 {
-		return presence.RosterPage{}, wrap("roster", errAnswer)
+		return backend.RosterPage{}, wrap("roster", errAnswer)
 	}
 	end, ok1 := r[2].(string)
 	head, online, records, err := readRoster(r[0], r[1], r[3])
 	if err != nil || !ok1 {
-		return presence.RosterPage{}, wrap("roster", errAnswer)
+		return backend.RosterPage{}, wrap("roster", errAnswer)
 	}
-	page := presence.RosterPage{ID: head, Total: int(online)}
+	page := backend.RosterPage{ID: head, Total: int(online)}
 	for ; len(records) >= 2; records = records[2:] {
 		id, _ := records[0].(string)
 		record, _ := records[1].(string)
@@ -108,7 +109,7 @@ func validScan(cursor string) bool {
 	return err == nil && strconv.FormatUint(n, 10) == cursor
 }
 
-// Members implements [presence.Store].
+// Members implements [backend.Store].
 func (s *Store) Members(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]presence.Member, error) {
 	if err := s.ready(ctx, s.reads); err != nil {
 		return nil, err

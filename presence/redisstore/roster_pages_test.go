@@ -11,7 +11,9 @@ import (
 
 	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // The pages of a large topic name everybody once at a node that starts where the log has updates
@@ -20,22 +22,22 @@ func TestPagesOfALargeTopic(t *testing.T) {
 	store := redisstore.New(redistest.Start(t).Client(), redisstore.Config{Timeout: patience, LogSize: 8})
 	defer store.Close()
 	const users, batch, most = 6000, 250, 500
-	apply := func(from, to int, kind presence.OpKind) {
-		var ops []presence.Op
+	apply := func(from, to int, kind backend.OpKind) {
+		var ops []backend.Op
 		for i := from; i < to; i++ {
 			id := fmt.Sprintf("u%04d", i)
-			ops = append(ops, presence.Op{Kind: kind, User: presence.User{ID: presence.UserID(id)}, Holder: presence.Holder("b.q." + id), For: time.Hour, Idle: kind == presence.OpAttend})
+			ops = append(ops, backend.Op{Kind: kind, User: presence.User{ID: presence.UserID(id)}, Holder: presence.Holder("b.q." + id), For: time.Hour, Idle: kind == backend.OpAttend})
 		}
-		noError(t, store.Apply(t.Context(), []presence.Batch{{Topic: presence.Site, Ops: ops}})[0].Err)
+		noError(t, store.Apply(t.Context(), []backend.Batch{{Topic: presence.Site, Ops: ops}})[0].Err)
 	}
 	for from := 0; from < users; from += batch {
-		apply(from, from+batch, presence.OpJoin)
+		apply(from, from+batch, backend.OpJoin)
 		time.Sleep(2 * time.Millisecond)
 	}
 	for i := range 200 {
-		apply(i, i+1, presence.OpAttend)
+		apply(i, i+1, backend.OpAttend)
 	}
-	tracker, err := presence.New(store, presence.Config{MaxRoster: 50, LogSize: 8})
+	tracker, err := track.New(store, track.Config{MaxRoster: 50, LogSize: 8})
 	noError(t, err)
 	defer tracker.Close(t.Context())
 	named := make(map[presence.UserID]int)
@@ -54,7 +56,7 @@ func TestPagesOfALargeTopic(t *testing.T) {
 			named[m.ID]++
 		}
 		if pages == 1 {
-			apply(users, users+batch, presence.OpJoin) // users who come meanwhile
+			apply(users, users+batch, backend.OpJoin) // users who come meanwhile
 		}
 		if after = next; after == "" {
 			break
@@ -102,14 +104,14 @@ func TestPagesWhileOthersLeave(t *testing.T) {
 }
 
 func pagesWhileOthersLeave(t *testing.T, store *redisstore.Store, topic presence.Topic, users, limit, comings int) {
-	apply := func(kind presence.OpKind, ids []presence.UserID) {
+	apply := func(kind backend.OpKind, ids []presence.UserID) {
 		t.Helper()
 		for ids := range slices.Chunk(ids, 200) {
-			var ops []presence.Op
+			var ops []backend.Op
 			for _, id := range ids {
-				ops = append(ops, presence.Op{Kind: kind, User: presence.User{ID: id}, Holder: presence.Holder("b.q." + id), For: time.Hour})
+				ops = append(ops, backend.Op{Kind: kind, User: presence.User{ID: id}, Holder: presence.Holder("b.q." + id), For: time.Hour})
 			}
-			noError(t, store.Apply(t.Context(), []presence.Batch{{Topic: topic, Ops: ops}})[0].Err)
+			noError(t, store.Apply(t.Context(), []backend.Batch{{Topic: topic, Ops: ops}})[0].Err)
 		}
 	}
 	ids := func(from, to int) (ids []presence.UserID) {
@@ -118,14 +120,14 @@ func pagesWhileOthersLeave(t *testing.T, store *redisstore.Store, topic presence
 		}
 		return ids
 	}
-	apply(presence.OpJoin, ids(0, users))
+	apply(backend.OpJoin, ids(0, users))
 	stay := make(map[presence.UserID]bool)
 	for _, id := range ids(0, users) {
 		stay[id] = true
 	}
 	rng := rand.New(rand.NewPCG(1, uint64(limit)))
 	named := make(map[presence.UserID]bool)
-	q := presence.RosterQuery{Limit: limit}
+	q := backend.RosterQuery{Limit: limit}
 	for pages := 1; ; pages++ {
 		page, err := store.Roster(t.Context(), topic, q)
 		if err != nil || len(page.Members) > limit || pages > 10*users {
@@ -156,9 +158,9 @@ func pagesWhileOthersLeave(t *testing.T, store *redisstore.Store, topic presence
 		for _, id := range leave {
 			delete(stay, id)
 		}
-		apply(presence.OpDrop, leave)
+		apply(backend.OpDrop, leave)
 		if comings > 0 && pages < 50 {
-			apply(presence.OpJoin, ids(users+pages*comings, users+(pages+1)*comings))
+			apply(backend.OpJoin, ids(users+pages*comings, users+(pages+1)*comings))
 		}
 	}
 	missing := slices.DeleteFunc(slices.Sorted(maps.Keys(stay)), func(id presence.UserID) bool { return named[id] })

@@ -8,16 +8,17 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
 )
 
 // countedTopics are as many topics as two scripts of figures, with another number of users each.
 func countedTopics(t *testing.T, store *redisstore.Store) (topics []presence.Topic) {
 	t.Helper()
-	batches := make([]presence.Batch, 70)
+	batches := make([]backend.Batch, 70)
 	for i := range batches {
 		topics = append(topics, presence.Topic(fmt.Sprint("thread:", i)))
-		batches[i] = presence.Batch{Topic: topics[i], Ops: ops(presence.OpJoin, 0, i%4, 0, time.Hour)}
+		batches[i] = backend.Batch{Topic: topics[i], Ops: ops(backend.OpJoin, 0, i%4, 0, time.Hour)}
 	}
 	for i, r := range store.Apply(t.Context(), batches) {
 		if r.Err != nil {
@@ -38,7 +39,7 @@ func wantTotals(t *testing.T, store *redisstore.Store, topics []presence.Topic, 
 			if !c.Unknown {
 				t.Errorf("%s: got %+v, want unknown figures", topics[i], c)
 			}
-		} else if c.Unknown || c.Total != i%4 || (c.Head == presence.Origin) != (c.Total == 0) {
+		} else if c.Unknown || c.Total != i%4 || (c.Head == backend.Origin) != (c.Total == 0) {
 			t.Errorf("%s: got %+v, want %d online", topics[i], c, i%4)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // maxSmallRoster is the largest roster that is read by one script; a larger one
@@ -16,34 +17,34 @@ const maxSmallRoster = 1000
 // A roster is a topic's members while they are read.
 type roster map[presence.UserID]presence.Member
 
-// Snapshot implements [presence.Store]. A roster of up to 1,000 costs one round
+// Snapshot implements [backend.Store]. A roster of up to 1,000 costs one round
 // trip. A larger one is scanned in pieces, a round trip each, while it changes;
 // what happens meanwhile is read from the log along with each piece and applied
 // in the end. So no script is long, and the result is exact.
-func (s *Store) Snapshot(ctx context.Context, topic presence.Topic) (presence.Snapshot, error) {
+func (s *Store) Snapshot(ctx context.Context, topic presence.Topic) (backend.Snapshot, error) {
 	if err := s.ready(ctx, s.reads); err != nil {
-		return presence.Snapshot{}, err
+		return backend.Snapshot{}, err
 	}
 	answer, err := s.runOne(ctx, s.reads, "snapshot", eval{snapshotScript, s.keys(topic, "users", "head", "log"), []any{maxSmallRoster}})
 	if err != nil {
-		return presence.Snapshot{}, err
+		return backend.Snapshot{}, err
 	}
 	head, online, records, err := readSnapshot(answer)
 	if err != nil {
-		return presence.Snapshot{}, wrap("snapshot", err)
+		return backend.Snapshot{}, wrap("snapshot", err)
 	}
 	members, small := make(roster, online), int64(len(records)/2) >= online
 	for ; len(records) >= 2; records = records[2:] {
 		if err := s.addShown(members, topic, fmt.Sprint(records[0]), fmt.Sprint(records[1])); err != nil {
-			return presence.Snapshot{}, wrap("snapshot", err)
+			return backend.Snapshot{}, wrap("snapshot", err)
 		}
 	}
 	if !small {
 		if head, err = s.scan(ctx, topic, head, members); err != nil {
-			return presence.Snapshot{}, err
+			return backend.Snapshot{}, err
 		}
 	}
-	snap := presence.Snapshot{ID: head, Members: make([]presence.Member, 0, len(members))}
+	snap := backend.Snapshot{ID: head, Members: make([]presence.Member, 0, len(members))}
 	for _, m := range members {
 		snap.Members = append(snap.Members, m)
 	}
@@ -82,7 +83,7 @@ func (s *Store) addShown(r roster, topic presence.Topic, id, record string) erro
 	return err
 }
 
-func (r roster) apply(d presence.Diff) {
+func (r roster) apply(d backend.Diff) {
 	for _, m := range slices.Concat(d.Joins, d.Updates) {
 		r[m.ID] = m
 	}
@@ -99,7 +100,7 @@ func (s *Store) scan(ctx context.Context, topic presence.Topic, head presence.Di
 		cursor  uint64
 		missed  logPage
 	}
-	var missed []presence.Diff
+	var missed []backend.Diff
 	for cursor := uint64(0); ; {
 		p, err := call(ctx, s.reads, "snapshot", func(ctx context.Context) (p piece, err error) {
 			var scanned *redis.ScanCmd
@@ -119,7 +120,7 @@ func (s *Store) scan(ctx context.Context, topic presence.Topic, head presence.Di
 			err = wrap("snapshot", presence.ErrGap)
 		}
 		if err == nil && p.missed.more {
-			var more []presence.Diff
+			var more []backend.Diff
 			more, err = s.Log(ctx, topic, p.missed.head(head))
 			p.missed.diffs = append(p.missed.diffs, more...)
 		}

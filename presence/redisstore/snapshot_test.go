@@ -10,6 +10,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
 )
 
@@ -22,7 +23,7 @@ func TestSnapshotUnderChurn(t *testing.T) {
 	config := redisstore.Config{LogSize: 1_000_000, Timeout: patience}
 	store := redisstore.New(server.Client(), config)
 	defer store.Close()
-	apply(t, store, ops(presence.OpJoin, 0, users, 0, time.Hour)...)
+	apply(t, store, ops(backend.OpJoin, 0, users, 0, time.Hour)...)
 
 	stop := make(chan struct{})
 	var changes atomic.Int64
@@ -37,9 +38,9 @@ func TestSnapshotUnderChurn(t *testing.T) {
 				return
 			default:
 			}
-			var some []presence.Op
+			var some []backend.Op
 			for range 1 + rnd.IntN(20) {
-				i, kind := rnd.IntN(most), []presence.OpKind{presence.OpJoin, presence.OpDrop, presence.OpUpdate}[rnd.IntN(3)]
+				i, kind := rnd.IntN(most), []backend.OpKind{backend.OpJoin, backend.OpDrop, backend.OpUpdate}[rnd.IntN(3)]
 				some = append(some, ops(kind, i, i+1, 0, time.Hour)...)
 				some[len(some)-1].User.Status = []presence.Status{presence.Online, presence.Away}[rnd.IntN(2)]
 			}
@@ -60,7 +61,7 @@ func TestSnapshotUnderChurn(t *testing.T) {
 	close(stop)
 	churn.Wait()
 
-	diffs, err := store.Log(t.Context(), presence.Site, presence.Origin)
+	diffs, err := store.Log(t.Context(), presence.Site, backend.Origin)
 	noError(t, err)
 	roster := make(map[presence.UserID]presence.Member)
 	during := 0 // diffs made from the first snapshot to the last

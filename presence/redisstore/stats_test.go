@@ -11,6 +11,7 @@ import (
 	"github.com/rollcall-go/rollcall/internal/need"
 	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
 	"github.com/rollcall-go/rollcall/presence/redisstore/internal/storeclock"
 )
@@ -22,10 +23,10 @@ func TestStats(t *testing.T) {
 	client := server.Client()
 	s := redisstore.New(client, redisstore.Config{Timeout: patience, MaxFailures: 2})
 	defer s.Close()
-	if got := s.Stats(); got != (presence.StoreStats{}) {
+	if got := s.Stats(); got != (backend.StoreStats{}) {
 		t.Errorf("a new store: got %+v, want nothing", got)
 	}
-	if _, err := s.Watch(t.Context(), "a", func(presence.Diff) {}); err != nil {
+	if _, err := s.Watch(t.Context(), "a", func(backend.Diff) {}); err != nil {
 		t.Fatal(err)
 	}
 	channels := client.PubSubChannels(t.Context(), "presence:{a}:diffs:*").Val()
@@ -98,20 +99,20 @@ func TestStatsOfCommands(t *testing.T) {
 		do   func() error
 	}{
 		{"apply", func() error {
-			apply(t, s, presence.Op{Kind: presence.OpJoin, User: presence.User{ID: "alice"}, Holder: "a.1", For: time.Minute})
+			apply(t, s, backend.Op{Kind: backend.OpJoin, User: presence.User{ID: "alice"}, Holder: "a.1", For: time.Minute})
 			return nil
 		}},
 		{"statuses", func() error { return errorOf(s.Statuses(t.Context(), "alice")) }},
 		{"counts", func() error { return errorOf(s.Counts(t.Context(), presence.Site)) }},
 		{"snapshot", func() error { return errorOf(s.Snapshot(t.Context(), presence.Site)) }},
-		{"log", func() error { return errorOf(s.Log(t.Context(), presence.Site, presence.Origin)) }},
+		{"log", func() error { return errorOf(s.Log(t.Context(), presence.Site, backend.Origin)) }},
 		{"sightings", func() error { return errorOf(s.Sightings(t.Context(), presence.Site, "alice")) }},
-		{"sweep", func() error { return errorOf(s.Sweep(t.Context(), presence.SweepOptions{Limit: 100})) }},
+		{"sweep", func() error { return errorOf(s.Sweep(t.Context(), backend.SweepOptions{Limit: 100})) }},
 		{"age", func() error { return errorOf(s.Age(t.Context(), time.Minute)) }},
 		{"trim", func() error { return errorOf(s.Trim(t.Context(), time.Hour, 100)) }},
-		{"publish", func() error { return s.Publish(t.Context(), presence.LeaveNotice("alice", "a.1")) }},
+		{"publish", func() error { return s.Publish(t.Context(), backend.LeaveNotice("alice", "a.1")) }},
 		{"send", func() error {
-			b := presence.Broadcast{Topic: "a", Data: []byte("!1")}
+			b := backend.Broadcast{Topic: "a", Data: []byte("!1")}
 			return s.Send(t.Context(), b, b)
 		}},
 		{"secret", func() error { return errorOf(s.Secret(t.Context(), []byte("0123456789abcdef"))) }},
@@ -151,23 +152,23 @@ func TestStatsOfTopics(t *testing.T) {
 	}
 	want("nothing is known", 0)
 	for i, topic := range []presence.Topic{"a", "b", "c"} {
-		join := presence.Op{Kind: presence.OpJoin, User: presence.User{ID: "alice"}, Holder: "a.1", For: time.Minute}
+		join := backend.Op{Kind: backend.OpJoin, User: presence.User{ID: "alice"}, Holder: "a.1", For: time.Minute}
 		if i == 2 {
 			join.For = time.Hour
 		}
-		if r := s.Apply(t.Context(), []presence.Batch{{Topic: topic, Ops: []presence.Op{join}}}); r[0].Err != nil {
+		if r := s.Apply(t.Context(), []backend.Batch{{Topic: topic, Ops: []backend.Op{join}}}); r[0].Err != nil {
 			t.Fatal(r[0].Err)
 		}
 		want("users joined", i+1)
 	}
-	guest := presence.Op{Kind: presence.OpGuest, Guest: "g", For: time.Minute}
-	if r := s.Apply(t.Context(), []presence.Batch{{Topic: "d", Ops: []presence.Op{guest}}}); r[0].Err != nil {
+	guest := backend.Op{Kind: backend.OpGuest, Guest: "g", For: time.Minute}
+	if r := s.Apply(t.Context(), []backend.Batch{{Topic: "d", Ops: []backend.Op{guest}}}); r[0].Err != nil {
 		t.Fatal(r[0].Err)
 	}
 	want("a guest came, who has no lease", 4)
 	for range 200 { // a topic leaves the index two minutes after its last lease
 		clock = clock.Add(2 * time.Second)
-		if _, err := s.Sweep(t.Context(), presence.SweepOptions{Limit: 100}); err != nil {
+		if _, err := s.Sweep(t.Context(), backend.SweepOptions{Limit: 100}); err != nil {
 			t.Fatal(err)
 		}
 	}

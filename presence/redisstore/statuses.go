@@ -6,6 +6,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // statusKeys are the chosen statuses by user, and when they were chosen.
@@ -13,9 +14,9 @@ func (s *Store) statusKeys() []string {
 	return []string{s.notices() + ":statuses", s.notices() + ":chosen"}
 }
 
-// Statuses implements [presence.Store].
-func (s *Store) Statuses(ctx context.Context, users ...presence.UserID) ([]presence.ChosenStatus, error) {
-	statuses := make([]presence.ChosenStatus, len(users))
+// Statuses implements [backend.Store].
+func (s *Store) Statuses(ctx context.Context, users ...presence.UserID) ([]backend.ChosenStatus, error) {
+	statuses := make([]backend.ChosenStatus, len(users))
 	if len(users) == 0 {
 		return statuses, nil
 	}
@@ -27,7 +28,7 @@ func (s *Store) Statuses(ctx context.Context, users ...presence.UserID) ([]prese
 		ids[i] = string(id)
 	}
 	keys := s.statusKeys()
-	return call(ctx, s.reads, "statuses", func(ctx context.Context) ([]presence.ChosenStatus, error) {
+	return call(ctx, s.reads, "statuses", func(ctx context.Context) ([]backend.ChosenStatus, error) {
 		var since *redis.FloatSliceCmd
 		var chosen *redis.SliceCmd
 		if err := s.pipelined(ctx, func(p redis.Pipeliner) {
@@ -39,7 +40,7 @@ func (s *Store) Statuses(ctx context.Context, users ...presence.UserID) ([]prese
 		for i, status := range chosen.Val()[:min(len(chosen.Val()), len(since.Val()), len(statuses))] {
 			text, _ := status.(string)
 			if chosen, err := presence.ParseStatus(text); err == nil {
-				statuses[i] = presence.ChosenStatus{Status: chosen, Order: presence.Order(math.Round(since.Val()[i] * 1000))}
+				statuses[i] = backend.ChosenStatus{Status: chosen, Order: backend.Order(math.Round(since.Val()[i] * 1000))}
 			}
 		}
 		return statuses, nil

@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/internal/generations"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/redisstore/internal/storeclock"
 )
 
@@ -19,7 +20,7 @@ type Config struct {
 	Prefix      string        // of every key and channel. Default: "presence"
 	Timeout     time.Duration // of one call. Default: 2 s
 	MaxFailures int           // calls that fail in a row before the next ones fail at once. Default: 3
-	LogSize     int           // diffs kept a topic, about: as many as presence.Config.LogSize. Default: 1,024
+	LogSize     int           // diffs kept a topic, about: as many as track.Config.LogSize. Default: 1,024
 }
 
 // keepLog is how long the log of an empty topic stays.
@@ -33,7 +34,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Store implements [presence.Store]. All methods may be called concurrently.
+// Store implements [backend.Store]. All methods may be called concurrently.
 type Store struct {
 	client redis.UniversalClient
 	cfg    Config
@@ -60,9 +61,9 @@ type Store struct {
 }
 
 var (
-	_ presence.Store          = (*Store)(nil)
-	_ presence.StatsStore     = (*Store)(nil)
-	_ presence.OutageReporter = (*Store)(nil)
+	_ backend.Store          = (*Store)(nil)
+	_ backend.StatsStore     = (*Store)(nil)
+	_ backend.OutageReporter = (*Store)(nil)
 )
 
 // New returns a Store over the site's client, which the site closes itself. New makes no
@@ -85,9 +86,9 @@ func New(client redis.UniversalClient, cfg Config) *Store {
 // Close ends the subscriptions, and waits for their goroutines.
 func (s *Store) Close() error { return s.pubsub.close() }
 
-// Stats implements [presence.StatsStore].
-func (s *Store) Stats() presence.StoreStats {
-	stats := presence.StoreStats{Invalid: s.invalid.Load(), NoticesCut: s.cut.Load(), Commands: s.commands.Load(), Topics: int(s.index.size.Load())}
+// Stats implements [backend.StatsStore].
+func (s *Store) Stats() backend.StoreStats {
+	stats := backend.StoreStats{Invalid: s.invalid.Load(), NoticesCut: s.cut.Load(), Commands: s.commands.Load(), Topics: int(s.index.size.Load())}
 	for _, b := range []*breaker{s.reads, s.writes} {
 		b.mu.Lock()
 		stats.BreakerOpen = stats.BreakerOpen || b.failed >= b.trips
@@ -100,7 +101,7 @@ func (s *Store) Stats() presence.StoreStats {
 	return stats
 }
 
-// LastOut implements [presence.OutageReporter].
+// LastOut implements [backend.OutageReporter].
 func (s *Store) LastOut() (last time.Time) {
 	for _, b := range []*breaker{s.reads, s.writes} {
 		b.mu.Lock()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // maxSweep is how many leases one script removes, or all scripts of a round trip.
@@ -21,7 +22,7 @@ const (
 // a sweep waits for a server that hangs, so do the joins of pages that change nodes.
 const sweepWithin = 250 * time.Millisecond
 
-// Sweep implements [presence.Store]. It costs one round trip, and for every 500 topics that are
+// Sweep implements [backend.Store]. It costs one round trip, and for every 500 topics that are
 // due two, and one more for every 250 of them; a topic is due about once a second in
 // the whole fleet. Where leases have expired it costs as much again, and one round trip
 // for every 500 leases. With RenewedWithin it costs one round trip, two for every 500 topics
@@ -32,16 +33,16 @@ const sweepWithin = 250 * time.Millisecond
 // heartbeat. So each topic is first only looked at. The sweep names the server's time of
 // that look, and its script removes nothing if the look is older than sweepWithin, or if the server
 // does not know the script, as it may have started again since.
-func (s *Store) Sweep(ctx context.Context, opts presence.SweepOptions) (presence.Swept, error) {
+func (s *Store) Sweep(ctx context.Context, opts backend.SweepOptions) (backend.Swept, error) {
 	if err := s.ready(ctx, s.writes); err != nil {
-		return presence.Swept{}, err
+		return backend.Swept{}, err
 	}
 	s.sharded(ctx)
 	if err := s.askRestarted(ctx, opts); err != nil || opts.Look {
-		return presence.Swept{}, err
+		return backend.Swept{}, err
 	}
 	s.lengthen(ctx)
-	var swept presence.Swept
+	var swept backend.Swept
 	if opts.Nodes { // first, because many expired leases may take all the time
 		nodes, err := s.sweepNodes(ctx)
 		if err != nil {
@@ -54,7 +55,7 @@ func (s *Store) Sweep(ctx context.Context, opts presence.SweepOptions) (presence
 	return expired, err
 }
 
-func (s *Store) sweepExpired(ctx context.Context, opts presence.SweepOptions) (presence.Swept, error) {
+func (s *Store) sweepExpired(ctx context.Context, opts backend.SweepOptions) (backend.Swept, error) {
 	if opts.RenewedWithin != 0 {
 		j := &recentJob{store: s, SweepOptions: opts}
 		err := s.eachDue(ctx, "sweep", "due", j)
@@ -80,7 +81,7 @@ func (s *Store) sweepExpired(ctx context.Context, opts presence.SweepOptions) (p
 type sweepJob struct {
 	store   *Store
 	limit   int
-	swept   presence.Swept
+	swept   backend.Swept
 	looked  map[presence.Topic]look
 	asked   time.Time // when the latest scripts were made
 	slow    bool      // a look was too old when its script ran
@@ -166,9 +167,9 @@ func readSweep(r []int64) sweepAnswer {
 
 // A recentJob removes expired leases that were renewed a short while ago.
 type recentJob struct {
-	presence.SweepOptions
+	backend.SweepOptions
 	store *Store
-	swept presence.Swept
+	swept backend.Swept
 }
 
 func (j *recentJob) scripts(topics []presence.Topic) []dueScript {

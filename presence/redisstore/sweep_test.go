@@ -7,6 +7,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
 )
 
@@ -20,20 +21,20 @@ func TestSweepFindsTopicsOfADeadNode(t *testing.T) {
 	dead.KeepLogs(50 * time.Millisecond)
 	const brief = 100 * time.Millisecond
 	person := func(id presence.UserID) presence.User { return presence.User{ID: id} }
-	left := map[presence.Topic][]presence.Op{
-		"joined":    {{Kind: presence.OpJoin, User: person("u"), Holder: "n.1", For: brief}},
-		"viewed":    {{Kind: presence.OpSeen, User: person("u"), For: brief}},
-		"guests":    {{Kind: presence.OpGuest, Guest: "g", For: brief}},
-		"bots":      {{Kind: presence.OpBot, Guest: "b", Bot: "Bingbot", For: brief}},
-		"invisible": {{Kind: presence.OpJoin, User: presence.User{ID: "u", Status: presence.Invisible}, Holder: "n.1", For: brief}},
+	left := map[presence.Topic][]backend.Op{
+		"joined":    {{Kind: backend.OpJoin, User: person("u"), Holder: "n.1", For: brief}},
+		"viewed":    {{Kind: backend.OpSeen, User: person("u"), For: brief}},
+		"guests":    {{Kind: backend.OpGuest, Guest: "g", For: brief}},
+		"bots":      {{Kind: backend.OpBot, Guest: "b", Bot: "Bingbot", For: brief}},
+		"invisible": {{Kind: backend.OpJoin, User: presence.User{ID: "u", Status: presence.Invisible}, Holder: "n.1", For: brief}},
 		"released": {
-			{Kind: presence.OpJoin, User: person("u"), Holder: "n.1", For: brief},
-			{Kind: presence.OpRelease, User: person("u"), Holder: "n.1", For: brief},
+			{Kind: backend.OpJoin, User: person("u"), Holder: "n.1", For: brief},
+			{Kind: backend.OpRelease, User: person("u"), Holder: "n.1", For: brief},
 		},
 	}
 	const leaving = 3
 	for topic, ops := range left {
-		noError(t, dead.Apply(t.Context(), []presence.Batch{{Topic: topic, Ops: ops}})[0].Err)
+		noError(t, dead.Apply(t.Context(), []backend.Batch{{Topic: topic, Ops: ops}})[0].Err)
 	}
 	dead.Close()
 
@@ -42,7 +43,7 @@ func TestSweepFindsTopicsOfADeadNode(t *testing.T) {
 	defer other.Close()
 	leaves := 0
 	for end := time.Now().Add(patience); time.Now().Before(end) && leaves < leaving; time.Sleep(50 * time.Millisecond) {
-		swept, err := other.Sweep(t.Context(), presence.SweepOptions{Limit: 1000})
+		swept, err := other.Sweep(t.Context(), backend.SweepOptions{Limit: 1000})
 		noError(t, err)
 		leaves += swept.Leaves
 	}

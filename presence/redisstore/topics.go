@@ -7,7 +7,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// Topics implements [presence.Store]. It costs one round trip for each 500 topics.
+// Topics implements [backend.Store]. It costs one round trip for each 500 topics.
 func (s *Store) Topics(ctx context.Context, after presence.Topic, most int) ([]presence.Topic, error) {
 	if err := s.ready(ctx, s.reads); err != nil {
 		return nil, err

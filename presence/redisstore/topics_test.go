@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
 	"github.com/rollcall-go/rollcall/presence/redisstore/internal/storeclock"
 	"github.com/rollcall-go/rollcall/presence/redisstore/internal/storetest"
@@ -35,17 +36,17 @@ func TestTopics(t *testing.T) {
 			clock := time.Now()
 			store := redisstore.New(storeclock.Client{UniversalClient: client, Now: func() time.Time { return clock }}, redisstore.Config{Timeout: patience})
 			defer store.Close()
-			var batches []presence.Batch
+			var batches []backend.Batch
 			var want []presence.Topic
 			for i := range 1200 {
 				topic, op := presence.Topic(fmt.Sprintf("thread:%04d", i)), joins("alice")
 				switch i % 3 {
 				case 1:
-					op = guest(presence.OpGuest, "g")
+					op = guest(backend.OpGuest, "g")
 				case 2:
-					op = presence.Op{Kind: presence.OpBot, Guest: "b", Bot: "Googlebot", For: guestPeriod}
+					op = backend.Op{Kind: backend.OpBot, Guest: "b", Bot: "Googlebot", For: guestPeriod}
 				}
-				batches, want = append(batches, presence.Batch{Topic: topic, Ops: []presence.Op{op}}), append(want, topic)
+				batches, want = append(batches, backend.Batch{Topic: topic, Ops: []backend.Op{op}}), append(want, topic)
 			}
 			slices.Reverse(batches)
 			for _, r := range store.Apply(t.Context(), batches) {
@@ -61,7 +62,7 @@ func TestTopics(t *testing.T) {
 
 			for range 4 { // of more than two minutes
 				clock = clock.Add(2 * guestPeriod)
-				if _, err := store.Sweep(t.Context(), presence.SweepOptions{Limit: 5000}); err != nil {
+				if _, err := store.Sweep(t.Context(), backend.SweepOptions{Limit: 5000}); err != nil {
 					t.Fatal(err)
 				}
 				if _, err := store.Age(t.Context(), guestPeriod); err != nil {
@@ -94,7 +95,7 @@ func TestInspect(t *testing.T) {
 	k.wants(text, "alice online false: [{n.1 4m0s} {web -1m0s}]; bob invisible true: [{n.1 4m0s}]; carol online false: [{n.1 4m0s}]; ")
 
 	for i := 0; i < 5000; i += 250 {
-		var ops []presence.Op
+		var ops []backend.Op
 		for j := range 250 {
 			op := joins(fmt.Sprintf("u%04d", (7*(i+j))%5000))
 			if j%10 == 0 {

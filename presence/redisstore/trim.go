@@ -14,7 +14,7 @@ import (
 // maxTrim is how many users one script forgets, or all scripts of a round trip.
 const maxTrim = 1000
 
-// Trim implements [presence.Store]. It costs one round trip for the chosen statuses,
+// Trim implements [backend.Store]. It costs one round trip for the chosen statuses,
 // three for every few hundred topics, and more where thousands of users are forgotten.
 func (s *Store) Trim(ctx context.Context, keep time.Duration, most int) (forgotten int, err error) {
 	if err := s.ready(ctx, s.writes); err != nil {

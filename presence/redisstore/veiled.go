@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // No roster has an invisible user. But a node of an older version does not know the status
@@ -41,7 +42,7 @@ func isVeiled(m presence.Member) bool { return m.Status.Base() == presence.Invis
 
 // veil makes of a diff what it would be if the node that caused it knew the status: who came is
 // not told, and who turned invisible leaves. It returns the users whom the topic is to hide.
-func veil(d *presence.Diff) (users []presence.UserID) {
+func veil(d *backend.Diff) (users []presence.UserID) {
 	drop := func(members []presence.Member, leaves bool) []presence.Member {
 		kept := members[:0]
 		for _, m := range members {
@@ -51,7 +52,7 @@ func veil(d *presence.Diff) (users []presence.UserID) {
 			}
 			users = append(users, m.ID)
 			if leaves {
-				d.Leaves = append(d.Leaves, presence.Departure{ID: m.ID})
+				d.Leaves = append(d.Leaves, backend.Departure{ID: m.ID})
 			}
 		}
 		return kept

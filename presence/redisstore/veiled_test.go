@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // older writes what a node of an older version wrote of a user who turned invisible: the record
@@ -33,7 +34,7 @@ func (k *keeper) shown() string {
 	k.Helper()
 	snap, err := k.Snapshot(k.Context(), presence.Site)
 	noError(k.T, err)
-	page, err := k.Roster(k.Context(), presence.Site, presence.RosterQuery{Limit: 10})
+	page, err := k.Roster(k.Context(), presence.Site, backend.RosterQuery{Limit: 10})
 	noError(k.T, err)
 	members, err := k.Members(k.Context(), presence.Site, "alice", "bob")
 	noError(k.T, err)
@@ -49,7 +50,7 @@ func (k *keeper) shown() string {
 	for _, s := range sightings {
 		words = append(words, fmt.Sprint(s.Online))
 	}
-	return strings.Join(words, " ") + " / " + k.recent(presence.RecentQuery{Within: time.Hour})
+	return strings.Join(words, " ") + " / " + k.recent(backend.RecentQuery{Within: time.Hour})
 }
 
 // A node of an older version does not know the status "invisible-", and writes its user into the
@@ -73,7 +74,7 @@ func TestInvisibleInRoster(t *testing.T) {
 		t.Errorf("got %d users in the roster, want 1", counts[0].Total)
 	}
 	k.wants(strings.Join(k.client.HKeys(t.Context(), "presence:{site}:hidden").Val(), " "), "bob")
-	k.wants(k.recent(presence.RecentQuery{Within: time.Hour}), "1 alice")
+	k.wants(k.recent(backend.RecentQuery{Within: time.Hour}), "1 alice")
 	if n := k.client.ZCard(t.Context(), "presence:{site}:leases").Val(); n != 2 {
 		t.Errorf("got %d leases, want 2", n)
 	}
@@ -86,7 +87,7 @@ func TestInvisibleInRoster(t *testing.T) {
 	}
 
 	// The fleet still knows the user, and so a choice to be seen shows the user.
-	busy := of(presence.OpUpdate, "bob")
+	busy := of(backend.OpUpdate, "bob")
 	busy.User.Status = presence.Busy
 	k.does(busy)
 	if got := strings.Fields(k.shown()); !strings.Contains(strings.Join(got[:2], " "), "bob") {
@@ -98,15 +99,15 @@ func TestInvisibleInRoster(t *testing.T) {
 func TestInvisibleInRosterSteps(t *testing.T) {
 	for name, step := range map[string]func(k *keeper){
 		"page view": func(k *keeper) {
-			k.does(seen("alice"), presence.Op{Kind: presence.OpSeen, User: presence.User{ID: "bob"}, For: time.Minute})
+			k.does(seen("alice"), backend.Op{Kind: backend.OpSeen, User: presence.User{ID: "bob"}, For: time.Minute})
 		},
-		"follow":   func(k *keeper) { op := of(presence.OpFollow, "bob"); op.For = 10 * time.Minute; k.does(op) },
-		"release":  func(k *keeper) { k.does(of(presence.OpRelease, "bob")) },
-		"sign-out": func(k *keeper) { k.does(of(presence.OpSignOut, "bob")) },
+		"follow":   func(k *keeper) { op := of(backend.OpFollow, "bob"); op.For = 10 * time.Minute; k.does(op) },
+		"release":  func(k *keeper) { k.does(of(backend.OpRelease, "bob")) },
+		"sign-out": func(k *keeper) { k.does(of(backend.OpSignOut, "bob")) },
 		"sweep": func(k *keeper) {
 			k.passes(11 * time.Minute)
 			for range 2 {
-				_, err := k.Sweep(k.Context(), presence.SweepOptions{Limit: 100})
+				_, err := k.Sweep(k.Context(), backend.SweepOptions{Limit: 100})
 				noError(k.T, err)
 			}
 		},
@@ -119,7 +120,7 @@ func TestInvisibleInRosterSteps(t *testing.T) {
 			step(k)
 			diffs, err := k.Log(t.Context(), presence.Site, head)
 			noError(t, err)
-			var left []presence.Departure
+			var left []backend.Departure
 			for _, d := range diffs {
 				left = append(left, d.Leaves...)
 				for _, m := range append(d.Joins, d.Updates...) {

@@ -5,15 +5,16 @@ import (
 	"sync"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// Watch implements [presence.Store]. It costs one round trip, or none if the topic is
+// Watch implements [backend.Store]. It costs one round trip, or none if the topic is
 // watched here already.
-func (s *Store) Watch(ctx context.Context, topic presence.Topic, fn func(presence.Diff)) (func(), error) {
+func (s *Store) Watch(ctx context.Context, topic presence.Topic, fn func(backend.Diff)) (func(), error) {
 	return s.subscribe(ctx, "watch", s.diffTap(topic, fn))
 }
 
-func (s *Store) diffTap(topic presence.Topic, fn func(presence.Diff)) *tap {
+func (s *Store) diffTap(topic presence.Topic, fn func(backend.Diff)) *tap {
 	t := &tap{store: s, base: s.channel(topic)}
 	t.fn = func(message string) {
 		if isBroadcast(message) {
@@ -29,7 +30,7 @@ func (s *Store) diffTap(topic presence.Topic, fn func(presence.Diff)) *tap {
 		}
 		fn(d)
 	}
-	t.moved = func() { fn(presence.Diff{ID: unknownDiff, Prev: unknownDiff}) }
+	t.moved = func() { fn(backend.Diff{ID: unknownDiff, Prev: unknownDiff}) }
 	return t
 }
 

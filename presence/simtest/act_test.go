@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // An act is one thing that happens in a game: what a user does, or what fails.
@@ -82,8 +82,8 @@ func isFailure(a act) bool {
 	return directory || a.do == "pause" || a.do == "writes hang" || a.do == "evict" || slices.Contains(databaseFailures, a.do) || slices.Contains(clusterFailures, a.do) || slices.ContainsFunc(failures, func(f failure) bool { return f.do == a.do })
 }
 
-func (g game) config(node string) presence.Config {
-	c := presence.Config{Node: node}
+func (g game) config(node string) track.Config {
+	c := track.Config{Node: node}
 	if !g.slow {
 		c.TTL, c.Grace, c.Age = 3*time.Second, time.Second, 6*time.Second
 	}

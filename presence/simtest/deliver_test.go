@@ -11,9 +11,11 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
-// A program is told of the joins and leaves of a topic by [presence.Tracker.Deliver]. It also
+// A program is told of the joins and leaves of a topic by [track.Tracker.Deliver]. It also
 // has the diffs of the store as they were made, whatever became of them on their way. The topic is
 // the site, or in half of the games with threads the thread, which is not named then: the program
 // asks for all threads.
@@ -50,7 +52,7 @@ func (w *world) newProgram() *program {
 		topic: presence.Site, asks: presence.Site,
 	}
 	if w.game.has(threads) && w.game.seed%2 == 1 {
-		p.topic, p.asks = thread, presence.AllOf(thread.Kind())
+		p.topic, p.asks = thread, track.AllOf(thread.Kind())
 	}
 	if _, err := w.server.Store.Watch(context.Background(), p.topic, p.diff); err != nil {
 		panic(err)
@@ -61,7 +63,7 @@ func (w *world) newProgram() *program {
 // deliver lets a process deliver to the program until it ends.
 func (p *program) deliver(at *process) {
 	p.w.running.Go(func() {
-		err := at.tracker.Deliver(context.Background(), "program", []presence.Topic{p.asks}, presence.DeliverOptions{}, func(ctx context.Context, d presence.Delivery) error {
+		err := at.tracker.Deliver(context.Background(), "program", []presence.Topic{p.asks}, track.DeliverOptions{}, func(ctx context.Context, d track.Delivery) error {
 			return p.call(ctx, at, d)
 		})
 		if !errors.Is(err, presence.ErrClosed) {
@@ -71,7 +73,7 @@ func (p *program) deliver(at *process) {
 }
 
 // call is one call of the program. Some take long, some fail, and some fail when all is done.
-func (p *program) call(ctx context.Context, at *process, d presence.Delivery) error {
+func (p *program) call(ctx context.Context, at *process, d track.Delivery) error {
 	at.awake(ctx)
 	fails, late := p.begin(at)
 	defer p.end(at)
@@ -86,7 +88,7 @@ func (p *program) call(ctx context.Context, at *process, d presence.Delivery) er
 		p.take(at, d)
 	}
 	if fails < 2 {
-		return presence.RetryIn(late, errAway)
+		return track.RetryIn(late, errAway)
 	}
 	return nil
 }
@@ -115,7 +117,7 @@ func (p *program) end(at *process) {
 }
 
 // take takes a delivery.
-func (p *program) take(at *process, d presence.Delivery) {
+func (p *program) take(at *process, d track.Delivery) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	user := string(d.User.ID)
@@ -132,20 +134,20 @@ func (p *program) take(at *process, d presence.Delivery) {
 	p.told[d.ID] = what
 	since, there := p.there[user]
 	switch d.Type {
-	case presence.DeliveredGap:
+	case track.DeliveredGap:
 		if d.Topic == p.topic {
 			p.gaps++
 		} else {
 			p.kindGaps++
 		}
 		return
-	case presence.DeliveredJoin:
+	case track.DeliveredJoin:
 		if there && !forgotten {
 			p.w.fault("the program gets a join of %s since %v, who is there since %v", user, d.Since, since)
 		}
 		p.there[user] = d.Since
 		p.events[user] = append(p.events[user], joinOf(d.Since))
-	case presence.DeliveredLeave:
+	case track.DeliveredLeave:
 		if (!there || !since.Equal(d.Since) && !since.IsZero()) && !forgotten {
 			p.w.fault("the program gets a leave of %s since %v, who is there since %v", user, d.Since, since)
 		}
@@ -167,7 +169,7 @@ func joinOf(since time.Time) string { return fmt.Sprint("join ", since.UnixMicro
 func leaveOf(seen time.Time) string { return fmt.Sprint("leave ", seen.UnixMicro()) }
 
 // diff takes a diff of the store.
-func (p *program) diff(d presence.Diff) {
+func (p *program) diff(d backend.Diff) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, m := range slices.Concat(d.Joins, d.Updates) {

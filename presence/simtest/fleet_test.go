@@ -10,10 +10,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/feed"
 	"github.com/rollcall-go/rollcall/presence/feed/feedtest"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 var (
@@ -23,7 +23,7 @@ var (
 
 // A process is one run of a node: a Tracker with its jobs and its own way to the store.
 type process struct {
-	tracker   *presence.Tracker
+	tracker   *track.Tracker
 	site      *site // nil: no page of the game needs one
 	way       *presencetest.Faults
 	directory *presencetest.FaultyDirectory
@@ -63,7 +63,7 @@ func (w *world) newProcess(name string) *process {
 		cfg.Directory = p.directory
 	}
 	var err error
-	if p.tracker, err = presence.New(p.way, cfg); err != nil {
+	if p.tracker, err = track.New(p.way, cfg); err != nil {
 		panic(err)
 	}
 	if w.game.has(inbox) {

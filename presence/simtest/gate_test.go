@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // Calls wait while the link is stalled, as those of a Redis do that does not answer. The server
@@ -70,8 +71,8 @@ func (l *link) whole() bool {
 	return !l.broken
 }
 
-func (l *link) Apply(ctx context.Context, batches []presence.Batch) []presence.Result {
-	results, err := through(ctx, l, true, func(ctx context.Context) ([]presence.Result, error) {
+func (l *link) Apply(ctx context.Context, batches []backend.Batch) []backend.Result {
+	results, err := through(ctx, l, true, func(ctx context.Context) ([]backend.Result, error) {
 		for _, b := range batches {
 			l.writes(b.Ops)
 		}
@@ -82,7 +83,7 @@ func (l *link) Apply(ctx context.Context, batches []presence.Batch) []presence.R
 		return results, nil
 	})
 	if err != nil {
-		results = make([]presence.Result, len(batches))
+		results = make([]backend.Result, len(batches))
 		for i := range results {
 			results[i].Err = err
 		}
@@ -90,11 +91,11 @@ func (l *link) Apply(ctx context.Context, batches []presence.Batch) []presence.R
 	return results
 }
 
-func (l *link) Sweep(ctx context.Context, o presence.SweepOptions) (presence.Swept, error) {
+func (l *link) Sweep(ctx context.Context, o backend.SweepOptions) (backend.Swept, error) {
 	asked := time.Now()
-	return through(ctx, l, true, func(ctx context.Context) (presence.Swept, error) {
+	return through(ctx, l, true, func(ctx context.Context) (backend.Swept, error) {
 		if time.Since(asked) > 250*time.Millisecond { // a sweep that comes late removes nothing, as in redisstore
-			return presence.Swept{}, nil
+			return backend.Swept{}, nil
 		}
 		swept, err := l.server.Sweep(ctx, o)
 		if swept.Leases > 0 {
@@ -116,7 +117,7 @@ func (l *link) RenewNode(ctx context.Context, process string, term time.Duration
 	return a.alive, a.next, err
 }
 
-func (l *link) Publish(ctx context.Context, n presence.Notice) error {
+func (l *link) Publish(ctx context.Context, n backend.Notice) error {
 	_, err := through(ctx, l, true, func(ctx context.Context) (struct{}, error) { return struct{}{}, l.server.Publish(ctx, n) })
 	return err
 }
@@ -125,46 +126,46 @@ func (l *link) Age(ctx context.Context, period time.Duration) (int, error) {
 	return through(ctx, l, true, func(ctx context.Context) (int, error) { return l.server.Age(ctx, period) })
 }
 
-func (l *link) Snapshot(ctx context.Context, topic presence.Topic) (presence.Snapshot, error) {
-	return through(ctx, l, false, func(ctx context.Context) (presence.Snapshot, error) { return l.server.Snapshot(ctx, topic) })
+func (l *link) Snapshot(ctx context.Context, topic presence.Topic) (backend.Snapshot, error) {
+	return through(ctx, l, false, func(ctx context.Context) (backend.Snapshot, error) { return l.server.Snapshot(ctx, topic) })
 }
 
-func (l *link) Log(ctx context.Context, topic presence.Topic, after presence.DiffID) ([]presence.Diff, error) {
-	return through(ctx, l, false, func(ctx context.Context) ([]presence.Diff, error) { return l.server.Log(ctx, topic, after) })
+func (l *link) Log(ctx context.Context, topic presence.Topic, after presence.DiffID) ([]backend.Diff, error) {
+	return through(ctx, l, false, func(ctx context.Context) ([]backend.Diff, error) { return l.server.Log(ctx, topic, after) })
 }
 
-func (l *link) Counts(ctx context.Context, topics ...presence.Topic) ([]presence.Counts, error) {
-	return through(ctx, l, false, func(ctx context.Context) ([]presence.Counts, error) { return l.server.Counts(ctx, topics...) })
+func (l *link) Counts(ctx context.Context, topics ...presence.Topic) ([]backend.Counts, error) {
+	return through(ctx, l, false, func(ctx context.Context) ([]backend.Counts, error) { return l.server.Counts(ctx, topics...) })
 }
 
 func (l *link) Topics(ctx context.Context, after presence.Topic, most int) ([]presence.Topic, error) {
 	return through(ctx, l, false, func(ctx context.Context) ([]presence.Topic, error) { return l.server.Topics(ctx, after, most) })
 }
 
-func (l *link) Statuses(ctx context.Context, users ...presence.UserID) ([]presence.ChosenStatus, error) {
-	return through(ctx, l, false, func(ctx context.Context) ([]presence.ChosenStatus, error) { return l.server.Statuses(ctx, users...) })
+func (l *link) Statuses(ctx context.Context, users ...presence.UserID) ([]backend.ChosenStatus, error) {
+	return through(ctx, l, false, func(ctx context.Context) ([]backend.ChosenStatus, error) { return l.server.Statuses(ctx, users...) })
 }
 
-func (l *link) Sightings(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]presence.Sighting, error) {
-	return through(ctx, l, false, func(ctx context.Context) ([]presence.Sighting, error) {
+func (l *link) Sightings(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]backend.Sighting, error) {
+	return through(ctx, l, false, func(ctx context.Context) ([]backend.Sighting, error) {
 		return l.server.Sightings(ctx, topic, users...)
 	})
 }
 
-func (l *link) ClaimConsumer(ctx context.Context, name string, claim presence.ConsumerClaim) (presence.ConsumerClaimed, error) {
-	return through(ctx, l, true, func(ctx context.Context) (presence.ConsumerClaimed, error) {
+func (l *link) ClaimConsumer(ctx context.Context, name string, claim backend.ConsumerClaim) (backend.ConsumerClaimed, error) {
+	return through(ctx, l, true, func(ctx context.Context) (backend.ConsumerClaimed, error) {
 		return l.server.ClaimConsumer(ctx, name, claim)
 	})
 }
 
-func (l *link) CommitConsumer(ctx context.Context, name string, step presence.ConsumerStep) (presence.ConsumerState, error) {
-	return through(ctx, l, true, func(ctx context.Context) (presence.ConsumerState, error) {
+func (l *link) CommitConsumer(ctx context.Context, name string, step backend.ConsumerStep) (backend.ConsumerState, error) {
+	return through(ctx, l, true, func(ctx context.Context) (backend.ConsumerState, error) {
 		return l.server.CommitConsumer(ctx, name, step)
 	})
 }
 
-func (l *link) ReadConsumer(ctx context.Context, name string, after presence.ConsumerVersion) (presence.ConsumerChanges, error) {
-	return through(ctx, l, false, func(ctx context.Context) (presence.ConsumerChanges, error) {
+func (l *link) ReadConsumer(ctx context.Context, name string, after backend.ConsumerVersion) (backend.ConsumerChanges, error) {
+	return through(ctx, l, false, func(ctx context.Context) (backend.ConsumerChanges, error) {
 		changes, err := l.server.ReadConsumer(ctx, name, after)
 		if err == nil && !changes.Missing {
 			l.told.Store(true)
@@ -174,10 +175,10 @@ func (l *link) ReadConsumer(ctx context.Context, name string, after presence.Con
 }
 
 // opsOf says what was written.
-func opsOf(ops []presence.Op) string {
-	names := map[presence.OpKind]string{
-		presence.OpJoin: "join", presence.OpHeartbeat: "heartbeat", presence.OpRelease: "release", presence.OpDrop: "drop", presence.OpSeen: "seen",
-		presence.OpSignOut: "sign out", presence.OpUpdate: "update", presence.OpFollow: "follow", presence.OpAttend: "attend",
+func opsOf(ops []backend.Op) string {
+	names := map[backend.OpKind]string{
+		backend.OpJoin: "join", backend.OpHeartbeat: "heartbeat", backend.OpRelease: "release", backend.OpDrop: "drop", backend.OpSeen: "seen",
+		backend.OpSignOut: "sign out", backend.OpUpdate: "update", backend.OpFollow: "follow", backend.OpAttend: "attend",
 	}
 	var b strings.Builder
 	for _, op := range ops {

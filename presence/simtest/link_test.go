@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // A link is the connection on which a process hears from the store. While it is stalled, what
@@ -36,7 +37,7 @@ type link struct {
 	since   time.Time                     // when the latest stall began, or break
 	landed  time.Time                     // when the latest write landed that had waited for a stall to end
 	outdone map[presence.UserID]time.Time // when each user was last written as visible while notices came late
-	hears   []func(presence.Notice)
+	hears   []func(backend.Notice)
 	idle    chan struct{} // closed while nothing waits
 
 	held map[presence.Topic][]parcel // of topics that are late
@@ -49,12 +50,12 @@ type parcel struct {
 }
 
 type lateNotice struct {
-	notice presence.Notice
+	notice backend.Notice
 	at     time.Time
 }
 
 // now returns the notice as it is heard now. A lasting one says how late it is from a second on.
-func (n lateNotice) now() presence.Notice {
+func (n lateNotice) now() backend.Notice {
 	if late := time.Since(n.at); n.notice.Lasting && (late >= hearEvery || n.notice.Ago > 0) {
 		n.notice.Ago += late
 	}
@@ -67,10 +68,10 @@ func newLink(w *world, node string) *link {
 	return l
 }
 
-// Watch implements presence.Store.
-func (l *link) Watch(ctx context.Context, topic presence.Topic, fn func(presence.Diff)) (func(), error) {
+// Watch implements backend.Store.
+func (l *link) Watch(ctx context.Context, topic presence.Topic, fn func(backend.Diff)) (func(), error) {
 	return through(ctx, l, false, func(ctx context.Context) (func(), error) {
-		return l.server.Watch(ctx, topic, func(d presence.Diff) {
+		return l.server.Watch(ctx, topic, func(d backend.Diff) {
 			l.mu.Lock()
 			defer l.mu.Unlock()
 			switch {
@@ -86,7 +87,7 @@ func (l *link) Watch(ctx context.Context, topic presence.Topic, fn func(presence
 	})
 }
 
-// WatchBroadcasts implements presence.Store.
+// WatchBroadcasts implements backend.Store.
 func (l *link) WatchBroadcasts(ctx context.Context, topic presence.Topic, fn func([]byte)) (func(), error) {
 	return l.server.WatchBroadcasts(ctx, topic, func(b []byte) {
 		l.mu.Lock()
@@ -97,14 +98,14 @@ func (l *link) WatchBroadcasts(ctx context.Context, topic presence.Topic, fn fun
 	})
 }
 
-// Listen implements presence.Store.
-func (l *link) Listen(ctx context.Context, fn func(presence.Notice)) (func(), error) {
+// Listen implements backend.Store.
+func (l *link) Listen(ctx context.Context, fn func(backend.Notice)) (func(), error) {
 	l.mu.Lock()
 	l.hears = append(l.hears, fn)
 	l.log, l.read = l.server.losses.Load(), time.Now()
 	l.mu.Unlock()
 	return through(ctx, l, false, func(ctx context.Context) (func(), error) {
-		return l.server.Listen(ctx, func(n presence.Notice) {
+		return l.server.Listen(ctx, func(n backend.Notice) {
 			l.mu.Lock()
 			defer l.mu.Unlock()
 			switch {
@@ -123,7 +124,7 @@ func (l *link) Listen(ctx context.Context, fn func(presence.Notice)) (func(), er
 	})
 }
 
-// Hear implements presence.Store.
+// Hear implements backend.Store.
 func (l *link) Hear(ctx context.Context) error {
 	_, err := through(ctx, l, false, func(ctx context.Context) (struct{}, error) {
 		l.mu.Lock()
@@ -223,7 +224,7 @@ func (l *link) readLocked() {
 	missed, lost := max(time.Since(l.read), hearEvery), l.server.losses.Load()
 	if lost != l.log {
 		for _, fn := range l.hears {
-			l.deliverLocked(parcel{deliver: func() { fn(presence.Notice{Missed: missed}) }})
+			l.deliverLocked(parcel{deliver: func() { fn(backend.Notice{Missed: missed}) }})
 		}
 	}
 	l.log, l.read = lost, time.Now()
@@ -254,7 +255,7 @@ func (l *link) lands() {
 
 // writes is for operations that are about to be written. Where notices come late, the process does not know
 // what its users have chosen since.
-func (l *link) writes(ops []presence.Op) {
+func (l *link) writes(ops []backend.Op) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, op := range ops {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/feed"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // A page follows the site's roster as a browser's page does: whatever happens, it comes back
@@ -195,7 +196,7 @@ func (p *page) beat(ctx context.Context, conn stream) bool {
 			return true
 		}
 		ctx, cancel := context.WithTimeout(ctx, time.Second)
-		alive, err := process.tracker.Beat(ctx, conn.Token(), p.visitor(), presence.Page{})
+		alive, err := process.tracker.Beat(ctx, conn.Token(), p.visitor(), track.Page{})
 		cancel()
 		if err == nil || errors.Is(err, presence.ErrForeignToken) {
 			return alive

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // An opener opens a page's stream at a process.
@@ -23,11 +24,11 @@ func (p *page) choose() {
 	}
 }
 
-// openConnection reads a presence.Connection, without HTTP.
+// openConnection reads a track.Connection, without HTTP.
 func (p *page) openConnection(ctx context.Context, at *process) (stream, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	conn, err := at.tracker.Connect(ctx, presence.ConnectOptions{
+	conn, err := at.tracker.Connect(ctx, track.ConnectOptions{
 		Visitor: p.visitor(), Topics: p.asks(), Cursor: p.resumes(), Observe: p.person == nil, Beat: p.beats, Limit: p.limit, People: everybody(),
 	})
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"unsafe"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 )
 
@@ -57,8 +58,8 @@ func (s *server) rewind() {
 	s.cold, s.met = true, false
 }
 
-// Sweep implements [presence.Store], as redisstore does after a restart.
-func (s *server) Sweep(ctx context.Context, o presence.SweepOptions) (presence.Swept, error) {
+// Sweep implements [backend.Store], as redisstore does after a restart.
+func (s *server) Sweep(ctx context.Context, o backend.SweepOptions) (backend.Swept, error) {
 	s.mu.Lock()
 	refuses := s.cold && (!s.met || !o.Restarted && !o.Look && o.RenewedWithin == 0)
 	if s.met = true; o.Restarted && !refuses {
@@ -66,7 +67,7 @@ func (s *server) Sweep(ctx context.Context, o presence.SweepOptions) (presence.S
 	}
 	s.mu.Unlock()
 	if refuses {
-		return presence.Swept{}, presence.ErrRestarted
+		return backend.Swept{}, presence.ErrRestarted
 	}
 	return s.Store.Sweep(ctx, o)
 }
@@ -80,14 +81,14 @@ func (s *server) wipe() {
 	s.saved, s.log = nil, nil
 }
 
-// Publish implements [presence.Store]. Lasting notices are kept.
-func (s *server) Publish(ctx context.Context, n presence.Notice) error {
+// Publish implements [backend.Store]. Lasting notices are kept.
+func (s *server) Publish(ctx context.Context, n backend.Notice) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.Store.Publish(ctx, n); err != nil {
 		return err
 	}
-	if n.Kind == presence.NoticeStatus && n.Ago == 0 { // the log has it with its order
+	if n.Kind == backend.NoticeStatus && n.Ago == 0 { // the log has it with its order
 		kept, _ := s.Store.Statuses(ctx, n.User)
 		n.Order = kept[0].Order
 	}
@@ -97,8 +98,8 @@ func (s *server) Publish(ctx context.Context, n presence.Notice) error {
 	return nil
 }
 
-// Listen implements [presence.Store]. A listener also gets the notices that are kept.
-func (s *server) Listen(ctx context.Context, fn func(presence.Notice)) (func(), error) {
+// Listen implements [backend.Store]. A listener also gets the notices that are kept.
+func (s *server) Listen(ctx context.Context, fn func(backend.Notice)) (func(), error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, kept := range s.log {

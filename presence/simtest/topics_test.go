@@ -9,6 +9,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/feed"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // Thread is the second topic of games with threads. Users enter it on one of their pages, and
@@ -105,8 +106,8 @@ func (p *page) retune(ctx context.Context, conn stream) bool {
 	return t.subscribe(ctx, thread, from) == nil
 }
 
-// A connection is a presence.Connection as a talker.
-type connection struct{ *presence.Connection }
+// A connection is a track.Connection as a talker.
+type connection struct{ *track.Connection }
 
 func (c connection) subscribe(ctx context.Context, topic presence.Topic, from presence.Cursor) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)

@@ -7,7 +7,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// A stream is what a page reads: a presence.Connection, or a wire.
+// A stream is what a page reads: a track.Connection, or a wire.
 type stream interface {
 	Ready() <-chan struct{}
 	Events([]presence.Event) []presence.Event

@@ -11,7 +11,7 @@
 //	db, err := sql.Open("sqlite", sqlstore.SQLiteDSN("people.db"))
 //	store, err := sqlstore.New(db, sqlstore.Config{Dialect: sqlstore.SQLite})
 //	err = store.Migrate(ctx)
-//	tracker, err := presence.New(…, presence.Config{Directory: store.People()})
+//	tracker, err := track.New(…, track.Config{Directory: store.People()})
 //	keeper, err := feed.New(store.Feeds(), tracker, feed.Config{})
 //
 // Contacts and blocks are the site's to change, by [People.AddContact] and its like, and

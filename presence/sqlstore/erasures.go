@@ -8,16 +8,17 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 var (
-	_ presence.UserRecords = (*People)(nil)
-	_ presence.ErasureList = (*People)(nil)
+	_ backend.UserRecords = (*People)(nil)
+	_ backend.ErasureList = (*People)(nil)
 )
 
-// AddErasure implements [presence.ErasureList].
-func (p *People) AddErasure(ctx context.Context, user presence.UserID, hold time.Duration) (presence.Erasure, error) {
-	e := presence.Erasure{User: user}
+// AddErasure implements [backend.ErasureList].
+func (p *People) AddErasure(ctx context.Context, user presence.UserID, hold time.Duration) (backend.Erasure, error) {
+	e := backend.Erasure{User: user}
 	err := checkID(user)
 	var offset time.Duration
 	if err == nil {
@@ -31,13 +32,13 @@ func (p *People) AddErasure(ctx context.Context, user presence.UserID, hold time
 		e.ID = strconv.FormatInt(asked, 10)
 	}
 	if err != nil {
-		return presence.Erasure{}, fmt.Errorf("sqlstore: add an erasure: %w", err)
+		return backend.Erasure{}, fmt.Errorf("sqlstore: add an erasure: %w", err)
 	}
 	return e, nil
 }
 
-// ClaimErasures implements [presence.ErasureList].
-func (p *People) ClaimErasures(ctx context.Context, most int, hold time.Duration) (claimed []presence.Erasure, err error) {
+// ClaimErasures implements [backend.ErasureList].
+func (p *People) ClaimErasures(ctx context.Context, most int, hold time.Duration) (claimed []backend.Erasure, err error) {
 	offset, err := p.store.clock.read(ctx)
 	if err == nil {
 		now := p.store.clock.now()
@@ -47,7 +48,7 @@ func (p *People) ClaimErasures(ctx context.Context, most int, hold time.Duration
 			var asked int64
 			err := rows.Scan(&tenant, &user, &asked)
 			ago := max(now.Sub(fromDatabase(asked, offset)), 0)
-			claimed = append(claimed, presence.Erasure{User: user.In(tenant), Ago: ago, ID: strconv.FormatInt(asked, 10)})
+			claimed = append(claimed, backend.Erasure{User: user.In(tenant), Ago: ago, ID: strconv.FormatInt(asked, 10)})
 			return err
 		}, toDatabase(now, offset), toDatabase(now.Add(hold), offset), most)
 	}
@@ -57,8 +58,8 @@ func (p *People) ClaimErasures(ctx context.Context, most int, hold time.Duration
 	return claimed, nil
 }
 
-// EndErasure implements [presence.ErasureList].
-func (p *People) EndErasure(ctx context.Context, e presence.Erasure) error {
+// EndErasure implements [backend.ErasureList].
+func (p *People) EndErasure(ctx context.Context, e backend.Erasure) error {
 	asked, err := strconv.ParseInt(e.ID, 10, 64)
 	if err == nil {
 		err = p.store.exec(ctx, p.store.db, "erasure_end", e.User.Tenant(), string(e.User.Local()), asked)
@@ -69,14 +70,14 @@ func (p *People) EndErasure(ctx context.Context, e presence.Erasure) error {
 	return nil
 }
 
-// EraseUser implements [presence.UserRecords]: settings, last seen, contacts, and what others have
+// EraseUser implements [backend.UserRecords]: settings, last seen, contacts, and what others have
 // said of the user. It reads all contacts of the tenant.
-func (p *People) EraseUser(ctx context.Context, e presence.Erasure) error {
+func (p *People) EraseUser(ctx context.Context, e backend.Erasure) error {
 	return p.Forget(ctx, e.User)
 }
 
-// ExportUser implements [presence.UserRecords]. It costs two queries.
-func (p *People) ExportUser(ctx context.Context, user presence.UserID) ([]presence.Kept, error) {
+// ExportUser implements [backend.UserRecords]. It costs two queries.
+func (p *People) ExportUser(ctx context.Context, user presence.UserID) ([]backend.Kept, error) {
 	seen, err := p.LastSeen(ctx, user)
 	if err != nil {
 		return nil, err
@@ -104,7 +105,7 @@ func (p *People) ExportUser(ctx context.Context, user presence.UserID) ([]presen
 	at := struct {
 		At time.Time `json:"at,omitzero"`
 	}{seen[0].At}
-	return []presence.Kept{
+	return []backend.Kept{
 		{Part: "settings", Retention: "until you change them, or erase your account", Data: settings},
 		{Part: "last_seen", Retention: "the latest moment alone, until you erase your account", Data: at},
 		{Part: "contacts", Retention: "until you or the contact erase the account, or you take the contact off", Data: contacts},

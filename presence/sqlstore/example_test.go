@@ -11,6 +11,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/feed"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/sqlstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // A site whose people are in SQLite: here in memory, else by sqlstore.SQLiteDSN("people.db").
@@ -29,7 +30,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	people := store.People()
-	tracker, err := presence.New(memstore.New(), presence.Config{Directory: people})
+	tracker, err := track.New(memstore.New(), track.Config{Directory: people})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -74,7 +74,7 @@ func New(db *sql.DB, config Config) (*Store, error) {
 	return s, nil
 }
 
-// People returns the site's people: a [presence.Directory], for presence.Config.Directory.
+// People returns the site's people: a [presence.Directory], for track.Config.Directory.
 func (s *Store) People() *People { return &People{s} }
 
 // Feeds returns the site's inboxes and rooms: a feed.Store, for feed.New.

@@ -11,7 +11,9 @@ import (
 	"github.com/rollcall-go/rollcall/bench/internal/diff"
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // Ours, over each of its transports. A reader is a guest, or with user= in the
@@ -40,8 +42,8 @@ var oursUsers = Peer{Name: "rollcall SSE (users)", Path: oursSSE.Path + "&user=r
 // node of a fleet would do it, so this one hears of it in the way it always does.
 type ours struct {
 	httpServer
-	store   presence.Store
-	tracker *presence.Tracker
+	store   backend.Store
+	tracker *track.Tracker
 	padding json.RawMessage
 }
 
@@ -55,7 +57,7 @@ func newOurs(o Options, wrap func(http.Handler) http.Handler) (*ours, error) {
 		s.padding = json.RawMessage(`"` + strings.Repeat("x", o.Padding) + `"`)
 	}
 	var err error
-	if s.tracker, err = presence.New(s.store, presence.Config{MergeWindow: merge, MaxRoster: -1}); err != nil {
+	if s.tracker, err = track.New(s.store, track.Config{MergeWindow: merge, MaxRoster: -1}); err != nil {
 		return nil, err
 	}
 	var h http.Handler = handlers.New(s.tracker, handlers.Config{MaxConnectionsPerAddress: -1, MaxConnections: -1, MaxRate: -1})
@@ -81,7 +83,7 @@ func identify(next http.Handler) http.Handler {
 }
 
 func (s *ours) Publish(first, end int) {
-	batches := make([]presence.Batch, 0, end-first)
+	batches := make([]backend.Batch, 0, end-first)
 	now := time.Now()
 	for n := first; n < end; n++ {
 		op := s.leave(diff.User(n))
@@ -93,11 +95,11 @@ func (s *ours) Publish(first, end int) {
 	s.apply(batches...)
 }
 
-func batch(op presence.Op) presence.Batch {
-	return presence.Batch{Topic: presence.Site, Ops: []presence.Op{op}}
+func batch(op backend.Op) backend.Batch {
+	return backend.Batch{Topic: presence.Site, Ops: []backend.Op{op}}
 }
 
-func (s *ours) apply(batches ...presence.Batch) {
+func (s *ours) apply(batches ...backend.Batch) {
 	for _, r := range s.store.Apply(context.Background(), batches) {
 		if r.Err != nil {
 			panic(r.Err) // the memory store has no errors
@@ -105,13 +107,13 @@ func (s *ours) apply(batches ...presence.Batch) {
 	}
 }
 
-func (s *ours) join(user int, at time.Time) presence.Op {
+func (s *ours) join(user int, at time.Time) backend.Op {
 	u := presence.User{ID: presence.UserID(diff.ID(user)), Name: diff.Name(at), Data: s.padding}
-	return presence.Op{Kind: presence.OpJoin, User: u, Holder: holder(user), For: time.Hour}
+	return backend.Op{Kind: backend.OpJoin, User: u, Holder: holder(user), For: time.Hour}
 }
 
-func (s *ours) leave(user int) presence.Op {
-	return presence.Op{Kind: presence.OpDrop, User: presence.User{ID: presence.UserID(diff.ID(user))}, Holder: holder(user)}
+func (s *ours) leave(user int) backend.Op {
+	return backend.Op{Kind: backend.OpDrop, User: presence.User{ID: presence.UserID(diff.ID(user))}, Holder: holder(user)}
 }
 
 func holder(user int) presence.Holder { return presence.Holder("elsewhere." + strconv.Itoa(user)) }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/bench/internal/diff"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // A Churn is users who come and go, each for a while, to each topic in turn. Each
@@ -48,7 +49,7 @@ func (s *Site) Churn(c Churn, done *Churned) error {
 		present.Go(func() {
 			begin := time.Now()
 			u := presence.User{ID: presence.UserID(diff.ID(user)), Name: diff.Name(begin)}
-			conn, err := s.tracker.Connect(context.Background(), presence.ConnectOptions{
+			conn, err := s.tracker.Connect(context.Background(), track.ConnectOptions{
 				Visitor: presence.Visitor{User: u}, Topics: []presence.Topic{s.topics[topic]},
 			})
 			if err != nil {

@@ -17,14 +17,16 @@ import (
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/jobs"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // A Site is the process. Its methods are called over net/rpc.
 type Site struct {
 	goroutines int // before it began
-	store      presence.Store
-	tracker    *presence.Tracker
+	store      backend.Store
+	tracker    *track.Tracker
 	runner     *jobs.Runner
 	streams    *handlers.Handler
 	server     http.Server
@@ -33,7 +35,7 @@ type Site struct {
 
 // Begin says what kind of site it is.
 type Begin struct {
-	Merge, Grace time.Duration // as those of presence.Config
+	Merge, Grace time.Duration // as those of track.Config
 	RosterLimit  int
 	Topics       int // thread:0 and so on
 }
@@ -46,7 +48,7 @@ func (s *Site) Listen(b Begin, addr *string) error {
 	}
 	s.store = memstore.New()
 	var err error
-	if s.tracker, err = presence.New(s.store, presence.Config{MergeWindow: b.Merge, Grace: b.Grace, MaxRoster: b.RosterLimit}); err != nil {
+	if s.tracker, err = track.New(s.store, track.Config{MergeWindow: b.Merge, Grace: b.Grace, MaxRoster: b.RosterLimit}); err != nil {
 		return err
 	}
 	if s.runner, err = jobs.Start(s.tracker, jobs.Config{}); err != nil {
@@ -90,10 +92,10 @@ func (s *Site) Fill(n int, took *time.Duration) error {
 	const batch = 1000
 	begin := time.Now()
 	for first := 0; first < n; first += batch {
-		var ops []presence.Op
+		var ops []backend.Op
 		for user := first; user < min(n, first+batch); user++ {
-			ops = append(ops, presence.Op{
-				Kind: presence.OpJoin, Holder: presence.Holder(fmt.Sprint("elsewhere.", user)), For: time.Hour,
+			ops = append(ops, backend.Op{
+				Kind: backend.OpJoin, Holder: presence.Holder(fmt.Sprint("elsewhere.", user)), For: time.Hour,
 				User: presence.User{ID: presence.UserID(diff.ID(user)), Name: diff.Name(time.Now())},
 			})
 		}
@@ -105,8 +107,8 @@ func (s *Site) Fill(n int, took *time.Duration) error {
 	return nil
 }
 
-func (s *Site) apply(topic presence.Topic, ops []presence.Op) error {
-	return s.store.Apply(context.Background(), []presence.Batch{{Topic: topic, Ops: ops}})[0].Err
+func (s *Site) apply(topic presence.Topic, ops []backend.Op) error {
+	return s.store.Apply(context.Background(), []backend.Batch{{Topic: topic, Ops: ops}})[0].Err
 }
 
 // Look loads the first topic, as a page that shows it does, and returns how many
@@ -127,7 +129,7 @@ func (s *Site) Trickle(n int, took *hist.Hist) error {
 	for user := range n {
 		u := presence.User{ID: presence.UserID(diff.ID(user)), Name: diff.Name(time.Now())}
 		begin := time.Now()
-		if err := s.apply(s.topics[0], []presence.Op{{Kind: presence.OpUpdate, User: u}}); err != nil {
+		if err := s.apply(s.topics[0], []backend.Op{{Kind: backend.OpUpdate, User: u}}); err != nil {
 			return err
 		}
 		took.Add(time.Since(begin))

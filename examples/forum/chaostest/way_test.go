@@ -14,7 +14,7 @@ import (
 	"github.com/rollcall-go/rollcall/internal/redistest"
 )
 
-// mergeWindow is the default of presence.Config.MergeWindow: a change may wait so long
+// mergeWindow is the default of track.Config.MergeWindow: a change may wait so long
 // for others.
 const mergeWindow = 50 * time.Millisecond
 

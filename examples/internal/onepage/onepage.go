@@ -24,6 +24,7 @@ import (
 	"github.com/rollcall-go/rollcall/middleware"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 	"github.com/rollcall-go/rollcall/templates"
 )
 
@@ -56,7 +57,7 @@ func (s Site) Main() {
 
 // New returns the site, with the npm packages in a folder, and a function that stops it.
 func (s Site) New(scripts string) (site http.Handler, end func(), err error) {
-	tracker, err := presence.New(memstore.New(), presence.Config{})
+	tracker, err := track.New(memstore.New(), track.Config{})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -12,14 +12,14 @@ import (
 	"testing"
 
 	"github.com/rollcall-go/rollcall/internal/browse"
-	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // Run fails the test unless Alice's open page shows Bob, who signs in and out.
-func Run(t *testing.T, site func(*presence.Tracker) http.Handler) {
+func Run(t *testing.T, site func(*track.Tracker) http.Handler) {
 	t.Helper()
-	tracker, err := presence.New(memstore.New(), presence.Config{})
+	tracker, err := track.New(memstore.New(), track.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

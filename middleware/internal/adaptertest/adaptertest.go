@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // An Adapter is a framework with its presence middleware.
@@ -29,7 +30,7 @@ type Adapter struct {
 
 // A Site says what New builds.
 type Site struct {
-	Tracker  *presence.Tracker
+	Tracker  *track.Tracker
 	Identify func(*http.Request) (presence.User, bool) // for the adapter's Identify
 	Skipper  func(*http.Request) bool                  // for the adapter's Skipper
 

@@ -20,7 +20,9 @@ import (
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/internal/pipes"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // The server's timeouts are those that cut streams, if nothing removes them.
@@ -30,7 +32,7 @@ const serverTimeout = 10 * time.Second
 // user in the header X-User.
 type world struct {
 	t       *testing.T
-	tracker *presence.Tracker
+	tracker *track.Tracker
 	store   *spy
 	site    http.Handler
 	network *pipes.Network
@@ -85,7 +87,7 @@ func newWorld(t *testing.T, a Adapter, site Site) *world {
 	t.Helper()
 	w := &world{t: t, store: &spy{Store: memstore.New()}, network: pipes.New(), page: plain}
 	var err error
-	w.tracker, err = presence.New(w.store, presence.Config{
+	w.tracker, err = track.New(w.store, track.Config{
 		Secret: []byte("not much of a secret"), Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -223,19 +225,19 @@ func bodyOf(t *testing.T, res *http.Response) string {
 
 // A spy is a store that remembers the page views that it was told of.
 type spy struct {
-	presence.Store
+	backend.Store
 	mu   sync.Mutex
 	told []string
 }
 
-func (s *spy) Apply(ctx context.Context, batches []presence.Batch) []presence.Result {
+func (s *spy) Apply(ctx context.Context, batches []backend.Batch) []backend.Result {
 	s.mu.Lock()
 	for _, b := range batches {
 		for _, op := range b.Ops {
 			switch op.Kind {
-			case presence.OpSeen:
+			case backend.OpSeen:
 				s.told = append(s.told, string(op.User.ID))
-			case presence.OpGuest:
+			case backend.OpGuest:
 				s.told = append(s.told, "guest")
 			}
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
 	"github.com/rollcall-go/rollcall/presence/redisstore/internal/storetest"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // A program is told of all threads, which stand in several slots, by two nodes one after the
@@ -32,7 +33,7 @@ func TestDeliverKind(t *testing.T) {
 			p.wants("the consumer is new", "thread:0 early: +")
 			p.deliver(b)
 
-			stays := make(map[int]*presence.Connection)
+			stays := make(map[int]*track.Connection)
 			for i := range 20 {
 				topic := presence.Topic(fmt.Sprint("thread:", i))
 				stays[i] = enter(t, b, "stays", topic)
@@ -69,9 +70,9 @@ type program struct {
 	of map[string][]string
 }
 
-func (p *program) node(client redis.UniversalClient, name string) *presence.Tracker {
+func (p *program) node(client redis.UniversalClient, name string) *track.Tracker {
 	store := redisstore.New(client, redisstore.Config{Timeout: 5 * time.Second})
-	tracker, err := presence.New(store, presence.Config{Node: name, TTL: 6 * time.Second, Logger: slog.New(slog.DiscardHandler)})
+	tracker, err := track.New(store, track.Config{Node: name, TTL: 6 * time.Second, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -91,15 +92,15 @@ func (p *program) node(client redis.UniversalClient, name string) *presence.Trac
 	return tracker
 }
 
-func (p *program) deliver(tracker *presence.Tracker) (stop func()) {
+func (p *program) deliver(tracker *track.Tracker) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		err := tracker.Deliver(ctx, "program", []presence.Topic{presence.AllOf("thread")}, presence.DeliverOptions{}, func(_ context.Context, d presence.Delivery) error {
+		err := tracker.Deliver(ctx, "program", []presence.Topic{track.AllOf("thread")}, track.DeliverOptions{}, func(_ context.Context, d track.Delivery) error {
 			p.mu.Lock()
 			defer p.mu.Unlock()
-			sign := map[presence.DeliveryType]string{presence.DeliveredJoin: "+", presence.DeliveredLeave: "-", presence.DeliveredGap: "!"}[d.Type]
+			sign := map[track.DeliveryType]string{track.DeliveredJoin: "+", track.DeliveredLeave: "-", track.DeliveredGap: "!"}[d.Type]
 			who := string(d.Topic) + " " + string(d.User.ID)
 			p.of[who] = append(p.of[who], sign)
 			return nil
@@ -130,10 +131,10 @@ func (p *program) wants(when string, lines ...string) {
 	}
 }
 
-func enter(t *testing.T, tracker *presence.Tracker, user presence.UserID, topic presence.Topic) *presence.Connection {
+func enter(t *testing.T, tracker *track.Tracker, user presence.UserID, topic presence.Topic) *track.Connection {
 	t.Helper()
 	v := presence.Visitor{User: presence.User{ID: user, Name: string(user)}}
-	conn, err := tracker.Connect(t.Context(), presence.ConnectOptions{Visitor: v, Topics: []presence.Topic{topic}})
+	conn, err := tracker.Connect(t.Context(), track.ConnectOptions{Visitor: v, Topics: []presence.Topic{topic}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,5 +6,5 @@ import (
 	"github.com/rollcall-go/rollcall/presence/redisstore/internal/storetest"
 )
 
-// TestStore holds the store on Redis or Valkey against the rules of presence.Store.
+// TestStore holds the store on Redis or Valkey against the rules of backend.Store.
 func TestStore(t *testing.T) { storetest.Kit(t, storetest.Standalone, storetest.Valkey) }

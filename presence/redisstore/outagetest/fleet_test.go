@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // A fleet is two nodes over one Redis, in real time: each sweeps and ages, and
@@ -25,7 +26,7 @@ type fleet struct {
 
 // A node is one process's part, as it would be in a process of its own.
 type node struct {
-	*presence.Tracker
+	*track.Tracker
 	store  *redisstore.Store
 	reader *reader
 }
@@ -54,7 +55,7 @@ func newFleetFor(t *testing.T, ttl time.Duration, client func() redis.UniversalC
 func newNode(t *testing.T, client redis.UniversalClient, name string, ttl time.Duration) *node {
 	t.Helper()
 	store := redisstore.New(client, redisstore.Config{Timeout: fleetTimeout})
-	tracker, err := presence.New(store, presence.Config{
+	tracker, err := track.New(store, track.Config{
 		Node: name, TTL: ttl, Grace: fleetGrace, Age: 10 * time.Minute, Logger: slog.New(slog.DiscardHandler),
 	})
 	noError(t, err)
@@ -83,10 +84,10 @@ func newNode(t *testing.T, client redis.UniversalClient, name string, ttl time.D
 
 // open opens a page of a user on a node, which stays until the test ends or the
 // page is closed. It tries again, as a page does, while a node is not ready.
-func (f *fleet) open(n *node, id presence.UserID) *presence.Connection {
+func (f *fleet) open(n *node, id presence.UserID) *track.Connection {
 	f.t.Helper()
-	open := func() (*presence.Connection, error) {
-		return n.Connect(f.t.Context(), presence.ConnectOptions{
+	open := func() (*track.Connection, error) {
+		return n.Connect(f.t.Context(), track.ConnectOptions{
 			Topics: []presence.Topic{presence.Site}, Visitor: presence.Visitor{User: presence.User{ID: id}},
 		})
 	}
@@ -148,7 +149,7 @@ type reader struct {
 	wrong  []string
 }
 
-func (r *reader) follow(ctx context.Context, tracker *presence.Tracker) {
+func (r *reader) follow(ctx context.Context, tracker *track.Tracker) {
 	for ctx.Err() == nil {
 		for change, err := range tracker.Changes(ctx, presence.Site, "") {
 			if err != nil {
@@ -159,7 +160,7 @@ func (r *reader) follow(ctx context.Context, tracker *presence.Tracker) {
 	}
 }
 
-func (r *reader) take(c presence.Change) {
+func (r *reader) take(c track.Change) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if c.State {

@@ -18,6 +18,7 @@ import (
 	"github.com/rollcall-go/rollcall/jobs"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // nodeEnv names the Redis of a child process that is a node: see runNode.
@@ -33,7 +34,7 @@ func runNode(servers string) error {
 	defer client.Close()
 	store := redisstore.New(client, redisstore.Config{})
 	defer store.Close()
-	tracker, err := presence.New(store, presence.Config{Age: 10 * time.Second, TTL: 6 * time.Second})
+	tracker, err := track.New(store, track.Config{Age: 10 * time.Second, TTL: 6 * time.Second})
 	if err != nil {
 		return err
 	}
@@ -43,7 +44,7 @@ func runNode(servers string) error {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	conn, err := tracker.Connect(ctx, presence.ConnectOptions{Topics: []presence.Topic{presence.Site}, Visitor: presence.Visitor{User: presence.User{ID: "alice"}}})
+	conn, err := tracker.Connect(ctx, track.ConnectOptions{Topics: []presence.Topic{presence.Site}, Visitor: presence.Visitor{User: presence.User{ID: "alice"}}})
 	if err != nil {
 		return err
 	}

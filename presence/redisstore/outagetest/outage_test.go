@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/redisstore/internal/storetest"
 )
 
@@ -207,7 +208,7 @@ func sentinelFailover(t *testing.T) {
 	heard("after the failover")
 }
 
-func contains(log []presence.Diff, id presence.DiffID) bool {
+func contains(log []backend.Diff, id presence.DiffID) bool {
 	for _, d := range log {
 		if d.ID == id {
 			return true

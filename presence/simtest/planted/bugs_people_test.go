@@ -6,7 +6,7 @@ var peopleBugs = []bug{
 	{"a change of a watched person is not told", "watch_list.go", "l.changed[slot/64] |= 1 << (slot % 64)", "l.changed[slot/64] |= 0"},
 	{"a list goes on whatever its reader has", "watch_list.go", "if strconv.FormatUint(sum, 36) != string(id) {", "if strconv.FormatUint(sum, 36) == string(id) && false {"},
 	{"watched persons are not looked at after a reload", "watch_news.go", "	if all {\n		for _, w := range p.byID {", "	if all && false {\n		for _, w := range p.byID {"},
-	{"who turns invisible is shown to those who watch", "watch_news.go", "case here && s.word.status == Invisible:", "case here && false:"},
+	{"who turns invisible is shown to those who watch", "watch_news.go", "case here && s.word.status == presence.Invisible:", "case here && false:"},
 	{"devices that leave are not looked at", "watch_news.go", "			p.deviceChangedLocked(d.ID)\n", "			_ = d\n"},
 	{"people who left the list stay in its total", "watch_list.go", "total += one(hash) - one(s.told)", "total += one(hash)"},
 	{"a device has the word of before", "settings_shown.go", "ops = append(ops, updateOf(member, word))", "_, _ = member, word"},

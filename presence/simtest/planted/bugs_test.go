@@ -10,7 +10,7 @@ var fleetBugs = []bug{
 	{"leases that are gone are not made again", "leases.go", "l.gone[goneLease{c, topic}] = struct{}{}", ""},
 	{"leases are made again before sign-outs are heard", "leases.go", "for l.choices.hearAll(ctx) != nil {", "for false {"},
 	{"a join is made for a page that has closed", "leases.go", "if !l.users.holdsLocked(c, topic) {", "if false {"},
-	{"a page that closes leaves at once", "connection_lease.go", "release := releaseOf(c.member(topic), c.id, kind, grace)", "release := releaseOf(c.member(topic), c.id, OpDrop, grace)"},
+	{"a page that closes leaves at once", "connection_lease.go", "releaseOf(c.member(topic), c.id, kind, grace)", "releaseOf(c.member(topic), c.id, backend.OpDrop, grace)"},
 
 	// Provisional rosters.
 	{"users whom a store lost leave at once", "topic_provisional.go", "p.missing[l.ID] = missingUser{e, l}", "certain.leaves = append(certain.leaves, l)"},
@@ -38,16 +38,16 @@ var fleetBugs = []bug{
 	{"a write that hangs goes unnoticed", "outage.go", "return !o.writing.IsZero() &&", "return false &&"},
 
 	// Sign-outs.
-	{"sign-outs that come late are ignored", "tracker.go", "case n.Kind == NoticeSignedOut:", "case n.Kind == NoticeSignedOut && n.Ago == 0:"},
-	{"other nodes are not told of a sign-out", "signout.go", "published := s.notices.publish(ctx, SignOutNotice(user))", "var published error"},
+	{"sign-outs that come late are ignored", "tracker.go", "case n.Kind == backend.NoticeSignedOut:", "case n.Kind == backend.NoticeSignedOut && n.Ago == 0:"},
+	{"other nodes are not told of a sign-out", "signout.go", "published := s.notices.publish(ctx, backend.SignOutNotice(user))", "var published error"},
 	{"a stream opens whose user signed out meanwhile", "users_connections.go", "if u.signedOut.After(c.identified) {", "if false {"},
 	{"a late sign-out ends those who came since", "signout.go", "if ago > 0 && s.users.identifiedSince(c, at) {", "if false {"},
-	{"a sign-out ends the topics' leases at no node", "signout.go", "op := Op{Kind: OpSignOut, User: User{ID: member}}", "op := Op{Kind: OpHeartbeat, User: User{ID: member}}"},
+	{"a sign-out ends the topics' leases at no node", "signout.go", "op := backend.Op{Kind: backend.OpSignOut, User: presence.User{ID: member}}", "op := backend.Op{Kind: backend.OpHeartbeat, User: presence.User{ID: member}}"},
 
 	// Statuses.
-	{"a status is not published", "status.go", "n, err := c.publish(ctx, StatusNotice(user, status, topics...))", "n, err := StatusNotice(user, status, topics...), ctx.Err()"},
+	{"a status is not published", "status.go", "n, err := c.publish(ctx, backend.StatusNotice(user, status, topics...))", "n, err := backend.StatusNotice(user, status, topics...), ctx.Err()"},
 	{"a status that is heard is not written", "status.go", "	c.write(topics, user, seen)\n	c.check(user, now, topics)\n	return now, true", "	return now, true"},
-	{"what waits is written with the status of before", "status.go", "for _, topic := range c.writer.holding(user, c.membersOf(user)) {", "for _, topic := range []Topic(nil) {"},
+	{"what waits is written with the status of before", "status.go", "for _, topic := range c.writer.holding(user, c.membersOf(user)) {", "for _, topic := range []presence.Topic(nil) {"},
 	{"an older status that comes late wins", "status.go", "return heard, heard.order > was.order })", "return heard, true })"},
 	{"choices are not published again after a loss", "status.go", "for c.store.Publish(ctx, n) != nil {", "for false {"},
 	{"a node asks a store that lost the choices at once", "status.go", "c.askFrom(time.Now().Add(choicesWait))", ""},
@@ -56,7 +56,7 @@ var fleetBugs = []bug{
 	// The order of notices and operations.
 	{"late notices say that they are new", "notices.go", "late.Ago = time.Since(p.at)", ""},
 	{"operations that came while a write failed are lost", "writer.go", "		if op.Kind != 0 {\n			w.putLocked(topic, op)\n		}", "		_ = op"},
-	{"a join and its release are the release alone", "writer_pending.go", "old.Kind == OpJoin && op.endsAtOnce():", "old.Kind == OpJoin && (op.Kind == OpDrop || op.Kind == OpRelease):"},
+	{"a join and its release are the release alone", "writer_pending.go", "old.Kind == backend.OpJoin && op.endsAtOnce():", "old.Kind == backend.OpJoin && (op.Kind == backend.OpDrop || op.Kind == backend.OpRelease):"},
 	{"what the store did not take is given up", "writer.go", "			w.keep(topic, topics[topic])\n", ""},
 
 	// Replicas and readers.

@@ -105,7 +105,7 @@ func parameters(fn *ast.FuncDecl) (names []string) {
 	return names
 }
 
-const chooses = `package presence
+const chooses = `package track
 
 import (
 	"os"

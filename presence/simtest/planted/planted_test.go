@@ -1,5 +1,5 @@
 // Package planted_test shows that the simulated fleet finds bugs. Each bug is a change of one
-// place in package presence. SIM_PLANTED=1 builds an engine that can have each of them, with
+// place in package track. SIM_PLANTED=1 builds an engine that can have each of them, with
 // go test -overlay, and plays seeds from 0 on with one bug after another until one fails:
 //
 //	SIM_PLANTED=1 go test -v -timeout 2h ./presence/simtest/planted
@@ -26,9 +26,9 @@ import (
 )
 
 const (
-	source  = "../.." // package presence
-	most    = 500     // seeds within which each bug must be found
-	again   = 3       // times that the game of such a seed is played once more
+	source  = "../../track"
+	most    = 500 // seeds within which each bug must be found
+	again   = 3   // times that the game of such a seed is played once more
 	patient = 10 * time.Minute
 	atOnce  = 2 // bugs
 )
@@ -110,7 +110,7 @@ func record(t *testing.T, file, row string) {
 	_, _ = f.WriteString(row)
 }
 
-// An engine is the simulation over package presence, with a bug or as it is.
+// An engine is the simulation over package track, with a bug or as it is.
 type engine struct {
 	binary string
 	number int // of the bug; 0: none

@@ -21,8 +21,10 @@ import (
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/jobs"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // A Mistake is one that people make when they wire presence into a site.
@@ -41,7 +43,7 @@ const (
 
 // A Site is a process of one.
 type Site struct {
-	Tracker *presence.Tracker
+	Tracker *track.Tracker
 	Scripts string        // the node_modules folder of npm
 	Short   time.Duration // what the site gives to a request: shorter than a stream lives
 	State   string        // a folder in which sessions outlive the process
@@ -75,9 +77,9 @@ func Main(wire func(*Site) (http.Handler, error)) {
 	s := new(Site)
 	flag.StringVar(&s.addr, "addr", "127.0.0.1:8080", "listen address")
 	flag.StringVar(&s.redis, "redis", "", "URL of a Redis; empty: the store is in memory")
-	flag.DurationVar(&s.ttl, "ttl", 45*time.Second, "presence.Config.TTL")
-	flag.DurationVar(&s.age, "age", 5*time.Minute, "presence.Config.Age")
-	flag.DurationVar(&s.grace, "grace", 10*time.Second, "presence.Config.Grace")
+	flag.DurationVar(&s.ttl, "ttl", 45*time.Second, "track.Config.TTL")
+	flag.DurationVar(&s.age, "age", 5*time.Minute, "track.Config.Age")
+	flag.DurationVar(&s.grace, "grace", 10*time.Second, "track.Config.Grace")
 	flag.DurationVar(&s.Short, "short", 10*time.Second, "the timeouts of the server and of the site")
 	flag.StringVar(&s.Scripts, "scripts", ".ci/clients/node_modules", "the node_modules folder of npm")
 	flag.StringVar(&s.State, "state", os.TempDir(), "a folder for sessions")
@@ -96,7 +98,7 @@ func (s *Site) run(wire func(*Site) (http.Handler, error)) (err error) {
 	defer func() { err = errors.Join(err, closeStore()) }()
 	logger := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	slog.SetDefault(logger)
-	s.Tracker, err = presence.New(store, presence.Config{TTL: s.ttl, Grace: s.grace, Age: s.age, Logger: logger})
+	s.Tracker, err = track.New(store, track.Config{TTL: s.ttl, Grace: s.grace, Age: s.age, Logger: logger})
 	if err != nil {
 		return err
 	}
@@ -170,7 +172,7 @@ func (w *OldWriter) Write(b []byte) (int, error) {
 	return w.ResponseWriter.Write(b)
 }
 
-func (s *Site) openStore() (presence.Store, func() error, error) {
+func (s *Site) openStore() (backend.Store, func() error, error) {
 	if s.redis == "" {
 		return memstore.New(), func() error { return nil }, nil
 	}

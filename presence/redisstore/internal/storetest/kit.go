@@ -11,7 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/rollcall-go/rollcall/internal/need"
-	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
@@ -38,16 +38,16 @@ func harness(client redis.UniversalClient) presencetest.Harness {
 		return s
 	}
 	return presencetest.Harness{
-		New: func(t *testing.T) presence.Store {
+		New: func(t *testing.T) backend.Store {
 			clock := new(atomic.Int64)
 			clock.Store(time.Now().UnixMilli())
 			return open(t, clock, fmt.Sprint("kit", stores.Add(1)))
 		},
-		Peer: func(t *testing.T, store presence.Store) presence.Store {
+		Peer: func(t *testing.T, store backend.Store) backend.Store {
 			s := store.(timed)
 			return open(t, s.clock, s.prefix)
 		},
-		Advance: func(store presence.Store, d time.Duration) {
+		Advance: func(store backend.Store, d time.Duration) {
 			store.(timed).clock.Add(d.Milliseconds())
 		},
 	}
@@ -55,8 +55,8 @@ func harness(client redis.UniversalClient) presencetest.Harness {
 
 func memory() presencetest.Harness {
 	return presencetest.Harness{
-		New:     func(*testing.T) presence.Store { return memstore.New() },
-		Advance: func(_ presence.Store, d time.Duration) { time.Sleep(d) },
+		New:     func(*testing.T) backend.Store { return memstore.New() },
+		Advance: func(_ backend.Store, d time.Duration) { time.Sleep(d) },
 		Wrap:    synctest.Test,
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
 )
 
@@ -38,7 +39,7 @@ func New(t testing.TB, server *redistest.Server) *redisstore.Store {
 func Watch(t *testing.T, store *redisstore.Store) (heard func(when string)) {
 	t.Helper()
 	var diffs atomic.Int64
-	stop, err := store.Watch(t.Context(), presence.Site, func(presence.Diff) { diffs.Add(1) })
+	stop, err := store.Watch(t.Context(), presence.Site, func(backend.Diff) { diffs.Add(1) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,8 +51,8 @@ func Watch(t *testing.T, store *redisstore.Store) (heard func(when string)) {
 			if time.Now().After(end) {
 				t.Fatalf("%s: no diff was delivered within %v", when, Patience)
 			}
-			for _, kind := range []presence.OpKind{presence.OpJoin, presence.OpDrop} {
-				store.Apply(t.Context(), []presence.Batch{{Topic: presence.Site, Ops: []presence.Op{
+			for _, kind := range []backend.OpKind{backend.OpJoin, backend.OpDrop} {
+				store.Apply(t.Context(), []backend.Batch{{Topic: presence.Site, Ops: []backend.Op{
 					{Kind: kind, User: presence.User{ID: "passes"}, Holder: "w.1", For: time.Second},
 				}}})
 			}

@@ -11,16 +11,18 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // Tenants lets equal users and topics of two tenants and of none be online at two nodes of one
 // server or cluster, and holds that what one of them does concerns no other (rule T3).
 func Tenants(t *testing.T, client redis.UniversalClient) {
-	var nodes [2]*presence.Tracker
+	var nodes [2]*track.Tracker
 	for i := range nodes {
 		store := redisstore.New(client, redisstore.Config{})
-		tracker, err := presence.New(store, presence.Config{
+		tracker, err := track.New(store, track.Config{
 			Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Kinds: map[string]presence.Kind{"site": {Recent: 10}},
 		})
 		if err != nil {
@@ -37,7 +39,7 @@ func Tenants(t *testing.T, client redis.UniversalClient) {
 	topics := []presence.Topic{"site", "thread:1", "index", "notices"}
 	for _, tenant := range tenants {
 		visitor := presence.Visitor{Tenant: tenant, User: presence.User{ID: alice, Name: "of " + tenant}}.Inside()
-		o := presence.ConnectOptions{Visitor: visitor}
+		o := track.ConnectOptions{Visitor: visitor}
 		for _, topic := range topics {
 			o.Topics = append(o.Topics, topic.In(tenant))
 		}
@@ -49,7 +51,7 @@ func Tenants(t *testing.T, client redis.UniversalClient) {
 		nodes[1].Seen(presence.Site.In(tenant), presence.User{ID: presence.UserID("bob").In(tenant)}, presence.Device{})
 		nodes[1].SeenGuest(presence.Site.In(tenant), string(presence.UserID("guest-0000000001").In(tenant)))
 	}
-	shows := func(what string, node *presence.Tracker, topic presence.Topic, want string) {
+	shows := func(what string, node *track.Tracker, topic presence.Topic, want string) {
 		t.Helper()
 		var got string
 		for end := time.Now().Add(Patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
@@ -81,7 +83,7 @@ func Tenants(t *testing.T, client redis.UniversalClient) {
 		if err != nil || counts[0].Total != 2 || counts[1].Total != 1 {
 			t.Errorf("T3: %q: got %+v (%v), want two users and one", tenant, counts, err)
 		}
-		page, err := nodes[1].Recent(t.Context(), presence.Site.In(tenant), presence.RecentQuery{Limit: 10})
+		page, err := nodes[1].Recent(t.Context(), presence.Site.In(tenant), backend.RecentQuery{Limit: 10})
 		if err != nil || len(page.Users) == 0 {
 			t.Errorf("%q: got %+v (%v), want bob", tenant, page, err)
 		}

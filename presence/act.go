@@ -1,0 +1,22 @@
+package presence
+
+import "time"
+
+// What staff can do: see track.Tracker.Disconnect, track.Tracker.DisconnectConnection and
+// track.Tracker.ResetPeak. An act reaches all nodes as a notice, and each of them remembers it.
+const (
+	ActDisconnect = "disconnect"            // everything of a user ended
+	ActCut        = "disconnect connection" // one connection of a user ended
+	ActResetPeak  = "reset peak"            // the record of a topic started anew
+)
+
+// An Act is what a member of staff did.
+type Act struct {
+	At         time.Time     // by this node's clock
+	By         UserID        // the member of staff
+	Did        string        // one of the Act constants
+	User       UserID        // the user whom it concerns; empty for ActResetPeak
+	Connection Holder        // for ActCut
+	Topic      Topic         // for ActResetPeak
+	Bar        time.Duration // for ActDisconnect: how long the user may not come back
+}

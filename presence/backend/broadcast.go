@@ -1,0 +1,38 @@
+package backend
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// A Broadcast is what [Store.Send] hands to the nodes that watch a topic. The Tracker writes and
+// reads Data: up to [MaxBroadcast] bytes, which begin with "!" and the version of their form.
+type Broadcast struct {
+	Topic presence.Topic
+	Data  []byte
+}
+
+// MaxBroadcast is the most bytes of a [Broadcast].Data.
+const MaxBroadcast = 4 << 10
+
+// ErrInvalidBroadcast is what [Store.Send] returns for a [Broadcast] that breaks a rule of
+// Validate. Fix the code that made it.
+var ErrInvalidBroadcast = errors.New("invalid broadcast")
+
+// broadcastMark is the first byte of a broadcast. It tells it from a diff: a store may bring
+// both on one channel.
+const broadcastMark = '!'
+
+// Validate returns nil, or an error that is [ErrInvalidBroadcast] and says why: Data must begin
+// with "!" and have at most 4 KiB. Every store asks it before it sends.
+func (b Broadcast) Validate() error {
+	switch {
+	case len(b.Data) == 0 || b.Data[0] != broadcastMark:
+		return fmt.Errorf("%w: it does not begin with %q", ErrInvalidBroadcast, broadcastMark)
+	case len(b.Data) > MaxBroadcast:
+		return fmt.Errorf("%w: it has %d bytes, and %d are allowed", ErrInvalidBroadcast, len(b.Data), MaxBroadcast)
+	}
+	return nil
+}

@@ -1,0 +1,162 @@
+package backend
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// A Bus carries notices from any node to every node, outside topics. All methods may be
+// called concurrently. Every [Store] has one.
+type Bus interface {
+	// Publish sends a notice to every node that listens, this one included. If it
+	// returns an error the notice may have been sent all the same, and may be sent
+	// again, unless the error is ErrLaterChoice. It costs one round trip.
+	Publish(ctx context.Context, n Notice) error
+
+	// Listen calls fn for each notice from now on, in order, one call at a time.
+	// fn must not block and must not call the Bus. Listen returns once notices
+	// are delivered; after stop has returned, no call of fn begins.
+	//
+	// Lasting notices of the last ten minutes are delivered too, also those that
+	// were sent before the call or while this node could not reach the Bus:
+	// [Notice.Ago] says how late they come. They may still be on their way when
+	// Listen returns: Hear waits for them. If some may be lost, fn is called with
+	// [Notice.Missed] before it is called with later notices. A Bus whose notices
+	// end with the process delivers those that are sent from now on.
+	Listen(ctx context.Context, fn func(Notice)) (stop func(), err error)
+
+	// Hear waits until the listeners of this node were called with every lasting
+	// notice that was published before. It costs one round trip, or none where
+	// Publish waits for the listeners.
+	Hear(ctx context.Context) error
+}
+
+// A Notice is a message from one node to all nodes. Notices are comparable.
+type Notice struct {
+	Kind    NoticeKind
+	User    presence.UserID // whom the notice is about
+	Payload string          // UTF-8 text in a form of the kind's own; a few hundred bytes
+
+	// Lasting notices reach every node, also one that could not reach the Bus when
+	// they were sent: the Bus keeps them for ten minutes. Other notices are of the
+	// moment and may be lost. SignOutNotice and StatusNotice make lasting ones.
+	Lasting bool
+
+	// ID names the event: a lasting notice that is told again has the ID that it had. Publish is
+	// given it, up to 16 bytes; "" for none.
+	ID string
+
+	// Ago is how long ago the event happened, if the notice comes late, else 0.
+	// Events since then take precedence. Example: a sign-out with an Ago of 30 s
+	// does not end a connection that was opened 10 s ago.
+	Ago time.Duration
+
+	// Order is the place of a NoticeStatus among all choices of its user. Listen tells it. So
+	// all nodes agree which choice is the latest, in whatever order they hear of them.
+	//
+	// Publish takes the Order of the choice that this one replaces, 0 if none is known, and
+	// gives a greater one. A notice with an Ago has the Order that the choice had, if that is
+	// not zero.
+	Order Order
+
+	// Missed is set by Listen alone, in a notice without a kind. The node may have
+	// missed lasting notices of up to that long ago: the Bus lost its data, or the
+	// node could not reach it for longer than it keeps notices.
+	Missed time.Duration
+}
+
+// An Order says which of a user's choices is later: the one with the greater Order. It is about
+// the moment of the choice by the clock of the [Bus], in Unix microseconds.
+type Order int64
+
+// OrderAt returns the Order of a choice that was made at a moment.
+func OrderAt(at time.Time) Order { return Order(at.UnixMicro()) }
+
+// A ChosenStatus is what a [Store] keeps of a user's choice. The zero value is that of a user of
+// whom it keeps none.
+type ChosenStatus struct {
+	Status presence.Status
+	Order  Order
+}
+
+// A NoticeKind says what a notice means. New kinds need no change in a [Bus], and nodes
+// ignore the kinds that they do not know. A kind is a word of lower-case letters and _.
+type NoticeKind string
+
+// The kinds that a track.Tracker sends.
+const (
+	NoticeSignedOut NoticeKind = "signed_out" // the user's connections end on every node; lasting
+	NoticeSignedOff NoticeKind = "signed_off" // the user's connections of one browser end: Payload is Visitor.Browser; lasting
+	NoticeEnded     NoticeKind = "ended"      // the user's connections of one device end: Payload is its [presence.DeviceID]; lasting
+	NoticeLeft      NoticeKind = "left"       // one connection of the user ends: Payload is its [presence.Holder]
+	NoticeStatus    NoticeKind = "status"     // the user chose a status; lasting, and kept by a [Store]
+
+	// NoticeActed: a member of staff acted upon the user; lasting. Payload says how, as
+	// JSON: see acts.go of package track.
+	NoticeActed NoticeKind = "acted"
+
+	// NoticeSettings: the user chose settings; lasting. Payload says them, as JSON: see
+	// settings.go.
+	NoticeSettings NoticeKind = "settings"
+	// NoticeRelations: the user's contacts or blocks have changed; lasting.
+	NoticeRelations NoticeKind = "relations"
+
+	// NoticeErased: the user is erased; see track.Tracker.Erase. The lasting notice names no user: its
+	// Payload is a MAC of the id.
+	NoticeErased NoticeKind = "erased"
+
+	// NoticePeak: the record of a topic was reset. Payload is the new record. The notice
+	// names no user; lasting.
+	NoticePeak NoticeKind = "peak"
+
+	// NoticeLost: the store has lost data, as a node found; lasting. It names no user. A node that
+	// begins after the loss learns of it in no other way.
+	NoticeLost NoticeKind = "lost"
+
+	// NoticeHint: what Sources tell one another; see track.Tracker.Hint. Payload may have the ids of
+	// users, and says nothing else of them.
+	NoticeHint NoticeKind = "hint"
+
+	// NoticeGuestSignedIn: a guest, whose id is the Payload, signed in and is one no
+	// longer. It names no user.
+	NoticeGuestSignedIn NoticeKind = "guest_signed_in"
+)
+
+// SignOutNotice says that a user signed out.
+func SignOutNotice(user presence.UserID) Notice {
+	return Notice{Kind: NoticeSignedOut, User: user, Lasting: true}
+}
+
+// LeaveNotice says that the page of one of the user's connections closed.
+func LeaveNotice(user presence.UserID, connection presence.Holder) Notice {
+	return Notice{Kind: NoticeLeft, User: user, Payload: string(connection)}
+}
+
+// StatusNotice says that a user chose a status. The sender itself applies the status in
+// the topics that it names; the other nodes apply it in the other topics.
+func StatusNotice(user presence.UserID, status presence.Status, topics ...presence.Topic) Notice {
+	payload := string(status)
+	for _, topic := range topics {
+		payload += " " + string(topic)
+	}
+	return Notice{Kind: NoticeStatus, User: user, Payload: payload, Lasting: true}
+}
+
+// Status returns what StatusNotice was called with: the status, and the topics in which
+// the sender itself applies it. It returns "" for a notice of another kind.
+func (n Notice) Status() (status presence.Status, topics []presence.Topic) {
+	if n.Kind != NoticeStatus {
+		return "", nil
+	}
+	for i, word := range strings.Fields(n.Payload) {
+		if i == 0 {
+			status = presence.Status(strings.Clone(word)) // the payload may be long
+		} else {
+			topics = append(topics, presence.Topic(word))
+		}
+	}
+	return status, topics
+}

@@ -1,0 +1,103 @@
+package backend
+
+import (
+	"strings"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// Extras are what a store keeps of a topic because its [presence.Kind] asks for it.
+type Extras struct {
+	Peak Peak           // the record; zero: none
+	Bots map[string]int // how many crawlers of each name, in the same window as [Counts].Guests; nil: none
+}
+
+// Limits of the bots that a store counts in one topic.
+const (
+	MaxBots    = 256 // crawlers; further ones are not counted
+	MaxBotName = 32  // bytes of a bot's name, of printable ASCII without quotes and backslash
+)
+
+// ValidBotName reports whether s can be a bot's name: 1 to [MaxBotName] bytes of printable
+// ASCII without quotes and backslash.
+func ValidBotName(s string) bool {
+	return s != "" && len(s) <= MaxBotName && !strings.ContainsFunc(s, func(r rune) bool {
+		return r < ' ' || r > '~' || strings.ContainsRune(`"'\`, r)
+	})
+}
+
+// A Peak is the most users who were online in a topic at one time.
+type Peak struct {
+	Total int       // visible users online then; with guests, if the Kind says so
+	At    time.Time // when
+	Since time.Time // when the record was last reset; zero: never
+}
+
+// Better returns the record of a topic that counts, of two: the one that was reset later;
+// if that is equal the larger one; and of equal ones the earlier.
+func (p Peak) Better(q Peak) Peak {
+	switch {
+	case !p.Since.Equal(q.Since):
+		if p.Since.After(q.Since) {
+			return p
+		}
+		return q
+	case p.Total != q.Total:
+		if p.Total > q.Total {
+			return p
+		}
+		return q
+	case q.At.IsZero() || !p.At.IsZero() && !p.At.After(q.At):
+		return p
+	}
+	return q
+}
+
+// A RecentQuery asks for a page of recent users. If Within or Limit is out of its bounds,
+// track.Tracker.Recent returns [presence.ErrInvalidQuery], and [Store.Recent] takes the nearest value.
+type RecentQuery struct {
+	// Within is how far back the page reaches, at most [MaxWithin]. Zero: the users who
+	// viewed a page in the current or the old period, as in Counts.Recent.
+	Within time.Duration
+	After  string // the Next of the page before; empty: the first page
+	Limit  int    // how many users the page has at most, 1 to 1,000
+}
+
+// MaxWithin is how long a store remembers recent users by name.
+const MaxWithin = 24 * time.Hour
+
+// A RecentPage is a page of recent users, the latest active first, and by ID where they were
+// active at the same moment. A page begins after the place that the last user of the page
+// before had. A user who becomes active meanwhile moves to the front, so no user comes
+// twice, and such a user may be on no page.
+type RecentPage struct {
+	// Total is the number of users on all pages. If Within is zero it is Counts.Recent,
+	// which includes users whose names are not kept or were forgotten.
+	Total int
+	Users []RecentUser // visible ones, whose name the store remembers
+	// Next is where the next page begins, as an opaque text; empty on the last page. A page
+	// may have fewer users than Limit although Next is not empty.
+	Next string
+}
+
+// A RecentUser is a user who is or was in a topic.
+type RecentUser struct {
+	presence.User           // the newest profile; Status is empty unless the user is online
+	Active        time.Time // the latest page view, join, or proof of life before a leave; by the store's clock
+	Online        bool
+	Idle          bool // of a user who is online: as Member.Idle
+}
+
+// An Inspected is a user of a topic as staff sees the user: see [Store.Inspect]. An
+// invisible user is an Inspected too, and has a zero Since and Active.
+type Inspected struct {
+	presence.Member
+	Leases []Lease // what holds the user online, in the order of their holders
+}
+
+// A Lease holds a user online in a topic.
+type Lease struct {
+	Holder presence.Holder
+	Left   time.Duration // until the lease expires; zero or less: expired, and not swept yet
+}

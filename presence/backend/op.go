@@ -1,0 +1,114 @@
+package backend
+
+import (
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// OpKind says what an [Op] does.
+type OpKind uint8
+
+// The kinds of operations. In brackets, the fields of Op that each needs.
+const (
+	// OpJoin makes or renews the lease of a connection, and takes the user's
+	// profile if it is new. [User, Holder, For, Idle]
+	OpJoin OpKind = iota + 1
+	// OpSeen is a page view: it makes or renews the web lease, takes the
+	// profile, and puts the user into the current set. [User, For]
+	OpSeen
+	// OpGuest counts a guest in the current set. For is the age period.
+	// [Guest, For]
+	OpGuest
+	// OpHeartbeat lengthens a lease that is there. For one that is gone the
+	// Result names it under Unknown, and nothing happens. [User.ID, Holder, For]
+	OpHeartbeat
+	// OpRelease ends a connection's lease and holds the user for the grace in
+	// its place (rules 5 and 6). For is the grace; with 0 nobody is held, as by an
+	// OpDrop that is a proof of life. [User.ID, Holder, For]
+	OpRelease
+	// OpDrop ends a lease at once. [User.ID, Holder]
+	OpDrop
+	// OpSignOut ends all leases of a user in the topic at once, whoever holds
+	// them, and takes the user out of the current and old sets, unless the topic
+	// remembers names and Keep.ForgetSignedOut is off. An invisible user stays in
+	// them (rule 2): the status says so of a user whom the topic may not know any more.
+	// [User.ID, User.Status]
+	OpSignOut
+	// OpUpdate takes a new profile for a user who is present, and does nothing
+	// for one who is not. An empty Name, Avatar, URL and Data leave the rest of
+	// the profile as it is and change the status alone. For is how long ago the user turned
+	// invisible, if that is written late: the leave tells that moment (rule 2). [User, For]
+	OpUpdate
+	// OpFollow takes a connection's lease to the place that it would have if it
+	// had joined now (rule 6), and lengthens it as OpHeartbeat does: the page of the
+	// user's latest view has joined that connection. For a lease that is gone the
+	// Result names it under Unknown, and nothing happens. [User.ID, Holder, For]
+	OpFollow
+	// OpForgetGuest takes a guest out of the current and the old set, because the
+	// guest signed in. It does nothing for a guest who is not in them, and need not
+	// do anything in a topic with more than [ExactGuests]. A later OpGuest counts the
+	// same guest again. For is the age period. [Guest, For]
+	OpForgetGuest
+	// OpBot counts a crawler in the current set of bots (rule 18). For is the age period.
+	// [Guest, Bot, For]
+	OpBot
+	// OpPeak gives the store a record that a node remembers. The better one stays (rule
+	// 17). [Peak]
+	OpPeak
+	// OpResetPeak starts the topic's record anew (rule 17). []
+	OpResetPeak
+	// OpSignOff is the sign-out of one browser (rule 19): it ends the connection's lease
+	// at once. If the user has no other connection, it ends all that OpSignOut ends. With
+	// a Holder that is no connection it ends no lease of its own. [User.ID, Holder]
+	OpSignOff
+	// OpAttend says whether somebody is at a connection's page (rule 24), and lengthens its
+	// lease as OpHeartbeat does. For a lease that is gone the Result names it under Unknown,
+	// and nothing happens. [User.ID, Holder, For, Idle]
+	OpAttend
+)
+
+// ExactGuests is up to how many guests of a topic's window every store counts exactly
+// (rule 11). The bound is a compromise: in Redis, 512 guests take 70 KB a topic in place
+// of 2 KB, and a guest who signs in among them costs the server 0.8 ms.
+const ExactGuests = 512
+
+// An Op is one thing that happened in a topic. Times in it are durations from
+// now, and "now" is the store's (rule 4). A holder's heartbeats, follows and attends
+// have the For of its join, or less if its page last proved some time ago that it is
+// alive: a store may take the time of that proof from the For (rule 7).
+type Op struct {
+	Kind   OpKind
+	User   presence.User
+	Holder presence.Holder
+	For    time.Duration
+	Idle   bool // nobody is at the page of the connection
+	Guest  string
+	Bot    string // a crawler's name, such as "Googlebot"
+	Peak   Peak
+}
+
+// A Batch is what happened in one topic, in order. It is applied as one atomic
+// step and gives at most one diff: what cancels out inside it is not seen.
+// (A store may cut a batch of more than some hundred ops into several steps.)
+type Batch struct {
+	Topic presence.Topic
+	Ops   []Op
+	Keep  presence.Keep // what the store keeps of the topic beyond who is online
+}
+
+// A Result is what became of one batch.
+type Result struct {
+	Unknown []int // indexes of the heartbeats, follows and attends whose lease is gone
+	// Err is nil if the batch was applied; otherwise it may or may not have been.
+	// An error that is ErrRefused is of this topic alone: the store answered, and
+	// does not take the batch. Any other says that the store is out.
+	Err error
+}
+
+// Swept is what one call of [Store.Sweep] did.
+type Swept struct {
+	Leases int  // expired leases that this call removed
+	Leaves int  // leaves that this call announced
+	More   bool // the limit was reached: call again
+}

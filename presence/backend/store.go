@@ -1,0 +1,347 @@
+package backend
+
+import (
+	"context"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// A Store is what the nodes of a fleet share: it holds who is online. All methods may be
+// called concurrently, from any number of nodes. Each method says what it costs a store
+// that is reached over a network, in round trips.
+//
+// # Rules
+//
+// Every store keeps these rules; the cases of presencetest cite their numbers.
+//
+//  1. A user is online in a topic exactly while at least one unexpired lease
+//     (topic, user, holder) exists. There is no counter of its own: a count
+//     changes only in the same atomic step as a lease.
+//  2. A join is announced when a user's leases go from none to one, a leave when
+//     they go from one to none. Each is announced exactly once in the whole fleet,
+//     whichever node sweeps, and however often. A user whose status is [presence.Invisible]
+//     is neither announced nor counted. To others turning invisible is leaving at that
+//     moment, also among those who were here lately: it is a proof of life (rule 7), and
+//     page views from before count on as those of a user who left. What the user does
+//     until turning visible, also a sign-out, changes nothing that others see. Nor does it
+//     if the last lease has just ended, by an operation before it in the step. Turning
+//     visible is a proof of life too, so that nothing is ever told of the time before. An
+//     OpUpdate with a For turned the user invisible that long ago, and after the join: the leave tells
+//     that moment.
+//     Example: Bob opens a stream at 10:00, which renews its lease every 15 s. He turns
+//     invisible at 10:07:05, views pages until 11:00 and signs out. The diff of 10:07:05
+//     has his leave, last seen at 10:07:05, and nothing changes at 11:00.
+//  3. A change of state and its diff are one atomic step. The step appends the diff
+//     to the topic's log, with the id of the diff before it. A reader whose last id
+//     is not Prev has a gap: it reads the log, or a fresh snapshot if the log does
+//     not reach back to that id.
+//  4. Times are the store's, never those of a node's clock.
+//  5. A heartbeat only ever lengthens a lease and never makes one. It reports a lease
+//     that is gone, or expired and not swept yet, as Unknown. A release ends its lease
+//     and holds the user for the grace in its place, under [presence.HolderGrace], so that a
+//     late heartbeat revives nothing. A drop ends its lease at once. Releasing or
+//     dropping a lease that does not exist does nothing. A lease that has expired is there
+//     until it is swept: its release holds the user for the grace. Apart from a sweep, only a
+//     step with a join, page view or sign-out of the user ends other expired leases: a
+//     release, drop or update after an outage must not show a user leave whose lease no
+//     node could renew yet.
+//     Example: Alice closes a tab as Redis hangs, and opens the next page at node b. A minute
+//     later Redis goes on, and takes the release of her old page first. Her lease expired
+//     meanwhile. The grace holds her until the join of the new page comes.
+//  6. When a user's last connection is released or lapses, a web lease whose latest
+//     page view was recorded before that connection joined ends too, while a grace
+//     goes on: a user who closes a tab is not online for minutes after. A connection
+//     that [OpFollow] names counts as if it had joined at that moment.
+//  7. Last seen is the last proof of life (a join, a page view, a heartbeat, a
+//     release, a sign-out), not the moment of the sweep. It is kept for users who
+//     left, and trimmed by age and by number. A lease's length is the For of its join. An
+//     OpHeartbeat, OpFollow or OpAttend with a shorter For reports a proof of life that is
+//     older by the difference, and the lease keeps its length.
+//     Example: Alice's stream joins for 45 s at 12:00:00. Nobody is at its page: at 12:00:20
+//     the node says so by an OpAttend for 25 s. The last proof is still of 12:00:00, and
+//     the lease ends at 12:00:45.
+//  8. Ageing happens once a period in the whole fleet, however many crons run: the
+//     store checks and stamps its own time. After two periods without
+//     a call, the next call empties both sets.
+//  9. Work is bounded: a step touches one topic, and at most some hundred leases.
+//     Within one period of its last user leaving, or a minute if that is longer, nothing
+//     remains of a topic but last seen, recent users (rule 15) and the peak (rule 17).
+//  10. A store that lost everything starts again from [Origin] with empty topics:
+//     heartbeats report Unknown, and the nodes join again.
+//  11. A guest counts once, in the current and the old set together. Up to [ExactGuests]
+//     guests are counted exactly, and OpForgetGuest takes a guest out at once. More
+//     guests are estimated within 3 %, and OpForgetGuest need not change the number.
+//     Guests are in no roster and in no diff. A store keeps of a guest only the id,
+//     which is random and opaque, and only while the guest counts. It keeps about
+//     ExactGuests ids a topic at most, so its memory is bounded.
+//  12. An operation that failed may be repeated, whether it took effect or not: the
+//     second time changes nothing. There are two exceptions, in which a store cannot tell
+//     a repeated batch from a new one. The first is a batch in which other connections of
+//     the user begin or end after an OpSignOff. The second OpSignOff sees these
+//     connections, and may end more or less. The other is a batch in which connections of
+//     a user begin, or are followed, and connections of that user end. The second time,
+//     the lease of a page view may end by rule 6 or stay, and the grace may be attended
+//     that was idle (rule 24). While an attended connection holds the user, nobody notices.
+//     Example: Alice opened a stream at 10:00 and viewed a page at 10:01. A batch releases
+//     the stream and joins it again. The first time the page view is the later one, and
+//     stays. The second time it is older than the stream, and ends.
+//  13. The status that a user chose outlives the user's leases and sign-outs. It is
+//     kept in the step that publishes it ([Bus.Publish] of a [NoticeStatus]), and
+//     only Trim forgets it. The choice with the greatest [Order] wins. A new choice names the
+//     one that it replaces, by [Notice.Order]. If the store keeps one of a greater Order,
+//     Publish returns [presence.ErrLaterChoice], and nobody hears the notice. Otherwise the choice
+//     gets a greater Order than any that was published before, also if the store's clock
+//     goes back. A notice with [Notice.Ago] is about a choice made that long ago: it has
+//     [Notice.Order], or where that is zero the Order of that moment.
+//     Example: Alice turns busy at node a, whose call of Redis hangs. She is told that it
+//     failed, and turns away at node b. A minute later Redis takes the call of node a. It
+//     refuses busy, which replaces what Alice chose before she turned away.
+//  14. A fleet has one secret. The store keeps the first that a node offers until it
+//     is wiped, and returns it to every node.
+//  15. Keep.Names is how many users of a topic the store remembers by name: the latest
+//     active ones, online or not. It keeps the newest profile of each, and the moment
+//     of the latest activity: a page view or an announced join; at an announced leave
+//     it is last seen. This moment never goes back. Of users active at the same moment
+//     the store keeps those with the lesser IDs. A user whom the bound removed comes
+//     back by an activity, and not by a new profile. Turning invisible
+//     is an announced leave, and turning visible a join. In between nothing changes of what
+//     is remembered of the user (rule 2).
+//     With Keep.ForgetSignedOut a sign-out removes the user, also one who is offline,
+//     unless the user comes back in the same step. Without it a sign-out leaves the user
+//     in the current and old sets too. Nobody is remembered for longer
+//     than [MaxWithin] after the last activity.
+//  16. With Keep.Active each member has the minute of the latest page view, or of the
+//     join. A new minute is an update in the diff of the step with the page view.
+//     Without Keep.Active members have none. After a site turned it off, a member
+//     loses the minute by an update: at the next join, page view or update of the
+//     member at the latest.
+//  17. With Keep.Peak a topic has a record: the most visible users who were online at
+//     one time, and when. The store compares at the end of each step with the Total
+//     of Counts, which includes expired users until they are swept. The record grows
+//     in the step that makes more users online; an equal number changes nothing. With
+//     Keep.PeakGuests it also counts the guests of Counts, and a step that counts a
+//     guest can raise it. OpPeak merges a record by [Peak.Better]. OpResetPeak starts
+//     the record anew, with the users of that moment. The record stays when the topic
+//     is empty, and when a site turns Keep.Peak off. It takes about 100 bytes a topic.
+//  18. Bots are counted apart from guests and in the same way (rule 11): a bot counts
+//     once in the current and the old set together, under the latest name that came
+//     with its id. At most [MaxBots] bots are counted in a topic. Further ones are
+//     ignored until there is room, and so is a name that is not a [ValidBotName].
+//  19. OpSignOff ends one connection of a user. While the user has another unexpired
+//     connection, that is all: nothing is announced, and page views stay. Otherwise
+//     OpSignOff ends everything, as OpSignOut does.
+//  20. One holder at a time may write a consumer's record: the one that claimed it
+//     last. The record stays that holder's until the claimed or committed time is over
+//     and another holder claims it. A commit of any other holder changes nothing, and
+//     neither does one that expects entries that the record has not. Only a claim with
+//     Create makes a record that is missing.
+//  21. A user whose status ends with a "-", such as "online-", is unseen. A store treats
+//     the user as it does without the "-" ("invisible-" is invisible), but tells and
+//     keeps no last seen: the LastSeen of the Departure is zero, a last seen that is
+//     kept from before goes, and the user is not among the names of rule 15. The status
+//     at the end of a step counts. Turning seen is a proof of life (rule 7) and an
+//     activity (rule 15), so that nothing is ever told of the time before.
+//     Example: Carol comes at 10:00 as "online" and leaves at 10:05: her last seen is
+//     10:05. She comes at 11:00 as "online-": her last seen is forgotten. At 11:05 she
+//     turns "invisible-": the diff has her leave without last seen. She turns "online"
+//     at 12:00, and her tab crashes at once: her last seen is 12:00.
+//  22. A broadcast reaches each watcher of its topic's broadcasts, on every node, at most
+//     once and byte for byte. What one node sends to a topic, one call of Send after the
+//     other, comes in that order. No other topic hears it. Nothing is kept of it: it is no
+//     diff, moves no version and makes no topic. Send refuses a broadcast that is not
+//     [Broadcast.Validate], and then sends none of those that came with it. After stop has
+//     returned no call begins. A broadcast may be lost, as while a connection breaks or
+//     after the store was wiped.
+//  23. A node's process has a lease too, which RenewNode renews. The connections of the
+//     process, which [presence.Holder.Process] names, hang on it. Once it has lapsed, a
+//     sweep with SweepOptions.Nodes ends the leases of these connections as it ends expired
+//     ones. The node's last renewal counts as a proof of life of each of them (rule 7). A
+//     lease with a proof of life in the second half of the node's last term, or later, was
+//     renewed by another node, or by this one after it came back. It stays. Nothing hangs
+//     on a process without a lease. A lapsed lease is forgotten once all that hangs on it
+//     was swept.
+//     Example: node a renews its lease for 10 s at 12:00:00, and crashes at 12:00:02. The
+//     lease lapses at 12:00:10. Alice's stream was at node a, and the next sweep announces
+//     that she left, last seen at 12:00:00. Bob's page had sent a beat to node b at
+//     12:00:06. That renewed his lease for 45 s, so he stays until 12:00:51 at least.
+//  24. A user is idle in a topic exactly while all of the user's leases there are idle. A
+//     connection's lease is idle if its latest OpJoin or OpAttend said so. A page view's
+//     lease is not idle at first. Once a connection joins, or is followed, after the page
+//     view, the connection speaks for that page, and the page view's lease is idle. The
+//     lease of the grace is idle if all the released connections were that it replaces. No
+//     other operation changes this. The store derives [presence.Member].Idle at the
+//     end of each step, a sweep's too, from the leases that are left. A change is an update
+//     in the step's diff. The status that the user chose stays.
+//     Example: Alice has a stream at node a and one at node b. At 12:00 nobody is at the
+//     first page: node a writes OpAttend, and nothing is told. At 12:05 nobody is at the
+//     second either: node b writes OpAttend, and the diff of that step says that she is idle.
+//  25. EraseUser ends the user's leases in every topic, and the devices' in the inner one, and
+//     announces the leaves. It then forgets the user: last seen, names, page views, the chosen
+//     status, the notices about the user, and the entries of consumers' records. A log that
+//     names the user starts anew at its end. The leases of a user who came after the erasure
+//     was begun stay; the log starts anew all the same.
+//
+// Rules 15 to 17 follow the Keep of the topic's latest batch, also in a sweep. If that Keep
+// asks for fewer names, or for none, the store forgets the others: at the latest by the
+// first Age after the next announced join or leave.
+//
+// Among several profiles of one user the newest that was applied wins, for all.
+type Store interface {
+	// A Store is also a Bus. Its Publish keeps the status of a NoticeStatus in the
+	// same step (rule 13).
+	Bus
+
+	// Consumers keeps the records of the consumers of Tracker.Deliver (rule 20).
+	Consumers
+
+	// A Store is one of the parts that keep something of users, and it keeps the list of
+	// erasures of a site that has no other one (rule 25).
+	UserRecords
+	ErasureList
+
+	// Apply applies each batch as one atomic step, and returns a Result for each, in
+	// their order. It costs one round trip for all of them. The batches do not change
+	// afterwards, so a call that was given up may go on reading them.
+	Apply(ctx context.Context, batches []Batch) []Result
+
+	// Sweep removes expired leases, in whatever topics, and announces the leaves.
+	// Topics need not be known to this node, and sweeps may run at the same time.
+	//
+	// A server that starts again, or takes over, may have old data, in which leases have expired
+	// that the nodes renewed since. So the first sweep that meets it removes nothing, notes that it
+	// did, and returns ErrRestarted; and so does each one without Restarted, RenewedWithin or Look,
+	// until one with Restarted has met it. A server that began without data, and a store that
+	// cannot start again, have no old leases, and need none of it.
+	Sweep(ctx context.Context, opts SweepOptions) (Swept, error)
+
+	// RenewNode renews the lease of a node's process for a term from now on, or makes it
+	// (rule 23). It returns false if the store knew no lease of the process that had not
+	// lapsed. Then the connections of the process may have been swept, and it makes their
+	// leases again. next is how long it takes until the lease of any process lapses, unless it
+	// is renewed before; 0 or less: one has lapsed. Before that moment a sweep need not look at
+	// processes. RenewNode costs one round trip.
+	RenewNode(ctx context.Context, process string, term time.Duration) (alive bool, next time.Duration, err error)
+
+	// Age turns the current sets of page views and of guests into the old ones, in
+	// each topic whose last turn is at least period ago. It returns how many topics
+	// it turned.
+	Age(ctx context.Context, period time.Duration) (turned int, err error)
+
+	// Trim forgets users last seen more than keep ago, and in each topic all but the
+	// most latest ones. It forgets chosen statuses by the same two bounds. It returns
+	// how many entries it forgot, of both kinds.
+	Trim(ctx context.Context, keep time.Duration, most int) (forgotten int, err error)
+
+	// Snapshot returns a topic's roster. An unknown topic is empty, at Origin.
+	Snapshot(ctx context.Context, topic presence.Topic) (Snapshot, error)
+
+	// Roster returns a page of a topic's roster, in an order of the store's own choosing, which
+	// names no user twice on one page. Paging to the end names each user who is there all the
+	// time at least once, and once alone while nobody comes or goes. It returns ErrInvalidPage
+	// for a q.After that is no RosterPage.Next. The texts of pages name no tenant. It costs one
+	// round trip, and the time of one page, however many users there are.
+	Roster(ctx context.Context, topic presence.Topic, q RosterQuery) (RosterPage, error)
+
+	// Members returns the entry of each user in a topic's roster, in the order of the users. It
+	// is zero for a user who is not visible there. It costs one round trip.
+	Members(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]presence.Member, error)
+
+	// Log returns the diffs after one, in order; none if it is the latest. It returns
+	// ErrGap if the log does not hold that diff. Origin counts as held while the log
+	// reaches back to the topic's first diff. With an empty after, Log returns all
+	// diffs that the log holds.
+	Log(ctx context.Context, topic presence.Topic, after presence.DiffID) ([]Diff, error)
+
+	// Counts returns the figures of each topic, in one round trip.
+	Counts(ctx context.Context, topics ...presence.Topic) ([]Counts, error)
+
+	// Sightings returns, for each user, whether the user is online in a topic, and by
+	// what, or was last seen there, in one round trip.
+	Sightings(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]Sighting, error)
+
+	// Extras returns what is kept of each topic by rules 17 and 18, in one round trip.
+	Extras(ctx context.Context, topics ...presence.Topic) ([]Extras, error)
+
+	// Recent returns a page of the users of rule 15. It returns ErrInvalidPage for a
+	// q.After that is no RecentPage.Next. It costs one round trip.
+	Recent(ctx context.Context, topic presence.Topic, q RecentQuery) (RecentPage, error)
+
+	// Remembered returns what Recent would of each user, in the order of the users. It is zero
+	// for a user whom the topic does not remember by name (rule 15). It costs one round trip.
+	Remembered(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]RecentUser, error)
+
+	// Topics returns up to most topics that have a user, guest or bot, or had one lately.
+	// They are those after a given topic, in the order of their bytes. Invisible users
+	// count. A topic of which only last seen, names or a record are left is not among
+	// them. An empty topic is, as long as its log stays: for a minute at least. It costs a few
+	// round trips.
+	Topics(ctx context.Context, after presence.Topic, most int) ([]presence.Topic, error)
+
+	// Inspect returns up to most users of a topic with their leases, also invisible users.
+	// They are those after a given user, in the order of the bytes of their IDs. It is for
+	// staff, and costs a few round trips.
+	Inspect(ctx context.Context, topic presence.Topic, after presence.UserID, most int) ([]Inspected, error)
+
+	// Watch calls fn for each diff of a topic from now on, in order, one call at a
+	// time. Diffs may be lost on the way, which readers notice by rule 3, and some that
+	// were made just before the call may still come. fn must not block and must not
+	// call the store. Watch returns once diffs are delivered; after stop has returned,
+	// no call of fn begins.
+	Watch(ctx context.Context, topic presence.Topic, fn func(Diff)) (stop func(), err error)
+
+	// Send hands each broadcast to those who watch the broadcasts of its topic now, on every
+	// node (rule 22). A broadcast may be lost, and an error does not say whether it was. The
+	// error is ErrInvalidBroadcast where one of them is invalid. It costs one round trip for all
+	// of them.
+	Send(ctx context.Context, broadcasts ...Broadcast) error
+
+	// WatchBroadcasts calls fn for the data of each broadcast of a topic from now on, as Watch
+	// does for diffs (rule 22). They cost no connection beside those of Watch. fn must not keep
+	// the data, must not block and must not call the store.
+	WatchBroadcasts(ctx context.Context, topic presence.Topic, fn func(data []byte)) (stop func(), err error)
+
+	// Statuses returns the status that each user chose last, with its Order. It is zero
+	// for a user whose choice is unknown or was trimmed (rule 13). It costs one round
+	// trip.
+	Statuses(ctx context.Context, users ...presence.UserID) ([]ChosenStatus, error)
+
+	// Secret returns the fleet's secret. A store that has none keeps and returns the
+	// offer (rule 14), which has 16 to 64 bytes. It costs one round trip.
+	Secret(ctx context.Context, offer []byte) ([]byte, error)
+}
+
+// SweepOptions say which leases [Store.Sweep] removes.
+type SweepOptions struct {
+	Limit int // about the most expired leases that are removed. Required
+
+	// RenewedWithin, if not zero, spares the expired leases that were last renewed
+	// longer ago: after an outage, leases have expired that no node could renew.
+	// At most about Limit expired leases are looked at, and Swept.More is false.
+	//
+	// Example: the store was out from 12:00:00 to 12:01:00, and it is 12:01:05. A
+	// sweep with RenewedWithin 5 s removes a lease that was renewed at 12:01:01
+	// and ended at 12:01:03. It spares one that was renewed at 11:59:50.
+	RenewedWithin time.Duration
+
+	// Restarted says that every node has had time to renew its leases since this one last got
+	// ErrRestarted, or heard that another one did.
+	Restarted bool
+
+	// Look removes nothing. The sweep only finds out whether the server has started again.
+	Look bool
+
+	// Nodes also ends the leases that hang on processes whose own lease has lapsed (rule 23). It
+	// looks at every lease of the fleet for each such process, in bounded steps. Limit does not
+	// count them.
+	Nodes bool
+}
+
+// An OutageReporter is a [Store] that knows of its own outages. A track.Tracker that starts
+// asks it, and treats a store that was out before as one that has just come back. A
+// Store need not be one: the Tracker then knows only of calls that it made itself.
+type OutageReporter interface {
+	// LastOut returns when a call last failed because the store was out, by this
+	// node's clock; zero if none did. It costs no round trip.
+	LastOut() time.Time
+}

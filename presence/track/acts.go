@@ -1,0 +1,144 @@
+package track
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rollcall-go/rollcall/internal/generations"
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+)
+
+// Bounds of what a node remembers of staff.
+const (
+	maxActs   = 200              // acts, the latest
+	maxBarred = 10_000           // users who may not come back yet
+	MaxBar    = 10 * time.Minute // the longest Bar: notices are kept that long
+)
+
+// acts is what a node knows of what staff did.
+type acts struct {
+	*node
+	mu     actsMutex
+	heard  []heardAct                                   // the oldest first
+	barred *generations.Map[presence.UserID, time.Time] // until when
+}
+
+// A heardAct is an act, and what names it.
+type heardAct struct {
+	id string
+	presence.Act
+}
+
+func newActs(n *node) *acts {
+	return &acts{node: n, barred: generations.New[presence.UserID, time.Time](maxBarred, nil)}
+}
+
+// Disconnect ends everything that holds a user online, as [Tracker.SignOut] does, and keeps
+// the user away for the time bar, at most [MaxBar]. In this time [Tracker.Connect] returns
+// [presence.ErrBarred] for the user, and the user's page views do not count. by is the member of
+// staff who asked, for [Tracker.Acts].
+//
+// The site must end its own session of the user: otherwise the user's pages connect again
+// when the bar is over. Disconnect returns when the store has ended the user's leases. Its
+// errors are those of SignOut.
+func (t *Tracker) Disconnect(ctx context.Context, by, user presence.UserID, bar time.Duration) error {
+	if err := (presence.User{ID: user}).ValidateInside(); err != nil {
+		return err
+	}
+	told := t.acts.act(ctx, presence.Act{By: by, Did: presence.ActDisconnect, User: user, Bar: min(max(bar, 0), MaxBar)})
+	return cmp.Or(t.SignOut(ctx, user), told) // an act that the store did not take is told later, and must be done too
+}
+
+// DisconnectConnection ends one connection of a user, on any node, as if its page had closed
+// it: the user stays for the grace. It is for a stream that hangs, because a page that works
+// connects again by itself. It is a no-op if the connection is not the user's. by is as for
+// [Tracker.Disconnect].
+func (t *Tracker) DisconnectConnection(ctx context.Context, by, user presence.UserID, connection presence.Holder) error {
+	if err := (presence.User{ID: user}).ValidateInside(); err != nil {
+		return err
+	}
+	return t.acts.act(ctx, presence.Act{By: by, Did: presence.ActCut, User: user, Connection: connection})
+}
+
+// Acts returns what staff did lately in the whole fleet: the latest 200 acts at most, the
+// latest first. A node that starts knows the acts of the ten minutes before. Each act is
+// also a line in the log of the node that was asked for it. Acts reads memory only.
+func (t *Tracker) Acts() []presence.Act {
+	t.acts.mu.Lock()
+	defer t.acts.mu.Unlock()
+	acts := make([]presence.Act, 0, len(t.acts.heard))
+	for _, a := range slices.Backward(t.acts.heard) {
+		acts = append(acts, a.Act)
+	}
+	return acts
+}
+
+// noteActed is the payload of a NoticeActed.
+type noteActed struct {
+	ID         string // of the act: a notice may be repeated
+	By         presence.UserID
+	Did        string
+	Connection presence.Holder `json:",omitempty"`
+	Topic      presence.Topic  `json:",omitempty"`
+	Bar        time.Duration   `json:",omitempty"`
+}
+
+// act logs an act and publishes it to all nodes.
+func (s *acts) act(ctx context.Context, a presence.Act) error {
+	s.cfg.Logger.Info("presence: a member of staff acted",
+		"did", a.Did, "by", a.By, "user", a.User, "connection", a.Connection, "topic", a.Topic, "bar", a.Bar)
+	payload, err := json.Marshal(noteActed{rand.Text(), a.By, a.Did, a.Connection, a.Topic, a.Bar})
+	if err != nil {
+		return err
+	}
+	return s.notices.publish(ctx, backend.Notice{Kind: backend.NoticeActed, User: a.User, Payload: string(payload), Lasting: true})
+}
+
+// hear takes an act of any node, this one included.
+func (s *acts) hear(n backend.Notice) {
+	var note noteActed
+	if json.Unmarshal([]byte(n.Payload), &note) != nil {
+		return // of a version that this one does not know
+	}
+	at := time.Now().Add(-n.Ago)
+	a := presence.Act{At: at, By: note.By, Did: note.Did, User: presence.UserID(strings.Clone(string(n.User))), Connection: note.Connection, Topic: note.Topic, Bar: note.Bar}
+	s.mu.Lock()
+	if slices.ContainsFunc(s.heard, func(h heardAct) bool { return h.id == note.ID }) {
+		s.mu.Unlock()
+		return // the bus lost its data, and the notice was repeated
+	}
+	if len(s.heard) == maxActs {
+		s.heard = slices.Delete(s.heard, 0, 1)
+	}
+	s.heard = append(s.heard, heardAct{note.ID, a})
+	if a.Did == presence.ActDisconnect && a.Bar > 0 {
+		s.barred.Set(a.User, at.Add(min(a.Bar, MaxBar)))
+	}
+	s.mu.Unlock()
+	if a.Did == presence.ActCut {
+		if c := s.users.connection(a.Connection); c != nil && c.visitor.User.ID == a.User {
+			c.Close()
+		}
+	}
+}
+
+// bars reports whether a user may not come back yet.
+func (s *acts) bars(user presence.UserID) bool {
+	if user == "" {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	until, ok := s.barred.Get(user)
+	if ok && !time.Now().Before(until) {
+		s.barred.Delete(user)
+		ok = false
+	}
+	return ok
+}

@@ -1,0 +1,78 @@
+package track
+
+import (
+	"context"
+	"iter"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+)
+
+// A Change is what [Tracker.Changes] yields: one step of a topic.
+type Change struct {
+	Topic  presence.Topic
+	Cursor presence.Cursor // resume after this change with it
+	Total  int             // visible users online after the change
+
+	// State says that Joins is the whole roster: users that it lacks are gone. That is
+	// the first change without a cursor, and the next one whenever the log does not
+	// reach back.
+	State  bool
+	Joins  []presence.Member   // users who came, or have a new profile
+	Leaves []backend.Departure // users who left
+}
+
+// Changes yields the changes of a topic to a Go program, as events do to a page: those
+// after a cursor, or the current state first if the cursor is empty. It ends when ctx
+// does or the loop breaks, with [presence.ErrClosed] when the tracker closes, and with
+// [presence.ErrStoreOut] if nothing is known of the topic. A slow loop body delays no other
+// reader: if it falls out of the log, it gets a state instead of what it missed.
+//
+//	for change, err := range tracker.Changes(ctx, presence.Site, "") {
+//		…
+//	}
+func (t *Tracker) Changes(ctx context.Context, topic presence.Topic, from presence.Cursor) iter.Seq2[Change, error] {
+	return func(yield func(Change, error) bool) {
+		c, err := t.Connect(ctx, ConnectOptions{Topics: []presence.Topic{topic}, Cursor: from, Observe: true, Limit: 1})
+		if err != nil {
+			if ctx.Err() == nil {
+				yield(Change{}, err)
+			}
+			return
+		}
+		defer c.Close()
+		if r := c.topics()[0].roster(); r != nil {
+			defer r.follow(ctx, c.Done())()
+		}
+		for {
+			d := c.next(c.topics()[0], nil)
+			for _, f := range d.all() {
+				if change, ok := f.change(); ok && !yield(change, nil) {
+					return
+				}
+			}
+			select {
+			case <-c.Ready():
+			case <-c.Done():
+				yield(Change{}, c.Err())
+				return
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}
+
+// change returns what the frame says, and false for a frame that says only figures.
+func (f *frame) change() (Change, bool) {
+	c := Change{Topic: f.Topic, Cursor: f.Cursor}
+	switch said := f.content.(type) {
+	case *View:
+		c.State, c.Total, c.Joins = true, said.Total, members(said.newestOfAll(said.Total))
+	case *net:
+		c.Total, c.Joins, c.Leaves = said.total, members(said.joins), said.leaves
+	default:
+		return Change{}, false
+	}
+	return c, true
+}

@@ -1,0 +1,185 @@
+package track
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/rollcall-go/rollcall/internal/wait"
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+)
+
+// enqueueLocked has a user asked about.
+func (c *choices) enqueueLocked(user presence.UserID) {
+	if _, listed := c.listed[user]; !listed {
+		c.listed[user] = struct{}{}
+		c.order = append(c.order, user)
+	}
+	c.askLocked()
+}
+
+// askLocked starts the goroutine that asks, unless it runs.
+func (c *choices) askLocked() {
+	if !c.asking {
+		c.asking = true
+		c.life.spawn(c.ask)
+	}
+}
+
+// ask asks for choices, up to 500 users at once, until it has asked about every user who
+// waits, or of whom there is a doubt. Users whose answer fails are asked about again later. They delay no other user.
+func (c *choices) ask(ctx context.Context) {
+	for {
+		users, ok := c.next(ctx)
+		if !ok {
+			return
+		}
+		if c.directory.on() {
+			c.askDirectory(ctx, users)
+			continue
+		}
+		kept, err := c.askStore(ctx, users)
+		switch {
+		case err != nil:
+			c.askLater(users, err)
+		case c.cfg.Status == nil:
+			c.users.mu.Lock()
+			for i, user := range users {
+				c.answeredLocked(user, choice{Status: kept[i].Status, order: kept[i].Order})
+			}
+			c.users.mu.Unlock()
+		default:
+			for i, user := range users {
+				c.life.spawn(func(ctx context.Context) { c.askSite(ctx, user, kept[i]) })
+			}
+		}
+	}
+}
+
+// next returns the next users to ask about, in the order in which they came. It returns
+// false if there are none, or if ctx ended.
+func (c *choices) next(ctx context.Context) (users []presence.UserID, ok bool) {
+	c.users.mu.Lock()
+	early := time.Until(c.askAfter)
+	c.users.mu.Unlock()
+	if early > 0 && !wait.For(ctx, early) {
+		return nil, false
+	}
+	c.users.mu.Lock()
+	defer c.users.mu.Unlock()
+	for len(c.order) > 0 && len(users) < maxAskedAtOnce {
+		user := c.order[0]
+		c.order = c.order[1:]
+		delete(c.listed, user)
+		d := c.doubts[user]
+		if d != nil {
+			d.asked = true
+		}
+		if d != nil || len(c.waiting[user]) > 0 {
+			users = append(users, user)
+		}
+	}
+	c.asking = len(users) > 0
+	return users, c.asking
+}
+
+// askDirectory asks the Directory for the settings of users.
+func (c *choices) askDirectory(ctx context.Context, users []presence.UserID) {
+	all, err := c.directory.settings(ctx, users...)
+	if err != nil {
+		c.askLater(users, err)
+		return
+	}
+	for i, user := range users {
+		c.hearAnswer(user, all[i])
+	}
+}
+
+// askStore asks the store what users chose.
+func (c *choices) askStore(ctx context.Context, users []presence.UserID) ([]backend.ChosenStatus, error) {
+	ctx, cancel := context.WithTimeout(ctx, statusWait)
+	defer cancel()
+	kept, err := c.store.Statuses(ctx, users...)
+	if err == nil && len(kept) != len(users) {
+		err = fmt.Errorf("the store answers for %d users of %d", len(kept), len(users))
+	}
+	return kept, err
+}
+
+// askSite asks the site's table for one user's choice; kept is the store's answer. A call
+// that does not return in time is abandoned, and takes a slot until it returns.
+func (c *choices) askSite(ctx context.Context, user presence.UserID, kept backend.ChosenStatus) {
+	ctx, cancel := context.WithTimeout(ctx, statusWait)
+	defer cancel()
+	type answer struct {
+		presence.Status
+		err error
+	}
+	answered := make(chan answer, 1)
+	select {
+	case c.slots <- struct{}{}:
+		go func() {
+			defer func() { <-c.slots }()
+			status, err := c.callSite(ctx, user)
+			answered <- answer{status, err}
+		}()
+	case <-ctx.Done():
+		c.askLater([]presence.UserID{user}, errors.New("too many calls of Config.Status do not return"))
+		return
+	}
+	a := answer{err: context.DeadlineExceeded}
+	select {
+	case a = <-answered:
+	case <-ctx.Done():
+	}
+	if a.err != nil {
+		c.askLater([]presence.UserID{user}, a.err)
+		return
+	}
+	c.users.mu.Lock()
+	defer c.users.mu.Unlock()
+	c.answeredLocked(user, choice{Status: cmp.Or(a.Status, kept.Status), order: kept.Order})
+}
+
+// callSite calls Config.Status. A panic of the site's code is an error.
+func (c *choices) callSite(ctx context.Context, user presence.UserID) (status presence.Status, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("Config.Status panicked: %v", p)
+		}
+	}()
+	status, err = c.cfg.Status(ctx, user)
+	if err == nil && status != "" {
+		_, err = presence.ParseStatus(string(status))
+	}
+	return status, err
+}
+
+// askLater asks about users again after a pause, or once the store is back, and logs why they
+// wait. A grace at another node may hold them meanwhile: so a short one shortens the pause.
+func (c *choices) askLater(users []presence.UserID, err error) {
+	c.logFailure(err)
+	back, retry := c.outage.nextReturn(), statusRetry
+	if grace := c.cfg.shortestGrace(); grace > 0 {
+		retry = min(retry, max(grace/4, backoffFirst))
+	}
+	c.life.spawn(func(ctx context.Context) {
+		pause := time.NewTimer(retry/2 + rand.N(retry))
+		defer pause.Stop()
+		select {
+		case <-pause.C:
+		case <-back:
+		case <-ctx.Done():
+			return
+		}
+		c.users.mu.Lock()
+		defer c.users.mu.Unlock()
+		for _, user := range users {
+			c.enqueueLocked(user)
+		}
+	})
+}

@@ -1,0 +1,67 @@
+package track
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/rollcall-go/rollcall/internal/wait"
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+)
+
+// hidesSoon is how often a node asks the Directory who has hidden, while the store is out. It waits
+// for longer where the Directory takes its time.
+const hidesSoon = time.Second
+
+// askWhoHid asks the Directory, while the store is out, for the settings of all users who are shown
+// here: no notice comes from the node at which a user hides. A user who has hidden is asked about once
+// more, as if a notice had come.
+//
+// Cost: one query for 500 users who are online, and a pause of four times as long as the queries took.
+func (c *choices) askWhoHid(ctx context.Context) {
+	for pause := hidesSoon; wait.For(ctx, pause); {
+		began := time.Now()
+		if c.outage.latestFailed() {
+			c.askAgain(c.hidden(ctx)...)
+		}
+		pause = max(hidesSoon, 4*time.Since(began))
+	}
+}
+
+// hidden returns the users who have hidden: by the Directory fewer viewers may see them than by their
+// devices here. If the Directory fails, it returns the users that it has found so far.
+func (c *choices) hidden(ctx context.Context) (hidden []presence.UserID) {
+	r := c.topics.peek(backend.DevicesTopic)
+	if r == nil || r.view.Load() == nil {
+		return nil
+	}
+	devices, now := r.view.Load(), time.Now()
+	for users := range slices.Chunk(devices.shownUsers(), maxSettingsAtOnce) {
+		all, err := c.directory.settings(ctx, users...)
+		if err != nil {
+			return hidden
+		}
+		for i, s := range all {
+			if shown, _ := devices.sightOf(users[i]); wordOf(s.At(now), time.Time{}).narrows(shown.word) {
+				hidden = append(hidden, users[i])
+			}
+		}
+	}
+	return hidden
+}
+
+// shownUsers returns the users of a view of devices that are visible to somebody.
+func (v *View) shownUsers() (users []presence.UserID) {
+	v.roster.byID.Scan(func(e *entry) bool {
+		user, _ := backend.OwnerOf(e.ID)
+		if len(users) > 0 && users[len(users)-1] == user {
+			return true
+		}
+		if shown, _ := v.sightOf(user); shown.word.visible() {
+			users = append(users, user)
+		}
+		return true
+	})
+	return users
+}

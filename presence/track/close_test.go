@@ -1,0 +1,37 @@
+package track_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/presencetest"
+	"github.com/rollcall-go/rollcall/presence/track"
+)
+
+// Close cuts off a write that is under way, and does it again: that is no outage
+// to warn of, and nothing is lost.
+func TestCloseDuringAWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := memstore.New()
+		faults := presencetest.NewFaults(memory)
+		var logged bytes.Buffer
+		tracker, err := track.New(faults, track.Config{Logger: slog.New(slog.NewTextHandler(&logged, nil))})
+		noError(t, err)
+		faults.Break(presencetest.Fault{Delay: time.Second}, presencetest.CallApply)
+		tracker.Seen(presence.Site, user("alice"), presence.Device{})
+		time.Sleep(100 * time.Millisecond)
+		noError(t, tracker.Close(context.Background()))
+		if logged.Len() > 0 {
+			t.Errorf("got %q logged, want nothing", logged.String())
+		}
+		if snapshot, err := memory.Snapshot(t.Context(), presence.Site); err != nil || len(snapshot.Members) != 1 {
+			t.Errorf("got %+v, %v, want alice", snapshot, err)
+		}
+	})
+}

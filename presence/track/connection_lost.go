@@ -1,0 +1,44 @@
+package track
+
+import (
+	"context"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+)
+
+// Lost ends a connection whose client vanished without a word: at is when the client last
+// proved that it was alive. In each topic the user is gone a TTL after that, as if beats had
+// stopped, and without a grace. Until then the same user may come back unnoticed. Last seen is
+// the moment of Lost. Lost may be called twice, and after the connection ended.
+//
+// Example: the TTL is 45 s. Alice's machine loses its power at 12:00:05, a second after it
+// last answered. At 12:00:34 the kernel gives up the connection. Lost holds Alice until
+// 12:00:49.
+func (c *Connection) Lost(at time.Time) {
+	c.mu.Lock()
+	if c.end.err == nil {
+		c.end.lost = at
+	}
+	c.mu.Unlock()
+	c.beaten.Store(at.UnixNano())
+	c.beat.Store(true) // the last proof is not of now
+	c.finish(context.Canceled, backend.OpRelease)
+}
+
+// releaseAtEnd ends the lease in a topic at the end of the connection.
+func (c *Connection) releaseAtEnd(topic presence.Topic, kind backend.OpKind) {
+	c.mu.Lock()
+	lost := c.end.lost
+	c.mu.Unlock()
+	if lost.IsZero() || kind != backend.OpRelease {
+		c.release(topic, kind)
+		return
+	}
+	left := c.tracker.cfg.ttl(topic) - time.Since(lost)
+	if left <= 0 {
+		kind = backend.OpDrop
+	}
+	c.releaseFor(topic, kind, left)
+}

@@ -1,0 +1,66 @@
+package track
+
+import (
+	"context"
+	"strings"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// A Pass is a token that this fleet made. It is all that a beat and a leave need: neither
+// the visitor's cookie nor the site's session. It holds for one request.
+type Pass struct {
+	tracker *Tracker
+	claim   claim
+	conn    *Connection // nil: another node's, or gone
+	here    bool        // the connection is, or was, one of this node's
+}
+
+// Pass checks a token, and returns [presence.ErrForeignToken] for one that this fleet did not make.
+// It may be called concurrently, and asks neither the store nor the site. On a node that has
+// just started it waits until the fleet's secret is known, and returns [presence.ErrStoreOut] if ctx
+// ends before, or [presence.ErrClosed].
+//
+// Cost: about 1 µs for the connection of this node.
+func (t *Tracker) Pass(ctx context.Context, token presence.Token) (Pass, error) {
+	if err := t.seal.await(ctx, t.life.ctx); err != nil {
+		return Pass{}, err
+	}
+	text, ok := t.seal.textOf(token)
+	if !ok {
+		return Pass{}, presence.ErrForeignToken
+	}
+	id, _, _ := strings.Cut(text, "~")
+	if conn := t.users.connection(presence.Holder(id)); conn != nil { // which knows what its token says
+		c := claim{id: conn.id, tenant: conn.visitor.Tenant, user: conn.visitor.User.ID, topics: conn.heldTopics()}
+		return Pass{t, c, conn, true}, nil
+	}
+	c, err := readClaim(text)
+	if err != nil {
+		return Pass{}, err
+	}
+	conn, here := t.find(c)
+	return Pass{t, c, conn, here}, nil
+}
+
+// Connection returns the name of the connection, which no other has.
+func (p Pass) Connection() presence.Holder { return p.claim.id }
+
+// Tenant returns the tenant whose site the connection is of.
+func (p Pass) Tenant() string { return p.claim.tenant }
+
+// User returns the user whom the connection holds; empty: it is a guest's.
+func (p Pass) User() presence.UserID { return p.claim.user }
+
+// Local reports whether Beat and Leave wait for nothing: the connection is one of this node.
+func (p Pass) Local() bool { return p.here }
+
+// Beat is [Tracker.Beat]. The token is the only authority.
+func (p Pass) Beat(ctx context.Context, page Page) (alive bool, err error) {
+	return p.tracker.beat(ctx, p.claim, p.conn, p.here, presence.Visitor{Tenant: p.claim.tenant}, page)
+}
+
+// Leave is [Tracker.Leave]. The token is the only authority.
+func (p Pass) Leave(ctx context.Context) error {
+	return p.tracker.leave(ctx, p.claim, p.conn, p.here)
+}

@@ -1,0 +1,142 @@
+package track
+
+import "github.com/rollcall-go/rollcall/presence"
+
+// Ready receives when Events or Bytes may have something. Until one of them is
+// called it does not receive again, so a burst wakes a reader once. It may receive
+// once too often. For a connection in a [Group] it is the group's channel.
+func (c *Connection) Ready() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.group.ready
+}
+
+// Events appends to buf the events that the connection has not read yet, and returns
+// it. It never blocks. For each topic, the first call gives one diff since the cursor
+// that the connection came with, or a state if the log does not reach back to it. Later
+// calls give each diff, or a state if the connection fell out of the log, or a heartbeat
+// if only guests or recent changed. A connection far behind gets about 64 KB of a topic
+// at once, and Ready receives again.
+func (c *Connection) Events(buf []presence.Event) []presence.Event {
+	readers := c.topics()
+	for i, s := range readers {
+		d := c.next(s, nil)
+		for _, f := range d.all() {
+			if f.Type != presence.EventSignal {
+				f.ID = joined(readers, i, f.Cursor)
+			}
+			buf = append(buf, f.Event)
+		}
+	}
+	return buf
+}
+
+// Bytes returns what Events would, as form writes it, and the number of events.
+// Connections at the same cursor get the same bytes, encoded once, so the caller must
+// not change them. It works for a connection with one topic. For any other, alone is
+// false and nothing was read: the ids of its events are its own, and Events returns them.
+func (c *Connection) Bytes(form *Form) (b []byte, events int, alone bool) {
+	readers := c.topics()
+	if len(readers) != 1 {
+		return nil, 0, false
+	}
+	d := c.next(readers[0], form)
+	c.onlySignals = d.onlySignals
+	if d.single != nil {
+		return d.single.encodedAs(form), 1, true
+	}
+	for _, f := range d.frames { // of a variant
+		b = form.Append(b, f.Event)
+	}
+	if len(d.frames) > 0 {
+		return b, len(d.frames), true
+	}
+	return d.bytes, d.n, true
+}
+
+// OnlySignals reports whether the latest call of Bytes returned signals, and no other event. For
+// a page that knows no signals such a stream is silent, and wants its heartbeats.
+func (c *Connection) OnlySignals() bool { return c.onlySignals }
+
+// next returns what a reader gets now, and has the connection read again if there is
+// more.
+func (c *Connection) next(s *reader, form *Form) delivery {
+	d, more := s.next(c.limit, form)
+	if more {
+		c.wake()
+	}
+	return d
+}
+
+// Heartbeats appends a heartbeat event for each topic to buf, with the current totals,
+// and returns it. Call it after Events returned nothing for Config.Heartbeat.
+func (c *Connection) Heartbeats(buf []presence.Event) []presence.Event {
+	readers := c.topics()
+	for i, s := range readers {
+		if !s.started {
+			continue
+		}
+		view := s.from.latest()
+		if w, ok := view.(waiter); ok && s.waits {
+			ev := w.waitingEvent().Event
+			ev.ID = joined(readers, i, s.cursor)
+			buf = append(buf, ev)
+			continue
+		}
+		if view.cursor() != s.cursor { // a diff came just now: it goes first
+			continue
+		}
+		ev := view.heartbeatEvent().Event
+		ev.ID = joined(readers, i, s.cursor)
+		buf = append(buf, ev)
+	}
+	return buf
+}
+
+// Standing appends to buf a signal event for each topic in which signals stand, and returns it.
+func (c *Connection) Standing(buf []presence.Event) []presence.Event {
+	for _, s := range c.topics() {
+		from, ok := s.from.(stander)
+		if !ok || !s.started {
+			continue
+		}
+		o := s.from.outlet()
+		o.mu.Lock()
+		e := from.standingLocked()
+		o.mu.Unlock()
+		if e != nil {
+			buf = append(buf, e.Event)
+		}
+	}
+	return buf
+}
+
+// Cursor returns the connection's cursor after the latest Events, for all its topics.
+func (c *Connection) Cursor() presence.Cursor { return joined(c.topics(), -1, "") }
+
+// joined is the cursor of all readers, with the one of reader i replaced.
+func joined(readers []*reader, i int, with presence.Cursor) presence.Cursor {
+	if len(readers) == 1 && i == 0 {
+		return with
+	}
+	all := make([]presence.Cursor, 0, len(readers))
+	for j, s := range readers {
+		if j == i {
+			all = append(all, with)
+		} else {
+			all = append(all, s.cursor)
+		}
+	}
+	return presence.JoinCursors(all...)
+}
+
+// WantState makes the next Events begin with a state of a topic. It is a no-op if the
+// connection does not have the topic.
+func (c *Connection) WantState(topic presence.Topic) {
+	for _, s := range c.topics() {
+		if s.topic() == topic {
+			s.started, s.resume = false, ""
+			c.wake()
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package track
+
+import (
+	"context"
+	"slices"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+)
+
+// Subscribe adds a topic to an open connection, as if it had been opened with the topic and
+// that cursor. It is a no-op for a topic that the connection has. It returns
+// [presence.ErrTooManyTopics], [presence.ErrTooManyTopicsHere], [presence.ErrStoreOut], [presence.ErrClosed], or why the
+// connection has ended; then nothing was recorded. It waits as Connect does.
+func (c *Connection) Subscribe(ctx context.Context, topic presence.Topic, from presence.Cursor) error {
+	had := c.topics()
+	if c.reads(topic) {
+		return nil
+	}
+	if len(had) >= c.tracker.cfg.MaxTopicsPerConnection {
+		return presence.ErrTooManyTopics
+	}
+	if !c.observe && c.tracker.hasNoRoomFor(c.visitor.User) {
+		return presence.ErrStoreOut
+	}
+	wait, cancel := context.WithTimeout(ctx, connectWait)
+	defer cancel()
+	opened, err := c.tracker.sources.open(wait, topic, c, from)
+	if err != nil {
+		return err
+	}
+	s, err := c.addReader(opened, from)
+	if err != nil {
+		return err
+	}
+	c.join(wait, s)
+	c.wake()
+	return nil
+}
+
+// addReader has the connection read one more source, from a cursor on. It returns an
+// error if the connection has ended.
+func (c *Connection) addReader(from source, resume presence.Cursor) (*reader, error) {
+	s := newReader(c, from, resume)
+	c.mu.Lock()
+	if c.end.err != nil {
+		c.mu.Unlock()
+		endSource(from)
+		return nil, c.Err()
+	}
+	now := append(slices.Clip(c.topics()), s)
+	c.readers.Store(&now)
+	g := c.group
+	c.mu.Unlock()
+	from.outlet().attach(s, g)
+	if err := c.Err(); err != nil { // it ended meanwhile, perhaps before it was attached
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// Unsubscribe removes a topic from the connection, and holds its user there for the grace.
+// It is a no-op for a topic that the connection does not have.
+func (c *Connection) Unsubscribe(topic presence.Topic) {
+	c.mu.Lock()
+	readers := c.topics()
+	i := slices.IndexFunc(readers, func(s *reader) bool { return s.topic() == topic })
+	if i < 0 || c.end.err != nil {
+		c.mu.Unlock()
+		return
+	}
+	s := readers[i]
+	readers = slices.Delete(slices.Clone(readers), i, i+1)
+	c.readers.Store(&readers)
+	held := c.visitor.SignedIn() && s.enters()
+	if held {
+		c.release(topic, backend.OpRelease)
+	}
+	c.mu.Unlock()
+	if held {
+		c.tracker.users.release(c, topic)
+	}
+	s.close()
+}

@@ -1,0 +1,390 @@
+package track
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/rollcall-go/rollcall/internal/minute"
+	"github.com/rollcall-go/rollcall/internal/wait"
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+	"github.com/rollcall-go/rollcall/presence/internal/wire"
+)
+
+// A leader is a consumer on the node that holds its record. One goroutine, in lead, owns
+// all fields but the outbox: it turns diffs into events, and commits events, who was told,
+// and the position together. Lanes call fn.
+//
+//	Watch ─wake─► advance ── events, told, position ──► commit ──► the record
+//	                                                      │ ▲ done, at most ackEvery later
+//	                                                      ▼ │
+//	                                                    outbox ──► lanes ──► fn
+//
+// A change goes to the memory first and then to the store. A commit is repeated until the
+// store answers. So the memory is never behind the store, and the record can be made again
+// from it.
+type leader struct {
+	*consumer
+	out     *outbox
+	follows []*followed // the named topics, and those of kinds
+	byTopic map[presence.Topic]*followed
+	kinds   []*followedKind
+	number  uint64 // of the latest event
+	steps   uint64 // the number of the latest step
+	sure    bool   // the record is as that step left it, for all that this node knows
+	logs    minute.Gate
+
+	changes []recordChange // not committed yet, in order
+	made    []*parcel      // their events
+}
+
+// A recordChange is one entry of the record that was set, or is gone.
+type recordChange struct {
+	key, value string
+	gone       bool
+}
+
+// Times of a leader.
+const (
+	gatherFor = 20 * time.Millisecond  // changes within it are one commit
+	ackEvery  = 100 * time.Millisecond // events that are done are committed after this time
+	giveUpFor = time.Second            // to give the record up at the end
+)
+
+// lead calls fn until ctx ends, or another node holds the record.
+func (c *consumer) lead(ctx context.Context, claimed backend.ConsumerClaimed) {
+	l := &leader{consumer: c, out: newOutbox(c.opts.Most, c.stats)}
+	l.current = time.Now()
+	again := l.load()
+	for _, f := range l.follows {
+		f.unheld = claimed.Idle > quietFor
+		f.over = f.at != backend.Origin && f.restsAt(f.at)
+	}
+	l.rest()
+	if claimed.Idle > kindQuiet {
+		for _, k := range l.kinds {
+			l.missed(k)
+		}
+	}
+	working, stop := context.WithCancel(ctx)
+	var lanes sync.WaitGroup
+	for range c.opts.Lanes {
+		lanes.Go(func() { l.lane(working) })
+	}
+	defer func() {
+		stop()
+		l.out.close()
+		lanes.Wait()
+		if ctx.Err() != nil {
+			l.giveUp(ctx)
+		}
+		l.remember()
+	}()
+	if again {
+		l.changes = append(l.all(), l.changes...)
+	}
+	if !l.commit(ctx) {
+		return
+	}
+	tick := time.NewTicker(renewEvery)
+	defer tick.Stop()
+	for due := true; ; {
+		if due {
+			l.watch(ctx)
+		}
+		l.advance(ctx, due)
+		l.forgetErased()
+		if !l.commit(ctx) {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			due = true
+		case <-l.woken:
+			due = false
+			if !wait.For(ctx, gatherFor) {
+				return
+			}
+		}
+	}
+}
+
+// load takes the record into memory, and reports whether the whole record must be written
+// again. It removes users and positions of topics that are no longer delivered, and what of a
+// prepared record is not in the copy that takes its place.
+func (l *leader) load() (again bool) {
+	entries, again := l.record()
+	l.steps, l.sure = stepsOf(entries), !again
+	if l.steps == 0 { // later than the steps of any record before it
+		l.steps, l.sure = uint64(time.Now().UnixMicro()), false
+	}
+	for key := range l.read.entries {
+		if _, stays := entries[key]; !stays || key == newKey {
+			l.changes = append(l.changes, recordChange{key: key, gone: true})
+		}
+	}
+	l.byTopic = make(map[presence.Topic]*followed)
+	for _, t := range l.taps {
+		l.follow(t, false)
+	}
+	for _, all := range l.allOf {
+		l.kinds = append(l.kinds, l.newKind(all))
+	}
+	for key, value := range entries {
+		rest := ""
+		if len(key) > 2 {
+			rest = key[2:]
+		}
+		switch key[:min(2, len(key))] {
+		case positionPrefix:
+			if i := slices.IndexFunc(l.kinds, func(k *followedKind) bool { return k.all == presence.Topic(rest) }); i >= 0 {
+				l.kinds[i].begun, l.kinds[i].crowded = true, value == crowdedMark
+				continue
+			}
+			if f := l.followedOf(presence.Topic(rest)); f != nil {
+				known := f.latest
+				f.position = decodePosition(value)
+				f.knows(known)
+				f.begun = true
+				if !f.doubt.IsZero() {
+					f.decideAt = time.Now().Add(l.catchUp(f.topic))
+				}
+				continue
+			}
+		case wire.ToldPrefix:
+			name, id := wire.CutTold(rest)
+			topic, user := presence.Topic(name), presence.UserID(id)
+			if f := l.followedOf(topic); f != nil {
+				f.users[user] = decodeTold(value)
+				f.knows(f.users[user].since)
+				continue
+			}
+		case wire.EventPrefix:
+			var number uint64
+			d, ok := decodeDelivery(value)
+			if _, err := fmt.Sscanf(rest, "%x", &number); err == nil && ok {
+				l.number = max(l.number, number)
+				l.out.add(&parcel{Delivery: d, number: number})
+				continue
+			}
+		default:
+			continue
+		}
+		l.changes = append(l.changes, recordChange{key: key, gone: true})
+	}
+	return again
+}
+
+// all returns the entries of the whole record. The last one, begunKey, says that the record
+// is whole.
+func (l *leader) all() []recordChange {
+	changes := l.out.entries()
+	for _, f := range l.follows {
+		for id, u := range f.users {
+			changes = append(changes, recordChange{key: toldKey(f.topic, id), value: u.encode()})
+		}
+		if f.begun {
+			changes = append(changes, recordChange{key: positionKey(f.topic), value: f.position.encode()})
+		}
+	}
+	for _, k := range l.kinds {
+		for topic, r := range k.resting {
+			changes = append(changes, recordChange{key: positionKey(topic), value: position{at: r.at}.encode()})
+		}
+		if k.begun {
+			changes = append(changes, k.entry())
+		}
+	}
+	return append(changes, recordChange{key: stepsKey, value: strconv.FormatUint(l.steps, 10)}, recordChange{key: begunKey, value: "1"})
+}
+
+// remember keeps the whole record for the time after this node led.
+func (l *leader) remember() {
+	l.copy, l.led = make(map[string]string), true
+	for _, entry := range l.all() {
+		l.copy[entry.key] = entry.value
+	}
+}
+
+// event makes an event and adds it to the outbox.
+func (l *leader) event(d Delivery, session string) {
+	l.number++
+	d.At = time.Now()
+	d.ID = deliveryID(l.name, d, session)
+	p := &parcel{Delivery: d, number: l.number, added: d.At, held: true}
+	l.made = append(l.made, p)
+	l.set(eventKey(p.number), encodeDelivery(d))
+	l.out.add(p)
+}
+
+func (l *leader) set(key, value string) {
+	l.changes = append(l.changes, recordChange{key: key, value: value})
+}
+
+// commit writes what changed, and holds the record for holdFor from now on, also if nothing
+// changed. A large change takes several steps, in this order: an event, then who was told,
+// then the position. So a node that takes over between two steps finds the event again, with
+// the same ID. commit returns false once ctx ends, or if another node holds the record.
+func (l *leader) commit(ctx context.Context) bool {
+	changes, made := append(l.changes, l.out.takeAcks()...), l.made
+	l.changes, l.made = nil, nil
+	changes = append(changes, l.out.shed()...)
+	if !l.write(ctx, changes) {
+		return false
+	}
+	l.out.free(made)
+	return true
+}
+
+// write is commit for some changes.
+func (l *leader) write(ctx context.Context, changes []recordChange) bool {
+	backoff := backoffFirst
+	for {
+		step, rest := l.step(changes)
+		began := time.Now()
+		state, err := l.try(ctx, step)
+		switch {
+		case err != nil:
+			if !wait.For(ctx, backoff) {
+				return false
+			}
+			backoff = min(2*backoff, renewEvery)
+			continue
+		case state == backend.ConsumerTaken:
+			return false
+		case state == backend.ConsumerMissing && time.Since(l.current) > holdFor: // another node may know better, and is first
+			return false
+		case state == backend.ConsumerMissing:
+			claimed, err := l.claim(ctx, true)
+			if err == nil && claimed.State != backend.ConsumerHeld {
+				return false
+			}
+			l.read = recordRead{}
+			if err == nil {
+				err = l.fetch(ctx)
+			}
+			if err == nil && l.landed(step) {
+				break
+			}
+			if err != nil && !wait.For(ctx, backoff) {
+				return false
+			}
+			l.lost, l.sure = time.Now(), false
+			l.steps = max(l.steps, uint64(l.lost.UnixMicro())) // later than any copy
+			changes = l.anew()
+			continue
+		}
+		l.current = began
+		if l.sure = true; len(step.Set)+len(step.Delete) > 0 {
+			l.steps++
+		}
+		backoff = backoffFirst
+		l.out.lease(began.Add(holdFor - holdMargin))
+		if changes = rest; len(changes) == 0 {
+			return true
+		}
+	}
+}
+
+// landed reports whether the record is as a step left it, whose answer was lost.
+func (l *leader) landed(step backend.ConsumerStep) bool {
+	number, ok := step.Set[stepsKey]
+	return ok && l.read.entries[stepsKey] == number
+}
+
+// anew returns the changes that make the record again, whatever it has.
+func (l *leader) anew() (changes []recordChange) {
+	for key := range l.read.entries {
+		changes = append(changes, recordChange{key: key, gone: true})
+	}
+	return append(changes, l.all()...)
+}
+
+func (l *leader) try(ctx context.Context, step backend.ConsumerStep) (backend.ConsumerState, error) {
+	ctx, cancel := context.WithTimeout(ctx, applyTimeout)
+	defer cancel()
+	return l.store.CommitConsumer(ctx, l.name, step)
+}
+
+// step returns a step of the first changes, and the other changes.
+func (l *leader) step(changes []recordChange) (backend.ConsumerStep, []recordChange) {
+	n := min(len(changes), backend.MaxConsumerStep-1)
+	latest := make(map[string]recordChange, n)
+	for _, c := range changes[:n] {
+		latest[c.key] = c
+	}
+	step := backend.ConsumerStep{Holder: l.holder, For: holdFor, Set: make(map[string]string, n)}
+	delete(latest, stepsKey)
+	for _, c := range latest {
+		if c.gone {
+			step.Delete = append(step.Delete, c.key)
+		} else {
+			step.Set[c.key] = c.value
+		}
+	}
+	if n > 0 {
+		step.Set[stepsKey] = strconv.FormatUint(l.steps+1, 10)
+	}
+	if l.sure {
+		step.Expect = map[string]string{stepsKey: strconv.FormatUint(l.steps, 10)}
+	}
+	return step, changes[n:]
+}
+
+// giveUp commits what is done, and lets another node take over at once.
+func (l *leader) giveUp(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveUpFor)
+	defer cancel()
+	if l.write(ctx, l.out.takeAcks()) {
+		_, _ = l.try(ctx, backend.ConsumerStep{Holder: l.holder})
+	}
+}
+
+// lane calls fn with one event after another.
+func (l *leader) lane(ctx context.Context) {
+	for {
+		p, run := l.out.take(ctx)
+		if p == nil {
+			return
+		}
+		err := l.call(run, p.Delivery)
+		if l.out.done(p, run, err) {
+			time.AfterFunc(ackEvery, l.woken.Wake)
+		}
+		var gone *giveUpError
+		if errors.As(err, &gone) && l.logs.Pass() {
+			l.log().Warn("presence: an event was given up", slog.String("id", p.ID), slog.Any("error", err))
+		}
+	}
+}
+
+// errPanicked is the error of a call of fn that panicked.
+var errPanicked = errors.New("the consumer's function panicked")
+
+// call calls fn. A panic is an error.
+func (l *leader) call(ctx context.Context, d Delivery) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = errPanicked
+			if l.logs.Pass() {
+				l.log().Error("presence: the consumer's function panicked; its event comes again",
+					slog.Any("panic", r), slog.String("stack", string(debug.Stack())))
+			}
+		}
+	}()
+	return l.fn(ctx, d)
+}
+
+func (l *leader) log() *slog.Logger {
+	return cmp.Or(l.cfg.Logger, slog.Default()).With(slog.String("consumer", l.name))
+}

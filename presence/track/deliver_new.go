@@ -1,0 +1,71 @@
+package track
+
+import (
+	"context"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence/backend"
+)
+
+// A consumer without a record seems to be new, or its record was lost and other nodes may have
+// copies. A node without a copy cannot tell. It prepares a record at once, with a join of each
+// user who is online, and the versions of the topics: so the consumer is told of all that
+// happens from then on, also if that node ends at the next moment. Nobody holds a prepared
+// record, and fn is not called yet:
+//
+//	a node has a copy      it holds the record at its next look, and puts the copy in its place
+//	no node has a copy     after newWait a node goes on from the prepared record
+
+// prepare makes the record of a consumer that seems to be new, unless there is one.
+func (c *consumer) prepare(ctx context.Context) {
+	if len(c.read.entries) > 0 {
+		c.prepared = true
+		return
+	}
+	l := &leader{consumer: c, out: newOutbox(c.opts.Most, new(deliveryCounters))}
+	l.load()
+	l.set(newKey, "1")
+	for _, f := range l.follows {
+		if !l.beginTopic(ctx, f) {
+			return // the next look tries again
+		}
+	}
+	if !l.prepareKinds(ctx) {
+		return
+	}
+	claimed, err := c.claim(ctx, true)
+	if err != nil || claimed.State != backend.ConsumerHeld {
+		return
+	}
+	if err := c.readOn(ctx); err != nil || len(c.read.entries) > 0 {
+		l.changes = nil // another node was faster: only give the record up
+	}
+	c.prepared = l.leaveRecord(ctx, l.changes)
+}
+
+// prepareAtEnd prepares the record if ctx ended before that: whoever calls Deliver again, on
+// whatever node, goes on there.
+func (c *consumer) prepareAtEnd(ctx context.Context) {
+	if c.prepared {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveUpFor)
+	defer cancel()
+	c.lookForRecord(ctx, time.Time{})
+}
+
+// leaveRecord commits changes, and gives the record up with the last of them. It returns false
+// if the store did not take them all.
+func (l *leader) leaveRecord(ctx context.Context, changes []recordChange) bool {
+	for {
+		step, rest := l.step(changes)
+		if len(rest) == 0 {
+			step.For = 0
+		}
+		state, err := l.try(ctx, step)
+		if err != nil || state != backend.ConsumerHeld || len(rest) == 0 {
+			return err == nil && state == backend.ConsumerHeld
+		}
+		changes = rest
+	}
+}

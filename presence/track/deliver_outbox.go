@@ -1,0 +1,296 @@
+package track
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/rollcall-go/rollcall/internal/wait"
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/tidwall/btree"
+)
+
+// An outbox has the events of a consumer that are not done. Lanes take them in order, and for
+// each user and topic one at a time. All methods may be called concurrently.
+type outbox struct {
+	most  int
+	stats *deliveryCounters
+
+	mu      sync.Mutex // taken with no other mutex held
+	all     btree.Map[uint64, *parcel]
+	lines   map[lineKey]*line
+	ready   *btree.BTreeG[*line] // lines whose first parcel may be taken, by time
+	acks    []uint64             // done, and still in the record
+	changed chan struct{}        // closed when ready changes
+	run     context.Context      // of calls of fn; nil: no calls, because another node may hold the record
+	end     context.CancelFunc
+	until   time.Time // how long run lasts
+	expires *time.Timer
+	closed  bool
+}
+
+// A parcel is one event in an outbox.
+type parcel struct {
+	Delivery
+	number uint64
+	added  time.Time // when this node added it
+	held   bool      // not in the record yet
+	taken  bool      // a lane calls fn with it
+	last   bool      // it does not come again, because its user was erased
+}
+
+// A line is the events of one user and topic, by number. Gaps of a topic are a line too.
+type line struct {
+	key   lineKey
+	queue []*parcel
+	at    time.Time // when the first may be taken
+	tries int       // of the first
+	in    bool      // in ready
+}
+
+type lineKey struct {
+	topic presence.Topic
+	user  presence.UserID // empty: gaps
+}
+
+func newOutbox(most int, stats *deliveryCounters) *outbox {
+	return &outbox{
+		most: most, stats: stats, lines: make(map[lineKey]*line), changed: make(chan struct{}),
+		ready: btree.NewBTreeGOptions(func(a, b *line) bool {
+			return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.queue[0].number, b.queue[0].number)) < 0
+		}, btree.Options{NoLocks: true}),
+	}
+}
+
+// add adds a parcel. If it is held, lanes take it after free.
+func (o *outbox) add(p *parcel) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.addLocked(p)
+	o.countLocked()
+}
+
+func (o *outbox) addLocked(p *parcel) {
+	o.all.Set(p.number, p)
+	key := lineKey{p.Topic, p.User.ID}
+	l := o.lines[key]
+	if l == nil {
+		l = &line{key: key}
+		o.lines[key] = l
+	}
+	o.changeLocked(l, func() {
+		at, _ := slices.BinarySearchFunc(l.queue, p, func(a, b *parcel) int { return cmp.Compare(a.number, b.number) })
+		if at == 0 {
+			l.at, l.tries = p.added, 0
+		}
+		l.queue = slices.Insert(l.queue, at, p)
+	})
+}
+
+// free lets lanes take parcels, which are in the record now.
+func (o *outbox) free(parcels []*parcel) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, p := range parcels {
+		if l := o.lines[lineKey{p.Topic, p.User.ID}]; l != nil {
+			o.changeLocked(l, func() { p.held = false })
+		}
+	}
+}
+
+// changeLocked changes a line, and its place in ready.
+func (o *outbox) changeLocked(l *line, change func()) {
+	if l.in {
+		o.ready.Delete(l)
+		l.in = false
+	}
+	change()
+	switch {
+	case len(l.queue) == 0:
+		delete(o.lines, l.key)
+	case !l.queue[0].held && !l.queue[0].taken:
+		o.ready.Set(l)
+		l.in = true
+		close(o.changed)
+		o.changed = make(chan struct{})
+	}
+}
+
+// shed drops the oldest events over the bound, and puts a gap of the topic into the place of
+// the first one of each topic. It returns the changes of the record.
+func (o *outbox) shed() (changes []recordChange) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for o.all.Len() > o.most {
+		var oldest *parcel
+		gaps := make(map[presence.Topic]bool) // that come before it
+		o.all.Scan(func(_ uint64, p *parcel) bool {
+			if p.Type == DeliveredGap {
+				gaps[p.Topic] = gaps[p.Topic] || !p.taken
+			} else if !p.taken {
+				oldest = p
+			}
+			return oldest == nil
+		})
+		if oldest == nil {
+			break
+		}
+		o.removeLocked(oldest)
+		o.stats.dropped.Add(1)
+		if gaps[oldest.Topic] {
+			changes = append(changes, recordChange{key: eventKey(oldest.number), gone: true})
+			continue
+		}
+		gap := &parcel{number: oldest.number, added: oldest.added, held: oldest.held, Delivery: Delivery{
+			ID: oldest.ID + "-gap", Type: DeliveredGap, Topic: oldest.Topic, At: oldest.At,
+		}}
+		o.addLocked(gap)
+		o.stats.gaps.Add(1)
+		changes = append(changes, recordChange{key: eventKey(gap.number), value: encodeDelivery(gap.Delivery)})
+	}
+	o.countLocked()
+	return changes
+}
+
+func (o *outbox) removeLocked(p *parcel) {
+	o.all.Delete(p.number)
+	l := o.lines[lineKey{p.Topic, p.User.ID}]
+	o.changeLocked(l, func() {
+		at := slices.Index(l.queue, p)
+		l.queue = slices.Delete(l.queue, at, at+1)
+		if at == 0 && len(l.queue) > 0 {
+			l.at, l.tries = l.queue[0].added, 0
+		}
+	})
+}
+
+// take waits for an event that may be delivered now. It returns the context for the call,
+// and nil once ctx ends.
+func (o *outbox) take(ctx context.Context) (*parcel, context.Context) {
+	for {
+		o.mu.Lock()
+		first, ok := o.ready.Min()
+		due := time.Duration(-1) // nothing to wait for
+		if ok && o.run != nil {
+			if due = time.Until(first.at); due <= 0 {
+				p, run := first.queue[0], o.run
+				o.changeLocked(first, func() { p.taken = true; first.tries++; p.Try = first.tries })
+				o.mu.Unlock()
+				return p, run
+			}
+		}
+		changed := o.changed
+		o.mu.Unlock()
+		if !wait.Until(ctx, changed, due) {
+			return nil, nil
+		}
+	}
+}
+
+// done ends a call of fn: the event is done, or comes again. It reports whether the event is
+// the first one that is done and still in the record.
+func (o *outbox) done(p *parcel, run context.Context, err error) (first bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	again, delay := err != nil, time.Duration(0)
+	switch {
+	case err == nil:
+		o.stats.told.Add(1)
+	case run.Err() != nil: // the call was cut, and nobody knows what became of it
+	default:
+		o.stats.failed.Add(1)
+		if delay, again = retryAfter(err, p.Try); !again {
+			o.stats.dropped.Add(1)
+		} else {
+			o.stats.repeated.Add(1)
+		}
+	}
+	l := o.lines[lineKey{p.Topic, p.User.ID}]
+	if again && !p.last {
+		o.changeLocked(l, func() { p.taken, l.at = false, time.Now().Add(delay) })
+		return false
+	}
+	p.taken = false
+	o.removeLocked(p)
+	o.acks = append(o.acks, p.number)
+	o.countLocked()
+	return len(o.acks) == 1
+}
+
+// takeAcks returns the changes that remove the events that are done from the record.
+func (o *outbox) takeAcks() (changes []recordChange) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, number := range o.acks {
+		changes = append(changes, recordChange{key: eventKey(number), gone: true})
+	}
+	o.acks = nil
+	return changes
+}
+
+// entries returns the entries of all events that are not done.
+func (o *outbox) entries() (changes []recordChange) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.acks = nil
+	o.all.Scan(func(number uint64, p *parcel) bool {
+		changes = append(changes, recordChange{key: eventKey(number), value: encodeDelivery(p.Delivery)})
+		return true
+	})
+	return changes
+}
+
+// lease lets lanes call fn until a moment. Calls that run then are cancelled.
+func (o *outbox) lease(until time.Time) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.until = until; o.closed {
+		return
+	}
+	if time.Until(until) <= 0 {
+		return // the timer cuts them, or has
+	}
+	if o.run == nil {
+		o.run, o.end = context.WithCancel(context.Background())
+		close(o.changed)
+		o.changed = make(chan struct{})
+	}
+	if o.expires == nil {
+		o.expires = time.AfterFunc(time.Until(until), o.expire)
+	} else {
+		o.expires.Reset(time.Until(until))
+	}
+}
+
+func (o *outbox) expire() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.run != nil && time.Until(o.until) <= 0 {
+		o.end()
+		o.run = nil
+	}
+}
+
+// close cancels all calls of fn, for good.
+func (o *outbox) close() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.closed = true
+	if o.expires != nil {
+		o.expires.Stop()
+	}
+	if o.run != nil {
+		o.end()
+		o.run = nil
+	}
+}
+
+func (o *outbox) countLocked() {
+	var oldest time.Time
+	if _, p, ok := o.all.Min(); ok {
+		oldest = p.At
+	}
+	o.stats.waits(o.all.Len(), oldest)
+}

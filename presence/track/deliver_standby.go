@@ -1,0 +1,279 @@
+package track
+
+import (
+	"context"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/rollcall-go/rollcall/internal/wait"
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+)
+
+// A consumer is one call of [Tracker.Deliver]. On each node it stands by until it holds
+// the consumer's record in the store, and then leads: reads the topics, and calls fn.
+//
+//	node A   leads ───── dies at 12:00:00
+//	node B   stands by, reads the record once a second ──┬── leads from 12:00:06 on
+//	                                                     └ A's time in the store is over
+//
+// A node that stands by keeps a copy of the record. So the record can be made again after
+// the store lost its data, also if the leader died at the same time:
+//
+//	the store is wiped     the leader finds out at its next commit, within 1 s, and makes
+//	                       the record again from its memory, if its time was not over
+//	the store went back    the same, also if the old record names another leader: it has fewer
+//	                       steps than the memory of the node that led last
+//	the leader died too    a node with a copy makes the record again after copyWait
+//	a node is new, or the  it takes over after newWait, since it cannot tell an old record
+//	store was out
+//	no node has a copy     the consumer is new: a node prepares a record at once, and leads
+//	                       after newWait, and after an outage of the store after backWait
+//
+// A leader that lost the record to another node has its memory for a copy, until it has read
+// what the other one wrote.
+type consumer struct {
+	*node
+	name   string
+	topics []presence.Topic // that are named
+	allOf  []presence.Topic // all topics of kinds
+	opts   DeliverOptions
+	fn     func(context.Context, Delivery) error
+	holder string // unique
+	stats  *deliveryCounters
+
+	read recordRead        // the record as the store has it
+	copy map[string]string // the latest whole record; nil: none
+	led  bool              // copy is this node's memory as the leader
+	had  time.Time         // since when there is one
+
+	ended endedSessions // those whose leave this node told
+
+	current  time.Time   // when copy, or the leader's memory, was last known to be the latest
+	prepared bool        // there was a record, or prepare made one
+	lost     time.Time   // when the record was last found missing
+	taps     []*tapped   // the topics
+	woken    wait.Wakeup // diffs came, or events are done
+
+	erasing struct {
+		mu  sync.Mutex // taken with no other mutex held
+		all []erasedAt
+	}
+}
+
+// recordRead is how far the record was read.
+type recordRead struct {
+	version backend.ConsumerVersion
+	entries map[string]string
+}
+
+// How long the record is held. Each commit of a leader holds the record for holdFor from then
+// on. Without another commit the leader stops calling fn holdMargin before the end of that
+// time, by its own clock, so that no two nodes call fn at once.
+const (
+	holdFor    = 6 * time.Second
+	holdMargin = time.Second
+	renewEvery = time.Second
+	copyWait   = 2 * time.Second
+	newWait    = 4 * time.Second
+	backWait   = newWait + lateGrace // where the store was out: a node with a copy may find it back last
+)
+
+// run stands by and leads until ctx ends.
+func (c *consumer) run(ctx context.Context) {
+	defer c.prepareAtEnd(ctx)
+	for _, topic := range c.topics {
+		t := &tapped{topic: topic, wake: c.woken.Wake}
+		c.taps = append(c.taps, t)
+		defer t.unwatch()
+	}
+	for ctx.Err() == nil {
+		claimed, ok := c.standBy(ctx)
+		if !ok {
+			return
+		}
+		c.stats.leads.Store(true)
+		c.lead(ctx, claimed)
+		c.stats.leads.Store(false)
+		c.stats.waits(0, time.Time{})
+		c.stats.left.Store(0)
+		c.read = recordRead{}
+	}
+}
+
+// standBy waits until this node holds the record, and has read it. It returns false once
+// ctx ends.
+func (c *consumer) standBy(ctx context.Context) (backend.ConsumerClaimed, bool) {
+	var missing time.Time // since when there is no whole record; zero: there is one
+	for {
+		c.forgetErased()
+		if c.copy == nil || c.outdated() {
+			missing = c.lookForRecord(ctx, missing)
+		}
+		if c.copy != nil && !c.outdated() || !missing.IsZero() && time.Since(missing) >= c.patience() {
+			var claimed backend.ConsumerClaimed
+			if claimed, missing = c.tryToHold(ctx, missing); claimed.State == backend.ConsumerHeld {
+				return claimed, true
+			}
+		}
+		c.watch(ctx)
+		if !wait.For(ctx, renewEvery) {
+			return backend.ConsumerClaimed{}, false
+		}
+	}
+}
+
+// lookForRecord reads the record for a node that has no copy, or an old one, and prepares one if
+// there is none. It returns since when there is no whole record.
+func (c *consumer) lookForRecord(ctx context.Context, missing time.Time) time.Time {
+	if c.readOn(ctx) != nil || c.copy != nil && !c.outdated() {
+		return time.Time{}
+	}
+	if missing.IsZero() {
+		missing = time.Now()
+	}
+	if c.copy == nil {
+		c.prepare(ctx)
+	}
+	return missing
+}
+
+// tryToHold claims the record, and reads it if that succeeds. A record that lost steps is left to
+// the node that led last for as long as a missing one. missing is since when the record
+// is missing, or lacks steps; it returns what is known of that afterwards.
+func (c *consumer) tryToHold(ctx context.Context, missing time.Time) (backend.ConsumerClaimed, time.Time) {
+	if c.readOn(ctx) != nil {
+		return backend.ConsumerClaimed{}, time.Time{}
+	}
+	late := !missing.IsZero() && time.Since(missing) >= c.patience()
+	switch {
+	case c.led || late:
+	case c.lostSteps():
+		if missing.IsZero() {
+			missing = time.Now()
+		}
+		return backend.ConsumerClaimed{}, missing
+	case c.mayBeBehind():
+		return backend.ConsumerClaimed{}, missing
+	}
+	claimed, err := c.claim(ctx, late)
+	switch {
+	case err != nil, claimed.State == backend.ConsumerTaken:
+		return claimed, time.Time{}
+	case claimed.State == backend.ConsumerMissing:
+		if missing.IsZero() {
+			missing = time.Now()
+			c.lost = missing
+		}
+	case c.readOn(ctx) != nil:
+		claimed.State = backend.ConsumerTaken // by this node: the next try reads on
+	}
+	return claimed, missing
+}
+
+// watch begins the watches of the topics that have not begun.
+func (c *consumer) watch(ctx context.Context) {
+	for _, t := range c.taps {
+		t.watch(ctx, c.store)
+	}
+}
+
+// mayBeBehind reports whether this node may know but the old record of a store that began with an old
+// file: the node that led has had no time yet to put its memory there.
+func (c *consumer) mayBeBehind() bool {
+	return min(time.Since(c.had), c.outage.soundFor()) < newWait
+}
+
+// outdated reports whether this node was cut off for so long that others have led since: it lets
+// them be first.
+func (c *consumer) outdated() bool { return time.Since(c.current) > 2*holdFor }
+
+// patience is how long a record is missing before this node makes one.
+func (c *consumer) patience() time.Duration {
+	switch {
+	case c.copy == nil && c.outage.soundFor() < backWait:
+		return backWait
+	case c.copy == nil:
+		return newWait
+	case c.outdated():
+		return copyWait + renewEvery
+	}
+	return copyWait
+}
+
+func (c *consumer) claim(ctx context.Context, create bool) (backend.ConsumerClaimed, error) {
+	ctx, cancel := context.WithTimeout(ctx, applyTimeout)
+	defer cancel()
+	return c.store.ClaimConsumer(ctx, c.name, backend.ConsumerClaim{Holder: c.holder, For: holdFor, Create: create})
+}
+
+// readOn brings the copy up to date. While another node is still making the record again, or
+// if the store lost its latest steps, the copy stays as it was.
+func (c *consumer) readOn(ctx context.Context) error {
+	asked := time.Now()
+	if err := c.fetch(ctx); err != nil {
+		return err
+	}
+	if _, begun := c.read.entries[begunKey]; begun && stepsOf(c.read.entries) >= stepsOf(c.copy) {
+		if c.copy == nil {
+			c.had = asked
+		}
+		c.copy, c.led, c.current, c.prepared = c.read.entries, false, asked, true
+		for _, t := range c.taps {
+			t.told(decodePosition(c.copy[positionKey(t.topic)]).at)
+		}
+	}
+	return nil
+}
+
+// fetch reads what changed in the record.
+func (c *consumer) fetch(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
+	defer cancel()
+	for more := true; more; {
+		changes, err := c.store.ReadConsumer(ctx, c.name, c.read.version)
+		if err != nil {
+			return err
+		}
+		if changes.Missing {
+			c.read = recordRead{}
+			return nil
+		}
+		if changes.Whole || c.read.entries == nil {
+			c.read.entries = make(map[string]string)
+		}
+		maps.Copy(c.read.entries, changes.Set)
+		for _, key := range changes.Delete {
+			delete(c.read.entries, key)
+		}
+		c.read.version, more = changes.Version, changes.More
+	}
+	return nil
+}
+
+// lostSteps reports whether the store's record is whole, and older than the copy.
+func (c *consumer) lostSteps() bool {
+	_, begun := c.read.entries[begunKey]
+	return begun && stepsOf(c.read.entries) < stepsOf(c.copy)
+}
+
+// record returns the record to lead with, and whether it must be written again because the
+// store has only a part of it, or nothing.
+func (c *consumer) record() (entries map[string]string, again bool) {
+	_, begun := c.read.entries[begunKey]
+	switch {
+	case c.copy == nil:
+		return c.read.entries, !begun
+	case c.lostSteps():
+		return c.copy, true
+	case begun:
+		return c.read.entries, false
+	}
+	if _, isNew := c.read.entries[newKey]; isNew {
+		return c.copy, true // the consumer is not new: the store lost its record
+	}
+	entries = maps.Clone(c.copy)
+	maps.Copy(entries, c.read.entries)
+	return entries, true
+}

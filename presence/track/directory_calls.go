@@ -1,0 +1,207 @@
+package track
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/rollcall-go/rollcall/internal/minute"
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// directoryCalls calls a site's Directory: for directoryWait at most, with panics as errors,
+// and so that an answer of the wrong length is an error. A call that does not return in time
+// is abandoned, and takes a slot until it returns. Its errors are [presence.ErrDirectoryOut], or
+// [presence.ErrNoDirectory] where the site has none.
+type directoryCalls struct {
+	directory presence.Directory // nil: none
+	logger    *slog.Logger
+	slots     chan struct{} // calls under way
+	timings   [directoryOperations]timing
+
+	mu     directoryMutex
+	failed bool // the latest call
+	told   bool // the log says that the Directory fails
+	logs   minute.Gate
+}
+
+// The operations of a Directory.
+const (
+	callSettings = iota
+	callSetSettings
+	callContacts
+	callRelations
+	callSaw
+	callLastSeen
+	directoryOperations
+)
+
+// directoryOperation is as [Stats] has it.
+var directoryOperation = [directoryOperations]string{"settings", "set_settings", "contacts", "relations", "saw", "last_seen"}
+
+const (
+	directoryWait     = 2 * time.Second
+	maxDirectoryCalls = 32
+)
+
+func newDirectoryCalls(d presence.Directory, logger *slog.Logger) *directoryCalls {
+	calls := &directoryCalls{directory: d, logger: logger, slots: make(chan struct{}, maxDirectoryCalls)}
+	for i := range calls.timings {
+		calls.timings[i].latency = newHistogram(latencyBounds)
+	}
+	return calls
+}
+
+// on reports whether the site has a Directory, and so people.
+func (d *directoryCalls) on() bool { return d.directory != nil }
+
+func (d *directoryCalls) settings(ctx context.Context, users ...presence.UserID) ([]presence.Settings, error) {
+	return callDirectory(ctx, d, callSettings, len(users), func(ctx context.Context) ([]presence.Settings, error) {
+		return d.directory.Settings(ctx, users...)
+	})
+}
+
+// setSettings calls late if the call returns after its caller gave up.
+func (d *directoryCalls) setSettings(ctx context.Context, user presence.UserID, s presence.Settings, late func()) error {
+	_, err := callDirectory(ctx, d, callSetSettings, 0, func(ctx context.Context) ([]struct{}, error) {
+		defer func() {
+			if ctx.Err() != nil {
+				late()
+			}
+		}()
+		return nil, d.directory.SetSettings(ctx, user, s)
+	})
+	return err
+}
+
+// contacts returns whom a user lists, at most most.
+func (d *directoryCalls) contacts(ctx context.Context, user presence.UserID, most int) ([]presence.UserID, error) {
+	listed, err := callDirectory(ctx, d, callContacts, -1, func(ctx context.Context) ([]presence.UserID, error) {
+		return d.directory.Contacts(ctx, user, most)
+	})
+	return listed[:min(len(listed), most)], err
+}
+
+func (d *directoryCalls) relations(ctx context.Context, pairs ...presence.Pair) ([]presence.Relation, error) {
+	return callDirectory(ctx, d, callRelations, len(pairs), func(ctx context.Context) ([]presence.Relation, error) {
+		return d.directory.Relations(ctx, pairs...)
+	})
+}
+
+func (d *directoryCalls) saw(ctx context.Context, at map[presence.UserID]time.Time) error {
+	_, err := callDirectory(ctx, d, callSaw, 0, func(ctx context.Context) ([]struct{}, error) {
+		return nil, d.directory.Saw(ctx, at)
+	})
+	return err
+}
+
+func (d *directoryCalls) lastSeen(ctx context.Context, users ...presence.UserID) ([]presence.Seen, error) {
+	return callDirectory(ctx, d, callLastSeen, len(users), func(ctx context.Context) ([]presence.Seen, error) {
+		return d.directory.LastSeen(ctx, users...)
+	})
+}
+
+// callDirectory makes a call that is to return want elements; negative: any number.
+func callDirectory[T any](ctx context.Context, d *directoryCalls, operation, want int, call func(context.Context) ([]T, error)) ([]T, error) {
+	if !d.on() {
+		return nil, presence.ErrNoDirectory
+	}
+	began := time.Now()
+	all, err := answerOf(ctx, d, want, call)
+	// A caller who gave up early, such as a page after 50 ms, says nothing about the Directory.
+	if gaveUp := ctx.Err() != nil && time.Since(began) < directoryWait/2; !gaveUp {
+		d.done(operation, began, err)
+	}
+	return all, err
+}
+
+func answerOf[T any](ctx context.Context, d *directoryCalls, want int, call func(context.Context) ([]T, error)) ([]T, error) {
+	ctx, cancel := context.WithTimeout(ctx, directoryWait)
+	defer cancel()
+	type answer struct {
+		all []T
+		err error
+	}
+	answered := make(chan answer, 1)
+	select {
+	case d.slots <- struct{}{}:
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%w: too many calls do not return", presence.ErrDirectoryOut)
+	}
+	go func() {
+		defer func() { <-d.slots }()
+		defer func() {
+			if p := recover(); p != nil {
+				answered <- answer{err: fmt.Errorf("the Directory panicked: %v", p)}
+			}
+		}()
+		all, err := call(ctx)
+		answered <- answer{all, err}
+	}()
+	var a answer
+	select {
+	case a = <-answered:
+	case <-ctx.Done():
+		a.err = ctx.Err()
+	}
+	switch {
+	case errors.Is(a.err, presence.ErrInvalidSettings):
+		return nil, a.err
+	case a.err != nil:
+		return nil, fmt.Errorf("%w: %w", presence.ErrDirectoryOut, a.err)
+	case want >= 0 && len(a.all) != want:
+		return nil, fmt.Errorf("%w: it answers for %d of %d", presence.ErrDirectoryOut, len(a.all), want)
+	}
+	return a.all, nil
+}
+
+// done counts a call that began at a moment, and logs when the Directory fails and when it
+// is back. Settings that are not valid are no failure.
+func (d *directoryCalls) done(operation int, began time.Time, err error) {
+	failed := errors.Is(err, presence.ErrDirectoryOut)
+	d.timings[operation].latency.observe(int64(time.Since(began)))
+	if failed {
+		d.timings[operation].failed.Add(1)
+	}
+	d.mu.Lock()
+	d.failed = failed
+	fails := failed && d.logs.Pass() // while reads go on and writes fail, at most once a minute
+	back := d.told && !failed
+	d.told = failed && (d.told || fails)
+	d.mu.Unlock()
+	switch {
+	case fails:
+		d.logger.Warn("presence: the Directory fails; users of whom nothing is known stay hidden, settings cannot be changed, and last seen waits",
+			slog.String("operation", directoryOperation[operation]), slog.Any("error", err))
+	case back:
+		d.logger.Info("presence: the Directory is back")
+	}
+}
+
+// out reports whether the latest call failed.
+func (d *directoryCalls) out() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.failed
+}
+
+// stats returns what was counted, by operation; nil without a Directory.
+func (d *directoryCalls) stats() map[string]CallStats {
+	if !d.on() {
+		return nil
+	}
+	all := make(map[string]CallStats, directoryOperations)
+	for i := range d.timings {
+		all[directoryOperation[i]] = d.timings[i].stats()
+	}
+	return all
+}
+
+// Bounds of one call of a Directory.
+const (
+	maxSettingsAtOnce  = 500
+	maxRelationsAtOnce = 1_000
+	maxSawAtOnce       = 500
+)

@@ -1,0 +1,326 @@
+package track
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rollcall-go/rollcall/internal/generations"
+	"github.com/rollcall-go/rollcall/internal/wait"
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+)
+
+// Export returns everything that is kept of a user under the user's id: by the store, by the
+// Directory and by what [Tracker.AddRecords] was given. Each part says for how long it is kept.
+// The memory of nodes holds nothing beside it that outlives a few minutes.
+//
+// It costs the store a look into each topic of the tenant, and the database some queries. Its
+// error is [presence.ErrInvalidUser], [presence.ErrStoreOut], or that of the part that could not be read: an export
+// is whole or none.
+func (t *Tracker) Export(ctx context.Context, user presence.UserID) ([]backend.Kept, error) {
+	if err := (presence.User{ID: user}).ValidateInside(); err != nil {
+		return nil, err
+	}
+	var all []backend.Kept
+	for _, r := range t.eraser.records() {
+		kept, err := r.ExportUser(ctx, user)
+		if err != nil {
+			return nil, t.eraser.partOut(r, err)
+		}
+		all = append(all, kept...)
+	}
+	return all, nil
+}
+
+// Erase forgets a user everywhere. It ends the user's connections on every node, and removes all
+// that [Tracker.Export] returns. The name goes from other users' inboxes and contact lists, and
+// what waits to be delivered about the user is dropped. It takes some six seconds in all: what
+// was on its way to the store or to the database when it began is removed after it has arrived.
+//
+// Erase returns nil once the erasure is kept in a [backend.ErasureList], and was begun. From then on it
+// will be done, also if this node dies, by any node of the fleet; and while the store or the
+// database is out, once that is back. A node works on 32 erasures at a time: of further ones it ends
+// the connections, and the rest waits in the list, in order. So does another erasure of a user while one
+// is worked on, for half a minute at most, and it counts for all that are asked for meanwhile. The log has a line when an erasure is
+// put off and when it is done. It names no user. After an error nothing is kept, and nothing has changed: say so, and that the
+// user may try again. The errors are [presence.ErrInvalidUser], [presence.ErrStoreOut] and [presence.ErrDirectoryOut].
+//
+// Limit how often an address may ask for one, as examples/forum does: a node does some five a second,
+// in their order, and whoever makes up users and erases them would hold up those of all others.
+//
+// End the site's own sessions of the user before. A user who comes back during these seconds
+// begins anew: the new session stays, and settings made meanwhile go.
+//
+// It costs the store a look into each topic of the tenant, three times; the logs of topics that
+// name the user start anew, so readers who come back to them get a state, and a consumer of
+// [Tracker.Deliver] that is behind there is told of a gap. In SQL it reads the contacts and the
+// items of the tenant, which have no index of names.
+func (t *Tracker) Erase(ctx context.Context, user presence.UserID) error {
+	if err := (presence.User{ID: user}).ValidateInside(); err != nil {
+		return err
+	}
+	return t.eraser.erase(ctx, presence.UserID(strings.Clone(string(user))))
+}
+
+// AddRecords has Export and Erase also ask a part of the site's own. Call it before the first of
+// these calls, on every node.
+func (t *Tracker) AddRecords(r backend.UserRecords) { t.eraser.add(r) }
+
+// An eraser does erasures.
+//
+//	0 s  the erasure is in the list. All nodes end the user's connections, and all parts are erased
+//	2 s  each node forgets the user: whoever reads along has read by then that the user left
+//	3 s  all parts are erased again: of what was on its way, and of the leave itself
+//	6 s  and once more, of what a node wrote while it forgot. The list forgets the erasure
+//
+// If a part fails the erasure stays in the list, and some node does all of it later.
+type eraser struct {
+	*node
+	signOuts *signOuts
+	acts     *acts
+	people   *people
+	list     backend.ErasureList
+	turns    *erasureTurns
+
+	mu    sync.Mutex // taken with no other mutex held
+	parts []backend.UserRecords
+	soon  map[presence.UserID]struct{}       // users whom this node is about to forget
+	heard *generations.Map[string, struct{}] // MACs of users of whom it was told by their ids
+}
+
+// Times of an erasure.
+const (
+	forgetAfter  = 2 * time.Second
+	secondPass   = 3 * time.Second
+	lastPass     = 6 * time.Second
+	erasureHold  = 20 * time.Second // how long a claim lasts
+	erasureEvery = 10 * time.Second // how often the list is read
+	erasureWait  = 5 * time.Second  // how long one part may take
+
+	maxErasedHeard = 1_000
+)
+
+func newEraser(n *node, s *signOuts, a *acts, p *people) *eraser {
+	x := &eraser{node: n, signOuts: s, acts: a, people: p, list: n.store, turns: newErasureTurns(), parts: []backend.UserRecords{n.store}, soon: make(map[presence.UserID]struct{}), heard: generations.New[string, struct{}](maxErasedHeard, nil)}
+	if r, ok := n.cfg.Directory.(backend.UserRecords); ok {
+		x.parts = append(x.parts, r)
+	}
+	if l, ok := n.cfg.Directory.(backend.ErasureList); ok {
+		x.list = l
+	}
+	return x
+}
+
+func (x *eraser) add(r backend.UserRecords) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.parts = append(x.parts, r)
+}
+
+func (x *eraser) records() []backend.UserRecords {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return append([]backend.UserRecords(nil), x.parts...)
+}
+
+// partOut names the part that failed.
+func (x *eraser) partOut(r any, err error) error {
+	if r == any(x.store) {
+		return storeOut(err)
+	}
+	return fmt.Errorf("%w: %w", presence.ErrDirectoryOut, err)
+}
+
+// erase promises an erasure, and begins it.
+func (x *eraser) erase(ctx context.Context, user presence.UserID) error {
+	turn, hold := x.turns.enter(user), erasureHold
+	if turn == turnJoins {
+		x.turns.pass(ctx, func() { _ = x.end(ctx, backend.Erasure{User: user}) })
+		return nil
+	}
+	if turn == turnLater {
+		hold = 0 // any node may claim it
+	}
+	began := time.Now()
+	e, err := x.list.AddErasure(ctx, user, hold)
+	if err != nil {
+		if turn == turnNow {
+			x.turns.leave(user)
+		}
+		return x.partOut(x.list, err)
+	}
+	if turn != turnNow {
+		if turn == turnAgain {
+			x.turns.join(user, began)
+		} else {
+			x.turns.wait()
+		}
+		x.turns.pass(ctx, func() { _ = x.end(ctx, e) }) // and again with its turn
+		return nil
+	}
+	begun := make(chan struct{})
+	if !x.life.spawn(func(ctx context.Context) { x.work(ctx, e, sync.OnceFunc(func() { close(begun) })) }) {
+		return nil // another node does it
+	}
+	select {
+	case <-begun:
+	case <-ctx.Done():
+	}
+	return nil
+}
+
+// work does an erasure that has its turn. It calls begun after the first pass.
+func (x *eraser) work(ctx context.Context, e backend.Erasure, begun func()) {
+	defer x.turns.leave(e.User)
+	defer begun()
+	var began time.Time
+	var failed error
+	first := func() {
+		began = time.Now()
+		failed = errors.Join(x.end(ctx, e), x.pass(ctx, backend.Erasure{User: e.User}))
+	}
+	again := func() { failed = x.pass(ctx, backend.Erasure{User: e.User, Ago: time.Since(began)}) }
+	if !x.turns.pass(ctx, first) {
+		return
+	}
+	begun()
+	for _, at := range []time.Duration{secondPass, lastPass} {
+		if failed == nil && !(wait.For(ctx, time.Until(began.Add(at))) && x.turns.pass(ctx, again)) {
+			return
+		}
+	}
+	if failed == nil {
+		try, cancel := context.WithTimeout(ctx, erasureWait)
+		failed = x.list.EndErasure(try, e)
+		cancel()
+	}
+	took := e.Ago + time.Since(began)
+	if failed != nil {
+		x.cfg.Logger.Warn("presence: the erasure of a user is put off, because a part of what is kept is out", "asked", took, "error", failed)
+		return
+	}
+	x.cfg.Logger.Info("presence: a user was erased", "asked", took)
+}
+
+// end has all nodes end the user's connections. The lasting notice, for nodes that cannot be
+// reached now, has a MAC in place of the id: a node finds by it the users whom it holds.
+func (x *eraser) end(ctx context.Context, e backend.Erasure) error {
+	x.endHere(e.User, e.Ago)
+	ctx, cancel := context.WithTimeout(ctx, erasureWait)
+	defer cancel()
+	name := x.nameOf(e.User)
+	if name == "" {
+		return presence.ErrStoreOut
+	}
+	told := x.store.Publish(ctx, backend.Notice{Kind: backend.NoticeErased, User: e.User, Payload: endFirst, Ago: e.Ago})
+	kept := x.notices.publish(ctx, backend.Notice{Kind: backend.NoticeErased, Payload: name, Lasting: true, Ago: e.Ago})
+	return cmp.Or(storeOut(told), kept)
+}
+
+// nameOf returns a MAC of a user's id, "" while the fleet's secret is not known.
+func (x *eraser) nameOf(user presence.UserID) string {
+	mac, known := x.seal.sign(erasedPurpose, string(user))
+	if !known {
+		return ""
+	}
+	return hex.EncodeToString(mac[:])
+}
+
+const (
+	erasedPurpose = "erased" // of the MAC
+	endFirst      = "end"    // the payload of a notice that begins an erasure
+)
+
+// pass has all nodes forget the user, and erases all parts that can be reached.
+func (x *eraser) pass(ctx context.Context, e backend.Erasure) error {
+	x.forgetSoon(e.User, e.Ago)
+	try, cancel := context.WithTimeout(ctx, erasureWait)
+	failed := []error{storeOut(x.store.Publish(try, backend.Notice{Kind: backend.NoticeErased, User: e.User, Ago: e.Ago}))}
+	cancel()
+	for _, part := range x.records() {
+		try, cancel := context.WithTimeout(ctx, erasureWait)
+		if err := part.EraseUser(try, e); err != nil {
+			failed = append(failed, x.partOut(part, err))
+		}
+		cancel()
+	}
+	return errors.Join(failed...)
+}
+
+// hear takes a notice of end or of pass.
+func (x *eraser) hear(n backend.Notice) {
+	user := presence.UserID(strings.Clone(string(n.User)))
+	switch {
+	case user != "" && n.Payload != endFirst:
+		x.forgetSoon(user, n.Ago)
+	case user != "":
+		x.mu.Lock()
+		x.heard.Set(x.nameOf(user), struct{}{})
+		x.mu.Unlock()
+		x.endHere(user, n.Ago)
+	default:
+		x.mu.Lock()
+		_, heard := x.heard.Get(n.Payload)
+		x.mu.Unlock()
+		if heard {
+			return // half a microsecond for each user whom this node knows would be spent for nothing
+		}
+		for _, user := range x.users.ids() {
+			if x.nameOf(user) == n.Payload {
+				x.endHere(user, n.Ago)
+				x.forgetSoon(user, n.Ago)
+			}
+		}
+	}
+}
+
+// endHere ends what holds the user here. The user's leases end in the store, too: what was on its
+// way there is before that.
+func (x *eraser) endHere(user presence.UserID, ago time.Duration) {
+	devices := x.membersOf(user)
+	for topic := range x.signOuts.endHere(user, ago) {
+		for _, member := range membersIn(topic, user, devices) {
+			x.writer.add(topic, backend.Op{Kind: backend.OpSignOut, User: presence.User{ID: member}})
+		}
+	}
+}
+
+// forgetSoon forgets a user a while later.
+func (x *eraser) forgetSoon(user presence.UserID, ago time.Duration) {
+	x.mu.Lock()
+	_, soon := x.soon[user]
+	x.soon[user] = struct{}{}
+	x.mu.Unlock()
+	if soon {
+		return
+	}
+	at := time.Now().Add(-ago)
+	x.life.spawn(func(ctx context.Context) {
+		if wait.For(ctx, forgetAfter) {
+			x.mu.Lock()
+			delete(x.soon, user)
+			x.mu.Unlock()
+			x.forget(backend.Erasure{User: user, Ago: time.Since(at)})
+		}
+	})
+}
+
+// forget removes what this node remembers of a user.
+func (x *eraser) forget(e backend.Erasure) {
+	x.users.forgetUser(e)
+	x.lastSeen.forget(e.User)
+	x.untils.forget(e.User)
+	x.notices.forget(e)
+	for _, r := range x.topics.all() {
+		r.forget(e)
+	}
+	x.deliveries.forget(e)
+	x.acts.forget(e)
+	x.people.relationsChanged(e.User)
+}

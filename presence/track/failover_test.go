@@ -1,0 +1,129 @@
+package track_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/presencetest"
+	"github.com/rollcall-go/rollcall/presence/track"
+)
+
+// laggingStore is a store with a replica that takes over: what was done while it
+// lagged is lost.
+type laggingStore struct {
+	*swapStore
+	mu      sync.Mutex
+	replica *memstore.Store
+	lags    bool
+}
+
+func newLaggingStore() *laggingStore {
+	return &laggingStore{swapStore: newSwapStore(), replica: memstore.New()}
+}
+
+func (s *laggingStore) Apply(ctx context.Context, b []backend.Batch) []backend.Result {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.lags {
+		s.replica.Apply(ctx, b)
+	}
+	return s.swapStore.Apply(ctx, b)
+}
+
+func (s *laggingStore) lag() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lags = true
+}
+
+// failover lets the replica take over.
+func (s *laggingStore) failover() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.goOnAs(s.replica)
+	s.lags, s.replica = false, memstore.New()
+}
+
+// A failover that loses leaves brings nobody back: the node where that was says so
+// again, and where it cannot, readers know that the user left until the lease has
+// expired. Who really comes back is seen at once.
+func TestLeavesLostByAFailover(t *testing.T) {
+	for _, away := range []bool{false, true} {
+		bubble(t, fmt.Sprint("their node is away: ", away), func(t *testing.T) {
+			store := newLaggingStore()
+			faults := presencetest.NewFaults(store)
+			a := start(t, store, track.Config{Node: "a"})
+			b := start(t, faults, track.Config{Node: "b"})
+			w := watch(t, a)
+			connect(t, a, track.ConnectOptions{Visitor: visitor("stays")})
+			a.Seen(presence.Site, user("closes"), presence.Device{}) // before the stream, which takes it along
+			time.Sleep(100 * time.Millisecond)
+			drops := connect(t, b, track.ConnectOptions{Visitor: visitor("drops")})
+			closes := connect(t, b, track.ConnectOptions{Visitor: visitor("closes")})
+			returns := connect(t, b, track.ConnectOptions{Visitor: visitor("returns")})
+			w.skip()
+
+			store.lag()
+			drops.Drop()
+			returns.Drop()
+			w.want("diff + -drops,returns")
+			closes.Close()
+			time.Sleep(a.Config().Grace + time.Second)
+			w.want("diff + -closes")
+			if away {
+				faults.Break(presencetest.Fault{Err: errDown})
+			}
+			store.failover()
+			time.Sleep(3 * time.Second)
+			w.want("diff + -") // another version, and nobody left or came
+			back := connect(t, a, track.ConnectOptions{Visitor: visitor("returns")})
+			w.want("diff +returns -")
+			time.Sleep(2 * time.Minute)
+			w.want("diff + -") // now that it is certain, a version that all nodes know
+			back.Drop()
+			w.want("diff + -returns")
+			faults.Heal()
+			time.Sleep(2 * time.Minute)
+			w.want()
+			openPage(t, b, track.ConnectOptions{}).want("state stays")
+		})
+	}
+}
+
+// A server that starts again with an old copy of its data brings nobody back either, also where the
+// nodes have no diff any more from when the user left: a wipe has ended their history since.
+func TestOldCopyOfTheData(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		store := newLaggingStore()
+		faults := presencetest.NewFaults(store)
+		a := start(t, store, track.Config{Node: "a"})
+		b := start(t, faults, track.Config{Node: "b"})
+		w := watch(t, a)
+		connect(t, a, track.ConnectOptions{Visitor: visitor("stays")})
+		connect(t, b, track.ConnectOptions{Visitor: visitor("missing")})
+		left := connect(t, b, track.ConnectOptions{Visitor: visitor("left")})
+		w.skip()
+		store.lag()
+		left.Drop()
+		w.want("diff + -left")
+		faults.Break(presencetest.Fault{Err: errDown})
+		store.wipe()
+		time.Sleep(20 * time.Second)
+		w.want("diff + -", "diff + -missing")
+
+		store.failover() // to the data of before that, whose leases have not all expired
+		time.Sleep(2 * time.Minute)
+		for _, e := range w.read() {
+			if strings.Contains(e, "left") {
+				t.Errorf("got %s of a user who left long ago", e)
+			}
+		}
+	})
+}

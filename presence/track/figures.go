@@ -1,0 +1,112 @@
+package track
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/rollcall-go/rollcall/internal/generations"
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+)
+
+// Counts returns the figures of each topic, in the order of the topics. They are up to half
+// a second old, and their Head is empty. The figures of topics that this node keeps current
+// come from memory. All other topics together cost at most one round trip to the store, and
+// no roster is loaded for them. Counts waits for the store until the deadline of ctx, or for
+// 50 ms if ctx has none.
+//
+// If the store does not answer, the error is [presence.ErrStoreOut]. The figures from memory are
+// still right then, and the other topics are marked Unknown, with figures of 0.
+func (t *Tracker) Counts(ctx context.Context, topics ...presence.Topic) ([]backend.Counts, error) {
+	all := make([]backend.Counts, len(topics))
+	missing := t.figures.known(topics, all, t.topics.missing(topics, all))
+	if len(missing) == 0 {
+		return all, nil
+	}
+	ask := make([]presence.Topic, len(missing))
+	for i, j := range missing {
+		ask[i] = topics[j]
+	}
+	ctx, cancel := pageContext(ctx)
+	defer cancel()
+	counts, err := t.store.Counts(ctx, ask...)
+	if err == nil && len(counts) != len(ask) {
+		err = fmt.Errorf("the store answers for %d topics of %d", len(counts), len(ask))
+	}
+	for i, j := range missing {
+		if err != nil {
+			all[j].Unknown = true
+			continue
+		}
+		all[j] = counts[i]
+		all[j].Head = ""
+	}
+	if err == nil {
+		t.figures.keep(ask, missing, all)
+	}
+	return all, storeOut(err)
+}
+
+// missing sets the figures of the topics that are loaded here, and returns the indexes of
+// the others.
+func (t *topics) missing(topics []presence.Topic, all []backend.Counts) (missing []int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i, topic := range topics {
+		if r := t.byName[topic]; r != nil {
+			if v := r.view.Load(); v != nil {
+				all[i] = backend.Counts{Total: v.Total, Recent: v.Recent, Guests: v.Guests}
+				continue
+			}
+		}
+		missing = append(missing, i)
+	}
+	return missing
+}
+
+// figureMemory remembers the figures of topics that are not kept here for half a second, so
+// that a list of topics that many visitors look at costs the store two round trips a second.
+type figureMemory struct {
+	mu     answersMutex
+	topics *generations.Map[presence.Topic, figuresAt]
+}
+
+type figuresAt struct {
+	backend.Counts
+	at time.Time
+}
+
+// maxFigures bounds the topics whose figures are remembered.
+const maxFigures = 10_000
+
+func newFigureMemory() *figureMemory {
+	return &figureMemory{topics: generations.New[presence.Topic, figuresAt](maxFigures, nil)}
+}
+
+// known sets the figures of the topics that are remembered, and returns the indexes of the
+// others. It looks only at the topics with the given indexes.
+func (m *figureMemory) known(topics []presence.Topic, all []backend.Counts, indexes []int) (missing []int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	missing = indexes[:0]
+	for _, i := range indexes {
+		if f, ok := m.topics.Get(topics[i]); ok && time.Since(f.at) < houseKeeping {
+			all[i] = f.Counts
+		} else {
+			missing = append(missing, i)
+		}
+	}
+	return missing
+}
+
+// keep remembers figures that the store gave just now.
+func (m *figureMemory) keep(topics []presence.Topic, indexes []int, all []backend.Counts) {
+	now := time.Now()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i, topic := range topics {
+		m.topics.Set(presence.Topic(strings.Clone(string(topic))), figuresAt{all[indexes[i]], now}) // the topic may be cut out of a request
+	}
+}

@@ -1,0 +1,78 @@
+package track_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/presencetest"
+	"github.com/rollcall-go/rollcall/presence/track"
+)
+
+// A user who hides as the store stops leaves rosters and people at the node that was told, before the
+// store is back, with one last seen unless the settings forbid it. It stays so once the store is
+// back. A user who is visible again meanwhile is back at once.
+func TestPeopleHideWhileTheStoreStandsStill(t *testing.T) {
+	for name, hides := range map[string]presence.Settings{
+		"invisible": {Status: presence.Invisible},
+		"unseen":    {Status: presence.Invisible, Seen: presence.Nobody},
+		"nobody":    {Online: presence.Nobody, Seen: presence.Nobody},
+	} {
+		for _, back := range []string{"stays", "is back"} {
+			bubble(t, name+", who "+back, func(t *testing.T) {
+				store := presencetest.NewFaults(memstore.New())
+				d := newTownOn(t, store)
+				connect(t, d.b, track.ConnectOptions{Visitor: on("alice", "phone")})
+				connect(t, d.a, track.ConnectOptions{Visitor: on("alice", "laptop")})
+				time.Sleep(time.Second)
+				site := openPage(t, d.a, track.ConnectOptions{})
+				people := openPage(t, d.a, peopleOptions("bob", "alice"))
+				elsewhere := openPage(t, d.b, track.ConnectOptions{})
+				peopleElsewhere := openPage(t, d.b, peopleOptions("bob", "alice"))
+				for _, page := range []*page{site, people, elsewhere, peopleElsewhere} {
+					page.want("state alice")
+				}
+
+				store.Break(presencetest.Fault{Hang: true})
+				time.Sleep(300 * time.Millisecond)
+				d.choose(d.a, "alice", hides)
+				time.Sleep(220 * time.Millisecond)
+				site.want("diff + -alice")
+				people.want("diff + -alice")
+				if s, p := site.lastSeen["alice"], people.lastSeen["alice"]; s != p || (s != "") != (name == "invisible") {
+					t.Errorf("got last seen %q in site and %q in people", s, p)
+				}
+				offline := func() {
+					t.Helper()
+					found, err := d.a.People(t.Context(), "bob", "alice")
+					noError(t, err)
+					if found[0].Online {
+						t.Errorf("got %+v, want somebody who is not online", found[0])
+					}
+				}
+				offline()
+				if back == "is back" {
+					store.Heal()
+					d.choose(d.a, "alice", presence.Settings{})
+					time.Sleep(time.Second)
+					site.want("diff +alice -")
+					people.want("diff +alice -")
+					return
+				}
+				time.Sleep(5 * time.Second)
+				elsewhere.want("diff + -alice") // that node has asked the Directory
+				peopleElsewhere.want("diff + -alice")
+				store.Heal()
+				for range 60 {
+					time.Sleep(time.Second)
+					offline()
+				}
+				site.want("diff + -") // its version is the store's again
+				people.want()
+				elsewhere.want("diff + -")
+				peopleElsewhere.want()
+			})
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package track_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/presencetest"
+	"github.com/rollcall-go/rollcall/presence/track"
+)
+
+// A user hides in every topic at once, also where the node that holds the user stands still: a node
+// writes it that shows the user there.
+func TestHidesWhileTheNodeOfAPageStandsStill(t *testing.T) {
+	for _, shows := range []string{"the node that is told", "another one"} {
+		bubble(t, shows, func(t *testing.T) {
+			memory := memstore.New()
+			still := presencetest.NewFaults(memory)
+			a := start(t, still, track.Config{Node: "a"})
+			b := start(t, memory, track.Config{Node: "b"})
+			c := start(t, memory, track.Config{Node: "c"})
+			connect(t, a, track.ConnectOptions{Visitor: visitor("alice"), Topics: []presence.Topic{presence.Site, "thread:1"}})
+			looks := b
+			if shows == "another one" {
+				looks = c
+			}
+			w := openPage(t, looks, track.ConnectOptions{Topics: []presence.Topic{"thread:1"}})
+			w.want("state alice")
+			still.Break(presencetest.Fault{Hang: true})
+			time.Sleep(100 * time.Millisecond)
+			choose(t, b, "alice", presence.Invisible)
+			time.Sleep(100 * time.Millisecond)
+			w.want("diff + -alice")
+			still.Heal()
+		})
+	}
+}
+
+// A user who hides is off every roster soon, whoever has yet to write that. The user is back at once
+// who is visible again, although the store knows of no change.
+func TestHidesBeforeTheStoreSaysSo(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		memory := memstore.New()
+		still := presencetest.NewFaults(memory)
+		a := start(t, still, track.Config{Node: "a"})
+		b := start(t, memory, track.Config{Node: "b"})
+		connect(t, a, track.ConnectOptions{Visitor: visitor("alice")})
+		w := openPage(t, b, track.ConnectOptions{})
+		w.want("state alice")
+		still.Break(presencetest.Fault{Hang: true})
+		publish := func(status presence.Status) { // and write it nowhere
+			kept, err := memory.Statuses(t.Context(), "alice")
+			noError(t, err)
+			n := backend.StatusNotice("alice", status, presence.Site)
+			n.Order = kept[0].Order
+			noError(t, memory.Publish(t.Context(), n))
+		}
+		for range 2 {
+			publish(presence.Invisible)
+			time.Sleep(250 * time.Millisecond)
+			w.want("diff + -alice")
+			publish(presence.Online)
+			w.want("diff +alice -")
+		}
+		publish(presence.Invisible)
+		time.Sleep(250 * time.Millisecond)
+		w.want("diff + -alice")
+		still.Heal()
+		time.Sleep(2 * time.Minute)
+		if _, there := view(t, b).Member("alice"); there {
+			t.Error("alice is shown, who hid")
+		}
+	})
+}

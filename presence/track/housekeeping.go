@@ -1,0 +1,107 @@
+package track
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// keepHouse asks the store for the figures of the topics here, in one round trip for all,
+// publishes notices again that the store did not take, and forgets topics and users that
+// no longer matter.
+func (n *node) keepHouse(ctx context.Context) {
+	tick := time.NewTicker(houseKeeping)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			n.refresh(ctx)
+			n.users.expire()
+		}
+	}
+}
+
+// refresh gives the loaded topics their latest figures, or marks them as stale. Those of a few
+// topics are asked for each time, and those of many while they change.
+func (n *node) refresh(ctx context.Context) {
+	var loaded, asked []*replica
+	for _, r := range n.topics.used() {
+		if r.view.Load() != nil {
+			loaded = append(loaded, r)
+		}
+	}
+	var topics []presence.Topic
+	var at []int
+	for _, r := range loaded {
+		if r.rest.due() || len(loaded) <= fewTopics {
+			asked, topics, at = append(asked, r), append(topics, r.out.topic), append(at, r.position())
+		}
+	}
+	if len(topics) == 0 {
+		topics = []presence.Topic{presence.Site} // the outage asks whether the store is there
+	}
+	ctx, cancel := context.WithTimeout(ctx, applyTimeout)
+	defer cancel()
+	counts, err := n.store.Counts(ctx, topics...)
+	if n.life.over() {
+		return
+	}
+	n.outage.report(reads, err)
+	if err == nil {
+		n.notices.republish(ctx)
+	}
+	if err != nil || n.outage.latestFailed() {
+		for _, r := range loaded {
+			r.markStale()
+			r.rest = rest{}
+		}
+		return
+	}
+	for i, r := range asked {
+		if counts[i].Unknown {
+			r.markStale()
+			r.rest = rest{}
+		} else {
+			r.rest.told(counts[i].Head, r.refresh(at[i], counts[i]))
+		}
+	}
+}
+
+// The figures of so many topics are asked for every time: they are one script in Redis.
+const fewTopics = 64
+
+// Of more topics, those whose figures stayed the same in so many answers in a row are asked for
+// in every other round, so once a second.
+const restAfter = 4
+
+// A rest says when the figures of a topic are asked for. It is for housekeeping alone.
+type rest struct {
+	head presence.DiffID // in the latest answer
+	same int32           // answers in a row that told nothing new
+	left int32           // rounds to come in which the topic is not asked for
+}
+
+// due reports whether the topic is asked for in this round, and counts the round.
+func (r *rest) due() bool {
+	if r.left > 0 {
+		r.left--
+		return false
+	}
+	return true
+}
+
+// told takes an answer.
+func (r *rest) told(head presence.DiffID, news bool) {
+	if news || head != r.head {
+		*r = rest{head: head}
+		return
+	}
+	// Half of the topics rest in the one round, and half in the other.
+	if r.same++; r.same > restAfter || r.same == restAfter && rand.IntN(2) == 0 {
+		r.left = 1
+	}
+}

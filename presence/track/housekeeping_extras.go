@@ -1,0 +1,161 @@
+package track
+
+import (
+	"context"
+	"maps"
+	"time"
+
+	"github.com/rollcall-go/rollcall/internal/wait"
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+)
+
+// How often the store is asked for the extras of a topic that is loaded here. A record that
+// has grown is asked for at once.
+const (
+	botsEvery = 2 * time.Second
+	peakEvery = 10 * time.Second
+)
+
+// asksExtras reports whether a topic of any kind has extras.
+func (c *Config) asksExtras() bool {
+	for _, k := range c.Kinds {
+		if k.Peak || k.Bots {
+			return true
+		}
+	}
+	return false
+}
+
+// keepExtras asks the store for the records and bots of the topics here that have any, in
+// one round trip for all that are due.
+func (n *node) keepExtras(ctx context.Context) {
+	for wait.For(ctx, houseKeeping) {
+		n.refreshExtras(ctx)
+	}
+}
+
+func (n *node) refreshExtras(ctx context.Context) {
+	var due []*replica
+	var topics []presence.Topic
+	for _, r := range n.topics.all() {
+		if r.extrasAreDue() {
+			due, topics = append(due, r), append(topics, r.out.topic)
+		}
+	}
+	if len(due) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, applyTimeout)
+	defer cancel()
+	extras, err := n.store.Extras(ctx, topics...)
+	if err != nil || len(extras) != len(due) {
+		return // asked again at the next tick
+	}
+	for i, r := range due {
+		r.setExtras(n.takeExtras(r.out.topic, r.kind, extras[i]))
+	}
+}
+
+// loadExtras returns the extras of a topic that is being loaded, and whether they are known.
+// It costs one round trip for a topic whose kind has any.
+func (n *node) loadExtras(ctx context.Context, topic presence.Topic, kind presence.Kind) (now backend.Extras, known bool) {
+	if !kind.Peak && !kind.Bots {
+		return backend.Extras{}, true
+	}
+	if kind.Peak && n.peaks.keeper != nil {
+		n.peaks.keeper.load(topic)
+	}
+	extras, err := n.store.Extras(ctx, topic)
+	if err != nil || len(extras) != 1 {
+		return backend.Extras{}, false // housekeeping asks again
+	}
+	return n.takeExtras(topic, kind, extras[0]), true
+}
+
+// takeExtras returns what the kind asks for of a store's extras. Where this node remembers a
+// better record, the store gets it: the store lost data.
+func (n *node) takeExtras(topic presence.Topic, kind presence.Kind, stored backend.Extras) (now backend.Extras) {
+	if kind.Bots {
+		now.Bots = stored.Bots
+	}
+	if kind.Peak {
+		best, better := n.peaks.merge(topic, stored.Peak)
+		if now.Peak = best; better {
+			n.writer.add(topic, backend.Op{Kind: backend.OpPeak, Peak: best})
+		}
+	}
+	return now
+}
+
+// loadedPeak takes the record of a topic that the site's table has.
+func (n *node) loadedPeak(topic presence.Topic, p backend.Peak) {
+	n.hearPeak(topic, p)
+	n.writer.add(topic, backend.Op{Kind: backend.OpPeak, Peak: p})
+}
+
+// An extrasCheck says when the store is to be asked for the extras of a topic.
+type extrasCheck struct {
+	answered time.Time // when the store answered; zero: not since the topic was loaded
+	total    int32     // the number online when it was asked for that answer
+	asking   int32     // and when it was asked last
+}
+
+// extrasAreDue reports whether the store is to be asked.
+func (r *replica) extrasAreDue() bool {
+	if !r.kind.Peak && !r.kind.Bots {
+		return false
+	}
+	r.out.mu.Lock()
+	defer r.out.mu.Unlock()
+	if !r.ledger.loaded() || r.closed {
+		return false
+	}
+	total, since := r.peakTotalLocked(), time.Since(r.check.answered)
+	r.check.asking = int32(total)
+	grown := r.kind.Peak && total > r.extras.Peak.Total && total > int(r.check.total)
+	return grown || since >= peakEvery || r.kind.Bots && since >= botsEvery
+}
+
+// peakTotalLocked returns the number that the record is of, as this node knows it.
+func (r *replica) peakTotalLocked() int {
+	total := r.ledger.total()
+	if r.kind.PeakGuests {
+		total += r.counts.Guests
+	}
+	return total
+}
+
+// setExtras takes the extras of a topic.
+func (r *replica) setExtras(now backend.Extras) {
+	r.out.mu.Lock()
+	defer r.out.mu.Unlock()
+	r.check.answered, r.check.total = time.Now(), r.check.asking
+	r.changeExtrasLocked(now)
+}
+
+// setPeak takes a record that a notice or the site's table told.
+func (r *replica) setPeak(p backend.Peak) {
+	r.out.mu.Lock()
+	defer r.out.mu.Unlock()
+	r.changeExtrasLocked(backend.Extras{Peak: p, Bots: r.extras.Bots})
+}
+
+// changeExtrasLocked makes a new View, and has readers told, if the extras have changed.
+func (r *replica) changeExtrasLocked(now backend.Extras) {
+	if !r.closed && r.ledger.loaded() && r.mergeExtrasLocked(now) {
+		r.renewViewLocked()
+		r.out.wakeLocked()
+	}
+}
+
+// mergeExtrasLocked takes extras for the next View, and reports whether they have changed.
+func (r *replica) mergeExtrasLocked(now backend.Extras) bool {
+	now.Peak = r.extras.Peak.Better(now.Peak) // a later answer may have overtaken this one
+	if samePeak(now.Peak, r.extras.Peak) && maps.Equal(now.Bots, r.extras.Bots) {
+		return false
+	}
+	r.extras = now
+	r.extrasTurn++
+	return true
+}

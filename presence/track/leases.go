@@ -1,0 +1,221 @@
+package track
+
+import (
+	"context"
+	"time"
+
+	"github.com/rollcall-go/rollcall/internal/wait"
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+)
+
+// leases keeps in the store what this node holds: page views, and the leases of its
+// connections. It renews them, makes those again that the store lost, and restores all of
+// them after the store lost its data.
+type leases struct {
+	*node
+	choices *choices
+	began   time.Time   // when this node did
+	again   *time.Timer // renews everything once more after the latest restore
+	ends    *time.Timer // ends once more what ended lately, after the latest restore
+	confirm *time.Timer // looks at the oldest of young
+
+	mu        leasesMutex
+	young     []youngLease                // just made, the oldest first
+	gone      map[goneLease]struct{}      // leases that heartbeats found gone
+	rejoining bool                        // a goroutine makes them again
+	signedIn  map[string]struct{}         // guests who signed in; the other nodes must still hear of them
+	telling   bool                        // a goroutine tells them
+	changed   map[presence.Topic]struct{} // topics whose figures readers here are to see soon
+	showing   bool                        // a goroutine asks for them
+}
+
+type goneLease struct {
+	conn  *Connection
+	topic presence.Topic
+}
+
+func newLeases(n *node, choices *choices) *leases {
+	l := &leases{node: n, choices: choices, began: time.Now(), gone: make(map[goneLease]struct{}), signedIn: make(map[string]struct{}), changed: make(map[presence.Topic]struct{})}
+	l.again = time.AfterFunc(time.Hour, l.reassertSoon)
+	l.again.Stop()
+	l.ends = time.AfterFunc(time.Hour, l.endAgain)
+	l.ends.Stop()
+	l.confirm = time.AfterFunc(time.Hour, l.confirmDue)
+	l.confirm.Stop()
+	return l
+}
+
+// viewed writes page views of a user at a moment, unless they no longer hold, or the user
+// signed out since, or the session of its device ended since.
+func (l *leases) viewed(views ...pageView) {
+	l.choices.resolve(views[0].user, func(now resolved) { // with users.mu held
+		for _, view := range views {
+			left := l.cfg.Age - time.Since(view.at)
+			if left > 0 && l.users.viewCountsLocked(now.ID, view.at) && !l.users.deviceEndedLocked(now.ID, view.device.ID, view.at) {
+				seen := backend.Op{Kind: backend.OpSeen, User: now.in(view.topic, view.device), For: left}
+				l.writer.put(view.topic, operation{Op: seen, asked: view.at})
+			}
+		}
+	})
+}
+
+// seenGuest counts a guest in a topic.
+func (l *leases) seenGuest(topic presence.Topic, guest string) {
+	if guest != "" {
+		l.writer.add(topic, backend.Op{Kind: backend.OpGuest, Guest: guest, For: l.cfg.Age})
+	}
+}
+
+// guestSignedIn takes a guest out of a topic, and has every node take the guest out of the
+// topics of the guest's streams there.
+//
+// Example: a guest has a page of thread:1 open at node A, and signs in. The next page, at
+// node B, calls this for the site while the old page's stream is still open. Node B forgets
+// the guest in the site. Node A hears the notice and forgets the guest in both topics of the
+// stream, behind any count of the guest that waits in its writer. The stream then never
+// counts again, neither at half of the age period nor after a wipe.
+func (l *leases) guestSignedIn(topic presence.Topic, guest string) {
+	if guest == "" {
+		return
+	}
+	l.forgetGuest(topic, guest)
+	l.showSoon(append(l.forgetStreaming(guest), topic)...)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.signedIn) < maxSignedIn {
+		l.signedIn[guest] = struct{}{}
+	}
+	if !l.telling {
+		l.telling = true
+		l.life.spawn(l.tellSignedIn)
+	}
+}
+
+// maxSignedIn bounds signedIn: the guests that the other nodes must still hear of.
+const maxSignedIn = 1024
+
+// tellSignedIn publishes the notices of guests who signed in, one after the other: a client
+// can cause one with each request. A notice that is lost leaves the guest counted in the
+// topics of streams at other nodes, for as long as these streams are open and two age
+// periods more. While the store is out all are lost: sent late, they could take out a guest
+// who has signed out again.
+func (l *leases) tellSignedIn(ctx context.Context) {
+	for {
+		l.mu.Lock()
+		guests := l.signedIn
+		l.signedIn, l.telling = make(map[string]struct{}), len(guests) > 0
+		l.mu.Unlock()
+		if len(guests) == 0 {
+			return
+		}
+		for guest := range guests {
+			if l.publishSignedIn(ctx, guest) != nil {
+				break
+			}
+		}
+	}
+}
+
+func (l *leases) publishSignedIn(ctx context.Context, guest string) error {
+	ctx, cancel := context.WithTimeout(ctx, connectWait)
+	defer cancel()
+	return l.store.Publish(ctx, backend.Notice{Kind: backend.NoticeGuestSignedIn, Payload: guest})
+}
+
+// hearSignedIn takes a guest out who signed in at some node: mostly in the site.
+func (l *leases) hearSignedIn(guest string) {
+	l.showSoon(append(l.forgetStreaming(guest), siteOf(presence.UserID(guest)))...)
+}
+
+// forgetStreaming takes a guest out of the topics of the guest's streams at this node, and
+// keeps these streams from counting the guest again. It returns the topics.
+func (l *leases) forgetStreaming(guest string) (topics []presence.Topic) {
+	for _, c := range l.users.connectionsOfGuest(guest) {
+		topics = append(topics, c.forgetGuest()...)
+	}
+	return topics
+}
+
+func (l *leases) forgetGuest(topic presence.Topic, guest string) {
+	l.writer.add(topic, backend.Op{Kind: backend.OpForgetGuest, Guest: guest, For: l.cfg.Age})
+}
+
+// join makes a connection's lease in a topic, unless the connection has ended or left the
+// topic. made is nil for leases that are made again. Otherwise it gets the user as others see the user, and the ack of each lease
+// that was made. The release of a connection that has ended waits behind the lease, or was
+// written.
+func (l *leases) join(c *Connection, topics []presence.Topic, made func(resolved, []*ack)) {
+	l.choices.resolveFor(c, c.visitor.User, func(now resolved) { // with users.mu held
+		var acks []*ack
+		c.leased = true
+		for _, topic := range topics {
+			if !l.users.holdsLocked(c, topic) { // a sign-out was faster
+				continue
+			}
+			lease := c.leaseOf(topic, now)
+			if made != nil {
+				acks = append(acks, l.writer.putAcked(topic, operation{Op: lease, fresh: true}))
+			} else {
+				l.writer.add(topic, lease)
+			}
+		}
+		if made != nil {
+			made(now, acks)
+		}
+	})
+	if made != nil {
+		l.confirmSoon(c)
+	}
+}
+
+// countGuests counts the guests of the connections here again before the store forgets its
+// sketch.
+func (l *leases) countGuests(ctx context.Context) {
+	for wait.For(ctx, l.cfg.Age/2) {
+		for _, c := range l.users.all() {
+			c.countGuest()
+		}
+	}
+}
+
+// rejoin makes a lease again that a heartbeat found gone: because the store lost it, or
+// this node was out of reach for longer than the TTL, or the user signed out. It first
+// hears every notice that was published before, so that a user who signed out stays out.
+//
+// Example: node B cannot reach Redis from 12:00:00 to 12:00:20. Alice signs out at node A
+// at 12:00:05. B's next heartbeat finds her lease gone. B hears the sign-out first, ends
+// her connection, and so has nothing to make again.
+func (l *leases) rejoin(topic presence.Topic, op backend.Op) {
+	c := l.users.connection(op.Holder)
+	if c == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.gone[goneLease{c, topic}] = struct{}{}
+	if !l.rejoining {
+		l.rejoining = true
+		l.life.spawn(l.rejoinAll)
+	}
+}
+
+func (l *leases) rejoinAll(ctx context.Context) {
+	for {
+		l.mu.Lock()
+		gone := l.gone
+		l.gone, l.rejoining = make(map[goneLease]struct{}), len(gone) > 0
+		l.mu.Unlock()
+		if len(gone) == 0 {
+			return
+		}
+		for l.choices.hearAll(ctx) != nil {
+			if !wait.For(ctx, backoffFirst) {
+				return
+			}
+		}
+		for lease := range gone {
+			l.join(lease.conn, []presence.Topic{lease.topic}, nil)
+		}
+	}
+}

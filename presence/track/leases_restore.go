@@ -1,0 +1,181 @@
+package track
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/rollcall-go/rollcall/internal/wait"
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+)
+
+// restore gives a store that lost data back what it may have lost of this node, in the
+// order in which it happened, since rule 6 asks for it: page views, connections and notices;
+// and, once the other nodes have done so too, which connections ended lately. A lease that
+// the store still has is only renewed. The node hears all notices first, so that it restores no user who signed out.
+// It returns an error where it cannot hear them.
+//
+// While the nodes wait for one another (see provisional), all leases are renewed once more,
+// because a store may lose again what was just restored, and this node may not notice. Example:
+// Redis is wiped. Node B reads the empty topic, and then makes Alice's lease again, whose diff is
+// lost on its way to B. Redis fails over to a copy that is still empty: B finds there what it
+// knows.
+func (l *leases) restore(ctx context.Context) error {
+	if err := l.choices.hearAll(ctx); err != nil {
+		return err
+	}
+	l.again.Reset(restoreWait + restoreFor(l.cfg.shortestTTL())/2)
+	l.notices.lost()
+	_ = l.seal.agree(ctx) // if it fails, the next look at the secret finds out
+	l.ends.Reset(restoreFor(l.cfg.shortestTTL()))
+	events := append(l.viewEvents(), l.connectionEvents()...)
+	slices.SortFunc(events, func(a, b restoreEvent) int { return a.at.Compare(b.at) })
+	for _, e := range events {
+		e.repeat()
+	}
+	return nil
+}
+
+// restoreSoon is restore in the background, until it goes well.
+func (l *leases) restoreSoon() {
+	l.life.spawn(func(ctx context.Context) {
+		for l.restore(ctx) != nil && wait.For(ctx, backoffFirst) {
+		}
+	})
+}
+
+// reassertSoon is reassert in the background.
+func (l *leases) reassertSoon() { l.life.spawn(l.reassert) }
+
+// Leases are renewed in parts, so that joins and leaves need not wait behind those of all
+// connections: of 50,000 within two seconds.
+const (
+	reassertAtOnce = 500
+	reassertPause  = 20 * time.Millisecond
+)
+
+// reassert renews the leases of all connections here at once: of those whose page must beat,
+// the ones whose page has, for what is left of the TTL. Leases that have expired, or were
+// swept, are made again: see rejoin.
+func (l *leases) reassert(ctx context.Context) {
+	for part := range slices.Chunk(l.users.all(), reassertAtOnce) {
+		for _, c := range part {
+			if c.holds() {
+				c.reassert()
+			}
+		}
+		if !wait.For(ctx, reassertPause) {
+			return
+		}
+	}
+}
+
+// A restoreEvent is something that happened here, and that the store may have lost.
+type restoreEvent struct {
+	at     time.Time
+	repeat func()
+}
+
+func (l *leases) viewEvents() (events []restoreEvent) {
+	l.users.liveViews(func(view pageView) {
+		events = append(events, restoreEvent{view.at, func() {
+			if !l.hasLeft(view) {
+				l.viewed(view)
+			}
+		}})
+	})
+	return events
+}
+
+func (l *leases) connectionEvents() (events []restoreEvent) {
+	for _, c := range l.users.all() {
+		opened := l.users.openedAt(c) // zero: its join waits in the writer
+		events = append(events, restoreEvent{opened, func() {
+			c.countGuest()
+			if held := c.heldTopics(); len(held) > 0 {
+				l.join(c, held, nil)
+			}
+		}})
+	}
+	return events
+}
+
+// endAgain ends leases again that the store may have again, and holds their users for what
+// is left of the grace. It waits until all nodes have had time to renew their leases, because a
+// release first removes its user's expired leases (rule 1).
+//
+// Example: Alice moved from a page at this node to one at node B. Redis starts again with an older
+// file, in which her lease here has expired, and the one at node B is missing. If this node released
+// its lease before node B makes the other one, that would announce her leave, and then her join.
+func (l *leases) endAgain() {
+	if l.life.over() {
+		return
+	}
+	if early := restoreFor(l.cfg.shortestTTL()) - l.outage.soundFor(); early > 0 {
+		l.ends.Reset(early)
+		return
+	}
+	l.users.ended(func(key leaseKey, end leaseEnd) { // with users.mu held
+		grace, kind := l.cfg.grace(key.topic)-time.Since(end.at), end.kind
+		if grace <= 0 || kind == opLeave {
+			kind = backend.OpDrop
+		}
+		l.writer.add(key.topic, releaseOf(end.member, key.holder, kind, grace))
+	})
+}
+
+// hasLeft reports whether the user of a page view that would still hold is known to have
+// left: the view stopped holding when a stream closed, on any node.
+func (l *leases) hasLeft(view pageView) bool {
+	r := l.topics.peek(view.topic)
+	switch {
+	case r == nil:
+		return false
+	case view.topic == backend.DevicesTopic: // which has invisible users too
+		return !r.has(backend.MemberOf(view.user.ID, view.device.ID))
+	}
+	return cmp.Or(view.user.Status, l.users.chosen(view.user.ID)).Base() != presence.Invisible && !r.has(view.user.ID)
+}
+
+// missed handles notices that this node may have missed. Other nodes publish again what
+// they published within the last minute. No node repeats earlier sign-outs: so the streams
+// of users end, their pages come back and are identified again, and page views are not
+// restored, because their users may have signed out.
+func (l *leases) missed(ago time.Duration) {
+	l.outage.lostData()
+	l.notices.lost()
+	l.choices.republish()
+	l.life.spawn(func(ctx context.Context) {
+		try, cancel := context.WithTimeout(ctx, connectWait)
+		defer cancel()
+		// Before all that is published again. With an age, so that whoever reads it later knows when it was.
+		_ = l.notices.publish(try, backend.Notice{Kind: backend.NoticeLost, Lasting: true, Ago: time.Millisecond})
+		_ = l.seal.agree(try)
+	})
+	if ago < publishedFor {
+		return
+	}
+	l.users.removeAllViews()
+	for _, c := range l.users.all() {
+		if c.visitor.SignedIn() {
+			c.finish(presence.ErrStale, backend.OpRelease)
+		}
+	}
+}
+
+// hearLost takes a node's word that the store has lost data: this node restores what it holds,
+// since it may not have noticed, and waits for the others. One that began after the loss gives them
+// as much time for that as they take.
+//
+// Example with a TTL of 3 s and a grace of 1 s. Redis is wiped at 12:00:00, and node B begins at
+// 12:00:01. Alice, who has a page at node A, closes another one at node B at 12:00:02. Node A waits
+// until 12:00:03 for what she chose. If node B did not know why, it would sweep her grace before.
+func (l *leases) hearLost(ago time.Duration) {
+	at := time.Now().Add(-ago)
+	if l.outage.heardLoss(at) {
+		l.choices.askFrom(at.Add(choicesWait))
+		l.restoreSoon()
+	}
+}

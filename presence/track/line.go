@@ -1,0 +1,236 @@
+package track
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/rollcall-go/rollcall/internal/generations"
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+)
+
+// A Source keeps topics that are no rosters, such as the feeds of package feed. Their pages
+// follow them over the same connections, with the same cursors, as rosters. See
+// [Tracker.Serve].
+type Source interface {
+	// Open returns the line of a topic for a visitor, who may follow it: handlers have asked
+	// the site. have is the version that the reader has, or "". Open may wait for what it
+	// needs to show the topic, as long as ctx allows. A Source that cannot reach its data
+	// returns a line that is stale, and not an error, so that the other topics of the
+	// connection go on. The errors for a visitor are [presence.ErrGuest], [presence.ErrInvalidTopic] and
+	// [presence.ErrTooManyTopicsHere]. It may be called concurrently.
+	Open(ctx context.Context, topic presence.Topic, v presence.Visitor, have presence.DiffID) (*Line, error)
+
+	// Hear takes a hint of [Tracker.Hint], from any node. from names the node. A hint is
+	// untrusted: whoever can write to the store can make one up. It must not block.
+	Hear(from, hint string)
+}
+
+// Serve has a Source open the topics of some kinds (see [presence.Topic.Kind]) in place of rosters.
+// Call it before the first connection is opened. It returns [presence.ErrInvalidConfig] for a kind
+// that is served already.
+func (t *Tracker) Serve(s Source, kinds ...string) error { return t.sources.serve(s, kinds) }
+
+// Serves reports whether a topic is kept by a [Source], or is [presence.PeopleTopic], and so has no
+// roster.
+func (t *Tracker) Serves(topic presence.Topic) bool {
+	t.sources.mu.RLock()
+	defer t.sources.mu.RUnlock()
+	return t.sources.openers[topic.Kind()] != nil
+}
+
+// Hint sends a short text to the Sources of every node, this one included. It may be lost, and
+// may arrive twice. It has at most 2 KiB of UTF-8, and nothing private beyond the names
+// of topics. Cost: one round trip.
+func (t *Tracker) Hint(ctx context.Context, hint string) error {
+	return storeOut(t.store.Publish(ctx, backend.Notice{Kind: backend.NoticeHint, Payload: t.cfg.Node + " " + hint}))
+}
+
+// hearHint gives the Sources what Hint sent.
+func (t *Tracker) hearHint(payload string) {
+	node, hint, ok := strings.Cut(payload, " ")
+	if ok {
+		t.sources.hear(node, hint)
+	}
+}
+
+// A LineVersion is a [Line] at one version. What it refers to never changes.
+type LineVersion struct {
+	// ID names the version in cursors. Two versions that differ in what a page shows have two
+	// names, also of two visitors. 1 to 30 bytes of 0-9 a-z and -; [NoVersion] where nobody can
+	// resume.
+	ID presence.DiffID
+
+	Stale     bool   // the data cannot be reached, so that this may be out of date
+	Heartbeat []byte // the data of a heartbeat event
+	Waiting   []byte // the same, for a reader that waits for a state. Its cursor is that of NoVersion.
+
+	// State and Since make what few readers need. They may be called concurrently, with locks
+	// held: they must not block, and must not call this package but for [presence.NewCursor].
+
+	// State returns the data of a state event. nil: they are not in memory. Then the reader
+	// waits, and the owner is asked for a version that has them.
+	State func() []byte
+
+	// Since returns the data of the diff that leads from a version to this one; nil if
+	// nothing has changed. It returns false where the reader needs a state.
+	Since func(have presence.DiffID) (data []byte, ok bool)
+}
+
+// NoVersion is the version of a reader that has none yet.
+const NoVersion presence.DiffID = "0"
+
+// A Line is a topic that a [Source] keeps: its latest version, and the latest events. All
+// connections that the Source gives the Line to share its events, which are encoded once. Its
+// methods may be called concurrently, but for Publish, Replace and Restate, of which one runs
+// at a time.
+type Line struct {
+	out    *outlet
+	wanted func()
+	now    atomic.Pointer[lineNow]
+}
+
+// A lineNow is a LineVersion with its events.
+type lineNow struct {
+	LineVersion
+	topic     presence.Topic
+	wanted    func()
+	heartbeat atomic.Pointer[sharedEvent]
+	state     *sharedEvent                                    // the outlet's mutex guards it
+	resumed   *generations.Map[presence.DiffID, *sharedEvent] // and this
+}
+
+// NewLine returns a line at a version. wanted is called when a reader needs a state that is
+// not in memory: it must not block, and should lead to a call of Replace soon.
+func (t *Tracker) NewLine(topic presence.Topic, v LineVersion, wanted func()) *Line {
+	l := &Line{out: newOutlet(topic, &t.stats), wanted: wanted}
+	l.now.Store(l.at(v))
+	return l
+}
+
+func (l *Line) at(v LineVersion) *lineNow {
+	return &lineNow{LineVersion: v, topic: l.out.topic, wanted: l.wanted}
+}
+
+// Publish makes v the latest version, and sends its readers diff, the data of the event that
+// leads to v from the version before.
+func (l *Line) Publish(v LineVersion, diff []byte) {
+	now := l.at(v)
+	l.out.mu.Lock()
+	defer l.out.mu.Unlock()
+	l.now.Store(now)
+	l.out.arrived = time.Now()
+	l.out.publishLocked(frame{Event: presence.Event{Type: presence.EventDiff, Topic: now.topic, Cursor: now.cursor(), Data: diff}})
+}
+
+// Replace makes v the latest version, and sends its readers a state.
+func (l *Line) Replace(v LineVersion) {
+	l.out.mu.Lock()
+	defer l.out.mu.Unlock()
+	l.now.Store(l.at(v))
+	l.out.restartLocked()
+}
+
+// Restate replaces a version by another one that shows the same, but for Stale and for what
+// is in memory. Readers learn when Stale changes.
+func (l *Line) Restate(v LineVersion) {
+	l.out.mu.Lock()
+	defer l.out.mu.Unlock()
+	told := l.now.Load().Stale != v.Stale
+	l.now.Store(l.at(v))
+	if told {
+		l.out.wakeLocked()
+	}
+}
+
+// Forget drops the events that are in memory, to make a quiet line small. A reader that has
+// not read them gets a state.
+func (l *Line) Forget() {
+	l.out.mu.Lock()
+	defer l.out.mu.Unlock()
+	now := l.now.Load()
+	now.state, now.resumed = nil, nil
+	now.heartbeat.Store(nil)
+	if n := len(l.out.log.frames); n > 0 {
+		l.out.log.drop(n)
+		l.out.log.frames, l.out.log.encoded, l.out.log.bytes = nil, nil, 0
+	}
+}
+
+// Touch marks the line as used.
+func (l *Line) Touch() { l.out.touch() }
+
+// Unused reports whether the line has been unused, and without readers, for a duration. The
+// answer is exact to within one interval between calls.
+func (l *Line) Unused(after time.Duration) bool { return l.out.unused(after) }
+
+func (l *Line) outlet() *outlet    { return l.out }
+func (l *Line) latest() sourceView { return l.now.Load() }
+
+// resumeLocked implements source.resumeLocked. The limit is of rosters.
+func (l *Line) resumeLocked(from presence.Cursor, _ int) (missed *sharedEvent, ok bool) {
+	now := l.now.Load()
+	have, ok := from.Version(now.topic)
+	if !ok {
+		return nil, false
+	}
+	if now.resumed == nil {
+		now.resumed = generations.New[presence.DiffID, *sharedEvent](maxResumedLine, nil)
+	}
+	if missed, ok := now.resumed.Get(have); ok {
+		return missed, true
+	}
+	data, ok := now.Since(have)
+	if !ok || data == nil {
+		return nil, ok
+	}
+	missed = now.event(presence.EventDiff, data)
+	now.resumed.Set(have, missed)
+	return missed, true
+}
+
+// maxResumedLine bounds from how many versions a line keeps the diff to its latest one.
+const maxResumedLine = 8
+
+func (n *lineNow) cursor() presence.Cursor { return presence.NewCursor(n.topic, n.ID) }
+
+func (n *lineNow) event(t presence.EventType, data []byte) *sharedEvent {
+	return newSharedEvent(frame{Event: presence.Event{Type: t, Topic: n.topic, Cursor: n.cursor(), Data: data}})
+}
+
+func (n *lineNow) figures() figures {
+	if n.Stale {
+		return figures{1}
+	}
+	return figures{}
+}
+
+// stateEvent implements sourceView. The outlet's mutex is held. A heartbeat in place of the
+// state says that the reader waits.
+func (n *lineNow) stateEvent(int) *sharedEvent {
+	if n.state == nil && n.State == nil {
+		n.wanted()
+		return n.waitingEvent()
+	}
+	if n.state == nil {
+		n.state = n.event(presence.EventState, n.State())
+	}
+	return n.state
+}
+
+// waitingEvent implements waiter. Its cursor names no version, so that a reader that comes
+// back with it gets a state.
+func (n *lineNow) waitingEvent() *sharedEvent {
+	return newSharedEvent(frame{Event: presence.Event{Type: presence.EventHeartbeat, Topic: n.topic, Cursor: presence.NewCursor(n.topic, NoVersion), Data: n.Waiting}})
+}
+
+func (n *lineNow) heartbeatEvent() *sharedEvent {
+	if e := n.heartbeat.Load(); e != nil {
+		return e
+	}
+	e := n.event(presence.EventHeartbeat, n.Heartbeat)
+	n.heartbeat.Store(e)
+	return e
+}

@@ -1,0 +1,60 @@
+package track
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/rollcall-go/rollcall/internal/wait"
+)
+
+// A nodeLease renews the lease of this process (rule 23). All connections here hang on it: if
+// this process ends without a word, another node sweeps what it held within Config.NodeTTL
+// and a sweep.
+type nodeLease struct {
+	*node
+	process  string
+	reassert func()      // renews what this node holds
+	doubt    wait.Wakeup // a sweep failed
+}
+
+func newNodeLease(n *node, process string, reassert func()) *nodeLease {
+	return &nodeLease{node: n, process: process, reassert: reassert, doubt: wait.NewWakeup()}
+}
+
+// every is how often the lease is renewed: so that two renewals may fail.
+func (l *nodeLease) every() time.Duration { return l.cfg.NodeTTL / 3 }
+
+// run renews the lease, and does so more often while the store is not in order, and a while longer: a node
+// that has nothing else to write must know of an outage of writes before it sweeps.
+//
+// Example with a TTL of 3 s: Redis refuses writes from 12:00:00.0 to 12:00:01.0, and from 12:00:01.4 to
+// 12:00:02.0. Node A tries to renew its leases at 12:00:00.9 and 12:00:01.5, and does so at 12:00:02.2.
+// Node B has guests alone. Its own lease says that it may sweep from 12:00:03 on.
+func (l *nodeLease) run(ctx context.Context) {
+	for {
+		l.renew(ctx)
+		pause := l.every()
+		if l.outage.soundFor() < l.cfg.catchUp() {
+			pause = min(pause, houseKeeping)
+		}
+		if !wait.Until(ctx, l.doubt, pause) {
+			return
+		}
+	}
+}
+
+// renew renews the lease. After the lease had lapsed, other nodes may have swept what hangs on it:
+// so all of that is renewed, or made again.
+func (l *nodeLease) renew(ctx context.Context) {
+	try, cancel := context.WithTimeout(ctx, min(applyTimeout, max(l.every(), houseKeeping)))
+	defer cancel()
+	alive, next, err := l.store.RenewNode(try, l.process, l.cfg.NodeTTL)
+	lapsed, stalled := l.outage.reportProcess(alive, next, err)
+	if stalled {
+		l.cfg.Logger.Warn("presence: this process stood still for longer than its lease, so others may have seen its users leave; they come back now", slog.Duration("lease", l.cfg.NodeTTL))
+	}
+	if lapsed {
+		l.reassert()
+	}
+}

@@ -1,0 +1,283 @@
+package track
+
+import (
+	"log/slog"
+	"time"
+)
+
+// An outage judges whether the store can be trusted to have every live lease. Each write, and
+// each call for the figures of topics, reports its result here; sweeps and closing pages ask
+// here.
+//
+// # The states
+//
+// Leases expire while the store is out, because nobody can renew them. So a node must
+// not remove expired leases the moment the store is back.
+//
+//	state       when                                              a sweep removes              a closing page
+//	out         the latest write or the latest read failed, or    nothing (ErrStoreOut)        renews its lease
+//	            both were not in order for max(TTL/3, 1 s)                                     before it releases it
+//	hanging     the write under way takes longer than             nothing                      the same
+//	            max(TTL/3, 1 s)
+//	returning   the first second after a long outage ended        nothing                      the same
+//	catching up until min(TTL, 7 s) after the outage ended        only leases that were        the same
+//	                                                              renewed after that second
+//	trusted     otherwise                                         every expired lease          releases
+//
+// After a loss of data nothing is swept for restoreFor: see sweeps.
+//
+//	trusted ──a call fails──► out ──calls go well──► trusted            the outage was short
+//	   │                       ├────calls go well──► returning ─1 s─► catching up ──► trusted
+//	   │                   it fails                      ▲
+//	   └──a write hangs──► hanging ──the write returns───┘
+//
+// A closing page renews its lease first because a lease that was swept gets no grace: see
+// renewed. Nobody sweeps in the first second, because in it all nodes find the store back.
+//
+// Where topics of some kind have another TTL, the shortest one says when an outage is long,
+// and the longest one how long the nodes need to catch up.
+//
+// An outage is long if writes and reads were not both in order for max(TTL/3, 1 s). In a
+// shorter one no lease expires (with a TTL from 1.5 s): a heartbeat at least every TTL/3
+// leaves each lease two thirds of its TTL. An outage that begins before the store is trusted, or
+// within min(TTL, 7 s) after this node began, is long in any case.
+//
+// Example with a TTL of 45 s and a heartbeat of 15 s. Redis is unreachable from 12:00:00
+// to 12:01:00, and all leases have expired. At 12:01:00 node A finds Redis back. Node B
+// finds out by 12:01:01, because each node asks every 0.5 s; until then nobody sweeps.
+// Both write the heartbeats that waited, and renew all leases with their node's, by 12:01:07
+// at the latest, after the longest timeouts. Until then a sweep leaves all leases alone that
+// were not renewed since 12:01:01; a page that closes in this time is still swept. From 12:01:07
+// on every expired lease is really abandoned.
+type outage struct {
+	cfg     *Config
+	waiting func() int // operations that wait for the store; for the log
+	retry   func()     // has the writer try again at once
+
+	began time.Time // with the node
+
+	mu       outageMutex
+	inOrder  chan struct{} // closed, and replaced, when calls go well again
+	failing  [calls]bool   // the latest call of a kind failed
+	wentWell time.Time     // when a call last went well, and no other kind failed
+	readWell time.Time     // when a read last went well
+	writing  time.Time     // when the write under way began; zero: none is
+	back     time.Time     // when the latest long outage ended; zero: there was none
+	trouble  time.Time     // when the latest outage, also a short one, or loss of data was last noticed; zero: there was none
+	lost     time.Time     // when a loss of data was last noticed; zero: there was none
+	sweepErr error         // of the latest sweep; nil: it went well
+	unswept  bool          // no sweep of all expired leases has gone well since
+	process  processLease
+}
+
+// The kinds of calls that report. A server may answer reads and refuse writes.
+const (
+	writes = iota
+	reads
+	calls
+)
+
+type storeState int
+
+const (
+	trusted storeState = iota
+	out
+	hanging
+	returning
+	catchingUp
+)
+
+// Waits after a call that failed: doubled from the first to the last, with jitter, so that
+// the nodes of a fleet do not all come back at once.
+const (
+	backoffFirst = 50 * time.Millisecond
+	backoffLast  = 2 * time.Second
+	applyTimeout = 3 * time.Second
+)
+
+// returningFor is about how long all nodes need to find the store back, once one has.
+const returningFor = time.Second
+
+// catchUpFor is how long after an outage all nodes together need to renew the leases with a
+// TTL that they hold, or to restore them. Each node does so when it finds the store back: see
+// nodeLease.
+func catchUpFor(ttl time.Duration) time.Duration { return min(ttl, catchUpLongest) }
+
+// catchUpLongest is time for a node to find the store back, also if a call that was sent before
+// has to time out first, and for one more call to do so.
+const catchUpLongest = returningFor + 2*applyTimeout
+
+// restoreFor is how long after a loss of data all nodes together need to restore the leases
+// with a TTL. With a short one their wait for what the users chose is longer than catchUpFor, and
+// each node notices the loss at a moment of its own: see choices.republish.
+func restoreFor(ttl time.Duration) time.Duration {
+	return max(catchUpFor(ttl), choicesWait+restoreWait)
+}
+
+// catchUp is catchUpFor all topics: a sweep is of leases with any TTL.
+func (c *Config) catchUp() time.Duration { return catchUpFor(c.longestTTL()) }
+
+// harmlessOutage is the longest outage in which no lease expires. Without an outage
+// some call goes well every houseKeeping.
+func (c *Config) harmlessOutage() time.Duration { return max(c.shortestTTL()/3, 2*houseKeeping) }
+
+func newOutage(cfg *Config, waiting func() int, retry func()) *outage {
+	now := time.Now()
+	return &outage{cfg: cfg, waiting: waiting, retry: retry, began: now, inOrder: make(chan struct{}), wentWell: now, process: processLease{trouble: now}}
+}
+
+// state returns the store's state now, and how long ago the latest long outage ended.
+func (o *outage) state() (storeState, time.Duration) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	back := time.Since(o.back)
+	switch {
+	case o.hangsLocked():
+		return hanging, 0
+	case o.failingLocked() || time.Since(o.wentWell) > o.cfg.harmlessOutage():
+		return out, 0
+	case back < returningFor:
+		return returning, back
+	case back < o.cfg.catchUp():
+		return catchingUp, back
+	}
+	return trusted, back
+}
+
+// latestFailed reports whether the latest write or read failed.
+func (o *outage) latestFailed() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.failingLocked()
+}
+
+// readsGoWell reports whether the store answers reads, which are asked for every houseKeeping.
+func (o *outage) readsGoWell() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return time.Since(o.readWell) < 2*houseKeeping
+}
+
+// unsettledLocked reports whether the latest call went well when the nodes had not yet had time to
+// catch up with an earlier outage, or with one before this node began. An outage that begins then
+// is as long as both together, whatever its own length.
+func (o *outage) unsettledLocked() bool {
+	return o.wentWell.Sub(o.back) < o.cfg.catchUp() || o.wentWell.Sub(o.began) < o.cfg.catchUp()
+}
+
+// leasesMayHaveExpired reports whether a live lease may have expired that nobody could
+// renew in time: in every state but trusted.
+func (o *outage) leasesMayHaveExpired() bool {
+	state, _ := o.state()
+	return state != trusted
+}
+
+// soundFor returns for how long the store has been in order: 0 while it is out or hangs. A node that
+// has nothing to write learns by its own lease that the store refuses writes.
+//
+// Example: Redis has lost its data, and is read-only for a minute. Node A has guests alone. The
+// users of nodes B and C have not left because they are not restored within seven seconds.
+func (o *outage) soundFor() time.Duration {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.process.failing || o.hangsLocked() || o.failingLocked() || time.Since(o.wentWell) > o.cfg.harmlessOutage() {
+		return 0
+	}
+	return time.Since(o.trouble)
+}
+
+// restoringSince returns when nodes could last begin to restore what the store had lost: when it
+// was back from a long outage, or a loss was noticed.
+func (o *outage) restoringSince() time.Time {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return later(o.back, o.lost)
+}
+
+// nextReturn returns a channel that is closed when calls that failed go well again.
+func (o *outage) nextReturn() <-chan struct{} {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.inOrder
+}
+
+// lostData notes that the store has lost data. Until the nodes have had time to restore it, it is
+// not in order.
+func (o *outage) lostData() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.lost, o.unswept = time.Now(), true
+	o.trouble = o.lost
+}
+
+// heardLoss is lostData for a loss that another node noticed at a moment. It reports whether this
+// node knew nothing of it.
+func (o *outage) heardLoss(at time.Time) (news bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	news = at.Sub(o.lost) > restoreWait
+	o.lost, o.trouble, o.unswept = later(o.lost, at), later(o.trouble, at), true
+	return news
+}
+
+// assume treats the store as having been out until now: for a node that starts, and cannot
+// know what was before.
+func (o *outage) assume() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.back = time.Now()
+}
+
+// beginWrite notes that a write begins. report ends it.
+func (o *outage) beginWrite() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.writing = time.Now()
+}
+
+// report takes the result of the latest call of a kind. It logs when the store goes out
+// and when it is back.
+func (o *outage) report(kind int, err error) {
+	o.mu.Lock()
+	was, found := o.failingLocked(), kind == reads && err == nil && o.failing[reads]
+	o.failing[kind] = err != nil
+	is := o.failingLocked()
+	now := time.Now()
+	if was || is || o.hangsLocked() {
+		o.trouble = now
+	}
+	if err == nil && kind == reads {
+		o.readWell = now
+	}
+	if err == nil && !is {
+		if o.hangsLocked() || now.Sub(o.wentWell) > o.cfg.harmlessOutage() || was && o.unsettledLocked() { // calls that hang do not count as failed, so failing alone is not asked
+			o.back, o.trouble = now, now
+		}
+		o.wentWell = now
+	}
+	if kind == writes {
+		o.writing = time.Time{}
+	}
+	if was && !is {
+		close(o.inOrder)
+		o.inOrder = make(chan struct{})
+	}
+	o.mu.Unlock()
+	if found { // before the writer would, which waits for longer after each failure
+		o.retry()
+	}
+	switch {
+	case is && !was:
+		o.cfg.Logger.Warn("presence: the store is out; pages go on, writes wait until it is back", slog.Any("error", err), slog.Int("waiting", o.waiting()))
+	case was && !is:
+		o.cfg.Logger.Info("presence: the store is back")
+	}
+}
+
+func (o *outage) failingLocked() bool { return o.failing[writes] || o.failing[reads] }
+
+// hangsLocked reports whether the write under way takes long. Other writes wait behind
+// it, also where reads go well.
+func (o *outage) hangsLocked() bool {
+	return !o.writing.IsZero() && time.Since(o.writing) > o.cfg.harmlessOutage()
+}

@@ -1,0 +1,182 @@
+package track_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/presencetest"
+	"github.com/rollcall-go/rollcall/presence/track"
+)
+
+// Who signs out, or closes a page, while the store is out is gone on every node
+// once it is back; who signed in again meanwhile stays.
+func TestGoodbyeDuringAnOutage(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		goodbye func(ctx context.Context, a *track.Tracker, there *track.Connection) error
+		why     error
+	}{
+		{"sign-out", func(ctx context.Context, a *track.Tracker, _ *track.Connection) error {
+			return a.SignOut(ctx, "alice")
+		}, presence.ErrSignedOut},
+		{"page closed", func(ctx context.Context, a *track.Tracker, there *track.Connection) error {
+			return a.Leave(ctx, there.Token(), visitor("alice"))
+		}, context.Canceled},
+	} {
+		for _, again := range []bool{false, true} {
+			name := tc.name
+			if again {
+				name += ", and signed in again"
+			}
+			bubble(t, name, func(t *testing.T) {
+				faults := presencetest.NewFaults(memstore.New())
+				a, b := pair(t, faults)
+				w := watch(t, b)
+				there := connect(t, b, track.ConnectOptions{Visitor: visitor("alice")})
+				w.want("diff +alice -")
+
+				faults.Break(presencetest.Fault{Err: errDown})
+				time.Sleep(3 * time.Second)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				if err := tc.goodbye(ctx, a, there); !errors.Is(err, presence.ErrStoreOut) {
+					t.Errorf("got %v, want ErrStoreOut", err)
+				}
+				time.Sleep(3 * time.Second)
+				var back *track.Connection
+				if again {
+					back = connect(t, b, track.ConnectOptions{Visitor: visitor("alice")})
+				}
+				time.Sleep(3 * time.Second)
+				faults.Heal()
+				time.Sleep(2 * time.Minute)
+
+				if got := there.Err(); !errors.Is(got, tc.why) {
+					t.Errorf("the connection ended with %v, want %v", got, tc.why)
+				}
+				if again && back.Err() != nil {
+					t.Errorf("the connection opened since ended with %v, want it open", back.Err())
+				}
+				w.read()
+				if _, online := w.roster["site"]["alice"]; online != again {
+					t.Errorf("got %q, want alice online: %v", w.lines, again)
+				}
+			})
+		}
+	}
+}
+
+// A page view that waits at a node while its user signs out at another one is not written later. One
+// that came since is.
+func TestViewsThatWaitedEndWithASignOut(t *testing.T) {
+	for name, signOut := range map[string]func(ctx context.Context, b *track.Tracker) error{
+		"sign-out": func(ctx context.Context, b *track.Tracker) error { return b.SignOut(ctx, "alice") },
+		"sign-off": func(ctx context.Context, b *track.Tracker) error { return b.SignOff(ctx, "alice", "firefox") },
+	} {
+		for _, since := range []bool{false, true} {
+			bubble(t, fmt.Sprint(name, ", views since: ", since), func(t *testing.T) {
+				memory := memstore.New()
+				slow := presencetest.NewFaults(memory)
+				a := start(t, slow, track.Config{Node: "a"})
+				b := start(t, memory, track.Config{Node: "b"})
+				noError(t, a.SetStatus(t.Context(), "alice", presence.Busy))
+				slow.Break(presencetest.Fault{Err: errDown}, presencetest.CallApply, presencetest.CallCounts)
+				a.Seen(presence.Site, user("alice"), presence.Device{})
+				time.Sleep(2 * time.Second)
+				noError(t, signOut(t.Context(), b))
+				time.Sleep(20 * time.Second)
+				want := ""
+				if since {
+					a.Seen(presence.Site, user("alice"), presence.Device{})
+					want = "alice=busy "
+				}
+				slow.Heal()
+				time.Sleep(10 * time.Second)
+				if got := stored(t, memory, presence.Site); got != want {
+					t.Errorf("got %q, want %q", got, want)
+				}
+			})
+		}
+	}
+}
+
+// A status that comes late to a node which does not know the newer one must not
+// take its place.
+func TestLateStatus(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memstore.New()
+		tracker := start(t, store, track.Config{})
+		w := openPage(t, tracker, track.ConnectOptions{})
+		alice := user("alice")
+		alice.Status = presence.Busy
+		store.Apply(t.Context(), []backend.Batch{{Topic: presence.Site, Ops: []backend.Op{{Kind: backend.OpSeen, User: alice, For: time.Minute}}}})
+		w.want("state alice")
+		late := backend.StatusNotice("alice", presence.Invisible)
+		late.Ago = 10 * time.Second
+		noError(t, store.Publish(t.Context(), late))
+		w.want()
+		kept, err := store.Statuses(t.Context(), "alice")
+		noError(t, err)
+		late.Ago, late.Order = 0, kept[0].Order
+		noError(t, store.Publish(t.Context(), late))
+		w.want("diff + -alice")
+	})
+}
+
+// Of a status that another one replaced, set at another node, nobody is told again
+// when the store lost its data: told late, it might seem to be the newer one.
+func TestReplacedStatusIsNotToldAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newSwapStore()
+		a, b := pair(t, store)
+		openPage(t, a, track.ConnectOptions{}).want("state ")
+		noError(t, a.SetStatus(t.Context(), "alice", presence.Invisible))
+		noError(t, b.SetStatus(t.Context(), "alice", presence.Busy))
+		time.Sleep(time.Second)
+		var told []presence.Status
+		stop, err := store.Listen(t.Context(), func(n backend.Notice) {
+			status, _ := n.Status()
+			told = append(told, status)
+		})
+		noError(t, err)
+		defer stop()
+		connect(t, a, track.ConnectOptions{Visitor: visitor("bob")})
+		time.Sleep(time.Second)
+		store.wipe()
+		time.Sleep(10 * time.Second)
+		for _, status := range told {
+			if status == presence.Invisible {
+				t.Errorf("got told %q, want no status that was replaced", told)
+			}
+		}
+	})
+}
+
+// What a node could not tell it still tells when it stops.
+func TestGoodbyeBeforeStopping(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		faults := presencetest.NewFaults(memstore.New())
+		a, b := pair(t, faults)
+		alice := connect(t, b, track.ConnectOptions{Visitor: visitor("alice")})
+		faults.Break(presencetest.Fault{Err: errDown})
+		time.Sleep(5 * time.Second)
+		if err := a.SignOut(t.Context(), "alice"); !errors.Is(err, presence.ErrStoreOut) {
+			t.Errorf("got %v, want ErrStoreOut", err)
+		}
+		time.AfterFunc(time.Second, faults.Heal)
+		if err := a.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+		if got := alice.Err(); !errors.Is(got, presence.ErrSignedOut) {
+			t.Errorf("the connection ended with %v, want ErrSignedOut", got)
+		}
+	})
+}

@@ -1,0 +1,121 @@
+package track
+
+import (
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+)
+
+// sweeps says what a sweep of this node may remove now, and whether it may remove anything. It is
+// the one place that decides so. It returns [presence.ErrStoreOut] while the store is out.
+//
+//	the store                 expired leases                         what hangs on a silent process
+//	out, hanging, returning,  none                                   none
+//	or back for up to a
+//	second from a short outage
+//	lost data lately, or      none: the nodes restore it             none
+//	started again lately
+//	catching up               those renewed after the first second   none
+//	trusted, and this node    those renewed since this node began    none
+//	began less than min(TTL,
+//	7 s) ago
+//	trusted                   all                                    all, if this node judges
+//
+// A node that has just begun cannot know what was before. Example with a TTL of 3 s: Redis is
+// away for 6 s, and node B is deployed meanwhile. Just after Redis is back the new node B finds
+// it in order, and the leases of all nodes expired.
+//
+// While the nodes restore what a store lost, the lease of a user may end who has gone on at
+// another node: the join there waits for what the user chose. So does a join in a short outage, in
+// which a grace may end.
+func (o *outage) sweeps() (opts backend.SweepOptions, may bool, err error) {
+	state, back := o.state()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	opts.Limit = maxSwept
+	switch {
+	case state == out:
+		return opts, false, presence.ErrStoreOut
+	case state == hanging, state == returning, time.Since(o.trouble) < returningFor:
+		return opts, false, o.sweepErr
+	case !o.lost.IsZero() && time.Since(o.lost) < restoreFor(o.cfg.shortestTTL()):
+		opts.Look = true
+	case state == catchingUp:
+		opts.RenewedWithin = max(back-returningFor, 1) // 0 would spare none
+	case time.Since(o.began) < o.cfg.catchUp():
+		opts.RenewedWithin = max(time.Since(o.began), 1)
+	default:
+		opts.Nodes = o.process.judges(o.cfg.NodeTTL)
+		opts.Restarted = o.unswept
+	}
+	return opts, true, nil
+}
+
+// settles notes a whole sweep that began at a moment and went well: what was restored before is swept.
+func (o *outage) settles(began time.Time) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.lost.Before(began) {
+		o.unswept = false
+	}
+}
+
+// reportSweep takes the result of a sweep: one that was refused, or not answered, is a sign of an outage.
+func (o *outage) reportSweep(err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.sweepErr = err; err != nil {
+		o.trouble = time.Now()
+	}
+}
+
+// A processLease is what this node knows of the lease of its own process (rule 23), and of those
+// of the others.
+type processLease struct {
+	failing bool      // the latest renewal failed
+	renewed time.Time // the latest renewal; zero: none
+	trouble time.Time // when a renewal last failed, or came after the lease had lapsed
+	lapse   time.Time // when a process lapses, unless it renews its lease before
+}
+
+// judges reports whether a process has lapsed, and whether this node may sweep what hangs on it.
+// While the store was out, or hung, nobody could renew anything. So a node that could not renew
+// its own lease waits until all others had time to renew theirs, and so does one that has just
+// started.
+//
+// Example with a NodeTTL of 10 s. Redis hangs from 12:00:00 to 12:00:12, and the leases of all
+// nodes have lapsed. Node A finds Redis back at 12:00:12, renews its lease, and learns that it
+// had lapsed. Node B does so by 12:00:14. Until 12:00:19 neither sweeps what hangs on
+// processes.
+func (p *processLease) judges(term time.Duration) bool {
+	return !time.Now().Before(p.lapse) && time.Since(p.renewed) < term && time.Since(p.trouble) >= min(catchUpLongest, term)
+}
+
+// reportProcess takes the result of renewing the lease of this process: whether it had a lease
+// that had not lapsed, and how long until the first process lapses. It reports whether the lease
+// had lapsed, or was lost, and whether it did so since this process stood still while the store
+// was in order.
+//
+// A store that hung also does what its callers gave up. So a renewal may find the lease that one
+// before it has just made, while nobody got the answer that the lease had lapsed.
+func (o *outage) reportProcess(alive bool, next time.Duration, err error) (lapsed, stalled bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	p, now := &o.process, time.Now()
+	alive = alive && (p.renewed.IsZero() || now.Sub(p.renewed) < o.cfg.NodeTTL)
+	if !p.renewed.IsZero() && err == nil && !alive {
+		lapsed = true
+		stalled = now.Sub(p.renewed) >= o.cfg.NodeTTL && p.trouble.Before(p.renewed) // else the log says that the store is out
+	}
+	if err != nil || !alive {
+		p.trouble = now
+	}
+	if p.failing || err != nil {
+		o.trouble = now
+	}
+	if p.failing = err != nil; !p.failing {
+		p.renewed, p.lapse = now, now.Add(next)
+	}
+	return lapsed, stalled
+}

@@ -1,0 +1,114 @@
+package track_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/presencetest"
+	"github.com/rollcall-go/rollcall/presence/track"
+)
+
+// Alice's page at node A closes while A cannot write. She signs out at node B, and A finds the
+// store back: its release must not renew her lease.
+func TestSignOutBeforeAReleaseIsWritten(t *testing.T) {
+	for _, wait := range []time.Duration{2 * time.Second, 30 * time.Second} {
+		t.Run(wait.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				memory := memstore.New()
+				slow := presencetest.NewFaults(memory)
+				a := start(t, slow, track.Config{Node: "a"})
+				b := start(t, memory, track.Config{Node: "b"})
+				time.Sleep(20 * time.Second)
+				c := connect(t, a, track.ConnectOptions{Visitor: visitor("alice"), Topics: []presence.Topic{presence.Site, "thread:1"}})
+				time.Sleep(time.Second)
+				if stored(t, memory, presence.Site) == "" {
+					t.Fatal("alice is not online")
+				}
+				slow.Break(presencetest.Fault{Err: errDown}, presencetest.CallApply, presencetest.CallCounts)
+				c.Close() // before A notices
+				time.Sleep(wait)
+				noError(t, b.SignOut(t.Context(), "alice"))
+				time.Sleep(20 * time.Second)
+				if got := stored(t, memory, presence.Site); got != "" {
+					t.Fatal("after the sign-out: ", got)
+				}
+				slow.Heal()
+				for range 200 {
+					time.Sleep(50 * time.Millisecond)
+					if got := stored(t, memory, presence.Site); got != "" {
+						t.Fatalf("alice signed out over 20 s ago, and is shown: %q", got)
+					}
+				}
+			})
+		})
+	}
+}
+
+// Node A does not reach the store, and hears late that Alice signed out. Her page there closed
+// meanwhile: A must not make its lease again.
+func TestSignOutHeardAfterThePageClosed(t *testing.T) {
+	v := visitor("alice")
+	v.Browser, v.Device.ID = "firefox", "phone"
+	for _, n := range []backend.Notice{
+		backend.SignOutNotice("alice"),
+		{Kind: backend.NoticeSignedOff, User: "alice", Payload: "firefox", Lasting: true},
+		{Kind: backend.NoticeEnded, User: "alice", Payload: "phone", Lasting: true},
+	} {
+		t.Run(string(n.Kind), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				memory := memstore.New()
+				away := presencetest.NewFaults(memory)
+				directory := presencetest.NewMemoryDirectory()
+				a := start(t, away, track.Config{Node: "a", Directory: directory})
+				start(t, memory, track.Config{Node: "b", Directory: directory}) // sweeps
+				c := connect(t, a, track.ConnectOptions{Visitor: v})
+				time.Sleep(time.Second)
+				away.Break(presencetest.Fault{Err: errDown})
+				n.Ago = 2 * time.Minute
+				time.Sleep(n.Ago)
+				if got := stored(t, memory, presence.Site); got != "" {
+					t.Fatal("when the lease has expired: ", got)
+				}
+				c.Close()
+				n.Ago -= time.Second
+				noError(t, memory.Publish(t.Context(), n))
+				away.Heal()
+				for range 200 {
+					time.Sleep(50 * time.Millisecond)
+					if got := stored(t, memory, presence.Site); got != "" {
+						t.Fatalf("alice signed out two minutes ago, and is shown: %q", got)
+					}
+				}
+			})
+		})
+	}
+}
+
+// The store lost its data once, and then one write fails every six seconds.
+func TestProvisionalRosterOfAFlappingStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newSwapStore()
+		flaps := presencetest.NewFaults(store)
+		a := start(t, flaps, track.Config{Node: "a"})
+		w := watch(t, a)
+		faults := presencetest.NewFaults(store)
+		away := start(t, faults, track.Config{Node: "away"})
+		connect(t, away, track.ConnectOptions{Visitor: visitor("ghost")})
+		time.Sleep(2 * time.Second)
+		faults.Break(presencetest.Fault{Err: errDown}) // the node dies
+		store.wipe()
+		for range 100 {
+			time.Sleep(6 * time.Second)
+			flaps.Break(presencetest.Fault{Err: errDown, Times: 1}, presencetest.CallApply)
+			a.SeenGuest(presence.Site, "g")
+		}
+		w.read()
+		if got := len(w.roster["site"]); got != 0 {
+			t.Errorf("ten minutes after a node died the site still shows %v", w.roster["site"])
+		}
+	})
+}

@@ -1,0 +1,276 @@
+package track
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// A reader is where one connection stands in one source. Only the goroutine that
+// reads the connection may use it, but for the fields that the outlet's mutex guards.
+type reader struct {
+	conn     *Connection
+	from     source
+	resume   presence.Cursor // the cursor it came with; empty: start with a state
+	started  bool            // it has read
+	pos      uint64          // in the outlet's log
+	cursor   presence.Cursor // what the connection has of the source
+	told     figures
+	watches  bool // the visitor has not entered the topic
+	waits    bool // for a state that was not in memory: it has no version
+	standing bool // it is to be told which signals stand
+
+	// The outlet's mutex guards these.
+	audience *audience // nil: not attached
+	seat     int       // among the audience's readers
+}
+
+// newReader returns a reader that resumes at a cursor. Until it has read, its version
+// of the topic is the one that it came with.
+func newReader(c *Connection, from source, resume presence.Cursor) *reader {
+	s := &reader{conn: c, from: from, resume: resume, watches: c.observe}
+	if !s.watches && c.watches != nil && s.roster() != nil {
+		s.watches = c.watches(s.topic())
+	}
+	if id, ok := resume.Version(s.topic()); ok {
+		s.cursor = presence.NewCursor(s.topic(), id)
+	}
+	return s
+}
+
+func (s *reader) topic() presence.Topic { return s.from.outlet().topic }
+
+// roster returns the replica that the reader reads, nil for a source of another kind.
+// A connection holds its user only in rosters.
+func (s *reader) roster() *replica {
+	r, _ := s.from.(*replica)
+	return r
+}
+
+// enters reports whether the connection holds its user in the topic, or counts its guest.
+func (s *reader) enters() bool { return !s.watches && s.roster() != nil }
+
+// rearm lets the next event wake the reader's group. In a group of one, reading does so
+// too; in others, Group.Woken does.
+func (s *reader) rearm() {
+	o := s.from.outlet()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if s.audience != nil {
+		o.armLocked(s.audience)
+	}
+}
+
+// A delivery is what a reader gets at once: the next events of the log, or one event
+// that is not in it. The zero value delivers nothing.
+type delivery struct {
+	frames []frame // of the log, where no Form was given
+	bytes  []byte  // of the log, as a Form writes them
+	n      int     // the number of events in bytes
+	single *sharedEvent
+
+	onlySignals bool // there are events, and all are signals; false where no Form was given
+}
+
+func (d *delivery) empty() bool { return d.single == nil && len(d.frames) == 0 && d.n == 0 }
+
+// all returns the frames of a delivery that has no bytes.
+func (d *delivery) all() []frame {
+	if d.single != nil {
+		return []frame{d.single.frame}
+	}
+	return d.frames
+}
+
+// next returns what the reader gets now, frames if form is nil, and whether there
+// is more. It waits for the outlet's mutex only. The first read returns the event
+// that leads from the reader's cursor to now, or a state; the next ones return the
+// events of the log, or a state for a reader that fell out of it. Where there is
+// none of these, and the figures have changed, it returns a heartbeat.
+func (s *reader) next(limit int, form *Form) (d delivery, more bool) {
+	d, view, more := s.advance(limit, form)
+	switch now := view.figures(); {
+	case s.told == now || s.waits:
+	case d.empty():
+		d.single, s.told = view.heartbeatEvent(), now
+	case s.told != unknownFigures: // the heartbeat comes behind these events
+		more = true
+	}
+	return d, more
+}
+
+// advance is next without the heartbeat. It also returns the latest version.
+func (s *reader) advance(limit int, form *Form) (d delivery, view sourceView, more bool) {
+	o := s.from.outlet()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if a := s.audience; a != nil && a.group.solo {
+		o.armLocked(a)
+		a.takeArrivalLocked()
+	}
+	if p, ok := s.from.(puller); ok && p.overLocked() {
+		view = s.from.latest()
+		s.told = view.figures()
+		return delivery{}, view, false
+	}
+	if s.standing {
+		if d.single = s.tellStandingLocked(); d.single != nil {
+			d.onlySignals = true
+			return d, s.from.latest(), true
+		}
+	}
+	switch {
+	case !s.started:
+		d, view, more = s.beginLocked(o, limit)
+		return d, view, s.standsLocked() || more
+	case s.waits:
+		if d, view, more = s.stateLocked(o, limit); s.waits {
+			d = delivery{} // it was told so
+		}
+		return d, view, more
+	case o.log.holds(s.pos):
+		return s.followLocked(o, form)
+	default:
+		o.stats.resyncs.Add(1)
+		d, view, more = s.stateLocked(o, limit)
+		return d, view, s.standsLocked() || more
+	}
+}
+
+// A stander is a source in which signals may stand.
+type stander interface {
+	// standingLocked returns the event of what stands, nil if nothing does.
+	standingLocked() *sharedEvent
+}
+
+// standsLocked has the reader told next which signals stand. It reports whether some do.
+func (s *reader) standsLocked() bool {
+	from, ok := s.from.(stander)
+	s.standing = ok && !s.conn.pullStanding && from.standingLocked() != nil
+	return s.standing
+}
+
+// tellStandingLocked returns the event of what stands, once.
+func (s *reader) tellStandingLocked() *sharedEvent {
+	s.standing = false
+	return s.from.(stander).standingLocked()
+}
+
+// beginLocked is the first read.
+func (s *reader) beginLocked(o *outlet, limit int) (d delivery, view sourceView, more bool) {
+	s.started = true
+	missed, ok := s.from.resumeLocked(s.resume, limit)
+	if s.resume != "" {
+		o.stats.resumed(ok)
+	}
+	if !ok {
+		return s.stateLocked(o, limit)
+	}
+	view = s.from.latest()
+	s.pos, s.cursor, s.told = o.log.end(), view.cursor(), unknownFigures
+	if missed != nil && missed.Type != presence.EventDiff {
+		s.told = view.figures()
+	}
+	return delivery{single: missed}, view, false
+}
+
+// stateLocked takes the reader to the end of the log with a state.
+func (s *reader) stateLocked(o *outlet, limit int) (d delivery, view sourceView, more bool) {
+	view = s.from.latest()
+	state := view.stateEvent(limit) // first: the view of a puller is what its reader has
+	s.pos, s.cursor, s.told = o.log.end(), state.Cursor, view.figures()
+	s.waits = state.Type != presence.EventState
+	return delivery{single: state}, view, false
+}
+
+// followLocked takes the reader along the log.
+func (s *reader) followLocked(o *outlet, form *Form) (d delivery, view sourceView, more bool) {
+	view = s.from.latest()
+	if p, ok := s.from.(puller); ok {
+		return s.pullLocked(p, form), view, false
+	}
+	if s.pos == o.log.end() {
+		return d, view, false
+	}
+	if shared := o.log.shares(s.pos, form); shared == nil {
+		d.frames = slices.Clone(o.log.after(s.pos))
+	} else {
+		d.n, d.bytes = o.log.encodedAfter(s.pos, shared)
+	}
+	n := d.n + len(d.frames)
+	d.onlySignals = form != nil && o.log.onlySignals(s.pos, n)
+	s.pos += uint64(n)
+	latest := o.log.before(s.pos)
+	s.cursor = latest.Cursor
+	if latest.Type == presence.EventCount {
+		s.told = view.figures()
+	}
+	return d, view, s.pos != o.log.end()
+}
+
+// A waiter is a version that may have no state in memory.
+type waiter interface {
+	// waitingEvent returns the heartbeat of a reader that waits for a state.
+	waitingEvent() *sharedEvent
+}
+
+// A puller is a source of one reader, without a log: the reader asks it for the next event.
+type puller interface {
+	source
+
+	// pullLocked returns the event that leads from what the reader has to now, and false
+	// if there is none. It may append the data to scratch, which is empty.
+	pullLocked(scratch []byte) (presence.Event, bool)
+
+	// overLocked reports whether the source has ended. Then it has nothing to tell: what it held
+	// for its reader is gone.
+	overLocked() bool
+}
+
+// pullLocked returns the next event of a source without a log.
+func (s *reader) pullLocked(from puller, form *Form) (d delivery) {
+	if form != nil && form.base != nil {
+		form = nil // its data must not change
+	}
+	var scratch *[]byte
+	if form != nil { // the form copies the data
+		scratch = pullScratch.Get().(*[]byte)
+		defer pullScratch.Put(scratch)
+	} else {
+		scratch = new([]byte)
+	}
+	e, ok := from.pullLocked((*scratch)[:0])
+	if !ok {
+		return d
+	}
+	s.cursor = e.Cursor
+	if form == nil {
+		d.frames = []frame{{Event: e}}
+		return d
+	}
+	d.n, d.bytes = 1, form.put(make([]byte, 0, len(e.Data)+framing), e)
+	if cap(e.Data) <= maxReadBytes {
+		*scratch = e.Data[:0]
+	}
+	return d
+}
+
+// pullScratch has buffers for data that a form copies.
+var pullScratch = sync.Pool{New: func() any { return new([]byte) }}
+
+// An ender is a source that ends with its one reader.
+type ender interface{ end() }
+
+// endSource ends a source that nobody will read.
+func endSource(from source) {
+	if e, ok := from.(ender); ok {
+		e.end()
+	}
+}
+
+// close ends the reader. It may be called twice.
+func (s *reader) close() {
+	s.from.outlet().detach(s)
+	endSource(s.from)
+}

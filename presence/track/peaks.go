@@ -1,0 +1,109 @@
+package track
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rollcall-go/rollcall/internal/generations"
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+)
+
+// ResetPeak starts the record of a topic anew, with the users who are online now. The new
+// record reaches every node and the site's [backend.PeakKeeper], so the old one does not come back.
+// ResetPeak returns when the store has the new record. If the error is [presence.ErrStoreOut], the
+// record is reset once the store is back. It is a no-op if the topic's [presence.Kind] has no Peak. by is
+// the member of staff who asked, for [Tracker.Acts]; empty: a program.
+func (t *Tracker) ResetPeak(ctx context.Context, by presence.UserID, topic presence.Topic) error {
+	if !t.cfg.Kinds[topic.Kind()].Peak {
+		return nil
+	}
+	if err := t.await(ctx, t.writer.addAcked(topic, backend.Op{Kind: backend.OpResetPeak})); err != nil {
+		return storeOut(err)
+	}
+	extras, err := t.store.Extras(ctx, topic)
+	if err != nil {
+		return storeOut(err)
+	}
+	t.hearPeak(topic, extras[0].Peak)
+	if err := t.notices.publish(ctx, peakNotice(topic, extras[0].Peak)); err != nil {
+		return err
+	}
+	return t.acts.act(ctx, presence.Act{By: by, Did: presence.ActResetPeak, Topic: topic})
+}
+
+// peakNotice announces the new record of a topic after a reset.
+func peakNotice(topic presence.Topic, p backend.Peak) backend.Notice {
+	payload := fmt.Sprintf("%s %d %d %d", topic, p.Total, p.At.UnixNano(), p.Since.UnixNano())
+	return backend.Notice{Kind: backend.NoticePeak, Payload: payload, Lasting: true}
+}
+
+// peakOf returns what peakNotice was called with, and false for another notice.
+func peakOf(n backend.Notice) (topic presence.Topic, p backend.Peak, ok bool) {
+	words := strings.Fields(n.Payload)
+	if n.Kind != backend.NoticePeak || len(words) != 4 {
+		return "", backend.Peak{}, false
+	}
+	total, err := strconv.Atoi(words[1])
+	at, err2 := strconv.ParseInt(words[2], 10, 64)
+	since, err3 := strconv.ParseInt(words[3], 10, 64)
+	p = backend.Peak{Total: total, At: time.Unix(0, at), Since: time.Unix(0, since)}
+	return presence.Topic(words[0]), p, errors.Join(err, err2, err3) == nil
+}
+
+// hearPeak merges a record from a notice, or from the site's table.
+func (n *node) hearPeak(topic presence.Topic, p backend.Peak) {
+	if !n.cfg.Kinds[topic.Kind()].Peak {
+		return
+	}
+	best, _ := n.peaks.merge(topic, p)
+	if r := n.topics.peek(topic); r != nil {
+		r.setPeak(best)
+	}
+}
+
+// peaks remembers the records of topics that are or were loaded here. A store that lost its
+// data gets them back, and the site's table is sent those that it lacks.
+type peaks struct {
+	cfg    *Config
+	keeper *peakKeeping // nil: the site has no table
+
+	mu    answersMutex
+	known *generations.Map[presence.Topic, backend.Peak]
+}
+
+// maxPeaks bounds the topics whose records a node remembers.
+const maxPeaks = 100_000
+
+func newPeaks(cfg *Config, forgotten func(int)) *peaks {
+	p := &peaks{cfg: cfg, known: generations.New[presence.Topic, backend.Peak](maxPeaks, forgotten)}
+	if cfg.Peaks != nil {
+		p.keeper = newPeakKeeping(cfg)
+	}
+	return p
+}
+
+// merge merges another record of a topic, such as the store's, into what this node knows. It
+// returns the best record, and whether the other one differs from it.
+func (p *peaks) merge(topic presence.Topic, other backend.Peak) (best backend.Peak, better bool) {
+	p.mu.Lock()
+	had, _ := p.known.Get(topic)
+	best = had.Better(other)
+	if !best.At.IsZero() {
+		p.known.Set(topic, best)
+	}
+	p.mu.Unlock()
+	if p.keeper != nil {
+		p.keeper.want(topic, best)
+	}
+	return best, !samePeak(best, other)
+}
+
+// samePeak reports whether two records are one.
+func samePeak(p backend.Peak, q backend.Peak) bool {
+	return p.Total == q.Total && p.At.Equal(q.At) && p.Since.Equal(q.Since)
+}

@@ -1,0 +1,383 @@
+package track_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/presencetest"
+	"github.com/rollcall-go/rollcall/presence/track"
+)
+
+// peakKinds have the site and threads remember their record.
+var peakKinds = map[string]presence.Kind{"site": {Peak: true}, "thread": {Peak: true}}
+
+// wantPeak checks the record that a node shows of the site.
+func wantPeak(t *testing.T, tracker *track.Tracker, when string, total int, at time.Time) {
+	t.Helper()
+	v, err := tracker.View(t.Context(), presence.Site)
+	if err != nil || v.Peak.Total != total || !at.IsZero() && !v.Peak.At.Equal(at) {
+		t.Errorf("%s: got peak %+v, %v, want %d at %v", when, v.Peak, err, total, at)
+	}
+}
+
+func seeUsers(tracker *track.Tracker, topic presence.Topic, n int) {
+	for i := range n {
+		tracker.Seen(topic, user(fmt.Sprint("u", i)), presence.Device{})
+	}
+	time.Sleep(time.Second)
+	synctest.Wait()
+}
+
+// Readers are told of a record within a second: in the state, and in a heartbeat when it
+// grows. Node b, which made none of it, says the same. The record stays when users go.
+func TestPeakIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memstore.New()
+		a, b := start(t, store, track.Config{Kinds: peakKinds}), start(t, store, track.Config{Kinds: peakKinds})
+		watch := connect(t, b, track.ConnectOptions{})
+		if s := string(watch.Events(nil)[0].Data); strings.Contains(s, "peak") {
+			t.Errorf("got %s, want no record yet", s)
+		}
+		seeUsers(a, presence.Site, 2)
+		at := time.Now().Add(-time.Second).UTC().Format(`"2006-01-02T15:04:05`)
+		told := func(want string) {
+			t.Helper()
+			var last presence.Event
+			for events := watch.Events(nil); len(events) > 0; events = watch.Events(nil) {
+				last = events[len(events)-1]
+			}
+			if last.Type != presence.EventHeartbeat || !strings.Contains(string(last.Data), want) {
+				t.Errorf("got %s %s, want a heartbeat with %s", last.Type, last.Data, want)
+			}
+		}
+		told(`"peak":{"total":2,"at":` + at)
+		seeUsers(a, presence.Site, 3)
+		told(`"peak":{"total":3,"at":`)
+		for i := range 3 {
+			_ = a.SignOut(t.Context(), presence.UserID(fmt.Sprint("u", i)))
+		}
+		time.Sleep(time.Minute)
+		wantPeak(t, a, "at node a", 3, time.Time{})
+		wantPeak(t, b, "at node b", 3, time.Time{})
+		watch.WantState(presence.Site)
+		if s := string(watch.Events(nil)[0].Data); !strings.Contains(s, `"total":0`) || !strings.Contains(s, `"peak":{"total":3`) {
+			t.Errorf("got state %s, want 0 online and a record of 3", s)
+		}
+	})
+}
+
+// The store is asked for extras of loaded topics whose kind asks alone: when the record
+// grows, and else every 10 s; for bots every 2 s. Without such a kind it is not asked at all.
+func TestExtrasAreAskedForRarely(t *testing.T) {
+	for _, tc := range []struct {
+		name       string
+		kind       presence.Kind
+		quiet      int // calls within a minute in which nothing happens
+		whileGrows int // calls within 5 s in which one more user comes each second
+	}{
+		{"none", presence.Kind{}, 0, 0},
+		{"peak", presence.Kind{Peak: true}, 6, 5},
+		{"bots", presence.Kind{Bots: true}, 30, 2},
+	} {
+		bubble(t, tc.name, func(t *testing.T) {
+			faults := presencetest.NewFaults(memstore.New())
+			a := start(t, faults, track.Config{Kinds: map[string]presence.Kind{"site": tc.kind}})
+			openPage(t, a, track.ConnectOptions{})
+			openPage(t, a, track.ConnectOptions{Topics: []presence.Topic{"thread:1"}})
+			time.Sleep(15 * time.Second)
+			before := faults.Calls(presencetest.CallExtras)
+			time.Sleep(time.Minute)
+			if got := faults.Calls(presencetest.CallExtras) - before; got < tc.quiet-1 || got > tc.quiet {
+				t.Errorf("got %d calls in a quiet minute, want %d", got, tc.quiet)
+			}
+			before = faults.Calls(presencetest.CallExtras)
+			for i := range 5 {
+				a.Seen(presence.Site, user(fmt.Sprint("u", i)), presence.Device{})
+				time.Sleep(time.Second)
+			}
+			if got := faults.Calls(presencetest.CallExtras) - before; got < tc.whileGrows || got > tc.whileGrows+1 {
+				t.Errorf("got %d calls while users came, want %d", got, tc.whileGrows)
+			}
+		})
+	}
+}
+
+// A store that lost its data gets the record back from a node, also from one that had
+// forgotten the topic meanwhile.
+func TestPeakSurvivesAWipe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newSwapStore()
+		a, b := start(t, store, track.Config{Kinds: peakKinds}), start(t, store, track.Config{Kinds: peakKinds})
+		openPage(t, b, track.ConnectOptions{})
+		began := time.Now()
+		seeUsers(a, presence.Site, 5)
+		if _, err := a.View(t.Context(), "thread:1"); err != nil {
+			t.Fatal(err)
+		}
+		seeUsers(a, "thread:1", 4)
+		time.Sleep(10 * time.Minute) // all have gone, and node a has forgotten thread:1
+		if got := a.Stats().Topics; got != 0 {
+			t.Fatalf("got %d topics kept current, want none", got)
+		}
+		store.wipe()
+		seeUsers(a, presence.Site, 2)
+		time.Sleep(15 * time.Second)
+		extras, err := store.Extras(t.Context(), presence.Site)
+		if err != nil || extras[0].Peak.Total != 5 || extras[0].Peak.At.Sub(began) > time.Second {
+			t.Errorf("got %+v, %v in the store, want 5 from before the wipe", extras, err)
+		}
+		wantPeak(t, b, "after the wipe", 5, extras[0].Peak.At)
+		if _, err := a.View(t.Context(), "thread:1"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(15 * time.Second)
+		if extras, err = store.Extras(t.Context(), "thread:1"); err != nil || extras[0].Peak.Total != 4 {
+			t.Errorf("got %+v, %v in the store, want the 4 that node a remembers", extras, err)
+		}
+	})
+}
+
+// A reset reaches every node, the site's table, and nodes that could not hear of it. Nobody
+// brings the old record back, also not after a wipe.
+func TestResetPeak(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, keeper := newSwapStore(), newPeakTable()
+		cfg := track.Config{Kinds: peakKinds, Peaks: keeper}
+		a, b := start(t, store, cfg), start(t, store, cfg)
+		openPage(t, b, track.ConnectOptions{})
+		seeUsers(a, presence.Site, 5)
+		time.Sleep(15 * time.Second)
+		for i := range 3 {
+			_ = a.SignOut(t.Context(), presence.UserID(fmt.Sprint("u", i)))
+		}
+		wantPeak(t, b, "before", 5, time.Time{})
+		if got := keeper.peak(presence.Site); got.Total != 5 {
+			t.Errorf("got %+v in the table, want 5", got)
+		}
+		reset := time.Now()
+		noError(t, a.ResetPeak(t.Context(), "staff", presence.Site))
+		reset = reset.Add(track.FlushInterval)
+		synctest.Wait()
+		wantPeak(t, b, "at once", 2, reset)
+		time.Sleep(time.Minute)
+		wantPeak(t, b, "later", 2, reset)
+		if got := keeper.peak(presence.Site); got.Total != 2 || !got.Since.Equal(reset) {
+			t.Errorf("got %+v in the table, want 2", got)
+		}
+		store.wipe()
+		time.Sleep(time.Minute)
+		wantPeak(t, b, "after a wipe", 2, reset)
+		extras, err := store.Extras(t.Context(), presence.Site)
+		if err != nil || extras[0].Peak.Total != 2 || !extras[0].Peak.Since.Equal(reset) {
+			t.Errorf("got %+v, %v in the store after a wipe, want 2", extras, err)
+		}
+		if err := a.ResetPeak(t.Context(), "staff", "room:1"); err != nil {
+			t.Errorf("got %v for a topic without a record, want nil", err)
+		}
+	})
+}
+
+// An old node, which remembers the record from before a reset, does not bring it back.
+func TestOldMemoryDoesNotUndoAReset(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newSwapStore()
+		deaf := &peakDeafStore{Store: store}
+		a, b := start(t, store, track.Config{Kinds: peakKinds}), start(t, deaf, track.Config{Kinds: peakKinds})
+		openPage(t, b, track.ConnectOptions{})
+		seeUsers(a, presence.Site, 5)
+		wantPeak(t, b, "before", 5, time.Time{})
+		for i := range 5 {
+			_ = a.SignOut(t.Context(), presence.UserID(fmt.Sprint("u", i)))
+		}
+		noError(t, a.ResetPeak(t.Context(), "staff", presence.Site))
+		time.Sleep(30 * time.Second)
+		wantPeak(t, b, "after", 0, time.Time{})
+		extras, err := store.Extras(t.Context(), presence.Site)
+		if err != nil || extras[0].Peak.Total != 0 {
+			t.Errorf("got %+v, %v in the store, want the new record", extras, err)
+		}
+	})
+}
+
+// peakDeafStore hears no notice of records.
+type peakDeafStore struct{ backend.Store }
+
+func (s *peakDeafStore) Listen(ctx context.Context, fn func(backend.Notice)) (func(), error) {
+	return s.Store.Listen(ctx, func(n backend.Notice) {
+		if n.Kind != backend.NoticePeak {
+			fn(n)
+		}
+	})
+}
+
+func TestResetPeakWhileTheStoreIsOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		faults := presencetest.NewFaults(memstore.New())
+		a := start(t, faults, track.Config{Kinds: peakKinds})
+		openPage(t, a, track.ConnectOptions{})
+		seeUsers(a, presence.Site, 3)
+		_ = a.SignOut(t.Context(), "u0")
+		faults.Break(presencetest.Fault{Err: errors.New("out")}, presencetest.AllCalls()...)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := a.ResetPeak(ctx, "staff", presence.Site); !errors.Is(err, presence.ErrStoreOut) {
+			t.Errorf("got %v, want ErrStoreOut", err)
+		}
+		time.Sleep(10 * time.Second)
+		faults.Heal()
+		time.Sleep(20 * time.Second)
+		wantPeak(t, a, "when the store was back", 2, time.Time{})
+	})
+}
+
+// peakTable is a site's table of records.
+type peakTable struct {
+	mu    sync.Mutex
+	peaks map[presence.Topic]backend.Peak
+	loads int
+	saves int
+	load  func(context.Context) // called in each LoadPeak
+	fail  bool
+}
+
+func newPeakTable() *peakTable { return &peakTable{peaks: make(map[presence.Topic]backend.Peak)} }
+
+func (p *peakTable) LoadPeak(ctx context.Context, topic presence.Topic) (backend.Peak, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.loads++
+	if load := p.load; load != nil {
+		p.mu.Unlock()
+		defer p.mu.Lock()
+		load(ctx)
+		return backend.Peak{}, ctx.Err()
+	}
+	if p.fail {
+		return backend.Peak{}, errors.New("out")
+	}
+	return p.peaks[topic], nil
+}
+
+func (p *peakTable) SavePeak(_ context.Context, topic presence.Topic, peak backend.Peak) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.saves++
+	if p.fail {
+		return errors.New("out")
+	}
+	p.peaks[topic] = p.peaks[topic].Better(peak)
+	return nil
+}
+
+func (p *peakTable) peak(topic presence.Topic) backend.Peak {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.peaks[topic]
+}
+
+func (p *peakTable) calls() (loads, saves int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.loads, p.saves
+}
+
+// The site's table is asked once when a topic is loaded, and takes a record that has grown
+// every 10 s at most. A new store gets the record from it, and Close saves what is new.
+func TestPeakKeeper(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		table := newPeakTable()
+		old := backend.Peak{Total: 3, At: time.Now().Add(-time.Hour)}
+		table.peaks[presence.Site] = old
+		cfg := track.Config{Kinds: peakKinds, Peaks: table}
+		store := memstore.New()
+		a, err := track.New(store, cfg)
+		noError(t, err)
+		c, err := a.Connect(t.Context(), track.ConnectOptions{Topics: []presence.Topic{presence.Site}})
+		noError(t, err)
+		seeUsers(a, presence.Site, 2)
+		time.Sleep(2 * time.Second)
+		wantPeak(t, a, "from the table", 3, old.At)
+		if extras, err := store.Extras(t.Context(), presence.Site); err != nil || !extras[0].Peak.At.Equal(old.At) {
+			t.Errorf("got %+v, %v in the store, want the table's", extras, err)
+		}
+		time.Sleep(time.Minute)
+		if loads, saves := table.calls(); loads != 1 || saves != 0 {
+			t.Errorf("got %d loads and %d saves, want 1 and 0", loads, saves)
+		}
+		for i := range 30 { // one more each second
+			seeUsers(a, presence.Site, 4+i)
+		}
+		if _, saves := table.calls(); saves < 3 || saves > 4 {
+			t.Errorf("got %d saves in 30 s, want one every 10 s", saves)
+		}
+		if got := table.peak(presence.Site).Total; got == 33 || got < 20 {
+			t.Errorf("got a record of %d in the table, want one of before", got)
+		}
+		c.Close()
+		noError(t, a.Close(t.Context()))
+		if got := table.peak(presence.Site).Total; got != 33 {
+			t.Errorf("got a record of %d in the table after Close, want 33", got)
+		}
+	})
+}
+
+// A table that fails, hangs or panics holds up nobody, is called for 2 s at most, and gets the
+// record when it is back.
+func TestPeakKeeperThatFails(t *testing.T) {
+	for name, load := range map[string]func(context.Context){
+		"fails":  nil,
+		"hangs":  func(ctx context.Context) { <-ctx.Done() },
+		"panics": func(context.Context) { panic("no table") },
+	} {
+		bubble(t, name, func(t *testing.T) {
+			table := newPeakTable()
+			table.load, table.fail = load, true
+			a := start(t, memstore.New(), track.Config{Kinds: peakKinds, Peaks: table, Logger: slog.New(slog.DiscardHandler)})
+			openPage(t, a, track.ConnectOptions{})
+			seeUsers(a, presence.Site, 2)
+			wantPeak(t, a, "meanwhile", 2, time.Time{})
+			time.Sleep(time.Minute)
+			if loads, saves := table.calls(); loads < 5 || loads > 7 || saves != 0 {
+				t.Errorf("got %d loads and %d saves in a minute, want a load every 10 s", loads, saves)
+			}
+			table.mu.Lock()
+			table.load, table.fail = nil, false
+			table.mu.Unlock()
+			time.Sleep(15 * time.Second)
+			if got := table.peak(presence.Site).Total; got != 2 {
+				t.Errorf("got a record of %d in the table when it was back, want 2", got)
+			}
+		})
+	}
+}
+
+// A record of users and guests grows with guests, too.
+func TestPeakWithGuests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := start(t, memstore.New(), track.Config{Kinds: map[string]presence.Kind{"site": {Peak: true, PeakGuests: true}}})
+		openPage(t, a, track.ConnectOptions{})
+		seeUsers(a, presence.Site, 2)
+		a.SeenGuest(presence.Site, "g1")
+		a.SeenGuest(presence.Site, "g2")
+		time.Sleep(1100 * time.Millisecond)
+		wantPeak(t, a, "with guests", 4, time.Time{})
+	})
+}
+
+// The memory of records, of the fleet's and of the table's, is bounded.
+func TestPeaksAreBounded(t *testing.T) {
+	at := time.Now()
+	if memory, table := track.PeaksKept(100, 1_000, at); memory > 100 || memory < 50 || table > 200 {
+		t.Errorf("got %d and %d records, want 100 at most, and as many that are due", memory, table)
+	}
+}

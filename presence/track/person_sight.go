@@ -1,0 +1,173 @@
+package track
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/internal/wire"
+)
+
+// A sight is what the devices of one user say together. Who may see it is for its word
+// to say, and for nothing else.
+type sight struct {
+	profile *entry    // the newest device: it has the user's name, avatar, URL and group
+	word    word      // the strictest of all devices (rule P4)
+	since   time.Time // when the user came, or when more viewers could begin to see the user
+	kinds   kinds
+}
+
+// sightOf returns what a view of devices says of a user, and false for a user without a
+// device. It allocates nothing beyond what a word needs.
+//
+// For a user without a device it reads the device behind, and forgets it: to look at nobody
+// is to take as long as to look at a user who is hidden (rule P2).
+func (v *View) sightOf(user presence.UserID) (s sight, here bool) {
+	add := func(e *entry) bool {
+		status, chose := v.words[e.ID]
+		if !chose {
+			status = e.Status
+		}
+		s.add(e, readWord(status))
+		return true
+	}
+	behind := v.roster.devicesOf(user, add)
+	if s.profile == nil {
+		if behind != nil {
+			add(behind)
+		}
+		return sight{}, false
+	}
+	if s.word.since.After(s.since) {
+		s.since = s.word.since
+	}
+	return s, true
+}
+
+// add takes a device and its word. Its parts do not depend on the order of the devices, so that all
+// nodes see the same.
+func (s *sight) add(e *entry, w word) {
+	if w.status == "" {
+		w.status = presence.Online
+	}
+	s.kinds |= kindOf(e.Data)
+	if s.profile == nil {
+		s.profile, s.word, s.since = e, w, e.Since
+		return
+	}
+	if presence.NewestFirst(e.Member, s.profile.Member) < 0 {
+		s.profile = e
+	}
+	if e.Since.Before(s.since) {
+		s.since = e.Since
+	}
+	s.word = s.word.and(w)
+}
+
+// and returns the word of a user whose devices have two words: a change of settings is on
+// its way, or one of the devices is not attended.
+func (w word) and(v word) word {
+	if rankOf(v.status) > rankOf(w.status) || v.status == w.status && v.text > w.text {
+		w.status, w.text = v.status, v.text
+	}
+	w.online, w.seen, w.except = presence.Narrower(w.online, v.online), presence.Narrower(w.seen, v.seen), w.except || v.except
+	if v.since.After(w.since) {
+		w.since = v.since
+	}
+	return w
+}
+
+// rankOf orders the statuses of one user's devices. What the user chose comes first, and a
+// device at which somebody is before one that is idle.
+func rankOf(s presence.Status) int {
+	switch s {
+	case presence.Invisible:
+		return 4
+	case presence.Busy:
+		return 3
+	case presence.Away:
+		return 2
+	case presence.Online:
+		return 1
+	}
+	return 0
+}
+
+// visible reports whether the word lets any viewer see the user.
+func (w word) visible() bool { return w.online != presence.Nobody }
+
+// name returns the name to show. The ID of a device is not that of its user.
+func (s *sight) name(user presence.UserID) string {
+	if s.profile.Name != "" {
+		return s.profile.Name
+	}
+	return string(user.Local())
+}
+
+// kinds is a set of kinds of devices, a bit each.
+type kinds uint8
+
+// kindNames are the kinds in the order of their names.
+var kindNames = [...]string{presence.Desktop, presence.Mobile, presence.OtherDevice, presence.Tablet}
+
+// kindLists has the names of each set, so that no answer allocates them.
+var kindLists = func() (lists [1 << len(kindNames)][]string) {
+	for set := range lists {
+		for i, name := range kindNames {
+			if set&(1<<i) != 0 {
+				lists[set] = append(lists[set], name)
+			}
+		}
+	}
+	return lists
+}()
+
+func (k kinds) names() []string { return kindLists[k] }
+
+// kindOf returns the kind of the device that a member's Data describes.
+func kindOf(data json.RawMessage) kinds {
+	const before = `{"kind":"` // as Device.data begins
+	if len(data) > len(before) && string(data[:len(before)]) == before {
+		for i, name := range kindNames {
+			if rest := data[len(before):]; len(rest) > len(name) && string(rest[:len(name)]) == name && rest[len(name)] == '"' {
+				return 1 << i
+			}
+		}
+	}
+	return kindOther // also a device of another version, or of which nothing is known
+}
+
+const kindOther kinds = 1 << 2
+
+// appendPerson appends "bob":{…}, as the events of PeopleTopic have it.
+func appendPerson(b []byte, user presence.UserID, s *sight) []byte {
+	b = wire.AppendString(b, string(user.Local()))
+	b = append(b, `:{"name":`...)
+	b = wire.AppendString(b, s.name(user))
+	b = append(b, `,"status":`...)
+	b = wire.AppendString(b, string(s.word.status.Shown()))
+	if s.word.text != "" {
+		b = append(b, `,"text":`...)
+		b = wire.AppendString(b, s.word.text)
+	}
+	b = append(b, `,"since":`...)
+	b = wire.AppendTime(b, s.since)
+	for i, kind := range s.kinds.names() {
+		b = append(b, [...]string{`,"on":["`, `","`}[min(i, 1)]...)
+		b = append(b, kind...)
+	}
+	b = append(b, `"]`...)
+	if g := s.profile.Group; g != "" {
+		b = append(b, `,"group":"`...) // a group needs no escaping
+		b = append(append(b, g...), '"')
+	}
+	if s.profile.Avatar != "" {
+		b = append(b, `,"avatar":`...)
+		b = wire.AppendString(b, s.profile.Avatar)
+	}
+	if s.profile.URL != "" {
+		b = append(b, `,"url":`...)
+		b = wire.AppendString(b, s.profile.URL)
+	}
+	return append(b, '}')
+}

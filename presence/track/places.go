@@ -1,0 +1,111 @@
+package track
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// Places returns the topics of a tenant that have users or guests, the fullest first: by users,
+// then by guests, then by name. A site without tenants has the empty one. The answer comes from
+// memory and is about two seconds old, but names nobody who hid a quarter of a second ago or
+// earlier. The first call waits for the store as [Tracker.View]
+// does, and so does a call after 30 s without one. Of a tenant with more than 10,000 topics only
+// the first 10,000 by name are looked at. Users are named in the fullest 1,000. A node keeps the
+// answers for the 1,000 tenants that were asked about last.
+//
+// Its errors are [presence.ErrStoreOut] if nothing is known yet, and [presence.ErrClosed]. The returned slice
+// is shared, and must not be changed.
+func (t *Tracker) Places(ctx context.Context, tenant string) ([]presence.Place, error) {
+	now, err := t.placesNow(ctx, tenant)
+	if err != nil {
+		return nil, err
+	}
+	return now.places, nil
+}
+
+// PlacesOf returns the topics in which each of the users is, the fullest first. All users are
+// of one tenant, or the others are not in the map. It answers
+// from the same memory as [Tracker.Places], and knows the users of the fullest 1,000 topics:
+// of about 100,000 at most where this node does not keep the topics current. A user who is
+// in none of these topics is not in the map. Count-only topics are left out. Its errors are
+// those of Places.
+func (t *Tracker) PlacesOf(ctx context.Context, users ...presence.UserID) (map[presence.UserID][]presence.Topic, error) {
+	if len(users) == 0 {
+		return nil, nil
+	}
+	now, err := t.placesNow(ctx, users[0].Tenant())
+	if err != nil {
+		return nil, err
+	}
+	now.once.Do(now.index)
+	for _, i := range now.large {
+		_ = now.rosters[i].view.look(ctx, users...) // without an answer they count as absent
+	}
+	of := make(map[presence.UserID][]presence.Topic, len(users))
+	for _, user := range users {
+		if _, done := of[user]; done {
+			continue
+		}
+		at := slices.Clone(now.of[user])
+		for _, i := range now.large {
+			if e, _ := now.rosters[i].view.find(user); e != nil {
+				at = append(at, i)
+			}
+		}
+		if len(at) == 0 {
+			continue
+		}
+		slices.Sort(at)
+		topics := make([]presence.Topic, len(at))
+		for j, i := range at {
+			topics[j] = now.places[i].Topic
+		}
+		of[user] = topics
+	}
+	return of, nil
+}
+
+// Bounds of what is read and remembered of all topics of the fleet.
+const (
+	placesEvery     = 2 * time.Second
+	placesIdle      = 30 * time.Second
+	placesHide      = 250 * time.Millisecond // until somebody who hides is left out (rule P6)
+	maxPlaces       = 10_000                 // topics that are looked at
+	maxPlaceRosters = 1_000                  // of which the users are read
+	maxPlaceUsers   = 10                     // that Place.Users has
+	maxWholeRoster  = 500                    // users; a larger topic is kept current here instead of read
+	maxPlaceMembers = 100_000                // of all rosters that were read and are remembered
+	placesAtOnce    = 1_000                  // topics in one call of the store
+	placeReads      = 8                      // rosters that are read at the same time
+	maxPlaceTenants = 1_000                  // of whom the answer is remembered
+)
+
+// newPlaces returns the memory of where everybody is.
+func newPlaces(n *node) *answers[string, *placesNow] {
+	return &answers[string, *placesNow]{
+		life: n.life, every: placesEvery, idle: placesIdle, max: maxPlaceTenants,
+		ask: func(ctx context.Context, tenant string, before *placesNow) (*placesNow, error) {
+			began := time.Now()
+			now, err := newPlaceReader(n, tenant, before).read(ctx)
+			if err != nil && before != nil {
+				now, err = n.stillIn(before), nil
+			}
+			if err == nil {
+				now.shown.Store(&shownPlaces{now, began})
+			}
+			return now, err
+		},
+	}
+}
+
+// placesNow returns where everybody is, without the users who hid after that was read.
+func (t *Tracker) placesNow(ctx context.Context, tenant string) (*placesNow, error) {
+	read, err := t.places.get(ctx, tenant)
+	if err != nil {
+		return nil, err
+	}
+	return t.shownIn(read), nil
+}

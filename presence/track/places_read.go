@@ -1,0 +1,233 @@
+package track
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// placesNow is where everybody is, at one moment.
+type placesNow struct {
+	places  []presence.Place
+	rosters []placeRoster // of the first places
+
+	once  sync.Once
+	of    map[presence.UserID][]int // the places of each user, without the large places
+	large []int                     // places whose roster is asked for each user instead
+
+	shown atomic.Pointer[shownPlaces]
+}
+
+// shownPlaces are places without the users who hid before a moment.
+type shownPlaces struct {
+	*placesNow
+	at time.Time
+}
+
+// A placeRoster is the users of a place: a view of this node's replica, or what was read
+// from the store. The zero value means that the users are not known.
+type placeRoster struct {
+	view    *View
+	read    bool              // from the store
+	head    presence.DiffID   // the version that was read
+	members []presence.Member // all of them, unless cut
+	cut     bool              // members are the newest ones alone: see maxPlaceMembers
+}
+
+// index makes of and large.
+func (n *placesNow) index() {
+	n.of = make(map[presence.UserID][]int)
+	for i, r := range n.rosters {
+		switch {
+		case r.view != nil && (r.view.asked != nil || r.view.roster.len() > maxWholeRoster):
+			n.large = append(n.large, i)
+		case r.view != nil:
+			r.view.roster.byID.Scan(func(e *entry) bool {
+				n.of[e.ID] = append(n.of[e.ID], i)
+				return true
+			})
+		case !r.cut:
+			for _, m := range r.members {
+				n.of[m.ID] = append(n.of[m.ID], i)
+			}
+		}
+	}
+}
+
+// A placeReader reads where everybody is. It does not read a roster again whose version is
+// still the one that was read the time before.
+type placeReader struct {
+	*node
+	tenant string
+	had    map[presence.Topic]placeRoster // the time before
+}
+
+func newPlaceReader(n *node, tenant string, before *placesNow) *placeReader {
+	p := &placeReader{node: n, tenant: tenant, had: make(map[presence.Topic]placeRoster)}
+	if before != nil {
+		for i, r := range before.rosters {
+			if r.read {
+				p.had[before.places[i].Topic] = r
+			}
+		}
+	}
+	return p
+}
+
+// read asks the store which topics there are, for their figures, and for the rosters that
+// have changed.
+func (p *placeReader) read(ctx context.Context) (*placesNow, error) {
+	topics, err := p.topicsIn(ctx, p.tenant, "", maxPlaces)
+	if err != nil {
+		return nil, err
+	}
+	now, heads, err := p.figuresOf(ctx, topics)
+	if err != nil {
+		return nil, err
+	}
+	full := now[:min(len(now), maxPlaceRosters)]
+	rosters := make([]placeRoster, len(full))
+	var reads sync.WaitGroup
+	next := make(chan int)
+	for range min(placeReads, len(full)) {
+		reads.Go(func() {
+			for i := range next {
+				rosters[i] = p.rosterOf(ctx, full[i], heads[full[i].Topic])
+			}
+		})
+	}
+	for i := range full {
+		next <- i
+	}
+	close(next)
+	reads.Wait()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return placesWith(now, rosters), nil
+}
+
+// shownIn returns places that were read, without the users who hid since. Most of the time
+// nobody did. It looks again at most every placesHide, as a look takes 10 ms for 100,000 users, and
+// until that long after the latest one hid: a roster here may take hidesWithin.
+func (n *node) shownIn(read *placesNow) *placesNow {
+	was := read.shown.Load()
+	if was.at.After(n.users.lastHid().Add(placesHide)) || time.Since(was.at) < placesHide {
+		return was.placesNow
+	}
+	now := &shownPlaces{n.stillIn(was.placesNow), time.Now()}
+	if !read.shown.CompareAndSwap(was, now) {
+		return read.shown.Load().placesNow
+	}
+	return now.placesNow
+}
+
+// stillIn returns what was known before: as the rosters here have it now, and without the users
+// who turned invisible since.
+func (n *node) stillIn(before *placesNow) *placesNow {
+	places, rosters := slices.Clone(before.places), slices.Clone(before.rosters)
+	for i := range rosters {
+		r := &rosters[i]
+		if kept := n.topics.peek(places[i].Topic); kept != nil && r.view != nil {
+			r.view = cmp.Or(kept.view.Load(), r.view)
+		}
+		seen := slices.DeleteFunc(slices.Clone(r.members), func(m presence.Member) bool { return n.users.chosen(m.ID).Base() == presence.Invisible })
+		if hid := len(r.members) - len(seen); hid > 0 {
+			places[i].Total -= hid
+			r.members, r.head = seen, "" // to be read again
+		}
+	}
+	return placesWith(places, rosters)
+}
+
+// figuresOf returns the topics that have people, the fullest first, and the version of each.
+func (p *placeReader) figuresOf(ctx context.Context, topics []presence.Topic) (now []presence.Place, heads map[presence.Topic]presence.DiffID, err error) {
+	heads = make(map[presence.Topic]presence.DiffID, len(topics))
+	for some := range slices.Chunk(topics, placesAtOnce) {
+		counts, err := p.store.Counts(ctx, some...)
+		if err != nil {
+			return nil, nil, err
+		}
+		for i, c := range counts {
+			if c.Total+c.Guests > 0 {
+				now = append(now, presence.Place{Topic: some[i], Total: c.Total, Guests: c.Guests})
+				heads[some[i]] = c.Head
+			}
+		}
+	}
+	slices.SortFunc(now, FullestFirst)
+	return now, heads, nil
+}
+
+// rosterOf returns the users of a place: from the replica here, from the previous read, or
+// from the store. For a place that is too large to be read it loads a replica, as a page
+// that shows the topic does.
+func (p *placeReader) rosterOf(ctx context.Context, place presence.Place, head presence.DiffID) placeRoster {
+	if place.Total == 0 || p.cfg.Kinds[place.Topic.Kind()].CountOnly {
+		return placeRoster{}
+	}
+	if place.Total > maxWholeRoster {
+		r, err := p.topics.loaded(ctx, place.Topic)
+		if err != nil {
+			return placeRoster{}
+		}
+		return placeRoster{view: r.view.Load()}
+	}
+	if r := p.topics.peek(place.Topic); r != nil {
+		if view := r.view.Load(); view != nil {
+			return placeRoster{view: view}
+		}
+	}
+	if had, ok := p.had[place.Topic]; ok && had.head == head {
+		return had
+	}
+	snap, err := p.store.Snapshot(ctx, place.Topic)
+	if err != nil {
+		return placeRoster{}
+	}
+	return placeRoster{read: true, head: snap.ID, members: snap.Members}
+}
+
+// of returns a place with the users and figures of its roster.
+func (r placeRoster) of(place presence.Place) presence.Place {
+	switch {
+	case r.view != nil:
+		place.Total, place.Guests, place.Users = r.view.Total, r.view.Guests, r.view.Newest(maxPlaceUsers)
+	case r.read:
+		if !r.cut {
+			place.Total = len(r.members)
+		}
+		place.Users = slices.Clip(r.members[:min(len(r.members), maxPlaceUsers)])
+	}
+	return place
+}
+
+// placesWith puts places and the rosters of the first of them together, in order. Rosters
+// beyond maxPlaceMembers are cut.
+func placesWith(places []presence.Place, rosters []placeRoster) *placesNow {
+	type full struct {
+		presence.Place
+		placeRoster
+	}
+	all := make([]full, 0, len(rosters))
+	for i, r := range rosters {
+		if place := r.of(places[i]); place.Total+place.Guests > 0 {
+			all = append(all, full{place, r})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b full) int { return FullestFirst(a.Place, b.Place) })
+	now, kept := new(placesNow), 0
+	for _, f := range all {
+		if kept += len(f.members); kept > maxPlaceMembers {
+			f.members, f.cut = slices.Clone(f.Users), true
+		}
+		now.places, now.rosters = append(now.places, f.Place), append(now.rosters, f.placeRoster)
+	}
+	now.places = append(now.places, places[len(rosters):]...)
+	return now
+}

@@ -1,0 +1,117 @@
+package track
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+)
+
+// storePage begins the name of a page that comes from the store.
+const storePage = "~"
+
+// maxStorePages is how many pages of the store RosterPage reads at most for one of its own.
+const maxStorePages = 10
+
+// RosterPage returns up to limit users of a topic, the newest first, and where the next page
+// begins: empty after the last page. after is where this page begins: empty for the first one.
+// Users who join meanwhile come before the first page, so a user who stays is neither repeated
+// nor left out. group leaves the users of one [presence.User].Group; empty: of all. A page of a group
+// looks at 10,000 users at most, so it may hold fewer than limit, or nobody, and still name a
+// next one.
+//
+// For a topic that this node keeps whole RosterPage reads memory, and every page costs the same.
+// For one that it keeps in part, the newest users come from memory, as far as the node knows all
+// of them. The others come from the store, in the store's own order, one round trip a page. Such
+// a page, too, may hold fewer users than limit. A user who stays is on one page; on Redis a user
+// is now and then on two.
+//
+// It returns [presence.ErrStoreOut] if the store does not answer until ctx ends; but the first page then
+// has users whom the node knows, as while nodes restore what the store lost. The pages behind
+// that one may name them again.
+func (t *Tracker) RosterPage(ctx context.Context, view *View, group, after string, limit int) (page []presence.Member, next string, err error) {
+	behind, inStore := strings.CutPrefix(after, storePage)
+	switch {
+	case inStore && !view.Names:
+		return nil, "", nil
+	case inStore:
+		return t.storePage(ctx, view.Topic, group, behind, limit)
+	case view.asked == nil || !view.Names:
+		return view.pageSince(time.Time{}, group, after, limit)
+	case after == "" && view.doubtful:
+		return view.firstPage(group, limit)
+	}
+	page, next, err = view.pageSince(view.since, group, after, limit)
+	if err != nil || next != "" {
+		return page, next, err
+	}
+	pivot := presence.Member{Since: view.since}
+	behind = pageName(pivot)
+	if last, err := parsePage(after, view.Topic.Tenant()); after != "" && err == nil && presence.NewestFirst(last.Member, pivot) > 0 {
+		behind = after // of a view that knew all of more users
+	}
+	if len(page) >= limit {
+		return page, storePage + behind, nil
+	}
+	more, next, err := t.storePage(ctx, view.Topic, group, behind, limit-len(page))
+	switch {
+	case err == nil:
+		return append(page, more...), next, nil
+	case after == "":
+		return view.firstPage(group, limit)
+	case len(page) > 0:
+		return page, storePage + behind, nil
+	}
+	return nil, "", err
+}
+
+// firstPage is a page of whom this node knows. Those behind it are all of the store's.
+func (v *View) firstPage(group string, limit int) (page []presence.Member, next string, err error) {
+	page, _, err = v.pageSince(time.Time{}, group, "", limit)
+	return page, storePage + pageName(presence.Member{Since: nobodySince}), err
+}
+
+// storePage reads a page of the store: of users who are older than where the pages from memory
+// ended. Those had everybody who is newer.
+func (t *Tracker) storePage(ctx context.Context, topic presence.Topic, group, after string, limit int) (page []presence.Member, next string, err error) {
+	newest, from, _ := strings.Cut(after, storePage)
+	pivot, err := parsePage(newest, topic.Tenant())
+	if err != nil {
+		return nil, "", err
+	}
+	q := backend.RosterQuery{After: from, Limit: min(max(limit, 1), maxRosterQuery)}
+	for range maxStorePages {
+		got, err := t.store.Roster(ctx, topic, q)
+		if err != nil {
+			if errors.Is(err, presence.ErrInvalidPage) {
+				return nil, "", errPage
+			}
+			return nil, "", storeOut(err)
+		}
+		page = slices.DeleteFunc(got.Members, func(m presence.Member) bool {
+			return presence.NewestFirst(m, pivot.Member) <= 0 || group != "" && m.Group != group
+		})
+		if q.After = got.Next; len(page) > 0 || q.After == "" {
+			break
+		}
+	}
+	slices.SortFunc(page, presence.NewestFirst)
+	if q.After != "" {
+		next = storePage + newest + storePage + q.After
+	}
+	return page, next, nil
+}
+
+// pageName names the page behind a user.
+func pageName(last presence.Member) string {
+	return strconv.FormatInt(last.Since.UnixNano(), 36) + "." + base64.RawURLEncoding.EncodeToString([]byte(last.ID.Local()))
+}
+
+// maxRosterQuery is the most users on one page of a store's roster.
+const maxRosterQuery = 1_000

@@ -1,0 +1,60 @@
+package track
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+)
+
+// Sessions returns the devices from which a user is online, the latest first. It costs one
+// round trip to the store. It returns [presence.ErrNoDirectory] or [presence.ErrStoreOut].
+func (t *Tracker) Sessions(ctx context.Context, user presence.UserID) ([]presence.Session, error) {
+	if !t.directory.on() {
+		return nil, presence.ErrNoDirectory
+	}
+	if _, err := t.topics.loaded(ctx, backend.DevicesTopic); err != nil {
+		return nil, err
+	}
+	var members []presence.Member
+	var ids []presence.UserID
+	for m := range t.devicesOf(user) {
+		members, ids = append(members, m.Member), append(ids, m.ID)
+	}
+	if len(members) == 0 {
+		return nil, nil
+	}
+	sightings, err := t.store.Sightings(ctx, backend.DevicesTopic, ids...)
+	if err == nil && len(sightings) != len(ids) {
+		err = fmt.Errorf("the store answers for %d devices of %d", len(sightings), len(ids))
+	}
+	if err != nil {
+		return nil, storeOut(err)
+	}
+	sessions := make([]presence.Session, 0, len(members))
+	for i, m := range members {
+		if s := sightings[i]; s.Online { // else it is gone since
+			sessions = append(sessions, presence.Session{Device: backend.DeviceOf(m), Since: m.Since, Connections: connectionsIn(s.Holders)})
+		}
+	}
+	slices.SortFunc(sessions, func(a, b presence.Session) int {
+		if c := b.Since.Compare(a.Since); c != 0 {
+			return c
+		}
+		return strings.Compare(string(a.ID), string(b.ID))
+	})
+	return sessions, nil
+}
+
+// connectionsIn returns how many of the holders are connections.
+func connectionsIn(holders []presence.Holder) (n int) {
+	for _, h := range holders {
+		if h.IsConnection() {
+			n++
+		}
+	}
+	return n
+}

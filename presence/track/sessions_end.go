@@ -1,0 +1,206 @@
+package track
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+)
+
+// EndSession ends what holds a user online from one device, at once and on every node: its
+// connections end with [presence.ErrSignedOut], and its page views no longer count (rule P11). Other
+// visitors see nothing if the user has another device. The site must have ended its own
+// session of the device before, or the device comes back. It is a no-op for a device that is
+// not there. It returns when the store knows; its errors are [presence.ErrInvalidDevice],
+// [presence.ErrNoDirectory], and those of [Tracker.SignOut]. If the store is out, and this node does not
+// know the device, it returns [presence.ErrStoreOut] and nothing waits: try again later.
+//
+// Where the user has another device, all devices still share one lease for page views in each
+// topic. Where a connection of another device is in the topic, it takes the place of the page
+// views, as if its page had been opened now. Elsewhere the user leaves a topic in which this
+// device alone has viewed pages, but for "site": there the page views count on for at most
+// Config.Age, because another device's page may hold the user too.
+func (t *Tracker) EndSession(ctx context.Context, user presence.UserID, device presence.DeviceID) error {
+	switch {
+	case !t.directory.on():
+		return presence.ErrNoDirectory
+	case !device.Valid():
+		return presence.ErrInvalidDevice
+	case user == "": // a guest
+		return nil
+	}
+	return t.signOuts.endSession(ctx, presence.UserID(strings.Clone(string(user))), presence.DeviceID(strings.Clone(string(device))))
+}
+
+// maxEndedDevices bounds the devices that a node remembers because their session ended.
+const maxEndedDevices = 10_000
+
+// devicesGoneIn is how long EndSession waits until this node no longer shows a device: two
+// merge windows of backend.DevicesTopic.
+const devicesGoneIn = 500 * time.Millisecond
+
+// endSession ends the session of a device, in the order of signOut and for the same reason.
+// The user's last device is a sign-out.
+func (s *signOuts) endSession(ctx context.Context, user presence.UserID, device presence.DeviceID) error {
+	if known, err := s.knows(ctx, user, device); err != nil {
+		return err
+	} else if !known { // but a page view of it may wait at another node until the user's settings are known
+		return storeOut(s.store.Publish(ctx, endedNotice(user, device)))
+	}
+	last := s.isLast(user, device)
+	topics := s.endDevice(user, device, 0)
+	published := s.notices.publish(ctx, endedNotice(user, device))
+	member := backend.MemberOf(user, device)
+	ended := s.writer.addAcked(backend.DevicesTopic, backend.Op{Kind: backend.OpSignOut, User: presence.User{ID: member}})
+	acks := append(s.writeEnded(user, topics), ended)
+	if last {
+		if err := s.signOut(ctx, user); err != nil {
+			leave(acks)
+			return err
+		}
+	}
+	if published != nil {
+		leave(acks)
+		return published
+	}
+	if err := s.await(ctx, acks...); err != nil {
+		return err
+	}
+	s.awaitGone(ctx, member, map[presence.Topic]struct{}{backend.DevicesTopic: {}}, devicesGoneIn)
+	return nil
+}
+
+// knows reports whether a user is online from a device, as far as this node or the store knows.
+// A client may name any number of devices. Those that nobody knows cost one question each, and
+// none while the store is out.
+func (s *signOuts) knows(ctx context.Context, user presence.UserID, device presence.DeviceID) (bool, error) {
+	member := backend.MemberOf(user, device)
+	if slices.Contains(s.membersOf(user), member) {
+		return true, nil
+	}
+	if s.outage.latestFailed() {
+		return false, presence.ErrStoreOut
+	}
+	ctx, cancel := context.WithTimeout(ctx, connectWait)
+	defer cancel()
+	sightings, err := s.store.Sightings(ctx, backend.DevicesTopic, member)
+	if err != nil || len(sightings) != 1 {
+		return false, cmp.Or(storeOut(err), presence.ErrStoreOut)
+	}
+	return sightings[0].Online, nil
+}
+
+// isLast reports whether a device is the only one from which its user is online, as far as
+// this node knows.
+func (s *signOuts) isLast(user presence.UserID, device presence.DeviceID) bool {
+	known := false
+	for m := range s.devicesOf(user) {
+		if m.ID != backend.MemberOf(user, device) {
+			return false
+		}
+		known = true
+	}
+	for _, c := range s.users.connectionsOf(user) { // one that has just come
+		if c.holds() && c.visitor.Device.ID != device {
+			return false
+		}
+	}
+	return known
+}
+
+// hearEnded ends what a device holds on this node, after its session was ended on any node.
+func (s *signOuts) hearEnded(n backend.Notice) {
+	topics := s.endDevice(n.User, presence.DeviceID(strings.Clone(n.Payload)), n.Ago)
+	if n.Ago == 0 { // else as in hear
+		s.writeEnded(n.User, topics)
+	}
+}
+
+// writeEnded makes a user leave topics in which no connection holds the user.
+func (s *signOuts) writeEnded(user presence.UserID, topics []presence.Topic) (acks []*ack) {
+	for _, topic := range topics {
+		if topic.Local() != presence.Site && !topic.Reserved() {
+			acks = append(acks, s.writer.addAcked(topic, backend.Op{Kind: backend.OpSignOff, User: s.hiding(user)}))
+		}
+	}
+	return acks
+}
+
+// endDevice ends the user's connections on this node that were opened from a device at least
+// the time ago before now. Page views of the device until then no longer count, and the
+// connections of other devices take their place (see endBrowser). It returns the topics in
+// which no other device has viewed a page here.
+func (s *signOuts) endDevice(user presence.UserID, device presence.DeviceID, ago time.Duration) []presence.Topic {
+	at := time.Now().Add(-ago)
+	of := func(v presence.Visitor) bool { return v.Device.ID == device }
+	s.users.endDevice(user, device, at)
+	s.writer.signOut(user, at, of)
+	s.writer.forgetViews(backend.MemberOf(user, device), at)
+	topics := s.users.removeViewsOf(user, device, at)
+	if views := s.users.viewsElsewhere(user, device); len(views) > 0 {
+		s.viewed(views...) // again, because the last connection that ends takes along the page views before it (rule 6)
+	}
+	s.endWhere(user, ago, leaving(ago), of)
+	return topics
+}
+
+// viewsElsewhere returns the live page views of a user's other devices in the topics in which
+// none of their connections holds the user here.
+func (p *users) viewsElsewhere(user presence.UserID, device presence.DeviceID) (views []pageView) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	u := p.byID[user]
+	if u == nil {
+		return nil
+	}
+	for _, v := range u.views {
+		if v.device.ID != device && time.Since(v.at) < p.cfg.Age && !v.topic.Reserved() && !u.heldBy(v.topic, device) {
+			views = append(views, v)
+		}
+	}
+	return views
+}
+
+// heldBy reports whether a connection of another device than the given one holds the user in
+// a topic.
+func (u *knownUser) heldBy(topic presence.Topic, not presence.DeviceID) bool {
+	for c := range u.connections {
+		if c.visitor.Device.ID != not && c.enters(topic) {
+			return true
+		}
+	}
+	return false
+}
+
+// endDevice remembers that the session of a device ended at a moment: page views of it that
+// wait until the user's settings are known count no longer.
+func (p *users) endDevice(user presence.UserID, device presence.DeviceID, at time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if member := backend.MemberOf(user, device); p.deviceEndedAtLocked(member).Before(at) {
+		p.endedDevices.Set(member, at)
+	}
+}
+
+// deviceEndedLocked reports whether the session of a device ended at or after a moment.
+func (p *users) deviceEndedLocked(user presence.UserID, device presence.DeviceID, at time.Time) bool {
+	if p.endedDevices.Len() == 0 {
+		return false
+	}
+	return !p.deviceEndedAtLocked(backend.MemberOf(user, device)).Before(at)
+}
+
+// deviceEndedAtLocked returns when the session of a member of backend.DevicesTopic ended last, zero
+// if this node does not know that it ever did.
+func (p *users) deviceEndedAtLocked(member presence.UserID) time.Time {
+	at, _ := p.endedDevices.Get(member)
+	return at
+}
+
+func endedNotice(user presence.UserID, device presence.DeviceID) backend.Notice {
+	return backend.Notice{Kind: backend.NoticeEnded, User: user, Payload: string(device), Lasting: true}
+}

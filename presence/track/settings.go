@@ -1,0 +1,234 @@
+package track
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+)
+
+// Settings returns what a user chose, by one query of the [presence.Directory]. Its errors are
+// [presence.ErrInvalidUser], [presence.ErrNoDirectory] and [presence.ErrDirectoryOut].
+func (t *Tracker) Settings(ctx context.Context, user presence.UserID) (presence.Settings, error) {
+	if err := (presence.User{ID: user}).ValidateInside(); err != nil {
+		return presence.Settings{}, err
+	}
+	return t.choices.readSettings(ctx, user)
+}
+
+// ChangeSettings changes what a user chose: in the Directory first, and then on every node,
+// within a second (rule P6). change gets what the user chose before, and changes a part of it,
+// or all. Except stays as the blocks say. Of two calls at one time the one whose change reaches
+// the Directory last may undo the other: all nodes show what the Directory has.
+// ChangeSettings costs three queries, and one on each other node that knows the user. It waits
+// until the store knows.
+//
+// It returns the error of change, [presence.ErrInvalidUser], [presence.ErrInvalidSettings], [presence.ErrNoDirectory],
+// [presence.ErrDirectoryOut], or [presence.ErrStoreOut] while the store is known to be out: then nothing has
+// changed. If the store fails after the Directory has changed, there is no error, and the
+// nodes are told once it is back. A Directory that changed all the same, in spite of its error
+// or too late, is what the nodes show.
+func (t *Tracker) ChangeSettings(ctx context.Context, user presence.UserID, change func(*presence.Settings) error) error {
+	return t.choices.changeSettings(ctx, user, change)
+}
+
+// RelationsChanged tells all nodes that a user's contacts or blocks have changed in the
+// Directory: they ask again. Call it also after the site has changed a user's settings there
+// by itself. It costs two queries, and a few round trips. It returns [presence.ErrInvalidUser],
+// [presence.ErrNoDirectory], [presence.ErrDirectoryOut] or [presence.ErrStoreOut]; then call it again.
+func (t *Tracker) RelationsChanged(ctx context.Context, user presence.UserID) error {
+	return t.choices.relationsChanged(ctx, user)
+}
+
+func (c *choices) readSettings(ctx context.Context, user presence.UserID) (presence.Settings, error) {
+	all, err := c.directory.settings(ctx, user)
+	if err != nil {
+		return presence.Settings{}, err
+	}
+	return all[0], nil
+}
+
+// changeSettings changes the settings in the Directory, tells all nodes, and then writes what
+// rosters show, as set does for a status.
+func (c *choices) changeSettings(ctx context.Context, user presence.UserID, change func(*presence.Settings) error) error {
+	if err := (presence.User{ID: user}).ValidateInside(); err != nil {
+		return err
+	}
+	if c.outage.latestFailed() {
+		return presence.ErrStoreOut
+	}
+	user = presence.UserID(strings.Clone(string(user)))
+	was, err := c.readSettings(ctx, user)
+	if err != nil {
+		return err
+	}
+	now := was
+	if err := change(&now); err != nil {
+		return err
+	}
+	if now.Except = was.Except; now == was {
+		return c.tellSettings(ctx, user, was, now, c.knownSince(user))
+	}
+	if err := now.Validate(); err != nil {
+		return err
+	}
+	if err := c.directory.setSettings(ctx, user, now, func() { c.mayHaveChanged(user) }); err != nil {
+		if errors.Is(err, presence.ErrDirectoryOut) {
+			c.mayHaveChanged(user)
+		}
+		return err
+	}
+	since := sinceOf(c.knownSince(user), was, now, time.Now())
+	return c.tellSettings(ctx, user, was, now, since)
+}
+
+// noteVanished keeps when a user who is online turned invisible: to others that is leaving. The
+// moment is right before the rosters are written, as at the end of a connection.
+func (c *choices) noteVanished(user presence.UserID, was, now presence.Settings, at time.Time) {
+	if was, now := was.At(at), now.At(at); was.Hides() || now.Status != presence.Invisible {
+		return
+	}
+	for range c.devicesOf(user) {
+		c.lastSeen.vanished(user, at)
+		return
+	}
+}
+
+// sinceOf returns word.since of settings that took the place of others at a moment: this moment,
+// if an audience may see the user now that might not before, or if the user turned invisible,
+// and else since. The end of a block is told to the one who was blocked alone: see setSince.
+func sinceOf(since time.Time, was, now presence.Settings, at time.Time) time.Time {
+	before, after := wordOf(was.At(time.Now()), time.Time{}), wordOf(now.At(time.Now()), time.Time{})
+	if after.online.Rank() < before.online.Rank() || after.status == presence.Invisible && before.status != presence.Invisible {
+		return at
+	}
+	return since
+}
+
+// knownSince returns word.since as this node knows it.
+func (c *choices) knownSince(user presence.UserID) (since time.Time) {
+	c.users.mu.Lock()
+	if was, known := c.users.choiceLocked(user); known && was.settings != nil {
+		since = was.settings.since
+	}
+	c.users.mu.Unlock()
+	return c.shownSince(user, since)
+}
+
+// mayHaveChanged tells all nodes to ask the Directory: a change of a user's settings failed, or
+// was answered too late, and the Directory may have taken it.
+func (c *choices) mayHaveChanged(user presence.UserID) {
+	c.life.spawn(func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, applyTimeout)
+		defer cancel()
+		_ = c.notices.publish(ctx, backend.Notice{Kind: backend.NoticeSettings, User: user, Lasting: true}) // else it is sent later
+	})
+}
+
+// noteSettings is the payload of a NoticeSettings: what the sender read or wrote before it
+// published. It may be older than what another node has told since: see doubt. Nodes of the
+// version before take it as it is.
+type noteSettings struct {
+	presence.Settings
+	Since  time.Time        `json:",omitzero"` // word.since
+	Topics []presence.Topic // that the sender itself writes
+	By     string           `json:",omitempty"` // the process that published it
+}
+
+// tellSettings publishes that a user's settings have changed, asks the Directory as all nodes
+// do that hear it, and writes what it says.
+func (c *choices) tellSettings(ctx context.Context, user presence.UserID, was, now presence.Settings, since time.Time) error {
+	topics := c.writtenHere(user, siteOf(user), backend.DevicesTopic)
+	note := noteSettings{now, since, topics, c.process}
+	published := c.publishSettings(ctx, user, note)
+	at := time.Now()
+	c.noteVanished(user, was, now, at)
+	c.users.mu.Lock()
+	d := c.doubtLocked(user, &note)
+	d.at = at
+	c.users.mu.Unlock()
+	c.awaitAnswer(ctx, d)
+	acks := c.adopt(user, topics, func(was choice, _ bool) (choice, bool) { return was, false })
+	defer leave(acks)
+	if published == nil {
+		_ = c.await(ctx, acks...) // whatever fails now is done later: the settings have changed
+	}
+	return nil
+}
+
+// publishSettings tells the other nodes that a user's settings have changed. If the bus does not take
+// the notice in time, it is sent again: the Directory has changed.
+func (c *choices) publishSettings(ctx context.Context, user presence.UserID, note noteSettings) error {
+	payload, err := json.Marshal(note)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerWait)
+	defer cancel()
+	return c.notices.publish(ctx, backend.Notice{Kind: backend.NoticeSettings, User: user, Payload: string(payload), Lasting: true})
+}
+
+// hearSettings takes the notice that a user chose settings at any node. A user whom this node
+// does not know is asked about when that user comes, unless the notice hides something: then
+// this node may still have answers with the user in them.
+func (c *choices) hearSettings(n backend.Notice) {
+	if !c.directory.on() {
+		return
+	}
+	var note *noteSettings
+	if n.Payload != "" {
+		note = &noteSettings{}
+		if json.Unmarshal([]byte(n.Payload), note) != nil {
+			note = nil // of a version that this one does not know
+		} else if note.By == c.process {
+			return // tellSettings asks
+		} else if n.Ago > 0 {
+			note.Topics = nil // the sender wrote before it, or will not
+		}
+	}
+	c.users.mu.Lock()
+	defer c.users.mu.Unlock()
+	_, known := c.users.choiceLocked(n.User)
+	if known || c.hidesWords(n.User) || len(c.waiting[n.User]) > 0 || c.doubts[n.User] != nil || note != nil && narrow(note.Settings) {
+		c.doubtLocked(presence.UserID(strings.Clone(string(n.User))), note)
+	}
+}
+
+// relationsChanged tells all nodes that a user's contacts or blocks have changed. A block may
+// be the first one or the last one, so the nodes ask for the settings again.
+func (c *choices) relationsChanged(ctx context.Context, user presence.UserID) error {
+	if err := (presence.User{ID: user}).ValidateInside(); err != nil {
+		return err
+	}
+	user = presence.UserID(strings.Clone(string(user)))
+	now, err := c.readSettings(ctx, user)
+	if err != nil {
+		return err
+	}
+	since := c.knownSince(user)
+	if was, known := c.users.settingsOf(user); known {
+		since = sinceOf(since, was, now, time.Now())
+	}
+	if err := c.notices.publish(ctx, backend.Notice{Kind: backend.NoticeRelations, User: user, Lasting: true}); err != nil {
+		return err
+	}
+	return c.tellSettings(ctx, user, now, now, since)
+}
+
+// statusEnded writes what rosters show of a user whose status has ended by itself. Every node
+// that holds the user does so, in the topics in which it does.
+func (c *choices) statusEnded(user presence.UserID) {
+	c.take(user, false, nil, func(was choice, known bool) (choice, bool) {
+		if !known || was.settings == nil {
+			return was, false
+		}
+		now, before := was.settings.Settings, was.settings.Settings
+		before.Until = time.Time{}                                   // the status as it was right before it ended
+		since := sinceOf(was.settings.since, before, now, now.Until) // the same moment on every node
+		return choiceOf(now, since, time.Now()), true
+	})
+}

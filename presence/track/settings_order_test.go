@@ -1,0 +1,243 @@
+package track_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/presencetest"
+	"github.com/rollcall-go/rollcall/presence/track"
+)
+
+// These tests let notices of settings, and answers of the Directory, overtake one another. In
+// the end every node shows what the Directory has.
+
+// A slowTown is a town each of whose nodes has a way of its own to the store and to the
+// Directory.
+type slowTown struct {
+	*town
+	ways  map[*track.Tracker]*presencetest.Faults
+	reads map[*track.Tracker]*presencetest.FaultyDirectory
+}
+
+func newSlowTown(t *testing.T) *slowTown {
+	s := &slowTown{
+		town:  &town{t: t, store: memstore.New(), directory: presencetest.NewMemoryDirectory()},
+		ways:  make(map[*track.Tracker]*presencetest.Faults),
+		reads: make(map[*track.Tracker]*presencetest.FaultyDirectory),
+	}
+	s.a, s.b = s.slowNode("a"), s.slowNode("b")
+	return s
+}
+
+func (s *slowTown) slowNode(name string) *track.Tracker {
+	way, reads := presencetest.NewFaults(s.store), presencetest.NewFaultyDirectory(s.directory)
+	node := start(s.t, way, track.Config{Node: name, Directory: reads})
+	s.ways[node], s.reads[node] = way, reads
+	s.t.Cleanup(reads.Heal)
+	return node
+}
+
+// late makes calls of a node's Directory answer late.
+func (s *slowTown) late(at *track.Tracker, d time.Duration, calls ...presencetest.DirectoryCall) {
+	s.reads[at].Break(presencetest.DirectoryFault{Late: d}, calls...)
+}
+
+// aliceAtBoth opens a page of alice at each node.
+func (s *slowTown) aliceAtBoth() {
+	s.t.Helper()
+	for _, at := range []*track.Tracker{s.a, s.b} {
+		connect(s.t, at, track.ConnectOptions{Visitor: on("alice", "one")})
+	}
+	wantOnline(s.t, s.town, "alice")
+}
+
+// busy sets alice's status to busy, and keeps what else she chose.
+func busy(s *presence.Settings) error {
+	s.Status = presence.Busy
+	return nil
+}
+
+func nobody(s *presence.Settings) error {
+	s.Online = presence.Nobody
+	return nil
+}
+
+// wantDirectory fails unless both nodes show of alice what the Directory has.
+func (s *slowTown) wantDirectory(want ...presence.UserID) {
+	s.t.Helper()
+	wantOnline(s.t, s.town, want...)
+	all, err := s.directory.Settings(s.t.Context(), "alice")
+	noError(s.t, err)
+	for name, at := range map[string]*track.Tracker{"a": s.a, "b": s.b} {
+		want := all[0].At(time.Now())
+		if got := at.Status("alice"); got != want.Status && (got != "" || want.Status != presence.Online) {
+			s.t.Errorf("node %s: got status %q, want %q", name, got, want.Status)
+		}
+		if got, want := at.InRosters("alice"), want.Online == presence.Everyone && want.Status != presence.Invisible; got != want {
+			s.t.Errorf("node %s: got InRosters %v, want %v", name, got, want)
+		}
+	}
+}
+
+// The database of A acknowledges a change 300 ms late. Meanwhile B has made a newer one.
+func TestOlderSettingsUndoNewerOnes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSlowTown(t)
+		s.aliceAtBoth()
+		s.late(s.a, 300*time.Millisecond, presencetest.CallSetSettings)
+		go s.a.ChangeSettings(context.Background(), "alice", busy)
+		time.Sleep(50 * time.Millisecond)
+		noError(t, s.b.ChangeSettings(t.Context(), "alice", nobody))
+		s.wantDirectory()
+		time.Sleep(20 * time.Minute)
+		s.wantDirectory()
+	})
+}
+
+// B is slow between its query for new contacts and its notice. Meanwhile alice hides at A.
+func TestRelationsUndoNewerSettings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSlowTown(t)
+		s.aliceAtBoth()
+		s.ways[s.b].Break(presencetest.Fault{Delay: 200 * time.Millisecond}, presencetest.CallPublish)
+		s.directory.Befriend("alice", "bob")
+		go s.b.RelationsChanged(context.Background(), "alice")
+		time.Sleep(50 * time.Millisecond)
+		noError(t, s.a.ChangeSettings(t.Context(), "alice", nobody))
+		s.wantDirectory()
+		time.Sleep(20 * time.Minute)
+		s.wantDirectory()
+	})
+}
+
+// A's notice of an older change is slow on its way, and all hear it after that of a newer one.
+func TestSettingsPublishedLate(t *testing.T) {
+	for _, newer := range []presence.Settings{{Online: presence.Nobody}, {Status: presence.Away}, {Seen: presence.Nobody}, {Text: "new"}} {
+		bubble(t, string(newer.Online+newer.Seen)+string(newer.Status)+newer.Text, func(t *testing.T) {
+			s := newSlowTown(t)
+			s.aliceAtBoth()
+			s.ways[s.a].Break(presencetest.Fault{Delay: 400 * time.Millisecond}, presencetest.CallPublish)
+			go s.a.ChangeSettings(context.Background(), "alice", to(presence.Settings{Status: presence.Invisible}))
+			time.Sleep(50 * time.Millisecond)
+			noError(t, s.b.ChangeSettings(t.Context(), "alice", to(newer)))
+			if newer.Online == presence.Nobody {
+				s.wantDirectory()
+			} else {
+				s.wantDirectory("alice")
+			}
+		})
+	}
+}
+
+// B asks again because it may have missed notices. The answer is slow, and a notice of a newer
+// change is faster.
+func TestSlowAnswerUndoesNewerSettings(t *testing.T) {
+	for _, known := range []bool{true, false} {
+		name := "of a user who comes"
+		if known {
+			name = "of a user who is there"
+		}
+		bubble(t, name, func(t *testing.T) {
+			s := newSlowTown(t)
+			if known {
+				s.aliceAtBoth()
+			}
+			noError(t, s.directory.SetSettings(t.Context(), "alice", presence.Settings{Status: presence.Busy})) // by the site's own program
+			s.late(s.b, 400*time.Millisecond, presencetest.CallSettings)
+			s.b.Hear(backend.Notice{Missed: time.Second})
+			if !known {
+				s.b.Seen(presence.Site, user("alice"), on("alice", "one").Device)
+			}
+			time.Sleep(100 * time.Millisecond)
+			noError(t, s.a.ChangeSettings(t.Context(), "alice", nobody))
+			time.Sleep(10 * time.Second)
+			s.wantDirectory()
+		})
+	}
+}
+
+// The Directory fails as a notice is heard. A user who may have hidden is hidden, and shown
+// again once the Directory says so.
+func TestDirectoryOutAsSettingsAreHeard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSlowTown(t)
+		s.aliceAtBoth()
+		s.reads[s.b].Break(presencetest.DirectoryFault{Err: errors.New("out")})
+		noError(t, s.a.ChangeSettings(t.Context(), "alice", nobody))
+		if at := online(t, s.b); len(at) != 0 {
+			t.Errorf("got %v online at b a second later, want nobody", at)
+		}
+		noError(t, s.a.ChangeSettings(t.Context(), "alice", to(presence.Settings{Status: presence.Busy})))
+		s.reads[s.b].Heal()
+		time.Sleep(5 * time.Second)
+		s.wantDirectory("alice")
+		if got := stored(t, s.store, presence.Site); got != "alice=busy " {
+			t.Errorf("the store shows %q, want alice busy", got)
+		}
+	})
+}
+
+// The Directory takes a change, and its answer comes too late: the user is told that nothing
+// has changed, and all nodes show what the Directory has.
+func TestChangeThatIsAnsweredTooLate(t *testing.T) {
+	for name, fault := range map[string]presencetest.DirectoryFault{"late": {Late: 3 * time.Second}, "deaf": {Deaf: true}} {
+		bubble(t, name, func(t *testing.T) {
+			s := newSlowTown(t)
+			s.aliceAtBoth()
+			s.reads[s.a].Break(fault, presencetest.CallSetSettings)
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+			defer cancel()
+			if err := s.a.ChangeSettings(ctx, "alice", nobody); !errors.Is(err, presence.ErrDirectoryOut) {
+				t.Errorf("got %v, want ErrDirectoryOut", err)
+			}
+			time.Sleep(10 * time.Second)
+			s.reads[s.a].Heal()
+			time.Sleep(time.Second)
+			if fault.Deaf { // the call's context has ended: the change has no effect
+				s.wantDirectory("alice")
+			} else {
+				s.wantDirectory()
+			}
+		})
+	}
+}
+
+// A's notice was not taken by the store. B hears of an older change meanwhile: A's is told all
+// the same.
+func TestUntoldSettingsAreTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSlowTown(t)
+		s.aliceAtBoth()
+		s.ways[s.b].Break(presencetest.Fault{Delay: 200 * time.Millisecond}, presencetest.CallPublish)
+		go s.b.ChangeSettings(context.Background(), "alice", busy)
+		time.Sleep(50 * time.Millisecond)
+		s.ways[s.a].Break(presencetest.Fault{Err: errors.New("refused"), Times: 1}, presencetest.CallPublish)
+		noError(t, s.a.ChangeSettings(t.Context(), "alice", nobody))
+		time.Sleep(5 * time.Second)
+		s.wantDirectory()
+	})
+}
+
+// Of 600 users who change at one time a node asks in few queries.
+func TestChangesAreAskedForTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSlowTown(t)
+		s.aliceAtBoth()
+		s.late(s.b, 100*time.Millisecond, presencetest.CallSettings)
+		before := s.reads[s.b].Calls(presencetest.CallSettings)
+		for i := range 600 {
+			go s.a.ChangeSettings(context.Background(), presence.UserID(fmt.Sprint("u", i)), nobody)
+		}
+		time.Sleep(10 * time.Second)
+		if n := s.reads[s.b].Calls(presencetest.CallSettings) - before; n > 5 {
+			t.Errorf("got %d queries at b, want 5 at most", n)
+		}
+	})
+}

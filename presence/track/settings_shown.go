@@ -1,0 +1,122 @@
+package track
+
+import (
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+	"github.com/rollcall-go/rollcall/presence/internal/wire"
+)
+
+// chosenSettings are a user's settings as this node knows them.
+type chosenSettings struct {
+	presence.Settings           // as the Directory has them
+	since             time.Time // when more viewers could last begin to see the user; zero: unknown
+}
+
+// choiceOf returns the choice of a user whose settings are known.
+func choiceOf(s presence.Settings, since, at time.Time) choice {
+	c := choice{at: at, settings: &chosenSettings{s.Clone(), since}}
+	c.Status = rosterStatus(s.At(time.Now()))
+	return c
+}
+
+// rosterStatus returns the status that every roster but backend.DevicesTopic shows of a user. Its
+// readers share bytes, so a user whom not everybody may see is invisible there, and of one
+// whose last seen not everybody may know none is told. The status Invisible alone hides no last
+// seen: it looks like leaving. s comes from Settings.At.
+func rosterStatus(s presence.Settings) presence.Status {
+	switch {
+	case s.Online != presence.Everyone:
+		return presence.Invisible + wire.UnseenMark
+	case s.Seen != presence.Everyone:
+		return s.Status + wire.UnseenMark
+	}
+	return s.Status
+}
+
+// A resolved is a user whose choice is known.
+type resolved struct {
+	presence.User
+	settings *chosenSettings // nil: the site has no Directory
+	node     *node
+}
+
+// in returns the user as a topic is told of the user; on is the device, which counts in
+// backend.DevicesTopic.
+func (r resolved) in(topic presence.Topic, on presence.Device) presence.User {
+	u := r.User
+	if r.settings == nil {
+		return u
+	}
+	s := r.settings.At(time.Now())
+	if u.Status != "" { // the site's identify named one
+		s.Status = u.Status
+	}
+	if topic != backend.DevicesTopic {
+		u.Status = rosterStatus(s)
+		return u
+	}
+	u.ID, u.Data, u.Status = backend.MemberOf(u.ID, on.ID), backend.DataOf(on), wordOf(s, r.node.shownSince(r.ID, r.settings.since)).asStatus()
+	return u
+}
+
+// updatesLocked returns the operations that change in a topic what others see of a user.
+func (c *choices) updatesLocked(topic presence.Topic, user presence.UserID) []backend.Op {
+	now, known := c.users.choiceLocked(user)
+	if !known {
+		return nil
+	}
+	if topic != backend.DevicesTopic || now.settings == nil {
+		return []backend.Op{updateOf(user, now.Status)}
+	}
+	word := wordOf(now.settings.At(time.Now()), c.shownSince(user, now.settings.since)).asStatus()
+	var ops []backend.Op
+	for _, member := range c.membersOfLocked(user) {
+		ops = append(ops, updateOf(member, word))
+	}
+	return ops
+}
+
+// hidesWords reports whether this node shows a device of a user as the user chose, and not as the
+// store has it.
+func (n *node) hidesWords(user presence.UserID) bool {
+	r := n.topics.peek(backend.DevicesTopic)
+	if r == nil || r.view.Load() == nil {
+		return false
+	}
+	view, hides := r.view.Load(), false
+	view.roster.devicesOf(user, func(e *entry) bool {
+		_, hides = view.words[e.ID]
+		return !hides
+	})
+	return hides
+}
+
+// shownSince returns the later of a moment and what the user's devices here say of when more
+// viewers could last begin to see the user. So a node that has the settings from the
+// Directory, which does not say when, tells no viewer of an earlier moment.
+func (n *node) shownSince(user presence.UserID, since time.Time) time.Time {
+	for m := range n.devicesOf(user) {
+		if w := readWord(m.Status); w.since.After(since) {
+			since = w.since
+		}
+	}
+	return since
+}
+
+// settingsOf returns a user's settings as the Directory has them, and whether this node knows
+// them.
+func (p *users) settingsOf(user presence.UserID) (presence.Settings, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.settingsLocked(user)
+}
+
+func (p *users) settingsLocked(user presence.UserID) (presence.Settings, bool) {
+	c, known := p.choiceLocked(user)
+	if !known || c.settings == nil {
+		return presence.Settings{}, false
+	}
+	return c.settings.Settings, true
+}

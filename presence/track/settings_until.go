@@ -1,0 +1,119 @@
+package track
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/rollcall-go/rollcall/internal/generations"
+	"github.com/rollcall-go/rollcall/internal/wait"
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// untils ends statuses that have an end (rule P7). A node keeps the ends of the users of whom
+// it knows a choice, and calls ended for each when it has come. Every node does so for
+// itself: nobody is asked, and no notice is sent. A status that ended while no node knew of
+// it needs nothing, because [presence.Settings.At] leaves it out. Others see the user from the end
+// itself on, which is the same moment on every node.
+//
+// One goroutine runs while an end is known. It looks through all ends once a second at most.
+type untils struct {
+	life  *lifetime
+	ended func(presence.UserID) // called without a mutex held; set before the first end is noted
+
+	mu      untilsMutex
+	ends    *generations.Map[presence.UserID, time.Time]
+	next    time.Time   // the earliest end, or an earlier moment
+	running bool        // a goroutine waits for it
+	sooner  wait.Wakeup // next has become earlier
+}
+
+// untilsPause is the least time between two looks at the ends, and so how late an end is.
+const untilsPause = time.Second
+
+func newUntils(life *lifetime, forgotten func(int)) *untils {
+	return &untils{
+		life:   life,
+		ends:   generations.New[presence.UserID, time.Time](maxUsersKnown, forgotten),
+		sooner: wait.NewWakeup(),
+	}
+}
+
+// set notes when a user's status ends, in place of what was noted before. The zero time
+// means never. It may be called with users.mu held.
+func (u *untils) set(user presence.UserID, until time.Time) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if until.IsZero() {
+		u.ends.Delete(user)
+		return
+	}
+	u.ends.Set(presence.UserID(strings.Clone(string(user))), until)
+	switch {
+	case !u.running:
+		u.next, u.running = until, u.life.spawn(u.run)
+	case until.Before(u.next):
+		u.next = until
+		u.sooner.Wake()
+	}
+}
+
+func (u *untils) forget(user presence.UserID) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.ends.Delete(user)
+}
+
+// end returns when the status ends; zero if it does not, or has ended.
+func (s *chosenSettings) end() time.Time {
+	if s.Until.After(time.Now()) {
+		return s.Until
+	}
+	return time.Time{}
+}
+
+// run ends statuses until no end is known.
+func (u *untils) run(ctx context.Context) {
+	for {
+		u.mu.Lock()
+		pause := time.Until(u.next)
+		u.mu.Unlock()
+		timer := time.NewTimer(max(pause, untilsPause))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-u.sooner:
+			timer.Stop()
+			continue
+		case <-timer.C:
+		}
+		over, more := u.due()
+		for _, user := range over {
+			u.ended(user)
+		}
+		if !more {
+			return
+		}
+	}
+}
+
+// due removes and returns the users whose status has ended. It reports whether there is an
+// end to wait for.
+func (u *untils) due() (over []presence.UserID, more bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	now := time.Now()
+	u.next = time.Time{}
+	for user, until := range u.ends.All() {
+		switch {
+		case !until.After(now):
+			over = append(over, user)
+			u.ends.Delete(user)
+		case u.next.IsZero() || until.Before(u.next):
+			u.next = until
+		}
+	}
+	u.running = !u.next.IsZero()
+	return over, u.running
+}

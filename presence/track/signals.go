@@ -1,0 +1,205 @@
+package track
+
+import (
+	"context"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/rollcall-go/rollcall/internal/wait"
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+)
+
+// signals sends the signals of this node. It keeps the latest of a type and sender for a moment,
+// and sends what came in it with one call of the store, in a goroutine of its own: no operation
+// and no page waits for a signal. What cannot be sent is dropped.
+type signals struct {
+	*node
+	begin sync.Once // starts the goroutine with the first signal
+	kick  wait.Wakeup
+
+	mu     signalsMutex
+	topics map[presence.Topic]*outbound
+}
+
+// An outbound is the signals of one topic that wait to be sent.
+type outbound struct {
+	pending signalQueue
+	sent    time.Time                     // when the latest were sent
+	heard   allowance                     // of visitors
+	often   allowance                     // of visitors who sent within the last second
+	lately  map[presence.UserID]time.Time // when each of them sent
+}
+
+// hears reports whether the topic takes one more signal of a visitor. Half of what it takes is for
+// visitors who sent nothing for a second: a few who send all the time do not silence the others.
+func (o *outbound) hears(from presence.UserID, now time.Time) bool {
+	if now.Sub(o.lately[from]) < time.Second && !o.often.spend(1, visitorSignals/2, visitorBurst/2, now) {
+		return false
+	}
+	if !o.heard.spend(1, visitorSignals, visitorBurst, now) {
+		return false
+	}
+	if len(o.lately) >= 2*visitorSignals { // which is more than come in a second
+		maps.DeleteFunc(o.lately, func(_ presence.UserID, at time.Time) bool { return now.Sub(at) >= time.Second })
+	}
+	if o.lately == nil {
+		o.lately = make(map[presence.UserID]time.Time)
+	}
+	o.lately[from] = now
+	return true
+}
+
+const (
+	// signalWindow is the least time between two signal events of a topic on a node (rule S2).
+	signalWindow = 50 * time.Millisecond
+	// sendWindow is the least time between two broadcasts of a topic from a node. It is shorter,
+	// since a word may wait in both.
+	sendWindow = signalWindow / 2
+	// visitorSignals is how many signals of visitors a topic takes a second (rule S3), and
+	// visitorBurst how many at once: spread over the second, every window has its part.
+	visitorSignals = 50
+	visitorBurst   = 10
+	// maxQueued bounds the signals of a topic in one window.
+	maxQueued = 100
+	// sendTimeout bounds a call of the store: a signal that is sent later tells what was.
+	sendTimeout = time.Second
+)
+
+func newSignals(n *node) *signals {
+	return &signals{node: n, kick: wait.NewWakeup(), topics: make(map[presence.Topic]*outbound)}
+}
+
+// Signal sends a signal to all who read a topic now, on every node: the site's with an empty
+// From, or one in the name of a user. It never waits. Within 50 ms the latest signal of a type
+// and sender counts. Under pressure, and while the store is out, signals are dropped and
+// counted. It returns an error that is [presence.ErrInvalidSignal], and then nothing was sent. A topic
+// that is no roster has no signals: they go nowhere.
+func (t *Tracker) Signal(topic presence.Topic, s presence.Signal) error {
+	if err := s.Validate(); err != nil {
+		return err
+	}
+	t.stats.signals.site.Add(1)
+	t.signals.add(topic, s)
+	return nil
+}
+
+// Whisper is Signal for a visitor, whose names are those of inside: From is the visitor's,
+// whatever s says (rule S6). It returns [presence.ErrGuest], [presence.ErrInvalidSignal], [presence.ErrNotThere] for a user
+// whom the topic's roster does not show (rule S1), or what [Tracker.View] returns where nothing
+// is known of the topic. It reads memory if the topic is kept here.
+func (t *Tracker) Whisper(ctx context.Context, v presence.Visitor, topic presence.Topic, s presence.Signal) error {
+	if !v.SignedIn() {
+		return presence.ErrGuest
+	}
+	s.From = v.User.ID
+	if err := s.Validate(); err != nil {
+		return err
+	}
+	if topic.Reserved() || t.Serves(topic) || t.cfg.Kind(topic).CountOnly {
+		return presence.ErrNotThere
+	}
+	view, err := t.View(ctx, topic) // loads it
+	if err != nil {
+		return err
+	}
+	if err := view.look(ctx, s.From); err != nil {
+		return storeOut(err)
+	}
+	if r := t.topics.peek(topic); r == nil || !r.has(s.From) {
+		return presence.ErrNotThere
+	}
+	t.stats.signals.visitors.Add(1)
+	t.signals.add(topic, s)
+	return nil
+}
+
+// add takes a valid signal.
+func (o *signals) add(topic presence.Topic, s presence.Signal) {
+	s.V = max(s.V, 1)
+	o.mu.Lock()
+	out := o.topics[topic]
+	switch {
+	case out != nil:
+	case len(o.topics) < o.cfg.MaxTopics:
+		out = &outbound{}
+		o.topics[topic] = out
+	default:
+		o.mu.Unlock()
+		o.stats.signals.full.Add(1)
+		return
+	}
+	// An end is not slowed down: it makes others see less.
+	if s.From != "" && s.For >= 0 && !out.hears(s.From, time.Now()) {
+		o.mu.Unlock()
+		o.stats.signals.often.Add(1)
+		return
+	}
+	if !out.pending.put(s) {
+		o.stats.signals.full.Add(1)
+	}
+	o.mu.Unlock()
+	o.begin.Do(func() { o.life.spawn(o.run) })
+	o.kick.Wake()
+}
+
+// run sends what waits, until ctx ends. What comes within flushInterval goes together.
+func (o *signals) run(ctx context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		case <-o.kick:
+			if !wait.For(ctx, flushInterval) {
+				return
+			}
+		}
+		due, next := o.take(time.Now())
+		o.send(ctx, due)
+		if timer.Stop(); next > 0 {
+			timer.Reset(next)
+		}
+	}
+}
+
+// take returns what may be sent now, and how long the rest is to wait: 0 if there is none. A
+// topic of which nothing was sent for a second is forgotten: its allowance is whole again.
+func (o *signals) take(now time.Time) (due []backend.Broadcast, next time.Duration) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for topic, out := range o.topics {
+		rest := now.Sub(out.sent)
+		if out.pending.empty() && rest >= time.Second {
+			delete(o.topics, topic)
+			continue
+		}
+		if !out.pending.empty() && rest >= sendWindow {
+			due = appendBroadcasts(due, topic, out.pending.takeAll(), o.cfg.Node, now)
+			out.sent, rest = now, 0
+		}
+		left := time.Second - rest
+		if !out.pending.empty() {
+			left = sendWindow - rest
+		}
+		if next == 0 || left < next {
+			next = max(left, time.Millisecond)
+		}
+	}
+	return due, next
+}
+
+// send hands broadcasts to the store. What it does not take is gone (rule S7).
+func (o *signals) send(ctx context.Context, all []backend.Broadcast) {
+	if len(all) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
+	defer cancel()
+	if o.store.Send(ctx, all...) != nil {
+		o.stats.signals.unsent.Add(uint64(len(all)))
+	}
+}

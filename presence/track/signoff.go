@@ -1,0 +1,130 @@
+package track
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+)
+
+// maxBrowser bounds Visitor.Browser, in bytes. A longer one counts as unknown.
+const maxBrowser = 64
+
+// SignOff signs a user out of one browser, at once and on every node. It ends the
+// connections that were opened with that [presence.Visitor].Browser. Where the user has another
+// connection to a topic, the user stays in the topic, and other visitors see nothing.
+// Elsewhere SignOff does what [Tracker.SignOut] does: the user leaves at once. That includes
+// a user who has no other connection and views pages in a second browser. The page views of
+// all browsers are one lease, which ends.
+//
+// Connections whose browser is not known end too, because they may be of this browser. If
+// browser is empty, SignOff is SignOut. Only connections of the given user end. So a client
+// that makes up the id of a browser can end connections of its own user only.
+//
+// SignOff returns when the store has ended the leases, and this node no longer shows the
+// user in topics that the user left. If ctx ends before that, SignOff returns an error, and
+// the user is signed off once the store is back.
+//
+//	v := presence.VisitorFromContext(r.Context())
+//	err := tracker.SignOff(r.Context(), v.User.ID, v.Browser)
+func (t *Tracker) SignOff(ctx context.Context, user presence.UserID, browser string) error {
+	if browser == "" || len(browser) > maxBrowser {
+		return t.SignOut(ctx, user)
+	}
+	return t.signOuts.signOff(ctx, user, strings.Clone(browser))
+}
+
+// knownBrowser returns a copy of a browser's id, or "" for one that is too long.
+func knownBrowser(id string) string {
+	if len(id) > maxBrowser {
+		return ""
+	}
+	return strings.Clone(id)
+}
+
+// signOff signs a user out of a browser, in the order of signOut and for the same reason.
+func (s *signOuts) signOff(ctx context.Context, user presence.UserID, browser string) error {
+	if user == "" { // a guest
+		return nil
+	}
+	user = presence.UserID(strings.Clone(string(user)))
+	topics := s.endBrowser(user, browser, 0)
+	published := s.notices.publish(ctx, signOffNotice(user, browser))
+	acks := make([]*ack, 0, len(topics))
+	for topic := range topics {
+		acks = append(acks, s.writer.addAcked(topic, backend.Op{Kind: backend.OpSignOff, User: s.hiding(user)}))
+	}
+	if published != nil {
+		leave(acks)
+		return published
+	}
+	if err := s.await(ctx, acks...); err != nil {
+		return err
+	}
+	if len(s.users.connectionsOf(user)) == 0 {
+		s.awaitGone(ctx, user, topics, 2*s.cfg.MergeWindow)
+	}
+	return nil
+}
+
+// hearOff ends what a browser holds on this node, after its user signed out of it on any
+// node.
+func (s *signOuts) hearOff(n backend.Notice) {
+	topics := s.endBrowser(n.User, n.Payload, n.Ago)
+	delete(topics, siteOf(n.User)) // the sender writes that one; the user may be back by now
+	if n.Ago > 0 {                 // as in hear
+		return
+	}
+	for topic := range topics {
+		s.writer.add(topic, backend.Op{Kind: backend.OpSignOff, User: s.hiding(n.User)})
+	}
+}
+
+// endBrowser ends the user's connections on this node that were opened from the browser, or
+// from an unknown one, at least the time ago before now. Page views until then no longer
+// count. It returns the topics in which this node may hold the user, and that of the site.
+//
+// Connections of other browsers stay, and take the place of all page views, as if their
+// pages had joined them now (rule 6). Otherwise a view from the browser that signed off
+// could hold the user after the last connection has closed.
+func (s *signOuts) endBrowser(user presence.UserID, browser string, ago time.Duration) map[presence.Topic]struct{} {
+	at, kind := time.Now().Add(-ago), backend.OpSignOff
+	if ago > 0 { // what else holds the user may be of a later sign-in
+		kind = backend.OpDrop
+	}
+	of := func(v presence.Visitor) bool { return v.Browser == browser || v.Browser == "" }
+	s.users.voidViews(user, at)
+	s.writer.signOut(user, at, of)
+	s.writer.forgetViews(user, at)
+	topics := s.users.topicsOf(user)
+	topics[siteOf(user)] = struct{}{}
+	ended := s.endWhere(user, ago, kind, of)
+	for _, topic := range ended {
+		topics[topic] = struct{}{}
+	}
+	s.users.removeViews(user, at)
+	return topics
+}
+
+// endWhere ends those of the user's connections on this node that were opened at least the
+// time ago before now, and whose visitor is one that ends. The others take the place of all
+// page views. It returns the topics that the ended connections held.
+func (s *signOuts) endWhere(user presence.UserID, ago time.Duration, kind backend.OpKind, ends func(presence.Visitor) bool) (topics []presence.Topic) {
+	at := time.Now().Add(-ago)
+	for _, c := range s.users.connectionsOf(user) {
+		switch {
+		case ago > 0 && s.users.identifiedSince(c, at): // of a later sign-in
+		case ends(c.visitor):
+			topics = append(topics, c.finish(presence.ErrSignedOut, kind)...)
+		case ago == 0:
+			c.renew(backend.OpFollow)
+		}
+	}
+	return topics
+}
+
+func signOffNotice(user presence.UserID, browser string) backend.Notice {
+	return backend.Notice{Kind: backend.NoticeSignedOff, User: user, Payload: browser, Lasting: true}
+}

@@ -1,0 +1,154 @@
+package track
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rollcall-go/rollcall/internal/wait"
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+)
+
+// signOuts ends all that holds a user online.
+type signOuts struct {
+	*node
+	viewed func(...pageView) // writes a page view again
+}
+
+// signOut signs a user out. It ends this node's own connections first, then tells all
+// nodes, and only then ends the leases that any node may hold (OpSignOut). A node that
+// finds a lease gone and has heard all notices therefore knows that the user signed out
+// (see leases.rejoin).
+func (s *signOuts) signOut(ctx context.Context, user presence.UserID) error {
+	if user == "" { // a guest
+		return nil
+	}
+	user = presence.UserID(strings.Clone(string(user)))
+	devices := s.membersOf(user)
+	topics := s.endHere(user, 0)
+	published := s.notices.publish(ctx, backend.SignOutNotice(user))
+	acks := make([]*ack, 0, len(topics))
+	for topic := range topics {
+		for _, op := range s.signOutsIn(topic, user, devices) {
+			acks = append(acks, s.writer.addAcked(topic, op))
+		}
+	}
+	if published != nil {
+		leave(acks)
+		return published
+	}
+	if err := s.await(ctx, acks...); err != nil {
+		return err
+	}
+	s.awaitGone(ctx, user, topics, 2*s.cfg.MergeWindow)
+	return nil
+}
+
+// hear ends what holds a user here who signed out at some node.
+func (s *signOuts) hear(n backend.Notice) {
+	devices := s.users.membersHere(n.User)
+	topics := s.endHere(n.User, n.Ago)
+	still := s.users.membersHere(n.User)
+	devices = slices.DeleteFunc(devices, func(member presence.UserID) bool { return slices.Contains(still, member) })
+	delete(topics, siteOf(n.User)) // the sender writes there; the user may be back by now
+	if n.Ago > 0 {                 // a late notice: the user may be back anywhere, and only a grace can be left by now
+		return
+	}
+	for topic := range topics {
+		for _, op := range s.signOutsIn(topic, n.User, devices) {
+			s.writer.add(topic, op)
+		}
+	}
+}
+
+// signOutsIn returns the operations that sign a user out of a topic.
+func (s *signOuts) signOutsIn(topic presence.Topic, user presence.UserID, devices []presence.UserID) (ops []backend.Op) {
+	for _, member := range membersIn(topic, user, devices) {
+		op := backend.Op{Kind: backend.OpSignOut, User: presence.User{ID: member}}
+		if topic != backend.DevicesTopic {
+			op.User = s.hiding(user)
+		}
+		ops = append(ops, op)
+	}
+	return ops
+}
+
+// hiding returns a user who signs out: with the status, if it is known that the user is
+// invisible, since the topic may have forgotten it (OpSignOut).
+func (n *node) hiding(user presence.UserID) presence.User {
+	u := presence.User{ID: user}
+	if status := n.users.chosen(user); status.Base() == presence.Invisible {
+		u.Status = status
+	}
+	return u
+}
+
+// endHere ends a user's connections here whose page asked for them before a moment some time ago,
+// and returns the topics in which this node may hold the user, and that of the site. A connection
+// may open long after its page asked, while the store is out.
+func (s *signOuts) endHere(user presence.UserID, ago time.Duration) map[presence.Topic]struct{} {
+	at, kind := time.Now().Add(-ago), leaving(ago)
+	s.users.signOut(user, at)
+	s.writer.signOut(user, at, func(presence.Visitor) bool { return true })
+	s.writer.forgetViews(user, at)
+	topics := s.users.topicsOf(user)
+	topics[siteOf(user)] = struct{}{}
+	devices := s.membersOf(user)
+	if len(devices) > 0 {
+		topics[backend.DevicesTopic] = struct{}{}
+	}
+	again := false
+	for _, c := range s.users.connectionsOf(user) {
+		if ago > 0 && s.users.identifiedSince(c, at) {
+			again = true // signed in since
+			continue
+		}
+		for _, topic := range c.finish(presence.ErrSignedOut, kind) {
+			topics[topic] = struct{}{}
+		}
+	}
+	if !again {
+		for _, r := range s.topics.all() {
+			for _, member := range membersIn(r.out.topic, user, devices) {
+				if ago == 0 || !r.joinedSince(member, at) {
+					r.expectLeave(member)
+				}
+			}
+		}
+	}
+	s.users.removeViews(user, at)
+	return topics
+}
+
+// leaving returns how the connections end of a user who signed out some time ago. A sign-out is a
+// proof of life (rule 7). One that is heard late is none: the user may be back, or gone for long.
+func leaving(ago time.Duration) backend.OpKind {
+	if ago > 0 {
+		return backend.OpDrop
+	}
+	return opLeave
+}
+
+// awaitGone waits until topics here no longer show a user, so that the next page does not
+// either: about a merge window.
+func (s *signOuts) awaitGone(ctx context.Context, user presence.UserID, topics map[presence.Topic]struct{}, most time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	for topic := range topics {
+		r := s.topics.peek(topic)
+		if r == nil {
+			continue
+		}
+		for shown := true; shown; {
+			view := r.view.Load()
+			if view == nil || view.counting { // totals may lag
+				break
+			}
+			if _, shown = view.Member(user); shown && !wait.For(ctx, most/20) {
+				return
+			}
+		}
+	}
+}

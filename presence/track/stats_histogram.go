@@ -1,0 +1,43 @@
+package track
+
+import "sync/atomic"
+
+// A Histogram says how often something was at most so large, since the process
+// began.
+type Histogram struct {
+	Bounds []int64  // ascending; durations are in nanoseconds
+	Counts []uint64 // Counts[i] were at most Bounds[i]
+	Count  uint64   // all of them
+	Sum    int64    // of all values
+}
+
+// A histogram counts values without a lock. Its bounds never change.
+type histogram struct {
+	bounds []int64
+	counts []atomic.Uint64 // one more than bounds; each value is in one
+	sum    atomic.Int64
+}
+
+func newHistogram(bounds []int64) *histogram {
+	return &histogram{bounds: bounds, counts: make([]atomic.Uint64, len(bounds)+1)}
+}
+
+func (h *histogram) observe(value int64) {
+	i := 0
+	for i < len(h.bounds) && value > h.bounds[i] {
+		i++
+	}
+	h.counts[i].Add(1)
+	h.sum.Add(value)
+}
+
+func (h *histogram) read() Histogram {
+	r := Histogram{Bounds: h.bounds, Counts: make([]uint64, len(h.bounds)), Sum: h.sum.Load()}
+	for i := range h.counts {
+		r.Count += h.counts[i].Load()
+		if i < len(r.Counts) {
+			r.Counts[i] = r.Count
+		}
+	}
+	return r
+}

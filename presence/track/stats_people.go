@@ -1,0 +1,43 @@
+package track
+
+import "github.com/rollcall-go/rollcall/presence/backend"
+
+// PeopleStats are a Tracker's figures of people. None of them is about one user.
+type PeopleStats struct {
+	Devices         int  // from which users are online in the whole fleet, as this node knows
+	WatchLists      int  // of connections open here
+	Watched         int  // users on these lists, each once
+	RelationsCached int  // remembered answers of Directory.Relations
+	LastSeenWaiting int  // users whose last seen waits for the Directory
+	DirectoryOut    bool // the latest call of the Directory failed
+
+	// Directory are the calls of the Directory by method, in lower case. All are there.
+	Directory map[string]CallStats
+}
+
+// peopleStats returns the figures of people, which are zero without a Directory.
+func (t *Tracker) peopleStats() (s PeopleStats) {
+	if !t.directory.on() {
+		return s
+	}
+	if r := t.topics.peek(backend.DevicesTopic); r != nil {
+		if v := r.view.Load(); v != nil {
+			s.Devices = v.Total
+		}
+	}
+	s.WatchLists, s.Watched, s.RelationsCached = t.people.sizes()
+	s.LastSeenWaiting = t.lastSeen.size()
+	s.DirectoryOut, s.Directory = t.directory.out(), t.directory.stats()
+	return s
+}
+
+// sizes returns how many lists there are here, how many users are on them, and how many
+// relations are remembered.
+func (p *people) sizes() (lists, watched, relations int) {
+	p.mu.Lock()
+	lists, watched = len(p.lists)-len(p.free), len(p.byID)
+	p.mu.Unlock()
+	p.relations.mu.Lock()
+	defer p.relations.mu.Unlock()
+	return lists, watched, p.relations.known.Len()
+}

@@ -1,0 +1,396 @@
+package track_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/presencetest"
+	"github.com/rollcall-go/rollcall/presence/track"
+)
+
+// These tests let writes and notices of several nodes overtake one another. Whatever their
+// order, the status that was chosen last is the one that the store shows in the end, and an
+// invisible user is never shown again.
+
+// stored is the roster of a topic in the store itself, in short.
+func stored(t *testing.T, store backend.Store, topic presence.Topic) string {
+	t.Helper()
+	s, err := store.Snapshot(t.Context(), topic)
+	noError(t, err)
+	text := ""
+	for _, m := range s.Members {
+		text += fmt.Sprintf("%s=%s ", m.ID, m.Status)
+	}
+	return text
+}
+
+// wantHidden fails if the store shows somebody in site within a duration.
+func wantHidden(t *testing.T, store backend.Store, during time.Duration) {
+	t.Helper()
+	for end := time.Now().Add(during); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		if who := stored(t, store, presence.Site); who != "" {
+			t.Fatalf("the store shows %q, want an invisible user hidden", who)
+		}
+	}
+}
+
+// aliceElsewhere returns two nodes that do not have alice, who has a connection to a third,
+// and the store of the first.
+func aliceElsewhere(t *testing.T) (memory *memstore.Store, slow *presencetest.Faults, a, b *track.Tracker) {
+	memory = memstore.New()
+	slow = presencetest.NewFaults(memory)
+	a = start(t, slow, track.Config{Node: "a"})
+	b = start(t, memory, track.Config{Node: "b"})
+	c := start(t, memory, track.Config{Node: "c"})
+	connect(t, c, track.ConnectOptions{Visitor: visitor("alice")})
+	openPage(t, c, track.ConnectOptions{}).settle()
+	time.Sleep(10 * time.Second)
+	return memory, slow, a, b
+}
+
+// A is slow to write the status that it took; B takes a later one.
+func TestStatusesSetAtTwoNodes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory, slow, a, b := aliceElsewhere(t)
+		slow.Break(presencetest.Fault{Delay: 2500 * time.Millisecond, Times: 1}, presencetest.CallApply)
+		a.SeenGuest(presence.Site, "g")
+		time.Sleep(100 * time.Millisecond)
+		go a.SetStatus(context.Background(), "alice", presence.Busy)
+		time.Sleep(200 * time.Millisecond)
+		choose(t, b, "alice", presence.Invisible)
+		time.Sleep(10 * time.Second)
+		if got := stored(t, memory, presence.Site); got != "" {
+			t.Errorf("alice chose invisible last, and is shown: %q", got)
+		}
+	})
+}
+
+// A hears of the later status only after its own earlier one was written behind it.
+func TestStatusHeardLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory, slow, a, b := aliceElsewhere(t)
+		slow.Disturb(presencetest.Disturbance{Delay: 50 * time.Millisecond})
+		slow.Break(presencetest.Fault{Delay: 20 * time.Millisecond}, presencetest.CallApply)
+		go a.SetStatus(context.Background(), "alice", presence.Busy)
+		time.Sleep(5 * time.Millisecond)
+		choose(t, b, "alice", presence.Invisible)
+		time.Sleep(150 * time.Millisecond)
+		wantHidden(t, memory, 10*time.Second)
+	})
+}
+
+// A hangs between publishing a status and writing it. B, which holds the user, writes it.
+func TestSenderOfAStatusHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := memstore.New()
+		fa := presencetest.NewFaults(memory)
+		a := start(t, fa, track.Config{Node: "a", Logger: slog.New(slog.DiscardHandler)})
+		b := start(t, memory, track.Config{Node: "b"})
+		b.Seen("thread:7", user("alice"), presence.Device{})
+		b.Seen(presence.Site, user("alice"), presence.Device{})
+		time.Sleep(10 * time.Second)
+		fa.Break(presencetest.Fault{Hang: true}, presencetest.CallApply)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_ = a.SetStatus(ctx, "alice", presence.Invisible)
+		wantHidden(t, memory, 10*time.Second)
+	})
+}
+
+// The store published a status, and its answer was lost: the sender writes nothing.
+func TestSenderOfAStatusWasCutOff(t *testing.T) {
+	for _, looked := range []bool{true, false} {
+		bubble(t, fmt.Sprint("looked at: ", looked), func(t *testing.T) {
+			memory := memstore.New()
+			fa := presencetest.NewFaults(memory)
+			a := start(t, fa, track.Config{Node: "a"})
+			b := start(t, memory, track.Config{Node: "b"})
+			b.Seen(presence.Site, user("alice"), presence.Device{})
+			a.Seen("thread:1", user("bob"), presence.Device{})
+			if looked {
+				w := openPage(t, b, track.ConnectOptions{})
+				w.settle()
+			}
+			time.Sleep(10 * time.Second)
+			fa.Break(presencetest.Fault{Err: errors.New("context canceled"), Landed: true, Times: 1}, presencetest.CallPublish)
+			_ = a.SetStatus(t.Context(), "alice", presence.Invisible)
+			time.Sleep(20 * time.Millisecond)
+			wantHidden(t, memory, 10*time.Second)
+		})
+	}
+}
+
+// B turns alice idle at the moment at which she turns invisible at A.
+func TestIdleAndInvisible(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := memstore.New()
+		fb := presencetest.NewFaults(memory)
+		a := start(t, memory, track.Config{Node: "a"})
+		b := start(t, fb, track.Config{Node: "b"})
+		cn := connect(t, b, track.ConnectOptions{Visitor: visitor("alice")})
+		w := openPage(t, b, track.ConnectOptions{})
+		time.Sleep(10 * time.Second)
+		w.skip()
+		if _, err := b.Beat(t.Context(), cn.Token(), visitor("alice"), idlePage(true)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(990 * time.Millisecond)
+		fb.Break(presencetest.Fault{Delay: 2500 * time.Millisecond}, presencetest.CallApply)
+		b.SeenGuest(presence.Site, "x") // the writer is at it
+		time.Sleep(20 * time.Millisecond)
+		choose(t, a, "alice", presence.Invisible)
+		time.Sleep(100 * time.Millisecond)
+		fb.Heal()
+		time.Sleep(20 * time.Millisecond)
+		wantHidden(t, memory, time.Minute)
+	})
+}
+
+// The site names a status with a page view, a second after the user chose another one.
+func TestIdentifyNamesALaterStatus(t *testing.T) {
+	for _, named := range []presence.Status{presence.Invisible, presence.Busy} {
+		bubble(t, string(named), func(t *testing.T) {
+			memory := memstore.New()
+			a := start(t, memory, track.Config{Node: "a"})
+			openPage(t, a, track.ConnectOptions{})
+			a.Seen(presence.Site, user("alice"), presence.Device{})
+			time.Sleep(10 * time.Second)
+			choose(t, a, "alice", presence.Online)
+			time.Sleep(time.Second)
+			u := user("alice")
+			u.Status = named
+			a.Seen(presence.Site, u, presence.Device{})
+			time.Sleep(500 * time.Millisecond)
+			before := stored(t, memory, presence.Site)
+			time.Sleep(10 * time.Second)
+			after := stored(t, memory, presence.Site)
+			if before != after {
+				t.Errorf("the status changed by itself from %q to %q", before, after)
+			}
+		})
+	}
+}
+
+// One topic of the user is refused by the store. That topic alone is affected.
+func TestStatusWhereATopicIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := memstore.New()
+		a := start(t, refusingStore{memory, "broken"}, track.Config{Node: "a", Logger: slog.New(slog.DiscardHandler)})
+		connect(t, a, track.ConnectOptions{Visitor: visitor("alice"), Topics: []presence.Topic{presence.Site, "broken"}})
+		time.Sleep(10 * time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		err := a.SetStatus(ctx, "alice", presence.Busy)
+		if err != nil {
+			t.Errorf("SetStatus: %v", err)
+		}
+	})
+}
+
+// A page view waits for 5.8 s in a node whose store is slow; its user turns invisible meanwhile.
+func TestSlowPageViewAndInvisible(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := memstore.New()
+		fb := presencetest.NewFaults(memory)
+		a := start(t, memory, track.Config{Node: "a"})
+		b := start(t, fb, track.Config{Node: "b"})
+		time.Sleep(10 * time.Second)
+		b.Seen(presence.Site, user("warm"), presence.Device{})
+		time.Sleep(time.Second)
+		fb.Break(presencetest.Fault{Delay: 2900 * time.Millisecond}, presencetest.CallApply)
+		b.SeenGuest(presence.Site, "g")
+		time.Sleep(10 * time.Millisecond)
+		b.Seen(presence.Site, user("alice"), presence.Device{})
+		time.Sleep(5500 * time.Millisecond)
+		choose(t, a, "alice", presence.Invisible)
+		time.Sleep(4 * time.Second)
+		for range 60 {
+			if who := stored(t, memory, presence.Site); who != "warm=online " {
+				t.Fatalf("the store shows %q, want an invisible user hidden", who)
+			}
+			time.Sleep(time.Second)
+		}
+	})
+}
+
+// The sender published a status and wrote nothing; the topic is not loaded at the node
+// that holds the user. That node writes the status after a while.
+func TestSenderOfAStatusDiedAndNobodyLooks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := memstore.New()
+		b := start(t, memory, track.Config{Node: "b"})
+		b.Seen("thread:1", user("alice"), presence.Device{})
+		time.Sleep(2 * time.Minute)
+		noError(t, memory.Publish(t.Context(), backend.StatusNotice("alice", presence.Busy, "thread:1")))
+		time.Sleep(3 * time.Second)
+		if got := stored(t, memory, "thread:1"); got != "alice=busy " {
+			t.Errorf("the store shows %q 3 s later, want alice busy", got)
+		}
+	})
+}
+
+// An age period of centuries is as good as any: page views still hold their users.
+func TestStatusWithAHugeAge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := memstore.New()
+		a := start(t, memory, track.Config{Node: "a", Age: 200 * 365 * 24 * time.Hour})
+		a.Seen("thread:1", user("alice"), presence.Device{})
+		time.Sleep(10 * time.Second)
+		choose(t, a, "alice", presence.Invisible)
+		time.Sleep(time.Second)
+		if got := stored(t, memory, "thread:1"); got != "" {
+			t.Errorf("the store shows %q, want alice hidden", got)
+		}
+	})
+}
+
+// A chaoticBus delivers notices of a kind late to one listener, each with a delay of its own: so
+// each node may hear them in another order.
+type chaoticBus struct {
+	backend.Store
+	delays []time.Duration // of the next notices of statuses
+}
+
+func (b *chaoticBus) Listen(ctx context.Context, fn func(backend.Notice)) (func(), error) {
+	return b.Store.Listen(ctx, func(n backend.Notice) {
+		if n.Kind == backend.NoticeStatus && len(b.delays) > 0 {
+			delay := b.delays[0]
+			b.delays = b.delays[1:]
+			time.AfterFunc(delay, func() { fn(n) })
+			return
+		}
+		fn(n)
+	})
+}
+
+// Two statuses are set at two nodes, and the nodes hear of them in different orders.
+func TestNodesHearStatusesInAnyOrder(t *testing.T) {
+	for _, ago := range []time.Duration{0, 5 * time.Second} {
+		bubble(t, fmt.Sprint("told again after ", ago), func(t *testing.T) {
+			memory := memstore.New()
+			bus := &chaoticBus{Store: memory, delays: []time.Duration{300 * time.Millisecond, 100 * time.Millisecond}}
+			a := start(t, memory, track.Config{Node: "a"})
+			b := start(t, memory, track.Config{Node: "b"})
+			c := start(t, bus, track.Config{Node: "c"})
+			connect(t, c, track.ConnectOptions{Visitor: visitor("alice")})
+			openPage(t, c, track.ConnectOptions{})
+			time.Sleep(10 * time.Second)
+			noError(t, a.SetStatus(t.Context(), "alice", presence.Invisible))
+			noError(t, b.SetStatus(t.Context(), "alice", presence.Busy))
+			time.Sleep(ago)
+			if ago > 0 { // the nodes tell what they know, and one of them has missed a choice
+				a.Hear(backend.Notice{Missed: time.Second})
+				c.Hear(backend.Notice{Missed: time.Second})
+			}
+			time.Sleep(20 * time.Second)
+			wantChosen(t, memory, presence.Busy, a, b, c)
+		})
+	}
+}
+
+// wantChosen fails unless the store, its roster and the nodes have one status of alice.
+func wantChosen(t *testing.T, store backend.Store, want presence.Status, nodes ...*track.Tracker) {
+	t.Helper()
+	for _, at := range nodes {
+		if got := at.Status("alice"); got != want {
+			t.Errorf("node %s has %q, want %q", at.Config().Node, got, want)
+		}
+	}
+	kept, err := store.Statuses(t.Context(), "alice")
+	noError(t, err)
+	if kept[0].Status != want {
+		t.Errorf("the store keeps %q, want %q", kept[0].Status, want)
+	}
+	if got := stored(t, store, presence.Site); got != "alice="+string(want)+" " {
+		t.Errorf("the store shows %q, want %q", got, want)
+	}
+}
+
+// A publishes a status, and its answer is slow. Meanwhile B publishes a later one.
+func TestStatusAcknowledgedLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := memstore.New()
+		slow := &lateBus{Store: memory, late: 300 * time.Millisecond}
+		a := start(t, slow, track.Config{Node: "a"})
+		b := start(t, memory, track.Config{Node: "b"})
+		connect(t, a, track.ConnectOptions{Visitor: visitor("alice")})
+		connect(t, b, track.ConnectOptions{Visitor: visitor("alice")})
+		time.Sleep(10 * time.Second)
+		go a.SetStatus(context.Background(), "alice", presence.Away)
+		time.Sleep(100 * time.Millisecond)
+		noError(t, b.SetStatus(t.Context(), "alice", presence.Busy))
+		time.Sleep(10 * time.Second)
+		wantChosen(t, memory, presence.Busy, a, b)
+	})
+}
+
+// A user chose a status before the node started. The next choice is made there, and the node
+// has not asked what the user chose before.
+func TestStatusOfAUserWhomTheNodeDoesNotKnow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := memstore.New()
+		noError(t, memory.Publish(t.Context(), backend.StatusNotice("alice", presence.Away)))
+		a := start(t, memory, track.Config{Node: "a"})
+		noError(t, a.SetStatus(t.Context(), "alice", presence.Busy))
+		connect(t, a, track.ConnectOptions{Visitor: visitor("alice")})
+		time.Sleep(time.Second)
+		wantChosen(t, memory, presence.Busy, a)
+	})
+}
+
+// A's call to set a status hangs until its user gives up and sets another one at B. The store
+// takes A's call after that.
+func TestStatusThatArrivesAfterALaterOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := memstore.New()
+		hung := &hungBus{Store: memory, goOn: make(chan struct{})}
+		a := start(t, hung, track.Config{Node: "a"})
+		b := start(t, memory, track.Config{Node: "b"})
+		connect(t, a, track.ConnectOptions{Visitor: visitor("alice")})
+		time.Sleep(10 * time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		if err := a.SetStatus(ctx, "alice", presence.Invisible); !errors.Is(err, presence.ErrStoreOut) {
+			t.Errorf("got %v, want ErrStoreOut", err)
+		}
+		noError(t, b.SetStatus(t.Context(), "alice", presence.Busy))
+		close(hung.goOn)
+		time.Sleep(10 * time.Second)
+		wantChosen(t, memory, presence.Busy, a, b)
+	})
+}
+
+// A hungBus publishes once it goes on, also for those who have given up.
+type hungBus struct {
+	backend.Store
+	goOn chan struct{}
+}
+
+func (s *hungBus) Publish(ctx context.Context, n backend.Notice) error {
+	go func() {
+		<-s.goOn
+		_ = s.Store.Publish(context.Background(), n)
+	}()
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// lateBus answers late what it has published.
+type lateBus struct {
+	backend.Store
+	late time.Duration
+}
+
+func (s *lateBus) Publish(ctx context.Context, n backend.Notice) error {
+	err := s.Store.Publish(ctx, n)
+	time.Sleep(s.late)
+	return err
+}

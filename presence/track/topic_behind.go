@@ -1,0 +1,97 @@
+package track
+
+import (
+	"context"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// A reader may come from a node that is ahead of this one: it resumes at a version that is not
+// known here, because a diff is late or was lost. A state of this node would take it back in
+// time. So the node first reads what it lacks from the store's log.
+//
+// Example: Bob leaves at 12:00:00.0, and the diff does not reach node b, which would notice by
+// 12:00:01. Alice's stream at node a shows that he left. At 12:00:00.5 it moves to node b. Without
+// this rule she would see him come back, and leave once more.
+const (
+	behindWait  = 500 * time.Millisecond // the longest wait of a reader for the log
+	behindEvery = 100 * time.Millisecond // the least time between two looks: clients can make up versions
+)
+
+// reach waits until the version of a cursor is known here, if the store's log has it.
+func (r *replica) reach(ctx context.Context, from presence.Cursor) {
+	if id, ok := from.Version(r.out.topic); ok {
+		r.reachVersion(ctx, id)
+	}
+}
+
+// noVersion is the name of no version.
+const noVersion presence.DiffID = "?"
+
+// reachLatest publishes what the store's log has, for readers whose cursors name no version of the
+// topic. It reports whether it looked.
+func (r *replica) reachLatest(ctx context.Context) bool {
+	looked := r.reachVersion(ctx, noVersion)
+	if looked {
+		r.out.mu.Lock()
+		defer r.out.mu.Unlock()
+		if !r.closed {
+			r.publishPendingLocked()
+		}
+	}
+	return looked
+}
+
+// reachVersion waits until a version is known here, if the store's log has it. It reports whether
+// there was anything to wait for.
+func (r *replica) reachVersion(ctx context.Context, id presence.DiffID) bool {
+	synced := r.lookBehind(id)
+	if synced == nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, behindWait)
+	defer cancel()
+	select {
+	case <-synced:
+	case <-ctx.Done():
+	}
+	return true
+}
+
+// lookBehind reads what follows the head in the store's log, if this node does not know a
+// version. It returns a channel that is closed when it is done, nil if there is nothing to wait
+// for.
+func (r *replica) lookBehind(id presence.DiffID) <-chan struct{} {
+	storeOut := r.outage.latestFailed()
+	r.out.mu.Lock()
+	defer r.out.mu.Unlock()
+	w := &r.watch
+	switch {
+	case storeOut || r.closed || r.ledger.partial() || r.ledger.knows(id):
+		return nil
+	case w.behind != nil:
+		return w.behind
+	case w.resyncing || time.Since(w.looked) < behindEvery:
+		return nil
+	}
+	done, head := make(chan struct{}), r.ledger.head
+	w.resyncing, w.behind, w.looked = true, done, time.Now()
+	r.spawn(func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, behindWait)
+		defer cancel()
+		diffs, err := r.store.Log(ctx, r.out.topic, head)
+		r.out.mu.Lock()
+		defer r.out.mu.Unlock()
+		defer close(done)
+		w.resyncing, w.behind = false, nil
+		if r.closed {
+			return
+		}
+		if err != nil || !unbroken(head, diffs) { // the next figures find the gap
+			diffs = nil
+		}
+		r.replayLocked(diffs)
+	})
+	return done
+}

@@ -1,0 +1,78 @@
+package track
+
+import (
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+)
+
+// hidesWithin is how long a user is listed at most who became invisible. A store that works
+// reports the leave before.
+const hidesWithin = 200 * time.Millisecond
+
+// expectHidden is expectLeave for a user who became invisible. left is the leave to publish if the
+// store reports none.
+func (r *replica) expectHidden(left backend.Departure) {
+	r.expectLeave(left.ID)
+	if view := r.view.Load(); view != nil && view.roster.get(left.ID) != nil {
+		time.AfterFunc(hidesWithin, func() { r.hide(left) })
+	}
+}
+
+// hide removes a user who became invisible, and whose leave the store has not reported: it may have
+// lost the user, its diffs may be late, or nobody may have written the choice yet.
+func (r *replica) hide(left backend.Departure) {
+	id := left.ID
+	r.out.mu.Lock()
+	defer r.out.mu.Unlock()
+	if _, leaving := r.provisional.leaving[id]; !leaving || r.closed || r.ledger.partial() {
+		return
+	}
+	r.publishPendingLocked()
+	delete(r.provisional.leaving, id)
+	if e := r.ledger.get(id); e != nil {
+		r.withholdLocked(e, left)
+	}
+}
+
+// withholdLocked takes a listed user off the roster, as a revived one.
+func (r *replica) withholdLocked(e *entry, left backend.Departure) {
+	p := &r.provisional
+	if !p.open() {
+		p.after(admitFor(r.kind.TTL), r.expireProvisional)
+	}
+	p.postpone(r.kind.TTL)
+	if p.revived == nil {
+		p.revived = make(map[presence.UserID]*entry)
+	}
+	p.revived[e.ID], p.active = e, true
+	r.decideLocked(net{leaves: []backend.Departure{left}})
+}
+
+// withholds reports whether a user is revived.
+func (r *replica) withholds(id presence.UserID) bool {
+	r.out.mu.Lock()
+	defer r.out.mu.Unlock()
+	return r.provisional.revived[id] != nil
+}
+
+// withheldOf returns the devices of a user that are revived.
+func (r *replica) withheldOf(user presence.UserID) (devices []presence.UserID) {
+	r.out.mu.Lock()
+	defer r.out.mu.Unlock()
+	for id := range r.provisional.revived {
+		if owner, _ := backend.OwnerOf(id); owner == user {
+			devices = append(devices, id)
+		}
+	}
+	return devices
+}
+
+// cancelHidden undoes expectHidden: the user is visible again.
+func (r *replica) cancelHidden(id presence.UserID) {
+	r.out.mu.Lock()
+	delete(r.provisional.leaving, id)
+	r.out.mu.Unlock()
+	r.admit(id)
+}

@@ -1,0 +1,268 @@
+package track
+
+import (
+	"slices"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+)
+
+// A history is the latest diffs of a topic, oldest first. From it a reader that resumes
+// at a cursor gets what it missed as one diff.
+type history struct {
+	base     presence.DiffID // the version before the first
+	versions []version
+	index    map[presence.DiffID]int // the position after each version, dropped ones counted; nil: see fewVersions
+	dropped  int
+	limit    int // of versions
+	changes  int // in all versions
+}
+
+// maxChanges bounds the history of a topic in which thousands of users come and go at
+// once. A change takes about 300 bytes.
+const maxChanges = 64 << 10
+
+// fewVersions is up to how many versions a history has no index: one takes 200 bytes, and most of
+// thousands of topics have a few versions each.
+const fewVersions = 16
+
+// A version is one of the store's diffs, with its users as they were before.
+type version struct {
+	id      presence.DiffID
+	local   bool // only this node has it
+	total   int
+	changes []change
+}
+
+// A change is what happened to one user.
+type change struct {
+	id      presence.UserID
+	before  *entry            // nil: absent, or present in a way that is not known here
+	present bool              // before
+	after   *entry            // nil: gone
+	left    backend.Departure // also of a device that stays, and whose user turned invisible then
+}
+
+// moment returns a moment of the change, by the store's clock; zero: it has none that is told.
+func (c *change) moment() time.Time {
+	if c.after != nil {
+		return c.after.Since
+	}
+	return c.left.LastSeen
+}
+
+// A net is several changes merged: each user at most once.
+type net struct {
+	total    int
+	joins    []*entry // users who came, or whose profile looks different
+	leaves   []backend.Departure
+	returned []*entry            // users who are in both and look the same, and left in between, as they were before
+	silent   []*entry            // users who are in both and look the same, and whose profile differs, as they are after
+	vanished []backend.Departure // devices that stay, and whose user turned invisible
+	vague    bool                // a user among joins, of several changes, may look as before, which is not known here
+}
+
+func (n net) empty() bool { return len(n.joins)+len(n.leaves) == 0 }
+
+func newHistory(base presence.DiffID, limit int) *history {
+	return &history{base: base, limit: limit}
+}
+
+// head returns the latest version.
+func (h *history) head() presence.DiffID {
+	if n := len(h.versions); n > 0 {
+		return h.versions[n-1].id
+	}
+	return h.base
+}
+
+// end returns the position after the latest version.
+func (h *history) end() int { return h.dropped + len(h.versions) }
+
+// position returns the position after a version, and false if it is not known.
+func (h *history) position(id presence.DiffID) (int, bool) {
+	if h.index != nil {
+		i, ok := h.index[id]
+		return i, ok
+	}
+	for i, v := range slices.Backward(h.versions) {
+		if v.id == id {
+			return h.dropped + i + 1, true
+		}
+	}
+	return h.dropped, id == h.base
+}
+
+// local reports whether only this node has the version before a position.
+func (h *history) local(pos int) bool {
+	return pos > h.dropped && h.versions[pos-h.dropped-1].local
+}
+
+func (h *history) add(v version) {
+	h.versions = append(h.versions, v)
+	h.changes += len(v.changes)
+	if h.index != nil {
+		h.index[v.id] = h.end()
+	} else if len(h.versions) > fewVersions {
+		h.index = map[presence.DiffID]int{h.base: h.dropped}
+		for i, v := range h.versions {
+			h.index[v.id] = h.dropped + i + 1
+		}
+	}
+}
+
+// trim drops old versions over the limits, but none after the position published: no
+// reader has got these yet.
+func (h *history) trim(published int) {
+	if len(h.versions) <= h.limit+h.limit/4 && h.changes <= maxChanges+maxChanges/4 {
+		return // it drops a fifth at once, so that moving the rest costs little
+	}
+	over := 0
+	for over < published-h.dropped && (len(h.versions)-over > h.limit || h.changes > maxChanges) {
+		delete(h.index, h.base)
+		h.base = h.versions[over].id
+		h.changes -= len(h.versions[over].changes)
+		over++
+	}
+	h.versions = slices.Delete(h.versions, 0, over)
+	h.dropped += over
+}
+
+// between merges the versions from one position to another.
+func (h *history) between(from, to int) net {
+	type span struct {
+		first change
+		last  *change
+		left  bool // at some moment
+	}
+	var order []presence.UserID
+	spans := make(map[presence.UserID]*span)
+	var n net
+	for _, v := range h.versions[max(from-h.dropped, 0) : to-h.dropped] {
+		n.total = v.total
+		for i := range v.changes {
+			c := &v.changes[i]
+			if c.after != nil && c.left.ID != "" {
+				n.vanished = append(n.vanished, c.left)
+			}
+			if s := spans[c.id]; s != nil {
+				s.last, s.left = c, s.left || c.after == nil
+				continue
+			}
+			spans[c.id] = &span{first: *c, last: c, left: c.after == nil}
+			order = append(order, c.id)
+		}
+	}
+	for _, id := range order {
+		s := spans[id]
+		switch {
+		case s.last.after == nil && s.first.present:
+			n.leaves = append(n.leaves, s.last.left)
+		case s.last.after != nil && !s.first.present:
+			n.joins = append(n.joins, s.last.after)
+		case s.last.after != nil && (s.first.before == nil || !s.first.before.LooksLike(s.last.after.Member)):
+			n.joins = append(n.joins, stayed(s.first.before, s.last.after))
+			n.vague = n.vague || s.first.before == nil && s.last.after != s.first.after
+		case s.last.after != nil:
+			if s.left {
+				n.returned = append(n.returned, s.first.before)
+			}
+			if !s.first.before.SameProfile(s.last.after.User) {
+				n.silent = append(n.silent, stayed(s.first.before, s.last.after))
+			}
+		}
+	}
+	return n
+}
+
+// size returns the number of changes from one position to another, before merging.
+func (h *history) size(from, to int) (changes int) {
+	for _, v := range h.versions[max(from-h.dropped, 0) : to-h.dropped] {
+		changes += len(v.changes)
+	}
+	return changes
+}
+
+// leadsTo reports whether a roster agrees with the history about its users. A store
+// that lost some keys of a topic may have a log about users that its roster lacks.
+func (h *history) leadsTo(at roster) bool {
+	latest := make(map[presence.UserID]bool)
+	for _, v := range h.versions {
+		for _, c := range v.changes {
+			latest[c.id] = c.after != nil
+		}
+	}
+	for id, there := range latest {
+		if there != (at.get(id) != nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// gone returns the users who are gone since a leave of which an earlier history does not know.
+func (h *history) gone(was *history) map[presence.UserID]backend.Departure {
+	gone := make(map[presence.UserID]backend.Departure)
+	for _, v := range h.versions {
+		_, old := was.position(v.id)
+		for _, c := range v.changes {
+			if delete(gone, c.id); c.after == nil && !old {
+				gone[c.id] = c.left
+			}
+		}
+	}
+	return gone
+}
+
+// stayed returns the entry of a user who is in both. It keeps the Since of before: a leave
+// and join in between cancel out, and readers do not hear of them.
+func stayed(before, after *entry) *entry {
+	if before == nil || before.Since.Equal(after.Since) {
+		return after
+	}
+	m := after.Member
+	m.Since = before.Since
+	return newEntry(m)
+}
+
+// coldHistory splits a store's log into the history that led to a version, and the
+// diffs after it. The history knows how a user was before a change only if an earlier diff
+// of the log has the user.
+func coldHistory(at presence.DiffID, log []backend.Diff, limit int) (*history, []backend.Diff) {
+	n := 0
+	for i, d := range log {
+		if d.ID == at {
+			n = i + 1
+		}
+	}
+	if n == 0 {
+		if at == backend.Origin {
+			return newHistory(at, limit), log
+		}
+		return newHistory(at, limit), nil
+	}
+	first := max(n-limit, 0)
+	h := newHistory(log[first].Prev, limit)
+	known := make(map[presence.UserID]*entry) // as the log has them
+	for _, d := range log[first:n] {
+		v := version{id: d.ID, total: d.Total}
+		set := func(m presence.Member, present bool) {
+			e := newEntry(m)
+			v.changes = append(v.changes, change{id: m.ID, present: present, before: known[m.ID], after: e})
+			known[m.ID] = e
+		}
+		for _, m := range d.Joins {
+			set(m, false)
+		}
+		for _, m := range d.Updates {
+			set(m, true)
+		}
+		for _, l := range d.Leaves {
+			v.changes = append(v.changes, change{id: l.ID, present: true, before: known[l.ID], left: l})
+			delete(known, l.ID)
+		}
+		h.add(v)
+	}
+	return h, log[n:]
+}

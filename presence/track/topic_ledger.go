@@ -1,0 +1,189 @@
+package track
+
+import (
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+)
+
+// A ledger is what this node knows of a topic: the roster as readers have it, and the
+// diffs that came since. The outlet's mutex guards it.
+type ledger struct {
+	head      presence.DiffID            // the store's version after all diffs
+	history   *history                   // nil until the topic is loaded
+	roster    roster                     // as published
+	published int                        // the position in history that roster is at
+	pending   map[presence.UserID]*entry // users changed since; nil: gone
+	decided   []change                   // in roster, and in no version yet
+	latest    int64                      // the latest moment that was known of the topic, by the store's clock, in Unix nanoseconds: who came until then, and is not there, has left
+	*part                                // of a ledger that is not whole, else nil
+}
+
+// newLedger returns a ledger in which everything is published.
+func newLedger(head presence.DiffID, members roster, h *history) ledger {
+	l := ledger{head: head, history: h, roster: members, published: h.end(), pending: make(map[presence.UserID]*entry)}
+	if e, there := members.bySince.Min(); there { // the newest is the first
+		l.reach(e.Since)
+	}
+	for _, v := range h.versions {
+		for _, c := range v.changes {
+			l.reach(c.moment())
+		}
+	}
+	return l
+}
+
+// reach notes a moment that the topic has reached.
+func (l *ledger) reach(at time.Time) {
+	if !at.IsZero() {
+		l.latest = max(l.latest, at.UnixNano())
+	}
+}
+
+func (l *ledger) loaded() bool { return l.history != nil }
+
+// knows reports whether a version is in the history. It returns false before the topic
+// is loaded.
+func (l *ledger) knows(id presence.DiffID) bool {
+	if !l.loaded() {
+		return false
+	}
+	_, ok := l.history.position(id)
+	return ok
+}
+
+// follows reports whether a diff continues from the head. A store that forgot an empty
+// topic starts again from Origin: if the ledger is empty too, no diff is missing.
+func (l *ledger) follows(d backend.Diff) bool {
+	return d.Prev == l.head || d.Prev == backend.Origin && l.total() == 0
+}
+
+// total returns the number of users at the head.
+func (l *ledger) total() int {
+	if l.partial() {
+		return l.users
+	}
+	total := l.roster.len()
+	for id, e := range l.pending {
+		was := l.roster.get(id) != nil
+		if is := e != nil; is && !was {
+			total++
+		} else if !is && was {
+			total--
+		}
+	}
+	return total
+}
+
+// get returns a user's entry at the head, nil if absent.
+func (l *ledger) get(id presence.UserID) *entry {
+	if e, ok := l.pending[id]; ok {
+		return e
+	}
+	return l.roster.get(id)
+}
+
+// add takes the next diff. The next merge publishes it.
+func (l *ledger) add(d backend.Diff) {
+	if l.partial() {
+		l.addPart(d)
+		return
+	}
+	v := version{id: d.ID, total: d.Total}
+	set := func(m presence.Member) {
+		before, e := l.get(m.ID), newEntry(m)
+		c := change{id: m.ID, before: before, present: before != nil, after: e}
+		if before != nil && before.Status != m.Status && readWord(m.Status).status == presence.Invisible {
+			c.left = backend.Departure{ID: m.ID, LastSeen: d.At}
+		}
+		v.changes = append(v.changes, c)
+		l.pending[m.ID] = e
+		l.reach(m.Since)
+	}
+	for _, m := range d.Joins {
+		set(m)
+	}
+	for _, m := range d.Updates {
+		set(m)
+	}
+	for _, left := range d.Leaves {
+		l.reach(left.LastSeen)
+		if before := l.get(left.ID); before != nil {
+			v.changes = append(v.changes, change{id: left.ID, before: before, present: true, left: left})
+			l.pending[left.ID] = nil
+		}
+	}
+	l.history.add(v)
+	l.head = d.ID
+}
+
+// unpublished returns the number of diffs since the last merge.
+func (l *ledger) unpublished() int { return l.history.end() - l.published }
+
+// merge brings the roster to the head, and returns the changes of all diffs since the
+// last merge.
+func (l *ledger) merge() net {
+	if l.partial() {
+		l.published, l.shown = l.history.end(), l.users
+		l.history.trim(l.published)
+		return net{total: l.users}
+	}
+	n := l.history.between(l.published, l.history.end())
+	l.published = l.history.end()
+	l.history.trim(l.published)
+	clear(l.pending)
+	for _, e := range n.silent {
+		l.roster.set(e)
+	}
+	l.roster.apply(n)
+	return n
+}
+
+// decide changes the roster without a diff of the store. The next local version has the
+// changes.
+func (l *ledger) decide(n net) {
+	for _, left := range n.leaves {
+		l.decided = append(l.decided, change{id: left.ID, before: l.roster.get(left.ID), present: true, left: left})
+	}
+	for _, e := range n.joins {
+		before := l.roster.get(e.ID)
+		l.decided = append(l.decided, change{id: e.ID, before: before, present: before != nil, after: e})
+	}
+	l.roster.apply(n)
+}
+
+// addLocal adds a version that only this node has. Everything is published before.
+func (l *ledger) addLocal(id presence.DiffID) {
+	l.history.add(version{id: id, local: true, changes: l.decided})
+	l.published, l.decided = l.history.end(), nil
+}
+
+// restartHistory drops all diffs: readers that resume at an older version get a state.
+func (l *ledger) restartHistory(at presence.DiffID) {
+	l.history = newHistory(at, l.history.limit)
+	l.published, l.decided = l.history.end(), nil
+}
+
+// missedSince returns what a reader at a position of the history has missed, with users
+// as the roster has them now. A user who left and came back is among the joins, for the
+// new Since. Who stayed is not, nor who came back unseen here: a roster may have an older Since than
+// the store, which lost its data meanwhile. It returns false if the roster lacks a user that the history has.
+func (l *ledger) missedSince(pos int) (net, bool) {
+	n := l.history.between(pos, l.published)
+	for i, e := range n.joins {
+		if n.joins[i] = l.roster.get(e.ID); n.joins[i] == nil {
+			return net{}, false
+		}
+	}
+	for _, was := range n.returned {
+		e := l.roster.get(was.ID)
+		if e == nil {
+			return net{}, false
+		}
+		if e.Since.After(was.Since) {
+			n.joins = append(n.joins, e)
+		}
+	}
+	return n, true
+}

@@ -1,0 +1,167 @@
+package track
+
+import (
+	"context"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// A mode is how much of a topic a replica reads.
+type mode int
+
+const (
+	asFits mode = iota // a part, if the topic is large enough
+	inPart
+	asWhole
+)
+
+// A hold is what a partial replica shows after a loss of data, until nodes have restored their
+// leases.
+type hold struct {
+	users int // the total is shown as this one at least
+	timer *time.Timer
+}
+
+func (h *hold) stop() {
+	if h != nil {
+		h.timer.Stop()
+	}
+}
+
+// large reports whether a topic with a number of users is kept in part. was says that it is now.
+func (env *topicEnv) large(kind presence.Kind, users int, was bool) bool {
+	limit := max(kind.MaxRoster, env.wholeUsers)
+	switch {
+	case kind.MaxRoster < 0 && !kind.CountOnly:
+		return false
+	case kind.CountOnly:
+		limit = env.wholeUsers
+	}
+	return users > limit || was && users >= limit-limit/10
+}
+
+// totalLocked returns the total to show: of the published version.
+func (r *replica) totalLocked() int {
+	if !r.ledger.partial() {
+		return r.ledger.roster.len()
+	}
+	if r.hold != nil {
+		return max(r.ledger.shown, r.hold.users)
+	}
+	return r.ledger.shown
+}
+
+// chooseModeLocked makes the replica partial, or whole, if it is to be. Everything is published.
+func (r *replica) chooseModeLocked() {
+	switch was := r.ledger.partial(); {
+	case r.hold != nil || r.provisional.open() || r.provisional.active || r.heard != nil:
+	case r.followers > 0 || !r.large(r.kind, r.totalLocked(), was):
+		if was {
+			r.readAgainLocked(asWhole)
+		}
+	case !was:
+		r.ledger.shrink(newAskedUsers(r.store, r.out.topic, r.spawn), r.sampleUsers)
+	case r.ledger.roster.len() < r.ledger.most/2 && r.ledger.users > r.ledger.most && time.Since(r.ledger.filled) > refillEvery:
+		r.readAgainLocked(inPart)
+	}
+}
+
+// readAgainLocked reads the topic in the background, without a gap. If it fails, the next
+// figures try again.
+func (r *replica) readAgainLocked(as mode) {
+	if r.watch.resyncing {
+		return
+	}
+	r.watch.resyncing = true
+	r.spawn(func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, loadTimeout)
+		defer cancel()
+		now, err := r.fetch(ctx, r.out.topic, r.kind, as)
+		r.out.mu.Lock()
+		defer r.out.mu.Unlock()
+		defer func() { r.watch.resyncing = false }() // publishing must not begin another read
+		if r.closed {
+			return
+		}
+		if err == nil {
+			r.publishPendingLocked()
+			r.turnLocked(now)
+		}
+		r.replayLocked(now.newer)
+	})
+}
+
+// turnLocked replaces a partial ledger by what was read: whole, or in part again. Readers know
+// totals only, so nobody is told of a join or leave: they get a total, or below the limit a
+// state.
+func (r *replica) turnLocked(now stored) {
+	r.hold.stop()
+	r.hold = nil
+	r.ledger, r.counts, r.staleSince = now.ledger, now.counts, time.Time{}
+	r.takeExtrasLocked(now)
+	r.wakeFollowersLocked()
+	r.publishLocked(net{})
+}
+
+// holdLocked replaces a partial ledger after a gap: data may be lost, which nodes restore. The
+// sample, the asked users and the total stay until they had the time. Whom the store has again it
+// has since another time.
+func (r *replica) holdLocked(now stored) {
+	was := r.ledger
+	users := max(r.totalLocked(), was.users)
+	r.hold.stop()
+	r.hold = &hold{users: users, timer: time.AfterFunc(restoreFor(r.kind.TTL), r.endHold)}
+	now.ledger.roster, now.ledger.asked, now.ledger.frozen = was.roster, was.asked, true
+	now.ledger.since = nobodySince
+	was.asked.doubt(true)
+	r.ledger, r.counts, r.staleSince = now.ledger, now.counts, time.Time{}
+	r.takeExtrasLocked(now)
+	r.publishLocked(net{})
+}
+
+// endHold reads the topic again once nodes have restored their leases.
+func (r *replica) endHold() {
+	r.out.mu.Lock()
+	defer r.out.mu.Unlock()
+	if r.closed || r.hold == nil {
+		return
+	}
+	r.hold.timer = time.AfterFunc(time.Second, r.endHold) // in case that reading fails
+	r.readAgainLocked(inPart)
+}
+
+// follow keeps the replica whole for a Go program that is told of each join and leave. It returns
+// once it is whole, or ctx or its connection ends. stop ends that.
+func (r *replica) follow(ctx context.Context, done <-chan struct{}) (stop func()) {
+	r.out.mu.Lock()
+	r.followers++
+	var whole chan struct{}
+	if r.ledger.partial() {
+		if r.whole == nil {
+			r.whole = make(chan struct{})
+		}
+		whole = r.whole
+		r.chooseModeLocked()
+	}
+	r.out.mu.Unlock()
+	if whole != nil {
+		select {
+		case <-whole:
+		case <-ctx.Done():
+		case <-done:
+		}
+	}
+	return func() {
+		r.out.mu.Lock()
+		defer r.out.mu.Unlock()
+		r.followers--
+	}
+}
+
+func (r *replica) wakeFollowersLocked() {
+	if r.whole != nil && !r.ledger.partial() {
+		close(r.whole)
+		r.whole = nil
+	}
+}

@@ -1,0 +1,206 @@
+package track
+
+import (
+	"context"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+)
+
+// A topic over the roster limit publishes totals, and a node shows a few of its users: a sample,
+// and those for whom a page or a connection here asks. So the replica of a large topic is
+// partial: it has the total, the sample, and askedUsers, all three kept current by the store's
+// diffs. It takes some MB, whatever the number of users is, and a node that starts reads a page
+// of the roster instead of all of it.
+//
+// The sample is that page, which is in the store's own order, and everybody who joined since. The
+// longest there make room. So it has all who came after some moment, part.since, and of those
+// before it just anybody: pages of the roster name the latter as the store has them.
+//
+//	whole ──── over the limit, and over wholeUsers ───▶ partial   at once: what is left out is dropped
+//	whole ◀─── 10 % below either, or a Go program ───── partial   after the roster was read again;
+//	           follows Tracker.Changes                            readers get a state, and no diff
+//
+// While a Go program follows the changes the replica stays whole, since the program is promised
+// each join and leave once.
+//
+// After a loss of data the sample, the asked users and the total stay for restoreFor (see
+// provisional), because nodes restore their leases meanwhile; then the topic is read again.
+// Until then the total shown is the larger one of before and of now.
+
+const (
+	// wholeUsers is how many users a replica keeps whole although events tell totals only.
+	wholeUsers = 5_000
+	// sampleUsers is how many users the sample of a partial replica has: as many as a page shows.
+	sampleUsers = 1_000
+	// refillEvery is the least time between two reads of a sample that lost many users.
+	refillEvery = 5 * time.Second
+)
+
+// A part is what a partial ledger has beside a roster, which is then the sample. A whole ledger
+// has none.
+type part struct {
+	asked  *askedUsers
+	most   int       // users in the sample
+	users  int       // online at the head
+	shown  int       // online at the published version
+	frozen bool      // nobody new gets into the sample: nodes restore users
+	filled time.Time // when the sample was read
+	since  time.Time // the sample has everybody who came later, by the store's clock
+}
+
+// nobodySince is the since of a sample of which it is not known: until somebody joins.
+var nobodySince = time.Unix(0, math.MaxInt64)
+
+func (p *part) partial() bool { return p != nil }
+
+// askedUsers are those of a partial ledger, else nil.
+func (p *part) askedUsers() *askedUsers {
+	if p == nil {
+		return nil
+	}
+	return p.asked
+}
+
+// shrink makes a whole ledger, in which everything is published, partial. Readers of a whole
+// roster keep the Since of a user who was away for a moment, and the store does not, so that no
+// since is taken from it.
+func (l *ledger) shrink(asked *askedUsers, most int) {
+	sample := newRoster(l.roster.probes)
+	n := 0
+	l.roster.bySince.Scan(func(e *entry) bool {
+		sample.set(e)
+		n++
+		return n < most
+	})
+	l.part = &part{asked: asked, most: most, users: l.roster.len(), shown: l.roster.len(), filled: time.Now(), since: nobodySince}
+	l.roster = sample
+	l.history.strip()
+}
+
+// addPart is add for a partial ledger.
+func (l *ledger) addPart(d backend.Diff) {
+	for _, m := range d.Joins {
+		l.takePart(m, true)
+	}
+	for _, m := range d.Updates {
+		l.takePart(m, false)
+	}
+	for _, left := range d.Leaves {
+		l.roster.remove(left.ID)
+		l.asked.tell(left.ID, nil)
+	}
+	l.users, l.head = d.Total, d.ID
+	l.history.add(version{id: d.ID, total: d.Total})
+}
+
+// takePart takes a user of a diff. All who were there before somebody who joins came before, or
+// with it: from the first join on it is known since when the sample has everybody.
+func (l *ledger) takePart(m presence.Member, joined bool) {
+	was := l.roster.get(m.ID)
+	e := stayed(was, newEntry(m))
+	l.asked.tell(m.ID, e)
+	if was == nil && (!joined || l.frozen) || !e.Since.Equal(m.Since) {
+		l.lack(m.Since)
+	}
+	if was == nil && (!joined || l.frozen) {
+		return
+	}
+	l.keepPart(e)
+	if joined && !l.frozen && l.since.Equal(nobodySince) {
+		newest, _ := l.roster.bySince.Min()
+		l.since = m.Since
+		l.lack(newest.Since)
+	}
+}
+
+// keepPart puts a user into the sample, out of which the one who is there longest may fall.
+func (l *ledger) keepPart(e *entry) {
+	l.roster.set(e)
+	if l.roster.len() > l.most {
+		if oldest, ok := l.roster.bySince.Max(); ok {
+			l.roster.remove(oldest.ID)
+			l.lack(oldest.Since)
+		}
+	}
+}
+
+// lack notes that the sample lacks a user who came at some time, by the store's clock, or has
+// another time for the user.
+func (p *part) lack(at time.Time) {
+	if at.After(p.since) {
+		p.since = at
+	}
+}
+
+// find returns a user's entry at the head, nil if absent, and false if the user is not known
+// here. The store is then asked in the background.
+func (l *ledger) find(id presence.UserID) (e *entry, known bool) {
+	e = l.get(id)
+	if e != nil || !l.partial() {
+		return e, true
+	}
+	return l.asked.get(id)
+}
+
+// strip forgets what versions changed: readers get totals only.
+func (h *history) strip() {
+	for i := range h.versions {
+		h.versions[i].changes = nil
+	}
+	h.changes = 0
+}
+
+// fetchPart reads a part of a topic, in three round trips, and in four if its kind has extras.
+func (env *topicEnv) fetchPart(ctx context.Context, topic presence.Topic, kind presence.Kind, counts backend.Counts) (stored, error) {
+	most := env.sampleUsers
+	page, err := env.store.Roster(ctx, topic, backend.RosterQuery{Limit: min(most, maxRosterQuery)})
+	if err != nil {
+		return stored{}, err
+	}
+	log, err := env.store.Log(ctx, topic, "")
+	if err != nil {
+		return stored{}, err
+	}
+	h, newer := coldHistory(page.ID, log, env.cfg.LogSize)
+	l := newLedger(page.ID, newRoster(env.probes), h)
+	l.part = &part{asked: newAskedUsers(env.store, topic, env.spawn), most: most, users: page.Total, shown: page.Total, filled: time.Now(), since: nobodySince}
+	for _, m := range h.joined() {
+		l.takePart(m, true)
+	}
+	for _, m := range page.Members {
+		if l.roster.get(m.ID) == nil {
+			l.lack(m.Since) // no join of the log, so that it came before: unless the store's clock was set back
+			l.keepPart(newEntry(m))
+		}
+	}
+	h.strip()
+	now := stored{ledger: l, newer: newer, counts: counts}
+	now.extras, now.known = env.extras(ctx, topic, kind)
+	return now, nil
+}
+
+// joined returns the users who joined in the history and are there at its end, the newest last. A
+// store need not have its roster in the order of the joins, but its log is.
+func (h *history) joined() []presence.Member {
+	there := make(map[presence.UserID]*entry)
+	for _, v := range h.versions {
+		for _, c := range v.changes {
+			switch {
+			case c.after == nil:
+				delete(there, c.id)
+			case !c.present || there[c.id] != nil:
+				there[c.id] = c.after
+			}
+		}
+	}
+	all := make([]presence.Member, 0, len(there))
+	for _, e := range there {
+		all = append(all, e.Member)
+	}
+	slices.SortFunc(all, func(a, b presence.Member) int { return presence.NewestFirst(b, a) })
+	return all
+}

@@ -1,0 +1,160 @@
+package track
+
+import (
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// countEvery is the least time between two count events.
+const countEvery = time.Second
+
+// devicesWindow is the least time between two looks of those who watch people. It is longer
+// than for rosters: whoever comes with a page and goes with the next cancels out.
+const devicesWindow = 250 * time.Millisecond
+
+// A mergeWindow merges the diffs of a busy topic: after one publication it delays the
+// next one.
+type mergeWindow struct {
+	latest time.Time   // when the latest publication was
+	timer  *time.Timer // the next one, nil if none is due
+}
+
+// opens returns how long the next publication is to wait.
+func (w *mergeWindow) opens(length time.Duration) time.Duration {
+	return length - time.Since(w.latest)
+}
+
+func (w *mergeWindow) stop() {
+	if w.timer != nil {
+		w.timer.Stop()
+		w.timer = nil
+	}
+}
+
+// schedulePublishLocked publishes what is pending: at once after a quiet moment,
+// otherwise at the end of the merge window.
+func (r *replica) schedulePublishLocked() {
+	length := r.cfg.MergeWindow
+	if r.heard != nil {
+		length = max(length, devicesWindow)
+	}
+	if r.counting {
+		length = max(length, countEvery)
+	}
+	wait := r.window.opens(length)
+	switch {
+	case wait <= 0:
+		r.publishPendingLocked()
+	case r.window.timer == nil:
+		r.window.timer = time.AfterFunc(wait, r.endWindow)
+	}
+}
+
+func (r *replica) endWindow() {
+	r.out.mu.Lock()
+	defer r.out.mu.Unlock()
+	if r.window.timer != nil && !r.closed {
+		r.publishPendingLocked()
+	}
+}
+
+// publishPendingLocked publishes all diffs since the latest publication, as one event.
+func (r *replica) publishPendingLocked() {
+	r.window.stop()
+	diffs := r.ledger.unpublished()
+	if diffs == 0 {
+		return
+	}
+	n := r.ledger.merge()
+	r.provisional.forgetTold()
+	r.stats.diffsMerged.Add(uint64(diffs - 1))
+	r.window.latest = time.Now()
+	switch {
+	case r.provisional.active && !r.provisional.open(): // these diffs decided the last users
+		r.endProvisionalLocked()
+		r.publishLocked(n)
+	case !n.empty() || r.ledger.partial():
+		r.publishLocked(n)
+	case len(n.silent) > 0:
+		r.renewViewLocked()
+		r.out.wakeLocked()
+	}
+}
+
+// publishLocked makes a new View after changes, and the event that tells them.
+func (r *replica) publishLocked(n net) {
+	prev, counted := r.cursor, r.counting
+	r.endStandingOfLocked(n.leaves)
+	if r.provisional.open() { // the roster is not the one that the store's version names
+		r.ledger.addLocal(r.provisional.nextVersion(r.ledger.head, r.cfg.Node))
+	}
+	r.cursor, r.resumed = presence.NewCursor(r.out.topic, r.ledger.history.head()), nil
+	r.chooseModeLocked()
+	r.counting = r.tellsTotals(counted) || r.ledger.partial()
+	r.renewViewLocked()
+	switch {
+	case r.heard != nil:
+		r.heard(&n)
+	case r.counting:
+		r.out.publishLocked(r.view.Load().countFrame(n)) // it has waited for a second on purpose, which is no lag
+	case counted: // readers know totals only: each gets a state
+		r.out.restartLocked()
+		r.ledger.restartHistory(r.ledger.history.head())
+	default:
+		r.out.arrived = r.arrived
+		r.out.publishLocked(r.view.Load().diffFrame(prev, n))
+	}
+	r.arrived = time.Time{}
+	r.stats.diffsPublished.Add(1)
+}
+
+// tellsTotals reports whether events tell totals only: in a count-only topic, and from above
+// the roster limit until clearly below it.
+func (r *replica) tellsTotals(before bool) bool {
+	limit := r.kind.MaxRoster
+	switch total := r.totalLocked(); {
+	case r.kind.CountOnly:
+		return true
+	case limit < 0:
+		return false
+	case total > limit:
+		return true
+	default:
+		return before && total >= limit-limit/10
+	}
+}
+
+// renewViewLocked makes a new View.
+func (r *replica) renewViewLocked() {
+	v := &View{
+		Topic: r.out.topic, Cursor: r.cursor,
+		Total: r.totalLocked(), Guests: r.counts.Guests, Recent: r.counts.Recent,
+		Stale: !r.staleSince.IsZero(), AsOf: r.staleSince,
+		Peak: r.extras.Peak, Bots: r.extras.Bots, extrasTurn: r.extrasTurn,
+		Names: !r.kind.CountOnly, counting: r.counting, roster: r.ledger.roster.copy(), words: r.provisional.shown(), asked: r.ledger.askedUsers(),
+	}
+	if r.ledger.partial() {
+		v.since, v.doubtful = r.ledger.since, v.Stale || r.hold != nil
+	}
+	r.view.Store(v)
+}
+
+// diffFrame encodes the changes that lead from a cursor to the View.
+func (v *View) diffFrame(prev presence.Cursor, n net) frame {
+	n.total = v.Total
+	return n.frame(presence.Event{Type: presence.EventDiff, Topic: v.Topic, Cursor: v.Cursor, Data: encodeDiff(v.Topic, v.Cursor, prev, n)})
+}
+
+// countFrame encodes the View's totals. n is what changed, for Go programs.
+func (v *View) countFrame(n net) frame {
+	n.total = v.Total
+	return n.frame(presence.Event{Type: presence.EventCount, Topic: v.Topic, Cursor: v.Cursor, Data: v.heartbeatEvent().Data})
+}
+
+// frame returns an event with the changes that it tells.
+func (n net) frame(e presence.Event) frame {
+	const eachUser = 256 // bytes
+	content := &net{total: n.total, joins: n.joins, leaves: n.leaves}
+	return frame{Event: e, content: content, cost: eachUser * (len(n.joins) + len(n.leaves))}
+}

@@ -1,0 +1,156 @@
+package track
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+)
+
+// topicEnv is what replicas need of their tracker, which makes one for all of them.
+type topicEnv struct {
+	store   backend.Store
+	outage  *outage
+	cfg     *Config
+	stats   *counters
+	spawn   func(func(context.Context)) // runs a function in a goroutine that the tracker ends
+	restore func(context.Context) error // writes again what this node holds and a store may have lost
+	extras  func(context.Context, presence.Topic, presence.Kind) (now backend.Extras, known bool)
+	probes  *sync.Pool // of *entry, to search rosters by
+	ages    broadcastAges
+
+	wholeUsers, sampleUsers int // the constants of topic_partial.go, and less in tests
+}
+
+// A replica is the roster of one topic on this node, kept current by the store's diffs.
+// What it has published, as View and as events, is at most Config.MergeWindow older than
+// what it knows. Its files: topic_sync.go reads the store, topic_publish.go and
+// topic_resume.go serve readers, topic_provisional.go covers a store that lost data, topic_modes.go and
+// topic_partial.go keep a part of a large topic, topic_asked.go knows single users of it,
+// topic_signals.go hears what nobody keeps.
+type replica struct {
+	*topicEnv
+	out    *outlet
+	kind   presence.Kind
+	view   atomic.Pointer[View] // nil until loaded
+	loaded chan struct{}        // closed once view is set
+	tried  chan struct{}        // closed once the first try to load failed
+
+	// heard, if it is not nil, gets what is published, in place of readers: the net changes,
+	// or nil where anything may have changed. It is called with the outlet's mutex held,
+	// after view was set. See backend.DevicesTopic.
+	heard func(n *net)
+
+	rest rest // when its figures are asked for
+
+	from string // where the connection comes from in whose share the topic counts; topics.mu guards it
+
+	// The outlet's mutex guards these.
+	ledger      ledger
+	watch       storeWatch
+	provisional provisional
+	counts      backend.Counts // the latest figures; their total is of the head
+	pace        figurePace
+	staleSince  time.Time       // when the store was found to be out; zero while it is not
+	cursor      presence.Cursor // of the latest event
+	counting    bool            // over the roster limit, or count-only: events tell totals only
+	closed      bool
+	followers   int32          // Go programs that are told of each join and leave
+	hold        *hold          // nil: none
+	whole       chan struct{}  // closed once the replica is whole; nil: no follower waits
+	extras      backend.Extras // the latest
+	extrasTurn  int            // changes with the extras
+	check       extrasCheck
+	window      mergeWindow
+	arrived     time.Time            // when the oldest diff came that is not published
+	resumed     map[int]*sharedEvent // the diffs for readers that resume, by position in the history
+	signals     *topicSignals        // nil until the first signal
+}
+
+// newReplica returns a replica that load begins.
+func newReplica(topic presence.Topic, env *topicEnv) *replica {
+	return &replica{
+		topicEnv: env,
+		out:      newOutlet(topic, env.stats),
+		kind:     env.cfg.Kind(topic),
+		loaded:   make(chan struct{}),
+		tried:    make(chan struct{}),
+	}
+}
+
+func (r *replica) outlet() *outlet { return r.out }
+
+func (r *replica) latest() sourceView { return r.view.Load() }
+
+// receive takes a diff from the store. It waits for the outlet's mutex only.
+func (r *replica) receive(d backend.Diff) {
+	r.out.mu.Lock()
+	defer r.out.mu.Unlock()
+	r.stats.diffsReceived.Add(1)
+	switch {
+	case r.closed || r.ledger.knows(d.ID):
+	case !r.ledger.loaded() || r.watch.resyncing:
+		r.watch.hold(d)
+	case r.ledger.follows(d):
+		r.addLocked(d)
+		r.schedulePublishLocked()
+	default:
+		r.resyncLocked(false)
+	}
+}
+
+// addLocked takes the next diff. It is published later.
+func (r *replica) addLocked(d backend.Diff) {
+	if r.ledger.unpublished() == 0 {
+		r.arrived = time.Now()
+	}
+	r.provisional.decide(d)
+	if r.ledger.partial() {
+		r.endStandingOfLocked(d.Leaves)
+	}
+	r.ledger.add(d)
+}
+
+// has reports whether a user is there, as far as this node knows. It returns true
+// before the topic is loaded, and for a user whom a partial replica does not know.
+func (r *replica) has(id presence.UserID) bool {
+	r.out.mu.Lock()
+	defer r.out.mu.Unlock()
+	if !r.ledger.loaded() || r.ledger.get(id) != nil {
+		return true
+	}
+	if !r.ledger.partial() {
+		return false
+	}
+	e, known := r.ledger.asked.peek(id)
+	return e != nil || !known
+}
+
+// joinedSince reports whether a user is there who joined after a moment.
+func (r *replica) joinedSince(id presence.UserID, at time.Time) bool {
+	r.out.mu.Lock()
+	defer r.out.mu.Unlock()
+	if !r.ledger.loaded() || r.ledger.partial() {
+		return false
+	}
+	e := r.ledger.get(id)
+	return e != nil && e.Since.After(at)
+}
+
+// close ends the replica. Its View stays readable.
+func (r *replica) close() {
+	r.out.mu.Lock()
+	r.closed = true
+	r.window.stop()
+	r.provisional.stop()
+	r.hold.stop()
+	r.stopSignalsLocked()
+	stop := r.watch.stop
+	r.out.mu.Unlock()
+	if stop != nil {
+		stop() // it may wait for receive, which needs the mutex
+	}
+}

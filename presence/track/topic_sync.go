@@ -1,0 +1,349 @@
+package track
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/rollcall-go/rollcall/internal/wait"
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+)
+
+// restoreWait is how long all nodes together need to restore their leases. A node asks for
+// figures every houseKeeping, and finds a loss at the second answer; the third interval is
+// reserve.
+const restoreWait = 3 * houseKeeping
+
+// maxEarly bounds the diffs that wait for a reload. Diffs beyond that are dropped; the next
+// figures show them as a gap.
+const maxEarly = 4096
+
+// A storeWatch is how a replica follows its topic in the store.
+type storeWatch struct {
+	stop      func()         // ends the store's Watch; nil until loaded
+	resyncing bool           // a goroutine closes a gap
+	behind    chan struct{}  // closed when a look for what a reader knows is over; nil: there is none
+	looked    time.Time      // when the latest such look began
+	early     []backend.Diff // came while the topic was loaded or a gap closed
+	figures   figureCheck
+}
+
+// hold keeps a diff for the end of a load or resync.
+func (w *storeWatch) hold(d backend.Diff) {
+	if len(w.early) < maxEarly {
+		w.early = append(w.early, d)
+	}
+}
+
+// A figureCheck compares the figures that the store gives every half second with the
+// ledger. It finds what no diff told. A single difference may be a race. A gap is the same
+// difference in two answers in a row, or a head older than the one known when it was asked.
+type figureCheck struct {
+	unknown presence.DiffID // the head in the latest figures, if the ledger did not know it
+	differs presence.DiffID // the head in the latest figures, if the ledger had another total for it
+}
+
+// A gap is what a ledger lacks.
+type gap int
+
+const (
+	noGap     gap = iota
+	gapInLog      // diffs are missing
+	gapInData     // the store lost users, but not its log
+)
+
+// check returns the gap that figures show. at is where the ledger stood when they were
+// asked for. While the roster is provisional, totals are not compared: the roster here has
+// missing users and lacks revived ones.
+func (f *figureCheck) check(c backend.Counts, l *ledger, at int, provisional bool) gap {
+	pos, known := l.history.position(c.Head)
+	differs := known && pos == l.history.end() && !provisional && c.Total != l.total()
+	found := noGap
+	switch {
+	case c.Head == backend.Origin && l.total() == 0: // the store forgot an empty topic
+	case known && pos < at: // the head is older than the one known here when it was asked for
+		found = gapInLog
+	case !known && f.unknown == c.Head: // a diff was lost
+		found = gapInLog
+	case differs && f.differs == c.Head:
+		found = gapInData
+	}
+	*f = figureCheck{}
+	if !known {
+		f.unknown = c.Head // its diff may be on the way
+	}
+	if differs {
+		f.differs = c.Head // a change may have come between the head and the total
+	}
+	return found
+}
+
+// load reads the topic from the store and keeps it current from then on. It costs four
+// round trips, one after another, and five if its kind has extras.
+func (r *replica) load(ctx context.Context) error {
+	stop, err := r.store.Watch(ctx, r.out.topic, r.receive)
+	if err != nil {
+		return err
+	}
+	hush, err := r.store.WatchBroadcasts(ctx, r.out.topic, r.hear)
+	if err != nil {
+		stop()
+		return err
+	}
+	diffs := stop
+	stop = func() { hush(); diffs() }
+	if err := r.reload(ctx); err != nil {
+		stop()
+		return err
+	}
+	r.out.mu.Lock()
+	defer r.out.mu.Unlock()
+	r.watch.stop = stop
+	close(r.loaded)
+	if r.closed {
+		r.spawn(func(context.Context) { stop() }) // it may wait for receive, which needs the mutex
+	}
+	return nil
+}
+
+// stored is a topic as the store has it.
+type stored struct {
+	ledger ledger         // at the version of a snapshot
+	newer  []backend.Diff // that the log has after it
+	counts backend.Counts
+	extras backend.Extras
+	known  bool // extras are
+}
+
+// fetch reads a topic, in three round trips, and in four if its kind has extras.
+func (env *topicEnv) fetch(ctx context.Context, topic presence.Topic, kind presence.Kind, as mode) (stored, error) {
+	counts, err := env.store.Counts(ctx, topic)
+	if err != nil {
+		return stored{}, err
+	}
+	if as == inPart || as == asFits && env.large(kind, counts[0].Total, false) {
+		return env.fetchPart(ctx, topic, kind, counts[0])
+	}
+	snap, err := env.store.Snapshot(ctx, topic)
+	if err != nil {
+		return stored{}, err
+	}
+	log, err := env.store.Log(ctx, topic, "")
+	if err != nil {
+		return stored{}, err
+	}
+	members := newRoster(env.probes)
+	for _, m := range snap.Members {
+		members.set(newEntry(m))
+	}
+	h, newer := coldHistory(snap.ID, log, env.cfg.LogSize)
+	if !h.leadsTo(members) { // the store lost some of the topic's keys
+		h = newHistory(snap.ID, env.cfg.LogSize)
+	}
+	now := stored{ledger: newLedger(snap.ID, members, h), newer: newer, counts: counts[0]}
+	now.extras, now.known = env.extras(ctx, topic, kind)
+	return now, nil
+}
+
+// reload reads the whole topic: at the start, and where the log cannot close a gap.
+func (r *replica) reload(ctx context.Context) error {
+	now, err := r.fetch(ctx, r.out.topic, r.kind, r.mode())
+	if err != nil {
+		return err
+	}
+	r.out.mu.Lock()
+	defer r.out.mu.Unlock()
+	switch {
+	case !r.ledger.loaded():
+		r.startLocked(now)
+	case r.ledger.partial() && !now.ledger.partial(): // it became so meanwhile
+		r.turnLocked(now)
+	case r.ledger.partial():
+		r.holdLocked(now)
+	default:
+		r.replaceLocked(now)
+	}
+	r.replayLocked(now.newer)
+	return nil
+}
+
+// mode returns how much of the topic a reload reads: as much as there is now.
+func (r *replica) mode() mode {
+	r.out.mu.Lock()
+	defer r.out.mu.Unlock()
+	switch {
+	case !r.ledger.loaded():
+		return asFits
+	case r.ledger.partial():
+		return inPart
+	}
+	return asWhole
+}
+
+// takeExtrasLocked takes the extras of a topic that was read.
+func (r *replica) takeExtrasLocked(now stored) {
+	r.check = extrasCheck{}
+	if now.known {
+		r.check.answered, r.check.total = time.Now(), int32(now.counts.Total)
+		r.mergeExtrasLocked(now.extras)
+	}
+}
+
+// startLocked takes the topic as it is first read.
+func (r *replica) startLocked(now stored) {
+	r.ledger, r.counts = now.ledger, now.counts
+	r.takeExtrasLocked(now)
+	r.cursor = presence.NewCursor(r.out.topic, r.ledger.head)
+	r.chooseModeLocked()
+	r.counting = r.tellsTotals(false) || r.ledger.partial()
+	r.renewViewLocked()
+	r.out.restartLocked()
+	if r.heard != nil {
+		r.heard(nil)
+	}
+}
+
+// replaceLocked replaces the topic by what a store that lost data still has. Readers get
+// the difference as one diff; it does not mention users who stayed. Users whom the store
+// may have lost or revived are provisional.
+func (r *replica) replaceLocked(now stored) {
+	was := r.ledger
+	now.ledger.latest = max(now.ledger.latest, was.latest)
+	now.ledger.roster.keepSince(was.roster)
+	n := difference(was.roster, now.ledger.roster, r.cfg.Directory == nil)
+	n = r.provisional.begin(n, was.roster, was.latest, now.ledger.history.gone(was.history), r.kind.TTL)
+	r.provisional.overlay(now.ledger.roster)
+	r.provisional.after(restoreFor(r.kind.TTL), r.expireProvisional)
+
+	r.ledger, r.counts, r.staleSince = now.ledger, now.counts, time.Time{}
+	r.takeExtrasLocked(now)
+	r.publishLocked(n)
+}
+
+// replayLocked adds diffs that the log had, and those that came meanwhile.
+func (r *replica) replayLocked(missed []backend.Diff) {
+	for _, d := range append(missed, r.watch.early...) {
+		if !r.ledger.knows(d.ID) && r.ledger.follows(d) {
+			r.addLocked(d)
+		}
+	}
+	r.watch.early = nil
+	r.schedulePublishLocked()
+}
+
+// position returns how far the replica knows its topic, for refresh.
+func (r *replica) position() int {
+	r.out.mu.Lock()
+	defer r.out.mu.Unlock()
+	if !r.ledger.loaded() {
+		return 0
+	}
+	return r.ledger.history.end()
+}
+
+// refresh takes the latest figures, asked for when the replica was at a position, and reports
+// whether they are news. It starts a resync if they show a gap.
+func (r *replica) refresh(at int, c backend.Counts) (news bool) {
+	r.out.mu.Lock()
+	defer r.out.mu.Unlock()
+	if r.closed || !r.ledger.loaded() {
+		return false
+	}
+	if found := r.watch.figures.check(c, &r.ledger, at, r.provisional.open() || r.hold != nil); found != noGap {
+		r.resyncLocked(found == gapInData)
+		news = true
+	}
+	if r.ledger.partial() {
+		r.chooseModeLocked() // reading it again may have failed
+	}
+	news = news || r.watch.figures != figureCheck{}
+	changed := c.Guests != r.counts.Guests || c.Recent != r.counts.Recent
+	if changed && r.pace.pass() || !r.staleSince.IsZero() {
+		r.counts, r.staleSince = c, time.Time{}
+		r.renewViewLocked()
+		r.out.wakeLocked()
+		return true
+	}
+	return news || changed
+}
+
+// markStale marks the View as possibly out of date: the store is out.
+func (r *replica) markStale() {
+	r.out.mu.Lock()
+	defer r.out.mu.Unlock()
+	if r.ledger.loaded() && r.staleSince.IsZero() && !r.closed {
+		r.staleSince = time.Now()
+		r.renewViewLocked()
+		r.out.wakeLocked()
+	}
+}
+
+// resyncLocked closes a gap in the background: from the store's log, or by a reload.
+// reload skips the log: the log is intact, but users are missing. If it fails, the next
+// refresh finds the gap again.
+func (r *replica) resyncLocked(reload bool) {
+	if r.watch.resyncing {
+		return
+	}
+	r.watch.resyncing = true
+	r.stats.gaps.Add(1)
+	if r.ledger.partial() {
+		r.ledger.asked.doubt(true)
+	}
+	head := r.ledger.head
+	r.spawn(func(ctx context.Context) {
+		missed, err := r.closeGap(ctx, head, reload)
+		r.out.mu.Lock()
+		defer r.out.mu.Unlock()
+		r.watch.resyncing = false
+		if r.ledger.partial() {
+			r.ledger.asked.doubt(r.hold != nil)
+		}
+		if err == nil && !r.closed {
+			r.replayLocked(missed)
+		}
+	})
+}
+
+// closeGap returns the diffs after a version from the store's log. Otherwise it restores
+// this node's leases, waits until the other nodes, which find the loss by themselves, have
+// restored theirs, and reloads the topic. It does so
+//   - with reload;
+//   - if the log does not reach back to the version: the store lost data, or this node was
+//     out of reach for long;
+//   - if the log does not continue from the version: see unbroken.
+func (r *replica) closeGap(ctx context.Context, head presence.DiffID, reload bool) ([]backend.Diff, error) {
+	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
+	defer cancel()
+	if !reload {
+		diffs, err := r.store.Log(ctx, r.out.topic, head)
+		if err != nil && !errors.Is(err, presence.ErrGap) || err == nil && unbroken(head, diffs) {
+			return diffs, err
+		}
+	}
+	if err := r.restore(ctx); err != nil {
+		return nil, err
+	}
+	if !wait.For(ctx, restoreWait) {
+		return nil, ctx.Err()
+	}
+	return nil, r.reload(ctx)
+}
+
+// unbroken reports whether diffs continue from a version, each from the one before. A
+// store that lost the id of its latest diff continues from Origin although users are
+// there, and no replica could follow it.
+func unbroken(head presence.DiffID, diffs []backend.Diff) bool {
+	for _, d := range diffs {
+		restarts := d.Prev == backend.Origin && d.Total == len(d.Joins) && sizeOf(d) == len(d.Joins)
+		if d.Prev != head && !restarts {
+			return false
+		}
+		head = d.ID
+	}
+	return true
+}
+
+// sizeOf is the number of changes in d.
+func sizeOf(d backend.Diff) int { return len(d.Joins) + len(d.Updates) + len(d.Leaves) }

@@ -1,0 +1,229 @@
+package track
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+)
+
+// A View is a roster as this node knows it at one moment. It never changes: a change
+// makes another View. (Of a topic that the node keeps in part, Member knows of users outside of
+// that part as they are now.) So any number of goroutines may read it without a lock, and HTML
+// made from it may be cached under its pointer.
+type View struct {
+	Topic  presence.Topic
+	Cursor presence.Cursor // a stream that resumes here misses nothing and repeats nothing
+	Total  int             // visible users online
+	Guests int             // may lag by a second
+	Recent int             // users who viewed a page in one to two age periods; may lag by a second
+	Stale  bool            // the store is out, and this may be out of date
+	AsOf   time.Time       // since when; zero unless Stale
+
+	Peak  backend.Peak   // the most users who were ever online at one time; zero unless the topic's Kind asks for it
+	Bots  map[string]int // crawlers by name, in the window of Guests; nil unless the topic's Kind asks for them
+	Names bool           // false: the topic is count-only, and Member, Newest and Page return nobody
+
+	counting   bool                                // the topic is over the roster limit, or count-only
+	extrasTurn int                                 // changes with Peak and Bots
+	roster     roster                              // of a topic in part: a sample
+	words      map[presence.UserID]presence.Status // what devices say in place of what roster has, as their users chose so
+	asked      *askedUsers                         // who else is known; nil: roster is the whole
+	since      time.Time                           // of a topic in part: roster has everybody who came later
+	doubtful   bool                                // the store may lack users: it is out, or nodes restore them
+
+	mu        viewMutex
+	states    map[int]*sharedEvent // by limit
+	heartbeat *sharedEvent
+}
+
+// Member returns a user's entry in the roster, and false if the user is not there.
+// It costs a search in memory, about 0.2 µs among 10,000. Of a topic over the roster limit this
+// node may keep a part: then it costs a round trip the first time, of 50 ms at most, and a user
+// of whom the store says nothing counts as absent.
+func (v *View) Member(id presence.UserID) (presence.Member, bool) {
+	if !v.Names {
+		return presence.Member{}, false
+	}
+	if e := v.roster.get(id); e != nil {
+		return e.Member, true
+	}
+	if v.asked != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), viewWait)
+		defer cancel()
+		if found, err := v.asked.ask(ctx, id); err == nil && found[0] != nil {
+			return found[0].Member, true
+		}
+	}
+	return presence.Member{}, false
+}
+
+// Look asks the store for the users whom this node does not know, in one round trip for each
+// 500, so that Member then knows them. It waits until ctx ends. For a topic that this node keeps
+// whole it is a no-op.
+func (v *View) Look(ctx context.Context, ids ...presence.UserID) error {
+	if v.asked == nil || !v.Names {
+		return nil
+	}
+	return v.look(ctx, ids...)
+}
+
+func (v *View) look(ctx context.Context, ids ...presence.UserID) error {
+	if v.asked == nil {
+		return nil
+	}
+	ids = slices.DeleteFunc(slices.Clone(ids), func(id presence.UserID) bool { return v.roster.get(id) != nil })
+	_, err := v.asked.ask(ctx, ids...)
+	return err
+}
+
+// find returns a user's entry, nil if absent. If the user is not known here it returns false, and
+// the store is asked in the background.
+func (v *View) find(id presence.UserID) (e *entry, known bool) {
+	if e = v.roster.get(id); e != nil || v.asked == nil {
+		return e, true
+	}
+	return v.asked.get(id)
+}
+
+// Newest returns up to limit members, the newest first. Of a topic over the roster limit this
+// node may keep a part, a sample of up to 1,000 users, and then Newest returns members of that.
+// The sample has the newest of those who joined since the node reads the topic. At first it has
+// others.
+func (v *View) Newest(limit int) []presence.Member { return members(v.newest(limit)) }
+
+func (v *View) newest(limit int) []*entry {
+	if !v.Names {
+		return nil
+	}
+	return v.newestOfAll(limit)
+}
+
+// newestOfAll is newest also for a count-only topic: for Go programs, and not for pages.
+func (v *View) newestOfAll(limit int) []*entry {
+	entries := make([]*entry, 0, min(max(limit, 0), v.Total))
+	v.roster.bySince.Scan(func(e *entry) bool {
+		if len(entries) >= limit {
+			return false
+		}
+		entries = append(entries, e)
+		return true
+	})
+	return entries
+}
+
+func members(entries []*entry) []presence.Member {
+	m := make([]presence.Member, len(entries))
+	for i, e := range entries {
+		m[i] = e.Member
+	}
+	return m
+}
+
+// errPage is returned for a page that [Tracker.RosterPage] cannot read.
+var errPage = errors.New("the page is not one that this roster named")
+
+// maxGroupLooks is how many users pageSince looks at to find those of a group.
+const maxGroupLooks = 10_000
+
+// pageSince returns a page of the users in memory who came after a moment; zero: of all. See
+// [Tracker.RosterPage].
+func (v *View) pageSince(since time.Time, group, after string, limit int) (page []presence.Member, next string, err error) {
+	var pivot *entry
+	if after != "" {
+		if pivot, err = parsePage(after, v.Topic.Tenant()); err != nil {
+			return nil, "", err
+		}
+	}
+	if !v.Names {
+		return nil, "", nil
+	}
+	entries := make([]*entry, 0, min(max(limit, 0), v.Total))
+	var last *entry // that was looked at
+	looked, more := 0, false
+	collect := func(e *entry) bool {
+		if pivot != nil && presence.NewestFirst(e.Member, pivot.Member) == 0 {
+			return true
+		}
+		if !since.IsZero() && !e.Since.After(since) {
+			return false
+		}
+		if more = len(entries) >= limit || group != "" && looked >= maxGroupLooks; more {
+			return false
+		}
+		looked++
+		if last = e; group == "" || e.Group == group {
+			entries = append(entries, e)
+		}
+		return true
+	}
+	if pivot == nil {
+		v.roster.bySince.Scan(collect)
+	} else {
+		v.roster.bySince.Ascend(pivot, collect)
+	}
+	if more && last != nil {
+		next = pageName(last.Member)
+	}
+	return members(entries), next, nil
+}
+
+// parsePage reads where a page begins. No page names a tenant: it is the one of the topic.
+func parsePage(after, tenant string) (*entry, error) {
+	since, id, ok := strings.Cut(after, ".")
+	nanos, err := strconv.ParseInt(since, 36, 64)
+	name, err2 := base64.RawURLEncoding.DecodeString(id)
+	if !ok || err != nil || err2 != nil || len(name) > presence.MaxUserIDLen {
+		return nil, errPage
+	}
+	return &entry{Member: presence.Member{User: presence.User{ID: presence.UserID(name).In(tenant)}, Since: time.Unix(0, nanos)}}, nil
+}
+
+// maxStates bounds how many states a View keeps: their limits come from outside.
+const maxStates = 8
+
+// stateEvent returns a `state` event with up to limit users, alone. It is encoded once
+// for a View and limit, and shared.
+func (v *View) stateEvent(limit int) *sharedEvent {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if state, ok := v.states[limit]; ok {
+		return state
+	}
+	e := presence.Event{Type: presence.EventState, Topic: v.Topic, Cursor: v.Cursor, Data: encodeState(v, limit)}
+	state := newSharedEvent(frame{Event: e, content: v})
+	if v.states == nil {
+		v.states = make(map[int]*sharedEvent)
+	}
+	if len(v.states) < maxStates {
+		v.states[limit] = state
+	}
+	return state
+}
+
+// heartbeatEvent returns a heartbeat alone, shared.
+func (v *View) heartbeatEvent() *sharedEvent {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.heartbeat == nil {
+		e := presence.Event{Type: presence.EventHeartbeat, Topic: v.Topic, Cursor: v.Cursor, Data: encodeHeartbeat(v)}
+		v.heartbeat = newSharedEvent(frame{Event: e})
+	}
+	return v.heartbeat
+}
+
+func (v *View) cursor() presence.Cursor { return v.Cursor }
+
+func (v *View) figures() figures {
+	f := figures{v.Guests, v.Recent, 0, v.extrasTurn}
+	if v.Stale {
+		f[2] = 1
+	}
+	return f
+}

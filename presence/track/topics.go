@@ -1,0 +1,231 @@
+package track
+
+import (
+	"context"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/rollcall-go/rollcall/internal/wait"
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// topics is the table of the topics that this node keeps current in memory. A topic gets
+// a replica when somebody here first looks at it, and loses it when nobody has looked for
+// topicIdle.
+type topics struct {
+	cfg  *Config
+	life *lifetime
+	env  *topicEnv
+	made func(*replica) // is called with each new replica before it is loaded
+
+	loads chan struct{} // under way: maxLoads at most
+
+	mu       topicsMutex
+	closed   bool
+	byName   map[presence.Topic]*replica
+	shared   *shares   // nil: so few topics are kept that there are no shares
+	madeRoom time.Time // when topics were last forgotten to make room
+}
+
+// topicIdle is how long a topic that nobody here looks at is kept.
+const topicIdle = time.Minute
+
+// maxLoads is how many topics are loaded at a time. Visitors name as many topics at once as they
+// like, and the calls of all of them would leave no room for those that keep the others current.
+const maxLoads = 32
+
+// roomInterval is the least time between two looks for topics to forget.
+const roomInterval = time.Second
+
+func newTopics(cfg *Config, life *lifetime, env *topicEnv, made func(*replica)) *topics {
+	return &topics{cfg: cfg, life: life, env: env, made: made, loads: make(chan struct{}, maxLoads), byName: make(map[presence.Topic]*replica)}
+}
+
+// loaded returns a topic's replica once it is loaded. It returns [presence.ErrStoreOut] if the
+// first try to load it fails, or ctx ends.
+func (t *topics) loaded(ctx context.Context, topic presence.Topic) (*replica, error) {
+	return t.loadedFor(ctx, topic, "")
+}
+
+// loadedFor is loaded for a connection that comes from somewhere.
+func (t *topics) loadedFor(ctx context.Context, topic presence.Topic, from string) (*replica, error) {
+	r, err := t.lookFrom(topic, from)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case <-r.loaded:
+		return r, nil
+	default:
+	}
+	select {
+	case <-r.loaded:
+		return r, nil
+	case <-r.tried:
+		return nil, presence.ErrStoreOut
+	case <-ctx.Done():
+		return nil, presence.ErrStoreOut
+	case <-t.life.ctx.Done():
+		return nil, presence.ErrClosed
+	}
+}
+
+// look returns a topic's replica, and begins to load one that is new. It returns
+// [presence.ErrTooManyTopicsHere] if there is no room for it.
+func (t *topics) look(topic presence.Topic) (*replica, error) { return t.lookFrom(topic, "") }
+
+// lookFrom is look for a connection, which keeps the topic. It counts in the share of where the
+// connection comes from, unless that is empty.
+func (t *topics) lookFrom(topic presence.Topic, from string) (*replica, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.byName[topic]
+	if r == nil && t.closed {
+		return nil, presence.ErrClosed
+	}
+	if r == nil && len(t.byName) >= t.cfg.MaxTopics && !t.makeRoomLocked() || !t.sharesAllowLocked(r, topic, from) {
+		return nil, presence.ErrTooManyTopicsHere
+	}
+	if r == nil {
+		topic = presence.Topic(strings.Clone(string(topic))) // it may be cut out of a request
+		r = newReplica(topic, t.env)
+		t.made(r)
+		t.byName[topic] = r
+		t.shared.add(r, 1)
+		t.life.spawn(func(ctx context.Context) { t.load(ctx, r) })
+	}
+	if from != "" && r.from == "" {
+		t.shared.add(r, -1)
+		r.from = strings.Clone(from)
+		t.shared.add(r, 1)
+	}
+	r.out.touch()
+	return r, nil
+}
+
+// peek returns a topic's replica, nil if the topic is not kept here. It does not count as
+// a look.
+func (t *topics) peek(topic presence.Topic) *replica {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.byName[topic]
+}
+
+// all returns every replica.
+func (t *topics) all() []*replica {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	all := make([]*replica, 0, len(t.byName))
+	for _, r := range t.byName {
+		all = append(all, r)
+	}
+	return all
+}
+
+// showing returns the topics whose roster here has a user.
+func (t *topics) showing(user presence.UserID) (topics []presence.Topic) {
+	for _, r := range t.all() {
+		if view := r.view.Load(); view != nil && view.roster.get(user) != nil {
+			topics = append(topics, r.out.topic)
+		}
+	}
+	return topics
+}
+
+// load loads a topic. It tries until the store answers, or nobody looks at the topic any
+// more, or its room was needed: what clients make up while the store is out is tried no longer
+// than it is kept.
+func (t *topics) load(ctx context.Context, r *replica) {
+	for backoff := backoffFirst; ; backoff = min(2*backoff, backoffLast) {
+		err := t.loadNow(ctx, r)
+		if err == nil {
+			return
+		}
+		if backoff == backoffFirst {
+			close(r.tried) // pages and streams go on without the topic
+		}
+		if !wait.For(ctx, backoff/2+rand.N(backoff)) {
+			return
+		}
+		if r.out.unused(topicIdle) {
+			t.forget(r)
+		}
+		if t.peek(r.out.topic) != r {
+			return
+		}
+	}
+}
+
+// loadNow tries once to load a topic, when it is its turn.
+func (t *topics) loadNow(ctx context.Context, r *replica) error {
+	select {
+	case t.loads <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-t.loads }()
+	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
+	defer cancel()
+	return r.load(ctx)
+}
+
+// used returns the replicas that somebody looked at lately, and forgets the others.
+func (t *topics) used() []*replica {
+	all := t.all()
+	used := all[:0]
+	for _, r := range all {
+		if r.out.unused(topicIdle) {
+			t.forget(r)
+		} else {
+			used = append(used, r)
+		}
+	}
+	return used
+}
+
+// forget closes a replica, unless somebody has looked at it meanwhile.
+func (t *topics) forget(r *replica) {
+	t.mu.Lock()
+	gone := t.byName[r.out.topic] == r && r.out.unused(topicIdle)
+	if gone {
+		t.removeLocked(r)
+	}
+	t.mu.Unlock()
+	if gone {
+		r.close()
+	}
+}
+
+// makeRoomLocked forgets the topics that nobody here streams, so that topics that a
+// client makes up take bounded memory. A connection that is being opened streams none yet, and
+// may wait connectWait for the others of its topics. makeRoomLocked looks at every topic, so it
+// does that once a second at most. It reports whether there is room.
+func (t *topics) makeRoomLocked() bool {
+	if time.Since(t.madeRoom) < roomInterval {
+		return false
+	}
+	t.madeRoom = time.Now()
+	made := false
+	for _, r := range t.byName {
+		if r.out.unused(connectWait) {
+			t.removeLocked(r)
+			t.life.spawn(func(context.Context) { r.close() })
+			made = true
+		}
+	}
+	return made
+}
+
+// stop makes look fail for new topics. close ends all replicas.
+func (t *topics) stop() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.closed = true
+}
+
+func (t *topics) close() {
+	for _, r := range t.all() {
+		r.close()
+	}
+}

@@ -1,0 +1,197 @@
+package track
+
+import (
+	"container/list"
+	"math"
+	"time"
+
+	"github.com/rollcall-go/rollcall/internal/generations"
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// users is all that this node remembers of each user, and its table of open
+// connections. One mutex guards both. No method waits for the store.
+//
+// A user with an open connection is always remembered. Of all others at most maxUsersKnown
+// are, and of as many more the choice alone. The users who were touched longest ago are
+// forgotten first. That is safe: the status is asked for again, and page views are
+// recorded all the same; only a store that loses its data would not get those views back.
+type users struct {
+	cfg       *Config
+	forgotten func(n int) // counts users who were forgotten for want of room
+	max       int         // maxUsersKnown, and less in tests
+
+	mu           usersMutex
+	closed       bool // no connection is opened any more
+	connections  map[presence.Holder]*Connection
+	guests       map[string][]*Connection // the open connections of each guest who counts
+	byID         map[presence.UserID]*knownUser
+	hid          time.Time                                    // when this node last learnt that a user hides
+	away         list.List                                    // of *knownUser: users without a connection, the latest touched first
+	dormant      *generations.Map[presence.UserID, choice]    // users of whom nothing but the choice matters
+	endedDevices *generations.Map[presence.UserID, time.Time] // members of backend.DevicesTopic whose session ended, and when
+}
+
+func newUsers(cfg *Config, forgotten func(int)) *users {
+	return &users{
+		cfg: cfg, forgotten: forgotten, max: maxUsersKnown,
+		connections:  make(map[presence.Holder]*Connection),
+		guests:       make(map[string][]*Connection),
+		byID:         make(map[presence.UserID]*knownUser),
+		dormant:      generations.New[presence.UserID, choice](maxUsersKnown, forgotten),
+		endedDevices: generations.New[presence.UserID, time.Time](maxEndedDevices, forgotten),
+	}
+}
+
+// knownLocked returns what is remembered of a user, and touches it. If over maxUsersKnown,
+// the user touched longest ago is forgotten.
+func (p *users) knownLocked(id presence.UserID) *knownUser {
+	u := p.byID[id]
+	if u == nil {
+		u = &knownUser{id: id}
+		if c, ok := p.dormant.Get(id); ok {
+			p.dormant.Delete(id)
+			u.choice = &c
+		}
+		p.byID[id] = u
+	}
+	if len(u.connections) == 0 {
+		p.touchLocked(u)
+	}
+	for p.away.Len() > p.max {
+		p.forgotten(1)
+		p.forgetLocked(p.oldestLocked())
+	}
+	return u
+}
+
+// touchLocked makes a user without a connection the latest of those.
+func (p *users) touchLocked(u *knownUser) {
+	u.touched = time.Now()
+	if u.place == nil {
+		u.place = p.away.PushFront(u)
+	} else {
+		p.away.MoveToFront(u.place)
+	}
+}
+
+// oldestLocked returns the user without a connection who was touched longest ago, or nil.
+func (p *users) oldestLocked() *knownUser {
+	if last := p.away.Back(); last != nil {
+		return last.Value.(*knownUser)
+	}
+	return nil
+}
+
+func (p *users) forgetLocked(u *knownUser) {
+	p.away.Remove(u.place)
+	delete(p.byID, u.id)
+}
+
+// expire ends the memory of users without a connection of whom no view, no grace and no
+// ended lease matters any more. What they chose stays. It looks at maxExpired users at
+// most, those who were touched longest ago, so that nothing waits for the mutex for long.
+func (p *users) expire() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	keep := max(p.cfg.longestTTL(), p.viewsMatterFor(), p.cfg.longestGrace()+time.Second)
+	for range maxExpired {
+		u := p.oldestLocked()
+		if u == nil || time.Since(u.touched) <= keep {
+			return
+		}
+		if p.forgetLocked(u); u.choice != nil {
+			p.dormant.Set(u.id, *u.choice)
+		}
+	}
+}
+
+// viewsMatterFor is how long after a page view its user may be held by it. The view holds
+// for Config.Age from when it is written, and may have waited while the store was out.
+func (p *users) viewsMatterFor() time.Duration { return 2 * min(p.cfg.Age, math.MaxInt64/2) }
+
+// choiceLocked returns what a user chose, and whether this node knows.
+func (p *users) choiceLocked(user presence.UserID) (choice, bool) {
+	if u := p.byID[user]; u != nil {
+		if u.choice == nil {
+			return choice{}, false
+		}
+		return *u.choice, true
+	}
+	return p.dormant.Get(user)
+}
+
+// forgetUnchosen forgets which users chose nothing, and returns what the others chose.
+func (p *users) forgetUnchosen() map[presence.UserID]choice {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	known := make(map[presence.UserID]choice)
+	for id, u := range p.byID {
+		switch {
+		case u.choice == nil:
+		case u.choice.Status == "":
+			u.choice = nil
+		default:
+			known[id] = *u.choice
+		}
+	}
+	for id, c := range p.dormant.All() {
+		if c.Status == "" {
+			p.dormant.Delete(id)
+		} else {
+			known[id] = c
+		}
+	}
+	return known
+}
+
+// forgetSettings forgets the settings of users whom this node does not hold, and of whom it writes
+// nothing, and returns the other users whose settings it knows.
+func (p *users) forgetSettings(writes func(presence.UserID) bool) (held []presence.UserID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.dormant.Take()
+	for id, u := range p.byID {
+		switch {
+		case u.choice == nil:
+		case len(u.connections) > 0 || len(u.views) > 0 || len(u.released) > 0 || writes(id):
+			held = append(held, id)
+		default:
+			u.choice = nil
+		}
+	}
+	return held
+}
+
+// chosen returns the status that a user chose, "" where this node knows of none.
+func (p *users) chosen(user presence.UserID) presence.Status { return p.choiceOf(user).Status }
+
+// choiceOf returns what a user chose, the zero value where this node knows of nothing.
+func (p *users) choiceOf(user presence.UserID) choice {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c, _ := p.choiceLocked(user)
+	return c
+}
+
+func (p *users) lastHid() time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.hid
+}
+
+// chose reports whether a choice is still the one that this node knows.
+func (p *users) chose(user presence.UserID, now choice) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c, known := p.choiceLocked(user)
+	return known && c.same(now)
+}
+
+// figures returns how many connections and how many signed-in users with a connection
+// there are.
+func (p *users) figures() (connections, users int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.connections), len(p.byID) - p.away.Len()
+}

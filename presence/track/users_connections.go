@@ -1,0 +1,248 @@
+package track
+
+import (
+	"slices"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+)
+
+// open adds a connection. It returns [presence.ErrClosed], [presence.ErrSignedOut] if its user signed out since the
+// visitor was identified, or [presence.ErrTooManyConnections] if the user has as many as
+// Config.MaxConnectionsPerUser allows.
+func (p *users) open(c *Connection) (ofUser int, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return 0, presence.ErrClosed
+	}
+	if c.visitor.SignedIn() {
+		u := p.knownLocked(c.visitor.User.ID)
+		if u.signedOut.After(c.identified) {
+			return 0, presence.ErrSignedOut
+		}
+		if max := p.cfg.MaxConnectionsPerUser; max > 0 && len(u.connections) >= max {
+			return 0, presence.ErrTooManyConnections
+		}
+		if u.connections == nil {
+			u.connections = make(map[*Connection]struct{})
+		}
+		if len(u.connections) == 0 {
+			p.away.Remove(u.place)
+			u.place = nil
+		}
+		u.connections[c] = struct{}{}
+		ofUser = len(u.connections)
+	}
+	p.connections[c.id] = c
+	if g := c.visitor.Guest; c.isGuest() {
+		p.guests[g] = append(p.guests[g], c)
+	}
+	for _, s := range c.topics() {
+		s.from.outlet().attach(s, c.group)
+	}
+	return ofUser, nil
+}
+
+// remove removes a connection, and remembers that it held its user in topics until now.
+func (p *users) remove(c *Connection, topics []presence.Topic, kind backend.OpKind) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.connections, c.id)
+	if c.isGuest() {
+		p.removeGuestLocked(c)
+	}
+	if !c.visitor.SignedIn() {
+		return
+	}
+	u := p.knownLocked(c.visitor.User.ID)
+	if delete(u.connections, c); len(u.connections) == 0 {
+		u.connections = nil
+		p.touchLocked(u)
+	}
+	for _, topic := range topics {
+		u.release(c, topic, kind, p.cfg)
+		u.voidViews(c.opened)
+	}
+}
+
+func (p *users) removeGuestLocked(c *Connection) {
+	g := c.visitor.Guest
+	rest := slices.DeleteFunc(p.guests[g], func(other *Connection) bool { return other == c })
+	if len(rest) == 0 {
+		delete(p.guests, g)
+		return
+	}
+	p.guests[g] = rest
+}
+
+// connectionsOfGuest returns a guest's open connections.
+func (p *users) connectionsOfGuest(guest string) []*Connection {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.guests[guest])
+}
+
+// release remembers that a connection, which stays open, held its user in a topic until
+// now.
+func (p *users) release(c *Connection, topic presence.Topic) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.knownLocked(c.visitor.User.ID).release(c, topic, backend.OpRelease, p.cfg)
+}
+
+// close makes open fail from now on, and returns the connections that are open.
+func (p *users) close() []*Connection {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	return p.connectionsLocked()
+}
+
+// all returns every open connection.
+func (p *users) all() []*Connection {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.connectionsLocked()
+}
+
+func (p *users) connectionsLocked() []*Connection {
+	all := make([]*Connection, 0, len(p.connections))
+	for _, c := range p.connections {
+		all = append(all, c)
+	}
+	return all
+}
+
+// connection returns an open connection by its id, nil if this node does not have it.
+func (p *users) connection(id presence.Holder) *Connection {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.connections[id]
+}
+
+// connectionsOf returns a user's open connections.
+func (p *users) connectionsOf(user presence.UserID) []*Connection {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	u := p.byID[user]
+	if u == nil {
+		return nil
+	}
+	all := make([]*Connection, 0, len(u.connections))
+	for c := range u.connections {
+		all = append(all, c)
+	}
+	return all
+}
+
+// holdsLocked reports whether a connection is open and holds its user in a topic.
+func (p *users) holdsLocked(c *Connection, topic presence.Topic) bool {
+	return p.connections[c.id] == c && c.heldIn(topic)
+}
+
+// setOpened notes that a connection's leases were made now: only later page views count
+// when it closes (rule 6).
+func (p *users) setOpened(c *Connection) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c.opened = time.Now()
+}
+
+// followed notes that a page has joined a connection now, as if the connection had just
+// been opened.
+func (p *users) followed(c *Connection) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c.identified = time.Now()
+	if !c.opened.IsZero() {
+		c.opened = time.Now()
+	}
+}
+
+// openedAt returns when a connection's leases were made; zero while they are being made.
+func (p *users) openedAt(c *Connection) time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return c.opened
+}
+
+// identifiedSince reports whether a connection's visitor was identified after a moment.
+func (p *users) identifiedSince(c *Connection, at time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return c.identified.After(at)
+}
+
+// ended calls each with every lease of a connection that ended within the TTL.
+func (p *users) ended(each func(leaseKey, leaseEnd)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, u := range p.byID {
+		for key, e := range u.ended {
+			if time.Since(e.at) <= p.cfg.ttl(key.topic) {
+				each(key, e)
+			}
+		}
+	}
+}
+
+// topicsOf returns the topics in which this node may hold a user: by a page view, by a
+// connection, or by the grace after one.
+func (p *users) topicsOf(user presence.UserID) map[presence.Topic]struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	topics := make(map[presence.Topic]struct{})
+	u := p.byID[user]
+	if u == nil {
+		return topics
+	}
+	for _, view := range u.views {
+		if time.Since(view.at) < p.viewsMatterFor() {
+			topics[view.topic] = struct{}{}
+		}
+	}
+	for topic, at := range u.released {
+		if time.Since(at) <= p.cfg.grace(topic)+time.Second {
+			topics[topic] = struct{}{}
+		}
+	}
+	for c := range u.connections {
+		for _, topic := range c.heldTopics() {
+			topics[topic] = struct{}{}
+		}
+	}
+	return topics
+}
+
+// heldLately reports whether this node recorded a page view of a user in a topic, or
+// opened a connection, within a duration.
+func (p *users) heldLately(user presence.UserID, topic presence.Topic, within time.Duration) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	u := p.byID[user]
+	if u == nil {
+		return false
+	}
+	since := time.Now().Add(-within)
+	for _, view := range u.views {
+		if view.topic == topic && view.at.After(since) {
+			return true
+		}
+	}
+	for c := range u.connections {
+		if c.heldIn(topic) && (c.opened.IsZero() || c.opened.After(since)) {
+			return true
+		}
+	}
+	return false
+}
+
+// wroteLately reports whether a status of a user was set at this node within a duration.
+func (p *users) wroteLately(user presence.UserID, within time.Duration) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	u := p.byID[user]
+	return u != nil && time.Since(u.wrote) < within
+}

@@ -1,0 +1,123 @@
+package track
+
+import (
+	"container/list"
+	"maps"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+)
+
+// A knownUser is what this node remembers of one user. users.mu guards it, and is held
+// when a method is called.
+type knownUser struct {
+	id          presence.UserID
+	connections map[*Connection]struct{}
+	choice      *choice                      // nil: this node does not know what the user chose
+	left        moment                       // since when nobody is at any of the user's pages here; zero: somebody is
+	viewed      moment                       // the latest page view of the user while the leases here said that nobody is there
+	looks       *laterLook                   // nil: attention need not look again
+	views       []pageView                   // the latest in each topic on each device, the oldest first
+	released    map[presence.Topic]time.Time // topics in which a connection ended, and when: the grace may still hold the user there
+	ended       map[leaseKey]leaseEnd        // leases of connections that ended
+	pruned      moment                       // when ended and released were last looked through
+	newcomers   []newDevice                  // at most maxDevices
+	voidBefore  time.Time                    // page views before it no longer hold the user
+	signedOut   time.Time                    // when the user last signed out; zero: not lately
+	wrote       time.Time                    // when this node last wrote a status that was set here
+	touched     time.Time
+	place       *list.Element // in users.away; nil while the user has a connection
+}
+
+// A choice is the status that a user chose; "" if the user chose none. Its time is zero if
+// the store or the site told it. Where the site has a
+// Directory, Status is what rosters show for the settings: see settings_shown.go.
+type choice struct {
+	presence.Status
+	at       time.Time
+	order    backend.Order   // 0: unknown, and before all others
+	settings *chosenSettings // nil: the site has no Directory
+}
+
+// A pageView is the latest page view of a user in a topic, on one device.
+type pageView struct {
+	topic  presence.Topic
+	user   presence.User
+	at     time.Time
+	device presence.Device // where the site has a Directory
+}
+
+// A leaseKey names the lease of one connection in one topic.
+type leaseKey struct {
+	topic  presence.Topic
+	holder presence.Holder
+}
+
+// A leaseEnd is how a connection's lease ended: by OpRelease or OpDrop. A failover may
+// bring the lease back within the TTL, and then it must be ended again.
+type leaseEnd struct {
+	kind   backend.OpKind
+	at     time.Time
+	member presence.UserID // whose lease it was: the user, or in backend.DevicesTopic the user's device
+}
+
+// Bounds of what is remembered. The oldest is forgotten first.
+const (
+	maxUsersKnown      = 100_000 // users without a connection
+	maxViewsPerUser    = 16      // topics, or pairs of a topic and a device
+	maxReleasedPerUser = 100     // topics
+	maxEndedPerUser    = 512     // leases: 32 connections in 16 topics
+	maxStaleEnds       = 8       // leases; from here on those that ended long ago are removed
+	maxExpired         = 1_000   // users that one call of expire looks at
+)
+
+// release remembers that a connection held the user in a topic until now.
+func (u *knownUser) release(c *Connection, topic presence.Topic, kind backend.OpKind, cfg *Config) {
+	if u.released == nil {
+		u.released, u.ended = make(map[presence.Topic]time.Time), make(map[leaseKey]leaseEnd)
+	}
+	now := time.Now()
+	if len(u.ended) >= maxStaleEnds && momentOf(now) >= u.pruned.add(time.Second) { // a user with a tab open for days closes others
+		u.pruned = momentOf(now)
+		maps.DeleteFunc(u.ended, func(key leaseKey, e leaseEnd) bool { return now.Sub(e.at) > cfg.ttl(key.topic) })
+		maps.DeleteFunc(u.released, func(topic presence.Topic, at time.Time) bool { return now.Sub(at) > cfg.grace(topic)+time.Second })
+	}
+	u.released[topic] = now
+	dropOldest(u.released, maxReleasedPerUser, func(at time.Time) time.Time { return at })
+	u.ended[leaseKey{topic, c.id}] = leaseEnd{kind, now, c.member(topic)}
+	dropOldest(u.ended, maxEndedPerUser, func(e leaseEnd) time.Time { return e.at })
+}
+
+// voidViews makes page views before a moment count no longer.
+func (u *knownUser) voidViews(before time.Time) {
+	if before.After(u.voidBefore) {
+		u.voidBefore = before
+	}
+}
+
+// heldSince reports whether a connection that was opened at or after a moment, or is
+// being opened, holds the user.
+func (u *knownUser) heldSince(since time.Time) bool {
+	for c := range u.connections {
+		if c.holds() && (c.opened.IsZero() || !c.opened.Before(since)) {
+			return true
+		}
+	}
+	return false
+}
+
+// dropOldest removes the entry with the earliest time from a map that has more than max.
+func dropOldest[K comparable, V any](m map[K]V, max int, at func(V) time.Time) {
+	if len(m) <= max {
+		return
+	}
+	var oldest K
+	var first time.Time
+	for key, v := range m {
+		if t := at(v); first.IsZero() || t.Before(first) {
+			oldest, first = key, t
+		}
+	}
+	delete(m, oldest)
+}

@@ -1,0 +1,124 @@
+package track
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// addViews remembers page views of a user, so that a store that loses them gets them back.
+func (p *users) addViews(views ...pageView) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	u := p.knownLocked(views[0].user.ID)
+	for _, view := range views {
+		u.addView(view)
+	}
+}
+
+func (u *knownUser) addView(view pageView) {
+	same := func(v pageView) bool { return v.topic == view.topic && v.device.ID == view.device.ID }
+	switch i := slices.IndexFunc(u.views, same); {
+	case i >= 0:
+		u.views = slices.Delete(u.views, i, i+1)
+	case len(u.views) >= maxViewsPerUser:
+		u.views = slices.Delete(u.views, 0, 1)
+	}
+	u.views = append(u.views, view)
+}
+
+// liveViews calls each with every page view that still holds its user.
+func (p *users) liveViews(each func(pageView)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, u := range p.byID {
+		for _, view := range u.views {
+			if time.Since(view.at) < p.cfg.Age {
+				each(view)
+			}
+		}
+	}
+}
+
+// removeViews forgets a user's page views until a moment.
+func (p *users) removeViews(user presence.UserID, until time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if u := p.byID[user]; u != nil {
+		u.views = slices.DeleteFunc(u.views, func(v pageView) bool { return !v.at.After(until) })
+	}
+}
+
+// removeViewsOf forgets a user's page views of one device until a moment. It returns the
+// topics in which no other device has viewed a page here.
+func (p *users) removeViewsOf(user presence.UserID, device presence.DeviceID, until time.Time) (alone []presence.Topic) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	u := p.byID[user]
+	if u == nil {
+		return nil
+	}
+	removed := make(map[presence.Topic]struct{})
+	u.views = slices.DeleteFunc(u.views, func(v pageView) bool {
+		gone := v.device.ID == device && !v.at.After(until)
+		if gone && time.Since(v.at) < p.viewsMatterFor() {
+			removed[v.topic] = struct{}{}
+		}
+		return gone
+	})
+	for _, v := range u.views {
+		delete(removed, v.topic)
+	}
+	return slices.Collect(maps.Keys(removed))
+}
+
+// removeAllViews forgets the page views of all users.
+func (p *users) removeAllViews() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, u := range p.byID {
+		u.views = nil
+	}
+}
+
+// voidViews makes page views of a user before a moment count no longer.
+func (p *users) voidViews(user presence.UserID, before time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.knownLocked(user).voidViews(before)
+}
+
+// signOut notes that a user signed out at a moment: earlier page views count no longer, and
+// connections that are being opened since before are refused.
+func (p *users) signOut(user presence.UserID, at time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	u := p.knownLocked(user)
+	u.voidViews(at)
+	if at.After(u.signedOut) {
+		u.signedOut = at
+	}
+}
+
+// viewCountsLocked reports whether a page view of a moment still counts: nothing that
+// happened later made it void.
+func (p *users) viewCountsLocked(user presence.UserID, at time.Time) bool {
+	u := p.byID[user]
+	return u == nil || !u.voidBefore.After(at)
+}
+
+// needsView reports whether a page view of a user counts although one was recorded at a
+// moment before: a connection that held the user was opened since, or closed since, or
+// the user signed out since.
+func (p *users) needsView(user presence.UserID, since time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	u := p.byID[user]
+	if u == nil {
+		return false
+	}
+	voided := !u.voidBefore.Before(since) && time.Since(u.voidBefore) <= p.cfg.Age // later, the view is too old anyway
+	return voided || u.heldSince(since)
+}

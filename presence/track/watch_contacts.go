@@ -1,0 +1,179 @@
+package track
+
+import (
+	"context"
+
+	"github.com/rollcall-go/rollcall/internal/generations"
+	"github.com/rollcall-go/rollcall/internal/wait"
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// A contactReader reads the contacts of the viewers whose lists follow them: when a list is
+// opened, when the site says that they have changed, and again after an error.
+type contactReader struct {
+	*people
+	kick wait.Wakeup
+
+	mu     relationsMutex
+	wanted []*watchList
+	asked  uint64                                          // reads that have begun
+	known  *generations.Map[presence.UserID, readContacts] // the latest answers, for viewers who come back while the Directory is out
+}
+
+// readContacts are the contacts of a viewer, and the number of the read that returned them.
+type readContacts struct {
+	ids  []presence.UserID
+	read uint64
+}
+
+// maxContactsKnown is how many viewers' contacts a node remembers: 2,000 lists of 500 ids
+// take about 30 MB.
+const maxContactsKnown = 2_000
+
+// contactReads is where a list stands with the contacts of its viewer.
+type contactReads struct {
+	wanted bool   // is in contactReader.wanted; contactReader.mu guards it
+	read   uint64 // the number of the read whose answer the list has; people.mu guards it
+}
+
+func newContactReader(p *people) *contactReader {
+	return &contactReader{people: p, kick: wait.NewWakeup(), known: generations.New[presence.UserID, readContacts](maxContactsKnown, nil)}
+}
+
+// followContacts makes a list one of those whom the page names, and of the contacts of its
+// viewer. The first contacts are read later.
+func (p *people) followContacts(l *watchList, named []presence.UserID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l.named = named
+	p.byViewer[l.viewer] = append(p.byViewer[l.viewer], l)
+	p.watchLocked(l, named)
+}
+
+// forgetContactsLocked undoes followContacts, but for who is on the list.
+func (p *people) forgetContactsLocked(l *watchList) {
+	lists := p.byViewer[l.viewer]
+	for i := range lists {
+		if lists[i] != l {
+			continue
+		}
+		if lists[i] = lists[len(lists)-1]; len(lists) == 1 {
+			delete(p.byViewer, l.viewer)
+		} else {
+			lists[len(lists)-1] = nil
+			p.byViewer[l.viewer] = lists[:len(lists)-1]
+		}
+		l.named = nil
+		return
+	}
+}
+
+func (p *people) followsContactsLocked(l *watchList) bool {
+	for _, other := range p.byViewer[l.viewer] {
+		if other == l {
+			return true
+		}
+	}
+	return false
+}
+
+// read reads the contacts for a list, and reports whether the Directory answered. Else they
+// are read again later. Meanwhile the list stays as it is, and a list that is opened has the
+// contacts that were read last: each long poll is a list of its own.
+func (r *contactReader) read(ctx context.Context, l *watchList) bool {
+	r.mu.Lock()
+	r.asked++
+	turn := r.asked
+	r.mu.Unlock()
+	contacts, err := r.directory.contacts(ctx, l.viewer, presence.MaxWatched)
+	r.mu.Lock()
+	switch known, _ := r.known.Get(l.viewer); {
+	case err != nil:
+		contacts = known.ids
+	case turn > known.read: // else another list of the viewer has a later answer
+		r.known.Set(l.viewer, readContacts{contacts, turn})
+	}
+	r.mu.Unlock()
+	if err != nil {
+		defer r.want(l)
+	}
+	r.people.mu.Lock()
+	defer r.people.mu.Unlock()
+	if !r.followsContactsLocked(l) || turn < l.contacts.read { // it has ended, its page named others, or a later answer was first
+		return true
+	}
+	if err != nil && l.contacts.read > 0 {
+		return false
+	}
+	if err == nil {
+		l.contacts.read = turn
+	}
+	most := presence.MaxWatched
+	ids := append(make([]presence.UserID, 0, most), l.named...)
+	known, tenant := make(map[presence.UserID]struct{}, most), l.viewer.Tenant()
+	for _, id := range ids {
+		known[id] = struct{}{}
+	}
+	for _, id := range contacts {
+		if _, twice := known[id]; twice || len(ids) == most || (presence.User{ID: id}).ValidateInside() != nil || id.Tenant() != tenant {
+			continue
+		}
+		known[id] = struct{}{}
+		ids = append(ids, id)
+	}
+	r.watchLocked(l, ids)
+	return err == nil
+}
+
+// want has the contacts of a list read. It waits for nothing.
+func (r *contactReader) want(l *watchList) {
+	r.mu.Lock()
+	if !l.contacts.wanted {
+		l.contacts.wanted = true
+		r.wanted = append(r.wanted, l)
+	}
+	r.mu.Unlock()
+	r.kick.Wake()
+}
+
+func (r *contactReader) next() *watchList {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.wanted) == 0 {
+		r.wanted = nil
+		return nil
+	}
+	l := r.wanted[0]
+	r.wanted[0] = nil
+	r.wanted = r.wanted[1:]
+	l.contacts.wanted = false
+	return l
+}
+
+// run reads until ctx ends. After an error it waits longer each time.
+func (r *contactReader) run(ctx context.Context) {
+	backoff := backoffFirst
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-r.kick:
+		}
+		for l := r.next(); l != nil; l = r.next() {
+			if !r.follows(l) || r.read(ctx, l) {
+				backoff = backoffFirst
+				continue
+			}
+			if !wait.For(ctx, backoff) {
+				return
+			}
+			backoff = min(2*backoff, maxPeopleBackoff)
+		}
+	}
+}
+
+func (r *contactReader) follows(l *watchList) bool {
+	r.people.mu.Lock()
+	defer r.people.mu.Unlock()
+	return r.followsContactsLocked(l)
+}

@@ -1,0 +1,58 @@
+package track
+
+import (
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+)
+
+// DeviceOn puts a device of a user into the topic of devices, as a connection there does.
+func (t *Tracker) DeviceOn(user presence.User, on presence.Device, s presence.Settings, since time.Time) {
+	user.ID, user.Status, user.Data = backend.MemberOf(user.ID, on.ID), wordOf(s.At(time.Now()), since).asStatus(), backend.DataOf(on)
+	t.writer.add(backend.DevicesTopic, backend.Op{Kind: backend.OpJoin, User: user, Holder: presence.Holder("x." + string(on.ID)), For: 1000 * time.Hour})
+}
+
+// DeviceOff takes it out.
+func (t *Tracker) DeviceOff(user presence.UserID, on presence.DeviceID) {
+	t.writer.add(backend.DevicesTopic, backend.Op{Kind: backend.OpDrop, User: presence.User{ID: backend.MemberOf(user, on)}, Holder: presence.Holder("x." + string(on))})
+}
+
+// Choose changes what a user's device says of the settings.
+func (t *Tracker) Choose(user presence.UserID, on presence.DeviceID, s presence.Settings, since time.Time) {
+	t.writer.add(backend.DevicesTopic, updateOf(backend.MemberOf(user, on), wordOf(s.At(time.Now()), since).asStatus()))
+}
+
+// DeviceOp is the operation of DeviceOn, for a store.
+func DeviceOp(user presence.User, on presence.Device, s presence.Settings, since time.Time) backend.Op {
+	user.ID, user.Status, user.Data = backend.MemberOf(user.ID, on.ID), wordOf(s.At(time.Now()), since).asStatus(), backend.DataOf(on)
+	return backend.Op{Kind: backend.OpJoin, User: user, Holder: presence.Holder("x." + string(on.ID)), For: 1000 * time.Hour}
+}
+
+// DeviceOffOp is the operation of DeviceOff.
+func DeviceOffOp(user presence.UserID, on presence.DeviceID) backend.Op {
+	return backend.Op{Kind: backend.OpDrop, User: presence.User{ID: backend.MemberOf(user, on)}, Holder: presence.Holder("x." + string(on))}
+}
+
+// HearRelations is the notice that a user's relations have changed.
+func (t *Tracker) HearRelations(user presence.UserID) { t.people.relationsChanged(user) }
+
+// MissRelations is the loss of such notices.
+func (t *Tracker) MissRelations() { t.people.relationsMissed() }
+
+// LoudOver makes a person loud who has more followers.
+func (t *Tracker) LoudOver(n int) { t.people.loudOver = n }
+
+// Watching returns how many people are watched here, by how many lists, over how many edges.
+func (t *Tracker) Watching() (persons, lists, edges int) {
+	t.people.mu.Lock()
+	defer t.people.mu.Unlock()
+	return len(t.people.byID), len(t.people.lists) - len(t.people.free), t.people.edges
+}
+
+// RelationQueries returns how often the Directory was asked for relations of lists.
+func (t *Tracker) RelationQueries() uint64 {
+	t.people.relations.mu.Lock()
+	defer t.people.relations.mu.Unlock()
+	return t.people.relations.queries
+}

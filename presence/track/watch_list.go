@@ -1,0 +1,400 @@
+package track
+
+import (
+	"bytes"
+	"hash/fnv"
+	"math/bits"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/internal/wire"
+)
+
+// A watchList is the people whom one connection watches: what its reader was told of each,
+// and which of them may have changed since. It is a source of one reader. It keeps no
+// events: the reader pulls one diff of whoever has changed, as they are then. So a slow
+// reader never has more than its list, whoever comes and goes meanwhile cancels out, and
+// 200 people who come at once are one write.
+//
+// A list of 500 people takes 9 KB, and 4 KB among their followers.
+type watchList struct {
+	people *people
+	viewer presence.UserID
+	out    *outlet
+
+	// people.mu guards these. The slots are replaced with out.mu held too, so that either
+	// mutex is enough to look at them.
+	number uint32
+	ended  bool
+	marked bool              // is in people.marked
+	named  []presence.UserID // by the page, of a list that has the contacts of its viewer too
+	slots  []watchSlot
+
+	// out.mu guards these.
+	said    []relationState // by slot
+	changed []uint64        // a bit a slot: the person may have changed since told
+	dropped []toldPerson    // were told, and are on the list no more
+	holds   bool            // release comes
+	over    bool            // the list has ended
+
+	// The goroutine that reads the connection changes these, with out.mu held.
+	sum   uint64 // of what is told: see cursor
+	total int
+	at    presence.Cursor
+
+	asked    askedList // relations.mu guards it
+	contacts contactReads
+}
+
+// A watchSlot is one person of a list.
+type watchSlot struct {
+	person *watched
+	told   uint32 // seenPerson.hash that the reader has; 0: the person is not there. out.mu guards it
+	seat   uint32 // among the person's followers. people.mu guards it
+}
+
+// A toldPerson is a person whom the reader has, and whom the list has no more.
+type toldPerson struct {
+	id   presence.UserID
+	told uint32
+}
+
+func newWatchList(p *people, viewer presence.UserID, topic presence.Topic) *watchList {
+	l := &watchList{people: p, viewer: viewer, out: newOutlet(topic, &p.stats)}
+	l.setSum(0, 0)
+	return l
+}
+
+// size returns the number of people on the list.
+func (l *watchList) size() int {
+	l.out.mu.Lock()
+	defer l.out.mu.Unlock()
+	return len(l.slots)
+}
+
+// hashOf returns what a list remembers of a person's JSON. It is never 0.
+func hashOf(json []byte) uint32 {
+	h := fnv.New64a()
+	h.Write(json)
+	sum := h.Sum64()
+	return max(uint32(sum^sum>>32), 1)
+}
+
+// spread makes 64 bits of a hash, so that the sum of some names them all.
+func spread(told uint32) uint64 {
+	if told == 0 {
+		return 0
+	}
+	x := uint64(told) * 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// setSum sets what the reader has. The cursor is a hash of it: equal sight is an equal
+// cursor, on every node and after every loss of the store's data. A version of backend.DevicesTopic
+// would move when somebody comes who is hidden (rule P2).
+func (l *watchList) setSum(sum uint64, total int) {
+	if l.at == "" || sum != l.sum {
+		tag := peopleTag
+		if topic := l.out.topic; topic != presence.PeopleTopic {
+			tag = string(presence.NewCursor(topic, ""))
+		}
+		var b [32]byte
+		l.at = presence.Cursor(strconv.AppendUint(append(b[:0], tag...), sum, 36))
+	}
+	l.sum, l.total = sum, total
+}
+
+// peopleTag begins the cursors of PeopleTopic, of the empty tenant: see newCursor.
+var peopleTag = string(presence.NewCursor(presence.PeopleTopic, ""))
+
+// showsLocked returns the hash of a person as the reader may see the person now; 0: not at
+// all. It is the one place that decides who is in the events (rule P3).
+func (l *watchList) showsLocked(slot int, now *seenPerson) uint32 {
+	if relation, known := l.said[slot].relation(); now.here && now.word.shownTo(relation, known) {
+		return now.hash
+	}
+	return 0
+}
+
+// markLocked notes that a person may have changed, and reports whether the reader has news.
+func (l *watchList) markLocked(slot int) bool {
+	s := &l.slots[slot]
+	now := s.person.now.Load()
+	if now.here && now.word.asks() && l.said[slot].needed() {
+		l.people.relations.want(l)
+	}
+	shown := l.showsLocked(slot, now)
+	if shown == s.told || shown == 0 && l.holdsLocked(slot, now) {
+		return false
+	}
+	l.changed[slot/64] |= 1 << (slot % 64)
+	return true
+}
+
+// replaceLocked replaces the people. Those who are gone from the list, and whom the reader
+// has, leave with the next diff.
+func (l *watchList) replaceLocked(slots []watchSlot, said []relationState, gone []watchSlot) {
+	for _, s := range gone {
+		if s.told != 0 {
+			l.dropped = append(l.dropped, toldPerson{s.person.id, s.told})
+		}
+	}
+	l.slots, l.said, l.changed = slots, said, make([]uint64, (len(slots)+63)/64)
+	if len(l.dropped) > 0 {
+		dropped := make(map[presence.UserID]uint32, len(l.dropped))
+		for _, d := range l.dropped {
+			dropped[d.id] = d.told
+		}
+		for i := range slots {
+			if told := dropped[slots[i].person.id]; told != 0 { // back before the reader looked
+				slots[i].told = told
+				delete(dropped, slots[i].person.id)
+			}
+		}
+		l.dropped = slices.DeleteFunc(l.dropped, func(d toldPerson) bool { return dropped[d.id] == 0 })
+	}
+	for i := range slots {
+		l.markLocked(i)
+	}
+}
+
+func (l *watchList) outlet() *outlet { return l.out }
+
+// latest returns the list itself: what its reader has, which changes only when the reader
+// reads. Only the goroutine that reads the connection may call it.
+func (l *watchList) latest() sourceView { return l }
+
+func (l *watchList) cursor() presence.Cursor { return l.at }
+
+func (l *watchList) figures() figures {
+	if l.people.stale.Load() {
+		return figures{1}
+	}
+	return figures{}
+}
+
+// end implements ender.
+func (l *watchList) end() { l.people.end(l) }
+
+// differs reports whether a cursor names something else than what the list shows now.
+func (l *watchList) differs(from presence.Cursor) bool {
+	id, ok := from.Version(l.out.topic)
+	if !ok {
+		return false
+	}
+	l.out.mu.Lock()
+	defer l.out.mu.Unlock()
+	_, sum := l.seenLocked()
+	return strconv.FormatUint(sum, 36) != string(id)
+}
+
+// seenLocked returns the hash of each person as the reader may see them now, and their sum.
+func (l *watchList) seenLocked() (seen []uint32, sum uint64) {
+	seen = make([]uint32, len(l.slots))
+	for i := range l.slots {
+		seen[i] = l.showsLocked(i, l.slots[i].person.now.Load())
+		sum += spread(seen[i])
+	}
+	return seen, sum
+}
+
+// resumeLocked implements source.resumeLocked. A reader that has what it would see now
+// gets nothing, and any other a state.
+func (l *watchList) resumeLocked(from presence.Cursor, _ int) (missed *sharedEvent, ok bool) {
+	id, ok := from.Version(l.out.topic)
+	if !ok {
+		return nil, false
+	}
+	seen, sum := l.seenLocked()
+	if strconv.FormatUint(sum, 36) != string(id) {
+		return nil, false
+	}
+	total := 0
+	for i, hash := range seen {
+		l.slots[i].told = hash
+		if hash != 0 {
+			l.said[i].told()
+			total++
+		}
+	}
+	clear(l.changed) // who has changed since the loop above is marked behind this
+	l.dropped = nil
+	l.setSum(sum, total)
+	return nil, true
+}
+
+// stateEvent returns everybody whom the reader may see. The limit does not cut it: a page
+// knows how many it watches. It has out.mu held.
+func (l *watchList) stateEvent(int) *sharedEvent {
+	const head = 192 // is more than what stands before the users
+	size := head
+	for i := range l.slots {
+		size += len(l.slots[i].person.now.Load().json) + 1
+	}
+	b, sum, total := make([]byte, head, size+32), uint64(0), 0
+	for i := range l.slots {
+		now := l.slots[i].person.now.Load()
+		hash := l.showsLocked(i, now)
+		if l.slots[i].told = hash; hash == 0 {
+			continue
+		}
+		l.said[i].told() // a later join is a change of what the reader has
+		if sum += spread(hash); total > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, now.json...)
+		total++
+	}
+	clear(l.changed)
+	l.dropped = nil
+	l.setSum(sum, total)
+	b = append(b, `},"truncated":false}`...)
+	var before [head]byte // the cursor is known by now
+	begins := append(l.appendFigures(appendHead(before[:0], l.out.topic, l.at)), `,"users":{`...)
+	data := b[head-len(begins):]
+	copy(data, begins)
+	return newSharedEvent(frame{Event: presence.Event{Type: presence.EventState, Topic: l.out.topic, Cursor: l.at, Data: data}})
+}
+
+func (l *watchList) appendFigures(b []byte) []byte {
+	b = appendInt(b, "total", l.total)
+	if l.people.stale.Load() {
+		b = append(b, `,"stale":true`...)
+	}
+	return b
+}
+
+func (l *watchList) heartbeatEvent() *sharedEvent {
+	data := append(l.appendFigures(appendHead(nil, l.out.topic, l.at)), '}')
+	return newSharedEvent(frame{Event: presence.Event{Type: presence.EventHeartbeat, Topic: l.out.topic, Cursor: l.at, Data: data}})
+}
+
+// one returns how many people a hash stands for.
+func one(hash uint32) int {
+	if hash == 0 {
+		return 0
+	}
+	return 1
+}
+
+// A change of a list, for one diff.
+type watchChange struct {
+	slot int
+	now  *seenPerson
+	hash uint32
+}
+
+// pullLocked returns one diff of all who have changed, as they are now, and false if
+// nobody has. It implements puller.
+func (l *watchList) pullLocked(scratch []byte) (presence.Event, bool) {
+	var few [8]watchChange // most diffs are of one person, and allocate nothing but their bytes
+	changes, sum, total, size := few[:0], l.sum, l.total, 0
+	for word, left := range l.changed {
+		for ; left != 0; left &= left - 1 {
+			slot := 64*word + bits.TrailingZeros64(left)
+			s := &l.slots[slot]
+			now := s.person.now.Load()
+			hash := l.showsLocked(slot, now)
+			if hash == s.told || hash == 0 && l.holdsLocked(slot, now) {
+				continue
+			}
+			changes = append(changes, watchChange{slot, now, hash})
+			sum += spread(hash) - spread(s.told)
+			if size += len(s.person.id) + 64; hash != 0 {
+				size += len(now.json)
+			}
+			total += one(hash) - one(s.told)
+		}
+		l.changed[word] = 0
+	}
+	for _, d := range l.dropped {
+		sum -= spread(d.told)
+		total--
+		size += len(d.id) + 16
+	}
+	if len(changes)+len(l.dropped) == 0 {
+		return presence.Event{}, false
+	}
+	prev := l.at
+	l.setSum(sum, total)
+	b := appendHead(slices.Grow(scratch, size+160), l.out.topic, l.at)
+	b = append(append(append(b, `,"prev":"`...), prev...), '"')
+	b = appendInt(b, "total", total)
+	b = l.appendJoinsLocked(append(b, `,"joins":{`...), changes)
+	b = l.appendLeavesLocked(append(b, `},"leaves":{`...), changes)
+	b = append(b, "}}"...)
+	for _, c := range changes {
+		l.slots[c.slot].told = c.hash
+		if l.said[c.slot].told(); c.hash == 0 {
+			l.said[c.slot].left()
+		}
+	}
+	l.dropped = nil
+	return presence.Event{Type: presence.EventDiff, Topic: l.out.topic, Cursor: l.at, ID: l.at, Data: b}, true
+}
+
+// overLocked implements puller.
+func (l *watchList) overLocked() bool { return l.over }
+
+func (l *watchList) appendJoinsLocked(b []byte, changes []watchChange) []byte {
+	n := 0
+	for _, c := range changes {
+		if c.hash == 0 {
+			continue
+		}
+		if n++; n > 1 {
+			b = append(b, ',')
+		}
+		if b = append(b, c.now.json...); l.said[c.slot]&relationGains != 0 {
+			setSince(b[len(b)-len(c.now.json):], time.Now())
+		}
+	}
+	return b
+}
+
+// setSince changes the since of a person's JSON: a viewer who gains sight of a person because
+// of a contact or a block sees the person come now (rule P6).
+func setSince(person []byte, now time.Time) {
+	const key = `"since":"` // is in no JSON string, where a quote is escaped
+	if i := bytes.Index(person, []byte(key)); i >= 0 {
+		var text [len(wire.TimeLayout)]byte
+		copy(person[i+len(key):], now.UTC().AppendFormat(text[:0], wire.TimeLayout)) // of the same length
+	}
+}
+
+func (l *watchList) appendLeavesLocked(b []byte, changes []watchChange) []byte {
+	n := 0
+	leave := func(id presence.UserID, seen time.Time) {
+		if n++; n > 1 {
+			b = append(b, ',')
+		}
+		b = append(wire.AppendString(b, string(id.Local())), ":{"...)
+		if !seen.IsZero() {
+			b = wire.AppendTime(append(b, `"last_seen":`...), seen)
+		}
+		b = append(b, '}')
+	}
+	for _, c := range changes {
+		if c.hash == 0 {
+			leave(l.slots[c.slot].person.id, l.lastSeenLocked(c.slot, c.now))
+		}
+	}
+	for _, d := range l.dropped {
+		leave(d.id, time.Time{})
+	}
+	return b
+}
+
+// lastSeenLocked returns when a person was last seen who left; zero if nobody knows, if the
+// viewer may not know, or if the person is still there and only hidden now (rules P5, P6).
+func (l *watchList) lastSeenLocked(slot int, now *seenPerson) time.Time {
+	relation, known := l.said[slot].certain()
+	if now.here || !now.word.seenBy(relation, known) {
+		return time.Time{}
+	}
+	return now.left
+}

@@ -1,0 +1,282 @@
+package track
+
+import (
+	"context"
+	"time"
+
+	"github.com/rollcall-go/rollcall/internal/wait"
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+)
+
+// A person with more followers here is loud (rule P9).
+const (
+	loudFollowers = 1_000
+	loudEvery     = 10 * time.Second
+)
+
+// heardNews is what backend.DevicesTopic has published and run has not looked at. heard runs with
+// the mutex of that topic's outlet held, and the lists have outlets of their own: so it
+// leaves the work to run.
+type heardNews struct {
+	kick wait.Wakeup
+
+	mu   newsMutex
+	nets []net
+	all  bool      // anything may have changed
+	came time.Time // when the oldest came
+}
+
+// follow has people follow a replica of backend.DevicesTopic.
+func (p *people) follow(r *replica) {
+	r.heard = p.heard
+	p.replica.Store(r)
+}
+
+// heard is replica.heard of backend.DevicesTopic.
+func (p *people) heard(n *net) {
+	p.news.mu.Lock()
+	if n == nil {
+		p.news.nets, p.news.all = nil, true
+	} else if !p.news.all {
+		p.news.nets = append(p.news.nets, *n)
+	}
+	if p.news.came.IsZero() {
+		p.news.came = time.Now()
+	}
+	p.news.mu.Unlock()
+	p.news.kick.Wake()
+}
+
+func (h *heardNews) take() (nets []net, all bool, came time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	nets, all, came = h.nets, h.all, h.came
+	h.nets, h.all, h.came = nil, false, time.Time{}
+	return nets, all, came
+}
+
+// run tells the lists what happens, keeps the roster of devices in memory, and notices
+// that the store is out.
+func (p *people) run(ctx context.Context) {
+	tick := time.NewTicker(houseKeeping)
+	defer tick.Stop()
+	p.pin()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-p.news.kick:
+			p.hear()
+		case <-tick.C:
+			p.pin()
+			p.tellLoud()
+			p.relations.keep()
+		}
+	}
+}
+
+// pin looks at the roster of devices, so that no housekeeping forgets it.
+func (p *people) pin() {
+	r, err := p.topics.look(backend.DevicesTopic)
+	if err != nil {
+		return // the Tracker closes
+	}
+	view := r.view.Load()
+	if stale := view != nil && view.Stale; stale != p.stale.Load() {
+		p.stale.Store(stale)
+		p.wakeAll()
+	}
+}
+
+// devices returns the devices as this node knows them, nil before they are loaded.
+func (p *people) devices() *View {
+	r := p.replica.Load()
+	if r == nil {
+		return nil
+	}
+	return r.view.Load()
+}
+
+// wakeAll has every list read: its heartbeat has changed.
+func (p *people) wakeAll() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, l := range p.lists {
+		if l != nil {
+			l.out.mu.Lock()
+			l.out.wakeLocked()
+			l.out.mu.Unlock()
+		}
+	}
+}
+
+// hear renews the persons who have changed, and tells their followers.
+func (p *people) hear() {
+	nets, all, came := p.news.take()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.turn++
+	if all {
+		for _, w := range p.byID {
+			w.left = time.Time{} // nobody knows of the latest departure
+			p.changedLocked(w)
+		}
+	}
+	for _, n := range nets {
+		for _, departures := range [][]backend.Departure{n.leaves, n.vanished} {
+			for _, d := range departures {
+				owner, _ := backend.OwnerOf(d.ID)
+				if w := p.byID[owner]; w != nil {
+					w.leftAt(d.LastSeen)
+				}
+			}
+		}
+	}
+	for _, n := range nets {
+		for _, d := range n.leaves {
+			p.deviceChangedLocked(d.ID)
+		}
+		for _, e := range n.joins {
+			p.deviceChangedLocked(e.ID)
+		}
+		for _, e := range n.silent {
+			p.deviceChangedLocked(e.ID)
+		}
+	}
+	p.wakeMarkedLocked(came)
+}
+
+func (p *people) deviceChangedLocked(member presence.UserID) {
+	owner, _ := backend.OwnerOf(member)
+	if w := p.byID[owner]; w != nil && w.renewed != p.turn {
+		p.changedLocked(w)
+	}
+}
+
+// changedLocked renews a person, and marks the lists of the followers, unless the person is
+// loud (rule P9).
+func (p *people) changedLocked(w *watched) {
+	w.renewed = p.turn
+	before := w.now.Load()
+	if !p.renewLocked(w) {
+		return
+	}
+	now := w.now.Load()
+	if now.invisible {
+		p.tellLocked(w)
+		return
+	}
+	if len(w.followers) > p.loudOver && !now.changesSight(before) && time.Since(w.told) < loudEvery {
+		if !w.due {
+			w.due = true
+			p.loud = append(p.loud, w)
+		}
+		return
+	}
+	p.tellLocked(w)
+}
+
+// renewLocked looks at a person anew, and reports whether anything has changed.
+func (p *people) renewLocked(w *watched) bool {
+	before := w.now.Load()
+	now := &seenPerson{word: hidden}
+	if devices := p.devices(); devices != nil {
+		switch s, here := devices.sightOf(w.id); {
+		case here && s.word.status == presence.Invisible: // looks as if the user had left
+			now.invisible, now.word = true, s.word
+		case here:
+			now.here, now.word = true, s.word
+			if s.word.visible() {
+				now.json = appendPerson(nil, w.id, &s)
+				now.hash = hashOf(now.json)
+			}
+		}
+	}
+	switch {
+	case before == nil:
+	case !now.here && !before.here:
+		return false
+	case !now.here:
+		seen := before.word.seen
+		if now.invisible {
+			seen = presence.Narrower(seen, now.word.seen) // both may have changed at once
+		}
+		now.word, now.left = before.word, w.left
+		now.word.seen = seen
+	case before.here && before.hash == now.hash && before.word == now.word:
+		return false
+	}
+	w.now.Store(now)
+	return true
+}
+
+// leftAt takes when somebody was last seen who is shown until now. That is never before others
+// could see the person: what was before is not told.
+func (w *watched) leftAt(at time.Time) {
+	now := w.now.Load()
+	if now == nil || !now.here || !now.word.visible() || at.IsZero() {
+		return
+	}
+	if at.Before(now.word.since) {
+		at = now.word.since
+	}
+	if at.After(w.left) {
+		w.left = at
+	}
+}
+
+// changesSight reports whether other viewers see the person now than before, by the
+// person's own choice: they are told at once (rule P6).
+func (s *seenPerson) changesSight(before *seenPerson) bool {
+	a, b := s.word, before.word
+	return s.here && before.here && (a.online != b.online || a.except != b.except || !a.since.Equal(b.since))
+}
+
+// tellLocked marks a person in the lists of all followers.
+func (p *people) tellLocked(w *watched) {
+	w.told = time.Now()
+	for _, f := range w.followers {
+		l := p.lists[f.list]
+		l.out.mu.Lock()
+		news := l.markLocked(int(f.slot))
+		l.out.mu.Unlock()
+		if news && !l.marked {
+			l.marked = true
+			p.marked = append(p.marked, l)
+		}
+	}
+}
+
+// wakeMarkedLocked wakes the readers of the lists that have news. All persons are marked
+// before the first reader wakes: 200 who come at once are one write.
+func (p *people) wakeMarkedLocked(came time.Time) {
+	for _, l := range p.marked {
+		l.marked = false
+		l.out.mu.Lock()
+		l.out.arrived = came
+		l.out.wakeLocked()
+		l.out.mu.Unlock()
+	}
+	clear(p.marked)
+	p.marked = p.marked[:0]
+}
+
+// tellLoud tells the followers of loud persons whose time has come the latest word.
+func (p *people) tellLoud() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	later := p.loud[:0]
+	for _, w := range p.loud {
+		switch {
+		case time.Since(w.told) < loudEvery:
+			later = append(later, w)
+		default:
+			w.due = false
+			p.tellLocked(w)
+		}
+	}
+	clear(p.loud[len(later):])
+	p.loud = later
+	p.wakeMarkedLocked(time.Time{}) // the delay was meant, and is no lag
+}

@@ -1,0 +1,443 @@
+package track
+
+import (
+	"context"
+	"time"
+
+	"github.com/rollcall-go/rollcall/internal/generations"
+	"github.com/rollcall-go/rollcall/internal/wait"
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// Relations are asked for where they decide: for a person who is online and shows that to
+// contacts alone, or has blocked somebody.
+const (
+	relationsKept    = 1_000_000              // pairs that a node remembers, about 100 MB
+	relationsFor     = 5 * time.Minute        // then the Directory is asked again
+	relationsWindow  = 3 * time.Millisecond   // collects the pairs of one query
+	relationsWait    = 500 * time.Millisecond // a stream that opens waits for its relations
+	relationsShared  = 5 * time.Second        // the lists of one viewer that are renewed together share an answer
+	maxPeopleBackoff = 15 * time.Second
+)
+
+// relations asks the Directory what viewers are to the people whom they watch, in batches,
+// and remembers the answers for a while, for pages that come back and for other pages of
+// the viewer.
+type relations struct {
+	*people
+	kick wait.Wakeup
+
+	mu      relationsMutex
+	wanted  []*watchList // have something to ask
+	known   *generations.Map[presence.Pair, knownRelation]
+	turn    uint64 // counts changes
+	changed map[presence.UserID]changedRelations
+	void    uint64 // the answers of older turns are void
+	failed  bool   // the latest query
+	busy    bool   // run has questions, or waits to repeat them
+	queries uint64
+	looked  time.Time // when keep looked for lists to renew
+}
+
+// A knownRelation is an answer of the Directory, and when it was asked for.
+type knownRelation struct {
+	relation presence.Relation
+	asked    time.Time
+	turn     uint64
+}
+
+// changedRelations say since when the relations to a user are others: older answers are void.
+type changedRelations struct {
+	turn uint64
+	at   time.Time
+}
+
+// An askedList is where a list stands with relations.
+type askedList struct {
+	wanted  bool      // is in relations.wanted
+	opening bool      // its connection waits for an answer
+	since   time.Time // of the oldest answer; zero: none
+	waiting []chan struct{}
+}
+
+func newRelations(p *people) *relations {
+	return &relations{
+		people: p, kick: wait.NewWakeup(), changed: make(map[presence.UserID]changedRelations),
+		known: generations.New[presence.Pair, knownRelation](relationsKept, nil),
+	}
+}
+
+// want has the Directory asked for a list. It waits for nothing, and reports whether there
+// may be an answer soon: no question of before waits for a Directory that is out.
+func (r *relations) want(l *watchList) (soon bool) {
+	r.mu.Lock()
+	soon = !r.failed || !r.busy
+	if !l.asked.wanted {
+		l.asked.wanted = true
+		r.wanted = append(r.wanted, l)
+	}
+	r.mu.Unlock()
+	r.kick.Wake()
+	return soon
+}
+
+// await waits until the Directory has answered for a list that is opened: not for long, and
+// not while it is out. So the first state of a page has everybody, as the state before it had
+// on another node. It costs one query whoever is there: the time that it takes says nothing of
+// who is hidden, or blocks anybody (rule P2).
+func (r *relations) await(ctx context.Context, l *watchList) {
+	if l.size() == 0 {
+		return
+	}
+	r.mu.Lock()
+	if r.failed {
+		r.mu.Unlock()
+		return
+	}
+	answered := make(chan struct{})
+	l.asked.waiting, l.asked.opening = append(l.asked.waiting, answered), true
+	r.mu.Unlock()
+	r.want(l)
+	ctx, cancel := context.WithTimeout(ctx, relationsWait)
+	defer cancel()
+	select {
+	case <-answered:
+	case <-ctx.Done():
+	case <-r.life.ctx.Done():
+	}
+}
+
+// run asks the Directory until ctx ends. After an error it waits longer each time.
+func (r *relations) run(ctx context.Context) {
+	backoff := backoffFirst
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-r.kick:
+		}
+		if !wait.For(ctx, relationsWindow) {
+			return
+		}
+		for {
+			asked := r.collect()
+			r.mu.Lock()
+			r.busy = len(asked) > 0
+			r.mu.Unlock()
+			if len(asked) == 0 {
+				break
+			}
+			if r.ask(ctx, asked) {
+				backoff = backoffFirst
+				continue
+			}
+			if !wait.For(ctx, backoff) {
+				return
+			}
+			backoff = min(2*backoff, maxPeopleBackoff)
+		}
+	}
+}
+
+// A question is one pair that a list asks for.
+type question struct {
+	list   *watchList
+	slot   int // negative: nobody wants the answer
+	person *watched
+}
+
+// collect returns the questions of the next query, those of one list together. A list whose
+// questions are all answered by what is remembered has none.
+func (r *relations) collect() []question {
+	var asked []question
+	for len(asked) < maxRelationsAtOnce {
+		l, opening := r.next()
+		if l == nil {
+			break
+		}
+		had := len(asked)
+		asked = l.questions(asked, maxRelationsAtOnce, opening)
+		if len(asked) == maxRelationsAtOnce {
+			r.want(l) // it may have more
+		} else if len(asked) == had {
+			r.answered(l)
+		}
+	}
+	return asked
+}
+
+// next returns a list that has something to ask, and whether its connection waits for it.
+func (r *relations) next() (l *watchList, opening bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.wanted) == 0 {
+		r.wanted = nil
+		return nil, false
+	}
+	l = r.wanted[0]
+	r.wanted[0] = nil
+	r.wanted = r.wanted[1:]
+	opening = l.asked.opening
+	l.asked.wanted, l.asked.opening = false, false
+	return l, opening
+}
+
+// questions appends up to most questions of a list, and takes what is remembered. A list that
+// is being opened takes nothing, and has a question in any case, so that nobody can tell by
+// the time that it takes whether there is one: see await.
+func (l *watchList) questions(asked []question, most int, opening bool) []question {
+	l.out.mu.Lock()
+	defer l.out.mu.Unlock()
+	news, had := false, len(asked)
+	defer func() {
+		if news {
+			l.out.wakeLocked()
+		}
+	}()
+	for i := range l.slots {
+		s := &l.slots[i]
+		now := s.person.now.Load()
+		if !l.said[i].needed() {
+			continue
+		}
+		if !now.here || !now.word.asks() { // it decides nothing: it is asked for when it does
+			if now.here {
+				l.said[i].forget()
+			}
+			continue
+		}
+		if len(asked) == most {
+			break
+		}
+		if !opening {
+			if r, ok := l.people.relations.recall(presence.Pair{User: s.person.id, Viewer: l.viewer}, l.said[i]&relationValue != 0); ok {
+				l.said[i] = stateOf(r) | l.said[i]&relationGains
+				news = l.markLocked(i) || news
+				continue
+			}
+		}
+		asked = append(asked, question{l, i, s.person})
+	}
+	if opening && len(asked) == had && had < most && len(l.slots) > 0 {
+		asked = append(asked, question{l, -1, l.anybodyLocked()})
+	}
+	return asked
+}
+
+// anybodyLocked returns one of the people of a list: one whom not everybody sees, if there is one.
+func (l *watchList) anybodyLocked() *watched {
+	for i := range l.slots {
+		if now := l.slots[i].person.now.Load(); !now.here || !now.word.visible() {
+			return l.slots[i].person
+		}
+	}
+	return l.slots[0].person
+}
+
+// recall returns a relation that is remembered. One that is asked for again must be young.
+func (r *relations) recall(pair presence.Pair, again bool) (presence.Relation, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	k, ok := r.known.Get(pair)
+	age := time.Since(k.asked)
+	if !ok || age >= relationsFor || again && age >= relationsShared || r.voidLocked(pair.User, k.turn) {
+		return presence.Stranger, false
+	}
+	return k.relation, true
+}
+
+// latest returns the relation that the Directory last said, however long ago.
+func (r *relations) latest(pair presence.Pair) (presence.Relation, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	k, ok := r.known.Get(pair)
+	if !ok || r.voidLocked(pair.User, k.turn) {
+		return presence.Stranger, false
+	}
+	return k.relation, true
+}
+
+// answers asks the Directory, and remembers what it says.
+func (r *relations) answers(ctx context.Context, pairs []presence.Pair) ([]presence.Relation, error) {
+	began := time.Now()
+	r.mu.Lock()
+	turn := r.turn
+	r.mu.Unlock()
+	answers, err := r.directory.relations(ctx, pairs...)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i, pair := range pairs {
+		if !r.voidLocked(pair.User, turn) {
+			r.known.Set(pair, knownRelation{answers[i], began, turn})
+		}
+	}
+	return answers, nil
+}
+
+// voidLocked reports whether an answer that was asked for in a turn may be older than a
+// change.
+func (r *relations) voidLocked(user presence.UserID, turn uint64) bool {
+	return turn < r.void || turn < r.changed[user].turn
+}
+
+// ask makes one query, and gives the answers to the lists. It reports whether the Directory
+// answered.
+func (r *relations) ask(ctx context.Context, asked []question) bool {
+	pairs := make([]presence.Pair, len(asked))
+	for i, q := range asked {
+		pairs[i] = presence.Pair{User: q.person.id, Viewer: q.list.viewer}
+	}
+	began := time.Now()
+	r.mu.Lock()
+	turn := r.turn
+	r.mu.Unlock()
+	answers, err := r.directory.relations(ctx, pairs...)
+	r.mu.Lock()
+	r.queries++
+	r.failed = err != nil
+	valid := make([]bool, len(asked))
+	for i, pair := range pairs {
+		if valid[i] = err == nil && !r.voidLocked(pair.User, turn); valid[i] {
+			r.known.Set(pair, knownRelation{answers[i], began, turn})
+		}
+	}
+	r.mu.Unlock()
+	for i := 0; i < len(asked); {
+		end := i
+		for end < len(asked) && asked[end].list == asked[i].list {
+			end++
+		}
+		l := asked[i].list
+		if err != nil {
+			l.unanswered(asked[i:end])
+			r.want(l)
+		} else if !l.answer(asked[i:end], answers[i:end], valid[i:end]) {
+			r.want(l)
+		}
+		r.answered(l)
+		i = end
+	}
+	return err == nil
+}
+
+// answered ends the wait of whoever opens a list, and has the list renewed in time.
+func (r *relations) answered(l *watchList) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, waiting := range l.asked.waiting {
+		close(waiting)
+	}
+	l.asked.waiting = nil
+	if l.asked.since.IsZero() {
+		l.asked.since = time.Now()
+	}
+}
+
+// answer takes what the Directory said. It reports whether that was about everybody who was
+// asked for.
+func (l *watchList) answer(asked []question, answers []presence.Relation, valid []bool) (all bool) {
+	l.out.mu.Lock()
+	defer l.out.mu.Unlock()
+	all = true
+	news := false
+	for i, q := range asked {
+		slot := l.slotLocked(q)
+		switch {
+		case slot < 0:
+		case !valid[i]:
+			all = false
+		default:
+			l.said[slot] = stateOf(answers[i]) | l.said[slot]&relationGains
+			news = l.markLocked(slot) || news
+		}
+	}
+	if news {
+		l.out.wakeLocked()
+	}
+	return all
+}
+
+// relationsHeld is how long a person stays as told who has begun to show fewer viewers.
+const relationsHeld = 500 * time.Millisecond
+
+// holdsLocked reports whether a person whom the list does not show now stays as told for the
+// moment: the person has begun to show contacts alone, or has blocked somebody first, and the
+// Directory has yet to say what the viewer is. So a viewer who goes on seeing the person sees
+// no leave, and learns nothing of a block that is of somebody else. What is told stays as it
+// was: nothing that the person says from then on gets out before the answer. Without one in
+// time, or with an error, the person is not shown (rules P4, P6).
+func (l *watchList) holdsLocked(slot int, now *seenPerson) bool {
+	said := &l.said[slot]
+	if l.slots[slot].told == 0 || !now.here || !now.word.asks() || *said&(relationValue|relationLate) != 0 {
+		return false
+	}
+	if *said&relationHeld == 0 {
+		*said |= relationHeld
+		if !l.holds {
+			l.holds = true
+			time.AfterFunc(relationsHeld, l.release)
+		}
+	}
+	return true
+}
+
+// release ends what holdsLocked began.
+func (l *watchList) release() {
+	l.out.mu.Lock()
+	defer l.out.mu.Unlock()
+	l.holds = false
+	news := false
+	for i := range l.slots {
+		if l.said[i]&relationHeld != 0 {
+			l.said[i].late()
+			news = l.markLocked(i) || news
+		}
+	}
+	if news {
+		l.out.wakeLocked()
+	}
+}
+
+// unanswered notes that the Directory is out. Who is shown stays, unless the site said that
+// the relation has changed.
+func (l *watchList) unanswered(asked []question) {
+	l.out.mu.Lock()
+	defer l.out.mu.Unlock()
+	news := false
+	for _, q := range asked {
+		if slot := l.slotLocked(q); slot >= 0 {
+			l.said[slot].failed(l.slots[slot].told != 0)
+			news = l.markLocked(slot) || news
+		}
+	}
+	if news {
+		l.out.wakeLocked()
+	}
+}
+
+// slotLocked returns the place of the person of a question; negative: the list has the
+// person no more.
+func (l *watchList) slotLocked(q question) int {
+	if q.slot < 0 {
+		return q.slot
+	}
+	if q.slot < len(l.slots) && l.slots[q.slot].person == q.person {
+		return q.slot
+	}
+	for i := range l.slots {
+		if l.slots[i].person == q.person {
+			return i
+		}
+	}
+	return -1
+}
+
+// maxChangedRelations bounds the users whose older answers are void. Beyond it all answers
+// are.
+const maxChangedRelations = 100_000
+
+// keepEvery is how often lists are looked at whose relations are getting too old.
+const keepEvery = 5 * time.Second

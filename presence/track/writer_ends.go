@@ -1,0 +1,191 @@
+package track
+
+import (
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+)
+
+// A visitor opens and closes connections as often as they like, and each has a holder of its
+// own. While the store is out they must not pile up. So a connection whose join waits here when
+// it ends leaves one operation at most, a hold: its lease, and the release of it, which holds the
+// user for the grace. A later end of the same user takes its place, whatever its holder: it does
+// all that the earlier one does (rules 5 and 6).
+//
+// If the join may have been applied, the store may have the lease, which has to end. So these
+// ends wait beside the others, the latest maxTried of a user. The lease of one that is
+// forgotten ends by itself within its TTL.
+//
+// Example: Redis is out for a minute, and a script of Alice's polls thread:1 ten times a second.
+// Node A tries to write every two seconds, and 30 polls of the 600 are open as it tries. Then
+// maxTried ends wait and one more, and not 600 joins and 600 releases.
+
+// maxTried is how many ends of connections of one user wait whose leases the store may have,
+// though they never were acknowledged.
+const maxTried = 8
+
+// end looks at the end of a connection. It takes out of those that wait what it makes pointless.
+// It returns the operation as it is to be added, and false where nothing is.
+func (p *pending) end(op operation) (operation, bool) {
+	if op.Kind != backend.OpRelease && op.Kind != backend.OpDrop {
+		return op, true
+	}
+	if join, waits := p.waitingJoin(keyOf(op.Op)); waits {
+		op.joined = true
+		op.tried = op.tried || join < p.sent || !p.ops[join].fresh
+		if op.endsAtOnce() && !op.tried {
+			p.removeSince(join, keyOf(op.Op))
+			return op, false
+		}
+		p.replaceEnds(&op)
+		if op.lease != nil && p.alone(join, keyOf(op.Op)) {
+			p.removeSince(join, keyOf(op.Op))
+			op.hold = true
+		}
+	} else if op.hold {
+		p.replaceEnds(&op)
+	}
+	return op, true
+}
+
+// waitingJoin returns the index of the join of a holder that has not ended since.
+func (p *pending) waitingJoin(key opKey) (int, bool) {
+	for i := range p.of(key.user) {
+		switch op := &p.ops[i]; {
+		case op.Holder != key.holder:
+		case op.Kind == backend.OpJoin:
+			return i, true
+		case op.Kind == backend.OpRelease, op.Kind == backend.OpDrop, op.Kind == backend.OpSignOff:
+			return 0, false
+		}
+	}
+	return 0, false
+}
+
+// alone reports whether no operation of another holder of the user came after a join: then it
+// makes no difference that the join comes later.
+func (p *pending) alone(join int, key opKey) bool {
+	for i := range p.of(key.user) {
+		if i < join {
+			break
+		}
+		if keyOf(p.ops[i].Op) != key {
+			return false
+		}
+	}
+	return true
+}
+
+// removeSince removes the operations of a holder from its join on.
+func (p *pending) removeSince(join int, key opKey) {
+	for i := range p.of(key.user) {
+		if i < join {
+			break
+		}
+		if keyOf(p.ops[i].Op) == key {
+			p.remove(i)
+		}
+	}
+}
+
+// replaceEnds removes the ends that waited with their joins and that a new one replaces.
+func (p *pending) replaceEnds(now *operation) {
+	tried := 0
+	if now.tried {
+		tried++
+	}
+	for i := range p.of(now.User.ID) {
+		old := p.ops[i]
+		if !old.joined {
+			continue
+		}
+		replaced := !now.endsAtOnce() && old.Holder == now.Holder
+		if old.tried || i < p.sent {
+			tried++
+			replaced = replaced || tried > maxTried
+		} else {
+			replaced = !now.endsAtOnce() // else nobody is held for the grace
+		}
+		if !replaced {
+			continue
+		}
+		now.inherit(old)
+		p.removeEnd(i)
+	}
+}
+
+// inherit takes over what is left of the grace of an end that a new one replaces.
+func (op *operation) inherit(old operation) {
+	left := time.Until(old.until)
+	if op.Kind != backend.OpRelease || old.Kind != backend.OpRelease || left <= 0 {
+		return
+	}
+	if old.until.After(op.until) {
+		op.For, op.until = left, old.until
+	}
+	if op.lease != nil && old.lease != nil && op.lease.Idle && !old.lease.Idle { // rule 24
+		lease := *op.lease
+		lease.Idle = false
+		op.lease = &lease
+	}
+}
+
+// removeEnd removes the end of a connection and what waits with it, back to its join.
+func (p *pending) removeEnd(end int) {
+	op := p.ops[end]
+	p.remove(end)
+	if op.hold {
+		return
+	}
+	key := keyOf(op.Op)
+	for i := range p.of(op.User.ID) {
+		if i > end || keyOf(p.ops[i].Op) != key {
+			continue
+		}
+		switch p.ops[i].Kind {
+		case backend.OpRelease, backend.OpDrop, backend.OpSignOff: // of what the holder had before
+			return
+		case backend.OpJoin:
+			p.remove(i)
+			return
+		}
+		p.remove(i)
+	}
+}
+
+// giveUp removes the join of a connection whose client left while it opened, if it was not sent.
+func (p *pending) giveUp(join backend.Op) bool {
+	key := keyOf(join)
+	i, waits := p.waitingJoin(key)
+	if !waits || i < p.sent || !p.ops[i].fresh {
+		return false
+	}
+	p.removeSince(i, key)
+	return true
+}
+
+// signOut makes drops of the ends of a user's connections, of some visitors, whose pages asked for them
+// until a moment. No lease is renewed for them, and nobody is held for the grace.
+//
+// Example: Alice has a page at node A, which is out of Redis' reach. She signs out at node B. A minute
+// later her page finds that its lease is gone, and goes. When A is back, it hears of the sign-out, and
+// writes nothing that shows her.
+func (p *pending) signOut(user presence.UserID, at time.Time, of func(presence.Visitor) bool) {
+	var ends []operation
+	for i := range p.of(user) {
+		if op := p.ops[i]; op.lease != nil && !op.lease.asked.After(at) && of(op.lease.visitor) {
+			ends = append(ends, op)
+		}
+	}
+	for _, op := range ends {
+		p.forget(user, func(o operation) bool { return o.Holder == op.Holder })
+		op.Kind, op.lease, op.hold = backend.OpDrop, nil, false
+		p.append(keyOf(op.Op), op)
+	}
+}
+
+// forgetViews removes a user's page views until a moment.
+func (p *pending) forgetViews(user presence.UserID, at time.Time) {
+	p.forget(user, func(op operation) bool { return op.Kind == backend.OpSeen && !op.asked.After(at) })
+}

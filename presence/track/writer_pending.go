@@ -1,0 +1,436 @@
+package track
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+)
+
+// An operation is a [backend.Op] that waits, and what the writer knows of it besides.
+type operation struct {
+	backend.Op
+
+	// Of an OpRelease: when the grace ends, and the lease that the release ends,
+	// nil where this node does not have it.
+	until time.Time
+	lease *lease
+	hold  bool // the lease waits with the release: it is made first
+
+	asked time.Time // of an OpSeen and an OpUpdate: when the page asked for it
+
+	// See writer_ends.go.
+	fresh  bool // of an OpJoin: the store cannot have the lease, unless this was sent
+	joined bool // of the end of a connection: its join waits with it
+	tried  bool // of such an end: the store may have the lease
+}
+
+// endsAtOnce reports whether the end of a connection holds nobody for a grace.
+func (op operation) endsAtOnce() bool {
+	return op.Kind == backend.OpDrop || op.Kind == backend.OpRelease && op.For == 0 && op.lease == nil
+}
+
+// A lease is the OpJoin that makes a connection's lease, whose it is, and when the page asked for it.
+type lease struct {
+	backend.Op
+	visitor presence.Visitor
+	asked   time.Time
+}
+
+// pending is the operations that wait to be written to one topic, in order, merged by user
+// and holder. writer_ends.go says what is left of connections that came and went meanwhile.
+type pending struct {
+	ops     []operation             // those of kind 0 were removed
+	removed int                     // how many were
+	before  []int32                 // for each op, the index of its user's op before it; noOp: there is none
+	latest  map[opKey]int           // index of the latest op of a key
+	last    map[presence.UserID]int // index of a user's latest op, which may be removed, or noOp
+	members ownDevices              // in backend.DevicesTopic: the users of ops
+	sent    int                     // so many of the first ops may have been applied
+	acks    []*ack                  // closed when the operations were applied
+	ackRoom int                     // how many acks there may be before those that nobody awaits are dropped
+	tries   int                     // times that the store refused the operations
+	after   time.Time               // earliest time of the next try
+
+	planned bool      // due is set
+	due     time.Time // when they are written, by the pace of the topic
+	touched time.Time // when the latest came
+	changes bool      // not all are heartbeats
+}
+
+// ownDevices are members of backend.DevicesTopic, by the user whose devices they are.
+type ownDevices map[presence.UserID][]presence.UserID
+
+const noOp = -1
+
+// An opKey names what an operation is about: a lease, a guest, a bot, or the topic's record.
+type opKey struct {
+	user   presence.UserID
+	holder presence.Holder
+	guest  string
+	bot    string
+	peak   bool
+}
+
+// An ack says what became of one operation.
+type ack struct {
+	key  opKey
+	done chan struct{} // closed when the operation was applied or dropped
+	gone bool          // after done: it was a heartbeat, and its lease is gone
+	err  error         // after done: why it was dropped
+	left atomic.Bool   // nobody waits for it any more
+}
+
+// leave notes that nobody waits for acks any more.
+func leave(acks []*ack) {
+	for _, a := range acks {
+		a.left.Store(true)
+	}
+}
+
+// expect adds an ack. It drops those that nobody awaits once half of all may be such.
+func (p *pending) expect(a *ack) {
+	if len(p.acks) >= p.ackRoom {
+		p.acks = slices.DeleteFunc(p.acks, func(a *ack) bool { return a.left.Load() })
+		p.ackRoom = max(16, 2*len(p.acks))
+	}
+	p.acks = append(p.acks, a)
+}
+
+// acknowledge closes all acks. unknown is the indexes of the heartbeats whose lease is gone.
+func (p *pending) acknowledge(ops []backend.Op, unknown []int) {
+	gone := make(map[opKey]bool, len(unknown))
+	for _, i := range unknown {
+		gone[keyOf(ops[i])] = true
+	}
+	for _, a := range p.acks {
+		a.gone = gone[a.key]
+		close(a.done)
+	}
+}
+
+// fail closes all acks: the operations were dropped.
+func (p *pending) fail(err error) {
+	for _, a := range p.acks {
+		a.err = err
+		close(a.done)
+	}
+}
+
+func newPending() *pending {
+	return &pending{latest: make(map[opKey]int), last: make(map[presence.UserID]int)}
+}
+
+func keyOf(op backend.Op) opKey {
+	switch op.Kind {
+	case backend.OpGuest, backend.OpForgetGuest:
+		return opKey{guest: op.Guest}
+	case backend.OpBot:
+		return opKey{guest: op.Guest, bot: op.Bot}
+	case backend.OpPeak, backend.OpResetPeak:
+		return opKey{peak: true}
+	case backend.OpSeen:
+		op.Holder = presence.HolderWeb
+	}
+	return opKey{user: op.User.ID, holder: op.Holder}
+}
+
+// size returns how many operations wait.
+func (p *pending) size() int { return len(p.ops) - p.removed }
+
+// of yields the indexes of a user's operations, the latest first. The one that it yielded may be
+// removed meanwhile. It takes the removed ones out of its way for the next time.
+func (p *pending) of(user presence.UserID) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		i, found := p.last[user]
+		if !found {
+			return
+		}
+		link := func(i int) { p.last[user] = i }
+		for i != noOp {
+			if p.ops[i].Kind != 0 && !yield(i) {
+				return
+			}
+			if p.ops[i].Kind != 0 {
+				link(i)
+				at := i
+				link = func(i int) { p.before[at] = int32(i) }
+			}
+			i = int(p.before[i])
+		}
+		link(noOp)
+	}
+}
+
+// holds reports whether an operation of a user waits.
+func (p *pending) holds(user presence.UserID) bool {
+	for range p.of(user) {
+		return true
+	}
+	return false
+}
+
+// add merges an operation into those that wait, and returns how many more there are now.
+func (p *pending) add(op operation) (grown int) {
+	had, key := p.size(), keyOf(op.Op)
+	switch op.Kind {
+	case backend.OpSignOut: // which makes all operations of its user pointless
+		p.forget(op.User.ID, func(operation) bool { return true })
+	case backend.OpSignOff: // order would put the heartbeat behind it
+		p.forget(op.User.ID, func(o operation) bool {
+			return (o.Kind == backend.OpHeartbeat || o.Kind == backend.OpAttend) && keyOf(o.Op) == key
+		})
+	case backend.OpResetPeak:
+		p.forget(op.User.ID, func(o operation) bool { return keyOf(o.Op).peak })
+	}
+	if op, ok := p.end(op); ok {
+		p.merge(key, op)
+	}
+	grown = p.size() - had
+	if p.removed > 16+p.size() {
+		p.compact()
+	}
+	return grown
+}
+
+// merge merges an operation into the latest one of its key, or appends it.
+func (p *pending) merge(key opKey, op operation) {
+	i, found := p.latest[key]
+	if found {
+		old := p.ops[i]
+		op.fresh = op.fresh && old.fresh
+		if merge(&p.ops[i], op, i == p.last[op.User.ID]) {
+			return
+		}
+		if op.Kind == old.Kind && (op.Kind == backend.OpSeen || op.Kind == backend.OpFollow) && p.among(i) {
+			p.remove(i)
+		}
+	}
+	p.append(key, op)
+}
+
+// among reports whether an earlier operation of the kind and key of one waits. Of views and
+// follows the places of the first and of the latest are enough.
+func (p *pending) among(latest int) bool {
+	op := &p.ops[latest]
+	for i := range p.of(op.User.ID) {
+		if i < latest && p.ops[i].Kind == op.Kind && p.ops[i].Holder == op.Holder {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *pending) append(key opKey, op operation) {
+	user := op.User.ID
+	before, found := p.last[user]
+	if !found {
+		before = noOp
+		if owner, _ := backend.OwnerOf(user); owner != user {
+			if p.members == nil {
+				p.members = make(ownDevices)
+			}
+			p.members[owner] = append(p.members[owner], user)
+		}
+	}
+	p.before = append(p.before, int32(before))
+	p.latest[key] = len(p.ops)
+	p.last[user] = len(p.ops)
+	p.ops = append(p.ops, op)
+}
+
+// remove removes the operation with an index.
+func (p *pending) remove(i int) {
+	if key := keyOf(p.ops[i].Op); p.latest[key] == i {
+		delete(p.latest, key)
+	}
+	p.ops[i] = operation{}
+	p.removed++
+}
+
+// forget removes those operations of a user that are pointless now. Those of guests, of bots and
+// of the topic's record are of the user "".
+func (p *pending) forget(user presence.UserID, pointless func(operation) bool) {
+	for i := range p.of(user) {
+		if pointless(p.ops[i]) {
+			p.remove(i)
+		}
+	}
+}
+
+// compact gives the room of removed operations back.
+func (p *pending) compact() {
+	ops, sent := p.ops, p.sent
+	p.ops, p.before, p.removed, p.sent = make([]operation, 0, p.size()), p.before[:0], 0, 0
+	clear(p.latest)
+	clear(p.last)
+	p.members = nil // writer.preparing may have the map
+	for i, op := range ops {
+		if op.Kind == 0 {
+			continue
+		}
+		p.append(keyOf(op.Op), op)
+		if i < sent {
+			p.sent++
+		}
+	}
+}
+
+// merge makes one operation of two with the same key, if their effect is the same. last
+// says that no other operation of the user came between them.
+func merge(old *operation, op operation, last bool) bool {
+	switch {
+	case op.Kind == backend.OpGuest, op.Kind == backend.OpForgetGuest, op.Kind == backend.OpBot: // of one guest the latest counts
+		*old = op
+	case op.Kind == backend.OpPeak:
+		if old.Kind != backend.OpPeak { // a record that is started anew
+			return false
+		}
+		old.Peak = old.Peak.Better(op.Peak)
+	case op.Kind == backend.OpSignOff: // which connections are left depends on what came first
+		return last && old.Kind == backend.OpSignOff
+	case op.Kind == backend.OpFollow: // rule 6 asks what came first
+		if !last || old.Kind != backend.OpHeartbeat && old.Kind != backend.OpFollow {
+			return false
+		}
+		*old = op
+	case (old.Kind == backend.OpJoin || old.Kind == backend.OpFollow) && op.Kind == backend.OpHeartbeat:
+	case old.Kind == backend.OpAttend && op.Kind == backend.OpHeartbeat:
+		old.For = max(old.For, op.For)
+	case old.Kind == backend.OpAttend && op.Kind == backend.OpAttend:
+		old.For, old.Idle = max(old.For, op.For), op.Idle
+	case old.Kind == backend.OpJoin && op.Kind == backend.OpAttend:
+		old.Idle = op.Idle
+	case old.Kind == backend.OpAttend && op.endsAtOnce(): // but a release makes a grace that is as idle
+		*old = op
+	case old.Kind == backend.OpUpdate && op.Kind == backend.OpUpdate && op.User.StatusOnly():
+		if old.User.Status != op.User.Status {
+			old.User.Status, old.asked = op.User.Status, op.asked
+		}
+	case op.Kind == backend.OpSeen || op.Kind == backend.OpUpdate:
+		// Rule 6 asks what came first; among profiles the newest wins; and an
+		// update after a sign-out is no sign-out.
+		if !last || old.Kind != op.Kind && old.Kind != backend.OpHeartbeat {
+			return false
+		}
+		*old = op
+	case old.Kind == backend.OpJoin && op.Kind == backend.OpJoin:
+		if !last && !old.User.SameProfile(op.User) {
+			return false
+		}
+		*old = op
+	case old.Kind == op.Kind,
+		old.Kind == backend.OpHeartbeat, // the operation after it makes or ends the lease
+		old.Kind == backend.OpJoin && op.endsAtOnce():
+		*old = op
+	default:
+		return false // such as a join and its release: the user stays for the grace
+	}
+	return true
+}
+
+// order puts heartbeats behind the rest, where a store can apply them together. The effect
+// stays the same: no operation of a heartbeat's holder comes after the heartbeat.
+func (p *pending) order() {
+	if p.removed > 0 {
+		p.compact()
+	}
+	if slices.IsSortedFunc(p.ops, byBeat) {
+		return
+	}
+	slices.SortStableFunc(p.ops, byBeat)
+	p.compact()
+}
+
+func byBeat(a, b operation) int { return cmp.Compare(beatLast(a), beatLast(b)) }
+
+// batch returns the operations as they are written now. doubt says that leases may have expired.
+func (p *pending) batch(doubt bool, now time.Time) []backend.Op {
+	p.order()
+	p.sent = len(p.ops)
+	ops := p.ops
+	if doubt || slices.ContainsFunc(ops, func(op operation) bool { return op.hold }) {
+		ops = renewed(ops, doubt)
+	}
+	shorten(ops, now)
+	date(ops, now)
+	written := make([]backend.Op, len(ops))
+	for i := range ops {
+		written[i] = ops[i].Op
+	}
+	return written
+}
+
+// renewed puts before each hold its lease, and in doubt before each other release the lease that
+// it ends. Doubt is for operations that waited while
+// the store was out: the lease may have expired, and an expired lease gets no grace (rule 5). A
+// release of a lease that this node cannot renew is left out: the lease ends by itself.
+//
+// Example: Alice closes a tab as Redis hangs, and opens the next page at node B. A minute later
+// Redis goes on. Node A's release comes first. Without her lease she would leave at once, and
+// come back with B's join.
+func renewed(ops []operation, doubt bool) []operation {
+	all, joined := make([]operation, 0, len(ops)+len(ops)/2), make(map[opKey]bool)
+	for _, op := range ops {
+		if key := keyOf(op.Op); op.Kind == backend.OpJoin {
+			joined[key] = true
+		} else if op.Kind == backend.OpRelease && !op.endsAtOnce() && (op.hold || doubt && !joined[key]) {
+			if op.lease == nil {
+				continue
+			}
+			all = append(all, operation{Op: op.lease.Op})
+		}
+		all = append(all, op)
+	}
+	return all
+}
+
+// lateGrace is how long a grace goes on at least that begins after an outage: until the nodes
+// have found the store back, and a user who went on at another one is held there.
+const lateGrace = returningFor + backoffLast
+
+// shorten takes from each grace the time that its release has waited for the store. So pages
+// that closed in an outage do not look open for a whole grace after its end.
+func shorten(ops []operation, now time.Time) {
+	for i := range ops {
+		op := &ops[i]
+		left := op.until.Sub(now)
+		if op.Kind == backend.OpRelease && op.For-left >= time.Second { // else it is one length with the others
+			op.For = max(left.Round(time.Second), min(op.For, lateGrace))
+		}
+	}
+}
+
+// date says of users who hid a while ago, in an outage, how long ago that was.
+func date(ops []operation, now time.Time) {
+	for i := range ops {
+		op := &ops[i]
+		if op.Kind != backend.OpUpdate || op.asked.IsZero() || op.User.Status.Base() != presence.Invisible {
+			continue
+		}
+		if ago := now.Sub(op.asked); ago >= time.Second { // else it is one run with the others
+			op.For = ago
+		}
+	}
+}
+
+func beatLast(op operation) int {
+	if op.Kind == backend.OpHeartbeat {
+		return 1
+	}
+	return 0
+}
+
+// updateOf returns the operation that changes a status alone.
+func updateOf(user presence.UserID, status presence.Status) backend.Op {
+	return backend.Op{Kind: backend.OpUpdate, User: presence.User{ID: user, Status: status}}
+}
+
+// releaseOf returns the operation that ends a lease: by OpRelease or OpDrop.
+func releaseOf(user presence.UserID, holder presence.Holder, kind backend.OpKind, grace time.Duration) backend.Op {
+	return backend.Op{Kind: kind, User: presence.User{ID: user}, Holder: holder, For: grace}
+}
