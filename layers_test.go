@@ -66,7 +66,7 @@ var guarded = []struct {
 	{"github.com/tdewolff/", nil}, // tests only
 	{"pgregory.net/rapid", []string{"presence/presencetest", "presence/redisstore/internal/storetest"}},
 	{"go.uber.org/goleak", []string{"internal/leak"}},
-	{"github.com/chromedp/", []string{"internal/browse", "examples/forum/internal/forumtab", "examples/internal/onepage/onepagetest", "examples/internal/signintest"}},
+	{"github.com/chromedp/", []string{"internal/browse", "examples/internal/onepage/onepagetest", "examples/internal/signintest"}},
 }
 
 // A pkg is what go list says of one package: names in this module are short.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -61,14 +62,20 @@ func slow(t *testing.T) {
 
 // build builds the forum in a directory and returns the path of the program. Of go run
 // and go build, go run alone keeps the linked program for the next package's tests: cp
-// is what runs it.
+// is what runs it. The forum is built in its own module, whichever module the tests are in.
 func build(dir string) string {
 	file := filepath.Join(dir, "forum")
+	home, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/rollcall-go/rollcall").Output()
+	if err != nil {
+		panic(fmt.Sprintf("find the forum: %v", err))
+	}
 	args := []string{"run", "-ldflags=-s -w", "-exec=cp"}
 	if Raced {
 		args = append(args, "-race")
 	}
-	if out, err := exec.Command("go", append(args, "github.com/rollcall-go/rollcall/examples/forum", file)...).CombinedOutput(); err != nil {
+	run := exec.Command("go", append(args, "./examples/forum", file)...)
+	run.Dir = strings.TrimSpace(string(home))
+	if out, err := run.CombinedOutput(); err != nil {
 		panic(fmt.Sprintf("build the forum: %v\n%s", err, out))
 	}
 	return file

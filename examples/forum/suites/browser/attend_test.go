@@ -1,4 +1,4 @@
-package browsertest_test
+package browser_test
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
-	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtab"
+	"github.com/rollcall-go/rollcall/examples/forum/suites/internal/forumtab"
 	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtest"
 )
 

@@ -1,4 +1,4 @@
-package browsertest_test
+package browser_test
 
 import (
 	"testing"
@@ -6,7 +6,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
-	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtab"
+	"github.com/rollcall-go/rollcall/examples/forum/suites/internal/forumtab"
 	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtest"
 )
 

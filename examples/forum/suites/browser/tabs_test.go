@@ -1,4 +1,4 @@
-package browsertest_test
+package browser_test
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 
-	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtab"
+	"github.com/rollcall-go/rollcall/examples/forum/suites/internal/forumtab"
 	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtest"
 )
 

@@ -1,4 +1,4 @@
-package chaostest_test
+package chaos_test
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package chaostest_test
+package chaos_test
 
 import (
 	"net"
@@ -46,7 +46,7 @@ func TestRollingRestart(t *testing.T) {
 func startNginx(t *testing.T, first, second string) string {
 	program := need.Nginx(t)
 	dir, addr := t.TempDir(), need.FreeAddr(t)
-	text, err := os.ReadFile("../../cluster/nginx.conf")
+	text, err := os.ReadFile("../../../cluster/nginx.conf")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package hostiletest_test
+package hostile_test
 
 import (
 	"fmt"

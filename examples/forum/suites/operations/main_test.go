@@ -1,6 +1,6 @@
-// Package operationstest holds examples/operations against forums that run: a real
+// Package operations holds examples/operations against forums that run: a real
 // Prometheus scrapes them while they are used, and while they have faults.
-package operationstest_test
+package operations_test
 
 import (
 	"testing"

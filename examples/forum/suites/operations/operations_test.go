@@ -1,4 +1,4 @@
-package operationstest_test
+package operations_test
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package operationstest_test
+package operations_test
 
 import (
 	"bytes"
@@ -21,7 +21,7 @@ import (
 	"github.com/rollcall-go/rollcall/internal/need"
 )
 
-const operations = "../../operations/"
+const operations = "../../../operations/"
 
 // A prometheus is a running one that has the alert rules, with their times divided by
 // hurry.

@@ -1,4 +1,4 @@
-package pagestest_test
+package pages_test
 
 import (
 	"cmp"
@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtab"
+	"github.com/rollcall-go/rollcall/examples/forum/suites/internal/forumtab"
 	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtest"
 )
 

@@ -1,4 +1,4 @@
-package pagestest_test
+package pages_test
 
 import (
 	"cmp"
@@ -9,7 +9,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtab"
+	"github.com/rollcall-go/rollcall/examples/forum/suites/internal/forumtab"
 	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtest"
 )
 

@@ -1,4 +1,4 @@
-package pagestest_test
+package pages_test
 
 import (
 	"testing"
