@@ -24,7 +24,7 @@ const (
 	NumFindings
 )
 
-var findings = [NumFindings]struct{ name, text string }{
+var findingTexts = [NumFindings]struct{ name, text string }{
 	NoMiddleware: {"no-middleware", "A stream was asked for that had not passed the presence middleware, " +
 		"so its visitor counts as nobody. Put the middleware before the presence endpoints too: " +
 		"mount both on the group that has the site's sessions."},
@@ -65,10 +65,10 @@ func Findings() []Finding {
 }
 
 // String returns the name of f, such as "no-middleware". It is the same in each version.
-func (f Finding) String() string { return findings[f].name }
+func (f Finding) String() string { return findingTexts[f].name }
 
 // Text returns what is wrong, and the cure, in a few sentences.
-func (f Finding) Text() string { return findings[f].text }
+func (f Finding) Text() string { return findingTexts[f].text }
 
 // A Diagnosis says how often something was found since the Tracker began. For
 // [BeatsRefused] and [TopicRefused] that is what clients say, and any client can say so.

@@ -65,11 +65,11 @@ func check(resp *http.Response) error {
 		return nil
 	}
 	defer resp.Body.Close()
-	return statusError(resp, kind)
+	return answerError(resp, kind)
 }
 
-// statusError returns the error of an answer that was not expected. kind is its media type.
-func statusError(resp *http.Response, kind string) *StatusError {
+// answerError returns the error of an answer that was not expected. kind is its media type.
+func answerError(resp *http.Response, kind string) *StatusError {
 	e := &StatusError{Status: resp.StatusCode, Title: http.StatusText(resp.StatusCode)}
 	switch {
 	case resp.StatusCode == http.StatusOK:

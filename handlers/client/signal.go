@@ -140,5 +140,5 @@ func Whisper(ctx context.Context, site string, topic presence.Topic, s presence.
 		return nil
 	}
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	return statusError(resp, kind)
+	return answerError(resp, kind)
 }

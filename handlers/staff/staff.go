@@ -80,7 +80,7 @@ func New(tracker *track.Tracker, cfg Config) *Page {
 //go:embed page.html staff.css staff.js staff.svg
 var files embed.FS
 
-var page = template.Must(template.New("page.html").Funcs(template.FuncMap{"ago": ago, "round": round}).ParseFS(files, "page.html"))
+var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMap{"ago": ago, "round": round}).ParseFS(files, "page.html"))
 
 // ServeHTTP implements [http.Handler]: GET shows the page, POST acts.
 func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -105,7 +105,7 @@ func (p *Page) show(w http.ResponseWriter, r *http.Request, tenant string) {
 		v.Error = "The store does not answer: " + err.Error()
 	}
 	var body bytes.Buffer
-	if err := page.Execute(&body, v); err != nil {
+	if err := pageTemplate.Execute(&body, v); err != nil {
 		cfg.Logger.Error("presence: the page of staff could not be rendered", "error", err)
 		problem.New(http.StatusInternalServerError, "The page could not be rendered.").Write(w)
 		return

@@ -10,8 +10,8 @@ import (
 	"github.com/rollcall-go/rollcall/internal/need"
 )
 
-// shared is the Chromium of the package whose tests run.
-var shared struct {
+// chromium is the Chromium of the package whose tests run.
+var chromium struct {
 	mu  sync.Mutex
 	ctx context.Context // of its first tab; nil: not started
 	end func()
@@ -25,10 +25,10 @@ type Tests struct{ M interface{ Run() int } }
 
 // Run runs the tests, and then ends their Chromium.
 func (tests Tests) Run() int {
-	shared.on = true
+	chromium.on = true
 	code := tests.M.Run()
-	if shared.end != nil {
-		shared.end()
+	if chromium.end != nil {
+		chromium.end()
 	}
 	return code
 }
@@ -40,21 +40,21 @@ func Shared(t *testing.T) context.Context {
 	t.Helper()
 	slow(t)
 	program := need.Chromium(t)
-	shared.mu.Lock()
-	defer shared.mu.Unlock()
-	if !shared.on {
+	chromium.mu.Lock()
+	defer chromium.mu.Unlock()
+	if !chromium.on {
 		ctx := Start(t)
 		if err := chromedp.Do(ctx); err != nil {
 			t.Fatal("start Chromium: ", err)
 		}
 		return ctx
 	}
-	if shared.ctx == nil {
-		shared.ctx, shared.end = launch(program)
-		shared.err = chromedp.Do(shared.ctx)
+	if chromium.ctx == nil {
+		chromium.ctx, chromium.end = launch(program)
+		chromium.err = chromedp.Do(chromium.ctx)
 	}
-	if shared.err != nil {
-		t.Fatal("start Chromium: ", shared.err)
+	if chromium.err != nil {
+		t.Fatal("start Chromium: ", chromium.err)
 	}
-	return shared.ctx
+	return chromium.ctx
 }

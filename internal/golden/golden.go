@@ -63,15 +63,15 @@ func Covers(got, want string) bool {
 	if json.Unmarshal([]byte("{"+rest), &has) != nil || json.Unmarshal([]byte("{"+object), &wants) != nil {
 		return false
 	}
-	return covers(has, wants)
+	return contains(has, wants)
 }
 
-func covers(got, want any) bool {
+func contains(got, want any) bool {
 	switch want := want.(type) {
 	case map[string]any:
 		has, ok := got.(map[string]any)
 		for key, value := range want {
-			if field, there := has[key]; !there || !covers(field, value) {
+			if field, there := has[key]; !there || !contains(field, value) {
 				return false
 			}
 		}
@@ -82,7 +82,7 @@ func covers(got, want any) bool {
 			return false
 		}
 		for i := range want {
-			if !covers(has[i], want[i]) {
+			if !contains(has[i], want[i]) {
 				return false
 			}
 		}

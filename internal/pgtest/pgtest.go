@@ -178,12 +178,12 @@ type Runner interface{ Run() int }
 // any did. Use it as leak.VerifyTestMain(pgtest.Main(m)).
 func Main(m Runner) Runner {
 	shared.main = true
-	return main{m}
+	return stopping{m}
 }
 
-type main struct{ Runner }
+type stopping struct{ Runner }
 
-func (m main) Run() int {
+func (m stopping) Run() int {
 	code := m.Runner.Run()
 	shared.mu.Lock()
 	defer shared.mu.Unlock()

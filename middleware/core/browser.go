@@ -27,7 +27,7 @@ const (
 
 // newBrowser returns a new id for a browser. While the fleet's secret is not known, known
 // is false and the id is not signed, so it never counts.
-func (v *visit) newBrowser() (id string, known bool) {
+func (v *requestVisit) newBrowser() (id string, known bool) {
 	var random [browserLen * 6 / 8]byte
 	rand.Read(random[:])
 	id = base64.RawURLEncoding.EncodeToString(random[:])
@@ -38,7 +38,7 @@ func (v *visit) newBrowser() (id string, known bool) {
 // signed reports whether this fleet has signed a browser's id for a purpose and the tenant. It costs half
 // a microsecond, so it is called before a guest is counted and not for each page. Its secret before
 // the present one counts too: after the store was wiped, a guest keeps the id and counts once.
-func (v *visit) signed(purpose, id string) bool {
+func (v *requestVisit) signed(purpose, id string) bool {
 	for _, sign := range [...]func(purpose, text string) (presence.MAC, bool){v.tracker.Sign, v.tracker.SignEarlier} {
 		mac, known := sign(purpose, v.inside(id[:signedLen]))
 		signature := encoded(mac)
@@ -50,14 +50,14 @@ func (v *visit) signed(purpose, id string) bool {
 }
 
 // counted returns the id by which the guest of a new browser counts.
-func (v *visit) counted(id string) string {
+func (v *requestVisit) counted(id string) string {
 	signature, _ := v.sign(countedPurpose, id[:signedLen])
 	return id[:signedLen] + string(signature[:])
 }
 
 // sign returns the signature of the random half of an id. Each tenant has its own: an id of
 // another tenant is made up (rule T2).
-func (v *visit) sign(purpose, random string) (signature [signedLen]byte, known bool) {
+func (v *requestVisit) sign(purpose, random string) (signature [signedLen]byte, known bool) {
 	mac, known := v.tracker.Sign(purpose, v.inside(random))
 	return encoded(mac), known
 }

@@ -33,8 +33,8 @@ func tagOf(id presence.UserID) tag {
 	return max(h, 1)
 }
 
-// cookies are the presence cookies of a request.
-type cookies struct {
+// sentCookies are the presence cookies of a request.
+type sentCookies struct {
 	cookie          // the throttle cookie
 	returned bool   // the request has one
 	hides    string // the value of the status cookie; empty: none
@@ -44,7 +44,7 @@ type cookies struct {
 // readCookies returns the presence cookies in Cookie headers: the first well-formed
 // throttle cookie, and the first status cookie. Their names begin with name. Unlike
 // http.Request.Cookies it ignores all other cookies, and allocates nothing.
-func readCookies(headers []string, name string) (c cookies) {
+func readCookies(headers []string, name string) (c sentCookies) {
 	for _, header := range headers {
 		for header != "" {
 			var pair string

@@ -37,7 +37,7 @@ func ReadCookies(headers []string, name string) (browser, hides string) {
 
 // NewGuest returns the id of a browser whose guest counts.
 func NewGuest(tracker *track.Tracker) (id string, known bool) {
-	v := visit{engine: &engine{tracker: tracker}}
+	v := requestVisit{engine: &engine{tracker: tracker}}
 	id, known = v.newBrowser()
 	return v.counted(id), known
 }

@@ -131,8 +131,8 @@ func (m *engine) begin(r *http.Request, header http.Header, with *requestWithVis
 	if signedIn {
 		m.strangers.meetUser()
 	}
-	v := visit{engine: m, denied: denied, request: r, header: header, class: m.classOf(r), cookies: readCookies(r.Header["Cookie"], m.cookieName)}
-	v.hides = v.cookies.status(r)
+	v := requestVisit{engine: m, denied: denied, request: r, header: header, class: m.classOf(r), sentCookies: readCookies(r.Header["Cookie"], m.cookieName)}
+	v.hides = v.sentCookies.status(r)
 	v.enter(visitor, &with.names)
 	begun := Visit{Request: &with.request, class: v.class, browser: v.cookie.browser}
 	if v.class != viewing && m.tracker != nil {

@@ -35,7 +35,7 @@ func hides(value string, user tag) bool {
 // that the user chose. The cookie can only hide a user. Example: alice chooses invisible
 // in browser A and then online in B, and every node forgets both choices; A still hides
 // her until she chooses again in A.
-func (v *visit) applyStatus(user *presence.User, t tag) {
+func (v *requestVisit) applyStatus(user *presence.User, t tag) {
 	chosen, remembered := v.tracker.Status(v.user), hides(v.hides, t)
 	user.Veiled = remembered && !outdated(chosen, remembered)
 	switch {
@@ -66,7 +66,7 @@ type statusUpdate struct {
 }
 
 // updateStatusCookie has the response update the status cookie.
-func (v *visit) updateStatusCookie(t tag) {
+func (v *requestVisit) updateStatusCookie(t tag) {
 	v.later().status = &statusUpdate{v.request, v.user, t, v.hides}
 }
 
@@ -108,7 +108,7 @@ func statusPrefix(attributes string) string {
 
 // status returns the value of the status cookie that counts for a request. Over TLS that is the
 // one that only this host can have set.
-func (c *cookies) status(r *http.Request) string {
+func (c *sentCookies) status(r *http.Request) string {
 	if c.hides == "" && c.ours == "" {
 		return ""
 	}

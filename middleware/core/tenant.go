@@ -24,7 +24,7 @@ func (rec *Recorder[C]) tenantOf(c C) (tenant string) {
 
 // enter finds the names of inside, by which the visit is recorded. A cookie of another tenant
 // counts as none.
-func (v *visit) enter(visitor *presence.Visitor, n *names) {
+func (v *requestVisit) enter(visitor *presence.Visitor, n *names) {
 	v.tenant, v.topic, v.user = visitor.Tenant, v.engine.topic, visitor.User.ID
 	if v.cookie.tenant != v.tenant {
 		v.cookie, v.returned = cookie{}, false
@@ -40,10 +40,10 @@ func (v *visit) enter(visitor *presence.Visitor, n *names) {
 
 // kept returns the topic for a tracker that keeps it: a text of its own, which does not keep
 // the request in memory.
-func (v *visit) kept() presence.Topic { return v.engine.topic.In(v.tenant) }
+func (v *requestVisit) kept() presence.Topic { return v.engine.topic.In(v.tenant) }
 
 // inside returns the name inside of a guest, or of what is counted for each tenant by itself.
-func (v *visit) inside(name string) string { return inside(v.tenant, name) }
+func (v *requestVisit) inside(name string) string { return inside(v.tenant, name) }
 
 func inside(tenant, name string) string { return string(presence.UserID(name).In(tenant)) }
 

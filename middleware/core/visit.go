@@ -8,13 +8,13 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// A visit is one request: its class, and its visitor's cookies.
-type visit struct {
+// A requestVisit is one request: its class, and its visitor's cookies.
+type requestVisit struct {
 	*engine
 	request *http.Request
 	header  http.Header // of the response
 	class   class
-	cookies
+	sentCookies
 	tenant  string
 	topic   presence.Topic  // where the visit is recorded, by its name inside
 	user    presence.UserID // by its name inside; empty: a guest
@@ -26,7 +26,7 @@ type visit struct {
 }
 
 // seeUser records a page view of a signed-in user unless it is throttled.
-func (v *visit) seeUser(visitor *presence.Visitor) {
+func (v *requestVisit) seeUser(visitor *presence.Visitor) {
 	user := &visitor.User
 	tag := tagOf(v.user)
 	v.applyStatus(user, tag)
@@ -59,7 +59,7 @@ func (v *visit) seeUser(visitor *presence.Visitor) {
 }
 
 // recordUser records a page view of a signed-in user, on the device if the site has people.
-func (v *visit) recordUser(visitor *presence.Visitor) {
+func (v *requestVisit) recordUser(visitor *presence.Visitor) {
 	user := visitor.User
 	user.ID = v.user
 	if v.people {
@@ -70,7 +70,7 @@ func (v *visit) recordUser(visitor *presence.Visitor) {
 
 // seeHidden takes a hidden user, of whom nothing is recorded, out of the guests. Then the
 // cookie is that of a guest who has not been counted.
-func (v *visit) seeHidden() {
+func (v *requestVisit) seeHidden() {
 	if v.class == viewing && v.cookie.tag == guestTag && v.cookie.stamp != 0 && isPageView(v.request) {
 		v.leaveGuests()
 		v.set(0, guestTag)
@@ -79,7 +79,7 @@ func (v *visit) seeHidden() {
 
 // leaveGuests takes a user whose browser was a guest's until now out of the guests. An id
 // that was made up takes nobody out.
-func (v *visit) leaveGuests() {
+func (v *requestVisit) leaveGuests() {
 	if v.returned && v.cookie.tag == guestTag && v.signed(countedPurpose, v.cookie.browser) {
 		v.tracker.GuestSignedIn(v.kept(), v.inside(v.cookie.browser))
 	}
@@ -87,7 +87,7 @@ func (v *visit) leaveGuests() {
 
 // lastRecorded returns when the user was last recorded, by the browser's cookie or else
 // this process's memory, or 0 if that is unknown.
-func (v *visit) lastRecorded(tag tag) int64 {
+func (v *requestVisit) lastRecorded(tag tag) int64 {
 	switch {
 	case v.returned && v.cookie.tag == tag:
 		return v.cookie.stamp
@@ -102,7 +102,7 @@ func (v *visit) lastRecorded(tag tag) int64 {
 }
 
 // remembered returns the key of the browser in the memory of this process.
-func (v *visit) remembered() string {
+func (v *requestVisit) remembered() string {
 	if v.returned {
 		return v.cookie.browser
 	}
@@ -120,7 +120,7 @@ func (m *engine) cookieless(r *http.Request) string {
 
 // browser returns the id that the browser has, or gets with the response. It is empty for
 // a stream without cookies, and for a browser that did not keep the last one it got.
-func (v *visit) browser() string {
+func (v *requestVisit) browser() string {
 	if v.returned {
 		return v.cookie.browser
 	}
@@ -129,7 +129,7 @@ func (v *visit) browser() string {
 
 // makeBrowser makes the id that a page view's response gives a browser which brought none,
 // where the id names the device too.
-func (v *visit) makeBrowser() {
+func (v *requestVisit) makeBrowser() {
 	if v.people && !v.returned && !v.denied {
 		v.made, _ = v.newBrowser()
 	}
@@ -137,7 +137,7 @@ func (v *visit) makeBrowser() {
 
 // throttled reports whether a page view of a user need not be recorded: one was recorded
 // within the throttle time, and the tracker needs no other since.
-func (v *visit) throttled(stamp, now int64) bool {
+func (v *requestVisit) throttled(stamp, now int64) bool {
 	return v.fresh(stamp, now) && !v.tracker.NeedsSeen(v.topic, v.user, time.UnixMilli(stamp))
 }
 
@@ -149,7 +149,7 @@ func (m *engine) fresh(stamp, now int64) bool {
 
 // seeGuest counts a guest whose cookie came back, and gives a cookie to a guest without
 // one. It returns the guest's id, or "" for none.
-func (v *visit) seeGuest() string {
+func (v *requestVisit) seeGuest() string {
 	switch {
 	case v.denied:
 		return ""
@@ -170,7 +170,7 @@ func (v *visit) seeGuest() string {
 
 // verify drops a throttle cookie whose id this fleet did not sign, and finds the guest of
 // another.
-func (v *visit) verify() {
+func (v *requestVisit) verify() {
 	switch id := v.cookie.browser; {
 	case !v.returned:
 	case v.signed(countedPurpose, id):
@@ -185,7 +185,7 @@ func (v *visit) verify() {
 // admitted reports whether the guest that verify found may count. A guest who counts already
 // may, and so may a new one whose address has not brought too many. The browser then gets
 // the id of a guest who counts.
-func (v *visit) admitted() bool {
+func (v *requestVisit) admitted() bool {
 	if v.arrives && !v.admits(v.request, v.tenant) {
 		return false
 	}
@@ -205,7 +205,7 @@ func (m *engine) admits(r *http.Request, tenant string) bool {
 }
 
 // seeViewingGuest counts a page view of a guest.
-func (v *visit) seeViewingGuest() string {
+func (v *requestVisit) seeViewingGuest() string {
 	now := time.Now().UnixMilli()
 	known := v.cookie.tag == guestTag && v.fresh(v.cookie.stamp, now)
 	switch {
@@ -229,7 +229,7 @@ func (v *visit) seeViewingGuest() string {
 
 // seeStreamingGuest gives a guest who asks for events an id at once. The tracker counts
 // the guest by that id: a bot that comes once opens no stream.
-func (v *visit) seeStreamingGuest() string {
+func (v *requestVisit) seeStreamingGuest() string {
 	if isCrawler(v.request.UserAgent()) {
 		return ""
 	}
@@ -252,7 +252,7 @@ func (v *visit) seeStreamingGuest() string {
 
 // seeCrawler counts a page view of a crawler by its name, where the site counts crawlers.
 // The store gets a hash of the address, which nobody without the fleet's secret can undo.
-func (v *visit) seeCrawler(now int64) {
+func (v *requestVisit) seeCrawler(now int64) {
 	if v.crawlers == nil {
 		return
 	}
@@ -271,7 +271,7 @@ func (v *visit) seeCrawler(now int64) {
 }
 
 // expire makes any node record the next page view.
-func (v *visit) expire(tag tag) {
+func (v *requestVisit) expire(tag tag) {
 	if v.cookie.stamp != 0 {
 		v.setNow(cookie{browser: v.cookie.browser, tag: tag})
 	}
@@ -279,7 +279,7 @@ func (v *visit) expire(tag tag) {
 
 // setNow sets the cookie of a response that no cache stores: to a change or a stream. A
 // stream may hijack the connection, and then nobody writes its headers.
-func (v *visit) setNow(k cookie) {
+func (v *requestVisit) setNow(k cookie) {
 	if v.denied {
 		return
 	}
@@ -289,7 +289,7 @@ func (v *visit) setNow(k cookie) {
 // set sets the cookie when a page's headers are written, unless a shared cache may store
 // them and hand the cookie to other visitors. While ids cannot be signed, a guest gets no
 // cookie.
-func (v *visit) set(stamp int64, tag tag) {
+func (v *requestVisit) set(stamp int64, tag tag) {
 	if v.denied {
 		return
 	}
@@ -304,7 +304,7 @@ func (v *visit) set(stamp int64, tag tag) {
 }
 
 // later returns the cookies that are set when the headers are written.
-func (v *visit) later() *Cookies {
+func (v *requestVisit) later() *Cookies {
 	if v.setting == nil {
 		v.setting = &Cookies{engine: v.engine}
 	}
@@ -313,7 +313,7 @@ func (v *visit) later() *Cookies {
 
 // throttleSetting returns the Set-Cookie header of a throttle cookie. It has no Max-Age:
 // it lasts as long as the browser's session.
-func (v *visit) throttleSetting(k cookie) string {
+func (v *requestVisit) throttleSetting(k cookie) string {
 	b := make([]byte, 0, 128)
 	b = append(b, v.cookieName...)
 	b = append(b, '=')

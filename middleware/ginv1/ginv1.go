@@ -132,10 +132,10 @@ type Executor interface {
 // fails, the error is in c.Errors and the answer is 500 without a body, unless the site
 // writes another.
 func HTML(c *gin.Context, pages Executor, name string, data any) render.Render {
-	return &html{c.Request, pages, name, data}
+	return &page{c.Request, pages, name, data}
 }
 
-type html struct {
+type page struct {
 	request *http.Request
 	pages   Executor
 	name    string
@@ -143,7 +143,7 @@ type html struct {
 }
 
 // Render implements [render.Render].
-func (h *html) Render(w http.ResponseWriter) error {
+func (h *page) Render(w http.ResponseWriter) error {
 	h.WriteContentType(w)
 	err := h.pages.Execute(w, h.name, h.data, h.request)
 	if err != nil {
@@ -153,7 +153,7 @@ func (h *html) Render(w http.ResponseWriter) error {
 }
 
 // WriteContentType implements [render.Render].
-func (h *html) WriteContentType(w http.ResponseWriter) {
+func (h *page) WriteContentType(w http.ResponseWriter) {
 	if header := w.Header(); header["Content-Type"] == nil {
 		header.Set("Content-Type", "text/html; charset=utf-8")
 	}

@@ -1,0 +1,90 @@
+package rollcall_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// alike are names of a package that differ by a capital alone, by package, which stand for now.
+var alike = map[string][]string{
+	"presence/feed":  {"Since since"},
+	"presence/track": {"Change change", "Delivery delivery", "Histogram histogram", "Line line", "NoVersion noVersion", "Source source"},
+}
+
+// No two names of a package differ by a capital alone: a reader who hears one would not know which.
+func TestNamesDiffer(t *testing.T) {
+	packages := make(map[string]map[string]bool)
+	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && (entry.Name() == "node_modules" || entry.Name() == "testdata"):
+			return filepath.SkipDir
+		case !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		dir := filepath.ToSlash(filepath.Dir(path))
+		if packages[dir] == nil {
+			packages[dir] = make(map[string]bool)
+		}
+		for _, name := range declared(file) {
+			packages[dir][name] = true
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dir, names := range packages {
+		var pairs []string
+		for name := range names {
+			if small := strings.ToLower(name[:1]) + name[1:]; small != name && names[small] {
+				pairs = append(pairs, name+" "+small)
+			}
+		}
+		slices.Sort(pairs)
+		if !slices.Equal(pairs, alike[dir]) {
+			t.Errorf("%s: got %q, want %q", dir, pairs, alike[dir])
+		}
+	}
+	for dir := range maps.Keys(alike) {
+		if packages[dir] == nil {
+			t.Errorf("%s is missing", dir)
+		}
+	}
+}
+
+// declared returns the names that a file declares for its package, without methods.
+func declared(file *ast.File) (names []string) {
+	for _, decl := range file.Decls {
+		switch decl := decl.(type) {
+		case *ast.FuncDecl:
+			if decl.Recv == nil {
+				names = append(names, decl.Name.Name)
+			}
+		case *ast.GenDecl:
+			for _, spec := range decl.Specs {
+				switch spec := spec.(type) {
+				case *ast.TypeSpec:
+					names = append(names, spec.Name.Name)
+				case *ast.ValueSpec:
+					for _, name := range spec.Names {
+						names = append(names, name.Name)
+					}
+				}
+			}
+		}
+	}
+	return names
+}
