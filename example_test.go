@@ -26,7 +26,7 @@ func Example() {
 	mux := http.NewServeMux()
 	views := template.Must(template.New("home").Funcs(presencehtml.Funcs()).Parse(`{{onlineTotal "site"}} online`))
 
-	// The README shows the lines from here on.
+	// docs/wiring.md shows the lines from here on.
 	tracker, err := track.New(memstore.New(), track.Config{})
 	if err != nil {
 		log.Fatal(err)
@@ -70,7 +70,7 @@ func Example() {
 	server.Handler.ServeHTTP(page, httptest.NewRequest("GET", "/", nil))
 	fmt.Println(page.Body)
 
-	// The README shows the lines of the shutdown too, from here on.
+	// docs/wiring.md shows the lines of the shutdown too, from here on.
 	stop := func(ctx context.Context) {
 		_ = tracker.Close(ctx) // ends the streams; pages reconnect to the next process
 		_ = live.Wait(ctx)
@@ -93,13 +93,13 @@ func sessions(next http.Handler) http.Handler { return next }
 // endSession is the site's own.
 func endSession(http.ResponseWriter, *http.Request) {}
 
-// The README's wiring is that of Example, line by line, and so is its shutdown.
-func TestReadme(t *testing.T) {
+// The wiring of docs/wiring.md is that of Example, line by line, and so is its shutdown.
+func TestDocsWiring(t *testing.T) {
 	source, err := os.ReadFile("example_test.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	readme, err := os.ReadFile("README.md")
+	page, err := os.ReadFile("docs/wiring.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,21 +108,21 @@ func TestReadme(t *testing.T) {
 		_, rest, _ = strings.Cut(rest, "from here on.\n")
 		part, _, _ := strings.Cut(rest, "\t// To here.")
 		part = strings.ReplaceAll("\n"+part, "\n\t", "\n")
-		if part == "\n" || !strings.Contains(string(readme), part) {
-			t.Errorf("the README does not hold these lines of Example:\n%s", part)
+		if part == "\n" || !strings.Contains(string(page), part) {
+			t.Errorf("docs/wiring.md does not hold these lines of Example:\n%s", part)
 		}
 	}
 }
 
-// The README explains each finding in the words of the log.
-func TestReadmeHasEachFinding(t *testing.T) {
-	readme, err := os.ReadFile("README.md")
+// docs/troubleshooting.md explains each finding in the words of the log.
+func TestDocsHaveEachFinding(t *testing.T) {
+	page, err := os.ReadFile("docs/troubleshooting.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range presence.Findings() {
-		if row := fmt.Sprintf("| `%s` | %s |\n", f, f.Text()); !strings.Contains(string(readme), row) {
-			t.Errorf("the README lacks this row:\n%s", row)
+		if row := fmt.Sprintf("| `%s` | %s |\n", f, f.Text()); !strings.Contains(string(page), row) {
+			t.Errorf("docs/troubleshooting.md lacks this row:\n%s", row)
 		}
 	}
 }

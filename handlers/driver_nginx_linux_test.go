@@ -17,7 +17,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/track"
 )
 
-// A client that vanishes behind nginx, as nginx comes and as README says, is gone within the
+// A client that vanishes behind nginx, as nginx comes and as docs/operations.md says, is gone within the
 // TTL, while nginx still holds both connections.
 func TestVanishedBehindNginx(t *testing.T) {
 	const ttl = 3 * time.Second

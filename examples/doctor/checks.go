@@ -10,7 +10,7 @@ import (
 // concurrently with the others.
 type check struct {
 	name string
-	see  string // a heading of README.md
+	see  string // a section of our documents
 	run  func(context.Context, *site) verdict
 }
 
@@ -18,10 +18,12 @@ type check struct {
 // the first check that it concerns; to later ones, what it hides is unknown.
 func checks() []check {
 	const (
-		wiring  = "Wiring"
-		streams = "What must not stand before the streams"
-		mistake = "When something is wrong"
-		proxy   = "Behind a proxy"
+		wiring  = "docs/wiring.md#the-parts"
+		streams = "docs/wiring.md#what-must-not-stand-before-the-streams"
+		mistake = "docs/troubleshooting.md#findings"
+		proxy   = "docs/operations.md#behind-a-proxy"
+		cost    = "docs/wiring.md#what-an-open-page-costs-your-site"
+		times   = "docs/operations.md#health-times-deploys"
 	)
 	return []check{
 		{"widget", wiring, checkWidget},
@@ -30,7 +32,7 @@ func checks() []check {
 		{"middleware", streams, checkMiddleware},
 		{"sessions", streams, checkSessions},
 		{"origin", proxy, checkOrigin},
-		{"topics", "Topics", checkTopics},
+		{"topics", "docs/who-is-online.md#topics", checkTopics},
 		{"beats", streams, checkBeats},
 		{"stream", streams, checkStream},
 		{"compression", proxy, checkCompression},
@@ -38,13 +40,13 @@ func checks() []check {
 		{"timeout", proxy, checkTimeout},
 		{"websocket", proxy, checkWebSocket},
 		{"cookies", proxy, checkCookies},
-		{"cache", "What an open page costs your site", checkCache},
+		{"cache", cost, checkCache},
 		{"address", proxy, checkAddress},
-		{"http2", "Operations", checkConnContext},
-		{"tabs", "What an open page costs your site", checkTabs},
-		{"limits", "Operations", checkLimits},
-		{"clock", "Operations", checkClock},
-		{"store", "On Redis", checkStore},
+		{"http2", wiring, checkConnContext},
+		{"tabs", cost, checkTabs},
+		{"limits", "docs/reliability.md#bounds", checkLimits},
+		{"clock", times, checkClock},
+		{"store", "docs/operations.md#on-redis", checkStore},
 	}
 }
 

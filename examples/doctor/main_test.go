@@ -141,7 +141,7 @@ func TestReport(t *testing.T) {
 		"unknown  store        Without -redis the store is not examined.\n",
 		"wrong    beats        Something before the handler refuses the beats of pages (POST /presence/beat): status 403.\n" +
 			"                      Cure: Exempt the presence endpoints from CSRF checks, since they check the origin themselves, and from redirects to a sign-in.\n" +
-			"                      See README.md#what-must-not-stand-before-the-streams\n",
+			"                      See docs/wiring.md#what-must-not-stand-before-the-streams\n",
 		fmt.Sprintf("\n1 of %d checks found something wrong.\n", len(checks())),
 	} {
 		if !strings.Contains(out.String(), want) {

@@ -3,8 +3,6 @@ package main
 import (
 	"fmt"
 	"net/http"
-	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -77,19 +75,6 @@ func TestMayBeShared(t *testing.T) {
 		p := page{answer: answer{header: http.Header{"Cache-Control": {control}}}}
 		if got := p.mayBeShared(); got != want {
 			t.Errorf("%q: got %v, want %v", control, got, want)
-		}
-	}
-}
-
-// Each check points to a heading that the README has.
-func TestSections(t *testing.T) {
-	text, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range checks() {
-		if !regexp.MustCompile(`(?m)^##+ ` + regexp.QuoteMeta(c.see) + `$`).Match(text) {
-			t.Errorf("%s: the README has no heading %q", c.name, c.see)
 		}
 	}
 }

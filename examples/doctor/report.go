@@ -30,12 +30,12 @@ func (r *report) add(c check, v verdict) {
 			Check string `json:"check"`
 			verdict
 			See string `json:"see"`
-		}{c.name, v, section(c.see)})
+		}{c.name, v, c.see})
 		return
 	}
 	fmt.Fprintf(r.to, "%-7s  %-11s  %s\n", v.State, c.name, v.Says)
 	if v.Cure != "" {
-		fmt.Fprintf(r.to, "%22sCure: %s\n%22sSee %s\n", "", v.Cure, "", section(c.see))
+		fmt.Fprintf(r.to, "%22sCure: %s\n%22sSee %s\n", "", v.Cure, "", c.see)
 	}
 }
 
@@ -47,11 +47,6 @@ func (r *report) end(found, all int) {
 	default:
 		fmt.Fprintf(r.to, "\n%d of %d checks found something wrong.\n", found, all)
 	}
-}
-
-// section returns a link to a section of the README.
-func section(heading string) string {
-	return "README.md#" + strings.ReplaceAll(strings.ToLower(heading), " ", "-")
 }
 
 // clean returns text that a site has sent without what would steer a terminal, in one line.

@@ -12,11 +12,11 @@ import (
 	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtest"
 )
 
-// TestReadmeStream: the events that the README prints have the fields of those that
+// TestDocsStream: the events that docs/transports.md prints have the fields of those that
 // a guest gets, and its tokens the form of ours.
-func TestReadmeStream(t *testing.T) {
+func TestDocsStream(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../README.md")
+	text, err := os.ReadFile("../../docs/transports.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func TestReadmeStream(t *testing.T) {
 	for _, name := range []string{"welcome", "state"} {
 		printed, got := fields(t, string(text), name), fields(t, live, name)
 		if want := slices.Sorted(maps.Keys(got)); !slices.Equal(slices.Sorted(maps.Keys(printed)), want) {
-			t.Errorf("%s: the README has %v, and a guest gets %v", name, slices.Sorted(maps.Keys(printed)), want)
+			t.Errorf("%s: the page has %v, and a guest gets %v", name, slices.Sorted(maps.Keys(printed)), want)
 		}
 	}
 	const part = `[A-Za-z0-9_-]`

@@ -1,7 +1,9 @@
 // Package metrics exports the figures of presence and handlers to Prometheus. It is a
-// package of its own so that a site without Prometheus does not compile its library. The
-// README lists every metric with its meaning.
+// package of its own so that a site without Prometheus does not compile its library.
+// docs/metrics.md lists every metric with its meaning.
 package metrics
+
+//go:generate go test -run TestDocsListEveryMetric -update
 
 import (
 	"slices"

@@ -1,14 +1,13 @@
 package metrics_test
 
 import (
-	"cmp"
 	"context"
+	"errors"
+	"flag"
 	"fmt"
 	"log/slog"
-	"maps"
 	"os"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -174,9 +173,11 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// The README's table and what a scrape gives are the same, and the names are as
-// Prometheus wants them.
-func TestReadmeListsEveryMetric(t *testing.T) {
+var update = flag.Bool("update", false, "write the table of docs/metrics.md anew")
+
+// The table of docs/metrics.md is what a scrape gives, in the order of families, and the names
+// are as Prometheus wants them.
+func TestDocsListEveryMetric(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker := site(t)
 		collector := metrics.NewCollector(tracker, withFeeds(t, tracker))
@@ -184,36 +185,57 @@ func TestReadmeListsEveryMetric(t *testing.T) {
 		if err != nil || len(problems) > 0 {
 			t.Errorf("got %v, %v, want no problem with the names", problems, err)
 		}
-		text, err := os.ReadFile("../../README.md")
+		const page, mark = "../../docs/metrics.md", "./handlers/metrics -->\n\n"
+		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
 		}
-		listed := make(map[string]string)
-		for _, m := range regexp.MustCompile("(?m)^\\| `(presence_[^`]*)` \\| (.*) \\|$").FindAllStringSubmatch(string(text), -1) {
-			listed[m[1]] = m[2]
+		intro, table, _ := strings.Cut(string(text), mark)
+		want := tableOf(t, collector)
+		if *update {
+			err = os.WriteFile(page, []byte(intro+mark+want), 0o666)
+		} else if table != want {
+			err = errors.New("docs/metrics.md is stale: go generate ./handlers/metrics")
 		}
-		given := make(map[string]string)
-		for _, f := range gather(t, collector) {
-			name := f.GetName()
-			var labels []string
-			for _, label := range f.GetMetric()[0].GetLabel() {
-				labels = append(labels, label.GetName())
-			}
-			if len(labels) > 0 {
-				name += "{" + strings.Join(labels, ",") + "}"
-			}
-			given[name] = cmp.Or(map[dto.MetricType]string{dto.MetricType_GAUGE: "gauge", dto.MetricType_COUNTER: "counter", dto.MetricType_HISTOGRAM: "histogram"}[f.GetType()], "?") + " | " + f.GetHelp()
-		}
-		for _, name := range slices.Sorted(maps.Keys(given)) {
-			if listed[name] != given[name] {
-				t.Errorf("%s: the README says %q, want\n| `%s` | %s |", name, listed[name], name, given[name])
-			}
-			delete(listed, name)
-		}
-		if len(listed) > 0 {
-			t.Errorf("the README lists %v too, want what there is", slices.Sorted(maps.Keys(listed)))
+		if err != nil {
+			t.Error(err)
 		}
 	})
+}
+
+// tableOf returns a row for each family of a collector, in Markdown.
+func tableOf(t *testing.T, collector prometheus.Collector) string {
+	t.Helper()
+	rows := make(map[string]string)
+	for _, f := range gather(t, collector) {
+		var labels []string
+		for _, label := range f.GetMetric()[0].GetLabel() {
+			labels = append(labels, label.GetName())
+		}
+		name, help := f.GetName(), f.GetHelp()
+		if len(labels) > 0 {
+			name += "{" + strings.Join(labels, ",") + "}"
+		}
+		counter := f.GetType() == dto.MetricType_COUNTER
+		if f.GetType() == dto.MetricType_HISTOGRAM {
+			help = "Histogram. " + help
+		} else if counter != strings.HasSuffix(f.GetName(), "_total") {
+			t.Errorf("%s: got the type %v", name, f.GetType())
+		}
+		rows[f.GetName()] = fmt.Sprintf("| `%s` | %s |\n", name, help)
+	}
+	descs := make(chan *prometheus.Desc, 1_000)
+	collector.Describe(descs)
+	close(descs)
+	table := "| metric | meaning |\n|---|---|\n"
+	for desc := range descs {
+		name := regexp.MustCompile(`fqName: "(\w+)"`).FindStringSubmatch(desc.String())[1]
+		if rows[name] == "" {
+			t.Errorf("%s: a scrape lacks it", name)
+		}
+		table += rows[name]
+	}
+	return table
 }
 
 // A site whose topics have no kinds does not fill Prometheus with series, and a

@@ -81,7 +81,7 @@ func (a *absence) taken() (late int, all []string) {
 	defer a.mu.Unlock()
 	for _, w := range a.over {
 		guests := a.fleet.guests.took(w.node, w.asked)
-		hung := a.fleet.hung.within(w.node, w.asked, w.open) // README names this exception
+		hung := a.fleet.hung.within(w.node, w.asked, w.open) // docs/reliability.md names this exception
 		if w.asked.Add(guests+hung).Sub(w.from) > w.held {
 			a.late++
 		}
