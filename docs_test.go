@@ -17,6 +17,7 @@ var sizes = []struct {
 	name string
 	most int
 }{
+	{"README.md", 12 << 10},
 	{"ARCHITECTURE.md", 25 << 10},
 	{"docs/", 12 << 10},
 }
