@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -23,7 +24,10 @@ const (
 
 // acts is what a node knows of what staff did.
 type acts struct {
-	*node
+	logger  *slog.Logger
+	users   *users
+	notices *notices
+
 	mu     actsMutex
 	heard  []heardAct                                   // the oldest first
 	barred *generations.Map[presence.UserID, time.Time] // until when
@@ -35,8 +39,8 @@ type heardAct struct {
 	presence.Act
 }
 
-func newActs(n *node) *acts {
-	return &acts{node: n, barred: generations.New[presence.UserID, time.Time](maxBarred, nil)}
+func newActs(logger *slog.Logger, u *users, n *notices) *acts {
+	return &acts{logger: logger, users: u, notices: n, barred: generations.New[presence.UserID, time.Time](maxBarred, nil)}
 }
 
 // Disconnect ends everything that holds a user online, as [Tracker.SignOut] does, and keeps
@@ -91,7 +95,7 @@ type noteActed struct {
 
 // act logs an act and publishes it to all nodes.
 func (s *acts) act(ctx context.Context, a presence.Act) error {
-	s.cfg.Logger.Info("presence: a member of staff acted",
+	s.logger.Info("presence: a member of staff acted",
 		"did", a.Did, "by", a.By, "user", a.User, "connection", a.Connection, "topic", a.Topic, "bar", a.Bar)
 	payload, err := json.Marshal(noteActed{rand.Text(), a.By, a.Did, a.Connection, a.Topic, a.Bar})
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/rollcall-go/rollcall/internal/minute"
 	"github.com/rollcall-go/rollcall/internal/wait"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // choices makes a node announce a user only once it knows which status the user chose:
@@ -21,7 +22,21 @@ import (
 // page view at 12:00:00.100. Her view waits; the store says "invisible" at 12:00:00.102;
 // the view is written with that status, and nobody sees her.
 type choices struct {
-	*node
+	cfg       *Config
+	life      *lifetime
+	process   string
+	stats     *counters
+	store     backend.Store
+	outage    *outage
+	writer    *writer
+	users     *users
+	topics    *topics
+	notices   *notices
+	directory *directoryCalls
+	devices   *deviceRoster
+	members   *allDevices
+	lastSeen  *lastSeen
+	untils    *untils
 
 	// users.mu guards these.
 	waiting  map[presence.UserID][]unresolved // what to do once a choice is known, in order
@@ -49,11 +64,13 @@ type unresolved struct {
 	then func(choice)
 }
 
-func newChoices(n *node) *choices {
-	return &choices{
-		node: n, waiting: make(map[presence.UserID][]unresolved), listed: make(map[presence.UserID]struct{}), doubts: make(map[presence.UserID]*doubt),
-		slots: make(chan struct{}, maxStatusCalls),
-	}
+// begin makes choices that know their parts usable. forgotten counts ends of statuses that were
+// forgotten for want of room.
+func (c *choices) begin(forgotten func(int)) *choices {
+	c.waiting, c.listed, c.doubts = make(map[presence.UserID][]unresolved), make(map[presence.UserID]struct{}), make(map[presence.UserID]*doubt)
+	c.slots = make(chan struct{}, maxStatusCalls)
+	c.untils = newUntils(c.life, c.statusEnded, forgotten)
+	return c
 }
 
 // resolve calls add with the user, with the status that others will see: the one that
@@ -98,7 +115,7 @@ func (c *choices) as(user presence.User, chosen choice) resolved {
 			veiled := *chosen.settings
 			veiled.Status, chosen.settings = presence.Invisible, &veiled
 		}
-		return resolved{user, chosen.settings, c.node}
+		return resolved{user, chosen.settings, c.devices}
 	}
 	if user.Status = chosen.Status; chosen.Status == "" && user.Veiled {
 		user.Status = presence.Invisible

@@ -51,7 +51,7 @@ func (c *choices) doubtLocked(user presence.UserID, note *noteSettings) *doubt {
 		c.doubts[user] = d
 	}
 	d.asked = false
-	for _, topic := range c.writer.holding(user, c.membersOfLocked(user)) {
+	for _, topic := range c.writer.holding(user, c.members.ofLocked(user)) {
 		d.writing[topic] = struct{}{}
 	}
 	if note != nil {

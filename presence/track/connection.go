@@ -146,9 +146,9 @@ func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, e
 	}
 	o.Visitor.User, o.Visitor.Guest = o.Visitor.User.Clone(), strings.Clone(o.Visitor.Guest)
 	o.Visitor.Browser = knownBrowser(o.Visitor.Browser)
-	o.Visitor.Device = t.deviceOf(o.Visitor.User.ID, o.Visitor.Device)
+	o.Visitor.Device = t.devices.held(o.Visitor.User.ID, o.Visitor.Device, t.users.admitDevice)
 	c := &Connection{
-		id: t.newHolder(), tracker: t, visitor: o.Visitor,
+		id: newHolder(t.process), tracker: t, visitor: o.Visitor,
 		observe: o.Observe || o.Visitor.User.Hidden, watches: o.Observed, limit: o.Limit, from: o.From, pullStanding: o.PullStanding,
 		group: newSolo(),
 	}
@@ -249,10 +249,10 @@ func newProcess(node string) string {
 
 // newHolder names a connection: by its process, and by 96 random bits, so that nobody can
 // guess the name of another's.
-func (n *node) newHolder() presence.Holder {
+func newHolder(process string) presence.Holder {
 	var id [12]byte
 	rand.Read(id[:])
-	return presence.Holder(n.process + "." + base64.RawURLEncoding.EncodeToString(id[:]))
+	return presence.Holder(process + "." + base64.RawURLEncoding.EncodeToString(id[:]))
 }
 
 // Done is closed when the connection was ended from our side; Err says why.
@@ -313,7 +313,7 @@ func (c *Connection) reassert() {
 		if c.beat.Load() {
 			left -= time.Since(time.Unix(0, c.beaten.Load())).Truncate(ttl / 4)
 		}
-		if left <= 0 && doubt && c.tracker.shown(topic, c.member(topic)) != "" {
+		if left <= 0 && doubt && c.tracker.topics.shown(topic, c.member(topic)) != "" {
 			left = ttl
 		}
 		if left > 0 {

@@ -55,7 +55,7 @@ func (c *Connection) join(ctx context.Context, readers ...*reader) {
 	}
 	select {
 	case j := <-made:
-		if t.await(ctx, j.acks...) != nil || j.status.Base() == presence.Invisible {
+		if t.writer.await(ctx, j.acks...) != nil || j.status.Base() == presence.Invisible {
 			return
 		}
 	case <-ctx.Done():
@@ -240,7 +240,7 @@ func (c *Connection) enteredTopics() []presence.Topic {
 // change with the connection's topics: a page that has subscribed to a topic with a shorter
 // TTL must beat more often.
 func (c *Connection) Timing() (heartbeat, grace time.Duration) {
-	cfg := &c.tracker.cfg
+	cfg := c.tracker.cfg
 	heartbeat, grace = cfg.Heartbeat(), cfg.Grace
 	if len(cfg.Kinds) == 0 || !c.holds() {
 		return heartbeat, grace
@@ -267,7 +267,7 @@ func (c *Connection) Timing() (heartbeat, grace time.Duration) {
 // shortest TTL of the topics in which the connection holds its user. For a connection that
 // holds nobody it is that of [Config].
 func (c *Connection) TTL() time.Duration {
-	cfg := &c.tracker.cfg
+	cfg := c.tracker.cfg
 	if len(cfg.Kinds) == 0 || !c.holds() {
 		return cfg.TTL
 	}

@@ -113,8 +113,8 @@ func readClaim(text string) (claim, error) {
 // find returns the claim's connection if this process has it, and whether the connection is,
 // or was, one of this process's. Another process may have the node's name: one that drains while
 // this one takes its place.
-func (n *node) find(c claim) (conn *Connection, here bool) {
-	return n.users.connection(c.id), c.id.Process() == n.process
+func (t *Tracker) find(c claim) (conn *Connection, here bool) {
+	return t.users.connection(c.id), c.id.Process() == t.process
 }
 
 // refuses reports whether a visitor is known not to be the one whom a claim is about:
@@ -190,7 +190,7 @@ func (t *Tracker) beat(ctx context.Context, c claim, conn *Connection, here bool
 		}
 		// A token does not say whether its user hides, so a roster here must show the user.
 		_, _ = t.topics.look(siteOf(c.user)) // which loads it
-		inRoster := func(topic presence.Topic) bool { return t.shown(topic, c.user) != "" }
+		inRoster := func(topic presence.Topic) bool { return t.topics.shown(topic, c.user) != "" }
 		if by.SignedIn() || slices.ContainsFunc(c.topics, inRoster) {
 			t.lastSeen.beaten(c.user, by)
 		}
@@ -202,15 +202,15 @@ func (t *Tracker) beat(ctx context.Context, c claim, conn *Connection, here bool
 }
 
 // renewElsewhere renews the leases of another node's connection.
-func (n *node) renewElsewhere(ctx context.Context, c claim, ops ...backend.Op) (alive bool, err error) {
+func (t *Tracker) renewElsewhere(ctx context.Context, c claim, ops ...backend.Op) (alive bool, err error) {
 	acks := make([]*ack, 0, len(c.topics)*len(ops))
 	for _, topic := range c.topics {
 		for _, op := range ops {
-			op.User.ID, op.Holder, op.For = c.member(topic), c.id, n.cfg.ttl(topic)
-			acks = append(acks, n.writer.addAcked(topic, op))
+			op.User.ID, op.Holder, op.For = c.member(topic), c.id, t.cfg.ttl(topic)
+			acks = append(acks, t.writer.addAcked(topic, op))
 		}
 	}
-	if err := n.await(ctx, acks...); err != nil {
+	if err := t.writer.await(ctx, acks...); err != nil {
 		return false, storeOut(err)
 	}
 	return !slices.ContainsFunc(acks, func(a *ack) bool { return a.gone }), nil

@@ -133,7 +133,7 @@ func (t *Tracker) Deliver(ctx context.Context, name string, topics []presence.To
 	o.Lanes, o.Most = max(o.Lanes, 1), cmp.Or(max(o.Most, 0), defaultWaiting)
 	o.MaxTopics = cmp.Or(max(o.MaxTopics, 0), defaultKindTopics)
 	c := &consumer{
-		node: t.node, name: name, opts: o, fn: fn,
+		cfg: t.cfg, store: t.store, outage: t.outage, name: name, opts: o, fn: fn,
 		holder: t.cfg.Node + "." + rand.Text()[:12],
 		stats:  t.deliveries.of(name),
 		woken:  wait.NewWakeup(),

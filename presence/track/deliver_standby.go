@@ -34,7 +34,9 @@ import (
 // A leader that lost the record to another node has its memory for a copy, until it has read
 // what the other one wrote.
 type consumer struct {
-	*node
+	cfg    *Config
+	store  backend.Store
+	outage *outage
 	name   string
 	topics []presence.Topic // that are named
 	allOf  []presence.Topic // all topics of kinds

@@ -13,9 +13,71 @@ import (
 // whole fleet. Further ones count together, as a device of which nothing is known.
 const maxDevices = 32
 
-// backend.DeviceOf returns the device under which a user is held here.
-func (n *node) deviceOf(user presence.UserID, on presence.Device) presence.Device {
-	if !n.directory.on() || user == "" {
+// A deviceRoster is the devices of users as this node knows them: the roster of
+// backend.DevicesTopic. Without a Directory users have none.
+type deviceRoster struct {
+	directory *directoryCalls
+	topics    *topics
+}
+
+// view returns the devices; nil before they are loaded.
+func (d *deviceRoster) view() *View {
+	if r := d.topics.peek(backend.DevicesTopic); r != nil {
+		return r.view.Load()
+	}
+	return nil
+}
+
+// of yields a user's devices: members of backend.DevicesTopic.
+func (d *deviceRoster) of(user presence.UserID) iter.Seq[*entry] {
+	return func(yield func(*entry) bool) {
+		if !d.directory.on() {
+			return
+		}
+		if view := d.view(); view != nil {
+			view.roster.devicesOf(user, yield)
+		}
+	}
+}
+
+// has reports whether this node knows of any device of a user.
+func (d *deviceRoster) has(user presence.UserID) bool {
+	for range d.of(user) {
+		return true
+	}
+	return false
+}
+
+// shownSince returns the later of a moment and what the user's devices here say of when more
+// viewers could last begin to see the user. So a node that has the settings from the
+// Directory, which does not say when, tells no viewer of an earlier moment.
+func (d *deviceRoster) shownSince(user presence.UserID, since time.Time) time.Time {
+	for m := range d.of(user) {
+		if w := readWord(m.Status); w.since.After(since) {
+			since = w.since
+		}
+	}
+	return since
+}
+
+// hidesWords reports whether this node shows a device of a user as the user chose, and not as the
+// store has it.
+func (d *deviceRoster) hidesWords(user presence.UserID) bool {
+	view, hides := d.view(), false
+	if view == nil {
+		return false
+	}
+	view.roster.devicesOf(user, func(e *entry) bool {
+		_, hides = view.words[e.ID]
+		return !hides
+	})
+	return hides
+}
+
+// held returns the device under which a user is held here. admit decides on a device that this
+// node does not know of yet; known are those that it knows of.
+func (d *deviceRoster) held(user presence.UserID, on presence.Device, admit func(user presence.UserID, on presence.DeviceID, known []presence.DeviceID) bool) presence.Device {
+	if !d.directory.on() || user == "" {
 		return presence.Device{}
 	}
 	if on.Validate() != nil {
@@ -23,21 +85,21 @@ func (n *node) deviceOf(user presence.UserID, on presence.Device) presence.Devic
 	}
 	var some [8]presence.DeviceID
 	held, known := some[:0], false
-	for m := range n.devicesOf(user) {
+	for m := range d.of(user) {
 		held = append(held, presence.DeviceID(m.ID[len(user)+1:]))
 		known = known || held[len(held)-1] == on.ID
 	}
 	on = on.Clone()
-	if !known && on.ID != "" && !n.users.admitDevice(user, on.ID, held) {
+	if !known && on.ID != "" && !admit(user, on.ID, held) {
 		on = presence.Device{}
 	}
 	return on
 }
 
-// newcomerFor is how long a device takes at most until devicesOf has it.
+// newcomerFor is how long a device takes at most until a deviceRoster has it.
 const newcomerFor = 2 * time.Second
 
-// admitDevice reports whether a user may have one more device, which devicesOf does not have
+// admitDevice reports whether a user may have one more device, which the deviceRoster does not have
 // yet. The devices that came here a moment ago count: there may be many at once.
 func (p *users) admitDevice(user presence.UserID, on presence.DeviceID, held []presence.DeviceID) bool {
 	p.mu.Lock()
@@ -65,35 +127,14 @@ type newDevice struct {
 	at time.Time
 }
 
-// devicesOf yields a user's devices as this node knows them: the members of backend.DevicesTopic.
-func (n *node) devicesOf(user presence.UserID) iter.Seq[*entry] {
-	return func(yield func(*entry) bool) {
-		if !n.directory.on() {
-			return
-		}
-		if r := n.topics.peek(backend.DevicesTopic); r != nil {
-			if view := r.view.Load(); view != nil {
-				view.roster.devicesOf(user, yield)
-			}
-		}
-	}
+// allDevices are the devices of users by all that this node knows.
+type allDevices struct {
+	roster *deviceRoster
+	users  *users
+	writer *writer
 }
 
-// hasDevice reports whether this node knows of any device of a user.
-func (n *node) hasDevice(user presence.UserID) bool {
-	for range n.devicesOf(user) {
-		return true
-	}
-	return false
-}
-
-// devicesKnown reports whether backend.DevicesTopic is loaded here.
-func (n *node) devicesKnown() bool {
-	r := n.topics.peek(backend.DevicesTopic)
-	return r != nil && r.view.Load() != nil
-}
-
-// membersOf returns the members of backend.DevicesTopic of a user: those that this node knows of, those
+// of returns the members of backend.DevicesTopic of a user: those that this node knows of, those
 // that it holds itself, and those of which it has yet to write something.
 //
 // Example: node A stands still for ten seconds, and the others sweep Alice's page there. She hides,
@@ -101,20 +142,23 @@ func (n *node) devicesKnown() bool {
 // none of her devices, but her page's join and release wait to be written, as online.
 //
 // A roster that is provisional may keep devices out of its view, which the store has.
-func (n *node) membersOf(user presence.UserID) []presence.UserID {
-	n.users.mu.Lock()
-	members := n.membersOfLocked(user)
-	n.users.mu.Unlock()
-	if r := n.topics.peek(backend.DevicesTopic); r != nil {
+func (d *allDevices) of(user presence.UserID) []presence.UserID {
+	members := d.with(user, d.users.membersHere(user))
+	if r := d.roster.topics.peek(backend.DevicesTopic); r != nil {
 		members = append(members, r.withheldOf(user)...)
 	}
 	return members
 }
 
-// membersOfLocked is membersOf with users.mu held.
-func (n *node) membersOfLocked(user presence.UserID) []presence.UserID {
-	members := append(n.users.membersHereLocked(user), n.writer.devicesOf(user)...)
-	for m := range n.devicesOf(user) {
+// ofLocked is of with users.mu held, and without the devices that are out of the view.
+func (d *allDevices) ofLocked(user presence.UserID) []presence.UserID {
+	return d.with(user, d.users.membersHereLocked(user))
+}
+
+// with adds to the devices that this node holds itself.
+func (d *allDevices) with(user presence.UserID, here []presence.UserID) []presence.UserID {
+	members := append(here, d.writer.devicesOf(user)...)
+	for m := range d.roster.of(user) {
 		members = append(members, m.ID)
 	}
 	slices.Sort(members)

@@ -35,7 +35,7 @@
 //
 // # Files
 //
-//	tracker*.go node.go config.go             the verbs; the parts of a node; settings
+//	tracker*.go config.go                     the verbs; settings
 //	users*.go leases*.go connection*.go       who is here, and who says so
 //	choices*.go status.go settings*.go idle.go  what users chose; away by itself
 //	writer*.go outage*.go notices.go          writes on their way; can the store be trusted

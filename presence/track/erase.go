@@ -81,12 +81,23 @@ func (t *Tracker) AddRecords(r backend.UserRecords) { t.eraser.add(r) }
 //
 // If a part fails the erasure stays in the list, and some node does all of it later.
 type eraser struct {
-	*node
-	signOuts *signOuts
-	acts     *acts
-	people   *people
-	list     backend.ErasureList
-	turns    *erasureTurns
+	cfg        *Config
+	life       *lifetime
+	store      backend.Store
+	writer     *writer
+	users      *users
+	topics     *topics
+	notices    *notices
+	seal       *seal
+	members    *allDevices
+	lastSeen   *lastSeen
+	choices    *choices
+	signOuts   *signOuts
+	acts       *acts
+	people     *people
+	deliveries *deliveries
+	list       backend.ErasureList
+	turns      *erasureTurns
 
 	mu    sync.Mutex // taken with no other mutex held
 	parts []backend.UserRecords
@@ -106,12 +117,14 @@ const (
 	maxErasedHeard = 1_000
 )
 
-func newEraser(n *node, s *signOuts, a *acts, p *people) *eraser {
-	x := &eraser{node: n, signOuts: s, acts: a, people: p, list: n.store, turns: newErasureTurns(), parts: []backend.UserRecords{n.store}, soon: make(map[presence.UserID]struct{}), heard: generations.New[string, struct{}](maxErasedHeard, nil)}
-	if r, ok := n.cfg.Directory.(backend.UserRecords); ok {
+// begin makes an eraser that knows its parts usable.
+func (x *eraser) begin() *eraser {
+	x.list, x.turns, x.parts = x.store, newErasureTurns(), []backend.UserRecords{x.store}
+	x.soon, x.heard = make(map[presence.UserID]struct{}), generations.New[string, struct{}](maxErasedHeard, nil)
+	if r, ok := x.cfg.Directory.(backend.UserRecords); ok {
 		x.parts = append(x.parts, r)
 	}
-	if l, ok := n.cfg.Directory.(backend.ErasureList); ok {
+	if l, ok := x.cfg.Directory.(backend.ErasureList); ok {
 		x.list = l
 	}
 	return x
@@ -283,7 +296,7 @@ func (x *eraser) hear(n backend.Notice) {
 // endHere ends what holds the user here. The user's leases end in the store, too: what was on its
 // way there is before that.
 func (x *eraser) endHere(user presence.UserID, ago time.Duration) {
-	devices := x.membersOf(user)
+	devices := x.members.of(user)
 	for topic := range x.signOuts.endHere(user, ago) {
 		for _, member := range membersIn(topic, user, devices) {
 			x.writer.add(topic, backend.Op{Kind: backend.OpSignOut, User: presence.User{ID: member}})
@@ -315,7 +328,7 @@ func (x *eraser) forgetSoon(user presence.UserID, ago time.Duration) {
 func (x *eraser) forget(e backend.Erasure) {
 	x.users.forgetUser(e)
 	x.lastSeen.forget(e.User)
-	x.untils.forget(e.User)
+	x.choices.untils.forget(e.User)
 	x.notices.forget(e)
 	for _, r := range x.topics.all() {
 		r.forget(e)

@@ -178,8 +178,7 @@ type Untils struct {
 // NewUntils returns an Untils that calls ended.
 func NewUntils(ended func(presence.UserID)) Untils {
 	u := Untils{life: newLifetime()}
-	u.untils = newUntils(u.life, func(int) {})
-	u.ended = ended
+	u.untils = newUntils(u.life, ended, func(int) {})
 	return u
 }
 
@@ -194,7 +193,7 @@ func (u Untils) Stop() {
 
 // DevicesOf returns the ids of a user's devices that the tracker knows of.
 func (t *Tracker) DevicesOf(user presence.UserID) (ids []string) {
-	for m := range t.devicesOf(user) {
+	for m := range t.devices.of(user) {
 		_, id := backend.OwnerOf(m.ID)
 		ids = append(ids, string(id))
 	}
@@ -217,7 +216,7 @@ func Sees(word string, viewer presence.Relation, known bool) (online, seen bool)
 
 // WordStatus returns the status that a user's devices show.
 func (t *Tracker) WordStatus(user presence.UserID) presence.Status {
-	for m := range t.devicesOf(user) {
+	for m := range t.devices.of(user) {
 		return readWord(m.Status).status
 	}
 	return ""

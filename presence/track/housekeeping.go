@@ -6,12 +6,23 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// keepHouse asks the store for the figures of the topics here, in one round trip for all,
+// A housekeeper asks the store for the figures of the topics here, in one round trip for all,
 // publishes notices again that the store did not take, and forgets topics and users that
 // no longer matter.
-func (n *node) keepHouse(ctx context.Context) {
+type housekeeper struct {
+	life    *lifetime
+	store   backend.Store
+	outage  *outage
+	users   *users
+	topics  *topics
+	notices *notices
+}
+
+// run keeps house until ctx ends.
+func (h *housekeeper) run(ctx context.Context) {
 	tick := time.NewTicker(houseKeeping)
 	defer tick.Stop()
 	for {
@@ -19,17 +30,17 @@ func (n *node) keepHouse(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			n.refresh(ctx)
-			n.users.expire()
+			h.refresh(ctx)
+			h.users.expire()
 		}
 	}
 }
 
 // refresh gives the loaded topics their latest figures, or marks them as stale. Those of a few
 // topics are asked for each time, and those of many while they change.
-func (n *node) refresh(ctx context.Context) {
+func (h *housekeeper) refresh(ctx context.Context) {
 	var loaded, asked []*replica
-	for _, r := range n.topics.used() {
+	for _, r := range h.topics.used() {
 		if r.view.Load() != nil {
 			loaded = append(loaded, r)
 		}
@@ -46,15 +57,15 @@ func (n *node) refresh(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, applyTimeout)
 	defer cancel()
-	counts, err := n.store.Counts(ctx, topics...)
-	if n.life.over() {
+	counts, err := h.store.Counts(ctx, topics...)
+	if h.life.over() {
 		return
 	}
-	n.outage.report(reads, err)
+	h.outage.report(reads, err)
 	if err == nil {
-		n.notices.republish(ctx)
+		h.notices.republish(ctx)
 	}
-	if err != nil || n.outage.latestFailed() {
+	if err != nil || h.outage.latestFailed() {
 		for _, r := range loaded {
 			r.markStale()
 			r.rest = rest{}

@@ -27,18 +27,25 @@ func (c *Config) asksExtras() bool {
 	return false
 }
 
-// keepExtras asks the store for the records and bots of the topics here that have any, in
-// one round trip for all that are due.
-func (n *node) keepExtras(ctx context.Context) {
+// extrasReader reads what the store has beside rosters: records and bots.
+type extrasReader struct {
+	store  backend.Store
+	writer *writer
+	peaks  *peaks
+}
+
+// keep asks the store for the records and bots of the topics here that have any, in one round
+// trip for all that are due, until ctx ends.
+func (x *extrasReader) keep(ctx context.Context, t *topics) {
 	for wait.For(ctx, houseKeeping) {
-		n.refreshExtras(ctx)
+		x.refresh(ctx, t)
 	}
 }
 
-func (n *node) refreshExtras(ctx context.Context) {
+func (x *extrasReader) refresh(ctx context.Context, t *topics) {
 	var due []*replica
 	var topics []presence.Topic
-	for _, r := range n.topics.all() {
+	for _, r := range t.all() {
 		if r.extrasAreDue() {
 			due, topics = append(due, r), append(topics, r.out.topic)
 		}
@@ -48,50 +55,44 @@ func (n *node) refreshExtras(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, applyTimeout)
 	defer cancel()
-	extras, err := n.store.Extras(ctx, topics...)
+	extras, err := x.store.Extras(ctx, topics...)
 	if err != nil || len(extras) != len(due) {
 		return // asked again at the next tick
 	}
 	for i, r := range due {
-		r.setExtras(n.takeExtras(r.out.topic, r.kind, extras[i]))
+		r.setExtras(x.take(r.out.topic, r.kind, extras[i]))
 	}
 }
 
-// loadExtras returns the extras of a topic that is being loaded, and whether they are known.
+// load returns the extras of a topic that is being loaded, and whether they are known.
 // It costs one round trip for a topic whose kind has any.
-func (n *node) loadExtras(ctx context.Context, topic presence.Topic, kind presence.Kind) (now backend.Extras, known bool) {
+func (x *extrasReader) load(ctx context.Context, topic presence.Topic, kind presence.Kind) (now backend.Extras, known bool) {
 	if !kind.Peak && !kind.Bots {
 		return backend.Extras{}, true
 	}
-	if kind.Peak && n.peaks.keeper != nil {
-		n.peaks.keeper.load(topic)
+	if kind.Peak && x.peaks.keeper != nil {
+		x.peaks.keeper.load(topic)
 	}
-	extras, err := n.store.Extras(ctx, topic)
+	extras, err := x.store.Extras(ctx, topic)
 	if err != nil || len(extras) != 1 {
 		return backend.Extras{}, false // housekeeping asks again
 	}
-	return n.takeExtras(topic, kind, extras[0]), true
+	return x.take(topic, kind, extras[0]), true
 }
 
-// takeExtras returns what the kind asks for of a store's extras. Where this node remembers a
+// take returns what the kind asks for of a store's extras. Where this node remembers a
 // better record, the store gets it: the store lost data.
-func (n *node) takeExtras(topic presence.Topic, kind presence.Kind, stored backend.Extras) (now backend.Extras) {
+func (x *extrasReader) take(topic presence.Topic, kind presence.Kind, stored backend.Extras) (now backend.Extras) {
 	if kind.Bots {
 		now.Bots = stored.Bots
 	}
 	if kind.Peak {
-		best, better := n.peaks.merge(topic, stored.Peak)
+		best, better := x.peaks.merge(topic, stored.Peak)
 		if now.Peak = best; better {
-			n.writer.add(topic, backend.Op{Kind: backend.OpPeak, Peak: best})
+			x.writer.add(topic, backend.Op{Kind: backend.OpPeak, Peak: best})
 		}
 	}
 	return now
-}
-
-// loadedPeak takes the record of a topic that the site's table has.
-func (n *node) loadedPeak(topic presence.Topic, p backend.Peak) {
-	n.hearPeak(topic, p)
-	n.writer.add(topic, backend.Op{Kind: backend.OpPeak, Peak: p})
 }
 
 // An extrasCheck says when the store is to be asked for the extras of a topic.

@@ -23,7 +23,11 @@ import (
 // other an hour ago. At 12:00:01 node A writes OpAttend for both connections, in one call, and
 // both topics show her as away. Node B does nothing.
 type attention struct {
-	*node
+	cfg    *Config
+	life   *lifetime
+	writer *writer
+	users  *users
+	topics *topics
 
 	mu    sync.Mutex // taken with no other mutex held
 	heard *generations.Map[presence.Holder, hearing]
@@ -60,8 +64,8 @@ func momentOf(t time.Time) moment { return moment(t.UnixNano()) }
 
 func (m moment) add(d time.Duration) moment { return m + moment(d) }
 
-func newAttention(n *node) *attention {
-	return &attention{node: n, heard: generations.New[presence.Holder, hearing](maxHeard, nil)}
+func newAttention(cfg *Config, life *lifetime, w *writer, u *users, t *topics) *attention {
+	return &attention{cfg: cfg, life: life, writer: w, users: u, topics: t, heard: generations.New[presence.Holder, hearing](maxHeard, nil)}
 }
 
 // opened takes a new connection, before its leases are made: one that nobody is at, as after

@@ -32,8 +32,9 @@ import (
 // moment, since to others that is leaving. Whoever turns hidden by the settings loses the moments
 // that wait: they could tell when the user did so.
 type lastSeen struct {
-	*node
-	seed maphash.Seed
+	directory *directoryCalls
+	users     *users
+	seed      maphash.Seed
 
 	mu      lastSeenMutex
 	waiting *generations.Map[presence.UserID, proof]
@@ -56,9 +57,9 @@ const (
 	beatsStopped = 20 * time.Second
 )
 
-func newLastSeen(n *node, forgotten func(int)) *lastSeen {
+func newLastSeen(d *directoryCalls, u *users, forgotten func(int)) *lastSeen {
 	return &lastSeen{
-		node: n, seed: maphash.MakeSeed(), ended: make(chan struct{}),
+		directory: d, users: u, seed: maphash.MakeSeed(), ended: make(chan struct{}),
 		waiting: generations.New[presence.UserID, proof](maxUsersKnown, forgotten),
 	}
 }

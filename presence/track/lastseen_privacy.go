@@ -15,10 +15,10 @@ import (
 
 // tellsEverybody returns, for each user, whether everybody may know when the user was last
 // seen. It asks the Directory, and returns false for all if the Directory fails (rule P4).
-func (n *node) tellsEverybody(ctx context.Context, users []presence.UserID) []bool {
+func (d *directoryCalls) tellsEverybody(ctx context.Context, users []presence.UserID) []bool {
 	tells, now := make([]bool, 0, len(users)), time.Now()
 	for some := range slices.Chunk(users, maxSettingsAtOnce) {
-		all, err := n.directory.settings(ctx, some...)
+		all, err := d.settings(ctx, some...)
 		if err != nil {
 			return make([]bool, len(users))
 		}
@@ -32,8 +32,8 @@ func (n *node) tellsEverybody(ctx context.Context, users []presence.UserID) []bo
 
 // blank removes last seen from the sightings of users of whom not everybody may know it. The
 // same query goes out whether such users are hidden or never came (rule P2).
-func (n *node) blank(ctx context.Context, users []presence.UserID, sightings []backend.Sighting) {
-	if !n.directory.on() {
+func (d *directoryCalls) blank(ctx context.Context, users []presence.UserID, sightings []backend.Sighting) {
+	if !d.on() {
 		return
 	}
 	var away []presence.UserID
@@ -43,7 +43,7 @@ func (n *node) blank(ctx context.Context, users []presence.UserID, sightings []b
 			away, at = append(away, users[i]), append(at, i)
 		}
 	}
-	for i, tells := range n.tellsEverybody(ctx, away) {
+	for i, tells := range d.tellsEverybody(ctx, away) {
 		if !tells {
 			sightings[at[i]] = backend.Sighting{}
 		}
@@ -52,8 +52,8 @@ func (n *node) blank(ctx context.Context, users []presence.UserID, sightings []b
 
 // leaveOut removes users from a page of recent users who are away, and of whom not everybody
 // may know when they were last seen.
-func (n *node) leaveOut(ctx context.Context, page backend.RecentPage) backend.RecentPage {
-	if !n.directory.on() {
+func (d *directoryCalls) leaveOut(ctx context.Context, page backend.RecentPage) backend.RecentPage {
+	if !d.on() {
 		return page
 	}
 	var away []presence.UserID
@@ -62,7 +62,7 @@ func (n *node) leaveOut(ctx context.Context, page backend.RecentPage) backend.Re
 			away = append(away, u.ID)
 		}
 	}
-	tells := n.tellsEverybody(ctx, away)
+	tells := d.tellsEverybody(ctx, away)
 	kept := make([]backend.RecentUser, 0, len(page.Users))
 	for _, u := range page.Users {
 		if !u.Online {

@@ -13,7 +13,16 @@ import (
 // connections. It renews them, makes those again that the store lost, and restores all of
 // them after the store lost its data.
 type leases struct {
-	*node
+	cfg     *Config
+	life    *lifetime
+	stats   *counters
+	store   backend.Store
+	outage  *outage
+	writer  *writer
+	users   *users
+	topics  *topics
+	notices *notices
+	seal    *seal
 	choices *choices
 	began   time.Time   // when this node did
 	again   *time.Timer // renews everything once more after the latest restore
@@ -35,8 +44,10 @@ type goneLease struct {
 	topic presence.Topic
 }
 
-func newLeases(n *node, choices *choices) *leases {
-	l := &leases{node: n, choices: choices, began: time.Now(), gone: make(map[goneLease]struct{}), signedIn: make(map[string]struct{}), changed: make(map[presence.Topic]struct{})}
+// begin makes leases that know their parts usable.
+func (l *leases) begin() *leases {
+	l.began = time.Now()
+	l.gone, l.signedIn, l.changed = make(map[goneLease]struct{}), make(map[string]struct{}), make(map[presence.Topic]struct{})
 	l.again = time.AfterFunc(time.Hour, l.reassertSoon)
 	l.again.Stop()
 	l.ends = time.AfterFunc(time.Hour, l.endAgain)

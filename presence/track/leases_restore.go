@@ -38,6 +38,43 @@ func (l *leases) restore(ctx context.Context) error {
 	return nil
 }
 
+// losses are the losses of data that topics find, and that leases restore.
+type losses chan loss
+
+// A loss is one that was found, and is waited for.
+type loss struct {
+	ctx      context.Context
+	restored chan error
+}
+
+// restore returns once this node has written again what it holds and the store may have lost.
+func (l losses) restore(ctx context.Context) error {
+	found := loss{ctx, make(chan error, 1)}
+	select {
+	case l <- found:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case err := <-found.restored:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// restoreEach restores each loss that a topic finds, until ctx ends.
+func (l *leases) restoreEach(ctx context.Context, found losses) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case one := <-found:
+			l.life.spawn(func(context.Context) { one.restored <- l.restore(one.ctx) })
+		}
+	}
+}
+
 // restoreSoon is restore in the background, until it goes well.
 func (l *leases) restoreSoon() {
 	l.life.spawn(func(ctx context.Context) {

@@ -105,7 +105,7 @@ type lineNow struct {
 // NewLine returns a line at a version. wanted is called when a reader needs a state that is
 // not in memory: it must not block, and should lead to a call of Replace soon.
 func (t *Tracker) NewLine(topic presence.Topic, v LineVersion, wanted func()) *Line {
-	l := &Line{out: newOutlet(topic, &t.stats), wanted: wanted}
+	l := &Line{out: newOutlet(topic, t.stats), wanted: wanted}
 	l.now.Store(l.at(v))
 	return l
 }

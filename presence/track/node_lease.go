@@ -6,20 +6,23 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/internal/wait"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // A nodeLease renews the lease of this process (rule 23). All connections here hang on it: if
 // this process ends without a word, another node sweeps what it held within Config.NodeTTL
 // and a sweep.
 type nodeLease struct {
-	*node
+	cfg      *Config
+	store    backend.Store
+	outage   *outage
 	process  string
 	reassert func()      // renews what this node holds
 	doubt    wait.Wakeup // a sweep failed
 }
 
-func newNodeLease(n *node, process string, reassert func()) *nodeLease {
-	return &nodeLease{node: n, process: process, reassert: reassert, doubt: wait.NewWakeup()}
+func newNodeLease(cfg *Config, store backend.Store, o *outage, process string, reassert func()) *nodeLease {
+	return &nodeLease{cfg: cfg, store: store, outage: o, process: process, reassert: reassert, doubt: wait.NewWakeup()}
 }
 
 // every is how often the lease is renewed: so that two renewals may fail.

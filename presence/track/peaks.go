@@ -22,18 +22,33 @@ func (t *Tracker) ResetPeak(ctx context.Context, by presence.UserID, topic prese
 	if !t.cfg.Kinds[topic.Kind()].Peak {
 		return nil
 	}
-	if err := t.await(ctx, t.writer.addAcked(topic, backend.Op{Kind: backend.OpResetPeak})); err != nil {
-		return storeOut(err)
-	}
-	extras, err := t.store.Extras(ctx, topic)
-	if err != nil {
-		return storeOut(err)
-	}
-	t.hearPeak(topic, extras[0].Peak)
-	if err := t.notices.publish(ctx, peakNotice(topic, extras[0].Peak)); err != nil {
+	if err := t.records.reset(ctx, topic); err != nil {
 		return err
 	}
 	return t.acts.act(ctx, presence.Act{By: by, Did: presence.ActResetPeak, Topic: topic})
+}
+
+// records shows the records of topics that this node hears of.
+type records struct {
+	cfg     *Config
+	store   backend.Store
+	writer  *writer
+	peaks   *peaks
+	topics  *topics
+	notices *notices
+}
+
+// reset starts the record of a topic anew, and tells all nodes.
+func (r *records) reset(ctx context.Context, topic presence.Topic) error {
+	if err := r.writer.await(ctx, r.writer.addAcked(topic, backend.Op{Kind: backend.OpResetPeak})); err != nil {
+		return storeOut(err)
+	}
+	extras, err := r.store.Extras(ctx, topic)
+	if err != nil {
+		return storeOut(err)
+	}
+	r.hear(topic, extras[0].Peak)
+	return r.notices.publish(ctx, peakNotice(topic, extras[0].Peak))
 }
 
 // peakNotice announces the new record of a topic after a reset.
@@ -55,15 +70,21 @@ func peakOf(n backend.Notice) (topic presence.Topic, p backend.Peak, ok bool) {
 	return presence.Topic(words[0]), p, errors.Join(err, err2, err3) == nil
 }
 
-// hearPeak merges a record from a notice, or from the site's table.
-func (n *node) hearPeak(topic presence.Topic, p backend.Peak) {
-	if !n.cfg.Kinds[topic.Kind()].Peak {
+// hear merges a record from a notice, or from the site's table.
+func (r *records) hear(topic presence.Topic, p backend.Peak) {
+	if !r.cfg.Kinds[topic.Kind()].Peak {
 		return
 	}
-	best, _ := n.peaks.merge(topic, p)
-	if r := n.topics.peek(topic); r != nil {
-		r.setPeak(best)
+	best, _ := r.peaks.merge(topic, p)
+	if kept := r.topics.peek(topic); kept != nil {
+		kept.setPeak(best)
 	}
+}
+
+// loaded takes the record of a topic that the site's table has.
+func (r *records) loaded(topic presence.Topic, p backend.Peak) {
+	r.hear(topic, p)
+	r.writer.add(topic, backend.Op{Kind: backend.OpPeak, Peak: p})
 }
 
 // peaks remembers the records of topics that are or were loaded here. A store that lost its

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // Places returns the topics of a tenant that have users or guests, the fullest first: by users,
@@ -19,7 +20,7 @@ import (
 // Its errors are [presence.ErrStoreOut] if nothing is known yet, and [presence.ErrClosed]. The returned slice
 // is shared, and must not be changed.
 func (t *Tracker) Places(ctx context.Context, tenant string) ([]presence.Place, error) {
-	now, err := t.placesNow(ctx, tenant)
+	now, err := t.places.now(ctx, tenant)
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +37,7 @@ func (t *Tracker) PlacesOf(ctx context.Context, users ...presence.UserID) (map[p
 	if len(users) == 0 {
 		return nil, nil
 	}
-	now, err := t.placesNow(ctx, users[0].Tenant())
+	now, err := t.places.now(ctx, users[0].Tenant())
 	if err != nil {
 		return nil, err
 	}
@@ -83,15 +84,22 @@ const (
 	maxPlaceTenants = 1_000                  // of whom the answer is remembered
 )
 
-// newPlaces returns the memory of where everybody is.
-func newPlaces(n *node) *answers[string, *placesNow] {
-	return &answers[string, *placesNow]{
-		life: n.life, every: placesEvery, idle: placesIdle, max: maxPlaceTenants,
+// places is the memory of where everybody is.
+type places struct {
+	users   *users
+	topics  *topics
+	answers *answers[string, *placesNow] // by tenant
+}
+
+func newPlaces(cfg *Config, life *lifetime, store backend.Store, u *users, t *topics) *places {
+	p := &places{users: u, topics: t}
+	p.answers = &answers[string, *placesNow]{
+		life: life, every: placesEvery, idle: placesIdle, max: maxPlaceTenants,
 		ask: func(ctx context.Context, tenant string, before *placesNow) (*placesNow, error) {
 			began := time.Now()
-			now, err := newPlaceReader(n, tenant, before).read(ctx)
+			now, err := newPlaceReader(cfg, store, t, tenant, before).read(ctx)
 			if err != nil && before != nil {
-				now, err = n.stillIn(before), nil
+				now, err = p.stillIn(before), nil
 			}
 			if err == nil {
 				now.shown.Store(&shownPlaces{now, began})
@@ -99,13 +107,14 @@ func newPlaces(n *node) *answers[string, *placesNow] {
 			return now, err
 		},
 	}
+	return p
 }
 
-// placesNow returns where everybody is, without the users who hid after that was read.
-func (t *Tracker) placesNow(ctx context.Context, tenant string) (*placesNow, error) {
-	read, err := t.places.get(ctx, tenant)
+// now returns where everybody is, without the users who hid after that was read.
+func (p *places) now(ctx context.Context, tenant string) (*placesNow, error) {
+	read, err := p.answers.get(ctx, tenant)
 	if err != nil {
 		return nil, err
 	}
-	return t.shownIn(read), nil
+	return p.shownIn(read), nil
 }

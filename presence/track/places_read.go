@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // placesNow is where everybody is, at one moment.
@@ -62,13 +63,15 @@ func (n *placesNow) index() {
 // A placeReader reads where everybody is. It does not read a roster again whose version is
 // still the one that was read the time before.
 type placeReader struct {
-	*node
+	cfg    *Config
+	store  backend.Store
+	topics *topics
 	tenant string
 	had    map[presence.Topic]placeRoster // the time before
 }
 
-func newPlaceReader(n *node, tenant string, before *placesNow) *placeReader {
-	p := &placeReader{node: n, tenant: tenant, had: make(map[presence.Topic]placeRoster)}
+func newPlaceReader(cfg *Config, store backend.Store, t *topics, tenant string, before *placesNow) *placeReader {
+	p := &placeReader{cfg: cfg, store: store, topics: t, tenant: tenant, had: make(map[presence.Topic]placeRoster)}
 	if before != nil {
 		for i, r := range before.rosters {
 			if r.read {
@@ -82,7 +85,7 @@ func newPlaceReader(n *node, tenant string, before *placesNow) *placeReader {
 // read asks the store which topics there are, for their figures, and for the rosters that
 // have changed.
 func (p *placeReader) read(ctx context.Context) (*placesNow, error) {
-	topics, err := p.topicsIn(ctx, p.tenant, "", maxPlaces)
+	topics, err := topicsIn(ctx, p.store, p.tenant, "", maxPlaces)
 	if err != nil {
 		return nil, err
 	}
@@ -115,12 +118,12 @@ func (p *placeReader) read(ctx context.Context) (*placesNow, error) {
 // shownIn returns places that were read, without the users who hid since. Most of the time
 // nobody did. It looks again at most every placesHide, as a look takes 10 ms for 100,000 users, and
 // until that long after the latest one hid: a roster here may take hidesWithin.
-func (n *node) shownIn(read *placesNow) *placesNow {
+func (p *places) shownIn(read *placesNow) *placesNow {
 	was := read.shown.Load()
-	if was.at.After(n.users.lastHid().Add(placesHide)) || time.Since(was.at) < placesHide {
+	if was.at.After(p.users.lastHid().Add(placesHide)) || time.Since(was.at) < placesHide {
 		return was.placesNow
 	}
-	now := &shownPlaces{n.stillIn(was.placesNow), time.Now()}
+	now := &shownPlaces{p.stillIn(was.placesNow), time.Now()}
 	if !read.shown.CompareAndSwap(was, now) {
 		return read.shown.Load().placesNow
 	}
@@ -129,14 +132,14 @@ func (n *node) shownIn(read *placesNow) *placesNow {
 
 // stillIn returns what was known before: as the rosters here have it now, and without the users
 // who turned invisible since.
-func (n *node) stillIn(before *placesNow) *placesNow {
+func (p *places) stillIn(before *placesNow) *placesNow {
 	places, rosters := slices.Clone(before.places), slices.Clone(before.rosters)
 	for i := range rosters {
 		r := &rosters[i]
-		if kept := n.topics.peek(places[i].Topic); kept != nil && r.view != nil {
+		if kept := p.topics.peek(places[i].Topic); kept != nil && r.view != nil {
 			r.view = cmp.Or(kept.view.Load(), r.view)
 		}
-		seen := slices.DeleteFunc(slices.Clone(r.members), func(m presence.Member) bool { return n.users.chosen(m.ID).Base() == presence.Invisible })
+		seen := slices.DeleteFunc(slices.Clone(r.members), func(m presence.Member) bool { return p.users.chosen(m.ID).Base() == presence.Invisible })
 		if hid := len(r.members) - len(seen); hid > 0 {
 			places[i].Total -= hid
 			r.members, r.head = seen, "" // to be read again

@@ -76,8 +76,14 @@ func (t *Tracker) LatelyActive(ctx context.Context, topic presence.Topic, within
 
 // recent answers [Tracker.Recent] from the store, and [Tracker.LatelyActive] from memory.
 type recent struct {
-	*node
-	lately *answers[latelyKey, backend.RecentPage]
+	cfg       *Config
+	life      *lifetime
+	store     backend.Store
+	seal      *seal
+	users     *users
+	topics    *topics
+	directory *directoryCalls
+	lately    *answers[latelyKey, backend.RecentPage]
 }
 
 type latelyKey struct {
@@ -94,10 +100,10 @@ const (
 	maxLately     = 1_000 // topics; a topic with 100 users takes about 40 KB
 )
 
-func newRecent(n *node) *recent {
-	r := &recent{node: n}
+// begin makes a recent that knows its parts usable.
+func (r *recent) begin() *recent {
 	r.lately = &answers[latelyKey, backend.RecentPage]{
-		life: n.life, every: latelyEvery, idle: latelyIdle, max: maxLately,
+		life: r.life, every: latelyEvery, idle: latelyIdle, max: maxLately,
 		ask: func(ctx context.Context, key latelyKey, _ backend.RecentPage) (backend.RecentPage, error) {
 			page, err := r.ask(ctx, key.topic, backend.RecentQuery{Within: key.within, Limit: latelyKept})
 			page.Next = ""
@@ -121,20 +127,20 @@ func (r *recent) ask(ctx context.Context, topic presence.Topic, q backend.Recent
 			u.Online, u.Idle, u.Status = false, false, ""
 		}
 	}
-	return r.leaveOut(ctx, page), nil
+	return r.directory.leaveOut(ctx, page), nil
 }
 
 // stillShows reports whether a user who is online in the store may be shown so: the user has not
 // hidden, and this node's roster has the user, if it has all users.
-func (n *node) stillShows(topic presence.Topic, user presence.UserID) bool {
-	if n.users.chosen(user).Base() == presence.Invisible {
+func (r *recent) stillShows(topic presence.Topic, user presence.UserID) bool {
+	if r.users.chosen(user).Base() == presence.Invisible {
 		return false
 	}
-	r := n.topics.peek(topic)
-	if r == nil {
+	kept := r.topics.peek(topic)
+	if kept == nil {
 		return true
 	}
-	view := r.view.Load()
+	view := kept.view.Load()
 	if view == nil {
 		return true
 	}

@@ -21,7 +21,7 @@ func (t *Tracker) Sessions(ctx context.Context, user presence.UserID) ([]presenc
 	}
 	var members []presence.Member
 	var ids []presence.UserID
-	for m := range t.devicesOf(user) {
+	for m := range t.devices.of(user) {
 		members, ids = append(members, m.Member), append(ids, m.ID)
 	}
 	if len(members) == 0 {

@@ -67,7 +67,7 @@ func (s *signOuts) endSession(ctx context.Context, user presence.UserID, device 
 		leave(acks)
 		return published
 	}
-	if err := s.await(ctx, acks...); err != nil {
+	if err := s.writer.await(ctx, acks...); err != nil {
 		return err
 	}
 	s.awaitGone(ctx, member, map[presence.Topic]struct{}{backend.DevicesTopic: {}}, devicesGoneIn)
@@ -79,7 +79,7 @@ func (s *signOuts) endSession(ctx context.Context, user presence.UserID, device 
 // none while the store is out.
 func (s *signOuts) knows(ctx context.Context, user presence.UserID, device presence.DeviceID) (bool, error) {
 	member := backend.MemberOf(user, device)
-	if slices.Contains(s.membersOf(user), member) {
+	if slices.Contains(s.members.of(user), member) {
 		return true, nil
 	}
 	if s.outage.latestFailed() {
@@ -98,7 +98,7 @@ func (s *signOuts) knows(ctx context.Context, user presence.UserID, device prese
 // this node knows.
 func (s *signOuts) isLast(user presence.UserID, device presence.DeviceID) bool {
 	known := false
-	for m := range s.devicesOf(user) {
+	for m := range s.devices.of(user) {
 		if m.ID != backend.MemberOf(user, device) {
 			return false
 		}
@@ -124,7 +124,7 @@ func (s *signOuts) hearEnded(n backend.Notice) {
 func (s *signOuts) writeEnded(user presence.UserID, topics []presence.Topic) (acks []*ack) {
 	for _, topic := range topics {
 		if topic.Local() != presence.Site && !topic.Reserved() {
-			acks = append(acks, s.writer.addAcked(topic, backend.Op{Kind: backend.OpSignOff, User: s.hiding(user)}))
+			acks = append(acks, s.writer.addAcked(topic, backend.Op{Kind: backend.OpSignOff, User: s.users.hiding(user)}))
 		}
 	}
 	return acks

@@ -92,7 +92,7 @@ func (c *choices) noteVanished(user presence.UserID, was, now presence.Settings,
 	if was, now := was.At(at), now.At(at); was.Hides() || now.Status != presence.Invisible {
 		return
 	}
-	for range c.devicesOf(user) {
+	for range c.devices.of(user) {
 		c.lastSeen.vanished(user, at)
 		return
 	}
@@ -116,7 +116,7 @@ func (c *choices) knownSince(user presence.UserID) (since time.Time) {
 		since = was.settings.since
 	}
 	c.users.mu.Unlock()
-	return c.shownSince(user, since)
+	return c.devices.shownSince(user, since)
 }
 
 // mayHaveChanged tells all nodes to ask the Directory: a change of a user's settings failed, or
@@ -155,7 +155,7 @@ func (c *choices) tellSettings(ctx context.Context, user presence.UserID, was, n
 	acks := c.adopt(user, topics, func(was choice, _ bool) (choice, bool) { return was, false })
 	defer leave(acks)
 	if published == nil {
-		_ = c.await(ctx, acks...) // whatever fails now is done later: the settings have changed
+		_ = c.writer.await(ctx, acks...) // whatever fails now is done later: the settings have changed
 	}
 	return nil
 }
@@ -193,7 +193,7 @@ func (c *choices) hearSettings(n backend.Notice) {
 	c.users.mu.Lock()
 	defer c.users.mu.Unlock()
 	_, known := c.users.choiceLocked(n.User)
-	if known || c.hidesWords(n.User) || len(c.waiting[n.User]) > 0 || c.doubts[n.User] != nil || note != nil && narrow(note.Settings) {
+	if known || c.devices.hidesWords(n.User) || len(c.waiting[n.User]) > 0 || c.doubts[n.User] != nil || note != nil && narrow(note.Settings) {
 		c.doubtLocked(presence.UserID(strings.Clone(string(n.User))), note)
 	}
 }

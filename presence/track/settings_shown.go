@@ -39,7 +39,7 @@ func rosterStatus(s presence.Settings) presence.Status {
 type resolved struct {
 	presence.User
 	settings *chosenSettings // nil: the site has no Directory
-	node     *node
+	devices  *deviceRoster
 }
 
 // in returns the user as a topic is told of the user; on is the device, which counts in
@@ -57,7 +57,7 @@ func (r resolved) in(topic presence.Topic, on presence.Device) presence.User {
 		u.Status = rosterStatus(s)
 		return u
 	}
-	u.ID, u.Data, u.Status = backend.MemberOf(u.ID, on.ID), backend.DataOf(on), wordOf(s, r.node.shownSince(r.ID, r.settings.since)).asStatus()
+	u.ID, u.Data, u.Status = backend.MemberOf(u.ID, on.ID), backend.DataOf(on), wordOf(s, r.devices.shownSince(r.ID, r.settings.since)).asStatus()
 	return u
 }
 
@@ -70,39 +70,12 @@ func (c *choices) updatesLocked(topic presence.Topic, user presence.UserID) []ba
 	if topic != backend.DevicesTopic || now.settings == nil {
 		return []backend.Op{updateOf(user, now.Status)}
 	}
-	word := wordOf(now.settings.At(time.Now()), c.shownSince(user, now.settings.since)).asStatus()
+	word := wordOf(now.settings.At(time.Now()), c.devices.shownSince(user, now.settings.since)).asStatus()
 	var ops []backend.Op
-	for _, member := range c.membersOfLocked(user) {
+	for _, member := range c.members.ofLocked(user) {
 		ops = append(ops, updateOf(member, word))
 	}
 	return ops
-}
-
-// hidesWords reports whether this node shows a device of a user as the user chose, and not as the
-// store has it.
-func (n *node) hidesWords(user presence.UserID) bool {
-	r := n.topics.peek(backend.DevicesTopic)
-	if r == nil || r.view.Load() == nil {
-		return false
-	}
-	view, hides := r.view.Load(), false
-	view.roster.devicesOf(user, func(e *entry) bool {
-		_, hides = view.words[e.ID]
-		return !hides
-	})
-	return hides
-}
-
-// shownSince returns the later of a moment and what the user's devices here say of when more
-// viewers could last begin to see the user. So a node that has the settings from the
-// Directory, which does not say when, tells no viewer of an earlier moment.
-func (n *node) shownSince(user presence.UserID, since time.Time) time.Time {
-	for m := range n.devicesOf(user) {
-		if w := readWord(m.Status); w.since.After(since) {
-			since = w.since
-		}
-	}
-	return since
 }
 
 // settingsOf returns a user's settings as the Directory has them, and whether this node knows

@@ -19,7 +19,7 @@ import (
 // One goroutine runs while an end is known. It looks through all ends once a second at most.
 type untils struct {
 	life  *lifetime
-	ended func(presence.UserID) // called without a mutex held; set before the first end is noted
+	ended func(presence.UserID) // called without a mutex held
 
 	mu      untilsMutex
 	ends    *generations.Map[presence.UserID, time.Time]
@@ -31,9 +31,9 @@ type untils struct {
 // untilsPause is the least time between two looks at the ends, and so how late an end is.
 const untilsPause = time.Second
 
-func newUntils(life *lifetime, forgotten func(int)) *untils {
+func newUntils(life *lifetime, ended func(presence.UserID), forgotten func(int)) *untils {
 	return &untils{
-		life:   life,
+		life: life, ended: ended,
 		ends:   generations.New[presence.UserID, time.Time](maxUsersKnown, forgotten),
 		sooner: wait.NewWakeup(),
 	}

@@ -15,7 +15,10 @@ import (
 // and sends what came in it with one call of the store, in a goroutine of its own: no operation
 // and no page waits for a signal. What cannot be sent is dropped.
 type signals struct {
-	*node
+	cfg   *Config
+	life  *lifetime
+	stats *signalCounters
+	store backend.Store
 	begin sync.Once // starts the goroutine with the first signal
 	kick  wait.Wakeup
 
@@ -67,8 +70,8 @@ const (
 	sendTimeout = time.Second
 )
 
-func newSignals(n *node) *signals {
-	return &signals{node: n, kick: wait.NewWakeup(), topics: make(map[presence.Topic]*outbound)}
+func newSignals(cfg *Config, life *lifetime, stats *signalCounters, store backend.Store) *signals {
+	return &signals{cfg: cfg, life: life, stats: stats, store: store, kick: wait.NewWakeup(), topics: make(map[presence.Topic]*outbound)}
 }
 
 // Signal sends a signal to all who read a topic now, on every node: the site's with an empty
@@ -127,17 +130,17 @@ func (o *signals) add(topic presence.Topic, s presence.Signal) {
 		o.topics[topic] = out
 	default:
 		o.mu.Unlock()
-		o.stats.signals.full.Add(1)
+		o.stats.full.Add(1)
 		return
 	}
 	// An end is not slowed down: it makes others see less.
 	if s.From != "" && s.For >= 0 && !out.hears(s.From, time.Now()) {
 		o.mu.Unlock()
-		o.stats.signals.often.Add(1)
+		o.stats.often.Add(1)
 		return
 	}
 	if !out.pending.put(s) {
-		o.stats.signals.full.Add(1)
+		o.stats.full.Add(1)
 	}
 	o.mu.Unlock()
 	o.begin.Do(func() { o.life.spawn(o.run) })
@@ -200,6 +203,6 @@ func (o *signals) send(ctx context.Context, all []backend.Broadcast) {
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
 	if o.store.Send(ctx, all...) != nil {
-		o.stats.signals.unsent.Add(uint64(len(all)))
+		o.stats.unsent.Add(uint64(len(all)))
 	}
 }

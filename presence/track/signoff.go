@@ -54,13 +54,13 @@ func (s *signOuts) signOff(ctx context.Context, user presence.UserID, browser st
 	published := s.notices.publish(ctx, signOffNotice(user, browser))
 	acks := make([]*ack, 0, len(topics))
 	for topic := range topics {
-		acks = append(acks, s.writer.addAcked(topic, backend.Op{Kind: backend.OpSignOff, User: s.hiding(user)}))
+		acks = append(acks, s.writer.addAcked(topic, backend.Op{Kind: backend.OpSignOff, User: s.users.hiding(user)}))
 	}
 	if published != nil {
 		leave(acks)
 		return published
 	}
-	if err := s.await(ctx, acks...); err != nil {
+	if err := s.writer.await(ctx, acks...); err != nil {
 		return err
 	}
 	if len(s.users.connectionsOf(user)) == 0 {
@@ -78,7 +78,7 @@ func (s *signOuts) hearOff(n backend.Notice) {
 		return
 	}
 	for topic := range topics {
-		s.writer.add(topic, backend.Op{Kind: backend.OpSignOff, User: s.hiding(n.User)})
+		s.writer.add(topic, backend.Op{Kind: backend.OpSignOff, User: s.users.hiding(n.User)})
 	}
 }
 

@@ -13,8 +13,16 @@ import (
 
 // signOuts ends all that holds a user online.
 type signOuts struct {
-	*node
-	viewed func(...pageView) // writes a page view again
+	cfg     *Config
+	store   backend.Store
+	outage  *outage
+	writer  *writer
+	users   *users
+	topics  *topics
+	notices *notices
+	devices *deviceRoster
+	members *allDevices
+	viewed  func(...pageView) // writes a page view again
 }
 
 // signOut signs a user out. It ends this node's own connections first, then tells all
@@ -26,7 +34,7 @@ func (s *signOuts) signOut(ctx context.Context, user presence.UserID) error {
 		return nil
 	}
 	user = presence.UserID(strings.Clone(string(user)))
-	devices := s.membersOf(user)
+	devices := s.members.of(user)
 	topics := s.endHere(user, 0)
 	published := s.notices.publish(ctx, backend.SignOutNotice(user))
 	acks := make([]*ack, 0, len(topics))
@@ -39,7 +47,7 @@ func (s *signOuts) signOut(ctx context.Context, user presence.UserID) error {
 		leave(acks)
 		return published
 	}
-	if err := s.await(ctx, acks...); err != nil {
+	if err := s.writer.await(ctx, acks...); err != nil {
 		return err
 	}
 	s.awaitGone(ctx, user, topics, 2*s.cfg.MergeWindow)
@@ -68,7 +76,7 @@ func (s *signOuts) signOutsIn(topic presence.Topic, user presence.UserID, device
 	for _, member := range membersIn(topic, user, devices) {
 		op := backend.Op{Kind: backend.OpSignOut, User: presence.User{ID: member}}
 		if topic != backend.DevicesTopic {
-			op.User = s.hiding(user)
+			op.User = s.users.hiding(user)
 		}
 		ops = append(ops, op)
 	}
@@ -77,9 +85,9 @@ func (s *signOuts) signOutsIn(topic presence.Topic, user presence.UserID, device
 
 // hiding returns a user who signs out: with the status, if it is known that the user is
 // invisible, since the topic may have forgotten it (OpSignOut).
-func (n *node) hiding(user presence.UserID) presence.User {
+func (p *users) hiding(user presence.UserID) presence.User {
 	u := presence.User{ID: user}
-	if status := n.users.chosen(user); status.Base() == presence.Invisible {
+	if status := p.chosen(user); status.Base() == presence.Invisible {
 		u.Status = status
 	}
 	return u
@@ -95,7 +103,7 @@ func (s *signOuts) endHere(user presence.UserID, ago time.Duration) map[presence
 	s.writer.forgetViews(user, at)
 	topics := s.users.topicsOf(user)
 	topics[siteOf(user)] = struct{}{}
-	devices := s.membersOf(user)
+	devices := s.members.of(user)
 	if len(devices) > 0 {
 		topics[backend.DevicesTopic] = struct{}{}
 	}

@@ -14,7 +14,7 @@ import (
 // over the topics of all other tenants, which costs more round trips for the empty tenant alone:
 // it reads at most 100 pages of a thousand topics. Its error is [presence.ErrStoreOut].
 func (t *Tracker) Topics(ctx context.Context, tenant string, after presence.Topic, most int) ([]presence.Topic, error) {
-	topics, err := t.topicsIn(ctx, tenant, after, most)
+	topics, err := topicsIn(ctx, t.store, tenant, after, most)
 	return topics, storeOut(err)
 }
 
@@ -24,12 +24,12 @@ const maxTopicReads = 100
 // topicsIn returns up to most topics of a tenant behind a given one. The store has topics in
 // the order of their bytes, so those of a tenant stand together, and those of the empty tenant
 // stand between them.
-func (n *node) topicsIn(ctx context.Context, tenant string, after presence.Topic, most int) (all []presence.Topic, err error) {
+func topicsIn(ctx context.Context, store backend.Store, tenant string, after presence.Topic, most int) (all []presence.Topic, err error) {
 	if tenant != "" {
 		after = max(after, presence.Topic(tenant+wire.TopicSeparator))
 	}
 	for range maxTopicReads {
-		page, err := n.store.Topics(ctx, after, min(placesAtOnce, most))
+		page, err := store.Topics(ctx, after, min(placesAtOnce, most))
 		if err != nil {
 			return nil, err
 		}

@@ -35,10 +35,8 @@ type counters struct {
 	sweptClean                    atomic.Int64 // when a sweep last left nothing behind, in nanoseconds since began
 }
 
-// begin makes the histograms. A Tracker calls it once.
-func (c *counters) begin() {
-	c.sessions, c.screenLag = newHistogram(sessionBounds), newHistogram(screenLagBounds)
-	c.began = time.Now()
+func newCounters() *counters {
+	return &counters{sessions: newHistogram(sessionBounds), screenLag: newHistogram(screenLagBounds), began: time.Now()}
 }
 
 // sweepLag returns how long ago a sweep last left nothing behind.

@@ -48,7 +48,7 @@ func (c *choices) set(ctx context.Context, user presence.UserID, status presence
 		return choice{Status: status, at: time.Now(), order: n.Order + 1}, true // its own order is heard later
 	})
 	defer leave(acks)
-	return c.await(ctx, acks[0]) // the writer logs the errors of the other topics
+	return c.writer.await(ctx, acks[0]) // the writer logs the errors of the other topics
 }
 
 // publish publishes a choice in place of the latest one, also if this node does not know that
@@ -192,7 +192,7 @@ func (c *choices) take(user presence.UserID, late bool, named []presence.Topic, 
 			}
 		}
 	}
-	for _, topic := range c.writer.holding(user, c.membersOf(user)) { // with what was chosen before
+	for _, topic := range c.writer.holding(user, c.members.of(user)) { // with what was chosen before
 		topics[topic] = struct{}{}
 	}
 	c.write(topics, user, seen)
@@ -279,7 +279,7 @@ func (c *choices) shows(topic presence.Topic, user presence.UserID, now choice) 
 	if topic == backend.DevicesTopic {
 		return c.devicesShow(user, now)
 	}
-	switch shown := c.shown(topic, user); {
+	switch shown := c.topics.shown(topic, user); {
 	case shown == "":
 		return now.Base() == presence.Invisible && !r.withholds(user)
 	case shown.Base() == presence.Idle:
@@ -296,7 +296,7 @@ func (c *choices) devicesShow(user presence.UserID, now choice) bool {
 		return true
 	}
 	want := wordOf(now.settings.At(time.Now()), time.Time{})
-	for m := range c.devicesOf(user) {
+	for m := range c.devices.of(user) {
 		shown := readWord(m.Status)
 		if shown.since = (time.Time{}); shown.status == presence.Idle {
 			shown.status = presence.Online

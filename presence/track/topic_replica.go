@@ -12,15 +12,15 @@ import (
 
 // topicEnv is what replicas need of their tracker, which makes one for all of them.
 type topicEnv struct {
-	store   backend.Store
-	outage  *outage
-	cfg     *Config
-	stats   *counters
-	spawn   func(func(context.Context)) // runs a function in a goroutine that the tracker ends
-	restore func(context.Context) error // writes again what this node holds and a store may have lost
-	extras  func(context.Context, presence.Topic, presence.Kind) (now backend.Extras, known bool)
-	probes  *sync.Pool // of *entry, to search rosters by
-	ages    broadcastAges
+	store  backend.Store
+	outage *outage
+	cfg    *Config
+	stats  *counters
+	spawn  func(func(context.Context)) // runs a function in a goroutine that the tracker ends
+	losses losses
+	extras func(context.Context, presence.Topic, presence.Kind) (now backend.Extras, known bool)
+	probes *sync.Pool // of *entry, to search rosters by
+	ages   broadcastAges
 
 	wholeUsers, sampleUsers int // the constants of topic_partial.go, and less in tests
 }

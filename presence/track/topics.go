@@ -8,6 +8,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/internal/wait"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // topics is the table of the topics that this node keeps current in memory. A topic gets
@@ -17,7 +18,7 @@ type topics struct {
 	cfg  *Config
 	life *lifetime
 	env  *topicEnv
-	made func(*replica) // is called with each new replica before it is loaded
+	news *deviceNews // of backend.DevicesTopic
 
 	loads chan struct{} // under way: maxLoads at most
 
@@ -38,8 +39,8 @@ const maxLoads = 32
 // roomInterval is the least time between two looks for topics to forget.
 const roomInterval = time.Second
 
-func newTopics(cfg *Config, life *lifetime, env *topicEnv, made func(*replica)) *topics {
-	return &topics{cfg: cfg, life: life, env: env, made: made, loads: make(chan struct{}, maxLoads), byName: make(map[presence.Topic]*replica)}
+func newTopics(cfg *Config, life *lifetime, env *topicEnv, news *deviceNews) *topics {
+	return &topics{cfg: cfg, life: life, env: env, news: news, loads: make(chan struct{}, maxLoads), byName: make(map[presence.Topic]*replica)}
 }
 
 // loaded returns a topic's replica once it is loaded. It returns [presence.ErrStoreOut] if the
@@ -90,7 +91,9 @@ func (t *topics) lookFrom(topic presence.Topic, from string) (*replica, error) {
 	if r == nil {
 		topic = presence.Topic(strings.Clone(string(topic))) // it may be cut out of a request
 		r = newReplica(topic, t.env)
-		t.made(r)
+		if topic == backend.DevicesTopic {
+			t.news.follow(r)
+		}
 		t.byName[topic] = r
 		t.shared.add(r, 1)
 		t.life.spawn(func(ctx context.Context) { t.load(ctx, r) })
@@ -131,6 +134,31 @@ func (t *topics) showing(user presence.UserID) (topics []presence.Topic) {
 		}
 	}
 	return topics
+}
+
+// shown returns the status that a topic's roster shows of a user; "" if the topic is not
+// kept current here, or does not have the user.
+func (t *topics) shown(topic presence.Topic, user presence.UserID) presence.Status {
+	r := t.peek(topic)
+	if r == nil {
+		return ""
+	}
+	if view := r.view.Load(); view != nil {
+		if e, _ := view.find(user); e != nil {
+			return e.Status
+		}
+	}
+	return ""
+}
+
+// keepKnown has a topic that is kept here in part know a user from now on, so that this node
+// hears when the user leaves.
+func (t *topics) keepKnown(topic presence.Topic, user presence.UserID) {
+	if r := t.peek(topic); r != nil {
+		if view := r.view.Load(); view != nil && view.asked != nil {
+			view.find(user)
+		}
+	}
 }
 
 // load loads a topic. It tries until the store answers, or nobody looks at the topic any

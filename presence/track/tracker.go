@@ -19,19 +19,39 @@ import (
 //
 // Its methods are the public verbs. Each hands over to the part that does the work.
 type Tracker struct {
-	*node
+	cfg     *Config
+	process string // names this process in the fleet, and begins the Holder of each connection
+	stats   *counters
+	life    *lifetime
+	store   *timedStore
+	found   found // mistakes in how the site is wired
+
+	users     *users          // what is remembered of each user
+	writer    *writer         // what waits to be written
+	outage    *outage         // can the store be trusted
+	notices   *notices        // messages to and from all nodes
+	seal      *seal           // the secret that signs tokens
+	directory *directoryCalls // the site's knowledge of people
+	topics    *topics         // the topics that are kept current here
+	extras    *extrasReader
+	records   *records
+	devices   *deviceRoster
+	lastSeen  *lastSeen // what waits to be written to the Directory
 	choices   *choices
 	attention *attention
-	signOuts  *signOuts
 	leases    *leases
 	nodeLease *nodeLease
+	signOuts  *signOuts
 	acts      *acts
+	people    *people
+	sources   *sources // what a connection can read
+	signals   *signals
 	recent    *recent
 	figures   *figureMemory
-	places    *answers[string, *placesNow] // by tenant
-	people    *people
-	signals   *signals
+	places    *places
 	eraser    *eraser
+
+	deliveries *deliveries // what Go programs were told
 }
 
 // New returns a Tracker over a store, and starts its goroutines. An unreachable store is
@@ -43,67 +63,88 @@ func New(store backend.Store, cfg Config) (*Tracker, error) {
 		return nil, err
 	}
 	cfg.Logger = cfg.Logger.With(slog.String("node", cfg.Node))
-	n := &node{
-		cfg:       cfg,
-		process:   newProcess(cfg.Node),
-		life:      newLifetime(),
-		store:     newTimedStore(store),
-		directory: newDirectoryCalls(cfg.Directory, cfg.Logger),
-	}
-	n.stats.begin()
-	forgotten := func(entries int) { n.stats.forgotten.Add(uint64(entries)) }
-	n.users, n.peaks = newUsers(&n.cfg, forgotten), newPeaks(&n.cfg, forgotten)
-	n.writer = newWriter(n.store, &n.cfg, &n.stats)
-	n.outage = n.writer.outage
-	n.notices = newNotices(n.store, n.life, maxPending)
-	n.seal = newSeal(n.store, cfg.Secret)
-	n.lastSeen, n.untils = newLastSeen(n, forgotten), newUntils(n.life, forgotten)
-
-	t := &Tracker{node: n, choices: newChoices(n), attention: newAttention(n), signOuts: &signOuts{node: n}, acts: newActs(n)}
-	t.leases = newLeases(n, t.choices)
-	t.signOuts.viewed, t.untils.ended = t.leases.viewed, t.choices.statusEnded
-	t.signals = newSignals(n)
-	t.recent, t.figures, t.places = newRecent(n), newFigureMemory(), newPlaces(n)
-	env := &topicEnv{
-		store: n.store, outage: n.outage, cfg: &n.cfg, stats: &n.stats, spawn: func(fn func(context.Context)) { n.life.spawn(fn) }, restore: t.leases.restore, extras: n.loadExtras,
-		probes: &sync.Pool{New: func() any { return new(entry) }}, wholeUsers: wholeUsers, sampleUsers: sampleUsers,
-	}
-	t.people = newPeople(n)
-	n.topics = newTopics(&n.cfg, n.life, env, func(r *replica) {
-		if r.out.topic == backend.DevicesTopic {
-			t.people.follow(r)
-		}
-	})
-	t.eraser = newEraser(n, t.signOuts, t.acts, t.people)
-	n.sources = newSources(n.topics, t.people)
-	n.writer.unknown, n.writer.hear = t.leases.rejoin, t.choices.hearAll
-	t.nodeLease = newNodeLease(n, n.process, t.leases.reassertSoon)
-
-	t.people.start()
-	go n.writer.run(n.life.ctx)
-	for _, every := range n.cfg.heartbeats() {
-		n.life.spawn(func(ctx context.Context) { t.leases.heartbeat(ctx, every) })
-	}
-	n.life.spawn(t.leases.countGuests)
-	n.life.spawn(t.nodeLease.run)
-	n.life.spawn(t.eraser.run)
-	n.life.spawn(n.keepHouse)
-	if n.cfg.asksExtras() {
-		n.life.spawn(n.keepExtras)
-	}
-	if n.peaks.keeper != nil {
-		n.life.spawn(func(ctx context.Context) { n.peaks.keeper.run(ctx, n.loadedPeak) })
-	}
-	n.life.spawn(n.seal.keep)
-	if n.directory.on() {
-		n.life.spawn(n.lastSeen.run)
-		n.life.spawn(t.afterOutages)
-		n.life.spawn(t.choices.askWhoHid)
-	}
-	if !n.notices.listen(t.hear, n.outage.nextReturn, n.writer.done) || wasOut(store) { // a last write hears first who has hidden
-		n.outage.assume() // this node cannot know what was before it began
-	}
+	t := newTracker(store, &cfg)
+	t.start()
 	return t, nil
+}
+
+// newTracker makes the parts, each after those that it uses.
+func newTracker(inner backend.Store, cfg *Config) *Tracker {
+	process, stats, life, store := newProcess(cfg.Node), newCounters(), newLifetime(), newTimedStore(inner)
+	forgotten := func(entries int) { stats.forgotten.Add(uint64(entries)) }
+	directory, notices, seal := newDirectoryCalls(cfg.Directory, cfg.Logger), newNotices(store, life, maxPending), newSeal(store, cfg.Secret)
+	users, writer, peaks := newUsers(cfg, forgotten), newWriter(stats), newPeaks(cfg, forgotten)
+	outage := newOutage(cfg, writer.size, writer.retry.Wake)
+
+	extras, losses, news := &extrasReader{store, writer, peaks}, make(losses), newDeviceNews()
+	topics := newTopics(cfg, life, &topicEnv{
+		store: store, outage: outage, cfg: cfg, stats: stats, spawn: func(fn func(context.Context)) { life.spawn(fn) }, losses: losses, extras: extras.load,
+		probes: &sync.Pool{New: func() any { return new(entry) }}, wholeUsers: wholeUsers, sampleUsers: sampleUsers,
+	}, news)
+	records := &records{cfg, store, writer, peaks, topics, notices}
+	devices := &deviceRoster{directory, topics}
+	members := &allDevices{devices, users, writer}
+
+	lastSeen := newLastSeen(directory, users, forgotten)
+	choices := (&choices{
+		cfg: cfg, life: life, process: process, stats: stats, store: store, outage: outage, writer: writer, users: users, topics: topics,
+		notices: notices, directory: directory, devices: devices, members: members, lastSeen: lastSeen,
+	}).begin(forgotten)
+	attention := newAttention(cfg, life, writer, users, topics)
+	leases := (&leases{
+		cfg: cfg, life: life, stats: stats, store: store, outage: outage, writer: writer, users: users, topics: topics,
+		notices: notices, seal: seal, choices: choices,
+	}).begin()
+	signOuts := &signOuts{cfg, store, outage, writer, users, topics, notices, devices, members, leases.viewed}
+	acts := newActs(cfg.Logger, users, notices)
+	people := (&people{cfg: cfg, life: life, stats: stats, store: store, topics: topics, directory: directory, news: news}).begin()
+	deliveries := new(deliveries)
+	return &Tracker{
+		cfg: cfg, process: process, stats: stats, life: life, store: store,
+		users: users, writer: writer, outage: outage, notices: notices, seal: seal, directory: directory,
+		topics: topics, extras: extras, records: records, devices: devices, lastSeen: lastSeen, choices: choices, attention: attention, leases: leases,
+		nodeLease: newNodeLease(cfg, store, outage, process, leases.reassertSoon),
+		signOuts:  signOuts, acts: acts, people: people,
+		sources: newSources(topics, people),
+		signals: newSignals(cfg, life, &stats.signals, store),
+		recent:  (&recent{cfg: cfg, life: life, store: store, seal: seal, users: users, topics: topics, directory: directory}).begin(),
+		figures: newFigureMemory(),
+		places:  newPlaces(cfg, life, store, users, topics),
+		eraser: (&eraser{
+			cfg: cfg, life: life, store: store, writer: writer, users: users, topics: topics, notices: notices, seal: seal,
+			members: members, lastSeen: lastSeen, choices: choices, signOuts: signOuts, acts: acts, people: people, deliveries: deliveries,
+		}).begin(),
+		deliveries: deliveries,
+	}
+}
+
+// start starts the goroutines.
+func (t *Tracker) start() {
+	t.people.start()
+	go (&flusher{cfg: t.cfg, stats: t.stats, store: t.store, outage: t.outage, writer: t.writer, unknown: t.leases.rejoin, hear: t.choices.hearAll}).run(t.life.ctx)
+	for _, every := range t.cfg.heartbeats() {
+		t.life.spawn(func(ctx context.Context) { t.leases.heartbeat(ctx, every) })
+	}
+	t.life.spawn(t.leases.countGuests)
+	t.life.spawn(func(ctx context.Context) { t.leases.restoreEach(ctx, t.topics.env.losses) })
+	t.life.spawn(t.nodeLease.run)
+	t.life.spawn(t.eraser.run)
+	t.life.spawn((&housekeeper{t.life, t.store, t.outage, t.users, t.topics, t.notices}).run)
+	if t.cfg.asksExtras() {
+		t.life.spawn(func(ctx context.Context) { t.extras.keep(ctx, t.topics) })
+	}
+	if keeper := t.records.peaks.keeper; keeper != nil {
+		t.life.spawn(func(ctx context.Context) { keeper.run(ctx, t.records.loaded) })
+	}
+	t.life.spawn(t.seal.keep)
+	if t.directory.on() {
+		t.life.spawn(t.lastSeen.run)
+		t.life.spawn(t.afterOutages)
+		t.life.spawn(t.choices.askWhoHid)
+	}
+	if !t.notices.listen(t.hear, t.outage.nextReturn, t.writer.done) || wasOut(t.store.store) { // a last write hears first who has hidden
+		t.outage.assume() // this node cannot know what was before it began
+	}
 }
 
 // afterOutages asks the Directory again when the store is back from an outage: a node may have ended
@@ -158,7 +199,7 @@ func (t *Tracker) hear(n backend.Notice) {
 		}
 	case n.Kind == backend.NoticePeak:
 		if topic, peak, ok := peakOf(n); ok {
-			t.hearPeak(topic, peak)
+			t.records.hear(topic, peak)
 		}
 	case n.Kind == backend.NoticeLost:
 		t.leases.hearLost(n.Ago)
@@ -171,7 +212,7 @@ func (t *Tracker) hear(n backend.Notice) {
 }
 
 // Config returns the configuration with its defaults filled in.
-func (t *Tracker) Config() Config { return t.cfg }
+func (t *Tracker) Config() Config { return *t.cfg }
 
 // Seen records a page view of a signed-in user in a topic: it holds the user online for
 // Config.Age. Where the site has a [Config.Directory] the device is online for Config.Age,
@@ -181,14 +222,14 @@ func (t *Tracker) Seen(topic presence.Topic, user presence.User, on presence.Dev
 	if user.Hidden || user.ValidateInside() != nil || t.acts.bars(user.ID) {
 		return
 	}
-	view := pageView{topic: topic, user: user.Clone(), at: time.Now(), device: t.deviceOf(user.ID, on)}
+	view := pageView{topic: topic, user: user.Clone(), at: time.Now(), device: t.devices.held(user.ID, on, t.users.admitDevice)}
 	views := []pageView{view}
 	if t.directory.on() {
 		view.topic = backend.DevicesTopic
 		views = append(views, view)
 	}
 	t.users.addViews(views...)
-	t.keepKnown(topic, view.user.ID)
+	t.topics.keepKnown(topic, view.user.ID)
 	t.attention.viewed(view.user.ID)
 	t.leases.viewed(views...)
 	t.lastSeen.viewed(view.user)
@@ -242,7 +283,7 @@ func (t *Tracker) NeedsSeen(topic presence.Topic, user presence.UserID, since ti
 		return true
 	}
 	if t.directory.on() && !t.InRosters(user) { // whom the roster lacks anyway
-		return t.devicesKnown() && !t.hasDevice(user)
+		return t.devices.view() != nil && !t.devices.has(user)
 	}
 	r, err := t.topics.look(topic)
 	if err != nil {
@@ -289,7 +330,7 @@ func (t *Tracker) Sightings(ctx context.Context, topic presence.Topic, users ...
 		return nil, storeOut(err)
 	}
 	for i, user := range users {
-		if s[i].Online && !t.stillShows(topic, user) {
+		if s[i].Online && !t.recent.stillShows(topic, user) {
 			chosen := t.users.choiceOf(user)
 			s[i] = backend.Sighting{}
 			if chosen.Base() == presence.Invisible && !chosen.Unseen() {
@@ -297,7 +338,7 @@ func (t *Tracker) Sightings(ctx context.Context, topic presence.Topic, users ...
 			}
 		}
 	}
-	t.blank(ctx, users, s)
+	t.directory.blank(ctx, users, s)
 	return s, nil
 }
 

@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/rollcall-go/rollcall/internal/wait"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
@@ -33,13 +32,17 @@ import (
 // watches the person. A change of backend.DevicesTopic costs a look at each changed person, and a
 // mark at each list that has one of them; see [watchList] for the rest.
 type people struct {
-	*node
-	replica   atomic.Pointer[replica] // of backend.DevicesTopic; nil until New looks at it
-	stale     atomic.Bool             // the store is out, and who is online may be out of date
+	cfg       *Config
+	life      *lifetime
+	stats     *counters
+	store     backend.Store
+	topics    *topics
+	directory *directoryCalls
+	news      *deviceNews
+	stale     atomic.Bool // the store is out, and who is online may be out of date
 	relations *relations
 	contacts  *contactReader
 	loudOver  int // a person with more followers is loud
-	news      heardNews
 
 	mu       peopleMutex
 	byID     map[presence.UserID]*watched
@@ -85,9 +88,9 @@ type seenPerson struct {
 	invisible bool // has a device and turned invisible, which looks like leaving
 }
 
-func newPeople(n *node) *people {
-	p := &people{node: n, byID: make(map[presence.UserID]*watched), byViewer: make(map[presence.UserID][]*watchList), loudOver: loudFollowers}
-	p.news.kick = wait.NewWakeup()
+// begin makes people who know their parts usable.
+func (p *people) begin() *people {
+	p.byID, p.byViewer, p.loudOver = make(map[presence.UserID]*watched), make(map[presence.UserID][]*watchList), loudFollowers
 	p.relations, p.contacts = newRelations(p), newContactReader(p)
 	return p
 }
@@ -135,7 +138,7 @@ func (p *people) open(ctx context.Context, topic presence.Topic, c *Connection) 
 // reach has a list of a reader who comes from another node show what that node knows, as
 // replica.reach does: a list has a cursor of its own, and no version of the devices.
 func (p *people) reach(ctx context.Context, l *watchList, from presence.Cursor) {
-	if r := p.replica.Load(); r != nil && l.differs(from) && r.reachLatest(ctx) {
+	if r := p.news.replica.Load(); r != nil && l.differs(from) && r.reachLatest(ctx) {
 		p.hear()
 	}
 }

@@ -62,7 +62,7 @@ type toldPerson struct {
 }
 
 func newWatchList(p *people, viewer presence.UserID, topic presence.Topic) *watchList {
-	l := &watchList{people: p, viewer: viewer, out: newOutlet(topic, &p.stats)}
+	l := &watchList{people: p, viewer: viewer, out: newOutlet(topic, p.stats)}
 	l.setSum(0, 0)
 	return l
 }

@@ -2,6 +2,7 @@ package track
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/rollcall-go/rollcall/internal/wait"
@@ -15,11 +16,12 @@ const (
 	loudEvery     = 10 * time.Second
 )
 
-// heardNews is what backend.DevicesTopic has published and run has not looked at. heard runs with
-// the mutex of that topic's outlet held, and the lists have outlets of their own: so it
-// leaves the work to run.
-type heardNews struct {
-	kick wait.Wakeup
+// deviceNews is what backend.DevicesTopic has published and people have not looked at. heard runs
+// with the mutex of that topic's outlet held, and the lists have outlets of their own: so it
+// leaves the work to people.run.
+type deviceNews struct {
+	replica atomic.Pointer[replica] // of backend.DevicesTopic; nil until somebody looks at the topic
+	kick    wait.Wakeup
 
 	mu   newsMutex
 	nets []net
@@ -27,28 +29,30 @@ type heardNews struct {
 	came time.Time // when the oldest came
 }
 
-// follow has people follow a replica of backend.DevicesTopic.
-func (p *people) follow(r *replica) {
-	r.heard = p.heard
-	p.replica.Store(r)
+func newDeviceNews() *deviceNews { return &deviceNews{kick: wait.NewWakeup()} }
+
+// follow takes the news of a replica of backend.DevicesTopic from now on.
+func (h *deviceNews) follow(r *replica) {
+	r.heard = h.heard
+	h.replica.Store(r)
 }
 
 // heard is replica.heard of backend.DevicesTopic.
-func (p *people) heard(n *net) {
-	p.news.mu.Lock()
+func (h *deviceNews) heard(n *net) {
+	h.mu.Lock()
 	if n == nil {
-		p.news.nets, p.news.all = nil, true
-	} else if !p.news.all {
-		p.news.nets = append(p.news.nets, *n)
+		h.nets, h.all = nil, true
+	} else if !h.all {
+		h.nets = append(h.nets, *n)
 	}
-	if p.news.came.IsZero() {
-		p.news.came = time.Now()
+	if h.came.IsZero() {
+		h.came = time.Now()
 	}
-	p.news.mu.Unlock()
-	p.news.kick.Wake()
+	h.mu.Unlock()
+	h.kick.Wake()
 }
 
-func (h *heardNews) take() (nets []net, all bool, came time.Time) {
+func (h *deviceNews) take() (nets []net, all bool, came time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	nets, all, came = h.nets, h.all, h.came
@@ -91,7 +95,7 @@ func (p *people) pin() {
 
 // devices returns the devices as this node knows them, nil before they are loaded.
 func (p *people) devices() *View {
-	r := p.replica.Load()
+	r := p.news.replica.Load()
 	if r == nil {
 		return nil
 	}

@@ -2,35 +2,24 @@ package track
 
 import (
 	"context"
-	"errors"
-	"log/slog"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"time"
 
-	"github.com/rollcall-go/rollcall/internal/minute"
 	"github.com/rollcall-go/rollcall/internal/wait"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // A writer collects operations for a few milliseconds, merges them by topic, user and
-// holder, and applies them in one call of the store. Adding never waits. Operations that
+// holder, and has a flusher apply them in one call of the store. Adding never waits. Operations that
 // the store cannot take now are kept, and applied when it is back.
 type writer struct {
-	store   backend.Store
-	cfg     *Config
-	stats   *counters
-	outage  *outage
-	unknown func(presence.Topic, backend.Op) // called with each heartbeat whose lease is gone
-	hear    func(context.Context) error      // returns once every notice that was published before is heard
+	stats *counters
 
 	kick  wait.Wakeup   // something was added
 	retry wait.Wakeup   // the store was found back: what failed is tried again
 	done  chan struct{} // closed when run returned
-
-	logs minute.Gate
 
 	mu        writerMutex
 	topics    map[presence.Topic]*pending
@@ -58,9 +47,9 @@ const (
 	refusedPause = 200 * time.Millisecond
 )
 
-func newWriter(store backend.Store, cfg *Config, stats *counters) *writer {
+func newWriter(stats *counters) *writer {
 	w := &writer{
-		store: store, cfg: cfg, stats: stats,
+		stats:  stats,
 		topics: make(map[presence.Topic]*pending),
 		kick:   wait.NewWakeup(),
 		retry:  wait.NewWakeup(),
@@ -70,7 +59,6 @@ func newWriter(store backend.Store, cfg *Config, stats *counters) *writer {
 	}
 	w.alarm = time.AfterFunc(time.Hour, w.kick.Wake)
 	w.alarm.Stop()
-	w.outage = newOutage(cfg, w.size, w.retry.Wake)
 	return w
 }
 
@@ -107,6 +95,25 @@ func (w *writer) putAcked(topic presence.Topic, op operation) *ack {
 	w.mu.Unlock()
 	w.kick.Wake()
 	return a
+}
+
+// await waits until the operations of all acks were applied. It returns ErrClosed, the
+// error of ctx, or why an operation was given up.
+func (w *writer) await(ctx context.Context, acks ...*ack) error {
+	defer leave(acks)
+	for _, a := range acks {
+		select {
+		case <-a.done:
+			if a.err != nil {
+				return a.err
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-w.done:
+			return presence.ErrClosed
+		}
+	}
+	return nil
 }
 
 // addForeign is add for the release of another node's connection. Clients may send more of
@@ -218,98 +225,12 @@ func (w *writer) size() int {
 	return w.ops
 }
 
-// finish writes what waits, and retries for applyTimeout.
-func (w *writer) finish(ctx context.Context) {
+// end has all that waits be due.
+func (w *writer) end() {
 	w.mu.Lock()
 	w.last = true
 	w.mu.Unlock()
 	w.alarm.Stop()
-	last, cancel := context.WithTimeout(ctx, applyTimeout)
-	defer cancel()
-	for !w.flush(last) && wait.For(last, backoffFirst) {
-	}
-}
-
-// run writes until ctx ends, and then once more. Operations are collected for
-// flushInterval, so that those of one moment are one batch and one diff, and for longer
-// under load: see writer_pace.go.
-func (w *writer) run(ctx context.Context) {
-	defer close(w.done)
-	backoff := backoffFirst
-	for collect := flushInterval; ; {
-		select {
-		case <-ctx.Done():
-		case <-w.kick:
-			wait.Until(ctx, w.retry, collect)
-		}
-		if ctx.Err() != nil {
-			w.finish(context.WithoutCancel(ctx))
-			return
-		}
-		if w.flush(ctx) {
-			collect, backoff = flushInterval, backoffFirst
-			continue
-		}
-		collect = backoff/2 + rand.N(backoff)
-		backoff = min(2*backoff, backoffLast, heartbeatFor(w.cfg.shortestTTL())/2)
-		w.kick.Wake()
-	}
-}
-
-// flush writes all that waits, and reports whether the store was reached. Operations that
-// the store refused wait for their next try.
-func (w *writer) flush(ctx context.Context) bool {
-	doubt := w.outage.leasesMayHaveExpired()
-	if doubt && w.size() > 0 && !w.hearFirst(ctx) {
-		return false
-	}
-	topics := w.take()
-	if len(topics) == 0 {
-		return true
-	}
-	batches := make([]backend.Batch, 0, len(topics))
-	now := time.Now()
-	for topic, p := range topics {
-		batches = append(batches, backend.Batch{Topic: topic, Ops: p.batch(doubt, now), Keep: keepOf(w.cfg.Kind(topic))})
-	}
-	w.setFlying(topics)
-	defer w.setFlying(nil)
-	try, cancel := context.WithTimeout(ctx, applyTimeout)
-	defer cancel()
-	var failed error
-	for i, result := range w.store.Apply(try, batches) {
-		topic := batches[i].Topic
-		switch {
-		case errors.Is(result.Err, presence.ErrRefused):
-			w.refused(ctx, topic, topics[topic], result.Err)
-			continue
-		case result.Err != nil:
-			failed = result.Err
-			w.keep(topic, topics[topic])
-			continue
-		}
-		topics[topic].acknowledge(batches[i].Ops, result.Unknown)
-		for _, j := range result.Unknown {
-			w.unknown(topic, batches[i].Ops[j])
-		}
-	}
-	if failed == nil || ctx.Err() == nil { // else Close cut it off, and writes it once more
-		w.outage.report(writes, failed)
-	}
-	return failed == nil
-}
-
-// hearFirst hears what other nodes published while the store was out, before what waited is
-// written: a join that waited has the status of before. It returns false where it could not, and
-// the store answers nothing else either: what were sent now would be late.
-//
-// Example: Redis is out of node A's reach for a minute. Alice's page there waits to be written as
-// online. Meanwhile she turned invisible at node B. A hears that first, and puts it behind her
-// join, so that nobody sees her.
-func (w *writer) hearFirst(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, returningFor)
-	defer cancel()
-	return w.hear(ctx) == nil || w.outage.readsGoWell()
 }
 
 // signOut takes back what waits of a user's connections that closed, from before the user signed out at
@@ -423,26 +344,8 @@ func (w *writer) take() map[presence.Topic]*pending {
 			w.preparing[topic] = p.members
 		}
 		w.pace.wrote(topics, now)
-		w.outage.beginWrite()
 	}
 	return topics
-}
-
-// refused keeps operations that the store refused for another try, or drops them after
-// maxTries. Other topics do not wait for them.
-func (w *writer) refused(ctx context.Context, topic presence.Topic, p *pending, err error) {
-	if p.tries++; p.tries < maxTries && ctx.Err() == nil {
-		p.after = time.Now().Add(refusedPause)
-		w.keep(topic, p)
-		time.AfterFunc(refusedPause, w.kick.Wake)
-		return
-	}
-	w.stats.rejected.Add(uint64(len(p.ops)))
-	p.fail(err)
-	if w.logs.Pass() {
-		w.cfg.Logger.Error("presence: the store refuses what a topic was sent; it was given up, and other topics go on",
-			slog.String("topic", string(topic)), slog.Int("operations", len(p.ops)), slog.Any("error", err))
-	}
 }
 
 // keep puts operations back that the store did not take, before those that came since.

@@ -1,0 +1,135 @@
+package track
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"github.com/rollcall-go/rollcall/internal/minute"
+	"github.com/rollcall-go/rollcall/internal/wait"
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+)
+
+// A flusher writes to the store what a writer collects.
+type flusher struct {
+	cfg     *Config
+	stats   *counters
+	store   backend.Store
+	outage  *outage
+	writer  *writer
+	unknown func(presence.Topic, backend.Op) // called with each heartbeat whose lease is gone
+	hear    func(context.Context) error      // returns once every notice that was published before is heard
+	logs    minute.Gate
+}
+
+// finish writes what waits, and retries for applyTimeout.
+func (f *flusher) finish(ctx context.Context) {
+	f.writer.end()
+	last, cancel := context.WithTimeout(ctx, applyTimeout)
+	defer cancel()
+	for !f.flush(last) && wait.For(last, backoffFirst) {
+	}
+}
+
+// run writes until ctx ends, and then once more. Operations are collected for
+// flushInterval, so that those of one moment are one batch and one diff, and for longer
+// under load: see writer_pace.go.
+func (f *flusher) run(ctx context.Context) {
+	defer close(f.writer.done)
+	backoff := backoffFirst
+	for collect := flushInterval; ; {
+		select {
+		case <-ctx.Done():
+		case <-f.writer.kick:
+			wait.Until(ctx, f.writer.retry, collect)
+		}
+		if ctx.Err() != nil {
+			f.finish(context.WithoutCancel(ctx))
+			return
+		}
+		if f.flush(ctx) {
+			collect, backoff = flushInterval, backoffFirst
+			continue
+		}
+		collect = backoff/2 + rand.N(backoff)
+		backoff = min(2*backoff, backoffLast, heartbeatFor(f.cfg.shortestTTL())/2)
+		f.writer.kick.Wake()
+	}
+}
+
+// flush writes all that waits, and reports whether the store was reached. Operations that
+// the store refused wait for their next try.
+func (f *flusher) flush(ctx context.Context) bool {
+	doubt := f.outage.leasesMayHaveExpired()
+	if doubt && f.writer.size() > 0 && !f.hearFirst(ctx) {
+		return false
+	}
+	topics := f.writer.take()
+	if len(topics) == 0 {
+		return true
+	}
+	f.outage.beginWrite()
+	batches := make([]backend.Batch, 0, len(topics))
+	now := time.Now()
+	for topic, p := range topics {
+		batches = append(batches, backend.Batch{Topic: topic, Ops: p.batch(doubt, now), Keep: keepOf(f.cfg.Kind(topic))})
+	}
+	f.writer.setFlying(topics)
+	defer f.writer.setFlying(nil)
+	try, cancel := context.WithTimeout(ctx, applyTimeout)
+	defer cancel()
+	var failed error
+	for i, result := range f.store.Apply(try, batches) {
+		topic := batches[i].Topic
+		switch {
+		case errors.Is(result.Err, presence.ErrRefused):
+			f.refused(ctx, topic, topics[topic], result.Err)
+			continue
+		case result.Err != nil:
+			failed = result.Err
+			f.writer.keep(topic, topics[topic])
+			continue
+		}
+		topics[topic].acknowledge(batches[i].Ops, result.Unknown)
+		for _, j := range result.Unknown {
+			f.unknown(topic, batches[i].Ops[j])
+		}
+	}
+	if failed == nil || ctx.Err() == nil { // else Close cut it off, and writes it once more
+		f.outage.report(writes, failed)
+	}
+	return failed == nil
+}
+
+// hearFirst hears what other nodes published while the store was out, before what waited is
+// written: a join that waited has the status of before. It returns false where it could not, and
+// the store answers nothing else either: what were sent now would be late.
+//
+// Example: Redis is out of node A's reach for a minute. Alice's page there waits to be written as
+// online. Meanwhile she turned invisible at node B. A hears that first, and puts it behind her
+// join, so that nobody sees her.
+func (f *flusher) hearFirst(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, returningFor)
+	defer cancel()
+	return f.hear(ctx) == nil || f.outage.readsGoWell()
+}
+
+// refused keeps operations that the store refused for another try, or drops them after
+// maxTries. Other topics do not wait for them.
+func (f *flusher) refused(ctx context.Context, topic presence.Topic, p *pending, err error) {
+	if p.tries++; p.tries < maxTries && ctx.Err() == nil {
+		p.after = time.Now().Add(refusedPause)
+		f.writer.keep(topic, p)
+		time.AfterFunc(refusedPause, f.writer.kick.Wake)
+		return
+	}
+	f.stats.rejected.Add(uint64(len(p.ops)))
+	p.fail(err)
+	if f.logs.Pass() {
+		f.cfg.Logger.Error("presence: the store refuses what a topic was sent; it was given up, and other topics go on",
+			slog.String("topic", string(topic)), slog.Int("operations", len(p.ops)), slog.Any("error", err))
+	}
+}
