@@ -11,7 +11,10 @@ import (
 	"testing"
 )
 
-const module = "github.com/rollcall-go/rollcall/"
+const (
+	root   = "github.com/rollcall-go/rollcall" // the package of a site, beside its module's others
+	module = root + "/"
+)
 
 // layers says what each package must never depend on, by any way. A name that
 // ends in a slash means everything below it too.
@@ -19,6 +22,7 @@ var layers = []struct {
 	pkg   string
 	never []string
 }{
+	{root, []string{"middleware", "middleware/echov5", "middleware/ginv1", "handlers/client", "handlers/bridge", "handlers/staff", "handlers/metrics", "handlers/webhook", "presence/redisstore/", "presence/presencetest", "examples/", "internal/browse"}},
 	{"presence", []string{"net/http", "database/sql", "middleware/", "handlers/", "templates/", "jobs/", "presence/backend", "presence/track", "presence/feed/", "presence/memstore", "presence/redisstore/", "presence/sqlstore", "presence/presencetest"}},
 	{"presence/internal/wire", []string{"net/http", "presence"}},
 	{"presence/backend", []string{"net/http", "database/sql", "middleware/", "handlers/", "templates/", "jobs/", "presence/track", "presence/feed/", "presence/memstore", "presence/redisstore/", "presence/sqlstore", "presence/presencetest"}},
@@ -54,11 +58,11 @@ var guarded = []struct {
 	{"github.com/labstack/echo/v4/", []string{"middleware", "examples/"}},
 	{"github.com/labstack/echo/v5/", []string{"middleware/echov5", "examples/echov5"}},
 	{"github.com/gin-gonic/", []string{"middleware/ginv1", "examples/gin"}},
-	{"github.com/go-chi/", nil}, // tests only
+	{"github.com/go-chi/", []string{"examples/chi"}},
 	{"maragu.dev/gomponents/", []string{"examples/gomponents"}},
-	{"github.com/felixge/httpsnoop", []string{"middleware/", "examples/"}},
+	{"github.com/felixge/httpsnoop", []string{root, "middleware/", "examples/"}},
 	{"github.com/r3labs/", []string{"handlers/client", "handlers/bridge", "examples/watch"}},
-	{"github.com/axiomhq/", []string{"presence/memstore", "presence/track/tracktest", "presence/redisstore/", "middleware/internal/adaptertest", "examples/"}},
+	{"github.com/axiomhq/", []string{root, "presence/memstore", "presence/track/tracktest", "presence/redisstore/", "middleware/internal/adaptertest", "examples/"}},
 	{"github.com/redis/", []string{"presence/redisstore", "presence/redisstore/internal/storeclock", "presence/redisstore/internal/storetest", "internal/redistest", "examples/forum", "examples/doctor"}},
 	{"github.com/jackc/", []string{"examples/forum/"}}, // and tests: a site chooses its driver
 	{"modernc.org/", []string{"examples/forum/"}},
@@ -133,7 +137,7 @@ func packages(t *testing.T) []pkg {
 
 func TestLayers(t *testing.T) {
 	pkgs := packages(t)
-	for _, must := range []string{"presence", "middleware", "handlers", "templates", "jobs"} {
+	for _, must := range []string{root, "presence", "middleware", "handlers", "templates", "jobs"} {
 		if !slices.ContainsFunc(pkgs, func(p pkg) bool { return p.ImportPath == must }) {
 			t.Errorf("package %s is missing", must)
 		}
@@ -146,6 +150,12 @@ func TestLayers(t *testing.T) {
 // TestLayersAreGuarded breaks the rules, one after the other.
 func TestLayersAreGuarded(t *testing.T) {
 	for _, tt := range []struct{ pkg, dep string }{
+		{root, "middleware"},
+		{root, "github.com/labstack/echo/v4"},
+		{root, "github.com/go-chi/chi/v5"},
+		{root, "presence/redisstore"},
+		{root, "github.com/redis/go-redis/v9"},
+		{root, "github.com/jackc/pgx/v5/stdlib"},
 		{"presence", "net/http"},
 		{"presence", "github.com/redis/go-redis/v9"},
 		{"presence", "presence/redisstore"},
@@ -196,6 +206,7 @@ func TestLayersAreGuarded(t *testing.T) {
 
 // A site without a web framework compiles in these modules, and no other.
 var compiled = []string{
+	root,
 	"github.com/axiomhq/", "github.com/dgryski/", "github.com/kamstrup/", // the memory store's guests
 	"github.com/felixge/httpsnoop", "github.com/gobwas/", "github.com/robfig/cron/", "github.com/tidwall/btree", "golang.org/x/text/",
 }

@@ -49,6 +49,8 @@ func TestHead(t *testing.T) {
 		head = regexp.MustCompile(`[0-9a-f]{16}`).ReplaceAllString(head, "0123456789abcdef")
 		golden(t, "head", head)
 		has(t, s.page(`{{presenceHead "a<b"}}`, guest), `.js" nonce="a&lt;b"></script>`)
+		has(t, s.page(`{{presenceHead "a<b"}}`, guest), `.css" nonce="a&lt;b">`)
+		has(t, s.page(`{{presenceStyle "a<b"}}`, guest), `.css" nonce="a&lt;b">`)
 		has(t, s.page(`{{presenceHead}}`, members[0]), `&#34;me&#34;:&#34;`+string(members[0].ID)+`&#34;`)
 	})
 }

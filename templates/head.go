@@ -48,14 +48,18 @@ func (ws *Widgets) head(t knownTopic, visitor presence.Visitor, nonce string) (t
 	if err != nil {
 		return "", err
 	}
-	script := ws.headParts.script
-	if nonce != "" {
-		at := startTagEnd(script)
-		script = script[:at] + ` nonce="` + escaped(nonce) + `"` + script[at:]
-	}
 	open := page[:len(page)-1] // the texts come before its last brace
 	return `<meta name="presence" content="` + escaped(string(open)+`,"texts":`) + ws.headParts.texts + `}">` + "\n" +
-		ws.headParts.style + "\n" + script, nil
+		withNonce(ws.headParts.style, nonce) + "\n" + withNonce(ws.headParts.script, nonce), nil
+}
+
+// withNonce returns a link to a style or a script with the nonce of the page's policy; "": none.
+func withNonce(link template.HTML, nonce string) template.HTML {
+	if nonce == "" {
+		return link
+	}
+	at := startTagEnd(link)
+	return link[:at] + ` nonce="` + escaped(nonce) + `"` + link[at:]
 }
 
 // lateElements returns the selector of the elements that show what this visitor may see of

@@ -59,13 +59,16 @@ func (p *Page) begin(r *http.Request) {
 }
 
 // Head links the style and the script. Put it into the page's head, once. The nonce is that
-// of a Content-Security-Policy, for policies that use nonces.
+// of a Content-Security-Policy, for policies that use nonces: both links have it.
 func (p *Page) Head(nonce ...string) template.HTML {
 	return p.orNothing(p.head(strings.Join(nonce, "")))
 }
 
-// Style links the style alone, for pages that htmx or Turbo keep live.
-func (p *Page) Style() template.HTML { return p.orNothing(p.style()) }
+// Style links the style alone, for pages that htmx or Turbo keep live. The nonce is as for
+// [Page.Head].
+func (p *Page) Style(nonce ...string) template.HTML {
+	return p.orNothing(p.style(strings.Join(nonce, "")))
+}
 
 // WhosOnline renders the widget of a topic. The options are pairs of a name and a value:
 // "max", "form", "label" and "more".
@@ -176,6 +179,13 @@ func (p *Page) IsOnline(id any) bool {
 	p.orNothing("", err)
 	return online
 }
+
+// Funcs returns the template functions of this page, by the names of [Funcs], for an engine
+// that clones html/template templates for each request:
+//
+//	t, err := parsed.Clone() // parsed with Funcs
+//	err = t.Funcs(widgets.Page(r).Funcs()).ExecuteTemplate(w, name, data)
+func (p *Page) Funcs() template.FuncMap { return p.funcs() }
 
 // orNothing returns the HTML if there is no error. Otherwise it logs the error.
 func (p *Page) orNothing(html template.HTML, err error) template.HTML {
@@ -296,7 +306,9 @@ func (p *Page) head(nonce ...any) (template.HTML, error) {
 	return p.widgets.head(p.site(), p.visitor, fmt.Sprint(nonce...))
 }
 
-func (p *Page) style() (template.HTML, error) { return p.widgets.headParts.style, nil }
+func (p *Page) style(nonce ...any) (template.HTML, error) {
+	return withNonce(p.widgets.headParts.style, fmt.Sprint(nonce...)), nil
+}
 
 func (p *Page) whosOnline(topic any, options ...any) (template.HTML, error) {
 	parsed, err := p.topicOf(topic)

@@ -16,7 +16,7 @@ func checkStore(ctx context.Context, s *site) verdict {
 	if s.redis == "" {
 		return unknown("Without -redis the store is not examined.")
 	}
-	client, err := redisstore.Open(s.redis)
+	client, err := redisstore.OpenClient(s.redis)
 	if err != nil {
 		return unknown("The value of -redis cannot be read: %s.", short(err.Error()))
 	}

@@ -169,11 +169,11 @@ func validRedis(text string) error {
 	if text == "" {
 		return nil
 	}
-	client, err := redisstore.Open(text)
+	store, err := redisstore.Open(text, redisstore.Config{})
 	if err != nil {
 		return err
 	}
-	return client.Close()
+	return store.Close()
 }
 
 func validAddr(addr string) error {

@@ -22,12 +22,10 @@ func openStore(url string, log *slog.Logger) (backend.Store, func() error, error
 	if url == "" {
 		return memstore.New(), func() error { return nil }, nil
 	}
-	client, err := redisstore.Open(url)
+	store, err := redisstore.Open(url, redisstore.Config{})
 	if err != nil {
 		return nil, nil, err
 	}
-	store := redisstore.New(client, redisstore.Config{})
-	closeAll := func() error { return errors.Join(store.Close(), client.Close()) }
 	ctx, cancel := context.WithTimeout(context.Background(), checkTime)
 	defer cancel()
 	err = store.Check(ctx)
@@ -38,7 +36,7 @@ func openStore(url string, log *slog.Logger) (backend.Store, func() error, error
 	case errors.Is(err, presence.ErrStoreOut):
 		log.Warn("Redis cannot be reached; pages go on, presence begins when it is back", "err", err)
 	case err != nil:
-		return nil, nil, errors.Join(err, closeAll())
+		return nil, nil, errors.Join(err, store.Close())
 	}
-	return store, closeAll, nil
+	return store, store.Close, nil
 }

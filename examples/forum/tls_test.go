@@ -29,7 +29,7 @@ func TestRedisByTLS(t *testing.T) {
 	redistest.Start(t, "--bind", "127.0.0.1", "--tls-port", port, "--tls-cert-file", cert, "--tls-key-file", key,
 		"--tls-ca-cert-file", cert, "--tls-auth-clients", "no")
 
-	client, err := redisstore.Open("rediss://" + addr)
+	client, err := redisstore.OpenClient("rediss://" + addr)
 	if err != nil {
 		t.Fatal(err)
 	}

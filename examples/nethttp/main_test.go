@@ -6,4 +6,4 @@ import (
 	"github.com/rollcall-go/rollcall/examples/internal/signintest"
 )
 
-func TestSite(t *testing.T) { signintest.Run(t, site) }
+func TestSite(t *testing.T) { signintest.Run(t, newSite) }

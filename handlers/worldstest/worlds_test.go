@@ -59,7 +59,7 @@ func TestInvisibleLooksLikeLeavingInDatabases(t *testing.T) {
 		"Redis": func(t *testing.T) (stores [2]backend.Store) {
 			server := redistest.Start(t)
 			for i := range stores {
-				client, err := redisstore.Open(server.URL())
+				client, err := redisstore.OpenClient(server.URL())
 				noError(t, err)
 				store := redisstore.New(client, redisstore.Config{})
 				t.Cleanup(func() {

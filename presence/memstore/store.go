@@ -57,6 +57,9 @@ var (
 	_ backend.StatsStore = (*Store)(nil)
 )
 
+// String returns what a log calls the store: "memory".
+func (s *Store) String() string { return "memory" }
+
 // Stats implements [backend.StatsStore].
 func (s *Store) Stats() backend.StoreStats {
 	s.mu.Lock()

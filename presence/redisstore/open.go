@@ -13,7 +13,19 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Open returns a client for what an operator writes: a redis://, rediss:// or
+// Open returns a Store at the address that an operator writes: see [OpenClient]. It connects to
+// nothing yet. Close also closes its connections.
+func Open(text string, cfg Config) (*Store, error) {
+	client, err := OpenClient(text)
+	if err != nil {
+		return nil, err
+	}
+	s := New(client, cfg)
+	s.ownsClient = true
+	return s, nil
+}
+
+// OpenClient returns a client for what an operator writes: a redis://, rediss:// or
 // unix:// URL, a bare host:port, or several of the network kind with commas
 // between them, which are seeds of a Redis Cluster (a comma after a single one
 // makes it a cluster of which one seed is known; the parameters of the first hold
@@ -25,12 +37,12 @@ import (
 //
 // The client logs nothing while the server is out: the Tracker logs one line when the store
 // goes out, and one when it is back. A client of go-redis otherwise logs each dial that
-// fails, some lines a second, to a logger of the whole process, which Open leaves alone.
+// fails, some lines a second, to a logger of the whole process, which OpenClient leaves alone.
 //
 // A site that has a client of its own, or a Sentinel, passes its client to [New]
 // instead. Its client logs as the site has it: [redis.SetLogger] with a logger of the
 // site's, such as logging.VoidLogger of go-redis, quiets it.
-func Open(text string) (redis.UniversalClient, error) {
+func OpenClient(text string) (redis.UniversalClient, error) {
 	if strings.Contains(text, ",") {
 		return openCluster(text)
 	}

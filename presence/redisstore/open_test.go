@@ -20,7 +20,7 @@ func TestOpen(t *testing.T) {
 		"redis://a:1?dial_timeout=3s&read_timeout=500ms&write_timeout=4s&max_retries=7":     "one a:1, 3s 500ms 4s, 7 retries",
 		"redis://a:1?dial_timeout=3s&read_timeout=500ms&write_timeout=4s&max_retries=7,b:2": "cluster a:1 b:2, 3s 500ms 4s, 7 retries",
 	} {
-		client, err := redisstore.Open(text)
+		client, err := redisstore.OpenClient(text)
 		if err != nil {
 			t.Errorf("Open(%q): %v", text, err)
 			continue
@@ -64,7 +64,7 @@ func TestOpenRefuses(t *testing.T) {
 		"h:redis":                                    `the port must be a number`,
 		"a:1,redis://b:65536":                        `"b:65536": the port`,
 	} {
-		client, err := redisstore.Open(text)
+		client, err := redisstore.OpenClient(text)
 		switch {
 		case err == nil:
 			client.Close()
@@ -94,7 +94,7 @@ func TestOpenShowsNoPassword(t *testing.T) {
 		"redis://default:s3,s3cret@host:6379", "redis://default:1,s3cret@host:6379", "host:6379,default:s3cret@host:6379",
 		"host:6379,redis://default:s3cret@host:6379/3", "redis://default:s3cret@host:6379?wait=1,host:6379",
 	} {
-		client, err := redisstore.Open(text)
+		client, err := redisstore.OpenClient(text)
 		if err == nil {
 			client.Close()
 			t.Errorf("Open(%q): got no error", text)
@@ -116,7 +116,7 @@ func FuzzOpenShowsNoPassword(f *testing.F) {
 		if !strings.HasPrefix(after, "@") || strings.Contains(after, password) {
 			t.Skip()
 		}
-		client, err := redisstore.Open(before + password + after)
+		client, err := redisstore.OpenClient(before + password + after)
 		if err == nil {
 			client.Close()
 		} else if strings.Contains(err.Error(), password) {

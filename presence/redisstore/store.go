@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -36,8 +38,9 @@ func (c Config) withDefaults() Config {
 
 // Store implements [backend.Store]. All methods may be called concurrently.
 type Store struct {
-	client redis.UniversalClient
-	cfg    Config
+	client     redis.UniversalClient
+	ownsClient bool // Close closes it
+	cfg        Config
 
 	clock   func() time.Time // of tests; nil: the server's own time
 	keepLog time.Duration    // keepLog, and less in tests
@@ -83,8 +86,27 @@ func New(client redis.UniversalClient, cfg Config) *Store {
 	return s
 }
 
-// Close ends the subscriptions, and waits for their goroutines.
-func (s *Store) Close() error { return s.pubsub.close() }
+// Close ends the subscriptions, and waits for their goroutines. It closes the client of a Store
+// that [Open] made.
+func (s *Store) Close() error {
+	err := s.pubsub.close()
+	if s.ownsClient {
+		err = errors.Join(err, s.client.Close())
+	}
+	return err
+}
+
+// String returns where the data is, without a password: "redis 127.0.0.1:6379/0, prefix presence".
+func (s *Store) String() string {
+	at := ""
+	switch client := s.client.(type) {
+	case *redis.Client:
+		at = fmt.Sprintf(" %s/%d", client.Options().Addr, client.Options().DB)
+	case *redis.ClusterClient:
+		at = " cluster " + strings.Join(client.Options().Addrs, ",")
+	}
+	return "redis" + at + ", prefix " + s.cfg.Prefix
+}
 
 // Stats implements [backend.StatsStore].
 func (s *Store) Stats() backend.StoreStats {

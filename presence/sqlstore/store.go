@@ -74,6 +74,9 @@ func New(db *sql.DB, config Config) (*Store, error) {
 	return s, nil
 }
 
+// Ping returns an error if the database cannot be reached.
+func (s *Store) Ping(ctx context.Context) error { return s.db.PingContext(ctx) }
+
 // People returns the site's people: a [presence.Directory], for track.Config.Directory.
 func (s *Store) People() *People { return &People{s} }
 

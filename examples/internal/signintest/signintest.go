@@ -11,24 +11,20 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rollcall-go/rollcall"
 	"github.com/rollcall-go/rollcall/internal/browse"
-	"github.com/rollcall-go/rollcall/presence/memstore"
-	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // Run fails the test unless Alice's open page shows Bob, who signs in and out.
-func Run(t *testing.T, site func(*track.Tracker) http.Handler) {
+func Run(t *testing.T, newSite func() (*rollcall.Site, http.Handler)) {
 	t.Helper()
-	tracker, err := track.New(memstore.New(), track.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	site, handler := newSite()
 	mux := http.NewServeMux()
-	mux.Handle("/", site(tracker))
+	mux.Handle("/", handler)
 	mux.HandleFunc("/favicon.ico", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	server := httptest.NewServer(mux)
 	t.Cleanup(func() { // after the browser, which would log errors
-		if err := tracker.Close(context.Background()); err != nil {
+		if err := site.Close(context.Background()); err != nil {
 			t.Error(err)
 		}
 		server.CloseClientConnections()

@@ -27,7 +27,7 @@ const nodeEnv = "OUTAGETEST_NODE"
 // runNode is a node as a site has it, with the client of Open, the jobs and the default
 // logger, until standard input ends.
 func runNode(servers string) error {
-	client, err := redisstore.Open(servers)
+	client, err := redisstore.OpenClient(servers)
 	if err != nil {
 		return err
 	}

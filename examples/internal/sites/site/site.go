@@ -176,7 +176,7 @@ func (s *Site) openStore() (backend.Store, func() error, error) {
 	if s.redis == "" {
 		return memstore.New(), func() error { return nil }, nil
 	}
-	client, err := redisstore.Open(s.redis)
+	client, err := redisstore.OpenClient(s.redis)
 	if err != nil {
 		return nil, nil, err
 	}

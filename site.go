@@ -1,0 +1,151 @@
+package rollcall
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rollcall-go/rollcall/handlers"
+	"github.com/rollcall-go/rollcall/jobs"
+	"github.com/rollcall-go/rollcall/middleware/nethttp"
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+	"github.com/rollcall-go/rollcall/presence/feed"
+	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/sqlstore"
+	"github.com/rollcall-go/rollcall/presence/track"
+	"github.com/rollcall-go/rollcall/templates"
+)
+
+// A Site is presence on one site, in one process. Make it with [New], and end it with
+// [Site.Close]. All methods may be called concurrently.
+type Site struct {
+	logger   *slog.Logger
+	store    backend.Store
+	sql      *sqlstore.Store // nil: there are no people and no feeds
+	tracker  *track.Tracker
+	feeds    *feed.Keeper // nil without sql
+	jobs     *jobs.Runner
+	widgets  *templates.Widgets
+	live     *handlers.Handler
+	identify func(http.Handler) http.Handler
+	hasViews bool
+	wrapped  atomic.Bool // Wrap was called
+
+	mu      sync.Mutex
+	servers []*http.Server // that Server made
+
+	stop       context.CancelFunc // ends what runs in background
+	background sync.WaitGroup
+}
+
+// New makes a Site: a tracker, its jobs, the endpoints, and the widgets; with Config.SQL
+// people and notifications too. identify returns the user of a request, from what the site's
+// sessions have found, and false for a guest. It is called once for each request.
+//
+// The Site owns Config.Store from now on: Close closes it, and so does New before it returns
+// an error. An error that is [presence.ErrInvalidConfig] has every problem at once, and names
+// the fields. Others say that the store or the database is unfit. One that is out is no
+// error: the site starts, and the log says so.
+func New(identify func(*http.Request) (presence.User, bool), config Config) (*Site, error) {
+	if config.Store == nil {
+		config.Store = memstore.New()
+	}
+	config.Logger = cmp.Or(config.Logger, slog.Default())
+	ctx, stop := context.WithCancel(context.Background())
+	s := &Site{logger: config.Logger, store: config.Store, sql: config.SQL, hasViews: config.Views != nil, stop: stop}
+	if err := s.start(ctx, identify, config); err != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), stopTime)
+		defer cancel()
+		return nil, errors.Join(err, s.Close(ctx))
+	}
+	return s, nil
+}
+
+// start makes the parts. Those that were made before an error are for Close.
+func (s *Site) start(ctx context.Context, identify func(*http.Request) (presence.User, bool), config Config) error {
+	parts, problems := config.parts(identify)
+	if problems == nil {
+		if err := errors.Join(s.checkStore(ctx), s.prepareSQL(ctx)); err != nil {
+			return err
+		}
+	}
+	add := func(part string, err error) {
+		if err != nil {
+			problems = errors.Join(problems, fmt.Errorf("Parts.%s: %w", part, err))
+		}
+	}
+	var err error
+	if s.tracker, err = track.New(s.store, parts.Track); err != nil {
+		add("Track", err)
+		s.tracker, _ = track.New(memstore.New(), track.Config{Logger: s.logger}) // to find the problems of the other parts
+	}
+	if s.sql != nil {
+		s.feeds, err = feed.New(s.sql.Feeds(), s.tracker, parts.Feeds)
+		add("Feeds", err)
+		parts.Handlers.Feeds, parts.Templates.Feeds, parts.Jobs.Feeds = s.feeds, s.feeds, s.feeds
+	}
+	s.jobs, err = jobs.Start(s.tracker, parts.Jobs)
+	add("Jobs", err)
+	s.widgets, err = templates.New(config.Views, s.tracker, parts.Templates)
+	add("Templates", err)
+	parts.Middleware.Tracker = s.tracker
+	s.identify, err = nethttp.New(parts.Middleware)
+	add("Middleware", err)
+	if problems != nil {
+		return problems
+	}
+	parts.Handlers.Widget = s.widgets.Handler()
+	s.live = handlers.New(s.tracker, parts.Handlers)
+	s.logger.Info("presence: ready", "node", s.tracker.Config().Node, "store", nameOf(s.store), "people", s.tracker.Config().Directory != nil,
+		"feeds", s.feeds != nil, "jobs", true, "ttl", s.tracker.Config().TTL)
+	return nil
+}
+
+// startTime is how long New waits for the store, and for the database.
+const startTime = 5 * time.Second
+
+// checkStore returns an error for a store that is unfit.
+func (s *Site) checkStore(ctx context.Context) error {
+	store, ok := s.store.(interface{ Check(context.Context) error })
+	if !ok {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	err := store.Check(ctx)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		err = store.Check(ctx) // a first connection may take long, by TLS from a busy machine
+	}
+	if errors.Is(err, presence.ErrStoreOut) {
+		s.logger.Warn("presence: the store cannot be reached; pages go on, and presence begins when it is back", "store", nameOf(s.store), "error", err)
+		return nil
+	}
+	return err
+}
+
+// nameOf returns what a store calls itself in a log, such as "redis 127.0.0.1:6379".
+func nameOf(store backend.Store) string {
+	if named, ok := store.(fmt.Stringer); ok {
+		return named.String()
+	}
+	return fmt.Sprintf("%T", store)
+}
+
+// Tracker returns the engine: who is online, statuses, signals.
+func (s *Site) Tracker() *track.Tracker { return s.tracker }
+
+// Handler returns the presence endpoints. [Site.Wrap] has mounted them.
+func (s *Site) Handler() *handlers.Handler { return s.live }
+
+// Widgets returns what renders presence in pages.
+func (s *Site) Widgets() *templates.Widgets { return s.widgets }
+
+// Feeds returns the inboxes and rooms, nil without Config.SQL.
+func (s *Site) Feeds() *feed.Keeper { return s.feeds }

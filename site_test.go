@@ -1,0 +1,326 @@
+package rollcall_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"html/template"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rollcall-go/rollcall"
+	"github.com/rollcall-go/rollcall/handlers"
+	"github.com/rollcall-go/rollcall/internal/browse"
+	"github.com/rollcall-go/rollcall/internal/leak"
+	"github.com/rollcall-go/rollcall/jobs"
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/track"
+)
+
+func TestMain(m *testing.M) { leak.VerifyTestMain(browse.Tests{M: m}) }
+
+// identifyByHeader is the site's own: a real one knows its sessions.
+func identifyByHeader(r *http.Request) (presence.User, bool) {
+	id := presence.UserID(r.Header.Get("User"))
+	return presence.User{ID: id}, id != ""
+}
+
+// parse returns the site's templates: one, by the name page.
+func parse(text string) *template.Template {
+	return template.Must(template.New("page").Funcs(rollcall.Funcs()).Parse(text))
+}
+
+// A logBuffer takes a log from several goroutines.
+type logBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *logBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *logBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// newSite returns a site that is closed with the test, and its log.
+func newSite(t *testing.T, config rollcall.Config) (*rollcall.Site, *logBuffer) {
+	t.Helper()
+	log := new(logBuffer)
+	config.Logger = slog.New(slog.NewTextHandler(log, nil))
+	site, err := rollcall.New(identifyByHeader, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := site.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return site, log
+}
+
+// get returns the answer to a request of a user; "": of a guest.
+func get(t *testing.T, site http.Handler, path, user string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequest(http.MethodGet, path, nil)
+	r.Header.Set("User", user)
+	w := httptest.NewRecorder()
+	site.ServeHTTP(w, r)
+	return w
+}
+
+// pages is the site's own handler: each path is the template page.
+func pages(site *rollcall.Site) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { site.Render(w, r, "page", nil) })
+}
+
+func TestSiteShowsWhoIsOnline(t *testing.T) {
+	site, log := newSite(t, rollcall.Config{Views: parse(`{{onlineTotal "site"}} online`)})
+	h := site.Wrap(pages(site))
+	if got := get(t, h, "/", "alice"); got.Body.String() != "1 online" || got.Header().Get("Content-Type") != "text/html; charset=utf-8" {
+		t.Errorf("got %v %q, want Alice to see one user, as HTML", got.Header(), got.Body)
+	}
+	until(t, "Alice is in the roster of the endpoints", func() bool {
+		return strings.Contains(get(t, h, "/presence/roster", "bob").Body.String(), `"alice"`)
+	})
+	if line := log.String(); strings.Count(line, "\n") != 1 || !strings.Contains(line, `msg="presence: ready"`) ||
+		!strings.Contains(line, "store=memory") || !strings.Contains(line, "ttl=45s") {
+		t.Errorf("got the log %q, want one line that says what was made", line)
+	}
+}
+
+// connect opens a stream of a user.
+func connect(t *testing.T, site *rollcall.Site, user presence.UserID) *track.Connection {
+	t.Helper()
+	conn, err := site.Tracker().Connect(t.Context(), track.ConnectOptions{
+		Visitor: presence.Visitor{User: presence.User{ID: user}}, Topics: []presence.Topic{presence.Site},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+func TestJobsRun(t *testing.T) {
+	site, _ := newSite(t, rollcall.Config{Parts: rollcall.Parts{
+		Track: track.Config{Grace: -1, TTL: 300 * time.Millisecond}, Jobs: jobs.Config{Sweep: 100 * time.Millisecond},
+	}})
+	connect(t, site, "alice").Close()
+	until(t, "Alice has left", func() bool {
+		view, err := site.Tracker().View(t.Context(), presence.Site)
+		return err == nil && view.Total == 0
+	})
+}
+
+// until waits until something is so.
+func until(t *testing.T, what string, isSo func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !isSo(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("not so after a minute: ", what)
+		}
+	}
+}
+
+func TestNewReturnsAllProblemsAtOnce(t *testing.T) {
+	closed := make(chan struct{})
+	_, err := rollcall.New(nil, rollcall.Config{
+		Store:  storeThatCloses{memstore.New(), func() error { close(closed); return nil }},
+		Prefix: "/",
+		Views:  parse("{{presenceHead}}"),
+		Parts: rollcall.Parts{
+			Track:    track.Config{Node: "not a name", TTL: time.Nanosecond},
+			Jobs:     jobs.Config{Sweep: 1},
+			Handlers: handlers.Config{App: "4.13.0"},
+		},
+	})
+	if !errors.Is(err, presence.ErrInvalidConfig) {
+		t.Fatalf("got %v, want presence.ErrInvalidConfig", err)
+	}
+	for _, want := range []string{"Prefix", "Parts.Handlers.App", "set App", "Parts.Track: ", "Node", "TTL", "Parts.Jobs: ", "Sweep", "Parts.Middleware: ", "Identify"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("the error does not name %s:\n%v", want, err)
+		}
+	}
+	select {
+	case <-closed:
+	default:
+		t.Error("New has not closed the store, which nobody else knows now")
+	}
+}
+
+// A storeThatCloses says when.
+type storeThatCloses struct {
+	*memstore.Store
+	close func() error
+}
+
+func (s storeThatCloses) Close() error { return s.close() }
+
+// An unfitStore is reached, and refuses to work.
+type unfitStore struct{ *memstore.Store }
+
+var errUnfit = errors.New("too old")
+
+func (unfitStore) Check(context.Context) error { return errUnfit }
+
+func TestUnfitStoreIsAnError(t *testing.T) {
+	if _, err := rollcall.New(identifyByHeader, rollcall.Config{Store: unfitStore{memstore.New()}}); !errors.Is(err, errUnfit) {
+		t.Errorf("got %v, want that of the store", err)
+	}
+}
+
+// A store that is out at the start is a line in the log: the site is there without presence.
+type absentStore struct{ *memstore.Store }
+
+func (absentStore) Check(context.Context) error { return presence.ErrStoreOut }
+
+func TestStoreThatIsOutIsNoError(t *testing.T) {
+	site, log := newSite(t, rollcall.Config{Store: absentStore{memstore.New()}, Views: parse("hello")})
+	if got := get(t, site.Wrap(pages(site)), "/", "alice"); got.Body.String() != "hello" {
+		t.Errorf("got %q, want the page", got.Body)
+	}
+	if !strings.Contains(log.String(), "the store cannot be reached") {
+		t.Errorf("got the log %q, want a line on the store", log)
+	}
+}
+
+func TestFailedPageIs500(t *testing.T) {
+	site, log := newSite(t, rollcall.Config{Views: parse("half a page {{.Missing.Field}}")})
+	got := get(t, site.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { site.Render(w, r, "page", 1) })), "/", "")
+	if got.Code != http.StatusInternalServerError || strings.Contains(got.Body.String(), "half") {
+		t.Errorf("got %d %q, want 500 and nothing of the page", got.Code, got.Body)
+	}
+	if !strings.Contains(log.String(), "Missing") {
+		t.Errorf("got the log %q, want the error", log)
+	}
+	none, _ := newSite(t, rollcall.Config{})
+	if err := none.Execute(io.Discard, "page", nil, httptest.NewRequest("GET", "/", nil)); err == nil || !strings.Contains(err.Error(), "Config.Views") {
+		t.Errorf("got %v, want an error that names Config.Views", err)
+	}
+}
+
+func TestListenAndServeNeedsWrap(t *testing.T) {
+	site, _ := newSite(t, rollcall.Config{})
+	err := site.ListenAndServe(t.Context(), "127.0.0.1:0", http.NotFoundHandler())
+	if err == nil || !strings.Contains(err.Error(), "site.Wrap(handler)") {
+		t.Errorf("got %v, want an error that says what is missing", err)
+	}
+}
+
+// The streams of a site that ends are over at once, and its requests are answered.
+func TestListenAndServeStopsInOrder(t *testing.T) {
+	closed := false
+	site, _ := newSite(t, rollcall.Config{Store: storeThatCloses{memstore.New(), func() error { closed = true; return nil }}})
+	begun, answered := make(chan struct{}), make(chan struct{})
+	slow := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		close(begun)
+		<-answered
+		if closed {
+			t.Error("the store was closed before the last request was answered")
+		}
+		_, _ = io.WriteString(w, "served")
+	})
+	addr := freeAddr(t)
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- site.ListenAndServe(ctx, addr, site.Wrap(slow)) }()
+	stream := open(t, "http://"+addr+"/presence/events", "alice")
+	page := make(chan string, 1)
+	go func() { page <- string(open(t, "http://"+addr+"/", "bob")()) }()
+	<-begun
+	stop()
+	if got := string(stream()); !strings.Contains(got, "event: welcome") {
+		t.Errorf("got the stream %q, want one that has begun, and ends", got)
+	}
+	close(answered)
+	if got := <-page; got != "served" {
+		t.Errorf("got the page %q, want an answer", got)
+	}
+	if err := <-done; err != nil || !closed {
+		t.Errorf("got %v, and the store is closed: %v; want no error and a closed store", err, closed)
+	}
+}
+
+func freeAddr(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// open sends a user's request until it is answered, and returns what reads the answer to its
+// end.
+func open(t *testing.T, url, user string) func() []byte {
+	t.Helper()
+	r, err := http.NewRequest(http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("User", user)
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		res, err := client.Do(r)
+		if err == nil {
+			return func() []byte {
+				defer res.Body.Close()
+				body, _ := io.ReadAll(res.Body) // a stream may be cut
+				return body
+			}
+		}
+		if time.Now().After(deadline) {
+			t.Error(err)
+			return func() []byte { return nil }
+		}
+	}
+}
+
+func TestSignOffEndsPresenceOfTheBrowser(t *testing.T) {
+	site, _ := newSite(t, rollcall.Config{Views: parse(`{{onlineTotal "site"}}`)})
+	mux := http.NewServeMux()
+	mux.Handle("GET /", pages(site))
+	mux.HandleFunc("POST /logout", func(w http.ResponseWriter, r *http.Request) {
+		if err := site.SignOff(r); err != nil {
+			t.Error(err)
+		}
+	})
+	h := site.Wrap(mux)
+	get(t, h, "/", "alice")
+	r := httptest.NewRequest(http.MethodPost, "/logout", nil)
+	r.Header.Set("User", "alice")
+	h.ServeHTTP(httptest.NewRecorder(), r)
+	if got := get(t, h, "/", "").Body.String(); got != "0" {
+		t.Errorf("got %s users online, want none after the sign-out", got)
+	}
+	if err := site.SignOff(httptest.NewRequest(http.MethodPost, "/logout", nil)); err == nil || !strings.Contains(err.Error(), "Wrap") {
+		t.Errorf("got %v, want an error for a request that has not passed Wrap", err)
+	}
+}
+
+func TestSiteWithoutSQLHasNoNotifications(t *testing.T) {
+	site, _ := newSite(t, rollcall.Config{})
+	if err := site.Send(t.Context()); !errors.Is(err, rollcall.ErrNoSQL) {
+		t.Errorf("Send: got %v, want ErrNoSQL", err)
+	}
+	if err := site.SendTx(t.Context(), nil); !errors.Is(err, rollcall.ErrNoSQL) {
+		t.Errorf("SendTx: got %v, want ErrNoSQL", err)
+	}
+	site.Kick() // does nothing
+}
