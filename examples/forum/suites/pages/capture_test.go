@@ -22,7 +22,7 @@ import (
 	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtest"
 )
 
-// TestCapture plays what the README shows in motion: two windows of the forum,
+// TestCapture plays what docs show in motion: two windows of the forum,
 // each of which sees what happens in the other. Where SCREENSHOTS names a
 // directory it leaves the picture there.
 func TestCapture(t *testing.T) {

@@ -52,7 +52,7 @@ func TestInboxWithoutScript(t *testing.T) {
 	}
 }
 
-// TestBellLooks leaves the picture of the bell that the README shows where SCREENSHOTS names a
+// TestBellLooks leaves the picture of the bell that docs show where SCREENSHOTS names a
 // directory. The list opens below the bell, also where the masthead has several lines; a
 // button that is pressed keeps the focus; nothing moves when the button for new posts appears;
 // and axe finds no fault.
