@@ -38,7 +38,7 @@ func TestNamesDiffer(t *testing.T) {
 		if packages[dir] == nil {
 			packages[dir] = make(map[string]bool)
 		}
-		for _, name := range declared(file) {
+		for _, name := range namesOf(file) {
 			packages[dir][name] = true
 		}
 		return nil
@@ -65,8 +65,8 @@ func TestNamesDiffer(t *testing.T) {
 	}
 }
 
-// declared returns the names that a file declares for its package, without methods.
-func declared(file *ast.File) (names []string) {
+// namesOf returns the names that a file declares for its package, without methods.
+func namesOf(file *ast.File) (names []string) {
 	for _, decl := range file.Decls {
 		switch decl := decl.(type) {
 		case *ast.FuncDecl:
