@@ -29,7 +29,7 @@ var goFence = regexp.MustCompile("(?ms)^( *)```go\n(.*?)^ *```$")
 func goBlocks(t *testing.T) []goBlock {
 	var blocks []goBlock
 	for name, text := range documents(t) {
-		if path.Dir(name) != "docs" { // README's follow with the package that they are about
+		if name != "README.md" && path.Dir(name) != "docs" {
 			continue
 		}
 		for _, at := range goFence.FindAllStringSubmatchIndex(text, -1) {

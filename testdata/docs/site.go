@@ -11,7 +11,10 @@ import (
 	"html/template"
 	"log"
 	"net/http"
+	"os"
+	"os/signal"
 	"strconv"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,6 +22,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	g "maragu.dev/gomponents"
 
+	"github.com/rollcall-go/rollcall"
+	"github.com/rollcall-go/rollcall/handlers"
 	presencehttp "github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/handlers/metrics"
 	presencejobs "github.com/rollcall-go/rollcall/jobs"
@@ -27,9 +32,11 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/feed"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/redisstore"
 	"github.com/rollcall-go/rollcall/presence/sqlstore"
 	"github.com/rollcall-go/rollcall/presence/track"
 	"github.com/rollcall-go/rollcall/presence/track/tracktest"
+	"github.com/rollcall-go/rollcall/templates"
 	presencehtml "github.com/rollcall-go/rollcall/templates"
 )
 
@@ -43,7 +50,11 @@ var (
 	server  *http.Server
 	tenants map[string]string
 	text    string
+	tx      *sql.Tx
+	clone   *template.Template
 	views   *template.Template
+	yours   template.FuncMap
+	ids     []presence.UserID
 	w       http.ResponseWriter
 	r       *http.Request
 	authors []presence.UserID
@@ -68,6 +79,7 @@ func whosOnline(next http.Handler) http.Handler   { return next }
 
 // What blocks before have made.
 var (
+	site      *rollcall.Site
 	store     backend.Store
 	tracker   *track.Tracker
 	runner    *presencejobs.Runner
