@@ -22,6 +22,7 @@ type notices struct {
 	listening chan struct{} // closed once the bus calls our listener
 
 	mu      noticesMutex
+	losses  int                           // how often the bus lost data, from 1 on
 	lasting map[backend.Notice]*published // by notice, without what a later one replaces
 	moment  map[backend.Notice]*published
 }
@@ -29,7 +30,7 @@ type notices struct {
 type published struct {
 	notice backend.Notice
 	at     time.Time // when it happened
-	taken  bool      // the bus has it
+	taken  int       // the bus has it since it had lost data so often; 0: it does not
 }
 
 const (
@@ -41,7 +42,7 @@ const (
 )
 
 func newNotices(bus backend.Bus, life *lifetime, max int) *notices {
-	return &notices{bus: bus, life: life, max: max, listening: make(chan struct{}), lasting: make(map[backend.Notice]*published), moment: make(map[backend.Notice]*published)}
+	return &notices{bus: bus, life: life, max: max, listening: make(chan struct{}), losses: 1, lasting: make(map[backend.Notice]*published), moment: make(map[backend.Notice]*published)}
 }
 
 // publish makes every node hear a notice: now, or once the store is back. A status that
@@ -52,11 +53,26 @@ func (b *notices) publish(ctx context.Context, n backend.Notice) error {
 	if n.Lasting {
 		n.ID = rand.Text()[:16]
 	}
-	err := b.bus.Publish(ctx, n)
+	taken, err := b.send(ctx, n)
 	if n.Kind != backend.NoticeStatus {
-		b.keep(&published{notice: n, at: at, taken: err == nil})
+		b.keep(&published{notice: n, at: at, taken: taken})
 	}
 	return storeOut(err)
+}
+
+// send publishes a notice, and returns published.taken. The bus may lose data before it answers. So
+// the losses are those that were known before the call.
+//
+// Example: Alice signs out at node A. Redis takes the notice, and is wiped. Node A learns of the loss,
+// and then gets the answer.
+func (b *notices) send(ctx context.Context, n backend.Notice) (taken int, err error) {
+	b.mu.Lock()
+	losses := b.losses
+	b.mu.Unlock()
+	if err := b.bus.Publish(ctx, n); err != nil {
+		return 0, err
+	}
+	return losses, nil
 }
 
 // keep takes a notice, if there is room for one more of its sort.
@@ -68,8 +84,8 @@ func (b *notices) keep(p *published) {
 		same = b.lasting
 	}
 	was, known := same[key]
-	if known && !was.taken && p.notice.Kind == backend.NoticeSettings {
-		p.taken = false // the earlier one is still to be heard, and a node that hears either asks
+	if known && was.taken < b.losses && p.notice.Kind == backend.NoticeSettings {
+		p.taken = 0 // the earlier one is still to be heard, and a node that hears either asks
 	}
 	if known || len(same) < b.max {
 		same[key] = p
@@ -97,14 +113,15 @@ const heardLate = time.Second
 // One that is told again after a loss has ended here what it ends. It says how old it is, but not how
 // long its call took: it must not end what came since. So it is returned as old as it is known to be.
 func (b *notices) heard(n backend.Notice) backend.Notice {
-	p := &published{notice: n, at: time.Now().Add(-n.Ago - heardLate), taken: true}
+	p := &published{notice: n, at: time.Now().Add(-n.Ago - heardLate)}
 	p.notice.Ago = 0
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	p.taken = b.losses
 	key := replaces(n)
 	switch was := b.lasting[key]; {
 	case was != nil && was.notice.ID == n.ID:
-		was.taken = true
+		was.taken = b.losses
 		if n.Ago > 0 {
 			n.Ago = max(n.Ago, time.Since(was.at))
 		}
@@ -114,16 +131,11 @@ func (b *notices) heard(n backend.Notice) backend.Notice {
 	return n
 }
 
-// lost marks all notices as not taken: the bus lost data.
+// lost notes that the bus lost data: it no longer has any of the notices.
 func (b *notices) lost() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, p := range b.lasting {
-		p.taken = false
-	}
-	for _, p := range b.moment {
-		p.taken = false
-	}
+	b.losses++
 }
 
 // republish publishes what the bus did not take, and forgets what is old. It reports
@@ -135,11 +147,12 @@ func (b *notices) republish(ctx context.Context) bool {
 		}
 		late := p.notice
 		late.Ago = time.Since(p.at)
-		if b.bus.Publish(ctx, late) != nil {
+		taken, err := b.send(ctx, late)
+		if err != nil {
 			return false
 		}
 		b.mu.Lock()
-		p.taken = true
+		p.taken = max(p.taken, taken) // it may have been heard in a log that is newer
 		b.mu.Unlock()
 	}
 	return true
@@ -149,7 +162,7 @@ func (b *notices) republish(ctx context.Context) bool {
 func (b *notices) has(p *published) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return p.taken
+	return p.taken == b.losses
 }
 
 // due returns the notices that the bus did not take, and forgets the old ones that it took.
@@ -158,7 +171,7 @@ func (b *notices) due() (due []*published) {
 	defer b.mu.Unlock()
 	for _, same := range []map[backend.Notice]*published{b.lasting, b.moment} {
 		for key, p := range same {
-			if !p.taken {
+			if p.taken < b.losses {
 				due = append(due, p)
 			} else if time.Since(p.at) > publishedFor {
 				delete(same, key)
