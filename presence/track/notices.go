@@ -101,19 +101,19 @@ func replaces(n backend.Notice) backend.Notice {
 	return n
 }
 
-// heardLate is how late a notice is heard at most that says that it is new.
-const heardLate = time.Second
-
 // heard keeps a sign-out that any node published, as that node does. So it is told again where the
 // store loses it and that node has ended.
 //
 // Example: Alice signs out at node B, while node A does not reach Redis. B is deployed, and Redis
 // starts again without data. Node C tells A that she signed out, before A makes her lease again.
 //
+// A sign-out that says that it is new may have been on its way for a second. So a page that was opened
+// in that second may end with it, and comes back. A page that was opened before must not stay.
+//
 // One that is told again after a loss has ended here what it ends. It says how old it is, but not how
 // long its call took: it must not end what came since. So it is returned as old as it is known to be.
 func (b *notices) heard(n backend.Notice) backend.Notice {
-	p := &published{notice: n, at: time.Now().Add(-n.Ago - heardLate)}
+	p := &published{notice: n, at: time.Now().Add(-n.Ago)}
 	p.notice.Ago = 0
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -29,6 +29,12 @@ func (b *forgettingBus) Listen(ctx context.Context, fn func(backend.Notice)) (fu
 	return b.Store.Listen(ctx, fn)
 }
 
+func (b *forgettingBus) count() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.taken)
+}
+
 func (b *forgettingBus) Publish(ctx context.Context, n backend.Notice) error {
 	err := b.Store.Publish(ctx, n)
 	if n.Kind != backend.NoticeSignedOut {
@@ -42,6 +48,27 @@ func (b *forgettingBus) Publish(ctx context.Context, n backend.Notice) error {
 		hear(backend.Notice{Missed: time.Second})
 	}
 	return err
+}
+
+// A node that has heard a sign-out tells it again as old as it is: a page of that user which a third node
+// opened just before has to end.
+func TestSignOutThatIsToldAgainByAnotherNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bus := &forgettingBus{Store: memstore.New()}
+		start(t, bus, track.Config{})
+		time.Sleep(time.Minute)
+		n := backend.SignOutNotice("alice")
+		n.ID = "1"
+		bus.hear(n)
+		bus.hear(backend.Notice{Missed: time.Second})
+		heard := time.Now()
+		for bus.count() == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		if ago := bus.taken[0].Ago; ago > time.Since(heard) {
+			t.Errorf("the sign-out is told again as %v old, %v after it was heard", ago, time.Since(heard))
+		}
+	})
 }
 
 // A node that learns of a loss before it gets the answer to a sign-out tells the sign-out again.
