@@ -86,6 +86,7 @@ export function openLead(src, page, feeds, { post, hold }, review, on) {
         review();
       };
       if (!tabs.has(tab)) {
+        link?.arrived();
         hold(tab, (release) => {
           release();
           setTimeout(forget, LINGER);

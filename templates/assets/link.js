@@ -104,6 +104,7 @@ export function openLink(src, page, { query, live, hear, refused }) {
   let next; // when a beat is due
   let said; // to the server: whether the visitor is away
   let closed = false;
+  let wake; // ends the wait before the next try; undefined where the server has said how long that is
 
   const within = (ms) => {
     clearTimeout(timer);
@@ -131,12 +132,13 @@ export function openLink(src, page, { query, live, hear, refused }) {
   const address = (path) =>
     `${src}/${path}?${query()}` + (page.me && (page.nobeat ? "&nobeat=" + page.nobeat : "&beat=auto") + "&me=" + encodeURIComponent(page.me) + ((said = page.idle()) ? "&idle=1" : ""));
 
-  /** Waits for ms, or until the browser is online again. */
-  const sleep = (ms) =>
-    new Promise((wake) => {
+  /** Waits for ms, or until the browser is online again, or until a page has come, unless the server has asked to wait. */
+  const sleep = (ms, asked) =>
+    new Promise((over) => {
       turn = new AbortController();
-      navigator.onLine ? setTimeout(wake, ms) : live("off");
-      addEventListener("online", wake, { signal: turn.signal });
+      navigator.onLine ? setTimeout(over, ms) : live("off");
+      addEventListener("online", over, { signal: turn.signal });
+      wake = asked ? undefined : over;
     });
 
   const run = async () => {
@@ -181,7 +183,7 @@ export function openLink(src, page, { query, live, hear, refused }) {
         transport = 0;
       }
       live(heartbeat ? "connecting" : "off");
-      await sleep(+wait || after + Math.min(FIRST_WAIT * 2 ** failures++, LONGEST_WAIT) * (0.5 + Math.random()));
+      await sleep(+wait || after + Math.min(FIRST_WAIT * 2 ** failures++, LONGEST_WAIT) * (0.5 + Math.random()), after);
       turn.abort();
       if (!closed) live("connecting");
     }
@@ -189,6 +191,8 @@ export function openLink(src, page, { query, live, hear, refused }) {
   run();
 
   return {
+    /** A page has just come: the site is up, so there is no need to wait for the next try. */
+    arrived: () => wake?.(),
     /** Beats if the visitor is back, or if a beat is due. */
     beat: due,
     /** The token of the connection; empty: there is no connection. */

@@ -176,6 +176,32 @@ test("a tab that opens late gets its roster from the leader, not from the server
   assert.equal(first.told.length, told, "nothing new to the first");
 });
 
+test("a tab that opens while the leader waits makes it try at once, unless the server has asked to wait", async (t) => {
+  await restart();
+  page(t);
+  let tries;
+  for (let waited = 0; waited < 40; waited++) {
+    for (const exchange of server.open()) exchange.socket ? exchange.end() : exchange.refuse(502); // the site is down
+    await pass(100);
+    if (server.streams().length !== tries) waited = 0;
+    tries = server.streams().length;
+  }
+  const second = page(t); // the site is up: it has just served a page
+  await pass(50);
+  assert.equal(server.streams().length, tries + 1);
+  server.last().welcome({ connection: "n.1~site" });
+  await pass(50);
+  assert.equal(second.stream.feeds.live, "on");
+  server.last().end();
+  await pass(3000);
+  server.last().refuse(429, { "Retry-After": "60" });
+  await pass(30);
+  const asked = server.streams().length;
+  page(t);
+  await pass(30_000);
+  assert.equal(server.streams().length, asked, "the server knows better");
+});
+
 test("when the leader closes, the next leads at once and misses nothing", async (t) => {
   await restart();
   const tabs = [0, 1, 2].map((i) => page(t, { topics: { site: known("s.1"), ["thread:" + i]: known("t" + i) } }));
