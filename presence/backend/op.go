@@ -12,7 +12,7 @@ type OpKind uint8
 // The kinds of operations. In brackets, the fields of Op that each needs.
 const (
 	// OpJoin makes or renews the lease of a connection, and takes the user's
-	// profile if it is new. [User, Holder, For, Idle]
+	// profile if it is new. [User, Holder, For, Idle, ViewFor]
 	OpJoin OpKind = iota + 1
 	// OpSeen is a page view: it makes or renews the web lease, takes the
 	// profile, and puts the user into the current set. [User, For]
@@ -43,7 +43,7 @@ const (
 	// OpFollow takes a connection's lease to the place that it would have if it
 	// had joined now (rule 6), and lengthens it as OpHeartbeat does: the page of the
 	// user's latest view has joined that connection. For a lease that is gone the
-	// Result names it under Unknown, and nothing happens. [User.ID, Holder, For]
+	// Result names it under Unknown, and nothing happens. [User.ID, Holder, For, ViewFor]
 	OpFollow
 	// OpForgetGuest takes a guest out of the current and the old set, because the
 	// guest signed in. It does nothing for a guest who is not in them, and need not
@@ -86,6 +86,11 @@ type Op struct {
 	Guest  string
 	Bot    string // a crawler's name, such as "Googlebot"
 	Peak   Peak
+
+	// ViewFor is of an OpJoin and an OpFollow that are told again after a loss of data: for how long
+	// a page view of their moment still holds the user. The connection stands before a page view
+	// that holds the user for longer. 0: they are of now.
+	ViewFor time.Duration
 }
 
 // A Batch is what happened in one topic, in order. It is applied as one atomic

@@ -52,7 +52,8 @@ import (
 //  6. When a user's last connection is released or lapses, a web lease whose latest
 //     page view was recorded before that connection joined ends too, while a grace
 //     goes on: a user who closes a tab is not online for minutes after. A connection
-//     that [OpFollow] names counts as if it had joined at that moment.
+//     that [OpFollow] names counts as if it had joined at that moment. [Op].ViewFor tells of an
+//     earlier one.
 //  7. Last seen is the last proof of life (a join, a page view, a heartbeat, a
 //     release, a sign-out), not the moment of the sweep. It is kept for users who
 //     left, and trimmed by age and by number. A lease's length is the For of its join. An

@@ -123,10 +123,10 @@ func (s *atomicStep) apply(op backend.Op) bool {
 			return false
 		}
 		u.beat(held, s.now, op.For)
-		if op.Kind == backend.OpFollow {
-			s.toLast(u, held)
-		} else {
+		if op.Kind == backend.OpAttend {
 			held.idle = op.Idle
+		} else if !s.laterView(u.lease(presence.HolderWeb), op) {
+			s.toLast(u, held)
 		}
 	}
 	return true
@@ -189,11 +189,20 @@ func (s *atomicStep) join(u *presentUser, held *heldLease, op backend.Op) {
 	// A join behind a page view in the same step is later than the page view, also
 	// when the step is repeated (rule 12).
 	web := u.lease(presence.HolderWeb)
-	if held.order == 0 || op.Kind == backend.OpSeen || web != nil && web.order > s.began {
+	switch fresh := held.order == 0; {
+	case fresh && s.laterView(web, op):
+		held.order = web.order
+	case fresh, op.Kind == backend.OpSeen, web != nil && web.order > s.began && !s.laterView(web, op):
 		s.toLast(u, held)
 	}
 	held.idle = op.Idle && op.Kind == backend.OpJoin
 	held.renew(s.now, op.For)
+}
+
+// laterView reports whether a page view's lease, which may be nil, is later than a join or follow that
+// is told again.
+func (s *atomicStep) laterView(web *heldLease, op backend.Op) bool {
+	return op.ViewFor > 0 && web != nil && web.expires.After(s.now.Add(op.ViewFor))
 }
 
 // toLast makes a lease the latest in the order of rule 6. A connection then speaks for the

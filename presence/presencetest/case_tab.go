@@ -13,6 +13,7 @@ func tabCases() []ruleCase {
 		{"rule 6", "a closed tab is not online for minutes", closedTab},
 		{"rule 6", "a page view after the stream opened keeps the user", viewAfterStream},
 		{"rule 6", "a page that joins an open stream is held by it", pageJoinsStream},
+		{"rule 6", "a page that joined earlier, and says so again, is before a later page view", pageJoinedEarlier},
 		{"rule 6", "the grace goes on", graceGoesOn},
 		{"rule 6", "in every order, by release", func(tr *trial) { everyOrder(tr, byRelease) }},
 		{"rule 6", "in every order, by drop", func(tr *trial) { everyOrder(tr, byDrop) }},
@@ -65,6 +66,25 @@ func pageJoinsStream(tr *trial) {
 	site.wants("-lapsed")
 	tr.pass(period)
 	site.wants("-viewed")
+}
+
+// Rule 6: a store that lost its data gets a page view back after the connection that joined after
+// it. The follow that is told again puts the connection behind that page view, and not behind a
+// later one.
+func pageJoinedEarlier(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, join("before", "a.1"), join("after", "a.2"))
+	tr.do(presence.Site, seen("before"), seen("after"))
+	tr.do(presence.Site, again("before", "a.1", period-time.Second), again("after", "a.2", period+time.Second))
+	tr.do(presence.Site, seen("joined before"), seen("joined after"))
+	early, late := join("joined before", "a.3"), join("joined after", "a.4")
+	early.ViewFor, late.ViewFor = period-time.Second, period+time.Second
+	tr.do(presence.Site, early, late)
+	tr.do(presence.Site, release("before", "a.1"), release("after", "a.2"), release("joined before", "a.3"), release("joined after", "a.4"))
+	tr.pass(grace + slack)
+	site.wants("+after -after +before +joined after -joined after +joined before")
+	tr.pass(period)
+	site.wants("-before -joined before")
 }
 
 // Rule 6: the older page view ends with the last connection, also while the grace of a

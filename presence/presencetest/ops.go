@@ -57,6 +57,14 @@ func attach(id presence.UserID, h presence.Holder) backend.Op {
 	return backend.Op{Kind: backend.OpFollow, User: presence.User{ID: id}, Holder: h, For: ttl}
 }
 
+// again tells again that a page joined a connection, when a page view would have held its user for
+// so much longer.
+func again(id presence.UserID, h presence.Holder, left time.Duration) backend.Op {
+	op := attach(id, h)
+	op.For, op.ViewFor = time.Millisecond, left
+	return op
+}
+
 // attended says that somebody is at a page, and unattended that nobody is.
 func attended(id presence.UserID, h presence.Holder) backend.Op {
 	return backend.Op{Kind: backend.OpAttend, User: presence.User{ID: id}, Holder: h, For: ttl}

@@ -120,6 +120,11 @@ func (o *oracle) apply(op backend.Op) (found bool) {
 	return found
 }
 
+// laterView reports whether a page view is later than a join or follow that is told again.
+func (o *oracle) laterView(web hold, op backend.Op) bool {
+	return op.ViewFor > 0 && web.until > o.now+op.ViewFor
+}
+
 func (o *oracle) act(p *person, op backend.Op) (found bool) {
 	lease, found := p.leases[op.Holder]
 	until := o.now + op.For
@@ -128,7 +133,9 @@ func (o *oracle) act(p *person, op backend.Op) (found bool) {
 		o.take(p, op.User)
 		p.proof = o.now
 		o.did(p.ID).out = false
-		if !found {
+		if web := p.leases[presence.HolderWeb]; !found && o.laterView(web, op) {
+			lease.order = web.order
+		} else if !found {
 			lease.order = o.latest(p)
 		}
 		lease.idle = op.Idle
@@ -150,7 +157,9 @@ func (o *oracle) act(p *person, op backend.Op) (found bool) {
 			p.proof = max(p.proof, proof)
 			switch op.Kind {
 			case backend.OpFollow:
-				lease.order = o.latest(p)
+				if !o.laterView(p.leases[presence.HolderWeb], op) {
+					lease.order = o.latest(p)
+				}
 			case backend.OpAttend:
 				lease.idle = op.Idle
 			}

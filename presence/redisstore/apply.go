@@ -165,6 +165,10 @@ var kindNames = [...]string{
 // kindName returns what lua/apply.lua calls what an operation does.
 func kindName(op backend.Op) string {
 	switch {
+	case op.Kind == backend.OpJoin && op.ViewFor > 0 && op.Idle:
+		return "idleagain"
+	case op.Kind == backend.OpJoin && op.ViewFor > 0:
+		return "again"
 	case op.Idle && op.Kind == backend.OpJoin:
 		return "idlejoin"
 	case op.Idle && op.Kind == backend.OpAttend:
@@ -177,9 +181,18 @@ func appendOp(args []any, op backend.Op) []any {
 	user, holder := string(op.User.ID), holderName(op.Holder)
 	switch op.Kind {
 	case backend.OpJoin:
-		return append(args, user, holder, string(op.User.Status), encodeProfile(op.User))
+		args = append(args, user, holder, string(op.User.Status), encodeProfile(op.User))
+		if op.ViewFor > 0 {
+			args = append(args, millis(op.ViewFor))
+		}
+		return args
 	case backend.OpSeen:
 		return append(args, user, string(op.User.Status), encodeProfile(op.User))
+	case backend.OpFollow:
+		if op.ViewFor == 0 {
+			return append(args, user, holder, "")
+		}
+		return append(args, user, holder, millis(op.ViewFor))
 	case backend.OpUpdate:
 		fields := ""
 		if !op.User.StatusOnly() {

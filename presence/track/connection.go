@@ -329,7 +329,7 @@ func (c *Connection) renew(kind backend.OpKind) bool {
 	}
 	topics := c.heldTopics()
 	if kind == backend.OpFollow && len(topics) > 0 {
-		c.tracker.users.followed(c)
+		c.tracker.users.joinedHere(c)
 	}
 	for _, topic := range topics {
 		c.tracker.writer.add(topic, backend.Op{Kind: kind, User: presence.User{ID: c.member(topic)}, Holder: c.id, For: c.tracker.cfg.ttl(topic)})

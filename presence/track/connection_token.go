@@ -188,6 +188,9 @@ func (t *Tracker) beat(ctx context.Context, c claim, conn *Connection, here bool
 		if alive, err = t.renewElsewhere(ctx, c, t.attention.elsewhere(c, kind, page.Idle)...); !alive {
 			break
 		}
+		if page.Joined {
+			t.users.joinedElsewhere(c)
+		}
 		// A token does not say whether its user hides, so a roster here must show the user.
 		_, _ = t.topics.look(siteOf(c.user)) // which loads it
 		inRoster := func(topic presence.Topic) bool { return t.topics.shown(topic, c.user) != "" }

@@ -165,6 +165,9 @@ func (l *leases) join(c *Connection, topics []presence.Topic, made func(resolved
 				continue
 			}
 			lease := c.leaseOf(topic, now)
+			if !c.opened.IsZero() { // it is made again
+				lease.ViewFor = max(l.viewFor(c.opened), time.Millisecond)
+			}
 			if made != nil {
 				acks = append(acks, l.writer.putAcked(topic, operation{Op: lease, fresh: true}))
 			} else {

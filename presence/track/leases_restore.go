@@ -161,7 +161,39 @@ func (l *leases) endAgain() {
 		}
 		l.writer.add(key.topic, releaseOf(end.member, key.holder, kind, grace))
 	})
+	l.life.spawn(l.followAgain)
 }
+
+// followAgain tells the store again when the latest page joined each connection here. All nodes
+// have restored their page views by now, also after they restored connections that are later.
+//
+// Example: node A rendered Carol's page at 12:00:00, and her stream was opened at node B at
+// 12:00:01. Redis is wiped at 12:01:00. Node B makes the lease of the stream again, and then node
+// A that of the page view. If that stayed the later one, Carol would be online until 12:05:00
+// even if her machine loses its power at 12:02:00.
+func (l *leases) followAgain(ctx context.Context) {
+	for part := range slices.Chunk(l.users.joins(), reassertAtOnce) {
+		for _, f := range part {
+			left := l.viewFor(f.at)
+			if left <= lateView { // no page view before it holds any more
+				continue
+			}
+			for _, topic := range f.topics {
+				l.writer.add(topic, backend.Op{Kind: backend.OpFollow, User: presence.User{ID: f.member(topic)}, Holder: f.id, For: time.Millisecond, ViewFor: left})
+			}
+		}
+		if !wait.For(ctx, reassertPause) {
+			return
+		}
+	}
+}
+
+// viewFor returns for how long a page view of a moment still holds its user.
+func (l *leases) viewFor(at time.Time) time.Duration { return l.cfg.Age - time.Since(at) + lateView }
+
+// lateView is how much later than it was the store may take a page view to be: that was written by
+// another node, which was busy.
+const lateView = time.Second
 
 // hasLeft reports whether the user of a page view that would still hold is known to have
 // left: the view stopped holding when a stream closed, on any node.

@@ -29,6 +29,7 @@ type users struct {
 	hid          time.Time                                    // when this node last learnt that a user hides
 	away         list.List                                    // of *knownUser: users without a connection, the latest touched first
 	dormant      *generations.Map[presence.UserID, choice]    // users of whom nothing but the choice matters
+	joined       *generations.Map[presence.Holder, pageJoin]  // connections of other nodes, and when the latest page that told this node joined each
 	endedDevices *generations.Map[presence.UserID, time.Time] // members of backend.DevicesTopic whose session ended, and when
 }
 
@@ -39,6 +40,7 @@ func newUsers(cfg *Config, forgotten func(int)) *users {
 		guests:       make(map[string][]*Connection),
 		byID:         make(map[presence.UserID]*knownUser),
 		dormant:      generations.New[presence.UserID, choice](maxUsersKnown, forgotten),
+		joined:       generations.New[presence.Holder, pageJoin](maxJoined, nil),
 		endedDevices: generations.New[presence.UserID, time.Time](maxEndedDevices, forgotten),
 	}
 }

@@ -150,9 +150,39 @@ func (p *users) setOpened(c *Connection) {
 	c.opened = time.Now()
 }
 
-// followed notes that a page has joined a connection now, as if the connection had just
+// A pageJoin is when the latest page joined a connection.
+type pageJoin struct {
+	claim // what the connection's token says
+	at    time.Time
+}
+
+// joins returns when the latest page joined each connection here, and each one of another node
+// whose page told this node so.
+func (p *users) joins() []pageJoin {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all := make([]pageJoin, 0, len(p.connections))
+	for _, f := range p.joined.All() {
+		all = append(all, f)
+	}
+	for _, c := range p.connections {
+		if topics := c.heldTopics(); len(topics) > 0 && !c.opened.IsZero() { // zero: its leases are being made
+			all = append(all, pageJoin{claim{id: c.id, user: c.visitor.User.ID, device: c.member(backend.DevicesTopic), topics: topics}, c.opened})
+		}
+	}
+	return all
+}
+
+// joinedElsewhere notes that a page has joined a connection of another node now.
+func (p *users) joinedElsewhere(c claim) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.joined.Set(c.id, pageJoin{c, time.Now()})
+}
+
+// joinedHere notes that a page has joined a connection now, as if the connection had just
 // been opened.
-func (p *users) followed(c *Connection) {
+func (p *users) joinedHere(c *Connection) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c.identified = time.Now()

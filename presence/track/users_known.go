@@ -69,6 +69,7 @@ const (
 	maxReleasedPerUser = 100     // topics
 	maxEndedPerUser    = 512     // leases: 32 connections in 16 topics
 	maxStaleEnds       = 8       // leases; from here on those that ended long ago are removed
+	maxJoined          = 10_000  // connections of other nodes
 	maxExpired         = 1_000   // users that one call of expire looks at
 )
 

@@ -297,8 +297,12 @@ func merge(old *operation, op operation, last bool) bool {
 		if !last || old.Kind != backend.OpHeartbeat && old.Kind != backend.OpFollow {
 			return false
 		}
-		*old = op
+		if old.Kind == backend.OpHeartbeat || op.ViewFor == 0 {
+			op.For = max(op.For, old.For)
+			*old = op
+		}
 	case (old.Kind == backend.OpJoin || old.Kind == backend.OpFollow) && op.Kind == backend.OpHeartbeat:
+		old.For = max(old.For, op.For)
 	case old.Kind == backend.OpAttend && op.Kind == backend.OpHeartbeat:
 		old.For = max(old.For, op.For)
 	case old.Kind == backend.OpAttend && op.Kind == backend.OpAttend:

@@ -6,8 +6,10 @@
 --         operations), or empty: nothing. KEYS[16] and [17] are needed with p and b. Then runs of
 --         operations of one kind and length, from ARGV[9] on: kind, for in ms, how many,
 --         and then for each
---           heartbeat, follow, release, drop, attend, idle  user, holder
+--           heartbeat, release, drop, attend, idle  user, holder
+--           follow                    user, holder, Op.ViewFor in ms (empty: it is of now)
 --           join, idlejoin            user, holder, status, profile JSON
+--           again, idleagain          the same, and Op.ViewFor in ms
 --           seen, update              user, status, profile JSON
 --           signoff                   user, holder, status
 --           signout                   user, status
@@ -20,7 +22,7 @@
 -- Cost    about 5 us an operation, and O(log leases) each; at most 250 of them. To forget
 --         guests costs up to 750 us more, once a script. For names, peak and bots see the
 --         files of these.
-local width = {heartbeat = 2, follow = 2, release = 2, drop = 2, join = 4, seen = 3, update = 3, signout = 2, signoff = 3,
+local width = {heartbeat = 2, follow = 3, release = 2, drop = 2, join = 4, again = 5, idleagain = 5, seen = 3, update = 3, signout = 2, signoff = 3,
   attend = 2, idle = 2, idlejoin = 4,
   guest = 1, forget = 1, bot = 2, peak = 3}
 local nobody = {guest = true, forget = true, bot = true, peak = true} -- operations that name no user
@@ -46,7 +48,7 @@ local function run(i)
   return kind, length, i + 3, width[kind], i + 2 + many * width[kind]
 end
 
-local comes = {join = true, idlejoin = true, seen = true, signout = true, signoff = true}
+local comes = {join = true, idlejoin = true, again = true, idleagain = true, seen = true, signout = true, signoff = true}
 local ids, others = {}, {}
 local i = 9
 while i <= #ARGV do
@@ -145,6 +147,25 @@ end
 
 function act.idlejoin(u, length, k) act.join(u, length, k, nil, true) end
 
+-- Whether the lease of a page view is later than what is told again.
+local function laterView(u, view)
+  local web = u.id .. '\31web'
+  return lease(u, 'web') and (moved[web] or tonumber(redis.call('ZSCORE', leases, web) or 0)) > now + view
+end
+
+-- A join that is told again stands before a later page view.
+function act.again(u, length, k, _, idle)
+  local holder, at = ARGV[k + 1], lease(u, 'web')
+  local before, viewed = u.held, u.viewed
+  if not at or lease(u, holder) or not laterView(u, ARGV[k + 4]) then return act.join(u, length, k, nil, idle) end
+  u.viewed = nil
+  act.join(u, length, k, nil, idle)
+  local _, long = lease(u, holder)
+  u.held, u.viewed = sub(before, 1, at) .. holder .. '=' .. long .. sub(before, at), viewed
+end
+
+function act.idleagain(u, length, k) act.again(u, length, k, nil, true) end
+
 function act.seen(u, length, k)
   take(u, ARGV[k + 1], ARGV[k + 2], true)
   hold(u, 'web', length, true, false)
@@ -158,7 +179,11 @@ function act.heartbeat(u, length, k, last, idle)
   hold(u, holder, length, last, idle, true)
 end
 
-function act.follow(u, length, k) return act.heartbeat(u, length, k, true) end
+-- A follow that is told again stays before a page view that is later.
+function act.follow(u, length, k)
+  local view = ARGV[k + 2]
+  return act.heartbeat(u, length, k, view == '' or not laterView(u, view) or nil)
+end
 
 -- Whether somebody is at a page: rule 24.
 function act.attend(u, length, k) return act.heartbeat(u, length, k, nil, false) end

@@ -1,0 +1,64 @@
+package track_test
+
+import (
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
+)
+
+// A store that lost its data gets page views and connections back from several nodes, in any
+// order. A page view still ends with the page that joined a connection after it, and a later one
+// goes on.
+func TestRestoredViewEndsWithItsPage(t *testing.T) {
+	for name, nodes := range map[string][3]int{ // of the page view, of the stream, and of the beat that says that the page joined
+		"one node":                   {0, 0, 0},
+		"the stream at another node": {0, 1, 1},
+		"the beat at another node":   {0, 0, 1},
+		"three nodes":                {0, 1, 2},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			store := newSwapStore()
+			var all []*track.Tracker
+			for _, name := range []string{"a", "b", "c"} {
+				all = append(all, start(t, store, track.Config{Node: name}))
+			}
+			view, stream, join := all[nodes[0]], all[nodes[1]], all[nodes[2]]
+			w := watch(t, all[0])
+			carol := connect(t, stream, track.ConnectOptions{Visitor: visitor("carol"), Beat: true})
+			bob := connect(t, stream, track.ConnectOptions{Visitor: visitor("bob"), Beat: true})
+			alice := connect(t, stream, track.ConnectOptions{Visitor: visitor("alice"), Beat: true}) // her next page view is of a browser without script
+			time.Sleep(20 * time.Second)
+			for _, u := range []string{"alice", "bob", "carol"} {
+				view.Seen(presence.Site, user(u), presence.Device{})
+			}
+			time.Sleep(300 * time.Millisecond)
+			joined := map[string]*track.Connection{"carol": carol, "bob": bob}
+			for u, c := range joined {
+				if alive, err := join.Beat(t.Context(), c.Token(), visitor(u), track.Page{Joined: true}); !alive || err != nil {
+					t.Fatalf("%s: got %v and %v, want a beat", u, alive, err)
+				}
+			}
+			time.Sleep(time.Second)
+
+			store.wipe()
+			for range 2 {
+				time.Sleep(10 * time.Second)
+				for u, c := range map[string]*track.Connection{"carol": carol, "bob": bob, "alice": alice} {
+					if alive, err := all[0].Beat(t.Context(), c.Token(), visitor(u), track.Page{}); !alive || err != nil {
+						t.Errorf("%s: got %v and %v, want a beat", u, alive, err)
+					}
+				}
+			}
+			bob.Close()
+			time.Sleep(49 * time.Second) // the others' machines have vanished
+			w.read()
+			if got := slices.Sorted(maps.Keys(w.roster["site"])); !slices.Equal(got, []string{"alice"}) {
+				t.Errorf("got %q online, want alice, by a page view that is later than her stream: %q", got, w.lines)
+			}
+		})
+	}
+}
