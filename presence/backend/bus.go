@@ -75,13 +75,6 @@ type Order int64
 // OrderAt returns the Order of a choice that was made at a moment.
 func OrderAt(at time.Time) Order { return Order(at.UnixMicro()) }
 
-// A ChosenStatus is what a [Store] keeps of a user's choice. The zero value is that of a user of
-// whom it keeps none.
-type ChosenStatus struct {
-	Status presence.Status
-	Order  Order
-}
-
 // A NoticeKind says what a notice means. New kinds need no change in a [Bus], and nodes
 // ignore the kinds that they do not know. A kind is a word of lower-case letters and _.
 type NoticeKind string

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Consumers is the part of a [Store] that keeps a record of each consumer of
-// track.Tracker.Deliver: rule 20. All methods may be called concurrently, from any number of
-// nodes.
+// A ConsumerStore keeps a record of each consumer of track.Tracker.Deliver: rule 20. All methods
+// may be called concurrently, from any number of nodes. Without it a site has no Deliver, and no
+// webhooks.
 //
 // A record is a set of keys and values, which the store does not interpret. One holder at a
 // time may write it. A holder is one call of Deliver on one node. It holds the record for a
@@ -16,7 +16,7 @@ import (
 // Example: holder A claims a record at 12:00:00 for 6 s, and commits at 12:00:01, again for
 // 6 s. A dies. Holder B gets ConsumerTaken until 12:00:07, and then ConsumerHeld. A late
 // commit of A gets ConsumerTaken, and changes nothing.
-type Consumers interface {
+type ConsumerStore interface {
 	// ClaimConsumer makes claim.Holder the holder of the record. It is a no-op while
 	// another holder has time left, and for a record that is missing unless claim.Create
 	// is set. It costs one round trip.

@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"context"
 	"strings"
 	"time"
 
@@ -55,7 +56,7 @@ func (p Peak) Better(q Peak) Peak {
 }
 
 // A RecentQuery asks for a page of recent users. If Within or Limit is out of its bounds,
-// track.Tracker.Recent returns [presence.ErrInvalidQuery], and [Store.Recent] takes the nearest value.
+// track.Tracker.Recent returns [presence.ErrInvalidQuery], and [RecentStore.Recent] takes the nearest value.
 type RecentQuery struct {
 	// Within is how far back the page reaches, at most [MaxWithin]. Zero: the users who
 	// viewed a page in the current or the old period, as in Counts.Recent.
@@ -89,15 +90,21 @@ type RecentUser struct {
 	Idle          bool // of a user who is online: as Member.Idle
 }
 
-// An Inspected is a user of a topic as staff sees the user: see [Store.Inspect]. An
-// invisible user is an Inspected too, and has a zero Since and Active.
-type Inspected struct {
-	presence.Member
-	Leases []Lease // what holds the user online, in the order of their holders
+// An ExtrasStore keeps records (rule 17) and counts bots (rule 18). Without it no
+// [presence.Kind] may have Peak or Bots, and nobody sends it OpBot, OpPeak or OpResetPeak.
+type ExtrasStore interface {
+	// Extras returns what is kept of each topic by rules 17 and 18, in one round trip.
+	Extras(ctx context.Context, topics ...presence.Topic) ([]Extras, error)
 }
 
-// A Lease holds a user online in a topic.
-type Lease struct {
-	Holder presence.Holder
-	Left   time.Duration // until the lease expires; zero or less: expired, and not swept yet
+// A RecentStore remembers users by name, also after they left (rule 15). Without it no
+// [presence.Kind] may have Recent.
+type RecentStore interface {
+	// Recent returns a page of the users of rule 15. It returns ErrInvalidPage for a
+	// q.After that is no RecentPage.Next. It costs one round trip.
+	Recent(ctx context.Context, topic presence.Topic, q RecentQuery) (RecentPage, error)
+
+	// Remembered returns what Recent would of each user, in the order of the users. It is zero
+	// for a user whom the topic does not remember by name (rule 15). It costs one round trip.
+	Remembered(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]RecentUser, error)
 }

@@ -111,7 +111,7 @@ type Result struct {
 	Err error
 }
 
-// Swept is what one call of [Store.Sweep] did.
+// Swept is what one call of [Core.Sweep] did.
 type Swept struct {
 	Leases int  // expired leases that this call removed
 	Leaves int  // leaves that this call announced

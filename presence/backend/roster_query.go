@@ -1,6 +1,10 @@
 package backend
 
-import "github.com/rollcall-go/rollcall/presence"
+import (
+	"context"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
 
 // A RosterQuery asks a [Store] for a page of a topic's roster.
 type RosterQuery struct {
@@ -14,4 +18,19 @@ type RosterPage struct {
 	Total   int               // visible users online at that version
 	Members []presence.Member // at most RosterQuery.Limit; may be none although there is a next page
 	Next    string            // RosterQuery.After of the next page; empty: this is the last
+}
+
+// A PageStore reads a part of a large roster. Without it a node keeps every topic whole, in
+// about 300 bytes a user.
+type PageStore interface {
+	// Roster returns a page of a topic's roster, in an order of the store's own choosing, which
+	// names no user twice on one page. Paging to the end names each user who is there all the
+	// time at least once, and once alone while nobody comes or goes. It returns ErrInvalidPage
+	// for a q.After that is no RosterPage.Next. The texts of pages name no tenant. It costs one
+	// round trip, and the time of one page, however many users there are.
+	Roster(ctx context.Context, topic presence.Topic, q RosterQuery) (RosterPage, error)
+
+	// Members returns the entry of each user in a topic's roster, in the order of the users. It
+	// is zero for a user who is not visible there. It costs one round trip.
+	Members(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]presence.Member, error)
 }

@@ -1,19 +1,15 @@
 package backend
 
-import (
-	"context"
-	"time"
-
-	"github.com/rollcall-go/rollcall/presence"
-)
-
-// A Store is what the nodes of a fleet share: it holds who is online. All methods may be
-// called concurrently, from any number of nodes. Each method says what it costs a store
-// that is reached over a network, in round trips.
+// A Store is what the nodes of a fleet share: a [Core], and every optional part. The stores of
+// this module are one. A store of a site's own may be a Core with the parts that the site needs:
+// see [Features].
 //
 // # Rules
 //
-// Every store keeps these rules; the cases of presencetest cite their numbers.
+// Every store keeps these rules; the cases of presencetest cite their numbers. Some rules are
+// about an optional part alone, which a store may lack: 14 ([SecretStore]), 15 ([RecentStore]), 17
+// and 18 ([ExtrasStore]), 20 ([ConsumerStore]), 22 ([BroadcastStore]), 23 ([NodeStore]), 25
+// ([ErasureStore]), and what rule 13 says of a status that is kept ([StatusStore]).
 //
 //  1. A user is online in a topic exactly while at least one unexpired lease
 //     (topic, user, holder) exists. There is no counter of its own: a count
@@ -189,160 +185,15 @@ import (
 //
 // Among several profiles of one user the newest that was applied wins, for all.
 type Store interface {
-	// A Store is also a Bus. Its Publish keeps the status of a NoticeStatus in the
-	// same step (rule 13).
-	Bus
-
-	// Consumers keeps the records of the consumers of Tracker.Deliver (rule 20).
-	Consumers
-
-	// A Store is one of the parts that keep something of users, and it keeps the list of
-	// erasures of a site that has no other one (rule 25).
-	UserRecords
-	ErasureList
-
-	// Apply applies each batch as one atomic step, and returns a Result for each, in
-	// their order. It costs one round trip for all of them. The batches do not change
-	// afterwards, so a call that was given up may go on reading them.
-	Apply(ctx context.Context, batches []Batch) []Result
-
-	// Sweep removes expired leases, in whatever topics, and announces the leaves.
-	// Topics need not be known to this node, and sweeps may run at the same time.
-	//
-	// A server that starts again, or takes over, may have old data, in which leases have expired
-	// that the nodes renewed since. So the first sweep that meets it removes nothing, notes that it
-	// did, and returns ErrRestarted; and so does each one without Restarted, RenewedWithin or Look,
-	// until one with Restarted has met it. A server that began without data, and a store that
-	// cannot start again, have no old leases, and need none of it.
-	Sweep(ctx context.Context, opts SweepOptions) (Swept, error)
-
-	// RenewNode renews the lease of a node's process for a term from now on, or makes it
-	// (rule 23). It returns false if the store knew no lease of the process that had not
-	// lapsed. Then the connections of the process may have been swept, and it makes their
-	// leases again. next is how long it takes until the lease of any process lapses, unless it
-	// is renewed before; 0 or less: one has lapsed. Before that moment a sweep need not look at
-	// processes. RenewNode costs one round trip.
-	RenewNode(ctx context.Context, process string, term time.Duration) (alive bool, next time.Duration, err error)
-
-	// Age turns the current sets of page views and of guests into the old ones, in
-	// each topic whose last turn is at least period ago. It returns how many topics
-	// it turned.
-	Age(ctx context.Context, period time.Duration) (turned int, err error)
-
-	// Trim forgets users last seen more than keep ago, and in each topic all but the
-	// most latest ones. It forgets chosen statuses by the same two bounds. It returns
-	// how many entries it forgot, of both kinds.
-	Trim(ctx context.Context, keep time.Duration, most int) (forgotten int, err error)
-
-	// Snapshot returns a topic's roster. An unknown topic is empty, at Origin.
-	Snapshot(ctx context.Context, topic presence.Topic) (Snapshot, error)
-
-	// Roster returns a page of a topic's roster, in an order of the store's own choosing, which
-	// names no user twice on one page. Paging to the end names each user who is there all the
-	// time at least once, and once alone while nobody comes or goes. It returns ErrInvalidPage
-	// for a q.After that is no RosterPage.Next. The texts of pages name no tenant. It costs one
-	// round trip, and the time of one page, however many users there are.
-	Roster(ctx context.Context, topic presence.Topic, q RosterQuery) (RosterPage, error)
-
-	// Members returns the entry of each user in a topic's roster, in the order of the users. It
-	// is zero for a user who is not visible there. It costs one round trip.
-	Members(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]presence.Member, error)
-
-	// Log returns the diffs after one, in order; none if it is the latest. It returns
-	// ErrGap if the log does not hold that diff. Origin counts as held while the log
-	// reaches back to the topic's first diff. With an empty after, Log returns all
-	// diffs that the log holds.
-	Log(ctx context.Context, topic presence.Topic, after presence.DiffID) ([]Diff, error)
-
-	// Counts returns the figures of each topic, in one round trip.
-	Counts(ctx context.Context, topics ...presence.Topic) ([]Counts, error)
-
-	// Sightings returns, for each user, whether the user is online in a topic, and by
-	// what, or was last seen there, in one round trip.
-	Sightings(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]Sighting, error)
-
-	// Extras returns what is kept of each topic by rules 17 and 18, in one round trip.
-	Extras(ctx context.Context, topics ...presence.Topic) ([]Extras, error)
-
-	// Recent returns a page of the users of rule 15. It returns ErrInvalidPage for a
-	// q.After that is no RecentPage.Next. It costs one round trip.
-	Recent(ctx context.Context, topic presence.Topic, q RecentQuery) (RecentPage, error)
-
-	// Remembered returns what Recent would of each user, in the order of the users. It is zero
-	// for a user whom the topic does not remember by name (rule 15). It costs one round trip.
-	Remembered(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]RecentUser, error)
-
-	// Topics returns up to most topics that have a user, guest or bot, or had one lately.
-	// They are those after a given topic, in the order of their bytes. Invisible users
-	// count. A topic of which only last seen, names or a record are left is not among
-	// them. An empty topic is, as long as its log stays: for a minute at least. It costs a few
-	// round trips.
-	Topics(ctx context.Context, after presence.Topic, most int) ([]presence.Topic, error)
-
-	// Inspect returns up to most users of a topic with their leases, also invisible users.
-	// They are those after a given user, in the order of the bytes of their IDs. It is for
-	// staff, and costs a few round trips.
-	Inspect(ctx context.Context, topic presence.Topic, after presence.UserID, most int) ([]Inspected, error)
-
-	// Watch calls fn for each diff of a topic from now on, in order, one call at a
-	// time. Diffs may be lost on the way, which readers notice by rule 3, and some that
-	// were made just before the call may still come. fn must not block and must not
-	// call the store. Watch returns once diffs are delivered; after stop has returned,
-	// no call of fn begins.
-	Watch(ctx context.Context, topic presence.Topic, fn func(Diff)) (stop func(), err error)
-
-	// Send hands each broadcast to those who watch the broadcasts of its topic now, on every
-	// node (rule 22). A broadcast may be lost, and an error does not say whether it was. The
-	// error is ErrInvalidBroadcast where one of them is invalid. It costs one round trip for all
-	// of them.
-	Send(ctx context.Context, broadcasts ...Broadcast) error
-
-	// WatchBroadcasts calls fn for the data of each broadcast of a topic from now on, as Watch
-	// does for diffs (rule 22). They cost no connection beside those of Watch. fn must not keep
-	// the data, must not block and must not call the store.
-	WatchBroadcasts(ctx context.Context, topic presence.Topic, fn func(data []byte)) (stop func(), err error)
-
-	// Statuses returns the status that each user chose last, with its Order. It is zero
-	// for a user whose choice is unknown or was trimmed (rule 13). It costs one round
-	// trip.
-	Statuses(ctx context.Context, users ...presence.UserID) ([]ChosenStatus, error)
-
-	// Secret returns the fleet's secret. A store that has none keeps and returns the
-	// offer (rule 14), which has 16 to 64 bytes. It costs one round trip.
-	Secret(ctx context.Context, offer []byte) ([]byte, error)
-}
-
-// SweepOptions say which leases [Store.Sweep] removes.
-type SweepOptions struct {
-	Limit int // about the most expired leases that are removed. Required
-
-	// RenewedWithin, if not zero, spares the expired leases that were last renewed
-	// longer ago: after an outage, leases have expired that no node could renew.
-	// At most about Limit expired leases are looked at, and Swept.More is false.
-	//
-	// Example: the store was out from 12:00:00 to 12:01:00, and it is 12:01:05. A
-	// sweep with RenewedWithin 5 s removes a lease that was renewed at 12:01:01
-	// and ended at 12:01:03. It spares one that was renewed at 11:59:50.
-	RenewedWithin time.Duration
-
-	// Restarted says that every node has had time to renew its leases since this one last got
-	// ErrRestarted, or heard that another one did.
-	Restarted bool
-
-	// Look removes nothing. The sweep only finds out whether the server has started again.
-	Look bool
-
-	// Nodes also ends the leases that hang on processes whose own lease has lapsed (rule 23). It
-	// looks at every lease of the fleet for each such process, in bounded steps. Limit does not
-	// count them.
-	Nodes bool
-}
-
-// An OutageReporter is a [Store] that knows of its own outages. A track.Tracker that starts
-// asks it, and treats a store that was out before as one that has just come back. A
-// Store need not be one: the Tracker then knows only of calls that it made itself.
-type OutageReporter interface {
-	// LastOut returns when a call last failed because the store was out, by this
-	// node's clock; zero if none did. It costs no round trip.
-	LastOut() time.Time
+	Core
+	StatusStore
+	SecretStore
+	ConsumerStore
+	NodeStore
+	BroadcastStore
+	ExtrasStore
+	RecentStore
+	PageStore
+	StaffStore
+	ErasureStore
 }

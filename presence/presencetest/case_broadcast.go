@@ -180,6 +180,7 @@ func broadcastStop(tr *trial) {
 
 // Rule 22: what can be read is the same before and after, and the diffs around it fit each other.
 func broadcastKeepsNothing(tr *trial) {
+	tr.needs(backend.FeatureStaff)
 	diffs, _ := tr.watch(tr.peer, presence.Site)
 	box, _ := tr.watchBroadcasts(tr.peer, presence.Site)
 	tr.do(presence.Site, join("u", "a.1"))

@@ -13,6 +13,12 @@ import (
 
 func lastingCases() []ruleCase {
 	return []ruleCase{
+		{"notices", "after Hear every lasting notice was delivered", heard},
+	}
+}
+
+func statusCases() []ruleCase {
+	return []ruleCase{
 		{"rule 13", "a chosen status outlives leases and sign-outs", chosenOutlives},
 		{"rule 13", "the latest choice wins", latestChoice},
 		{"rule 13", "a choice that is published late yields to a later one", lateChoice},
@@ -21,8 +27,12 @@ func lastingCases() []ruleCase {
 		{"rule 13", "a choice does not replace one that it does not know", laterChoice},
 		{"rule 13", "chosen statuses are trimmed by age", chosenTrimmedByAge},
 		{"rule 13", "chosen statuses are trimmed by number", chosenTrimmedByNumber},
+	}
+}
+
+func secretCases() []ruleCase {
+	return []ruleCase{
 		{"rule 14", "the first offer is the fleet's secret", firstSecret},
-		{"notices", "after Hear every lasting notice was delivered", heard},
 	}
 }
 
@@ -44,6 +54,9 @@ func (tr *trial) replace(store backend.Store, was backend.Order, id presence.Use
 // chosen returns the order of the latest choice of a user.
 func (tr *trial) chosen(id presence.UserID) backend.Order {
 	tr.Helper()
+	if !tr.has(backend.FeatureStatuses) {
+		return 0 // it refuses no choice
+	}
 	kept, err := tr.store.Statuses(tr.ctx, id)
 	if err != nil {
 		tr.Fatalf("statuses: %v", err)

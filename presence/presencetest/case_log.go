@@ -191,7 +191,7 @@ func startsAgain(tr *trial) {
 	before := tr.read(presence.Site)
 	used := ids(tr.log(presence.Site, backend.Origin))
 
-	tr.store = tr.h.New(tr.T)
+	tr.renew()
 	tr.wantOnline(presence.Site, "")
 	if got := tr.read(presence.Site).id; got != backend.Origin {
 		tr.Errorf("it starts at %q, want the origin", got)

@@ -94,7 +94,7 @@ func recordAfterWipe(tr *trial) {
 		{append(many(3, 5, join), peak(record))},
 		{many(3, 5, join), {peak(record)}, {peak(record)}},
 	} {
-		tr.store = tr.h.New(tr.T)
+		tr.renew()
 		if p := tr.extras(presence.Site).Peak; p != (backend.Peak{}) {
 			tr.Fatalf("a wiped store has the record %+v, want none", p)
 		}
@@ -188,7 +188,7 @@ func recordResetStays(tr *trial) {
 		tr.wantPeak(presence.Site, 1, at)
 	}
 	reset := tr.extras(presence.Site).Peak
-	tr.store = tr.h.New(tr.T)
+	tr.renew()
 	tr.do(presence.Site, peak(former))
 	tr.do(presence.Site, peak(reset))
 	tr.wantRecord(reset)

@@ -23,9 +23,9 @@ type Faults struct {
 }
 
 // NewFaults returns Faults that pass all calls on to store, without faults.
-func NewFaults(store backend.Store) *Faults {
+func NewFaults(store backend.Core) *Faults {
 	return &Faults{
-		store:    store,
+		store:    backend.Extend(store),
 		faults:   make(map[Call]*Fault),
 		calls:    make(map[Call]int),
 		couriers: make(map[disturber]struct{}),
@@ -33,6 +33,9 @@ func NewFaults(store backend.Store) *Faults {
 }
 
 var _ backend.Store = (*Faults)(nil)
+
+// Features are those of the store below.
+func (f *Faults) Features() backend.Features { return backend.FeaturesOf(f.store) }
 
 // Call names a method of [backend.Store].
 type Call string

@@ -16,13 +16,14 @@ import (
 // memory is the memory store's harness. The bug, if any, is planted in each.
 func memory(plant func(backend.Store) backend.Store) presencetest.Harness {
 	return presencetest.Harness{
-		New: func(*testing.T) backend.Store {
+		Requires: backend.AllFeatures,
+		New: func(*testing.T) backend.Core {
 			if plant != nil {
 				return plant(memstore.New())
 			}
 			return memstore.New()
 		},
-		Advance: func(_ backend.Store, d time.Duration) { time.Sleep(d) },
+		Advance: func(_ backend.Core, d time.Duration) { time.Sleep(d) },
 		Wrap:    synctest.Test,
 	}
 }
@@ -80,7 +81,7 @@ func eager(s backend.Store) backend.Store {
 // Two nodes that share a store, each with a client of its own.
 func TestPeers(t *testing.T) {
 	h := memory(nil)
-	h.Peer = func(_ *testing.T, store backend.Store) backend.Store { return presencetest.NewFaults(store) }
+	h.Peer = func(_ *testing.T, store backend.Core) backend.Core { return presencetest.NewFaults(store) }
 	presencetest.Run(t, h)
 	presencetest.Model(t, h)
 }

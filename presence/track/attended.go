@@ -19,7 +19,8 @@ import (
 // Cost: a look into memory, about 1 µs. Without a [Config.Directory] the site's roster lacks
 // invisible users: then a user who is not in it costs a round trip, and one who chose
 // [presence.Invisible] a few more. A user whom the site's identify alone makes invisible is known on the
-// user's own nodes only.
+// user's own nodes only, and so is each invisible user where the store is no [backend.StatusStore]
+// or no [backend.StaffStore].
 //
 // It returns [presence.ErrInvalidUser], or an error where the answer is unknown and will be known later:
 // [presence.ErrStoreOut] if the store is out, came back a moment ago or has lost data, or if this node
@@ -76,6 +77,9 @@ func (t *Tracker) attendedSite(ctx context.Context, user presence.UserID) (bool,
 	}
 	if err := t.certain(r); err != nil {
 		return false, err
+	}
+	if backend.Require(t.store, backend.FeatureStatuses|backend.FeatureStaff) != nil {
+		return false, nil
 	}
 	chosen, err := t.store.Statuses(ctx, user)
 	if err != nil {

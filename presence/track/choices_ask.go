@@ -99,8 +99,11 @@ func (c *choices) askDirectory(ctx context.Context, users []presence.UserID) {
 	}
 }
 
-// askStore asks the store what users chose.
+// askStore asks the store what users chose: nothing, if it keeps no statuses.
 func (c *choices) askStore(ctx context.Context, users []presence.UserID) ([]backend.ChosenStatus, error) {
+	if backend.Require(c.store, backend.FeatureStatuses) != nil {
+		return make([]backend.ChosenStatus, len(users)), nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, statusWait)
 	defer cancel()
 	kept, err := c.store.Statuses(ctx, users...)

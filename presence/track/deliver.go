@@ -12,6 +12,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/internal/wait"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/internal/wire"
 )
 
@@ -79,7 +80,8 @@ const (
 // which the store keeps what fn was told: 1-64 bytes of A-Z a-z 0-9 _ - . and the colon. Call
 // Deliver on every node, with the same name and topics. It blocks until ctx ends, or until the
 // Tracker closes ([presence.ErrClosed]). An invalid argument is an error at once: [presence.ErrInvalidConfig] or
-// [presence.ErrInvalidTopic].
+// [presence.ErrInvalidTopic]. So is a store that is no [backend.ConsumerStore], or for [AllOf] no
+// [backend.StaffStore]: [errors.ErrUnsupported].
 //
 //	topics := []presence.Topic{presence.Site}
 //	go tracker.Deliver(ctx, "mailer", topics, track.DeliverOptions{}, func(ctx context.Context, d track.Delivery) error {
@@ -130,6 +132,9 @@ func (t *Tracker) Deliver(ctx context.Context, name string, topics []presence.To
 	if err := validDelivery(name, topics, o); err != nil {
 		return err
 	}
+	if err := backend.Require(t.store, deliveryNeeds(topics)); err != nil {
+		return err
+	}
 	o.Lanes, o.Most = max(o.Lanes, 1), cmp.Or(max(o.Most, 0), defaultWaiting)
 	o.MaxTopics = cmp.Or(max(o.MaxTopics, 0), defaultKindTopics)
 	c := &consumer{
@@ -159,6 +164,14 @@ func (t *Tracker) Deliver(ctx context.Context, name string, topics []presence.To
 		return presence.ErrClosed
 	}
 	return ctx.Err()
+}
+
+// deliveryNeeds returns what a store must be able to do for a consumer of topics.
+func deliveryNeeds(topics []presence.Topic) backend.Features {
+	if slices.ContainsFunc(topics, isAll) {
+		return backend.FeatureConsumers | backend.FeatureStaff
+	}
+	return backend.FeatureConsumers
 }
 
 func validDelivery(name string, topics []presence.Topic, o DeliverOptions) error {

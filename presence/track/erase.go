@@ -22,7 +22,8 @@ import (
 //
 // It costs the store a look into each topic of the tenant, and the database some queries. Its
 // error is [presence.ErrInvalidUser], [presence.ErrStoreOut], or that of the part that could not be read: an export
-// is whole or none.
+// is whole or none. Export and Erase return [errors.ErrUnsupported] if the store is no
+// [backend.ErasureStore].
 func (t *Tracker) Export(ctx context.Context, user presence.UserID) ([]backend.Kept, error) {
 	if err := (presence.User{ID: user}).ValidateInside(); err != nil {
 		return nil, err
@@ -63,6 +64,9 @@ func (t *Tracker) Export(ctx context.Context, user presence.UserID) ([]backend.K
 // items of the tenant, which have no index of names.
 func (t *Tracker) Erase(ctx context.Context, user presence.UserID) error {
 	if err := (presence.User{ID: user}).ValidateInside(); err != nil {
+		return err
+	}
+	if err := backend.Require(t.store, backend.FeatureErasures); err != nil {
 		return err
 	}
 	return t.eraser.erase(ctx, presence.UserID(strings.Clone(string(user))))

@@ -34,7 +34,14 @@ func (l *nodeLease) every() time.Duration { return l.cfg.NodeTTL / 3 }
 // Example with a TTL of 3 s: Redis refuses writes from 12:00:00.0 to 12:00:01.0, and from 12:00:01.4 to
 // 12:00:02.0. Node A tries to renew its leases at 12:00:00.9 and 12:00:01.5, and does so at 12:00:02.2.
 // Node B has guests alone. Its own lease says that it may sweep from 12:00:03 on.
+//
+// A store that is no [backend.NodeStore] keeps no such lease. Then all that is held here is
+// renewed when the store is back.
 func (l *nodeLease) run(ctx context.Context) {
+	if backend.Require(l.store, backend.FeatureNodes) != nil {
+		l.reassertOnReturn(ctx)
+		return
+	}
 	for {
 		l.renew(ctx)
 		pause := l.every()
@@ -43,6 +50,17 @@ func (l *nodeLease) run(ctx context.Context) {
 		}
 		if !wait.Until(ctx, l.doubt, pause) {
 			return
+		}
+	}
+}
+
+func (l *nodeLease) reassertOnReturn(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-l.outage.nextReturn():
+			l.reassert()
 		}
 	}
 }

@@ -77,10 +77,11 @@ func newSignals(cfg *Config, life *lifetime, stats *signalCounters, store backen
 // Signal sends a signal to all who read a topic now, on every node: the site's with an empty
 // From, or one in the name of a user. It never waits. Within 50 ms the latest signal of a type
 // and sender counts. Under pressure, and while the store is out, signals are dropped and
-// counted. It returns an error that is [presence.ErrInvalidSignal], and then nothing was sent. A topic
-// that is no roster has no signals: they go nowhere.
+// counted. It returns an error that is [presence.ErrInvalidSignal], or [errors.ErrUnsupported] if
+// the store is no [backend.BroadcastStore], and then nothing was sent. A topic that is no roster has
+// no signals: they go nowhere.
 func (t *Tracker) Signal(topic presence.Topic, s presence.Signal) error {
-	if err := s.Validate(); err != nil {
+	if err := t.signals.valid(s); err != nil {
 		return err
 	}
 	t.stats.signals.site.Add(1)
@@ -97,7 +98,7 @@ func (t *Tracker) Whisper(ctx context.Context, v presence.Visitor, topic presenc
 		return presence.ErrGuest
 	}
 	s.From = v.User.ID
-	if err := s.Validate(); err != nil {
+	if err := t.signals.valid(s); err != nil {
 		return err
 	}
 	if topic.Reserved() || t.Serves(topic) || t.cfg.Kind(topic).CountOnly {
@@ -116,6 +117,14 @@ func (t *Tracker) Whisper(ctx context.Context, v presence.Visitor, topic presenc
 	t.stats.signals.visitors.Add(1)
 	t.signals.add(topic, s)
 	return nil
+}
+
+// valid returns nil for a signal that can be sent.
+func (o *signals) valid(s presence.Signal) error {
+	if err := s.Validate(); err != nil {
+		return err
+	}
+	return backend.Require(o.store, backend.FeatureBroadcasts)
 }
 
 // add takes a valid signal.

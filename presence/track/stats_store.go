@@ -13,8 +13,10 @@ import (
 
 // A timedStore is the site's store with a clock at each call.
 type timedStore struct {
-	store backend.Store
-	calls [operations]timing
+	store    backend.Store // with every method: those of features that it lacks return errors.ErrUnsupported
+	made     backend.Core  // as the site made it
+	features backend.Features
+	calls    [operations]timing
 }
 
 // CallStats are the calls of one method of the store, or of the [presence.Directory].
@@ -80,13 +82,16 @@ var latencyBounds = []int64{
 	int64(250 * time.Millisecond), int64(500 * time.Millisecond), int64(time.Second), int64(2500 * time.Millisecond),
 }
 
-func newTimedStore(store backend.Store) *timedStore {
-	s := &timedStore{store: store}
+func newTimedStore(store backend.Core) *timedStore {
+	s := &timedStore{store: backend.Extend(store), made: store, features: backend.FeaturesOf(store)}
 	for i := range s.calls {
 		s.calls[i].latency = newHistogram(latencyBounds)
 	}
 	return s
 }
+
+// Features are those of the site's store.
+func (s *timedStore) Features() backend.Features { return s.features }
 
 // done counts a call that began at a moment. That the caller gave up, that a log does not reach
 // back, or that a user has made a later choice, is no failure.
@@ -309,7 +314,7 @@ func (s *timedStore) Inspect(ctx context.Context, topic presence.Topic, after pr
 
 // storeOut makes an error of the store one that is [presence.ErrStoreOut], unless it says more.
 func storeOut(err error) error {
-	if err == nil || errors.Is(err, presence.ErrStoreOut) || errors.Is(err, presence.ErrLaterChoice) || errors.Is(err, presence.ErrInvalidQuery) || errors.Is(err, presence.ErrClosed) {
+	if err == nil || errors.Is(err, presence.ErrStoreOut) || errors.Is(err, presence.ErrLaterChoice) || errors.Is(err, presence.ErrInvalidQuery) || errors.Is(err, presence.ErrClosed) || errors.Is(err, errors.ErrUnsupported) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", presence.ErrStoreOut, err)

@@ -31,6 +31,9 @@ func (c *choices) set(ctx context.Context, user presence.UserID, status presence
 	if _, err := presence.ParseStatus(string(status)); err != nil {
 		return err
 	}
+	if err := c.keepsStatus(); err != nil {
+		return err
+	}
 	if c.outage.latestFailed() {
 		return presence.ErrStoreOut
 	}
@@ -57,7 +60,7 @@ func (c *choices) publish(ctx context.Context, n backend.Notice) (backend.Notice
 	n.Order = c.orderOf(n.User)
 	for {
 		err := c.notices.publish(ctx, n)
-		if !errors.Is(err, presence.ErrLaterChoice) {
+		if !errors.Is(err, presence.ErrLaterChoice) || backend.Require(c.store, backend.FeatureStatuses) != nil {
 			return n, err
 		}
 		kept, err := c.askStore(ctx, []presence.UserID{n.User})

@@ -2,6 +2,7 @@ package track
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"strings"
 	"sync"
@@ -56,10 +57,12 @@ type Tracker struct {
 
 // New returns a Tracker over a store, and starts its goroutines. An unreachable store is
 // not an error: New succeeds, and presence starts once the store is back. New returns
-// an error that is [presence.ErrInvalidConfig] and names every field that is wrong.
-func New(store backend.Store, cfg Config) (*Tracker, error) {
+// an error that is [presence.ErrInvalidConfig] and names every field that is wrong, or that asks
+// for one of the [backend.Features] that the store lacks.
+func New(store backend.Core, cfg Config) (*Tracker, error) {
+	unfit := cfg.validateFor(backend.FeaturesOf(store))
 	cfg = cfg.withDefaults()
-	if err := cfg.validate(); err != nil {
+	if err := errors.Join(cfg.validate(), unfit); err != nil {
 		return nil, err
 	}
 	cfg.Logger = cfg.Logger.With(slog.String("node", cfg.Node))
@@ -69,7 +72,7 @@ func New(store backend.Store, cfg Config) (*Tracker, error) {
 }
 
 // newTracker makes the parts, each after those that it uses.
-func newTracker(inner backend.Store, cfg *Config) *Tracker {
+func newTracker(inner backend.Core, cfg *Config) *Tracker {
 	process, stats, life, store := newProcess(cfg.Node), newCounters(), newLifetime(), newTimedStore(inner)
 	forgotten := func(entries int) { stats.forgotten.Add(uint64(entries)) }
 	directory, notices, seal := newDirectoryCalls(cfg.Directory, cfg.Logger), newNotices(store, life, maxPending), newSeal(store, cfg.Secret)
@@ -79,7 +82,7 @@ func newTracker(inner backend.Store, cfg *Config) *Tracker {
 	extras, losses, news := &extrasReader{store, writer, peaks}, make(losses), newDeviceNews()
 	topics := newTopics(cfg, life, &topicEnv{
 		store: store, outage: outage, cfg: cfg, stats: stats, spawn: func(fn func(context.Context)) { life.spawn(fn) }, losses: losses, extras: extras.load,
-		probes: &sync.Pool{New: func() any { return new(entry) }}, wholeUsers: wholeUsers, sampleUsers: sampleUsers,
+		probes: &sync.Pool{New: func() any { return new(entry) }}, wholeUsers: wholeBelow(store), sampleUsers: sampleUsers,
 	}, news)
 	records := &records{cfg, store, writer, peaks, topics, notices}
 	devices := &deviceRoster{directory, topics}
@@ -128,7 +131,9 @@ func (t *Tracker) start() {
 	t.life.spawn(t.leases.countGuests)
 	t.life.spawn(func(ctx context.Context) { t.leases.restoreEach(ctx, t.topics.env.losses) })
 	t.life.spawn(t.nodeLease.run)
-	t.life.spawn(t.eraser.run)
+	if backend.Require(t.store, backend.FeatureErasures) == nil {
+		t.life.spawn(t.eraser.run)
+	}
 	t.life.spawn((&housekeeper{t.life, t.store, t.outage, t.users, t.topics, t.notices}).run)
 	if t.cfg.asksExtras() {
 		t.life.spawn(func(ctx context.Context) { t.extras.keep(ctx, t.topics) })
@@ -142,7 +147,7 @@ func (t *Tracker) start() {
 		t.life.spawn(t.afterOutages)
 		t.life.spawn(t.choices.askWhoHid)
 	}
-	if !t.notices.listen(t.hear, t.outage.nextReturn, t.writer.done) || wasOut(t.store.store) { // a last write hears first who has hidden
+	if !t.notices.listen(t.hear, t.outage.nextReturn, t.writer.done) || wasOut(t.store.made) { // a last write hears first who has hidden
 		t.outage.assume() // this node cannot know what was before it began
 	}
 }
@@ -162,7 +167,7 @@ func (t *Tracker) afterOutages(ctx context.Context) {
 }
 
 // wasOut reports whether a store knows that it was out before this node began.
-func wasOut(store backend.Store) bool {
+func wasOut(store backend.Core) bool {
 	reporter, ok := store.(backend.OutageReporter)
 	return ok && !reporter.LastOut().IsZero()
 }
@@ -354,6 +359,8 @@ func (t *Tracker) SignOut(ctx context.Context, user presence.UserID) error {
 // lasts: it survives sign-outs, restarts and, as long as a node remembers it, the loss of
 // the store's data. SetStatus returns when the store knows. It returns [presence.ErrInvalidStatus],
 // or [presence.ErrStoreOut] at once while the store is known to be out: then the status is not set.
+// Where nothing keeps what users choose it returns [errors.ErrUnsupported]: the store is no
+// [backend.StatusStore], and there is neither a [Config.Status] nor a [Config.Directory].
 //
 // Where the site has a [Config.Directory] the choice is kept there, it never ends by itself,
 // and the text beside the former status goes. Then SetStatus costs and returns what

@@ -18,7 +18,7 @@ const (
 )
 
 // Sweep removes expired leases in all topics of the store, and announces the leaves; see
-// [backend.Store.Sweep]. After an outage it leaves alone what nobody could renew, and so it does where
+// [backend.Core.Sweep]. After an outage it leaves alone what nobody could renew, and so it does where
 // the store started again with old data. It returns [presence.ErrStoreOut] while the store is out.
 func (t *Tracker) Sweep(ctx context.Context) (backend.Swept, error) {
 	o, may, err := t.outage.sweeps()
@@ -51,7 +51,7 @@ func (t *Tracker) Sweep(ctx context.Context) (backend.Swept, error) {
 	return swept, err
 }
 
-// Age turns the current sets into the old ones where a period is over; see [backend.Store.Age].
+// Age turns the current sets into the old ones where a period is over; see [backend.Core.Age].
 // Call it several times a period: it is a no-op before its time.
 func (t *Tracker) Age(ctx context.Context) (turned int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, jobTimeout)
@@ -61,7 +61,7 @@ func (t *Tracker) Age(ctx context.Context) (turned int, err error) {
 	return turned, err
 }
 
-// Trim forgets users who were last seen long ago; see [backend.Store.Trim].
+// Trim forgets users who were last seen long ago; see [backend.Core.Trim].
 func (t *Tracker) Trim(ctx context.Context) (forgotten int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, jobTimeout)
 	defer cancel()

@@ -40,7 +40,7 @@ func (t *Tracker) Stats() Stats {
 		Signals:        t.stats.signals.stats(),
 		People:         t.peopleStats(),
 	}
-	if own, ok := t.store.store.(backend.StatsStore); ok {
+	if own, ok := t.store.made.(backend.StatsStore); ok {
 		s.Store = own.Stats()
 	}
 	s.Connections, s.ConnectedUsers = t.users.figures()

@@ -1,0 +1,131 @@
+package backend
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Features are the optional parts of a store: each is an interface that it implements beside
+// [Core]. The engine asks once which of them its store has. What a site configures and the store
+// lacks is an error at start, and a verb that needs it returns [errors.ErrUnsupported].
+type Features uint
+
+// The features, with the interface of each.
+const (
+	FeatureStatuses   Features = 1 << iota // StatusStore
+	FeatureSecret                          // SecretStore
+	FeatureConsumers                       // ConsumerStore
+	FeatureNodes                           // NodeStore
+	FeatureBroadcasts                      // BroadcastStore
+	FeatureExtras                          // ExtrasStore
+	FeatureRecent                          // RecentStore
+	FeaturePages                           // PageStore
+	FeatureStaff                           // StaffStore
+	FeatureErasures                        // ErasureStore
+
+	AllFeatures = 1<<iota - 1
+)
+
+var featureNames = [...]string{
+	"StatusStore", "SecretStore", "ConsumerStore", "NodeStore", "BroadcastStore",
+	"ExtrasStore", "RecentStore", "PageStore", "StaffStore", "ErasureStore",
+}
+
+// Has reports whether f has all of some features.
+func (f Features) Has(some Features) bool { return f&some == some }
+
+// String returns the interfaces of the features, separated by commas.
+func (f Features) String() string {
+	var names []string
+	for i, name := range featureNames {
+		if f.Has(1 << i) {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// FeaturesOf returns the features of a store: those whose interface it implements. A store that
+// wraps another one has the methods of all of them. So it may have a method Features, which says
+// what the store below can do.
+func FeaturesOf(store Core) Features {
+	if wrapper, ok := store.(interface{ Features() Features }); ok {
+		return wrapper.Features()
+	}
+	return is[StatusStore](store, FeatureStatuses) | is[SecretStore](store, FeatureSecret) |
+		is[ConsumerStore](store, FeatureConsumers) | is[NodeStore](store, FeatureNodes) |
+		is[BroadcastStore](store, FeatureBroadcasts) | is[ExtrasStore](store, FeatureExtras) |
+		is[RecentStore](store, FeatureRecent) | is[PageStore](store, FeaturePages) |
+		is[StaffStore](store, FeatureStaff) | is[ErasureStore](store, FeatureErasures)
+}
+
+// Require returns nil if a store has some features, or an error that is [errors.ErrUnsupported] and
+// names what it lacks.
+func Require(store Core, some Features) error {
+	if lacks := some &^ FeaturesOf(store); lacks != 0 {
+		return lacks.unsupported()
+	}
+	return nil
+}
+
+func (f Features) unsupported() error {
+	return fmt.Errorf("the store is no %v: %w", f, errors.ErrUnsupported)
+}
+
+// is returns the feature if the store implements its interface.
+func is[T any](store Core, feature Features) Features {
+	if _, ok := store.(T); ok {
+		return feature
+	}
+	return 0
+}
+
+// Extend returns a [Store] that passes all calls on to a store: itself, if it has every feature.
+// The methods of a feature that it lacks return [errors.ErrUnsupported], and name the interface.
+func Extend(store Core) Store {
+	has := FeaturesOf(store)
+	if whole, ok := store.(Store); ok && has == AllFeatures {
+		return whole
+	}
+	return &extended{
+		Core: store, features: has,
+		StatusStore:    part[StatusStore](store, has, FeatureStatuses),
+		SecretStore:    part[SecretStore](store, has, FeatureSecret),
+		ConsumerStore:  part[ConsumerStore](store, has, FeatureConsumers),
+		NodeStore:      part[NodeStore](store, has, FeatureNodes),
+		BroadcastStore: part[BroadcastStore](store, has, FeatureBroadcasts),
+		ExtrasStore:    part[ExtrasStore](store, has, FeatureExtras),
+		RecentStore:    part[RecentStore](store, has, FeatureRecent),
+		PageStore:      part[PageStore](store, has, FeaturePages),
+		StaffStore:     part[StaffStore](store, has, FeatureStaff),
+		ErasureStore:   part[ErasureStore](store, has, FeatureErasures),
+	}
+}
+
+// part returns the part of a store that a feature names, or one that does not exist.
+func part[T any](store Core, has, feature Features) T {
+	if has.Has(feature) {
+		return store.(T)
+	}
+	return any(missing(feature)).(T)
+}
+
+// An extended store is a [Core] with the features that it has.
+type extended struct {
+	Core
+	StatusStore
+	SecretStore
+	ConsumerStore
+	NodeStore
+	BroadcastStore
+	ExtrasStore
+	RecentStore
+	PageStore
+	StaffStore
+	ErasureStore
+	features Features
+}
+
+// Features says what the store below has.
+func (x *extended) Features() Features { return x.features }

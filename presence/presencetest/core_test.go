@@ -1,0 +1,76 @@
+package presencetest_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/presencetest"
+)
+
+// coreOnly hides every optional feature of a store.
+type coreOnly struct{ backend.Core }
+
+// Publish refuses no choice: no status is kept.
+func (c coreOnly) Publish(ctx context.Context, n backend.Notice) error {
+	if n.Kind == backend.NoticeStatus {
+		kept, err := c.Core.(backend.StatusStore).Statuses(ctx, n.User)
+		if err != nil {
+			return err
+		}
+		n.Order = max(n.Order, kept[0].Order)
+	}
+	return c.Core.Publish(ctx, n)
+}
+
+func coreHarness() presencetest.Harness {
+	return presencetest.Harness{
+		New:     func(*testing.T) backend.Core { return coreOnly{memstore.New()} },
+		Advance: func(_ backend.Core, d time.Duration) { time.Sleep(d) },
+		Wrap:    synctest.Test,
+	}
+}
+
+// A store of the twelve methods alone passes the kit.
+func TestCoreAlone(t *testing.T) {
+	presencetest.Run(t, coreHarness())
+	presencetest.Model(t, coreHarness())
+	presencetest.Compare(t, coreHarness(), coreHarness(), 3000, 1)
+}
+
+// Each feature is found by its interface alone, also below a wrapper, and the methods of one that
+// is missing name it.
+func TestFeatures(t *testing.T) {
+	store := memstore.New()
+	if got := backend.FeaturesOf(store); got != backend.AllFeatures {
+		t.Errorf("the memory store has %v, want all", got)
+	}
+	if got := backend.FeaturesOf(presencetest.NewFaults(coreOnly{store})); got != 0 {
+		t.Errorf("Faults of a core have %v, want none", got)
+	}
+	type records struct {
+		backend.Core
+		backend.ExtrasStore
+	}
+	some := backend.Extend(records{store, store})
+	if got := backend.FeaturesOf(some); got != backend.FeatureExtras {
+		t.Errorf("got features %v, want ExtrasStore", got)
+	}
+	if _, err := some.Extras(t.Context(), presence.Site); err != nil {
+		t.Errorf("a feature that is there: %v", err)
+	}
+	if _, err := some.Secret(t.Context(), nil); !errors.Is(err, errors.ErrUnsupported) || err.Error() != "the store is no SecretStore: unsupported operation" {
+		t.Errorf("a feature that is missing: got %v", err)
+	}
+	if got := backend.Extend(store); got != backend.Store(store) {
+		t.Error("a store that has everything is wrapped")
+	}
+	if _, err := backend.Extend(coreOnly{store}).ClaimErasures(context.Background(), 1, time.Second); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("a feature that is missing: got %v", err)
+	}
+}

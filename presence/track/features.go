@@ -1,0 +1,65 @@
+package track
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+)
+
+// validateFor returns an error for each field that asks for what a store with these features
+// cannot do. It is asked before the defaults are filled in.
+func (c Config) validateFor(has backend.Features) error {
+	var errs []error
+	need := func(feature backend.Features, field, why string) {
+		if !has.Has(feature) {
+			errs = append(errs, fmt.Errorf("%w: %s %s, and the store is no %v", presence.ErrInvalidConfig, field, why, feature))
+		}
+	}
+	if len(c.Secret) == 0 {
+		need(backend.FeatureSecret, "Secret", "is empty")
+	}
+	if c.NodeTTL != 0 {
+		need(backend.FeatureNodes, "NodeTTL", "is set")
+	}
+	if c.Peaks != nil {
+		need(backend.FeatureExtras, "Peaks", "is set")
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Kinds)) {
+		k := c.Kinds[name]
+		for _, f := range []struct {
+			name    string
+			set     bool
+			feature backend.Features
+		}{{"Peak", k.Peak, backend.FeatureExtras}, {"Bots", k.Bots, backend.FeatureExtras}, {"Recent", k.Recent != 0, backend.FeatureRecent}} {
+			if f.set {
+				need(f.feature, fmt.Sprintf("Kinds[%q].%s", name, f.name), "is set")
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// keepsStatus returns nil if what a user chooses is kept somewhere, also where this node ends:
+// else a user who is invisible would be seen after a restart.
+func (c *choices) keepsStatus() error {
+	if c.cfg.Status != nil {
+		return nil
+	}
+	return backend.Require(c.store, backend.FeatureStatuses)
+}
+
+// wholeBelow returns up to how many users a topic is kept whole, whatever its roster limit: any
+// number, where the store cannot tell a part of it.
+func wholeBelow(store backend.Store) int {
+	if backend.Require(store, backend.FeaturePages) != nil {
+		return maxWhole
+	}
+	return wholeUsers
+}
+
+// maxWhole is more than any topic has.
+const maxWhole = 1 << 30
