@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/track"
@@ -28,20 +29,23 @@ import (
 // A beat with a query, as of a page that joins the stream of another tab (?joined=1), goes to
 // next: the middleware also has to set a cookie then. That is once a page view.
 //
+// Of the requests for endpoints that it gives to next it reports one that comes neither to the
+// presence middleware nor to the handler: [presence.LoginWall].
+//
 // Beats has the form of a middleware of net/http. It may be called concurrently.
 func (h *Handler) Beats(next http.Handler) http.Handler {
 	beat, leave := h.cfg.prefix+"/beat", h.cfg.prefix+"/leave"
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path := r.URL.Path
 		if r.Method != http.MethodPost || path != beat && path != leave || r.URL.RawQuery != "" {
-			next.ServeHTTP(w, r)
+			h.watched(next, w, r)
 			return
 		}
 		b := bodies.Get().(*[]byte)
 		defer bodies.Put(b)
 		switch err := h.serveByToken(w, r, path == beat, b); {
 		case err == errToNext:
-			next.ServeHTTP(w, r)
+			h.watched(next, w, r)
 		case err == nil:
 		case h.limits.overRateAt(r):
 			h.fail(w, r, errTooManyRequests())
@@ -49,6 +53,30 @@ func (h *Handler) Beats(next http.Handler) http.Handler {
 			h.fail(w, r, err)
 		}
 	})
+}
+
+// watched gives a request to next, and reports one for an endpoint that is stopped on its way.
+func (h *Handler) watched(next http.Handler, w http.ResponseWriter, r *http.Request) {
+	if _, ok := h.endpoints[h.cfg.endpointName(r.URL.Path)]; !ok || r.Method == http.MethodOptions {
+		next.ServeHTTP(w, r)
+		return
+	}
+	ctx, approach := presence.ContextWithApproach(r.Context())
+	next.ServeHTTP(w, r.WithContext(ctx))
+	if approach.Reached() {
+		return
+	}
+	found := presence.LoginWall
+	if r.Method == http.MethodPost {
+		found = presence.BeatsRefused
+	}
+	h.tracker.Found(found, "endpoint", h.cfg.endpointName(r.URL.Path), "location", shownLocation(w.Header()))
+}
+
+// shownLocation returns to where an answer leads, for a log, without its query.
+func shownLocation(header http.Header) string {
+	to, _, _ := strings.Cut(header.Get("Location"), "?")
+	return to[:min(len(to), maxShownPath)]
 }
 
 // errToNext gives a request to the site after all: only the site's middleware knows its tenant.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/problem"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/track"
 )
@@ -172,8 +173,11 @@ func (h *Handler) permitTopics(q query, o *streamOptions) error {
 	if o.Topics = seen; len(seen) > 0 {
 		return nil
 	}
-	if !q.Has("as") && h.cfg.followable(q.visitor, refused...) != nil {
+	switch {
+	case !q.Has("as") && h.cfg.followable(q.visitor, refused...) != nil:
 		return presence.ErrGuest
+	case q.Get("me") != "" && !q.visitor.SignedIn():
+		return problem.New(http.StatusUnauthorized, "The user of this page has signed out. Load the page again.")
 	}
 	return errForbidden()
 }

@@ -168,3 +168,27 @@ func TestNoScript(t *testing.T) {
 		s.wantFound(map[presence.Finding]uint64{presence.NoScript: 1})
 	})
 }
+
+// A wall before the middleware is found by Beats, which stands before all. What comes as far as
+// the middleware is reported by that.
+func TestLoginWall(t *testing.T) {
+	onSite(t, setup{}, func(t *testing.T, s *site) {
+		wall := http.RedirectHandler("/login?next=%2Fpresence%2Fevents", http.StatusFound)
+		ask := func(method, path string, next http.Handler) {
+			t.Helper()
+			s.handler.Beats(next).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(method, path, nil))
+		}
+		for _, path := range []string{"/", "/presence", "/presence/nothing", "/login"} {
+			ask(http.MethodGet, path, wall)
+		}
+		ask(http.MethodOptions, "/presence/events", wall)
+		ask(http.MethodGet, "/presence/roster", s.handler)
+		ask(http.MethodGet, "/presence/roster", s.handler.Beats(s.handler))
+		ask(http.MethodGet, "/presence/roster", http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { presence.ReachMiddleware(r.Context()) }))
+		s.wantFound(nil)
+		ask(http.MethodGet, "/presence/events", wall)
+		ask(http.MethodGet, "/presence/assets/presence.js", wall)
+		ask(http.MethodPost, "/presence/beat?joined=1", wall)
+		s.wantFound(map[presence.Finding]uint64{presence.LoginWall: 2, presence.BeatsRefused: 1})
+	})
+}

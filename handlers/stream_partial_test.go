@@ -154,6 +154,19 @@ func TestPartialAfterSignOut(t *testing.T) {
 	})
 }
 
+// Where nothing is left for the guest whom a user has become, the page is told that, and not that
+// the topic is refused: it shows that it has ended.
+func TestSignedOutOfAllTopics(t *testing.T) {
+	over(t, allTransports, func(t *testing.T, over transport) {
+		s := newSite(t, setup{handlers: handlers.Config{Authorize: func(_ *http.Request, v presence.Visitor, _ presence.Topic) bool { return v.SignedIn() }}})
+		for me, want := range map[string]int{"bob": http.StatusUnauthorized, "": http.StatusForbidden} {
+			resp, body := s.fetch(request{path: over.path + "?topic=site&partial=1&me=" + me, header: handshake})
+			wantProblem(t, resp, body, want)
+		}
+		s.wantFound(map[presence.Finding]uint64{presence.TopicRefused: 1}) // of the page of a guest
+	})
+}
+
 // A client that may see a topic again goes on where it was, though its cursor came with
 // others while the topic was refused.
 func TestPartialResumes(t *testing.T) {

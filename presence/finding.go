@@ -21,6 +21,7 @@ const (
 	NoUser                          // nobody who looked at a page was signed in
 	NoConnContext                   // a stream that net/http writes does not know its connection
 	GuestsRefused                   // an address brings more new guests than may count
+	LoginWall                       // a request for a presence endpoint does not reach the middleware
 	NumFindings
 )
 
@@ -53,6 +54,9 @@ var findingTexts = [NumFindings]struct{ name, text string }{
 	GuestsRefused: {"guests-refused", "New guests are not counted, because their address has brought too many. " +
 		"If it is the address of a proxy, set ClientIP in the middleware's Config, such as to handlers.ForwardedFor(). " +
 		"Otherwise a program at that address may be making up guests."},
+	LoginWall: {"login-wall", "A request for a presence endpoint was answered before it reached the presence middleware, as by a login wall. " +
+		"Let the paths under track.Config.Prefix pass it: the endpoints tell guests nothing that Authorize does not allow, " +
+		"and a page whose session has ended asks there what it may show."},
 }
 
 // Findings returns all findings, in the order of their constants.

@@ -75,10 +75,39 @@ func (c *VisitorContext) visitor() Visitor {
 // [ReachEndpoint] was called with c, or with a context made from it.
 func (c *VisitorContext) Reached() bool { return c.reached.Load() }
 
+// An Approach says whether the request of a context has come as far as presence: to the
+// middleware that identifies visitors, or to the endpoints. It is for what stands before all
+// else of a site, such as handlers.Handler.Beats.
+type Approach struct{ reached atomic.Bool }
+
+// ContextWithApproach returns the Approach that ctx carries, or a copy of ctx with a new one.
+func ContextWithApproach(ctx context.Context) (context.Context, *Approach) {
+	if a, ok := ctx.Value(approachKey{}).(*Approach); ok {
+		return ctx, a
+	}
+	a := new(Approach)
+	return context.WithValue(ctx, approachKey{}, a), a
+}
+
+// Reached reports whether [ReachMiddleware] or [ReachEndpoint] was called with the context, or
+// with one made from it.
+func (a *Approach) Reached() bool { return a.reached.Load() }
+
+type approachKey struct{}
+
+// ReachMiddleware notes in the context of a request that it has reached the presence
+// middleware.
+func ReachMiddleware(ctx context.Context) {
+	if a, ok := ctx.Value(approachKey{}).(*Approach); ok {
+		a.reached.Store(true)
+	}
+}
+
 // ReachEndpoint notes in the context of a request that it has reached the presence
 // endpoints. The middleware before them can then tell whether anything does, also where
 // there are two, or where something behind it names another visitor.
 func ReachEndpoint(ctx context.Context) {
+	ReachMiddleware(ctx)
 	c, ok := ctx.Value(reachKey{}).(*VisitorContext)
 	for ok {
 		c.reached.Store(true)

@@ -136,6 +136,7 @@ func (m *engine) begin(r *http.Request, header http.Header, with *requestWithVis
 	v.enter(visitor, &with.names)
 	begun := Visit{Request: &with.request, class: v.class, browser: v.cookie.browser}
 	if v.class != viewing && m.tracker != nil {
+		presence.ReachMiddleware(r.Context())
 		begun.engine, begun.context = m, &with.context
 	}
 	switch {

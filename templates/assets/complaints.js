@@ -30,7 +30,7 @@ export async function explain(about, site, page) {
     if (/408|410|429|50[234]/.test(about.status)) return;
     page.nobeat = about.status || 302; // a redirect is shown without its status
   }
-  const { warnings = [], refused = "", url, status, app } = about;
+  const { warnings = [], refused = "", url, type, status, app } = about;
   if (status === 426) {
     if (site.texts) site.texts.lost = site.texts.outdated; // the connection is not only lost
     outdated(site.app, "");
@@ -41,6 +41,9 @@ export async function explain(about, site, page) {
     warn(`A beat of this page (POST ${new URL(url).pathname}) was answered with ${status ? "status " + status : "a redirect"}, so the page sends no more. ` +
       "Its connection alone keeps the visitor online. Exempt the presence endpoints from CSRF checks, since they check the origin themselves, " +
       "and from redirects to a sign-in.");
+  } else if (type === "opaqueredirect") {
+    warn(`A request of this page (GET ${new URL(url).pathname}) was answered with a redirect, as by a login wall, so the page is not live. ` +
+      "Let the presence endpoints pass the wall: they tell guests nothing that Authorize does not allow.");
   } else if (status === 403) topics.push(...new URL(url).searchParams.getAll("topic"));
   for (const topic of topics) {
     if (topic) warn(`The topic ${topic} is not live on this page, because its visitor may not see it. handlers.Config.Authorize decides that; without it visitors may see the site's topic alone.`);

@@ -47,7 +47,7 @@ async function detour(address, signal, hear, transport) {
 }
 
 export async function get(url, signal, headers) {
-  const response = await fetch(url, { signal, headers, cache: "no-store" });
+  const response = await fetch(url, { signal, headers, cache: "no-store", redirect: "manual" });
   if (!response.ok) throw response;
   return response;
 }
@@ -170,14 +170,15 @@ export function openLink(src, page, { query, live, hear, refused }) {
         refusal = why;
       }
       const silent = signal.aborted;
-      const { status, headers } = refusal ?? "";
-      if (status) await complain(refusal); // before the abort, which would end the body too
+      const { type, status = 0, headers } = refusal ?? "";
+      const walled = type === "opaqueredirect"; // by a login wall: the endpoints never redirect
+      if (walled || status) await complain(refusal); // before the abort, which would end the body too
       clearTimeout(timer);
       turn.abort();
       token = "";
       if (closed) return;
       const after = headers?.get("Retry-After") * 1000 || 0;
-      if (/^4(?!29)/.test(status)) return refused(status);
+      if (walled || /^4(?!29)/.test(status)) return refused(status || (page.me ? 401 : 403));
       if (!heartbeat) {
         if ((silent || transport || failures > 2) && !after && ++transport < TRANSPORTS) continue;
         transport = 0;

@@ -23,8 +23,8 @@ export function cut(address) {
 /** Posts the people of an address. A site that refuses the POST, such as by a CSRF check, gets an address that holds fewer. */
 export async function postList(url, signal, headers) {
   const [rest, people] = split(url);
-  const options = { signal, headers, cache: "no-store" };
-  let response = await fetch(rest, { ...options, method: "POST", body: new URLSearchParams(people.map((id) => ["person", id])), redirect: "manual" });
+  const options = { signal, headers, cache: "no-store", redirect: "manual" };
+  let response = await fetch(rest, { ...options, method: "POST", body: new URLSearchParams(people.map((id) => ["person", id])) });
   const ours = response.ok || /problem\+json/.test(response.headers.get("Content-Type"));
   if (!ours && !/429|5../.test(response.status)) response = await fetch(cut(url), options);
   if (!response.ok) throw response;

@@ -139,7 +139,7 @@ class Exchange {
       controller.close();
     };
     const stream = body && new ReadableStream({ pull: read }, { highWaterMark: 0 });
-    const response = status ? new Response(stream, { status, headers }) : Response.error();
+    const response = status ? new Response(stream, { status, headers }) : Object.defineProperty(Response.error(), "type", { value: "opaqueredirect" });
     this.respond(Object.defineProperty(response, "url", { value: this.url.href }));
   }
 
