@@ -7,6 +7,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -132,6 +133,27 @@ func TestCodeLinks(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+var namedFile = regexp.MustCompile("`([\\w./-]+\\.(?:go|js|lua|html|sh|yml|json|svg))`")
+
+// TestDocsNameFiles: a file that a document names is there, somewhere. The decisions are as old as
+// they are, and name the files of then.
+func TestDocsNameFiles(t *testing.T) {
+	var files []string
+	for _, suffix := range []string{".go", ".js", ".lua", ".html", ".sh", ".yml", ".json", ".svg"} {
+		eachFile(t, suffix, func(name, _ string) { files = append(files, "/"+name) })
+	}
+	for name, text := range documents(t) {
+		if strings.HasPrefix(name, "docs/decisions/") || strings.HasPrefix(name, "bench/") {
+			continue
+		}
+		for _, m := range namedFile.FindAllStringSubmatch(text, -1) {
+			if !slices.ContainsFunc(files, func(file string) bool { return strings.HasSuffix(file, "/"+m[1]) }) {
+				t.Errorf("%s names %s, and there is no such file", name, m[1])
+			}
+		}
 	}
 }
 
