@@ -157,6 +157,37 @@ func TestDocsNameFiles(t *testing.T) {
 	}
 }
 
+// TestWalksNameCode: each station of the walks in ARCHITECTURE.md is a package, a function or a
+// type that is there.
+func TestWalksNameCode(t *testing.T) {
+	var code strings.Builder
+	eachFile(t, ".go", func(name, text string) {
+		if !strings.HasSuffix(name, "_test.go") {
+			code.WriteString(text)
+		}
+	})
+	named := regexp.MustCompile(`(?m)^(?:func (?:\([^)]*\) )?|type )(\w+)`)
+	there := make(map[string]bool)
+	for _, m := range named.FindAllStringSubmatch(code.String(), -1) {
+		there[m[1]] = true
+	}
+	for _, p := range packages(t) {
+		there[p.ImportPath], there[path.Base(p.ImportPath)] = true, true
+	}
+	stations := regexp.MustCompile(`(?m)^\| \d+ \| ([^|]*) \|`).FindAllStringSubmatch(documents(t)["ARCHITECTURE.md"], -1)
+	if len(stations) < 20 {
+		t.Errorf("got %d stations, want 20 or more", len(stations))
+	}
+	for _, station := range stations {
+		for _, name := range codeSpan.FindAllString(station[1], -1) {
+			name = strings.Trim(name, "`")
+			if !there[name] && !there[name[strings.LastIndex(name, ".")+1:]] {
+				t.Errorf("ARCHITECTURE.md: there is no %s", name)
+			}
+		}
+	}
+}
+
 // TestPackagesAreListed: ARCHITECTURE.md says of each package what it is, and of none that is
 // not there.
 func TestPackagesAreListed(t *testing.T) {
