@@ -102,11 +102,7 @@ type recentUsers []backend.RecentUser
 
 // recentUserJSON is the JSON of one recent user.
 type recentUserJSON struct {
-	Name     string          `json:"name"`
-	Group    string          `json:"group,omitempty"`
-	Avatar   string          `json:"avatar,omitempty"`
-	URL      string          `json:"url,omitempty"`
-	Data     json.RawMessage `json:"data,omitempty"`
+	presence.Profile
 	LastSeen string          `json:"last_seen"`
 	Online   bool            `json:"online"`
 	Status   presence.Status `json:"status,omitempty"` // of a user who is online
@@ -116,10 +112,8 @@ type recentUserJSON struct {
 func (us recentUsers) MarshalJSON() ([]byte, error) {
 	return objectOf(len(us), func(i int) (presence.UserID, []byte, error) {
 		u := us[i]
-		one := recentUserJSON{
-			Name: u.DisplayName(), Group: u.Group, Avatar: u.Avatar, URL: u.URL, Data: u.Data,
-			LastSeen: u.Active.UTC().Format(timeLayout), Online: u.Online,
-		}
+		one := recentUserJSON{Profile: u.Profile(), LastSeen: u.Active.UTC().Format(timeLayout), Online: u.Online}
+		one.Name = u.DisplayName()
 		if u.Online {
 			one.Status = u.Status.Shown()
 		}

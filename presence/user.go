@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -23,50 +22,9 @@ const (
 	MaxGroupLen   = 32      // bytes of a User's Group
 )
 
-// Status is what a user wants others to see.
-type Status string
-
-// The statuses. The zero value of Status means "as it was", or Online for a
-// user who comes new.
-const (
-	Online    Status = "online"
-	Away      Status = "away"
-	Busy      Status = "busy"
-	Invisible Status = "invisible" // present, but in no roster, count or diff
-
-	// Idle is Online of a user at none of whose pages anybody is. No user
-	// chooses it, and others see Away: see track.Page.Idle.
-	Idle Status = "idle"
-)
-
-// Unseen reports whether a store keeps no last seen of a user with this status (rule 21 of
-// backend.Store). Such a status ends with a "-", as "online-" and "invisible-" do. A Tracker with a
-// [Directory] writes them; [ParseStatus] refuses them, so no user chooses one.
-func (s Status) Unseen() bool { return strings.HasSuffix(string(s), wire.UnseenMark) }
-
-// Base returns the status without the "-" of [Status.Unseen].
-func (s Status) Base() Status { return Status(strings.TrimSuffix(string(s), wire.UnseenMark)) }
-
-// Shown returns the status as others see it: without the "-" of [Status.Unseen], and Away
-// for [Idle].
-func (s Status) Shown() Status {
-	if s = s.Base(); s == Idle {
-		return Away
-	}
-	return s
-}
-
-// ParseStatus returns s as a Status, or [ErrInvalidStatus].
-func ParseStatus(s string) (Status, error) {
-	switch st := Status(s); st {
-	case Online, Away, Busy, Invisible:
-		return st, nil
-	}
-	return "", fmt.Errorf("%w: it must be online, away, busy or invisible", ErrInvalidStatus)
-}
-
 // A User is what the site's identify function says of a signed-in user: the
-// only fields that others ever see.
+// only fields that others ever see. What is in its [Profile] stands here and in this file alone: the
+// events, the pages and the exports take it from there.
 type User struct {
 	ID     UserID
 	Name   string          // shown to people; empty: the ID. Like Avatar and URL it has no control characters
@@ -170,72 +128,43 @@ func (u User) StatusOnly() bool {
 	return u.Name == "" && u.Avatar == "" && u.URL == "" && u.Group == "" && len(u.Data) == 0
 }
 
-// A Member is a user in a topic's roster.
-type Member struct {
-	User
-	Since time.Time // when the user joined, by the store's clock
-
-	// Active is when the user last viewed a page, or joined, in whole minutes by the
-	// store's clock. It is zero unless the topic's [Kind] asks for it.
-	Active time.Time
-
-	// Idle says that nobody is at any page of the user in the topic (rule 24 of backend.Store). A
-	// store sets it beside the Status that the user chose. A track.Tracker sets it only for a user
-	// who is [Online], and whose Status it then shows as [Idle].
-	Idle bool
+// A Profile is what a [User] says beside the ID and the status, with the names that the JSON of
+// events has for it. Whatever encodes a user embeds or converts it.
+type Profile struct {
+	Name   string          `json:"name,omitempty"`
+	Avatar string          `json:"avatar,omitempty"`
+	URL    string          `json:"url,omitempty"`
+	Group  string          `json:"group,omitempty"`
+	Data   json.RawMessage `json:"data,omitempty"`
 }
 
-// Same reports whether m and o are the same to a store, but for Since: a change of anything
-// else is an update in a diff.
-func (m Member) Same(o Member) bool {
-	return m.SameProfile(o.User) && m.Idle == o.Idle && m.Active.Equal(o.Active)
+// Profile returns the user's profile.
+func (u User) Profile() Profile { return Profile{u.Name, u.Avatar, u.URL, u.Group, u.Data} }
+
+// User returns a user with a profile.
+func (p Profile) User(id UserID) User {
+	return User{ID: id, Name: p.Name, Avatar: p.Avatar, URL: p.URL, Group: p.Group, Data: p.Data}
 }
 
-// LooksLike reports whether m and o are told to others in the same words, but for Since.
-func (m Member) LooksLike(o Member) bool {
-	return m.Active.Equal(o.Active) && m.User.looksLike(o.User)
-}
-
-// NewestFirst compares members in the order of every roster: by Since, the
-// newest first, and equal ones by ID.
-func NewestFirst(a, b Member) int {
-	if c := b.Since.Compare(a.Since); c != 0 {
-		return c
-	}
-	return strings.Compare(string(a.ID), string(b.ID))
-}
-
-// MarshalJSON returns the member as events have it:
-// {"name":…,"status":…,"since":…}, then avatar, url and data unless they are empty.
-func (m Member) MarshalJSON() ([]byte, error) { return m.AppendJSON(nil), nil }
-
-// AppendJSON appends what MarshalJSON returns.
-func (m Member) AppendJSON(b []byte) []byte {
-	b = append(b, `{"name":`...)
-	b = wire.AppendString(b, m.DisplayName())
-	b = append(b, `,"status":`...)
-	b = wire.AppendString(b, string(m.Status.Shown()))
-	b = append(b, `,"since":`...)
-	b = wire.AppendTime(b, m.Since)
-	if m.Group != "" {
+// AppendProfile appends the profile as JSON, as it stands behind other fields: each field that is
+// not empty with a comma before it. It leaves out the name, of which there always is one: see
+// [User.DisplayName].
+func (u User) AppendProfile(b []byte) []byte {
+	if u.Group != "" {
 		b = append(b, `,"group":"`...) // a group needs no escaping
-		b = append(append(b, m.Group...), '"')
+		b = append(append(b, u.Group...), '"')
 	}
-	if !m.Active.IsZero() {
-		b = append(b, `,"active":`...)
-		b = wire.AppendTime(b, m.Active)
-	}
-	if m.Avatar != "" {
+	if u.Avatar != "" {
 		b = append(b, `,"avatar":`...)
-		b = wire.AppendString(b, m.Avatar)
+		b = wire.AppendString(b, u.Avatar)
 	}
-	if m.URL != "" {
+	if u.URL != "" {
 		b = append(b, `,"url":`...)
-		b = wire.AppendString(b, m.URL)
+		b = wire.AppendString(b, u.URL)
 	}
-	if len(m.Data) > 0 {
+	if len(u.Data) > 0 {
 		b = append(b, `,"data":`...)
-		b = wire.AppendRaw(b, m.Data)
+		b = wire.AppendRaw(b, u.Data)
 	}
-	return append(b, '}')
+	return b
 }

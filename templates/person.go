@@ -22,29 +22,26 @@ const sinceLayout = "2006-01-02T15:04:05.000Z07:00"
 
 // A person is a member as the widget shows it.
 type person struct {
-	ID         string
-	Name       string
-	Status     string
-	StatusText string
-	Since      string // empty: joined just now
-	Group      string // empty: none
-	URL        string // empty: no link
-	Avatar     string // empty: none
-	Data       string // JSON as JSON.stringify writes it; empty: none
-	HasAbout   bool   // there is a place for About
-	About      template.HTML
-	Initials   string
-	Hue        int
+	presence.Profile // URL and Avatar are safe, or empty; Name is there
+	ID               string
+	Status           string
+	StatusText       string
+	Since            string // empty: joined just now
+	Data             string // JSON as JSON.stringify writes it; empty: none
+	HasAbout         bool   // there is a place for About
+	About            template.HTML
+	Initials         string
+	Hue              int
 }
 
 func newPerson(m presence.Member, texts StatusTexts) person {
 	status := shownStatus(m)
 	p := person{
-		ID: string(m.ID.Local()), Name: m.DisplayName(), Group: m.Group,
-		Status: status, StatusText: texts.of(status),
-		URL: link(m.URL), Avatar: link(m.Avatar), Data: compactJSON(m.Data),
+		Profile: m.Profile(), ID: string(m.ID.Local()),
+		Status: status, StatusText: texts.of(status), Data: compactJSON(m.Data),
 		Initials: initials(m.DisplayName()), Hue: hue(string(m.ID.Local())),
 	}
+	p.Name, p.URL, p.Avatar = m.DisplayName(), link(m.URL), link(m.Avatar)
 	if !m.Since.IsZero() {
 		p.Since = m.Since.UTC().Format(sinceLayout)
 	}

@@ -94,12 +94,9 @@ type eventJSON struct {
 }
 
 type userJSON struct {
-	Name   string          `json:"name"`
+	presence.Profile
 	Status presence.Status `json:"status"`
 	Since  time.Time       `json:"since"`
-	Avatar string          `json:"avatar"`
-	URL    string          `json:"url"`
-	Data   json.RawMessage `json:"data"`
 }
 
 type leaveJSON struct {
@@ -114,8 +111,7 @@ func decode(data []byte) (eventJSON, error) {
 	}
 	for _, users := range []map[presence.UserID]userJSON{w.Users, w.Joins} {
 		for id, u := range users {
-			user := presence.User{ID: id, Name: u.Name, Avatar: u.Avatar, URL: u.URL, Data: u.Data} // a status may be of a later version
-			if err := user.Validate(); err != nil {
+			if err := u.User(id).Validate(); err != nil { // a status may be of a later version
 				return w, fmt.Errorf("%w: %w", ErrMalformed, err)
 			}
 		}
@@ -133,10 +129,9 @@ func (w eventJSON) totals() Totals {
 func members(users map[presence.UserID]userJSON) []presence.Member {
 	all := make([]presence.Member, 0, len(users))
 	for id, u := range users {
-		all = append(all, presence.Member{
-			User:  presence.User{ID: id, Name: u.Name, Status: u.Status, Avatar: u.Avatar, URL: u.URL, Data: u.Data},
-			Since: u.Since,
-		})
+		m := presence.Member{User: u.User(id), Since: u.Since}
+		m.Status = u.Status
+		all = append(all, m)
 	}
 	slices.SortFunc(all, presence.NewestFirst)
 	return all

@@ -2,7 +2,6 @@ package backend
 
 import (
 	"cmp"
-	"encoding/json"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -58,16 +57,9 @@ func (k StoreKept) Parts() []Kept {
 		Status presence.Status `json:"status,omitempty"`
 		At     time.Time       `json:"at,omitzero"`
 	}
-	type profile struct {
-		Name   string          `json:"name,omitempty"`
-		Avatar string          `json:"avatar,omitempty"`
-		URL    string          `json:"url,omitempty"`
-		Group  string          `json:"group,omitempty"`
-		Data   json.RawMessage `json:"data,omitempty"`
-	}
 	type online struct {
 		Topic presence.Topic `json:"topic"`
-		profile
+		presence.Profile
 		Status presence.Status   `json:"status,omitempty"`
 		Since  time.Time         `json:"since,omitzero"`
 		Active time.Time         `json:"active,omitzero"`
@@ -80,7 +72,7 @@ func (k StoreKept) Parts() []Kept {
 	}
 	type name struct {
 		Topic presence.Topic `json:"topic"`
-		profile
+		presence.Profile
 		Active time.Time `json:"active"`
 	}
 	type device struct {
@@ -93,7 +85,6 @@ func (k StoreKept) Parts() []Kept {
 		Online   bool              `json:"online"`
 		LastSeen time.Time         `json:"last_seen,omitzero"`
 	}
-	profileOf := func(u presence.User) profile { return profile{u.Name, u.Avatar, u.URL, u.Group, u.Data} }
 	now, lately, names, views, devices := []online{}, []seen{}, []name{}, []presence.Topic{}, []device{}
 	for _, t := range k.Topics {
 		topic := t.Topic.Local()
@@ -103,13 +94,13 @@ func (k StoreKept) Parts() []Kept {
 			continue
 		}
 		if len(t.Leases) > 0 {
-			now = append(now, online{topic, profileOf(t.Member.User), t.Member.Status, t.Member.Since, t.Member.Active, t.Member.Idle, t.Leases})
+			now = append(now, online{topic, t.Member.Profile(), t.Member.Status, t.Member.Since, t.Member.Active, t.Member.Idle, t.Leases})
 		}
 		if !t.LastSeen.IsZero() {
 			lately = append(lately, seen{topic, t.LastSeen})
 		}
 		if !t.Active.IsZero() {
-			names = append(names, name{topic, profileOf(t.Known), t.Active})
+			names = append(names, name{topic, t.Known.Profile(), t.Active})
 		}
 		if t.Viewed {
 			views = append(views, topic)

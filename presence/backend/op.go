@@ -36,7 +36,7 @@ const (
 	// [User.ID, User.Status]
 	OpSignOut
 	// OpUpdate takes a new profile for a user who is present, and does nothing
-	// for one who is not. An empty Name, Avatar, URL and Data leave the rest of
+	// for one who is not. A User whose [presence.Profile] is empty leaves the rest of
 	// the profile as it is and change the status alone. For is how long ago the user turned
 	// invisible, if that is written late: the leave tells that moment (rule 2). [User, For]
 	OpUpdate

@@ -15,21 +15,29 @@ import (
 
 // How lua/topic.lua writes users and diffs; its head says it in full.
 
-// profile is a user's fields as they are stored.
-type profile struct {
+// storedProfile is a [presence.Profile] with shorter names. It converts to one and back, so it does
+// not compile if it lacks a field.
+type storedProfile struct {
 	Name   string          `json:"n,omitempty"`
 	Avatar string          `json:"a,omitempty"`
 	URL    string          `json:"u,omitempty"`
 	Group  string          `json:"g,omitempty"`
 	Data   json.RawMessage `json:"d,omitempty"`
-	Idle   int             `json:"i,omitempty"` // 1: rule 24. Lua alone writes it
-	Active int64           `json:"m,omitempty"` // the Unix time in minutes. Lua alone writes it
+}
+
+// storedFields are all that is stored of a user in JSON.
+type storedFields struct {
+	storedProfile
+	Idle   int   `json:"i,omitempty"` // 1: rule 24. Lua alone writes it
+	Active int64 `json:"m,omitempty"` // the Unix time in minutes. Lua alone writes it
 }
 
 func encodeProfile(u presence.User) string {
-	fields, err := json.Marshal(profile{Name: u.Name, Avatar: u.Avatar, URL: u.URL, Group: u.Group, Data: u.Data})
+	p := storedProfile(u.Profile())
+	fields, err := json.Marshal(p)
 	if err != nil { // data that is no JSON; users are validated before
-		fields, _ = json.Marshal(profile{Name: u.Name, Avatar: u.Avatar, URL: u.URL, Group: u.Group})
+		p.Data = nil
+		fields, _ = json.Marshal(p)
 	}
 	return string(fields)
 }
@@ -41,7 +49,7 @@ func decodeLine(id, line string) (presence.Member, error) {
 	since, rest, _ := strings.Cut(line, " ")
 	status, fields, _ := strings.Cut(rest, " ")
 	at, err := fromMillis(since)
-	var p profile
+	var p storedFields
 	if !validUserID(id) || !validStatus(status) || err != nil || json.Unmarshal([]byte(fields), &p) != nil {
 		return presence.Member{}, fmt.Errorf("line of %q: %w", id, errRecord)
 	}
@@ -53,8 +61,8 @@ func decodeLine(id, line string) (presence.Member, error) {
 	return m, nil
 }
 
-func (p profile) user(id string) presence.User {
-	return presence.User{ID: presence.UserID(id), Name: p.Name, Avatar: p.Avatar, URL: p.URL, Group: p.Group, Data: p.Data}
+func (p storedProfile) user(id string) presence.User {
+	return presence.Profile(p).User(presence.UserID(id))
 }
 
 // decodeRecord reads "<held> <seen> <line>".

@@ -117,7 +117,7 @@ func (a askedKept) kept() (backend.TopicKept, bool) {
 	}
 	if at := a.lately.Val(); len(at) == 1 && at[0] < 0 {
 		k.Active, k.Known = time.UnixMilli(int64(-at[0])), k.Member.User
-		var p profile
+		var p storedFields
 		if text := first(a.name); text != "" && json.Unmarshal([]byte(text), &p) == nil {
 			k.Known = p.user(a.id)
 		}

@@ -127,7 +127,7 @@ func decodeRecent(id, score, record, fields string) (u backend.RecentUser, err e
 		u.User, u.Online, u.Idle = m.User, true, m.Idle
 		return u, err
 	}
-	var p profile
+	var p storedFields
 	if json.Unmarshal([]byte(fields), &p) != nil {
 		return u, errRecord
 	}

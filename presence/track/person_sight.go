@@ -157,17 +157,7 @@ func appendPerson(b []byte, user presence.UserID, s *sight) []byte {
 		b = append(b, kind...)
 	}
 	b = append(b, `"]`...)
-	if g := s.profile.Group; g != "" {
-		b = append(b, `,"group":"`...) // a group needs no escaping
-		b = append(append(b, g...), '"')
-	}
-	if s.profile.Avatar != "" {
-		b = append(b, `,"avatar":`...)
-		b = wire.AppendString(b, s.profile.Avatar)
-	}
-	if s.profile.URL != "" {
-		b = append(b, `,"url":`...)
-		b = wire.AppendString(b, s.profile.URL)
-	}
-	return append(b, '}')
+	u := s.profile.User
+	u.Data = nil // it describes the device
+	return append(u.AppendProfile(b), '}')
 }

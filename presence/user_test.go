@@ -1,0 +1,64 @@
+package presence_test
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// A field that is new in Profile is everywhere: it is copied, compared and encoded, and a user who
+// has it is no status alone.
+func TestProfileIsWhole(t *testing.T) {
+	fields := reflect.TypeFor[presence.Profile]()
+	for i := range fields.NumField() {
+		field := fields.Field(i)
+		var p presence.Profile
+		switch value := reflect.ValueOf(&p).Elem().Field(i); value.Interface().(type) {
+		case string:
+			value.SetString("there")
+		case json.RawMessage:
+			value.SetBytes([]byte(`{"there":1}`))
+		default:
+			t.Fatalf("%s: say here how a %v is set", field.Name, field.Type)
+		}
+		u := p.User("alice")
+		if got := u.Profile(); !reflect.DeepEqual(got, p) {
+			t.Errorf("%s: the user's profile is %+v, want %+v", field.Name, got, p)
+		}
+		if got := u.Clone(); !reflect.DeepEqual(got, u) {
+			t.Errorf("%s: the copy is %+v, want %+v", field.Name, got, u)
+		}
+		if u.SameProfile(presence.User{ID: "alice"}) {
+			t.Errorf("%s is not compared", field.Name)
+		}
+		if u.StatusOnly() {
+			t.Errorf("%s counts as a status alone", field.Name)
+		}
+		m := presence.Member{User: u}
+		var event presence.Profile
+		if err := json.Unmarshal(m.AppendJSON(nil), &event); err != nil {
+			t.Fatal(err)
+		}
+		if p.Name == "" {
+			p.Name = "alice" // which is shown
+		}
+		if !reflect.DeepEqual(event, p) {
+			t.Errorf("%s: events have %+v, want %+v", field.Name, event, p)
+		}
+		if err := u.Validate(); err != nil {
+			t.Errorf("%s: %v", field.Name, err)
+		}
+		if field.Type.Kind() != reflect.String {
+			continue
+		}
+		if reflect.ValueOf(&u).Elem().FieldByName(field.Name).SetString("\x00"); u.Validate() == nil {
+			t.Errorf("%s may have control characters", field.Name)
+		}
+		if reflect.ValueOf(&u).Elem().FieldByName(field.Name).SetString(strings.Repeat("x", presence.MaxProfileLen+1)); u.Validate() == nil {
+			t.Errorf("%s may be of any length", field.Name)
+		}
+	}
+}
