@@ -219,7 +219,9 @@ func (h *house) knot() (largest []int, lines int) {
 			visit(n)
 		}
 	}
-	slices.SortFunc(largest, func(a, b int) int { return cmp.Or(cmp.Compare(h.lines[b], h.lines[a]), strings.Compare(h.names[a], h.names[b])) })
+	slices.SortFunc(largest, func(a, b int) int {
+		return cmp.Or(cmp.Compare(h.lines[b], h.lines[a]), strings.Compare(h.names[a], h.names[b]))
+	})
 	return largest, lines
 }
 

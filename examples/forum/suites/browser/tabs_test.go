@@ -11,8 +11,8 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 
-	"github.com/rollcall-go/rollcall/examples/forum/suites/internal/forumtab"
 	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtest"
+	"github.com/rollcall-go/rollcall/examples/forum/suites/internal/forumtab"
 )
 
 // TestTabs: ten tabs of a visitor have one stream between them; when the one that

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rollcall-go/rollcall/examples/forum/suites/internal/forumtab"
 	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtest"
+	"github.com/rollcall-go/rollcall/examples/forum/suites/internal/forumtab"
 )
 
 // TestEditing: two edit one post. The second to save gets both texts, without script too, and
