@@ -34,7 +34,7 @@ func (c *Connection) join(ctx context.Context, readers ...*reader) {
 		acks   []*ack
 	}
 	made := make(chan joined, 1)
-	t := c.tracker
+	t := c.env
 	var over atomic.Bool
 	t.leases.join(c, topics, func(now resolved, acks []*ack) {
 		made <- joined{now.in(presence.Site, presence.Device{}).Status, acks}
@@ -77,7 +77,7 @@ func awaitMember(ctx context.Context, c *Connection, r *replica) {
 			return true
 		}
 		_, ok := view.Member(user) // a truncated state need not hold the user, and no state one who is invisible
-		return ok || c.tracker.users.chosen(user).Base() == presence.Invisible || c.Err() != nil
+		return ok || c.env.users.chosen(user).Base() == presence.Invisible || c.Err() != nil
 	}
 	if here() {
 		return
@@ -108,7 +108,7 @@ func (c *Connection) setJoining(g *Group) {
 // leaseOf returns the operation that holds the connection's user in a topic. The caller holds
 // users.mu.
 func (c *Connection) leaseOf(topic presence.Topic, user resolved) backend.Op {
-	return backend.Op{Kind: backend.OpJoin, User: user.in(topic, c.visitor.Device), Holder: c.id, For: c.tracker.cfg.ttl(topic), Idle: c.saidIdle}
+	return backend.Op{Kind: backend.OpJoin, User: user.in(topic, c.visitor.Device), Holder: c.id, For: c.env.cfg.ttl(topic), Idle: c.saidIdle}
 }
 
 // member returns the user whom the connection holds in a topic: in backend.DevicesTopic the device.
@@ -121,7 +121,7 @@ func (c *Connection) member(topic presence.Topic) presence.UserID {
 
 // holdsDevice reports whether the connection holds its user's device in backend.DevicesTopic.
 func (c *Connection) holdsDevice() bool {
-	return !c.observe && c.visitor.SignedIn() && c.tracker.directory.on()
+	return !c.observe && c.visitor.SignedIn() && c.env.people
 }
 
 // heldIn reports whether the connection holds its user, or its device, in a topic.
@@ -131,13 +131,13 @@ func (c *Connection) heldIn(topic presence.Topic) bool {
 
 // release ends the lease in a topic, by OpRelease or OpDrop.
 func (c *Connection) release(topic presence.Topic, kind backend.OpKind) {
-	c.releaseFor(topic, kind, c.tracker.cfg.grace(topic))
+	c.releaseFor(topic, kind, c.env.cfg.grace(topic))
 }
 
 // releaseFor is release with another grace. The operation has the lease that it ends, which
 // the writer may have to renew first: see renewed.
 func (c *Connection) releaseFor(topic presence.Topic, kind backend.OpKind, grace time.Duration) {
-	t := c.tracker
+	t := c.env
 	if kind == opGiveUp {
 		if t.writer.giveUp(topic, backend.Op{Kind: backend.OpJoin, User: presence.User{ID: c.member(topic)}, Holder: c.id}) {
 			return
@@ -169,7 +169,7 @@ func (c *Connection) countGuest() {
 		return
 	}
 	for _, topic := range c.enteredTopics() {
-		c.tracker.leases.seenGuest(topic, c.visitor.Guest)
+		c.env.leases.seenGuest(topic, c.visitor.Guest)
 	}
 }
 
@@ -181,7 +181,7 @@ func (c *Connection) forgetGuest() []presence.Topic {
 	c.mu.Unlock()
 	topics := c.enteredTopics()
 	for _, topic := range topics {
-		c.tracker.leases.forgetGuest(topic, c.visitor.Guest)
+		c.env.leases.forgetGuest(topic, c.visitor.Guest)
 	}
 	return topics
 }
@@ -240,7 +240,7 @@ func (c *Connection) enteredTopics() []presence.Topic {
 // change with the connection's topics: a page that has subscribed to a topic with a shorter
 // TTL must beat more often.
 func (c *Connection) Timing() (heartbeat, grace time.Duration) {
-	cfg := c.tracker.cfg
+	cfg := c.env.cfg
 	heartbeat, grace = cfg.Heartbeat(), cfg.Grace
 	if len(cfg.Kinds) == 0 || !c.holds() {
 		return heartbeat, grace
@@ -267,7 +267,7 @@ func (c *Connection) Timing() (heartbeat, grace time.Duration) {
 // shortest TTL of the topics in which the connection holds its user. For a connection that
 // holds nobody it is that of [Config].
 func (c *Connection) TTL() time.Duration {
-	cfg := c.tracker.cfg
+	cfg := c.env.cfg
 	if len(cfg.Kinds) == 0 || !c.holds() {
 		return cfg.TTL
 	}

@@ -36,7 +36,7 @@ func (c *Connection) releaseAtEnd(topic presence.Topic, kind backend.OpKind) {
 		c.release(topic, kind)
 		return
 	}
-	left := c.tracker.cfg.ttl(topic) - time.Since(lost)
+	left := c.env.cfg.ttl(topic) - time.Since(lost)
 	if left <= 0 {
 		kind = backend.OpDrop
 	}

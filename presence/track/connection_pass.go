@@ -2,7 +2,6 @@ package track
 
 import (
 	"context"
-	"strings"
 
 	"github.com/rollcall-go/rollcall/presence"
 )
@@ -10,10 +9,10 @@ import (
 // A Pass is a token that this fleet made. It is all that a beat and a leave need: neither
 // the visitor's cookie nor the site's session. It holds for one request.
 type Pass struct {
-	tracker *Tracker
-	claim   claim
-	conn    *Connection // nil: another node's, or gone
-	here    bool        // the connection is, or was, one of this node's
+	tokens *tokens
+	claim  claim
+	conn   *Connection // nil: another node's, or gone
+	here   bool        // the connection is, or was, one of this node's
 }
 
 // Pass checks a token, and returns [presence.ErrForeignToken] for one that this fleet did not make.
@@ -23,24 +22,7 @@ type Pass struct {
 //
 // Cost: about 1 µs for the connection of this node.
 func (t *Tracker) Pass(ctx context.Context, token presence.Token) (Pass, error) {
-	if err := t.seal.await(ctx, t.life.ctx); err != nil {
-		return Pass{}, err
-	}
-	text, ok := t.seal.textOf(token)
-	if !ok {
-		return Pass{}, presence.ErrForeignToken
-	}
-	id, _, _ := strings.Cut(text, "~")
-	if conn := t.users.connection(presence.Holder(id)); conn != nil { // which knows what its token says
-		c := claim{id: conn.id, tenant: conn.visitor.Tenant, user: conn.visitor.User.ID, topics: conn.heldTopics()}
-		return Pass{t, c, conn, true}, nil
-	}
-	c, err := readClaim(text)
-	if err != nil {
-		return Pass{}, err
-	}
-	conn, here := t.find(c)
-	return Pass{t, c, conn, here}, nil
+	return t.tokens.pass(ctx, token)
 }
 
 // Connection returns the name of the connection, which no other has.
@@ -57,10 +39,10 @@ func (p Pass) Local() bool { return p.here }
 
 // Beat is [Tracker.Beat]. The token is the only authority.
 func (p Pass) Beat(ctx context.Context, page Page) (alive bool, err error) {
-	return p.tracker.beat(ctx, p.claim, p.conn, p.here, presence.Visitor{Tenant: p.claim.tenant}, page)
+	return p.tokens.beat(ctx, p.claim, p.conn, p.here, presence.Visitor{Tenant: p.claim.tenant}, page)
 }
 
 // Leave is [Tracker.Leave]. The token is the only authority.
 func (p Pass) Leave(ctx context.Context) error {
-	return p.tracker.leave(ctx, p.claim, p.conn, p.here)
+	return p.tokens.leave(ctx, p.claim, p.conn, p.here)
 }

@@ -17,15 +17,15 @@ func (c *Connection) Subscribe(ctx context.Context, topic presence.Topic, from p
 	if c.reads(topic) {
 		return nil
 	}
-	if len(had) >= c.tracker.cfg.MaxTopicsPerConnection {
+	if len(had) >= c.env.cfg.MaxTopicsPerConnection {
 		return presence.ErrTooManyTopics
 	}
-	if !c.observe && c.tracker.hasNoRoomFor(c.visitor.User) {
+	if !c.observe && c.env.hasNoRoomFor(c.visitor.User) {
 		return presence.ErrStoreOut
 	}
 	wait, cancel := context.WithTimeout(ctx, connectWait)
 	defer cancel()
-	opened, err := c.tracker.sources.open(wait, topic, c, from)
+	opened, err := c.env.sources.open(wait, topic, opening{visitor: c.visitor, from: c.from}, from)
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (c *Connection) Unsubscribe(topic presence.Topic) {
 	}
 	c.mu.Unlock()
 	if held {
-		c.tracker.users.release(c, topic)
+		c.env.users.release(c, topic)
 	}
 	s.close()
 }

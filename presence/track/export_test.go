@@ -36,7 +36,7 @@ func (t *Tracker) StreamingGuests() int {
 
 // ServeCounter opens topics of a counter's kind as that counter.
 func (t *Tracker) ServeCounter(s *Counter) {
-	t.sources.openers[s.out.topic.Kind()] = func(context.Context, presence.Topic, *Connection, presence.Cursor) (source, error) { return s, nil }
+	t.sources.openers[s.out.topic.Kind()] = func(context.Context, presence.Topic, opening, presence.Cursor) (source, error) { return s, nil }
 }
 
 // A Counter is a source that is no roster: a number, whose versions are its values. It

@@ -91,19 +91,19 @@ func TestGoldenForms(t *testing.T) {
 		{
 			"token",
 			func() string { return goldenToken("n1.7", "alice", "site", "thread:1") },
-			func(text string) any { return both(goldenSeal().readOf("", presence.Token(text))) },
+			func(text string) any { return both(readToken(goldenSeal(), "", presence.Token(text))) },
 			[]any{claim{id: "n1.7", user: "alice", topics: []presence.Topic{"site", "thread:1"}}, nil},
 		},
 		{
 			"token-tenant",
 			func() string { return goldenToken("n1.7", alice, "site") },
-			func(text string) any { return both(goldenSeal().readOf("acme", presence.Token(text))) },
+			func(text string) any { return both(readToken(goldenSeal(), "acme", presence.Token(text))) },
 			[]any{claim{id: "n1.7", tenant: "acme", user: alice, topics: []presence.Topic{"acme/site"}}, nil},
 		},
 		{
 			"token-device",
 			func() string { return goldenToken("n1.7", "alice\x1ephone", "site") },
-			func(text string) any { return both(goldenSeal().readOf("", presence.Token(text))) },
+			func(text string) any { return both(readToken(goldenSeal(), "", presence.Token(text))) },
 			[]any{claim{id: "n1.7", user: "alice", device: "alice\x1ephone", topics: []presence.Topic{"site", backend.DevicesTopic}}, nil},
 		},
 	} {

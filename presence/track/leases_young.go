@@ -63,8 +63,8 @@ func (c *Connection) confirm(after time.Duration) {
 		return
 	}
 	for _, topic := range c.heldTopics() {
-		if left := c.tracker.cfg.ttl(topic) - after; left > 0 {
-			c.tracker.writer.add(topic, backend.Op{Kind: backend.OpHeartbeat, User: presence.User{ID: c.member(topic)}, Holder: c.id, For: left})
+		if left := c.env.cfg.ttl(topic) - after; left > 0 {
+			c.env.writer.add(topic, backend.Op{Kind: backend.OpHeartbeat, User: presence.User{ID: c.member(topic)}, Holder: c.id, For: left})
 		}
 	}
 }

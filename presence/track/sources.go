@@ -20,34 +20,30 @@ type sources struct {
 }
 
 // openSource opens a topic for a connection whose reader has a version of it, or none.
-type openSource func(ctx context.Context, topic presence.Topic, c *Connection, from presence.Cursor) (source, error)
+type openSource func(ctx context.Context, topic presence.Topic, o opening, from presence.Cursor) (source, error)
 
-// newSources returns the sources of a site. PeopleTopic is one where the site has people.
-func newSources(rosters *topics, p *people) *sources {
-	s := &sources{rosters: rosters, openers: make(map[string]openSource)}
-	if p.directory.on() {
-		s.openers[presence.PeopleTopic.Kind()] = func(ctx context.Context, topic presence.Topic, c *Connection, from presence.Cursor) (source, error) {
-			l, err := p.open(ctx, topic, c)
-			if err != nil {
-				return nil, err // a nil *watchList would be no nil source
-			}
-			p.reach(ctx, l, from)
-			return l, nil
-		}
-	}
-	return s
+// An opening is what a source knows of the connection that opens it.
+type opening struct {
+	visitor presence.Visitor
+	from    string       // ConnectOptions.From
+	watch   *watchWanted // of ConnectOptions, for the first list of people; nil: the connection is open already
+}
+
+// newSources returns the sources of a site. openers are those of this package, by kind.
+func newSources(rosters *topics, openers map[string]openSource) *sources {
+	return &sources{rosters: rosters, openers: openers}
 }
 
 // open returns the source of a topic for a connection once it has a version to show. Its
 // errors are those of [Tracker.Connect].
-func (s *sources) open(ctx context.Context, topic presence.Topic, c *Connection, from presence.Cursor) (source, error) {
+func (s *sources) open(ctx context.Context, topic presence.Topic, o opening, from presence.Cursor) (source, error) {
 	s.mu.RLock()
 	open := s.openers[topic.Kind()]
 	s.mu.RUnlock()
 	if open != nil {
-		return open(ctx, topic, c, from)
+		return open(ctx, topic, o, from)
 	}
-	r, err := s.rosters.loadedFor(ctx, topic, c.from)
+	r, err := s.rosters.loadedFor(ctx, topic, o.from)
 	if err != nil {
 		return nil, err // a nil *replica would be no nil source
 	}
@@ -65,9 +61,9 @@ func (s *sources) serve(from Source, kinds []string) error {
 		}
 	}
 	for _, kind := range kinds {
-		s.openers[kind] = func(ctx context.Context, topic presence.Topic, c *Connection, have presence.Cursor) (source, error) {
+		s.openers[kind] = func(ctx context.Context, topic presence.Topic, o opening, have presence.Cursor) (source, error) {
 			version, _ := have.Version(topic)
-			line, err := from.Open(ctx, topic, c.visitor, version)
+			line, err := from.Open(ctx, topic, o.visitor, version)
 			if err != nil {
 				return nil, err // a nil *Line would be no nil source
 			}

@@ -46,6 +46,8 @@ type Tracker struct {
 	acts      *acts
 	people    *people
 	sources   *sources // what a connection can read
+	opener    *opener
+	tokens    *tokens
 	signals   *signals
 	recent    *recent
 	figures   *figureMemory
@@ -101,6 +103,11 @@ func newTracker(inner backend.Core, cfg *Config) *Tracker {
 	signOuts := &signOuts{cfg, store, outage, writer, users, topics, notices, devices, members, leases.viewed}
 	acts := newActs(cfg.Logger, users, notices)
 	people := (&people{cfg: cfg, life: life, stats: stats, store: store, topics: topics, directory: directory, news: news}).begin()
+	sources := newSources(topics, people.openers())
+	env := &connectionEnv{
+		cfg: cfg, life: life, stats: stats, outage: outage, writer: writer, users: users, topics: topics, sources: sources, seal: seal,
+		choices: choices, attention: attention, leases: leases, lastSeen: lastSeen, people: directory.on(),
+	}
 	deliveries := new(deliveries)
 	return &Tracker{
 		cfg: cfg, process: process, stats: stats, life: life, store: store,
@@ -108,7 +115,9 @@ func newTracker(inner backend.Core, cfg *Config) *Tracker {
 		topics: topics, extras: extras, records: records, devices: devices, lastSeen: lastSeen, choices: choices, attention: attention, leases: leases,
 		nodeLease: newNodeLease(cfg, store, outage, process, leases.reassertSoon),
 		signOuts:  signOuts, acts: acts, people: people,
-		sources: newSources(topics, people),
+		sources: sources,
+		opener:  &opener{env, process, acts, devices},
+		tokens:  &tokens{cfg, life, stats, process, writer, users, topics, notices, seal, attention, lastSeen},
 		signals: newSignals(cfg, life, &stats.signals, store),
 		recent:  (&recent{cfg: cfg, life: life, store: store, seal: seal, users: users, topics: topics, directory: directory}).begin(),
 		figures: newFigureMemory(),

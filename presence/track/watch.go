@@ -105,26 +105,41 @@ func (p *people) start() {
 	p.life.spawn(p.contacts.run)
 }
 
-// open opens PeopleTopic for a connection: see sources.
-func (p *people) open(ctx context.Context, topic presence.Topic, c *Connection) (*watchList, error) {
+// openers returns what opens PeopleTopic for connections: see sources. There is none if the site has
+// no people.
+func (p *people) openers() map[string]openSource {
+	if !p.directory.on() {
+		return make(map[string]openSource)
+	}
+	return map[string]openSource{presence.PeopleTopic.Kind(): func(ctx context.Context, topic presence.Topic, o opening, from presence.Cursor) (source, error) {
+		l, err := p.open(ctx, topic, o)
+		if err != nil {
+			return nil, err // a nil *watchList would be no nil source
+		}
+		p.reach(ctx, l, from)
+		return l, nil
+	}}
+}
+
+func (p *people) open(ctx context.Context, topic presence.Topic, o opening) (*watchList, error) {
 	if topic.Local() != presence.PeopleTopic {
 		return nil, fmt.Errorf("%w: %q names nothing", presence.ErrInvalidTopic, topic.Local())
 	}
-	if !c.visitor.SignedIn() {
+	if !o.visitor.SignedIn() {
 		return nil, presence.ErrGuest
 	}
 	var want watchWanted
-	if c.watched != nil {
-		want, c.watched = *c.watched, nil
+	if o.watch != nil {
+		want, *o.watch = *o.watch, watchWanted{}
 	}
-	named, err := p.checked(c.visitor, want.people)
+	named, err := checkPeople(o.visitor, want.people)
 	if err != nil {
 		return nil, err
 	}
 	if _, err := p.topics.loaded(ctx, backend.DevicesTopic); err != nil {
 		return nil, err
 	}
-	l := p.newList(c.visitor.User.ID, topic)
+	l := p.newList(o.visitor.User.ID, topic)
 	if want.contacts {
 		p.followContacts(l, named)
 		p.contacts.read(ctx, l)
@@ -149,9 +164,9 @@ type watchWanted struct {
 	contacts bool
 }
 
-// checked returns a list of people with each once, or what is wrong with it (rule P8). A user
+// checkPeople returns a list of people with each once, or what is wrong with it (rule P8). A user
 // of another tenant than the viewer's is nobody whom the viewer could see.
-func (p *people) checked(viewer presence.Visitor, ids []presence.UserID) ([]presence.UserID, error) {
+func checkPeople(viewer presence.Visitor, ids []presence.UserID) ([]presence.UserID, error) {
 	tenant := viewer.User.ID.Tenant()
 	for _, id := range ids {
 		if err := (presence.User{ID: id}).ValidateInside(); err != nil {
@@ -298,24 +313,29 @@ func (p *people) end(l *watchList) {
 // a no-op without that topic. It may be called concurrently, and costs about 0.2 µs a
 // person.
 func (c *Connection) Watch(people []presence.UserID) error {
-	p := c.tracker.people
-	if !p.directory.on() {
+	if !c.env.people {
 		return presence.ErrNoDirectory
 	}
-	ids, err := p.checked(c.visitor, people)
+	ids, err := checkPeople(c.visitor, people)
 	if err != nil {
 		return err
 	}
 	for _, s := range c.topics() {
-		if l, ok := s.from.(*watchList); ok {
-			p.rewatch(l, ids)
+		if l, ok := s.from.(watcher); ok {
+			l.rewatch(ids)
 		}
 	}
 	return nil
 }
 
-// rewatch replaces the people of a list by those whom its page names.
-func (p *people) rewatch(l *watchList, ids []presence.UserID) {
+// A watcher is a source of the people whom its reader names.
+type watcher interface {
+	// rewatch replaces the people by those whom the page names.
+	rewatch(ids []presence.UserID)
+}
+
+func (l *watchList) rewatch(ids []presence.UserID) {
+	p := l.people
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if l.ended {

@@ -1,0 +1,184 @@
+package track
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+)
+
+// A Page is what a page says of itself with a beat. The zero Page says nothing but that
+// the page is alive.
+type Page struct {
+	// Idle says whether nobody is at the page. Once nobody is at any page that holds a user
+	// in a topic, on any node, a user who is [presence.Online] turns [presence.Idle] there, which others see
+	// as away, and [presence.Online] again with the first page that is attended. A status that the
+	// user chose stays. nil: the page does not say.
+	Idle *bool
+	// Joined says that the page has joined the connection just now, maybe one that another
+	// tab of the browser opened: the connection holds the user in place of the page's view
+	// (rule 6).
+	Joined bool
+}
+
+// Beat renews the leases of a page's connection, whichever node has it. It returns false
+// if the connection is gone, or if by is another visitor than the connection's: the page
+// connects again. With a Visitor of whom only the Tenant is known, the token alone is checked.
+//
+// For a connection of this node Beat waits for nothing, for another node's it costs one
+// round trip. The connection of a guest or an observer has no leases, so another node
+// returns true.
+//
+// It returns an error that is [presence.ErrForeignToken], at no cost to the store, or
+// [presence.ErrStoreOut].
+func (t *Tracker) Beat(ctx context.Context, token presence.Token, by presence.Visitor, page Page) (alive bool, err error) {
+	p, refused, err := t.tokens.passOf(ctx, token, by)
+	if err != nil || refused {
+		return false, err
+	}
+	return t.tokens.beat(ctx, p.claim, p.conn, p.here, by, page)
+}
+
+// Leave ends a page's connection, whichever node has it, and holds its user for the grace.
+// It does nothing when called again, or for a visitor who is not the connection's (see
+// Beat). Leave returns when this node knows; the store is told in the background. Its error is [presence.ErrForeignToken], or
+// says that the connection's node was not told and finds out by itself.
+func (t *Tracker) Leave(ctx context.Context, token presence.Token, by presence.Visitor) error {
+	p, refused, err := t.tokens.passOf(ctx, token, by)
+	if err != nil || refused {
+		return err
+	}
+	return p.Leave(ctx)
+}
+
+// tokens does what pages ask for with the tokens of their connections.
+type tokens struct {
+	cfg       *Config
+	life      *lifetime
+	stats     *counters
+	process   string
+	writer    *writer
+	users     *users
+	topics    *topics
+	notices   *notices
+	seal      *seal
+	attention *attention
+	lastSeen  *lastSeen
+}
+
+// pass is [Tracker.Pass].
+func (t *tokens) pass(ctx context.Context, token presence.Token) (Pass, error) {
+	if err := t.seal.await(ctx, t.life.ctx); err != nil {
+		return Pass{}, err
+	}
+	text, ok := t.seal.textOf(token)
+	if !ok {
+		return Pass{}, presence.ErrForeignToken
+	}
+	id, _, _ := strings.Cut(text, "~")
+	if conn := t.users.connection(presence.Holder(id)); conn != nil { // which knows what its token says
+		c := claim{id: conn.id, tenant: conn.visitor.Tenant, user: conn.visitor.User.ID, topics: conn.heldTopics()}
+		return Pass{t, c, conn, true}, nil
+	}
+	c, err := readClaim(text)
+	if err != nil {
+		return Pass{}, err
+	}
+	conn, here := t.find(c)
+	return Pass{t, c, conn, here}, nil
+}
+
+// passOf is pass for a visitor, for whose tenant the fleet must have made the token (rule T2). It
+// reports whether the visitor is known to be another than the one whom the token is about.
+func (t *tokens) passOf(ctx context.Context, token presence.Token, by presence.Visitor) (p Pass, refused bool, err error) {
+	if err := t.seal.await(ctx, t.life.ctx); err != nil { // a node that has just started knows no token
+		return Pass{}, false, err
+	}
+	c, err := readToken(t.seal, by.Tenant, token)
+	if err != nil {
+		return Pass{}, false, err
+	}
+	conn, here := t.find(c)
+	guest := ""
+	if conn != nil {
+		guest = conn.visitor.Guest
+	}
+	return Pass{t, c, conn, here}, c.refuses(by, guest), nil
+}
+
+// find returns the claim's connection if this process has it, and whether the connection is,
+// or was, one of this process's. Another process may have the node's name: one that drains while
+// this one takes its place.
+func (t *tokens) find(c claim) (conn *Connection, here bool) {
+	return t.users.connection(c.id), c.id.Process() == t.process
+}
+
+// beat renews the leases of a claim's connection. conn is nil if this node does not have it.
+func (t *tokens) beat(ctx context.Context, c claim, conn *Connection, here bool, by presence.Visitor, page Page) (alive bool, err error) {
+	kind := backend.OpHeartbeat
+	if page.Joined {
+		kind = backend.OpFollow
+	}
+	switch {
+	case here && conn == nil:
+	case here:
+		if page.Idle != nil {
+			t.attention.report(conn, *page.Idle)
+		}
+		alive = conn.renew(kind)
+		conn.proved()
+	case len(c.topics) == 0:
+		alive = true
+	default:
+		if alive, err = t.renewElsewhere(ctx, c, t.attention.elsewhere(c, kind, page.Idle)...); !alive {
+			break
+		}
+		if page.Joined {
+			t.users.joinedElsewhere(c)
+		}
+		// A token does not say whether its user hides, so a roster here must show the user.
+		_, _ = t.topics.look(siteOf(c.user)) // which loads it
+		inRoster := func(topic presence.Topic) bool { return t.topics.shown(topic, c.user) != "" }
+		if by.SignedIn() || slices.ContainsFunc(c.topics, inRoster) {
+			t.lastSeen.beaten(c.user, by)
+		}
+	}
+	if alive && c.user != "" {
+		t.stats.beatsByRequest.Add(1)
+	}
+	return alive, err
+}
+
+// renewElsewhere renews the leases of another node's connection.
+func (t *tokens) renewElsewhere(ctx context.Context, c claim, ops ...backend.Op) (alive bool, err error) {
+	acks := make([]*ack, 0, len(c.topics)*len(ops))
+	for _, topic := range c.topics {
+		for _, op := range ops {
+			op.User.ID, op.Holder, op.For = c.member(topic), c.id, t.cfg.ttl(topic)
+			acks = append(acks, t.writer.addAcked(topic, op))
+		}
+	}
+	if err := t.writer.await(ctx, acks...); err != nil {
+		return false, storeOut(err)
+	}
+	return !slices.ContainsFunc(acks, func(a *ack) bool { return a.gone }), nil
+}
+
+// leave ends a claim's connection. conn is nil if this node does not have it.
+func (t *tokens) leave(ctx context.Context, c claim, conn *Connection, here bool) error {
+	if here {
+		if conn != nil {
+			conn.Close()
+		}
+		return nil
+	}
+	if c.user == "" {
+		return nil
+	}
+	for _, topic := range c.topics {
+		t.writer.addForeign(topic, releaseOf(c.member(topic), c.id, backend.OpRelease, t.cfg.grace(topic)))
+	}
+	return t.notices.publish(ctx, backend.LeaveNotice(c.user, c.id))
+}

@@ -1,0 +1,223 @@
+package track
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+)
+
+// ConnectOptions say whose connection it is, and what it reads.
+type ConnectOptions struct {
+	Visitor presence.Visitor // a user is held online in the topics; a guest is counted
+	Topics  []presence.Topic // at least one; a repeated topic counts once
+	// Identified is when the visitor's identity was read, see [presence.IdentifiedAt]: who signed out
+	// since is refused. Default: when Connect is called.
+	Identified time.Time
+	Cursor     presence.Cursor // the versions that the reader has; empty: it wants states
+	Observe    bool            // the visitor is neither held online nor counted
+	// Observed reports whether the visitor only watches a topic, and is neither held online
+	// nor counted there: the visitor may see the topic and not enter it. It is asked once
+	// for each topic of the connection, also for one that is subscribed later. It must not
+	// block. nil: the visitor enters every topic.
+	Observed func(presence.Topic) bool
+	Beat     bool // only calls of Beat renew the leases, not the open connection itself
+	Idle     bool // nobody is at the page: see [Page]
+	Limit    int  // users in a state. Default: 100
+
+	// From says where the client is, such as its address. While many topics are kept here, one
+	// place cannot take most of the room: see [Config].MaxTopics. Empty: it is not known.
+	From string
+
+	// Partial opens the connection without the topics for which this node has no room, unless
+	// that is all of them: see [Connection.Has].
+	Partial bool
+
+	// PullStanding keeps the signals that stand when a topic is opened out of Events: the reader
+	// asks for them with [Connection.Standing].
+	PullStanding bool
+
+	// People and Contacts are whom the connection watches, if Topics has "people" and the
+	// site has a [Config.Directory]: these users, and with Contacts those whom the visitor
+	// lists. Together at most MaxWatched.
+	People   []presence.UserID
+	Contacts bool
+}
+
+// Connect opens a connection. Before it returns, the user's leases are made and seen in
+// the rosters here, so that the first state holds the user. Connect waits for that as long
+// as the store needs, two seconds at most, and then goes on without it.
+//
+// It returns [presence.ErrInvalidTopic] without a topic, [presence.ErrTooManyTopics],
+// [presence.ErrTooManyTopicsHere], [presence.ErrTooManyConnections], [presence.ErrBarred], [presence.ErrSignedOut] if the user signed out since ConnectOptions.Identified, an error that is [presence.ErrInvalidUser],
+// [presence.ErrGuest] or [presence.ErrTooManyPeople] for [presence.PeopleTopic], [presence.ErrStoreOut] if nothing is known of a topic, or if
+// so much waits for the store that it takes no more of the user, [presence.ErrClosed], or the error of ctx. Then
+// nothing was recorded, except if ctx ended while the leases were being made: then the
+// user stays for the grace.
+func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, error) {
+	return t.opener.open(ctx, o)
+}
+
+// connectionEnv is what open connections need of their tracker, which makes one for all of them.
+type connectionEnv struct {
+	cfg       *Config
+	life      *lifetime
+	stats     *counters
+	outage    *outage
+	writer    *writer
+	users     *users
+	topics    *topics
+	sources   *sources
+	seal      *seal
+	choices   *choices
+	attention *attention
+	leases    *leases
+	lastSeen  *lastSeen
+	people    bool // the site has people: connections hold devices
+}
+
+// An opener opens connections.
+type opener struct {
+	env     *connectionEnv
+	process string
+	acts    *acts
+	devices *deviceRoster
+}
+
+// open is [Tracker.Connect].
+func (o *opener) open(ctx context.Context, with ConnectOptions) (*Connection, error) {
+	topics := slices.Compact(slices.Sorted(slices.Values(with.Topics)))
+	if len(topics) == 0 {
+		return nil, fmt.Errorf("%w: there is none", presence.ErrInvalidTopic)
+	}
+	if len(topics) > o.env.cfg.MaxTopicsPerConnection {
+		return nil, presence.ErrTooManyTopics
+	}
+	if with.Visitor.SignedIn() {
+		if err := with.Visitor.User.ValidateInside(); err != nil {
+			return nil, err
+		}
+		if o.acts.bars(with.Visitor.User.ID) {
+			return nil, presence.ErrBarred
+		}
+	}
+	if !with.Observe && o.env.hasNoRoomFor(with.Visitor.User) {
+		return nil, presence.ErrStoreOut
+	}
+	with.Visitor.User, with.Visitor.Guest = with.Visitor.User.Clone(), strings.Clone(with.Visitor.Guest)
+	with.Visitor.Browser = knownBrowser(with.Visitor.Browser)
+	with.Visitor.Device = o.devices.held(with.Visitor.User.ID, with.Visitor.Device, o.env.users.admitDevice)
+	c := &Connection{
+		id: newHolder(o.process), env: o.env, visitor: with.Visitor,
+		observe: with.Observe || with.Visitor.User.Hidden, watches: with.Observed, limit: with.Limit, from: with.From, pullStanding: with.PullStanding,
+		group: newSolo(),
+	}
+	c.turn = turnOf(c.id, topics)
+	source := opening{visitor: c.visitor, from: c.from}
+	if o.env.people {
+		source.watch = &watchWanted{with.People, with.Contacts}
+	}
+	c.idle.Store(with.Idle)
+	c.beat.Store(with.Beat)
+	c.beaten.Store(time.Now().UnixNano())
+	if c.limit <= 0 {
+		c.limit = 100
+	}
+	if c.identified = with.Identified; c.identified.IsZero() {
+		c.identified = time.Now()
+	}
+	wait, cancel := context.WithTimeout(ctx, connectWait)
+	defer cancel()
+	readers, opened := make([]*reader, 0, len(topics)), false
+	defer func() {
+		for _, s := range readers {
+			if !opened {
+				endSource(s.from)
+			}
+		}
+	}()
+	var full error
+	for _, topic := range topics {
+		from, err := o.env.sources.open(wait, topic, source, with.Cursor)
+		if with.Partial && errors.Is(err, presence.ErrTooManyTopicsHere) {
+			full = err
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		readers = append(readers, newReader(c, from, with.Cursor))
+	}
+	if len(readers) == 0 {
+		return nil, full
+	}
+	c.readers.Store(&readers)
+	if err := o.env.seal.await(wait, o.env.life.ctx); err != nil { // without the secret there is no token
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		o.env.stats.aborted.Add(1)
+		return nil, err
+	}
+	ofUser, err := o.env.users.open(c)
+	if err != nil {
+		if errors.Is(err, presence.ErrTooManyConnections) {
+			o.env.stats.refused.Add(1)
+		}
+		if o.acts.bars(c.visitor.User.ID) { // which also signed the user out
+			err = presence.ErrBarred
+		}
+		return nil, err
+	}
+	opened = true                       // finish ends the sources
+	if o.acts.bars(c.visitor.User.ID) { // since a moment ago: the sign-out did not find the connection
+		c.finish(presence.ErrBarred, backend.OpDrop)
+		return nil, presence.ErrBarred
+	}
+	if ofUser > 0 {
+		o.env.stats.sessions.observe(int64(ofUser))
+	}
+	o.env.attention.opened(c)
+	joining := time.Now()
+	c.join(wait, c.topics()...)
+	o.env.users.setOpened(c)
+	if time.Since(joining) > c.TTL()/10 { // its page counts from now until its first beat
+		c.renew(backend.OpHeartbeat)
+	}
+	if err := ctx.Err(); err != nil {
+		o.env.stats.aborted.Add(1)
+		c.finish(context.Canceled, opGiveUp)
+		return nil, err
+	}
+	c.wake()
+	return c, nil
+}
+
+// hasNoRoomFor reports whether so much waits for the store that a user opens no more connections,
+// until it is back: what they leave has to be kept.
+func (e *connectionEnv) hasNoRoomFor(user presence.User) bool {
+	return user.ID != "" && (e.writer.full(user.ID) || user.Status == "" && e.choices.full(user.ID))
+}
+
+// newProcess names a process of a node. A node that starts again under its name is another
+// process, on which the connections of the earlier one do not hang (rule 23).
+func newProcess(node string) string {
+	var id [3]byte
+	rand.Read(id[:])
+	return node + "." + base64.RawURLEncoding.EncodeToString(id[:])
+}
+
+// newHolder names a connection: by its process, and by 96 random bits, so that nobody can
+// guess the name of another's.
+func newHolder(process string) presence.Holder {
+	var id [12]byte
+	rand.Read(id[:])
+	return presence.Holder(process + "." + base64.RawURLEncoding.EncodeToString(id[:]))
+}
