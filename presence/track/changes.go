@@ -41,13 +41,13 @@ func (t *Tracker) Changes(ctx context.Context, topic presence.Topic, from presen
 			return
 		}
 		defer c.Close()
-		if r := c.topics()[0].roster(); r != nil {
+		if r := rosterOf(c.topics()[0]); r != nil {
 			defer r.follow(ctx, c.Done())()
 		}
 		for {
 			d := c.next(c.topics()[0], nil)
 			for _, f := range d.all() {
-				if change, ok := f.change(); ok && !yield(change, nil) {
+				if change, ok := changeOf(&f); ok && !yield(change, nil) {
 					return
 				}
 			}
@@ -63,8 +63,8 @@ func (t *Tracker) Changes(ctx context.Context, topic presence.Topic, from presen
 	}
 }
 
-// change returns what the frame says, and false for a frame that says only figures.
-func (f *frame) change() (Change, bool) {
+// changeOf returns what a frame says, and false for a frame that says only figures.
+func changeOf(f *frame) (Change, bool) {
 	c := Change{Topic: f.Topic, Cursor: f.Cursor}
 	switch said := f.content.(type) {
 	case *View:

@@ -46,8 +46,8 @@ type Connection struct {
 	onlySignals bool // see OnlySignals
 
 	mu      connectionMutex
-	group   *Group // woken when there is something to read
-	joining *Group // woken too, while the connection waits for its own join
+	group   *wakeSet // woken when there is something to read
+	joining *wakeSet // woken too, while the connection waits for its own join
 	end     connectionEnd
 
 	guestSignedIn bool // since the connection was opened: it no longer counts the guest

@@ -19,8 +19,8 @@ func (c *Connection) join(ctx context.Context, readers ...*reader) {
 	var rosters []*replica
 	var topics []presence.Topic
 	for _, s := range readers {
-		if s.enters() {
-			rosters, topics = append(rosters, s.roster()), append(topics, s.topic())
+		if s.enters {
+			rosters, topics = append(rosters, rosterOf(s)), append(topics, s.topic())
 		}
 	}
 	if c.holdsDevice() && !c.everJoined {
@@ -83,10 +83,10 @@ func awaitMember(ctx context.Context, c *Connection, r *replica) {
 		return
 	}
 	r.admit(user)
-	g := newSolo()
+	g := newWakeSet(true)
 	c.setJoining(g)
 	defer c.setJoining(nil)
-	s := &reader{conn: c, from: r}
+	s := &reader{owner: c, from: r}
 	r.out.attach(s, g)
 	defer r.out.detach(s)
 	for !here() {
@@ -99,7 +99,7 @@ func awaitMember(ctx context.Context, c *Connection, r *replica) {
 	}
 }
 
-func (c *Connection) setJoining(g *Group) {
+func (c *Connection) setJoining(g *wakeSet) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.joining = g
@@ -201,12 +201,12 @@ func (c *Connection) isGuest() bool {
 
 // holds reports whether the connection holds a user online in any topic.
 func (c *Connection) holds() bool {
-	return c.holdsDevice() || c.visitor.SignedIn() && slices.ContainsFunc(c.topics(), (*reader).enters)
+	return c.holdsDevice() || c.visitor.SignedIn() && slices.ContainsFunc(c.topics(), func(s *reader) bool { return s.enters })
 }
 
 // enters reports whether the visitor is in a topic by the connection, and not only watches.
 func (c *Connection) enters(topic presence.Topic) bool {
-	return slices.ContainsFunc(c.topics(), func(s *reader) bool { return s.topic() == topic && s.enters() })
+	return slices.ContainsFunc(c.topics(), func(s *reader) bool { return s.topic() == topic && s.enters })
 }
 
 // heldTopics returns the topics in which the connection holds its user, and at last
@@ -227,7 +227,7 @@ func (c *Connection) enteredTopics() []presence.Topic {
 	readers := c.topics()
 	topics := make([]presence.Topic, 0, len(readers))
 	for _, s := range readers {
-		if s.enters() {
+		if s.enters {
 			topics = append(topics, s.topic())
 		}
 	}
@@ -247,7 +247,7 @@ func (c *Connection) Timing() (heartbeat, grace time.Duration) {
 	}
 	first := true
 	for _, s := range c.topics() {
-		if !s.enters() {
+		if !s.enters {
 			continue
 		}
 		h, g := heartbeatFor(cfg.ttl(s.topic())), cfg.grace(s.topic())

@@ -117,7 +117,7 @@ func (o *opener) open(ctx context.Context, with ConnectOptions) (*Connection, er
 	c := &Connection{
 		id: newHolder(o.process), env: o.env, visitor: with.Visitor,
 		observe: with.Observe || with.Visitor.User.Hidden, watches: with.Observed, limit: with.Limit, from: with.From, pullStanding: with.PullStanding,
-		group: newSolo(),
+		group: newWakeSet(true),
 	}
 	c.turn = turnOf(c.id, topics)
 	source := opening{visitor: c.visitor, from: c.from}
@@ -153,7 +153,7 @@ func (o *opener) open(ctx context.Context, with ConnectOptions) (*Connection, er
 		if err != nil {
 			return nil, err
 		}
-		readers = append(readers, newReader(c, from, with.Cursor))
+		readers = append(readers, c.newReader(from, with.Cursor))
 	}
 	if len(readers) == 0 {
 		return nil, full

@@ -41,7 +41,7 @@ func (c *Connection) Subscribe(ctx context.Context, topic presence.Topic, from p
 // addReader has the connection read one more source, from a cursor on. It returns an
 // error if the connection has ended.
 func (c *Connection) addReader(from source, resume presence.Cursor) (*reader, error) {
-	s := newReader(c, from, resume)
+	s := c.newReader(from, resume)
 	c.mu.Lock()
 	if c.end.err != nil {
 		c.mu.Unlock()
@@ -60,6 +60,21 @@ func (c *Connection) addReader(from source, resume presence.Cursor) (*reader, er
 	return s, nil
 }
 
+// newReader returns a reader of a source for the connection. The connection holds its user, or counts
+// its guest, in rosters alone.
+func (c *Connection) newReader(from source, resume presence.Cursor) *reader {
+	s := newReader(c, from, resume)
+	s.pulls = c.pullStanding
+	s.enters = rosterOf(s) != nil && !c.observe && (c.watches == nil || !c.watches(s.topic()))
+	return s
+}
+
+// rosterOf returns the replica that a reader reads, nil for a source of another kind.
+func rosterOf(s *reader) *replica {
+	r, _ := s.from.(*replica)
+	return r
+}
+
 // Unsubscribe removes a topic from the connection, and holds its user there for the grace.
 // It is a no-op for a topic that the connection does not have.
 func (c *Connection) Unsubscribe(topic presence.Topic) {
@@ -73,7 +88,7 @@ func (c *Connection) Unsubscribe(topic presence.Topic) {
 	s := readers[i]
 	readers = slices.Delete(slices.Clone(readers), i, i+1)
 	c.readers.Store(&readers)
-	held := c.visitor.SignedIn() && s.enters()
+	held := c.visitor.SignedIn() && s.enters
 	if held {
 		c.release(topic, backend.OpRelease)
 	}

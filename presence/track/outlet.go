@@ -50,10 +50,10 @@ type outlet struct {
 
 	mu        outletMutex
 	log       frameLog
-	first     *audience            // most lines and watch lists have one, and need no map
-	audiences map[*Group]*audience // the others
-	armed     []*audience          // those that the next event wakes
-	arrived   time.Time            // when the change of the next event reached this node; zero: its lag is not measured
+	first     *audience              // most lines and watch lists have one, and need no map
+	audiences map[*wakeSet]*audience // the others
+	armed     []*audience            // those that the next event wakes
+	arrived   time.Time              // when the change of the next event reached this node; zero: its lag is not measured
 }
 
 // newOutlet returns an outlet without events. stats counts the readers that fell out of

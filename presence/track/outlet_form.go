@@ -51,7 +51,7 @@ const framing = 96
 // programs.
 type frame struct {
 	presence.Event
-	content any // a *net or a *View; nil: only Data says it
+	content any // what Data says, for Go programs: see changeOf; nil: only Data says it
 	cost    int // memory that content holds, about, in bytes
 }
 

@@ -6,31 +6,37 @@ import (
 	"github.com/rollcall-go/rollcall/internal/wait"
 )
 
-// A Group is a set of connections that one goroutine reads. It reports which of them
-// may have something, whichever topics changed, with one wake-up for all of them. A
-// connection belongs to one Group at a time; until [Group.Add] it has one of its own.
-// The methods may be called concurrently, but for Add.
-type Group struct {
+// A wakeSet is the subscribers whom one goroutine reads for. See [Group].
+type wakeSet struct {
 	ready wait.Wakeup
-	solo  bool // of one connection: nobody calls Woken
+	solo  bool // of one subscriber: nobody calls take
 
-	// These belong to the goroutine that reads the group: when the oldest change arrived
+	// These belong to the goroutine that reads: when the oldest change arrived
 	// that it has read and not written, and where to count that.
 	oldest time.Time
 	stats  *counters
 
 	mu      groupMutex
-	changed []*audience // since the latest Woken, each once
-	woken   []*Connection
-	spare   struct { // the lists of the Woken before, for the next
+	changed []*audience // since the latest take, once
+	woken   []subscriber
+	spare   struct { // the lists of the take before, for the next
 		changed []*audience
-		woken   []*Connection
+		woken   []subscriber
 	}
 }
 
-// An audience is the connections of one group that read one source.
+// A subscriber is who has readers, such as a connection.
+type subscriber interface {
+	// setWoken says whether the subscriber is in its set's list of woken ones, and returns what was
+	// said before. The set's mutex guards it.
+	setWoken(bool) (was bool)
+}
+
+func newWakeSet(solo bool) *wakeSet { return &wakeSet{ready: wait.NewWakeup(), solo: solo} }
+
+// An audience is the readers of one set who read one source.
 type audience struct {
-	group  *Group
+	group  *wakeSet
 	outlet *outlet
 
 	// The outlet's mutex guards these.
@@ -39,55 +45,39 @@ type audience struct {
 	arrived time.Time // when the change arrived that woke it; zero: none did, or it has read
 }
 
-// NewGroup returns a Group without connections.
-func NewGroup() *Group { return &Group{ready: wait.NewWakeup()} }
-
-// Ready receives when Woken has something. It may receive once too often.
-func (g *Group) Ready() <-chan struct{} { return g.ready }
-
-// newSolo returns the group of one connection.
-func newSolo() *Group { return &Group{ready: wait.NewWakeup(), solo: true} }
-
-// Add moves a connection into the group, and wakes it. A connection is added to one
-// group, once. As with Events, the goroutine that reads the connection calls it.
-func (g *Group) Add(c *Connection) {
-	c.mu.Lock()
-	c.group = g
-	readers := c.topics()
-	c.mu.Unlock()
-	for _, s := range readers {
-		s.from.outlet().move(s, g)
-	}
-	c.wake() // for what came before the move
-}
-
-// Woken appends to buf the connections of the group that may have something to
-// read, or that have ended, since the call before. A connection may be in it twice.
-func (g *Group) Woken(buf []*Connection) []*Connection {
+// take calls each with the subscribers who may have something to read, or who were woken, since the
+// call before. One may come twice.
+func (g *wakeSet) take(each func(subscriber)) {
 	g.mu.Lock()
 	changed, woken := g.changed, g.woken
 	g.changed, g.woken = g.spare.changed, g.spare.woken
 	g.spare.changed, g.spare.woken = nil, nil
-	for _, c := range woken {
-		c.woken = false
+	for _, s := range woken {
+		s.setWoken(false)
 	}
 	g.mu.Unlock()
-	buf = append(buf, woken...)
+	for _, s := range woken {
+		each(s)
+	}
 	for _, a := range changed {
-		a.outlet.mu.Lock()
-		a.outlet.armLocked(a)
-		a.takeArrivalLocked()
-		for _, s := range a.readers {
-			buf = append(buf, s.conn)
-		}
-		a.outlet.mu.Unlock()
+		a.outlet.take(a, each)
 	}
 	clear(changed)
 	clear(woken)
 	g.mu.Lock()
 	g.spare.changed, g.spare.woken = changed[:0], woken[:0]
 	g.mu.Unlock()
-	return buf
+}
+
+// take calls each with the subscribers of an audience that was woken, which the next event wakes again.
+func (o *outlet) take(a *audience, each func(subscriber)) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.armLocked(a)
+	a.takeArrivalLocked()
+	for _, s := range a.readers {
+		each(s.owner)
+	}
 }
 
 // takeArrivalLocked tells the group when the change arrived that woke the audience. The
@@ -103,41 +93,31 @@ func (a *audience) takeArrivalLocked() {
 	a.arrived = time.Time{}
 }
 
-// Written notes that what was read has been written to the readers, for
-// [Stats].ScreenLag. It counts once, however many connections were written to, and costs
-// nothing if no change was read since the call before. The goroutine that reads the group
-// calls it.
-func (g *Group) Written() {
+// written notes that what was read has been written: see [Group.Written].
+func (g *wakeSet) written() {
 	if !g.oldest.IsZero() {
 		g.stats.screenLag.observe(int64(time.Since(g.oldest)))
 		g.oldest = time.Time{}
 	}
 }
 
-// Written is [Group.Written] for a connection in no group.
-func (c *Connection) Written() {
-	c.mu.Lock()
-	g := c.group
-	c.mu.Unlock()
-	if g.solo {
-		g.Written()
-	}
-}
-
-// wake has the connection looked at by the goroutine that reads it. It never blocks.
-func (c *Connection) wake() {
-	c.mu.Lock()
-	g, joining := c.group, c.joining
-	c.mu.Unlock()
-	if joining != nil {
-		joining.ready.Wake()
-	}
+// wake has a subscriber looked at. It never blocks.
+func (g *wakeSet) wake(s subscriber) {
 	if !g.solo {
 		g.mu.Lock()
-		if !c.woken {
-			c.woken = true
-			g.woken = append(g.woken, c)
+		if !s.setWoken(true) {
+			g.woken = append(g.woken, s)
 		}
+		g.mu.Unlock()
+	}
+	g.ready.Wake()
+}
+
+// change has an audience looked at, for which there is an event.
+func (g *wakeSet) change(a *audience) {
+	if !g.solo {
+		g.mu.Lock()
+		g.changed = append(g.changed, a)
 		g.mu.Unlock()
 	}
 	g.ready.Wake()
@@ -148,12 +128,7 @@ func (c *Connection) wake() {
 func (o *outlet) wakeLocked() {
 	for _, a := range o.armed {
 		a.place, a.arrived = -1, o.arrived
-		if !a.group.solo {
-			a.group.mu.Lock()
-			a.group.changed = append(a.group.changed, a)
-			a.group.mu.Unlock()
-		}
-		a.group.ready.Wake()
+		a.group.change(a)
 	}
 	clear(o.armed)
 	o.armed, o.arrived = o.armed[:0], time.Time{}
@@ -182,7 +157,7 @@ func (o *outlet) disarmLocked(a *audience) {
 }
 
 // attach has a reader's group woken by the outlet's events.
-func (o *outlet) attach(s *reader, g *Group) {
+func (o *outlet) attach(s *reader, g *wakeSet) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.attachLocked(s, g)
@@ -197,7 +172,7 @@ func (o *outlet) detach(s *reader) {
 }
 
 // move takes a reader to another group, unless it was detached.
-func (o *outlet) move(s *reader, g *Group) {
+func (o *outlet) move(s *reader, g *wakeSet) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if s.audience != nil {
@@ -207,7 +182,7 @@ func (o *outlet) move(s *reader, g *Group) {
 }
 
 // audienceLocked returns the audience of a group, a new one if there was none.
-func (o *outlet) audienceLocked(g *Group) *audience {
+func (o *outlet) audienceLocked(g *wakeSet) *audience {
 	if o.first != nil && o.first.group == g {
 		return o.first
 	}
@@ -219,14 +194,14 @@ func (o *outlet) audienceLocked(g *Group) *audience {
 	case o.first == nil:
 		o.first = a
 	case o.audiences == nil:
-		o.audiences = map[*Group]*audience{g: a}
+		o.audiences = map[*wakeSet]*audience{g: a}
 	default:
 		o.audiences[g] = a
 	}
 	return a
 }
 
-func (o *outlet) attachLocked(s *reader, g *Group) {
+func (o *outlet) attachLocked(s *reader, g *wakeSet) {
 	a := o.audienceLocked(g)
 	s.audience, s.seat = a, len(a.readers)
 	if a.readers = append(a.readers, s); s.seat == 0 {

@@ -7,19 +7,20 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// A reader is where one connection stands in one source. Only the goroutine that
+// A reader is where its owner, a connection, stands in one source. Only the goroutine that
 // reads the connection may use it, but for the fields that the outlet's mutex guards.
 type reader struct {
-	conn     *Connection
+	owner    subscriber
 	from     source
 	resume   presence.Cursor // the cursor it came with; empty: start with a state
 	started  bool            // it has read
 	pos      uint64          // in the outlet's log
 	cursor   presence.Cursor // what the connection has of the source
 	told     figures
-	watches  bool // the visitor has not entered the topic
+	enters   bool // the owner is in the topic by this reader, and not only watches it
 	waits    bool // for a state that was not in memory: it has no version
 	standing bool // it is to be told which signals stand
+	pulls    bool // it asks for these by itself: see ConnectOptions.PullStanding
 
 	// The outlet's mutex guards these.
 	audience *audience // nil: not attached
@@ -28,11 +29,8 @@ type reader struct {
 
 // newReader returns a reader that resumes at a cursor. Until it has read, its version
 // of the topic is the one that it came with.
-func newReader(c *Connection, from source, resume presence.Cursor) *reader {
-	s := &reader{conn: c, from: from, resume: resume, watches: c.observe}
-	if !s.watches && c.watches != nil && s.roster() != nil {
-		s.watches = c.watches(s.topic())
-	}
+func newReader(owner subscriber, from source, resume presence.Cursor) *reader {
+	s := &reader{owner: owner, from: from, resume: resume}
 	if id, ok := resume.Version(s.topic()); ok {
 		s.cursor = presence.NewCursor(s.topic(), id)
 	}
@@ -40,16 +38,6 @@ func newReader(c *Connection, from source, resume presence.Cursor) *reader {
 }
 
 func (s *reader) topic() presence.Topic { return s.from.outlet().topic }
-
-// roster returns the replica that the reader reads, nil for a source of another kind.
-// A connection holds its user only in rosters.
-func (s *reader) roster() *replica {
-	r, _ := s.from.(*replica)
-	return r
-}
-
-// enters reports whether the connection holds its user in the topic, or counts its guest.
-func (s *reader) enters() bool { return !s.watches && s.roster() != nil }
 
 // rearm lets the next event wake the reader's group. In a group of one, reading does so
 // too; in others, Group.Woken does.
@@ -147,7 +135,7 @@ type stander interface {
 // standsLocked has the reader told next which signals stand. It reports whether some do.
 func (s *reader) standsLocked() bool {
 	from, ok := s.from.(stander)
-	s.standing = ok && !s.conn.pullStanding && from.standingLocked() != nil
+	s.standing = ok && !s.pulls && from.standingLocked() != nil
 	return s.standing
 }
 
