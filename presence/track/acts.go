@@ -74,13 +74,18 @@ func (t *Tracker) DisconnectConnection(ctx context.Context, by, user presence.Us
 // latest first. A node that starts knows the acts of the ten minutes before. Each act is
 // also a line in the log of the node that was asked for it. Acts reads memory only.
 func (t *Tracker) Acts() []presence.Act {
-	t.acts.mu.Lock()
-	defer t.acts.mu.Unlock()
-	acts := make([]presence.Act, 0, len(t.acts.heard))
-	for _, a := range slices.Backward(t.acts.heard) {
-		acts = append(acts, a.Act)
+	return t.acts.latest()
+}
+
+// latest returns the acts that this node has heard of, the latest first.
+func (s *acts) latest() []presence.Act {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := make([]presence.Act, 0, len(s.heard))
+	for _, a := range slices.Backward(s.heard) {
+		all = append(all, a.Act)
 	}
-	return acts
+	return all
 }
 
 // noteActed is the payload of a NoticeActed.

@@ -140,10 +140,15 @@ func (t *Tracker) certain(r *replica) error {
 	if t.outage.leasesMayHaveExpired() {
 		return presence.ErrStoreOut
 	}
-	r.out.mu.Lock()
-	defer r.out.mu.Unlock()
-	if r.provisional.open() {
+	if r.isProvisional() {
 		return presence.ErrStoreOut
 	}
 	return nil
+}
+
+// isProvisional reports whether the store lost data of the topic, which nodes restore.
+func (r *replica) isProvisional() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.provisional.open()
 }

@@ -15,14 +15,18 @@ func (g *Group) Ready() <-chan struct{} { return g.wakes.ready }
 // Add moves a connection into the group, and wakes it. A connection is added to one
 // group, once. As with Events, the goroutine that reads the connection calls it.
 func (g *Group) Add(c *Connection) {
-	c.mu.Lock()
-	c.group = g.wakes
-	readers := c.topics()
-	c.mu.Unlock()
-	for _, s := range readers {
+	for _, s := range c.enterGroup(g.wakes) {
 		s.from.outlet().move(s, g.wakes)
 	}
 	c.wake() // for what came before the move
+}
+
+// enterGroup has the group woken from now on, and returns the readers that are to be moved there.
+func (c *Connection) enterGroup(g *wakeSet) []*reader {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.group = g
+	return c.topics()
 }
 
 // Woken appends to buf the connections of the group that may have something to

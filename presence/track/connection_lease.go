@@ -92,7 +92,7 @@ func awaitMember(ctx context.Context, c *Connection, r *replica) {
 	for !here() {
 		select {
 		case <-g.ready:
-			s.rearm()
+			r.out.rearm(s)
 		case <-ctx.Done():
 			return
 		}

@@ -100,11 +100,7 @@ func (c *Connection) Standing(buf []presence.Event) []presence.Event {
 		if !ok || !s.started {
 			continue
 		}
-		o := s.from.outlet()
-		o.mu.Lock()
-		e := from.standingLocked()
-		o.mu.Unlock()
-		if e != nil {
+		if e := s.from.outlet().standing(from); e != nil {
 			buf = append(buf, e.Event)
 		}
 	}

@@ -62,8 +62,8 @@
 //
 // Mutexes of one level are never held together. locks.go has a type for each.
 //
-// users.mu also guards Connection.opened, each knownUser, and the queue of choices. outlet.mu
-// also guards the state of the source that has the outlet, such as a replica. Methods whose name
+// users.mu also guards Connection.opened, each knownUser, and the queue of choices. A source, such as a
+// replica, shares its mutex with its outlet: outlet.mu stands for it here. Methods whose name
 // ends in Locked are called with the mutex of their type held (of users for knownUser and
 // choices, of the outlet for sources). The mutexes of deliver_*.go, idle.go and sources.go have
 // no level: they are taken with no other one held. No method calls the store with a mutex held.

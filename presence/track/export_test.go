@@ -43,6 +43,7 @@ func (t *Tracker) ServeCounter(s *Counter) {
 // remembers no more than counterMemory of them for readers that resume.
 type Counter struct {
 	out     *outlet
+	mu      outletMutex
 	view    atomic.Pointer[counterView]
 	counted counters
 }
@@ -57,15 +58,15 @@ type counterView struct {
 // NewCounter returns a counter at 0.
 func NewCounter(topic presence.Topic) *Counter {
 	c := &Counter{}
-	c.out = newOutlet(topic, &c.counted)
+	c.out = newOutlet(topic, &c.counted, &c.mu)
 	c.view.Store(&counterView{topic: topic})
 	return c
 }
 
 // Add publishes the next value.
 func (c *Counter) Add() {
-	c.out.mu.Lock()
-	defer c.out.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	now := *c.view.Load()
 	now.value++
 	c.view.Store(&now)
@@ -77,8 +78,8 @@ func (c *Counter) Lagged() uint64 { return c.counted.resyncs.Load() }
 
 // Burn changes the figure that only heartbeats tell.
 func (c *Counter) Burn(watts int) {
-	c.out.mu.Lock()
-	defer c.out.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	now := *c.view.Load()
 	now.watts = watts
 	c.view.Store(&now)

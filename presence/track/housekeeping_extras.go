@@ -107,8 +107,8 @@ func (r *replica) extrasAreDue() bool {
 	if !r.kind.Peak && !r.kind.Bots {
 		return false
 	}
-	r.out.mu.Lock()
-	defer r.out.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if !r.ledger.loaded() || r.closed {
 		return false
 	}
@@ -129,16 +129,16 @@ func (r *replica) peakTotalLocked() int {
 
 // setExtras takes the extras of a topic.
 func (r *replica) setExtras(now backend.Extras) {
-	r.out.mu.Lock()
-	defer r.out.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.check.answered, r.check.total = time.Now(), r.check.asking
 	r.changeExtrasLocked(now)
 }
 
 // setPeak takes a record that a notice or the site's table told.
 func (r *replica) setPeak(p backend.Peak) {
-	r.out.mu.Lock()
-	defer r.out.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.changeExtrasLocked(backend.Extras{Peak: p, Bots: r.extras.Bots})
 }
 

@@ -93,8 +93,8 @@ func (p *figurePace) pass() bool {
 // takeFigures takes figures that were asked for out of turn. Unlike refresh it looks for no
 // gap: a diff that is on its way is not missing.
 func (r *replica) takeFigures(c backend.Counts) {
-	r.out.mu.Lock()
-	defer r.out.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if r.closed || !r.ledger.loaded() || !r.staleSince.IsZero() {
 		return
 	}

@@ -36,9 +36,7 @@ func (t *Tracker) Serve(s Source, kinds ...string) error { return t.sources.serv
 // Serves reports whether a topic is kept by a [Source], or is [presence.PeopleTopic], and so has no
 // roster.
 func (t *Tracker) Serves(topic presence.Topic) bool {
-	t.sources.mu.RLock()
-	defer t.sources.mu.RUnlock()
-	return t.sources.openers[topic.Kind()] != nil
+	return t.sources.openerOf(topic) != nil
 }
 
 // Hint sends a short text to the Sources of every node, this one included. It may be lost, and
@@ -89,6 +87,7 @@ const NoVersion presence.DiffID = "0"
 type Line struct {
 	out    *outlet
 	wanted func()
+	mu     outletMutex
 	now    atomic.Pointer[lineNow]
 }
 
@@ -105,7 +104,8 @@ type lineNow struct {
 // NewLine returns a line at a version. wanted is called when a reader needs a state that is
 // not in memory: it must not block, and should lead to a call of Replace soon.
 func (t *Tracker) NewLine(topic presence.Topic, v LineVersion, wanted func()) *Line {
-	l := &Line{out: newOutlet(topic, t.stats), wanted: wanted}
+	l := &Line{wanted: wanted}
+	l.out = newOutlet(topic, t.stats, &l.mu)
 	l.now.Store(l.at(v))
 	return l
 }
@@ -118,8 +118,8 @@ func (l *Line) at(v LineVersion) *lineNow {
 // leads to v from the version before.
 func (l *Line) Publish(v LineVersion, diff []byte) {
 	now := l.at(v)
-	l.out.mu.Lock()
-	defer l.out.mu.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.now.Store(now)
 	l.out.arrived = time.Now()
 	l.out.publishLocked(frame{Event: presence.Event{Type: presence.EventDiff, Topic: now.topic, Cursor: now.cursor(), Data: diff}})
@@ -127,8 +127,8 @@ func (l *Line) Publish(v LineVersion, diff []byte) {
 
 // Replace makes v the latest version, and sends its readers a state.
 func (l *Line) Replace(v LineVersion) {
-	l.out.mu.Lock()
-	defer l.out.mu.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.now.Store(l.at(v))
 	l.out.restartLocked()
 }
@@ -136,8 +136,8 @@ func (l *Line) Replace(v LineVersion) {
 // Restate replaces a version by another one that shows the same, but for Stale and for what
 // is in memory. Readers learn when Stale changes.
 func (l *Line) Restate(v LineVersion) {
-	l.out.mu.Lock()
-	defer l.out.mu.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	told := l.now.Load().Stale != v.Stale
 	l.now.Store(l.at(v))
 	if told {
@@ -148,8 +148,8 @@ func (l *Line) Restate(v LineVersion) {
 // Forget drops the events that are in memory, to make a quiet line small. A reader that has
 // not read them gets a state.
 func (l *Line) Forget() {
-	l.out.mu.Lock()
-	defer l.out.mu.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	now := l.now.Load()
 	now.state, now.resumed = nil, nil
 	now.heartbeat.Store(nil)

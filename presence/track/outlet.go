@@ -39,16 +39,16 @@ var unknownFigures = figures{-1}
 // An outlet is how a source reaches its readers: a log of events, each encoded once,
 // and the groups that the next event wakes. It knows no roster, store or user.
 //
-// A source guards its own state with the outlet's mutex. So an event and the version
-// that it leads to change together, and a read takes one lock. The lock order is
-// written down in doc.go.
+// A source guards its own state with one mutex, which it hands to its outlet, as to a
+// [sync.Cond]. So an event and the version that it leads to change together, and a read takes
+// one lock. The lock order is written down in doc.go.
 type outlet struct {
 	topic  presence.Topic
 	stats  *counters
 	looked atomic.Bool  // the source was used since the latest call of unused
 	used   atomic.Int64 // when unused last found looked set, in Unix nanoseconds
 
-	mu        outletMutex
+	mu        *outletMutex // the source's
 	log       frameLog
 	first     *audience              // most lines and watch lists have one, and need no map
 	audiences map[*wakeSet]*audience // the others
@@ -58,8 +58,8 @@ type outlet struct {
 
 // newOutlet returns an outlet without events. stats counts the readers that fell out of
 // its log, and how long events take to be written.
-func newOutlet(topic presence.Topic, stats *counters) *outlet {
-	o := &outlet{topic: topic, stats: stats}
+func newOutlet(topic presence.Topic, stats *counters, mu *outletMutex) *outlet {
+	o := &outlet{topic: topic, stats: stats, mu: mu}
 	o.touch()
 	return o
 }

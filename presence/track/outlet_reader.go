@@ -41,8 +41,7 @@ func (s *reader) topic() presence.Topic { return s.from.outlet().topic }
 
 // rearm lets the next event wake the reader's group. In a group of one, reading does so
 // too; in others, Group.Woken does.
-func (s *reader) rearm() {
-	o := s.from.outlet()
+func (o *outlet) rearm(s *reader) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if s.audience != nil {
@@ -77,7 +76,7 @@ func (d *delivery) all() []frame {
 // events of the log, or a state for a reader that fell out of it. Where there is
 // none of these, and the figures have changed, it returns a heartbeat.
 func (s *reader) next(limit int, form *Form) (d delivery, more bool) {
-	d, view, more := s.advance(limit, form)
+	d, view, more := s.from.outlet().advance(s, limit, form)
 	switch now := view.figures(); {
 	case s.told == now || s.waits:
 	case d.empty():
@@ -88,9 +87,8 @@ func (s *reader) next(limit int, form *Form) (d delivery, more bool) {
 	return d, more
 }
 
-// advance is next without the heartbeat. It also returns the latest version.
-func (s *reader) advance(limit int, form *Form) (d delivery, view sourceView, more bool) {
-	o := s.from.outlet()
+// advance is reader.next without the heartbeat. It also returns the latest version.
+func (o *outlet) advance(s *reader, limit int, form *Form) (d delivery, view sourceView, more bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if a := s.audience; a != nil && a.group.solo {
@@ -130,6 +128,13 @@ func (s *reader) advance(limit int, form *Form) (d delivery, view sourceView, mo
 type stander interface {
 	// standingLocked returns the event of what stands, nil if nothing does.
 	standingLocked() *sharedEvent
+}
+
+// standing returns the event of what stands in the outlet's source, nil if nothing does.
+func (o *outlet) standing(from stander) *sharedEvent {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return from.standingLocked()
 }
 
 // standsLocked has the reader told next which signals stand. It reports whether some do.

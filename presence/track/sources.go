@@ -37,10 +37,7 @@ func newSources(rosters *topics, openers map[string]openSource) *sources {
 // open returns the source of a topic for a connection once it has a version to show. Its
 // errors are those of [Tracker.Connect].
 func (s *sources) open(ctx context.Context, topic presence.Topic, o opening, from presence.Cursor) (source, error) {
-	s.mu.RLock()
-	open := s.openers[topic.Kind()]
-	s.mu.RUnlock()
-	if open != nil {
+	if open := s.openerOf(topic); open != nil {
 		return open(ctx, topic, o, from)
 	}
 	r, err := s.rosters.loadedFor(ctx, topic, o.from)
@@ -49,6 +46,13 @@ func (s *sources) open(ctx context.Context, topic presence.Topic, o opening, fro
 	}
 	r.reach(ctx, from)
 	return r, nil
+}
+
+// openerOf returns what opens a topic that is no roster, else nil.
+func (s *sources) openerOf(topic presence.Topic) openSource {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.openers[topic.Kind()]
 }
 
 // serve adds a Source for kinds of topics.

@@ -35,9 +35,13 @@ func (t *Tracker) peopleStats() (s PeopleStats) {
 // relations are remembered.
 func (p *people) sizes() (lists, watched, relations int) {
 	p.mu.Lock()
-	lists, watched = len(p.lists)-len(p.free), len(p.byID)
-	p.mu.Unlock()
-	p.relations.mu.Lock()
-	defer p.relations.mu.Unlock()
-	return lists, watched, p.relations.known.Len()
+	defer p.mu.Unlock()
+	return len(p.lists) - len(p.free), len(p.byID), p.relations.remembered()
+}
+
+// remembered returns how many relations are remembered.
+func (r *relations) remembered() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.known.Len()
 }

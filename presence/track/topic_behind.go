@@ -34,8 +34,8 @@ const noVersion presence.DiffID = "?"
 func (r *replica) reachLatest(ctx context.Context) bool {
 	looked := r.reachVersion(ctx, noVersion)
 	if looked {
-		r.out.mu.Lock()
-		defer r.out.mu.Unlock()
+		r.mu.Lock()
+		defer r.mu.Unlock()
 		if !r.closed {
 			r.publishPendingLocked()
 		}
@@ -64,8 +64,8 @@ func (r *replica) reachVersion(ctx context.Context, id presence.DiffID) bool {
 // for.
 func (r *replica) lookBehind(id presence.DiffID) <-chan struct{} {
 	storeOut := r.outage.latestFailed()
-	r.out.mu.Lock()
-	defer r.out.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	w := &r.watch
 	switch {
 	case storeOut || r.closed || r.ledger.partial() || r.ledger.knows(id):
@@ -81,8 +81,8 @@ func (r *replica) lookBehind(id presence.DiffID) <-chan struct{} {
 		ctx, cancel := context.WithTimeout(ctx, behindWait)
 		defer cancel()
 		diffs, err := r.store.Log(ctx, r.out.topic, head)
-		r.out.mu.Lock()
-		defer r.out.mu.Unlock()
+		r.mu.Lock()
+		defer r.mu.Unlock()
 		defer close(done)
 		w.resyncing, w.behind = false, nil
 		if r.closed {

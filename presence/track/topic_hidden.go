@@ -24,8 +24,8 @@ func (r *replica) expectHidden(left backend.Departure) {
 // lost the user, its diffs may be late, or nobody may have written the choice yet.
 func (r *replica) hide(left backend.Departure) {
 	id := left.ID
-	r.out.mu.Lock()
-	defer r.out.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if _, leaving := r.provisional.leaving[id]; !leaving || r.closed || r.ledger.partial() {
 		return
 	}
@@ -52,15 +52,15 @@ func (r *replica) withholdLocked(e *entry, left backend.Departure) {
 
 // withholds reports whether a user is revived.
 func (r *replica) withholds(id presence.UserID) bool {
-	r.out.mu.Lock()
-	defer r.out.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	return r.provisional.revived[id] != nil
 }
 
 // withheldOf returns the devices of a user that are revived.
 func (r *replica) withheldOf(user presence.UserID) (devices []presence.UserID) {
-	r.out.mu.Lock()
-	defer r.out.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	for id := range r.provisional.revived {
 		if owner, _ := backend.OwnerOf(id); owner == user {
 			devices = append(devices, id)
@@ -71,8 +71,8 @@ func (r *replica) withheldOf(user presence.UserID) (devices []presence.UserID) {
 
 // cancelHidden undoes expectHidden: the user is visible again.
 func (r *replica) cancelHidden(id presence.UserID) {
-	r.out.mu.Lock()
+	r.mu.Lock()
 	delete(r.provisional.leaving, id)
-	r.out.mu.Unlock()
+	r.mu.Unlock()
 	r.admit(id)
 }

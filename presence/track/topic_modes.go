@@ -78,8 +78,8 @@ func (r *replica) readAgainLocked(as mode) {
 		ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 		defer cancel()
 		now, err := r.fetch(ctx, r.out.topic, r.kind, as)
-		r.out.mu.Lock()
-		defer r.out.mu.Unlock()
+		r.mu.Lock()
+		defer r.mu.Unlock()
 		defer func() { r.watch.resyncing = false }() // publishing must not begin another read
 		if r.closed {
 			return
@@ -122,8 +122,8 @@ func (r *replica) holdLocked(now stored) {
 
 // endHold reads the topic again once nodes have restored their leases.
 func (r *replica) endHold() {
-	r.out.mu.Lock()
-	defer r.out.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if r.closed || r.hold == nil {
 		return
 	}
@@ -134,7 +134,7 @@ func (r *replica) endHold() {
 // follow keeps the replica whole for a Go program that is told of each join and leave. It returns
 // once it is whole, or ctx or its connection ends. stop ends that.
 func (r *replica) follow(ctx context.Context, done <-chan struct{}) (stop func()) {
-	r.out.mu.Lock()
+	r.mu.Lock()
 	r.followers++
 	var whole chan struct{}
 	if r.ledger.partial() {
@@ -144,7 +144,7 @@ func (r *replica) follow(ctx context.Context, done <-chan struct{}) (stop func()
 		whole = r.whole
 		r.chooseModeLocked()
 	}
-	r.out.mu.Unlock()
+	r.mu.Unlock()
 	if whole != nil {
 		select {
 		case <-whole:
@@ -153,8 +153,8 @@ func (r *replica) follow(ctx context.Context, done <-chan struct{}) (stop func()
 		}
 	}
 	return func() {
-		r.out.mu.Lock()
-		defer r.out.mu.Unlock()
+		r.mu.Lock()
+		defer r.mu.Unlock()
 		r.followers--
 	}
 }

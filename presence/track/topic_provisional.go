@@ -215,8 +215,8 @@ func (p *provisional) stop() {
 // expectLeave marks a user as signed out or invisible. If the store has lost the user,
 // there is no other leave: it is published now.
 func (r *replica) expectLeave(id presence.UserID) {
-	r.out.mu.Lock()
-	defer r.out.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if r.closed || !r.ledger.loaded() || r.ledger.partial() || r.ledger.get(id) == nil {
 		return
 	}
@@ -227,8 +227,8 @@ func (r *replica) expectLeave(id presence.UserID) {
 
 // hideMissing publishes the leave of a user who became invisible and whom the store has lost.
 func (r *replica) hideMissing(id presence.UserID) {
-	r.out.mu.Lock()
-	defer r.out.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.hideMissingLocked(id)
 }
 
@@ -252,8 +252,8 @@ func (e *entry) saying(status presence.Status) *entry {
 
 // admit lists a revived user who has just connected to this node, or chose to be visible.
 func (r *replica) admit(id presence.UserID) {
-	r.out.mu.Lock()
-	defer r.out.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if e := r.provisional.revived[id]; e != nil && !r.closed {
 		r.publishPendingLocked()
 		delete(r.provisional.revived, id)
@@ -266,8 +266,8 @@ func (r *replica) admit(id presence.UserID) {
 // where the store lost its data again, which a replica of a topic that was still empty cannot see.
 func (r *replica) expireProvisional() {
 	sound, restore := r.outage.soundFor(), restoreFor(r.kind.TTL)
-	r.out.mu.Lock()
-	defer r.out.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	switch {
 	case sound < restore && r.provisional.mayWait(sound, r.kind.TTL, r.outage.restoringSince()) && !r.closed:
 		r.provisional.postpone(max(r.kind.TTL, restore) - sound)

@@ -52,8 +52,8 @@ func (r *replica) schedulePublishLocked() {
 }
 
 func (r *replica) endWindow() {
-	r.out.mu.Lock()
-	defer r.out.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if r.window.timer != nil && !r.closed {
 		r.publishPendingLocked()
 	}
@@ -131,7 +131,7 @@ func (r *replica) renewViewLocked() {
 		Topic: r.out.topic, Cursor: r.cursor,
 		Total: r.totalLocked(), Guests: r.counts.Guests, Recent: r.counts.Recent,
 		Stale: !r.staleSince.IsZero(), AsOf: r.staleSince,
-		Peak: r.extras.Peak, Bots: r.extras.Bots, extrasTurn: r.extrasTurn,
+		Peak: r.extras.Peak, Bots: r.extras.Bots, extrasTurn: int(r.extrasTurn),
 		Names: !r.kind.CountOnly, counting: r.counting, roster: r.ledger.roster.copy(), words: r.provisional.shown(), asked: r.ledger.askedUsers(),
 	}
 	if r.ledger.partial() {

@@ -48,7 +48,7 @@ type replica struct {
 
 	from string // where the connection comes from in whose share the topic counts; topics.mu guards it
 
-	// The outlet's mutex guards these.
+	mu          outletMutex // which is the outlet's, too
 	ledger      ledger
 	watch       storeWatch
 	provisional provisional
@@ -58,11 +58,11 @@ type replica struct {
 	cursor      presence.Cursor // of the latest event
 	counting    bool            // over the roster limit, or count-only: events tell totals only
 	closed      bool
+	extrasTurn  uint16         // changes with the extras, and wraps around
 	followers   int32          // Go programs that are told of each join and leave
 	hold        *hold          // nil: none
 	whole       chan struct{}  // closed once the replica is whole; nil: no follower waits
 	extras      backend.Extras // the latest
-	extrasTurn  int            // changes with the extras
 	check       extrasCheck
 	window      mergeWindow
 	arrived     time.Time            // when the oldest diff came that is not published
@@ -72,13 +72,14 @@ type replica struct {
 
 // newReplica returns a replica that load begins.
 func newReplica(topic presence.Topic, env *topicEnv) *replica {
-	return &replica{
+	r := &replica{
 		topicEnv: env,
-		out:      newOutlet(topic, env.stats),
 		kind:     env.cfg.Kind(topic),
 		loaded:   make(chan struct{}),
 		tried:    make(chan struct{}),
 	}
+	r.out = newOutlet(topic, env.stats, &r.mu)
+	return r
 }
 
 func (r *replica) outlet() *outlet { return r.out }
@@ -87,8 +88,8 @@ func (r *replica) latest() sourceView { return r.view.Load() }
 
 // receive takes a diff from the store. It waits for the outlet's mutex only.
 func (r *replica) receive(d backend.Diff) {
-	r.out.mu.Lock()
-	defer r.out.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.stats.diffsReceived.Add(1)
 	switch {
 	case r.closed || r.ledger.knows(d.ID):
@@ -117,8 +118,8 @@ func (r *replica) addLocked(d backend.Diff) {
 // has reports whether a user is there, as far as this node knows. It returns true
 // before the topic is loaded, and for a user whom a partial replica does not know.
 func (r *replica) has(id presence.UserID) bool {
-	r.out.mu.Lock()
-	defer r.out.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if !r.ledger.loaded() || r.ledger.get(id) != nil {
 		return true
 	}
@@ -131,8 +132,8 @@ func (r *replica) has(id presence.UserID) bool {
 
 // joinedSince reports whether a user is there who joined after a moment.
 func (r *replica) joinedSince(id presence.UserID, at time.Time) bool {
-	r.out.mu.Lock()
-	defer r.out.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if !r.ledger.loaded() || r.ledger.partial() {
 		return false
 	}
@@ -142,14 +143,14 @@ func (r *replica) joinedSince(id presence.UserID, at time.Time) bool {
 
 // close ends the replica. Its View stays readable.
 func (r *replica) close() {
-	r.out.mu.Lock()
+	r.mu.Lock()
 	r.closed = true
 	r.window.stop()
 	r.provisional.stop()
 	r.hold.stop()
 	r.stopSignalsLocked()
 	stop := r.watch.stop
-	r.out.mu.Unlock()
+	r.mu.Unlock()
 	if stop != nil {
 		stop() // it may wait for receive, which needs the mutex
 	}

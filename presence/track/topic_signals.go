@@ -38,8 +38,8 @@ func (r *replica) hear(data []byte) {
 	if len(all) == 0 || r.heard != nil { // nobody speaks among devices
 		return
 	}
-	r.out.mu.Lock()
-	defer r.out.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if r.closed || !r.ledger.loaded() {
 		return
 	}
@@ -90,8 +90,8 @@ func (r *replica) scheduleSignalsLocked() {
 }
 
 func (r *replica) endSignalWindow() {
-	r.out.mu.Lock()
-	defer r.out.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if r.signals.window.timer != nil && !r.closed {
 		r.publishSignalsLocked()
 	}

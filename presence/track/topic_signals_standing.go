@@ -92,8 +92,8 @@ func (r *replica) watchStandingLocked(now time.Time) {
 
 // endStanding ends the signals whose time is over.
 func (r *replica) endStanding() {
-	r.out.mu.Lock()
-	defer r.out.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	now := time.Now()
 	if r.closed || r.signals.lapse == nil {
 		return
@@ -161,8 +161,12 @@ func (t *Tracker) Standing(topic presence.Topic) []presence.Signal {
 	if r == nil {
 		return nil
 	}
-	r.out.mu.Lock()
-	defer r.out.mu.Unlock()
+	return r.standingNow()
+}
+
+func (r *replica) standingNow() []presence.Signal {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if r.signals == nil {
 		return nil
 	}

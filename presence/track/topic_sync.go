@@ -100,8 +100,8 @@ func (r *replica) load(ctx context.Context) error {
 		stop()
 		return err
 	}
-	r.out.mu.Lock()
-	defer r.out.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.watch.stop = stop
 	close(r.loaded)
 	if r.closed {
@@ -155,8 +155,8 @@ func (r *replica) reload(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.out.mu.Lock()
-	defer r.out.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	switch {
 	case !r.ledger.loaded():
 		r.startLocked(now)
@@ -173,8 +173,8 @@ func (r *replica) reload(ctx context.Context) error {
 
 // mode returns how much of the topic a reload reads: as much as there is now.
 func (r *replica) mode() mode {
-	r.out.mu.Lock()
-	defer r.out.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	switch {
 	case !r.ledger.loaded():
 		return asFits
@@ -237,8 +237,8 @@ func (r *replica) replayLocked(missed []backend.Diff) {
 
 // position returns how far the replica knows its topic, for refresh.
 func (r *replica) position() int {
-	r.out.mu.Lock()
-	defer r.out.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if !r.ledger.loaded() {
 		return 0
 	}
@@ -248,8 +248,8 @@ func (r *replica) position() int {
 // refresh takes the latest figures, asked for when the replica was at a position, and reports
 // whether they are news. It starts a resync if they show a gap.
 func (r *replica) refresh(at int, c backend.Counts) (news bool) {
-	r.out.mu.Lock()
-	defer r.out.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if r.closed || !r.ledger.loaded() {
 		return false
 	}
@@ -273,8 +273,8 @@ func (r *replica) refresh(at int, c backend.Counts) (news bool) {
 
 // markStale marks the View as possibly out of date: the store is out.
 func (r *replica) markStale() {
-	r.out.mu.Lock()
-	defer r.out.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if r.ledger.loaded() && r.staleSince.IsZero() && !r.closed {
 		r.staleSince = time.Now()
 		r.renewViewLocked()
@@ -297,8 +297,8 @@ func (r *replica) resyncLocked(reload bool) {
 	head := r.ledger.head
 	r.spawn(func(ctx context.Context) {
 		missed, err := r.closeGap(ctx, head, reload)
-		r.out.mu.Lock()
-		defer r.out.mu.Unlock()
+		r.mu.Lock()
+		defer r.mu.Unlock()
 		r.watch.resyncing = false
 		if r.ledger.partial() {
 			r.ledger.asked.doubt(r.hold != nil)

@@ -20,8 +20,8 @@ type chosenWord struct {
 //
 // The roster stays as the store has it, so that check sees what is still to be written.
 func (r *replica) reword(left backend.Departure, status presence.Status) {
-	r.out.mu.Lock()
-	defer r.out.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if r.closed || !r.ledger.loaded() || r.ledger.partial() {
 		return
 	}
@@ -53,8 +53,8 @@ func (r *replica) reword(left backend.Departure, status presence.Status) {
 
 // narrow shows a word that the store has not reported.
 func (r *replica) narrow(left backend.Departure, status presence.Status) {
-	r.out.mu.Lock()
-	defer r.out.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	e, word := r.ledger.get(left.ID), r.provisional.words[left.ID]
 	if word.Status != status || e == nil || r.closed {
 		return

@@ -76,8 +76,8 @@ func (r *replica) forget(e backend.Erasure) {
 	if !e.Concerns(r.out.topic) {
 		return
 	}
-	r.out.mu.Lock()
-	defer r.out.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if !r.ledger.loaded() || !r.ledger.history.names(e) && !r.out.log.has(string(e.User.Local())) {
 		return
 	}

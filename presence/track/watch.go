@@ -247,14 +247,15 @@ func (p *people) watch(l *watchList, ids []presence.UserID) {
 	if l.ended {
 		return
 	}
-	p.watchLocked(l, ids)
+	l.watchLocked(ids)
 }
 
-// watchLocked replaces the people of a list, each of whom counts once. A person who stays on
-// the list stays as told. It looks once at each id, and makes no map.
-func (p *people) watchLocked(l *watchList, ids []presence.UserID) {
+// watchLocked replaces the people of the list, each of whom counts once. A person who stays on
+// the list stays as told. It looks once at each id, and makes no map. people.mu is held.
+func (l *watchList) watchLocked(ids []presence.UserID) {
+	p := l.people
 	p.turn++
-	l.out.mu.Lock()
+	l.mu.Lock()
 	for i := range l.slots {
 		l.slots[i].person.listed, l.slots[i].person.place = p.turn, i
 	}
@@ -281,7 +282,7 @@ func (p *people) watchLocked(l *watchList, ids []presence.UserID) {
 	}
 	l.replaceLocked(slots, said[:len(slots)], gone)
 	l.out.wakeLocked()
-	l.out.mu.Unlock()
+	l.mu.Unlock()
 	for i := range gone { // the seats of l are right again: it has the new slots
 		p.unfollowLocked(gone[i])
 	}
@@ -295,14 +296,19 @@ func (p *people) end(l *watchList) {
 	if l.ended {
 		return
 	}
-	l.out.mu.Lock()
-	l.over = true
-	l.out.mu.Unlock()
+	l.finish()
 	p.forgetContactsLocked(l)
-	p.watchLocked(l, nil)
+	l.watchLocked(nil)
 	l.ended = true
 	p.lists[l.number] = nil
 	p.free = append(p.free, l.number)
+}
+
+// finish notes that the list has ended.
+func (l *watchList) finish() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.over = true
 }
 
 // Watch replaces the list of users whom the connection watches in [presence.PeopleTopic]: at most
@@ -334,13 +340,14 @@ type watcher interface {
 	rewatch(ids []presence.UserID)
 }
 
-func (l *watchList) rewatch(ids []presence.UserID) {
-	p := l.people
+func (l *watchList) rewatch(ids []presence.UserID) { l.people.rewatch(l, ids) }
+
+func (p *people) rewatch(l *watchList, ids []presence.UserID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if l.ended {
 		return
 	}
 	p.forgetContactsLocked(l)
-	p.watchLocked(l, ids)
+	l.watchLocked(ids)
 }

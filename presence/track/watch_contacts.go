@@ -47,7 +47,7 @@ func (p *people) followContacts(l *watchList, named []presence.UserID) {
 	defer p.mu.Unlock()
 	l.named = named
 	p.byViewer[l.viewer] = append(p.byViewer[l.viewer], l)
-	p.watchLocked(l, named)
+	l.watchLocked(named)
 }
 
 // forgetContactsLocked undoes followContacts, but for who is on the list.
@@ -97,15 +97,21 @@ func (r *contactReader) read(ctx context.Context, l *watchList) bool {
 	if err != nil {
 		defer r.want(l)
 	}
-	r.people.mu.Lock()
-	defer r.people.mu.Unlock()
-	if !r.followsContactsLocked(l) || turn < l.contacts.read { // it has ended, its page named others, or a later answer was first
+	return r.takeContacts(l, contacts, turn, err == nil)
+}
+
+// takeContacts makes a list one of contacts that were read in a turn; answered says that the Directory
+// did, or they are those of before. It reports whether they need not be read again.
+func (p *people) takeContacts(l *watchList, contacts []presence.UserID, turn uint64, answered bool) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.followsContactsLocked(l) || turn < l.contacts.read { // it has ended, its page named others, or a later answer was first
 		return true
 	}
-	if err != nil && l.contacts.read > 0 {
+	if !answered && l.contacts.read > 0 {
 		return false
 	}
-	if err == nil {
+	if answered {
 		l.contacts.read = turn
 	}
 	most := presence.MaxWatched
@@ -121,8 +127,8 @@ func (r *contactReader) read(ctx context.Context, l *watchList) bool {
 		known[id] = struct{}{}
 		ids = append(ids, id)
 	}
-	r.watchLocked(l, ids)
-	return err == nil
+	l.watchLocked(ids)
+	return answered
 }
 
 // want has the contacts of a list read. It waits for nothing.
@@ -160,7 +166,7 @@ func (r *contactReader) run(ctx context.Context) {
 		case <-r.kick:
 		}
 		for l := r.next(); l != nil; l = r.next() {
-			if !r.follows(l) || r.read(ctx, l) {
+			if !r.followsContacts(l) || r.read(ctx, l) {
 				backoff = backoffFirst
 				continue
 			}
@@ -172,8 +178,8 @@ func (r *contactReader) run(ctx context.Context) {
 	}
 }
 
-func (r *contactReader) follows(l *watchList) bool {
-	r.people.mu.Lock()
-	defer r.people.mu.Unlock()
-	return r.followsContactsLocked(l)
+func (p *people) followsContacts(l *watchList) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.followsContactsLocked(l)
 }

@@ -24,7 +24,7 @@ type watchList struct {
 	viewer presence.UserID
 	out    *outlet
 
-	// people.mu guards these. The slots are replaced with out.mu held too, so that either
+	// people.mu guards these. The slots are replaced with mu held too, so that either
 	// mutex is enough to look at them.
 	number uint32
 	ended  bool
@@ -32,14 +32,14 @@ type watchList struct {
 	named  []presence.UserID // by the page, of a list that has the contacts of its viewer too
 	slots  []watchSlot
 
-	// out.mu guards these.
+	mu      outletMutex     // which is the outlet's, too
 	said    []relationState // by slot
 	changed []uint64        // a bit a slot: the person may have changed since told
 	dropped []toldPerson    // were told, and are on the list no more
 	holds   bool            // release comes
 	over    bool            // the list has ended
 
-	// The goroutine that reads the connection changes these, with out.mu held.
+	// The goroutine that reads the connection changes these, with mu held.
 	sum   uint64 // of what is told: see cursor
 	total int
 	at    presence.Cursor
@@ -51,7 +51,7 @@ type watchList struct {
 // A watchSlot is one person of a list.
 type watchSlot struct {
 	person *watched
-	told   uint32 // seenPerson.hash that the reader has; 0: the person is not there. out.mu guards it
+	told   uint32 // seenPerson.hash that the reader has; 0: the person is not there. mu of the list guards it
 	seat   uint32 // among the person's followers. people.mu guards it
 }
 
@@ -62,15 +62,16 @@ type toldPerson struct {
 }
 
 func newWatchList(p *people, viewer presence.UserID, topic presence.Topic) *watchList {
-	l := &watchList{people: p, viewer: viewer, out: newOutlet(topic, p.stats)}
+	l := &watchList{people: p, viewer: viewer}
+	l.out = newOutlet(topic, p.stats, &l.mu)
 	l.setSum(0, 0)
 	return l
 }
 
 // size returns the number of people on the list.
 func (l *watchList) size() int {
-	l.out.mu.Lock()
-	defer l.out.mu.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	return len(l.slots)
 }
 
@@ -118,6 +119,21 @@ func (l *watchList) showsLocked(slot int, now *seenPerson) uint32 {
 		return now.hash
 	}
 	return 0
+}
+
+// mark is markLocked.
+func (l *watchList) mark(slot int) (news bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.markLocked(slot)
+}
+
+// wake has the reader look at the list, because of a change that came at a moment.
+func (l *watchList) wake(came time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.out.arrived = came
+	l.out.wakeLocked()
 }
 
 // markLocked notes that a person may have changed, and reports whether the reader has news.
@@ -186,8 +202,8 @@ func (l *watchList) differs(from presence.Cursor) bool {
 	if !ok {
 		return false
 	}
-	l.out.mu.Lock()
-	defer l.out.mu.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	_, sum := l.seenLocked()
 	return strconv.FormatUint(sum, 36) != string(id)
 }
@@ -228,7 +244,7 @@ func (l *watchList) resumeLocked(from presence.Cursor, _ int) (missed *sharedEve
 }
 
 // stateEvent returns everybody whom the reader may see. The limit does not cut it: a page
-// knows how many it watches. It has out.mu held.
+// knows how many it watches. It has mu held.
 func (l *watchList) stateEvent(int) *sharedEvent {
 	const head = 192 // is more than what stands before the users
 	size := head

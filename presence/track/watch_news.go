@@ -108,9 +108,7 @@ func (p *people) wakeAll() {
 	defer p.mu.Unlock()
 	for _, l := range p.lists {
 		if l != nil {
-			l.out.mu.Lock()
-			l.out.wakeLocked()
-			l.out.mu.Unlock()
+			l.wake(time.Time{})
 		}
 	}
 }
@@ -242,10 +240,7 @@ func (p *people) tellLocked(w *watched) {
 	w.told = time.Now()
 	for _, f := range w.followers {
 		l := p.lists[f.list]
-		l.out.mu.Lock()
-		news := l.markLocked(int(f.slot))
-		l.out.mu.Unlock()
-		if news && !l.marked {
+		if l.mark(int(f.slot)) && !l.marked {
 			l.marked = true
 			p.marked = append(p.marked, l)
 		}
@@ -257,10 +252,7 @@ func (p *people) tellLocked(w *watched) {
 func (p *people) wakeMarkedLocked(came time.Time) {
 	for _, l := range p.marked {
 		l.marked = false
-		l.out.mu.Lock()
-		l.out.arrived = came
-		l.out.wakeLocked()
-		l.out.mu.Unlock()
+		l.wake(came)
 	}
 	clear(p.marked)
 	p.marked = p.marked[:0]

@@ -186,8 +186,8 @@ func (r *relations) next() (l *watchList, opening bool) {
 // is being opened takes nothing, and has a question in any case, so that nobody can tell by
 // the time that it takes whether there is one: see await.
 func (l *watchList) questions(asked []question, most int, opening bool) []question {
-	l.out.mu.Lock()
-	defer l.out.mu.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	news, had := false, len(asked)
 	defer func() {
 		if news {
@@ -339,8 +339,8 @@ func (r *relations) answered(l *watchList) {
 // answer takes what the Directory said. It reports whether that was about everybody who was
 // asked for.
 func (l *watchList) answer(asked []question, answers []presence.Relation, valid []bool) (all bool) {
-	l.out.mu.Lock()
-	defer l.out.mu.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	all = true
 	news := false
 	for i, q := range asked {
@@ -386,8 +386,8 @@ func (l *watchList) holdsLocked(slot int, now *seenPerson) bool {
 
 // release ends what holdsLocked began.
 func (l *watchList) release() {
-	l.out.mu.Lock()
-	defer l.out.mu.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.holds = false
 	news := false
 	for i := range l.slots {
@@ -404,8 +404,8 @@ func (l *watchList) release() {
 // unanswered notes that the Directory is out. Who is shown stays, unless the site said that
 // the relation has changed.
 func (l *watchList) unanswered(asked []question) {
-	l.out.mu.Lock()
-	defer l.out.mu.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	news := false
 	for _, q := range asked {
 		if slot := l.slotLocked(q); slot >= 0 {

@@ -8,18 +8,31 @@ import (
 )
 
 // keep has lists renewed whose relations are too old, and forgets changes that no answer
-// is older than.
+// is older than. It is for one goroutine.
 func (r *relations) keep() {
 	now := time.Now()
 	if now.Sub(r.looked) < keepEvery {
 		return
 	}
 	r.looked = now
-	r.people.mu.Lock()
-	defer r.people.mu.Unlock()
+	r.renewOld(now)
+}
+
+// renewOld has the relations of a list asked for again before they are too old.
+func (p *people) renewOld(now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, l := range p.relations.old(p.lists, now) {
+		l.askAgain(0)
+	}
+}
+
+// old returns the lists whose relations are about to be too old, each once, and forgets changes that
+// no answer is older than.
+func (r *relations) old(lists []*watchList, now time.Time) (due []*watchList) {
 	r.mu.Lock()
-	var due []*watchList
-	for _, l := range r.lists {
+	defer r.mu.Unlock()
+	for _, l := range lists {
 		if l != nil && !l.asked.since.IsZero() && now.Sub(l.asked.since) >= relationsFor-keepEvery {
 			l.asked.since = time.Time{}
 			due = append(due, l)
@@ -30,16 +43,13 @@ func (r *relations) keep() {
 			delete(r.changed, user)
 		}
 	}
-	r.mu.Unlock()
-	for _, l := range due {
-		l.askAgain(0)
-	}
+	return due
 }
 
 // askAgain has all relations of a list asked for again.
 func (l *watchList) askAgain(why relationState) {
-	l.out.mu.Lock()
-	defer l.out.mu.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	for i := range l.slots {
 		l.said[i].again(l.slots[i].told != 0, why)
 	}
@@ -52,15 +62,7 @@ func (p *people) relationsChanged(user presence.UserID) {
 	if !p.directory.on() {
 		return
 	}
-	r := p.relations
-	r.mu.Lock()
-	r.turn++
-	if len(r.changed) >= maxChangedRelations {
-		r.void = r.turn
-		clear(r.changed)
-	}
-	r.changed[presence.UserID(strings.Clone(string(user)))] = changedRelations{r.turn, time.Now()}
-	r.mu.Unlock()
+	p.relations.change(user)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if w := p.byID[user]; w != nil {
@@ -73,10 +75,30 @@ func (p *people) relationsChanged(user presence.UserID) {
 	}
 }
 
+// change makes the answers about a user void that were asked for before.
+func (r *relations) change(user presence.UserID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.turn++
+	if len(r.changed) >= maxChangedRelations {
+		r.void = r.turn
+		clear(r.changed)
+	}
+	r.changed[presence.UserID(strings.Clone(string(user)))] = changedRelations{r.turn, time.Now()}
+}
+
+// changeAll is change for all users.
+func (r *relations) changeAll() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.turn++
+	r.void = r.turn
+}
+
 // revoke has the relation to one person asked for again.
 func (l *watchList) revoke(slot int) {
-	l.out.mu.Lock()
-	defer l.out.mu.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	shown := l.slots[slot].told != 0
 	l.said[slot].again(shown, relationRevoked)
 	if soon := l.people.relations.want(l); !soon {
@@ -92,10 +114,7 @@ func (p *people) relationsMissed() {
 	if !p.directory.on() {
 		return
 	}
-	p.relations.mu.Lock()
-	p.relations.turn++
-	p.relations.void = p.relations.turn
-	p.relations.mu.Unlock()
+	p.relations.changeAll()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, l := range p.lists {
