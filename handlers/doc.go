@@ -285,7 +285,11 @@
 //   - BeatsRefused: a page says nobeat.
 //
 //   - TopicRefused: a request with partial=1 names a topic that its visitor may not see. The
-//     page of a user who has signed out since does not count.
+//     page of a user who has signed out since does not count. NoUser, if the visitor is a guest,
+//     and no request so far was a user's.
+//
+//   - NoKeeper: a request names an inbox or a room, and [Config.Feeds] is not set, while the
+//     tracker has a Keeper.
 //
 //   - UnnamedProxy: the request of a guest comes from a loopback or private address, or by a
 //     Unix socket, with X-Forwarded-For, Forwarded or X-Real-IP, and [Config.ClientIP] is not
@@ -300,9 +304,10 @@
 //
 //   - NoScript: a browser asks for the script or the style, and [Config.Widget] is not set.
 //
-// The texts of NoMiddleware and UnnamedProxy also stand in "warnings", a list in the event
-// welcome or in the answer to a poll, for the browser's console. The texts are constants.
-// The page itself knows that its beats or a topic are refused. Requests that a client makes
+// The texts of NoMiddleware, NoKeeper, TopicRefused, NoUser and UnnamedProxy also stand in
+// "warnings", a list in the event welcome or in the answer to a poll, for the browser's console.
+// If the visitor may see no topic, they are the detail of the answer 403. The texts are constants.
+// The page itself knows that its beats are refused. Requests that a client makes
 // up cost a line a minute at most.
 //
 // Not every mistake can be seen from here. A compressor or proxy that takes what is

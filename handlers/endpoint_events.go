@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/rollcall-go/rollcall/internal/problem"
@@ -110,6 +111,9 @@ type streamOptions struct {
 // visitor may see every topic, or with partial=1 at least one.
 func (h *Handler) connectOptions(q query) (o streamOptions, err error) {
 	o.Visitor = q.visitor
+	if q.visitor.SignedIn() {
+		h.tracker.MeetUser()
+	}
 	if o.types, err = q.types(h.types); err != nil {
 		return o, err
 	}
@@ -145,6 +149,7 @@ func (h *Handler) connectOptions(q query) (o streamOptions, err error) {
 		h.tracker.Found(presence.NoMiddleware)
 		o.warn(presence.NoMiddleware)
 	}
+	h.findKeeper(o.Topics, &o.notes)
 	if nobeat != 0 {
 		h.tracker.Found(presence.BeatsRefused, "status", nobeat)
 		o.Beat, o.auto = false, false
@@ -178,6 +183,9 @@ func (h *Handler) permitTopics(q query, o *streamOptions) error {
 		return presence.ErrGuest
 	case q.Get("me") != "" && !q.visitor.SignedIn():
 		return problem.New(http.StatusUnauthorized, "The user of this page has signed out. Load the page again.")
+	}
+	if len(o.Warnings) > 0 && !q.Has("as") {
+		return forbidden(strings.Join(o.Warnings, " "))
 	}
 	return errForbidden()
 }

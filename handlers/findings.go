@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/rollcall-go/rollcall/presence"
 )
@@ -20,24 +21,46 @@ type notes struct {
 
 func (n *notes) empty() bool { return len(n.Refused)+len(n.Warnings)+len(n.App) == 0 }
 
-func (n *notes) warn(f presence.Finding) { n.Warnings = append(n.Warnings, f.Text()) }
+// warn has a client told of a finding, once.
+func (n *notes) warn(f presence.Finding) {
+	if !slices.Contains(n.Warnings, f.Text()) {
+		n.Warnings = append(n.Warnings, f.Text())
+	}
+}
 
 // foundProxy reports a request that came through a proxy that the site has not named.
 func (h *Handler) foundProxy(r *http.Request) {
 	h.tracker.Found(presence.UnnamedProxy, "proxy", remoteIP(r))
 }
 
-// refuseTopics reports topics that were left out of a stream. A page of a user who has
-// signed out since is no mistake of the site.
+// refuseTopics reports topics that were left out of a stream, with the cause. A page of a user who
+// has signed out since is no mistake of the site. Without the middleware nobody is signed in, which
+// has been reported.
 func (h *Handler) refuseTopics(q query, topics []presence.Topic, n *notes) {
 	n.Refused = localTopics(topics)
-	if len(topics) == 0 || q.Get("me") != "" && !q.visitor.SignedIn() {
+	if len(topics) == 0 || q.Get("me") != "" && !q.visitor.SignedIn() || !presence.HasVisitor(q.request.Context()) {
 		return
 	}
+	why := presence.TopicRefused
+	if !q.visitor.SignedIn() && !h.tracker.MetUser() {
+		why = presence.NoUser
+	}
 	for _, t := range topics {
-		if h.cfg.own(t) {
-			continue // of a guest: the site has no say in it
+		if h.cfg.own(t) || h.cfg.lacksKeeper(t) {
+			continue // the site has no say in it, or it has been reported
 		}
-		h.tracker.Found(presence.TopicRefused, "topic", t, "guest", !q.visitor.SignedIn())
+		h.tracker.Found(why, "topic", t, "guest", !q.visitor.SignedIn())
+		n.warn(why)
+	}
+}
+
+// findKeeper reports a topic of feeds that is asked of a handler without a Keeper, while the tracker
+// has one.
+func (h *Handler) findKeeper(topics []presence.Topic, n *notes) {
+	for _, t := range topics {
+		if h.cfg.lacksKeeper(t) {
+			h.tracker.Found(presence.NoKeeper, "config", "handlers.Config.Feeds", "topic", t)
+			n.warn(presence.NoKeeper)
+		}
 	}
 }

@@ -53,7 +53,7 @@ func FuzzQuery(f *testing.F) {
 					t.Errorf("got %s refused", topic)
 				}
 			}
-			known := texts(presence.NoMiddleware)
+			known := texts(presence.NoMiddleware, presence.TopicRefused, presence.NoUser)
 			if len(a.Warnings) > 1 || slices.ContainsFunc(a.Warnings, func(text string) bool { return !slices.Contains(known, text) }) {
 				t.Errorf("got the warnings %q, want texts of findings", a.Warnings)
 			}

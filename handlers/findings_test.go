@@ -1,6 +1,7 @@
 package handlers_test
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -11,6 +12,8 @@ import (
 
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/feed"
+	"github.com/rollcall-go/rollcall/presence/feed/feedtest"
 )
 
 // notes returns what a request for a stream or a poll is told beside the events.
@@ -102,6 +105,53 @@ func TestNoMiddleware(t *testing.T) {
 			t.Errorf("got the warnings %q, want none", warnings)
 		}
 		s.wantFound(nil)
+	})
+}
+
+// Where presence stands outside of the site's sessions all visitors are guests. Before the first user
+// that is the likely cause of a topic that is refused, and after that it is not.
+func TestRefusedWithoutSessions(t *testing.T) {
+	over(t, allTransports, func(t *testing.T, over transport) {
+		s := newSite(t, setup{handlers: handlers.Config{Authorize: func(_ *http.Request, v presence.Visitor, _ presence.Topic) bool { return v.SignedIn() }}})
+		resp, body := s.fetch(request{path: over.path + "?topic=site&partial=1", header: handshake})
+		if wantProblem(t, resp, body, http.StatusForbidden); !strings.Contains(body, presence.NoUser.Text()) || strings.Contains(body, "Authorize") {
+			t.Errorf("got %s, want that no visitor was signed in", body)
+		}
+		s.wantFound(map[presence.Finding]uint64{presence.NoUser: 1})
+		s.notes(over, request{path: "topic=site&partial=1", user: "alice"})
+		resp, body = s.fetch(request{path: over.path + "?topic=site&partial=1", header: handshake})
+		if wantProblem(t, resp, body, http.StatusForbidden); !strings.Contains(body, presence.TopicRefused.Text()) {
+			t.Errorf("got %s, want that the site refuses the topic", body)
+		}
+		s.wantFound(map[presence.Finding]uint64{presence.NoUser: 1, presence.TopicRefused: 1})
+	})
+}
+
+// Without the middleware nobody is signed in, so a topic that is refused says nothing more.
+func TestRefusedWithoutMiddleware(t *testing.T) {
+	over(t, allTransports, func(t *testing.T, over transport) {
+		s := newSite(t, setup{strange: true, handlers: handlers.Config{Authorize: staffOnly}})
+		if _, warnings := s.notes(over, request{path: "topic=site&topic=staff&partial=1&me=alice", user: "alice"}); !slices.Equal(warnings, texts(presence.NoMiddleware)) {
+			t.Errorf("got the warnings %q, want that the middleware is missing", warnings)
+		}
+		s.wantFound(map[presence.Finding]uint64{presence.NoMiddleware: 1})
+	})
+}
+
+// A handler without the Keeper that the tracker has is found when a page shows an inbox or a room.
+func TestNoKeeper(t *testing.T) {
+	over(t, allTransports, func(t *testing.T, over transport) {
+		s := newSite(t, setup{})
+		keeper, err := feed.New(feedtest.NewMemory(), s.tracker, feed.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = keeper.Close(context.Background()) })
+		refused, warnings := s.notes(over, request{path: "topic=site&topic=inbox&topic=feed:thread:1&partial=1&me=alice", user: "alice"})
+		if !slices.Equal(refused, []string{"inbox", "feed:thread:1"}) || !slices.Equal(warnings, texts(presence.NoKeeper)) {
+			t.Errorf("got refused %q and the warnings %q, want that the Keeper is missing", refused, warnings)
+		}
+		s.wantFound(map[presence.Finding]uint64{presence.NoKeeper: 2})
 	})
 }
 

@@ -41,6 +41,12 @@ func (s *settings) own(t presence.Topic) bool {
 	return s.people && t.Local() == presence.PeopleTopic || s.Feeds != nil && t.Local() == feed.InboxTopic
 }
 
+// lacksKeeper reports whether a topic is one of feeds, which the tracker has and this handler has
+// not.
+func (s *settings) lacksKeeper(t presence.Topic) bool {
+	return s.Feeds == nil && (t.Local() == feed.InboxTopic || t.Kind() == roomKind) && s.rosterless(t)
+}
+
 // asked returns those of a visitor's topics about which the site is asked. It does not
 // change the slice.
 func (s *settings) asked(v presence.Visitor, topics []presence.Topic) []presence.Topic {

@@ -264,3 +264,33 @@ func TestFeedsMailFails(t *testing.T) {
 		}
 	})
 }
+
+// Rows of the outbox that wait while no node relays are a finding, also where the site's own messages
+// are moved by Kick. A node with the job finds nothing.
+func TestNoRelay(t *testing.T) {
+	for name, cfg := range map[string]func(*feed.Keeper) jobs.Config{
+		"without": func(*feed.Keeper) jobs.Config { return jobs.Config{} },
+		"with":    func(k *feed.Keeper) jobs.Config { return jobs.Config{Feeds: k} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				tracker, keeper, db, _, logs := setUpFeeds(t)
+				start(t, tracker, cfg(keeper))
+				keeper.Kick()
+				time.Sleep(time.Second)
+				if err := db.InsertFor("", "1", `{"to":["alice"],"type":"reply","text":"hello"}`); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				want := 0
+				if name == "without" {
+					want = 1
+				}
+				if got := len(tracker.Diagnose()); got != want || strings.Count(logs.String(), "finding=no-relay waiting=1") != want {
+					t.Errorf("got %v and %s, want %d findings", tracker.Diagnose(), logs, want)
+				}
+			})
+		})
+	}
+}

@@ -22,6 +22,11 @@ const (
 	NoConnContext                   // a stream that net/http writes does not know its connection
 	GuestsRefused                   // an address brings more new guests than may count
 	LoginWall                       // a request for a presence endpoint does not reach the middleware
+	NoJobs                          // no node removes the users who vanished
+	NoKeeper                        // a part of the site has no feed.Keeper, and another one has
+	NoRelay                         // messages wait in the outbox, and no node moves them
+	OtherSecret                     // another node of the fleet has another secret
+	OtherFleet                      // a page comes from a tracker that this one does not share a store with
 	NumFindings
 )
 
@@ -47,7 +52,7 @@ var findingTexts = [NumFindings]struct{ name, text string }{
 		"such as a CSRF check: let it pass these paths."},
 	NoScript: {"no-script", "A browser asked for the script or the style of a page, and the presence handler has none. " +
 		"Set handlers.Config.Widget to widgets.Handler(), where widgets is what templates.New returned."},
-	NoUser: {"no-user", "None of the first 50 page views was of a signed-in user. If somebody was signed in, presence stands before your sessions, " +
+	NoUser: {"no-user", "No visitor so far was a signed-in user. If somebody was signed in, presence stands before your sessions, " +
 		"or identify does not find what they have found: mount presence inside of the sessions."},
 	NoConnContext: {"no-conn-context", "A stream over TLS or HTTP/2 does not know its connection, so a client that stops reading " +
 		"keeps megabytes of memory of the kernel. Set ConnContext of the http.Server to handlers.ConnContext."},
@@ -57,6 +62,17 @@ var findingTexts = [NumFindings]struct{ name, text string }{
 	LoginWall: {"login-wall", "A request for a presence endpoint was answered before it reached the presence middleware, as by a login wall. " +
 		"Let the paths under track.Config.Prefix pass it: the endpoints tell guests nothing that Authorize does not allow, " +
 		"and a page whose session has ended asks there what it may show."},
+	NoJobs: {"no-jobs", "No node has swept for a minute, so users who close their pages stay online. " +
+		"Call jobs.Start, or call jobs.Sweep from a cron of your own, at least once a minute."},
+	NoKeeper: {"no-keeper", "A page shows an inbox or a room, and a part of the site has no Keeper. " +
+		"Set Feeds of templates.Config, handlers.Config and jobs.Config to the same feed.Keeper."},
+	NoRelay: {"no-relay", "Messages wait in the outbox, and no node moves them. " +
+		"Set jobs.Config.Feeds to the feed.Keeper, or call its Relay once a second."},
+	OtherSecret: {"other-secret", "Another node of the fleet has another secret, so each refuses what the other has signed: beats, streams and guests' cookies. " +
+		"Give all nodes the same track.Config.Secret, or none of them one."},
+	OtherFleet: {"other-fleet", "A page beats here whose stream another tracker opened, which began after this one and does not share its store. " +
+		"Their users do not see each other. Make one tracker for all listeners of a process, " +
+		"and give all nodes the same store, with the same prefix."},
 }
 
 // Findings returns all findings, in the order of their constants.
@@ -75,7 +91,7 @@ func (f Finding) String() string { return findingTexts[f].name }
 func (f Finding) Text() string { return findingTexts[f].text }
 
 // A Diagnosis says how often something was found since the Tracker began. For
-// [BeatsRefused] and [TopicRefused] that is what clients say, and any client can say so.
+// [BeatsRefused], [TopicRefused] and [OtherFleet] that is what clients say, and any client can say so.
 type Diagnosis struct {
 	Finding Finding
 	Times   uint64

@@ -21,7 +21,7 @@ func (p *Page) bell(options ...any) (template.HTML, error) {
 	ws := p.widgets
 	texts := ws.cfg.Texts.Feeds
 	o, err := feedOptions{label: texts.Notifications}.with("bell", options, "label", "popover", "fields", "mute")
-	if err != nil || ws.feeds == nil || !p.visitor.SignedIn() {
+	if err != nil || !ws.hasFeeds() || !p.visitor.SignedIn() {
 		return "", err
 	}
 	name := feed.Inbox(p.visitor.User.ID)

@@ -14,3 +14,11 @@ type feedSource interface {
 	Cursor(n feed.Name, h feed.Head) presence.Cursor
 	Text(i feed.Item) string
 }
+
+// hasFeeds reports whether the site has feeds, and reports a finding if only the tracker knows of them.
+func (ws *Widgets) hasFeeds() bool {
+	if ws.feeds == nil && ws.tracker.Serves(feed.InboxTopic) {
+		ws.tracker.Found(presence.NoKeeper, "config", "templates.Config.Feeds")
+	}
+	return ws.feeds != nil
+}

@@ -27,7 +27,7 @@ func (p *Page) notifications(options ...any) (template.HTML, error) {
 	ws := p.widgets
 	texts := ws.cfg.Texts.Feeds
 	o, err := feedOptions{max: defaultItems, label: texts.Notifications}.with("notifications", options, "max", "label", "fields", "mute", "error")
-	if err != nil || ws.feeds == nil || !p.visitor.SignedIn() {
+	if err != nil || !ws.hasFeeds() || !p.visitor.SignedIn() {
 		return "", err
 	}
 	name := feed.Inbox(p.visitor.User.ID)

@@ -15,7 +15,7 @@ import (
 func (p *Page) room(name, head any, options ...any) (template.HTML, error) {
 	ws := p.widgets
 	o, err := feedOptions{}.with("room", options, "list", "template", "about")
-	if err != nil || ws.feeds == nil {
+	if err != nil || !ws.hasFeeds() {
 		return "", err
 	}
 	room, err := p.roomOf(name)

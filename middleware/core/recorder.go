@@ -128,8 +128,8 @@ func (rec *Recorder[C]) denied(c C) (denied bool) {
 // begin is Begin for an identified visitor.
 func (m *engine) begin(r *http.Request, header http.Header, with *requestWithVisitor, signedIn, denied bool) Visit {
 	visitor := &with.context.Visitor
-	if signedIn {
-		m.strangers.meetUser()
+	if signedIn && m.tracker != nil {
+		m.tracker.MeetUser()
 	}
 	v := requestVisit{engine: m, denied: denied, request: r, header: header, class: m.classOf(r), sentCookies: readCookies(r.Header["Cookie"], m.cookieName)}
 	v.hides = v.sentCookies.status(r)
@@ -141,7 +141,7 @@ func (m *engine) begin(r *http.Request, header http.Header, with *requestWithVis
 	}
 	switch {
 	case !signedIn:
-		if m.tracker != nil && v.class == viewing && m.strangers.stillAlone() && isPageView(r) {
+		if m.tracker != nil && v.class == viewing && !m.tracker.MetUser() && isPageView(r) {
 			m.strangers.see(m.tracker)
 		}
 		visitor.Guest = v.seeGuest()
@@ -188,7 +188,7 @@ func (m *engine) notReached(r *http.Request) {
 	case under == "/beat", under == "/leave": // pages report refused beats too: it is one mistake
 		m.tracker.Found(presence.BeatsRefused, "method", shortened(r.Method))
 	default:
-		m.tracker.Found(presence.NotReached, "method", shortened(r.Method), "endpoint", strings.SplitAfterN(under, "/", 3)[1])
+		m.tracker.Found(presence.NotReached, "method", shortened(r.Method), "endpoint", strings.SplitAfterN(under, "/", 3)[1], "prefix", m.prefix)
 	}
 }
 

@@ -113,6 +113,9 @@ const (
 	// users, and says nothing else of them.
 	NoticeHint NoticeKind = "hint"
 
+	// NoticeNode: what a node says of itself, several times a minute; see fleet.go of package track.
+	NoticeNode NoticeKind = "node"
+
 	// NoticeGuestSignedIn: a guest, whose id is the Payload, signed in and is one no
 	// longer. It names no user.
 	NoticeGuestSignedIn NoticeKind = "guest_signed_in"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 
 	"github.com/rollcall-go/rollcall/internal/wait"
 	"github.com/rollcall-go/rollcall/presence"
@@ -24,6 +25,7 @@ type Keeper struct {
 	reading *reading
 	hints   *hints
 	kicked  wait.Wakeup // the relay is to run
+	relays  atomic.Bool // a job calls Relay here
 	turned  wait.Wakeup // a call has failed: the lines are to be checked soon
 	stats   counters
 	lines   lines

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/internal/wait"
+	"github.com/rollcall-go/rollcall/presence"
 )
 
 // Kick has the relay run now, after a commit of the site's own. It does not block. Without it
@@ -21,7 +22,7 @@ func (k *Keeper) relayWhenKicked(ctx context.Context) {
 		case <-k.kicked:
 		}
 		bound, cancel := context.WithTimeout(ctx, relayPatience)
-		_, _ = k.Relay(bound) // the job says what is wrong
+		_, _ = k.relay(bound) // the job says what is wrong
 		cancel()
 	}
 }
@@ -35,6 +36,11 @@ const (
 // Relay moves what is due from the outbox to feeds, until nothing is due or ctx ends, and
 // tells all nodes. A job calls it once a second.
 func (k *Keeper) Relay(ctx context.Context) (moved int, err error) {
+	k.relays.Store(true)
+	return k.relay(ctx)
+}
+
+func (k *Keeper) relay(ctx context.Context) (moved int, err error) {
 	o := RelayOptions{MailAfter: k.cfg.MailAfter, Most: k.cfg.Most}
 	for busy := 0; ctx.Err() == nil; {
 		done, err := call(ctx, k, func(ctx context.Context) (Relayed, error) { return k.store.Relay(ctx, o) })
@@ -75,8 +81,10 @@ func (k *Keeper) logBad(rows []BadRow) {
 		"tried_again", ids, "given_up", givenUp, "first_error", rows[0].Why)
 }
 
-// watchOutbox looks at how the outbox stands, for Stats.
+// watchOutbox looks at how the outbox stands, for Stats. If the same row waits there at two looks,
+// and no job calls Relay here, then no other node's does either.
 func (k *Keeper) watchOutbox(ctx context.Context) {
+	var was time.Duration // for how long the oldest row waited at the look before
 	for wait.For(ctx, outboxEvery) {
 		bound, cancel := context.WithTimeout(ctx, patience)
 		o, err := call(bound, k, k.store.Waiting)
@@ -84,6 +92,10 @@ func (k *Keeper) watchOutbox(ctx context.Context) {
 		if err == nil {
 			k.stats.outbox.Store(&o)
 		}
+		if err == nil && was > 0 && o.Oldest > was+outboxEvery/2 && !k.relays.Load() {
+			k.tracker.Found(presence.NoRelay, "waiting", o.Waiting, "oldest", o.Oldest.Round(time.Second))
+		}
+		was = o.Oldest
 	}
 }
 

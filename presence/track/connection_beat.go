@@ -2,6 +2,7 @@ package track
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -35,6 +36,9 @@ type Page struct {
 // [presence.ErrStoreOut].
 func (t *Tracker) Beat(ctx context.Context, token presence.Token, by presence.Visitor, page Page) (alive bool, err error) {
 	p, refused, err := t.tokens.passOf(ctx, token, by)
+	if errors.Is(err, presence.ErrForeignToken) {
+		t.fleet.foreign(token, t.Found)
+	}
 	if err != nil || refused {
 		return false, err
 	}

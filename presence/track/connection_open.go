@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/base64"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -206,12 +207,27 @@ func (e *connectionEnv) hasNoRoomFor(user presence.User) bool {
 	return user.ID != "" && (e.writer.full(user.ID) || user.Status == "" && e.choices.full(user.ID))
 }
 
-// newProcess names a process of a node. A node that starts again under its name is another
-// process, on which the connections of the earlier one do not hang (rule 23).
+// newProcess names a process of a node, by when it began, in milliseconds, and by six random bits.
+// A node that starts again under its name is another process, on which the connections of the
+// earlier one do not hang (rule 23).
 func newProcess(node string) string {
-	var id [3]byte
-	rand.Read(id[:])
-	return node + "." + base64.RawURLEncoding.EncodeToString(id[:])
+	var id [8]byte
+	var random [1]byte
+	rand.Read(random[:])
+	binary.BigEndian.PutUint64(id[:], uint64(time.Now().UnixMilli())<<6|uint64(random[0]>>2))
+	return node + "." + base64.RawURLEncoding.EncodeToString(id[2:])
+}
+
+// processBegan returns when a process began, by the clock of its machine, and false for a name that
+// newProcess does not make.
+func processBegan(process string) (time.Time, bool) {
+	var id [8]byte
+	text := process[strings.LastIndexByte(process, '.')+1:]
+	if len(text) != base64.RawURLEncoding.EncodedLen(len(id[2:])) {
+		return time.Time{}, false
+	}
+	_, err := base64.RawURLEncoding.Decode(id[2:], []byte(text))
+	return time.UnixMilli(int64(binary.BigEndian.Uint64(id[:]) >> 6)), err == nil
 }
 
 // newHolder names a connection: by its process, and by 96 random bits, so that nobody can

@@ -2,6 +2,7 @@ package track
 
 import (
 	"context"
+	"errors"
 
 	"github.com/rollcall-go/rollcall/presence"
 )
@@ -22,7 +23,11 @@ type Pass struct {
 //
 // Cost: about 1 µs for the connection of this node.
 func (t *Tracker) Pass(ctx context.Context, token presence.Token) (Pass, error) {
-	return t.tokens.pass(ctx, token)
+	p, err := t.tokens.pass(ctx, token)
+	if errors.Is(err, presence.ErrForeignToken) {
+		t.fleet.foreign(token, t.Found)
+	}
+	return p, err
 }
 
 // Connection returns the name of the connection, which no other has.

@@ -65,7 +65,7 @@
 // users.mu also guards Connection.opened, each knownUser, and the queue of choices. A source, such as a
 // replica, shares its mutex with its outlet: outlet.mu stands for it here. Methods whose name
 // ends in Locked are called with the mutex of their type held (of users for knownUser and
-// choices, of the outlet for sources). The mutexes of deliver_*.go, idle.go and sources.go have
+// choices, of the outlet for sources). The mutexes of deliver_*.go, fleet.go, idle.go and sources.go have
 // no level: they are taken with no other one held. No method calls the store with a mutex held.
 // A store may hold mutexes of its own while it calls a listener, which takes any of these.
 //

@@ -17,6 +17,16 @@ type found [presence.NumFindings]struct {
 	logged minute.Gate
 }
 
+// MeetUser notes that a request was a signed-in user's. It takes no lock.
+func (t *Tracker) MeetUser() {
+	if !t.met.Load() {
+		t.met.Store(true)
+	}
+}
+
+// MetUser reports whether any request was a signed-in user's, since the Tracker began.
+func (t *Tracker) MetUser() bool { return t.met.Load() }
+
 // Found notes a finding, and logs it at most once a minute, with attributes as those of
 // [log/slog.Logger.Warn]. [presence.NoUser] is logged as information, all others as warnings. It
 // takes no lock.

@@ -2,7 +2,6 @@ package track_test
 
 import (
 	"bytes"
-	"context"
 	"log/slog"
 	"regexp"
 	"strings"
@@ -19,9 +18,7 @@ import (
 func TestFindings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var logs bytes.Buffer
-		tracker, err := track.New(memstore.New(), track.Config{Logger: slog.New(slog.NewTextHandler(&logs, nil))})
-		noError(t, err)
-		defer func() { _ = tracker.Close(context.Background()) }()
+		tracker := start(t, memstore.New(), track.Config{Logger: slog.New(slog.NewTextHandler(&logs, nil))})
 		if got := tracker.Diagnose(); got != nil {
 			t.Errorf("at the start: got %v, want nothing", got)
 		}

@@ -36,7 +36,9 @@ func (s *fleetCost) Apply(ctx context.Context, batches []backend.Batch) []backen
 }
 
 func (s *fleetCost) Publish(ctx context.Context, n backend.Notice) error {
-	s.notices.Add(1)
+	if n.Kind != backend.NoticeNode { // which each node sends, whoever is there
+		s.notices.Add(1)
+	}
 	return s.Store.Publish(ctx, n)
 }
 

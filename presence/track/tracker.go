@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rollcall-go/rollcall/internal/wait"
@@ -25,7 +26,9 @@ type Tracker struct {
 	stats   *counters
 	life    *lifetime
 	store   *timedStore
-	found   found // mistakes in how the site is wired
+	found   found       // mistakes in how the site is wired
+	met     atomic.Bool // a request was a signed-in user's
+	fleet   *fleet      // the other nodes
 
 	users     *users          // what is remembered of each user
 	writer    *writer         // what waits to be written
@@ -110,7 +113,7 @@ func newTracker(inner backend.Core, cfg *Config) *Tracker {
 	}
 	deliveries := new(deliveries)
 	return &Tracker{
-		cfg: cfg, process: process, stats: stats, life: life, store: store,
+		cfg: cfg, process: process, stats: stats, life: life, store: store, fleet: newFleet(process, store, outage, notices, seal),
 		users: users, writer: writer, outage: outage, notices: notices, seal: seal, directory: directory,
 		topics: topics, extras: extras, records: records, devices: devices, lastSeen: lastSeen, choices: choices, attention: attention, leases: leases,
 		nodeLease: newNodeLease(cfg, store, outage, process, leases.reassertSoon),
@@ -151,6 +154,7 @@ func (t *Tracker) start() {
 		t.life.spawn(func(ctx context.Context) { keeper.run(ctx, t.records.loaded) })
 	}
 	t.life.spawn(t.seal.keep)
+	t.life.spawn(func(ctx context.Context) { t.fleet.run(ctx, t.Found) })
 	if t.directory.on() {
 		t.life.spawn(t.lastSeen.run)
 		t.life.spawn(t.afterOutages)
@@ -218,6 +222,8 @@ func (t *Tracker) hear(n backend.Notice) {
 	case n.Kind == backend.NoticeLost:
 		t.leases.hearLost(n.Ago)
 	case n.Ago > 0: // the others are of the moment, and nobody sends them late
+	case n.Kind == backend.NoticeNode:
+		t.fleet.hear(n.Payload, t.Found)
 	case n.Kind == backend.NoticeHint:
 		t.hearHint(n.Payload)
 	case n.Kind == backend.NoticeGuestSignedIn:

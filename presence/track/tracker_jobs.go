@@ -21,6 +21,7 @@ const (
 // [backend.Core.Sweep]. After an outage it leaves alone what nobody could renew, and so it does where
 // the store started again with old data. It returns [presence.ErrStoreOut] while the store is out.
 func (t *Tracker) Sweep(ctx context.Context) (backend.Swept, error) {
+	t.fleet.sweeps()
 	o, may, err := t.outage.sweeps()
 	if err != nil || !may {
 		return backend.Swept{}, err

@@ -19,8 +19,7 @@ function outdated(page = "", server) {
 
 /**
  * Explains what went wrong.
- * @param {Response | {warnings?: string[], refused?: string}} about an answer that refuses
- *   a request, texts of the server, or the topics that the visitor may not follow, with commas
+ * @param {Response | {warnings?: string[]}} about an answer that refuses a request, or texts of the server
  * @param {{app?: string, texts?: object}} site what the page says of itself
  * @param {import("./link.js").Page} [page] of which a beat got another answer than 204. An answer other than those of the
  *   handlers, such as the page of a sign-in or the refusal of a CSRF check, is the last that the page hears of its beats.
@@ -30,13 +29,12 @@ export async function explain(about, site, page) {
     if (/408|410|429|50[234]/.test(about.status)) return;
     page.nobeat = about.status || 302; // a redirect is shown without its status
   }
-  const { warnings = [], refused = "", url, type, status, app } = about;
+  const { warnings = [], url, type, status, app } = about;
   if (status === 426) {
     if (site.texts) site.texts.lost = site.texts.outdated; // the connection is not only lost
     outdated(site.app, "");
   } else if (app && site.app && app !== site.app) outdated(site.app, app);
   for (const text of warnings) warn(text);
-  const topics = refused.split(",");
   if (/\/beat(\?|$)/.test(url)) {
     warn(`A beat of this page (POST ${new URL(url).pathname}) was answered with ${status ? "status " + status : "a redirect"}, so the page sends no more. ` +
       "Its connection alone keeps the visitor online. Exempt the presence endpoints from CSRF checks, since they check the origin themselves, " +
@@ -44,9 +42,6 @@ export async function explain(about, site, page) {
   } else if (type === "opaqueredirect") {
     warn(`A request of this page (GET ${new URL(url).pathname}) was answered with a redirect, as by a login wall, so the page is not live. ` +
       "Let the presence endpoints pass the wall: they tell guests nothing that Authorize does not allow.");
-  } else if (status === 403) topics.push(...new URL(url).searchParams.getAll("topic"));
-  for (const topic of topics) {
-    if (topic) warn(`The topic ${topic} is not live on this page, because its visitor may not see it. handlers.Config.Authorize decides that; without it visitors may see the site's topic alone.`);
   }
   if (/problem\+json/.test(about.headers?.get("Content-Type"))) {
     const { detail } = await about.json().catch(() => "");

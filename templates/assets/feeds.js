@@ -40,7 +40,6 @@ export class Feeds extends Map {
     if (this.live === live && this.refused === refused) return;
     this.live = live;
     this.refused = refused;
-    if (refused) complain({ refused });
     for (const watcher of new Set([...this.values()].flatMap(({ watchers }) => [...watchers]))) watcher.onLive(live, signedOut);
   }
 

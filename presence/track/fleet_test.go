@@ -1,0 +1,161 @@
+package track_test
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/presencetest"
+	"github.com/rollcall-go/rollcall/presence/track"
+)
+
+// idleNode returns a tracker that nobody sweeps.
+func idleNode(t *testing.T, store backend.Store, cfg track.Config) *track.Tracker {
+	t.Helper()
+	tracker, err := track.New(store, cfg)
+	noError(t, err)
+	t.Cleanup(func() { _ = tracker.Close(t.Context()) })
+	return tracker
+}
+
+// wantFindings checks what a tracker has found, however often.
+func wantFindings(t *testing.T, when string, tracker *track.Tracker, want ...presence.Finding) {
+	t.Helper()
+	var got []presence.Finding
+	for _, d := range tracker.Diagnose() {
+		got = append(got, d.Finding)
+	}
+	if len(got) != len(want) || len(got) > 0 && got[0] != want[0] {
+		t.Errorf("%s: got %v, want %v", when, got, want)
+	}
+}
+
+// A fleet in which no node sweeps is found after a minute. One node that sweeps is enough, and so is
+// a program that sweeps once a minute and ends.
+func TestNoJobs(t *testing.T) {
+	bubble(t, "nobody sweeps", func(t *testing.T) {
+		store := memstore.New()
+		a, b := idleNode(t, store, track.Config{Node: "a"}), idleNode(t, store, track.Config{Node: "b"})
+		time.Sleep(time.Minute)
+		wantFindings(t, "in the first minute", a)
+		time.Sleep(16 * time.Second)
+		wantFindings(t, "later", a, presence.NoJobs)
+		wantFindings(t, "later", b, presence.NoJobs)
+	})
+	bubble(t, "another node sweeps", func(t *testing.T) {
+		store := memstore.New()
+		a := idleNode(t, store, track.Config{Node: "a"})
+		start(t, store, track.Config{Node: "b"})
+		time.Sleep(10 * time.Minute)
+		wantFindings(t, "at a node without jobs", a)
+	})
+	bubble(t, "a cron sweeps", func(t *testing.T) {
+		store := memstore.New()
+		a := idleNode(t, store, track.Config{Node: "a"})
+		for range 10 {
+			cron, err := track.New(store, track.Config{})
+			noError(t, err)
+			time.Sleep(time.Second)
+			_, err = cron.Sweep(t.Context())
+			noError(t, err)
+			synctest.Wait()
+			noError(t, cron.Close(t.Context()))
+			time.Sleep(time.Minute - time.Second)
+		}
+		wantFindings(t, "at the site's node", a)
+	})
+	bubble(t, "the store was out", func(t *testing.T) {
+		faults := presencetest.NewFaults(memstore.New())
+		a := idleNode(t, faults, track.Config{Node: "a"})
+		start(t, faults, track.Config{Node: "b"})
+		time.Sleep(time.Minute)
+		faults.Break(presencetest.Fault{Err: errDown})
+		time.Sleep(10 * time.Minute)
+		faults.Heal()
+		time.Sleep(5 * time.Minute)
+		wantFindings(t, "after the outage", a)
+	})
+}
+
+// Two nodes with different secrets find each other as soon as the second begins. A notice tells
+// nothing about a secret.
+func TestOtherSecret(t *testing.T) {
+	one, two := []byte("0123456789abcdef"), []byte("fedcba9876543210")
+	for name, c := range map[string]struct {
+		a, b []byte
+		want []presence.Finding
+	}{
+		"two secrets":    {one, two, []presence.Finding{presence.OtherSecret}},
+		"one has none":   {one, nil, []presence.Finding{presence.OtherSecret}},
+		"the same":       {one, one, nil},
+		"none has a one": {nil, nil, nil},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			var log bytes.Buffer
+			store := memstore.New()
+			var payloads []string
+			stop, err := store.Listen(t.Context(), func(n backend.Notice) { payloads = append(payloads, n.Payload) })
+			noError(t, err)
+			defer stop()
+			a := start(t, store, track.Config{Node: "a", Secret: c.a, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			time.Sleep(20 * time.Second)
+			wantFindings(t, "a alone", a)
+			b := start(t, store, track.Config{Node: "b", Secret: c.b})
+			time.Sleep(time.Second)
+			wantFindings(t, "a, at the start of b", a, c.want...)
+			time.Sleep(15 * time.Second)
+			wantFindings(t, "b", b, c.want...)
+			if got := strings.Count(log.String(), "finding=other-secret other=b"); got != len(c.want) {
+				t.Errorf("got %d lines, want %d:\n%s", got, len(c.want), &log)
+			}
+			for _, p := range payloads {
+				if strings.Contains(p, string(one)) || strings.Contains(p, string(two)) {
+					t.Errorf("got the notice %q, which tells a secret", p)
+				}
+			}
+		})
+	}
+}
+
+// A page whose token is of a tracker that began later, and that this one does not know, is a finding:
+// two trackers in one process, or two prefixes in one Redis. One from before a restart is none.
+func TestOtherFleet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first := start(t, memstore.New(), track.Config{})
+		time.Sleep(time.Millisecond)
+		second := start(t, memstore.New(), track.Config{})
+		tokens := [2]presence.Token{}
+		for i, of := range []*track.Tracker{first, second} {
+			tokens[i] = connect(t, of, track.ConnectOptions{Visitor: visitor("alice"), Beat: true}).Token()
+		}
+		for i, at := range []*track.Tracker{second, first} {
+			if _, err := at.Pass(t.Context(), tokens[i]); !errors.Is(err, presence.ErrForeignToken) {
+				t.Errorf("got %v, want ErrForeignToken", err)
+			}
+		}
+		wantFindings(t, "the first, at a page of the second", first, presence.OtherFleet)
+		wantFindings(t, "the second, at a page of the first, which may be of the time before a restart", second)
+		for _, forged := range []presence.Token{"", "~", "a.b~c~d", "a.AAAAAAAA.x~y~z", "a.________.x~y~z"} {
+			_, _ = second.Pass(t.Context(), forged)
+		}
+	})
+	bubble(t, "other secrets", func(t *testing.T) { // whose tokens are foreign too
+		store := memstore.New()
+		a := start(t, store, track.Config{Secret: []byte("0123456789abcdef")})
+		time.Sleep(time.Second)
+		b := start(t, store, track.Config{Secret: []byte("fedcba9876543210")})
+		time.Sleep(time.Second)
+		token := connect(t, b, track.ConnectOptions{Visitor: visitor("alice"), Beat: true}).Token()
+		if _, err := a.Pass(t.Context(), token); !errors.Is(err, presence.ErrForeignToken) {
+			t.Errorf("got %v, want ErrForeignToken", err)
+		}
+		wantFindings(t, "a", a, presence.OtherSecret)
+	})
+}
