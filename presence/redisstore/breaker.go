@@ -22,6 +22,7 @@ import (
 type breaker struct {
 	trips   int
 	timeout time.Duration
+	server  endpoint
 	slots   chan struct{} // calls under way
 
 	mu        sync.Mutex
@@ -41,8 +42,8 @@ const maxRetryWait = 500 * time.Millisecond
 // maxCalls bounds the calls under way at the same time.
 const maxCalls = 64
 
-func newBreaker(trips int, timeout time.Duration) *breaker {
-	return &breaker{trips: trips, timeout: timeout, slots: make(chan struct{}, maxCalls)}
+func newBreaker(cfg Config, server endpoint) *breaker {
+	return &breaker{trips: cfg.MaxFailures, timeout: cfg.Timeout, server: server, slots: make(chan struct{}, maxCalls)}
 }
 
 // call runs fn under the breaker, in a goroutine of its own because a client may ignore ctx.
@@ -135,6 +136,9 @@ func (b *breaker) leave(ctx context.Context, err error) error {
 	defer b.mu.Unlock()
 	switch {
 	case !errors.Is(judged, presence.ErrStoreOut):
+		if !b.server.reached.Load() {
+			b.server.reached.Store(true)
+		}
 		b.failed = 0 // the server answered, though maybe with an error
 		return judged
 	case errors.Is(ctx.Err(), context.Canceled):
@@ -146,7 +150,7 @@ func (b *breaker) leave(ctx context.Context, err error) error {
 		b.broken++
 	}
 	b.retry = time.Now().Add(min(maxRetryWait, 100*time.Millisecond<<min(b.failed, 10)))
-	return judged
+	return b.server.explain(judged)
 }
 
 // verdict wraps an error: in ErrStoreOut if the server was not reached or cannot serve now,
@@ -169,7 +173,7 @@ func verdict(err error) error {
 var (
 	unable = []string{
 		"LOADING", "READONLY", "CLUSTERDOWN", "MASTERDOWN", "TRYAGAIN", "OOM", "MISCONF", "BUSY", "NOREPLICAS",
-		"MOVED", "ASK", "ERR max number of clients",
+		"MOVED", "ASK", "ERR max number of clients", "ERR " + noDatabase,
 	}
 	denials = []string{"NOPERM", "NOAUTH", "WRONGPASS", "ERR The user executing the script"}
 )

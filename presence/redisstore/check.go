@@ -34,6 +34,8 @@ func (s *Store) Check(ctx context.Context) error {
 	switch {
 	case errors.As(err, &answer) && strings.Contains(answer.Error(), "cluster support disabled"):
 		return fmt.Errorf("%w: it is no part of a cluster; give one address, without a comma", ErrUnfit)
+	case errors.As(err, &answer) && strings.Contains(answer.Error(), noDatabase):
+		return fmt.Errorf("%w: %s", ErrUnfit, s.writes.server.likely(err))
 	case errors.As(err, &answer): // INFO is forbidden, and nothing else needs it
 	case err != nil:
 		return err

@@ -143,6 +143,11 @@ func (s *Store) pipelined(ctx context.Context, fill func(redis.Pipeliner)) error
 		s.commands.Add(uint64(p.Len()))
 		return nil
 	})
+	if err != nil && !slices.ContainsFunc(commands, func(c redis.Cmder) bool { return c.Err() != nil }) {
+		for _, c := range commands { // the server refused the connection, such as for its database
+			c.SetErr(err)
+		}
+	}
 	if cluster, ok := s.client.(*redis.ClusterClient); ok && slices.ContainsFunc(commands, unreached) {
 		cluster.ReloadState(ctx)
 	}

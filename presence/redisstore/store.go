@@ -78,7 +78,8 @@ func New(client redis.UniversalClient, cfg Config) *Store {
 	if c, ok := client.(storeclock.Client); ok {
 		client, clock = c.UniversalClient, c.Now
 	}
-	s := &Store{client: client, cfg: cfg, clock: clock, keepLog: keepLog, reads: newBreaker(cfg.MaxFailures, cfg.Timeout), writes: newBreaker(cfg.MaxFailures, cfg.Timeout)}
+	server := endpointOf(client)
+	s := &Store{client: client, cfg: cfg, clock: clock, keepLog: keepLog, reads: newBreaker(cfg, server), writes: newBreaker(cfg, server)}
 	s.swept.upTo = generations.New[lapsedNode, presence.Topic](maxProgress, nil)
 	s.index = newIndex(s)
 	s.taps.all = make(map[*tap]struct{})
