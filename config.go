@@ -39,9 +39,16 @@ type Config struct {
 	// Default: there are no people and no notifications.
 	SQL *sqlstore.Store
 
+	// Members is for a site of members: guests see nothing of presence, get no cookie, and are
+	// not counted. A login wall may stand before or behind [Site.Wrap]. Let the presence
+	// endpoints pass it, since a page whose session has ended asks there what it may show.
+	// Default: guests see [presence.Site], and count.
+	Members bool
+
 	// Authorize reports whether a visitor may see a topic, such as "thread:42". It is asked
 	// about each topic of each open page four times a minute, so it should be cheap:
 	// [handlers.Config].Authorize says more.
+	// With Members it is asked about users alone.
 	// Default: everybody may see [presence.Site], and nobody any other topic.
 	Authorize func(r *http.Request, v presence.Visitor, t presence.Topic) bool
 
@@ -102,9 +109,23 @@ func (c Config) parts(identify func(*http.Request) (presence.User, bool)) (Parts
 	p.Middleware.Tenant, p.Handlers.Tenant = c.Tenant, c.Tenant
 	p.Middleware.ClientIP, p.Handlers.ClientIP = c.ClientIP, c.ClientIP
 	p.Handlers.Authorize, p.Templates.Authorize = c.Authorize, c.Authorize
+	if c.Members {
+		p.Handlers.Authorize = membersOnly(c.Authorize)
+		p.Middleware.Members, p.Templates.Members = true, true // pages of guests ask about no topic
+	}
 	p.Handlers.App, p.Templates.App = c.App, c.App
 	p.Templates.Topic = p.Middleware.Topic
 	return p, errors.Join(problems...)
+}
+
+// membersOnly returns what refuses guests, and asks authorize about users; nil: about the topic.
+func membersOnly(authorize func(*http.Request, presence.Visitor, presence.Topic) bool) func(*http.Request, presence.Visitor, presence.Topic) bool {
+	return func(r *http.Request, v presence.Visitor, t presence.Topic) bool {
+		if authorize == nil {
+			return v.SignedIn() && t == presence.Site
+		}
+		return v.SignedIn() && authorize(r, v, t)
+	}
 }
 
 // problems returns what is wrong with the fields that are not those of one part.
@@ -129,6 +150,7 @@ func (c Config) problems() (problems []error) {
 		{"Parts.Middleware.Identify", p.Middleware.Identify != nil, "the argument identify"},
 		{"Parts.Middleware.Tenant", p.Middleware.Tenant != nil, "Tenant"},
 		{"Parts.Middleware.ClientIP", p.Middleware.ClientIP != nil, "ClientIP"},
+		{"Parts.Middleware.Members", p.Middleware.Members, "Members"},
 		{"Parts.Middleware.Secret", p.Middleware.Secret != nil, "Secret"},
 		{"Parts.Handlers.Authorize", p.Handlers.Authorize != nil, "Authorize"},
 		{"Parts.Handlers.Widget", p.Handlers.Widget != nil, "Parts.Templates"},
@@ -138,6 +160,7 @@ func (c Config) problems() (problems []error) {
 		{"Parts.Handlers.Tenant", p.Handlers.Tenant != nil, "Tenant"},
 		{"Parts.Templates.Topic", p.Templates.Topic != "", "Parts.Middleware.Topic"},
 		{"Parts.Templates.Authorize", p.Templates.Authorize != nil, "Authorize"},
+		{"Parts.Templates.Members", p.Templates.Members, "Members"},
 		{"Parts.Templates.Feeds", p.Templates.Feeds != nil, "SQL"},
 		{"Parts.Templates.App", p.Templates.App != "", "App"},
 		{"Parts.Jobs.Feeds", p.Jobs.Feeds != nil, "SQL"},

@@ -56,11 +56,13 @@ func (l *logBuffer) String() string {
 	return l.b.String()
 }
 
+func newLogger(log *logBuffer) *slog.Logger { return slog.New(slog.NewTextHandler(log, nil)) }
+
 // newSite returns a site that is closed with the test, and its log.
 func newSite(t *testing.T, config rollcall.Config) (*rollcall.Site, *logBuffer) {
 	t.Helper()
 	log := new(logBuffer)
-	config.Logger = slog.New(slog.NewTextHandler(log, nil))
+	config.Logger = newLogger(log)
 	site, err := rollcall.New(identifyByHeader, config)
 	if err != nil {
 		t.Fatal(err)

@@ -20,6 +20,12 @@ type Config struct {
 	// Default: [presence.Site].
 	Topic presence.Topic
 
+	// Members is for a site where guests see nothing of presence: pages of guests have no
+	// elements, and widgets do not show how many guests there are. Authorize must refuse
+	// guests too, and so must the same function of package handlers.
+	// Default: guests see what members see.
+	Members bool
+
 	// Max is how many users a widget shows by name, unless the template says so itself.
 	// Default: 100, and never more than 1,000; negative: counts only.
 	Max int

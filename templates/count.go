@@ -40,6 +40,9 @@ func (c Count) String() string {
 // not know it leaves markers. All their counts are asked for together at the end of the page,
 // in one round trip, so a list of a hundred threads loads no roster.
 func (p *Page) onlineCount(topic any) (template.HTML, error) {
+	if p.closed() {
+		return "", nil
+	}
 	parsed, err := p.topicOf(topic)
 	if err != nil {
 		return "", err
@@ -62,6 +65,9 @@ func (p *Page) knows(topic presence.Topic) bool {
 }
 
 func (p *Page) onlineTotal(topic any) (Count, error) {
+	if p.closed() {
+		return Unknown, nil
+	}
 	parsed, err := p.topicOf(topic)
 	if err != nil {
 		return Unknown, err

@@ -14,6 +14,9 @@ const mostEditors = 10
 // editors renders who else edits something: the roster of a topic that pages follow while
 // they edit it, without the visitor. The one who came first is the first.
 func (p *Page) editors(topic any, options ...any) (template.HTML, error) {
+	if p.closed() {
+		return "", nil
+	}
 	ws := p.widgets
 	texts := ws.cfg.Texts.Signals
 	o, err := signalOptions{label: texts.Editors}.with("editors", options, "label", "revision", "saved")

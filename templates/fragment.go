@@ -111,6 +111,9 @@ func parseFragment(topic presence.Topic, query url.Values) (f fragment, problem 
 
 // part renders the element of a fragment.
 func (p *Page) part(f fragment) (template.HTML, error) {
+	if p.closed() {
+		return "", nil
+	}
 	content, err := fragmentParts[f.part](p, f)
 	if err != nil {
 		return "", err

@@ -15,6 +15,9 @@ type sighting struct{ datetime, title, text string }
 
 // lastSeen renders when a user was last seen.
 func (p *Page) lastSeen(id any) (template.HTML, error) {
+	if p.closed() {
+		return "", nil
+	}
 	user := p.idOf(id)
 	return p.element(lastSeenElement(user, p.sighting(p.site(), user))), nil
 }

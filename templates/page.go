@@ -303,14 +303,24 @@ func (p *Page) name() template.HTML {
 }
 
 func (p *Page) head(nonce ...any) (template.HTML, error) {
-	return p.widgets.head(p.site(), p.visitor, fmt.Sprint(nonce...))
+	site := knownTopic{topic: p.widgets.cfg.Topic}
+	if !p.closed() {
+		site = p.site()
+	}
+	return p.widgets.head(site, p.visitor, fmt.Sprint(nonce...))
 }
+
+// closed reports whether the page shows nothing of presence: a guest's, on a site of members.
+func (p *Page) closed() bool { return p.widgets.cfg.Members && !p.visitor.SignedIn() }
 
 func (p *Page) style(nonce ...any) (template.HTML, error) {
 	return withNonce(p.widgets.headParts.style, fmt.Sprint(nonce...)), nil
 }
 
 func (p *Page) whosOnline(topic any, options ...any) (template.HTML, error) {
+	if p.closed() {
+		return "", nil
+	}
 	parsed, err := p.topicOf(topic)
 	if err != nil { // a mistake in the template
 		return "", err
@@ -336,12 +346,18 @@ func (p *Page) widget(t knownTopic, o options) (template.HTML, error) {
 }
 
 func (p *Page) onlineDot(id any) (template.HTML, error) {
+	if p.closed() {
+		return "", nil
+	}
 	return p.element(p.widgets.dot(p.site(), p.idOf(id))), nil
 }
 
 func (p *Page) avatar(user presence.User) (template.HTML, error) { return p.widgets.avatar(user) }
 
 func (p *Page) isOnline(id any) (bool, error) {
+	if p.closed() {
+		return false, nil
+	}
 	_, online := p.site().member(p.idOf(id))
 	return online, nil
 }

@@ -96,6 +96,9 @@ func (p *Page) personOf(id presence.UserID) presence.Person {
 // person renders what the visitor may know of a user: a dot, the status, and when the user
 // was last seen.
 func (p *Page) person(id any) (template.HTML, error) {
+	if p.closed() {
+		return "", nil
+	}
 	user := p.idOf(id)
 	if err := (presence.User{ID: user}).ValidateInside(); err != nil {
 		return "", err

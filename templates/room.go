@@ -13,6 +13,9 @@ import (
 // items that it has in its own way, and head is what it read before it read them. Without
 // script the element shows nothing.
 func (p *Page) room(name, head any, options ...any) (template.HTML, error) {
+	if p.closed() {
+		return "", nil
+	}
 	ws := p.widgets
 	o, err := feedOptions{}.with("room", options, "list", "template", "about")
 	if err != nil || !ws.hasFeeds() {

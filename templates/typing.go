@@ -17,6 +17,9 @@ const typingSignal = "typing"
 // typing renders the line that says who is typing in a topic. The server leaves it empty: a
 // page without script would say for ever that Bob is typing.
 func (p *Page) typing(topic any, options ...any) (template.HTML, error) {
+	if p.closed() {
+		return "", nil
+	}
 	ws := p.widgets
 	o, err := signalOptions{}.with("typing", options, "input")
 	if err != nil {

@@ -121,6 +121,7 @@ func (ws *Widgets) widgetData(t knownTopic, o options, about aboutFunc) (widgetD
 	}
 	d.Figures = []figure{online, ws.figure("guests", guests, "guests", texts.Guests), ws.figure("recent", recent, "recent", texts.Recent)}
 	d.Figures[2].Hidden = elsewhere
+	d.Figures[1].Hidden = ws.cfg.Members
 	return d, nil
 }
 

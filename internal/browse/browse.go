@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -78,8 +80,9 @@ type Tab struct {
 	t   *testing.T
 	ctx context.Context
 
-	mu     sync.Mutex
-	faults []string
+	mu       sync.Mutex
+	faults   []string
+	expected []string // parts of faults that fail no test
 }
 
 // New opens a tab with a profile of its own in the package's Chromium. The test fails
@@ -96,7 +99,9 @@ func New(t *testing.T) *Tab {
 		tab.mu.Lock()
 		defer tab.mu.Unlock()
 		for _, fault := range tab.faults {
-			t.Error("in the browser: ", fault)
+			if !slices.ContainsFunc(tab.expected, func(part string) bool { return strings.Contains(fault, part) }) {
+				t.Error("in the browser: ", fault)
+			}
 		}
 	})
 	return tab
@@ -108,6 +113,13 @@ func (tab *Tab) listen(event any) {
 	if fault := Fault(event); fault != "" {
 		tab.faults = append(tab.faults, fault)
 	}
+}
+
+// Expect names a part of a [Fault] that belongs to the test.
+func (tab *Tab) Expect(part string) {
+	tab.mu.Lock()
+	defer tab.mu.Unlock()
+	tab.expected = append(tab.expected, part)
 }
 
 // SignIn makes the tab send a name by HTTP's basic authentication.

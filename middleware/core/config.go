@@ -80,6 +80,10 @@ type Config[C any] struct {
 	// site may hold that counting its own visitors needs no consent.
 	Consent func(C) bool
 
+	// Members is for a site where guests do not count: none gets a cookie of presence, and
+	// nothing of a guest is recorded. Default: guests count.
+	Members bool
+
 	// Secret is the key of the hashes of a device's address and user agent, 16 to 64 bytes.
 	// They tell a site which devices share them, and nobody without the key can undo them.
 	// It counts only if the tracker has a Directory. Give each node the same.

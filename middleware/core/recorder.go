@@ -34,6 +34,7 @@ func New[C any](config Config[C]) (*Recorder[C], error) {
 		cookieName: config.CookieName, throttle: config.Throttle.Milliseconds(),
 		prefix:   "/presence",
 		clientIP: config.ClientIP,
+		members:  config.Members,
 		secret:   slices.Clone(config.Secret),
 		faults:   newFaults(config.Tracker),
 		recent:   newRecent(config.Throttle.Milliseconds()),
@@ -62,6 +63,7 @@ type engine struct {
 	throttle   int64                        // milliseconds
 	prefix     string                       // of the presence endpoints, without a slash at the end; "": the root
 	clientIP   func(r *http.Request) string // nil: by RemoteAddr
+	members    bool                         // guests do not count
 	people     bool                         // users have devices, because the tracker has a Directory
 	secret     []byte                       // for hashes of addresses and user agents; empty: none are kept
 	faults     *faults

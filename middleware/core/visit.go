@@ -153,6 +153,11 @@ func (v *requestVisit) seeGuest() string {
 	switch {
 	case v.denied:
 		return ""
+	case v.members:
+		if v.class == changing && v.cookie.tag != guestTag { // of a user who signed out
+			v.expire(guestTag)
+		}
+		return ""
 	case v.tracker == nil:
 		return v.cookie.browser
 	case v.class == viewing:
