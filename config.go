@@ -1,6 +1,7 @@
 package rollcall
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"html/template"
@@ -60,6 +61,11 @@ type Config struct {
 	// Prefix is the path of the presence endpoints, below BasePath. Default: "/presence".
 	Prefix string
 
+	// BasePath is the path under which visitors find the site, such as "/reader". Requests may
+	// have it in their paths, or come without, as from http.StripPrefix or from a proxy that
+	// takes it off. Default: the root.
+	BasePath string
+
 	// Tenant returns the name of the site that a request is for, where several sites share one
 	// process or one store: [nethttp.Config].Tenant says more. Default: there is one site.
 	Tenant func(*http.Request) string
@@ -96,9 +102,9 @@ type Parts struct {
 func (c Config) parts(identify func(*http.Request) (presence.User, bool)) (Parts, error) {
 	p := c.Parts
 	problems := c.problems()
-	p.Track.Prefix = path.Join("/", strings.Trim(c.Prefix, "/"))
-	if c.Prefix == "" {
-		p.Track.Prefix = "/presence"
+	p.Track.Prefix = c.base() + c.prefix()
+	if p.Templates.NotificationsURL == "" {
+		p.Templates.NotificationsURL = c.base() + "/notifications"
 	}
 	p.Track.Secret, p.Middleware.Secret = c.Secret, c.Secret
 	p.Track.Logger = c.Logger
@@ -118,6 +124,12 @@ func (c Config) parts(identify func(*http.Request) (presence.User, bool)) (Parts
 	return p, errors.Join(problems...)
 }
 
+// base returns the base path, without a slash at its end: "" for the root.
+func (c Config) base() string { return strings.TrimSuffix(path.Clean("/"+c.BasePath), "/") }
+
+// prefix returns the path of the endpoints below the base path.
+func (c Config) prefix() string { return path.Clean("/" + cmp.Or(c.Prefix, "presence")) }
+
 // membersOnly returns what refuses guests, and asks authorize about users; nil: about the topic.
 func membersOnly(authorize func(*http.Request, presence.Visitor, presence.Topic) bool) func(*http.Request, presence.Visitor, presence.Topic) bool {
 	return func(r *http.Request, v presence.Visitor, t presence.Topic) bool {
@@ -133,7 +145,7 @@ func (c Config) problems() (problems []error) {
 	bad := func(field, why string) {
 		problems = append(problems, fmt.Errorf("%w: %s %s", presence.ErrInvalidConfig, field, why))
 	}
-	if c.Prefix != "" && strings.Trim(c.Prefix, "/") == "" {
+	if c.prefix() == "/" {
 		bad("Prefix", "is the root, where the site's own pages are")
 	}
 	p := c.Parts

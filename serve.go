@@ -24,13 +24,13 @@ import (
 func (s *Site) Wrap(next http.Handler) http.Handler {
 	s.wrapped.Store(true)
 	below := s.tracker.Config().Prefix + "/"
-	return s.live.Beats(s.identify(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return s.base.restored(s.live.Beats(s.identify(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, below) {
 			s.live.ServeHTTP(w, r)
 		} else {
 			next.ServeHTTP(w, r)
 		}
-	})))
+	}))))
 }
 
 // Server returns an http.Server for the site, whose handler has [Site.Wrap] somewhere in it.
@@ -39,7 +39,7 @@ func (s *Site) Wrap(next http.Handler) http.Handler {
 func (s *Site) Server(addr string, handler http.Handler) *http.Server {
 	server := &http.Server{
 		Addr:              addr,
-		Handler:           s.live.Beats(handler),
+		Handler:           s.front(handler),
 		ConnContext:       handlers.ConnContext,
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
@@ -49,6 +49,13 @@ func (s *Site) Server(addr string, handler http.Handler) *http.Server {
 	defer s.mu.Unlock()
 	s.servers = append(s.servers, server)
 	return server
+}
+
+// front answers beats before all else of the site. It gives next the request as it came.
+func (s *Site) front(next http.Handler) http.Handler {
+	return s.base.restored(s.live.Beats(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		next.ServeHTTP(w, s.base.asItCame(r))
+	})))
 }
 
 // errNotWrapped is the error of a site that would show nobody.

@@ -27,6 +27,7 @@ import (
 // [Site.Close]. All methods may be called concurrently.
 type Site struct {
 	logger   *slog.Logger
+	base     basePath
 	store    backend.Store
 	sql      *sqlstore.Store // nil: there are no people and no feeds
 	tracker  *track.Tracker
@@ -59,7 +60,7 @@ func New(identify func(*http.Request) (presence.User, bool), config Config) (*Si
 	}
 	config.Logger = cmp.Or(config.Logger, slog.Default())
 	ctx, stop := context.WithCancel(context.Background())
-	s := &Site{logger: config.Logger, store: config.Store, sql: config.SQL, hasViews: config.Views != nil, stop: stop}
+	s := &Site{logger: config.Logger, base: basePath{config.base(), config.prefix() + "/"}, store: config.Store, sql: config.SQL, hasViews: config.Views != nil, stop: stop}
 	if err := s.start(ctx, identify, config); err != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), stopTime)
 		defer cancel()
