@@ -77,8 +77,8 @@ func (c *calls) isOut() bool {
 }
 
 // call makes a call of the Store.
-func call[T any](ctx context.Context, k *Keeper, do func(context.Context) (T, error)) (T, error) {
+func call[T any](ctx context.Context, c *calls, do func(context.Context) (T, error)) (T, error) {
 	began := time.Now()
 	answer, err := do(ctx)
-	return answer, k.calls.done(ctx, began, err)
+	return answer, c.done(ctx, began, err)
 }

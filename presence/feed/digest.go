@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // Bounds of digests.
@@ -19,21 +21,31 @@ const (
 	unknownWait = time.Minute     // where it is not known whether the user is at a page
 )
 
+// A mailer tells users who are away what waits for them.
+type mailer struct {
+	store   Store
+	tracker *track.Tracker
+	cfg     *Config
+	calls   *calls
+	stats   *counters
+	mails   *mails
+}
+
 // Digest calls send for each digest whose time has come and whose user is at no page, of all
 // tenants: the digest says the tenant, and the user's id is as identify gave it. It calls send for
 // up to eight digests at once, gives each 30 seconds, and waits no longer: one mail that hangs
 // holds up no other. After an error of send the digest is due again, a minute to an hour later, and
 // after the death of the process within five minutes, with the same Key: at least once, and the Key
 // says which. A job calls it every half minute. It returns the errors of send too.
-func (k *Keeper) Digest(ctx context.Context, send func(context.Context, Digest) error) error {
+func (m *mailer) Digest(ctx context.Context, send func(context.Context, Digest) error) error {
 	var problems []error
 	for ctx.Err() == nil {
 		claimed := time.Now()
-		due, err := call(ctx, k, func(ctx context.Context) ([]Digest, error) { return k.store.Due(ctx, dueAtOnce, claimFor) })
+		due, err := call(ctx, m.calls, func(ctx context.Context) ([]Digest, error) { return m.store.Due(ctx, dueAtOnce, claimFor) })
 		if err != nil {
 			return errors.Join(append(problems, err)...)
 		}
-		problems = append(problems, k.digests(ctx, due, claimed.Add(claimFor/2), send)...)
+		problems = append(problems, m.digests(ctx, due, claimed.Add(claimFor/2), send)...)
 		if len(due) < dueAtOnce {
 			break
 		}
@@ -43,14 +55,14 @@ func (k *Keeper) Digest(ctx context.Context, send func(context.Context, Digest) 
 
 // digests sends digests that were claimed, and returns what went wrong. It begins none after a
 // moment: when the claim ends others may have the rest, and both must not send it.
-func (k *Keeper) digests(ctx context.Context, due []Digest, until time.Time, send func(context.Context, Digest) error) (problems []error) {
+func (m *mailer) digests(ctx context.Context, due []Digest, until time.Time, send func(context.Context, Digest) error) (problems []error) {
 	var mu sync.Mutex
 	var workers sync.WaitGroup
 	var next atomic.Int64
 	for range min(sendAtOnce, len(due)) {
 		workers.Go(func() {
 			for i := next.Add(1) - 1; int(i) < len(due) && time.Now().Before(until); i = next.Add(1) - 1 {
-				if err := k.digest(ctx, due[i], send); err != nil {
+				if err := m.digest(ctx, due[i], send); err != nil {
 					mu.Lock()
 					problems = append(problems, err)
 					mu.Unlock()
@@ -63,31 +75,31 @@ func (k *Keeper) digests(ctx context.Context, due []Digest, until time.Time, sen
 }
 
 // digest sends one digest, or puts it off.
-func (k *Keeper) digest(ctx context.Context, d Digest, send func(context.Context, Digest) error) error {
-	at, err := k.tracker.Attended(ctx, d.User.In(d.Tenant))
+func (m *mailer) digest(ctx context.Context, d Digest, send func(context.Context, Digest) error) error {
+	at, err := m.tracker.Attended(ctx, d.User.In(d.Tenant))
 	if err != nil || at {
-		later := min(max(d.Waited, k.cfg.MailAfter)*3/2, mailLatest)
+		later := min(max(d.Waited, m.cfg.MailAfter)*3/2, mailLatest)
 		if err != nil {
 			later = unknownWait
 		}
-		k.stats.digest("put_off")
+		m.stats.digest("put_off")
 		d.Key = "" // nobody got it: the next one may have newer items
-		return k.settle(ctx, d, false, later)
+		return m.settle(ctx, d, false, later)
 	}
-	if err := k.mails.send(ctx, d, send); err != nil {
-		k.stats.digest("failed")
+	if err := m.mails.send(ctx, d, send); err != nil {
+		m.stats.digest("failed")
 		later := min(max(2*d.Waited, sendAgain), sendLatest)
-		return errors.Join(fmt.Errorf("a digest was not sent, and is due again in %v: %w", later, err), k.settle(ctx, d, false, later))
+		return errors.Join(fmt.Errorf("a digest was not sent, and is due again in %v: %w", later, err), m.settle(ctx, d, false, later))
 	}
-	k.stats.digest("sent")
-	return k.settle(ctx, d, true, k.cfg.MailAfter)
+	m.stats.digest("sent")
+	return m.settle(ctx, d, true, m.cfg.MailAfter)
 }
 
-func (k *Keeper) settle(ctx context.Context, d Digest, sent bool, later time.Duration) error {
+func (m *mailer) settle(ctx context.Context, d Digest, sent bool, later time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), relayPatience) // what was sent is noted also while the site stops
 	defer cancel()
-	_, err := call(ctx, k, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, k.store.Settle(ctx, d, sent, later)
+	_, err := call(ctx, m.calls, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, m.store.Settle(ctx, d, sent, later)
 	})
 	return err
 }

@@ -51,14 +51,14 @@ type userRecords struct {
 
 // EraseUser implements [backend.UserRecords].
 func (r userRecords) EraseUser(ctx context.Context, e backend.Erasure) error {
-	changed, err := call(ctx, r.Keeper, func(ctx context.Context) ([]Hint, error) { return r.users.EraseUser(ctx, e.User) })
-	r.changed(changed...)
+	changed, err := call(ctx, r.calls, func(ctx context.Context) ([]Hint, error) { return r.users.EraseUser(ctx, e.User) })
+	r.hinter.changed(changed...)
 	return err
 }
 
 // ExportUser implements [backend.UserRecords]. Inboxes of other users are not named.
 func (r userRecords) ExportUser(ctx context.Context, user presence.UserID) ([]backend.Kept, error) {
-	k, err := call(ctx, r.Keeper, func(ctx context.Context) (UserKept, error) { return r.users.ExportUser(ctx, user) })
+	k, err := call(ctx, r.calls, func(ctx context.Context) (UserKept, error) { return r.users.ExportUser(ctx, user) })
 	if err != nil {
 		return nil, err
 	}

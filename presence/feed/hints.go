@@ -8,7 +8,16 @@ import (
 	"sync"
 
 	"github.com/rollcall-go/rollcall/internal/wait"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
+
+// A hinter tells the nodes of the fleet which feeds have a new revision.
+type hinter struct {
+	tracker  *track.Tracker
+	stats    *counters
+	follower *follower // of this node
+	hints    *hints
+}
 
 // hints waits to tell other nodes which feeds have a new revision. The text is a line
 // "<revision> <name>" for each feed, and says nothing else (rule F9).
@@ -70,37 +79,37 @@ func hintTexts(all []Hint) iter.Seq2[string, []Hint] {
 }
 
 // changed tells this node, and then all others, that feeds have new revisions.
-func (k *Keeper) changed(all ...Hint) {
+func (h *hinter) changed(all ...Hint) {
 	if len(all) == 0 {
 		return
 	}
-	for _, h := range all {
-		k.hinted(h)
+	for _, one := range all {
+		h.follower.hinted(one)
 	}
-	k.hints.add(all)
+	h.hints.add(all)
 }
 
 // hinted has a feed read if a page here follows it and does not have the revision.
-func (k *Keeper) hinted(h Hint) bool {
-	l := k.lines.find(h.Name)
+func (f *follower) hinted(h Hint) bool {
+	l := f.lines.find(h.Name)
 	if l == nil {
 		return false
 	}
 	if v := l.view.Load(); !v.known || h.Rev > v.head.Rev {
-		k.reading.want(h.Name)
+		f.reading.want(h.Name)
 	}
 	return true
 }
 
 // tell sends hints until ctx ends. Those that the presence store did not take are sent again.
-func (k *Keeper) tell(ctx context.Context) {
+func (h *hinter) tell(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-k.hints.kick:
+		case <-h.hints.kick:
 		}
-		for !k.tellAll(ctx) {
+		for !h.tellAll(ctx) {
 			if !wait.For(ctx, retryOut) {
 				return
 			}
@@ -109,17 +118,17 @@ func (k *Keeper) tell(ctx context.Context) {
 }
 
 // tellAll sends the hints that wait. It returns false if the store did not take one.
-func (k *Keeper) tellAll(ctx context.Context) bool {
-	latest := k.hints.take()
+func (h *hinter) tellAll(ctx context.Context) bool {
+	latest := h.hints.take()
 	for text, of := range hintTexts(latest) {
 		bound, cancel := context.WithTimeout(ctx, patience)
-		err := k.tracker.Hint(bound, text)
+		err := h.tracker.Hint(bound, text)
 		cancel()
 		if err != nil {
-			k.hints.add(latest)
+			h.hints.add(latest)
 			return false
 		}
-		k.count(&k.stats.hintsSent, uint64(len(of)))
+		h.stats.hintsSent.Add(uint64(len(of)))
 		latest = latest[len(of):]
 	}
 	return true
@@ -127,15 +136,15 @@ func (k *Keeper) tellAll(ctx context.Context) bool {
 
 // Hear implements track.Source. A hint may be forged: it leads to one read of a feed that
 // pages here follow, and to no more (rule F9).
-func (k *Keeper) Hear(node, text string) {
-	if node == k.tracker.Config().Node { // changed has told this node
+func (h *hinter) Hear(node, text string) {
+	if node == h.tracker.Config().Node { // changed has told this node
 		return
 	}
 	for hint := range strings.Lines(text) {
 		rev, name, ok := strings.Cut(strings.TrimSuffix(hint, "\n"), " ")
 		r, err := strconv.ParseInt(rev, 10, 64)
-		if ok && err == nil && k.hinted(Hint{Name(name), r}) {
-			k.count(&k.stats.hintsHeard, 1)
+		if ok && err == nil && h.follower.hinted(Hint{Name(name), r}) {
+			h.stats.hintsHeard.Add(1)
 		}
 	}
 }

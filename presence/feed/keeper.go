@@ -2,9 +2,7 @@ package feed
 
 import (
 	"context"
-	"log/slog"
 	"sync"
-	"sync/atomic"
 
 	"github.com/rollcall-go/rollcall/internal/wait"
 	"github.com/rollcall-go/rollcall/presence"
@@ -17,19 +15,15 @@ import (
 //
 // Its errors are [ErrOut] while the database is out, and what the method names.
 type Keeper struct {
-	store   Store
-	tracker *track.Tracker
-	cfg     Config
-	logger  *slog.Logger
-	calls   *calls
-	reading *reading
-	hints   *hints
-	kicked  wait.Wakeup // the relay is to run
-	relays  atomic.Bool // a job calls Relay here
-	turned  wait.Wakeup // a call has failed: the lines are to be checked soon
-	stats   counters
-	lines   lines
-	mails   *mails
+	*relayer
+	*mailer
+	follower *follower
+	hinter   *hinter
+
+	store Store
+	cfg   Config
+	calls *calls
+	stats counters
 
 	end  context.CancelFunc
 	done sync.WaitGroup
@@ -43,13 +37,13 @@ func New(store Store, tracker *track.Tracker, cfg Config) (*Keeper, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	k := &Keeper{
-		store: store, tracker: tracker, cfg: cfg, logger: tracker.Config().Logger,
-		reading: newReading(), hints: newHints(), lines: newLines(cfg.MaxLines),
-		kicked: wait.NewWakeup(), turned: wait.NewWakeup(), mails: newMails(),
-	}
-	k.calls = &calls{logger: k.logger, failed: k.turned.Wake}
-	if err := tracker.Serve(k, string(InboxTopic), roomKind); err != nil {
+	k := &Keeper{store: store, cfg: cfg}
+	k.follower = newFollower(store, tracker, &k.cfg, &k.stats)
+	k.calls = k.follower.calls
+	k.hinter = &hinter{tracker: tracker, stats: &k.stats, follower: k.follower, hints: newHints()}
+	k.relayer = &relayer{store: store, cfg: &k.cfg, calls: k.calls, stats: &k.stats, logger: tracker.Config().Logger, hinter: k.hinter, kicked: wait.NewWakeup(), found: tracker.Found}
+	k.mailer = &mailer{store: store, tracker: tracker, cfg: &k.cfg, calls: k.calls, stats: &k.stats, mails: newMails()}
+	if err := tracker.Serve(source{k.follower, k.hinter}, string(InboxTopic), roomKind); err != nil {
 		return nil, err
 	}
 	if users, ok := store.(UserStore); ok {
@@ -57,10 +51,16 @@ func New(store Store, tracker *track.Tracker, cfg Config) (*Keeper, error) {
 	}
 	ctx, end := context.WithCancel(context.Background())
 	k.end = end
-	for _, run := range []func(context.Context){k.read, k.tell, k.check, k.sweep, k.relayWhenKicked, k.watchOutbox} {
+	for _, run := range []func(context.Context){k.follower.read, k.hinter.tell, k.follower.check, k.follower.sweep, k.relayWhenKicked, k.watchOutbox} {
 		k.done.Go(func() { run(ctx) })
 	}
 	return k, nil
+}
+
+// A source is what the tracker sees of a Keeper.
+type source struct {
+	*follower // Open
+	*hinter   // Hear
 }
 
 // Close ends the Keeper. It returns when no goroutine is left or ctx ends. Close the tracker
@@ -83,26 +83,11 @@ func (k *Keeper) Close(ctx context.Context) error {
 // Config returns the configuration with its defaults filled in.
 func (k *Keeper) Config() Config { return k.cfg }
 
-// Open implements track.Source.
-func (k *Keeper) Open(ctx context.Context, topic presence.Topic, v presence.Visitor, have presence.DiffID) (*track.Line, error) {
-	n, err := NameOf(topic, v)
-	if err != nil {
-		return nil, err
-	}
-	l, ok := k.lines.get(n, v, func() *line { return newLine(k, n) })
-	if !ok {
-		l.noRoom(ctx)
-	} else {
-		l.ready(ctx, have)
-	}
-	return l.out, nil
-}
-
 // Head returns the head of a feed: from memory if a page here follows the feed, else by one
 // query. Give ctx the deadline of the page. While the database is out it returns [ErrOut], and
 // with it the head that was known last if a page here follows the feed.
 func (k *Keeper) Head(ctx context.Context, n Name) (Head, error) {
-	if l := k.lines.find(n); l != nil {
+	if l := k.follower.lines.find(n); l != nil {
 		switch v := l.view.Load(); {
 		case v.known && v.stale:
 			return v.head, ErrOut
@@ -117,7 +102,7 @@ func (k *Keeper) headNow(ctx context.Context, n Name) (Head, error) {
 	if err := n.Validate(); err != nil {
 		return Head{}, err
 	}
-	heads, err := call(ctx, k, func(ctx context.Context) ([]Head, error) { return k.store.Heads(ctx, n) })
+	heads, err := call(ctx, k.calls, func(ctx context.Context) ([]Head, error) { return k.store.Heads(ctx, n) })
 	if err != nil {
 		return Head{}, err
 	}
@@ -140,12 +125,12 @@ func (k *Keeper) Page(ctx context.Context, n Name, before int64, limit int) (Pag
 	if err := n.Validate(); err != nil {
 		return Page{}, err
 	}
-	return k.page(ctx, n, before, min(max(limit, 1), MaxPage))
+	return readPage(ctx, k.calls, k.store, n, before, min(max(limit, 1), MaxPage))
 }
 
-func (k *Keeper) page(ctx context.Context, n Name, before int64, limit int) (Page, error) {
-	return call(ctx, k, func(ctx context.Context) (p Page, err error) {
-		p.Head, p.Items, p.More, err = k.store.Page(ctx, n, before, limit)
+func readPage(ctx context.Context, c *calls, store Store, n Name, before int64, limit int) (Page, error) {
+	return call(ctx, c, func(ctx context.Context) (p Page, err error) {
+		p.Head, p.Items, p.More, err = store.Page(ctx, n, before, limit)
 		return p, err
 	})
 }
@@ -197,7 +182,7 @@ func (k *Keeper) readSince(ctx context.Context, n Name, from presence.Cursor, ti
 	if rev == h.Rev {
 		return k.cfg.encodeChanges(n, prev, h, nil, times), have, nil
 	}
-	changes, err := call(ctx, k, func(ctx context.Context) ([]Change, error) { return k.store.Changes(ctx, Since{n, rev, h.Born}) })
+	changes, err := call(ctx, k.calls, func(ctx context.Context) ([]Change, error) { return k.store.Changes(ctx, Since{n, rev, h.Born}) })
 	if err != nil || changes[0].Gap {
 		return nil, "", err
 	}

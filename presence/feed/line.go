@@ -13,7 +13,7 @@ import (
 // A line is a feed that pages of this node follow, or followed a moment ago. It keeps the
 // head; items are in memory for a while after a page needed them.
 type line struct {
-	k    *Keeper
+	f    *follower
 	name Name
 	by   presence.UserID // who brought it in: see bringer
 	out  *track.Line
@@ -24,10 +24,10 @@ type line struct {
 	owed   atomic.Bool  // a reader was promised a state
 }
 
-func newLine(k *Keeper, n Name) *line {
-	l := &line{k: k, name: n, turn: wait.NewMutex()}
-	v := &view{cfg: &k.cfg, name: n}
-	l.out = k.tracker.NewLine(n.Topic(), v.version(), l.owe)
+func newLine(f *follower, n Name) *line {
+	l := &line{f: f, name: n, turn: wait.NewMutex()}
+	v := &view{cfg: f.cfg, name: n}
+	l.out = f.tracker.NewLine(n.Topic(), v.version(), l.owe)
 	l.view.Store(v)
 	return l
 }
@@ -36,7 +36,7 @@ func newLine(k *Keeper, n Name) *line {
 func (l *line) owe() {
 	l.owed.Store(true)
 	l.warmed.Store(time.Now().UnixNano())
-	l.k.reading.want(l.name)
+	l.f.reading.want(l.name)
 }
 
 // show gives readers a view, by a method of l.out. The caller has the turn.
@@ -59,7 +59,7 @@ func (l *line) ready(ctx context.Context, have presence.DiffID) {
 	defer l.turn.Unlock()
 	switch {
 	case l.view.Load().serves(have):
-	case l.k.calls.isOut(): // and markStale may have run before this line was there
+	case l.f.calls.isOut(): // and markStale may have run before this line was there
 		l.stale()
 	case !l.extend(ctx, have):
 		l.reload(ctx)
@@ -82,7 +82,7 @@ func (l *line) extend(ctx context.Context, have presence.DiffID) bool {
 		return false
 	}
 	if !v.known {
-		heads, err := call(ctx, l.k, func(ctx context.Context) ([]Head, error) { return l.k.store.Heads(ctx, l.name) })
+		heads, err := call(ctx, l.f.calls, func(ctx context.Context) ([]Head, error) { return l.f.store.Heads(ctx, l.name) })
 		if err != nil {
 			l.failed()
 			return true
@@ -96,8 +96,8 @@ func (l *line) extend(ctx context.Context, have presence.DiffID) bool {
 		return false
 	}
 	if rev < v.base {
-		changes, err := call(ctx, l.k, func(ctx context.Context) ([]Change, error) {
-			return l.k.store.Changes(ctx, Since{l.name, rev, v.head.Born})
+		changes, err := call(ctx, l.f.calls, func(ctx context.Context) ([]Change, error) {
+			return l.f.store.Changes(ctx, Since{l.name, rev, v.head.Born})
 		})
 		if err != nil {
 			l.failed()
@@ -106,7 +106,7 @@ func (l *line) extend(ctx context.Context, have presence.DiffID) bool {
 		if changes[0].Gap {
 			return false
 		}
-		l.k.count(&l.k.stats.catchUps, 1)
+		l.f.stats.catchUps.Add(1)
 		l.advance(v, changes[0])
 		w := *l.view.Load()
 		w.base, w.changed = rev, changes[0].Items
@@ -133,7 +133,7 @@ func (l *line) advance(v *view, c Change) {
 		return
 	}
 	next := v.next(c.Head, since(c.Items, v.head.Rev))
-	diff := l.k.cfg.encodeChanges(l.name, cursorOf(l.name, v.head, v.known), next.head, since(c.Items, v.head.Rev), false)
+	diff := l.f.cfg.encodeChanges(l.name, cursorOf(l.name, v.head, v.known), next.head, since(c.Items, v.head.Rev), false)
 	if !l.view.Load().known {
 		l.show(next, l.out.Replace)
 		return
@@ -145,7 +145,7 @@ func (l *line) advance(v *view, c Change) {
 // apply brings the line to what was read after a revision that it had.
 func (l *line) apply(ctx context.Context, c Change) {
 	if l.turn.Lock(ctx) != nil {
-		l.k.turned.Wake()
+		l.f.turned.Wake()
 		return
 	}
 	defer l.turn.Unlock()
@@ -171,10 +171,10 @@ func (l *line) fresh() {
 // failed notes that a call for the line failed, and has the line checked soon. A reader that
 // left meanwhile says nothing about the database. The caller has the turn.
 func (l *line) failed() {
-	if l.k.calls.isOut() {
+	if l.f.calls.isOut() {
 		l.stale()
 	}
-	l.k.turned.Wake()
+	l.f.turned.Wake()
 }
 
 // stale notes that the line cannot be brought up to date: the database is out, or the line waits
@@ -190,7 +190,7 @@ func (l *line) stale() {
 // reload reads the newest items. Readers get a state if they need one. The caller has the
 // turn.
 func (l *line) reload(ctx context.Context) {
-	p, err := l.k.page(ctx, l.name, 0, loadedItems)
+	p, err := readPage(ctx, l.f.calls, l.f.store, l.name, 0, loadedItems)
 	if err != nil {
 		l.failed()
 		return

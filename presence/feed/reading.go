@@ -46,17 +46,17 @@ func (r *reading) take() (names []Name, more bool) {
 }
 
 // read reads what is wanted until ctx ends.
-func (k *Keeper) read(ctx context.Context) {
+func (f *follower) read(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-k.reading.kick:
+		case <-f.reading.kick:
 		}
 		for more := true; more && ctx.Err() == nil; {
 			var names []Name
-			if names, more = k.reading.take(); len(names) > 0 {
-				k.catchUp(ctx, names)
+			if names, more = f.reading.take(); len(names) > 0 {
+				f.catchUp(ctx, names)
 			}
 		}
 		if !wait.For(ctx, hintWindow) {
@@ -67,13 +67,13 @@ func (k *Keeper) read(ctx context.Context) {
 
 // catchUp brings lines up to date by one query. What cannot be read now is read a second later,
 // or once the database is back: see check.
-func (k *Keeper) catchUp(ctx context.Context, names []Name) {
+func (f *follower) catchUp(ctx context.Context, names []Name) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var lines []*line
 	var from []Since
 	for _, n := range names {
-		l := k.lines.find(n)
+		l := f.lines.find(n)
 		if l == nil {
 			continue
 		}
@@ -83,12 +83,12 @@ func (k *Keeper) catchUp(ctx context.Context, names []Name) {
 	if len(lines) == 0 {
 		return
 	}
-	changes, err := call(ctx, k, func(ctx context.Context) ([]Change, error) { return k.store.Changes(ctx, from...) })
+	changes, err := call(ctx, f.calls, func(ctx context.Context) ([]Change, error) { return f.store.Changes(ctx, from...) })
 	if err != nil {
-		k.turned.Wake()
+		f.turned.Wake()
 		return
 	}
-	k.count(&k.stats.catchUps, uint64(len(lines)))
+	f.stats.catchUps.Add(uint64(len(lines)))
 	for i, l := range lines {
 		l.apply(ctx, changes[i])
 	}
@@ -97,17 +97,17 @@ func (k *Keeper) catchUp(ctx context.Context, names []Name) {
 // check compares the lines with the database each Config.Check, and a second after a call has
 // failed: a lost hint heals, and so does a read that failed while other calls did not. While hints
 // do not come it does so each deafCheck.
-func (k *Keeper) check(ctx context.Context) {
-	next, deaf := time.Now().Add(k.cfg.Check), time.Time{}
+func (f *follower) check(ctx context.Context) {
+	next, deaf := time.Now().Add(f.cfg.Check), time.Time{}
 	for {
 		timer := time.NewTimer(min(time.Until(next), deafCheck))
 		select {
 		case <-ctx.Done():
 			timer.Stop()
 			return
-		case <-k.turned:
+		case <-f.turned:
 			timer.Stop()
-			k.markStale(ctx)
+			f.markStale(ctx)
 			if soon := time.Now().Add(retryOut); soon.Before(next) {
 				next = soon
 			}
@@ -115,14 +115,14 @@ func (k *Keeper) check(ctx context.Context) {
 		case <-timer.C:
 		}
 		now := time.Now()
-		if k.tracker.StoreOut() {
+		if f.tracker.StoreOut() {
 			deaf = now.Add(deafFor)
 		}
 		if now.Before(next) && now.After(deaf) {
 			continue
 		}
-		every := k.cfg.Check
-		if !k.checkAll(ctx) || k.calls.isOut() {
+		every := f.cfg.Check
+		if !f.checkAll(ctx) || f.calls.isOut() {
 			every = min(every, retryOut)
 		}
 		next = time.Now().Add(every)
@@ -140,20 +140,20 @@ const (
 const retryOut = time.Second
 
 // checkAll returns false if the database is out.
-func (k *Keeper) checkAll(ctx context.Context) bool {
-	all := k.lines.all()
-	if len(all) == 0 && k.calls.isOut() {
-		_, err := call(ctx, k, func(ctx context.Context) ([]Head, error) {
+func (f *follower) checkAll(ctx context.Context) bool {
+	all := f.lines.all()
+	if len(all) == 0 && f.calls.isOut() {
+		_, err := call(ctx, f.calls, func(ctx context.Context) ([]Head, error) {
 			ctx, cancel := context.WithTimeout(ctx, patience)
 			defer cancel()
-			return k.store.Heads(ctx, Inbox("nobody"))
+			return f.store.Heads(ctx, Inbox("nobody"))
 		})
 		return err == nil
 	}
 	for len(all) > 0 && ctx.Err() == nil {
 		some := all[:min(len(all), MaxHeads)]
 		all = all[len(some):]
-		if !k.checkSome(ctx, some) {
+		if !f.checkSome(ctx, some) {
 			return false
 		}
 	}
@@ -161,7 +161,7 @@ func (k *Keeper) checkAll(ctx context.Context) bool {
 }
 
 // checkSome compares some lines with the database. It returns false if that is out.
-func (k *Keeper) checkSome(ctx context.Context, lines []*line) bool {
+func (f *follower) checkSome(ctx context.Context, lines []*line) bool {
 	names := make([]Name, len(lines))
 	before := make([]Head, len(lines))
 	for i, l := range lines {
@@ -169,7 +169,7 @@ func (k *Keeper) checkSome(ctx context.Context, lines []*line) bool {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*patience)
 	defer cancel()
-	heads, err := call(ctx, k, func(ctx context.Context) ([]Head, error) { return k.store.Heads(ctx, names...) })
+	heads, err := call(ctx, f.calls, func(ctx context.Context) ([]Head, error) { return f.store.Heads(ctx, names...) })
 	if err != nil {
 		return false
 	}
@@ -181,22 +181,22 @@ func (k *Keeper) checkSome(ctx context.Context, lines []*line) bool {
 				l.turn.Unlock()
 			}
 		case heads[i].Rev != before[i].Rev && v.known && v.head.Rev == before[i].Rev: // and no hint came meanwhile
-			k.count(&k.stats.mended, 1)
+			f.stats.mended.Add(1)
 			fallthrough
 		default:
-			k.reading.want(l.name)
+			f.reading.want(l.name)
 		}
 	}
 	return true
 }
 
 // markStale notes in all lines that the database is out.
-func (k *Keeper) markStale(ctx context.Context) {
-	for _, l := range k.lines.all() {
-		if !k.calls.isOut() || l.turn.Lock(ctx) != nil {
+func (f *follower) markStale(ctx context.Context) {
+	for _, l := range f.lines.all() {
+		if !f.calls.isOut() || l.turn.Lock(ctx) != nil {
 			return
 		}
-		if k.calls.isOut() { // and did not come back while this waited for the turn
+		if f.calls.isOut() { // and did not come back while this waited for the turn
 			l.stale()
 		}
 		l.turn.Unlock()
@@ -207,14 +207,14 @@ func (k *Keeper) markStale(ctx context.Context) {
 const linger = time.Minute
 
 // sweep forgets lines without pages, and what quiet lines have in memory.
-func (k *Keeper) sweep(ctx context.Context) {
+func (f *follower) sweep(ctx context.Context) {
 	for wait.For(ctx, linger/4) {
-		left, admitted := k.lines.sweep()
+		left, admitted := f.lines.sweep()
 		for _, l := range left {
 			l.cool(time.Now())
 		}
 		for _, l := range admitted {
-			k.reading.want(l.name)
+			f.reading.want(l.name)
 		}
 	}
 }

@@ -2,27 +2,42 @@ package feed
 
 import (
 	"context"
+	"log/slog"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/rollcall-go/rollcall/internal/wait"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
+// A relayer moves messages from the outbox to feeds, and removes what is too old.
+type relayer struct {
+	store  Store
+	cfg    *Config
+	calls  *calls
+	stats  *counters
+	logger *slog.Logger
+	hinter *hinter
+	kicked wait.Wakeup // the relay is to run
+	found  func(presence.Finding, ...any)
+	relays atomic.Bool // a job calls Relay here
+}
+
 // Kick has the relay run now, after a commit of the site's own. It does not block. Without it
 // a message waits for the next relay of any node, one second at most.
-func (k *Keeper) Kick() { k.kicked.Wake() }
+func (r *relayer) Kick() { r.kicked.Wake() }
 
 // relayWhenKicked runs the relay after each Kick, until ctx ends.
-func (k *Keeper) relayWhenKicked(ctx context.Context) {
+func (r *relayer) relayWhenKicked(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-k.kicked:
+		case <-r.kicked:
 		}
 		bound, cancel := context.WithTimeout(ctx, relayPatience)
-		_, _ = k.relay(bound) // the job says what is wrong
+		_, _ = r.relay(bound) // the job says what is wrong
 		cancel()
 	}
 }
@@ -35,18 +50,18 @@ const (
 
 // Relay moves what is due from the outbox to feeds, until nothing is due or ctx ends, and
 // tells all nodes. A job calls it once a second.
-func (k *Keeper) Relay(ctx context.Context) (moved int, err error) {
-	k.relays.Store(true)
-	return k.relay(ctx)
+func (r *relayer) Relay(ctx context.Context) (moved int, err error) {
+	r.relays.Store(true)
+	return r.relay(ctx)
 }
 
-func (k *Keeper) relay(ctx context.Context) (moved int, err error) {
-	o := RelayOptions{MailAfter: k.cfg.MailAfter, Most: k.cfg.Most}
+func (r *relayer) relay(ctx context.Context) (moved int, err error) {
+	o := RelayOptions{MailAfter: r.cfg.MailAfter, Most: r.cfg.Most}
 	for busy := 0; ctx.Err() == nil; {
-		done, err := call(ctx, k, func(ctx context.Context) (Relayed, error) { return k.store.Relay(ctx, o) })
-		k.stats.relayed(done)
-		k.logBad(done.Bad)
-		k.changed(done.Changed...)
+		done, err := call(ctx, r.calls, func(ctx context.Context) (Relayed, error) { return r.store.Relay(ctx, o) })
+		r.stats.relayed(done)
+		r.logBad(done.Bad)
+		r.hinter.changed(done.Changed...)
 		moved += done.Moved
 		switch {
 		case err != nil:
@@ -64,36 +79,36 @@ func (k *Keeper) relay(ctx context.Context) (moved int, err error) {
 }
 
 // logBad logs rows that could not be moved: one line for all that one call found.
-func (k *Keeper) logBad(rows []BadRow) {
+func (r *relayer) logBad(rows []BadRow) {
 	if len(rows) == 0 {
 		return
 	}
 	var ids, givenUp []string
-	for _, r := range rows {
-		id := strings.TrimPrefix(r.Tenant+"/"+r.ID, "/")
-		if r.GivenUp {
+	for _, row := range rows {
+		id := strings.TrimPrefix(row.Tenant+"/"+row.ID, "/")
+		if row.GivenUp {
 			givenUp = append(givenUp, id)
 		} else {
 			ids = append(ids, id)
 		}
 	}
-	k.logger.Warn("presence: messages could not be relayed; their rows in the outbox say why. Others go on",
+	r.logger.Warn("presence: messages could not be relayed; their rows in the outbox say why. Others go on",
 		"tried_again", ids, "given_up", givenUp, "first_error", rows[0].Why)
 }
 
 // watchOutbox looks at how the outbox stands, for Stats. If the same row waits there at two looks,
 // and no job calls Relay here, then no other node's does either.
-func (k *Keeper) watchOutbox(ctx context.Context) {
+func (r *relayer) watchOutbox(ctx context.Context) {
 	var was time.Duration // for how long the oldest row waited at the look before
 	for wait.For(ctx, outboxEvery) {
 		bound, cancel := context.WithTimeout(ctx, patience)
-		o, err := call(bound, k, k.store.Waiting)
+		o, err := call(bound, r.calls, r.store.Waiting)
 		cancel()
 		if err == nil {
-			k.stats.outbox.Store(&o)
+			r.stats.outbox.Store(&o)
 		}
-		if err == nil && was > 0 && o.Oldest > was+outboxEvery/2 && !k.relays.Load() {
-			k.tracker.Found(presence.NoRelay, "waiting", o.Waiting, "oldest", o.Oldest.Round(time.Second))
+		if err == nil && was > 0 && o.Oldest > was+outboxEvery/2 && !r.relays.Load() {
+			r.found(presence.NoRelay, "waiting", o.Waiting, "oldest", o.Oldest.Round(time.Second))
 		}
 		was = o.Oldest
 	}
@@ -111,12 +126,12 @@ const (
 
 // Trim removes what is too old or too many, and recounts some feeds. A job calls it once an
 // hour.
-func (k *Keeper) Trim(ctx context.Context) (removed int, err error) {
-	o := TrimOptions{Most: k.cfg.Most, Keep: k.cfg.Keep, Archived: k.cfg.Keep / 3, Rows: trimRows}
+func (r *relayer) Trim(ctx context.Context) (removed int, err error) {
+	o := TrimOptions{Most: r.cfg.Most, Keep: r.cfg.Keep, Archived: r.cfg.Keep / 3, Rows: trimRows}
 	for range trimSteps {
-		n, err := call(ctx, k, func(ctx context.Context) (int, error) { return k.store.Trim(ctx, o) })
+		n, err := call(ctx, r.calls, func(ctx context.Context) (int, error) { return r.store.Trim(ctx, o) })
 		removed += n
-		k.count(&k.stats.trimmed, uint64(n))
+		r.stats.trimmed.Add(uint64(n))
 		if err != nil {
 			return removed, err
 		}
@@ -124,10 +139,10 @@ func (k *Keeper) Trim(ctx context.Context) (removed int, err error) {
 			break
 		}
 	}
-	wrong, err := call(ctx, k, func(ctx context.Context) (int, error) { return k.store.Recount(ctx, recounted) })
+	wrong, err := call(ctx, r.calls, func(ctx context.Context) (int, error) { return r.store.Recount(ctx, recounted) })
 	if wrong > 0 {
-		k.count(&k.stats.miscounted, uint64(wrong))
-		k.logger.Error("presence: counters of feeds did not equal their rows, and were mended; somebody else writes to the tables", "feeds", wrong)
+		r.stats.miscounted.Add(uint64(wrong))
+		r.logger.Error("presence: counters of feeds did not equal their rows, and were mended; somebody else writes to the tables", "feeds", wrong)
 	}
 	return removed, err
 }

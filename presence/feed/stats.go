@@ -42,8 +42,6 @@ type counters struct {
 	failed, dropped, digests map[string]uint64
 }
 
-func (k *Keeper) count(c *atomic.Uint64, n uint64) { c.Add(n) }
-
 func (c *counters) relayed(r Relayed) {
 	if r.Moved > 0 {
 		c.relays.Add(1)
@@ -84,7 +82,7 @@ func (k *Keeper) Stats() Stats {
 	if o := c.outbox.Load(); o != nil {
 		s.Waiting, s.Oldest, s.GivenUp = o.Waiting, o.Oldest.Seconds(), o.Failed
 	}
-	s.Lines = k.lines.len()
+	s.Lines = k.follower.lines.len()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s.Failed, s.Dropped, s.Digests = all(FailedReasons, c.failed), all(DroppedReasons, c.dropped), all(DigestOutcomes, c.digests)

@@ -138,7 +138,9 @@ func TestForgedHintsOfTenants(t *testing.T) {
 		acme.want("at first", "state 0/0")
 		before := f.b.Stats().CatchUps
 		for _, hint := range []string{"9 inbox:alice", "9 globex\x1dinbox:alice", "9 \x1dacme\x1dinbox:alice", "9 acme/inbox:alice", "9 acme\x1d", "9 acme\x1dacme\x1dinbox:alice"} {
-			f.b.Hear("another", hint)
+			if err := f.a.tracker.Hint(t.Context(), hint); err != nil {
+				t.Fatal(err)
+			}
 		}
 		time.Sleep(time.Second)
 		acme.want("after forged hints")

@@ -11,7 +11,7 @@ import (
 // once. To notify in a transaction of the site's own use SendTx of package sqlstore, and Kick
 // after the commit. It returns [ErrInvalidMessage]. Cost: one insert.
 func (k *Keeper) Send(ctx context.Context, ms ...Message) error {
-	_, err := call(ctx, k, func(ctx context.Context) (struct{}, error) { return struct{}{}, k.store.Send(ctx, ms...) })
+	_, err := call(ctx, k.calls, func(ctx context.Context) (struct{}, error) { return struct{}{}, k.store.Send(ctx, ms...) })
 	if err == nil {
 		k.Kick()
 	}
@@ -53,9 +53,9 @@ func (k *Keeper) change(ctx context.Context, n Name, rightSort bool, do func(con
 	if !rightSort {
 		return Head{}, fmt.Errorf("%w: items of inboxes are marked, and those of rooms edited and removed", ErrInvalidName)
 	}
-	h, err := call(ctx, k, do)
+	h, err := call(ctx, k.calls, do)
 	if err == nil {
-		k.changed(Hint{n, h.Rev})
+		k.hinter.changed(Hint{n, h.Rev})
 	}
 	return h, err
 }
@@ -65,11 +65,11 @@ func (k *Keeper) Mute(ctx context.Context, user presence.UserID, m Mute) error {
 	if err := m.Validate(); err != nil {
 		return err
 	}
-	_, err := call(ctx, k, func(ctx context.Context) (struct{}, error) { return struct{}{}, k.store.Mute(ctx, user, m) })
+	_, err := call(ctx, k.calls, func(ctx context.Context) (struct{}, error) { return struct{}{}, k.store.Mute(ctx, user, m) })
 	return err
 }
 
 // Mutes returns the mutes of a user, by scope.
 func (k *Keeper) Mutes(ctx context.Context, user presence.UserID) ([]Mute, error) {
-	return call(ctx, k, func(ctx context.Context) ([]Mute, error) { return k.store.Mutes(ctx, user) })
+	return call(ctx, k.calls, func(ctx context.Context) ([]Mute, error) { return k.store.Mutes(ctx, user) })
 }

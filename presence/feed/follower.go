@@ -1,0 +1,47 @@
+package feed
+
+import (
+	"context"
+
+	"github.com/rollcall-go/rollcall/internal/wait"
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
+)
+
+// A follower keeps current what pages of this node follow. It reads a feed when it hears of a new
+// revision, and compares all of them with the database now and then: reading.go.
+type follower struct {
+	store   Store
+	tracker *track.Tracker
+	cfg     *Config
+	calls   *calls
+	stats   *counters
+	lines   lines
+	reading *reading
+	turned  wait.Wakeup // a call has failed: the lines are to be checked soon
+}
+
+// newFollower returns a follower. Its calls have it check the lines after one failed.
+func newFollower(store Store, tracker *track.Tracker, cfg *Config, stats *counters) *follower {
+	f := &follower{
+		store: store, tracker: tracker, cfg: cfg, stats: stats,
+		lines: newLines(cfg.MaxLines), reading: newReading(), turned: wait.NewWakeup(),
+	}
+	f.calls = &calls{logger: tracker.Config().Logger, failed: f.turned.Wake}
+	return f
+}
+
+// Open implements track.Source.
+func (f *follower) Open(ctx context.Context, topic presence.Topic, v presence.Visitor, have presence.DiffID) (*track.Line, error) {
+	n, err := NameOf(topic, v)
+	if err != nil {
+		return nil, err
+	}
+	l, ok := f.lines.get(n, v, func() *line { return newLine(f, n) })
+	if !ok {
+		l.noRoom(ctx)
+	} else {
+		l.ready(ctx, have)
+	}
+	return l.out, nil
+}
