@@ -57,11 +57,12 @@ func (h *housekeeper) refresh(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, applyTimeout)
 	defer cancel()
+	began := time.Now()
 	counts, err := h.store.Counts(ctx, topics...)
 	if h.life.over() {
 		return
 	}
-	h.outage.report(reads, err)
+	h.outage.report(reads, began, err)
 	if err == nil {
 		h.notices.republish(ctx)
 	}

@@ -70,7 +70,12 @@ func (l *nodeLease) reassertOnReturn(ctx context.Context) {
 func (l *nodeLease) renew(ctx context.Context) {
 	try, cancel := context.WithTimeout(ctx, min(applyTimeout, max(l.every(), houseKeeping)))
 	defer cancel()
+	began := time.Now()
 	alive, next, err := l.store.RenewNode(try, l.process, l.cfg.NodeTTL)
+	if ctx.Err() != nil {
+		return
+	}
+	l.outage.report(renewals, began, err)
 	lapsed, stalled := l.outage.reportProcess(alive, next, err)
 	if stalled {
 		l.cfg.Logger.Warn("presence: this process stood still for longer than its lease, so others may have seen its users leave; they come back now", slog.Duration("lease", l.cfg.NodeTTL))

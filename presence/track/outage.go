@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// An outage judges whether the store can be trusted to have every live lease. Each write, and
-// each call for the figures of topics, reports its result here; sweeps and closing pages ask
-// here.
+// An outage judges whether the store can be trusted to have every live lease. Each write, each
+// call for the figures of topics, and each renewal of this process's lease reports its result here;
+// sweeps and closing pages ask here.
 //
 // # The states
 //
@@ -15,8 +15,8 @@ import (
 // not remove expired leases the moment the store is back.
 //
 //	state       when                                              a sweep removes              a closing page
-//	out         the latest write or the latest read failed, or    nothing (ErrStoreOut)        renews its lease
-//	            both were not in order for max(TTL/3, 1 s)                                     before it releases it
+//	out         the latest write, read or renewal failed, or      nothing (ErrStoreOut)        renews its lease
+//	            not all were in order for max(TTL/3, 1 s)                                      before it releases it
 //	hanging     the write under way takes longer than             nothing                      the same
 //	            max(TTL/3, 1 s)
 //	returning   the first second after a long outage ended        nothing                      the same
@@ -37,7 +37,8 @@ import (
 // Where topics of some kind have another TTL, the shortest one says when an outage is long,
 // and the longest one how long the nodes need to catch up.
 //
-// An outage is long if writes and reads were not both in order for max(TTL/3, 1 s). In a
+// An outage is long if writes, reads and renewals were not all in order for max(TTL/3, 1 s). It
+// begins with the first call that fails, not with its answer. In a
 // shorter one no lease expires (with a TTL from 1.5 s): a heartbeat at least every TTL/3
 // leaves each lease two thirds of its TTL. An outage that begins before the store is trusted, or
 // within min(TTL, 7 s) after this node began, is long in any case.
@@ -59,7 +60,7 @@ type outage struct {
 	mu       outageMutex
 	inOrder  chan struct{} // closed, and replaced, when calls go well again
 	failing  [calls]bool   // the latest call of a kind failed
-	wentWell time.Time     // when a call last went well, and no other kind failed
+	wentWell time.Time     // when a call last went well, and no call of another kind failed or was about to
 	readWell time.Time     // when a read last went well
 	writing  time.Time     // when the write under way began; zero: none is
 	back     time.Time     // when the latest long outage ended; zero: there was none
@@ -70,10 +71,16 @@ type outage struct {
 	process  processLease
 }
 
-// The kinds of calls that report. A server may answer reads and refuse writes.
+// The kinds of calls that report. A server may answer reads and refuse writes. A node that has nothing to
+// write learns that by the renewals of its own lease.
+//
+// Example: Redis holds up writes from 12:00:00 to 12:00:30, and all leases expire. Node A renews the lease
+// of a page of another node's at 12:00:17, which is all that it has to write. Its own lease says that the
+// outage began at 12:00:01. So A sweeps nothing until node B has renewed what it holds.
 const (
 	writes = iota
 	reads
+	renewals
 	calls
 )
 
@@ -172,15 +179,14 @@ func (o *outage) leasesMayHaveExpired() bool {
 	return state != trusted
 }
 
-// soundFor returns for how long the store has been in order: 0 while it is out or hangs. A node that
-// has nothing to write learns by its own lease that the store refuses writes.
+// soundFor returns for how long the store has been in order: 0 while it is out or hangs.
 //
 // Example: Redis has lost its data, and is read-only for a minute. Node A has guests alone. The
 // users of nodes B and C have not left because they are not restored within seven seconds.
 func (o *outage) soundFor() time.Duration {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.process.failing || o.hangsLocked() || o.failingLocked() || time.Since(o.wentWell) > o.cfg.harmlessOutage() {
+	if o.hangsLocked() || o.failingLocked() || time.Since(o.wentWell) > o.cfg.harmlessOutage() {
 		return 0
 	}
 	return time.Since(o.trouble)
@@ -235,9 +241,9 @@ func (o *outage) beginWrite() {
 	o.writing = time.Now()
 }
 
-// report takes the result of the latest call of a kind. It logs when the store goes out
-// and when it is back.
-func (o *outage) report(kind int, err error) {
+// report takes the result of the latest call of a kind, which began at a moment. It logs when the
+// store goes out and when it is back.
+func (o *outage) report(kind int, began time.Time, err error) {
 	o.mu.Lock()
 	was, found := o.failingLocked(), kind == reads && err == nil && o.failing[reads]
 	o.failing[kind] = err != nil
@@ -248,6 +254,9 @@ func (o *outage) report(kind int, err error) {
 	}
 	if err == nil && kind == reads {
 		o.readWell = now
+	}
+	if err != nil && began.Before(o.wentWell) { // others went well meanwhile
+		o.wentWell = began
 	}
 	if err == nil && !is {
 		if o.hangsLocked() || now.Sub(o.wentWell) > o.cfg.harmlessOutage() || was && o.unsettledLocked() { // calls that hang do not count as failed, so failing alone is not asked
@@ -274,7 +283,7 @@ func (o *outage) report(kind int, err error) {
 	}
 }
 
-func (o *outage) failingLocked() bool { return o.failing[writes] || o.failing[reads] }
+func (o *outage) failingLocked() bool { return o.failing != [calls]bool{} }
 
 // hangsLocked reports whether the write under way takes long. Other writes wait behind
 // it, also where reads go well.

@@ -73,7 +73,6 @@ func (o *outage) reportSweep(err error) {
 // A processLease is what this node knows of the lease of its own process (rule 23), and of those
 // of the others.
 type processLease struct {
-	failing bool      // the latest renewal failed
 	renewed time.Time // the latest renewal; zero: none
 	trouble time.Time // when a renewal last failed, or came after the lease had lapsed
 	lapse   time.Time // when a process lapses, unless it renews its lease before
@@ -111,10 +110,7 @@ func (o *outage) reportProcess(alive bool, next time.Duration, err error) (lapse
 	if err != nil || !alive {
 		p.trouble = now
 	}
-	if p.failing || err != nil {
-		o.trouble = now
-	}
-	if p.failing = err != nil; !p.failing {
+	if err == nil {
 		p.renewed, p.lapse = now, now.Add(next)
 	}
 	return lapsed, stalled

@@ -82,6 +82,7 @@ func (f *flusher) flush(ctx context.Context) bool {
 	try, cancel := context.WithTimeout(ctx, applyTimeout)
 	defer cancel()
 	var failed error
+	began := time.Now()
 	for i, result := range f.store.Apply(try, batches) {
 		topic := batches[i].Topic
 		switch {
@@ -99,7 +100,7 @@ func (f *flusher) flush(ctx context.Context) bool {
 		}
 	}
 	if failed == nil || ctx.Err() == nil { // else Close cut it off, and writes it once more
-		f.outage.report(writes, failed)
+		f.outage.report(writes, began, failed)
 	}
 	return failed == nil
 }
