@@ -9,7 +9,7 @@ import (
 
 // Age implements [backend.Store]. It costs two round trips for every 500 topics
 // whose period is over, and one for every 60 of them.
-func (s *Store) Age(ctx context.Context, period time.Duration) (turned int, err error) {
+func (s *upkeep) Age(ctx context.Context, period time.Duration) (turned int, err error) {
 	if err := s.ready(ctx, s.writes); err != nil {
 		return 0, err
 	}
@@ -20,7 +20,7 @@ func (s *Store) Age(ctx context.Context, period time.Duration) (turned int, err 
 
 // An ageJob turns the sets and sketches of page views, topic by topic.
 type ageJob struct {
-	store  *Store
+	store  *upkeep
 	period time.Duration
 	turned int
 }

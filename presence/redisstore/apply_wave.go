@@ -28,7 +28,7 @@ type answer struct {
 // wave runs the next step of each batch that has not failed, as many as fit a round trip. It
 // returns false if there is none. It marks in left the batches in which a release holds its
 // user for the grace.
-func (s *Store) wave(ctx context.Context, plans [][]step, results []backend.Result, left map[int]bool) bool {
+func (s *writer) wave(ctx context.Context, plans [][]step, results []backend.Result, left map[int]bool) bool {
 	var steps []step
 	var weights []int
 	for i, plan := range plans {
@@ -66,7 +66,7 @@ func (s *Store) wave(ctx context.Context, plans [][]step, results []backend.Resu
 // key of one topic is of another type, for example. Then each topic gets a script of its own,
 // in a second round trip: to renew a lease twice changes nothing. There is an error only if
 // every step failed.
-func (s *Store) runSteps(ctx context.Context, steps []step) ([]answer, error) {
+func (s *writer) runSteps(ctx context.Context, steps []step) ([]answer, error) {
 	answers := make([]answer, len(steps))
 	if again := s.runShares(ctx, steps, s.share(steps), answers); len(again) > 0 {
 		s.runShares(ctx, steps, again, answers)
@@ -80,7 +80,7 @@ func (s *Store) runSteps(ctx context.Context, steps []step) ([]answer, error) {
 }
 
 // share returns the indexes of the steps that one script does, for each script.
-func (s *Store) share(steps []step) (shares [][]int) {
+func (s *writer) share(steps []step) (shares [][]int) {
 	var topics []presence.Topic
 	var beats []int
 	for i, one := range steps {
@@ -101,7 +101,7 @@ func (s *Store) share(steps []step) (shares [][]int) {
 
 // runShares runs a script for each share, and writes down its answer for each of the share's
 // steps. It returns the steps that are to be run once more, each as a share of its own.
-func (s *Store) runShares(ctx context.Context, steps []step, shares [][]int, answers []answer) (again [][]int) {
+func (s *writer) runShares(ctx context.Context, steps []step, shares [][]int, answers []answer) (again [][]int) {
 	evals := make([]eval, len(shares))
 	for i, share := range shares {
 		evals[i] = s.newEval(steps, share)
@@ -127,7 +127,7 @@ func (s *Store) runShares(ctx context.Context, steps []step, shares [][]int, ans
 }
 
 // newEval returns the script of some steps: heartbeats of several topics, or one other step.
-func (s *Store) newEval(steps []step, share []int) eval {
+func (s *writer) newEval(steps []step, share []int) eval {
 	if one := steps[share[0]]; !one.beats {
 		more, keys := moreArg(one.keep, one.ops), s.keys(one.topic, topicKeys[:]...)
 		if more != "" {

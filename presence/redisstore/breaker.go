@@ -11,6 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // A breaker bounds the goroutines that wait for a server that is dead, or accepts calls and
@@ -151,6 +152,24 @@ func (b *breaker) leave(ctx context.Context, err error) error {
 	}
 	b.retry = time.Now().Add(min(maxRetryWait, 100*time.Millisecond<<min(b.failed, 10)))
 	return b.server.explain(judged)
+}
+
+// count adds what the breaker counted.
+func (b *breaker) count(stats *backend.StoreStats) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	stats.BreakerOpen = stats.BreakerOpen || b.failed >= b.trips
+	stats.Broken += b.broken
+	stats.Refused += b.refused
+	stats.Failed += b.failures
+	stats.Congested += b.congested
+}
+
+// outAt returns when a call last failed because the server was out.
+func (b *breaker) outAt() time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.lastOut
 }
 
 // verdict wraps an error: in ErrStoreOut if the server was not reached or cannot serve now,

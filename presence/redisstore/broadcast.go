@@ -18,7 +18,7 @@ const broadcastMark = "!"
 func isBroadcast(message string) bool { return strings.HasPrefix(message, broadcastMark) }
 
 // Send implements [backend.Store]. On a cluster it is one round trip a node, side by side.
-func (s *Store) Send(ctx context.Context, broadcasts ...backend.Broadcast) error {
+func (s *watcher) Send(ctx context.Context, broadcasts ...backend.Broadcast) error {
 	for _, b := range broadcasts {
 		if err := b.Validate(); err != nil {
 			return wrap("send", err)
@@ -81,11 +81,11 @@ func newPublication(ctx context.Context, command, channel, message string) publi
 
 // WatchBroadcasts implements [backend.Store]. It costs nothing if the topic is watched here
 // already: the subscription is shared.
-func (s *Store) WatchBroadcasts(ctx context.Context, topic presence.Topic, fn func(data []byte)) (func(), error) {
+func (s *watcher) WatchBroadcasts(ctx context.Context, topic presence.Topic, fn func(data []byte)) (func(), error) {
 	return s.subscribe(ctx, "watch broadcasts", s.broadcastTap(topic, fn))
 }
 
-func (s *Store) broadcastTap(topic presence.Topic, fn func(data []byte)) *tap {
+func (s *watcher) broadcastTap(topic presence.Topic, fn func(data []byte)) *tap {
 	return &tap{store: s, base: s.channel(topic), fn: func(message string) {
 		if isBroadcast(message) {
 			fn([]byte(message))

@@ -26,9 +26,10 @@ var ErrUnfit = errors.New("unsuitable Redis server")
 // [presence.ErrStoreOut] if the server cannot be reached; then the site may start all the
 // same, and presence begins when the server is back. It costs about fifteen round trips.
 func (s *Store) Check(ctx context.Context) error {
+	own := checker{s.fleet}
 	info, err := call(ctx, s.writes, "check", func(ctx context.Context) (string, error) { return s.one().Info(ctx, "server").Result() })
 	if err == nil {
-		err = s.checkKind(field(info, "redis_version"), field(info, "redis_mode"))
+		err = own.checkKind(field(info, "redis_version"), field(info, "redis_mode"))
 	}
 	var answer redis.Error
 	switch {
@@ -40,22 +41,25 @@ func (s *Store) Check(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
-	if err := s.checkEviction(ctx); err != nil {
+	if err := own.checkEviction(ctx); err != nil {
 		return err
 	}
 	cfg := s.cfg
 	cfg.Prefix += ":check:" + strconv.FormatUint(uint64(rand.Uint32()), 36)
 	trial := New(s.client, cfg)
 	defer trial.Close()
-	defer trial.sweepUp(context.WithoutCancel(ctx))
-	if err := trial.checkCommands(ctx); err != nil {
+	defer checker{trial.fleet}.sweepUp(context.WithoutCancel(ctx))
+	if err := (checker{trial.fleet}).checkCommands(ctx); err != nil {
 		return err
 	}
-	if err := s.checkSchema(ctx); err != nil {
+	if err := own.checkSchema(ctx); err != nil {
 		return err
 	}
-	return trial.rehearse(ctx)
+	return rehearse(ctx, trial)
 }
+
+// A checker asks whether a server is suitable for a keyspace.
+type checker struct{ *fleet }
 
 // checkEviction refuses a server that may evict any key when its memory is full: of a
 // topic that lost one of its keys, users come and go unseen. Policies that evict
@@ -63,7 +67,7 @@ func (s *Store) Check(ctx context.Context) error {
 // guests, recent users' names, and the log of a topic in which nobody is left: without
 // them a number is too low for a while, names are missing, or a page gets a state. Where both INFO and CONFIG are
 // forbidden, the policy is unknown, and the server is accepted.
-func (s *Store) checkEviction(ctx context.Context) error {
+func (s checker) checkEviction(ctx context.Context) error {
 	policy, err := call(ctx, s.writes, "check", func(ctx context.Context) (string, error) {
 		info, err := s.one().Info(ctx, "memory").Result()
 		if policy := field(info, "maxmemory_policy"); err == nil && policy != "" {
@@ -85,19 +89,19 @@ func (s *Store) checkEviction(ctx context.Context) error {
 
 // aclRule is what the store's user needs, for the operator: all that it uses, and
 // nothing else.
-func (s *Store) aclRule() string {
+func (s checker) aclRule() string {
 	names := []string{"hello", "auth", "select", "cluster|slots", "ping", "publish", "spublish", "subscribe", "unsubscribe", "ssubscribe", "sunsubscribe", "info"}
 	for _, command := range commands {
 		name, _, _ := strings.Cut(strings.ToLower(command), " ")
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	return "ACL SETUSER presence on >PASSWORD resetkeys resetchannels -@all +" + strings.Join(slices.Compact(names), " +") + " ~" + s.prefix() + "* &" + s.prefix() + "*"
+	return "ACL SETUSER presence on >PASSWORD resetkeys resetchannels -@all +" + strings.Join(slices.Compact(names), " +") + " ~" + s.sitePrefix() + "* &" + s.sitePrefix() + "*"
 }
 
 // checkSchema returns ErrUnfit if a newer version has written keys that this one cannot
 // read. It writes nothing.
-func (s *Store) checkSchema(ctx context.Context) error {
+func (s checker) checkSchema(ctx context.Context) error {
 	reader, err := call(ctx, s.writes, "check", func(ctx context.Context) (string, error) {
 		reader, err := s.one().HGet(ctx, s.metaKey(), "reader").Result()
 		if errors.Is(err, redis.Nil) {
@@ -112,7 +116,7 @@ func (s *Store) checkSchema(ctx context.Context) error {
 }
 
 // checkKind checks the version and the kind that a server reports.
-func (s *Store) checkKind(version, mode string) error {
+func (s checker) checkKind(version, mode string) error {
 	_, cluster := s.client.(*redis.ClusterClient)
 	switch {
 	case version != "" && !atLeast(version, 6, 2):
@@ -142,7 +146,7 @@ var commands = []string{
 }
 
 // checkCommands runs each command once.
-func (s *Store) checkCommands(ctx context.Context) error {
+func (s checker) checkCommands(ctx context.Context) error {
 	needed := append(commands[:len(commands):len(commands)], "PUBLISH c 0")
 	if s.sharded(ctx) {
 		needed[len(needed)-1] = "SPUBLISH c 0"
@@ -187,19 +191,19 @@ func (s *Store) checkCommands(ctx context.Context) error {
 	}
 	if len(forbidden) > 0 {
 		return fmt.Errorf("%w: its user may not use %s on keys and channels that begin with %q; allow that: ACL SETUSER <user> +%s ~%s* &%[5]s*; all that it needs: %s",
-			ErrUnfit, strings.Join(forbidden, ", "), s.prefix(), strings.ToLower(strings.Join(forbidden, " +")), s.prefix(), s.aclRule())
+			ErrUnfit, strings.Join(forbidden, ", "), s.sitePrefix(), strings.ToLower(strings.Join(forbidden, " +")), s.sitePrefix(), s.aclRule())
 	}
 	return nil
 }
 
-// prefix is the site's, of a trial's.
-func (s *Store) prefix() string {
-	prefix, _, _ := strings.Cut(s.cfg.Prefix, ":check:")
+// sitePrefix is the site's, of a trial's.
+func (s checker) sitePrefix() string {
+	prefix, _, _ := strings.Cut(s.prefix, ":check:")
 	return prefix
 }
 
-// rehearse does each operation of the store once.
-func (s *Store) rehearse(ctx context.Context) error {
+// rehearse does each operation of a store once.
+func rehearse(ctx context.Context, s *Store) error {
 	const topic = presence.Topic("check")
 	stop, err := s.Watch(ctx, topic, func(backend.Diff) {})
 	if err != nil {
@@ -248,10 +252,10 @@ func (s *Store) rehearse(ctx context.Context) error {
 }
 
 // sweepUp removes the keys of a trial.
-func (s *Store) sweepUp(ctx context.Context) {
+func (s checker) sweepUp(ctx context.Context) {
 	keys := s.keys("check", append(append(topicKeys[:], moreKeys[:]...), "string", "renamed", "hash", "set", "zset", "stream")...)
 	for _, name := range []string{"due", "due:idle", "views", "views:idle", "topics", "seen"} {
-		keys = append(keys, s.index.key(name))
+		keys = append(keys, s.indexKey(name))
 	}
 	keys = append(append(append(keys, s.noticeLog()...), s.statusKeys()...), s.metaKey())
 	_, _ = call(ctx, s.writes, "check", func(ctx context.Context) (struct{}, error) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
@@ -27,13 +28,11 @@ const (
 	maxConsumerRead  = 10
 )
 
-func (s *Store) consumerKeys(consumer string) []string {
-	tag := s.cfg.Prefix + ":{=consumer:" + consumer + "}:"
-	return []string{tag + "record", tag + "steps"}
-}
+// consumers keep the records of consumers.
+type consumers struct{ *fleet }
 
 // ClaimConsumer implements [backend.Store].
-func (s *Store) ClaimConsumer(ctx context.Context, consumer string, claim backend.ConsumerClaim) (backend.ConsumerClaimed, error) {
+func (s *consumers) ClaimConsumer(ctx context.Context, consumer string, claim backend.ConsumerClaim) (backend.ConsumerClaimed, error) {
 	if err := s.ready(ctx, s.writes); err != nil {
 		return backend.ConsumerClaimed{}, err
 	}
@@ -52,7 +51,7 @@ func (s *Store) ClaimConsumer(ctx context.Context, consumer string, claim backen
 		return backend.ConsumerClaimed{}, wrap("claim a consumer", errAnswer)
 	}
 	if claim.Create || r[1] > 0 {
-		if err := s.noteConsumer(ctx, consumer); err != nil {
+		if err := s.note(ctx, consumer); err != nil {
 			return backend.ConsumerClaimed{}, err
 		}
 	}
@@ -60,7 +59,7 @@ func (s *Store) ClaimConsumer(ctx context.Context, consumer string, claim backen
 }
 
 // CommitConsumer implements [backend.Store].
-func (s *Store) CommitConsumer(ctx context.Context, consumer string, step backend.ConsumerStep) (backend.ConsumerState, error) {
+func (s *consumers) CommitConsumer(ctx context.Context, consumer string, step backend.ConsumerStep) (backend.ConsumerState, error) {
 	if err := s.ready(ctx, s.writes); err != nil {
 		return 0, err
 	}
@@ -87,7 +86,7 @@ func (s *Store) CommitConsumer(ctx context.Context, consumer string, step backen
 // ReadConsumer implements [backend.Store]. A whole record is scanned in pieces while it may
 // change: the version is of before the scan, so that the next call returns what changed
 // meanwhile.
-func (s *Store) ReadConsumer(ctx context.Context, consumer string, after backend.ConsumerVersion) (backend.ConsumerChanges, error) {
+func (s *consumers) ReadConsumer(ctx context.Context, consumer string, after backend.ConsumerVersion) (backend.ConsumerChanges, error) {
 	if err := s.ready(ctx, s.reads); err != nil {
 		return backend.ConsumerChanges{}, err
 	}
@@ -109,7 +108,7 @@ func (s *Store) ReadConsumer(ctx context.Context, consumer string, after backend
 	}
 	if changes.Whole {
 		changes.More = true // what changed while it is scanned
-		return changes, s.scanConsumer(ctx, consumer, changes.Set)
+		return changes, s.scan(ctx, consumer, changes.Set)
 	}
 	deleted := make(map[string]bool)
 	for r = r[3:]; len(r) >= 2; r = r[2:] {
@@ -131,7 +130,7 @@ func (s *Store) ReadConsumer(ctx context.Context, consumer string, after backend
 // maxConsumerScan is about how many entries are read in one round trip.
 const maxConsumerScan = 500
 
-func (s *Store) scanConsumer(ctx context.Context, consumer string, entries map[string]string) error {
+func (s *consumers) scan(ctx context.Context, consumer string, entries map[string]string) error {
 	type piece struct {
 		fields []string
 		cursor uint64
@@ -156,4 +155,15 @@ func (s *Store) scanConsumer(ctx context.Context, consumer string, entries map[s
 			return nil
 		}
 	}
+}
+
+// note lists a consumer, so that an erasure finds its record.
+func (s *consumers) note(ctx context.Context, consumer string) error {
+	_, err := call(ctx, s.writes, "note a consumer", func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, s.pipelined(ctx, func(p redis.Pipeliner) {
+			p.SAdd(ctx, s.consumersKey(), consumer)
+			p.PExpire(ctx, s.consumersKey(), keepAtRest)
+		})
+	})
+	return err
 }

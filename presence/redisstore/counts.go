@@ -15,7 +15,7 @@ const maxCounted = 64
 
 // Counts implements [backend.Store]. A single server runs one script for every 64 topics, a
 // cluster one for each slot; all of them are one round trip.
-func (s *Store) Counts(ctx context.Context, topics ...presence.Topic) ([]backend.Counts, error) {
+func (s *reader) Counts(ctx context.Context, topics ...presence.Topic) ([]backend.Counts, error) {
 	if err := s.ready(ctx, s.reads); err != nil {
 		return nil, err
 	}
@@ -29,7 +29,7 @@ func (s *Store) Counts(ctx context.Context, topics ...presence.Topic) ([]backend
 }
 
 // counts asks for the figures once. If crossed is true, it is to ask again.
-func (s *Store) counts(ctx context.Context, topics []presence.Topic) (_ []backend.Counts, crossed bool, _ error) {
+func (s *reader) counts(ctx context.Context, topics []presence.Topic) (_ []backend.Counts, crossed bool, _ error) {
 	groups := s.gather(topics, maxCounted)
 	evals := make([]eval, len(groups))
 	for i, group := range groups {
@@ -89,7 +89,7 @@ func countsOf(answer [6]any) (backend.Counts, error) {
 }
 
 // Sightings implements [backend.Store].
-func (s *Store) Sightings(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]backend.Sighting, error) {
+func (s *reader) Sightings(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]backend.Sighting, error) {
 	if err := s.ready(ctx, s.reads); err != nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func (s *Store) Sightings(ctx context.Context, topic presence.Topic, users ...pr
 		sightings := make([]backend.Sighting, len(users))
 		for i, id := range ids {
 			if record, ok := records.Val()[i].(string); ok {
-				m, ok, err := s.shown(topic, id, record)
+				m, ok, err := s.hider.shown(topic, id, record)
 				if err != nil {
 					return nil, err
 				}

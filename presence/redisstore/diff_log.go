@@ -15,7 +15,7 @@ import (
 const maxLogPage = 100
 
 // Log implements [backend.Store]. It costs a round trip for every 100 diffs.
-func (s *Store) Log(ctx context.Context, topic presence.Topic, after presence.DiffID) ([]backend.Diff, error) {
+func (s *reader) Log(ctx context.Context, topic presence.Topic, after presence.DiffID) ([]backend.Diff, error) {
 	if err := s.ready(ctx, s.reads); err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ type askedLog struct {
 
 // askLog asks for the diffs after one, or from the oldest on where it is Origin
 // or empty.
-func (s *Store) askLog(ctx context.Context, p redis.Pipeliner, topic presence.Topic, after presence.DiffID) askedLog {
+func (s *reader) askLog(ctx context.Context, p redis.Pipeliner, topic presence.Topic, after presence.DiffID) askedLog {
 	start := string(after)
 	if after == "" || after == backend.Origin {
 		start = "-"

@@ -18,6 +18,14 @@ const (
 	lookCosts  = 8           // the weight of a script that finds nothing to do, in leases
 )
 
+// upkeep is what crons do to the whole fleet: sweeps, the turning of page views, and forgetting.
+type upkeep struct {
+	*fleet
+	nodes    *nodes
+	statuses *statuses
+	rest     rest
+}
+
 // A dueJob runs a script on each topic of an index that is due. The scripts of several topics
 // may be one.
 type dueJob interface {
@@ -50,9 +58,9 @@ func apiece(topics []presence.Topic, script func(presence.Topic) (e eval, weight
 // eachDue claims topics of an index, runs the job on each, and writes down when they are
 // due again, until none is due at once or the job ends. A round trip takes scripts that together
 // weigh no more than maxSweep.
-func (s *Store) eachDue(ctx context.Context, op, list string, job dueJob) error {
+func (s *upkeep) eachDue(ctx context.Context, op, list string, job dueJob) error {
 	for again := true; again && job.more(); {
-		claimed, err := s.runOne(ctx, s.writes, op, eval{indexClaimScript, []string{s.index.key(list)}, []any{s.now(), claimFor.Milliseconds(), maxClaimed}})
+		claimed, err := s.runOne(ctx, s.writes, op, eval{indexClaimScript, []string{s.indexKey(list)}, []any{s.now(), claimFor.Milliseconds(), maxClaimed}})
 		if err != nil {
 			return err
 		}
@@ -78,7 +86,7 @@ func (s *Store) eachDue(ctx context.Context, op, list string, job dueJob) error 
 
 // runJob runs a job's scripts and gives it their answers. It returns when each topic is due
 // again; negative: the topic is empty.
-func (s *Store) runJob(ctx context.Context, op string, topics []presence.Topic, job dueJob) (map[presence.Topic]time.Duration, error) {
+func (s *upkeep) runJob(ctx context.Context, op string, topics []presence.Topic, job dueJob) (map[presence.Topic]time.Duration, error) {
 	scripts := job.scripts(topics)
 	evals, weights := make([]eval, len(scripts)), make([]int, len(scripts))
 	for i, one := range scripts {
@@ -112,7 +120,7 @@ func (s *Store) runJob(ctx context.Context, op string, topics []presence.Topic, 
 }
 
 // settleDue writes down when topics are due again.
-func (s *Store) settleDue(ctx context.Context, op, list string, waits map[presence.Topic]time.Duration) error {
+func (s *upkeep) settleDue(ctx context.Context, op, list string, waits map[presence.Topic]time.Duration) error {
 	args := []any{s.now(), idleFor.Milliseconds(), lookAgain.Milliseconds()}
 	for t, wait := range waits {
 		args = append(args, string(t), max(wait.Milliseconds(), -1))
@@ -121,7 +129,7 @@ func (s *Store) settleDue(ctx context.Context, op, list string, waits map[presen
 	if list == other {
 		other = "due"
 	}
-	keys := []string{s.index.key(list), s.index.key(list + ":idle"), s.index.key(other), s.index.key("topics")}
+	keys := []string{s.indexKey(list), s.indexKey(list + ":idle"), s.indexKey(other), s.indexKey("topics")}
 	answer, err := s.runOne(ctx, s.writes, op, eval{indexSettleScript, keys, args})
 	s.index.took(answer, err)
 	return err

@@ -15,9 +15,16 @@ import (
 // maxErase is how many topics a round trip of an erasure has at most.
 const maxErase = 50
 
+// An eraser exports and erases what is kept of a user.
+type eraser struct {
+	*fleet
+	statuses  *statuses
+	consumers *consumers
+}
+
 // EraseUser implements [backend.Store]. It costs a round trip for every 50 topics of the tenant.
 // It also reads the topic of devices, which has one member for each device, and the log of notices.
-func (s *Store) EraseUser(ctx context.Context, e backend.Erasure) error {
+func (s *eraser) EraseUser(ctx context.Context, e backend.Erasure) error {
 	if err := s.ready(ctx, s.writes); err != nil {
 		return err
 	}
@@ -32,7 +39,7 @@ func (s *Store) EraseUser(ctx context.Context, e backend.Erasure) error {
 	return cmp.Or(failed, err, s.eraseNotices(ctx, e), s.eraseEntries(ctx, e))
 }
 
-func (s *Store) eraseTopics(ctx context.Context, e backend.Erasure) (failed error) {
+func (s *eraser) eraseTopics(ctx context.Context, e backend.Erasure) (failed error) {
 	topics, err := s.topicsAbout(ctx, e)
 	if err != nil {
 		return err
@@ -64,7 +71,7 @@ type topicAbout struct {
 }
 
 // topicsAbout returns the topics of the fleet that may keep something of a user.
-func (s *Store) topicsAbout(ctx context.Context, e backend.Erasure) (all []topicAbout, err error) {
+func (s *eraser) topicsAbout(ctx context.Context, e backend.Erasure) (all []topicAbout, err error) {
 	known := make(map[presence.Topic]bool)
 	add := func(name string) {
 		topic := presence.Topic(name)
@@ -73,9 +80,9 @@ func (s *Store) topicsAbout(ctx context.Context, e backend.Erasure) (all []topic
 			all = append(all, topicAbout{topic, []string{string(e.User)}})
 		}
 	}
-	err = s.scanMembers(ctx, "SSCAN", s.index.key("seen"), "*", add)
+	err = s.scanMembers(ctx, "SSCAN", s.indexKey("seen"), "*", add)
 	if err == nil {
-		err = s.scanMembers(ctx, "ZSCAN", s.index.key("topics"), "*", add)
+		err = s.scanMembers(ctx, "ZSCAN", s.indexKey("topics"), "*", add)
 	}
 	for i := range all {
 		if t := &all[i]; err == nil && t.topic.Reserved() {
@@ -86,7 +93,7 @@ func (s *Store) topicsAbout(ctx context.Context, e backend.Erasure) (all []topic
 }
 
 // devicesIn returns the ids of a user's devices that a topic knows.
-func (s *Store) devicesIn(ctx context.Context, topic presence.Topic, e backend.Erasure) ([]string, error) {
+func (s *eraser) devicesIn(ctx context.Context, topic presence.Topic, e backend.Erasure) ([]string, error) {
 	found := make(map[string]bool)
 	for name, command := range map[string]string{"users": "HSCAN", "hidden": "HSCAN", "seen": "ZSCAN", "lately": "ZSCAN", "current": "SSCAN", "old": "SSCAN"} {
 		err := s.scanMembers(ctx, command, s.key(topic, name), escapeGlob(string(e.User))+"*", func(id string) {
@@ -112,7 +119,7 @@ func escapeGlob(text string) string {
 
 // scanMembers calls fn for each member of a key that matches a pattern, maybe more than once, in round
 // trips of about 1,000 members.
-func (s *Store) scanMembers(ctx context.Context, command, key, pattern string, fn func(member string)) error {
+func (s *eraser) scanMembers(ctx context.Context, command, key, pattern string, fn func(member string)) error {
 	type page struct {
 		members []string
 		cursor  uint64
@@ -146,7 +153,7 @@ func (s *Store) scanMembers(ctx context.Context, command, key, pattern string, f
 const maxScan = 1000
 
 // noticesAbout calls fn for each notice in the log that is about a user.
-func (s *Store) noticesAbout(ctx context.Context, e backend.Erasure, fn func(id string, n backend.Notice)) error {
+func (s *eraser) noticesAbout(ctx context.Context, e backend.Erasure, fn func(id string, n backend.Notice)) error {
 	for after := "-"; ; {
 		entries, err := call(ctx, s.reads, "read notices", func(ctx context.Context) ([]redis.XMessage, error) {
 			return s.one().XRangeN(ctx, s.noticeLog()[0], after, "+", maxScan).Result()
@@ -165,7 +172,7 @@ func (s *Store) noticesAbout(ctx context.Context, e backend.Erasure, fn func(id 
 }
 
 // eraseNotices replaces the notices about a user.
-func (s *Store) eraseNotices(ctx context.Context, e backend.Erasure) error {
+func (s *eraser) eraseNotices(ctx context.Context, e backend.Erasure) error {
 	void, err := encodeNotice(backend.Notice{Kind: "void", Lasting: true})
 	if err != nil {
 		return err
@@ -178,28 +185,15 @@ func (s *Store) eraseNotices(ctx context.Context, e backend.Erasure) error {
 	return err
 }
 
-// consumersKey names the consumers that have, or had, a record.
-func (s *Store) consumersKey() string { return s.cfg.Prefix + ":{~consumers}:names" }
-
-func (s *Store) noteConsumer(ctx context.Context, consumer string) error {
-	_, err := call(ctx, s.writes, "note a consumer", func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, s.pipelined(ctx, func(p redis.Pipeliner) {
-			p.SAdd(ctx, s.consumersKey(), consumer)
-			p.PExpire(ctx, s.consumersKey(), keepAtRest)
-		})
-	})
-	return err
-}
-
 // entriesAbout calls fn for each consumer with the entries of its record that are about a user.
-func (s *Store) entriesAbout(ctx context.Context, e backend.Erasure, fn func(consumer string, entries map[string]string) error) error {
+func (s *eraser) entriesAbout(ctx context.Context, e backend.Erasure, fn func(consumer string, entries map[string]string) error) error {
 	var names []string
 	if err := s.scanMembers(ctx, "SSCAN", s.consumersKey(), "*", func(name string) { names = append(names, name) }); err != nil {
 		return err
 	}
 	for _, name := range names {
 		entries := make(map[string]string)
-		if err := s.scanConsumer(ctx, name, entries); err != nil {
+		if err := s.consumers.scan(ctx, name, entries); err != nil {
 			return err
 		}
 		maps.DeleteFunc(entries, func(key, value string) bool { return !e.NamesEntry(key, value) })
@@ -213,7 +207,7 @@ func (s *Store) entriesAbout(ctx context.Context, e backend.Erasure, fn func(con
 // eraseEntries removes the entries about a user from the records of all consumers, whoever holds
 // them. The log of a record's steps may have such an entry that is gone, so it starts anew: nodes
 // that stand by read the whole record again.
-func (s *Store) eraseEntries(ctx context.Context, e backend.Erasure) error {
+func (s *eraser) eraseEntries(ctx context.Context, e backend.Erasure) error {
 	return s.entriesAbout(ctx, e, func(consumer string, entries map[string]string) error {
 		_, err := call(ctx, s.writes, "erase", func(ctx context.Context) (struct{}, error) {
 			return struct{}{}, s.pipelined(ctx, func(p redis.Pipeliner) {

@@ -10,14 +10,11 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// erasureKeys are the erasures that were promised. No topic has their tag.
-func (s *Store) erasureKeys() []string {
-	tag := s.cfg.Prefix + ":{~erasures}:"
-	return []string{tag + "asked", tag + "due"}
-}
+// erasures are those that were promised.
+type erasures struct{ *fleet }
 
 // AddErasure implements [backend.Store].
-func (s *Store) AddErasure(ctx context.Context, user presence.UserID, hold time.Duration) (backend.Erasure, error) {
+func (s *erasures) AddErasure(ctx context.Context, user presence.UserID, hold time.Duration) (backend.Erasure, error) {
 	if err := s.ready(ctx, s.writes); err != nil {
 		return backend.Erasure{}, err
 	}
@@ -29,7 +26,7 @@ func (s *Store) AddErasure(ctx context.Context, user presence.UserID, hold time.
 }
 
 // ClaimErasures implements [backend.Store].
-func (s *Store) ClaimErasures(ctx context.Context, most int, hold time.Duration) ([]backend.Erasure, error) {
+func (s *erasures) ClaimErasures(ctx context.Context, most int, hold time.Duration) ([]backend.Erasure, error) {
 	if err := s.ready(ctx, s.writes); err != nil {
 		return nil, err
 	}
@@ -52,7 +49,7 @@ func (s *Store) ClaimErasures(ctx context.Context, most int, hold time.Duration)
 }
 
 // EndErasure implements [backend.Store].
-func (s *Store) EndErasure(ctx context.Context, e backend.Erasure) error {
+func (s *erasures) EndErasure(ctx context.Context, e backend.Erasure) error {
 	_, err := s.runOne(ctx, s.writes, "end an erasure", eval{erasureEndScript, s.erasureKeys(), []any{string(e.User), e.ID}})
 	return err
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // ExportUser implements [backend.Store]. It reads what EraseUser erases, and costs as much.
-func (s *Store) ExportUser(ctx context.Context, user presence.UserID) ([]backend.Kept, error) {
+func (s *eraser) ExportUser(ctx context.Context, user presence.UserID) ([]backend.Kept, error) {
 	if err := s.ready(ctx, s.reads); err != nil {
 		return nil, err
 	}
@@ -29,7 +29,7 @@ func (s *Store) ExportUser(ctx context.Context, user presence.UserID) ([]backend
 		}
 	}
 	slices.SortFunc(kept.Topics, backend.TopicKept.Compare)
-	statuses, err := s.Statuses(ctx, user)
+	statuses, err := s.statuses.Statuses(ctx, user)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ type askedKept struct {
 }
 
 // exportTopics appends what some topics keep.
-func (s *Store) exportTopics(ctx context.Context, all []backend.TopicKept, topics []topicAbout) ([]backend.TopicKept, error) {
+func (s *eraser) exportTopics(ctx context.Context, all []backend.TopicKept, topics []topicAbout) ([]backend.TopicKept, error) {
 	asked, err := call(ctx, s.reads, "export", func(ctx context.Context) (asked []askedKept, err error) {
 		err = s.pipelined(ctx, func(p redis.Pipeliner) {
 			for _, t := range topics {

@@ -12,8 +12,14 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
+// An extrasReader reads what topics keep beyond who is online: records, bots and names.
+type extrasReader struct {
+	*fleet
+	hider *hider
+}
+
 // Extras implements [backend.Store].
-func (s *Store) Extras(ctx context.Context, topics ...presence.Topic) ([]backend.Extras, error) {
+func (s *extrasReader) Extras(ctx context.Context, topics ...presence.Topic) ([]backend.Extras, error) {
 	if err := s.ready(ctx, s.reads); err != nil {
 		return nil, err
 	}

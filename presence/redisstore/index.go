@@ -19,7 +19,8 @@ import (
 // because requests may name any topic. A topic leaves the index after it was empty for
 // idleFor.
 type index struct {
-	store *Store
+	*link
+	keyspace
 	size  atomic.Int64 // topics, as the server last said
 	mu    sync.Mutex
 	noted map[noteKey]time.Time
@@ -42,9 +43,9 @@ const (
 	maxNoted = 10_000 // topics that a node remembers to have noted, to save round trips
 )
 
-func newIndex(s *Store) *index { return &index{store: s, noted: make(map[noteKey]time.Time)} }
-
-func (x *index) key(name string) string { return x.store.cfg.Prefix + ":{index}:" + name }
+func newIndex(l *link, k keyspace) *index {
+	return &index{link: l, keyspace: k, noted: make(map[noteKey]time.Time)}
+}
 
 // needs are topics that must be noted, and how old each note may be.
 type needs map[noteKey]time.Duration
@@ -98,7 +99,7 @@ func found(batches []backend.Batch, results []backend.Result) needs {
 // the topics may not be in it. Otherwise it gives up after a moment, so that leases are
 // renewed: on a cluster, the topics' own masters may work.
 func (x *index) note(ctx context.Context, n needs) error {
-	now := x.store.localTime()
+	now := x.localTime()
 	due := make(map[string][]string)
 	must := false
 	x.mu.Lock()
@@ -130,15 +131,15 @@ func (x *index) note(ctx context.Context, n needs) error {
 }
 
 func (x *index) write(ctx context.Context, list string, topics []string) error {
-	keys := []string{x.key(list), x.key(list + ":idle"), x.key("topics")}
+	keys := []string{x.indexKey(list), x.indexKey(list + ":idle"), x.indexKey("topics")}
 	if list == "due" {
-		keys = append(keys, x.key("seen"))
+		keys = append(keys, x.indexKey("seen"))
 	}
-	args := []any{x.store.now()}
+	args := []any{x.now()}
 	for _, t := range topics {
 		args = append(args, t)
 	}
-	answer, err := x.store.runOne(ctx, x.store.writes, "note", eval{indexNoteScript, keys, args})
+	answer, err := x.runOne(ctx, x.writes, "note", eval{indexNoteScript, keys, args})
 	x.took(answer, err)
 	return err
 }

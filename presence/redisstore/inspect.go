@@ -13,7 +13,7 @@ import (
 
 // Inspect implements [backend.Store]. It costs a round trip for every 1,000 users of the
 // topic, also of those who are not asked for, and one for every 1,000 leases that it returns.
-func (s *Store) Inspect(ctx context.Context, topic presence.Topic, after presence.UserID, most int) ([]backend.Inspected, error) {
+func (s *reader) Inspect(ctx context.Context, topic presence.Topic, after presence.UserID, most int) ([]backend.Inspected, error) {
 	if err := s.ready(ctx, s.reads); err != nil || most <= 0 {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (f *firstRecords) all() []inspectedRecord {
 }
 
 // inspect reads the leases of some users.
-func (s *Store) inspect(ctx context.Context, topic presence.Topic, records []inspectedRecord) ([]backend.Inspected, error) {
+func (s *reader) inspect(ctx context.Context, topic presence.Topic, records []inspectedRecord) ([]backend.Inspected, error) {
 	users := make([]backend.Inspected, 0, len(records))
 	type place struct{ user, lease int }
 	var places []place

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"sync/atomic"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -34,19 +33,11 @@ const (
 	messageVersion = 1
 )
 
-// meta is what this node knows of the keyspace.
-type meta struct {
-	id     atomic.Pointer[string] // nil until it is known
-	secret atomic.Pointer[[]byte] // the last that was read
-}
-
-func (s *Store) metaKey() string { return s.cfg.Prefix + ":{~meta}:fleet" }
-
 // ready returns nil once the keyspace is known: it costs one round trip before the
 // first call, and nothing then. The error is ErrUnfit where a newer version has
 // written what this one cannot read.
-func (s *Store) ready(ctx context.Context, b *breaker) error {
-	if s.meta.id.Load() != nil {
+func (s *fleet) ready(ctx context.Context, b *breaker) error {
+	if s.id.Load() != nil {
 		return nil
 	}
 	s.sharded(ctx)
@@ -66,13 +57,13 @@ func (s *Store) ready(ctx context.Context, b *breaker) error {
 
 // metaEval makes the hash where it is missing, with what this node knows of it, and
 // reads it.
-func (s *Store) metaEval(offer []byte) eval {
-	id := s.meta.id.Load()
+func (s *fleet) metaEval(offer []byte) eval {
+	id := s.id.Load()
 	if id == nil {
 		random := strings.ToLower(rand.Text())
 		id = &random
 	}
-	if known := s.meta.secret.Load(); known != nil {
+	if known := s.secret.Load(); known != nil {
 		offer = *known
 	}
 	return eval{metaScript, []string{s.metaKey()}, []any{*id, schema, oldestReader, offer}}
@@ -82,7 +73,7 @@ func (s *Store) metaEval(offer []byte) eval {
 var errAnswer = errors.New("the server's answer cannot be read: it may be no Redis")
 
 // readMeta takes the hash's content, and returns the secret, and whether the hash was missing.
-func (s *Store) readMeta(answer *redis.Cmd) (secret []byte, made bool, err error) {
+func (s *fleet) readMeta(answer *redis.Cmd) (secret []byte, made bool, err error) {
 	r, err := answer.StringSlice()
 	if err != nil {
 		return nil, false, err
@@ -93,16 +84,16 @@ func (s *Store) readMeta(answer *redis.Cmd) (secret []byte, made bool, err error
 	id, reader := r[0], r[1]
 	made = r[3] == "1"
 	if err := checkReader(reader); err != nil {
-		s.meta.id.Store(nil)
+		s.id.Store(nil)
 		return nil, false, err
 	}
 	if r[2] != "" {
 		secret = []byte(r[2])
-		s.meta.secret.Store(&secret)
+		s.secret.Store(&secret)
 	}
-	known := s.meta.id.Load()
+	known := s.id.Load()
 	if known == nil || *known != id {
-		s.meta.id.Store(&id)
+		s.id.Store(&id)
 	}
 	if known != nil && (made || *known != id) {
 		s.index.forgetAll() // the store lost its data
@@ -121,8 +112,8 @@ func checkReader(reader string) error {
 }
 
 // place is the end of every channel's name.
-func (s *Store) place() string {
-	id := s.meta.id.Load()
+func (s *fleet) place() string {
+	id := s.id.Load()
 	if id == nil {
 		return ""
 	}
@@ -139,7 +130,7 @@ func database(client redis.UniversalClient) int {
 }
 
 // Secret implements [backend.Store].
-func (s *Store) Secret(ctx context.Context, offer []byte) ([]byte, error) {
+func (s *fleet) Secret(ctx context.Context, offer []byte) ([]byte, error) {
 	type answer struct {
 		secret []byte
 		made   bool

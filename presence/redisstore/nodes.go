@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-
 	"github.com/rollcall-go/rollcall/internal/generations"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
@@ -20,15 +19,15 @@ import (
 // meanwhile, another one sweeps.
 const nodeClaim = 5 * time.Second
 
-func (s *Store) nodeKeys(names ...string) []string {
-	for i, name := range names {
-		names[i] = s.index.key(name)
-	}
-	return names
+// nodes keep the leases of processes.
+type nodes struct {
+	*fleet
+	reader *reader
+	swept  nodeProgress
 }
 
 // RenewNode implements [backend.Store].
-func (s *Store) RenewNode(ctx context.Context, process string, term time.Duration) (alive bool, next time.Duration, err error) {
+func (s *nodes) RenewNode(ctx context.Context, process string, term time.Duration) (alive bool, next time.Duration, err error) {
 	if err := s.ready(ctx, s.writes); err != nil {
 		return false, 0, err
 	}
@@ -55,10 +54,10 @@ type lapsedNode struct {
 	term    int64  // ms
 }
 
-// sweepNodes ends what hangs on processes whose lease has lapsed. While all processes live it
+// sweep ends what hangs on processes whose lease has lapsed. While all processes live it
 // costs one round trip. For each process that does not it costs two for every 500 topics of
 // the fleet, and one for every 500 leases or 60 topics among them.
-func (s *Store) sweepNodes(ctx context.Context) (swept backend.Swept, err error) {
+func (s *nodes) sweep(ctx context.Context) (swept backend.Swept, err error) {
 	for {
 		n, err := s.claimNode(ctx)
 		if err != nil || n.process == "" {
@@ -73,7 +72,7 @@ func (s *Store) sweepNodes(ctx context.Context) (swept backend.Swept, err error)
 	}
 }
 
-func (s *Store) claimNode(ctx context.Context) (n lapsedNode, err error) {
+func (s *nodes) claimNode(ctx context.Context) (n lapsedNode, err error) {
 	answer, err := s.runOne(ctx, s.writes, "sweep", eval{nodeClaimScript, s.nodeKeys("nodes", "terms", "sweeps"), []any{s.now(), nodeClaim.Milliseconds()}})
 	if err != nil {
 		return n, err
@@ -94,6 +93,10 @@ func (s *Store) claimNode(ctx context.Context) (n lapsedNode, err error) {
 type nodeProgress struct {
 	mu   sync.Mutex
 	upTo *generations.Map[lapsedNode, presence.Topic]
+}
+
+func newNodeProgress() nodeProgress {
+	return nodeProgress{upTo: generations.New[lapsedNode, presence.Topic](maxProgress, nil)}
 }
 
 // maxProgress bounds it: others may have swept the rest.
@@ -120,7 +123,7 @@ func (p *nodeProgress) forget(n lapsedNode) {
 
 // returned reports whether a process has renewed its lease since it was found to have lapsed, or
 // was swept by another node. What it holds again is not to be ended.
-func (s *Store) returned(ctx context.Context, n lapsedNode) (bool, error) {
+func (s *nodes) returned(ctx context.Context, n lapsedNode) (bool, error) {
 	return call(ctx, s.writes, "sweep", func(ctx context.Context) (bool, error) {
 		var score *redis.FloatSliceCmd
 		err := s.pipelined(ctx, func(p redis.Pipeliner) { score = p.ZMScore(ctx, s.nodeKeys("nodes")[0], n.process) })
@@ -135,9 +138,9 @@ func (s *Store) returned(ctx context.Context, n lapsedNode) (bool, error) {
 }
 
 // sweepNode ends what hangs on one process, in all topics of the fleet.
-func (s *Store) sweepNode(ctx context.Context, n lapsedNode, swept *backend.Swept) error {
+func (s *nodes) sweepNode(ctx context.Context, n lapsedNode, swept *backend.Swept) error {
 	for after := s.swept.get(n); ; {
-		topics, err := s.Topics(ctx, after, maxClaimed)
+		topics, err := s.reader.Topics(ctx, after, maxClaimed)
 		if err != nil {
 			return err
 		}
@@ -168,7 +171,7 @@ const nodeTopics = maxSweep / lookCosts
 
 // sweepNodeIn runs a step of a sweep in some of the topics at their cursors of ZSCAN. It takes
 // a topic out that is done, or that the server refuses.
-func (s *Store) sweepNodeIn(ctx context.Context, n lapsedNode, cursors map[presence.Topic]string, swept *backend.Swept) error {
+func (s *nodes) sweepNodeIn(ctx context.Context, n lapsedNode, cursors map[presence.Topic]string, swept *backend.Swept) error {
 	var evals []eval
 	var of []presence.Topic
 	most := maxSweep / min(len(cursors), nodeTopics)

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -22,13 +23,21 @@ const (
 	noticeLate = time.Second
 )
 
+// A bus carries notices between nodes: by a channel, and lasting ones in a log too.
+type bus struct {
+	*fleet
+	watcher   *watcher
+	listeners listeners
+	cut       atomic.Uint64 // notices dropped before their time
+}
+
 // Listen implements [backend.Store]. It costs three round trips at first, then one a
 // second, and one for each lasting notice. It returns once it has begun to read the log. The
 // notices of the last minutes may be many; they come after it, a round trip for every few
 // hundred.
-func (s *Store) Listen(ctx context.Context, fn func(backend.Notice)) (func(), error) {
+func (s *bus) Listen(ctx context.Context, fn func(backend.Notice)) (func(), error) {
 	l := &listener{store: s, fn: fn, kick: wait.NewWakeup(), heard: "0", read: "0"}
-	stop, err := s.subscribe(ctx, "listen", &tap{store: s, base: s.live(), fn: l.live})
+	stop, err := s.watcher.subscribe(ctx, "listen", &tap{store: s.watcher, base: s.live(), fn: l.live})
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +63,7 @@ func (s *Store) Listen(ctx context.Context, fn func(backend.Notice)) (func(), er
 }
 
 // Hear implements [backend.Store].
-func (s *Store) Hear(ctx context.Context) error {
+func (s *bus) Hear(ctx context.Context) error {
 	var errs []error
 	for _, l := range s.listeners.all() {
 		errs = append(errs, l.hear(ctx))
@@ -89,7 +98,7 @@ func (l *listeners) all() []*listener {
 // A listener delivers each lasting notice once, in order, also those that were published
 // while the server was out of reach. It delivers other notices as their messages come.
 type listener struct {
-	store *Store
+	store *bus
 	kick  wait.Wakeup
 
 	telling sync.Mutex // around the calls of fn
@@ -187,7 +196,7 @@ func (l *listener) hear(ctx context.Context) error {
 			return err
 		}
 	}
-	l.store.tend()
+	l.store.watcher.tend()
 	return nil
 }
 

@@ -21,13 +21,6 @@ const (
 	maxNotices = 1_000_000
 )
 
-// notices begins the names of what notices need: all of it is in one slot.
-func (s *Store) notices() string { return s.cfg.Prefix + ":{notices}" }
-
-// noticeLog are the keys of the log: its notices, and a random name of it, which a wiped
-// store has lost.
-func (s *Store) noticeLog() []string { return []string{s.notices() + ":log", s.notices() + ":epoch"} }
-
 // A hearing is what notice_hear.lua returns.
 type hearing struct {
 	made       bool // the keyspace's hash was missing

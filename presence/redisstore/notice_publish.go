@@ -10,7 +10,7 @@ import (
 )
 
 // Publish implements [backend.Store].
-func (s *Store) Publish(ctx context.Context, n backend.Notice) error {
+func (s *bus) Publish(ctx context.Context, n backend.Notice) error {
 	text, err := encodeNotice(n)
 	if err != nil {
 		return wrap("notify", err)
@@ -50,6 +50,3 @@ func (s *Store) Publish(ctx context.Context, n backend.Notice) error {
 	}
 	return nil
 }
-
-// live is the name of the notices' channel without the keyspace's id.
-func (s *Store) live() string { return s.notices() + ":live" }

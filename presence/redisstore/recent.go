@@ -17,7 +17,7 @@ const maxRecentPage = 1000
 
 // Recent implements [backend.Store]. A page may be shorter than the limit though there are
 // more: lua/recent.lua passes over 1,000 users at most.
-func (s *Store) Recent(ctx context.Context, topic presence.Topic, q backend.RecentQuery) (backend.RecentPage, error) {
+func (s *extrasReader) Recent(ctx context.Context, topic presence.Topic, q backend.RecentQuery) (backend.RecentPage, error) {
 	within, limit := min(max(q.Within, 0), backend.MaxWithin), min(max(q.Limit, 1), maxRecentPage)
 	args := []any{s.now(), within.Milliseconds(), limit}
 	if q.After != "" {
@@ -59,7 +59,7 @@ func (s *Store) Recent(ctx context.Context, topic presence.Topic, q backend.Rece
 
 // Remembered implements [backend.Store]. It runs a script for every 1,000 users, all in one
 // round trip.
-func (s *Store) Remembered(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]backend.RecentUser, error) {
+func (s *extrasReader) Remembered(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]backend.RecentUser, error) {
 	remembered := make([]backend.RecentUser, len(users))
 	if len(users) == 0 {
 		return remembered, nil
@@ -102,12 +102,12 @@ func (s *Store) Remembered(ctx context.Context, topic presence.Topic, users ...p
 }
 
 // shownRecent reads a user whom a topic remembers. It returns false if others may not see the user.
-func (s *Store) shownRecent(topic presence.Topic, id, score, record, fields string) (backend.RecentUser, bool) {
+func (s *extrasReader) shownRecent(topic presence.Topic, id, score, record, fields string) (backend.RecentUser, bool) {
 	switch u, err := decodeRecent(id, score, record, fields); {
 	case err != nil:
 		s.invalid.Add(1)
 	case u.Status.Base() == presence.Invisible:
-		s.hide(topic, u.ID)
+		s.hider.hide(topic, u.ID)
 	default:
 		return u, true
 	}

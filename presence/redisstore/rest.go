@@ -57,7 +57,7 @@ func (r *rest) done(next uint64, err error, now time.Time) {
 }
 
 // lengthen lengthens the life of some topics' keys, and at the end of those that all topics share.
-func (s *Store) lengthen(ctx context.Context) {
+func (s *upkeep) lengthen(ctx context.Context) {
 	if !s.rest.due(s.localTime()) {
 		return
 	}
@@ -68,11 +68,11 @@ func (s *Store) lengthen(ctx context.Context) {
 	s.rest.done(next, err, s.localTime())
 }
 
-func (s *Store) lengthenSome(ctx context.Context, cursor uint64) (next uint64, err error) {
+func (s *upkeep) lengthenSome(ctx context.Context, cursor uint64) (next uint64, err error) {
 	var topics []string
 	_, err = call(ctx, s.writes, "lengthen", func(ctx context.Context) (struct{}, error) {
 		// Each topic that had a lease is in this list, as long as it keeps anything.
-		topics, next, err = s.one().SScan(ctx, s.index.key("seen"), cursor, "", restTopic).Result()
+		topics, next, err = s.one().SScan(ctx, s.indexKey("seen"), cursor, "", restTopic).Result()
 		return struct{}{}, err
 	})
 	if err != nil || len(topics) == 0 {
@@ -86,10 +86,10 @@ func (s *Store) lengthenSome(ctx context.Context, cursor uint64) (next uint64, e
 	return next, err
 }
 
-func (s *Store) lengthenShared(ctx context.Context) error {
+func (s *upkeep) lengthenShared(ctx context.Context) error {
 	keys := append(s.noticeLog(), s.statusKeys()...)
 	for _, name := range []string{"due", "due:idle", "views", "views:idle", "topics", "seen", "nodes", "terms", "sweeps"} {
-		keys = append(keys, s.index.key(name))
+		keys = append(keys, s.indexKey(name))
 	}
 	keys = append(append(keys, s.erasureKeys()...), s.consumersKey())
 	_, err := call(ctx, s.writes, "lengthen", func(ctx context.Context) (struct{}, error) {

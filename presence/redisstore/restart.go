@@ -37,14 +37,14 @@ const (
 )
 
 // marker returns one of the scripts, for this keyspace. All versions of this library know the same.
-func (s *Store) marker(says string) *script {
+func (s *fleet) marker(says string) *script {
 	source := "return '" + says + "' -- presence" + s.place()
 	sum := sha1.Sum([]byte(source))
 	return &script{source: source, sha: hex.EncodeToString(sum[:])}
 }
 
 // knows reports whether a server knows a script.
-func (s *Store) knows(ctx context.Context, server server, marker *script) (bool, error) {
+func (s *link) knows(ctx context.Context, server server, marker *script) (bool, error) {
 	s.commands.Add(1)
 	err := server.EvalSha(ctx, marker.sha, server.keys).Err()
 	if redis.HasErrorPrefix(err, "NOSCRIPT") {
@@ -54,7 +54,7 @@ func (s *Store) knows(ctx context.Context, server server, marker *script) (bool,
 }
 
 // learns has a server know a script.
-func (s *Store) learns(ctx context.Context, server server, marker *script) error {
+func (s *link) learns(ctx context.Context, server server, marker *script) error {
 	s.commands.Add(1)
 	return server.Eval(ctx, marker.source, server.keys).Err()
 }
@@ -67,11 +67,11 @@ type server struct {
 
 // eachServer calls fn for each server that has a part of the data, those of a cluster side by side.
 // It returns the first error, unless fn went well for another server.
-func (s *Store) eachServer(ctx context.Context, op string, fn func(context.Context, server) error) error {
+func (s *fleet) eachServer(ctx context.Context, op string, fn func(context.Context, server) error) error {
 	_, err := call(ctx, s.writes, op, func(ctx context.Context) (struct{}, error) {
 		cluster, ok := s.client.(*redis.ClusterClient)
 		if !ok {
-			return struct{}{}, fn(ctx, server{s.client, []string{s.index.key("due")}})
+			return struct{}{}, fn(ctx, server{s.client, []string{s.indexKey("due")}})
 		}
 		var mu sync.Mutex
 		var first error
@@ -92,13 +92,13 @@ func (s *Store) eachServer(ctx context.Context, op string, fn func(context.Conte
 }
 
 // isNew is for a keyspace that this node has just made.
-func (s *Store) isNew(ctx context.Context) error {
+func (s *fleet) isNew(ctx context.Context) error {
 	return s.eachServer(ctx, "begin", func(ctx context.Context, on server) error { return s.learns(ctx, on, s.marker(renewed)) })
 }
 
 // askRestarted returns [presence.ErrRestarted] where a sweep may remove nothing. It costs one round
 // trip. A server that does not answer is not swept either: see sweepScript.
-func (s *Store) askRestarted(ctx context.Context, opts backend.SweepOptions) error {
+func (s *fleet) askRestarted(ctx context.Context, opts backend.SweepOptions) error {
 	var mu sync.Mutex
 	var restarted error
 	refuse := func() {

@@ -21,7 +21,7 @@ const maxRosterPage = 1000
 // even the smallest step of HSCAN may return more users than a page takes: a small hash whole,
 // and several users of one bucket. Then the page has the first of them by id, and the next page
 // repeats the step.
-func (s *Store) Roster(ctx context.Context, topic presence.Topic, q backend.RosterQuery) (backend.RosterPage, error) {
+func (s *reader) Roster(ctx context.Context, topic presence.Topic, q backend.RosterQuery) (backend.RosterPage, error) {
 	from, ok := readAfter(topic, q.After)
 	if !ok {
 		return backend.RosterPage{}, presence.ErrInvalidPage
@@ -52,7 +52,7 @@ func (s *Store) Roster(ctx context.Context, topic presence.Topic, q backend.Rost
 	for ; len(records) >= 2; records = records[2:] {
 		id, _ := records[0].(string)
 		record, _ := records[1].(string)
-		m, ok, err := s.shown(topic, id, record)
+		m, ok, err := s.hider.shown(topic, id, record)
 		if err != nil {
 			s.invalid.Add(1)
 		}
@@ -110,7 +110,7 @@ func validScan(cursor string) bool {
 }
 
 // Members implements [backend.Store].
-func (s *Store) Members(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]presence.Member, error) {
+func (s *reader) Members(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]presence.Member, error) {
 	if err := s.ready(ctx, s.reads); err != nil {
 		return nil, err
 	}
@@ -135,7 +135,7 @@ func (s *Store) Members(ctx context.Context, topic presence.Topic, users ...pres
 			if !there {
 				continue
 			}
-			if members[i], _, err = s.shown(topic, id, record); err != nil {
+			if members[i], _, err = s.hider.shown(topic, id, record); err != nil {
 				s.invalid.Add(1)
 			}
 		}

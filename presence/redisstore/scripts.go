@@ -81,7 +81,7 @@ type eval struct {
 // The server is given the source of a script that it does not know. Each answer
 // has its own error; run returns one only if every script failed, so that a
 // cluster that lost a part serves the rest.
-func (s *Store) run(ctx context.Context, evals ...eval) ([]*redis.Cmd, error) {
+func (s *link) run(ctx context.Context, evals ...eval) ([]*redis.Cmd, error) {
 	answers := s.pipe(ctx, evals, func(p redis.Pipeliner, e eval) *redis.Cmd {
 		return p.EvalSha(ctx, e.script.sha, e.keys, e.args...)
 	})
@@ -124,7 +124,7 @@ func together(weights []int, most int) int {
 	return n
 }
 
-func (s *Store) pipe(ctx context.Context, evals []eval, send func(redis.Pipeliner, eval) *redis.Cmd) []*redis.Cmd {
+func (s *link) pipe(ctx context.Context, evals []eval, send func(redis.Pipeliner, eval) *redis.Cmd) []*redis.Cmd {
 	answers := make([]*redis.Cmd, len(evals))
 	_ = s.pipelined(ctx, func(p redis.Pipeliner) { // each answer has its error
 		for i, e := range evals {
@@ -137,7 +137,7 @@ func (s *Store) pipe(ctx context.Context, evals []eval, send func(redis.Pipeline
 // pipelined sends commands in one round trip, and returns the first error. Where
 // a cluster's node cannot be reached, the client asks the others who has its slots
 // now: by itself it does that for single commands, and for these once a minute.
-func (s *Store) pipelined(ctx context.Context, fill func(redis.Pipeliner)) error {
+func (s *link) pipelined(ctx context.Context, fill func(redis.Pipeliner)) error {
 	commands, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		fill(p)
 		s.commands.Add(uint64(p.Len()))
@@ -161,7 +161,7 @@ func unreached(c redis.Cmder) bool {
 }
 
 // runOne runs one script under a breaker.
-func (s *Store) runOne(ctx context.Context, b *breaker, op string, e eval) (*redis.Cmd, error) {
+func (s *link) runOne(ctx context.Context, b *breaker, op string, e eval) (*redis.Cmd, error) {
 	return call(ctx, b, op, func(ctx context.Context) (*redis.Cmd, error) {
 		answers, err := s.run(ctx, e)
 		return answers[0], err

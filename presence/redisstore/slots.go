@@ -14,7 +14,7 @@ import (
 // slot of its tag. Any other client gets a script a topic.
 
 // slot names the keys that may stand in one command with those of a topic.
-func (s *Store) slot(topic presence.Topic) string {
+func (s *link) slot(topic presence.Topic) string {
 	switch s.client.(type) {
 	case *redis.Client:
 		if !s.apart.Load() {
@@ -44,7 +44,7 @@ func slotOf(tag string) int {
 
 // gather returns the indexes of topics in groups that one script may be about, each of at
 // most so many, in the order of their first topics.
-func (s *Store) gather(topics []presence.Topic, most int) (groups [][]int) {
+func (s *link) gather(topics []presence.Topic, most int) (groups [][]int) {
 	open := make(map[string]int) // slot -> the group that is not full
 	for i, t := range topics {
 		slot := s.slot(t)
@@ -62,7 +62,7 @@ func (s *Store) gather(topics []presence.Topic, most int) (groups [][]int) {
 // client for one may still be a cluster, as one of a hosting company behind its proxy. It
 // says CROSSSLOT once, and from then on each slot gets a script of its own: crossed is true,
 // and the caller makes its scripts once more.
-func (s *Store) runGathered(ctx context.Context, evals ...eval) (answers []*redis.Cmd, crossed bool, err error) {
+func (s *link) runGathered(ctx context.Context, evals ...eval) (answers []*redis.Cmd, crossed bool, err error) {
 	answers, err = s.run(ctx, evals...)
 	for _, a := range answers {
 		if a.Err() != nil && strings.HasPrefix(a.Err().Error(), "CROSSSLOT") {

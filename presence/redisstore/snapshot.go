@@ -17,11 +17,17 @@ const maxSmallRoster = 1000
 // A roster is a topic's members while they are read.
 type roster map[presence.UserID]presence.Member
 
+// A reader reads topics: rosters, logs and figures.
+type reader struct {
+	*fleet
+	hider *hider
+}
+
 // Snapshot implements [backend.Store]. A roster of up to 1,000 costs one round
 // trip. A larger one is scanned in pieces, a round trip each, while it changes;
 // what happens meanwhile is read from the log along with each piece and applied
 // in the end. So no script is long, and the result is exact.
-func (s *Store) Snapshot(ctx context.Context, topic presence.Topic) (backend.Snapshot, error) {
+func (s *reader) Snapshot(ctx context.Context, topic presence.Topic) (backend.Snapshot, error) {
 	if err := s.ready(ctx, s.reads); err != nil {
 		return backend.Snapshot{}, err
 	}
@@ -75,8 +81,8 @@ func readRoster(first, second, third any) (head presence.DiffID, online int64, r
 	return presence.DiffID(id), online, records, nil
 }
 
-func (s *Store) addShown(r roster, topic presence.Topic, id, record string) error {
-	m, ok, err := s.shown(topic, id, record)
+func (s *reader) addShown(r roster, topic presence.Topic, id, record string) error {
+	m, ok, err := s.hider.shown(topic, id, record)
 	if ok {
 		r[m.ID] = m
 	}
@@ -94,7 +100,7 @@ func (r roster) apply(d backend.Diff) {
 
 // scan reads a large roster in pieces, each at another moment, and the diffs
 // since head. It returns the head that the roster is of.
-func (s *Store) scan(ctx context.Context, topic presence.Topic, head presence.DiffID, members roster) (presence.DiffID, error) {
+func (s *reader) scan(ctx context.Context, topic presence.Topic, head presence.DiffID, members roster) (presence.DiffID, error) {
 	type piece struct {
 		records []string
 		cursor  uint64

@@ -3,19 +3,18 @@ package redisstore
 import (
 	"context"
 	"math"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// statusKeys are the chosen statuses by user, and when they were chosen.
-func (s *Store) statusKeys() []string {
-	return []string{s.notices() + ":statuses", s.notices() + ":chosen"}
-}
+// statuses keep what users chose.
+type statuses struct{ *fleet }
 
 // Statuses implements [backend.Store].
-func (s *Store) Statuses(ctx context.Context, users ...presence.UserID) ([]backend.ChosenStatus, error) {
+func (s *statuses) Statuses(ctx context.Context, users ...presence.UserID) ([]backend.ChosenStatus, error) {
 	statuses := make([]backend.ChosenStatus, len(users))
 	if len(users) == 0 {
 		return statuses, nil
@@ -45,4 +44,21 @@ func (s *Store) Statuses(ctx context.Context, users ...presence.UserID) ([]backe
 		}
 		return statuses, nil
 	})
+}
+
+// trim forgets statuses that were chosen long ago, a thousand at a time.
+func (s *statuses) trim(ctx context.Context, keep time.Duration, most int) (forgotten int, err error) {
+	for more := true; more; {
+		answer, err := s.runOne(ctx, s.writes, "trim", eval{statusTrimScript, s.statusKeys(), []any{s.now(), keep.Milliseconds(), most, maxTrim}})
+		if err != nil {
+			return forgotten, err
+		}
+		r, err := answer.Int64Slice()
+		if err != nil || len(r) < 2 {
+			return forgotten, wrap("trim", errAnswer)
+		}
+		forgotten += int(r[0])
+		more = r[1] == 1
+	}
+	return forgotten, nil
 }

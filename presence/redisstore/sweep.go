@@ -33,7 +33,7 @@ const sweepWithin = 250 * time.Millisecond
 // heartbeat. So each topic is first only looked at. The sweep names the server's time of
 // that look, and its script removes nothing if the look is older than sweepWithin, or if the server
 // does not know the script, as it may have started again since.
-func (s *Store) Sweep(ctx context.Context, opts backend.SweepOptions) (backend.Swept, error) {
+func (s *upkeep) Sweep(ctx context.Context, opts backend.SweepOptions) (backend.Swept, error) {
 	if err := s.ready(ctx, s.writes); err != nil {
 		return backend.Swept{}, err
 	}
@@ -44,7 +44,7 @@ func (s *Store) Sweep(ctx context.Context, opts backend.SweepOptions) (backend.S
 	s.lengthen(ctx)
 	var swept backend.Swept
 	if opts.Nodes { // first, because many expired leases may take all the time
-		nodes, err := s.sweepNodes(ctx)
+		nodes, err := s.nodes.sweep(ctx)
 		if err != nil {
 			return nodes, err
 		}
@@ -55,7 +55,7 @@ func (s *Store) Sweep(ctx context.Context, opts backend.SweepOptions) (backend.S
 	return expired, err
 }
 
-func (s *Store) sweepExpired(ctx context.Context, opts backend.SweepOptions) (backend.Swept, error) {
+func (s *upkeep) sweepExpired(ctx context.Context, opts backend.SweepOptions) (backend.Swept, error) {
 	if opts.RenewedWithin != 0 {
 		j := &recentJob{store: s, SweepOptions: opts}
 		err := s.eachDue(ctx, "sweep", "due", j)
@@ -79,7 +79,7 @@ func (s *Store) sweepExpired(ctx context.Context, opts backend.SweepOptions) (ba
 
 // A sweepJob removes expired leases, topic by topic.
 type sweepJob struct {
-	store   *Store
+	store   *upkeep
 	limit   int
 	swept   backend.Swept
 	looked  map[presence.Topic]look
@@ -168,7 +168,7 @@ func readSweep(r []int64) sweepAnswer {
 // A recentJob removes expired leases that were renewed a short while ago.
 type recentJob struct {
 	backend.SweepOptions
-	store *Store
+	store *upkeep
 	swept backend.Swept
 }
 
@@ -194,7 +194,7 @@ func (j *recentJob) more() bool { return true }
 
 // repair restores leases that a topic lost from the records of its users, a round trip
 // for every 500 records. Without a lease, a user would stay online forever.
-func (s *Store) repair(ctx context.Context, topic presence.Topic) error {
+func (s *upkeep) repair(ctx context.Context, topic presence.Topic) error {
 	for last, name := range []string{"users", "hidden"} {
 		for cursor := "0"; ; {
 			answer, err := s.runOne(ctx, s.writes, "sweep", eval{sweepRepairScript, s.keys(topic, "leases", name, "count"), []any{s.now(), cursor, maxSweep, last}})

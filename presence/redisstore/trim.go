@@ -2,10 +2,9 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
-
-	"errors"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/presence"
@@ -16,11 +15,11 @@ const maxTrim = 1000
 
 // Trim implements [backend.Store]. It costs one round trip for the chosen statuses,
 // three for every few hundred topics, and more where thousands of users are forgotten.
-func (s *Store) Trim(ctx context.Context, keep time.Duration, most int) (forgotten int, err error) {
+func (s *upkeep) Trim(ctx context.Context, keep time.Duration, most int) (forgotten int, err error) {
 	if err := s.ready(ctx, s.writes); err != nil {
 		return 0, err
 	}
-	if forgotten, err = s.trimStatuses(ctx, keep, most); err != nil {
+	if forgotten, err = s.statuses.trim(ctx, keep, most); err != nil {
 		return forgotten, err
 	}
 	type page struct {
@@ -29,7 +28,7 @@ func (s *Store) Trim(ctx context.Context, keep time.Duration, most int) (forgott
 	}
 	for cursor := uint64(0); ; {
 		p, err := call(ctx, s.writes, "trim", func(ctx context.Context) (p page, err error) {
-			p.topics, p.cursor, err = s.one().SScan(ctx, s.index.key("seen"), cursor, "", maxClaimed).Result()
+			p.topics, p.cursor, err = s.one().SScan(ctx, s.indexKey("seen"), cursor, "", maxClaimed).Result()
 			return p, err
 		})
 		if err != nil {
@@ -45,26 +44,9 @@ func (s *Store) Trim(ctx context.Context, keep time.Duration, most int) (forgott
 	}
 }
 
-// trimStatuses forgets statuses that were chosen long ago, a thousand at a time.
-func (s *Store) trimStatuses(ctx context.Context, keep time.Duration, most int) (forgotten int, err error) {
-	for more := true; more; {
-		answer, err := s.runOne(ctx, s.writes, "trim", eval{statusTrimScript, s.statusKeys(), []any{s.now(), keep.Milliseconds(), most, maxTrim}})
-		if err != nil {
-			return forgotten, err
-		}
-		r, err := answer.Int64Slice()
-		if err != nil || len(r) < 2 {
-			return forgotten, wrap("trim", errAnswer)
-		}
-		forgotten += int(r[0])
-		more = r[1] == 1
-	}
-	return forgotten, nil
-}
-
 // trimSeen forgets users who were last seen long ago, until each of the topics is within
 // the bounds. Topics in which no user is remembered leave the index.
-func (s *Store) trimSeen(ctx context.Context, topics []string, keep time.Duration, most int) (forgotten int, err error) {
+func (s *upkeep) trimSeen(ctx context.Context, topics []string, keep time.Duration, most int) (forgotten int, err error) {
 	var empty []any
 	for len(topics) > 0 {
 		evals, share := make([]eval, len(topics)), max(maxTrim/len(topics), 10)
@@ -93,7 +75,7 @@ func (s *Store) trimSeen(ctx context.Context, topics []string, keep time.Duratio
 		topics = again
 	}
 	for part := range slices.Chunk(empty, maxNotes) {
-		keys := []string{s.index.key("seen"), s.index.key("due")}
+		keys := []string{s.indexKey("seen"), s.indexKey("due")}
 		if _, err := s.runOne(ctx, s.writes, "trim", eval{indexForgetScript, keys, part}); err != nil {
 			return forgotten, err
 		}

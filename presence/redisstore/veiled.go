@@ -17,8 +17,11 @@ import (
 // maxVeiled is how many users wait to be hidden. The next read finds the others again.
 const maxVeiled = 1000
 
-// veiled are the users whom a roster has although they are invisible.
-type veiled struct {
+// A hider hides the users whom a roster has although they are invisible.
+type hider struct {
+	*fleet
+	pubsub *pubsub
+
 	mu      sync.Mutex
 	waiting map[presence.Topic]map[presence.UserID]struct{}
 	users   int
@@ -26,7 +29,7 @@ type veiled struct {
 }
 
 // shown reads the record of a user in a roster. It returns false if others may not see the user.
-func (s *Store) shown(topic presence.Topic, id, record string) (m presence.Member, ok bool, err error) {
+func (s *hider) shown(topic presence.Topic, id, record string) (m presence.Member, ok bool, err error) {
 	m, err = decodeRecord(id, record)
 	if err != nil {
 		return presence.Member{}, false, err
@@ -63,40 +66,38 @@ func veil(d *backend.Diff) (users []presence.UserID) {
 
 // hide moves users of a topic from the roster to the invisible ones, in the background. Each
 // who is invisible there leaves, and nothing happens to others.
-func (s *Store) hide(topic presence.Topic, users ...presence.UserID) {
-	v := &s.veiled
-	v.mu.Lock()
-	defer v.mu.Unlock()
+func (s *hider) hide(topic presence.Topic, users ...presence.UserID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, user := range users {
-		if v.waiting[topic] == nil {
-			if v.waiting == nil {
-				v.waiting = make(map[presence.Topic]map[presence.UserID]struct{})
+		if s.waiting[topic] == nil {
+			if s.waiting == nil {
+				s.waiting = make(map[presence.Topic]map[presence.UserID]struct{})
 			}
-			v.waiting[topic] = make(map[presence.UserID]struct{})
+			s.waiting[topic] = make(map[presence.UserID]struct{})
 		}
-		if _, known := v.waiting[topic][user]; !known && v.users < maxVeiled {
-			v.waiting[topic][user] = struct{}{}
-			v.users++
+		if _, known := s.waiting[topic][user]; !known && s.users < maxVeiled {
+			s.waiting[topic][user] = struct{}{}
+			s.users++
 		}
 	}
-	if v.users > 0 && !v.running {
-		v.running = true
+	if s.users > 0 && !s.running {
+		s.running = true
 		s.pubsub.background(s.hideAll)
 	}
 }
 
-func (s *Store) hideAll(ctx context.Context) {
-	v := &s.veiled
+func (s *hider) hideAll(ctx context.Context) {
 	for {
-		v.mu.Lock()
-		waiting := v.waiting
-		v.waiting, v.users = nil, 0
+		s.mu.Lock()
+		waiting := s.waiting
+		s.waiting, s.users = nil, 0
 		if len(waiting) == 0 || ctx.Err() != nil {
-			v.running = false
-			v.mu.Unlock()
+			s.running = false
+			s.mu.Unlock()
 			return
 		}
-		v.mu.Unlock()
+		s.mu.Unlock()
 		for topic, users := range waiting {
 			args := s.topicArgs(topic)
 			for user := range users {

@@ -78,7 +78,7 @@ func TestInvisibleInRoster(t *testing.T) {
 	if n := k.client.ZCard(t.Context(), "presence:{site}:leases").Val(); n != 2 {
 		t.Errorf("got %d leases, want 2", n)
 	}
-	diffs, err := k.Log(t.Context(), presence.Site, before.ID)
+	diffs, err := k.Store.Log(t.Context(), presence.Site, before.ID)
 	noError(t, err)
 	for _, d := range diffs {
 		if len(d.Joins)+len(d.Updates) > 0 || len(d.Leaves) != 1 || d.Leaves[0].ID != "bob" || !d.Leaves[0].LastSeen.IsZero() {
@@ -118,7 +118,7 @@ func TestInvisibleInRosterSteps(t *testing.T) {
 			k.older("bob")
 			head := presence.DiffID(k.client.Get(t.Context(), "presence:{site}:head").Val())
 			step(k)
-			diffs, err := k.Log(t.Context(), presence.Site, head)
+			diffs, err := k.Store.Log(t.Context(), presence.Site, head)
 			noError(t, err)
 			var left []backend.Departure
 			for _, d := range diffs {

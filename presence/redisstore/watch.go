@@ -8,13 +8,21 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
+// A watcher delivers what the server publishes in topics.
+type watcher struct {
+	*fleet
+	hider  *hider
+	pubsub *pubsub
+	taps   taps
+}
+
 // Watch implements [backend.Store]. It costs one round trip, or none if the topic is
 // watched here already.
-func (s *Store) Watch(ctx context.Context, topic presence.Topic, fn func(backend.Diff)) (func(), error) {
+func (s *watcher) Watch(ctx context.Context, topic presence.Topic, fn func(backend.Diff)) (func(), error) {
 	return s.subscribe(ctx, "watch", s.diffTap(topic, fn))
 }
 
-func (s *Store) diffTap(topic presence.Topic, fn func(backend.Diff)) *tap {
+func (s *watcher) diffTap(topic presence.Topic, fn func(backend.Diff)) *tap {
 	t := &tap{store: s, base: s.channel(topic)}
 	t.fn = func(message string) {
 		if isBroadcast(message) {
@@ -26,7 +34,7 @@ func (s *Store) diffTap(topic presence.Topic, fn func(backend.Diff)) *tap {
 			return
 		}
 		if users := veil(&d); len(users) > 0 {
-			s.hide(topic, users...)
+			s.hider.hide(topic, users...)
 		}
 		fn(d)
 	}
@@ -40,7 +48,7 @@ const unknownDiff = presence.DiffID("unknown")
 
 // A tap is a subscription whose channel changes: the keyspace gets a new id after it was wiped.
 type tap struct {
-	store *Store
+	store *watcher
 	base  string       // the channel's name without the keyspace's id
 	fn    func(string) // takes a message
 	moved func()       // called when the tap has another channel: messages may be lost; may be nil
@@ -60,14 +68,14 @@ type taps struct {
 
 // subscribe starts a tap, under the breaker of reads. It needs no goroutine of the breaker:
 // waiting for a subscription ends with ctx.
-func (s *Store) subscribe(ctx context.Context, op string, t *tap) (stop func(), err error) {
+func (s *watcher) subscribe(ctx context.Context, op string, t *tap) (stop func(), err error) {
 	if err := s.ready(ctx, s.reads); err != nil {
 		return nil, err
 	}
 	if !s.reads.enter() {
 		return nil, wrap(op, presence.ErrStoreOut)
 	}
-	bound, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
+	bound, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	t.on = t.base + s.place()
 	t.leave, err = s.pubsub.subscribe(bound, t.on, s.sharded(bound), t.take)
@@ -101,7 +109,7 @@ func (t *tap) take(message string) {
 }
 
 // tend moves all taps to their present channels.
-func (s *Store) tend() {
+func (s *watcher) tend() {
 	place := s.place()
 	if place == "" {
 		return
@@ -120,7 +128,7 @@ func (s *Store) tend() {
 }
 
 // follow subscribes a tap to a channel in the background. It returns nil if the store is closed.
-func (s *Store) follow(t *tap, name string, sharded bool) (leave func()) {
+func (s *watcher) follow(t *tap, name string, sharded bool) (leave func()) {
 	take := t.take
 	c := s.pubsub.join(name, sharded, &take)
 	if c == nil {
@@ -138,6 +146,3 @@ func (s *Store) follow(t *tap, name string, sharded bool) (leave func()) {
 	})
 	return func() { s.pubsub.leave(c, &take) }
 }
-
-// channel is the name of a topic's channel without the keyspace's id.
-func (s *Store) channel(topic presence.Topic) string { return s.key(topic, "diffs") }

@@ -1,0 +1,106 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// A link carries commands and scripts to the server, and counts them. Its files: breaker.go fails
+// calls while the server is out, scripts.go runs scripts, slots.go parts them on a cluster.
+type link struct {
+	client  redis.UniversalClient
+	timeout time.Duration
+	clock   func() time.Time // of tests; nil: the server's own time
+
+	reads  *breaker
+	writes *breaker
+	mode   atomic.Int32 // of publishing: plain or sharded, zero until it is known
+	apart  atomic.Bool  // a client for one server turned out to have a cluster behind it: slots.go
+
+	invalid  atomic.Uint64 // messages that could not be read
+	commands atomic.Uint64 // sent to the server
+}
+
+// How messages are published.
+const (
+	plain   = 1
+	sharded = 2 // on a cluster whose servers all know it (Redis 7): a message goes to one shard, not to all
+)
+
+// one returns the client for one command, and counts that. Most commands go by pipelined.
+func (l *link) one() redis.UniversalClient {
+	l.commands.Add(1)
+	return l.client
+}
+
+// now is ARGV[1] of every script: 0 for the server's own time (rule 4).
+func (l *link) now() int64 {
+	if l.clock == nil {
+		return 0
+	}
+	return l.clock().UnixMilli()
+}
+
+// localTime is this node's time. It only serves to measure how long ago the node did
+// something.
+func (l *link) localTime() time.Time {
+	if l.clock == nil {
+		return time.Now()
+	}
+	return l.clock()
+}
+
+// sharded reports whether messages go by sharded channels. It asks the cluster once, and
+// returns true until the cluster has answered.
+func (l *link) sharded(ctx context.Context) bool {
+	cluster, ok := l.client.(*redis.ClusterClient)
+	if !ok || l.mode.Load() == plain {
+		return false
+	}
+	if l.mode.Load() == sharded {
+		return true
+	}
+	all7, err := call(ctx, l.writes, "ask for the version", func(ctx context.Context) (bool, error) {
+		var old atomic.Bool
+		err := cluster.ForEachMaster(ctx, func(ctx context.Context, master *redis.Client) error {
+			l.commands.Add(1)
+			info, err := master.Info(ctx, "server").Result()
+			if err == nil && !atLeast(field(info, "redis_version"), 7, 0) {
+				old.Store(true)
+			}
+			return err
+		})
+		return !old.Load(), err
+	})
+	var answer redis.Error
+	switch {
+	case err != nil && !errors.As(err, &answer):
+		return true
+	case err != nil, all7: // or it does not say
+		l.mode.Store(sharded)
+	default:
+		l.mode.Store(plain)
+	}
+	return l.mode.Load() == sharded
+}
+
+// publish returns the command with which Lua publishes messages.
+func (l *link) publish() string {
+	if _, ok := l.client.(*redis.ClusterClient); ok && l.mode.Load() != plain {
+		return "SPUBLISH"
+	}
+	return "PUBLISH"
+}
+
+// LastOut implements [backend.OutageReporter].
+func (l *link) LastOut() time.Time {
+	read, written := l.reads.outAt(), l.writes.outAt()
+	if written.After(read) {
+		return written
+	}
+	return read
+}
