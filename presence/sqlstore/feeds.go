@@ -1,12 +1,7 @@
 package sqlstore
 
 import (
-	"context"
-	"database/sql"
-	"errors"
-	"fmt"
 	"math"
-	"sync"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence/feed"
@@ -17,14 +12,23 @@ import (
 // be called concurrently. The errors are those that feed.Store names,
 // [feed.ErrInvalidName] for a name that no feed can have, and the database's.
 type Feeds struct {
-	store *Store
+	*feedRows
+	*feedReader
+	*outbox
+	*relayer
+	*digests
+	*trimmer
+	*recounter
+	*feedEraser
+}
 
-	mu        sync.Mutex
-	recounted place            // the last feed that Recount looked at
-	trimmed   feed.TrimOptions // the last ones
-	trimAfter place            // the last feed that Trim looked at
-	relayFrom string           // the tenant that has the next turn: see turns
-	rested    time.Time        // no relay takes the file of SQLite before; see rest
+func newFeeds(s *Store) *Feeds {
+	rows := &feedRows{s}
+	reader := &feedReader{rows}
+	return &Feeds{
+		feedRows: rows, feedReader: reader, outbox: &outbox{rows}, relayer: &relayer{feedRows: rows}, digests: &digests{rows},
+		trimmer: &trimmer{feedRows: rows}, recounter: &recounter{feedRows: rows}, feedEraser: &feedEraser{rows, reader},
+	}
 }
 
 var _ feed.Store = (*Feeds)(nil)
@@ -37,142 +41,6 @@ func (p place) after(o place) bool {
 }
 
 func (p place) name() feed.Name { return feed.Name(p.feed).In(p.tenant) }
-
-// Heads implements [feed.Store].
-func (f *Feeds) Heads(ctx context.Context, names ...feed.Name) ([]feed.Head, error) {
-	heads, err := f.heads(ctx, names)
-	if err != nil {
-		return nil, fmt.Errorf("sqlstore: heads of feeds: %w", err)
-	}
-	return heads, nil
-}
-
-func (f *Feeds) heads(ctx context.Context, names []feed.Name) ([]feed.Head, error) {
-	if len(names) > feed.MaxHeads {
-		return nil, fmt.Errorf("%d feeds, and %d are allowed at once", len(names), feed.MaxHeads)
-	}
-	heads := make([]feed.Head, len(names))
-	if len(names) == 0 {
-		return heads, ctx.Err()
-	}
-	if err := checkNames(names); err != nil {
-		return nil, err
-	}
-	if len(names) == 1 {
-		var err error
-		heads[0], err = f.head(ctx, names[0])
-		return heads, err
-	}
-	asked := make([][2]string, len(names))
-	for i, n := range names {
-		asked[i] = [2]string{n.Tenant(), string(n.Local())}
-	}
-	err := f.store.query(ctx, "feed_heads", func(rows *sql.Rows) error {
-		var nth int
-		h, err := scanHead(rows, &nth)
-		if err == nil {
-			heads[nth-1] = h
-		}
-		return err
-	}, asJSON(asked))
-	return heads, err
-}
-
-// head returns one head, or the zero one of a feed that has not begun.
-func (f *Feeds) head(ctx context.Context, n feed.Name) (feed.Head, error) {
-	h, err := scanHead(f.store.db.QueryRowContext(ctx, f.store.texts["feed_head"], n.Tenant(), string(n.Local())))
-	if errors.Is(err, sql.ErrNoRows) {
-		err = nil
-	}
-	return h, err
-}
-
-// Waiting implements [feed.Store].
-func (f *Feeds) Waiting(ctx context.Context) (feed.Outbox, error) {
-	var o feed.Outbox
-	var oldest int64
-	err := f.store.db.QueryRowContext(ctx, f.store.texts["outbox_waiting"]).Scan(&o.Waiting, &o.Failed, &oldest)
-	if err != nil {
-		return feed.Outbox{}, fmt.Errorf("sqlstore: outbox: %w", err)
-	}
-	if o.Waiting > 0 {
-		o.Oldest = max(milliseconds(oldest), 0)
-	}
-	return o, nil
-}
-
-// A row is one row of a result.
-type row interface{ Scan(...any) error }
-
-// scanHead reads a feed's head, which has its name before it, with what more there is in the
-// row. When a feed began is the same on every node, so it is not translated as other times are.
-func scanHead(r row, more ...any) (h feed.Head, err error) {
-	var name string
-	var born int64
-	err = r.Scan(append([]any{&name, &h.Rev, &h.Pos, &h.Floor, &born, &h.Unread, &h.Unseen}, more...)...)
-	if err != nil {
-		return feed.Head{}, err
-	}
-	h.Born = time.UnixMilli(born).UTC()
-	return h, nil
-}
-
-// checkNames returns nil, or an error that is feed.ErrInvalidName. No other name reaches the
-// database: PostgreSQL keeps no byte 0.
-func checkNames(names []feed.Name) error {
-	for _, n := range names {
-		if err := n.Validate(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// A lockedHead is a row of rollcall_feeds that this transaction has locked.
-type lockedHead struct {
-	feed.Head
-	tenant          string
-	name            feed.Name // local
-	born            int64
-	seen            int64
-	items           int
-	mailAt          sql.NullInt64
-	mailing, claims int64
-	trimAt          sql.NullInt64
-	changed         bool // by the relay
-}
-
-// lock locks the heads of a tenant's feeds, by their local names and in the order of those, and
-// returns the database's time. A feed that has not begun is not there. The time is 0 if none is.
-func (f *Feeds) lock(ctx context.Context, q querier, tenant string, names []feed.Name) (heads map[feed.Name]*lockedHead, now int64, err error) {
-	heads = make(map[feed.Name]*lockedHead, len(names))
-	err = f.store.queryIn(ctx, q, "feed_lock", func(rows *sql.Rows) error {
-		h := &lockedHead{tenant: tenant}
-		err := rows.Scan(&now, &h.name, &h.Rev, &h.Pos, &h.Floor, &h.born, &h.Unread, &h.Unseen,
-			&h.seen, &h.items, &h.mailAt, &h.mailing, &h.claims, &h.trimAt)
-		h.Born = time.UnixMilli(h.born).UTC()
-		heads[h.name] = h
-		return err
-	}, tenant, asJSON(names))
-	return heads, now, err
-}
-
-// change locks the head of a feed, and calls do, in one transaction. No-op for a feed that
-// has not begun. do may run again, if the database asks for it.
-func (f *Feeds) change(ctx context.Context, n feed.Name, do func(q querier, h *lockedHead, now int64) error) error {
-	return f.store.transact(ctx, func(q querier) error {
-		heads, now, err := f.lock(ctx, q, n.Tenant(), []feed.Name{n.Local()})
-		if err != nil || heads[n.Local()] == nil {
-			return err
-		}
-		return do(q, heads[n.Local()], now)
-	})
-}
-
-// now returns the database's time as this node knows it.
-func (f *Feeds) now(offset time.Duration) int64 {
-	return toDatabase(f.store.clock.now(), offset)
-}
 
 // allPlaces is a place above all others.
 const allPlaces = math.MaxInt64

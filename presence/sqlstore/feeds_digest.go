@@ -16,9 +16,12 @@ import (
 // mostMailed is how many items a digest has. Further ones are counted.
 const mostMailed = 100
 
+// digests are what users are mailed.
+type digests struct{ *feedRows }
+
 // Due implements [feed.Store]. While nothing is due it is one query. Else it is a transaction
 // of at most four statements.
-func (f *Feeds) Due(ctx context.Context, most int, claim time.Duration) ([]feed.Digest, error) {
+func (f *digests) Due(ctx context.Context, most int, claim time.Duration) ([]feed.Digest, error) {
 	due, err := f.due(ctx, most, claim)
 	if err != nil {
 		return nil, fmt.Errorf("sqlstore: digests: %w", err)
@@ -26,7 +29,7 @@ func (f *Feeds) Due(ctx context.Context, most int, claim time.Duration) ([]feed.
 	return due, nil
 }
 
-func (f *Feeds) due(ctx context.Context, most int, claim time.Duration) (all []feed.Digest, err error) {
+func (f *digests) due(ctx context.Context, most int, claim time.Duration) (all []feed.Digest, err error) {
 	for len(all) < most {
 		var now int64
 		var first sql.NullInt64
@@ -61,7 +64,7 @@ type claimant struct {
 }
 
 // claim claims digests. looked is how many feeds it looked at: some have nothing to mail.
-func (f *Feeds) claim(ctx context.Context, now int64, most int, claim time.Duration) (looked int, due []feed.Digest, err error) {
+func (f *digests) claim(ctx context.Context, now int64, most int, claim time.Duration) (looked int, due []feed.Digest, err error) {
 	offset, err := f.store.clock.read(ctx)
 	if err != nil {
 		return 0, nil, err
@@ -106,7 +109,7 @@ func (c *claimant) upTo() int64 {
 }
 
 // claimants locks feeds whose digest is due, of each tenant in turn.
-func (f *Feeds) claimants(ctx context.Context, q querier, now int64, most int) (all []*claimant, err error) {
+func (f *digests) claimants(ctx context.Context, q querier, now int64, most int) (all []*claimant, err error) {
 	err = f.store.queryIn(ctx, q, "digest_due", func(rows *sql.Rows) error {
 		c := &claimant{}
 		all = append(all, c)
@@ -116,7 +119,7 @@ func (f *Feeds) claimants(ctx context.Context, q querier, now int64, most int) (
 }
 
 // digestItems reads the items of digests, each up to a place; 0: none is read.
-func (f *Feeds) digestItems(ctx context.Context, q querier, all []*claimant, offset time.Duration, upTo func(*claimant) int64) error {
+func (f *digests) digestItems(ctx context.Context, q querier, all []*claimant, offset time.Duration, upTo func(*claimant) int64) error {
 	var of []*claimant
 	var asked [][3]any
 	for _, c := range all {
@@ -142,7 +145,7 @@ func (f *Feeds) digestItems(ctx context.Context, q querier, all []*claimant, off
 }
 
 // digest returns a digest that was claimed.
-func (f *Feeds) digest(c *claimant) feed.Digest {
+func (f *digests) digest(c *claimant) feed.Digest {
 	return feed.Digest{
 		Tenant: c.tenant, User: c.name.Owner(), Items: c.items, More: int(c.total) - len(c.items), Waited: milliseconds(c.waited),
 		Key: f.digestKey(c), Claim: strconv.FormatInt(c.claims+1, 10),
@@ -151,14 +154,14 @@ func (f *Feeds) digest(c *claimant) feed.Digest {
 
 // digestKey returns what names a digest in all the world. No later one of the feed has the
 // same newest place, since what is up to there was mailed.
-func (f *Feeds) digestKey(c *claimant) string {
+func (f *digests) digestKey(c *claimant) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%d\x00%d", c.tenant, c.name, c.born, c.upTo()))
 	return strings.ToLower(base32.HexEncoding.EncodeToString(sum[:15]))
 }
 
 // Settle implements [feed.Store]. No-op for a claim that ended, or was settled. A digest
 // without a Key was not sent at all, so that the next one may have newer items.
-func (f *Feeds) Settle(ctx context.Context, d feed.Digest, sent bool, later time.Duration) error {
+func (f *digests) Settle(ctx context.Context, d feed.Digest, sent bool, later time.Duration) error {
 	name := feed.Inbox(d.User).In(d.Tenant)
 	if err := name.Validate(); err != nil {
 		return fmt.Errorf("sqlstore: digest: %w", err)

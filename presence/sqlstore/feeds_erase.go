@@ -19,9 +19,15 @@ var _ feed.UserStore = (*Feeds)(nil)
 // erasedAtOnce is how many feeds or messages one query of an erasure reads.
 const erasedAtOnce = 200
 
+// A feedEraser exports and erases what feeds keep of a user.
+type feedEraser struct {
+	*feedRows
+	reader *feedReader
+}
+
 // EraseUser implements [feed.UserStore]. It reads all items and the outbox of the tenant, and is a
 // transaction for each feed that names the user.
-func (f *Feeds) EraseUser(ctx context.Context, user presence.UserID) ([]feed.Hint, error) {
+func (f *feedEraser) EraseUser(ctx context.Context, user presence.UserID) ([]feed.Hint, error) {
 	changed, err := f.eraseUser(ctx, user)
 	if err != nil {
 		return changed, fmt.Errorf("sqlstore: erase: %w", err)
@@ -29,7 +35,7 @@ func (f *Feeds) EraseUser(ctx context.Context, user presence.UserID) ([]feed.Hin
 	return changed, nil
 }
 
-func (f *Feeds) eraseUser(ctx context.Context, user presence.UserID) (changed []feed.Hint, err error) {
+func (f *feedEraser) eraseUser(ctx context.Context, user presence.UserID) (changed []feed.Hint, err error) {
 	if checkID(user) != nil {
 		return nil, ctx.Err()
 	}
@@ -68,7 +74,7 @@ func actorText(user presence.UserID) string {
 }
 
 // actsOf calls do for each feed in which a user acted.
-func (f *Feeds) actsOf(ctx context.Context, user presence.UserID, do func(feed.Name) error) error {
+func (f *feedEraser) actsOf(ctx context.Context, user presence.UserID, do func(feed.Name) error) error {
 	for after := ""; ; {
 		var names []string
 		err := f.store.query(ctx, "acts", func(rows *sql.Rows) error {
@@ -101,7 +107,7 @@ type act struct {
 	actorsText string
 }
 
-func (f *Feeds) actsIn(ctx context.Context, q querier, n feed.Name, user presence.UserID) (acts []act, err error) {
+func (f *feedEraser) actsIn(ctx context.Context, q querier, n feed.Name, user presence.UserID) (acts []act, err error) {
 	err = f.store.queryIn(ctx, q, "acts_in", func(rows *sql.Rows) error {
 		var a act
 		err := rows.Scan(&a.pos, &a.typ, &a.text, &a.at, &a.actorsText, &a.others)
@@ -113,7 +119,7 @@ func (f *Feeds) actsIn(ctx context.Context, q querier, n feed.Name, user presenc
 }
 
 // eraseActs makes a user one who is not named in the items of a feed.
-func (f *Feeds) eraseActs(ctx context.Context, n feed.Name, user presence.UserID) (hint feed.Hint, err error) {
+func (f *feedEraser) eraseActs(ctx context.Context, n feed.Name, user presence.UserID) (hint feed.Hint, err error) {
 	err = f.change(ctx, n, func(q querier, h *lockedHead, _ int64) error {
 		acts, err := f.actsIn(ctx, q, n, user)
 		if err != nil || len(acts) == 0 {
@@ -150,7 +156,7 @@ func (a act) without(user presence.UserID) (actors []feed.Actor, others int) {
 }
 
 // messagesOf calls do for each message in the outbox that names a user.
-func (f *Feeds) messagesOf(ctx context.Context, user presence.UserID, do func(m message) error) error {
+func (f *feedEraser) messagesOf(ctx context.Context, user presence.UserID, do func(m message) error) error {
 	for after := ""; ; {
 		var rows []outboxRow
 		err := f.store.query(ctx, "outbox_about", func(r *sql.Rows) error {
@@ -202,7 +208,7 @@ func mentions(said any, texts ...string) bool {
 
 // eraseMessages takes a user out of the messages that wait. It removes those that are then to
 // nobody, and those that will never be relayed.
-func (f *Feeds) eraseMessages(ctx context.Context, user presence.UserID) error {
+func (f *feedEraser) eraseMessages(ctx context.Context, user presence.UserID) error {
 	return f.messagesOf(ctx, user, func(m message) error {
 		s, me := f.store, user.Local()
 		m.To = slices.DeleteFunc(m.To, func(id presence.UserID) bool { return id == me })
@@ -221,20 +227,20 @@ func (f *Feeds) eraseMessages(ctx context.Context, user presence.UserID) error {
 }
 
 // ExportUser implements [feed.UserStore]. It reads what EraseUser erases.
-func (f *Feeds) ExportUser(ctx context.Context, user presence.UserID) (k feed.UserKept, err error) {
+func (f *feedEraser) ExportUser(ctx context.Context, user presence.UserID) (k feed.UserKept, err error) {
 	if checkID(user) != nil {
 		return k, ctx.Err()
 	}
 	inbox := feed.Inbox(user)
 	for before, more := int64(0), true; more && err == nil; {
 		var items []feed.Item
-		_, items, more, err = f.Page(ctx, inbox, before, erasedAtOnce)
+		_, items, more, err = f.reader.Page(ctx, inbox, before, erasedAtOnce)
 		if k.Items = append(k.Items, items...); len(items) > 0 {
 			before = items[len(items)-1].Pos
 		}
 	}
 	if err == nil {
-		k.Mutes, err = f.Mutes(ctx, user)
+		k.Mutes, err = f.reader.Mutes(ctx, user)
 	}
 	var offset time.Duration
 	if err == nil {

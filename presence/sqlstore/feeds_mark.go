@@ -87,11 +87,6 @@ func (f *Feeds) markSeen(ctx context.Context, q querier, h *lockedHead, m feed.M
 
 func upTo(m feed.Mark) int64 { return cmp.Or(m.UpTo, allPlaces) }
 
-// count writes a head whose items have changed, and returns it.
-func (f *Feeds) count(ctx context.Context, q querier, h *lockedHead, rev, seen int64, trimAt sql.NullInt64) (feed.Head, error) {
-	return scanHead(q.QueryRowContext(ctx, f.store.texts["feed_counted"], h.tenant, string(h.name), rev, seen, trimAt))
-}
-
 // Edit implements [feed.Store]. It is a transaction of three statements.
 func (f *Feeds) Edit(ctx context.Context, n feed.Name, id string, m feed.Message) (feed.Head, error) {
 	if err := checkRoom(n); err != nil {

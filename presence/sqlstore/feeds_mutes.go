@@ -49,7 +49,7 @@ func (f *Feeds) mute(ctx context.Context, user presence.UserID, m feed.Mute) err
 }
 
 // Mutes implements [feed.Store].
-func (f *Feeds) Mutes(ctx context.Context, user presence.UserID) ([]feed.Mute, error) {
+func (f *feedReader) Mutes(ctx context.Context, user presence.UserID) ([]feed.Mute, error) {
 	all := []feed.Mute{}
 	var offset time.Duration
 	err := feed.Inbox(user).Validate()

@@ -11,8 +11,20 @@ import (
 	"github.com/rollcall-go/rollcall/presence/feed"
 )
 
+// A feedReader reads feeds, and what users have muted.
+type feedReader struct{ *feedRows }
+
+// Heads implements [feed.Store].
+func (f *feedReader) Heads(ctx context.Context, names ...feed.Name) ([]feed.Head, error) {
+	heads, err := f.heads(ctx, names)
+	if err != nil {
+		return nil, fmt.Errorf("sqlstore: heads of feeds: %w", err)
+	}
+	return heads, nil
+}
+
 // Page implements [feed.Store].
-func (f *Feeds) Page(ctx context.Context, n feed.Name, before int64, limit int) (h feed.Head, items []feed.Item, more bool, err error) {
+func (f *feedReader) Page(ctx context.Context, n feed.Name, before int64, limit int) (h feed.Head, items []feed.Item, more bool, err error) {
 	if before <= 0 {
 		before = allPlaces
 	}
@@ -41,7 +53,7 @@ func (f *Feeds) Page(ctx context.Context, n feed.Name, before int64, limit int) 
 }
 
 // Changes implements [feed.Store].
-func (f *Feeds) Changes(ctx context.Context, since ...feed.Since) ([]feed.Change, error) {
+func (f *feedReader) Changes(ctx context.Context, since ...feed.Since) ([]feed.Change, error) {
 	changes, err := f.changes(ctx, since)
 	if err != nil {
 		return nil, fmt.Errorf("sqlstore: changes of feeds: %w", err)
@@ -49,7 +61,7 @@ func (f *Feeds) Changes(ctx context.Context, since ...feed.Since) ([]feed.Change
 	return changes, nil
 }
 
-func (f *Feeds) changes(ctx context.Context, since []feed.Since) ([]feed.Change, error) {
+func (f *feedReader) changes(ctx context.Context, since []feed.Since) ([]feed.Change, error) {
 	if len(since) > feed.MaxHeads {
 		return nil, fmt.Errorf("%d feeds, and %d are allowed at once", len(since), feed.MaxHeads)
 	}

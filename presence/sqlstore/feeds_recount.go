@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/rollcall-go/rollcall/presence/feed"
 )
@@ -12,11 +13,19 @@ import (
 // errRight rolls a transaction back in which nothing had to be mended.
 var errRight = errors.New("the counters are right")
 
+// A recounter mends the counters of feeds.
+type recounter struct {
+	*feedRows
+
+	mu    sync.Mutex
+	after place // the last feed that Recount looked at
+}
+
 // Recount implements [feed.Store]. It goes through the feeds of all tenants, from where the last call
 // of this Feeds ended. A feed with wrong counters gets a new revision with the right ones.
-func (f *Feeds) Recount(ctx context.Context, most int) (wrong int, err error) {
+func (f *recounter) Recount(ctx context.Context, most int) (wrong int, err error) {
 	f.mu.Lock()
-	after := f.recounted
+	after := f.after
 	f.mu.Unlock()
 	var bad []feed.Name
 	var last place
@@ -56,7 +65,7 @@ func (f *Feeds) Recount(ctx context.Context, most int) (wrong int, err error) {
 		last = place{} // from the beginning
 	}
 	f.mu.Lock()
-	f.recounted = last
+	f.after = last
 	f.mu.Unlock()
 	return wrong, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"sync"
 
 	"github.com/rollcall-go/rollcall/presence/feed"
 )
@@ -15,13 +16,22 @@ const trimmedAtOnce = 50
 // somebody may have shortened what is kept.
 const lookAgain = 24 * 60 * 60 * 1000
 
+// A trimmer removes what is too old or too many.
+type trimmer struct {
+	*feedRows
+
+	mu    sync.Mutex
+	last  feed.TrimOptions
+	after place // the last feed that Trim looked at
+}
+
 // Trim implements [feed.Store]. A transaction has at most 50 feeds of one tenant. It goes through
 // all feeds once, from where the last call of this Feeds ended: a tenant with much to remove
 // holds up no other one for good. Without anything to remove it reads the heads of all tenants.
-func (f *Feeds) Trim(ctx context.Context, o feed.TrimOptions) (removed int, err error) {
+func (f *trimmer) Trim(ctx context.Context, o feed.TrimOptions) (removed int, err error) {
 	all := f.newTrim(o)
 	f.mu.Lock()
-	began := f.trimAfter
+	began := f.after
 	f.mu.Unlock()
 	at, wrapped := began, false
 	for err == nil && removed < o.Rows {
@@ -44,7 +54,7 @@ func (f *Feeds) Trim(ctx context.Context, o feed.TrimOptions) (removed int, err 
 		break
 	}
 	f.mu.Lock()
-	f.trimAfter = at
+	f.after = at
 	f.mu.Unlock()
 	if err != nil {
 		return removed, fmt.Errorf("sqlstore: trim: %w", err)
@@ -54,18 +64,18 @@ func (f *Feeds) Trim(ctx context.Context, o feed.TrimOptions) (removed int, err 
 
 // newTrim reports whether options differ from the last ones, so that what is known of when to
 // look is worth nothing.
-func (f *Feeds) newTrim(o feed.TrimOptions) bool {
+func (f *trimmer) newTrim(o feed.TrimOptions) bool {
 	o.Rows = 0
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	differ := f.trimmed != (feed.TrimOptions{}) && f.trimmed != o
-	f.trimmed = o
+	differ := f.last != (feed.TrimOptions{}) && f.last != o
+	f.last = o
 	return differ
 }
 
 // trimSome trims some feeds of the first tenant that has any after a place, and returns the place
 // of the last one.
-func (f *Feeds) trimSome(ctx context.Context, o feed.TrimOptions, all bool, after place, rows int) (removed int, last place, more bool, err error) {
+func (f *trimmer) trimSome(ctx context.Context, o feed.TrimOptions, all bool, after place, rows int) (removed int, last place, more bool, err error) {
 	s := f.store
 	err = s.transact(ctx, func(q querier) error {
 		var now int64
@@ -117,7 +127,7 @@ func (f *Feeds) trimSome(ctx context.Context, o feed.TrimOptions, all bool, afte
 }
 
 // trimRows writes what was chosen.
-func (f *Feeds) trimRows(ctx context.Context, q querier, tenant string, names []string, t *trim) error {
+func (f *trimmer) trimRows(ctx context.Context, q querier, tenant string, names []string, t *trim) error {
 	s := f.store
 	if len(t.places) > 0 {
 		if err := s.exec(ctx, q, "relay_moved", tenant, asJSON(t.places)); err != nil {

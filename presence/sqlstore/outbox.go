@@ -37,8 +37,11 @@ func (f ExecFunc) ExecContext(ctx context.Context, query string, args ...any) (s
 	return nil, f(ctx, query, args...)
 }
 
+// An outbox takes messages.
+type outbox struct{ *feedRows }
+
 // Send implements [feed.Store].
-func (f *Feeds) Send(ctx context.Context, ms ...feed.Message) error {
+func (f *outbox) Send(ctx context.Context, ms ...feed.Message) error {
 	rows, err := outboxRows(ms)
 	if err == nil && len(rows) <= rowsAtOnce {
 		err = f.put(ctx, f.store.db, rows)
@@ -60,7 +63,7 @@ func (f *Feeds) Send(ctx context.Context, ms ...feed.Message) error {
 // may have any number of recipients: one with more than [feed.MaxRecipients] becomes several
 // rows. It returns [feed.ErrInvalidMessage], or an error of the database. Cost: one statement
 // for 100 rows.
-func (f *Feeds) SendTx(ctx context.Context, tx Execer, ms ...feed.Message) error {
+func (f *outbox) SendTx(ctx context.Context, tx Execer, ms ...feed.Message) error {
 	rows, err := outboxRows(ms)
 	if err == nil {
 		err = f.put(ctx, tx, rows)
@@ -86,7 +89,7 @@ type outboxRow struct {
 	due         int64
 }
 
-func (f *Feeds) put(ctx context.Context, tx Execer, rows []outboxRow) error {
+func (f *outbox) put(ctx context.Context, tx Execer, rows []outboxRow) error {
 	s := f.store
 	for some := range slices.Chunk(rows, rowsAtOnce) {
 		statement, args := "outbox_put", []any{some[0].tenant, some[0].id, some[0].message, some[0].bulk}
@@ -166,4 +169,18 @@ func newOutboxID() string {
 	binary.BigEndian.PutUint64(id, uint64(now))
 	rand.Read(id[8:])
 	return strings.ToLower(base32.HexEncoding.EncodeToString(id))
+}
+
+// Waiting implements [feed.Store].
+func (f *outbox) Waiting(ctx context.Context) (feed.Outbox, error) {
+	var o feed.Outbox
+	var oldest int64
+	err := f.store.db.QueryRowContext(ctx, f.store.texts["outbox_waiting"]).Scan(&o.Waiting, &o.Failed, &oldest)
+	if err != nil {
+		return feed.Outbox{}, fmt.Errorf("sqlstore: outbox: %w", err)
+	}
+	if o.Waiting > 0 {
+		o.Oldest = max(milliseconds(oldest), 0)
+	}
+	return o, nil
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence/feed"
@@ -17,10 +18,19 @@ const (
 	relayTries   = 10 // then a message is given up
 )
 
+// A relayer moves messages from the outbox to feeds.
+type relayer struct {
+	*feedRows
+
+	mu     sync.Mutex
+	from   string    // the tenant that has the next turn: see turns
+	rested time.Time // no relay takes the file of SQLite before; see rest
+}
+
 // Relay implements [feed.Store]. While nothing is due it is one query, without a lock, however
 // many tenants there are. A batch is a transaction of about ten statements, however many items it
 // has. Where a batch fails its messages are tried one by one, so that a bad one holds up no other.
-func (f *Feeds) Relay(ctx context.Context, o feed.RelayOptions) (feed.Relayed, error) {
+func (f *relayer) Relay(ctx context.Context, o feed.RelayOptions) (feed.Relayed, error) {
 	done, err := f.relay(ctx, o)
 	if err != nil {
 		return done, fmt.Errorf("sqlstore: relay: %w", err)
@@ -29,7 +39,7 @@ func (f *Feeds) Relay(ctx context.Context, o feed.RelayOptions) (feed.Relayed, e
 }
 
 // relay moves a batch of each tenant whose turn it is.
-func (f *Feeds) relay(ctx context.Context, o feed.RelayOptions) (feed.Relayed, error) {
+func (f *relayer) relay(ctx context.Context, o feed.RelayOptions) (feed.Relayed, error) {
 	all := newRelayed()
 	turn, err := f.turns(ctx)
 	if err != nil {
@@ -56,7 +66,7 @@ func (f *Feeds) relay(ctx context.Context, o feed.RelayOptions) (feed.Relayed, e
 }
 
 // relayTenant moves one batch of a tenant's messages. It returns how many rows it took.
-func (f *Feeds) relayTenant(ctx context.Context, tenant string, o feed.RelayOptions) (done feed.Relayed, rows int, err error) {
+func (f *relayer) relayTenant(ctx context.Context, tenant string, o feed.RelayOptions) (done feed.Relayed, rows int, err error) {
 	b := &batch{f: f, o: o, tenant: tenant}
 	err = b.run(ctx)
 	if err == nil || len(b.rows) == 0 || ctx.Err() != nil {
@@ -82,7 +92,7 @@ func (f *Feeds) relayTenant(ctx context.Context, tenant string, o feed.RelayOpti
 // writer at a time, and no queue: whoever finds the file taken tries again later, and fails
 // after some seconds. A message to 100,000 users is a hundred batches, and without a pause
 // between them a site's own transactions would fail meanwhile (rule F10).
-func (f *Feeds) tire(took time.Duration) {
+func (f *relayer) tire(took time.Duration) {
 	if f.store.dialect != SQLite {
 		return
 	}
@@ -95,7 +105,7 @@ func (f *Feeds) tire(took time.Duration) {
 const maxRest = 200 * time.Millisecond
 
 // rest waits until others have had time to write.
-func (f *Feeds) rest(ctx context.Context) error {
+func (f *relayer) rest(ctx context.Context) error {
 	f.mu.Lock()
 	pause := time.Until(f.rested)
 	f.mu.Unlock()
@@ -112,7 +122,7 @@ func (f *Feeds) rest(ctx context.Context) error {
 
 // fail has a message wait that could not be relayed by itself. If that cannot be written
 // either, the database is out: it returns the reason.
-func (f *Feeds) fail(ctx context.Context, row outboxRow, reason string, why error, done *feed.Relayed) error {
+func (f *relayer) fail(ctx context.Context, row outboxRow, reason string, why error, done *feed.Relayed) error {
 	*done = newRelayed()
 	err := f.store.transact(ctx, func(q querier) error {
 		var now int64
@@ -130,7 +140,7 @@ func (f *Feeds) fail(ctx context.Context, row outboxRow, reason string, why erro
 
 // wait has a message wait: for 1 s the first time, then 4 s, 16 s and so on to 1 h. The
 // tenth time it is given up.
-func (f *Feeds) wait(ctx context.Context, q querier, row outboxRow, now int64, why error) error {
+func (f *relayer) wait(ctx context.Context, q querier, row outboxRow, now int64, why error) error {
 	due := sql.NullInt64{Int64: now + min(time.Hour, time.Second<<(2*min(row.tries, 10))).Milliseconds(), Valid: row.tries+1 < relayTries}
 	text := []rune(why.Error())
 	text = text[:min(len(text), 500)]
@@ -139,7 +149,7 @@ func (f *Feeds) wait(ctx context.Context, q querier, row outboxRow, now int64, w
 
 // A batch is one transaction that moves messages of one tenant from the outbox to feeds.
 type batch struct {
-	f      *Feeds
+	f      *relayer
 	o      feed.RelayOptions
 	tenant string
 	only   string // the id of the one row to take; "": all that is due

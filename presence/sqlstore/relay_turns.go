@@ -9,7 +9,7 @@ import (
 // goes on with the tenant behind the last one: a tenant with 100,000 messages holds up another one
 // by a batch, and not by all of them.
 type turns struct {
-	f    *Feeds
+	f    *relayer
 	due  []string // in the order of their turns
 	more bool     // there are others
 }
@@ -18,9 +18,9 @@ type turns struct {
 const tenantsAtOnce = 200
 
 // turns returns the tenants with messages that are due. While none are it is one query.
-func (f *Feeds) turns(ctx context.Context) (*turns, error) {
+func (f *relayer) turns(ctx context.Context) (*turns, error) {
 	f.mu.Lock()
-	from := f.relayFrom
+	from := f.from
 	f.mu.Unlock()
 	t := &turns{f: f}
 	if err := t.find(ctx, from, ""); err != nil {
@@ -61,8 +61,8 @@ func (t *turns) next(rows, items int) (tenant string, ok bool) {
 }
 
 // goOn has the next call of Relay begin with a tenant, or the first one behind that name.
-func (f *Feeds) goOn(from string) {
+func (f *relayer) goOn(from string) {
 	f.mu.Lock()
-	f.relayFrom = from
+	f.from = from
 	f.mu.Unlock()
 }

@@ -59,7 +59,7 @@ func New(db *sql.DB, config Config) (*Store, error) {
 		return nil, fmt.Errorf("sqlstore: %w: %w", presence.ErrInvalidConfig, problems)
 	}
 	s := &Store{db: db, dialect: config.Dialect, writing: wait.NewMutex()}
-	s.feeds = &Feeds{store: s}
+	s.feeds = newFeeds(s)
 	var err error
 	if s.texts, err = loadStatements(config.Dialect); err != nil {
 		return nil, err
