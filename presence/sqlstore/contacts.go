@@ -25,7 +25,7 @@ func (p *People) Contacts(ctx context.Context, user presence.UserID, most int) (
 	if checkID(user) != nil || most <= 0 {
 		return all, ctx.Err()
 	}
-	err := p.store.query(ctx, "contacts", func(rows *sql.Rows) error {
+	err := p.db.query(ctx, "contacts", func(rows *sql.Rows) error {
 		var other presence.UserID
 		err := rows.Scan(&other)
 		all = append(all, other.In(user.Tenant()))
@@ -44,7 +44,7 @@ func (p *People) List(ctx context.Context, user presence.UserID) ([]Entry, error
 	if checkID(user) != nil {
 		return all, ctx.Err()
 	}
-	err := p.store.query(ctx, "list", func(rows *sql.Rows) error {
+	err := p.db.query(ctx, "list", func(rows *sql.Rows) error {
 		var e Entry
 		var kind int
 		err := rows.Scan(&e.User, &kind)
@@ -82,7 +82,7 @@ func (p *People) relations(ctx context.Context, pairs []presence.Pair) ([]presen
 		}
 	}
 	said := make(map[presence.Pair]presence.Relation)
-	err := p.store.query(ctx, "relations", func(rows *sql.Rows) error {
+	err := p.db.query(ctx, "relations", func(rows *sql.Rows) error {
 		var tenant string
 		var pair presence.Pair
 		var kind int
@@ -168,8 +168,8 @@ func (p *People) change(ctx context.Context, what string, user, other presence.U
 	case user.Tenant() != other.Tenant():
 		err = fmt.Errorf("%w: the two are of different tenants", presence.ErrInvalidUser)
 	default:
-		err = p.store.transact(ctx, func(q querier) error {
-			return p.store.changeEntry(ctx, q, user.Tenant(), string(user.Local()), string(other.Local()), decide)
+		err = p.db.transact(ctx, func(q querier) error {
+			return p.changeEntry(ctx, q, user.Tenant(), string(user.Local()), string(other.Local()), decide)
 		})
 	}
 	if err != nil {
@@ -178,13 +178,13 @@ func (p *People) change(ctx context.Context, what string, user, other presence.U
 	return nil
 }
 
-func (s *Store) changeEntry(ctx context.Context, q querier, tenant, user, other string, decide func(was int) (int, error)) error {
-	if err := s.exec(ctx, q, "lock", tenant, user); err != nil {
+func (p *People) changeEntry(ctx context.Context, q querier, tenant, user, other string, decide func(was int) (int, error)) error {
+	if err := p.db.exec(ctx, q, "lock", tenant, user); err != nil {
 		return err
 	}
 	var entries, was int
 	var rank int64 // the highest
-	if err := q.QueryRowContext(ctx, s.texts["entry"], tenant, user, other).Scan(&entries, &rank, &was); err != nil {
+	if err := q.QueryRowContext(ctx, p.db.texts["entry"], tenant, user, other).Scan(&entries, &rank, &was); err != nil {
 		return err
 	}
 	kind, err := decide(was)
@@ -192,16 +192,16 @@ func (s *Store) changeEntry(ctx context.Context, q querier, tenant, user, other 
 	case err != nil || kind == was:
 		return err
 	case kind == kindNone:
-		err = s.exec(ctx, q, "remove", tenant, user, other)
+		err = p.db.exec(ctx, q, "remove", tenant, user, other)
 	case was == kindNone && entries >= MaxEntries:
 		return ErrTooManyEntries
 	default:
-		err = s.exec(ctx, q, "put", tenant, user, other, kind, rank+1)
+		err = p.db.exec(ctx, q, "put", tenant, user, other, kind, rank+1)
 	}
 	if err != nil {
 		return err
 	}
-	return s.exec(ctx, q, "except", tenant, user)
+	return p.db.exec(ctx, q, "except", tenant, user)
 }
 
 // Forget removes all that is kept of a user: settings, last seen, contacts, and what
@@ -212,7 +212,7 @@ func (p *People) Forget(ctx context.Context, user presence.UserID) error {
 	if checkID(user) != nil {
 		return ctx.Err()
 	}
-	s := p.store
+	s := p.db
 	err := s.transact(ctx, func(q querier) error {
 		return errors.Join(
 			s.exec(ctx, q, "forget_person", user.Tenant(), string(user.Local())),

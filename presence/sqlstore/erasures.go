@@ -22,12 +22,12 @@ func (p *People) AddErasure(ctx context.Context, user presence.UserID, hold time
 	err := checkID(user)
 	var offset time.Duration
 	if err == nil {
-		offset, err = p.store.clock.read(ctx)
+		offset, err = p.db.clock.read(ctx)
 	}
 	if err == nil {
 		var asked int64
-		now := p.store.clock.now()
-		err = p.store.db.QueryRowContext(ctx, p.store.texts["erasure_put"], user.Tenant(), string(user.Local()),
+		now := p.db.clock.now()
+		err = p.db.pool.QueryRowContext(ctx, p.db.texts["erasure_put"], user.Tenant(), string(user.Local()),
 			toDatabase(now, offset), toDatabase(now.Add(hold), offset)).Scan(&asked)
 		e.ID = strconv.FormatInt(asked, 10)
 	}
@@ -39,10 +39,10 @@ func (p *People) AddErasure(ctx context.Context, user presence.UserID, hold time
 
 // ClaimErasures implements [backend.ErasureList].
 func (p *People) ClaimErasures(ctx context.Context, most int, hold time.Duration) (claimed []backend.Erasure, err error) {
-	offset, err := p.store.clock.read(ctx)
+	offset, err := p.db.clock.read(ctx)
 	if err == nil {
-		now := p.store.clock.now()
-		err = p.store.query(ctx, "erasure_claim", func(rows *sql.Rows) error {
+		now := p.db.clock.now()
+		err = p.db.query(ctx, "erasure_claim", func(rows *sql.Rows) error {
 			var tenant string
 			var user presence.UserID
 			var asked int64
@@ -62,7 +62,7 @@ func (p *People) ClaimErasures(ctx context.Context, most int, hold time.Duration
 func (p *People) EndErasure(ctx context.Context, e backend.Erasure) error {
 	asked, err := strconv.ParseInt(e.ID, 10, 64)
 	if err == nil {
-		err = p.store.exec(ctx, p.store.db, "erasure_end", e.User.Tenant(), string(e.User.Local()), asked)
+		err = p.db.exec(ctx, p.db.pool, "erasure_end", e.User.Tenant(), string(e.User.Local()), asked)
 	}
 	if err != nil {
 		return fmt.Errorf("sqlstore: end an erasure: %w", err)

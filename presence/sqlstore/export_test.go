@@ -34,5 +34,5 @@ func (s *Store) Rebind(statement string) string {
 func (s *Store) Text(name string) string { return s.texts[name] }
 
 // Store and DB return where feeds are.
-func (f *Feeds) Store() *Store { return f.store }
-func (s *Store) DB() *sql.DB   { return s.db }
+func (f *Feeds) Store() *Store { return &Store{database: f.db} }
+func (s *Store) DB() *sql.DB   { return s.pool }

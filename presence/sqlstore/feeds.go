@@ -22,8 +22,8 @@ type Feeds struct {
 	*feedEraser
 }
 
-func newFeeds(s *Store) *Feeds {
-	rows := &feedRows{s}
+func newFeeds(db *database) *Feeds {
+	rows := &feedRows{db}
 	reader := &feedReader{rows}
 	return &Feeds{
 		feedRows: rows, feedReader: reader, outbox: &outbox{rows}, relayer: &relayer{feedRows: rows}, digests: &digests{rows},

@@ -33,7 +33,7 @@ func (f *digests) due(ctx context.Context, most int, claim time.Duration) (all [
 	for len(all) < most {
 		var now int64
 		var first sql.NullInt64
-		if err := f.store.db.QueryRowContext(ctx, f.store.texts["digest_first"]).Scan(&now, &first); err != nil {
+		if err := f.db.pool.QueryRowContext(ctx, f.db.texts["digest_first"]).Scan(&now, &first); err != nil {
 			return all, err
 		}
 		if !first.Valid || first.Int64 > now {
@@ -65,12 +65,12 @@ type claimant struct {
 
 // claim claims digests. looked is how many feeds it looked at: some have nothing to mail.
 func (f *digests) claim(ctx context.Context, now int64, most int, claim time.Duration) (looked int, due []feed.Digest, err error) {
-	offset, err := f.store.clock.read(ctx)
+	offset, err := f.db.clock.read(ctx)
 	if err != nil {
 		return 0, nil, err
 	}
 	until := now + claim.Milliseconds()
-	err = f.store.transact(ctx, func(q querier) error {
+	err = f.db.transact(ctx, func(q querier) error {
 		due = nil
 		all, err := f.claimants(ctx, q, now, most)
 		if looked = len(all); err != nil || looked == 0 {
@@ -96,7 +96,7 @@ func (f *digests) claim(ctx context.Context, now int64, most int, claim time.Dur
 				due = append(due, f.digest(c))
 			}
 		}
-		return f.store.exec(ctx, q, "digest_claim", asJSON(heads))
+		return f.db.exec(ctx, q, "digest_claim", asJSON(heads))
 	})
 	return looked, due, err
 }
@@ -110,7 +110,7 @@ func (c *claimant) upTo() int64 {
 
 // claimants locks feeds whose digest is due, of each tenant in turn.
 func (f *digests) claimants(ctx context.Context, q querier, now int64, most int) (all []*claimant, err error) {
-	err = f.store.queryIn(ctx, q, "digest_due", func(rows *sql.Rows) error {
+	err = f.db.queryIn(ctx, q, "digest_due", func(rows *sql.Rows) error {
 		c := &claimant{}
 		all = append(all, c)
 		return rows.Scan(&c.tenant, &c.name, &c.born, &c.pos, &c.mailing, &c.waited, &c.claims)
@@ -131,7 +131,7 @@ func (f *digests) digestItems(ctx context.Context, q querier, all []*claimant, o
 	if len(asked) == 0 {
 		return nil
 	}
-	return f.store.queryIn(ctx, q, "digest_items", func(rows *sql.Rows) error {
+	return f.db.queryIn(ctx, q, "digest_items", func(rows *sql.Rows) error {
 		var nth int
 		var total int64
 		var i nullItem
@@ -166,7 +166,7 @@ func (f *digests) Settle(ctx context.Context, d feed.Digest, sent bool, later ti
 	if err := name.Validate(); err != nil {
 		return fmt.Errorf("sqlstore: digest: %w", err)
 	}
-	s := f.store
+	s := f.db
 	err := f.change(ctx, name, func(q querier, h *lockedHead, now int64) error {
 		if d.Claim != strconv.FormatInt(h.claims, 10) {
 			return nil

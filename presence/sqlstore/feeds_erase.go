@@ -56,7 +56,7 @@ func (f *feedEraser) eraseUser(ctx context.Context, user presence.UserID) (chang
 	err = f.change(ctx, inbox, func(q querier, h *lockedHead, _ int64) error {
 		changed = append(changed, feed.Hint{Name: inbox, Rev: h.Rev + 1})
 		for _, statement := range []string{"erase_inbox_items", "erase_inbox_ids", "erase_inbox_head"} {
-			if err := f.store.exec(ctx, q, statement, h.tenant, string(h.name)); err != nil {
+			if err := f.db.exec(ctx, q, statement, h.tenant, string(h.name)); err != nil {
 				return err
 			}
 		}
@@ -65,7 +65,7 @@ func (f *feedEraser) eraseUser(ctx context.Context, user presence.UserID) (chang
 	if err != nil {
 		return changed, err
 	}
-	return changed, f.store.exec(ctx, f.store.db, "erase_mutes", user.Tenant(), string(user.Local()))
+	return changed, f.db.exec(ctx, f.db.pool, "erase_mutes", user.Tenant(), string(user.Local()))
 }
 
 // actorText is how actors begin that are a user, in JSON.
@@ -77,7 +77,7 @@ func actorText(user presence.UserID) string {
 func (f *feedEraser) actsOf(ctx context.Context, user presence.UserID, do func(feed.Name) error) error {
 	for after := ""; ; {
 		var names []string
-		err := f.store.query(ctx, "acts", func(rows *sql.Rows) error {
+		err := f.db.query(ctx, "acts", func(rows *sql.Rows) error {
 			var name string
 			err := rows.Scan(&name)
 			names = append(names, name)
@@ -108,7 +108,7 @@ type act struct {
 }
 
 func (f *feedEraser) actsIn(ctx context.Context, q querier, n feed.Name, user presence.UserID) (acts []act, err error) {
-	err = f.store.queryIn(ctx, q, "acts_in", func(rows *sql.Rows) error {
+	err = f.db.queryIn(ctx, q, "acts_in", func(rows *sql.Rows) error {
 		var a act
 		err := rows.Scan(&a.pos, &a.typ, &a.text, &a.at, &a.actorsText, &a.others)
 		a.actors = decodeActors(a.actorsText)
@@ -127,7 +127,7 @@ func (f *feedEraser) eraseActs(ctx context.Context, n feed.Name, user presence.U
 		}
 		for _, a := range acts {
 			actors, others := a.without(user.Local())
-			if err := f.store.exec(ctx, q, "erase_item", h.tenant, string(h.name), a.pos, h.Rev+1, encodeActors(actors), others); err != nil {
+			if err := f.db.exec(ctx, q, "erase_item", h.tenant, string(h.name), a.pos, h.Rev+1, encodeActors(actors), others); err != nil {
 				return err
 			}
 		}
@@ -159,7 +159,7 @@ func (a act) without(user presence.UserID) (actors []feed.Actor, others int) {
 func (f *feedEraser) messagesOf(ctx context.Context, user presence.UserID, do func(m message) error) error {
 	for after := ""; ; {
 		var rows []outboxRow
-		err := f.store.query(ctx, "outbox_about", func(r *sql.Rows) error {
+		err := f.db.query(ctx, "outbox_about", func(r *sql.Rows) error {
 			row := outboxRow{tenant: user.Tenant()}
 			err := r.Scan(&row.id, &row.message)
 			rows = append(rows, row)
@@ -210,10 +210,10 @@ func mentions(said any, texts ...string) bool {
 // nobody, and those that will never be relayed.
 func (f *feedEraser) eraseMessages(ctx context.Context, user presence.UserID) error {
 	return f.messagesOf(ctx, user, func(m message) error {
-		s, me := f.store, user.Local()
+		s, me := f.db, user.Local()
 		m.To = slices.DeleteFunc(m.To, func(id presence.UserID) bool { return id == me })
 		if m.err != nil || len(m.To) == 0 && m.Feed == "" {
-			return s.exec(ctx, s.db, "erase_message_all", user.Tenant(), m.row.id, m.row.message)
+			return s.exec(ctx, s.pool, "erase_message_all", user.Tenant(), m.row.id, m.row.message)
 		}
 		if m.From == me {
 			m.From, m.Name = "", feed.Somebody
@@ -222,7 +222,7 @@ func (f *feedEraser) eraseMessages(ctx context.Context, user presence.UserID) er
 		if err != nil {
 			return err
 		}
-		return s.exec(ctx, s.db, "erase_message", user.Tenant(), m.row.id, string(rest), m.row.message)
+		return s.exec(ctx, s.pool, "erase_message", user.Tenant(), m.row.id, string(rest), m.row.message)
 	})
 }
 
@@ -244,11 +244,11 @@ func (f *feedEraser) ExportUser(ctx context.Context, user presence.UserID) (k fe
 	}
 	var offset time.Duration
 	if err == nil {
-		offset, err = f.store.clock.read(ctx)
+		offset, err = f.db.clock.read(ctx)
 	}
 	if err == nil {
 		err = f.actsOf(ctx, user, func(n feed.Name) error {
-			acts, err := f.actsIn(ctx, f.store.db, n, user)
+			acts, err := f.actsIn(ctx, f.db.pool, n, user)
 			for _, a := range acts {
 				k.Acts = append(k.Acts, feed.ActKept{Feed: n, Type: a.typ, At: fromDatabase(a.at, offset)})
 			}

@@ -41,7 +41,7 @@ func (f *Feeds) mark(ctx context.Context, n feed.Name, m feed.Mark) (head feed.H
 
 // markItems changes the state of items. Without such items nothing changes.
 func (f *Feeds) markItems(ctx context.Context, q querier, h *lockedHead, m feed.Mark, now int64) (feed.Head, error) {
-	s := f.store
+	s := f.db
 	statement, args := "feed_mark_upto", []any{h.tenant, string(h.name), int(m.As), h.Rev + 1, upTo(m)}
 	switch {
 	case len(m.Pos) > 0:
@@ -69,13 +69,13 @@ func (f *Feeds) markSeen(ctx context.Context, q querier, h *lockedHead, m feed.M
 	if seen <= h.seen {
 		return h.Head, nil
 	}
-	if err := f.store.exec(ctx, q, "feed_passed", h.tenant, string(h.name), h.seen, seen, now); err != nil {
+	if err := f.db.exec(ctx, q, "feed_passed", h.tenant, string(h.name), h.seen, seen, now); err != nil {
 		return feed.Head{}, err
 	}
 	rev := h.Rev
 	if h.Unseen > 0 {
 		var unseen int
-		if err := q.QueryRowContext(ctx, f.store.texts["feed_unseen"], h.tenant, string(h.name), seen).Scan(&unseen); err != nil {
+		if err := q.QueryRowContext(ctx, f.db.texts["feed_unseen"], h.tenant, string(h.name), seen).Scan(&unseen); err != nil {
 			return feed.Head{}, err
 		}
 		if unseen != h.Unseen {
@@ -132,7 +132,7 @@ func (f *Feeds) edit(ctx context.Context, n feed.Name, statement string, removes
 	}
 	found := false
 	err = f.change(ctx, n, func(q querier, h *lockedHead, now int64) error {
-		done, err := q.ExecContext(ctx, f.store.texts[statement], append([]any{h.tenant, string(h.name), id, h.Rev + 1}, args...)...)
+		done, err := q.ExecContext(ctx, f.db.texts[statement], append([]any{h.tenant, string(h.name), id, h.Rev + 1}, args...)...)
 		if err != nil {
 			return err
 		}
@@ -159,7 +159,7 @@ func (f *Feeds) hasItem(ctx context.Context, q querier, h *lockedHead, id string
 		return nil
 	}
 	var items int
-	err := q.QueryRowContext(ctx, f.store.texts["feed_has"], h.tenant, string(h.name), id).Scan(&items)
+	err := q.QueryRowContext(ctx, f.db.texts["feed_has"], h.tenant, string(h.name), id).Scan(&items)
 	*found = items > 0
 	return err
 }

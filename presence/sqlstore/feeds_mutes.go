@@ -25,9 +25,9 @@ func (f *Feeds) mute(ctx context.Context, user presence.UserID, m feed.Mute) err
 	if err := m.Validate(); err != nil {
 		return err
 	}
-	s := f.store
+	s := f.db
 	if m.How == feed.MuteNothing {
-		return s.exec(ctx, s.db, "mute_lift", user.Tenant(), string(user.Local()), m.Scope)
+		return s.exec(ctx, s.pool, "mute_lift", user.Tenant(), string(user.Local()), m.Scope)
 	}
 	offset, err := s.clock.read(ctx)
 	if err != nil {
@@ -54,10 +54,10 @@ func (f *feedReader) Mutes(ctx context.Context, user presence.UserID) ([]feed.Mu
 	var offset time.Duration
 	err := feed.Inbox(user).Validate()
 	if err == nil {
-		offset, err = f.store.clock.read(ctx)
+		offset, err = f.db.clock.read(ctx)
 	}
 	if err == nil {
-		err = f.store.query(ctx, "mutes", func(rows *sql.Rows) error {
+		err = f.db.query(ctx, "mutes", func(rows *sql.Rows) error {
 			var m feed.Mute
 			var until int64
 			err := rows.Scan(&m.Scope, &m.How, &until)

@@ -31,10 +31,10 @@ func (f *feedReader) Page(ctx context.Context, n feed.Name, before int64, limit 
 	limit = max(limit, 0)
 	var offset time.Duration
 	if err = n.Validate(); err == nil {
-		offset, err = f.store.clock.read(ctx)
+		offset, err = f.db.clock.read(ctx)
 	}
 	if err == nil {
-		err = f.store.query(ctx, "feed_page", func(rows *sql.Rows) error {
+		err = f.db.query(ctx, "feed_page", func(rows *sql.Rows) error {
 			var i nullItem
 			h, err = scanHead(rows, i.columns()...)
 			if err == nil && i.pos.Valid {
@@ -69,7 +69,7 @@ func (f *feedReader) changes(ctx context.Context, since []feed.Since) ([]feed.Ch
 	if len(since) == 0 {
 		return changes, ctx.Err()
 	}
-	offset, err := f.store.clock.read(ctx)
+	offset, err := f.db.clock.read(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (f *feedReader) changes(ctx context.Context, since []feed.Since) ([]feed.Ch
 		asked[i] = [4]any{s.Name.Tenant(), s.Name.Local(), s.Rev, bornOf(s)}
 	}
 	begun := make([]bool, len(since))
-	err = f.store.query(ctx, "feed_changes", func(rows *sql.Rows) error {
+	err = f.db.query(ctx, "feed_changes", func(rows *sql.Rows) error {
 		var nth int
 		var i nullItem
 		h, err := scanHead(rows, append([]any{&nth}, i.columns()...)...)

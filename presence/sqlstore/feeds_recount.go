@@ -30,7 +30,7 @@ func (f *recounter) Recount(ctx context.Context, most int) (wrong int, err error
 	var bad []feed.Name
 	var last place
 	looked := 0
-	err = f.store.query(ctx, "recount", func(rows *sql.Rows) error {
+	err = f.db.query(ctx, "recount", func(rows *sql.Rows) error {
 		var is int
 		if err := rows.Scan(&last.tenant, &last.feed, &is); err != nil {
 			return err

@@ -11,7 +11,7 @@ import (
 )
 
 // feedRows read and lock the heads of feeds. Each part of Feeds has them.
-type feedRows struct{ store *Store }
+type feedRows struct{ db *database }
 
 func (f *feedRows) heads(ctx context.Context, names []feed.Name) ([]feed.Head, error) {
 	if len(names) > feed.MaxHeads {
@@ -33,7 +33,7 @@ func (f *feedRows) heads(ctx context.Context, names []feed.Name) ([]feed.Head, e
 	for i, n := range names {
 		asked[i] = [2]string{n.Tenant(), string(n.Local())}
 	}
-	err := f.store.query(ctx, "feed_heads", func(rows *sql.Rows) error {
+	err := f.db.query(ctx, "feed_heads", func(rows *sql.Rows) error {
 		var nth int
 		h, err := scanHead(rows, &nth)
 		if err == nil {
@@ -46,7 +46,7 @@ func (f *feedRows) heads(ctx context.Context, names []feed.Name) ([]feed.Head, e
 
 // head returns one head, or the zero one of a feed that has not begun.
 func (f *feedRows) head(ctx context.Context, n feed.Name) (feed.Head, error) {
-	h, err := scanHead(f.store.db.QueryRowContext(ctx, f.store.texts["feed_head"], n.Tenant(), string(n.Local())))
+	h, err := scanHead(f.db.pool.QueryRowContext(ctx, f.db.texts["feed_head"], n.Tenant(), string(n.Local())))
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
 	}
@@ -98,7 +98,7 @@ type lockedHead struct {
 // returns the database's time. A feed that has not begun is not there. The time is 0 if none is.
 func (f *feedRows) lock(ctx context.Context, q querier, tenant string, names []feed.Name) (heads map[feed.Name]*lockedHead, now int64, err error) {
 	heads = make(map[feed.Name]*lockedHead, len(names))
-	err = f.store.queryIn(ctx, q, "feed_lock", func(rows *sql.Rows) error {
+	err = f.db.queryIn(ctx, q, "feed_lock", func(rows *sql.Rows) error {
 		h := &lockedHead{tenant: tenant}
 		err := rows.Scan(&now, &h.name, &h.Rev, &h.Pos, &h.Floor, &h.born, &h.Unread, &h.Unseen,
 			&h.seen, &h.items, &h.mailAt, &h.mailing, &h.claims, &h.trimAt)
@@ -112,7 +112,7 @@ func (f *feedRows) lock(ctx context.Context, q querier, tenant string, names []f
 // change locks the head of a feed, and calls do, in one transaction. No-op for a feed that
 // has not begun. do may run again, if the database asks for it.
 func (f *feedRows) change(ctx context.Context, n feed.Name, do func(q querier, h *lockedHead, now int64) error) error {
-	return f.store.transact(ctx, func(q querier) error {
+	return f.db.transact(ctx, func(q querier) error {
 		heads, now, err := f.lock(ctx, q, n.Tenant(), []feed.Name{n.Local()})
 		if err != nil || heads[n.Local()] == nil {
 			return err
@@ -123,10 +123,10 @@ func (f *feedRows) change(ctx context.Context, n feed.Name, do func(q querier, h
 
 // now returns the database's time as this node knows it.
 func (f *feedRows) now(offset time.Duration) int64 {
-	return toDatabase(f.store.clock.now(), offset)
+	return toDatabase(f.db.clock.now(), offset)
 }
 
 // count writes a head whose items have changed, and returns it.
 func (f *feedRows) count(ctx context.Context, q querier, h *lockedHead, rev, seen int64, trimAt sql.NullInt64) (feed.Head, error) {
-	return scanHead(q.QueryRowContext(ctx, f.store.texts["feed_counted"], h.tenant, string(h.name), rev, seen, trimAt))
+	return scanHead(q.QueryRowContext(ctx, f.db.texts["feed_counted"], h.tenant, string(h.name), rev, seen, trimAt))
 }

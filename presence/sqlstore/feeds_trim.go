@@ -76,7 +76,7 @@ func (f *trimmer) newTrim(o feed.TrimOptions) bool {
 // trimSome trims some feeds of the first tenant that has any after a place, and returns the place
 // of the last one.
 func (f *trimmer) trimSome(ctx context.Context, o feed.TrimOptions, all bool, after place, rows int) (removed int, last place, more bool, err error) {
-	s := f.store
+	s := f.db
 	err = s.transact(ctx, func(q querier) error {
 		var now int64
 		if err := q.QueryRowContext(ctx, s.texts["now"]).Scan(&now); err != nil {
@@ -128,7 +128,7 @@ func (f *trimmer) trimSome(ctx context.Context, o feed.TrimOptions, all bool, af
 
 // trimRows writes what was chosen.
 func (f *trimmer) trimRows(ctx context.Context, q querier, tenant string, names []string, t *trim) error {
-	s := f.store
+	s := f.db
 	if len(t.places) > 0 {
 		if err := s.exec(ctx, q, "relay_moved", tenant, asJSON(t.places)); err != nil {
 			return err

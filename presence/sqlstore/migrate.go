@@ -24,7 +24,7 @@ func (s *Store) Migrate(ctx context.Context) error {
 }
 
 func (s *Store) migrate(ctx context.Context) error {
-	at, err := s.version(ctx, s.db)
+	at, err := s.version(ctx, s.pool)
 	for try := 0; try < 100 && err != nil && s.dialect == SQLite && strings.Contains(err.Error(), "database is locked"); try++ {
 		// Of several processes that open a new file, one turns it to WAL, and SQLite does not
 		// let the others wait for that.
@@ -33,7 +33,7 @@ func (s *Store) migrate(ctx context.Context) error {
 			return ctx.Err()
 		case <-time.After(50 * time.Millisecond):
 		}
-		at, err = s.version(ctx, s.db)
+		at, err = s.version(ctx, s.pool)
 	}
 	if err != nil {
 		return fmt.Errorf("is %s what the database speaks, as Config.Dialect says? %w", s.dialect, err)
@@ -96,7 +96,7 @@ func (s *Store) checkPatience(ctx context.Context) error {
 		return nil
 	}
 	var ms int
-	if err := s.db.QueryRowContext(ctx, "PRAGMA busy_timeout").Scan(&ms); err != nil {
+	if err := s.pool.QueryRowContext(ctx, "PRAGMA busy_timeout").Scan(&ms); err != nil {
 		return err
 	}
 	if ms == 0 {

@@ -44,9 +44,9 @@ type outbox struct{ *feedRows }
 func (f *outbox) Send(ctx context.Context, ms ...feed.Message) error {
 	rows, err := outboxRows(ms)
 	if err == nil && len(rows) <= rowsAtOnce {
-		err = f.put(ctx, f.store.db, rows)
+		err = f.put(ctx, f.db.pool, rows)
 	} else if err == nil {
-		err = f.store.transact(ctx, func(q querier) error { return f.put(ctx, q, rows) })
+		err = f.db.transact(ctx, func(q querier) error { return f.put(ctx, q, rows) })
 	}
 	if err != nil {
 		return fmt.Errorf("sqlstore: send: %w", err)
@@ -90,7 +90,7 @@ type outboxRow struct {
 }
 
 func (f *outbox) put(ctx context.Context, tx Execer, rows []outboxRow) error {
-	s := f.store
+	s := f.db
 	for some := range slices.Chunk(rows, rowsAtOnce) {
 		statement, args := "outbox_put", []any{some[0].tenant, some[0].id, some[0].message, some[0].bulk}
 		if len(some) > 1 {
@@ -175,7 +175,7 @@ func newOutboxID() string {
 func (f *outbox) Waiting(ctx context.Context) (feed.Outbox, error) {
 	var o feed.Outbox
 	var oldest int64
-	err := f.store.db.QueryRowContext(ctx, f.store.texts["outbox_waiting"]).Scan(&o.Waiting, &o.Failed, &oldest)
+	err := f.db.pool.QueryRowContext(ctx, f.db.texts["outbox_waiting"]).Scan(&o.Waiting, &o.Failed, &oldest)
 	if err != nil {
 		return feed.Outbox{}, fmt.Errorf("sqlstore: outbox: %w", err)
 	}

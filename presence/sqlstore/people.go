@@ -27,7 +27,7 @@ const (
 //
 // More users than a method allows are [presence.ErrTooManyPeople]. Other errors are the
 // database's.
-type People struct{ store *Store }
+type People struct{ db *database }
 
 var _ presence.Directory = (*People)(nil)
 
@@ -68,12 +68,12 @@ func (p *People) read(ctx context.Context, users []presence.UserID, most int) ([
 			valid = append(valid, [2]string{user.Tenant(), string(user.Local())})
 		}
 	}
-	offset, err := p.store.clock.read(ctx)
+	offset, err := p.db.clock.read(ctx)
 	if err != nil {
 		return nil, err
 	}
 	known := make(map[presence.UserID]presence.Seen, len(valid))
-	err = p.store.query(ctx, "people", func(rows *sql.Rows) error {
+	err = p.db.query(ctx, "people", func(rows *sql.Rows) error {
 		var tenant string
 		var user presence.UserID
 		var row presence.Seen
@@ -111,11 +111,11 @@ func (p *People) setSettings(ctx context.Context, user presence.UserID, s presen
 	if err := s.Validate(); err != nil {
 		return err
 	}
-	offset, err := p.store.clock.read(ctx)
+	offset, err := p.db.clock.read(ctx)
 	if err != nil {
 		return err
 	}
-	return p.store.exec(ctx, p.store.db, "set_settings", user.Tenant(), string(user.Local()),
+	return p.db.exec(ctx, p.db.pool, "set_settings", user.Tenant(), string(user.Local()),
 		string(s.Status), toDatabase(s.Until, offset), s.Text, string(s.Online), string(s.Seen))
 }
 
@@ -131,11 +131,11 @@ func (p *People) saw(ctx context.Context, at map[presence.UserID]time.Time) erro
 	if err := few(len(at), maxSawAtOnce); err != nil {
 		return err
 	}
-	offset, err := p.store.clock.read(ctx)
+	offset, err := p.db.clock.read(ctx)
 	if err != nil {
 		return err
 	}
-	now := p.store.clock.now()
+	now := p.db.clock.now()
 	moments := make([][3]any, 0, len(at))
 	for _, user := range slices.Sorted(maps.Keys(at)) {
 		seen := at[user]
@@ -149,7 +149,7 @@ func (p *People) saw(ctx context.Context, at map[presence.UserID]time.Time) erro
 	if len(moments) == 0 {
 		return ctx.Err()
 	}
-	return p.store.exec(ctx, p.store.db, "saw", asJSON(moments))
+	return p.db.exec(ctx, p.db.pool, "saw", asJSON(moments))
 }
 
 // checkID returns nil, or an error that is presence.ErrInvalidUser. No other id reaches

@@ -93,7 +93,7 @@ func (f *relayer) relayTenant(ctx context.Context, tenant string, o feed.RelayOp
 // after some seconds. A message to 100,000 users is a hundred batches, and without a pause
 // between them a site's own transactions would fail meanwhile (rule F10).
 func (f *relayer) tire(took time.Duration) {
-	if f.store.dialect != SQLite {
+	if f.db.dialect != SQLite {
 		return
 	}
 	f.mu.Lock()
@@ -124,9 +124,9 @@ func (f *relayer) rest(ctx context.Context) error {
 // either, the database is out: it returns the reason.
 func (f *relayer) fail(ctx context.Context, row outboxRow, reason string, why error, done *feed.Relayed) error {
 	*done = newRelayed()
-	err := f.store.transact(ctx, func(q querier) error {
+	err := f.db.transact(ctx, func(q querier) error {
 		var now int64
-		if err := q.QueryRowContext(ctx, f.store.texts["now"]).Scan(&now); err != nil {
+		if err := q.QueryRowContext(ctx, f.db.texts["now"]).Scan(&now); err != nil {
 			return err
 		}
 		return f.wait(ctx, q, row, now, why)
@@ -144,7 +144,7 @@ func (f *relayer) wait(ctx context.Context, q querier, row outboxRow, now int64,
 	due := sql.NullInt64{Int64: now + min(time.Hour, time.Second<<(2*min(row.tries, 10))).Milliseconds(), Valid: row.tries+1 < relayTries}
 	text := []rune(why.Error())
 	text = text[:min(len(text), 500)]
-	return f.store.exec(ctx, q, "outbox_failed", row.tenant, row.id, due, cleanText(string(text)))
+	return f.db.exec(ctx, q, "outbox_failed", row.tenant, row.id, due, cleanText(string(text)))
 }
 
 // A batch is one transaction that moves messages of one tenant from the outbox to feeds.
@@ -159,7 +159,7 @@ type batch struct {
 }
 
 func (b *batch) run(ctx context.Context) error {
-	err := b.f.store.transact(ctx, func(q querier) error { return b.move(ctx, q) })
+	err := b.f.db.transact(ctx, func(q querier) error { return b.move(ctx, q) })
 	if err != nil {
 		b.done = newRelayed()
 	}
@@ -167,7 +167,7 @@ func (b *batch) run(ctx context.Context) error {
 }
 
 func (b *batch) move(ctx context.Context, q querier) error {
-	s := b.f.store
+	s := b.f.db
 	b.done = newRelayed()
 	var turn bool
 	var now int64
@@ -203,7 +203,7 @@ func (b *batch) move(ctx context.Context, q querier) error {
 
 // take reads what is due, and has what cannot be read wait.
 func (b *batch) take(ctx context.Context, q querier, now int64) ([]message, error) {
-	s := b.f.store
+	s := b.f.db
 	b.rows = nil
 	statement, args := "outbox_due", []any{b.tenant, now, relayedRows + 1}
 	if b.only != "" {
@@ -241,7 +241,7 @@ func (b *batch) take(ctx context.Context, q querier, now int64) ([]message, erro
 
 // read locks the heads, and reads what the plan needs to know.
 func (b *batch) read(ctx context.Context, q querier, p *plan) (err error) {
-	s := b.f.store
+	s := b.f.db
 	names := p.names()
 	if len(names) == 0 {
 		return nil
@@ -289,7 +289,7 @@ func (b *batch) read(ctx context.Context, q querier, p *plan) (err error) {
 
 // write writes what the plan has worked out.
 func (b *batch) write(ctx context.Context, q querier, p *plan) error {
-	s := b.f.store
+	s := b.f.db
 	for _, step := range []struct {
 		statement string
 		list      [][]any

@@ -39,7 +39,7 @@ func (f *relayer) turns(ctx context.Context) (*turns, error) {
 
 // find appends tenants from one name on, and before another one; "" for no end.
 func (t *turns) find(ctx context.Context, from, before string) error {
-	return t.f.store.query(ctx, "outbox_tenants", func(rows *sql.Rows) error {
+	return t.f.db.query(ctx, "outbox_tenants", func(rows *sql.Rows) error {
 		var tenant string
 		err := rows.Scan(&tenant)
 		if before == "" || tenant < before {

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/rollcall-go/rollcall/internal/wait"
@@ -37,14 +36,9 @@ func (c Config) validate() error {
 // A Store keeps people in a database: those of all tenants, apart by the column tenant. All
 // methods may be called concurrently.
 type Store struct {
-	db       *sql.DB
-	dialect  Dialect
-	texts    map[string]string // statements, by the name of their file
-	steps    []migration
-	clock    clock
-	writing  wait.Mutex   // SQLite: held by the transaction that writes
-	patience atomic.Int64 // SQLite: how long a connection waits for the lock of the file, in nanoseconds; 0: not known
-	feeds    *Feeds
+	*database
+	steps []migration
+	feeds *Feeds
 }
 
 // New returns a Store on a database that the site has opened, with the driver of its
@@ -58,8 +52,8 @@ func New(db *sql.DB, config Config) (*Store, error) {
 	if problems != nil {
 		return nil, fmt.Errorf("sqlstore: %w: %w", presence.ErrInvalidConfig, problems)
 	}
-	s := &Store{db: db, dialect: config.Dialect, writing: wait.NewMutex()}
-	s.feeds = newFeeds(s)
+	s := &Store{database: &database{pool: db, dialect: config.Dialect, writing: wait.NewMutex()}}
+	s.feeds = newFeeds(s.database)
 	var err error
 	if s.texts, err = loadStatements(config.Dialect); err != nil {
 		return nil, err
@@ -75,42 +69,10 @@ func New(db *sql.DB, config Config) (*Store, error) {
 }
 
 // Ping returns an error if the database cannot be reached.
-func (s *Store) Ping(ctx context.Context) error { return s.db.PingContext(ctx) }
+func (s *Store) Ping(ctx context.Context) error { return s.pool.PingContext(ctx) }
 
 // People returns the site's people: a [presence.Directory], for track.Config.Directory.
-func (s *Store) People() *People { return &People{s} }
+func (s *Store) People() *People { return &People{s.database} }
 
 // Feeds returns the site's inboxes and rooms: a feed.Store, for feed.New.
 func (s *Store) Feeds() *Feeds { return s.feeds }
-
-// exec runs a statement that returns no rows.
-func (s *Store) exec(ctx context.Context, q querier, name string, args ...any) error {
-	_, err := q.ExecContext(ctx, s.texts[name], args...)
-	return err
-}
-
-// query calls scan for each row of a statement.
-func (s *Store) query(ctx context.Context, name string, scan func(*sql.Rows) error, args ...any) error {
-	return s.queryIn(ctx, s.db, name, scan, args...)
-}
-
-// queryIn is query in a transaction.
-func (s *Store) queryIn(ctx context.Context, q querier, name string, scan func(*sql.Rows) error, args ...any) error {
-	rows, err := q.QueryContext(ctx, s.texts[name], args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := scan(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
-}
-
-func (s *Store) databaseNow(ctx context.Context) (time.Time, error) {
-	var ms int64
-	err := s.db.QueryRowContext(ctx, s.texts["now"]).Scan(&ms)
-	return time.UnixMilli(ms), err
-}

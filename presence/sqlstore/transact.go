@@ -30,15 +30,15 @@ type querier = Tx
 // fails, instead of waiting, where another connection has written in between. Of one process
 // one such transaction runs at a time, since others would hold connections while they wait for
 // the lock of the file, and would wait longer than ctx allows.
-func (s *Store) Transact(ctx context.Context, do func(tx Tx) error) error {
+func (s *database) Transact(ctx context.Context, do func(tx Tx) error) error {
 	return s.transact(ctx, do)
 }
 
-func (s *Store) transact(ctx context.Context, do func(querier) error) error {
+func (s *database) transact(ctx context.Context, do func(querier) error) error {
 	if s.dialect == SQLite {
 		return s.transactSQLite(ctx, do)
 	}
-	tx, err := s.db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
+	tx, err := s.pool.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
 	if err != nil {
 		return err
 	}
@@ -50,12 +50,12 @@ func (s *Store) transact(ctx context.Context, do func(querier) error) error {
 }
 
 // transactSQLite writes BEGIN itself, since database/sql has no word for IMMEDIATE.
-func (s *Store) transactSQLite(ctx context.Context, do func(querier) error) (err error) {
+func (s *database) transactSQLite(ctx context.Context, do func(querier) error) (err error) {
 	if err := s.writing.Lock(ctx); err != nil {
 		return err
 	}
 	defer s.writing.Unlock()
-	conn, err := s.db.Conn(ctx)
+	conn, err := s.pool.Conn(ctx)
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (s *Store) transactSQLite(ctx context.Context, do func(querier) error) (err
 // beginSQLite begins a transaction that writes. SQLite waits for the lock of the file for as
 // long as the connection's busy_timeout says, whatever becomes of ctx. So the timeout is
 // shortened to what ctx allows, and set back.
-func (s *Store) beginSQLite(ctx context.Context, conn *sql.Conn) (err error) {
+func (s *database) beginSQLite(ctx context.Context, conn *sql.Conn) (err error) {
 	usual := time.Duration(s.patience.Load())
 	if end, ok := ctx.Deadline(); ok && time.Until(end) < usual {
 		if err := setBusyTimeout(ctx, conn, max(time.Until(end), time.Millisecond)); err != nil {
