@@ -116,12 +116,9 @@ func (s *reader) Sightings(ctx context.Context, topic presence.Topic, users ...p
 		sightings := make([]backend.Sighting, len(users))
 		for i, id := range ids {
 			if record, ok := records.Val()[i].(string); ok {
-				m, ok, err := s.hider.shown(topic, id, record)
+				m, err := decodeRecord(id, record)
 				if err != nil {
 					return nil, err
-				}
-				if !ok {
-					continue
 				}
 				sightings[i] = backend.Sighting{Online: true, Status: m.Status, Idle: m.Idle, Holders: holdersOf(record)}
 			} else if at := seen.Val()[i]; at > 0 {

@@ -107,7 +107,6 @@ func decodeLog(entries []redis.XMessage, invalid *atomic.Uint64) (diffs []backen
 			diffs, torn = diffs[:0], true
 			continue
 		}
-		veil(&d)
 		diffs = append(diffs, d)
 	}
 	return diffs, torn

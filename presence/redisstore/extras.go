@@ -13,10 +13,7 @@ import (
 )
 
 // An extrasReader reads what topics keep beyond who is online: records, bots and names.
-type extrasReader struct {
-	*fleet
-	hider *hider
-}
+type extrasReader struct{ *fleet }
 
 // Extras implements [backend.Store].
 func (s *extrasReader) Extras(ctx context.Context, topics ...presence.Topic) ([]backend.Extras, error) {

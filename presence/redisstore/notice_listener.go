@@ -6,8 +6,6 @@ import (
 	"errors"
 	mathrand "math/rand/v2"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -258,14 +256,6 @@ func (l *listener) ask(ctx context.Context, sent string) (hearing, error) {
 	return h, err
 }
 
-// orderOf returns the order of a status that has none in the log, since a node of the version
-// before published it.
-func orderOf(id string, ago time.Duration) backend.Order {
-	ms, _, _ := strings.Cut(id, "-")
-	at, _ := strconv.ParseInt(ms, 10, 64)
-	return backend.OrderAt(time.UnixMilli(at).Add(-ago))
-}
-
 // deliver delivers notices of the log.
 func (l *listener) deliver(ctx context.Context, notices []heardNotice) error {
 	for _, entry := range notices {
@@ -281,9 +271,7 @@ func (l *listener) deliver(ctx context.Context, notices []heardNotice) error {
 		if n.Ago > 0 || entry.late > noticeLate {
 			n.Ago += entry.late
 		}
-		if n.Order = entry.order; n.Order == 0 && n.Kind == backend.NoticeStatus {
-			n.Order = orderOf(entry.id, n.Ago)
-		}
+		n.Order = entry.order
 		l.tell(n)
 	}
 	return nil

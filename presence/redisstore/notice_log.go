@@ -56,7 +56,7 @@ func readHearing(answer *redis.Cmd) (h hearing, err error) {
 	for r = r[3:]; len(r) >= 5; r = r[5:] {
 		ms, _ := strconv.ParseInt(r[1], 10, 64)
 		version, _ := strconv.Atoi(r[3])
-		order, _ := strconv.ParseInt(r[4], 10, 64) // 0: a node of the version before told none
+		order, _ := strconv.ParseInt(r[4], 10, 64) // empty for a notice that is no status
 		h.notices = append(h.notices, heardNotice{r[0], r[2], time.Duration(ms) * time.Millisecond, version, backend.Order(order)})
 	}
 	return h, nil

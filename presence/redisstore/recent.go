@@ -47,9 +47,12 @@ func (s *extrasReader) Recent(ctx context.Context, topic presence.Topic, q backe
 		texts[i], _ = part.(string)
 	}
 	for ; len(texts) >= 4; texts = texts[4:] {
-		if u, ok := s.shownRecent(topic, texts[0], texts[1], texts[2], texts[3]); ok {
-			page.Users = append(page.Users, u)
+		u, err := decodeRecent(texts[0], texts[1], texts[2], texts[3])
+		if err != nil {
+			s.invalid.Add(1)
+			continue
 		}
+		page.Users = append(page.Users, u)
 	}
 	if len(texts) == 2 {
 		page.Next = encodeNext(texts[0], texts[1])
@@ -95,23 +98,13 @@ func (s *extrasReader) Remembered(ctx context.Context, topic presence.Topic, use
 	}
 	for i, id := range users {
 		if of := answers[3*i:]; of[0] != "" {
-			remembered[i], _ = s.shownRecent(topic, string(id), of[0], of[1], of[2])
+			if remembered[i], err = decodeRecent(string(id), of[0], of[1], of[2]); err != nil {
+				s.invalid.Add(1)
+				remembered[i] = backend.RecentUser{}
+			}
 		}
 	}
 	return remembered, nil
-}
-
-// shownRecent reads a user whom a topic remembers. It returns false if others may not see the user.
-func (s *extrasReader) shownRecent(topic presence.Topic, id, score, record, fields string) (backend.RecentUser, bool) {
-	switch u, err := decodeRecent(id, score, record, fields); {
-	case err != nil:
-		s.invalid.Add(1)
-	case u.Status.Base() == presence.Invisible:
-		s.hider.hide(topic, u.ID)
-	default:
-		return u, true
-	}
-	return backend.RecentUser{}, false
 }
 
 // decodeRecent reads a user of a page from the record, of a user who is online, or from the

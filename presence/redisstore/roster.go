@@ -52,11 +52,9 @@ func (s *reader) Roster(ctx context.Context, topic presence.Topic, q backend.Ros
 	for ; len(records) >= 2; records = records[2:] {
 		id, _ := records[0].(string)
 		record, _ := records[1].(string)
-		m, ok, err := s.hider.shown(topic, id, record)
+		m, err := decodeRecord(id, record)
 		if err != nil {
 			s.invalid.Add(1)
-		}
-		if !ok {
 			continue
 		}
 		// A step that ends elsewhere than it did may have users whom it did not have: where a bucket
@@ -135,7 +133,7 @@ func (s *reader) Members(ctx context.Context, topic presence.Topic, users ...pre
 			if !there {
 				continue
 			}
-			if members[i], _, err = s.hider.shown(topic, id, record); err != nil {
+			if members[i], err = decodeRecord(id, record); err != nil {
 				s.invalid.Add(1)
 			}
 		}

@@ -61,7 +61,6 @@ var (
 	noticeHearScript    = newScript("time", "keep", "notice_hear")
 	statusTrimScript    = newScript("time", "status_trim")
 	metaScript          = newScript("meta")
-	hideScript          = newScript("time", "keep", "topic_count", "topic", "topic_names", "topic_settle", "hide")
 	eraseScript         = newScript("time", "keep", "topic_count", "topic", "topic_names", "topic_settle", "erase")
 	noticeEraseScript   = newScript("notice_erase")
 	erasurePutScript    = newScript("time", "erasure_put")

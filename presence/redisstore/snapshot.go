@@ -18,10 +18,7 @@ const maxSmallRoster = 1000
 type roster map[presence.UserID]presence.Member
 
 // A reader reads topics: rosters, logs and figures.
-type reader struct {
-	*fleet
-	hider *hider
-}
+type reader struct{ *fleet }
 
 // Snapshot implements [backend.Store]. A roster of up to 1,000 costs one round
 // trip. A larger one is scanned in pieces, a round trip each, while it changes;
@@ -41,7 +38,7 @@ func (s *reader) Snapshot(ctx context.Context, topic presence.Topic) (backend.Sn
 	}
 	members, small := make(roster, online), int64(len(records)/2) >= online
 	for ; len(records) >= 2; records = records[2:] {
-		if err := s.addShown(members, topic, fmt.Sprint(records[0]), fmt.Sprint(records[1])); err != nil {
+		if err := members.add(fmt.Sprint(records[0]), fmt.Sprint(records[1])); err != nil {
 			return backend.Snapshot{}, wrap("snapshot", err)
 		}
 	}
@@ -81,9 +78,9 @@ func readRoster(first, second, third any) (head presence.DiffID, online int64, r
 	return presence.DiffID(id), online, records, nil
 }
 
-func (s *reader) addShown(r roster, topic presence.Topic, id, record string) error {
-	m, ok, err := s.hider.shown(topic, id, record)
-	if ok {
+func (r roster) add(id, record string) error {
+	m, err := decodeRecord(id, record)
+	if err == nil {
 		r[m.ID] = m
 	}
 	return err
@@ -131,7 +128,7 @@ func (s *reader) scan(ctx context.Context, topic presence.Topic, head presence.D
 			p.missed.diffs = append(p.missed.diffs, more...)
 		}
 		for ; err == nil && len(p.records) >= 2; p.records = p.records[2:] {
-			err = s.addShown(members, topic, p.records[0], p.records[1])
+			err = members.add(p.records[0], p.records[1])
 		}
 		if err != nil {
 			return "", err

@@ -11,7 +11,6 @@ import (
 // A watcher delivers what the server publishes in topics.
 type watcher struct {
 	*fleet
-	hider  *hider
 	pubsub *pubsub
 	taps   taps
 }
@@ -32,9 +31,6 @@ func (s *watcher) diffTap(topic presence.Topic, fn func(backend.Diff)) *tap {
 		if err != nil {
 			s.invalid.Add(1) // it shows as a gap
 			return
-		}
-		if users := veil(&d); len(users) > 0 {
-			s.hider.hide(topic, users...)
 		}
 		fn(d)
 	}

@@ -34,10 +34,6 @@ while room > 0 and expires and tonumber(expires) <= now do
     local alike = at and find(record or '', only, mark, true) == mark
     local length, proof
     if not alike and record then length, proof = match(record, '^=(%d+)| (-?0) ', mark) end
-    if alike or length then
-      local veiled = find(record, '^%d+ invisible%-? ', find(record, ' ', find(record, ' ', mark, true) + 1, true) + 1)
-      if veiled then alike, length = nil, nil end
-    end
     if length then
       only, hushed, at = '=' .. length .. '| ' .. proof .. ' ', proof == '-0', expires - length .. ''
     end

@@ -117,11 +117,6 @@ local function touch(ids)
     end
     local u = {id = id, place = n + i, held = held, seen = proof, record = record, at = at, shown = at and true}
     if proof == '-0' then u.seen, u.unseen, u.hushed = 0, true, true end
-    local veiled = at and match(record, '^%d+ invisible(%-?) ', at) -- written by a node of an older version
-    if veiled then
-      u.invisible = true
-      if veiled ~= '' then u.seen, u.unseen = 0, true end
-    end
     step[id], touched[n + i] = u, u
   end
   for i, record in ipairs(ask('HMGET', hidden, missing)) do
