@@ -16,14 +16,14 @@
 //   - group: unread messages with the same group, about the same thing, are one item: "Alice
 //     and 3 others replied".
 //   - mute: a user's wish to get no messages of a sort.
-//   - line: a feed that pages of this node follow. Hint: tells other nodes that a feed has a
+//   - feed state: a feed that pages of this node follow. Hint: tells other nodes that a feed has a
 //     new revision, and no more.
 //   - digest: one mail with all that a user has not read.
 //
 // # Rules
 //
 // Every [Store] keeps these rules; the cases of feedtest cite their numbers. The rules that
-// are about lines are kept by [Keeper].
+// are about what pages follow are kept by [Keeper].
 //
 //	F1  A message that was committed to the outbox is in every recipient's feed exactly once,
 //	    whatever dies when. A message that was rolled back is nowhere, ever.

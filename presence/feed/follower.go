@@ -16,16 +16,16 @@ type follower struct {
 	cfg     *Config
 	calls   *calls
 	stats   *counters
-	lines   lines
+	states  feedStates
 	reading *reading
-	turned  wait.Wakeup // a call has failed: the lines are to be checked soon
+	turned  wait.Wakeup // a call has failed: the feeds are to be checked soon
 }
 
-// newFollower returns a follower. Its calls have it check the lines after one failed.
+// newFollower returns a follower. Its calls have it check the feeds after one failed.
 func newFollower(store Store, tracker *track.Tracker, cfg *Config, stats *counters) *follower {
 	f := &follower{
 		store: store, tracker: tracker, cfg: cfg, stats: stats,
-		lines: newLines(cfg.MaxLines), reading: newReading(), turned: wait.NewWakeup(),
+		states: newFeedStates(cfg.MaxLines), reading: newReading(), turned: wait.NewWakeup(),
 	}
 	f.calls = &calls{logger: tracker.Config().Logger, failed: f.turned.Wake}
 	return f
@@ -37,7 +37,7 @@ func (f *follower) Open(ctx context.Context, topic presence.Topic, v presence.Vi
 	if err != nil {
 		return nil, err
 	}
-	l, ok := f.lines.get(n, v, func() *line { return newLine(f, n) })
+	l, ok := f.states.get(n, v, func() *feedState { return newFeedState(f, n) })
 	if !ok {
 		l.noRoom(ctx)
 	} else {

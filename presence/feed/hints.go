@@ -91,7 +91,7 @@ func (h *hinter) changed(all ...Hint) {
 
 // hinted has a feed read if a page here follows it and does not have the revision.
 func (f *follower) hinted(h Hint) bool {
-	l := f.lines.find(h.Name)
+	l := f.states.find(h.Name)
 	if l == nil {
 		return false
 	}

@@ -87,7 +87,7 @@ func (k *Keeper) Config() Config { return k.cfg }
 // query. Give ctx the deadline of the page. While the database is out it returns [ErrOut], and
 // with it the head that was known last if a page here follows the feed.
 func (k *Keeper) Head(ctx context.Context, n Name) (Head, error) {
-	if l := k.follower.lines.find(n); l != nil {
+	if l := k.follower.states.find(n); l != nil {
 		switch v := l.view.Load(); {
 		case v.known && v.stale:
 			return v.head, ErrOut

@@ -26,7 +26,7 @@ func newReading() *reading {
 // want has a feed read soon. It does not block.
 func (r *reading) want(n Name) {
 	r.mu.Lock()
-	r.wanted[n] = struct{}{} // only feeds with readers, or with a line a moment ago
+	r.wanted[n] = struct{}{} // only feeds with readers, or with one a moment ago
 	r.mu.Unlock()
 	r.kick.Wake()
 }
@@ -65,22 +65,22 @@ func (f *follower) read(ctx context.Context) {
 	}
 }
 
-// catchUp brings lines up to date by one query. What cannot be read now is read a second later,
+// catchUp brings feeds up to date by one query. What cannot be read now is read a second later,
 // or once the database is back: see check.
 func (f *follower) catchUp(ctx context.Context, names []Name) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	var lines []*line
+	var states []*feedState
 	var from []Since
 	for _, n := range names {
-		l := f.lines.find(n)
+		l := f.states.find(n)
 		if l == nil {
 			continue
 		}
 		v := l.view.Load()
-		lines, from = append(lines, l), append(from, Since{n, v.head.Rev, v.head.Born})
+		states, from = append(states, l), append(from, Since{n, v.head.Rev, v.head.Born})
 	}
-	if len(lines) == 0 {
+	if len(states) == 0 {
 		return
 	}
 	changes, err := call(ctx, f.calls, func(ctx context.Context) ([]Change, error) { return f.store.Changes(ctx, from...) })
@@ -88,13 +88,13 @@ func (f *follower) catchUp(ctx context.Context, names []Name) {
 		f.turned.Wake()
 		return
 	}
-	f.stats.catchUps.Add(uint64(len(lines)))
-	for i, l := range lines {
+	f.stats.catchUps.Add(uint64(len(states)))
+	for i, l := range states {
 		l.apply(ctx, changes[i])
 	}
 }
 
-// check compares the lines with the database each Config.Check, and a second after a call has
+// check compares the feeds with the database each Config.Check, and a second after a call has
 // failed: a lost hint heals, and so does a read that failed while other calls did not. While hints
 // do not come it does so each deafCheck.
 func (f *follower) check(ctx context.Context) {
@@ -129,7 +129,7 @@ func (f *follower) check(ctx context.Context) {
 	}
 }
 
-// While the presence store is out no hint comes, nor until each node listens again: the lines are
+// While the presence store is out no hint comes, nor until each node listens again: the feeds are
 // checked each deafCheck, until deafFor after the store was back.
 const (
 	deafCheck = 2 * time.Second
@@ -141,7 +141,7 @@ const retryOut = time.Second
 
 // checkAll returns false if the database is out.
 func (f *follower) checkAll(ctx context.Context) bool {
-	all := f.lines.all()
+	all := f.states.all()
 	if len(all) == 0 && f.calls.isOut() {
 		_, err := call(ctx, f.calls, func(ctx context.Context) ([]Head, error) {
 			ctx, cancel := context.WithTimeout(ctx, patience)
@@ -160,11 +160,11 @@ func (f *follower) checkAll(ctx context.Context) bool {
 	return true
 }
 
-// checkSome compares some lines with the database. It returns false if that is out.
-func (f *follower) checkSome(ctx context.Context, lines []*line) bool {
-	names := make([]Name, len(lines))
-	before := make([]Head, len(lines))
-	for i, l := range lines {
+// checkSome compares some feeds with the database. It returns false if that is out.
+func (f *follower) checkSome(ctx context.Context, states []*feedState) bool {
+	names := make([]Name, len(states))
+	before := make([]Head, len(states))
+	for i, l := range states {
 		names[i], before[i] = l.name, l.view.Load().head
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*patience)
@@ -173,7 +173,7 @@ func (f *follower) checkSome(ctx context.Context, lines []*line) bool {
 	if err != nil {
 		return false
 	}
-	for i, l := range lines {
+	for i, l := range states {
 		switch v := l.view.Load(); {
 		case v.known && !l.owed.Load() && heads[i].Rev == before[i].Rev && heads[i].Born.Equal(before[i].Born):
 			if v.stale && l.turn.Lock(ctx) == nil {
@@ -190,9 +190,9 @@ func (f *follower) checkSome(ctx context.Context, lines []*line) bool {
 	return true
 }
 
-// markStale notes in all lines that the database is out.
+// markStale notes in all feeds that the database is out.
 func (f *follower) markStale(ctx context.Context) {
-	for _, l := range f.lines.all() {
+	for _, l := range f.states.all() {
 		if !f.calls.isOut() || l.turn.Lock(ctx) != nil {
 			return
 		}
@@ -203,13 +203,13 @@ func (f *follower) markStale(ctx context.Context) {
 	}
 }
 
-// linger is how long a line is kept current after its last page here.
+// linger is how long a feed is kept current after its last page here.
 const linger = time.Minute
 
-// sweep forgets lines without pages, and what quiet lines have in memory.
+// sweep forgets feeds without pages, and what quiet feeds have in memory.
 func (f *follower) sweep(ctx context.Context) {
 	for wait.For(ctx, linger/4) {
-		left, admitted := f.lines.sweep()
+		left, admitted := f.states.sweep()
 		for _, l := range left {
 			l.cool(time.Now())
 		}

@@ -82,7 +82,7 @@ func (k *Keeper) Stats() Stats {
 	if o := c.outbox.Load(); o != nil {
 		s.Waiting, s.Oldest, s.GivenUp = o.Waiting, o.Oldest.Seconds(), o.Failed
 	}
-	s.Lines = k.follower.lines.len()
+	s.Lines = k.follower.states.len()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s.Failed, s.Dropped, s.Digests = all(FailedReasons, c.failed), all(DroppedReasons, c.dropped), all(DigestOutcomes, c.digests)

@@ -11,11 +11,11 @@ import (
 // PageItems is how many items a state event holds.
 const PageItems = 20
 
-// loadedItems is how many items a line reads for its states. Some of them may leave the list
-// before the line has to read again.
+// loadedItems is how many items a feed reads for its states. Some of them may leave the list
+// before the feed has to read again.
 const loadedItems = 2 * PageItems
 
-// A view is a feed at one revision, as a line has it. It never changes.
+// A view is a feed at one revision. It never changes.
 type view struct {
 	cfg   *Config
 	name  Name

@@ -8,25 +8,25 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// lines is the table of the lines of a Keeper. Whoever may follow rooms can name rooms that do not
+// feedStates is the table of the feeds that a Keeper follows. Whoever may follow rooms can name rooms that do not
 // exist, so the table has parts:
 //
 //   - Rooms have three quarters of it at most. Inboxes, which nobody can make up, have the rest
 //     for themselves.
-//   - A user has brought in a hundredth of the rooms' lines at most, and all guests of a tenant
+//   - A user has brought in a hundredth of the rooms at most, and all guests of a tenant
 //     together a half.
-//   - A full table forgets lines without a reader, rooms first.
+//   - A full table forgets feeds without a reader, rooms first.
 //
-// A line that finds no room has readers all the same. It waits outside the table, and is stale.
-type lines struct {
+// A feed that finds no room has readers all the same. It waits outside the table, and is stale.
+type feedStates struct {
 	most int // Config.MaxLines
 
 	mu       sync.Mutex // taken before outlets' mutexes
-	byName   map[Name]*line
-	rooms    int                     // lines of rooms in byName
-	by       map[presence.UserID]int // lines of rooms in byName by who brought them in: see bringer
-	waiting  map[Name]*line          // lines with readers that found no room
-	madeRoom time.Time               // when lines were last forgotten to make room
+	byName   map[Name]*feedState
+	rooms    int                     // rooms in byName
+	by       map[presence.UserID]int // rooms in byName by who brought them in: see bringer
+	waiting  map[Name]*feedState     // feeds with readers that found no room
+	madeRoom time.Time               // when feeds were last forgotten to make room
 }
 
 // bringer returns who first follows a room: a user's id inside, or that of no user for all guests
@@ -42,21 +42,21 @@ func bringer(n Name, v presence.Visitor) presence.UserID {
 }
 
 const (
-	// unreadFor is how long a line has no reader before a full table forgets it. Lines of feeds
-	// without anything in the database are forgotten then in any case. A page that opens a line
+	// unreadFor is how long a feed has no reader before a full table forgets it. Feeds
+	// without anything in the database are forgotten then in any case. A page that opens a feed
 	// becomes its reader sooner.
 	unreadFor = 3 * time.Second
-	// roomInterval is the least time between two looks for lines to forget.
+	// roomInterval is the least time between two looks for feeds to forget.
 	roomInterval = time.Second
 )
 
-func newLines(most int) lines {
-	return lines{most: most, byName: make(map[Name]*line), by: make(map[presence.UserID]int), waiting: make(map[Name]*line)}
+func newFeedStates(most int) feedStates {
+	return feedStates{most: most, byName: make(map[Name]*feedState), by: make(map[presence.UserID]int), waiting: make(map[Name]*feedState)}
 }
 
-// get returns the line of a feed for a visitor; made makes one. It returns false if the line found
+// get returns the state of a feed for a visitor; made makes one. It returns false if the feed found
 // no room.
-func (t *lines) get(n Name, v presence.Visitor, made func() *line) (l *line, ok bool) {
+func (t *feedStates) get(n Name, v presence.Visitor, made func() *feedState) (l *feedState, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if l = t.byName[n]; l != nil {
@@ -77,8 +77,8 @@ func (t *lines) get(n Name, v presence.Visitor, made func() *line) (l *line, ok 
 	return l, ok
 }
 
-// admitsLocked reports whether a line has room.
-func (t *lines) admitsLocked(l *line) bool {
+// admitsLocked reports whether a feed has room.
+func (t *feedStates) admitsLocked(l *feedState) bool {
 	if len(t.byName) >= t.most {
 		return false
 	}
@@ -93,7 +93,7 @@ func (t *lines) admitsLocked(l *line) bool {
 	return t.rooms < rooms && t.by[l.by] < max(share, 1)
 }
 
-func (t *lines) addLocked(l *line) {
+func (t *feedStates) addLocked(l *feedState) {
 	delete(t.waiting, l.name)
 	t.byName[l.name] = l
 	if l.name.isRoom() {
@@ -102,7 +102,7 @@ func (t *lines) addLocked(l *line) {
 	}
 }
 
-func (t *lines) forgetLocked(l *line) {
+func (t *feedStates) forgetLocked(l *feedState) {
 	delete(t.byName, l.name)
 	if l.name.isRoom() {
 		t.rooms--
@@ -113,8 +113,8 @@ func (t *lines) forgetLocked(l *line) {
 }
 
 // makeRoomLocked forgets rooms without a reader, and inboxes too where that is not enough. It looks
-// at every line, so it does that once a second at most. It reports whether it has looked.
-func (t *lines) makeRoomLocked(now time.Time) bool {
+// at every feed, so it does that once a second at most. It reports whether it has looked.
+func (t *feedStates) makeRoomLocked(now time.Time) bool {
 	if now.Sub(t.madeRoom) < roomInterval {
 		return false
 	}
@@ -132,9 +132,9 @@ func (t *lines) makeRoomLocked(now time.Time) bool {
 	return true
 }
 
-// sweep forgets lines without readers, and lets lines in that wait. It returns the lines that are
+// sweep forgets feeds without readers, and lets feeds in that wait. It returns the feeds that are
 // left, and those that it let in.
-func (t *lines) sweep() (left, admitted []*line) {
+func (t *feedStates) sweep() (left, admitted []*feedState) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, l := range t.byName {
@@ -163,24 +163,24 @@ func (t *lines) sweep() (left, admitted []*line) {
 	return left, admitted
 }
 
-// find returns the line of a feed that pages here follow, or nil.
-func (t *lines) find(n Name) *line {
+// find returns the state of a feed that pages here follow, or nil.
+func (t *feedStates) find(n Name) *feedState {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.byName[n]
 }
 
-func (t *lines) all() []*line {
+func (t *feedStates) all() []*feedState {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	all := make([]*line, 0, len(t.byName))
+	all := make([]*feedState, 0, len(t.byName))
 	for _, l := range t.byName {
 		all = append(all, l)
 	}
 	return all
 }
 
-func (t *lines) len() int {
+func (t *feedStates) len() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return len(t.byName)

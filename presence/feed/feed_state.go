@@ -10,22 +10,22 @@ import (
 	"github.com/rollcall-go/rollcall/presence/track"
 )
 
-// A line is a feed that pages of this node follow, or followed a moment ago. It keeps the
+// A feedState is a feed that pages of this node follow, or followed a moment ago. It keeps the
 // head; items are in memory for a while after a page needed them.
-type line struct {
+type feedState struct {
 	f    *follower
 	name Name
 	by   presence.UserID // who brought it in: see bringer
 	out  *track.Line
-	turn wait.Mutex // held by whoever changes the line
+	turn wait.Mutex // held by whoever changes the feed
 	view atomic.Pointer[view]
 
 	warmed atomic.Int64 // when a page last needed items, or got an event, in Unix nanoseconds
 	owed   atomic.Bool  // a reader was promised a state
 }
 
-func newLine(f *follower, n Name) *line {
-	l := &line{f: f, name: n, turn: wait.NewMutex()}
+func newFeedState(f *follower, n Name) *feedState {
+	l := &feedState{f: f, name: n, turn: wait.NewMutex()}
 	v := &view{cfg: f.cfg, name: n}
 	l.out = f.tracker.NewLine(n.Topic(), v.version(), l.owe)
 	l.view.Store(v)
@@ -33,20 +33,20 @@ func newLine(f *follower, n Name) *line {
 }
 
 // owe notes that a reader needs a state that is not in memory.
-func (l *line) owe() {
+func (l *feedState) owe() {
 	l.owed.Store(true)
 	l.warmed.Store(time.Now().UnixNano())
 	l.f.reading.want(l.name)
 }
 
 // show gives readers a view, by a method of l.out. The caller has the turn.
-func (l *line) show(v *view, how func(track.LineVersion)) {
+func (l *feedState) show(v *view, how func(track.LineVersion)) {
 	how(v.version())
 	l.view.Store(v) // last: a reader who finds that it serves gets it, or a later one
 }
 
-// ready has the line serve a reader that has a version, as far as the database answers.
-func (l *line) ready(ctx context.Context, have presence.DiffID) {
+// ready has the feed serve a reader that has a version, as far as the database answers.
+func (l *feedState) ready(ctx context.Context, have presence.DiffID) {
 	l.warmed.Store(time.Now().UnixNano())
 	if l.view.Load().serves(have) {
 		return
@@ -59,15 +59,15 @@ func (l *line) ready(ctx context.Context, have presence.DiffID) {
 	defer l.turn.Unlock()
 	switch {
 	case l.view.Load().serves(have):
-	case l.f.calls.isOut(): // and markStale may have run before this line was there
+	case l.f.calls.isOut(): // and markStale may have run before this feed was in the table
 		l.stale()
 	case !l.extend(ctx, have):
 		l.reload(ctx)
 	}
 }
 
-// noRoom has a line that waits for room serve its readers: they learn that they see nothing now.
-func (l *line) noRoom(ctx context.Context) {
+// noRoom has a feed that waits for room serve its readers: they learn that they see nothing now.
+func (l *feedState) noRoom(ctx context.Context) {
 	if l.turn.Lock(ctx) == nil {
 		l.stale()
 		l.turn.Unlock()
@@ -76,7 +76,7 @@ func (l *line) noRoom(ctx context.Context) {
 
 // extend reads what changed since a version that a reader has. It returns false where the
 // reader needs a page, and the database may have one. The caller has the turn.
-func (l *line) extend(ctx context.Context, have presence.DiffID) bool {
+func (l *feedState) extend(ctx context.Context, have presence.DiffID) bool {
 	v := l.view.Load()
 	if have == "" || have == track.NoVersion {
 		return false
@@ -118,7 +118,7 @@ func (l *line) extend(ctx context.Context, have presence.DiffID) bool {
 }
 
 // restate shows a view at the same revision, or the first one.
-func (l *line) restate(v *view) {
+func (l *feedState) restate(v *view) {
 	if l.view.Load().known {
 		l.show(v, l.out.Restate)
 	} else {
@@ -127,7 +127,7 @@ func (l *line) restate(v *view) {
 }
 
 // advance publishes what changed since v, if anything did.
-func (l *line) advance(v *view, c Change) {
+func (l *feedState) advance(v *view, c Change) {
 	if c.Head.Rev <= v.head.Rev && v.known {
 		l.restate(v)
 		return
@@ -142,8 +142,8 @@ func (l *line) advance(v *view, c Change) {
 	l.show(next, func(now track.LineVersion) { l.out.Publish(now, diff) })
 }
 
-// apply brings the line to what was read after a revision that it had.
-func (l *line) apply(ctx context.Context, c Change) {
+// apply brings the feed to what was read after a revision that it had.
+func (l *feedState) apply(ctx context.Context, c Change) {
 	if l.turn.Lock(ctx) != nil {
 		l.f.turned.Wake()
 		return
@@ -160,7 +160,7 @@ func (l *line) apply(ctx context.Context, c Change) {
 }
 
 // fresh notes that the database answers. The caller has the turn.
-func (l *line) fresh() {
+func (l *feedState) fresh() {
 	if v := l.view.Load(); v.stale {
 		w := *v
 		w.stale = false
@@ -168,18 +168,18 @@ func (l *line) fresh() {
 	}
 }
 
-// failed notes that a call for the line failed, and has the line checked soon. A reader that
+// failed notes that a call for the feed failed, and has the feed checked soon. A reader that
 // left meanwhile says nothing about the database. The caller has the turn.
-func (l *line) failed() {
+func (l *feedState) failed() {
 	if l.f.calls.isOut() {
 		l.stale()
 	}
 	l.f.turned.Wake()
 }
 
-// stale notes that the line cannot be brought up to date: the database is out, or the line waits
+// stale notes that the feed cannot be brought up to date: the database is out, or the feed waits
 // for room. The caller has the turn.
-func (l *line) stale() {
+func (l *feedState) stale() {
 	if v := l.view.Load(); !v.stale {
 		w := *v
 		w.stale = true
@@ -189,7 +189,7 @@ func (l *line) stale() {
 
 // reload reads the newest items. Readers get a state if they need one. The caller has the
 // turn.
-func (l *line) reload(ctx context.Context) {
+func (l *feedState) reload(ctx context.Context) {
 	p, err := readPage(ctx, l.f.calls, l.f.store, l.name, 0, loadedItems)
 	if err != nil {
 		l.failed()
@@ -209,7 +209,7 @@ func (l *line) reload(ctx context.Context) {
 }
 
 // cool forgets items that no page needed for a while.
-func (l *line) cool(now time.Time) {
+func (l *feedState) cool(now time.Time) {
 	if now.Sub(time.Unix(0, l.warmed.Load())) < coolAfter {
 		return
 	}
@@ -223,5 +223,5 @@ func (l *line) cool(now time.Time) {
 	l.out.Forget()
 }
 
-// coolAfter is how long a line keeps its items in memory.
+// coolAfter is how long a feed keeps its items in memory.
 const coolAfter = 30 * time.Second
