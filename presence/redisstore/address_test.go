@@ -28,7 +28,7 @@ func TestWrongAddress(t *testing.T) {
 		"redis://" + server.Addr + "/99":         "it has no database 99; most servers have 0 to 15",
 		"redis://" + closed + "," + closed + ",": closed + "," + closed + ": nothing listens there",
 	} {
-		client, err := redisstore.Open(url)
+		client, err := redisstore.OpenClient(url)
 		noError(t, err)
 		store := redisstore.New(client, redisstore.Config{})
 		err = store.Check(context.Background())
@@ -73,7 +73,7 @@ func listener(t *testing.T, addr string, serve func(net.Conn)) string {
 func TestAddressOfAnOutage(t *testing.T) {
 	t.Parallel()
 	server := redistest.StartTCP(t)
-	client, err := redisstore.Open(server.Addr)
+	client, err := redisstore.OpenClient(server.Addr)
 	noError(t, err)
 	defer client.Close()
 	store := redisstore.New(client, redisstore.Config{})
