@@ -3,6 +3,7 @@ package track
 import (
 	"context"
 	"maps"
+	"math"
 	"sync"
 	"time"
 
@@ -29,7 +30,7 @@ import (
 //	a node is new, or the  it takes over after newWait, since it cannot tell an old record
 //	store was out
 //	no node has a copy     the consumer is new: a node prepares a record at once, and leads
-//	                       after newWait, and after an outage of the store after backWait
+//	                       after newWait, and after an outage or a loss backWait later
 //
 // A leader that lost the record to another node has its memory for a copy, until it has read
 // what the other one wrote.
@@ -78,8 +79,9 @@ const (
 	holdMargin = time.Second
 	renewEvery = time.Second
 	copyWait   = 2 * time.Second
+	oldWait    = copyWait + renewEvery // with a copy that may be old
 	newWait    = 4 * time.Second
-	backWait   = newWait + lateGrace // where the store was out: a node with a copy may find it back last
+	backWait   = oldWait + 2*lateGrace // where the store was out: a node with a copy may find it back last
 )
 
 // run stands by and leads until ctx ends.
@@ -156,7 +158,7 @@ func (c *consumer) tryToHold(ctx context.Context, missing time.Time) (backend.Co
 			missing = time.Now()
 		}
 		return backend.ConsumerClaimed{}, missing
-	case c.mayBeBehind():
+	case len(c.read.entries) > 0 && c.mayBeBehind():
 		return backend.ConsumerClaimed{}, missing
 	}
 	claimed, err := c.claim(ctx, late)
@@ -194,12 +196,14 @@ func (c *consumer) outdated() bool { return time.Since(c.current) > 2*holdFor }
 // patience is how long a record is missing before this node makes one.
 func (c *consumer) patience() time.Duration {
 	switch {
-	case c.copy == nil && c.outage.soundFor() < backWait:
-		return backWait
+	case c.copy == nil && c.outage.soundFor() < backWait: // each new loss has the nodes with a copy wait anew
+		return math.MaxInt64
 	case c.copy == nil:
 		return newWait
-	case c.outdated():
-		return copyWait + renewEvery
+	case c.outdated() && c.led:
+		return oldWait
+	case c.outdated(): // the node that led goes before it, also where it finds the store back last
+		return oldWait + lateGrace
 	}
 	return copyWait
 }
