@@ -813,6 +813,30 @@ var known = []struct {
 		{at: 86376360131, do: "restart store", d: 118855874},
 		{at: 111147129984, do: "sign out", who: 4, node: 2},
 	}}},
+	{"the store loses the record of a consumer, and then begins with an old file", game{seed: 40004456, nodes: 4, late: false, features: []feature{consumer}, acts: []act{
+		{at: 4580014168, do: "writes hang", d: 4231149128},
+		{at: 6339887700, do: "evict", with: "record"},
+		{at: 8791110865, do: "come twice", who: 3},
+		{at: 12710324530, do: "go", who: 3},
+		{at: 13033045295, do: "save"},
+		{at: 17260591299, do: "restart store", d: 536331196},
+	}}},
+	{"a failover brings the last user of a thread back, of which the consumer was told all", game{seed: 40004429, nodes: 3, slow: true, late: true, features: []feature{threads, consumer}, acts: []act{
+		{at: 4176713038, do: "enter", who: 6},
+		{at: 20259819460, do: "come twice", who: 3, node: 1},
+		{at: 31966892942, do: "exit", who: 6},
+		{at: 36521516171, do: "enter", who: 3},
+		{at: 51588109757, do: "lag", who: 1, d: 1109043052},
+		{at: 51745937906, do: "sign out", who: 3, node: 2},
+	}}},
+	{"the node that led a consumer finds a wiped store back last", game{seed: 40004485, nodes: 5, slow: true, late: true, features: []feature{consumer, apart}, acts: []act{
+		{at: 18946308793, do: "lose diffs"},
+		{at: 19790996322, do: "come twice", who: 7, node: 1},
+		{at: 20029156949, do: "store hangs", who: 2, d: 83405291209},
+		{at: 22213575097, do: "wipe"},
+		{at: 22259030913, do: "move", who: 40},
+		{at: 22374016119, do: "status", who: 2, node: 1, with: "busy"},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines

@@ -71,7 +71,7 @@ type followedKind struct {
 
 // A resting topic was told up to a version, and is not followed.
 type resting struct {
-	at  presence.DiffID
+	position
 	lap int // in which it was in the list last
 }
 
@@ -178,7 +178,7 @@ func (l *leader) look(ctx context.Context, k *followedKind) (whole bool, err err
 		rest, rests := k.resting[topic]
 		c := counts[i]
 		if rests && (c.Unknown || c.Head != backend.Origin) {
-			k.resting[topic] = resting{rest.at, k.laps}
+			k.resting[topic] = resting{rest.position, k.laps}
 		}
 		switch {
 		case c.Unknown || rests && c.Head == rest.at && c.Total == 0:
@@ -191,7 +191,7 @@ func (l *leader) look(ctx context.Context, k *followedKind) (whole bool, err err
 			f := l.follow(&tapped{topic: topic}, true)
 			f.position, f.begun = position{at: backend.Origin}, k.begun || k.lapped
 			if rests {
-				f.position, f.begun = position{at: rest.at}, true
+				f.position, f.begun = rest.position, true
 				delete(k.resting, topic)
 			}
 		}
@@ -299,7 +299,7 @@ func (l *leader) rest() {
 			return true
 		}
 		k := l.kinds[slices.IndexFunc(l.kinds, func(k *followedKind) bool { return k.has(f.topic) })]
-		k.resting[f.topic] = resting{f.at, k.laps}
+		k.resting[f.topic] = resting{f.position, k.laps}
 		rests++
 		return true
 	})

@@ -199,7 +199,7 @@ func (l *leader) all() []recordChange {
 	}
 	for _, k := range l.kinds {
 		for topic, r := range k.resting {
-			changes = append(changes, recordChange{key: positionKey(topic), value: position{at: r.at}.encode()})
+			changes = append(changes, recordChange{key: positionKey(topic), value: r.position.encode()})
 		}
 		if k.begun {
 			changes = append(changes, k.entry())

@@ -23,6 +23,7 @@ type followed struct {
 	position
 	users    map[presence.UserID]toldUser // who were told to be there
 	decideAt time.Time                    // when the doubt ends
+	sound    time.Time                    // when the store last had the version that the consumer was told of
 	unheld   bool                         // nobody held the record for quietFor before this node did: see readLog
 	differs  presence.DiffID              // the version at which the store's total was another than that of users
 }
@@ -93,6 +94,9 @@ func (l *leader) advanceIn(ctx context.Context, f *followed, due bool, c backend
 	skipped, behind := l.take(f)
 	if due && !c.Unknown {
 		behind = behind || f.unheld || c.Head != f.at
+		if c.Head == f.at {
+			f.sound = time.Now()
+		}
 	}
 	if behind {
 		l.readLog(ctx, f, skipped)
@@ -160,7 +164,11 @@ func (f *followed) continues(d backend.Diff) bool {
 // readLog makes events of the diffs in the store's log after the position. If the log does
 // not reach back to the position, there is a gap. An empty topic that starts again from
 // Origin is no gap, unless nobody held the record for long: then somebody may have come and
-// left meanwhile.
+// left meanwhile. Nor does a topic start again whose log has what was told: the store went back.
+//
+// Example: Alice, the last one in thread:1, leaves at 12:00:00.0. The consumer is told, and the topic
+// rests. At 12:00:00.5 Redis fails over, and loses that. Its log of thread:1 begins with users who came
+// and left long ago.
 func (l *leader) readLog(ctx context.Context, f *followed, skipped []backend.Diff) {
 	try, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
@@ -171,6 +179,9 @@ func (l *leader) readLog(ctx context.Context, f *followed, skipped []backend.Dif
 	if errors.Is(err, presence.ErrGap) && len(f.users) == 0 && !f.unheld {
 		if diffs, err = l.store.Log(try, f.topic, backend.Origin); err == nil && len(diffs) == 0 {
 			l.move(f, position{at: backend.Origin, doubt: f.doubt, loss: f.loss})
+		}
+		if err == nil && slices.ContainsFunc(diffs, l.toldOf(f)) {
+			err = presence.ErrGap
 		}
 	}
 	if err != nil && !errors.Is(err, presence.ErrGap) {
@@ -188,7 +199,14 @@ func (l *leader) readLog(ctx context.Context, f *followed, skipped []backend.Dif
 		l.gap(try, f, skipped)
 		return
 	}
-	f.unheld = false
+	f.unheld, f.sound = false, time.Now()
+}
+
+// toldOf returns a function that reports whether a diff has a user who was told to have come and left.
+func (l *leader) toldOf(f *followed) func(backend.Diff) bool {
+	return func(d backend.Diff) bool {
+		return slices.ContainsFunc(d.Joins, func(m presence.Member) bool { return l.revived(f, m) })
+	}
 }
 
 // gap makes a gap, because events may be missing. Then it goes on with the diffs that the
@@ -205,8 +223,8 @@ func (l *leader) gap(ctx context.Context, f *followed, skipped []backend.Diff) {
 		}
 	}
 	f.unheld = false
-	loss := l.lossSeen()
-	if loss.Sub(f.loss) < holdFor { // that one is known, perhaps from another node: this is the next
+	loss := later(l.lossSeen(), f.sound) // the record may have been lost alone, before
+	if loss.Sub(f.loss) < holdFor {      // that one is known, perhaps from another node: this is the next
 		loss = time.Now()
 	}
 	f.loss = loss
