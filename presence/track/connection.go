@@ -184,7 +184,7 @@ func (c *Connection) finish(why error, kind backend.OpKind) []presence.Topic {
 	if len(topics) > 0 {
 		c.env.attention.look(c.visitor.User.ID)
 	}
-	c.env.lastSeen.closed(c)
+	c.endsLife()
 	for _, s := range c.topics() {
 		s.close()
 	}

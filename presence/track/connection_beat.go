@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
@@ -146,7 +147,8 @@ func (t *tokens) beat(ctx context.Context, c claim, conn *Connection, here bool,
 		_, _ = t.topics.look(siteOf(c.user)) // which loads it
 		inRoster := func(topic presence.Topic) bool { return t.topics.shown(topic, c.user) != "" }
 		if by.SignedIn() || slices.ContainsFunc(c.topics, inRoster) {
-			t.lastSeen.beaten(c.user, by)
+			by.User.ID = c.user // by says whether the user hides; the zero Visitor says no
+			t.users.see(t.lastSeen, by.User, proof{at: time.Now(), elsewhere: true})
 		}
 	}
 	if alive && c.user != "" {

@@ -30,32 +30,33 @@ type Tracker struct {
 	met     atomic.Bool // a request was a signed-in user's
 	fleet   *fleet      // the other nodes
 
-	users     *users          // what is remembered of each user
-	writer    *writer         // what waits to be written
-	outage    *outage         // can the store be trusted
-	notices   *notices        // messages to and from all nodes
-	seal      *seal           // the secret that signs tokens
-	directory *directoryCalls // the site's knowledge of people
-	topics    *topics         // the topics that are kept current here
-	extras    *extrasReader
-	records   *records
-	devices   *deviceRoster
-	lastSeen  *lastSeen // what waits to be written to the Directory
-	choices   *choices
-	attention *attention
-	leases    *leases
-	nodeLease *nodeLease
-	signOuts  *signOuts
-	acts      *acts
-	people    *people
-	sources   *sources // what a connection can read
-	opener    *opener
-	tokens    *tokens
-	signals   *signals
-	recent    *recent
-	figures   *figureMemory
-	places    *places
-	eraser    *eraser
+	users          *users          // what is remembered of each user
+	writer         *writer         // what waits to be written
+	outage         *outage         // can the store be trusted
+	notices        *notices        // messages to and from all nodes
+	seal           *seal           // the secret that signs tokens
+	directory      *directoryCalls // the site's knowledge of people
+	topics         *topics         // the topics that are kept current here
+	extras         *extrasReader
+	records        *records
+	devices        *deviceRoster
+	lastSeen       *lastSeen // what waits to be written to the Directory
+	lastSeenWriter *lastSeenWriter
+	choices        *choices
+	attention      *attention
+	leases         *leases
+	nodeLease      *nodeLease
+	signOuts       *signOuts
+	acts           *acts
+	people         *people
+	sources        *sources // what a connection can read
+	opener         *opener
+	tokens         *tokens
+	signals        *signals
+	recent         *recent
+	figures        *figureMemory
+	places         *places
+	eraser         *eraser
 
 	deliveries *deliveries // what Go programs were told
 }
@@ -93,7 +94,7 @@ func newTracker(inner backend.Core, cfg *Config) *Tracker {
 	devices := &deviceRoster{directory, topics}
 	members := &allDevices{devices, users, writer}
 
-	lastSeen := newLastSeen(directory, users, forgotten)
+	lastSeen := newLastSeen(directory.on(), forgotten)
 	choices := (&choices{
 		cfg: cfg, life: life, process: process, stats: stats, store: store, outage: outage, writer: writer, users: users, topics: topics,
 		notices: notices, directory: directory, devices: devices, members: members, lastSeen: lastSeen,
@@ -115,7 +116,7 @@ func newTracker(inner backend.Core, cfg *Config) *Tracker {
 	return &Tracker{
 		cfg: cfg, process: process, stats: stats, life: life, store: store, fleet: newFleet(process, store, outage, notices, seal),
 		users: users, writer: writer, outage: outage, notices: notices, seal: seal, directory: directory,
-		topics: topics, extras: extras, records: records, devices: devices, lastSeen: lastSeen, choices: choices, attention: attention, leases: leases,
+		topics: topics, extras: extras, records: records, devices: devices, lastSeen: lastSeen, lastSeenWriter: newLastSeenWriter(directory, users, lastSeen), choices: choices, attention: attention, leases: leases,
 		nodeLease: newNodeLease(cfg, store, outage, process, leases.reassertSoon),
 		signOuts:  signOuts, acts: acts, people: people,
 		sources: sources,
@@ -156,7 +157,7 @@ func (t *Tracker) start() {
 	t.life.spawn(t.seal.keep)
 	t.life.spawn(func(ctx context.Context) { t.fleet.run(ctx, t.Found) })
 	if t.directory.on() {
-		t.life.spawn(t.lastSeen.run)
+		t.life.spawn(t.lastSeenWriter.run)
 		t.life.spawn(t.afterOutages)
 		t.life.spawn(t.choices.askWhoHid)
 	}
@@ -252,7 +253,7 @@ func (t *Tracker) Seen(topic presence.Topic, user presence.User, on presence.Dev
 	t.topics.keepKnown(topic, view.user.ID)
 	t.attention.viewed(view.user.ID)
 	t.leases.viewed(views...)
-	t.lastSeen.viewed(view.user)
+	t.users.see(t.lastSeen, view.user, proof{at: time.Now()})
 }
 
 // SeenGuest counts a guest, by an opaque id of the guest's browser, among those of a
@@ -453,7 +454,7 @@ func (t *Tracker) Close(ctx context.Context) error {
 		seen := make(chan struct{})
 		go func() {
 			defer close(seen)
-			t.lastSeen.close(last)
+			t.lastSeenWriter.close(last)
 		}()
 		<-t.writer.done
 		for !t.notices.republish(last) && wait.For(last, backoffFirst) {
