@@ -79,6 +79,11 @@ type Config struct {
 	// Default: a random one that the store keeps; nothing of an address is kept.
 	Secret []byte
 
+	// CSRF returns the hidden field that the site's own forms have, for the forms of the
+	// widgets: html/template's own HTML. A site needs it whose CSRF check stands before
+	// [Site.Wrap]. Default: none; the endpoints, which answer the forms, check their origin.
+	CSRF func(*http.Request) template.HTML
+
 	// Logger takes the few lines that somebody can act on. Default: slog.Default().
 	Logger *slog.Logger
 
@@ -108,8 +113,9 @@ func (c Config) parts(identify func(*http.Request) (presence.User, bool)) (Parts
 	}
 	p.Track.Secret, p.Middleware.Secret = c.Secret, c.Secret
 	p.Track.Logger = c.Logger
+	p.Templates.Fields = c.CSRF
 	if c.SQL != nil {
-		p.Track.Directory = c.SQL.People()
+		p.Track.Directory, p.Handlers.Contacts = c.SQL.People(), c.SQL.People()
 	}
 	p.Middleware.Identify = identify
 	p.Middleware.Tenant, p.Handlers.Tenant = c.Tenant, c.Tenant
@@ -167,6 +173,7 @@ func (c Config) problems() (problems []error) {
 		{"Parts.Handlers.Authorize", p.Handlers.Authorize != nil, "Authorize"},
 		{"Parts.Handlers.Widget", p.Handlers.Widget != nil, "Parts.Templates"},
 		{"Parts.Handlers.Feeds", p.Handlers.Feeds != nil, "SQL"},
+		{"Parts.Handlers.Contacts", p.Handlers.Contacts != nil && c.SQL != nil, "SQL"},
 		{"Parts.Handlers.App", p.Handlers.App != "", "App"},
 		{"Parts.Handlers.ClientIP", p.Handlers.ClientIP != nil, "ClientIP"},
 		{"Parts.Handlers.Tenant", p.Handlers.Tenant != nil, "Tenant"},
@@ -174,6 +181,7 @@ func (c Config) problems() (problems []error) {
 		{"Parts.Templates.Authorize", p.Templates.Authorize != nil, "Authorize"},
 		{"Parts.Templates.Members", p.Templates.Members, "Members"},
 		{"Parts.Templates.Feeds", p.Templates.Feeds != nil, "SQL"},
+		{"Parts.Templates.Fields", p.Templates.Fields != nil, "CSRF"},
 		{"Parts.Templates.App", p.Templates.App != "", "App"},
 		{"Parts.Jobs.Feeds", p.Jobs.Feeds != nil, "SQL"},
 	} {

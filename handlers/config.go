@@ -68,6 +68,15 @@ type Config struct {
 	// Default: none; nothing of this exists.
 	Feeds *feed.Keeper
 
+	// Contacts changes whom users list and block, for the forms of package templates. The People
+	// of package sqlstore do. Default: none; there is no such form.
+	Contacts Contacts
+
+	// FormFailed answers a form of package templates that was not done: settings, contacts,
+	// notifications and sessions. text says why, as an English sentence for the visitor.
+	// Default: a page of that sentence, with a link back.
+	FormFailed func(w http.ResponseWriter, r *http.Request, status int, text string)
+
 	// Whispers says which signals visitors may send into which topics, such as that they are
 	// typing: by the kind of the topic, and by the type of the signal. Only a user whom the
 	// roster of the topic shows may send one.

@@ -24,6 +24,7 @@ type Handler struct {
 	tracker   *track.Tracker
 	cfg       *settings
 	endpoints map[string]endpoint // by the path below the prefix
+	forms     map[string]formAction
 	site      *siteCode
 	limits    *limits
 	faults    *faults
@@ -71,9 +72,11 @@ func New(tracker *track.Tracker, cfg Config) *Handler {
 		"status":  {methods: []string{http.MethodPut}, serve: h.status},
 		"signal":  {methods: []string{http.MethodPost}, serve: h.signal},
 		"widget":  {methods: read, serve: h.widget},
+		"form/":   {methods: []string{http.MethodPost}, serve: h.form},
 		"assets/": {methods: read, static: true, serve: h.assets},
 	}
 	h.addPeople()
 	h.addFeeds()
+	h.forms = h.formActions()
 	return h
 }

@@ -47,6 +47,8 @@ func problemOf(err error) (p *problem.Problem, expected bool) {
 		{feed.ErrInvalidMark, badRequest(`A mark is JSON such as {"topic":"inbox","as":"read","pos":[41,42]}: as is read, unread or archived, with either pos, or about, upto or both. With as seen there is upto or nothing.`)},
 		{feed.ErrInvalidMute, badRequest(`A mute is JSON such as {"scope":"about:thread:1","how":"all"}: scope is *, type:<type> or about:<topic>, and how is all, mail or nothing.`)},
 		{feed.ErrTooManyMutes, badRequest("You have muted as much as is allowed. Lift a mute first.")},
+		{presence.ErrTooManyContacts, badRequest("Your list is full. Remove somebody first.")},
+		{presence.ErrBlocked, badRequest("You have blocked that user. Unblock first.")},
 		{ErrNoEndSession, notFound("This site does not end sessions here.")},
 		{presence.ErrDirectoryOut, again(http.StatusServiceUnavailable, 5, "The site's directory of people does not answer, and nothing has changed. Try again later.")},
 		{ErrSessionNotEnded, again(http.StatusServiceUnavailable, 5, "The session could not be ended, and goes on. Try again later.")},

@@ -26,6 +26,11 @@ var (
 	ErrDirectoryOut = errors.New("the directory of people is out")
 	// ErrTooManyPeople: more people than one question or one watch list may name.
 	ErrTooManyPeople = errors.New("too many people")
+	// ErrTooManyContacts: the user lists and blocks as many others as the [Directory] keeps.
+	// Ask the user to remove one.
+	ErrTooManyContacts = errors.New("too many contacts and blocked users")
+	// ErrBlocked: a user who is blocked becomes no contact. Ask to unblock first.
+	ErrBlocked = errors.New("the user is blocked")
 	// ErrGuest: only a user has people to watch, and an inbox. Ask the visitor to sign in.
 	ErrGuest = errors.New("the visitor is a guest")
 	// ErrInvalidConfig: track.New and its like; the text names each field.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"html/template"
 	"net/http"
 	"strings"
 
@@ -68,18 +69,20 @@ type Config struct {
 	// presence:outdated. Default: none; pages learn nothing.
 	App string
 
-	// NotificationsURL is the page of all notifications, to which their forms are posted too:
-	// http, https or relative. Default: "/notifications".
+	// NotificationsURL is the page of all notifications: http, https or relative. Default:
+	// "/notifications".
 	NotificationsURL string
 
-	// SettingsURL is where the form of settings is posted: http, https or relative.
-	// Default: "/settings".
-	SettingsURL string
+	// MarkURL, SettingsURL, ContactsURL and EndSessionURL are where the forms are posted that
+	// mark notifications, change settings and contacts, and end a session: http, https or
+	// relative. In EndSessionURL {device} stands for the [presence.DeviceID].
+	// Default: the presence endpoints, which answer them.
+	MarkURL, SettingsURL, ContactsURL, EndSessionURL string
 
-	// EndSessionURL is where the form is posted that ends a session: http, https or
-	// relative. {device} stands for the [presence.DeviceID]. Default:
-	// "/sessions/{device}/end".
-	EndSessionURL string
+	// Fields returns further fields of each form for a request, such as the field of a CSRF
+	// token: html/template's own HTML. Default: none. The presence endpoints check the origin
+	// of a form, and need no token.
+	Fields func(r *http.Request) template.HTML
 }
 
 // devicePlace stands for the id of a device in Config.EndSessionURL.
@@ -93,13 +96,16 @@ const (
 
 func clampUsers(n int) int { return min(max(n, 0), maxUsers) }
 
-func (c Config) withDefaults() Config {
+// withDefaults takes the path of the presence endpoints.
+func (c Config) withDefaults(prefix string) Config {
 	c.Topic = cmp.Or(c.Topic, presence.Site)
 	c.Max = clampUsers(cmp.Or(c.Max, defaultUsers))
 	c.Texts = c.Texts.withDefaults()
 	c.NotificationsURL = cmp.Or(c.NotificationsURL, "/notifications")
-	c.SettingsURL = cmp.Or(c.SettingsURL, "/settings")
-	c.EndSessionURL = cmp.Or(c.EndSessionURL, "/sessions/"+devicePlace+"/end")
+	c.MarkURL = cmp.Or(c.MarkURL, prefix+"/form/notifications")
+	c.SettingsURL = cmp.Or(c.SettingsURL, prefix+"/form/settings")
+	c.ContactsURL = cmp.Or(c.ContactsURL, prefix+"/form/contacts")
+	c.EndSessionURL = cmp.Or(c.EndSessionURL, prefix+"/form/session/"+devicePlace)
 	return c
 }
 
@@ -109,7 +115,7 @@ func (c Config) validate() error {
 	if _, err := presence.ParseTopic(string(c.Topic)); err != nil {
 		errs = append(errs, fmt.Errorf("templates: Config.Topic: %w", err))
 	}
-	for name, url := range map[string]string{"NotificationsURL": c.NotificationsURL, "SettingsURL": c.SettingsURL, "EndSessionURL": c.EndSessionURL} {
+	for name, url := range map[string]string{"NotificationsURL": c.NotificationsURL, "MarkURL": c.MarkURL, "SettingsURL": c.SettingsURL, "ContactsURL": c.ContactsURL, "EndSessionURL": c.EndSessionURL} {
 		if link(url) == "" {
 			errs = append(errs, fmt.Errorf("templates: Config.%s: %q is not an address by http or https, or of this site", name, url))
 		}

@@ -108,6 +108,7 @@
 //	settings         [Page.Settings]      bell           [Page.Bell]
 //	notifications    [Page.Notifications] room           [Page.Room]
 //	typing           [Page.Typing]        editors        [Page.Editors]
+//	contact          [Page.Contact]
 //
 // # Wiring
 //
@@ -165,10 +166,13 @@
 //
 // Presence does not know the names of users who are offline: [Config].Users returns them.
 //
-// The forms are posted to the site: to [Config].SettingsURL with the fields status, text,
-// for (seconds; empty: for good), online and seen; to [Config].EndSessionURL without any. A
-// page that answers such a POST, and whose request's form is parsed, shows the fields of
-// settings as the visitor has sent them.
+// {{contact .ID}} renders the buttons with which the visitor lists a user, or blocks the user.
+//
+// The presence endpoints answer the forms, and lead back to the page that has the form. A site
+// that answers them itself says where, by [Config].SettingsURL, ContactsURL and EndSessionURL. It
+// gets the fields of settings (status, text, for (seconds; empty: for good), online and seen), and
+// of contact (do, user and me). A page that answers such a POST, and whose request's form is
+// parsed, shows the fields of settings as the visitor has sent them.
 //
 // With script contacts and persons are live: they share the page's stream, over which they
 // follow the topic people. A contact keeps the place in the list, so nothing moves. A dot
@@ -213,7 +217,8 @@
 //   - "about", of room: what notifications of these items are about, which an attended page
 //     marks as read. Default: the name of the room
 //
-// The forms are posted to [Config].NotificationsURL, which is the site's, with these fields:
+// The presence endpoints answer the forms. A site that answers them itself says where, by
+// [Config].MarkURL. They have these fields:
 //
 //	do=read, do=unread or do=archive    with pos, the place of an item (see feed.Mark)
 //	do=read                             with upto, the newest place of the page: all up to there
@@ -221,6 +226,7 @@
 //
 // All of them have me, the user whom the page was rendered for. Refuse the form if another user
 // has signed in since: it would mark places of that user's inbox. Also refuse an upto of 0.
+// [Config].NotificationsURL is the page that has the list.
 // The parameter before of a page with notifications is the place below which the list begins;
 // the link "Older" has it.
 //

@@ -43,6 +43,7 @@ func (p *Page) funcs() template.FuncMap {
 		"legend":         p.legend,
 		"contacts":       p.contacts,
 		"person":         p.person,
+		"contact":        p.contact,
 		"sessions":       p.sessions,
 		"settings":       p.settings,
 		"bell":           p.bell,

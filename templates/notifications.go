@@ -179,7 +179,7 @@ func scopeOf(i feed.Item) string {
 // form begins a form for notifications. The site can tell from me that another user has signed
 // in since: places of one inbox must not be marked in another.
 func (p *Page) form(b *markup, class template.HTML, o feedOptions) *markup {
-	b.raw(`<form class="`).raw(class).raw(`" method="post" action="`).text(p.widgets.cfg.NotificationsURL).raw(`">`).raw(o.fields)
+	b.raw(`<form class="`).raw(class).raw(`" method="post" action="`).text(p.widgets.cfg.MarkURL).raw(`">`).raw(p.fields(o.fields))
 	return b.field("me", string(p.visitor.User.ID.Local()), "")
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 func TestNotifications(t *testing.T) {
-	bubble(t, templates.Config{NotificationsURL: "/me/inbox?tab=all"}, func(s *site) {
+	bubble(t, templates.Config{NotificationsURL: "/me/inbox?tab=all", MarkURL: "/me/inbox?tab=all"}, func(s *site) {
 		from := &someFeeds{head: feed.Head{Rev: 7, Pos: 41, Unread: 2, Unseen: 1}, items: items()}
 		golden(t, "notifications", s.feedOf(from, `{{notifications}}`, alices))
 
@@ -63,7 +63,7 @@ func TestFormsOfNotifications(t *testing.T) {
 			t.Fatalf("got %d forms, want 5", len(forms))
 		}
 		for _, form := range forms {
-			shows(s.T, form, ` method="post" action="/notifications">`, `name="csrf" value="x"`, `name="me" value="alice"`)
+			shows(s.T, form, ` method="post" action="/presence/form/notifications">`, `name="csrf" value="x"`, `name="me" value="alice"`)
 		}
 		shows(s.T, forms[0], `name="upto" value="41"`, `<button name="do" value="read">Mark all as read</button>`)
 		shows(s.T, forms[1], `name="pos" value="41"`, `<button name="do" value="read" data-when="unread">Mark as read<span class="presence-said">: <span data-slot="text">Bob and 3 others replied in “Cats”</span></span></button>`,

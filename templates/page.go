@@ -115,6 +115,9 @@ func (p *Page) Contacts(options ...any) template.HTML { return p.orNothing(p.con
 // was last seen. It costs what [track.Tracker.People] costs.
 func (p *Page) Person(id any) template.HTML { return p.orNothing(p.person(id)) }
 
+// Contact renders the buttons with which the visitor lists a user, or blocks the user.
+func (p *Page) Contact(id any) template.HTML { return p.orNothing(p.contact(id)) }
+
 // Sessions renders the devices from which the visitor is online. The options are pairs of a
 // name and a value: "label", and "fields", a template.HTML of further fields for each form.
 func (p *Page) Sessions(options ...any) template.HTML { return p.orNothing(p.sessions(options...)) }

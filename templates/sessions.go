@@ -38,7 +38,7 @@ func (p *Page) sessions(options ...any) (template.HTML, error) {
 	default:
 		b.raw(`<ul role="list">`)
 		for _, s := range sessions {
-			ws.session(b, s, s.ID != "" && s.ID == p.visitor.Device.ID, o.fields)
+			p.session(b, s, s.ID != "" && s.ID == p.visitor.Device.ID, o.fields)
 		}
 		b.raw("</ul>")
 	}
@@ -46,7 +46,8 @@ func (p *Page) sessions(options ...any) (template.HTML, error) {
 }
 
 // session writes a device. One without an id has no form: nothing could name it.
-func (ws *Widgets) session(b *markup, s presence.Session, current bool, fields template.HTML) {
+func (p *Page) session(b *markup, s presence.Session, current bool, fields template.HTML) {
+	ws := p.widgets
 	texts := ws.cfg.Texts
 	label := s.Label
 	if label == "" {
@@ -67,7 +68,9 @@ func (ws *Widgets) session(b *markup, s presence.Session, current bool, fields t
 	b.raw("</span></span>")
 	if s.ID != "" {
 		action := strings.ReplaceAll(ws.cfg.EndSessionURL, devicePlace, url.PathEscape(string(s.ID)))
-		b.raw(` <form method="post" action="`).text(action).raw(`">`).raw(fields).raw(`<button aria-label="`).text(texts.People.End + ": " + label)
+		b.raw(` <form method="post" action="`).text(action).raw(`">`).raw(p.fields(fields))
+		p.back(b)
+		b.raw(`<button aria-label="`).text(texts.People.End + ": " + label)
 		b.raw(`">`).text(texts.People.End).raw("</button></form>")
 	}
 	b.raw("</li>")

@@ -35,7 +35,8 @@ func (p *Page) settings(options ...any) (template.HTML, error) {
 	}
 	f := p.settingsForm(s.At(time.Now()))
 	b := newMarkup(4096)
-	b.raw(`<form class="presence presence-settings not-prose" method="post" action="`).text(ws.cfg.SettingsURL).raw(`" aria-label="`).text(o.label).raw(`">`).raw(o.fields)
+	b.raw(`<form class="presence presence-settings not-prose" method="post" action="`).text(ws.cfg.SettingsURL).raw(`" aria-label="`).text(o.label).raw(`">`).raw(p.fields(o.fields))
+	p.back(b)
 	if o.error != "" {
 		b.raw(`<p class="presence-error" role="alert">`).text(o.error).raw("</p>")
 	}

@@ -39,6 +39,11 @@ type PeopleTexts struct {
 	OnlyContacts  string // "people on my list"
 	Nobody        string // "nobody"
 	Save          string // "Save"
+
+	AddContact    string // a button: "Add to your list"
+	RemoveContact string // a button: "Remove from your list"
+	Block         string // a button: "Block"
+	Unblock       string // a button: "Unblock"
 }
 
 func (t PeopleTexts) withDefaults() PeopleTexts {
@@ -74,5 +79,9 @@ func (t PeopleTexts) withDefaults() PeopleTexts {
 		OnlyContacts:  cmp.Or(t.OnlyContacts, "people on my list"),
 		Nobody:        cmp.Or(t.Nobody, "nobody"),
 		Save:          cmp.Or(t.Save, "Save"),
+		AddContact:    cmp.Or(t.AddContact, "Add to your list"),
+		RemoveContact: cmp.Or(t.RemoveContact, "Remove from your list"),
+		Block:         cmp.Or(t.Block, "Block"),
+		Unblock:       cmp.Or(t.Unblock, "Unblock"),
 	}
 }

@@ -58,7 +58,7 @@ type Widgets struct {
 // New returns an error if the templates were executed before, because such templates
 // cannot be copied, or if the Config is invalid.
 func New(views *template.Template, tracker *track.Tracker, cfg Config) (*Widgets, error) {
-	cfg = cfg.withDefaults()
+	cfg = cfg.withDefaults(tracker.Config().Prefix)
 	ws := &Widgets{
 		tracker: tracker,
 		source:  tracker,

@@ -9,7 +9,6 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/rollcall-go/rollcall/presence"
-	"github.com/rollcall-go/rollcall/presence/sqlstore"
 )
 
 // contactsPage answers GET /contacts: whom the reader lists and whom the reader blocks.
@@ -61,9 +60,9 @@ func (s *site) setContacts(c echo.Context) error {
 	ctx, cancel := context.WithTimeout(c.Request().Context(), formWait)
 	defer cancel()
 	switch err := do(ctx, me(c), inside(ctx, other)); {
-	case errors.Is(err, sqlstore.ErrTooManyEntries):
+	case errors.Is(err, presence.ErrTooManyContacts):
 		return s.renderContacts(c, http.StatusBadRequest, user.ID, "Your list is full. Remove somebody first.")
-	case errors.Is(err, sqlstore.ErrBlocked):
+	case errors.Is(err, presence.ErrBlocked):
 		return s.renderContacts(c, http.StatusBadRequest, user.ID, "You have blocked that member. Unblock first.")
 	case err != nil:
 		return s.notNow(c, user.ID, err)

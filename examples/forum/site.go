@@ -87,6 +87,7 @@ func newSite(config config, log *slog.Logger) (*site, error) {
 	pages := template.Must(template.New("").Funcs(templates.Funcs()).Funcs(funcs).ParseFS(views, "views/*.html"))
 	widgets, err := templates.New(pages, tracker, templates.Config{
 		Groups: groups, Authorize: s.authorize, Title: s.placeTitle, Link: s.placeLink, Users: usersOf, Feeds: feeds, App: config.app,
+		MarkURL: "/notifications", SettingsURL: "/settings", EndSessionURL: "/sessions/{device}/end", // the forum answers these itself
 	})
 	if err != nil {
 		return nil, err

@@ -62,5 +62,5 @@ func (m *engine) isEndpoint(under string) bool {
 	case "/people", "/settings", "/sessions":
 		return m.people
 	}
-	return strings.HasPrefix(under, "/assets/") || m.people && strings.HasPrefix(under, "/sessions/")
+	return strings.HasPrefix(under, "/assets/") || strings.HasPrefix(under, "/form/") || m.people && strings.HasPrefix(under, "/sessions/")
 }

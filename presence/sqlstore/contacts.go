@@ -115,17 +115,17 @@ func relationOf(kind int) presence.Relation {
 }
 
 // AddContact puts other behind the user's contacts. No-op if other is one. It returns
-// [ErrBlocked] while the user blocks other.
+// [presence.ErrBlocked] while the user blocks other.
 //
 // AddContact, RemoveContact, Block and Unblock change what one user says of another. Each is
 // a transaction of at most four statements. Call Tracker.RelationsChanged afterwards, or
 // open pages find out within five minutes. They return [presence.ErrInvalidUser], also for
-// the user's own id and for a user of another tenant, [ErrTooManyEntries] for a new entry, or an error of the database.
+// the user's own id and for a user of another tenant, [presence.ErrTooManyContacts] for a new entry, or an error of the database.
 // Nothing has changed then.
 func (p *People) AddContact(ctx context.Context, user, other presence.UserID) error {
 	return p.change(ctx, "add contact", user, other, func(was int) (int, error) {
 		if was == kindBlocked {
-			return was, ErrBlocked
+			return was, presence.ErrBlocked
 		}
 		return kindContact, nil
 	})
@@ -194,7 +194,7 @@ func (p *People) changeEntry(ctx context.Context, q querier, tenant, user, other
 	case kind == kindNone:
 		err = p.db.exec(ctx, q, "remove", tenant, user, other)
 	case was == kindNone && entries >= MaxEntries:
-		return ErrTooManyEntries
+		return presence.ErrTooManyContacts
 	default:
 		err = p.db.exec(ctx, q, "put", tenant, user, other, kind, rank+1)
 	}

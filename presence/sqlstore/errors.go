@@ -8,9 +8,4 @@ var (
 	// version, or restore a backup of before: an older program would lose what it cannot
 	// read.
 	ErrNewerDatabase = errors.New("the database is newer than this program")
-	// ErrTooManyEntries: the user has [MaxEntries] contacts and blocked users. Ask the user
-	// to remove one.
-	ErrTooManyEntries = errors.New("too many contacts and blocked users")
-	// ErrBlocked: who is blocked becomes no contact. Ask the user to unblock first.
-	ErrBlocked = errors.New("the user is blocked")
 )

@@ -112,8 +112,8 @@ func TestList(t *testing.T) {
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("got %+v and %v, want %+v", got, err, want)
 		}
-		if err := p.AddContact(ctx, "alice", "mallory"); !errors.Is(err, sqlstore.ErrBlocked) {
-			t.Errorf("a contact who is blocked: got %v, want %v", err, sqlstore.ErrBlocked)
+		if err := p.AddContact(ctx, "alice", "mallory"); !errors.Is(err, presence.ErrBlocked) {
+			t.Errorf("a contact who is blocked: got %v, want %v", err, presence.ErrBlocked)
 		}
 	})
 }
@@ -125,8 +125,8 @@ func TestEntriesAreBounded(t *testing.T) {
 		fill(t, k, db, "alice", sqlstore.MaxEntries-1)
 		noError(t, p.AddContact(ctx, "alice", "one"))
 		for name, add := range map[string]error{"AddContact": p.AddContact(ctx, "alice", "two"), "Block": p.Block(ctx, "alice", "two")} {
-			if !errors.Is(add, sqlstore.ErrTooManyEntries) {
-				t.Errorf("%s: got %v, want %v", name, add, sqlstore.ErrTooManyEntries)
+			if !errors.Is(add, presence.ErrTooManyContacts) {
+				t.Errorf("%s: got %v, want %v", name, add, presence.ErrTooManyContacts)
 			}
 		}
 		if err := p.Block(ctx, "alice", "one"); err != nil { // who is an entry already

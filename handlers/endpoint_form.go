@@ -1,0 +1,94 @@
+package handlers
+
+import (
+	"html/template"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+
+	"github.com/rollcall-go/rollcall/internal/problem"
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// A form of package templates is an ordinary POST below form/, so that it works without script.
+// It may come from pages of this site alone, as every POST. The answer leads back to the page
+// that has the form.
+
+// A formAction does what a visitor's form asks for. rest is the path below the name of the form.
+type formAction func(r *http.Request, v presence.Visitor, rest string, form url.Values) error
+
+// formActions returns the forms that the site has, by their names.
+func (h *Handler) formActions() map[string]formAction {
+	actions := make(map[string]formAction)
+	if h.cfg.people {
+		actions["settings"], actions["session"] = h.formSettings, h.formSession
+	}
+	if h.cfg.people && h.cfg.Contacts != nil {
+		actions["contacts"] = h.formContacts
+	}
+	if h.cfg.Feeds != nil {
+		actions["notifications"] = h.formNotifications
+	}
+	return actions
+}
+
+// form serves all forms.
+func (h *Handler) form(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
+	form, err := h.readForm(w, r)
+	back := h.cfg.backFrom(r, form)
+	name, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, h.cfg.prefix+"/form/"), "/")
+	do := h.forms[name]
+	switch me := form.Get("me"); {
+	case err != nil:
+	case do == nil:
+		err = notFound("This site has no such form.")
+	case !v.SignedIn():
+		err = problem.New(http.StatusUnauthorized, "Sign in first.")
+	case me != "" && me != string(v.User.ID.Local()):
+		err = forbidden("Somebody else has signed in since that page was loaded. Nothing has changed.")
+	default:
+		err = do(r, v, rest, form)
+	}
+	if err != nil {
+		h.formFailed(w, r, back, h.explain(err, "form/"+name, v))
+		return nil
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	http.Redirect(w, r, back, http.StatusSeeOther)
+	return nil
+}
+
+// backFrom returns the page from which a form came, as a path of this site: what the browser says,
+// or else the form, or else the page above the endpoints.
+func (s *settings) backFrom(r *http.Request, form url.Values) string {
+	for _, text := range []string{r.Referer(), form.Get("back")} {
+		page, err := url.Parse(text)
+		if err != nil || page.Path == "" {
+			continue
+		}
+		// Two slashes at the beginning would name another host.
+		return (&url.URL{Path: "/" + strings.TrimLeft(page.Path, `/\`), RawQuery: page.RawQuery}).RequestURI()
+	}
+	return path.Dir(s.prefix)
+}
+
+// formPage says why a form was not done.
+var formPage = template.Must(template.New("").Parse(`<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">` +
+	`<title>{{.Title}}</title><p>{{.Detail}}</p><p><a href="{{.Back}}">Back</a></p></html>`))
+
+// formFailed answers a form that was not done.
+func (h *Handler) formFailed(w http.ResponseWriter, r *http.Request, back string, p *problem.Problem) {
+	for name, value := range p.Header {
+		w.Header().Set(name, value)
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	if h.cfg.FormFailed != nil {
+		h.cfg.FormFailed(w, r, p.Status, p.Detail)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(p.Status)
+	_ = formPage.Execute(w, map[string]string{"Title": p.Title, "Detail": p.Detail, "Back": back}) // a client that is gone reads no error
+}

@@ -1,0 +1,88 @@
+package handlers
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// formSettings changes the settings that a form names, as PUT /settings does.
+func (h *Handler) formSettings(r *http.Request, v presence.Visitor, _ string, form url.Values) error {
+	change, err := settingsOf(form, time.Now())
+	if err != nil {
+		return err
+	}
+	return h.change(r.Context(), v.User.ID, change)
+}
+
+// settingsOf returns the change that a form names. An empty for is no end.
+func settingsOf(form url.Values, now time.Time) (c settingsChange, err error) {
+	for _, name := range [...]string{"status", "text", "for", "online", "seen"} {
+		if !form.Has(name) {
+			continue
+		}
+		value := asText(strings.TrimSpace(form.Get(name)))
+		if name == "for" {
+			value = json.RawMessage(cmp.Or(form.Get(name), "0"))
+		}
+		if err := c.set(name, value, now); err != nil {
+			return c, err
+		}
+	}
+	return c, nil
+}
+
+// asText returns a field of a form as the JSON that the endpoints without forms take.
+func asText(field string) json.RawMessage {
+	text, _ := json.Marshal(field) // a string: it cannot fail
+	return text
+}
+
+// formSession ends the session of a device.
+func (h *Handler) formSession(r *http.Request, v presence.Visitor, device string, _ url.Values) error {
+	return h.EndSession(r.Context(), v.User.ID, presence.DeviceID(device))
+}
+
+// Contacts changes whom users list and whom they block, by the ids inside. The People of package
+// sqlstore do.
+type Contacts interface {
+	// AddContact puts other at the end of the user's list. It returns
+	// [presence.ErrTooManyContacts], and [presence.ErrBlocked] where the user blocks other.
+	AddContact(ctx context.Context, user, other presence.UserID) error
+	// RemoveContact takes other off the list.
+	RemoveContact(ctx context.Context, user, other presence.UserID) error
+	// Block takes other off the list, and hides the user from other. It returns
+	// [presence.ErrTooManyContacts].
+	Block(ctx context.Context, user, other presence.UserID) error
+	// Unblock ends a block.
+	Unblock(ctx context.Context, user, other presence.UserID) error
+}
+
+// formContacts changes what another user is to the visitor.
+func (h *Handler) formContacts(r *http.Request, v presence.Visitor, _ string, form url.Values) error {
+	do := map[string]func(ctx context.Context, user, other presence.UserID) error{
+		"add": h.cfg.Contacts.AddContact, "remove": h.cfg.Contacts.RemoveContact, "block": h.cfg.Contacts.Block, "unblock": h.cfg.Contacts.Unblock,
+	}[form.Get("do")]
+	other := presence.User{ID: presence.UserID(strings.Clone(strings.TrimSpace(form.Get("user"))))}
+	switch err := other.Validate(); {
+	case do == nil:
+		return badRequest("Of a user you can do one of add, remove, block and unblock.")
+	case err != nil:
+		return err
+	case other.ID == v.User.ID.Local():
+		return badRequest("That is you.")
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), changeWait)
+	defer cancel()
+	if err := do(ctx, v.User.ID, other.ID.In(v.Tenant)); err != nil {
+		return fmt.Errorf("%w: %w", presence.ErrDirectoryOut, err) // unless it is one of Contacts
+	}
+	return h.tracker.RelationsChanged(ctx, v.User.ID)
+}
