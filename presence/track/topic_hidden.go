@@ -50,6 +50,33 @@ func (r *replica) withholdLocked(e *entry, left backend.Departure) {
 	r.decideLocked(net{leaves: []backend.Departure{left}})
 }
 
+// hiddenIn returns those whom a store's roster shows although this node knows that they became
+// invisible: the node that holds them has not written it yet.
+//
+// Example: node b, which has Alice's page of thread:1, stands still. She hides at node a, where nobody
+// reads thread:1. The next reader of it there does not see her.
+func (r *replica) hiddenIn(stored roster) (hidden []*entry) {
+	if r.hides == nil || r.out.topic.Reserved() {
+		return nil
+	}
+	stored.bySince.Scan(func(e *entry) bool {
+		if r.hides(e.ID) {
+			hidden = append(hidden, e)
+		}
+		return true
+	})
+	return hidden
+}
+
+// hideAtStartLocked takes users off a roster that nobody has read yet.
+func (r *replica) hideAtStartLocked(hidden []*entry) {
+	for _, e := range hidden {
+		if !r.ledger.partial() {
+			r.withholdLocked(e, backend.Departure{ID: e.ID})
+		}
+	}
+}
+
 // withholds reports whether a user is revived.
 func (r *replica) withholds(id presence.UserID) bool {
 	r.mu.Lock()

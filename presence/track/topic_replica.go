@@ -18,6 +18,7 @@ type topicEnv struct {
 	stats  *counters
 	spawn  func(func(context.Context)) // runs a function in a goroutine that the tracker ends
 	losses losses
+	hides  func(presence.UserID) bool // a user became invisible, as far as this node knows
 	extras func(context.Context, presence.Topic, presence.Kind) (now backend.Extras, known bool)
 	probes *sync.Pool // of *entry, to search rosters by
 	ages   broadcastAges

@@ -155,11 +155,13 @@ func (r *replica) reload(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	hidden := r.hiddenIn(now.ledger.roster)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
 	case !r.ledger.loaded():
 		r.startLocked(now)
+		r.hideAtStartLocked(hidden)
 	case r.ledger.partial() && !now.ledger.partial(): // it became so meanwhile
 		r.turnLocked(now)
 	case r.ledger.partial():

@@ -88,6 +88,7 @@ func newTracker(inner backend.Core, cfg *Config) *Tracker {
 	extras, losses, news := &extrasReader{store, writer, peaks}, make(losses), newDeviceNews()
 	topics := newTopics(cfg, life, &topicEnv{
 		store: store, outage: outage, cfg: cfg, stats: stats, spawn: func(fn func(context.Context)) { life.spawn(fn) }, losses: losses, extras: extras.load,
+		hides:  func(user presence.UserID) bool { return users.chosen(user).Base() == presence.Invisible },
 		probes: &sync.Pool{New: func() any { return new(entry) }}, wholeUsers: wholeBelow(store), sampleUsers: sampleUsers,
 	}, news)
 	records := &records{cfg, store, writer, peaks, topics, notices}
