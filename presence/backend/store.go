@@ -178,6 +178,13 @@ package backend
 //     status, the notices about the user, and the entries of consumers' records. A log that
 //     names the user starts anew at its end. The leases of a user who came after the erasure
 //     was begun stay; the log starts anew all the same.
+//  26. What a store gets to after the deadline of its call's context changes nothing. A store
+//     that is reached over a network may take its deadline by as much later as a call took lately.
+//     So a node that repeats what it gave up, or hears meanwhile that a user signed out, need not
+//     fear the earlier call.
+//     Example: Redis hangs from 12:00:00 to 12:01:00. Node a writes Alice's page, gives up after
+//     two seconds, and is deployed. Alice signs out. At 12:01:00 Redis gets to the write, and
+//     refuses it.
 //
 // Rules 15 to 17 follow the Keep of the topic's latest batch, also in a sweep. If that Keep
 // asks for fewer names, or for none, the store forgets the others: at the latest by the

@@ -25,9 +25,12 @@ type consumer struct {
 }
 
 // ClaimConsumer implements [backend.Store].
-func (s *Store) ClaimConsumer(_ context.Context, name string, claim backend.ConsumerClaim) (backend.ConsumerClaimed, error) {
+func (s *Store) ClaimConsumer(ctx context.Context, name string, claim backend.ConsumerClaim) (backend.ConsumerClaimed, error) {
 	s.consumers.mu.Lock()
 	defer s.consumers.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return backend.ConsumerClaimed{}, err
+	}
 	now := time.Now()
 	c := s.consumers.byName[name]
 	switch {
@@ -51,9 +54,12 @@ func (s *Store) ClaimConsumer(_ context.Context, name string, claim backend.Cons
 }
 
 // CommitConsumer implements [backend.Store].
-func (s *Store) CommitConsumer(_ context.Context, name string, step backend.ConsumerStep) (backend.ConsumerState, error) {
+func (s *Store) CommitConsumer(ctx context.Context, name string, step backend.ConsumerStep) (backend.ConsumerState, error) {
 	s.consumers.mu.Lock()
 	defer s.consumers.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
 	c := s.consumers.byName[name]
 	switch {
 	case c == nil:

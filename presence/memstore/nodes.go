@@ -21,9 +21,12 @@ func (l nodeLease) lapses() time.Time { return l.renewed.Add(l.term) }
 func (l nodeLease) others() time.Time { return l.renewed.Add(l.term / 2) }
 
 // RenewNode implements [backend.Store].
-func (s *Store) RenewNode(_ context.Context, process string, term time.Duration) (alive bool, next time.Duration, err error) {
+func (s *Store) RenewNode(ctx context.Context, process string, term time.Duration) (alive bool, next time.Duration, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return false, 0, err
+	}
 	now := time.Now()
 	was, known := s.nodes[process]
 	s.nodes[process] = nodeLease{now, term}

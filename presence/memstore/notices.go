@@ -12,9 +12,12 @@ import (
 )
 
 // Publish implements [backend.Store]. It calls the listeners before it returns.
-func (s *Store) Publish(_ context.Context, n backend.Notice) error {
+func (s *Store) Publish(ctx context.Context, n backend.Notice) error {
 	s.notices.Lock()
 	defer s.notices.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	if status, _ := n.Status(); status != "" {
 		if n.Ago == 0 && n.Order < s.chosen[n.User].Order {
 			return presence.ErrLaterChoice

@@ -88,12 +88,15 @@ func (s *Store) topicLocked(name presence.Topic) *topicState {
 	return t
 }
 
-// Apply implements [backend.Store]. It never fails.
-func (s *Store) Apply(_ context.Context, batches []backend.Batch) []backend.Result {
+// Apply implements [backend.Store]. It fails only where ctx has ended.
+func (s *Store) Apply(ctx context.Context, batches []backend.Batch) []backend.Result {
 	results := make([]backend.Result, len(batches))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, b := range batches {
+		if results[i].Err = ctx.Err(); results[i].Err != nil { // rule 26
+			continue
+		}
 		t := s.topicLocked(b.Topic)
 		t.setKeep(b.Keep)
 		step := t.begin(time.Now())
@@ -138,9 +141,12 @@ func (s *Store) recordLocked(topic presence.Topic, p backend.Peak) {
 const maxSweepStep = 500
 
 // Sweep implements [backend.Store]. With RenewedWithin it looks at every lease.
-func (s *Store) Sweep(_ context.Context, opts backend.SweepOptions) (backend.Swept, error) {
+func (s *Store) Sweep(ctx context.Context, opts backend.SweepOptions) (backend.Swept, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return backend.Swept{}, err
+	}
 	var swept backend.Swept
 	if opts.Look { // it cannot start again
 		return swept, nil
@@ -180,9 +186,12 @@ func (s *Store) sweepRecentLocked(within time.Duration) (swept backend.Swept) {
 }
 
 // Age implements [backend.Store].
-func (s *Store) Age(_ context.Context, period time.Duration) (int, error) {
+func (s *Store) Age(ctx context.Context, period time.Duration) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
 	turned, now := 0, time.Now()
 	for name, t := range s.topics {
 		if t.age(now, period) {
@@ -197,9 +206,12 @@ func (s *Store) Age(_ context.Context, period time.Duration) (int, error) {
 }
 
 // Trim implements [backend.Store].
-func (s *Store) Trim(_ context.Context, keep time.Duration, most int) (int, error) {
+func (s *Store) Trim(ctx context.Context, keep time.Duration, most int) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
 	forgotten, now := 0, time.Now()
 	for _, t := range s.topics {
 		forgotten += t.trim(now.Add(-keep), most)

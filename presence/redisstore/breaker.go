@@ -192,7 +192,7 @@ func verdict(err error) error {
 var (
 	unable = []string{
 		"LOADING", "READONLY", "CLUSTERDOWN", "MASTERDOWN", "TRYAGAIN", "OOM", "MISCONF", "BUSY", "NOREPLICAS",
-		"MOVED", "ASK", "ERR max number of clients", "ERR " + noDatabase,
+		"MOVED", "ASK", "ERR max number of clients", "ERR " + noDatabase, "LATE",
 	}
 	denials = []string{"NOPERM", "NOAUTH", "WRONGPASS", "ERR The user executing the script"}
 )

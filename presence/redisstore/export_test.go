@@ -18,5 +18,8 @@ func (Answer) RedisError()     {}
 func (a Answer) Out() bool     { return errors.Is(verdict(a), presence.ErrStoreOut) }
 func (a Answer) Refused() bool { return errors.Is(verdict(a), presence.ErrRefused) }
 
+// HearTime has the server with the notices tell a time.
+func (s *Store) HearTime(now time.Time) { s.servers.hears(now.UnixMilli(), time.Now()) }
+
 // KeepLogs sets how long the logs of empty topics stay.
 func (s *Store) KeepLogs(d time.Duration) { s.keepLog = d }

@@ -15,6 +15,7 @@ type link struct {
 	client  redis.UniversalClient
 	timeout time.Duration
 	clock   func() time.Time // of tests; nil: the server's own time
+	servers serverClock
 
 	reads  *breaker
 	writes *breaker
@@ -37,7 +38,7 @@ func (l *link) one() redis.UniversalClient {
 	return l.client
 }
 
-// now is ARGV[1] of every script: 0 for the server's own time (rule 4).
+// now is ARGV[1] of every script: 0 for the server's own time (rule 4), which pipe bounds.
 func (l *link) now() int64 {
 	if l.clock == nil {
 		return 0

@@ -6,6 +6,7 @@ import (
 	"errors"
 	mathrand "math/rand/v2"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -231,6 +232,7 @@ func (l *listener) ask(ctx context.Context, sent string) (hearing, error) {
 	}
 	h, err := call(ctx, s.writes, "listen", func(ctx context.Context) (h hearing, err error) {
 		var answers []*redis.Cmd
+		sent := time.Now()
 		if answers, err = s.run(ctx, evals...); err != nil {
 			return h, err
 		}
@@ -244,6 +246,9 @@ func (l *listener) ask(ctx context.Context, sent string) (hearing, error) {
 			return h, err
 		}
 		h, err = readHearing(answers[0])
+		if now, bad := strconv.ParseInt(h.now, 10, 64); bad == nil && s.clock == nil {
+			s.servers.hears(now, sent)
+		}
 		h.made = made
 		return h, err
 	})

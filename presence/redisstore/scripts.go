@@ -9,6 +9,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -17,7 +18,10 @@ import (
 var luaFiles embed.FS
 
 // A script is Lua source with the name that a server knows it by.
-type script struct{ source, sha string }
+type script struct {
+	source, sha string
+	timed       bool // begins with lua/time.lua
+}
 
 // newScript joins files of lua/, named without the ending.
 func newScript(files ...string) *script {
@@ -30,7 +34,7 @@ func newScript(files ...string) *script {
 		source.Write(text)
 	}
 	sum := sha1.Sum([]byte(source.String()))
-	return &script{source: source.String(), sha: hex.EncodeToString(sum[:])}
+	return &script{source: source.String(), sha: hex.EncodeToString(sum[:]), timed: files[0] == "time"}
 }
 
 // The scripts. They never change.
@@ -77,21 +81,27 @@ type eval struct {
 }
 
 // run runs scripts in one round trip (on a cluster one a node, side by side).
-// The server is given the source of a script that it does not know. Each answer
+// The server is given the source of a script that it does not know, and asked once more where its
+// clock turns out to be ahead of what this node knew. Each answer
 // has its own error; run returns one only if every script failed, so that a
 // cluster that lost a part serves the rest.
 func (s *link) run(ctx context.Context, evals ...eval) ([]*redis.Cmd, error) {
+	sent := time.Now()
 	answers := s.pipe(ctx, evals, func(p redis.Pipeliner, e eval) *redis.Cmd {
 		return p.EvalSha(ctx, e.script.sha, e.keys, e.args...)
 	})
-	var missing []int
-	var again []eval
-	for i, a := range answers {
-		if redis.HasErrorPrefix(a.Err(), "NOSCRIPT") {
-			missing, again = append(missing, i), append(again, evals[i])
+	for range 2 { // a server that took over may know neither a script, nor that it is in time
+		var missing []int
+		var again []eval
+		for i, a := range answers {
+			if redis.HasErrorPrefix(a.Err(), "NOSCRIPT") || s.servers.refused(a.Err(), sent) && ctx.Err() == nil {
+				missing, again = append(missing, i), append(again, evals[i])
+			}
 		}
-	}
-	if len(again) > 0 {
+		if len(again) == 0 {
+			break
+		}
+		sent = time.Now()
 		for i, a := range s.pipe(ctx, again, func(p redis.Pipeliner, e eval) *redis.Cmd {
 			if e.script == sweepScript {
 				e.args = lookAlone(e.args)
@@ -125,8 +135,12 @@ func together(weights []int, most int) int {
 
 func (s *link) pipe(ctx context.Context, evals []eval, send func(redis.Pipeliner, eval) *redis.Cmd) []*redis.Cmd {
 	answers := make([]*redis.Cmd, len(evals))
+	last := s.servers.last(ctx)
 	_ = s.pipelined(ctx, func(p redis.Pipeliner) { // each answer has its error
 		for i, e := range evals {
+			if e.script.timed && s.clock == nil {
+				e.args[0] = last
+			}
 			answers[i] = send(p, e)
 		}
 	})

@@ -42,7 +42,7 @@ type game struct {
 	seed  uint64 // of what is left to chance: which node a page asks, and when it comes back
 	nodes int
 	slow  bool // the default times; else a lease is of three seconds
-	late  bool // a store that hung does late what its callers gave up
+	late  bool // a store that hung does what its callers gave up, within the time of the call
 	acts  []act
 
 	features []feature // what the site has, beyond pages that read who is online

@@ -26,8 +26,8 @@
 // shortest list that still fails is left. That is printed as Go code, with what happened, for
 // known_test.go.
 //
-// In the games of odd seeds a server that hung also does late what its callers gave up meanwhile;
-// with SIM_LATE=1 in all, and with SIM_LATE=0 in none.
+// In the games of odd seeds a server that hung also does what its callers gave up, within the time of
+// the call; with SIM_LATE=1 in all, and with SIM_LATE=0 in none.
 //
 // Directory planted has bugs for the engine, and says how many seeds find each.
 //

@@ -110,13 +110,7 @@ func (p *process) fail(what string, f presencetest.Fault) {
 
 func (p *process) heal(what string) {
 	if what == "hangs" || what == "paused" || what == "frozen" {
-		muddled := []*process{p}
-		if w := p.link.world; w.game.late { // what it gave up comes to all now, as if it were new
-			muddled = w.everyProcess()
-		}
-		for _, p := range muddled {
-			p.link.muddles(time.Now())
-		}
+		p.link.muddles(time.Now())
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -11,7 +11,8 @@ import (
 )
 
 // Calls wait while the link is stalled, as those of a Redis do that does not answer. The server
-// does what it was asked for once it goes on, also for a caller that has given up meanwhile.
+// does what it was asked for once it goes on, also for a caller that has given up meanwhile: until
+// the deadline of the call (rule 26).
 
 // stalledNow returns a channel that is closed once the link is no longer stalled, for writes or for
 // all; nil if it is not.
@@ -30,9 +31,13 @@ func (l *link) stalledNow(write bool) <-chan struct{} {
 // through makes a call once the link lets it through. write says that it changes something.
 func through[T any](ctx context.Context, l *link, write bool, call func(context.Context) (T, error)) (T, error) {
 	if paused := l.pausedNow(); paused != nil {
-		if <-paused; write {
+		if <-paused; write && ctx.Err() == nil {
 			l.lands()
 		}
+	}
+	if write && ctx.Err() != nil {
+		var none T
+		return none, ctx.Err()
 	}
 	thawed := l.stalledNow(write)
 	if thawed == nil {
@@ -49,14 +54,11 @@ func through[T any](ctx context.Context, l *link, write bool, call func(context.
 		}
 		return through(ctx, l, write, call)
 	case <-ctx.Done():
-		if write && l.world.game.late {
+		if until, _ := ctx.Deadline(); write && l.world.game.late && time.Now().Before(until) {
 			l.world.running.Go(func() {
-				for ; thawed != nil; thawed = l.stalledNow(write) {
-					<-thawed
-				}
-				if l.whole() {
-					_, _ = call(context.Background())
-				}
+				ctx, cancel := context.WithDeadline(context.Background(), until)
+				defer cancel()
+				_, _ = through(ctx, l, write, call)
 			})
 		}
 		var none T
@@ -118,7 +120,12 @@ func (l *link) RenewNode(ctx context.Context, process string, term time.Duration
 }
 
 func (l *link) Publish(ctx context.Context, n backend.Notice) error {
-	_, err := through(ctx, l, true, func(ctx context.Context) (struct{}, error) { return struct{}{}, l.server.Publish(ctx, n) })
+	_, err := through(ctx, l, true, func(ctx context.Context) (struct{}, error) {
+		if n.Lasting {
+			l.world.note("node %s publishes %s %s %v ago", l.node, n.Kind, n.User, n.Ago)
+		}
+		return struct{}{}, l.server.Publish(ctx, n)
+	})
 	return err
 }
 

@@ -1,0 +1,41 @@
+package presencetest
+
+import (
+	"context"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+)
+
+func deadlineCases() []ruleCase {
+	return []ruleCase{
+		{"rule 26", "what comes after its context has ended changes nothing", comesLate},
+	}
+}
+
+// The store gets to each call when its context has ended.
+func comesLate(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, join("u", "a.1"))
+	site.wants("+u")
+	late, cancel := context.WithCancel(tr.ctx)
+	cancel()
+	if r := tr.store.Apply(late, tr.batch(presence.Site, join("v", "a.2"), drop("u", "a.1"))); len(r) != 1 || r[0].Err == nil {
+		tr.Errorf("got %+v from Apply, want an error (rule 26)", r)
+	}
+	site.wants("")
+	if _, _, err := tr.store.RenewNode(late, "a.p", term); err == nil {
+		tr.Errorf("got no error from RenewNode, want one (rule 26)")
+	}
+	tr.renews("a.p", false)
+	if _, err := tr.store.ClaimConsumer(late, consumerName, backend.ConsumerClaim{Holder: "a", For: consumerHold, Create: true}); err == nil {
+		tr.Errorf("got no error from ClaimConsumer, want one (rule 26)")
+	}
+	tr.claims(tr.peer, "b", true, backend.ConsumerHeld)
+	if tr.store.Publish(late, backend.StatusNotice("u", presence.Busy)) == nil {
+		tr.Errorf("got no error from Publish, want one (rule 26)")
+	}
+	if kept, err := tr.peer.Statuses(tr.ctx, "u"); err != nil || kept[0].Status != "" {
+		tr.Errorf("got %+v, %v, want no status (rule 26)", kept, err)
+	}
+}

@@ -1,0 +1,76 @@
+package redisstore
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A server that hung, or was out of reach, also executes what its callers have given up. So each
+// script names the last moment at which it may begin, by the server's clock (rule 26): when the context
+// of its call ends. A server that gets to it later changes nothing, and answers "LATE <its time, ms>".
+//
+// Example: Redis hangs from 12:00:00 to 12:01:00. Node A writes Alice's page, gives up after two
+// seconds, and is deployed. Alice signs out. At 12:01:00 Redis gets to the write, and refuses it.
+
+// A serverClock is what this node knows of the servers' clocks. It may believe that they are ahead of
+// what they are, by as long as a call takes, and never behind: a server refuses nothing that is in time.
+type serverClock struct {
+	began time.Time // with the store: the clock counts from here
+
+	mu    sync.Mutex
+	heard time.Duration // how much the clock of the server with the notices was ahead, in its latest answer; 0: it has not answered
+	ahead time.Duration // how much the clock of another was, which refused what was in time
+	since time.Time     // when that was
+}
+
+// aheadFor is how long the clock of a server counts that refused what was in time. Then it may refuse
+// something once more.
+const aheadFor = 10 * time.Minute
+
+// told returns how much a server's clock is ahead of this node's, at most. sent is when the call was
+// made that it answered.
+func (c *serverClock) told(now int64, sent time.Time) time.Duration {
+	return time.Duration(now)*time.Millisecond - sent.Sub(c.began)
+}
+
+// hears takes the time, in Unix ms, that the server with the notices told.
+func (c *serverClock) hears(now int64, sent time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.heard = c.told(now, sent)
+}
+
+// refused takes the answer of a server that refused a call. It reports whether the call came too late by
+// that server's clock.
+func (c *serverClock) refused(err error, sent time.Time) bool {
+	if err == nil {
+		return false
+	}
+	text, late := strings.CutPrefix(err.Error(), "LATE ")
+	now, bad := strconv.ParseInt(text, 10, 64)
+	if !late || bad != nil {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ahead, c.since = c.told(now, sent), time.Now()
+	return true
+}
+
+// last returns ARGV[1] of a script that may begin while ctx lasts: see lua/time.lua.
+func (c *serverClock) last(ctx context.Context) int64 {
+	ends, bound := ctx.Deadline()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !bound || c.heard == 0 {
+		return 0
+	}
+	ahead := c.heard
+	if time.Since(c.since) < aheadFor {
+		ahead = max(ahead, c.ahead)
+	}
+	return -(ends.Sub(c.began) + ahead).Milliseconds()
+}
