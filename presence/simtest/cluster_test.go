@@ -31,7 +31,7 @@ func (g game) clusterActs(rnd *rand.Rand, length time.Duration) (acts []act) {
 		}
 		switch a.do = clusterFailures[rnd.IntN(len(clusterFailures))]; a.do {
 		case "part lags": // as lag
-			a.d = 50*time.Millisecond + upTo(rnd, g.ttl()/6)
+			a.d = min(50*time.Millisecond+upTo(rnd, g.ttl()/6), min(g.ttl(), nodeTTL)/6)
 		case "lose part":
 			if rnd.IntN(len(parts)+1) == 0 {
 				a.with = notices

@@ -101,6 +101,13 @@ func (l *link) WatchBroadcasts(ctx context.Context, topic presence.Topic, fn fun
 // Listen implements backend.Store.
 func (l *link) Listen(ctx context.Context, fn func(backend.Notice)) (func(), error) {
 	l.mu.Lock()
+	told := fn
+	fn = func(n backend.Notice) {
+		if n.Lasting || n.Missed > 0 {
+			l.world.note("node %s hears %s %s %v ago, missed %v", l.node, n.Kind, n.User, n.Ago, n.Missed)
+		}
+		told(n)
+	}
 	l.hears = append(l.hears, fn)
 	l.log, l.read = l.server.losses.Load(), time.Now()
 	l.mu.Unlock()
@@ -239,11 +246,11 @@ func (l *link) loseDiffs(n int) {
 	l.lose += n
 }
 
-// lostLately reports whether a diff was lost on its way to the process within a duration.
-func (l *link) lostLately(within time.Duration) bool {
+// lostFor returns how long ago a diff was last lost on its way to the process.
+func (l *link) lostFor() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return time.Since(l.lost) < within
+	return time.Since(l.lost)
 }
 
 // lands is for a write that waited for a stall to end.
@@ -259,7 +266,8 @@ func (l *link) writes(ops []backend.Op) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, op := range ops {
-		if op.User.Status != "" && op.User.Status.Base() != presence.Invisible && time.Now().Before(l.muddled) {
+		shows := op.User.Status != "" || op.Kind == backend.OpJoin || op.Kind == backend.OpSeen
+		if shows && op.User.Status.Base() != presence.Invisible && time.Now().Before(l.muddled) {
 			l.outdone[op.User.ID] = time.Now()
 		}
 	}

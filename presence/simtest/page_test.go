@@ -40,7 +40,8 @@ type page struct {
 	tuned    bool             // its connection has the thread
 	pictures map[presence.Topic]*picture
 	box      box
-	over     bool // it ended, and does not come back
+	waited   time.Duration // how long the events that it takes were held up by a process that was paused
+	over     bool          // it ended, and does not come back
 }
 
 func (w *world) openPage(name string, owner *person, topics ...presence.Topic) *page {
@@ -151,8 +152,7 @@ func (p *page) connect() (again bool) {
 			}
 			return !errors.Is(conn.Err(), presence.ErrSignedOut) || !p.strange.Load()
 		case <-conn.Ready():
-			process.awake(ctx)
-			if !p.take(conn.Events(nil)) {
+			if waited := process.awake(ctx); !p.take(conn.Events(nil), waited) {
 				conn.Close()
 				return true
 			}
@@ -218,10 +218,12 @@ func (p *page) ended() bool {
 	return p.over
 }
 
-// take applies events. It returns false if the page must connect again.
-func (p *page) take(events []presence.Event) bool {
+// take applies events, which may have waited for their process to go on. It returns false if the page
+// must connect again.
+func (p *page) take(events []presence.Event, waited time.Duration) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.waited = waited
 	for _, e := range events {
 		if e.ID != "" {
 			p.id = e.ID

@@ -157,8 +157,7 @@ func (u *person) toldLate(asked time.Time) bool {
 	return asked.Sub(u.untold) < u.w.game.slowness()
 }
 
-// signOutViews ends the user's page views. What fails meanwhile may undo it where the store loses it,
-// or does late what was asked before.
+// signOutViews ends the user's page views. A failover that is under way may undo it.
 func (u *person) signOutViews(p *process) {
 	if p == nil {
 		return
@@ -168,7 +167,10 @@ func (u *person) signOutViews(p *process) {
 	defer cancel()
 	out := p.tracker.SignOut(ctx, presence.UserID(u.id)) == nil
 	u.viewed, u.sure = time.Time{}, out && u.w.calm()
-	if !out || u.w.game.late && !u.sure {
+	u.w.mu.Lock()
+	lost := u.w.trouble[rewinds].going > 0
+	u.w.mu.Unlock()
+	if !out || lost {
 		u.viewed = time.Now()
 	}
 }

@@ -25,13 +25,14 @@ type picture struct {
 	went    map[string]string    // since when each user was there whom it saw leave last
 	decided map[string]bool      // it saw the user leave last from a provisional roster: a node may have decided so by itself
 	typing  map[string]time.Time // until when users are
+	gained  map[string]bool      // it was told that the user came at that moment: see justCame
 }
 
 func newPicture(p *page, topic presence.Topic) *picture {
 	return &picture{
 		p: p, topic: topic, fresh: true, roster: make(map[string]string),
 		left: make(map[string]int), missed: make(map[string]int), back: make(map[string]int), went: make(map[string]string), decided: make(map[string]bool),
-		typing: make(map[string]time.Time),
+		typing: make(map[string]time.Time), gained: make(map[string]bool),
 	}
 }
 
@@ -113,6 +114,7 @@ func (s *picture) state(d payload) {
 		}
 	}
 	s.roster, s.cursor, s.fresh, s.old = now, d.Cursor, false, false
+	clear(s.gained)
 }
 
 func (s *picture) diff(d payload) {
@@ -124,13 +126,13 @@ func (s *picture) diff(d payload) {
 		if s.roster[user] == "" && !s.part {
 			s.joins(user)
 		}
-		if s.roster[user] == u.String() && !s.justGained(u) {
+		if s.roster[user] == u.String() && !s.gained[user] {
 			s.fault("gets a join of %s, who was there unchanged", user)
 		}
 		if _, both := d.Leaves[user]; both {
 			s.fault("gets %s twice in one diff", user)
 		}
-		s.roster[user] = u.String()
+		s.roster[user], s.gained[user] = u.String(), s.justCame(u)
 	}
 	for user, left := range d.Leaves {
 		if s.roster[user] == "" && !s.part {
@@ -147,10 +149,10 @@ func (s *picture) diff(d payload) {
 	s.note("gets a diff to %s: joins %v, leaves %v", d.Cursor, keys(d.Joins), keys(d.Leaves))
 }
 
-// justGained reports whether a page that watches people may have gained sight of a user just now,
-// by a relation. It was told that the user came at that moment, and is told once more where a node
-// says that the user changed in the same millisecond.
-func (s *picture) justGained(u profile) bool {
+// justCame reports whether a page that watches people is told that a user comes just now: it may have
+// gained sight of the user by a relation. It is told once more where a node says that the user changed in
+// the same millisecond, whenever it does.
+func (s *picture) justCame(u profile) bool {
 	since, err := time.Parse(time.RFC3339Nano, u.Since)
 	return err == nil && s.topic == presence.PeopleTopic && time.Since(since) < onTheWay
 }

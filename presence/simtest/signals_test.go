@@ -95,7 +95,7 @@ func (s *picture) hears(user string, d time.Duration) {
 		rest = -silent
 	}
 	w.mu.Unlock()
-	if d > longestTyping || d > 0 && d > rest+slack {
+	if slack += s.p.waited; d > longestTyping || d > 0 && d > rest+slack {
 		s.fault("hears that %s is typing for %v, who said so for %v", user, d, rest)
 	}
 }

@@ -70,11 +70,23 @@ func (w *world) quietLocked() time.Duration {
 
 // quietOfLocked returns for how long nothing of some kinds has gone wrong.
 func (w *world) quietOfLocked(kinds ...int) time.Duration {
-	quiet := w.trouble[kinds[0]].since()
+	quiet := w.sinceLocked(kinds[0])
 	for _, kind := range kinds {
-		quiet = min(quiet, w.trouble[kind].since())
+		quiet = min(quiet, w.sinceLocked(kind))
 	}
 	return quiet
+}
+
+// sinceLocked returns for how long nothing of a kind has gone wrong. A diff is lost when one comes
+// next, which may be long after the act that says so.
+func (w *world) sinceLocked(kind int) time.Duration {
+	since := w.trouble[kind].since()
+	for _, p := range w.nodes {
+		if p != nil && kind == ofHearing {
+			since = min(since, p.link.lostFor())
+		}
+	}
+	return since
 }
 
 // failedOver returns how long ago the latest failover was.
@@ -109,9 +121,6 @@ func (s *picture) told(user, by string) {
 	}
 	s.p.w.mu.Lock()
 	hidden, well := u.hidden, min(well, s.p.w.trouble[rewinds].since())
-	if s.p.w.game.late { // the store may do then what was asked before
-		well = min(well, s.p.w.trouble[ofStore].since())
-	}
 	if s.p.w.lost && u.set != s.p.w.starts.Load() {
 		hidden = time.Time{}
 	}
@@ -162,9 +171,6 @@ func (p *page) reads() time.Duration {
 func (w *world) tellsOuts(user string, out time.Time) bool {
 	w.mu.Lock()
 	lost, well := w.muted.After(out), w.trouble[rewinds].since()
-	if w.game.late {
-		well = min(well, w.trouble[ofStore].since())
-	}
 	w.mu.Unlock()
 	return !lost && well > catchesUp && !slices.ContainsFunc(w.everyProcess(), func(p *process) bool { return p.link.outrun(user, out) })
 }
@@ -196,7 +202,7 @@ func (s *picture) drops(user string) {
 func (w *world) lateLocked(closed time.Time) time.Duration {
 	g, late := w.game, time.Since(closed)-w.game.grace()
 	for kind, term := range []time.Duration{ofNodes: min(g.ttl(), nodeTTL), ofStore: g.ttl() + settles, ofHearing: g.ttl() + settles, ofDirectory: g.ttl() + settles, rewinds: g.ttl() + settles} {
-		late = min(late, w.trouble[kind].since()-term)
+		late = min(late, w.sinceLocked(kind)-term)
 		if w.trouble[kind].going > 0 {
 			return 0
 		}
