@@ -135,9 +135,7 @@ func (p *process) suffers() (well func()) {
 
 // well returns for how long nothing has gone wrong.
 func (p *process) well() time.Duration {
-	p.link.mu.Lock()
-	lost := time.Since(p.link.lost)
-	p.link.mu.Unlock()
+	lost := p.link.lostFor()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return min(lost, p.ails.since())

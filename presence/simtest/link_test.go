@@ -31,7 +31,7 @@ type link struct {
 	queue   []parcel  // what waits
 	late    []lateNotice
 	lose    int                           // diffs
-	lost    time.Time                     // when the latest was lost
+	lost    atomic.Int64                  // when the latest was lost, in Unix ns; the world reads it while it holds its own mutex
 	missed  []time.Time                   // when each was
 	muddled time.Time                     // until when notices came that had waited
 	since   time.Time                     // when the latest stall began, or break
@@ -78,8 +78,9 @@ func (l *link) Watch(ctx context.Context, topic presence.Topic, fn func(backend.
 			case l.broken:
 			case l.lose > 0:
 				l.lose--
-				l.lost = time.Now()
-				l.missed = append(l.missed, l.lost)
+				lost := time.Now()
+				l.lost.Store(lost.UnixNano())
+				l.missed = append(l.missed, lost)
 			default:
 				l.deliverOfLocked(topic, parcel{deliver: func() { fn(d) }})
 			}
@@ -247,11 +248,7 @@ func (l *link) loseDiffs(n int) {
 }
 
 // lostFor returns how long ago a diff was last lost on its way to the process.
-func (l *link) lostFor() time.Duration {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return time.Since(l.lost)
-}
+func (l *link) lostFor() time.Duration { return time.Since(time.Unix(0, l.lost.Load())) }
 
 // lands is for a write that waited for a stall to end.
 func (l *link) lands() {
