@@ -25,6 +25,7 @@ type writer struct {
 	topics    map[presence.Topic]*pending
 	flying    map[presence.Topic]*pending   // what is being written
 	preparing map[presence.Topic]ownDevices // of what was taken and is not flying yet
+	forgotten []forgetting                  // since it was taken
 	ops       int                           // that wait in topics
 	shares    map[presence.UserID]int       // of each user in ops; nil: not counted
 	pace      writerPace
@@ -244,16 +245,35 @@ func (w *writer) forgetViews(of presence.UserID, at time.Time) {
 	w.forget(of, func(p *pending, member presence.UserID) { p.forgetViews(member, at) })
 }
 
-// forget calls some with all that waits of a user and of the user's devices.
+// A forgetting takes back some of what waits of a user and of the user's devices.
+type forgetting struct {
+	user presence.UserID
+	some func(p *pending, member presence.UserID)
+}
+
+// in takes it back in a topic.
+func (f forgetting) in(p *pending, grew func(presence.UserID, int)) {
+	for _, member := range append([]presence.UserID{f.user}, p.members[f.user]...) {
+		had := p.size()
+		f.some(p, member)
+		grew(member, p.size()-had)
+	}
+}
+
+// forget calls some with all that waits of a user and of the user's devices; and with what is being
+// written, if the store does not take it.
+//
+// Example: Alice closes a page at node A, whose call of Redis hangs. Meanwhile she signs out at node B.
+// The call fails. What A writes again has nothing that shows her.
 func (w *writer) forget(user presence.UserID, some func(p *pending, member presence.UserID)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	f := forgetting{user, some}
 	for _, p := range w.topics {
-		for _, member := range append([]presence.UserID{user}, p.members[user]...) {
-			had := p.size()
-			some(p, member)
-			w.grewLocked(member, p.size()-had)
-		}
+		f.in(p, w.grewLocked)
+	}
+	if len(w.preparing)+len(w.flying) > 0 {
+		w.forgotten = append(w.forgotten, f)
 	}
 }
 
@@ -261,7 +281,9 @@ func (w *writer) forget(user presence.UserID, some func(p *pending, member prese
 func (w *writer) setFlying(topics map[presence.Topic]*pending) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.flying, w.preparing = topics, nil
+	if w.flying, w.preparing = topics, nil; topics == nil {
+		w.forgotten = nil
+	}
 }
 
 // holding returns the topics in which an operation of a user waits, or is being written; and
@@ -353,6 +375,9 @@ func (w *writer) take() map[presence.Topic]*pending {
 func (w *writer) keep(topic presence.Topic, p *pending) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	for _, f := range w.forgotten {
+		f.in(p, func(presence.UserID, int) {})
+	}
 	since := w.topics[topic]
 	w.topics[topic] = p
 	w.countLocked(p, 1)
