@@ -40,7 +40,7 @@ type page struct {
 	tuned    bool             // its connection has the thread
 	pictures map[presence.Topic]*picture
 	box      box
-	waited   time.Duration // how long the events that it takes were held up by a process that was paused
+	waited   time.Duration // how long the events that it takes were held up
 	over     bool          // it ended, and does not come back
 }
 
@@ -138,6 +138,14 @@ func (p *page) connect() (again bool) {
 		defer ticker.Stop()
 		beat = ticker.C
 	}
+	var held time.Duration // how long the page read nothing, until free
+	var free time.Time
+	busy := func(does func(context.Context, stream) bool) bool {
+		began := time.Now()
+		goesOn := does(ctx, conn)
+		held, free = time.Since(began), time.Now()
+		return goesOn
+	}
 	for {
 		select {
 		case <-process.dead:
@@ -152,12 +160,16 @@ func (p *page) connect() (again bool) {
 			}
 			return !errors.Is(conn.Err(), presence.ErrSignedOut) || !p.strange.Load()
 		case <-conn.Ready():
-			if waited := process.awake(ctx); !p.take(conn.Events(nil), waited) {
+			waited := process.awake(ctx)
+			if time.Since(free) == waited {
+				waited += held
+			}
+			if !p.take(conn.Events(nil), waited) {
 				conn.Close()
 				return true
 			}
 		case <-p.changed:
-			if !p.retune(ctx, conn) {
+			if !busy(p.retune) {
 				conn.Close()
 				return true
 			}
@@ -165,7 +177,7 @@ func (p *page) connect() (again bool) {
 			conn.Close()
 			return true
 		case <-beat:
-			if !p.beat(ctx, conn) {
+			if !busy(p.beat) {
 				conn.Close()
 				return true
 			}
@@ -218,8 +230,8 @@ func (p *page) ended() bool {
 	return p.over
 }
 
-// take applies events, which may have waited for their process to go on. It returns false if the page
-// must connect again.
+// take applies events, which may have waited for their process to go on, or for the page to read. It
+// returns false if the page must connect again.
 func (p *page) take(events []presence.Event, waited time.Duration) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

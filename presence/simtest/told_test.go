@@ -126,7 +126,7 @@ func (s *picture) told(user, by string) {
 	}
 	s.p.w.mu.Unlock()
 	outrun := func(p *process) bool { return p.link.outrun(user, hidden) }
-	if ago := time.Since(hidden); !hidden.IsZero() && ago > onTheWay && well > catchesUp && !slices.ContainsFunc(s.p.w.everyProcess(), outrun) {
+	if ago := time.Since(hidden); !hidden.IsZero() && ago > s.p.reads() && well > catchesUp && !slices.ContainsFunc(s.p.w.everyProcess(), outrun) {
 		s.fault("is told by %s of %s, who hid %v ago", by, user, ago)
 	}
 }
@@ -153,18 +153,14 @@ func (s *picture) joins(user string) {
 	if late && ago < s.p.w.game.grace()+s.p.w.game.sweep()+time.Second {
 		return
 	}
-	if !gone.IsZero() && ago > onTheWay && quiet > catchesUp {
+	if !gone.IsZero() && ago > s.p.reads() && quiet > catchesUp {
 		s.fault("is told that %s joins, who went %v ago", user, ago)
 	}
 }
 
-// reads is how late the page may read an event: one that beats reads nothing until nodes have answered.
-func (p *page) reads() time.Duration {
-	if p.beats {
-		return onTheWay + 3*time.Second
-	}
-	return onTheWay
-}
+// reads is how late the page reads the event that it takes: one that beats, or that asks for other topics,
+// reads nothing until nodes have answered.
+func (p *page) reads() time.Duration { return onTheWay + p.waited }
 
 // tellsOuts reports whether all nodes hear of a user's sign-out before they write anything of the user, also
 // those that come back: unless a write was under way, or the store has lost the sign-out.
@@ -188,10 +184,10 @@ func (s *picture) drops(user string) {
 		hidden = 0
 	}
 	w.mu.Unlock()
-	if hidden > hides {
+	if hidden > hides+s.p.waited {
 		s.fault("has had %s, who hid, for %v", user, hidden)
 	}
-	if !gone.IsZero() && late > 0 {
+	if !gone.IsZero() && late > s.p.waited {
 		s.fault("has had %s for %v since the last page closed, %v for too long", user, time.Since(gone), late)
 	}
 }
