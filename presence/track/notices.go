@@ -110,8 +110,9 @@ func replaces(n backend.Notice) backend.Notice {
 // A sign-out that says that it is new may have been on its way for a second. So a page that was opened
 // in that second may end with it, and comes back. A page that was opened before must not stay.
 //
-// One that is told again after a loss has ended here what it ends. It says how old it is, but not how
-// long its call took: it must not end what came since. So it is returned as old as it is known to be.
+// One that this node knows already, because it published it, or as it is told again after a loss, has
+// ended here what it ends: it must not end what came since. What it says of its age may be less, by as long
+// as its call took, or as it was on its way. So it is returned as old as it is known to be.
 func (b *notices) heard(n backend.Notice) backend.Notice {
 	p := &published{notice: n, at: time.Now().Add(-n.Ago)}
 	p.notice.Ago = 0
@@ -121,10 +122,7 @@ func (b *notices) heard(n backend.Notice) backend.Notice {
 	key := replaces(n)
 	switch was := b.lasting[key]; {
 	case was != nil && was.notice.ID == n.ID:
-		was.taken = b.losses
-		if n.Ago > 0 {
-			n.Ago = max(n.Ago, time.Since(was.at))
-		}
+		was.taken, n.Ago = b.losses, max(n.Ago, time.Since(was.at))
 	case was != nil && p.at.After(was.at), was == nil && len(b.lasting) < b.max/2: // room is left for this node's own
 		b.lasting[key] = p
 	}

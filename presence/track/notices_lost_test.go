@@ -71,6 +71,20 @@ func TestSignOutThatIsToldAgainByAnotherNode(t *testing.T) {
 	})
 }
 
+// A node that hears its own sign-out late, as if it were new, ends no page that was opened since.
+func TestSignOutThatItsNodeHearsLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bus := &forgettingBus{Store: memstore.New()}
+		tracker := start(t, bus, track.Config{})
+		noError(t, tracker.SignOut(t.Context(), "alice"))
+		time.Sleep(300 * time.Millisecond)
+		page := connect(t, tracker, track.ConnectOptions{Visitor: visitor("alice")})
+		time.Sleep(300 * time.Millisecond)
+		bus.hear(bus.taken[0])
+		wantEnded(t, "the sign-out was heard late", false, page)
+	})
+}
+
 // A node that learns of a loss before it gets the answer to a sign-out tells the sign-out again.
 func TestSignOutThatTheBusLosesBeforeItAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
