@@ -263,3 +263,9 @@ func (t *Tracker) TopicShares() int {
 
 // TopicsByMemory returns the default of Config.MaxTopics.
 func TopicsByMemory(bytes int64) int { return topicsByMemory(bytes) }
+
+// BroadcastAges finds out how late broadcasts come.
+type BroadcastAges = broadcastAges
+
+// TooLate notes a broadcast, and reports whether it comes too late to be shown.
+func (a *broadcastAges) TooLate(node string, sent, now time.Time) bool { return a.tooLate(node, sent, now) }

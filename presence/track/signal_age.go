@@ -22,7 +22,8 @@ type broadcastAges struct {
 // A clockLag is what arrives of one node.
 type clockLag struct {
 	least     time.Duration
-	lateSince time.Time // since when all that comes is late; zero: the latest was not
+	late      time.Duration
+	lateSince time.Time // since when all that comes is late, by about that much; zero: the latest was not
 }
 
 const (
@@ -30,8 +31,8 @@ const (
 	// much longer (rule S5).
 	maxBroadcastAge = time.Second
 	usualSkew       = 2 * time.Second
-	// clockTurned is how long all broadcasts of a node are late until its clock is taken to be
-	// another one.
+	// clockTurned is how long all broadcasts of a node are late, by the same time, until its clock is
+	// taken to be another one. What two stalls held up is late by two times.
 	clockTurned = 10 * time.Second
 	// maxBroadcasters bounds the nodes, whose names anybody may make up who writes to the store.
 	maxBroadcasters = 1000
@@ -54,8 +55,8 @@ func (a *broadcastAges) tooLate(node string, sent, now time.Time) bool {
 	case lag-known.least <= maxBroadcastAge:
 		known.least, known.lateSince = min(known.least, lag), time.Time{}
 		return false
-	case known.lateSince.IsZero():
-		known.lateSince = now
+	case known.lateSince.IsZero(), (lag - known.late).Abs() > maxBroadcastAge:
+		known.late, known.lateSince = lag, now
 	case now.Sub(known.lateSince) > clockTurned:
 		*known = clockLag{least: lag}
 		return false

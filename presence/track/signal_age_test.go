@@ -1,0 +1,32 @@
+package track_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence/track"
+)
+
+// What two stalls held up is no sign of another clock. A clock that was turned is taken as it is after
+// ten seconds.
+func TestAgesOfBroadcasts(t *testing.T) {
+	var ages track.BroadcastAges
+	began := time.Now()
+	for _, tt := range []struct {
+		sent, heard time.Duration // after began
+		late        bool
+	}{
+		{0, 0, false},
+		{10 * time.Second, 30 * time.Second, true}, // a stall
+		{50 * time.Second, 60 * time.Second, true}, // another one
+		{61 * time.Second, 61 * time.Second, false},
+		{50 * time.Second, 70 * time.Second, true}, // the clock was turned back by 20 s
+		{55 * time.Second, 75 * time.Second, true},
+		{61 * time.Second, 81 * time.Second, false},
+		{62 * time.Second, 82 * time.Second, false},
+	} {
+		if late := ages.TooLate("a", began.Round(0).Add(tt.sent), began.Add(tt.heard)); late != tt.late {
+			t.Errorf("sent after %v and heard after %v: got too late %v, want %v", tt.sent, tt.heard, late, tt.late)
+		}
+	}
+}
