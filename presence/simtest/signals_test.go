@@ -100,8 +100,9 @@ func (s *picture) hears(user string, d time.Duration) {
 	}
 }
 
-// latestSignal is how late a signal may come of a node whose clock nobody knows yet.
-const latestSignal = 3500 * time.Millisecond
+// latestSignal is how late a signal may come of a node whose clock nobody knows yet: its clock may be off
+// by two seconds, it may come a second late, and what stands is told anew twice a second, in tenths.
+const latestSignal = 3600*time.Millisecond + onTheWay
 
 // still says who is typing, as far as the picture shows.
 func (s *picture) still() string {

@@ -15,6 +15,7 @@ import (
 const (
 	onTheWay  = 300 * time.Millisecond // an event was made at most so long ago: people have a window of 250 ms
 	catchesUp = 3 * time.Second        // a node does, after something went wrong
+	asksAgain = 3 * time.Second        // a node waits, after a loss of data, before it asks what users chose and writes what waited
 )
 
 // A clock says when something last went wrong.
@@ -142,6 +143,9 @@ func (s *picture) joins(user string) {
 	gone, quiet := u.gone, min(s.p.w.quietOfLocked(ofNodes, ofStore, ofDirectory), well)
 	if failover := &s.p.w.trouble[rewinds]; gone.After(failover.last) { // no revived user, but a late word
 		quiet = min(quiet, failover.since())
+	}
+	if s.p.w.muted.After(gone) {
+		quiet -= asksAgain
 	}
 	out, late := u.out, s.fresh || s.p.w.trouble[rewinds].since() < s.p.w.game.ttl()+settles
 	s.p.w.mu.Unlock()
