@@ -41,6 +41,9 @@
 //	rollcall_mutes       a row for each thing that a user does not want
 //	rollcall_migrations  a row for each migration that was applied
 //
+// [Config].Prefix and [Config].Schema choose other names. A site that has its migrations in a list
+// of its own takes ours from [Migrations].
+//
 // Any program may insert (id, message) into rollcall_outbox, in a transaction of its own: the
 // message is the JSON of a feed.Message, the id any text that no other row of the tenant has.
 // Rows of the same millisecond are moved in the order of their ids. A program of a tenant inserts

@@ -36,3 +36,6 @@ func (s *Store) Text(name string) string { return s.texts[name] }
 // Store and DB return where feeds are.
 func (f *Feeds) Store() *Store { return &Store{database: f.db} }
 func (s *Store) DB() *sql.DB   { return s.pool }
+
+// Texts returns all statements, by the names of their files.
+func (s *Store) Texts() map[string]string { return s.texts }

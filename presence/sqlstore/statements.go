@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"embed"
 	"io/fs"
 	"path"
@@ -17,8 +18,29 @@ var texts embed.FS
 
 var parameter = regexp.MustCompile(`\$([0-9]+)`)
 
-// text returns a file as the dialect has it, without its head.
-func (d Dialect) text(file string) (string, error) {
+// Names of tables and of indexes, as the files have them. The name of a new index has no schema:
+// it is that of its table.
+var ourName = regexp.MustCompile(`(INDEX )?rollcall_`)
+
+// validName matches what a Config may choose for a part of names.
+var validName = regexp.MustCompile(`^([a-z_][a-z0-9_]{0,31})?$`)
+
+// named returns a text with the names that the Config chooses.
+func (c Config) named(text string) string {
+	prefix, schema := cmp.Or(c.Prefix, "rollcall_"), c.Schema
+	if schema != "" {
+		schema += "."
+	}
+	return ourName.ReplaceAllStringFunc(text, func(name string) string {
+		if strings.HasPrefix(name, "INDEX ") {
+			return "INDEX " + prefix
+		}
+		return schema + prefix
+	})
+}
+
+// text returns a file as the database has it, without its head.
+func (c Config) text(file string) (string, error) {
 	all, err := texts.ReadFile(file)
 	if err != nil {
 		return "", err
@@ -27,18 +49,18 @@ func (d Dialect) text(file string) (string, error) {
 	for strings.HasPrefix(s, "--") {
 		_, s, _ = strings.Cut(s, "\n")
 	}
-	if d == SQLite {
+	if c.Dialect == SQLite {
 		s = parameter.ReplaceAllString(s, "?$1")
 	}
-	return strings.TrimSpace(s), nil
+	return c.named(strings.TrimSpace(s)), nil
 }
 
 // numbered tells a migration from a statement.
 func numbered(file string) bool { return file[0] >= '0' && file[0] <= '9' }
 
-func loadStatements(d Dialect) (map[string]string, error) {
+func loadStatements(c Config) (map[string]string, error) {
 	all := make(map[string]string)
-	for _, folder := range []string{"sql", "sql/" + string(d)} {
+	for _, folder := range []string{"sql", "sql/" + string(c.Dialect)} {
 		files, err := fs.ReadDir(texts, folder)
 		if err != nil {
 			return nil, err
@@ -47,7 +69,7 @@ func loadStatements(d Dialect) (map[string]string, error) {
 			if f.IsDir() || numbered(f.Name()) {
 				continue
 			}
-			text, err := d.text(path.Join(folder, f.Name()))
+			text, err := c.text(path.Join(folder, f.Name()))
 			if err != nil {
 				return nil, err
 			}
@@ -64,8 +86,8 @@ type migration struct {
 	statements []string
 }
 
-func loadMigrations(d Dialect) ([]migration, error) {
-	files, err := fs.ReadDir(texts, "sql/"+string(d)) // by name
+func loadMigrations(c Config) ([]migration, error) {
+	files, err := fs.ReadDir(texts, "sql/"+string(c.Dialect)) // by name
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +96,7 @@ func loadMigrations(d Dialect) ([]migration, error) {
 		if !numbered(f.Name()) {
 			continue
 		}
-		text, err := d.text(path.Join("sql", string(d), f.Name()))
+		text, err := c.text(path.Join("sql", string(c.Dialect), f.Name()))
 		if err != nil {
 			return nil, err
 		}

@@ -24,13 +24,31 @@ const (
 type Config struct {
 	// Dialect is what the database speaks. Required: a *sql.DB does not tell.
 	Dialect Dialect
+
+	// Prefix is what the names of tables and indexes begin with: up to 32 bytes of a-z, 0-9 and _.
+	// Default: "rollcall_".
+	Prefix string
+
+	// Schema is the schema of the tables, which exists: up to 32 bytes of a-z, 0-9 and _. Only
+	// PostgreSQL has schemas. Default: that of the connection's search_path.
+	Schema string
 }
 
+// validate returns every problem at once.
 func (c Config) validate() error {
+	var problems []error
 	if c.Dialect != SQLite && c.Dialect != Postgres {
-		return fmt.Errorf("the Dialect %q is neither sqlstore.SQLite nor sqlstore.Postgres", c.Dialect)
+		problems = append(problems, fmt.Errorf("the Dialect %q is neither sqlstore.SQLite nor sqlstore.Postgres", c.Dialect))
 	}
-	return nil
+	for field, name := range map[string]string{"Prefix": c.Prefix, "Schema": c.Schema} {
+		if !validName.MatchString(name) {
+			problems = append(problems, fmt.Errorf("the %s %q is not of up to 32 bytes of a-z, 0-9 and _, without a digit at the beginning", field, name))
+		}
+	}
+	if c.Dialect == SQLite && c.Schema != "" {
+		problems = append(problems, errors.New("the Schema is set, and SQLite has none"))
+	}
+	return errors.Join(problems...)
 }
 
 // A Store keeps people in a database: those of all tenants, apart by the column tenant. All
@@ -55,10 +73,10 @@ func New(db *sql.DB, config Config) (*Store, error) {
 	s := &Store{database: &database{pool: db, dialect: config.Dialect, writing: wait.NewMutex()}}
 	s.feeds = newFeeds(s.database)
 	var err error
-	if s.texts, err = loadStatements(config.Dialect); err != nil {
+	if s.texts, err = loadStatements(config); err != nil {
 		return nil, err
 	}
-	if s.steps, err = loadMigrations(config.Dialect); err != nil {
+	if s.steps, err = loadMigrations(config); err != nil {
 		return nil, err
 	}
 	s.clock.now = time.Now

@@ -1,0 +1,42 @@
+package sqlstore
+
+import (
+	"fmt"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// A Migration is one step of the tables, for a site with a list of migrations of its own.
+type Migration struct {
+	Version int    // from 1, without gaps
+	Name    string // of its file, such as "0001_tables.sql"
+	SQL     string // statements with semicolons, which note that the step is made
+}
+
+// Migrations returns all steps, in their order. A site runs each once, in a transaction, and
+// never another version's of one that it has run: what changes comes as a new step. Then
+// [Store.Migrate] has nothing to do, and only reads. It returns [presence.ErrInvalidConfig] with
+// every problem.
+func Migrations(config Config) ([]Migration, error) {
+	if err := config.validate(); err != nil {
+		return nil, fmt.Errorf("sqlstore: %w: %w", presence.ErrInvalidConfig, err)
+	}
+	steps, err := loadMigrations(config)
+	if err != nil {
+		return nil, err
+	}
+	begin, err := config.text("sql/migrations.sql")
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Migration, len(steps))
+	for i, step := range steps {
+		text := begin + ";\n"
+		for _, statement := range step.statements {
+			text += statement + ";\n"
+		}
+		text += config.named(fmt.Sprintf("INSERT INTO rollcall_migrations (version, name, applied_at) VALUES (%d, '%s', 0);\n", step.version, step.name))
+		all[i] = Migration{step.version, step.name, text}
+	}
+	return all, nil
+}
