@@ -3,7 +3,6 @@ package rollcall
 import (
 	"context"
 	"errors"
-	"io"
 	"net/http"
 	"slices"
 	"time"
@@ -40,8 +39,5 @@ func (s *Site) Close(ctx context.Context, servers ...*http.Server) error {
 		problems = append(problems, s.feeds.Close(ctx))
 	}
 	s.background.Wait()
-	if store, ok := s.store.(io.Closer); ok {
-		problems = append(problems, store.Close())
-	}
-	return errors.Join(problems...)
+	return errors.Join(append(problems, s.closeStore())...)
 }

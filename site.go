@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,7 +30,7 @@ import (
 type Site struct {
 	logger   *slog.Logger
 	base     basePath
-	store    backend.Store
+	store    backend.Core
 	sql      *sqlstore.Store // nil: there are no people and no feeds
 	tracker  *track.Tracker
 	feeds    *feed.Keeper // nil without sql
@@ -42,6 +44,7 @@ type Site struct {
 	mu      sync.Mutex
 	servers []*http.Server // that Server made
 
+	closeStore func() error       // closes the store once
 	stop       context.CancelFunc // ends what runs in background
 	background sync.WaitGroup
 }
@@ -61,6 +64,12 @@ func New(identify func(*http.Request) (presence.User, bool), config Config) (*Si
 	config.Logger = cmp.Or(config.Logger, slog.Default())
 	ctx, stop := context.WithCancel(context.Background())
 	s := &Site{logger: config.Logger, base: basePath{config.base(), config.prefix() + "/"}, store: config.Store, sql: config.SQL, hasViews: config.Views != nil, stop: stop}
+	s.closeStore = sync.OnceValue(func() error {
+		if store, ok := s.store.(io.Closer); ok {
+			return store.Close()
+		}
+		return nil
+	})
 	if err := s.start(ctx, identify, config); err != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), stopTime)
 		defer cancel()
@@ -72,10 +81,12 @@ func New(identify func(*http.Request) (presence.User, bool), config Config) (*Si
 // start makes the parts. Those that were made before an error are for Close.
 func (s *Site) start(ctx context.Context, identify func(*http.Request) (presence.User, bool), config Config) error {
 	parts, problems := config.parts(identify)
+	otherNodes := "unknown"
 	if problems == nil {
 		if err := errors.Join(s.checkStore(ctx), s.prepareSQL(ctx)); err != nil {
 			return err
 		}
+		otherNodes = s.otherNodes(ctx)
 	}
 	add := func(part string, err error) {
 		if err != nil {
@@ -104,7 +115,7 @@ func (s *Site) start(ctx context.Context, identify func(*http.Request) (presence
 	}
 	parts.Handlers.Widget = s.widgets.Handler()
 	s.live = handlers.New(s.tracker, parts.Handlers)
-	s.logger.Info("presence: ready", "node", s.tracker.Config().Node, "store", nameOf(s.store), "people", s.tracker.Config().Directory != nil,
+	s.logger.Info("presence: ready", "node", s.tracker.Config().Node, "store", nameOf(s.store), "other_nodes", otherNodes, "people", s.tracker.Config().Directory != nil,
 		"feeds", s.feeds != nil, "jobs", true, "ttl", s.tracker.Config().TTL)
 	return nil
 }
@@ -131,8 +142,25 @@ func (s *Site) checkStore(ctx context.Context) error {
 	return err
 }
 
+// otherNodes returns how many nodes share the store before this one does, for the log.
+func (s *Site) otherNodes(ctx context.Context) string {
+	store, ok := s.store.(interface {
+		Nodes(context.Context) (int, error)
+	})
+	if !ok {
+		return "0"
+	}
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	n, err := store.Nodes(ctx)
+	if err != nil {
+		return "unknown"
+	}
+	return strconv.Itoa(n)
+}
+
 // nameOf returns what a store calls itself in a log, such as "redis 127.0.0.1:6379".
-func nameOf(store backend.Store) string {
+func nameOf(store backend.Core) string {
 	if named, ok := store.(fmt.Stringer); ok {
 		return named.String()
 	}

@@ -3,6 +3,8 @@ package rollcall_test
 import (
 	"context"
 	"database/sql"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/rollcall-go/rollcall"
 	"github.com/rollcall-go/rollcall/internal/redistest"
+	"github.com/rollcall-go/rollcall/middleware/nethttp"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/feed"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
@@ -30,10 +33,15 @@ func TestSitesShareRedis(t *testing.T) {
 		return newSite(t, rollcall.Config{Store: store, Views: parse(`{{onlineTotal "site"}}`)})
 	}
 	a, log := site()
+	until(t, "the second process knows of the first", func() bool {
+		b, log := site()
+		defer b.Close(t.Context())
+		return strings.Contains(log.String(), "other_nodes=1")
+	})
 	b, _ := site()
 	get(t, a.Wrap(pages(a)), "/", "alice")
 	until(t, "the other process shows Alice", func() bool { return get(t, b.Wrap(pages(b)), "/", "").Body.String() == "1" })
-	if line := log.String(); !strings.Contains(line, `store="redis `) || !strings.Contains(line, "prefix presence") {
+	if line := log.String(); !strings.Contains(line, "other_nodes=0") || !strings.Contains(line, `store="redis `) || !strings.Contains(line, "prefix presence") {
 		t.Errorf("got the log %q, want the name of the store", line)
 	}
 }
@@ -85,6 +93,37 @@ func TestSiteWithSQL(t *testing.T) {
 	until(t, "the inbox is gone", func() bool { return !shown() })
 	if s, err := site.Tracker().Settings(t.Context(), "alice"); err != nil || s.Text != "" {
 		t.Errorf("got the settings %+v, %v of a user who was forgotten", s, err)
+	}
+}
+
+// A sign-out ends the device too, of which contacts know.
+func TestSignOffEndsTheDevice(t *testing.T) {
+	store, _ := newSQL(t)
+	site, _ := newSite(t, rollcall.Config{SQL: store, Views: parse("hello"), Parts: rollcall.Parts{
+		Middleware: nethttp.Config{Session: func(r *http.Request) string { return r.Header.Get("User") + ".1" }},
+	}})
+	mux := http.NewServeMux()
+	mux.Handle("GET /", pages(site))
+	mux.HandleFunc("POST /logout", func(_ http.ResponseWriter, r *http.Request) {
+		if err := site.SignOff(r); err != nil {
+			t.Error(err)
+		}
+	})
+	h := site.Wrap(mux)
+	devices := func() int {
+		all, err := site.Tracker().Sessions(t.Context(), "alice")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(all)
+	}
+	get(t, h, "/", "alice")
+	until(t, "Alice's device is online", func() bool { return devices() == 1 })
+	r := httptest.NewRequest(http.MethodPost, "/logout", nil)
+	r.Header.Set("User", "alice")
+	h.ServeHTTP(httptest.NewRecorder(), r)
+	if n := devices(); n != 0 {
+		t.Errorf("got %d devices after the sign-out, want none", n)
 	}
 }
 

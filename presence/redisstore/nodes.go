@@ -72,6 +72,15 @@ func (s *nodes) sweep(ctx context.Context) (swept backend.Swept, err error) {
 	}
 }
 
+// Nodes returns how many processes have a lease in the store. One that has just ended counts for
+// some seconds. It costs one round trip.
+func (s *nodes) Nodes(ctx context.Context) (int, error) {
+	return call(ctx, s.reads, "count nodes", func(ctx context.Context) (int, error) {
+		n, err := s.one().ZCard(ctx, s.nodeKeys("nodes")[0]).Result()
+		return int(n), err
+	})
+}
+
 func (s *nodes) claimNode(ctx context.Context) (n lapsedNode, err error) {
 	answer, err := s.runOne(ctx, s.writes, "sweep", eval{nodeClaimScript, s.nodeKeys("nodes", "terms", "sweeps"), []any{s.now(), nodeClaim.Milliseconds()}})
 	if err != nil {
