@@ -14,18 +14,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
-	"github.com/labstack/echo/v4"
-	echomiddleware "github.com/labstack/echo/v4/middleware"
-
-	"github.com/rollcall-go/rollcall/handlers"
-	"github.com/rollcall-go/rollcall/jobs"
-	"github.com/rollcall-go/rollcall/middleware"
+	"github.com/rollcall-go/rollcall"
 	"github.com/rollcall-go/rollcall/presence"
-	"github.com/rollcall-go/rollcall/presence/memstore"
-	"github.com/rollcall-go/rollcall/presence/track"
-	"github.com/rollcall-go/rollcall/templates"
 )
 
 // A Site is a site of one page.
@@ -43,57 +34,38 @@ func (s Site) Main() {
 	if _, err := os.Stat(filepath.Join(*scripts, s.Package)); err != nil {
 		log.Fatalf("%s is missing; npm ci --ignore-scripts --prefix .ci/clients gets it: %v", s.Package, err)
 	}
-	site, _, err := s.New(*scripts)
+	site, handler, err := s.New(*scripts)
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Printf("listening on http://%s\n", *addr)
-	server := &http.Server{
-		Addr: *addr, Handler: site, ConnContext: handlers.ConnContext,
-		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,
-	}
-	log.Fatal(server.ListenAndServe())
+	log.Fatal(site.ListenAndServe(context.Background(), *addr, handler))
 }
 
-// New returns the site, with the npm packages in a folder, and a function that stops it.
-func (s Site) New(scripts string) (site http.Handler, end func(), err error) {
-	tracker, err := track.New(memstore.New(), track.Config{})
+// New returns the site, with the npm packages in a folder.
+func (s Site) New(scripts string) (*rollcall.Site, http.Handler, error) {
+	views := template.Must(template.New("page").Funcs(rollcall.Funcs()).Parse(s.Page))
+	site, err := rollcall.New(identify, rollcall.Config{Members: true, Views: views})
 	if err != nil {
 		return nil, nil, err
 	}
-	runner, err := jobs.Start(tracker, jobs.Config{})
-	if err != nil {
-		return nil, nil, err
-	}
-	views := template.Must(template.New("page").Funcs(templates.Funcs()).Parse(s.Page))
-	widgets, err := templates.New(views, tracker, templates.Config{})
-	if err != nil {
-		return nil, nil, err
-	}
-	e := echo.New()
-	e.Static("/scripts", scripts)
-	e.GET("/favicon.ico", func(c echo.Context) error { return c.NoContent(http.StatusNoContent) })
-	signedIn := e.Group("", echomiddleware.BasicAuth(func(name, _ string, _ echo.Context) (bool, error) { return name != "", nil }),
-		middleware.Presence(tracker, identify))
-	live := handlers.New(tracker, handlers.Config{
-		ClientIP: handlers.ForwardedFor(),
-		Widget:   widgets.Handler(),
-	})
-	e.Pre(echo.WrapMiddleware(live.Beats)) // beats need no session
-	signedIn.Any("/presence/*", echo.WrapHandler(live))
-	signedIn.GET("/", func(c echo.Context) error {
+	mux := http.NewServeMux()
+	mux.Handle("/scripts/", http.StripPrefix("/scripts/", http.FileServer(http.Dir(scripts))))
+	mux.HandleFunc("/favicon.ico", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
+		if _, ok := identify(r); !ok {
+			w.Header().Set("WWW-Authenticate", "Basic")
+			http.Error(w, "Sign in with any name.", http.StatusUnauthorized)
+			return
+		}
 		nonce := rand.Text()
-		c.Response().Header().Set(echo.HeaderContentSecurityPolicy, strings.ReplaceAll(s.Policy, "NONCE", nonce))
-		return c.Render(http.StatusOK, "page", nonce)
+		w.Header().Set("Content-Security-Policy", strings.ReplaceAll(s.Policy, "NONCE", nonce))
+		site.Render(w, r, "page", nonce)
 	})
-	e.Renderer = templates.RendererFor[echo.Context](widgets)
-	return e, func() {
-		runner.Stop()
-		_ = tracker.Close(context.Background())
-	}, nil
+	return site, site.Wrap(mux), nil
 }
 
-func identify(c echo.Context) (presence.User, bool) {
-	name, _, ok := c.Request().BasicAuth()
-	return presence.User{ID: presence.UserID(name)}, ok
+func identify(r *http.Request) (presence.User, bool) {
+	name, _, ok := r.BasicAuth()
+	return presence.User{ID: presence.UserID(name)}, ok && name != ""
 }

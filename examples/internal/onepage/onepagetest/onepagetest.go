@@ -3,6 +3,7 @@ package onepagetest
 
 import (
 	"bufio"
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -21,15 +22,15 @@ const (
 // module.
 func Run(t *testing.T, s onepage.Site) {
 	t.Helper()
-	site, end, err := s.New(need.Package(t, ""))
+	site, handler, err := s.New(need.Package(t, ""))
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(site)
+	server := httptest.NewServer(handler)
 	t.Cleanup(func() { // after the browser, which would log errors
 		server.CloseClientConnections()
 		server.Close()
-		end()
+		_ = site.Close(context.Background())
 	})
 
 	alice := browse.New(t)
