@@ -19,7 +19,7 @@ func NewClock(ask func(context.Context) (time.Time, error)) func(context.Context
 // AddStep adds a migration, as the next version of this program may have it.
 func (s *Store) AddStep(statements ...string) {
 	next := len(s.steps) + 1
-	s.steps = append(s.steps, migration{next, fmt.Sprintf("%04d_next.sql", next), statements})
+	s.steps = append(s.steps, Migration{Version: next, Name: fmt.Sprintf("%04d_next.sql", next), statements: statements})
 }
 
 // Rebind returns a statement as the dialect has it.

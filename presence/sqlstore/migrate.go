@@ -80,11 +80,11 @@ func (s *Store) step(ctx context.Context) (at int, err error) {
 		next := s.steps[at]
 		for _, statement := range next.statements {
 			if _, err := q.ExecContext(ctx, statement); err != nil {
-				return fmt.Errorf("%s: %w", next.name, err)
+				return fmt.Errorf("%s: %w", next.Name, err)
 			}
 		}
-		at = next.version
-		return s.exec(ctx, q, "migrated", next.version, next.name, time.Now().UnixMilli())
+		at = next.Version
+		return s.exec(ctx, q, "migrated", next.Version, next.Name, time.Now().UnixMilli())
 	})
 	return at, err
 }

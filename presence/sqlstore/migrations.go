@@ -2,6 +2,8 @@ package sqlstore
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/rollcall-go/rollcall/presence"
 )
@@ -11,6 +13,8 @@ type Migration struct {
 	Version int    // from 1, without gaps
 	Name    string // of its file, such as "0001_tables.sql"
 	SQL     string // statements with semicolons, which note that the step is made
+
+	statements []string // without that
 }
 
 // Migrations returns all steps, in their order. A site runs each once, in a transaction, and
@@ -29,14 +33,9 @@ func Migrations(config Config) ([]Migration, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := make([]Migration, len(steps))
 	for i, step := range steps {
-		text := begin + ";\n"
-		for _, statement := range step.statements {
-			text += statement + ";\n"
-		}
-		text += config.named(fmt.Sprintf("INSERT INTO rollcall_migrations (version, name, applied_at) VALUES (%d, '%s', 0);\n", step.version, step.name))
-		all[i] = Migration{step.version, step.name, text}
+		noted := config.named(fmt.Sprintf("INSERT INTO rollcall_migrations (version, name, applied_at) VALUES (%d, '%s', 0)", step.Version, step.Name))
+		steps[i].SQL = strings.Join(slices.Concat([]string{begin}, step.statements, []string{noted}), ";\n") + ";\n"
 	}
-	return all, nil
+	return steps, nil
 }

@@ -79,19 +79,12 @@ func loadStatements(c Config) (map[string]string, error) {
 	return all, nil
 }
 
-// A migration is one step of the schema. Steps are numbered from 1, without gaps.
-type migration struct {
-	version    int
-	name       string // of its file
-	statements []string
-}
-
-func loadMigrations(c Config) ([]migration, error) {
+func loadMigrations(c Config) ([]Migration, error) {
 	files, err := fs.ReadDir(texts, "sql/"+string(c.Dialect)) // by name
 	if err != nil {
 		return nil, err
 	}
-	var all []migration
+	var all []Migration
 	for _, f := range files {
 		if !numbered(f.Name()) {
 			continue
@@ -105,7 +98,7 @@ func loadMigrations(c Config) ([]migration, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, migration{version, f.Name(), strings.Split(strings.TrimSuffix(text, ";"), ";\n")})
+		all = append(all, Migration{Version: version, Name: f.Name(), statements: strings.Split(strings.TrimSuffix(text, ";"), ";\n")})
 	}
 	return all, nil
 }

@@ -55,7 +55,7 @@ func (c Config) validate() error {
 // methods may be called concurrently.
 type Store struct {
 	*database
-	steps []migration
+	steps []Migration
 	feeds *Feeds
 }
 
