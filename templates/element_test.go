@@ -19,6 +19,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/rollcall-go/rollcall/internal/need"
+	"github.com/rollcall-go/rollcall/presence"
 )
 
 // A boostedSite is a site that changes its pages without loading them anew, and that knows
@@ -48,10 +49,6 @@ var libraries = map[string]string{
 func newBoostedSite(t *testing.T, library string) *boostedSite {
 	page, assets := emptySite(t, `<head>{{presenceHead}}</head>{{whosOnline "site"}}`)
 	head, rest, _ := strings.Cut(strings.TrimPrefix(page, "<head>"), "</head>")
-	// The texts of last seen, as the head has them.
-	if !strings.Contains(head, "onlineNow") {
-		head = strings.Replace(head, html.EscapeString(`"texts":{`), html.EscapeString(`"texts":{"onlineNow":"online now","justNow":"just now","minutes":{"one":"{n} minute ago","other":"{n} minutes ago"},"hours":{"other":"{n} h"},"days":{"other":"{n} d"},`), 1)
-	}
 	widget := regexp.MustCompile(` (me|cursor)="[^"]*"`).ReplaceAllString(rest, "") // without a cursor it gets a state
 	s := &boostedSite{library: library, head: head, widget: widget, beat: http.StatusNoContent, open: map[int]chan string{}}
 	mux := http.NewServeMux()
@@ -138,7 +135,10 @@ func (s *boostedSite) events(w http.ResponseWriter, r *http.Request) {
 	n, frames := len(s.streams), make(chan string, 10)
 	s.streams = append(s.streams, query)
 	s.open[n] = frames
-	refused := `"` + strings.Join(s.refused, `","`) + `"`
+	refused, warnings := `"`+strings.Join(s.refused, `","`)+`"`, ""
+	if len(s.refused) > 0 {
+		warnings = fmt.Sprintf("%q", presence.TopicRefused.Text())
+	}
 	s.mu.Unlock()
 	defer func() {
 		s.mu.Lock()
@@ -146,7 +146,7 @@ func (s *boostedSite) events(w http.ResponseWriter, r *http.Request) {
 		delete(s.open, n)
 	}()
 	w.Header().Set("Content-Type", "text/event-stream")
-	fmt.Fprintf(w, "retry: 50\nevent: welcome\ndata: {\"connection\":\"n.%d\",\"heartbeat\":2,\"beat\":2,\"user\":%q,\"refused\":[%s]}\n\n", n, user, strings.TrimPrefix(refused, `""`))
+	fmt.Fprintf(w, "retry: 50\nevent: welcome\ndata: {\"connection\":\"n.%d\",\"heartbeat\":2,\"beat\":2,\"user\":%q,\"refused\":[%s],\"warnings\":[%s]}\n\n", n, user, strings.TrimPrefix(refused, `""`), warnings)
 	state := func(topic string) {
 		fmt.Fprintf(w, "event: state\nid: x\ndata: {\"topic\":%q,\"cursor\":\"%s.1\",\"total\":1,\"users\":{\"zoe\":{\"name\":\"Zoe\",\"status\":\"online\"}}}\n\n", topic, topic)
 	}
@@ -288,7 +288,7 @@ func TestBrowserTopicRefused(t *testing.T) {
 	b.do(chromedp.Evaluate[chromedp.Void](`window.later = false; setTimeout(() => (later = true), 3500)`)) // when a lost connection is told
 	b.until("later", "true")
 	b.until(allLost, ",")
-	b.says("The topic thread:1 is not live on this page", "handlers.Config.Authorize")
+	b.says("A page shows a topic that its visitor may not follow", "handlers.Config.Authorize")
 }
 
 // says waits for a message in the console that contains all words, and for no second one.
