@@ -44,13 +44,14 @@ type assets struct {
 	byName  map[string]asset
 	current map[string]string // names by the name without a hash, such as "presence.js"
 	script  string
+	texts   string // what the script says, in the language of the widgets; it is loaded before the script
 	style   string
 }
 
 // newAssets reads the files. The names are the same on every node with the same files and
 // groups. Only a site with people has the options for people in its client, and the rules
-// for people in its style, and only one with feeds those for feeds.
-func newAssets(groups []Group, withPeople, withFeeds bool) *assets {
+// for people in its style, and only one with feeds those for feeds. texts are JSON.
+func newAssets(groups []Group, texts []byte, withPeople, withFeeds bool) *assets {
 	all := &assets{byName: make(map[string]asset), current: make(map[string]string)}
 	add := func(stem, ext, contentType, body string) string {
 		sum := sha256.Sum256([]byte(body))
@@ -60,6 +61,7 @@ func newAssets(groups []Group, withPeople, withFeeds bool) *assets {
 		return name
 	}
 	const javascript = "text/javascript; charset=utf-8"
+	all.texts = add("texts", ".js", javascript, "globalThis.presenceTexts = "+string(texts)+";\n")
 	people := add("people", ".js", javascript, readAsset("built/people.js"))
 	inbox := add("inbox", ".js", javascript, readAsset("built/inbox.js"))
 	signals := add("signals", ".js", javascript, readAsset("built/signals.js"))

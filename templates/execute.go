@@ -11,7 +11,8 @@ import (
 )
 
 // errUnbound is what the functions of Funcs return.
-var errUnbound = errors.New("templates: the template must be executed by templates.RendererFor or Widgets.Execute")
+var errUnbound = errors.New("templates: the template must be executed by Widgets.Execute or templates.RendererFor, or, " +
+	"by an engine of your own, with the functions of the request: a clone's Funcs(widgets.Page(r).Funcs())")
 
 // Funcs returns the functions of this package by name, to parse templates with. They
 // work only in templates that [Widgets] or a [Renderer] executes, because they need the

@@ -20,7 +20,7 @@ type FeedSource = feedSource
 // FeedsFrom has feeds come from another source than a Keeper.
 func (ws *Widgets) FeedsFrom(s FeedSource) {
 	ws.feeds = s
-	ws.assets = newAssets(ws.cfg.Groups, ws.site.Directory != nil, true)
+	ws.assets = newAssets(ws.cfg.Groups, []byte("{}"), ws.site.Directory != nil, true)
 	ws.headParts, _ = ws.newHeadParts()
 }
 

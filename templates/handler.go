@@ -22,9 +22,12 @@ import (
 // packed by gzip if the browser accepts that, unless a middleware before it packs answers.
 // A request for the widget is not a page view.
 //
+// A site in several languages has Widgets for each, over one tracker, and others are all but the
+// first: what pages say in these languages is served too.
+//
 // It checks no permissions: any visitor who reaches it sees any topic. The package
 // handlers asks its Config.Authorize first. The topic is of the tenant of the request's visitor.
-func (ws *Widgets) Handler() http.Handler {
+func (ws *Widgets) Handler(others ...*Widgets) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name, isAsset := strings.CutPrefix(r.URL.Path, "/assets/")
 		switch {
@@ -34,11 +37,21 @@ func (ws *Widgets) Handler() http.Handler {
 			w.Header().Set("Allow", "GET, HEAD")
 			refuse(w, http.StatusMethodNotAllowed, "Use GET or HEAD.")
 		case isAsset:
-			ws.serveAsset(w, r, name)
+			ws.withAsset(name, others).serveAsset(w, r, name)
 		default:
 			ws.serveWidget(w, r)
 		}
 	})
+}
+
+// withAsset returns the widgets that have a file with a name: ws, unless only another one has it.
+func (ws *Widgets) withAsset(name string, others []*Widgets) *Widgets {
+	for _, w := range append([]*Widgets{ws}, others...) {
+		if _, ok := w.assets.byName[name]; ok {
+			return w
+		}
+	}
+	return ws
 }
 
 func (ws *Widgets) serveAsset(w http.ResponseWriter, r *http.Request, name string) {

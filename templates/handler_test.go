@@ -59,7 +59,7 @@ func TestHead(t *testing.T) {
 func TestAssets(t *testing.T) {
 	bubble(t, templates.Config{}, func(s *site) {
 		links := assetURL.FindAllStringSubmatch(s.page(`{{presenceHead}}`, guest), -1)
-		if got, want := len(links), 2; got != want {
+		if got, want := len(links), 3; got != want {
 			t.Fatalf("got %d links, want %d", got, want)
 		}
 		for _, link := range links {
@@ -102,8 +102,8 @@ func TestAssetsOfAnotherVersion(t *testing.T) {
 				files["/assets/later.0123456789abcdef.js"] = "/assets/" + strings.Trim(found[0], `"./`)
 			}
 		}
-		if len(files) != 3 {
-			t.Fatalf("got files %v, want three", files)
+		if len(files) != 4 {
+			t.Fatalf("got files %v, want four", files)
 		}
 		for other, own := range files {
 			r, want := s.get("GET", other), s.get("GET", own)
@@ -196,21 +196,22 @@ func TestScriptParses(t *testing.T) {
 	})
 }
 
-// smallScript is how many bytes, gzipped, a page may load.
-const smallScript = 6400
+// small is how many bytes, gzipped, the scripts of a page may have: the script itself, and the texts
+// of a language.
+var small = map[string]int{"presence": 6500, "texts": 500}
 
 // The script stays small.
 func TestScriptIsSmall(t *testing.T) {
 	bubble(t, templates.Config{}, func(s *site) {
-		total := 0
 		for _, link := range assetURL.FindAllStringSubmatch(s.page(`{{presenceHead}}`, guest), -1) {
-			if link[3] == "js" {
-				total += gzipped(t, body(t, s.get("GET", link[1])))
+			if link[3] != "js" {
+				continue
 			}
-		}
-		t.Logf("%d bytes", total)
-		if total == 0 || total > smallScript {
-			t.Errorf("got %d bytes gzipped, want at most %d", total, smallScript)
+			size := gzipped(t, body(t, s.get("GET", link[1])))
+			t.Logf("%s: %d bytes", link[2], size)
+			if size == 0 || size > small[link[2]] {
+				t.Errorf("%s: got %d bytes gzipped, want at most %d", link[2], size, small[link[2]])
+			}
 		}
 	})
 }

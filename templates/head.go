@@ -12,17 +12,14 @@ import (
 
 // headParts are what the heads of all pages have in common.
 type headParts struct {
-	texts         template.HTML // the JSON of the texts, escaped for an attribute
-	style, script template.HTML // links
+	style, texts, script template.HTML // links
 }
 
 func (ws *Widgets) newHeadParts() (h headParts, err error) {
-	texts, err := json.Marshal(ws.cfg.Texts)
-	if err != nil {
+	if h.style, err = ws.render("style", ws.prefix+"/assets/"+ws.assets.style); err != nil {
 		return h, err
 	}
-	h.texts = escaped(string(texts))
-	if h.style, err = ws.render("style", ws.prefix+"/assets/"+ws.assets.style); err != nil {
+	if h.texts, err = ws.render("script", ws.prefix+"/assets/"+ws.assets.texts); err != nil {
 		return h, err
 	}
 	h.script, err = ws.render("script", ws.prefix+"/assets/"+ws.assets.script)
@@ -48,9 +45,8 @@ func (ws *Widgets) head(t knownTopic, visitor presence.Visitor, nonce string) (t
 	if err != nil {
 		return "", err
 	}
-	open := page[:len(page)-1] // the texts come before its last brace
-	return `<meta name="presence" content="` + escaped(string(open)+`,"texts":`) + ws.headParts.texts + `}">` + "\n" +
-		withNonce(ws.headParts.style, nonce) + "\n" + withNonce(ws.headParts.script, nonce), nil
+	return `<meta name="presence" content="` + escaped(string(page)) + `">` + "\n" +
+		withNonce(ws.headParts.style, nonce) + "\n" + withNonce(ws.headParts.texts, nonce) + "\n" + withNonce(ws.headParts.script, nonce), nil
 }
 
 // withNonce returns a link to a style or a script with the nonce of the page's policy; "": none.

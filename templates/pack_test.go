@@ -20,7 +20,7 @@ import (
 func (s *site) scriptURL() string {
 	s.Helper()
 	for _, link := range assetURL.FindAllStringSubmatch(s.page(`{{presenceHead}}`, guest), -1) {
-		if link[3] == "js" {
+		if link[2] == "presence" && link[3] == "js" {
 			return link[1]
 		}
 	}

@@ -125,8 +125,8 @@ func TestFuncsAlone(t *testing.T) {
 	for _, call := range []string{`presenceHead`, `presenceStyle`, `whosOnline "site"`, `onlineDot "a"`, `presenceAvatar .`, `isOnline "a"`, `lastSeen "a"`, `prefetchSeen "a"`, `onlineCount "site"`, `onlineTotal "site"`,
 		`prefetchCounts "site"`, `recentlyActive "site"`, `mostOnline "site"`, `where`, `legend`, `contacts`, `person "a"`, `sessions`, `settings`} {
 		err := parse("{{"+call+"}}").Execute(new(strings.Builder), me)
-		if err == nil || !strings.Contains(err.Error(), "templates.RendererFor") {
-			t.Errorf("%s: got %v, want an error that names RendererFor", call, err)
+		if err == nil || !strings.Contains(err.Error(), "templates.RendererFor") || !strings.Contains(err.Error(), "Funcs(widgets.Page(r).Funcs())") {
+			t.Errorf("%s: got %v, want an error that names RendererFor, and Page.Funcs for other engines", call, err)
 		}
 	}
 }

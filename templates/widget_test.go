@@ -117,7 +117,9 @@ func TestTextsAreReplaceable(t *testing.T) {
 	}}, func(s *site) {
 		s.see(presence.Site, members[1:]...)
 		html := s.page(`{{presenceHead}}{{whosOnline "site"}}{{onlineDot "carol"}}`, guest)
-		has(t, html, ">Mitglieder</span>", ">und eines mehr</span>", `title="beschäftigt"`, "busy&#34;:&#34;beschäftigt", ">guests</span>")
+		has(t, html, ">Mitglieder</span>", ">und eines mehr</span>", `title="beschäftigt"`, ">guests</span>")
+		script := regexp.MustCompile(`/assets/texts\.[0-9a-f]+\.js`).FindString(html)
+		has(t, body(t, s.get("GET", script)), `"busy":"beschäftigt"`)
 	})
 }
 

@@ -2,6 +2,7 @@ package templates
 
 import (
 	"embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"html/template"
@@ -67,16 +68,16 @@ func New(views *template.Template, tracker *track.Tracker, cfg Config) (*Widgets
 		prefix:  tracker.Config().Prefix,
 		locale:  newLocale(cfg.Texts.Lang),
 		markup:  template.Must(template.ParseFS(widgetFile, "widget.html")),
-		assets:  newAssets(cfg.Groups, tracker.Config().Directory != nil, cfg.Feeds != nil),
 		seen:    newLastSeenCache(tracker, cfg.Topic),
 	}
+	texts, err := json.Marshal(cfg.Texts)
+	problems := errors.Join(cfg.validate(), err)
+	ws.assets = newAssets(cfg.Groups, texts, tracker.Config().Directory != nil, cfg.Feeds != nil)
 	if cfg.Feeds != nil {
 		ws.feeds = cfg.Feeds
 	}
 	ws.feedParts = ws.newFeedParts()
 	ws.signalParts, ws.standing = ws.newSignalParts(), tracker.Standing
-	problems := cfg.validate()
-	var err error
 	if ws.headParts, err = ws.newHeadParts(); err != nil {
 		problems = errors.Join(problems, err)
 	}

@@ -3,8 +3,8 @@
 import { Roster } from "./roster.js";
 import { openStream } from "./stream.js";
 
-/** What presenceHead says about the site. */
-export const site = JSON.parse(document.querySelector("meta[name=presence]")?.content ?? '{"me":""}');
+/** What presenceHead says about the site. The texts are in a script of their own, before this one. */
+export const site = { texts: globalThis.presenceTexts, ...JSON.parse(document.querySelector("meta[name=presence]")?.content ?? '{"me":""}') };
 
 /** By the path of the handlers. @type {Map<string, ReturnType<typeof openStream>>} */
 const streams = new Map();

@@ -111,7 +111,7 @@ class WhosOnline extends Rendered {
     ]));
     const counts = {};
     for (const name in FIGURES) {
-      const { value } = this.querySelector(`[data-count=${name}]`);
+      const { value } = this.querySelector(`[data-count=${name}]`) ?? ""; // some are left out
       if (value) counts[FIGURES[name]] = +value;
     }
     const { since } = this.#part("lost").dataset; // the store was out when the page was rendered
