@@ -34,7 +34,7 @@ type htmlFormat struct {
 const formTyping = "typing"
 
 // widgetParams are the parameters of package templates that a stream passes on.
-var widgetParams = []string{"form", "max"}
+var widgetParams = []string{"form", "max", "figures"}
 
 // maxWidgetQuery bounds the widget's parameters of a stream, in bytes.
 const maxWidgetQuery = 256

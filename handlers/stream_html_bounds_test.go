@@ -20,10 +20,10 @@ func TestMarkupParameters(t *testing.T) {
 		s, asked := markupSite(t)
 		long := url.QueryEscape(strings.Repeat("é", 130))
 		for query, want := range map[string]string{
-			"x=1":                      "form, max",
-			"form=list&max=3&label=me": "form, max",
-			"_=1700000000":             "form, max",
-			"form=list&form=compact":   "form, max",
+			"x=1":                      "form, max, figures",
+			"form=list&max=3&label=me": "form, max, figures",
+			"_=1700000000":             "form, max, figures",
+			"form=list&form=compact":   "form, max, figures",
 			"form=" + long:             "256 bytes",
 			"form=list&max=" + strings.Repeat("1", 250): "256 bytes",
 		} {

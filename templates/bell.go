@@ -20,7 +20,7 @@ const bellIcon = `<svg class="presence-icon" viewBox="0 0 24 24" width="24" heig
 func (p *Page) bell(options ...any) (template.HTML, error) {
 	ws := p.widgets
 	texts := ws.cfg.Texts.Feeds
-	o, err := feedOptions{label: texts.Notifications}.with("bell", options, "label", "popover", "fields", "mute")
+	o, err := feedOptions{label: texts.Notifications}.with("bell", options, "label", "popover", "fields", "mute", "word")
 	if err != nil || !ws.hasFeeds() || !p.visitor.SignedIn() {
 		return "", err
 	}
@@ -44,7 +44,11 @@ func (p *Page) bell(options ...any) (template.HTML, error) {
 	if number != "" {
 		label = ws.locale.text(parts.text, head.Unread)
 	}
-	b.raw(parts.link).text(number).raw(`</span><span class="presence-said">`).text(label).raw("</span></a>")
+	b.raw(parts.link)
+	if o.word { // which the name for screen readers has
+		b.raw(`<span class="presence-word" aria-hidden="true">`).text(o.label).raw(`</span>`)
+	}
+	b.raw(`<span class="presence-badge" aria-hidden="true">`).text(number).raw(`</span><span class="presence-said">`).text(label).raw("</span></a>")
 	if o.popover {
 		b.raw("<template>")
 		p.list(b, listing{options: o})
@@ -74,7 +78,7 @@ type bellParts struct {
 	label string
 	text  Plural        // the name with a number
 	open  template.HTML // up to the number's attribute
-	link  template.HTML // up to the number
+	link  template.HTML // up to the icon
 }
 
 func (ws *Widgets) newBellParts(label string) bellParts {
@@ -84,6 +88,6 @@ func (ws *Widgets) newBellParts(label string) bellParts {
 	}
 	words := wordsOf(map[string]any{"label": label, "unread": parts.text})
 	parts.open = ws.feedElement(newMarkup(512), "presence-inbox", feed.InboxTopic, "bell", words).raw(`><presence-bell`).html()
-	parts.link = newMarkup(512).raw(`><a class="presence-bell" href="`).text(ws.cfg.NotificationsURL).raw(`">` + bellIcon + `<span class="presence-badge" aria-hidden="true">`).html()
+	parts.link = newMarkup(512).raw(`><a class="presence-bell" href="`).text(ws.cfg.NotificationsURL).raw(`">` + bellIcon).html()
 	return parts
 }

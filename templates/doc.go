@@ -70,6 +70,8 @@
 //   - "max": how many users are shown by name; 0: counts only
 //   - "form": "list", the default, or "compact": a row of 8 pictures, or of "max"
 //     pictures, and the number of users
+//   - "figures": which figures are shown, such as "online" or "online guests". Default:
+//     online, guests and recent
 //   - "label": the name of the widget for screen readers. Two widgets on a page should
 //     have two names.
 //   - "more": the address behind "and 60 more"
@@ -205,6 +207,7 @@
 // Their options are pairs of a name and a value:
 //
 //   - "label", of bell and notifications: the name for screen readers
+//   - "word", of bell: true shows its name beside the icon
 //   - "popover", of bell: true adds an empty list, which the script opens in place of the page
 //   - "max", of notifications: how many are shown; 20, and at most 100
 //   - "mute", of notifications, and of bell for its list: true adds a button that mutes what an

@@ -21,6 +21,7 @@ type feedOptions struct {
 	error    string        // of notifications: what was wrong with the form
 	mute     bool          // each item has a button that mutes what it is about
 	popover  bool          // of the bell: the script opens the list in place
+	word     bool          // of the bell: its name stands beside the icon
 	list     string        // of a room: the id of the element that has its items
 	about    *string       // of a room: what it is about; nil: its name
 	template string        // of a room: the id of the template of an item
@@ -60,6 +61,8 @@ func (o feedOptions) with(function string, pairs []any, names ...string) (feedOp
 			o.mute, ok = value.(bool)
 		case "popover":
 			o.popover, ok = value.(bool)
+		case "word":
+			o.word, ok = value.(bool)
 		case "list":
 			o.list, ok = value.(string)
 		case "about":

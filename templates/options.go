@@ -3,7 +3,9 @@ package templates
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/rollcall-go/rollcall/presence"
 )
@@ -34,11 +36,36 @@ type options struct {
 	label string
 	more  string // the address of the whole list; empty: none
 	about bool   // beside each name since when the user is there, and where
+
+	figures figureSet // those that are shown
 }
+
+// A figureSet is some of the widget's figures.
+type figureSet uint8
+
+// figureNames are the figures of a widget, in their order.
+var figureNames = [...]string{"online", "guests", "recent"}
+
+const allFigures figureSet = 1<<len(figureNames) - 1
+
+// parseFigures reads names of figures, with spaces or commas between.
+func parseFigures(s string) (set figureSet, err error) {
+	for name := range strings.FieldsFuncSeq(s, func(r rune) bool { return r == ' ' || r == ',' }) {
+		i := slices.Index(figureNames[:], name)
+		if i < 0 {
+			return 0, fmt.Errorf("templates: there is no figure %q; there are online, guests and recent", name)
+		}
+		set |= 1 << i
+	}
+	return set, nil
+}
+
+// has reports whether the i-th of figureNames is shown.
+func (s figureSet) has(i int) bool { return s>>i&1 == 1 }
 
 // optionsFor returns the options of a topic's widget if the template gives none.
 func (ws *Widgets) optionsFor(topic presence.Topic) options {
-	o := options{max: ws.cfg.Max, form: list, label: ws.cfg.Texts.Label}
+	o := options{max: ws.cfg.Max, form: list, label: ws.cfg.Texts.Label, figures: allFigures}
 	if topic.Local() != ws.cfg.Topic {
 		o.label = ws.cfg.Texts.Here
 	}
@@ -88,8 +115,14 @@ func (o options) with(pairs []any) (options, error) {
 			o.more = link(fmt.Sprint(value))
 		case "about":
 			o.about = value == true
+		case "figures":
+			figures, err := parseFigures(fmt.Sprint(value))
+			if err != nil {
+				return o, err
+			}
+			o.figures = figures
 		default:
-			return o, fmt.Errorf("templates: whosOnline knows no option %v; it has max, form, label, more and about", name)
+			return o, fmt.Errorf("templates: whosOnline knows no option %v; it has max, form, label, more, about and figures", name)
 		}
 	}
 	if users >= 0 {
@@ -107,6 +140,13 @@ func (o options) of(query url.Values) (_ options, problem string) {
 			return o, "The parameter form is list or compact."
 		}
 		o = o.in(f)
+	}
+	if query.Has("figures") {
+		figures, err := parseFigures(query.Get("figures"))
+		if err != nil {
+			return o, "The parameter figures is some of online, guests and recent, with commas between."
+		}
+		o.figures = figures
 	}
 	if query.Has("max") {
 		n, err := strconv.Atoi(query.Get("max"))

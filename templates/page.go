@@ -127,7 +127,7 @@ func (p *Page) Sessions(options ...any) template.HTML { return p.orNothing(p.ses
 func (p *Page) Settings(options ...any) template.HTML { return p.orNothing(p.settings(options...)) }
 
 // Bell renders the link to the visitor's notifications, with the number of unread ones. The
-// options are pairs of a name and a value: "label", "popover", and "fields" and "mute" as of
+// options are pairs of a name and a value: "label", "popover", "word", and "fields" and "mute" as of
 // Notifications. Cost: nothing where a page of the visitor is open at this node, else one
 // query.
 func (p *Page) Bell(options ...any) template.HTML { return p.orNothing(p.bell(options...)) }

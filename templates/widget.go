@@ -2,6 +2,7 @@ package templates
 
 import (
 	"html/template"
+	"slices"
 	"strings"
 	"time"
 
@@ -122,6 +123,11 @@ func (ws *Widgets) widgetData(t knownTopic, o options, about aboutFunc) (widgetD
 	d.Figures = []figure{online, ws.figure("guests", guests, "guests", texts.Guests), ws.figure("recent", recent, "recent", texts.Recent)}
 	d.Figures[2].Hidden = elsewhere
 	d.Figures[1].Hidden = ws.cfg.Members
+	for i := len(d.Figures) - 1; i >= 0; i-- {
+		if !o.figures.has(i) {
+			d.Figures = slices.Delete(d.Figures, i, i+1)
+		}
+	}
 	return d, nil
 }
 
