@@ -266,14 +266,18 @@ func (p *Page) self(t knownTopic) *presence.Member {
 	if t.topic.Local() != p.widgets.cfg.Topic || !p.visitor.SignedIn() || user.Hidden {
 		return nil
 	}
-	status := cmp.Or(user.Status, p.widgets.tracker.Status(user.ID))
-	if status == presence.Invisible || status == "" && user.Veiled || !p.widgets.tracker.InRosters(user.ID) {
-		return nil
-	}
 	if t.view != nil {
 		if _, there := t.view.Member(user.ID); there {
 			return nil
 		}
+	}
+	tracker := p.widgets.tracker
+	if p.ask(func(ctx context.Context) error { return tracker.AwaitChoice(ctx, user) }) != nil {
+		return nil // the visitor may hide
+	}
+	status := cmp.Or(user.Status, tracker.Status(user.ID))
+	if status == presence.Invisible || status == "" && user.Veiled || !tracker.InRosters(user.ID) {
+		return nil
 	}
 	return &presence.Member{User: user}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 	"github.com/rollcall-go/rollcall/templates"
 )
 
@@ -50,6 +51,20 @@ func TestVisitorIsNotShown(t *testing.T) {
 		bubble(t, templates.Config{}, func(s *site) {
 			noError(t, s.tracker.SetStatus(context.Background(), me.ID, presence.Invisible))
 			has(t, s.page(selfView, me), `value="0" data-count="online">0</data>`, "|0|false|")
+		})
+	})
+	t.Run("chose so at another node, and this one has just started", func(t *testing.T) {
+		bubble(t, templates.Config{}, func(s *site) {
+			noError(t, s.tracker.SetStatus(context.Background(), me.ID, presence.Invisible))
+			fresh, err := track.New(s.store, track.Config{})
+			noError(t, err)
+			defer func() { noError(t, fresh.Close(context.Background())) }()
+			var b strings.Builder
+			noError(t, newWidgets(s, parse(selfView), fresh, s.cfg).Execute(&b, "page", nil, requestOf(me)))
+			has(t, b.String(), `value="0" data-count="online">0</data>`, "|0|false|", `<p class="presence-empty">`)
+			if strings.Contains(b.String(), `data-user="me"`) {
+				t.Errorf("got the visitor, who hides:\n%s", &b)
+			}
 		})
 	})
 	t.Run("chose to be seen, and is not veiled", func(t *testing.T) {

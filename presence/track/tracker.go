@@ -405,6 +405,26 @@ func (t *Tracker) Status(user presence.UserID) presence.Status {
 	return t.users.chosen(user)
 }
 
+// AwaitChoice waits until this node knows what a user chose: a node that has just started asks the store
+// or the site. A page that shows its visitor before the roster does calls it, so as to show nobody who
+// hides. It returns the error of ctx if that ends first. For a user whose choice is known it reads
+// memory only.
+func (t *Tracker) AwaitChoice(ctx context.Context, user presence.User) error {
+	known := make(chan struct{})
+	t.choices.resolve(user, func(resolved) { close(known) })
+	select {
+	case <-known:
+		return nil
+	default:
+	}
+	select {
+	case <-known:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // InRosters reports whether rosters show a user who is online, as far as this node knows:
 // false for a user who chose to be invisible, or to be seen by contacts alone or by nobody.
 // It reads memory only.
