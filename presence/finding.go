@@ -27,6 +27,7 @@ const (
 	NoRelay                         // messages wait in the outbox, and no node moves them
 	OtherSecret                     // another node of the fleet has another secret
 	OtherFleet                      // a page comes from a tracker that this one does not share a store with
+	UnknownIDs                      // no dot was of a user who is online
 	NumFindings
 )
 
@@ -73,6 +74,8 @@ var findingTexts = [NumFindings]struct{ name, text string }{
 	OtherFleet: {"other-fleet", "A page beats here whose stream another tracker opened, which began after this one and does not share its store. " +
 		"Their users do not see each other. Make one tracker for all listeners of a process, " +
 		"and give all nodes the same store, with the same prefix."},
+	UnknownIDs: {"unknown-ids", "None of the first 100 dots was of a user who is online, though others were. " +
+		"If one of these users was online, give onlineDot, lastSeen and person the ids that identify returns."},
 }
 
 // Findings returns all findings, in the order of their constants.

@@ -352,11 +352,28 @@ func (p *Page) widget(t knownTopic, o options) (template.HTML, error) {
 	return p.widgets.widget(t, o, p.about)
 }
 
+// dotsLooked is how many dots are looked at, until one is of a user who is online.
+const dotsLooked = 100
+
+// noteDot reports that all dots are grey, on a site where somebody is online.
+func (ws *Widgets) noteDot(site knownTopic, id presence.UserID) {
+	if site.view == nil || site.view.Total == 0 || ws.dots.Load() >= dotsLooked {
+		return
+	}
+	if _, online := site.member(id); online {
+		ws.dots.Store(dotsLooked)
+	} else if ws.dots.Add(1) == dotsLooked {
+		ws.tracker.Found(presence.UnknownIDs, "id", id.Local(), "online", site.view.Total)
+	}
+}
+
 func (p *Page) onlineDot(id any) (template.HTML, error) {
 	if p.closed() {
 		return "", nil
 	}
-	return p.element(p.widgets.dot(p.site(), p.idOf(id))), nil
+	user := p.idOf(id)
+	p.widgets.noteDot(p.site(), user)
+	return p.element(p.widgets.dot(p.site(), user)), nil
 }
 
 func (p *Page) avatar(user presence.User) (template.HTML, error) { return p.widgets.avatar(user) }

@@ -8,6 +8,7 @@ import (
 	"html/template"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/rollcall-go/rollcall/internal/minute"
 	"github.com/rollcall-go/rollcall/internal/viewcache"
@@ -46,6 +47,7 @@ type Widgets struct {
 	rendered viewcache.Cache[part, template.HTML]
 	seen     *lastSeenCache
 	mistakes minute.Gate // in calls of a Page's methods
+	dots     atomic.Int32
 
 	storeHangs, directoryHangs, ownHangs, feedsHang, inboxHangs hanging
 }

@@ -28,14 +28,15 @@ func (t *Tracker) MeetUser() {
 func (t *Tracker) MetUser() bool { return t.met.Load() }
 
 // Found notes a finding, and logs it at most once a minute, with attributes as those of
-// [log/slog.Logger.Warn]. [presence.NoUser] is logged as information, all others as warnings. It
+// [log/slog.Logger.Warn]. [presence.NoUser] and
+// [presence.UnknownIDs] are logged as information, all others as warnings. It
 // takes no lock.
 func (t *Tracker) Found(f presence.Finding, attrs ...any) {
 	of := &t.found[f]
 	of.times.Add(1)
 	of.last.Store(time.Now().UnixNano())
 	level := slog.LevelWarn
-	if f == presence.NoUser { // it may be as the site wants it
+	if f == presence.NoUser || f == presence.UnknownIDs { // it may be as the site wants it
 		level = slog.LevelInfo
 	}
 	if of.logged.Pass() {
