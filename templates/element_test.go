@@ -34,6 +34,8 @@ type boostedSite struct {
 	mu      sync.Mutex
 	user    string   // who is signed in
 	refused []string // topics that nobody may follow
+	down    bool     // no stream can be opened
+	tries   int      // how many were asked for while the site was down
 	streams []url.Values
 	open    map[int]chan string // streams, by number; closed: the server ends it
 	beats   int
@@ -68,6 +70,8 @@ func newBoostedSite(t *testing.T, library string) *boostedSite {
 	mux.HandleFunc("GET /favicon.ico", func(http.ResponseWriter, *http.Request) {})
 	mux.Handle("GET /presence/assets/", http.StripPrefix("/presence", assets))
 	mux.HandleFunc("GET /presence/events", s.events)
+	mux.HandleFunc("GET /presence/ws", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) })
+	mux.HandleFunc("GET /presence/poll", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) })
 	mux.HandleFunc("POST /presence/beat", func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -126,6 +130,12 @@ func (s *boostedSite) signIn(user string) {
 func (s *boostedSite) events(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	query, user := r.URL.Query(), s.user
+	if s.down {
+		s.tries++
+		s.mu.Unlock()
+		w.WriteHeader(http.StatusBadGateway)
+		return
+	}
 	me := query.Get("me")
 	if me != "" && user != "" && me != user {
 		s.mu.Unlock()
@@ -241,6 +251,37 @@ func TestBrowserSignsInWithoutAPageLoad(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A tab that the site has just served does not wait until the tab that leads tries again.
+func TestBrowserTabWakesTheLeader(t *testing.T) {
+	s, b := newBoostedSite(t, ""), newBrowser(t)
+	s.signIn("alice")
+	b.do(chromedp.Navigate(s.URL + "/home"))
+	b.until(allLive, "site on")
+	s.mu.Lock()
+	s.down = true
+	for n, stream := range s.open {
+		close(stream)
+		delete(s.open, n)
+	}
+	s.mu.Unlock()
+	tries := func() int { s.mu.Lock(); defer s.mu.Unlock(); return s.tries }
+	waitFor(t, func() bool { return tries() >= 5 }) // the next try is 8 to 24 s later
+	s.mu.Lock()
+	s.down = false
+	s.mu.Unlock()
+	ctx, end := chromedp.NewContext(b.ctx)
+	t.Cleanup(end)
+	second := &browser{T: t, ctx: ctx}
+	second.do(chromedp.Navigate(s.URL + "/home"))
+	began := time.Now()
+	waitFor(t, func() bool { s.mu.Lock(); defer s.mu.Unlock(); return len(s.open) == 1 })
+	t.Logf("the stream was there %v after the second tab was loaded", time.Since(began))
+	if waited := time.Since(began); waited > 4*time.Second {
+		t.Errorf("got a tab that was live %v after it was loaded, want at once", waited)
+	}
+	s.holds(t, "alice", "site")
 }
 
 // An element that outlives its page goes on as the next user, and so does a client of the
