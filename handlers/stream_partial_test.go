@@ -159,6 +159,7 @@ func TestPartialAfterSignOut(t *testing.T) {
 func TestSignedOutOfAllTopics(t *testing.T) {
 	over(t, allTransports, func(t *testing.T, over transport) {
 		s := newSite(t, setup{handlers: handlers.Config{Authorize: func(_ *http.Request, v presence.Visitor, _ presence.Topic) bool { return v.SignedIn() }}})
+		s.tracker.MeetUser() // bob, before the sign-out
 		for me, want := range map[string]int{"bob": http.StatusUnauthorized, "": http.StatusForbidden} {
 			resp, body := s.fetch(request{path: over.path + "?topic=site&partial=1&me=" + me, header: handshake})
 			wantProblem(t, resp, body, want)

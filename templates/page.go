@@ -272,9 +272,8 @@ func (p *Page) self(t knownTopic) *presence.Member {
 		}
 	}
 	tracker := p.widgets.tracker
-	if p.ask(func(ctx context.Context) error { return tracker.AwaitChoice(ctx, user) }) != nil {
-		return nil // the visitor may hide
-	}
+	// If nobody can tell what the visitor chose, the page says online: no other visitor reads it.
+	_ = p.ask(func(ctx context.Context) error { return tracker.AwaitChoice(ctx, user) })
 	status := cmp.Or(user.Status, tracker.Status(user.ID))
 	if status == presence.Invisible || status == "" && user.Veiled || !tracker.InRosters(user.ID) {
 		return nil
