@@ -10,8 +10,10 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// consumers are the records of rule 20. The zero value is empty.
+// consumers are the records of rule 20.
 type consumers struct {
+	epoch string // of this process
+
 	mu     sync.Mutex
 	byName map[string]*consumer
 }
@@ -25,23 +27,20 @@ type consumer struct {
 }
 
 // ClaimConsumer implements [backend.Store].
-func (s *Store) ClaimConsumer(ctx context.Context, name string, claim backend.ConsumerClaim) (backend.ConsumerClaimed, error) {
-	s.consumers.mu.Lock()
-	defer s.consumers.mu.Unlock()
+func (cs *consumers) ClaimConsumer(ctx context.Context, name string, claim backend.ConsumerClaim) (backend.ConsumerClaimed, error) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
 	if err := ctx.Err(); err != nil {
 		return backend.ConsumerClaimed{}, err
 	}
 	now := time.Now()
-	c := s.consumers.byName[name]
+	c := cs.byName[name]
 	switch {
 	case c == nil && !claim.Create:
 		return backend.ConsumerClaimed{State: backend.ConsumerMissing}, nil
 	case c == nil:
 		c = &consumer{holder: claim.Holder, entries: make(map[string]string)}
-		if s.consumers.byName == nil {
-			s.consumers.byName = make(map[string]*consumer)
-		}
-		s.consumers.byName[name] = c
+		cs.byName[name] = c
 	case c.holder != claim.Holder && c.until.After(now):
 		return backend.ConsumerClaimed{State: backend.ConsumerTaken}, nil
 	}
@@ -54,13 +53,13 @@ func (s *Store) ClaimConsumer(ctx context.Context, name string, claim backend.Co
 }
 
 // CommitConsumer implements [backend.Store].
-func (s *Store) CommitConsumer(ctx context.Context, name string, step backend.ConsumerStep) (backend.ConsumerState, error) {
-	s.consumers.mu.Lock()
-	defer s.consumers.mu.Unlock()
+func (cs *consumers) CommitConsumer(ctx context.Context, name string, step backend.ConsumerStep) (backend.ConsumerState, error) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
-	c := s.consumers.byName[name]
+	c := cs.byName[name]
 	switch {
 	case c == nil:
 		return backend.ConsumerMissing, nil
@@ -84,14 +83,14 @@ func (s *Store) CommitConsumer(ctx context.Context, name string, step backend.Co
 }
 
 // ReadConsumer implements [backend.Store]. It returns the whole record after any change.
-func (s *Store) ReadConsumer(_ context.Context, name string, after backend.ConsumerVersion) (backend.ConsumerChanges, error) {
-	s.consumers.mu.Lock()
-	defer s.consumers.mu.Unlock()
-	c := s.consumers.byName[name]
+func (cs *consumers) ReadConsumer(_ context.Context, name string, after backend.ConsumerVersion) (backend.ConsumerChanges, error) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	c := cs.byName[name]
 	if c == nil {
 		return backend.ConsumerChanges{Missing: true}, nil
 	}
-	version := backend.ConsumerVersion(s.epoch + "-" + strconv.Itoa(c.version))
+	version := backend.ConsumerVersion(cs.epoch + "-" + strconv.Itoa(c.version))
 	if version == after {
 		return backend.ConsumerChanges{Version: version}, nil
 	}

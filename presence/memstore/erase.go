@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -20,9 +21,7 @@ func (s *Store) EraseUser(_ context.Context, e backend.Erasure) error {
 		}
 	}
 	s.mu.Unlock()
-	s.notices.Lock()
-	delete(s.chosen, e.User)
-	s.notices.Unlock()
+	s.bus.forget(e.User)
 	s.consumers.erase(e)
 	return nil
 }
@@ -94,8 +93,9 @@ func (c *consumers) erase(e backend.Erasure) {
 	}
 }
 
-// erasures are promised and not done. Store.notices guards them.
+// erasures are promised and not done.
 type erasures struct {
+	mu     sync.Mutex
 	byUser map[presence.UserID]keptErasure
 	number int
 }
@@ -106,43 +106,40 @@ type keptErasure struct {
 }
 
 // AddErasure implements [backend.Store].
-func (s *Store) AddErasure(_ context.Context, user presence.UserID, hold time.Duration) (backend.Erasure, error) {
-	s.notices.Lock()
-	defer s.notices.Unlock()
-	if s.erasures.byUser == nil {
-		s.erasures.byUser = make(map[presence.UserID]keptErasure)
-	}
-	s.erasures.number++
-	id := strconv.Itoa(s.erasures.number)
-	s.erasures.byUser[user] = keptErasure{id, time.Now(), time.Now().Add(hold)}
+func (es *erasures) AddErasure(_ context.Context, user presence.UserID, hold time.Duration) (backend.Erasure, error) {
+	es.mu.Lock()
+	defer es.mu.Unlock()
+	es.number++
+	id := strconv.Itoa(es.number)
+	es.byUser[user] = keptErasure{id, time.Now(), time.Now().Add(hold)}
 	return backend.Erasure{User: user, ID: id}, nil
 }
 
 // ClaimErasures implements [backend.Store].
-func (s *Store) ClaimErasures(_ context.Context, most int, hold time.Duration) (claimed []backend.Erasure, err error) {
-	s.notices.Lock()
-	defer s.notices.Unlock()
-	due := slices.SortedFunc(maps.Keys(s.erasures.byUser), func(a, b presence.UserID) int {
-		return s.erasures.byUser[a].due.Compare(s.erasures.byUser[b].due)
+func (es *erasures) ClaimErasures(_ context.Context, most int, hold time.Duration) (claimed []backend.Erasure, err error) {
+	es.mu.Lock()
+	defer es.mu.Unlock()
+	due := slices.SortedFunc(maps.Keys(es.byUser), func(a, b presence.UserID) int {
+		return es.byUser[a].due.Compare(es.byUser[b].due)
 	})
 	for _, user := range due[:min(max(most, 0), len(due))] {
-		e := s.erasures.byUser[user]
+		e := es.byUser[user]
 		if e.due.After(time.Now()) {
 			break
 		}
 		claimed = append(claimed, backend.Erasure{User: user, Ago: time.Since(e.asked), ID: e.id})
 		e.due = time.Now().Add(hold)
-		s.erasures.byUser[user] = e
+		es.byUser[user] = e
 	}
 	return claimed, nil
 }
 
 // EndErasure implements [backend.Store].
-func (s *Store) EndErasure(_ context.Context, e backend.Erasure) error {
-	s.notices.Lock()
-	defer s.notices.Unlock()
-	if s.erasures.byUser[e.User].id == e.ID {
-		delete(s.erasures.byUser, e.User)
+func (es *erasures) EndErasure(_ context.Context, e backend.Erasure) error {
+	es.mu.Lock()
+	defer es.mu.Unlock()
+	if es.byUser[e.User].id == e.ID {
+		delete(es.byUser, e.User)
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // ExportUser implements [backend.Store].
-func (s *Store) ExportUser(_ context.Context, user presence.UserID) ([]backend.Kept, error) {
+func (s *Store) ExportUser(ctx context.Context, user presence.UserID) ([]backend.Kept, error) {
 	e := backend.Erasure{User: user}
 	var kept backend.StoreKept
 	s.mu.Lock()
@@ -25,11 +25,12 @@ func (s *Store) ExportUser(_ context.Context, user presence.UserID) ([]backend.K
 	}
 	s.mu.Unlock()
 	slices.SortFunc(kept.Topics, backend.TopicKept.Compare)
-	s.notices.Lock()
-	chosen := s.chosen[user]
-	s.notices.Unlock()
-	if kept.Status = chosen.Status; chosen.Order > 0 {
-		kept.StatusAt = time.UnixMicro(int64(chosen.Order))
+	chosen, err := s.Statuses(ctx, user)
+	if err != nil {
+		return nil, err
+	}
+	if kept.Status = chosen[0].Status; chosen[0].Order > 0 {
+		kept.StatusAt = time.UnixMicro(int64(chosen[0].Order))
 	}
 	kept.Entries = s.consumers.about(e)
 	return kept.Parts(), nil

@@ -5,67 +5,91 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
+// A bus carries notices, and keeps what users chose and the secret. Its mutex may be taken while
+// that of the Store is held.
+type bus struct {
+	mu        sync.Mutex
+	listeners map[*func(backend.Notice)]struct{}
+	chosen    chosenStatuses
+	secret    []byte
+}
+
 // Publish implements [backend.Store]. It calls the listeners before it returns.
-func (s *Store) Publish(ctx context.Context, n backend.Notice) error {
-	s.notices.Lock()
-	defer s.notices.Unlock()
+func (b *bus) Publish(ctx context.Context, n backend.Notice) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if status, _ := n.Status(); status != "" {
-		if n.Ago == 0 && n.Order < s.chosen[n.User].Order {
+		if n.Ago == 0 && n.Order < b.chosen[n.User].Order {
 			return presence.ErrLaterChoice
 		}
 		n.Order = chosenOrder(n, time.Now())
-		s.chosen.keep(n.User, backend.ChosenStatus{Status: status, Order: n.Order})
+		b.chosen.keep(n.User, backend.ChosenStatus{Status: status, Order: n.Order})
 	}
-	for fn := range s.listeners {
+	for fn := range b.listeners {
 		(*fn)(n)
 	}
 	return nil
 }
 
 // Listen implements [backend.Store].
-func (s *Store) Listen(_ context.Context, fn func(backend.Notice)) (func(), error) {
-	s.notices.Lock()
-	defer s.notices.Unlock()
+func (b *bus) Listen(_ context.Context, fn func(backend.Notice)) (func(), error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	key := &fn
-	s.listeners[key] = struct{}{}
+	b.listeners[key] = struct{}{}
 	return func() {
-		s.notices.Lock()
-		defer s.notices.Unlock()
-		delete(s.listeners, key)
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		delete(b.listeners, key)
 	}, nil
 }
 
 // Hear implements [backend.Store]. Publish called the listeners already.
-func (s *Store) Hear(context.Context) error { return nil }
+func (b *bus) Hear(context.Context) error { return nil }
 
 // Secret implements [backend.Store].
-func (s *Store) Secret(_ context.Context, offer []byte) ([]byte, error) {
-	s.notices.Lock()
-	defer s.notices.Unlock()
-	if s.secret == nil {
-		s.secret = bytes.Clone(offer)
+func (b *bus) Secret(_ context.Context, offer []byte) ([]byte, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.secret == nil {
+		b.secret = bytes.Clone(offer)
 	}
-	return bytes.Clone(s.secret), nil
+	return bytes.Clone(b.secret), nil
 }
 
 // Statuses implements [backend.Store].
-func (s *Store) Statuses(_ context.Context, users ...presence.UserID) ([]backend.ChosenStatus, error) {
-	s.notices.Lock()
-	defer s.notices.Unlock()
+func (b *bus) Statuses(_ context.Context, users ...presence.UserID) ([]backend.ChosenStatus, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	statuses := make([]backend.ChosenStatus, len(users))
 	for i, id := range users {
-		statuses[i] = s.chosen[id]
+		statuses[i] = b.chosen[id]
 	}
 	return statuses, nil
+}
+
+// trim forgets choices from before a moment, and all but the most latest ones.
+func (b *bus) trim(before time.Time, most int) (forgotten int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.chosen.trim(before, most)
+}
+
+// forget forgets what a user chose.
+func (b *bus) forget(user presence.UserID) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.chosen, user)
 }
 
 // chosenStatuses are the statuses that users chose.

@@ -29,26 +29,25 @@ type Store struct {
 	hearers  audience[[]byte] // of broadcasts
 	nodes    map[string]nodeLease
 
-	notices   sync.Mutex // guards the fields below; may be taken while mu is held
-	listeners map[*func(backend.Notice)]struct{}
-	chosen    chosenStatuses
-	secret    []byte
-	erasures  erasures
-
-	consumers consumers // with a mutex of its own
+	// These have mutexes of their own.
+	*bus
+	*consumers
+	*erasures
 }
 
 // New returns an empty Store. It needs no closing.
 func New() *Store {
+	epoch := strings.ToLower(rand.Text()[:8])
 	return &Store{
-		epoch:     strings.ToLower(rand.Text()[:8]),
+		epoch:     epoch,
 		topics:    make(map[presence.Topic]*topicState),
 		peaks:     make(map[presence.Topic]backend.Peak),
 		watchers:  make(audience[backend.Diff]),
 		hearers:   make(audience[[]byte]),
 		nodes:     make(map[string]nodeLease),
-		listeners: make(map[*func(backend.Notice)]struct{}),
-		chosen:    make(chosenStatuses),
+		bus:       &bus{listeners: make(map[*func(backend.Notice)]struct{}), chosen: make(chosenStatuses)},
+		consumers: &consumers{epoch: epoch, byName: make(map[string]*consumer)},
+		erasures:  &erasures{byUser: make(map[presence.UserID]keptErasure)},
 	}
 }
 
@@ -216,7 +215,5 @@ func (s *Store) Trim(ctx context.Context, keep time.Duration, most int) (int, er
 	for _, t := range s.topics {
 		forgotten += t.trim(now.Add(-keep), most)
 	}
-	s.notices.Lock()
-	defer s.notices.Unlock()
-	return forgotten + s.chosen.trim(now.Add(-keep), most), nil
+	return forgotten + s.bus.trim(now.Add(-keep), most), nil
 }
