@@ -72,7 +72,7 @@ func New(client redis.UniversalClient, cfg Config) *Store {
 	f := &fleet{link: l, keyspace: keys, index: newIndex(l, keys), logSize: cfg.LogSize, keepLog: keepLog}
 	s := &Store{cfg: cfg, pubsub: newPubsub(client, cfg.Timeout), fleet: f, writer: &writer{f}, statuses: &statuses{f}, consumers: &consumers{f}, erasures: &erasures{f}}
 	s.reader, s.extrasReader = &reader{f}, &extrasReader{f}
-	s.watcher = &watcher{fleet: f, pubsub: s.pubsub, taps: taps{all: make(map[*tap]struct{})}}
+	s.watcher = &watcher{fleet: f, pubsub: s.pubsub, taps: make(map[*tap]struct{})}
 	s.bus = &bus{fleet: f, watcher: s.watcher}
 	s.nodes = &nodes{fleet: f, reader: s.reader, swept: newNodeProgress()}
 	s.upkeep = &upkeep{fleet: f, nodes: s.nodes, statuses: s.statuses}

@@ -12,7 +12,9 @@ import (
 type watcher struct {
 	*fleet
 	pubsub *pubsub
-	taps   taps
+
+	mu   sync.Mutex // taken with no mutex of a tap held
+	taps map[*tap]struct{}
 }
 
 // Watch implements [backend.Store]. It costs one round trip, or none if the topic is
@@ -52,14 +54,8 @@ type tap struct {
 	mu      sync.Mutex // around the calls of fn and moved
 	stopped bool
 
-	on    string // the channel's name, by the mutex of the store's taps
+	on    string // the channel's name, by the mutex of the watcher
 	leave func() // ends the subscription
-}
-
-// taps are the taps of a store.
-type taps struct {
-	mu  sync.Mutex
-	all map[*tap]struct{}
 }
 
 // subscribe starts a tap, under the breaker of reads. It needs no goroutine of the breaker:
@@ -78,9 +74,9 @@ func (s *watcher) subscribe(ctx context.Context, op string, t *tap) (stop func()
 	if err = s.reads.leave(ctx, err); err != nil {
 		return nil, wrap(op, err)
 	}
-	s.taps.mu.Lock()
-	s.taps.all[t] = struct{}{}
-	s.taps.mu.Unlock()
+	s.mu.Lock()
+	s.taps[t] = struct{}{}
+	s.mu.Unlock()
 	return t.stop, nil
 }
 
@@ -89,10 +85,14 @@ func (t *tap) stop() {
 	t.mu.Lock()
 	t.stopped = true
 	t.mu.Unlock()
-	s := t.store
-	s.taps.mu.Lock()
-	defer s.taps.mu.Unlock()
-	delete(s.taps.all, t)
+	t.store.forget(t)
+}
+
+// forget ends the subscription of a tap.
+func (s *watcher) forget(t *tap) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.taps, t)
 	t.leave()
 }
 
@@ -111,9 +111,9 @@ func (s *watcher) tend() {
 		return
 	}
 	sharded := s.sharded(s.pubsub.life)
-	s.taps.mu.Lock()
-	defer s.taps.mu.Unlock()
-	for t := range s.taps.all {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for t := range s.taps {
 		if on := t.base + place; on != t.on {
 			if leave := s.follow(t, on, sharded); leave != nil {
 				t.leave()
