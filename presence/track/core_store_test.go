@@ -3,6 +3,7 @@ package track_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -46,6 +47,33 @@ func TestStoreOfTheCoreAlone(t *testing.T) {
 		noError(t, err)
 		if page, _, err := a.RosterPage(t.Context(), view, "", "", 10); err != nil || len(page) != 0 {
 			t.Errorf("a page: got %v, %v", page, err)
+		}
+	})
+}
+
+// A topic over the roster limit is kept in part, but for a store that cannot tell a part of it.
+func TestLargeTopicOfTheCoreAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, users := memstore.New(), 5_100
+		ops := make([]backend.Op, users)
+		for i := range ops {
+			ops[i] = backend.Op{Kind: backend.OpJoin, User: user(fmt.Sprint("u", i)), Holder: "z.1.1", For: time.Hour}
+		}
+		noError(t, store.Apply(t.Context(), []backend.Batch{{Topic: presence.Site, Ops: ops}})[0].Err)
+		for _, tt := range []struct {
+			name  string
+			store backend.Core
+			part  bool
+		}{{"all", store, true}, {"core", coreOnly{store}, false}} {
+			tracker := start(t, tt.store, track.Config{Node: tt.name, Secret: siteSecret, MaxRoster: 10})
+			view, err := tracker.View(t.Context(), presence.Site)
+			noError(t, err)
+			if kept, part := view.Kept(); view.Total != users || part != tt.part || !part && kept != users {
+				t.Errorf("%s: a total of %d, %d kept, in part: %v; want %d, in part: %v", tt.name, view.Total, kept, part, users, tt.part)
+			}
+			if page, _, err := tracker.RosterPage(t.Context(), view, "", "", 100); err != nil || view.Names && len(page) != 100 {
+				t.Errorf("%s: a page of %d users, %v", tt.name, len(page), err)
+			}
 		}
 	})
 }
