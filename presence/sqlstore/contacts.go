@@ -18,14 +18,17 @@ type Entry struct {
 	Relation presence.Relation // Contact or Blocked
 }
 
+// contacts are what users say of one another.
+type contacts struct{ db *database }
+
 // Contacts implements [presence.Directory]. The dearest is who has been on the list for
 // longest.
-func (p *People) Contacts(ctx context.Context, user presence.UserID, most int) ([]presence.UserID, error) {
+func (c *contacts) Contacts(ctx context.Context, user presence.UserID, most int) ([]presence.UserID, error) {
 	all := []presence.UserID{}
 	if checkID(user) != nil || most <= 0 {
 		return all, ctx.Err()
 	}
-	err := p.db.query(ctx, "contacts", func(rows *sql.Rows) error {
+	err := c.db.query(ctx, "contacts", func(rows *sql.Rows) error {
 		var other presence.UserID
 		err := rows.Scan(&other)
 		all = append(all, other.In(user.Tenant()))
@@ -39,12 +42,12 @@ func (p *People) Contacts(ctx context.Context, user presence.UserID, most int) (
 
 // List returns of whom a user has said something: contacts as in [People.Contacts], then
 // who is blocked. Cost: one query of at most [MaxEntries] rows.
-func (p *People) List(ctx context.Context, user presence.UserID) ([]Entry, error) {
+func (c *contacts) List(ctx context.Context, user presence.UserID) ([]Entry, error) {
 	all := []Entry{}
 	if checkID(user) != nil {
 		return all, ctx.Err()
 	}
-	err := p.db.query(ctx, "list", func(rows *sql.Rows) error {
+	err := c.db.query(ctx, "list", func(rows *sql.Rows) error {
 		var e Entry
 		var kind int
 		err := rows.Scan(&e.User, &kind)
@@ -59,15 +62,15 @@ func (p *People) List(ctx context.Context, user presence.UserID) ([]Entry, error
 }
 
 // Relations implements [presence.Directory].
-func (p *People) Relations(ctx context.Context, pairs ...presence.Pair) ([]presence.Relation, error) {
-	all, err := p.relations(ctx, pairs)
+func (c *contacts) Relations(ctx context.Context, pairs ...presence.Pair) ([]presence.Relation, error) {
+	all, err := c.relations(ctx, pairs)
 	if err != nil {
 		return nil, fmt.Errorf("sqlstore: relations: %w", err)
 	}
 	return all, nil
 }
 
-func (p *People) relations(ctx context.Context, pairs []presence.Pair) ([]presence.Relation, error) {
+func (c *contacts) relations(ctx context.Context, pairs []presence.Pair) ([]presence.Relation, error) {
 	all := make([]presence.Relation, len(pairs))
 	if len(pairs) == 0 {
 		return all, ctx.Err()
@@ -82,7 +85,7 @@ func (p *People) relations(ctx context.Context, pairs []presence.Pair) ([]presen
 		}
 	}
 	said := make(map[presence.Pair]presence.Relation)
-	err := p.db.query(ctx, "relations", func(rows *sql.Rows) error {
+	err := c.db.query(ctx, "relations", func(rows *sql.Rows) error {
 		var tenant string
 		var pair presence.Pair
 		var kind int
@@ -122,8 +125,8 @@ func relationOf(kind int) presence.Relation {
 // open pages find out within five minutes. They return [presence.ErrInvalidUser], also for
 // the user's own id and for a user of another tenant, [presence.ErrTooManyContacts] for a new entry, or an error of the database.
 // Nothing has changed then.
-func (p *People) AddContact(ctx context.Context, user, other presence.UserID) error {
-	return p.change(ctx, "add contact", user, other, func(was int) (int, error) {
+func (c *contacts) AddContact(ctx context.Context, user, other presence.UserID) error {
+	return c.change(ctx, "add contact", user, other, func(was int) (int, error) {
 		if was == kindBlocked {
 			return was, presence.ErrBlocked
 		}
@@ -133,8 +136,8 @@ func (p *People) AddContact(ctx context.Context, user, other presence.UserID) er
 
 // RemoveContact takes other off the user's contacts. No-op if other is none: who is blocked
 // stays blocked.
-func (p *People) RemoveContact(ctx context.Context, user, other presence.UserID) error {
-	return p.change(ctx, "remove contact", user, other, func(was int) (int, error) {
+func (c *contacts) RemoveContact(ctx context.Context, user, other presence.UserID) error {
+	return c.change(ctx, "remove contact", user, other, func(was int) (int, error) {
 		if was == kindContact {
 			was = kindNone
 		}
@@ -143,14 +146,14 @@ func (p *People) RemoveContact(ctx context.Context, user, other presence.UserID)
 }
 
 // Block makes the user unseen by other, and takes other off the user's contacts.
-func (p *People) Block(ctx context.Context, user, other presence.UserID) error {
-	return p.change(ctx, "block", user, other, func(int) (int, error) { return kindBlocked, nil })
+func (c *contacts) Block(ctx context.Context, user, other presence.UserID) error {
+	return c.change(ctx, "block", user, other, func(int) (int, error) { return kindBlocked, nil })
 }
 
 // Unblock ends Block. No-op if other is not blocked. Other is a contact again only by
 // AddContact.
-func (p *People) Unblock(ctx context.Context, user, other presence.UserID) error {
-	return p.change(ctx, "unblock", user, other, func(was int) (int, error) {
+func (c *contacts) Unblock(ctx context.Context, user, other presence.UserID) error {
+	return c.change(ctx, "unblock", user, other, func(was int) (int, error) {
 		if was == kindBlocked {
 			was = kindNone
 		}
@@ -159,7 +162,7 @@ func (p *People) Unblock(ctx context.Context, user, other presence.UserID) error
 }
 
 // change writes the kind that decide returns for the one that is kept.
-func (p *People) change(ctx context.Context, what string, user, other presence.UserID, decide func(was int) (int, error)) error {
+func (c *contacts) change(ctx context.Context, what string, user, other presence.UserID, decide func(was int) (int, error)) error {
 	err := errors.Join(checkID(user), checkID(other))
 	switch {
 	case err != nil:
@@ -168,8 +171,8 @@ func (p *People) change(ctx context.Context, what string, user, other presence.U
 	case user.Tenant() != other.Tenant():
 		err = fmt.Errorf("%w: the two are of different tenants", presence.ErrInvalidUser)
 	default:
-		err = p.db.transact(ctx, func(q querier) error {
-			return p.changeEntry(ctx, q, user.Tenant(), string(user.Local()), string(other.Local()), decide)
+		err = c.db.transact(ctx, func(q querier) error {
+			return c.changeEntry(ctx, q, user.Tenant(), string(user.Local()), string(other.Local()), decide)
 		})
 	}
 	if err != nil {
@@ -178,13 +181,13 @@ func (p *People) change(ctx context.Context, what string, user, other presence.U
 	return nil
 }
 
-func (p *People) changeEntry(ctx context.Context, q querier, tenant, user, other string, decide func(was int) (int, error)) error {
-	if err := p.db.exec(ctx, q, "lock", tenant, user); err != nil {
+func (c *contacts) changeEntry(ctx context.Context, q querier, tenant, user, other string, decide func(was int) (int, error)) error {
+	if err := c.db.exec(ctx, q, "lock", tenant, user); err != nil {
 		return err
 	}
 	var entries, was int
 	var rank int64 // the highest
-	if err := q.QueryRowContext(ctx, p.db.texts["entry"], tenant, user, other).Scan(&entries, &rank, &was); err != nil {
+	if err := q.QueryRowContext(ctx, c.db.texts["entry"], tenant, user, other).Scan(&entries, &rank, &was); err != nil {
 		return err
 	}
 	kind, err := decide(was)
@@ -192,34 +195,14 @@ func (p *People) changeEntry(ctx context.Context, q querier, tenant, user, other
 	case err != nil || kind == was:
 		return err
 	case kind == kindNone:
-		err = p.db.exec(ctx, q, "remove", tenant, user, other)
+		err = c.db.exec(ctx, q, "remove", tenant, user, other)
 	case was == kindNone && entries >= MaxEntries:
 		return presence.ErrTooManyContacts
 	default:
-		err = p.db.exec(ctx, q, "put", tenant, user, other, kind, rank+1)
+		err = c.db.exec(ctx, q, "put", tenant, user, other, kind, rank+1)
 	}
 	if err != nil {
 		return err
 	}
-	return p.db.exec(ctx, q, "except", tenant, user)
-}
-
-// Forget removes all that is kept of a user: settings, last seen, contacts, and what
-// others have said of the user. End the user's sessions first, since a node that still
-// holds one writes when it last saw the user. Cost: it reads all contacts of the tenant,
-// so run it apart from requests.
-func (p *People) Forget(ctx context.Context, user presence.UserID) error {
-	if checkID(user) != nil {
-		return ctx.Err()
-	}
-	s := p.db
-	err := s.transact(ctx, func(q querier) error {
-		return errors.Join(
-			s.exec(ctx, q, "forget_person", user.Tenant(), string(user.Local())),
-			s.exec(ctx, q, "forget_contacts", user.Tenant(), string(user.Local())))
-	})
-	if err != nil {
-		return fmt.Errorf("sqlstore: forget: %w", err)
-	}
-	return nil
+	return c.db.exec(ctx, q, "except", tenant, user)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -27,7 +28,10 @@ const (
 //
 // More users than a method allows are [presence.ErrTooManyPeople]. Other errors are the
 // database's.
-type People struct{ db *database }
+type People struct {
+	*contacts
+	db *database
+}
 
 var _ presence.Directory = (*People)(nil)
 
@@ -150,6 +154,26 @@ func (p *People) saw(ctx context.Context, at map[presence.UserID]time.Time) erro
 		return ctx.Err()
 	}
 	return p.db.exec(ctx, p.db.pool, "saw", asJSON(moments))
+}
+
+// Forget removes all that is kept of a user: settings, last seen, contacts, and what
+// others have said of the user. End the user's sessions first, since a node that still
+// holds one writes when it last saw the user. Cost: it reads all contacts of the tenant,
+// so run it apart from requests.
+func (p *People) Forget(ctx context.Context, user presence.UserID) error {
+	if checkID(user) != nil {
+		return ctx.Err()
+	}
+	s := p.db
+	err := s.transact(ctx, func(q querier) error {
+		return errors.Join(
+			s.exec(ctx, q, "forget_person", user.Tenant(), string(user.Local())),
+			s.exec(ctx, q, "forget_contacts", user.Tenant(), string(user.Local())))
+	})
+	if err != nil {
+		return fmt.Errorf("sqlstore: forget: %w", err)
+	}
+	return nil
 }
 
 // checkID returns nil, or an error that is presence.ErrInvalidUser. No other id reaches

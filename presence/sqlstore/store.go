@@ -90,7 +90,7 @@ func New(db *sql.DB, config Config) (*Store, error) {
 func (s *Store) Ping(ctx context.Context) error { return s.pool.PingContext(ctx) }
 
 // People returns the site's people: a [presence.Directory], for track.Config.Directory.
-func (s *Store) People() *People { return &People{s.database} }
+func (s *Store) People() *People { return &People{&contacts{s.database}, s.database} }
 
 // Feeds returns the site's inboxes and rooms: a feed.Store, for feed.New.
 func (s *Store) Feeds() *Feeds { return s.feeds }
