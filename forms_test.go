@@ -80,7 +80,7 @@ func (s *formSite) wantBack(w *httptest.ResponseRecorder, page string) {
 func TestFormsAreAnswered(t *testing.T) {
 	s := newFormSite(t, rollcall.Config{BasePath: "/reader"})
 	settings := func() presence.Settings {
-		got, err := s.Tracker().Settings(t.Context(), "alice")
+		got, err := s.Tracker().People().Settings(t.Context(), "alice")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -83,7 +83,7 @@ func TestSiteWithSQL(t *testing.T) {
 	if got := get(t, h, "/presence/feed?topic=inbox", "alice"); !strings.Contains(got.Body.String(), "A feed has failed") {
 		t.Errorf("got %d %s, want the notification at the endpoints", got.Code, got.Body)
 	}
-	if err := site.Tracker().ChangeSettings(t.Context(), "alice", func(s *presence.Settings) error { s.Text = "at home"; return nil }); err != nil {
+	if err := site.Tracker().People().ChangeSettings(t.Context(), "alice", func(s *presence.Settings) error { s.Text = "at home"; return nil }); err != nil {
 		t.Fatal(err)
 	}
 
@@ -91,7 +91,7 @@ func TestSiteWithSQL(t *testing.T) {
 		t.Fatal(err)
 	}
 	until(t, "the inbox is gone", func() bool { return !shown() })
-	if s, err := site.Tracker().Settings(t.Context(), "alice"); err != nil || s.Text != "" {
+	if s, err := site.Tracker().People().Settings(t.Context(), "alice"); err != nil || s.Text != "" {
 		t.Errorf("got the settings %+v, %v of a user who was forgotten", s, err)
 	}
 }

@@ -34,7 +34,7 @@ func (s *Site) SignOff(r *http.Request) error {
 	defer cancel()
 	err := s.tracker.SignOff(ctx, v.User.ID, v.Browser)
 	if s.tracker.Config().Directory != nil && v.Device.ID != "" {
-		err = errors.Join(err, s.tracker.EndSession(ctx, v.User.ID, v.Device.ID))
+		err = errors.Join(err, s.tracker.People().EndSession(ctx, v.User.ID, v.Device.ID))
 	}
 	return err
 }

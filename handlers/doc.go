@@ -67,7 +67,7 @@
 //	          "old":{"online":false,"last_seen":"…","source":"stored"},"who":{"online":false}}}
 //
 // The source is the roster (live), the recent names of the site (recent), which have the profile of
-// users who left within a day, or the Directory (stored): see [track.Tracker.PeopleInDetail].
+// users who left within a day, or the Directory (stored): see [track.People.FindInDetail].
 // {"online":false} is the same as without detail, byte for byte. A form may name detail too.
 //
 // The topic people of /events, /ws and /poll has the people whom the connection watches:

@@ -77,11 +77,11 @@ func (h *Handler) people(w http.ResponseWriter, r *http.Request, v presence.Visi
 	if err != nil {
 		return err
 	}
-	ask := h.tracker.People
+	ask := h.tracker.People().Find
 	if detailed, err := isOne("detail", detail); err != nil {
 		return err
 	} else if detailed {
-		ask = h.tracker.PeopleInDetail
+		ask = h.tracker.People().FindInDetail
 	}
 	found, err := ask(r.Context(), v.User.ID, ids...)
 	if err != nil {

@@ -25,7 +25,7 @@ func (h *Handler) ownSessions(w http.ResponseWriter, r *http.Request, v presence
 	}
 	ctx, cancel := storeContext(r)
 	defer cancel()
-	found, err := h.tracker.Sessions(ctx, v.User.ID)
+	found, err := h.tracker.People().Sessions(ctx, v.User.ID)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func (h *Handler) ownSettings(w http.ResponseWriter, r *http.Request, v presence
 	if r.Method == http.MethodPut {
 		return h.putSettings(w, r, v.User.ID)
 	}
-	s, err := h.tracker.Settings(r.Context(), v.User.ID)
+	s, err := h.tracker.People().Settings(r.Context(), v.User.ID)
 	if err != nil {
 		return err
 	}

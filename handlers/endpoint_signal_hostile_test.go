@@ -137,7 +137,7 @@ func TestSignalsOfTheUnseen(t *testing.T) {
 			c.wantError("Forbidden")
 			s.wantStatus(sent(tt.user, typing), http.StatusForbidden)
 		}
-		noError(t, s.tracker.Disconnect(t.Context(), "staff", "bob", time.Minute))
+		noError(t, s.tracker.Staff().Disconnect(t.Context(), "staff", "bob", time.Minute))
 		time.Sleep(time.Second)
 		s.wantStatus(sent("bob", typing), http.StatusForbidden)
 		for len(told) > 0 {

@@ -7,7 +7,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// What [Handler.EndSession] returns, beside the errors of [track.Tracker.EndSession].
+// What [Handler.EndSession] returns, beside the errors of [track.People.EndSession].
 var (
 	// ErrNoEndSession: [Config.EndSession] is not set. The site answers 404.
 	ErrNoEndSession = errors.New("handlers: Config.EndSession is not set")
@@ -23,7 +23,7 @@ var (
 // called concurrently.
 //
 // The errors are [ErrNoEndSession], [ErrSessionNotEnded], [presence.ErrInvalidUser], and
-// those of [track.Tracker.EndSession]: then the site's session has ended, its presence
+// those of [track.People.EndSession]: then the site's session has ended, its presence
 // may last as long as its connections, and another try ends it.
 func (h *Handler) EndSession(ctx context.Context, user presence.UserID, device presence.DeviceID) error {
 	if err := (presence.User{ID: user}).ValidateInside(); err != nil {
@@ -48,5 +48,5 @@ func (h *Handler) EndSession(ctx context.Context, user presence.UserID, device p
 	}
 	ctx, cancel := context.WithTimeout(ctx, storeWait)
 	defer cancel()
-	return h.tracker.EndSession(ctx, user, device)
+	return h.tracker.People().EndSession(ctx, user, device)
 }

@@ -53,7 +53,7 @@ func TestNoConnContext(t *testing.T) {
 			l := newListener(t, resp)
 			defer l.close()
 			told := slices.Contains(l.want("welcome").data.Warnings, presence.NoConnContext.Text())
-			logged := slices.ContainsFunc(tracker.Diagnose(), func(d presence.Diagnosis) bool { return d.Finding == presence.NoConnContext })
+			logged := slices.ContainsFunc(tracker.Staff().Diagnose(), func(d presence.Diagnosis) bool { return d.Finding == presence.NoConnContext })
 			if told != tt.warns || logged != tt.warns {
 				t.Errorf("%s: got %v in the welcome and %v in the diagnosis, want %v", resp.Proto, told, logged, tt.warns)
 			}

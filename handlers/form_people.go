@@ -84,5 +84,5 @@ func (h *Handler) formContacts(r *http.Request, v presence.Visitor, _ string, fo
 	if err := do(ctx, v.User.ID, other.ID.In(v.Tenant)); err != nil {
 		return fmt.Errorf("%w: %w", presence.ErrDirectoryOut, err) // unless it is one of Contacts
 	}
-	return h.tracker.RelationsChanged(ctx, v.User.ID)
+	return h.tracker.People().RelationsChanged(ctx, v.User.ID)
 }

@@ -220,7 +220,7 @@ func keys(m map[string]json.RawMessage) string {
 func (s *site) wantFound(want map[presence.Finding]uint64) {
 	s.t.Helper()
 	got := make(map[presence.Finding]uint64)
-	for _, d := range s.tracker.Diagnose() {
+	for _, d := range s.tracker.Staff().Diagnose() {
 		got[d.Finding] = d.Times
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {

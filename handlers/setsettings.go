@@ -15,11 +15,11 @@ import (
 // user chose before, and an error of change is returned. The site must have checked that the
 // user is the one who asks. It counts as a change of the user's status, by
 // [Config.MaxRate], and waits for a change of the same user that is under way here, so
-// that none is lost. It costs what [track.Tracker.ChangeSettings] costs, takes 6 s at most
+// that none is lost. It costs what [track.People.ChangeSettings] costs, takes 6 s at most
 // also if ctx ends before, and may be called concurrently.
 //
 // The errors are [ErrTooManyStatuses], [presence.ErrInvalidUser], and those of
-// [track.Tracker.ChangeSettings], which has no rate.
+// [track.People.ChangeSettings], which has no rate.
 func (h *Handler) ChangeSettings(ctx context.Context, user presence.UserID, change func(*presence.Settings) error) error {
 	if err := (presence.User{ID: user}).ValidateInside(); err != nil {
 		return err
@@ -60,7 +60,7 @@ func (h *Handler) rated(ctx context.Context, user presence.UserID, rate *meter[p
 		return err
 	}
 	defer unlock()
-	return h.tracker.ChangeSettings(ctx, user, change)
+	return h.tracker.People().ChangeSettings(ctx, user, change)
 }
 
 // changeWait is how long a change of settings may take: it reads the Directory, writes it,

@@ -287,8 +287,8 @@ func TestNoRelay(t *testing.T) {
 				if name == "without" {
 					want = 1
 				}
-				if got := len(tracker.Diagnose()); got != want || strings.Count(logs.String(), "finding=no-relay waiting=1") != want {
-					t.Errorf("got %v and %s, want %d findings", tracker.Diagnose(), logs, want)
+				if got := len(tracker.Staff().Diagnose()); got != want || strings.Count(logs.String(), "finding=no-relay waiting=1") != want {
+					t.Errorf("got %v and %s, want %d findings", tracker.Staff().Diagnose(), logs, want)
 				}
 			})
 		})

@@ -2,8 +2,8 @@ package presence
 
 import "time"
 
-// What staff can do: see track.Tracker.Disconnect, track.Tracker.DisconnectConnection and
-// track.Tracker.ResetPeak. An act reaches all nodes as a notice, and each of them remembers it.
+// What staff can do: see track.Staff.Disconnect, track.Staff.DisconnectConnection and
+// track.Staff.ResetPeak. An act reaches all nodes as a notice, and each of them remembers it.
 const (
 	ActDisconnect = "disconnect"            // everything of a user ended
 	ActCut        = "disconnect connection" // one connection of a user ended

@@ -69,6 +69,6 @@
 //	}}
 //
 // Pages read track.Tracker.LatelyActive, track.Tracker.Counts and track.Tracker.Places, which wait for
-// the store no longer than track.Tracker.View does. track.Tracker.Recent, track.Tracker.Topics and
-// track.Tracker.Inspect ask the store each time.
+// the store no longer than track.Tracker.View does. track.Tracker.Recent, track.Staff.Topics and
+// track.Staff.Inspect ask the store each time.
 package presence

@@ -68,7 +68,7 @@ var (
 	// back as a guest.
 	ErrSignedOut = errors.New("the user signed out")
 	// ErrBarred: staff has disconnected the user, who may not come back yet. See
-	// track.Tracker.Disconnect.
+	// track.Staff.Disconnect.
 	ErrBarred = errors.New("the user was disconnected by staff")
 	// ErrTooManyTopicsHere: this node keeps track.Config.MaxTopics topics in memory, and all
 	// of them are in use. Try again later, or raise the bound.

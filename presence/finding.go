@@ -5,7 +5,7 @@ import "time"
 // A Finding is a mistake in how a site is wired, such as a CSRF check before the beats.
 // Requests repeat the mistake until somebody changes the site. The packages
 // middleware/core and handlers report findings with track.Tracker.Found, and
-// track.Tracker.Diagnose lists them.
+// track.Staff.Diagnose lists them.
 type Finding uint8
 
 // The findings. Text says what each means, and its cure.

@@ -11,7 +11,7 @@ type Kind struct {
 
 	// CountOnly keeps names from visitors: every reader of the topic gets figures alone. Go
 	// programs still get names, by track.Tracker.Changes, track.Tracker.Deliver and
-	// track.Tracker.Inspect, and so do webhooks and the page for staff.
+	// track.Staff.Inspect, and so do webhooks and the page for staff.
 	CountOnly bool
 
 	// Recent is how many users the store remembers by name: the latest active ones, also

@@ -19,13 +19,13 @@ type Person struct {
 	Source            PersonSource // by PeopleInDetail alone; empty: this viewer is told nothing
 }
 
-// MaxPeople is how many users track.Tracker.People answers for at once.
+// MaxPeople is how many users track.People.Find answers for at once.
 const MaxPeople = 1_000
 
 // MaxWatched is how many people a connection may watch.
 const MaxWatched = 500
 
-// A PersonSource is where track.Tracker.PeopleInDetail knows a user from.
+// A PersonSource is where track.People.FindInDetail knows a user from.
 type PersonSource string
 
 // The sources.

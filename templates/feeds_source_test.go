@@ -21,7 +21,7 @@ func TestNoKeeper(t *testing.T) {
 				defer func() { _ = keeper.Close(context.Background()) }()
 			}
 			s.page(`{{bell}}{{notifications}}`, presence.User{ID: "alice"})
-			got := s.tracker.Diagnose()
+			got := s.tracker.Staff().Diagnose()
 			if withFeeds && (len(got) != 1 || got[0].Finding != presence.NoKeeper) || !withFeeds && got != nil {
 				t.Errorf("with feeds %v: got %v, want a missing Keeper only then", withFeeds, got)
 			}

@@ -271,7 +271,7 @@ func TestLastSeenIsHiddenWithinASecond(t *testing.T) {
 					return b.String()
 				}
 				has(t, page(), "just now")
-				noError(t, s.tracker.ChangeSettings(context.Background(), "alice", func(now *presence.Settings) error {
+				noError(t, s.tracker.People().ChangeSettings(context.Background(), "alice", func(now *presence.Settings) error {
 					now.Seen = presence.Nobody
 					return nil
 				}))

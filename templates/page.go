@@ -112,7 +112,7 @@ func (p *Page) Legend() template.HTML { return p.orNothing(p.legend()) }
 func (p *Page) Contacts(options ...any) template.HTML { return p.orNothing(p.contacts(options...)) }
 
 // Person renders what the visitor may know of a user: a dot, the status, and when the user
-// was last seen. It costs what [track.Tracker.People] costs.
+// was last seen. It costs what [track.People.Find] costs.
 func (p *Page) Person(id any) template.HTML { return p.orNothing(p.person(id)) }
 
 // Contact renders the buttons with which the visitor lists a user, or blocks the user.

@@ -83,7 +83,7 @@ func (p *Page) personOf(id presence.UserID) presence.Person {
 	}
 	person := presence.Person{ID: id}
 	_ = p.askPeople(func(ctx context.Context) error {
-		people, err := p.widgets.source.People(ctx, p.visitor.User.ID, id)
+		people, err := p.widgets.source.Find(ctx, p.visitor.User.ID, id)
 		if err == nil && len(people) == 1 {
 			person = people[0]
 		}

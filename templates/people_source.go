@@ -6,9 +6,9 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// A peopleSource is where people come from: the tracker.
+// A peopleSource is where people come from: track.People.
 type peopleSource interface {
-	People(ctx context.Context, viewer presence.UserID, ids ...presence.UserID) ([]presence.Person, error)
+	Find(ctx context.Context, viewer presence.UserID, ids ...presence.UserID) ([]presence.Person, error)
 	Contacts(ctx context.Context, user presence.UserID, most int) ([]presence.Person, error)
 	Sessions(ctx context.Context, user presence.UserID) ([]presence.Session, error)
 	Settings(ctx context.Context, user presence.UserID) (presence.Settings, error)

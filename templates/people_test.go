@@ -39,7 +39,7 @@ func (s *somePeople) ask(ctx context.Context, what string) error {
 	}
 }
 
-func (s *somePeople) People(ctx context.Context, viewer presence.UserID, ids ...presence.UserID) ([]presence.Person, error) {
+func (s *somePeople) Find(ctx context.Context, viewer presence.UserID, ids ...presence.UserID) ([]presence.Person, error) {
 	var all []presence.Person
 	for _, id := range ids {
 		person := presence.Person{ID: id}

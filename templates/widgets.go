@@ -64,7 +64,7 @@ func New(views *template.Template, tracker *track.Tracker, cfg Config) (*Widgets
 	cfg = cfg.withDefaults(tracker.Config().Prefix)
 	ws := &Widgets{
 		tracker: tracker,
-		source:  tracker,
+		source:  tracker.People(),
 		cfg:     cfg,
 		site:    tracker.Config(),
 		prefix:  tracker.Config().Prefix,

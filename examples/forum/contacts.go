@@ -67,7 +67,7 @@ func (s *site) setContacts(c echo.Context) error {
 	case err != nil:
 		return s.notNow(c, user.ID, err)
 	}
-	if err := s.tracker.RelationsChanged(ctx, me(c)); err != nil {
+	if err := s.tracker.People().RelationsChanged(ctx, me(c)); err != nil {
 		return s.notNow(c, user.ID, err)
 	}
 	return c.Redirect(http.StatusSeeOther, "/contacts")

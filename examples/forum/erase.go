@@ -104,7 +104,7 @@ func (s *site) erase(c echo.Context) error {
 		return errTooMany(c)
 	}
 	defer s.exports.leave()
-	devices, _ := s.tracker.Sessions(ctx, me(c)) // a session of while the database was out is in no table
+	devices, _ := s.tracker.People().Sessions(ctx, me(c)) // a session of while the database was out is in no table
 	if err := s.tracker.Erase(ctx, me(c)); err != nil {
 		return s.notNow(c, user.ID, err)
 	}
@@ -219,7 +219,7 @@ func (r records) ExportUser(ctx context.Context, id presence.UserID) ([]backend.
 func (r records) EraseUser(ctx context.Context, e backend.Erasure) error {
 	ended, err := r.sql.endAll(ctx, e.User)
 	for _, session := range ended {
-		err = errors.Join(err, r.tracker.EndSession(ctx, e.User, session))
+		err = errors.Join(err, r.tracker.People().EndSession(ctx, e.User, session))
 	}
 	return errors.Join(err, r.sql.disown(ctx, e.User))
 }

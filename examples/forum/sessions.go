@@ -143,7 +143,7 @@ func (s *site) endSession(ctx context.Context, user presence.UserID, device pres
 	if err != nil || found {
 		return err
 	}
-	devices, err := s.tracker.Sessions(ctx, inside(ctx, user))
+	devices, err := s.tracker.People().Sessions(ctx, inside(ctx, user))
 	if err != nil {
 		return err
 	}
@@ -185,5 +185,5 @@ func (s *site) endSessionForm(c echo.Context) error {
 func (s *site) endedElsewhere(name sessionName) {
 	ctx, cancel := context.WithTimeout(context.Background(), queryWait)
 	defer cancel()
-	_ = s.tracker.EndSession(ctx, name.user.In(name.tenant), name.id) // the other node logs what fails
+	_ = s.tracker.People().EndSession(ctx, name.user.In(name.tenant), name.id) // the other node logs what fails
 }

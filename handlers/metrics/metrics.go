@@ -56,7 +56,7 @@ func (c *Collector) Describe(out chan<- *prometheus.Desc) {
 // Collect implements [prometheus.Collector].
 func (c *Collector) Collect(out chan<- prometheus.Metric) {
 	stats := c.tracker.Stats()
-	all := figures{Stats: stats, node: c.tracker.Config().Node, kinds: c.kinds.fold(stats.Kinds), findings: c.tracker.Diagnose()}
+	all := figures{Stats: stats, node: c.tracker.Config().Node, kinds: c.kinds.fold(stats.Kinds), findings: c.tracker.Staff().Diagnose()}
 	if c.handler != nil {
 		all.streams = c.handler.Stats()
 	}

@@ -64,11 +64,11 @@ func (p *Page) do(ctx context.Context, form url.Values, v presence.Visitor, topi
 				return err
 			}
 		}
-		return p.tracker.Disconnect(ctx, by, user.In(v.Tenant), p.cfg.Bar)
+		return p.tracker.Staff().Disconnect(ctx, by, user.In(v.Tenant), p.cfg.Bar)
 	case "cut":
-		return p.tracker.DisconnectConnection(ctx, by, user.In(v.Tenant), presence.Holder(form.Get("connection")))
+		return p.tracker.Staff().DisconnectConnection(ctx, by, user.In(v.Tenant), presence.Holder(form.Get("connection")))
 	case "reset":
-		return p.tracker.ResetPeak(ctx, by, topic)
+		return p.tracker.Staff().ResetPeak(ctx, by, topic)
 	}
 	return errUnknownAct
 }

@@ -76,7 +76,7 @@ func TestWhoMayOpenThePage(t *testing.T) {
 			if w := d.ask(tt.user, "/staff", url.Values{"do": {"disconnect"}, "user": {"secret-user"}, "topic": {"site"}}); tt.want != 200 && w.Code != tt.want {
 				t.Errorf("%s: POST: got status %d, want %d", name, w.Code, tt.want)
 			}
-			if got := len(d.tracker.Acts()); (got == 1) != (tt.want == 200) {
+			if got := len(d.tracker.Staff().Acts()); (got == 1) != (tt.want == 200) {
 				t.Errorf("%s: %d acts were done", name, got)
 			}
 		}
@@ -145,8 +145,8 @@ func TestActs(t *testing.T) {
 		}
 		out := url.Values{"do": {"disconnect"}, "user": {"eve"}, "topic": {"site"}}
 		fails = true
-		if w := d.ask("zoe", "/staff", out); w.Code != 503 || len(d.tracker.Acts()) != 0 {
-			t.Errorf("the site's session could not be ended: got status %d and %d acts, want 503 and none", w.Code, len(d.tracker.Acts()))
+		if w := d.ask("zoe", "/staff", out); w.Code != 503 || len(d.tracker.Staff().Acts()) != 0 {
+			t.Errorf("the site's session could not be ended: got status %d and %d acts, want 503 and none", w.Code, len(d.tracker.Staff().Acts()))
 		}
 		fails = false
 		w := d.ask("zoe", "/staff", out)

@@ -119,7 +119,7 @@ func (p *Page) fill(ctx context.Context, v *view, chosen presence.Topic, after p
 	if after.Local() == "" {
 		after = "" // from the first on
 	}
-	names, err := p.tracker.Topics(ctx, chosen.Tenant(), "", maxTopics)
+	names, err := p.tracker.Staff().Topics(ctx, chosen.Tenant(), "", maxTopics)
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (p *Page) fill(ctx context.Context, v *view, chosen presence.Topic, after p
 	})
 	v.More = max(len(v.Topics)-shown, 0)
 	v.Topics = v.Topics[:len(v.Topics)-v.More]
-	users, err := p.tracker.Inspect(ctx, chosen, after, maxUsers)
+	users, err := p.tracker.Staff().Inspect(ctx, chosen, after, maxUsers)
 	if err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func (p *Page) fill(ctx context.Context, v *view, chosen presence.Topic, after p
 
 // acts returns what the staff of a tenant did lately, with the names that they know.
 func (p *Page) acts(tenant string) (acts []presence.Act) {
-	for _, a := range p.tracker.Acts() {
+	for _, a := range p.tracker.Staff().Acts() {
 		if a.By.Tenant() == tenant {
 			a.By, a.User, a.Topic = a.By.Local(), a.User.Local(), a.Topic.Local()
 			acts = append(acts, a)

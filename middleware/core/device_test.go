@@ -359,7 +359,7 @@ func TestEndpointsOfPeople(t *testing.T) {
 					}
 					s := newNodeWith(t, memstore.New(), config, nil)
 					s.browser("alice").get(path)
-					recorded, found := s.recorded(), s.tracker.Diagnose()
+					recorded, found := s.recorded(), s.tracker.Staff().Diagnose()
 					if people && (len(recorded) != 0 || len(found) != 1 || found[0].Finding != presence.NotReached) {
 						t.Errorf("got %v recorded and %v found, want an endpoint that is not reached", recorded, found)
 					}

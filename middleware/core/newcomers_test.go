@@ -62,7 +62,7 @@ func TestGuestsAreNotMinted(t *testing.T) {
 				if got := s.guests(); got != core.MaxNewGuests+2 {
 					t.Errorf("got %d guests, want one more once there is room", got)
 				}
-				if d := s.tracker.Diagnose(); len(d) != 1 || d[0].Finding != presence.GuestsRefused || d[0].Times != 10_000-core.MaxNewGuests {
+				if d := s.tracker.Staff().Diagnose(); len(d) != 1 || d[0].Finding != presence.GuestsRefused || d[0].Times != 10_000-core.MaxNewGuests {
 					t.Errorf("got %+v, want the refused guests", d)
 				}
 				if got := strings.Count(s.logs.String(), "guests-refused address=192.0.2.1"); got != 1 {
@@ -142,7 +142,7 @@ func TestOfficeOfGuests(t *testing.T) {
 			t.Errorf("got %d guests, want 200", got)
 		}
 		for _, s := range nodes {
-			for _, d := range s.tracker.Diagnose() {
+			for _, d := range s.tracker.Staff().Diagnose() {
 				if d.Finding == presence.GuestsRefused {
 					t.Errorf("got %+v, want nothing of guests", d)
 				}

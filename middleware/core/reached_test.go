@@ -43,7 +43,7 @@ func TestEndpointsThatAreNotReached(t *testing.T) {
 					s.browser("alice").do(tt.method, tt.path)
 					s.browser("").do(tt.method, tt.path)
 					var got, want []presence.Finding
-					for _, d := range s.tracker.Diagnose() {
+					for _, d := range s.tracker.Staff().Diagnose() {
 						got = append(got, d.Finding)
 					}
 					if !reached {
@@ -81,7 +81,7 @@ func TestEndpointsBehindTwoVisitors(t *testing.T) {
 		})
 		s.mux.Handle("/presence/", nethttp.Presence(s.tracker, byHeader)(group))
 		s.browser("alice").do("GET", "/presence/roster")
-		if got := s.tracker.Diagnose(); got != nil {
+		if got := s.tracker.Staff().Diagnose(); got != nil {
 			t.Errorf("found %v, want nothing", got)
 		}
 	})

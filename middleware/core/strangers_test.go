@@ -31,7 +31,7 @@ func TestNoUser(t *testing.T) {
 					s.browser(user).get(tt.path)
 				}
 				var found uint64
-				for _, d := range s.tracker.Diagnose() {
+				for _, d := range s.tracker.Staff().Diagnose() {
 					if d.Finding == presence.NoUser {
 						found += d.Times
 					}

@@ -54,7 +54,7 @@ func changes(with string) func(*presence.Settings) error {
 // set sets a status at a node. With settings it also shows the user to everybody.
 func (w *world) set(ctx context.Context, p *process, user, status string) error {
 	if w.game.has(settings) {
-		return p.tracker.ChangeSettings(ctx, presence.UserID(user), changes(status))
+		return p.tracker.People().ChangeSettings(ctx, presence.UserID(user), changes(status))
 	}
 	return p.tracker.SetStatus(ctx, presence.UserID(user), presence.Status(status))
 }
@@ -76,11 +76,11 @@ func (w *world) doSettings(u *person, a act) {
 		defer cancel()
 		var err error
 		if a.do == "settings" {
-			err = p.tracker.ChangeSettings(ctx, presence.UserID(u.id), changes(a.with))
+			err = p.tracker.People().ChangeSettings(ctx, presence.UserID(u.id), changes(a.with))
 		} else { // by the site's own program, which repeats what fails
 			w.directory.Befriend(presence.UserID(u.id), "u0")
 			for err = errAway; err != nil && ctx.Err() == nil; {
-				if err = p.tracker.RelationsChanged(ctx, presence.UserID(u.id)); err != nil {
+				if err = p.tracker.People().RelationsChanged(ctx, presence.UserID(u.id)); err != nil {
 					time.Sleep(100 * time.Millisecond)
 				}
 			}

@@ -121,7 +121,7 @@ func relationOf(kind int) presence.Relation {
 // [presence.ErrBlocked] while the user blocks other.
 //
 // AddContact, RemoveContact, Block and Unblock change what one user says of another. Each is
-// a transaction of at most four statements. Call Tracker.RelationsChanged afterwards, or
+// a transaction of at most four statements. Call People.RelationsChanged afterwards, or
 // open pages find out within five minutes. They return [presence.ErrInvalidUser], also for
 // the user's own id and for a user of another tenant, [presence.ErrTooManyContacts] for a new entry, or an error of the database.
 // Nothing has changed then.

@@ -15,7 +15,7 @@
 //	keeper, err := feed.New(store.Feeds(), tracker, feed.Config{})
 //
 // Contacts and blocks are the site's to change, by [People.AddContact] and its like, and
-// Tracker.RelationsChanged afterwards. Settings change by Tracker.ChangeSettings. Whoever
+// People.RelationsChanged afterwards. Settings change by People.ChangeSettings. Whoever
 // changes a row by other means calls RelationsChanged, too.
 //
 // # Which database

@@ -40,10 +40,10 @@ func Example() {
 	if err := people.AddContact(ctx, "alice", "bob"); err != nil {
 		log.Fatal(err)
 	}
-	if err := tracker.RelationsChanged(ctx, "alice"); err != nil {
+	if err := tracker.People().RelationsChanged(ctx, "alice"); err != nil {
 		log.Fatal(err)
 	}
-	err = tracker.ChangeSettings(ctx, "alice", func(s *presence.Settings) error {
+	err = tracker.People().ChangeSettings(ctx, "alice", func(s *presence.Settings) error {
 		s.Online = presence.Contacts
 		return nil
 	})
@@ -55,7 +55,7 @@ func Example() {
 	}
 
 	for _, viewer := range []presence.UserID{"bob", "mallory"} {
-		persons, err := tracker.People(ctx, viewer, "alice")
+		persons, err := tracker.People().Find(ctx, viewer, "alice")
 		if err != nil {
 			log.Fatal(err)
 		}

@@ -1,7 +1,6 @@
 package track
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -41,40 +40,6 @@ type heardAct struct {
 
 func newActs(logger *slog.Logger, u *users, n *notices) *acts {
 	return &acts{logger: logger, users: u, notices: n, barred: generations.New[presence.UserID, time.Time](maxBarred, nil)}
-}
-
-// Disconnect ends everything that holds a user online, as [Tracker.SignOut] does, and keeps
-// the user away for the time bar, at most [MaxBar]. In this time [Tracker.Connect] returns
-// [presence.ErrBarred] for the user, and the user's page views do not count. by is the member of
-// staff who asked, for [Tracker.Acts].
-//
-// The site must end its own session of the user: otherwise the user's pages connect again
-// when the bar is over. Disconnect returns when the store has ended the user's leases. Its
-// errors are those of SignOut.
-func (t *Tracker) Disconnect(ctx context.Context, by, user presence.UserID, bar time.Duration) error {
-	if err := (presence.User{ID: user}).ValidateInside(); err != nil {
-		return err
-	}
-	told := t.acts.act(ctx, presence.Act{By: by, Did: presence.ActDisconnect, User: user, Bar: min(max(bar, 0), MaxBar)})
-	return cmp.Or(t.SignOut(ctx, user), told) // an act that the store did not take is told later, and must be done too
-}
-
-// DisconnectConnection ends one connection of a user, on any node, as if its page had closed
-// it: the user stays for the grace. It is for a stream that hangs, because a page that works
-// connects again by itself. It is a no-op if the connection is not the user's. by is as for
-// [Tracker.Disconnect].
-func (t *Tracker) DisconnectConnection(ctx context.Context, by, user presence.UserID, connection presence.Holder) error {
-	if err := (presence.User{ID: user}).ValidateInside(); err != nil {
-		return err
-	}
-	return t.acts.act(ctx, presence.Act{By: by, Did: presence.ActCut, User: user, Connection: connection})
-}
-
-// Acts returns what staff did lately in the whole fleet: the latest 200 acts at most, the
-// latest first. A node that starts knows the acts of the ten minutes before. Each act is
-// also a line in the log of the node that was asked for it. Acts reads memory only.
-func (t *Tracker) Acts() []presence.Act {
-	return t.acts.latest()
 }
 
 // latest returns the acts that this node has heard of, the latest first.

@@ -34,7 +34,7 @@ func TestDisconnect(t *testing.T) {
 		eve := connect(t, there, track.ConnectOptions{Visitor: visitor("eve")})
 		connect(t, there, track.ConnectOptions{Visitor: visitor("bob")})
 		time.Sleep(time.Second)
-		noError(t, here.Disconnect(t.Context(), "staff", "eve", time.Minute))
+		noError(t, here.Staff().Disconnect(t.Context(), "staff", "eve", time.Minute))
 		time.Sleep(time.Second)
 		if !errors.Is(eve.Err(), presence.ErrSignedOut) {
 			t.Errorf("the connection ended with %v, want %v", eve.Err(), presence.ErrSignedOut)
@@ -48,7 +48,7 @@ func TestDisconnect(t *testing.T) {
 			if got := onlineNow(t, tracker); got != "bob " {
 				t.Errorf("online are %q, want bob alone", got)
 			}
-			if acts := tracker.Acts(); len(acts) != 1 || acts[0].By != "staff" || acts[0].User != "eve" || acts[0].Did != presence.ActDisconnect || acts[0].Bar != time.Minute {
+			if acts := tracker.Staff().Acts(); len(acts) != 1 || acts[0].By != "staff" || acts[0].User != "eve" || acts[0].Did != presence.ActDisconnect || acts[0].Bar != time.Minute {
 				t.Errorf("got acts %+v, want one: staff disconnected eve for a minute", acts)
 			}
 		}
@@ -73,7 +73,7 @@ func TestDisconnectOfUserWhoConnects(t *testing.T) {
 			came <- err
 		}()
 		time.Sleep(100 * time.Millisecond)
-		noError(t, tracker.Disconnect(t.Context(), "staff", "eve", time.Minute))
+		noError(t, tracker.Staff().Disconnect(t.Context(), "staff", "eve", time.Minute))
 		if err := <-came; !errors.Is(err, presence.ErrBarred) {
 			t.Errorf("got %v, want %v", err, presence.ErrBarred)
 		}
@@ -88,12 +88,12 @@ func TestDisconnectWhileTheStoreIsOut(t *testing.T) {
 		eve := connect(t, tracker, track.ConnectOptions{Visitor: visitor("eve")})
 		time.Sleep(time.Second)
 		faults.Break(presencetest.Fault{Err: errors.New("out")}, presencetest.CallPublish)
-		if err := tracker.Disconnect(t.Context(), "staff", "eve", 10*time.Minute); !errors.Is(err, presence.ErrStoreOut) {
+		if err := tracker.Staff().Disconnect(t.Context(), "staff", "eve", 10*time.Minute); !errors.Is(err, presence.ErrStoreOut) {
 			t.Errorf("got %v, want %v", err, presence.ErrStoreOut)
 		}
 		faults.Heal()
 		time.Sleep(10 * time.Second)
-		if acts := tracker.Acts(); len(acts) != 1 || !errors.Is(eve.Err(), presence.ErrSignedOut) || onlineNow(t, tracker) != "" {
+		if acts := tracker.Staff().Acts(); len(acts) != 1 || !errors.Is(eve.Err(), presence.ErrSignedOut) || onlineNow(t, tracker) != "" {
 			t.Errorf("got %d acts, a connection that ended with %v, and online %q, want one, %v and nobody",
 				len(acts), eve.Err(), onlineNow(t, tracker), presence.ErrSignedOut)
 		}
@@ -104,8 +104,8 @@ func TestDisconnectWhileTheStoreIsOut(t *testing.T) {
 func TestDisconnectForAnHour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker := start(t, memstore.New(), track.Config{})
-		noError(t, tracker.Disconnect(t.Context(), "staff", "eve", time.Hour))
-		if got := tracker.Acts()[0].Bar; got != track.MaxBar {
+		noError(t, tracker.Staff().Disconnect(t.Context(), "staff", "eve", time.Hour))
+		if got := tracker.Staff().Acts()[0].Bar; got != track.MaxBar {
 			t.Errorf("got a bar of %v, want %v", got, track.MaxBar)
 		}
 	})
@@ -118,21 +118,21 @@ func TestDisconnectConnection(t *testing.T) {
 		one := connect(t, there, track.ConnectOptions{Visitor: visitor("eve")})
 		two := connect(t, there, track.ConnectOptions{Visitor: visitor("eve")})
 		time.Sleep(time.Second)
-		users, err := here.Inspect(t.Context(), presence.Site, "", 10)
+		users, err := here.Staff().Inspect(t.Context(), presence.Site, "", 10)
 		if err != nil || len(users) != 1 || len(users[0].Leases) != 2 || users[0].Leases[0].Holder.Node() != "b" {
 			t.Fatalf("got %+v and %v, want eve with two connections at node b", users, err)
 		}
 		holder := users[0].Leases[0].Holder
-		if err := here.DisconnectConnection(t.Context(), "staff", "bob", holder); err != nil { // not his
+		if err := here.Staff().DisconnectConnection(t.Context(), "staff", "bob", holder); err != nil { // not his
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
 		if one.Err() != nil || two.Err() != nil {
 			t.Errorf("a connection that is not bob's ended: %v, %v", one.Err(), two.Err())
 		}
-		noError(t, here.DisconnectConnection(t.Context(), "staff", "eve", holder))
+		noError(t, here.Staff().DisconnectConnection(t.Context(), "staff", "eve", holder))
 		time.Sleep(time.Second)
-		if users, _ = here.Inspect(t.Context(), presence.Site, "", 10); len(users) != 1 || len(users[0].Leases) > 2 || onlineNow(t, here) != "eve " {
+		if users, _ = here.Staff().Inspect(t.Context(), presence.Site, "", 10); len(users) != 1 || len(users[0].Leases) > 2 || onlineNow(t, here) != "eve " {
 			t.Errorf("got %+v, want eve with the other connection", users)
 		}
 	})
@@ -143,25 +143,25 @@ func TestActsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
 		tracker := start(t, store, track.Config{})
-		noError(t, tracker.DisconnectConnection(t.Context(), "staff", "first", "a.1"))
+		noError(t, tracker.Staff().DisconnectConnection(t.Context(), "staff", "first", "a.1"))
 		again := backend.Notice{Kind: backend.NoticeActed, User: "eve", Payload: `{"ID":"x","By":"staff","Did":"disconnect connection"}`, Lasting: true}
 		for range 3 {
 			noError(t, store.Publish(context.Background(), again))
 		}
-		if got := len(tracker.Acts()); got != 2 {
+		if got := len(tracker.Staff().Acts()); got != 2 {
 			t.Errorf("got %d acts, want 2: the repeated one counts once", got)
 		}
 		for i := range 300 {
-			noError(t, tracker.DisconnectConnection(t.Context(), "staff", presence.UserID(fmt.Sprint("u", i)), "a.1"))
+			noError(t, tracker.Staff().DisconnectConnection(t.Context(), "staff", presence.UserID(fmt.Sprint("u", i)), "a.1"))
 		}
-		acts := tracker.Acts()
+		acts := tracker.Staff().Acts()
 		if len(acts) != 200 || acts[0].User != "u299" {
 			t.Errorf("got %d acts, the latest about %q, want 200, about u299", len(acts), acts[0].User)
 		}
 		for _, payload := range []string{"", "{", "[]", `{"Bar":-1}`} { // of other versions, or made up
 			noError(t, store.Publish(context.Background(), backend.Notice{Kind: backend.NoticeActed, User: "eve", Payload: payload}))
 		}
-		if err := tracker.Disconnect(t.Context(), "staff", "", time.Minute); !errors.Is(err, presence.ErrInvalidUser) {
+		if err := tracker.Staff().Disconnect(t.Context(), "staff", "", time.Minute); !errors.Is(err, presence.ErrInvalidUser) {
 			t.Errorf("nobody: got %v, want %v", err, presence.ErrInvalidUser)
 		}
 	})

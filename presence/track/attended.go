@@ -9,42 +9,33 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// Attended reports whether somebody is at a page of a user, on any node of the fleet: the user
-// is online, and not [presence.Idle] on all devices. It counts users who are [presence.Invisible], or whom nobody
-// may see, as all others. It is for what waits while the user looks at the site, such as a mail.
-//
-// The nodes do not know whether a user is idle who chose a status. Such a user counts as
-// attended while online, and so does a user whose pages say nothing of attention.
-//
-// Cost: a look into memory, about 1 µs. Without a [Config.Directory] the site's roster lacks
-// invisible users: then a user who is not in it costs a round trip, and one who chose
-// [presence.Invisible] a few more. A user whom the site's identify alone makes invisible is known on the
-// user's own nodes only, and so is each invisible user where the store is no [backend.StatusStore]
-// or no [backend.StaffStore].
-//
-// It returns [presence.ErrInvalidUser], or an error where the answer is unknown and will be known later:
-// [presence.ErrStoreOut] if the store is out, came back a moment ago or has lost data, or if this node
-// has not read it yet; [presence.ErrDirectoryOut] if the user is not there, and users cannot be announced.
-//
-// Example: Alice is invisible. Her one page, at node A, is open and she reads it: every node
-// returns true. She closes it: they return false once the grace of 10 s is over.
-func (t *Tracker) Attended(ctx context.Context, user presence.UserID) (at bool, err error) {
+// attendance knows whether somebody is at the pages of a user.
+type attendance struct {
+	store     backend.Store
+	outage    *outage
+	users     *users
+	topics    *topics
+	directory *directoryCalls
+}
+
+// attended is [Tracker.Attended].
+func (a *attendance) attended(ctx context.Context, user presence.UserID) (at bool, err error) {
 	if err := (presence.User{ID: user}).ValidateInside(); err != nil {
 		return false, err
 	}
-	if t.users.atPage(user) {
+	if a.users.atPage(user) {
 		return true, nil
 	}
-	if t.directory.on() {
-		return t.attendedDevice(ctx, user)
+	if a.directory.on() {
+		return a.attendedDevice(ctx, user)
 	}
-	return t.attendedSite(ctx, user)
+	return a.attendedSite(ctx, user)
 }
 
 // attendedDevice is Attended by the user's devices, whose words have the status also of a user
 // whom nobody sees.
-func (t *Tracker) attendedDevice(ctx context.Context, user presence.UserID) (bool, error) {
-	r, err := t.current(ctx, backend.DevicesTopic)
+func (a *attendance) attendedDevice(ctx context.Context, user presence.UserID) (bool, error) {
+	r, err := a.current(ctx, backend.DevicesTopic)
 	if err != nil {
 		return false, err
 	}
@@ -56,15 +47,15 @@ func (t *Tracker) attendedDevice(ctx context.Context, user presence.UserID) (boo
 	switch {
 	case here:
 		return !idle, nil
-	case t.directory.out():
+	case a.directory.out():
 		return false, presence.ErrDirectoryOut // users whose settings are unknown wait to be announced
 	}
-	return false, t.certain(r)
+	return false, a.certain(r)
 }
 
 // attendedSite is Attended by the site's roster, which does not have invisible users.
-func (t *Tracker) attendedSite(ctx context.Context, user presence.UserID) (bool, error) {
-	r, err := t.current(ctx, siteOf(user))
+func (a *attendance) attendedSite(ctx context.Context, user presence.UserID) (bool, error) {
+	r, err := a.current(ctx, siteOf(user))
 	if err != nil {
 		return false, err
 	}
@@ -75,20 +66,20 @@ func (t *Tracker) attendedSite(ctx context.Context, user presence.UserID) (bool,
 	if e, _ := view.find(user); e != nil {
 		return e.Status.Base() != presence.Idle, nil
 	}
-	if err := t.certain(r); err != nil {
+	if err := a.certain(r); err != nil {
 		return false, err
 	}
-	if backend.Require(t.store, backend.FeatureStatuses|backend.FeatureStaff) != nil {
+	if backend.Require(a.store, backend.FeatureStatuses|backend.FeatureStaff) != nil {
 		return false, nil
 	}
-	chosen, err := t.store.Statuses(ctx, user)
+	chosen, err := a.store.Statuses(ctx, user)
 	if err != nil {
 		return false, storeOut(err)
 	}
 	if counting := r.view.Load().counting; !counting && (len(chosen) != 1 || chosen[0].Status.Base() != presence.Invisible) {
 		return false, nil
 	}
-	found, err := t.store.Inspect(ctx, siteOf(user), justBefore(user), 1)
+	found, err := a.store.Inspect(ctx, siteOf(user), justBefore(user), 1)
 	if err != nil {
 		return false, storeOut(err)
 	}
@@ -118,13 +109,13 @@ func (p *users) atPage(user presence.UserID) bool {
 }
 
 // current returns the replica of a topic, with a view that is not stale.
-func (t *Tracker) current(ctx context.Context, topic presence.Topic) (*replica, error) {
+func (a *attendance) current(ctx context.Context, topic presence.Topic) (*replica, error) {
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, viewWait)
 		defer cancel()
 	}
-	r, err := t.topics.loaded(ctx, topic)
+	r, err := a.topics.loaded(ctx, topic)
 	if err != nil {
 		return nil, err
 	}
@@ -136,8 +127,8 @@ func (t *Tracker) current(ctx context.Context, topic presence.Topic) (*replica, 
 
 // certain returns nil if a user is gone whom a replica does not have, else ErrStoreOut: leases
 // may have expired that nobody could renew, or the store lost its data and nodes restore it.
-func (t *Tracker) certain(r *replica) error {
-	if t.outage.leasesMayHaveExpired() {
+func (a *attendance) certain(r *replica) error {
+	if a.outage.leasesMayHaveExpired() {
 		return presence.ErrStoreOut
 	}
 	if r.isProvisional() {

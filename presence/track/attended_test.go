@@ -139,7 +139,7 @@ func TestAttendedUnknown(t *testing.T) {
 				return
 			}
 			people.Fail(errors.New("down"))
-			_, _ = node.People(context.Background(), "bob", "eve")
+			_, _ = node.People().Find(context.Background(), "bob", "eve")
 			want("users cannot be announced", "alice", false, presence.ErrDirectoryOut)
 		})
 	}

@@ -22,18 +22,10 @@ type Change struct {
 	Leaves []backend.Departure // users who left
 }
 
-// Changes yields the changes of a topic to a Go program, as events do to a page: those
-// after a cursor, or the current state first if the cursor is empty. It ends when ctx
-// does or the loop breaks, with [presence.ErrClosed] when the tracker closes, and with
-// [presence.ErrStoreOut] if nothing is known of the topic. A slow loop body delays no other
-// reader: if it falls out of the log, it gets a state instead of what it missed.
-//
-//	for change, err := range tracker.Changes(ctx, presence.Site, "") {
-//		…
-//	}
-func (t *Tracker) Changes(ctx context.Context, topic presence.Topic, from presence.Cursor) iter.Seq2[Change, error] {
+// changesOf is [Tracker.Changes].
+func changesOf(ctx context.Context, o *opener, topic presence.Topic, from presence.Cursor) iter.Seq2[Change, error] {
 	return func(yield func(Change, error) bool) {
-		c, err := t.Connect(ctx, ConnectOptions{Topics: []presence.Topic{topic}, Cursor: from, Observe: true, Limit: 1})
+		c, err := o.open(ctx, ConnectOptions{Topics: []presence.Topic{topic}, Cursor: from, Observe: true, Limit: 1})
 		if err != nil {
 			if ctx.Err() == nil {
 				yield(Change{}, err)

@@ -186,3 +186,20 @@ func (c *choices) askLater(users []presence.UserID, err error) {
 		}
 	})
 }
+
+// awaitKnown is [Tracker.AwaitChoice].
+func (c *choices) awaitKnown(ctx context.Context, user presence.User) error {
+	known := make(chan struct{})
+	c.resolve(user, func(resolved) { close(known) })
+	select {
+	case <-known:
+		return nil
+	default:
+	}
+	select {
+	case <-known:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -25,33 +25,19 @@ type Page struct {
 	Joined bool
 }
 
-// Beat renews the leases of a page's connection, whichever node has it. It returns false
-// if the connection is gone, or if by is another visitor than the connection's: the page
-// connects again. With a Visitor of whom only the Tenant is known, the token alone is checked.
-//
-// For a connection of this node Beat waits for nothing, for another node's it costs one
-// round trip. The connection of a guest or an observer has no leases, so another node
-// returns true.
-//
-// It returns an error that is [presence.ErrForeignToken], at no cost to the store, or
-// [presence.ErrStoreOut].
-func (t *Tracker) Beat(ctx context.Context, token presence.Token, by presence.Visitor, page Page) (alive bool, err error) {
-	p, refused, err := t.tokens.passOf(ctx, token, by)
-	if errors.Is(err, presence.ErrForeignToken) {
-		t.fleet.foreign(token, t.Found)
-	}
+// beatBy is [Tracker.Beat].
+func (t *tokens) beatBy(ctx context.Context, token presence.Token, by presence.Visitor, page Page) (alive bool, err error) {
+	p, refused, err := t.passOf(ctx, token, by)
+	t.findForeign(token, err)
 	if err != nil || refused {
 		return false, err
 	}
-	return t.tokens.beat(ctx, p.claim, p.conn, p.here, by, page)
+	return t.beat(ctx, p.claim, p.conn, p.here, by, page)
 }
 
-// Leave ends a page's connection, whichever node has it, and holds its user for the grace.
-// It does nothing when called again, or for a visitor who is not the connection's (see
-// Beat). Leave returns when this node knows; the store is told in the background. Its error is [presence.ErrForeignToken], or
-// says that the connection's node was not told and finds out by itself.
-func (t *Tracker) Leave(ctx context.Context, token presence.Token, by presence.Visitor) error {
-	p, refused, err := t.tokens.passOf(ctx, token, by)
+// leaveBy is [Tracker.Leave].
+func (t *tokens) leaveBy(ctx context.Context, token presence.Token, by presence.Visitor) error {
+	p, refused, err := t.passOf(ctx, token, by)
 	if err != nil || refused {
 		return err
 	}
@@ -71,10 +57,25 @@ type tokens struct {
 	seal      *seal
 	attention *attention
 	lastSeen  *lastSeen
+	fleet     *fleet
+	found     *findings
+}
+
+// findForeign notes a token that this fleet did not make.
+func (t *tokens) findForeign(token presence.Token, err error) {
+	if errors.Is(err, presence.ErrForeignToken) {
+		t.fleet.foreign(token, t.found.note)
+	}
 }
 
 // pass is [Tracker.Pass].
 func (t *tokens) pass(ctx context.Context, token presence.Token) (Pass, error) {
+	p, err := t.check(ctx, token)
+	t.findForeign(token, err)
+	return p, err
+}
+
+func (t *tokens) check(ctx context.Context, token presence.Token) (Pass, error) {
 	if err := t.seal.await(ctx, t.life.ctx); err != nil {
 		return Pass{}, err
 	}

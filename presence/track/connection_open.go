@@ -52,20 +52,6 @@ type ConnectOptions struct {
 	Contacts bool
 }
 
-// Connect opens a connection. Before it returns, the user's leases are made and seen in
-// the rosters here, so that the first state holds the user. Connect waits for that as long
-// as the store needs, two seconds at most, and then goes on without it.
-//
-// It returns [presence.ErrInvalidTopic] without a topic, [presence.ErrTooManyTopics],
-// [presence.ErrTooManyTopicsHere], [presence.ErrTooManyConnections], [presence.ErrBarred], [presence.ErrSignedOut] if the user signed out since ConnectOptions.Identified, an error that is [presence.ErrInvalidUser],
-// [presence.ErrGuest] or [presence.ErrTooManyPeople] for [presence.PeopleTopic], [presence.ErrStoreOut] if nothing is known of a topic, or if
-// so much waits for the store that it takes no more of the user, [presence.ErrClosed], or the error of ctx. Then
-// nothing was recorded, except if ctx ended while the leases were being made: then the
-// user stays for the grace.
-func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, error) {
-	return t.opener.open(ctx, o)
-}
-
 // connectionEnv is what open connections need of their tracker, which makes one for all of them.
 type connectionEnv struct {
 	cfg       *Config

@@ -2,7 +2,6 @@ package track
 
 import (
 	"context"
-	"errors"
 
 	"github.com/rollcall-go/rollcall/presence"
 )
@@ -14,20 +13,6 @@ type Pass struct {
 	claim  claim
 	conn   *Connection // nil: another node's, or gone
 	here   bool        // the connection is, or was, one of this node's
-}
-
-// Pass checks a token, and returns [presence.ErrForeignToken] for one that this fleet did not make.
-// It may be called concurrently, and asks neither the store nor the site. On a node that has
-// just started it waits until the fleet's secret is known, and returns [presence.ErrStoreOut] if ctx
-// ends before, or [presence.ErrClosed].
-//
-// Cost: about 1 µs for the connection of this node.
-func (t *Tracker) Pass(ctx context.Context, token presence.Token) (Pass, error) {
-	p, err := t.tokens.pass(ctx, token)
-	if errors.Is(err, presence.ErrForeignToken) {
-		t.fleet.foreign(token, t.Found)
-	}
-	return p, err
 }
 
 // Connection returns the name of the connection, which no other has.

@@ -98,9 +98,9 @@ func TestVerbsOfMissingFeatures(t *testing.T) {
 			}, "ConsumerStore"},
 			"Export": {func() error { _, err := tracker.Export(ctx, alice); return err }, "ErasureStore"},
 			"Erase":  {func() error { return tracker.Erase(ctx, alice) }, "ErasureStore"},
-			"Topics": {func() error { _, err := tracker.Topics(ctx, "", "", 10); return err }, "StaffStore"},
+			"Topics": {func() error { _, err := tracker.Staff().Topics(ctx, "", "", 10); return err }, "StaffStore"},
 			"Inspect": {func() error {
-				_, err := tracker.Inspect(ctx, presence.Site, "", 10)
+				_, err := tracker.Staff().Inspect(ctx, presence.Site, "", 10)
 				return err
 			}, "StaffStore"},
 			"Recent": {func() error {

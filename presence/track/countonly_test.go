@@ -97,7 +97,7 @@ func TestCountOnlyTellsNoName(t *testing.T) {
 			t.Errorf("got places %v, %v of bob, want none", of, err)
 		}
 
-		inspected, err := tracker.Inspect(t.Context(), hall, "", 10)
+		inspected, err := tracker.Staff().Inspect(t.Context(), hall, "", 10)
 		if err != nil || len(inspected) != 1 || inspected[0].ID != "robert" {
 			t.Errorf("got %+v, %v for staff, want bob", inspected, err)
 		}

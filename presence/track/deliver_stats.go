@@ -4,6 +4,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // DeliveryStats are the figures of one consumer of [Tracker.Deliver] on this node.
@@ -19,8 +21,13 @@ type DeliveryStats struct {
 	Left     int           // topics of kinds that are not followed, since DeliverOptions.MaxTopics are
 }
 
-// deliveries are the figures of all consumers.
+// deliveries are all consumers, and their figures.
 type deliveries struct {
+	cfg    *Config
+	life   *lifetime
+	store  backend.Store
+	outage *outage
+
 	mu     sync.Mutex // taken with no other mutex held
 	byName map[string]*deliveryCounters
 

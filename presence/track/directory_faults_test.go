@@ -74,10 +74,10 @@ func TestSettingsWhileTheDirectoryIsOut(t *testing.T) {
 		time.Sleep(time.Second)
 		faulty.Break(fault)
 		began := time.Now()
-		if _, err := d.a.Settings(t.Context(), "alice"); !errors.Is(err, presence.ErrDirectoryOut) {
+		if _, err := d.a.People().Settings(t.Context(), "alice"); !errors.Is(err, presence.ErrDirectoryOut) {
 			t.Errorf("Settings: got %v, want %v", err, presence.ErrDirectoryOut)
 		}
-		err := d.a.ChangeSettings(t.Context(), "alice", to(presence.Settings{Online: presence.Nobody}))
+		err := d.a.People().ChangeSettings(t.Context(), "alice", to(presence.Settings{Online: presence.Nobody}))
 		if !errors.Is(err, presence.ErrDirectoryOut) {
 			t.Errorf("SetSettings: got %v, want %v", err, presence.ErrDirectoryOut)
 		}
@@ -88,7 +88,7 @@ func TestSettingsWhileTheDirectoryIsOut(t *testing.T) {
 			t.Errorf("got %v online, want alice, whose settings did not change", got)
 		}
 		faulty.Heal()
-		if got, err := d.a.Settings(t.Context(), "alice"); err != nil || got != (presence.Settings{}) {
+		if got, err := d.a.People().Settings(t.Context(), "alice"); err != nil || got != (presence.Settings{}) {
 			t.Errorf("after: got %+v and %v, want what was before", got, err)
 		}
 	})
@@ -104,7 +104,7 @@ func TestDeafDirectoryIsAskedAFewTimes(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 200 {
 			wg.Go(func() {
-				if _, err := at.Settings(t.Context(), "alice"); !errors.Is(err, presence.ErrDirectoryOut) {
+				if _, err := at.People().Settings(t.Context(), "alice"); !errors.Is(err, presence.ErrDirectoryOut) {
 					t.Errorf("got %v, want %v", err, presence.ErrDirectoryOut)
 				}
 			})
@@ -115,7 +115,7 @@ func TestDeafDirectoryIsAskedAFewTimes(t *testing.T) {
 		}
 		faulty.Heal()
 		synctest.Wait()
-		if _, err := at.Settings(t.Context(), "alice"); err != nil {
+		if _, err := at.People().Settings(t.Context(), "alice"); err != nil {
 			t.Errorf("after: %v", err)
 		}
 	})
@@ -130,7 +130,7 @@ func TestImpatientCallerIsNoFailure(t *testing.T) {
 		directory.Break(presencetest.DirectoryFault{Delay: 300 * time.Millisecond}, presencetest.AllDirectoryCalls()...)
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		defer cancel()
-		_, _ = tracker.People(ctx, "alice", "bob")
+		_, _ = tracker.People().Find(ctx, "alice", "bob")
 		time.Sleep(time.Minute)
 		if got := tracker.Stats().People; got.DirectoryOut || strings.Contains(log.String(), "fails") {
 			t.Errorf("got out %v and the log %q, want that the Directory is in order", got.DirectoryOut, &log)
@@ -147,9 +147,9 @@ func TestDirectoryLogIsCalm(t *testing.T) {
 		tracker := start(t, memstore.New(), track.Config{Directory: d, Logger: slog.New(&lines)})
 		for range 150 { // 5 minutes
 			d.Fail(errors.New("locked"))
-			_, _ = tracker.People(t.Context(), "alice", "bob")
+			_, _ = tracker.People().Find(t.Context(), "alice", "bob")
 			d.Fail(nil)
-			_, _ = tracker.People(t.Context(), "alice", "bob")
+			_, _ = tracker.People().Find(t.Context(), "alice", "bob")
 			time.Sleep(2 * time.Second)
 		}
 		if fails, back := lines.of("fails"), lines.of("is back"); fails < 4 || fails > 6 || back != fails {

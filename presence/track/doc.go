@@ -35,7 +35,8 @@
 //
 // # Files
 //
-//	tracker*.go config.go                     the verbs; settings
+//	tracker_*.go tracker.go config.go         the verbs, by who calls them; the parts; settings
+//	pages.go jobs.go staff.go                 page views; sweeps and the like; acts of staff
 //	users*.go leases*.go connection*.go       who is here, and who says so
 //	choices*.go status.go settings*.go idle.go  what users chose; away by itself
 //	writer*.go outage*.go notices.go          writes on their way; can the store be trusted

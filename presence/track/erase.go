@@ -16,65 +16,32 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// Export returns everything that is kept of a user under the user's id: by the store, by the
-// Directory and by what [Tracker.AddRecords] was given. Each part says for how long it is kept.
-// The memory of nodes holds nothing beside it that outlives a few minutes.
-//
-// It costs the store a look into each topic of the tenant, and the database some queries. Its
-// error is [presence.ErrInvalidUser], [presence.ErrStoreOut], or that of the part that could not be read: an export
-// is whole or none. Export and Erase return [errors.ErrUnsupported] if the store is no
-// [backend.ErasureStore].
-func (t *Tracker) Export(ctx context.Context, user presence.UserID) ([]backend.Kept, error) {
+// export is [Tracker.Export].
+func (x *eraser) export(ctx context.Context, user presence.UserID) ([]backend.Kept, error) {
 	if err := (presence.User{ID: user}).ValidateInside(); err != nil {
 		return nil, err
 	}
 	var all []backend.Kept
-	for _, r := range t.eraser.records() {
+	for _, r := range x.records() {
 		kept, err := r.ExportUser(ctx, user)
 		if err != nil {
-			return nil, t.eraser.partOut(r, err)
+			return nil, x.partOut(r, err)
 		}
 		all = append(all, kept...)
 	}
 	return all, nil
 }
 
-// Erase forgets a user everywhere. It ends the user's connections on every node, and removes all
-// that [Tracker.Export] returns. The name goes from other users' inboxes and contact lists, and
-// what waits to be delivered about the user is dropped. It takes some six seconds in all: what
-// was on its way to the store or to the database when it began is removed after it has arrived.
-//
-// Erase returns nil once the erasure is kept in a [backend.ErasureList], and was begun. From then on it
-// will be done, also if this node dies, by any node of the fleet; and while the store or the
-// database is out, once that is back. A node works on 32 erasures at a time: of further ones it ends
-// the connections, and the rest waits in the list, in order. So does another erasure of a user while one
-// is worked on, for half a minute at most, and it counts for all that are asked for meanwhile. The log has a line when an erasure is
-// put off and when it is done. It names no user. After an error nothing is kept, and nothing has changed: say so, and that the
-// user may try again. The errors are [presence.ErrInvalidUser], [presence.ErrStoreOut] and [presence.ErrDirectoryOut].
-//
-// Limit how often an address may ask for one, as examples/forum does: a node does some five a second,
-// in their order, and whoever makes up users and erases them would hold up those of all others.
-//
-// End the site's own sessions of the user before. A user who comes back during these seconds
-// begins anew: the new session stays, and settings made meanwhile go.
-//
-// It costs the store a look into each topic of the tenant, three times; the logs of topics that
-// name the user start anew, so readers who come back to them get a state, and a consumer of
-// [Tracker.Deliver] that is behind there is told of a gap. In SQL it reads the contacts and the
-// items of the tenant, which have no index of names.
-func (t *Tracker) Erase(ctx context.Context, user presence.UserID) error {
+// order is [Tracker.Erase].
+func (x *eraser) order(ctx context.Context, user presence.UserID) error {
 	if err := (presence.User{ID: user}).ValidateInside(); err != nil {
 		return err
 	}
-	if err := backend.Require(t.store, backend.FeatureErasures); err != nil {
+	if err := backend.Require(x.store, backend.FeatureErasures); err != nil {
 		return err
 	}
-	return t.eraser.erase(ctx, presence.UserID(strings.Clone(string(user))))
+	return x.erase(ctx, presence.UserID(strings.Clone(string(user))))
 }
-
-// AddRecords has Export and Erase also ask a part of the site's own. Call it before the first of
-// these calls, on every node.
-func (t *Tracker) AddRecords(r backend.UserRecords) { t.eraser.add(r) }
 
 // An eraser does erasures.
 //
@@ -98,7 +65,7 @@ type eraser struct {
 	choices    *choices
 	signOuts   *signOuts
 	acts       *acts
-	people     *people
+	people     *peopleHere
 	deliveries *deliveries
 	list       backend.ErasureList
 	turns      *erasureTurns

@@ -151,9 +151,9 @@ func (t *Tracker) LatelyKept() int {
 
 // FiguresKept returns how many topics that are not loaded have their figures in memory.
 func (t *Tracker) FiguresKept() int {
-	t.figures.mu.Lock()
-	defer t.figures.mu.Unlock()
-	return t.figures.topics.Len()
+	t.counts.memory.mu.Lock()
+	defer t.counts.memory.mu.Unlock()
+	return t.counts.memory.topics.Len()
 }
 
 // PeaksKept returns how many records a node that remembers at most max remembers of as many

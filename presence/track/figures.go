@@ -11,17 +11,17 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// Counts returns the figures of each topic, in the order of the topics. They are up to half
-// a second old, and their Head is empty. The figures of topics that this node keeps current
-// come from memory. All other topics together cost at most one round trip to the store, and
-// no roster is loaded for them. Counts waits for the store until the deadline of ctx, or for
-// 50 ms if ctx has none.
-//
-// If the store does not answer, the error is [presence.ErrStoreOut]. The figures from memory are
-// still right then, and the other topics are marked Unknown, with figures of 0.
-func (t *Tracker) Counts(ctx context.Context, topics ...presence.Topic) ([]backend.Counts, error) {
+// countReader reads the figures of topics: from memory, or from the store.
+type countReader struct {
+	store  backend.Store
+	topics *topics
+	memory *figureMemory
+}
+
+// read is [Tracker.Counts].
+func (c *countReader) read(ctx context.Context, topics ...presence.Topic) ([]backend.Counts, error) {
 	all := make([]backend.Counts, len(topics))
-	missing := t.figures.known(topics, all, t.topics.missing(topics, all))
+	missing := c.memory.known(topics, all, c.topics.missing(topics, all))
 	if len(missing) == 0 {
 		return all, nil
 	}
@@ -31,7 +31,7 @@ func (t *Tracker) Counts(ctx context.Context, topics ...presence.Topic) ([]backe
 	}
 	ctx, cancel := pageContext(ctx)
 	defer cancel()
-	counts, err := t.store.Counts(ctx, ask...)
+	counts, err := c.store.Counts(ctx, ask...)
 	if err == nil && len(counts) != len(ask) {
 		err = fmt.Errorf("the store answers for %d topics of %d", len(counts), len(ask))
 	}
@@ -44,7 +44,7 @@ func (t *Tracker) Counts(ctx context.Context, topics ...presence.Topic) ([]backe
 		all[j].Head = ""
 	}
 	if err == nil {
-		t.figures.keep(ask, missing, all)
+		c.memory.keep(ask, missing, all)
 	}
 	return all, storeOut(err)
 }

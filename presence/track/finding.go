@@ -10,29 +10,27 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// found is what a node has found.
-type found [presence.NumFindings]struct {
-	times  atomic.Uint64
-	last   atomic.Int64 // Unix nanoseconds
-	logged minute.Gate
-}
-
-// MeetUser notes that a request was a signed-in user's. It takes no lock.
-func (t *Tracker) MeetUser() {
-	if !t.met.Load() {
-		t.met.Store(true)
+// findings are what a node has found.
+type findings struct {
+	logger *slog.Logger
+	met    atomic.Bool // a request was a signed-in user's
+	of     [presence.NumFindings]struct {
+		times  atomic.Uint64
+		last   atomic.Int64 // Unix nanoseconds
+		logged minute.Gate
 	}
 }
 
-// MetUser reports whether any request was a signed-in user's, since the Tracker began.
-func (t *Tracker) MetUser() bool { return t.met.Load() }
+// meetUser is [Tracker.MeetUser].
+func (o *findings) meetUser() {
+	if !o.met.Load() {
+		o.met.Store(true)
+	}
+}
 
-// Found notes a finding, and logs it at most once a minute, with attributes as those of
-// [log/slog.Logger.Warn]. [presence.NoUser] and
-// [presence.UnknownIDs] are logged as information, all others as warnings. It
-// takes no lock.
-func (t *Tracker) Found(f presence.Finding, attrs ...any) {
-	of := &t.found[f]
+// note is [Tracker.Found].
+func (o *findings) note(f presence.Finding, attrs ...any) {
+	of := &o.of[f]
 	of.times.Add(1)
 	of.last.Store(time.Now().UnixNano())
 	level := slog.LevelWarn
@@ -40,17 +38,16 @@ func (t *Tracker) Found(f presence.Finding, attrs ...any) {
 		level = slog.LevelInfo
 	}
 	if of.logged.Pass() {
-		t.cfg.Logger.Log(context.Background(), level, "presence: "+f.Text(), append([]any{"finding", f.String()}, attrs...)...)
+		o.logger.Log(context.Background(), level, "presence: "+f.Text(), append([]any{"finding", f.String()}, attrs...)...)
 	}
 }
 
-// Diagnose returns what was found since the Tracker began. It returns nothing for a site
-// that is wired as it should be.
-func (t *Tracker) Diagnose() []presence.Diagnosis {
+// list is [Staff.Diagnose].
+func (o *findings) list() []presence.Diagnosis {
 	var all []presence.Diagnosis
 	for f := range presence.NumFindings {
-		if n := t.found[f].times.Load(); n > 0 {
-			all = append(all, presence.Diagnosis{Finding: f, Times: n, Last: time.Unix(0, t.found[f].last.Load())})
+		if n := o.of[f].times.Load(); n > 0 {
+			all = append(all, presence.Diagnosis{Finding: f, Times: n, Last: time.Unix(0, o.of[f].last.Load())})
 		}
 	}
 	return all

@@ -19,7 +19,7 @@ func TestFindings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var logs bytes.Buffer
 		tracker := start(t, memstore.New(), track.Config{Logger: slog.New(slog.NewTextHandler(&logs, nil))})
-		if got := tracker.Diagnose(); got != nil {
+		if got := tracker.Staff().Diagnose(); got != nil {
 			t.Errorf("at the start: got %v, want nothing", got)
 		}
 		for range 119 {
@@ -30,7 +30,7 @@ func TestFindings(t *testing.T) {
 		if got := strings.Count(logs.String(), "finding=beats-refused status=403"); got != 2 {
 			t.Errorf("got %d lines in two minutes, want 2:\n%s", got, &logs)
 		}
-		got := tracker.Diagnose()
+		got := tracker.Staff().Diagnose()
 		want := []presence.Diagnosis{
 			{Finding: presence.WrongPrefix, Times: 1, Last: time.Now()},
 			{Finding: presence.BeatsRefused, Times: 119, Last: time.Now().Add(-time.Second)},

@@ -29,7 +29,7 @@ func idleNode(t *testing.T, store backend.Store, cfg track.Config) *track.Tracke
 func wantFindings(t *testing.T, when string, tracker *track.Tracker, want ...presence.Finding) {
 	t.Helper()
 	var got []presence.Finding
-	for _, d := range tracker.Diagnose() {
+	for _, d := range tracker.Staff().Diagnose() {
 		got = append(got, d.Finding)
 	}
 	if len(got) != len(want) || len(got) > 0 && got[0] != want[0] {

@@ -7,12 +7,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// Health returns nil while this node can serve presence. It returns [presence.ErrClosed] once Close
-// was called, and an error that is [presence.ErrStoreOut] if the store has been out for longer than
-// Config.TTL. A shorter outage is no error: pages go on, and no user is seen to leave. It
-// reads memory only, and may be called at any time. A [presence.Directory] that is out is
-// no error: see [PeopleStats].
-func (t *Tracker) Health() error {
+// health is [Tracker.Health].
+func (t *Tracker) health() error {
 	if t.users.isClosed() {
 		return presence.ErrClosed
 	}
@@ -21,10 +17,6 @@ func (t *Tracker) Health() error {
 	}
 	return nil
 }
-
-// StoreOut reports whether the latest write to the store or the latest read from it failed. It
-// reads memory only.
-func (t *Tracker) StoreOut() bool { return t.outage.latestFailed() }
 
 // isClosed reports whether close was called.
 func (p *users) isClosed() bool {

@@ -23,7 +23,7 @@ func TestHidesInAnOutageAtThatMoment(t *testing.T) {
 		w.read()
 		faults.Break(presencetest.Fault{Hang: true})
 		time.Sleep(100 * time.Millisecond)
-		_ = a.ChangeSettings(t.Context(), "alice", to(presence.Settings{Status: presence.Invisible}))
+		_ = a.People().ChangeSettings(t.Context(), "alice", to(presence.Settings{Status: presence.Invisible}))
 		time.Sleep(10 * time.Second)
 		w.read()
 		told := w.lastSeen["alice"]

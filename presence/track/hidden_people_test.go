@@ -45,7 +45,7 @@ func TestPeopleHideWhileTheStoreStandsStill(t *testing.T) {
 				}
 				offline := func() {
 					t.Helper()
-					found, err := d.a.People(t.Context(), "bob", "alice")
+					found, err := d.a.People().Find(t.Context(), "bob", "alice")
 					noError(t, err)
 					if found[0].Online {
 						t.Errorf("got %+v, want somebody who is not online", found[0])

@@ -131,9 +131,9 @@ func TestRecentWithoutTheUnseen(t *testing.T) {
 			}
 		}
 		check("in order", 6, "here", "invisible", "plain")
-		noError(t, tracker.ChangeSettings(t.Context(), "plain", to(presence.Settings{Seen: presence.Contacts})))
+		noError(t, tracker.People().ChangeSettings(t.Context(), "plain", to(presence.Settings{Seen: presence.Contacts})))
 		check("at once after a change", 6, "here", "invisible")
-		noError(t, tracker.ChangeSettings(t.Context(), "plain", to(presence.Settings{})))
+		noError(t, tracker.People().ChangeSettings(t.Context(), "plain", to(presence.Settings{})))
 		time.Sleep(5 * time.Second)
 		check("shown again", 6, "here", "invisible", "plain")
 		d.Fail(errors.New("out"))

@@ -28,22 +28,14 @@ type Source interface {
 	Hear(from, hint string)
 }
 
-// Serve has a Source open the topics of some kinds (see [presence.Topic.Kind]) in place of rosters.
-// Call it before the first connection is opened. It returns [presence.ErrInvalidConfig] for a kind
-// that is served already.
-func (t *Tracker) Serve(s Source, kinds ...string) error { return t.sources.serve(s, kinds) }
-
-// Serves reports whether a topic is kept by a [Source], or is [presence.PeopleTopic], and so has no
-// roster.
-func (t *Tracker) Serves(topic presence.Topic) bool {
-	return t.sources.openerOf(topic) != nil
+// serves is [Tracker.Serves].
+func (s *sources) serves(topic presence.Topic) bool {
+	return s.openerOf(topic) != nil
 }
 
-// Hint sends a short text to the Sources of every node, this one included. It may be lost, and
-// may arrive twice. It has at most 2 KiB of UTF-8, and nothing private beyond the names
-// of topics. Cost: one round trip.
-func (t *Tracker) Hint(ctx context.Context, hint string) error {
-	return storeOut(t.store.Publish(ctx, backend.Notice{Kind: backend.NoticeHint, Payload: t.cfg.Node + " " + hint}))
+// sendHint is [Tracker.Hint].
+func sendHint(ctx context.Context, store backend.Store, node, hint string) error {
+	return storeOut(store.Publish(ctx, backend.Notice{Kind: backend.NoticeHint, Payload: node + " " + hint}))
 }
 
 // hearHint gives the Sources what Hint sent.
@@ -101,11 +93,10 @@ type lineNow struct {
 	resumed   *generations.Map[presence.DiffID, *sharedEvent] // and this
 }
 
-// NewLine returns a line at a version. wanted is called when a reader needs a state that is
-// not in memory: it must not block, and should lead to a call of Replace soon.
-func (t *Tracker) NewLine(topic presence.Topic, v LineVersion, wanted func()) *Line {
+// newLine is [Tracker.NewLine].
+func newLine(topic presence.Topic, v LineVersion, wanted func(), stats *counters) *Line {
 	l := &Line{wanted: wanted}
-	l.out = newOutlet(topic, t.stats, &l.mu)
+	l.out = newOutlet(topic, stats, &l.mu)
 	l.now.Store(l.at(v))
 	return l
 }

@@ -13,21 +13,6 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// ResetPeak starts the record of a topic anew, with the users who are online now. The new
-// record reaches every node and the site's [backend.PeakKeeper], so the old one does not come back.
-// ResetPeak returns when the store has the new record. If the error is [presence.ErrStoreOut], the
-// record is reset once the store is back. It is a no-op if the topic's [presence.Kind] has no Peak. by is
-// the member of staff who asked, for [Tracker.Acts]; empty: a program.
-func (t *Tracker) ResetPeak(ctx context.Context, by presence.UserID, topic presence.Topic) error {
-	if !t.cfg.Kinds[topic.Kind()].Peak {
-		return nil
-	}
-	if err := t.records.reset(ctx, topic); err != nil {
-		return err
-	}
-	return t.acts.act(ctx, presence.Act{By: by, Did: presence.ActResetPeak, Topic: topic})
-}
-
 // records shows the records of topics that this node hears of.
 type records struct {
 	cfg     *Config

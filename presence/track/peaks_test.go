@@ -165,7 +165,7 @@ func TestResetPeak(t *testing.T) {
 			t.Errorf("got %+v in the table, want 5", got)
 		}
 		reset := time.Now()
-		noError(t, a.ResetPeak(t.Context(), "staff", presence.Site))
+		noError(t, a.Staff().ResetPeak(t.Context(), "staff", presence.Site))
 		reset = reset.Add(track.FlushInterval)
 		synctest.Wait()
 		wantPeak(t, b, "at once", 2, reset)
@@ -181,7 +181,7 @@ func TestResetPeak(t *testing.T) {
 		if err != nil || extras[0].Peak.Total != 2 || !extras[0].Peak.Since.Equal(reset) {
 			t.Errorf("got %+v, %v in the store after a wipe, want 2", extras, err)
 		}
-		if err := a.ResetPeak(t.Context(), "staff", "room:1"); err != nil {
+		if err := a.Staff().ResetPeak(t.Context(), "staff", "room:1"); err != nil {
 			t.Errorf("got %v for a topic without a record, want nil", err)
 		}
 	})
@@ -199,7 +199,7 @@ func TestOldMemoryDoesNotUndoAReset(t *testing.T) {
 		for i := range 5 {
 			_ = a.SignOut(t.Context(), presence.UserID(fmt.Sprint("u", i)))
 		}
-		noError(t, a.ResetPeak(t.Context(), "staff", presence.Site))
+		noError(t, a.Staff().ResetPeak(t.Context(), "staff", presence.Site))
 		time.Sleep(30 * time.Second)
 		wantPeak(t, b, "after", 0, time.Time{})
 		extras, err := store.Extras(t.Context(), presence.Site)
@@ -230,7 +230,7 @@ func TestResetPeakWhileTheStoreIsOut(t *testing.T) {
 		faults.Break(presencetest.Fault{Err: errors.New("out")}, presencetest.AllCalls()...)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := a.ResetPeak(ctx, "staff", presence.Site); !errors.Is(err, presence.ErrStoreOut) {
+		if err := a.Staff().ResetPeak(ctx, "staff", presence.Site); !errors.Is(err, presence.ErrStoreOut) {
 			t.Errorf("got %v, want ErrStoreOut", err)
 		}
 		time.Sleep(10 * time.Second)

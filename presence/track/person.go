@@ -8,24 +8,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// People returns users as a viewer may see them, in the order of the ids. It answers for an
-// id as often as it is named. An empty viewer is a guest, who sees what everybody may, and
-// whom the Directory is not asked about: a user who has blocked somebody is not shown.
-//
-// It costs a look into memory, about 0.5 µs, for each user whom the viewer saw online within the
-// last five minutes, and two queries of the Directory, side by side, if there is anybody else.
-// The same two go out for a user who is hidden and for one who is not there (rule P2), and for
-// a user whom everybody sees as for one who has blocked somebody: the time tells of no block.
-//
-// While the Directory is out, its latest answer counts about a user who is online. Without one
-// only a user whom everybody may see is online, and last seen is unknown: that is no error. It returns [presence.ErrNoDirectory], [presence.ErrTooManyPeople], or the error of ctx. The
-// slices that Person.On has are shared, and must not be changed.
-func (t *Tracker) People(ctx context.Context, viewer presence.UserID, ids ...presence.UserID) ([]presence.Person, error) {
-	return t.people.find(ctx, viewer, ids, false)
-}
-
 // find answers People, or with detail PeopleInDetail.
-func (p *people) find(ctx context.Context, viewer presence.UserID, ids []presence.UserID, detail bool) ([]presence.Person, error) {
+func (p *peopleHere) find(ctx context.Context, viewer presence.UserID, ids []presence.UserID, detail bool) ([]presence.Person, error) {
 	switch {
 	case !p.directory.on():
 		return nil, presence.ErrNoDirectory
@@ -57,7 +41,7 @@ type askedPerson struct {
 
 // seenAlready fills in the people whom the viewer may see by what the Directory said lately, and
 // returns the others. Nothing was said to a guest, who sees at once whom everybody sees.
-func (p *people) seenAlready(all []presence.Person, ids []presence.UserID, viewer presence.UserID) (asked []askedPerson) {
+func (p *peopleHere) seenAlready(all []presence.Person, ids []presence.UserID, viewer presence.UserID) (asked []askedPerson) {
 	devices := p.devices()
 	for i, id := range ids {
 		all[i].ID = id
@@ -101,7 +85,7 @@ type verdict struct {
 // askAbout asks for last seen and relations, and with detail for the recent names, at the same
 // time. The names are asked about everybody, whoever may know of whom (rule P2). It returns the
 // error of ctx; an error of the Directory or of the store leaves the answer empty.
-func (p *people) askAbout(ctx context.Context, viewer presence.UserID, asked []askedPerson, detail bool) (v verdict, err error) {
+func (p *peopleHere) askAbout(ctx context.Context, viewer presence.UserID, asked []askedPerson, detail bool) (v verdict, err error) {
 	v.viewer = viewer
 	users := make([]presence.UserID, len(asked))
 	for i, a := range asked {
@@ -135,7 +119,7 @@ func (p *people) askAbout(ctx context.Context, viewer presence.UserID, asked []a
 
 // complete fills in the people about whom the Directory was asked. A user who is there and
 // hidden has no last seen.
-func (p *people) complete(all []presence.Person, asked []askedPerson, v verdict) {
+func (p *peopleHere) complete(all []presence.Person, asked []askedPerson, v verdict) {
 	now := time.Now()
 	for i, a := range asked {
 		relation, known := presence.Stranger, false

@@ -32,7 +32,7 @@ func TestPeopleInDetail(t *testing.T) {
 		}
 		check := func(viewer, id string, want presence.PersonSource) presence.Person {
 			t.Helper()
-			people, err := c.PeopleInDetail(t.Context(), presence.UserID(viewer), presence.UserID(id))
+			people, err := c.People().FindInDetail(t.Context(), presence.UserID(viewer), presence.UserID(id))
 			noError(t, err)
 			p := people[0]
 			if p.Source != want || (p.Avatar != "") != (want == presence.SourceRecent) || (p.Name == "") != (p.Avatar == "") {
@@ -61,7 +61,7 @@ func TestPeopleInDetail(t *testing.T) {
 		check("alice", "u", presence.SourceRecent)
 		time.Sleep(backend.MaxWithin)
 		check("alice", "u", presence.SourceStored)
-		if people, err := c.People(t.Context(), "alice", "u"); err != nil || people[0].Source != "" {
+		if people, err := c.People().Find(t.Context(), "alice", "u"); err != nil || people[0].Source != "" {
 			t.Errorf("got %+v and error %v, want no source without detail", people, err)
 		}
 	})
@@ -86,7 +86,7 @@ func TestPeopleInDetailByTenantAndKind(t *testing.T) {
 			time.Sleep(time.Minute)
 			noError(t, d.Saw(t.Context(), map[presence.UserID]time.Time{"bob": time.Now().Add(-2 * time.Hour)})) // keeps the later one
 			asked := store.Calls(presencetest.CallRemembered)
-			people, err := tracker.PeopleInDetail(t.Context(), "", ids...)
+			people, err := tracker.People().FindInDetail(t.Context(), "", ids...)
 			noError(t, err)
 			for i, want := range []presence.PersonSource{source, source, "", source} {
 				name := ""

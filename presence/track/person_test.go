@@ -57,7 +57,7 @@ func (d *watchedDirectory) asked() (relations, seen string, n int) {
 
 func one(t *testing.T, c crowd, viewer, id string) presence.Person {
 	t.Helper()
-	people, err := c.People(t.Context(), presence.UserID(viewer), presence.UserID(id))
+	people, err := c.People().Find(t.Context(), presence.UserID(viewer), presence.UserID(id))
 	if err != nil || len(people) != 1 {
 		t.Fatalf("got %v, %v, want one person", people, err)
 	}
@@ -75,7 +75,7 @@ func TestPeople(t *testing.T) {
 		c.DeviceOn(bob, device("3", presence.Tablet), busy, time.Time{})
 		c.DeviceOn(presence.User{ID: "bob2"}, device("", ""), everybody, time.Time{})
 		c.settle()
-		people, err := c.People(t.Context(), "alice", "bob2", "eve", "bob", "bob2", "bo", "")
+		people, err := c.People().Find(t.Context(), "alice", "bob2", "eve", "bob", "bob2", "bo", "")
 		noError(t, err)
 		got := ""
 		for _, p := range people {
@@ -86,10 +86,10 @@ func TestPeople(t *testing.T) {
 		if got != want {
 			t.Errorf("got\n%s, want\n%s", got, want)
 		}
-		if _, err := c.People(t.Context(), "alice", make([]presence.UserID, presence.MaxPeople+1)...); !errors.Is(err, presence.ErrTooManyPeople) {
+		if _, err := c.People().Find(t.Context(), "alice", make([]presence.UserID, presence.MaxPeople+1)...); !errors.Is(err, presence.ErrTooManyPeople) {
 			t.Errorf("got %v, want %v", err, presence.ErrTooManyPeople)
 		}
-		if people, err := c.People(t.Context(), "alice"); err != nil || len(people) != 0 {
+		if people, err := c.People().Find(t.Context(), "alice"); err != nil || len(people) != 0 {
 			t.Errorf("got %v, %v, want nobody", people, err)
 		}
 	})
@@ -236,7 +236,7 @@ func TestPeopleP5LastSeenAsked(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := c.People(ctx, "friend", "bob"); !errors.Is(err, context.Canceled) {
+		if _, err := c.People().Find(ctx, "friend", "bob"); !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v, want %v", err, context.Canceled)
 		}
 	})

@@ -9,35 +9,21 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// Places returns the topics of a tenant that have users or guests, the fullest first: by users,
-// then by guests, then by name. A site without tenants has the empty one. The answer comes from
-// memory and is about two seconds old, but names nobody who hid a quarter of a second ago or
-// earlier. The first call waits for the store as [Tracker.View]
-// does, and so does a call after 30 s without one. Of a tenant with more than 10,000 topics only
-// the first 10,000 by name are looked at. Users are named in the fullest 1,000. A node keeps the
-// answers for the 1,000 tenants that were asked about last.
-//
-// Its errors are [presence.ErrStoreOut] if nothing is known yet, and [presence.ErrClosed]. The returned slice
-// is shared, and must not be changed.
-func (t *Tracker) Places(ctx context.Context, tenant string) ([]presence.Place, error) {
-	now, err := t.places.now(ctx, tenant)
+// list is [Tracker.Places].
+func (p *places) list(ctx context.Context, tenant string) ([]presence.Place, error) {
+	now, err := p.now(ctx, tenant)
 	if err != nil {
 		return nil, err
 	}
 	return now.places, nil
 }
 
-// PlacesOf returns the topics in which each of the users is, the fullest first. All users are
-// of one tenant, or the others are not in the map. It answers
-// from the same memory as [Tracker.Places], and knows the users of the fullest 1,000 topics:
-// of about 100,000 at most where this node does not keep the topics current. A user who is
-// in none of these topics is not in the map. Count-only topics are left out. Its errors are
-// those of Places.
-func (t *Tracker) PlacesOf(ctx context.Context, users ...presence.UserID) (map[presence.UserID][]presence.Topic, error) {
+// find is [Tracker.PlacesOf].
+func (p *places) find(ctx context.Context, users ...presence.UserID) (map[presence.UserID][]presence.Topic, error) {
 	if len(users) == 0 {
 		return nil, nil
 	}
-	now, err := t.places.now(ctx, users[0].Tenant())
+	now, err := p.now(ctx, users[0].Tenant())
 	if err != nil {
 		return nil, err
 	}

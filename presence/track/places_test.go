@@ -305,10 +305,10 @@ func TestPlacesWithoutTheInvisibleWhileTheStoreIsOut(t *testing.T) {
 func TestPlacesWithoutTheHiddenWithinASecond(t *testing.T) {
 	for name, hide := range map[string]func(t *testing.T, tracker *track.Tracker){
 		"invisible": func(t *testing.T, tracker *track.Tracker) {
-			noError(t, tracker.ChangeSettings(t.Context(), "alice", to(presence.Settings{Status: presence.Invisible})))
+			noError(t, tracker.People().ChangeSettings(t.Context(), "alice", to(presence.Settings{Status: presence.Invisible})))
 		},
 		"by the settings": func(t *testing.T, tracker *track.Tracker) {
-			noError(t, tracker.ChangeSettings(t.Context(), "alice", to(presence.Settings{Online: presence.Nobody})))
+			noError(t, tracker.People().ChangeSettings(t.Context(), "alice", to(presence.Settings{Online: presence.Nobody})))
 		},
 	} {
 		bubble(t, name, func(t *testing.T) {

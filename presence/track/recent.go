@@ -10,46 +10,28 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// Recent returns a page of the users who were active in a topic lately, the latest active
-// first. It costs a round trip to the store, or some where it leaves users out. If the topic's [presence.Kind] has no Recent, or is
-// count-only, the page has a Total and no users.
-//
-// With a [Config.Directory] it costs a query too, and leaves out users who are away and whose
-// settings do not let everybody know when they were last seen. The Total counts them: if it did
-// not, it would tell on which page they are missing. While the Directory is out it leaves out all
-// who are away.
-//
-// Its errors are [presence.ErrStoreOut] and [presence.ErrInvalidQuery].
-func (t *Tracker) Recent(ctx context.Context, topic presence.Topic, q backend.RecentQuery) (backend.RecentPage, error) {
+// readPage is [Tracker.Recent].
+func (r *recent) readPage(ctx context.Context, topic presence.Topic, q backend.RecentQuery) (backend.RecentPage, error) {
 	if err := validateRecent(q); err != nil {
 		return backend.RecentPage{}, err
 	}
-	return t.recent.readOn(ctx, topic, q)
+	return r.readOn(ctx, topic, q)
 }
 
-// LatelyActive is [Tracker.Recent] for a page of the site: it answers from memory. It
-// returns the first users alone, up to limit and at most 100, and an empty Next. Within is
-// as in [backend.RecentQuery]. The answer is up to 2 s old, but Online is that of the topic's
-// roster, if this node keeps the topic current. Whoever turns invisible by [Tracker.SetStatus]
-// or [Tracker.ChangeSettings] is not online from then on, and whoever hides by the settings is
-// left out. The first call for a
-// topic waits for the store as [Tracker.View] does. An answer that nobody asks for in a
-// minute is forgotten.
-//
-// Its errors are [presence.ErrStoreOut] if nothing is known yet, [presence.ErrClosed] and [presence.ErrInvalidQuery].
-func (t *Tracker) LatelyActive(ctx context.Context, topic presence.Topic, within time.Duration, limit int) (backend.RecentPage, error) {
+// latelyActive is [Tracker.LatelyActive].
+func (r *recent) latelyActive(ctx context.Context, topic presence.Topic, within time.Duration, limit int) (backend.RecentPage, error) {
 	q := backend.RecentQuery{Within: within, Limit: min(limit, latelyKept)}
 	if err := validateRecent(q); err != nil {
 		return backend.RecentPage{}, err
 	}
 	topic = presence.Topic(strings.Clone(string(topic))) // it may be cut out of a request, and the memory keeps it
-	page, err := t.recent.lately.get(ctx, latelyKey{topic, within})
+	page, err := r.lately.get(ctx, latelyKey{topic, within})
 	if err != nil {
 		return backend.RecentPage{}, err
 	}
 	var here *View
-	if r := t.topics.peek(topic); r != nil {
-		here = r.view.Load()
+	if kept := r.topics.peek(topic); kept != nil {
+		here = kept.view.Load()
 	}
 	users := make([]backend.RecentUser, 0, min(len(page.Users), q.Limit))
 	for _, u := range page.Users {
@@ -61,7 +43,7 @@ func (t *Tracker) LatelyActive(ctx context.Context, topic presence.Topic, within
 				}
 			}
 		}
-		chosen := t.users.chosen(u.ID)
+		chosen := r.users.chosen(u.ID)
 		u.Online = u.Online && (here != nil || chosen.Base() != presence.Invisible)
 		if !u.Online {
 			u.Idle, u.Status = false, "" // as the store will say
@@ -157,4 +139,26 @@ func validateRecent(q backend.RecentQuery) error {
 		return fmt.Errorf("%w: Limit must be 1 to %d", presence.ErrInvalidQuery, maxRecentPage)
 	}
 	return nil
+}
+
+// sightings is [Tracker.Sightings].
+func (r *recent) sightings(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]backend.Sighting, error) {
+	if r.cfg.Kinds[topic.Kind()].CountOnly {
+		return make([]backend.Sighting, len(users)), nil
+	}
+	s, err := r.store.Sightings(ctx, topic, users...)
+	if err != nil {
+		return nil, storeOut(err)
+	}
+	for i, user := range users {
+		if s[i].Online && !r.stillShows(topic, user) {
+			chosen := r.users.choiceOf(user)
+			s[i] = backend.Sighting{}
+			if chosen.Base() == presence.Invisible && !chosen.Unseen() {
+				s[i].LastSeen = chosen.at
+			}
+		}
+	}
+	r.directory.blank(ctx, users, s)
+	return s, nil
 }

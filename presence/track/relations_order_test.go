@@ -52,13 +52,13 @@ func TestOlderRelationUndoesNewerOne(t *testing.T) {
 	} {
 		bubble(t, name, func(t *testing.T) {
 			s := newSlowTown(t)
-			noError(t, s.a.ChangeSettings(t.Context(), "zoe", to(presence.Settings{Online: presence.Contacts})))
+			noError(t, s.a.People().ChangeSettings(t.Context(), "zoe", to(presence.Settings{Online: presence.Contacts})))
 			test.before(s.directory)
 			connect(t, s.a, track.ConnectOptions{Visitor: on("zoe", "one")})
 			time.Sleep(time.Second)
 			page := s.watchLate(peopleOptions("bob", "zoe"), presencetest.CallRelations, func() {
 				test.change(s.directory)
-				noError(t, s.a.RelationsChanged(t.Context(), "zoe"))
+				noError(t, s.a.People().RelationsChanged(t.Context(), "zoe"))
 			})
 			page.wantPeople(test.sees...)
 			time.Sleep(20 * time.Minute)
@@ -81,7 +81,7 @@ func TestOlderContactsUndoNewerOnes(t *testing.T) {
 		page := s.watchLate(options, presencetest.CallContacts, func() {
 			s.directory.Unfriend("bob", "zoe")
 			s.directory.Befriend("bob", "max")
-			noError(t, s.a.RelationsChanged(t.Context(), "bob"))
+			noError(t, s.a.People().RelationsChanged(t.Context(), "bob"))
 		})
 		page.wantPeople("eve", "max")
 

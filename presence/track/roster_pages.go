@@ -19,29 +19,17 @@ const storePage = "~"
 // maxStorePages is how many pages of the store RosterPage reads at most for one of its own.
 const maxStorePages = 10
 
-// RosterPage returns up to limit users of a topic, the newest first, and where the next page
-// begins: empty after the last page. after is where this page begins: empty for the first one.
-// Users who join meanwhile come before the first page, so a user who stays is neither repeated
-// nor left out. group leaves the users of one [presence.User].Group; empty: of all. A page of a group
-// looks at 10,000 users at most, so it may hold fewer than limit, or nobody, and still name a
-// next one.
-//
-// For a topic that this node keeps whole RosterPage reads memory, and every page costs the same.
-// For one that it keeps in part, the newest users come from memory, as far as the node knows all
-// of them. The others come from the store, in the store's own order, one round trip a page. Such
-// a page, too, may hold fewer users than limit. A user who stays is on one page; on Redis a user
-// is now and then on two.
-//
-// It returns [presence.ErrStoreOut] if the store does not answer until ctx ends; but the first page then
-// has users whom the node knows, as while nodes restore what the store lost. The pages behind
-// that one may name them again.
-func (t *Tracker) RosterPage(ctx context.Context, view *View, group, after string, limit int) (page []presence.Member, next string, err error) {
+// rosterPages has the pages of rosters.
+type rosterPages struct{ store backend.Store }
+
+// page is [Tracker.RosterPage].
+func (r *rosterPages) page(ctx context.Context, view *View, group, after string, limit int) (page []presence.Member, next string, err error) {
 	behind, inStore := strings.CutPrefix(after, storePage)
 	switch {
 	case inStore && !view.Names:
 		return nil, "", nil
 	case inStore:
-		return t.storePage(ctx, view.Topic, group, behind, limit)
+		return r.storePage(ctx, view.Topic, group, behind, limit)
 	case view.asked == nil || !view.Names:
 		return view.pageSince(time.Time{}, group, after, limit)
 	case after == "" && view.doubtful:
@@ -59,7 +47,7 @@ func (t *Tracker) RosterPage(ctx context.Context, view *View, group, after strin
 	if len(page) >= limit {
 		return page, storePage + behind, nil
 	}
-	more, next, err := t.storePage(ctx, view.Topic, group, behind, limit-len(page))
+	more, next, err := r.storePage(ctx, view.Topic, group, behind, limit-len(page))
 	switch {
 	case err == nil:
 		return append(page, more...), next, nil
@@ -79,7 +67,7 @@ func (v *View) firstPage(group string, limit int) (page []presence.Member, next 
 
 // storePage reads a page of the store: of users who are older than where the pages from memory
 // ended. Those had everybody who is newer.
-func (t *Tracker) storePage(ctx context.Context, topic presence.Topic, group, after string, limit int) (page []presence.Member, next string, err error) {
+func (r *rosterPages) storePage(ctx context.Context, topic presence.Topic, group, after string, limit int) (page []presence.Member, next string, err error) {
 	newest, from, _ := strings.Cut(after, storePage)
 	pivot, err := parsePage(newest, topic.Tenant())
 	if err != nil {
@@ -87,7 +75,7 @@ func (t *Tracker) storePage(ctx context.Context, topic presence.Topic, group, af
 	}
 	q := backend.RosterQuery{After: from, Limit: min(max(limit, 1), maxRosterQuery)}
 	for range maxStorePages {
-		got, err := t.store.Roster(ctx, topic, q)
+		got, err := r.store.Roster(ctx, topic, q)
 		if err != nil {
 			if errors.Is(err, presence.ErrInvalidPage) {
 				return nil, "", errPage

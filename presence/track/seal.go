@@ -176,3 +176,22 @@ func (s *seal) verify(purpose, text string, mac presence.MAC) bool {
 	before := keys.before.mac(purpose, text)
 	return hmac.Equal(before[:], mac[:])
 }
+
+// signSite is [Tracker.Sign].
+func (s *seal) signSite(purpose, text string) (presence.MAC, bool) {
+	return s.sign("site:"+purpose, text)
+}
+
+// signEarlier is [Tracker.SignEarlier].
+func (s *seal) signEarlier(purpose, text string) (presence.MAC, bool) {
+	keys := s.keys.Load()
+	if keys == nil || keys.before == nil {
+		return presence.MAC{}, false
+	}
+	return keys.before.mac("site:"+purpose, text), true
+}
+
+// verifySite is [Tracker.Verify].
+func (s *seal) verifySite(purpose, text string, mac presence.MAC) bool {
+	return s.verify("site:"+purpose, text, mac)
+}

@@ -10,24 +10,23 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// Sessions returns the devices from which a user is online, the latest first. It costs one
-// round trip to the store. It returns [presence.ErrNoDirectory] or [presence.ErrStoreOut].
-func (t *Tracker) Sessions(ctx context.Context, user presence.UserID) ([]presence.Session, error) {
-	if !t.directory.on() {
+// sessions is [People.Sessions].
+func (d *deviceRoster) sessions(ctx context.Context, store backend.Store, user presence.UserID) ([]presence.Session, error) {
+	if !d.directory.on() {
 		return nil, presence.ErrNoDirectory
 	}
-	if _, err := t.topics.loaded(ctx, backend.DevicesTopic); err != nil {
+	if _, err := d.topics.loaded(ctx, backend.DevicesTopic); err != nil {
 		return nil, err
 	}
 	var members []presence.Member
 	var ids []presence.UserID
-	for m := range t.devices.of(user) {
+	for m := range d.of(user) {
 		members, ids = append(members, m.Member), append(ids, m.ID)
 	}
 	if len(members) == 0 {
 		return nil, nil
 	}
-	sightings, err := t.store.Sightings(ctx, backend.DevicesTopic, ids...)
+	sightings, err := store.Sightings(ctx, backend.DevicesTopic, ids...)
 	if err == nil && len(sightings) != len(ids) {
 		err = fmt.Errorf("the store answers for %d devices of %d", len(sightings), len(ids))
 	}

@@ -11,29 +11,17 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// EndSession ends what holds a user online from one device, at once and on every node: its
-// connections end with [presence.ErrSignedOut], and its page views no longer count (rule P11). Other
-// visitors see nothing if the user has another device. The site must have ended its own
-// session of the device before, or the device comes back. It is a no-op for a device that is
-// not there. It returns when the store knows; its errors are [presence.ErrInvalidDevice],
-// [presence.ErrNoDirectory], and those of [Tracker.SignOut]. If the store is out, and this node does not
-// know the device, it returns [presence.ErrStoreOut] and nothing waits: try again later.
-//
-// Where the user has another device, all devices still share one lease for page views in each
-// topic. Where a connection of another device is in the topic, it takes the place of the page
-// views, as if its page had been opened now. Elsewhere the user leaves a topic in which this
-// device alone has viewed pages, but for "site": there the page views count on for at most
-// Config.Age, because another device's page may hold the user too.
-func (t *Tracker) EndSession(ctx context.Context, user presence.UserID, device presence.DeviceID) error {
+// endSessionOf is [People.EndSession].
+func (s *signOuts) endSessionOf(ctx context.Context, user presence.UserID, device presence.DeviceID) error {
 	switch {
-	case !t.directory.on():
+	case !s.devices.directory.on():
 		return presence.ErrNoDirectory
 	case !device.Valid():
 		return presence.ErrInvalidDevice
 	case user == "": // a guest
 		return nil
 	}
-	return t.signOuts.endSession(ctx, presence.UserID(strings.Clone(string(user))), presence.DeviceID(strings.Clone(string(device))))
+	return s.endSession(ctx, presence.UserID(strings.Clone(string(user))), presence.DeviceID(strings.Clone(string(device))))
 }
 
 // maxEndedDevices bounds the devices that a node remembers because their session ended.

@@ -21,7 +21,7 @@ func (d *town) wantSessions(user presence.UserID, want ...string) {
 	d.t.Helper()
 	time.Sleep(time.Second)
 	for _, at := range []*track.Tracker{d.a, d.b} {
-		sessions, err := at.Sessions(d.t.Context(), user)
+		sessions, err := at.People().Sessions(d.t.Context(), user)
 		var got []string
 		for _, s := range sessions {
 			got = append(got, fmt.Sprint(s.ID, " ", s.Connections))
@@ -34,7 +34,7 @@ func (d *town) wantSessions(user presence.UserID, want ...string) {
 
 func (d *town) end(at *track.Tracker, user presence.UserID, device presence.DeviceID) {
 	d.t.Helper()
-	if err := at.EndSession(d.t.Context(), user, device); err != nil {
+	if err := at.People().EndSession(d.t.Context(), user, device); err != nil {
 		d.t.Errorf("EndSession: %v", err)
 	}
 }
@@ -68,12 +68,12 @@ func TestSessions(t *testing.T) {
 		connect(t, d.b, track.ConnectOptions{Visitor: on("alic", "other")})
 		d.wantSessions("alice", "laptop 0", "phone 2")
 		d.wantSessions("bob")
-		sessions, err := d.a.Sessions(t.Context(), "alice")
+		sessions, err := d.a.People().Sessions(t.Context(), "alice")
 		if err != nil || len(sessions) != 2 || sessions[1].Device != phone.Device || sessions[1].Since.Sub(began).Abs() > time.Second {
 			t.Errorf("got %+v, %v, want the phone second, since the start", sessions, err)
 		}
 		plain := start(t, memstore.New(), track.Config{})
-		if _, err := plain.Sessions(t.Context(), "alice"); !errors.Is(err, presence.ErrNoDirectory) {
+		if _, err := plain.People().Sessions(t.Context(), "alice"); !errors.Is(err, presence.ErrNoDirectory) {
 			t.Errorf("got %v without a Directory, want ErrNoDirectory", err)
 		}
 	})
@@ -214,11 +214,11 @@ func TestEndSessionOfUnknownDevices(t *testing.T) {
 		wantEnded(t, "others' sessions ended", false, alice, bob, strange)
 		w.want()
 		d.wantSessions("alice", " 1", "laptop 1")
-		if err := d.a.EndSession(t.Context(), "alice", "no/id"); !errors.Is(err, presence.ErrInvalidDevice) {
+		if err := d.a.People().EndSession(t.Context(), "alice", "no/id"); !errors.Is(err, presence.ErrInvalidDevice) {
 			t.Errorf("got %v, want ErrInvalidDevice", err)
 		}
 		plain := start(t, memstore.New(), track.Config{})
-		if err := plain.EndSession(t.Context(), "alice", "laptop"); !errors.Is(err, presence.ErrNoDirectory) {
+		if err := plain.People().EndSession(t.Context(), "alice", "laptop"); !errors.Is(err, presence.ErrNoDirectory) {
 			t.Errorf("got %v without a Directory, want ErrNoDirectory", err)
 		}
 		d.end(d.a, "alice", "") // the device of which nothing is known
@@ -238,7 +238,7 @@ func TestLateEndOfASession(t *testing.T) {
 		connect(t, d.b, track.ConnectOptions{Visitor: on("alice", "phone")})
 		time.Sleep(time.Second)
 		faults.Break(presencetest.Fault{Err: errors.New("out")}, presencetest.CallPublish)
-		if err := d.a.EndSession(t.Context(), "alice", "laptop"); !errors.Is(err, presence.ErrStoreOut) {
+		if err := d.a.People().EndSession(t.Context(), "alice", "laptop"); !errors.Is(err, presence.ErrStoreOut) {
 			t.Errorf("got %v, want ErrStoreOut", err)
 		}
 		time.Sleep(time.Second)
@@ -290,13 +290,13 @@ func TestEndsOfUnknownSessions(t *testing.T) {
 		waits := a.Stats().Pending
 		for i := range many {
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-			if err := a.EndSession(ctx, "alice", presence.DeviceID(fmt.Sprint("y", i))); !errors.Is(err, presence.ErrStoreOut) {
+			if err := a.People().EndSession(ctx, "alice", presence.DeviceID(fmt.Sprint("y", i))); !errors.Is(err, presence.ErrStoreOut) {
 				t.Fatalf("in an outage: got %v, want ErrStoreOut", err)
 			}
 			cancel()
 		}
 		for range many { // one that is known, and at another node
-			_ = a.EndSession(t.Context(), "alice", "phone")
+			_ = a.People().EndSession(t.Context(), "alice", "phone")
 		}
 		if got := a.Stats().Pending; got > waits+4 {
 			t.Errorf("got %d operations that wait, and %d before 24,000 ends of sessions", got, waits)

@@ -11,37 +11,12 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// Settings returns what a user chose, by one query of the [presence.Directory]. Its errors are
-// [presence.ErrInvalidUser], [presence.ErrNoDirectory] and [presence.ErrDirectoryOut].
-func (t *Tracker) Settings(ctx context.Context, user presence.UserID) (presence.Settings, error) {
+// settings is [People.Settings].
+func (c *choices) settings(ctx context.Context, user presence.UserID) (presence.Settings, error) {
 	if err := (presence.User{ID: user}).ValidateInside(); err != nil {
 		return presence.Settings{}, err
 	}
-	return t.choices.readSettings(ctx, user)
-}
-
-// ChangeSettings changes what a user chose: in the Directory first, and then on every node,
-// within a second (rule P6). change gets what the user chose before, and changes a part of it,
-// or all. Except stays as the blocks say. Of two calls at one time the one whose change reaches
-// the Directory last may undo the other: all nodes show what the Directory has.
-// ChangeSettings costs three queries, and one on each other node that knows the user. It waits
-// until the store knows.
-//
-// It returns the error of change, [presence.ErrInvalidUser], [presence.ErrInvalidSettings], [presence.ErrNoDirectory],
-// [presence.ErrDirectoryOut], or [presence.ErrStoreOut] while the store is known to be out: then nothing has
-// changed. If the store fails after the Directory has changed, there is no error, and the
-// nodes are told once it is back. A Directory that changed all the same, in spite of its error
-// or too late, is what the nodes show.
-func (t *Tracker) ChangeSettings(ctx context.Context, user presence.UserID, change func(*presence.Settings) error) error {
-	return t.choices.changeSettings(ctx, user, change)
-}
-
-// RelationsChanged tells all nodes that a user's contacts or blocks have changed in the
-// Directory: they ask again. Call it also after the site has changed a user's settings there
-// by itself. It costs two queries, and a few round trips. It returns [presence.ErrInvalidUser],
-// [presence.ErrNoDirectory], [presence.ErrDirectoryOut] or [presence.ErrStoreOut]; then call it again.
-func (t *Tracker) RelationsChanged(ctx context.Context, user presence.UserID) error {
-	return t.choices.relationsChanged(ctx, user)
+	return c.readSettings(ctx, user)
 }
 
 func (c *choices) readSettings(ctx context.Context, user presence.UserID) (presence.Settings, error) {

@@ -92,9 +92,9 @@ func TestOlderSettingsUndoNewerOnes(t *testing.T) {
 		s := newSlowTown(t)
 		s.aliceAtBoth()
 		s.late(s.a, 300*time.Millisecond, presencetest.CallSetSettings)
-		go s.a.ChangeSettings(context.Background(), "alice", busy)
+		go s.a.People().ChangeSettings(context.Background(), "alice", busy)
 		time.Sleep(50 * time.Millisecond)
-		noError(t, s.b.ChangeSettings(t.Context(), "alice", nobody))
+		noError(t, s.b.People().ChangeSettings(t.Context(), "alice", nobody))
 		s.wantDirectory()
 		time.Sleep(20 * time.Minute)
 		s.wantDirectory()
@@ -108,9 +108,9 @@ func TestRelationsUndoNewerSettings(t *testing.T) {
 		s.aliceAtBoth()
 		s.ways[s.b].Break(presencetest.Fault{Delay: 200 * time.Millisecond}, presencetest.CallPublish)
 		s.directory.Befriend("alice", "bob")
-		go s.b.RelationsChanged(context.Background(), "alice")
+		go s.b.People().RelationsChanged(context.Background(), "alice")
 		time.Sleep(50 * time.Millisecond)
-		noError(t, s.a.ChangeSettings(t.Context(), "alice", nobody))
+		noError(t, s.a.People().ChangeSettings(t.Context(), "alice", nobody))
 		s.wantDirectory()
 		time.Sleep(20 * time.Minute)
 		s.wantDirectory()
@@ -124,9 +124,9 @@ func TestSettingsPublishedLate(t *testing.T) {
 			s := newSlowTown(t)
 			s.aliceAtBoth()
 			s.ways[s.a].Break(presencetest.Fault{Delay: 400 * time.Millisecond}, presencetest.CallPublish)
-			go s.a.ChangeSettings(context.Background(), "alice", to(presence.Settings{Status: presence.Invisible}))
+			go s.a.People().ChangeSettings(context.Background(), "alice", to(presence.Settings{Status: presence.Invisible}))
 			time.Sleep(50 * time.Millisecond)
-			noError(t, s.b.ChangeSettings(t.Context(), "alice", to(newer)))
+			noError(t, s.b.People().ChangeSettings(t.Context(), "alice", to(newer)))
 			if newer.Online == presence.Nobody {
 				s.wantDirectory()
 			} else {
@@ -156,7 +156,7 @@ func TestSlowAnswerUndoesNewerSettings(t *testing.T) {
 				s.b.Seen(presence.Site, user("alice"), on("alice", "one").Device)
 			}
 			time.Sleep(100 * time.Millisecond)
-			noError(t, s.a.ChangeSettings(t.Context(), "alice", nobody))
+			noError(t, s.a.People().ChangeSettings(t.Context(), "alice", nobody))
 			time.Sleep(10 * time.Second)
 			s.wantDirectory()
 		})
@@ -170,11 +170,11 @@ func TestDirectoryOutAsSettingsAreHeard(t *testing.T) {
 		s := newSlowTown(t)
 		s.aliceAtBoth()
 		s.reads[s.b].Break(presencetest.DirectoryFault{Err: errors.New("out")})
-		noError(t, s.a.ChangeSettings(t.Context(), "alice", nobody))
+		noError(t, s.a.People().ChangeSettings(t.Context(), "alice", nobody))
 		if at := online(t, s.b); len(at) != 0 {
 			t.Errorf("got %v online at b a second later, want nobody", at)
 		}
-		noError(t, s.a.ChangeSettings(t.Context(), "alice", to(presence.Settings{Status: presence.Busy})))
+		noError(t, s.a.People().ChangeSettings(t.Context(), "alice", to(presence.Settings{Status: presence.Busy})))
 		s.reads[s.b].Heal()
 		time.Sleep(5 * time.Second)
 		s.wantDirectory("alice")
@@ -194,7 +194,7 @@ func TestChangeThatIsAnsweredTooLate(t *testing.T) {
 			s.reads[s.a].Break(fault, presencetest.CallSetSettings)
 			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 			defer cancel()
-			if err := s.a.ChangeSettings(ctx, "alice", nobody); !errors.Is(err, presence.ErrDirectoryOut) {
+			if err := s.a.People().ChangeSettings(ctx, "alice", nobody); !errors.Is(err, presence.ErrDirectoryOut) {
 				t.Errorf("got %v, want ErrDirectoryOut", err)
 			}
 			time.Sleep(10 * time.Second)
@@ -216,10 +216,10 @@ func TestUntoldSettingsAreTold(t *testing.T) {
 		s := newSlowTown(t)
 		s.aliceAtBoth()
 		s.ways[s.b].Break(presencetest.Fault{Delay: 200 * time.Millisecond}, presencetest.CallPublish)
-		go s.b.ChangeSettings(context.Background(), "alice", busy)
+		go s.b.People().ChangeSettings(context.Background(), "alice", busy)
 		time.Sleep(50 * time.Millisecond)
 		s.ways[s.a].Break(presencetest.Fault{Err: errors.New("refused"), Times: 1}, presencetest.CallPublish)
-		noError(t, s.a.ChangeSettings(t.Context(), "alice", nobody))
+		noError(t, s.a.People().ChangeSettings(t.Context(), "alice", nobody))
 		time.Sleep(5 * time.Second)
 		s.wantDirectory()
 	})
@@ -233,7 +233,7 @@ func TestChangesAreAskedForTogether(t *testing.T) {
 		s.late(s.b, 100*time.Millisecond, presencetest.CallSettings)
 		before := s.reads[s.b].Calls(presencetest.CallSettings)
 		for i := range 600 {
-			go s.a.ChangeSettings(context.Background(), presence.UserID(fmt.Sprint("u", i)), nobody)
+			go s.a.People().ChangeSettings(context.Background(), presence.UserID(fmt.Sprint("u", i)), nobody)
 		}
 		time.Sleep(10 * time.Second)
 		if n := s.reads[s.b].Calls(presencetest.CallSettings) - before; n > 5 {

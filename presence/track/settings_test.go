@@ -37,7 +37,7 @@ func (d *town) node(name string) *track.Tracker {
 
 func (d *town) choose(at *track.Tracker, user presence.UserID, s presence.Settings) {
 	d.t.Helper()
-	noError(d.t, at.ChangeSettings(d.t.Context(), user, to(s)))
+	noError(d.t, at.People().ChangeSettings(d.t.Context(), user, to(s)))
 }
 
 // to returns a change of settings to s, for ChangeSettings.
@@ -149,7 +149,7 @@ func TestUnknownSettingsHide(t *testing.T) {
 		connect(t, d.a, track.ConnectOptions{Visitor: on("bob", "one")})
 		d.b.Seen(presence.Site, user("carol"), presence.Device{})
 		wantOnline(t, d, "alice")
-		if err := d.a.ChangeSettings(t.Context(), "alice", to(presence.Settings{Online: presence.Nobody})); !errors.Is(err, presence.ErrDirectoryOut) {
+		if err := d.a.People().ChangeSettings(t.Context(), "alice", to(presence.Settings{Online: presence.Nobody})); !errors.Is(err, presence.ErrDirectoryOut) {
 			t.Errorf("got %v, want ErrDirectoryOut", err)
 		}
 		wantOnline(t, d, "alice")
@@ -170,11 +170,11 @@ func TestSettingsOutlive(t *testing.T) {
 		connect(t, fresh.a, track.ConnectOptions{Visitor: on("alice", "one")})
 		connect(t, fresh.b, track.ConnectOptions{Visitor: on("bob", "one")})
 		wantOnline(t, fresh, "bob")
-		if got, err := fresh.b.Settings(t.Context(), "alice"); err != nil || got.Text != "in a call" {
+		if got, err := fresh.b.People().Settings(t.Context(), "alice"); err != nil || got.Text != "in a call" {
 			t.Errorf("got %+v, %v, want the text", got, err)
 		}
 		choose(t, fresh.b, "alice", presence.Away)
-		if got, _ := fresh.b.Settings(t.Context(), "alice"); got.Online != presence.Contacts || got.Status != presence.Away || got.Text != "" {
+		if got, _ := fresh.b.People().Settings(t.Context(), "alice"); got.Online != presence.Contacts || got.Status != presence.Away || got.Text != "" {
 			t.Errorf("got %+v, want another status and the same audience", got)
 		}
 		wantOnline(t, fresh, "bob")
@@ -192,18 +192,18 @@ func TestBadSettings(t *testing.T) {
 		for _, s := range []presence.Settings{
 			{Status: "idle"}, {Status: "online-"}, {Online: "friends"}, {Seen: "EVERYONE"}, {Text: string(long)}, {Text: "a\nb"}, {Text: "\xff"},
 		} {
-			if err := d.a.ChangeSettings(t.Context(), "alice", to(s)); !errors.Is(err, presence.ErrInvalidSettings) {
+			if err := d.a.People().ChangeSettings(t.Context(), "alice", to(s)); !errors.Is(err, presence.ErrInvalidSettings) {
 				t.Errorf("%+v: got %v, want ErrInvalidSettings", s, err)
 			}
 		}
-		if err := d.a.ChangeSettings(t.Context(), "a\x1eb", to(presence.Settings{})); !errors.Is(err, presence.ErrInvalidUser) {
+		if err := d.a.People().ChangeSettings(t.Context(), "a\x1eb", to(presence.Settings{})); !errors.Is(err, presence.ErrInvalidUser) {
 			t.Errorf("got %v, want ErrInvalidUser", err)
 		}
-		if got, _ := d.a.Settings(t.Context(), "alice"); got != (presence.Settings{}) {
+		if got, _ := d.a.People().Settings(t.Context(), "alice"); got != (presence.Settings{}) {
 			t.Errorf("got %+v, want nothing changed", got)
 		}
 		plain := start(t, memstore.New(), track.Config{})
-		if err := plain.ChangeSettings(t.Context(), "alice", to(presence.Settings{})); !errors.Is(err, presence.ErrNoDirectory) {
+		if err := plain.People().ChangeSettings(t.Context(), "alice", to(presence.Settings{})); !errors.Is(err, presence.ErrNoDirectory) {
 			t.Errorf("got %v, want ErrNoDirectory", err)
 		}
 	})

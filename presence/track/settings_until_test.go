@@ -107,7 +107,7 @@ func TestStatusesEndInRosters(t *testing.T) {
 		shown := func(want map[presence.UserID]presence.Status) {
 			t.Helper()
 			for name, at := range map[string]*track.Tracker{"a": d.a, "b": d.b} {
-				people, err := at.People(t.Context(), "viewer", "alice", "bob", "carol", "later")
+				people, err := at.People().Find(t.Context(), "viewer", "alice", "bob", "carol", "later")
 				noError(t, err)
 				for _, p := range people {
 					if p.Status != want[p.ID] {
@@ -128,7 +128,7 @@ func TestStatusesEndInRosters(t *testing.T) {
 			t.Errorf("got %v in the site, want bob there and not later", w.roster["site"])
 		}
 		shown(map[presence.UserID]presence.Status{"alice": presence.Online, "bob": presence.Online, "carol": presence.Online})
-		people, _ := d.a.People(t.Context(), "viewer", "bob")
+		people, _ := d.a.People().Find(t.Context(), "viewer", "bob")
 		if got := people[0].Since; got.Sub(until).Abs() > 2*time.Second {
 			t.Errorf("got bob online since %v, want since the end at %v", got, until)
 		}

@@ -15,12 +15,14 @@ import (
 // and sends what came in it with one call of the store, in a goroutine of its own: no operation
 // and no page waits for a signal. What cannot be sent is dropped.
 type signals struct {
-	cfg   *Config
-	life  *lifetime
-	stats *signalCounters
-	store backend.Store
-	begin sync.Once // starts the goroutine with the first signal
-	kick  wait.Wakeup
+	cfg     *Config
+	life    *lifetime
+	stats   *signalCounters
+	store   backend.Store
+	rosters *topics
+	sources *sources
+	begin   sync.Once // starts the goroutine with the first signal
+	kick    wait.Wakeup
 
 	mu     signalsMutex
 	topics map[presence.Topic]*outbound
@@ -70,52 +72,44 @@ const (
 	sendTimeout = time.Second
 )
 
-func newSignals(cfg *Config, life *lifetime, stats *signalCounters, store backend.Store) *signals {
-	return &signals{cfg: cfg, life: life, stats: stats, store: store, kick: wait.NewWakeup(), topics: make(map[presence.Topic]*outbound)}
+func newSignals(cfg *Config, life *lifetime, stats *signalCounters, store backend.Store, rosters *topics, others *sources) *signals {
+	return &signals{cfg: cfg, life: life, stats: stats, store: store, rosters: rosters, sources: others, kick: wait.NewWakeup(), topics: make(map[presence.Topic]*outbound)}
 }
 
-// Signal sends a signal to all who read a topic now, on every node: the site's with an empty
-// From, or one in the name of a user. It never waits. Within 50 ms the latest signal of a type
-// and sender counts. Under pressure, and while the store is out, signals are dropped and
-// counted. It returns an error that is [presence.ErrInvalidSignal], or [errors.ErrUnsupported] if
-// the store is no [backend.BroadcastStore], and then nothing was sent. A topic that is no roster has
-// no signals: they go nowhere.
-func (t *Tracker) Signal(topic presence.Topic, s presence.Signal) error {
-	if err := t.signals.valid(s); err != nil {
+// signal is [Tracker.Signal].
+func (o *signals) signal(topic presence.Topic, s presence.Signal) error {
+	if err := o.valid(s); err != nil {
 		return err
 	}
-	t.stats.signals.site.Add(1)
-	t.signals.add(topic, s)
+	o.stats.site.Add(1)
+	o.add(topic, s)
 	return nil
 }
 
-// Whisper is Signal for a visitor, whose names are those of inside: From is the visitor's,
-// whatever s says (rule S6). It returns [presence.ErrGuest], [presence.ErrInvalidSignal], [presence.ErrNotThere] for a user
-// whom the topic's roster does not show (rule S1), or what [Tracker.View] returns where nothing
-// is known of the topic. It reads memory if the topic is kept here.
-func (t *Tracker) Whisper(ctx context.Context, v presence.Visitor, topic presence.Topic, s presence.Signal) error {
+// whisper is [Tracker.Whisper].
+func (o *signals) whisper(ctx context.Context, v presence.Visitor, topic presence.Topic, s presence.Signal) error {
 	if !v.SignedIn() {
 		return presence.ErrGuest
 	}
 	s.From = v.User.ID
-	if err := t.signals.valid(s); err != nil {
+	if err := o.valid(s); err != nil {
 		return err
 	}
-	if topic.Reserved() || t.Serves(topic) || t.cfg.Kind(topic).CountOnly {
+	if topic.Reserved() || o.sources.serves(topic) || o.cfg.Kind(topic).CountOnly {
 		return presence.ErrNotThere
 	}
-	view, err := t.View(ctx, topic) // loads it
+	view, err := o.rosters.viewOf(ctx, topic) // loads it
 	if err != nil {
 		return err
 	}
 	if err := view.look(ctx, s.From); err != nil {
 		return storeOut(err)
 	}
-	if r := t.topics.peek(topic); r == nil || !r.has(s.From) {
+	if r := o.rosters.peek(topic); r == nil || !r.has(s.From) {
 		return presence.ErrNotThere
 	}
-	t.stats.signals.visitors.Add(1)
-	t.signals.add(topic, s)
+	o.stats.visitors.Add(1)
+	o.add(topic, s)
 	return nil
 }
 

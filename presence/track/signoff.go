@@ -12,30 +12,6 @@ import (
 // maxBrowser bounds Visitor.Browser, in bytes. A longer one counts as unknown.
 const maxBrowser = 64
 
-// SignOff signs a user out of one browser, at once and on every node. It ends the
-// connections that were opened with that [presence.Visitor].Browser. Where the user has another
-// connection to a topic, the user stays in the topic, and other visitors see nothing.
-// Elsewhere SignOff does what [Tracker.SignOut] does: the user leaves at once. That includes
-// a user who has no other connection and views pages in a second browser. The page views of
-// all browsers are one lease, which ends.
-//
-// Connections whose browser is not known end too, because they may be of this browser. If
-// browser is empty, SignOff is SignOut. Only connections of the given user end. So a client
-// that makes up the id of a browser can end connections of its own user only.
-//
-// SignOff returns when the store has ended the leases, and this node no longer shows the
-// user in topics that the user left. If ctx ends before that, SignOff returns an error, and
-// the user is signed off once the store is back.
-//
-//	v := presence.VisitorFromContext(r.Context())
-//	err := tracker.SignOff(r.Context(), v.User.ID, v.Browser)
-func (t *Tracker) SignOff(ctx context.Context, user presence.UserID, browser string) error {
-	if browser == "" || len(browser) > maxBrowser {
-		return t.SignOut(ctx, user)
-	}
-	return t.signOuts.signOff(ctx, user, strings.Clone(browser))
-}
-
 // knownBrowser returns a copy of a browser's id, or "" for one that is too long.
 func knownBrowser(id string) string {
 	if len(id) > maxBrowser {
@@ -46,10 +22,13 @@ func knownBrowser(id string) string {
 
 // signOff signs a user out of a browser, in the order of signOut and for the same reason.
 func (s *signOuts) signOff(ctx context.Context, user presence.UserID, browser string) error {
-	if user == "" { // a guest
+	switch {
+	case browser == "" || len(browser) > maxBrowser:
+		return s.signOut(ctx, user)
+	case user == "": // a guest
 		return nil
 	}
-	user = presence.UserID(strings.Clone(string(user)))
+	user, browser = presence.UserID(strings.Clone(string(user))), strings.Clone(browser)
 	topics := s.endBrowser(user, browser, 0)
 	published := s.notices.publish(ctx, signOffNotice(user, browser))
 	acks := make([]*ack, 0, len(topics))

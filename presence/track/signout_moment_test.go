@@ -16,8 +16,8 @@ func TestSignOutIsAProofOfLife(t *testing.T) {
 		"SignOut elsewhere":    func(d *town) error { return d.b.SignOut(d.t.Context(), "alice") },
 		"SignOff":              func(d *town) error { return d.a.SignOff(d.t.Context(), "alice", "firefox") },
 		"SignOff elsewhere":    func(d *town) error { return d.b.SignOff(d.t.Context(), "alice", "firefox") },
-		"EndSession":           func(d *town) error { return d.a.EndSession(d.t.Context(), "alice", "laptop") },
-		"EndSession elsewhere": func(d *town) error { return d.b.EndSession(d.t.Context(), "alice", "laptop") },
+		"EndSession":           func(d *town) error { return d.a.People().EndSession(d.t.Context(), "alice", "laptop") },
+		"EndSession elsewhere": func(d *town) error { return d.b.People().EndSession(d.t.Context(), "alice", "laptop") },
 		"invisible": func(d *town) error {
 			d.choose(d.a, "alice", presence.Settings{Status: presence.Invisible})
 			return nil

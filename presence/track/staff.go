@@ -1,20 +1,28 @@
 package track
 
 import (
+	"cmp"
 	"context"
+	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/internal/wire"
 )
 
-// Topics returns up to most topics of a tenant that have a user, guest or bot, or had one
-// lately: those after a given topic, in the order of their bytes. A site without tenants has the
-// empty one. It is for staff: it asks the store each time, and costs a few round trips. It passes
-// over the topics of all other tenants, which costs more round trips for the empty tenant alone:
-// it reads at most 100 pages of a thousand topics. Its error is [presence.ErrStoreOut].
-func (t *Tracker) Topics(ctx context.Context, tenant string, after presence.Topic, most int) ([]presence.Topic, error) {
-	topics, err := topicsIn(ctx, t.store, tenant, after, most)
+// Staff has the verbs of a site's staff: see [Tracker.Staff]. Its methods may be called concurrently.
+type Staff struct {
+	cfg      *Config
+	store    backend.Store
+	acts     *acts
+	signOuts *signOuts
+	records  *records
+	found    *findings
+}
+
+// topics is [Staff.Topics].
+func (s *Staff) topics(ctx context.Context, tenant string, after presence.Topic, most int) ([]presence.Topic, error) {
+	topics, err := topicsIn(ctx, s.store, tenant, after, most)
 	return topics, storeOut(err)
 }
 
@@ -52,10 +60,36 @@ func topicsIn(ctx context.Context, store backend.Store, tenant string, after pre
 	return all, nil
 }
 
-// Inspect returns up to most users of a topic with their leases, also invisible users: those
-// after a given user, in the order of their IDs. It is for staff: it asks the store each
-// time, and costs a few round trips. Its error is [presence.ErrStoreOut].
-func (t *Tracker) Inspect(ctx context.Context, topic presence.Topic, after presence.UserID, most int) ([]backend.Inspected, error) {
-	users, err := t.store.Inspect(ctx, topic, after, most)
+// inspect is [Staff.Inspect].
+func (s *Staff) inspect(ctx context.Context, topic presence.Topic, after presence.UserID, most int) ([]backend.Inspected, error) {
+	users, err := s.store.Inspect(ctx, topic, after, most)
 	return users, storeOut(err)
+}
+
+// disconnect is [Staff.Disconnect].
+func (s *Staff) disconnect(ctx context.Context, by, user presence.UserID, bar time.Duration) error {
+	if err := (presence.User{ID: user}).ValidateInside(); err != nil {
+		return err
+	}
+	told := s.acts.act(ctx, presence.Act{By: by, Did: presence.ActDisconnect, User: user, Bar: min(max(bar, 0), MaxBar)})
+	return cmp.Or(s.signOuts.signOut(ctx, user), told) // an act that the store did not take is told later, and must be done too
+}
+
+// cut is [Staff.DisconnectConnection].
+func (s *Staff) cut(ctx context.Context, by, user presence.UserID, connection presence.Holder) error {
+	if err := (presence.User{ID: user}).ValidateInside(); err != nil {
+		return err
+	}
+	return s.acts.act(ctx, presence.Act{By: by, Did: presence.ActCut, User: user, Connection: connection})
+}
+
+// resetPeak is [Staff.ResetPeak].
+func (s *Staff) resetPeak(ctx context.Context, by presence.UserID, topic presence.Topic) error {
+	if !s.cfg.Kinds[topic.Kind()].Peak {
+		return nil
+	}
+	if err := s.records.reset(ctx, topic); err != nil {
+		return err
+	}
+	return s.acts.act(ctx, presence.Act{By: by, Did: presence.ActResetPeak, Topic: topic})
 }

@@ -25,7 +25,7 @@ func (t *Tracker) peopleStats() (s PeopleStats) {
 			s.Devices = v.Total
 		}
 	}
-	s.WatchLists, s.Watched, s.RelationsCached = t.people.sizes()
+	s.WatchLists, s.Watched, s.RelationsCached = t.peopleHere.sizes()
 	s.LastSeenWaiting = t.lastSeen.size()
 	s.DirectoryOut, s.Directory = t.directory.out(), t.directory.stats()
 	return s
@@ -33,7 +33,7 @@ func (t *Tracker) peopleStats() (s PeopleStats) {
 
 // sizes returns how many lists there are here, how many users are on them, and how many
 // relations are remembered.
-func (p *people) sizes() (lists, watched, relations int) {
+func (p *peopleHere) sizes() (lists, watched, relations int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.lists) - len(p.free), len(p.byID), p.relations.remembered()

@@ -375,3 +375,15 @@ func (c *choices) republish() {
 
 // siteOf returns the topic of the whole site whose user it is.
 func siteOf(id presence.UserID) presence.Topic { return presence.Site.In(id.Tenant()) }
+
+// setStatus is [Tracker.SetStatus].
+func (c *choices) setStatus(ctx context.Context, user presence.UserID, status presence.Status) error {
+	if c.directory.on() {
+		return c.changeSettings(ctx, user, func(s *presence.Settings) error {
+			s.Status, s.Until, s.Text = status, time.Time{}, ""
+			_, err := presence.ParseStatus(string(status))
+			return err
+		})
+	}
+	return c.set(ctx, user, status)
+}

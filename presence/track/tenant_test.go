@@ -93,7 +93,7 @@ func TestTopicsOfTenants(t *testing.T) {
 			}
 			var got []presence.Topic
 			for after := presence.Topic(""); ; {
-				page, err := tracker.Topics(t.Context(), tenant, after, 3)
+				page, err := tracker.Staff().Topics(t.Context(), tenant, after, 3)
 				noError(t, err)
 				if len(page) == 0 {
 					break

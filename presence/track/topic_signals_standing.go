@@ -153,11 +153,9 @@ func (r *replica) stopSignalsLocked() {
 	}
 }
 
-// Standing returns the signals that stand in a topic now, as far as this node knows: each with
-// the rest of its For, in the order in which they began. From and the topic have the names of
-// inside. It reads memory only, and returns nil for a topic that is not kept here.
-func (t *Tracker) Standing(topic presence.Topic) []presence.Signal {
-	r := t.topics.peek(topic)
+// standing is [Tracker.Standing].
+func (t *topics) standing(topic presence.Topic) []presence.Signal {
+	r := t.peek(topic)
 	if r == nil {
 		return nil
 	}

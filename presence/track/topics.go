@@ -257,3 +257,17 @@ func (t *topics) close() {
 		r.close()
 	}
 }
+
+// viewOf is [Tracker.View].
+func (t *topics) viewOf(ctx context.Context, topic presence.Topic) (*View, error) {
+	if _, ok := ctx.Deadline(); !ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, viewWait)
+		defer cancel()
+	}
+	r, err := t.loaded(ctx, topic)
+	if err != nil {
+		return nil, err
+	}
+	return r.view.Load(), nil
+}

@@ -6,9 +6,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// Stats returns the Tracker's figures. It may be called at any time. It reads
-// memory only, and costs about 0.5 µs a topic, however many users there are.
-func (t *Tracker) Stats() Stats {
+// readStats is [Tracker.Stats].
+func (t *Tracker) readStats() Stats {
 	s := Stats{
 		Kinds:          make(map[string]KindStats),
 		Pending:        t.writer.size(),

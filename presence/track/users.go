@@ -197,3 +197,19 @@ func (p *users) figures() (connections, users int) {
 	defer p.mu.Unlock()
 	return len(p.connections), len(p.byID) - p.away.Len()
 }
+
+// statusOf is [Tracker.Status].
+func (p *users) statusOf(user presence.UserID) presence.Status {
+	if s, known := p.settingsOf(user); known {
+		if s.Status == "" {
+			return ""
+		}
+		return s.At(time.Now()).Status
+	}
+	return p.chosen(user)
+}
+
+// inRosters is [Tracker.InRosters].
+func (p *users) inRosters(user presence.UserID) bool {
+	return p.chosen(user).Base() != presence.Invisible
+}

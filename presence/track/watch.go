@@ -28,10 +28,10 @@ import (
 //	    after 10 quiet seconds, and else once in 10 s. Rule P6 goes before it.
 //	P10 Nobody learns who watches whom, or how many do.
 
-// people is who watches whom on this node. A person has an entry while a connection here
+// peopleHere is who watches whom on this node. A person has an entry while a connection here
 // watches the person. A change of backend.DevicesTopic costs a look at each changed person, and a
 // mark at each list that has one of them; see [watchList] for the rest.
-type people struct {
+type peopleHere struct {
 	cfg       *Config
 	life      *lifetime
 	stats     *counters
@@ -89,14 +89,14 @@ type seenPerson struct {
 }
 
 // begin makes people who know their parts usable.
-func (p *people) begin() *people {
+func (p *peopleHere) begin() *peopleHere {
 	p.byID, p.byViewer, p.loudOver = make(map[presence.UserID]*watched), make(map[presence.UserID][]*watchList), loudFollowers
 	p.relations, p.contacts = newRelations(p), newContactReader(p)
 	return p
 }
 
 // start begins to follow the devices, if the site has people.
-func (p *people) start() {
+func (p *peopleHere) start() {
 	if !p.directory.on() {
 		return
 	}
@@ -107,7 +107,7 @@ func (p *people) start() {
 
 // openers returns what opens PeopleTopic for connections: see sources. There is none if the site has
 // no people.
-func (p *people) openers() map[string]openSource {
+func (p *peopleHere) openers() map[string]openSource {
 	if !p.directory.on() {
 		return make(map[string]openSource)
 	}
@@ -121,7 +121,7 @@ func (p *people) openers() map[string]openSource {
 	}}
 }
 
-func (p *people) open(ctx context.Context, topic presence.Topic, o opening) (*watchList, error) {
+func (p *peopleHere) open(ctx context.Context, topic presence.Topic, o opening) (*watchList, error) {
 	if topic.Local() != presence.PeopleTopic {
 		return nil, fmt.Errorf("%w: %q names nothing", presence.ErrInvalidTopic, topic.Local())
 	}
@@ -152,7 +152,7 @@ func (p *people) open(ctx context.Context, topic presence.Topic, o opening) (*wa
 
 // reach has a list of a reader who comes from another node show what that node knows, as
 // replica.reach does: a list has a cursor of its own, and no version of the devices.
-func (p *people) reach(ctx context.Context, l *watchList, from presence.Cursor) {
+func (p *peopleHere) reach(ctx context.Context, l *watchList, from presence.Cursor) {
 	if r := p.news.replica.Load(); r != nil && l.differs(from) && r.reachLatest(ctx) {
 		p.hear()
 	}
@@ -186,7 +186,7 @@ func checkPeople(viewer presence.Visitor, ids []presence.UserID) ([]presence.Use
 }
 
 // newList returns an empty list, which has a number until it ends.
-func (p *people) newList(viewer presence.UserID, topic presence.Topic) *watchList {
+func (p *peopleHere) newList(viewer presence.UserID, topic presence.Topic) *watchList {
 	l := newWatchList(p, viewer, topic)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -202,7 +202,7 @@ func (p *people) newList(viewer presence.UserID, topic presence.Topic) *watchLis
 }
 
 // personLocked returns the entry of a person, who gets a follower next.
-func (p *people) personLocked(id presence.UserID) *watched {
+func (p *peopleHere) personLocked(id presence.UserID) *watched {
 	w := p.byID[id]
 	if w == nil {
 		w = &watched{id: presence.UserID(strings.Clone(string(id)))}
@@ -213,14 +213,14 @@ func (p *people) personLocked(id presence.UserID) *watched {
 }
 
 // followLocked puts a place of a list among the followers of a person.
-func (p *people) followLocked(w *watched, l *watchList, slot int) watchSlot {
+func (p *peopleHere) followLocked(w *watched, l *watchList, slot int) watchSlot {
 	w.followers = append(w.followers, follower{l.number, uint32(slot)})
 	p.edges++
 	return watchSlot{person: w, seat: uint32(len(w.followers) - 1)}
 }
 
 // unfollowLocked undoes followLocked. The last follower takes the seat.
-func (p *people) unfollowLocked(s watchSlot) {
+func (p *peopleHere) unfollowLocked(s watchSlot) {
 	w := s.person
 	last := len(w.followers) - 1
 	moved := w.followers[last]
@@ -241,7 +241,7 @@ func (p *people) unfollowLocked(s watchSlot) {
 }
 
 // watch replaces the people of a list. It is a no-op for a list that has ended.
-func (p *people) watch(l *watchList, ids []presence.UserID) {
+func (p *peopleHere) watch(l *watchList, ids []presence.UserID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if l.ended {
@@ -290,7 +290,7 @@ func (l *watchList) watchLocked(ids []presence.UserID) {
 
 // end takes a list out of everything, once. A reader that comes late is told nothing of it: for
 // the reader's page nobody on the list has left.
-func (p *people) end(l *watchList) {
+func (p *peopleHere) end(l *watchList) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if l.ended {
@@ -342,7 +342,7 @@ type watcher interface {
 
 func (l *watchList) rewatch(ids []presence.UserID) { l.people.rewatch(l, ids) }
 
-func (p *people) rewatch(l *watchList, ids []presence.UserID) {
+func (p *peopleHere) rewatch(l *watchList, ids []presence.UserID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if l.ended {

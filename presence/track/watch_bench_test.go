@@ -35,7 +35,7 @@ func benchCrowd(b *testing.B, n int) (*track.Tracker, *memstore.Store, []presenc
 	noError(b, err)
 	b.Cleanup(func() { tracker.Close(b.Context()) })
 	for { // the devices are loaded
-		if people, err := tracker.People(b.Context(), "alice", all[n-1]); err == nil && people[0].Online {
+		if people, err := tracker.People().Find(b.Context(), "alice", all[n-1]); err == nil && people[0].Online {
 			return tracker, store, all
 		}
 		time.Sleep(time.Millisecond)
@@ -49,7 +49,7 @@ func BenchmarkPeople(b *testing.B) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				people, err := tracker.People(b.Context(), "alice", all[:n]...)
+				people, err := tracker.People().Find(b.Context(), "alice", all[:n]...)
 				if err != nil || !people[n-1].Online {
 					b.Fatal("somebody is not online")
 				}

@@ -11,7 +11,7 @@ import (
 // A contactReader reads the contacts of the viewers whose lists follow them: when a list is
 // opened, when the site says that they have changed, and again after an error.
 type contactReader struct {
-	*people
+	*peopleHere
 	kick wait.Wakeup
 
 	mu     relationsMutex
@@ -36,13 +36,13 @@ type contactReads struct {
 	read   uint64 // the number of the read whose answer the list has; people.mu guards it
 }
 
-func newContactReader(p *people) *contactReader {
-	return &contactReader{people: p, kick: wait.NewWakeup(), known: generations.New[presence.UserID, readContacts](maxContactsKnown, nil)}
+func newContactReader(p *peopleHere) *contactReader {
+	return &contactReader{peopleHere: p, kick: wait.NewWakeup(), known: generations.New[presence.UserID, readContacts](maxContactsKnown, nil)}
 }
 
 // followContacts makes a list one of those whom the page names, and of the contacts of its
 // viewer. The first contacts are read later.
-func (p *people) followContacts(l *watchList, named []presence.UserID) {
+func (p *peopleHere) followContacts(l *watchList, named []presence.UserID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	l.named = named
@@ -51,7 +51,7 @@ func (p *people) followContacts(l *watchList, named []presence.UserID) {
 }
 
 // forgetContactsLocked undoes followContacts, but for who is on the list.
-func (p *people) forgetContactsLocked(l *watchList) {
+func (p *peopleHere) forgetContactsLocked(l *watchList) {
 	lists := p.byViewer[l.viewer]
 	for i := range lists {
 		if lists[i] != l {
@@ -68,7 +68,7 @@ func (p *people) forgetContactsLocked(l *watchList) {
 	}
 }
 
-func (p *people) followsContactsLocked(l *watchList) bool {
+func (p *peopleHere) followsContactsLocked(l *watchList) bool {
 	for _, other := range p.byViewer[l.viewer] {
 		if other == l {
 			return true
@@ -102,7 +102,7 @@ func (r *contactReader) read(ctx context.Context, l *watchList) bool {
 
 // takeContacts makes a list one of contacts that were read in a turn; answered says that the Directory
 // did, or they are those of before. It reports whether they need not be read again.
-func (p *people) takeContacts(l *watchList, contacts []presence.UserID, turn uint64, answered bool) bool {
+func (p *peopleHere) takeContacts(l *watchList, contacts []presence.UserID, turn uint64, answered bool) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.followsContactsLocked(l) || turn < l.contacts.read { // it has ended, its page named others, or a later answer was first
@@ -178,7 +178,7 @@ func (r *contactReader) run(ctx context.Context) {
 	}
 }
 
-func (p *people) followsContacts(l *watchList) bool {
+func (p *peopleHere) followsContacts(l *watchList) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.followsContactsLocked(l)

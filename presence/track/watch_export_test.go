@@ -35,24 +35,24 @@ func DeviceOffOp(user presence.UserID, on presence.DeviceID) backend.Op {
 }
 
 // HearRelations is the notice that a user's relations have changed.
-func (t *Tracker) HearRelations(user presence.UserID) { t.people.relationsChanged(user) }
+func (t *Tracker) HearRelations(user presence.UserID) { t.peopleHere.relationsChanged(user) }
 
 // MissRelations is the loss of such notices.
-func (t *Tracker) MissRelations() { t.people.relationsMissed() }
+func (t *Tracker) MissRelations() { t.peopleHere.relationsMissed() }
 
 // LoudOver makes a person loud who has more followers.
-func (t *Tracker) LoudOver(n int) { t.people.loudOver = n }
+func (t *Tracker) LoudOver(n int) { t.peopleHere.loudOver = n }
 
 // Watching returns how many people are watched here, by how many lists, over how many edges.
 func (t *Tracker) Watching() (persons, lists, edges int) {
-	t.people.mu.Lock()
-	defer t.people.mu.Unlock()
-	return len(t.people.byID), len(t.people.lists) - len(t.people.free), t.people.edges
+	t.peopleHere.mu.Lock()
+	defer t.peopleHere.mu.Unlock()
+	return len(t.peopleHere.byID), len(t.peopleHere.lists) - len(t.peopleHere.free), t.peopleHere.edges
 }
 
 // RelationQueries returns how often the Directory was asked for relations of lists.
 func (t *Tracker) RelationQueries() uint64 {
-	t.people.relations.mu.Lock()
-	defer t.people.relations.mu.Unlock()
-	return t.people.relations.queries
+	t.peopleHere.relations.mu.Lock()
+	defer t.peopleHere.relations.mu.Unlock()
+	return t.peopleHere.relations.queries
 }

@@ -141,7 +141,7 @@ func (g *game) check(what string) {
 		if got, want := v.conn.Cursor(), fresh.conn.Cursor(); got != want {
 			g.t.Errorf("%s: v%d has the cursor %s, want that of the fresh state, %s", what, i, got, want)
 		}
-		people, err := g.nodes[v.node].People(g.t.Context(), presence.UserID(fmt.Sprint("v", i)), ids(v.list...)...)
+		people, err := g.nodes[v.node].People().Find(g.t.Context(), presence.UserID(fmt.Sprint("v", i)), ids(v.list...)...)
 		if err != nil {
 			g.t.Fatal(err)
 		}
@@ -254,7 +254,7 @@ func TestPeopleP2TwoWorlds(t *testing.T) {
 				fresh := connect(t, g.nodes[1].Tracker, peopleOptions("v0", list...))
 				said = append(said, data(fresh)...)
 				fresh.Close()
-				people, err := g.nodes[1].People(t.Context(), "v0", ids(list...)...)
+				people, err := g.nodes[1].People().Find(t.Context(), "v0", ids(list...)...)
 				noError(t, err)
 				said = append(said, fmt.Sprintf("%+v", people))
 			}

@@ -20,7 +20,7 @@ import (
 //
 // A list of 500 people takes 9 KB, and 4 KB among their followers.
 type watchList struct {
-	people *people
+	people *peopleHere
 	viewer presence.UserID
 	out    *outlet
 
@@ -61,7 +61,7 @@ type toldPerson struct {
 	told uint32
 }
 
-func newWatchList(p *people, viewer presence.UserID, topic presence.Topic) *watchList {
+func newWatchList(p *peopleHere, viewer presence.UserID, topic presence.Topic) *watchList {
 	l := &watchList{people: p, viewer: viewer}
 	l.out = newOutlet(topic, p.stats, &l.mu)
 	l.setSum(0, 0)

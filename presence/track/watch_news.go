@@ -62,7 +62,7 @@ func (h *deviceNews) take() (nets []net, all bool, came time.Time) {
 
 // run tells the lists what happens, keeps the roster of devices in memory, and notices
 // that the store is out.
-func (p *people) run(ctx context.Context) {
+func (p *peopleHere) run(ctx context.Context) {
 	tick := time.NewTicker(houseKeeping)
 	defer tick.Stop()
 	p.pin()
@@ -81,7 +81,7 @@ func (p *people) run(ctx context.Context) {
 }
 
 // pin looks at the roster of devices, so that no housekeeping forgets it.
-func (p *people) pin() {
+func (p *peopleHere) pin() {
 	r, err := p.topics.look(backend.DevicesTopic)
 	if err != nil {
 		return // the Tracker closes
@@ -94,7 +94,7 @@ func (p *people) pin() {
 }
 
 // devices returns the devices as this node knows them, nil before they are loaded.
-func (p *people) devices() *View {
+func (p *peopleHere) devices() *View {
 	r := p.news.replica.Load()
 	if r == nil {
 		return nil
@@ -103,7 +103,7 @@ func (p *people) devices() *View {
 }
 
 // wakeAll has every list read: its heartbeat has changed.
-func (p *people) wakeAll() {
+func (p *peopleHere) wakeAll() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, l := range p.lists {
@@ -114,7 +114,7 @@ func (p *people) wakeAll() {
 }
 
 // hear renews the persons who have changed, and tells their followers.
-func (p *people) hear() {
+func (p *peopleHere) hear() {
 	nets, all, came := p.news.take()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -149,7 +149,7 @@ func (p *people) hear() {
 	p.wakeMarkedLocked(came)
 }
 
-func (p *people) deviceChangedLocked(member presence.UserID) {
+func (p *peopleHere) deviceChangedLocked(member presence.UserID) {
 	owner, _ := backend.OwnerOf(member)
 	if w := p.byID[owner]; w != nil && w.renewed != p.turn {
 		p.changedLocked(w)
@@ -158,7 +158,7 @@ func (p *people) deviceChangedLocked(member presence.UserID) {
 
 // changedLocked renews a person, and marks the lists of the followers, unless the person is
 // loud (rule P9).
-func (p *people) changedLocked(w *watched) {
+func (p *peopleHere) changedLocked(w *watched) {
 	w.renewed = p.turn
 	before := w.now.Load()
 	if !p.renewLocked(w) {
@@ -180,7 +180,7 @@ func (p *people) changedLocked(w *watched) {
 }
 
 // renewLocked looks at a person anew, and reports whether anything has changed.
-func (p *people) renewLocked(w *watched) bool {
+func (p *peopleHere) renewLocked(w *watched) bool {
 	before := w.now.Load()
 	now := &seenPerson{word: hidden}
 	if devices := p.devices(); devices != nil {
@@ -236,7 +236,7 @@ func (s *seenPerson) changesSight(before *seenPerson) bool {
 }
 
 // tellLocked marks a person in the lists of all followers.
-func (p *people) tellLocked(w *watched) {
+func (p *peopleHere) tellLocked(w *watched) {
 	w.told = time.Now()
 	for _, f := range w.followers {
 		l := p.lists[f.list]
@@ -249,7 +249,7 @@ func (p *people) tellLocked(w *watched) {
 
 // wakeMarkedLocked wakes the readers of the lists that have news. All persons are marked
 // before the first reader wakes: 200 who come at once are one write.
-func (p *people) wakeMarkedLocked(came time.Time) {
+func (p *peopleHere) wakeMarkedLocked(came time.Time) {
 	for _, l := range p.marked {
 		l.marked = false
 		l.wake(came)
@@ -259,7 +259,7 @@ func (p *people) wakeMarkedLocked(came time.Time) {
 }
 
 // tellLoud tells the followers of loud persons whose time has come the latest word.
-func (p *people) tellLoud() {
+func (p *peopleHere) tellLoud() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	later := p.loud[:0]

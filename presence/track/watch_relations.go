@@ -24,7 +24,7 @@ const (
 // and remembers the answers for a while, for pages that come back and for other pages of
 // the viewer.
 type relations struct {
-	*people
+	*peopleHere
 	kick wait.Wakeup
 
 	mu      relationsMutex
@@ -60,9 +60,9 @@ type askedList struct {
 	waiting []chan struct{}
 }
 
-func newRelations(p *people) *relations {
+func newRelations(p *peopleHere) *relations {
 	return &relations{
-		people: p, kick: wait.NewWakeup(), changed: make(map[presence.UserID]changedRelations),
+		peopleHere: p, kick: wait.NewWakeup(), changed: make(map[presence.UserID]changedRelations),
 		known: generations.New[presence.Pair, knownRelation](relationsKept, nil),
 	}
 }

@@ -19,7 +19,7 @@ func (r *relations) keep() {
 }
 
 // renewOld has the relations of a list asked for again before they are too old.
-func (p *people) renewOld(now time.Time) {
+func (p *peopleHere) renewOld(now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, l := range p.relations.old(p.lists, now) {
@@ -58,7 +58,7 @@ func (l *watchList) askAgain(why relationState) {
 
 // relationsChanged takes a notice that a user's contacts or blocks have changed: the lists
 // that watch the user ask again, and those with the user's contacts read them again.
-func (p *people) relationsChanged(user presence.UserID) {
+func (p *peopleHere) relationsChanged(user presence.UserID) {
 	if !p.directory.on() {
 		return
 	}
@@ -110,7 +110,7 @@ func (l *watchList) revoke(slot int) {
 }
 
 // relationsMissed is relationsChanged for all users: this node may have missed notices.
-func (p *people) relationsMissed() {
+func (p *peopleHere) relationsMissed() {
 	if !p.directory.on() {
 		return
 	}

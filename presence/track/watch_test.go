@@ -415,7 +415,7 @@ func TestNoPeople(t *testing.T) {
 		if err := conn.Watch(ids("bob")); !errors.Is(err, presence.ErrNoDirectory) {
 			t.Errorf("got %v, want %v", err, presence.ErrNoDirectory)
 		}
-		if _, err := tracker.People(context.Background(), "alice", "bob"); !errors.Is(err, presence.ErrNoDirectory) {
+		if _, err := tracker.People().Find(context.Background(), "alice", "bob"); !errors.Is(err, presence.ErrNoDirectory) {
 			t.Errorf("got %v, want %v", err, presence.ErrNoDirectory)
 		}
 		if e := conn.Events(nil); len(e) != 1 || !strings.Contains(string(e[0].Data), `"guests":0`) {
@@ -488,22 +488,22 @@ func TestPeopleWholeWay(t *testing.T) {
 			}
 		}
 		set := func(s presence.Settings) func() error {
-			return func() error { return d.a.ChangeSettings(t.Context(), "bob", to(s)) }
+			return func() error { return d.a.People().ChangeSettings(t.Context(), "bob", to(s)) }
 		}
 		step("contacts", "diff + -bob", set(forFriends))
 		step("a contact", "diff +bob -", func() error {
 			d.directory.Befriend("bob", "alice")
-			return d.a.RelationsChanged(t.Context(), "bob")
+			return d.a.People().RelationsChanged(t.Context(), "bob")
 		})
 		step("invisible", "diff + -bob", set(invisible))
 		step("everybody", "diff +bob -", set(everybody))
 		step("blocked", "diff + -bob", func() error {
 			d.directory.Block("bob", "alice", true)
-			return d.a.RelationsChanged(t.Context(), "bob")
+			return d.a.People().RelationsChanged(t.Context(), "bob")
 		})
 		step("not blocked", "diff +bob -", func() error {
 			d.directory.Block("bob", "alice", false)
-			return d.a.RelationsChanged(t.Context(), "bob")
+			return d.a.People().RelationsChanged(t.Context(), "bob")
 		})
 		phone.Close()
 		time.Sleep(time.Minute)

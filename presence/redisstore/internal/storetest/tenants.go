@@ -92,7 +92,7 @@ func Tenants(t *testing.T, client redis.UniversalClient) {
 				t.Errorf("T3: %q: %q is recent", tenant, u.ID)
 			}
 		}
-		got, err := nodes[1].Topics(t.Context(), tenant, "", 100)
+		got, err := nodes[1].Staff().Topics(t.Context(), tenant, "", 100)
 		if err != nil || len(got) != len(topics) {
 			t.Errorf("T3: %q: got the topics %q (%v), want %q", tenant, got, err, topics)
 		}

@@ -1,0 +1,123 @@
+package track
+
+import (
+	"context"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+)
+
+// People has the verbs of people, for a site with a [Config.Directory]: see [Tracker.People]. Its
+// methods may be called concurrently.
+type People struct {
+	store    backend.Store
+	here     *peopleHere
+	choices  *choices
+	signOuts *signOuts
+	devices  *deviceRoster
+}
+
+// People returns the verbs of people. Without a [Config.Directory] they return
+// [presence.ErrNoDirectory].
+func (t *Tracker) People() *People { return t.people }
+
+// Find returns users as a viewer may see them, in the order of the ids. It answers for an
+// id as often as it is named. An empty viewer is a guest, who sees what everybody may, and
+// whom the Directory is not asked about: a user who has blocked somebody is not shown.
+//
+// It costs a look into memory, about 0.5 µs, for each user whom the viewer saw online within the
+// last five minutes, and two queries of the Directory, side by side, if there is anybody else.
+// The same two go out for a user who is hidden and for one who is not there (rule P2), and for
+// a user whom everybody sees as for one who has blocked somebody: the time tells of no block.
+//
+// While the Directory is out, its latest answer counts about a user who is online. Without one
+// only a user whom everybody may see is online, and last seen is unknown: that is no error. It returns [presence.ErrNoDirectory], [presence.ErrTooManyPeople], or the error of ctx. The
+// slices that Person.On has are shared, and must not be changed.
+func (p *People) Find(ctx context.Context, viewer presence.UserID, ids ...presence.UserID) ([]presence.Person, error) {
+	return p.here.find(ctx, viewer, ids, false)
+}
+
+// FindInDetail is [People.Find] with the Source of each answer, and with the profile of
+// users who are offline, as far as presence keeps it.
+//
+// It keeps the profile in the recent names of the tenant's [presence.Site]: of the [presence.Kind.Recent] users who
+// were active there latest, for [backend.MaxWithin] after they left. A sign-out takes a user out of these
+// names where [presence.Kind.ForgetSignedOut] says so. So does an erasure, and so does being online with
+// settings by which not everybody may know when the user was last seen. Where the kind of the site
+// has no Recent, or is CountOnly, there are no such names. The viewer gets one of two answers of a
+// user who is offline and whose last seen the viewer may know:
+//
+//	SourceRecent  Name, Avatar and URL of then. LastSeen is the later of what the names and the
+//	              Directory say: the Directory is up to 15 s behind
+//	SourceStored  LastSeen alone, by the Directory
+//
+// All others are as with Find: unknown users, hidden ones, and those whose last seen is not for
+// this viewer differ in nothing. Who turned invisible is as one who left at that moment.
+//
+// It costs what Find costs. Where that asks the Directory, one round trip to the store goes
+// out beside, for all users together (with users of several tenants, one for each of them). While
+// the store is out the source of the others is SourceStored. The errors are those of Find.
+func (p *People) FindInDetail(ctx context.Context, viewer presence.UserID, ids ...presence.UserID) ([]presence.Person, error) {
+	return p.here.find(ctx, viewer, ids, true)
+}
+
+// Contacts returns the users whom a user lists, as the user may see them, the dearest first,
+// also those who are not online: at most most, and at most [presence.MaxPeople]. It costs a query of
+// the [presence.Directory], and what [People.Find] costs. It returns [presence.ErrNoDirectory],
+// [presence.ErrDirectoryOut], or the error of ctx.
+func (p *People) Contacts(ctx context.Context, user presence.UserID, most int) ([]presence.Person, error) {
+	return p.here.contactsOf(ctx, user, most)
+}
+
+// Settings returns what a user chose, by one query of the [presence.Directory]. Its errors are
+// [presence.ErrInvalidUser], [presence.ErrNoDirectory] and [presence.ErrDirectoryOut].
+func (p *People) Settings(ctx context.Context, user presence.UserID) (presence.Settings, error) {
+	return p.choices.settings(ctx, user)
+}
+
+// ChangeSettings changes what a user chose: in the Directory first, and then on every node,
+// within a second (rule P6). change gets what the user chose before, and changes a part of it,
+// or all. Except stays as the blocks say. Of two calls at one time the one whose change reaches
+// the Directory last may undo the other: all nodes show what the Directory has.
+// ChangeSettings costs three queries, and one on each other node that knows the user. It waits
+// until the store knows.
+//
+// It returns the error of change, [presence.ErrInvalidUser], [presence.ErrInvalidSettings], [presence.ErrNoDirectory],
+// [presence.ErrDirectoryOut], or [presence.ErrStoreOut] while the store is known to be out: then nothing has
+// changed. If the store fails after the Directory has changed, there is no error, and the
+// nodes are told once it is back. A Directory that changed all the same, in spite of its error
+// or too late, is what the nodes show.
+func (p *People) ChangeSettings(ctx context.Context, user presence.UserID, change func(*presence.Settings) error) error {
+	return p.choices.changeSettings(ctx, user, change)
+}
+
+// RelationsChanged tells all nodes that a user's contacts or blocks have changed in the
+// Directory: they ask again. Call it also after the site has changed a user's settings there
+// by itself. It costs two queries, and a few round trips. It returns [presence.ErrInvalidUser],
+// [presence.ErrNoDirectory], [presence.ErrDirectoryOut] or [presence.ErrStoreOut]; then call it again.
+func (p *People) RelationsChanged(ctx context.Context, user presence.UserID) error {
+	return p.choices.relationsChanged(ctx, user)
+}
+
+// Sessions returns the devices from which a user is online, the latest first. It costs one
+// round trip to the store. It returns [presence.ErrNoDirectory] or [presence.ErrStoreOut].
+func (p *People) Sessions(ctx context.Context, user presence.UserID) ([]presence.Session, error) {
+	return p.devices.sessions(ctx, p.store, user)
+}
+
+// EndSession ends what holds a user online from one device, at once and on every node: its
+// connections end with [presence.ErrSignedOut], and its page views no longer count (rule P11). Other
+// visitors see nothing if the user has another device. The site must have ended its own
+// session of the device before, or the device comes back. It is a no-op for a device that is
+// not there. It returns when the store knows; its errors are [presence.ErrInvalidDevice],
+// [presence.ErrNoDirectory], and those of [Tracker.SignOut]. If the store is out, and this node does not
+// know the device, it returns [presence.ErrStoreOut] and nothing waits: try again later.
+//
+// Where the user has another device, all devices still share one lease for page views in each
+// topic. Where a connection of another device is in the topic, it takes the place of the page
+// views, as if its page had been opened now. Elsewhere the user leaves a topic in which this
+// device alone has viewed pages, but for "site": there the page views count on for at most
+// Config.Age, because another device's page may hold the user too.
+func (p *People) EndSession(ctx context.Context, user presence.UserID, device presence.DeviceID) error {
+	return p.signOuts.endSessionOf(ctx, user, device)
+}

@@ -1,0 +1,115 @@
+package track
+
+import (
+	"context"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+)
+
+// Config returns the configuration with its defaults filled in.
+func (t *Tracker) Config() Config { return *t.cfg }
+
+// Sign returns the [presence.MAC] of a text for a purpose of the caller's, such as "guest",
+// made with the fleet's secret. It is false while that is not known, because the
+// store was not reached yet. It costs about half a microsecond.
+func (t *Tracker) Sign(purpose, text string) (presence.MAC, bool) {
+	return t.seal.signSite(purpose, text)
+}
+
+// SignEarlier returns what Sign did with the fleet's secret before the present one. It is false where
+// this node has known one secret only. A caller that compares a part of a MAC needs it; others
+// call [Tracker.Verify].
+func (t *Tracker) SignEarlier(purpose, text string) (presence.MAC, bool) {
+	return t.seal.signEarlier(purpose, text)
+}
+
+// Verify reports whether a [presence.MAC] came from [Tracker.Sign] with the same purpose and
+// text, on any node of the fleet. It is false while the secret is not known.
+func (t *Tracker) Verify(purpose, text string, mac presence.MAC) bool {
+	return t.seal.verifySite(purpose, text, mac)
+}
+
+// Health returns nil while this node can serve presence. It returns [presence.ErrClosed] once Close
+// was called, and an error that is [presence.ErrStoreOut] if the store has been out for longer than
+// Config.TTL. A shorter outage is no error: pages go on, and no user is seen to leave. It
+// reads memory only, and may be called at any time. A [presence.Directory] that is out is
+// no error: see [PeopleStats].
+func (t *Tracker) Health() error {
+	return t.health()
+}
+
+// StoreOut reports whether the latest write to the store or the latest read from it failed. It
+// reads memory only.
+func (t *Tracker) StoreOut() bool { return t.outage.latestFailed() }
+
+// Stats returns the Tracker's figures. It may be called at any time. It reads
+// memory only, and costs about 0.5 µs a topic, however many users there are.
+func (t *Tracker) Stats() Stats {
+	return t.readStats()
+}
+
+// Found notes a finding, and logs it at most once a minute, with attributes as those of
+// [log/slog.Logger.Warn]. [presence.NoUser] and
+// [presence.UnknownIDs] are logged as information, all others as warnings. It
+// takes no lock.
+func (t *Tracker) Found(f presence.Finding, attrs ...any) {
+	t.found.note(f, attrs...)
+}
+
+// Export returns everything that is kept of a user under the user's id: by the store, by the
+// Directory and by what [Tracker.AddRecords] was given. Each part says for how long it is kept.
+// The memory of nodes holds nothing beside it that outlives a few minutes.
+//
+// It costs the store a look into each topic of the tenant, and the database some queries. Its
+// error is [presence.ErrInvalidUser], [presence.ErrStoreOut], or that of the part that could not be read: an export
+// is whole or none. Export and Erase return [errors.ErrUnsupported] if the store is no
+// [backend.ErasureStore].
+func (t *Tracker) Export(ctx context.Context, user presence.UserID) ([]backend.Kept, error) {
+	return t.eraser.export(ctx, user)
+}
+
+// Erase forgets a user everywhere. It ends the user's connections on every node, and removes all
+// that [Tracker.Export] returns. The name goes from other users' inboxes and contact lists, and
+// what waits to be delivered about the user is dropped. It takes some six seconds in all: what
+// was on its way to the store or to the database when it began is removed after it has arrived.
+//
+// Erase returns nil once the erasure is kept in a [backend.ErasureList], and was begun. From then on it
+// will be done, also if this node dies, by any node of the fleet; and while the store or the
+// database is out, once that is back. A node works on 32 erasures at a time: of further ones it ends
+// the connections, and the rest waits in the list, in order. So does another erasure of a user while one
+// is worked on, for half a minute at most, and it counts for all that are asked for meanwhile. The log has a line when an erasure is
+// put off and when it is done. It names no user. After an error nothing is kept, and nothing has changed: say so, and that the
+// user may try again. The errors are [presence.ErrInvalidUser], [presence.ErrStoreOut] and [presence.ErrDirectoryOut].
+//
+// Limit how often an address may ask for one, as examples/forum does: a node does some five a second,
+// in their order, and whoever makes up users and erases them would hold up those of all others.
+//
+// End the site's own sessions of the user before. A user who comes back during these seconds
+// begins anew: the new session stays, and settings made meanwhile go.
+//
+// It costs the store a look into each topic of the tenant, three times; the logs of topics that
+// name the user start anew, so readers who come back to them get a state, and a consumer of
+// [Tracker.Deliver] that is behind there is told of a gap. In SQL it reads the contacts and the
+// items of the tenant, which have no index of names.
+func (t *Tracker) Erase(ctx context.Context, user presence.UserID) error {
+	return t.eraser.order(ctx, user)
+}
+
+// AddRecords has Export and Erase also ask a part of the site's own. Call it before the first of
+// these calls, on every node.
+func (t *Tracker) AddRecords(r backend.UserRecords) { t.eraser.add(r) }
+
+// Close ends the Tracker. Every connection ends with [presence.ErrClosed], so that its page comes
+// back to another node, and its leases are released with the grace. What waits is written;
+// while the store is out, Close tries for 3 s, because no other node knows of it. Close
+// returns when no goroutine is left or ctx ends. It may be called twice.
+func (t *Tracker) Close(ctx context.Context) error {
+	return t.close(ctx)
+}
+
+// MeetUser notes that a request was a signed-in user's. It takes no lock.
+func (t *Tracker) MeetUser() { t.found.meetUser() }
+
+// MetUser reports whether any request was a signed-in user's, since the Tracker began.
+func (t *Tracker) MetUser() bool { return t.found.met.Load() }
