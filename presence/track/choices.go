@@ -47,14 +47,12 @@ type choices struct {
 	doubts   map[presence.UserID]*doubt       // users of whom the Directory has yet to say what they chose now
 	askAfter time.Time                        // do not ask before: the store lost choices, and nodes publish them again until then
 
-	logs  minute.Gate
-	slots chan struct{} // calls of Config.Status under way
+	logs     minute.Gate
+	statuses *statusReader
 }
 
 const (
 	maxAskedAtOnce = 500 // users
-	maxStatusCalls = 32  // calls of Config.Status at once; a call that hangs counts until it returns
-	statusWait     = 2 * time.Second
 	statusRetry    = 500 * time.Millisecond
 )
 
@@ -68,7 +66,7 @@ type unresolved struct {
 // forgotten for want of room.
 func (c *choices) begin(forgotten func(int)) *choices {
 	c.waiting, c.listed, c.doubts = make(map[presence.UserID][]unresolved), make(map[presence.UserID]struct{}), make(map[presence.UserID]*doubt)
-	c.slots = make(chan struct{}, maxStatusCalls)
+	c.statuses = newStatusReader(c.cfg, c.store)
 	c.untils = newUntils(c.life, c.statusEnded, forgotten)
 	return c
 }

@@ -3,8 +3,6 @@ package track
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -42,7 +40,7 @@ func (c *choices) ask(ctx context.Context) {
 			c.askDirectory(ctx, users)
 			continue
 		}
-		kept, err := c.askStore(ctx, users)
+		kept, err := c.statuses.ofStore(ctx, users)
 		switch {
 		case err != nil:
 			c.askLater(users, err)
@@ -99,67 +97,16 @@ func (c *choices) askDirectory(ctx context.Context, users []presence.UserID) {
 	}
 }
 
-// askStore asks the store what users chose: nothing, if it keeps no statuses.
-func (c *choices) askStore(ctx context.Context, users []presence.UserID) ([]backend.ChosenStatus, error) {
-	if backend.Require(c.store, backend.FeatureStatuses) != nil {
-		return make([]backend.ChosenStatus, len(users)), nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, statusWait)
-	defer cancel()
-	kept, err := c.store.Statuses(ctx, users...)
-	if err == nil && len(kept) != len(users) {
-		err = fmt.Errorf("the store answers for %d users of %d", len(kept), len(users))
-	}
-	return kept, err
-}
-
-// askSite asks the site's table for one user's choice; kept is the store's answer. A call
-// that does not return in time is abandoned, and takes a slot until it returns.
+// askSite asks the site's table for one user's choice; kept is the store's answer.
 func (c *choices) askSite(ctx context.Context, user presence.UserID, kept backend.ChosenStatus) {
-	ctx, cancel := context.WithTimeout(ctx, statusWait)
-	defer cancel()
-	type answer struct {
-		presence.Status
-		err error
-	}
-	answered := make(chan answer, 1)
-	select {
-	case c.slots <- struct{}{}:
-		go func() {
-			defer func() { <-c.slots }()
-			status, err := c.callSite(ctx, user)
-			answered <- answer{status, err}
-		}()
-	case <-ctx.Done():
-		c.askLater([]presence.UserID{user}, errors.New("too many calls of Config.Status do not return"))
-		return
-	}
-	a := answer{err: context.DeadlineExceeded}
-	select {
-	case a = <-answered:
-	case <-ctx.Done():
-	}
-	if a.err != nil {
-		c.askLater([]presence.UserID{user}, a.err)
+	status, err := c.statuses.ofSite(ctx, user)
+	if err != nil {
+		c.askLater([]presence.UserID{user}, err)
 		return
 	}
 	c.users.mu.Lock()
 	defer c.users.mu.Unlock()
-	c.answeredLocked(user, choice{Status: cmp.Or(a.Status, kept.Status), order: kept.Order})
-}
-
-// callSite calls Config.Status. A panic of the site's code is an error.
-func (c *choices) callSite(ctx context.Context, user presence.UserID) (status presence.Status, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("Config.Status panicked: %v", p)
-		}
-	}()
-	status, err = c.cfg.Status(ctx, user)
-	if err == nil && status != "" {
-		_, err = presence.ParseStatus(string(status))
-	}
-	return status, err
+	c.answeredLocked(user, choice{Status: cmp.Or(status, kept.Status), order: kept.Order})
 }
 
 // askLater asks about users again after a pause, or once the store is back, and logs why they

@@ -169,7 +169,7 @@ func (c *Connection) countGuest() {
 		return
 	}
 	for _, topic := range c.enteredTopics() {
-		c.env.leases.seenGuest(topic, c.visitor.Guest)
+		c.env.guests.seen(topic, c.visitor.Guest)
 	}
 }
 
@@ -181,7 +181,7 @@ func (c *Connection) forgetGuest() []presence.Topic {
 	c.mu.Unlock()
 	topics := c.enteredTopics()
 	for _, topic := range topics {
-		c.env.leases.forgetGuest(topic, c.visitor.Guest)
+		c.env.guests.forget(topic, c.visitor.Guest)
 	}
 	return topics
 }

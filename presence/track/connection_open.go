@@ -66,6 +66,7 @@ type connectionEnv struct {
 	choices   *choices
 	attention *attention
 	leases    *leases
+	guests    *guestCounts
 	lastSeen  *lastSeen
 	people    bool // the site has people: connections hold devices
 }

@@ -52,7 +52,7 @@
 //
 //	1  Connection.mu
 //	2  users.mu
-//	3  topics.mu, people.mu, leases.mu
+//	3  topics.mu, people.mu, leases.mu, guestCounts.mu
 //	4  outlet.mu
 //	5  Group.mu, View.mu
 //	6  writer.mu

@@ -23,6 +23,7 @@ type leases struct {
 	topics  *topics
 	notices *notices
 	seal    *seal
+	guests  *guestCounts
 	choices *choices
 	began   time.Time   // when this node did
 	again   *time.Timer // renews everything once more after the latest restore
@@ -30,13 +31,9 @@ type leases struct {
 	confirm *time.Timer // looks at the oldest of young
 
 	mu        leasesMutex
-	young     []youngLease                // just made, the oldest first
-	gone      map[goneLease]struct{}      // leases that heartbeats found gone
-	rejoining bool                        // a goroutine makes them again
-	signedIn  map[string]struct{}         // guests who signed in; the other nodes must still hear of them
-	telling   bool                        // a goroutine tells them
-	changed   map[presence.Topic]struct{} // topics whose figures readers here are to see soon
-	showing   bool                        // a goroutine asks for them
+	young     []youngLease           // just made, the oldest first
+	gone      map[goneLease]struct{} // leases that heartbeats found gone
+	rejoining bool                   // a goroutine makes them again
 }
 
 type goneLease struct {
@@ -47,7 +44,7 @@ type goneLease struct {
 // begin makes leases that know their parts usable.
 func (l *leases) begin() *leases {
 	l.began = time.Now()
-	l.gone, l.signedIn, l.changed = make(map[goneLease]struct{}), make(map[string]struct{}), make(map[presence.Topic]struct{})
+	l.gone = make(map[goneLease]struct{})
 	l.again = time.AfterFunc(time.Hour, l.reassertSoon)
 	l.again.Stop()
 	l.ends = time.AfterFunc(time.Hour, l.endAgain)
@@ -71,13 +68,6 @@ func (l *leases) viewed(views ...pageView) {
 	})
 }
 
-// seenGuest counts a guest in a topic.
-func (l *leases) seenGuest(topic presence.Topic, guest string) {
-	if guest != "" {
-		l.writer.add(topic, backend.Op{Kind: backend.OpGuest, Guest: guest, For: l.cfg.Age})
-	}
-}
-
 // guestSignedIn takes a guest out of a topic, and has every node take the guest out of the
 // topics of the guest's streams there.
 //
@@ -90,53 +80,14 @@ func (l *leases) guestSignedIn(topic presence.Topic, guest string) {
 	if guest == "" {
 		return
 	}
-	l.forgetGuest(topic, guest)
-	l.showSoon(append(l.forgetStreaming(guest), topic)...)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.signedIn) < maxSignedIn {
-		l.signedIn[guest] = struct{}{}
-	}
-	if !l.telling {
-		l.telling = true
-		l.life.spawn(l.tellSignedIn)
-	}
-}
-
-// maxSignedIn bounds signedIn: the guests that the other nodes must still hear of.
-const maxSignedIn = 1024
-
-// tellSignedIn publishes the notices of guests who signed in, one after the other: a client
-// can cause one with each request. A notice that is lost leaves the guest counted in the
-// topics of streams at other nodes, for as long as these streams are open and two age
-// periods more. While the store is out all are lost: sent late, they could take out a guest
-// who has signed out again.
-func (l *leases) tellSignedIn(ctx context.Context) {
-	for {
-		l.mu.Lock()
-		guests := l.signedIn
-		l.signedIn, l.telling = make(map[string]struct{}), len(guests) > 0
-		l.mu.Unlock()
-		if len(guests) == 0 {
-			return
-		}
-		for guest := range guests {
-			if l.publishSignedIn(ctx, guest) != nil {
-				break
-			}
-		}
-	}
-}
-
-func (l *leases) publishSignedIn(ctx context.Context, guest string) error {
-	ctx, cancel := context.WithTimeout(ctx, connectWait)
-	defer cancel()
-	return l.store.Publish(ctx, backend.Notice{Kind: backend.NoticeGuestSignedIn, Payload: guest})
+	l.guests.forget(topic, guest)
+	l.guests.showSoon(append(l.forgetStreaming(guest), topic)...)
+	l.guests.tell(guest)
 }
 
 // hearSignedIn takes a guest out who signed in at some node: mostly in the site.
 func (l *leases) hearSignedIn(guest string) {
-	l.showSoon(append(l.forgetStreaming(guest), siteOf(presence.UserID(guest)))...)
+	l.guests.showSoon(append(l.forgetStreaming(guest), siteOf(presence.UserID(guest)))...)
 }
 
 // forgetStreaming takes a guest out of the topics of the guest's streams at this node, and
@@ -146,10 +97,6 @@ func (l *leases) forgetStreaming(guest string) (topics []presence.Topic) {
 		topics = append(topics, c.forgetGuest()...)
 	}
 	return topics
-}
-
-func (l *leases) forgetGuest(topic presence.Topic, guest string) {
-	l.writer.add(topic, backend.Op{Kind: backend.OpForgetGuest, Guest: guest, For: l.cfg.Age})
 }
 
 // join makes a connection's lease in a topic, unless the connection has ended or left the

@@ -16,53 +16,128 @@ import (
 // to half a second later. So the nodes that hear of the sign-in ask for the figures within
 // the merge window. The sign-ins of one window cost one call of the store.
 
+// guestCounts counts guests, and forgets who signed in.
+type guestCounts struct {
+	cfg    *Config
+	life   *lifetime
+	store  backend.Store
+	writer *writer
+	topics *topics
+
+	mu       guestsMutex
+	signedIn map[string]struct{}         // guests who signed in; the other nodes must still hear of them
+	telling  bool                        // a goroutine tells them
+	changed  map[presence.Topic]struct{} // topics whose figures readers here are to see soon
+	showing  bool                        // a goroutine asks for them
+}
+
+func newGuestCounts(cfg *Config, life *lifetime, store backend.Store, w *writer, t *topics) *guestCounts {
+	return &guestCounts{cfg: cfg, life: life, store: store, writer: w, topics: t, signedIn: make(map[string]struct{}), changed: make(map[presence.Topic]struct{})}
+}
+
+// seen counts a guest in a topic.
+func (g *guestCounts) seen(topic presence.Topic, guest string) {
+	if guest != "" {
+		g.writer.add(topic, backend.Op{Kind: backend.OpGuest, Guest: guest, For: g.cfg.Age})
+	}
+}
+
+// forget takes a guest out of a topic.
+func (g *guestCounts) forget(topic presence.Topic, guest string) {
+	g.writer.add(topic, backend.Op{Kind: backend.OpForgetGuest, Guest: guest, For: g.cfg.Age})
+}
+
+// tell has the other nodes hear that a guest signed in.
+func (g *guestCounts) tell(guest string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.signedIn) < maxSignedIn {
+		g.signedIn[guest] = struct{}{}
+	}
+	if !g.telling {
+		g.telling = true
+		g.life.spawn(g.tellSignedIn)
+	}
+}
+
+// maxSignedIn bounds signedIn: the guests that the other nodes must still hear of.
+const maxSignedIn = 1024
+
+// tellSignedIn publishes the notices of guests who signed in, one after the other: a client
+// can cause one with each request. A notice that is lost leaves the guest counted in the
+// topics of streams at other nodes, for as long as these streams are open and two age
+// periods more. While the store is out all are lost: sent late, they could take out a guest
+// who has signed out again.
+func (g *guestCounts) tellSignedIn(ctx context.Context) {
+	for {
+		g.mu.Lock()
+		guests := g.signedIn
+		g.signedIn, g.telling = make(map[string]struct{}), len(guests) > 0
+		g.mu.Unlock()
+		if len(guests) == 0 {
+			return
+		}
+		for guest := range guests {
+			if g.publishSignedIn(ctx, guest) != nil {
+				break
+			}
+		}
+	}
+}
+
+func (g *guestCounts) publishSignedIn(ctx context.Context, guest string) error {
+	ctx, cancel := context.WithTimeout(ctx, connectWait)
+	defer cancel()
+	return g.store.Publish(ctx, backend.Notice{Kind: backend.NoticeGuestSignedIn, Payload: guest})
+}
+
 // maxChanged bounds the topics whose figures are asked for out of turn. Housekeeping tells
 // those of the others.
 const maxChanged = 64
 
 // showSoon tells the figures of topics to readers here within the merge window.
-func (l *leases) showSoon(topics ...presence.Topic) {
-	topics = slices.DeleteFunc(topics, func(t presence.Topic) bool { return l.topics.peek(t) == nil })
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (g *guestCounts) showSoon(topics ...presence.Topic) {
+	topics = slices.DeleteFunc(topics, func(t presence.Topic) bool { return g.topics.peek(t) == nil })
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	for _, topic := range topics {
-		if len(l.changed) < maxChanged {
-			l.changed[topic] = struct{}{}
+		if len(g.changed) < maxChanged {
+			g.changed[topic] = struct{}{}
 		}
 	}
-	if !l.showing && len(l.changed) > 0 {
-		l.showing = true
-		l.life.spawn(l.showChanged)
+	if !g.showing && len(g.changed) > 0 {
+		g.showing = true
+		g.life.spawn(g.showChanged)
 	}
 }
 
 // showChanged asks for the figures of changed topics: once the sign-ins are written, and
 // then as often as housekeeping does, until there is no sign-in any more.
-func (l *leases) showChanged(ctx context.Context) {
-	for pause := max(l.cfg.MergeWindow/2, 2*flushInterval); wait.For(ctx, pause); pause = houseKeeping {
-		l.mu.Lock()
-		topics := slices.Collect(maps.Keys(l.changed))
-		clear(l.changed)
-		l.showing = len(topics) > 0
-		l.mu.Unlock()
+func (g *guestCounts) showChanged(ctx context.Context) {
+	for pause := max(g.cfg.MergeWindow/2, 2*flushInterval); wait.For(ctx, pause); pause = houseKeeping {
+		g.mu.Lock()
+		topics := slices.Collect(maps.Keys(g.changed))
+		clear(g.changed)
+		g.showing = len(topics) > 0
+		g.mu.Unlock()
 		if len(topics) == 0 {
 			return
 		}
-		l.showFigures(ctx, topics)
+		g.showFigures(ctx, topics)
 	}
 }
 
 // showFigures tells the figures of topics to readers here. If the store does not answer,
 // housekeeping finds out.
-func (l *leases) showFigures(ctx context.Context, topics []presence.Topic) {
+func (g *guestCounts) showFigures(ctx context.Context, topics []presence.Topic) {
 	ctx, cancel := context.WithTimeout(ctx, applyTimeout)
 	defer cancel()
-	counts, err := l.store.Counts(ctx, topics...)
+	counts, err := g.store.Counts(ctx, topics...)
 	if err != nil {
 		return
 	}
 	for i, topic := range topics {
-		if r := l.topics.peek(topic); r != nil && !counts[i].Unknown {
+		if r := g.topics.peek(topic); r != nil && !counts[i].Unknown {
 			r.takeFigures(counts[i])
 		}
 	}

@@ -13,6 +13,7 @@ type (
 	topicsMutex     = sync.Mutex
 	peopleMutex     = sync.Mutex
 	leasesMutex     = sync.Mutex
+	guestsMutex     = sync.Mutex
 	outletMutex     = sync.Mutex
 	groupMutex      = sync.Mutex
 	viewMutex       = sync.Mutex

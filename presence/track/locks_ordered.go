@@ -17,6 +17,7 @@ type (
 	topicsMutex     = ordered[[3]int]
 	peopleMutex     = ordered[[3]int]
 	leasesMutex     = ordered[[3]int]
+	guestsMutex     = ordered[[3]int]
 	outletMutex     = ordered[[4]int]
 	groupMutex      = ordered[[5]int]
 	viewMutex       = ordered[[5]int]

@@ -42,7 +42,7 @@ func (p *pageViews) seen(topic presence.Topic, user presence.User, on presence.D
 
 // seenGuest is [Tracker.SeenGuest].
 func (p *pageViews) seenGuest(topic presence.Topic, guest string) {
-	p.leases.seenGuest(topic, strings.Clone(guest))
+	p.leases.guests.seen(topic, strings.Clone(guest))
 	for _, c := range p.users.connectionsOfGuest(guest) {
 		c.guestReturned()
 	}

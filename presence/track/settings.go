@@ -86,12 +86,7 @@ func sinceOf(since time.Time, was, now presence.Settings, at time.Time) time.Tim
 
 // knownSince returns word.since as this node knows it.
 func (c *choices) knownSince(user presence.UserID) (since time.Time) {
-	c.users.mu.Lock()
-	if was, known := c.users.choiceLocked(user); known && was.settings != nil {
-		since = was.settings.since
-	}
-	c.users.mu.Unlock()
-	return c.devices.shownSince(user, since)
+	return c.devices.shownSince(user, c.users.choiceOf(user).since())
 }
 
 // mayHaveChanged tells all nodes to ask the Directory: a change of a user's settings failed, or

@@ -57,26 +57,18 @@ func (c *choices) set(ctx context.Context, user presence.UserID, status presence
 // publish publishes a choice in place of the latest one, also if this node does not know that
 // yet. A choice whose caller gave up replaces none that was made since (rule 13).
 func (c *choices) publish(ctx context.Context, n backend.Notice) (backend.Notice, error) {
-	n.Order = c.orderOf(n.User)
+	n.Order = c.users.choiceOf(n.User).order
 	for {
 		err := c.notices.publish(ctx, n)
 		if !errors.Is(err, presence.ErrLaterChoice) || backend.Require(c.store, backend.FeatureStatuses) != nil {
 			return n, err
 		}
-		kept, err := c.askStore(ctx, []presence.UserID{n.User})
+		kept, err := c.statuses.ofStore(ctx, []presence.UserID{n.User})
 		if err != nil {
 			return n, storeOut(err)
 		}
 		n.Order = max(n.Order, kept[0].Order)
 	}
-}
-
-// orderOf returns the order of the choice of a user that this node knows.
-func (c *choices) orderOf(user presence.UserID) backend.Order {
-	c.users.mu.Lock()
-	defer c.users.mu.Unlock()
-	was, _ := c.users.choiceLocked(user)
-	return was.order
 }
 
 // awaitHeard waits until this node has heard the choice that it published, in its place among

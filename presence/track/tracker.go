@@ -105,9 +105,10 @@ func newTracker(inner backend.Core, cfg *Config) *Tracker {
 		notices: notices, directory: directory, devices: devices, members: members, lastSeen: lastSeen,
 	}).begin(forgotten)
 	attention := newAttention(cfg, life, writer, users, topics)
+	guests := newGuestCounts(cfg, life, store, writer, topics)
 	leases := (&leases{
 		cfg: cfg, life: life, stats: stats, store: store, outage: outage, writer: writer, users: users, topics: topics,
-		notices: notices, seal: seal, choices: choices,
+		notices: notices, seal: seal, guests: guests, choices: choices,
 	}).begin()
 	signOuts := &signOuts{cfg, store, outage, writer, users, topics, notices, devices, members, leases.viewed}
 	acts := newActs(cfg.Logger, users, notices)
@@ -115,7 +116,7 @@ func newTracker(inner backend.Core, cfg *Config) *Tracker {
 	sources := newSources(topics, people.openers())
 	env := &connectionEnv{
 		cfg: cfg, life: life, stats: stats, outage: outage, writer: writer, users: users, topics: topics, sources: sources, seal: seal,
-		choices: choices, attention: attention, leases: leases, lastSeen: lastSeen, people: directory.on(),
+		choices: choices, attention: attention, leases: leases, guests: guests, lastSeen: lastSeen, people: directory.on(),
 	}
 	deliveries := &deliveries{cfg: cfg, life: life, store: store, outage: outage}
 	nodeLease := newNodeLease(cfg, store, outage, process, leases.reassertSoon)
