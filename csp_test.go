@@ -66,7 +66,7 @@ func TestStrictPolicyWithPeople(t *testing.T) {
 	tab.Until(`document.querySelector(".presence-contacts .presence-name, .presence-contacts bdi")?.textContent`, "bob")
 	tab.Until(`(document.querySelector("[name=status][value=busy]").click(), document.querySelector(".presence-settings button").click(), 1)`, "1")
 	until(t, "Alice is busy", func() bool {
-		s, err := site.Tracker().Settings(t.Context(), "alice")
+		s, err := site.Tracker().People().Settings(t.Context(), "alice")
 		return err == nil && s.Status == presence.Busy
 	})
 }

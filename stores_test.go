@@ -111,7 +111,7 @@ func TestSignOffEndsTheDevice(t *testing.T) {
 	})
 	h := site.Wrap(mux)
 	devices := func() int {
-		all, err := site.Tracker().Sessions(t.Context(), "alice")
+		all, err := site.Tracker().People().Sessions(t.Context(), "alice")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -34,7 +34,7 @@ func TestUnknownIDs(t *testing.T) {
 				s.see(presence.Site, presence.User{ID: "alice"})
 			}
 			s.page(c.view, guest)
-			got := s.tracker.Diagnose()
+			got := s.tracker.Staff().Diagnose()
 			if len(got) != c.want || c.want > 0 && (got[0].Finding != presence.UnknownIDs || got[0].Times != 1) {
 				t.Errorf("%s: got %v, want %d findings", name, got, c.want)
 			}

@@ -268,4 +268,6 @@ func TopicsByMemory(bytes int64) int { return topicsByMemory(bytes) }
 type BroadcastAges = broadcastAges
 
 // TooLate notes a broadcast, and reports whether it comes too late to be shown.
-func (a *broadcastAges) TooLate(node string, sent, now time.Time) bool { return a.tooLate(node, sent, now) }
+func (a *broadcastAges) TooLate(node string, sent, now time.Time) bool {
+	return a.tooLate(node, sent, now)
+}
