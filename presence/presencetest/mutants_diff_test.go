@@ -165,7 +165,7 @@ func diffMutants() map[string]mutant {
 				if ctx.Err() == nil {
 					return s.Apply(ctx, batches)
 				}
-				s.Apply(ctx, []backend.Batch{{Topic: batches[0].Topic, Ops: batches[0].Ops[:1]}})
+				s.Apply(context.WithoutCancel(ctx), []backend.Batch{{Topic: batches[0].Topic, Ops: batches[0].Ops[:1]}})
 				return []backend.Result{{Err: ctx.Err()}}
 			}}
 		}},
