@@ -1,5 +1,7 @@
 package track
 
+import "slices"
+
 // A Group is a set of connections that one goroutine reads. It reports which of them
 // may have something, whichever topics changed, with one wake-up for all of them. A
 // connection belongs to one Group at a time; until [Group.Add] it has one of its own.
@@ -32,7 +34,17 @@ func (c *Connection) enterGroup(g *wakeSet) []*reader {
 // Woken appends to buf the connections of the group that may have something to
 // read, or that have ended, since the call before. A connection may be in it twice.
 func (g *Group) Woken(buf []*Connection) []*Connection {
-	g.wakes.take(func(s subscriber) { buf = append(buf, s.(*Connection)) })
+	g.wakes.take(func(ready []*reader) {
+		all := slices.Grow(buf, len(ready))
+		for _, s := range ready {
+			all = append(all, s.owner.(*Connection))
+		}
+		buf = all
+	}, func(awake []subscriber) {
+		for _, s := range awake {
+			buf = append(buf, s.(*Connection))
+		}
+	})
 	return buf
 }
 

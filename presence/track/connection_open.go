@@ -101,7 +101,7 @@ func (o *opener) open(ctx context.Context, with ConnectOptions) (*Connection, er
 	}
 	with.Visitor.User, with.Visitor.Guest = with.Visitor.User.Clone(), strings.Clone(with.Visitor.Guest)
 	with.Visitor.Browser = knownBrowser(with.Visitor.Browser)
-	with.Visitor.Device = o.devices.held(with.Visitor.User.ID, with.Visitor.Device, o.env.users.admitDevice)
+	with.Visitor.Device = o.env.users.deviceOf(o.devices, with.Visitor.User.ID, with.Visitor.Device)
 	c := &Connection{
 		id: newHolder(o.process), env: o.env, visitor: with.Visitor,
 		observe: with.Observe || with.Visitor.User.Hidden, watches: with.Observed, limit: with.Limit, from: with.From, pullStanding: with.PullStanding,

@@ -74,9 +74,8 @@ func (d *deviceRoster) hidesWords(user presence.UserID) bool {
 	return hides
 }
 
-// held returns the device under which a user is held here. admit decides on a device that this
-// node does not know of yet; known are those that it knows of.
-func (d *deviceRoster) held(user presence.UserID, on presence.Device, admit func(user presence.UserID, on presence.DeviceID, known []presence.DeviceID) bool) presence.Device {
+// deviceOf returns the device under which a user is held here.
+func (p *users) deviceOf(d *deviceRoster, user presence.UserID, on presence.Device) presence.Device {
 	if !d.directory.on() || user == "" {
 		return presence.Device{}
 	}
@@ -90,7 +89,7 @@ func (d *deviceRoster) held(user presence.UserID, on presence.Device, admit func
 		known = known || held[len(held)-1] == on.ID
 	}
 	on = on.Clone()
-	if !known && on.ID != "" && !admit(user, on.ID, held) {
+	if !known && on.ID != "" && !p.admitDevice(user, on.ID, held) {
 		on = presence.Device{}
 	}
 	return on

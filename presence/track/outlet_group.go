@@ -45,9 +45,9 @@ type audience struct {
 	arrived time.Time // when the change arrived that woke it; zero: none did, or it has read
 }
 
-// take calls each with the subscribers who may have something to read, or who were woken, since the
-// call before. One may come twice.
-func (g *wakeSet) take(each func(subscriber)) {
+// take hands over the readers who may have something to read, of one audience at a time and with its
+// outlet's mutex held, and the subscribers who were woken, since the call before. One may come twice.
+func (g *wakeSet) take(ready func([]*reader), awake func([]subscriber)) {
 	g.mu.Lock()
 	changed, woken := g.changed, g.woken
 	g.changed, g.woken = g.spare.changed, g.spare.woken
@@ -56,11 +56,9 @@ func (g *wakeSet) take(each func(subscriber)) {
 		s.setWoken(false)
 	}
 	g.mu.Unlock()
-	for _, s := range woken {
-		each(s)
-	}
+	awake(woken)
 	for _, a := range changed {
-		a.outlet.take(a, each)
+		a.outlet.take(a, ready)
 	}
 	clear(changed)
 	clear(woken)
@@ -69,15 +67,13 @@ func (g *wakeSet) take(each func(subscriber)) {
 	g.mu.Unlock()
 }
 
-// take calls each with the subscribers of an audience that was woken, which the next event wakes again.
-func (o *outlet) take(a *audience, each func(subscriber)) {
+// take hands over the readers of an audience that was woken, which the next event wakes again.
+func (o *outlet) take(a *audience, ready func([]*reader)) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.armLocked(a)
 	a.takeArrivalLocked()
-	for _, s := range a.readers {
-		each(s.owner)
-	}
+	ready(a.readers)
 }
 
 // takeArrivalLocked tells the group when the change arrived that woke the audience. The

@@ -27,7 +27,7 @@ func (p *pageViews) seen(topic presence.Topic, user presence.User, on presence.D
 	if user.Hidden || user.ValidateInside() != nil || p.acts.bars(user.ID) {
 		return
 	}
-	view := pageView{topic: topic, user: user.Clone(), at: time.Now(), device: p.devices.held(user.ID, on, p.users.admitDevice)}
+	view := pageView{topic: topic, user: user.Clone(), at: time.Now(), device: p.users.deviceOf(p.devices, user.ID, on)}
 	views := []pageView{view}
 	if p.directory.on() {
 		view.topic = backend.DevicesTopic
