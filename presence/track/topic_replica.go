@@ -96,7 +96,7 @@ func (r *replica) receive(d backend.Diff) {
 	case r.closed || r.ledger.knows(d.ID):
 	case !r.ledger.loaded() || r.watch.resyncing:
 		r.watch.hold(d)
-	case r.ledger.follows(d):
+	case d.Prev == r.ledger.head || r.ledger.follows(d) && !r.provisional.open():
 		r.addLocked(d)
 		r.schedulePublishLocked()
 	default:

@@ -55,13 +55,16 @@ const (
 
 // check returns the gap that figures show. at is where the ledger stood when they were
 // asked for. While the roster is provisional, totals are not compared: the roster here has
-// missing users and lacks revived ones.
+// missing users and lacks revived ones. Nor is a topic empty then.
+//
+// Example: a failover brings Alice back, who was the last one in thread:1 and has left. Then Redis loses
+// thread:1. If that were no gap, she would join here once the lease could have expired.
 func (f *figureCheck) check(c backend.Counts, l *ledger, at int, provisional bool) gap {
 	pos, known := l.history.position(c.Head)
 	differs := known && pos == l.history.end() && !provisional && c.Total != l.total()
 	found := noGap
 	switch {
-	case c.Head == backend.Origin && l.total() == 0: // the store forgot an empty topic
+	case c.Head == backend.Origin && l.total() == 0 && !provisional: // the store forgot an empty topic
 	case known && pos < at: // the head is older than the one known here when it was asked for
 		found = gapInLog
 	case !known && f.unknown == c.Head: // a diff was lost
