@@ -837,6 +837,14 @@ var known = []struct {
 		{at: 22259030913, do: "move", who: 40},
 		{at: 22374016119, do: "status", who: 2, node: 1, with: "busy"},
 	}}},
+	{"a thread is lost whose last user a failover brought back", game{seed: 41009976, nodes: 2, late: false, features: []feature{threads}, acts: []act{
+		{at: 19299692133, do: "come", who: 7, node: 1},
+		{at: 21942881719, do: "deploy", d: 1786999400},
+		{at: 21987371271, do: "enter", who: 7},
+		{at: 30156266273, do: "lag", d: 350500786},
+		{at: 30383365872, do: "sign out", who: 7, node: 1},
+		{at: 34818539380, do: "wipe"},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines

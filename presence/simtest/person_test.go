@@ -27,6 +27,7 @@ type person struct {
 	hidden     time.Time     // when it was answered that nobody sees the user; zero: others may
 	gone       time.Time     // when the last page was closed; zero: one is open, or the user never came
 	out        time.Time     // when it was answered that the user is signed out; zero: not since pages opened
+	outKnown   []*process    // which know that
 	untold     time.Time     // when the latest sign-out was asked that was refused: others hear of it later
 	typing     time.Time     // until when, as the user said
 	silent     time.Time     // when the user said that it is over; zero: not since the last word
@@ -135,8 +136,9 @@ func (u *person) signOut(node int) {
 			}
 			stays = patient
 		} else {
+			known := u.w.informed(p)
 			u.w.mu.Lock()
-			u.out = time.Now()
+			u.out, u.outKnown = time.Now(), known
 			u.w.mu.Unlock()
 		}
 		select {
@@ -147,6 +149,15 @@ func (u *person) signOut(node int) {
 		default:
 		}
 	})
+}
+
+// forgot reports whether nobody knows that a user signed out: the store has lost it, and the processes that
+// had heard of it have ended.
+func (w *world) forgot(u *person) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	ended := !slices.ContainsFunc(u.outKnown, func(p *process) bool { return slices.Contains(w.nodes, p) })
+	return !u.out.IsZero() && w.muted.After(u.out) && ended
 }
 
 // toldLate reports whether a page asked for its connection just after a sign-out that was refused. Its node

@@ -60,14 +60,17 @@ func (w *world) rest(when string) {
 	w.program.settle(when, lost)
 }
 
-// unheard closes the pages whose user's sign-out was refused at a process that has ended since:
-// nobody else knows of it.
+// unheard closes the pages whose user's sign-out was refused at a process that has ended since, or that
+// is forgotten: nobody else knows of it.
 func (w *world) unheard() {
-	run := w.processes()
+	run, forgotten := w.processes(), make(map[*person]bool)
+	for _, u := range w.persons {
+		forgotten[u] = w.forgot(u)
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, p := range w.leaving {
-		if p.refused != nil && !slices.Contains(run, p.refused) {
+		if p.refused != nil && !slices.Contains(run, p.refused) || forgotten[p.person] {
 			p.close()
 			if !p.person.here {
 				p.person.gone = time.Now() // not before

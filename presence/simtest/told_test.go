@@ -120,9 +120,10 @@ func (s *picture) told(user, by string) {
 	if u == nil {
 		return
 	}
+	known := s.p.w.know(u)
 	s.p.w.mu.Lock()
 	hidden, well := u.hidden, min(well, s.p.w.trouble[rewinds].since())
-	if s.p.w.lost && u.set != s.p.w.starts.Load() {
+	if s.p.w.lost && (u.set != s.p.w.starts.Load() || s.p.w.muted.After(hidden) && !known) {
 		hidden = time.Time{}
 	}
 	s.p.w.mu.Unlock()
@@ -132,11 +133,24 @@ func (s *picture) told(user, by string) {
 	}
 }
 
+// know reports whether one of the processes that know what a user chose runs and has been well for a
+// while, so that it has told the others.
+func (w *world) know(u *person) bool {
+	run := w.processes()
+	w.mu.Lock()
+	some := u.known
+	w.mu.Unlock()
+	return slices.ContainsFunc(some, func(p *process) bool { return slices.Contains(run, p) && p.well() > catchesUp })
+}
+
 // joins is for when a diff has a user who was not there. Where nothing but failovers goes wrong,
 // and where other nodes but hear late, nobody comes back who has gone.
 func (s *picture) joins(user string) {
 	u, well := s.p.w.person(user), s.p.process.well()
 	if u == nil || u.kind == visits {
+		return
+	}
+	if s.p.w.forgot(u) {
 		return
 	}
 	s.p.w.mu.Lock()
