@@ -163,8 +163,8 @@ func (s *server) put(name string, value reflect.Value) {
 func (s *server) loseNotices() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	lockOf(s.Store, "notices").Lock()
-	defer lockOf(s.Store, "notices").Unlock()
+	lockOf(s.Store, "bus", "mu").Lock()
+	defer lockOf(s.Store, "bus", "mu").Unlock()
 	chosen := s.field("chosen")
 	chosen.Set(reflect.MakeMap(chosen.Type()))
 	s.log, s.replicated = nil, 0

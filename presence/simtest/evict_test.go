@@ -31,10 +31,10 @@ func (w *world) evict(key string) {
 		w.program.loses()
 		lockOf(w.server.Store, "consumers", "mu").Lock()
 		defer lockOf(w.server.Store, "consumers", "mu").Unlock()
-		open(w.server.field("consumers").FieldByName("byName")).SetZero()
+		open(w.server.field("consumers").Elem().FieldByName("byName")).Clear()
 	case "statuses":
-		lockOf(w.server.Store, "notices").Lock()
-		defer lockOf(w.server.Store, "notices").Unlock()
+		lockOf(w.server.Store, "bus", "mu").Lock()
+		defer lockOf(w.server.Store, "bus", "mu").Unlock()
 		w.server.field("chosen").Clear()
 	case "log":
 		lockOf(w.server.Store, "mu").Lock()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -112,11 +113,14 @@ func (s *server) Listen(ctx context.Context, fn func(backend.Notice)) (func(), e
 // its data.
 var subscriptions = map[string]bool{"watchers": true, "hearers": true, "listeners": true}
 
+// apartFields are parts of a store that have mutexes of their own.
+var apartFields = []string{"bus", "consumers", "erasures"}
+
 // fields copies the fields of a struct that are data. What has a lock of its own is left out.
 func (c copier) fields(to, from reflect.Value) {
 	for i := range to.NumField() {
 		f := to.Type().Field(i)
-		if subscriptions[f.Name] || f.Name == "consumers" || f.Type == reflect.TypeFor[sync.Mutex]() {
+		if subscriptions[f.Name] || slices.Contains(apartFields, f.Name) || f.Type == reflect.TypeFor[sync.Mutex]() {
 			continue
 		}
 		open(to.Field(i)).Set(c.of(open(from.Field(i))))
@@ -129,17 +133,23 @@ func move(to, from *memstore.Store) {
 	locks := []*memstore.Store{to, from}
 	for _, s := range locks {
 		lockOf(s, "mu").Lock()
-		lockOf(s, "notices").Lock()
-		lockOf(s, "consumers", "mu").Lock()
+		for _, part := range apartFields {
+			lockOf(s, part, "mu").Lock()
+		}
 	}
 	a, b := reflect.ValueOf(to).Elem(), reflect.ValueOf(from).Elem()
 	copies := make(copier)
 	copies.fields(a, b)
-	copies.fields(a.FieldByName("consumers"), b.FieldByName("consumers"))
-	open(a.FieldByName("epoch")).SetString(strings.ToLower(rand.Text()[:8]))
+	for _, part := range apartFields {
+		copies.fields(a.FieldByName(part).Elem(), b.FieldByName(part).Elem())
+	}
+	epoch := strings.ToLower(rand.Text()[:8])
+	open(a.FieldByName("epoch")).SetString(epoch)
+	open(a.FieldByName("consumers").Elem().FieldByName("epoch")).SetString(epoch)
 	for _, s := range locks {
-		lockOf(s, "consumers", "mu").Unlock()
-		lockOf(s, "notices").Unlock()
+		for _, part := range apartFields {
+			lockOf(s, part, "mu").Unlock()
+		}
 		lockOf(s, "mu").Unlock()
 	}
 }
@@ -147,7 +157,9 @@ func move(to, from *memstore.Store) {
 func lockOf(s *memstore.Store, path ...string) *sync.Mutex {
 	v := reflect.ValueOf(s).Elem()
 	for _, name := range path {
-		v = v.FieldByName(name)
+		if v = v.FieldByName(name); v.Kind() == reflect.Pointer {
+			v = v.Elem()
+		}
 	}
 	return open(v).Addr().Interface().(*sync.Mutex)
 }
