@@ -170,15 +170,14 @@ export function openLink(src, page, { query, live, hear, refused }) {
         refusal = why;
       }
       const silent = signal.aborted;
-      const { type, status = 0, headers } = refusal ?? "";
-      const walled = type === "opaqueredirect"; // by a login wall: the endpoints never redirect
-      if (walled || status) await complain(refusal); // before the abort, which would end the body too
+      const { status, headers } = refusal ?? ""; // 0: a redirect, as to a sign-in: the endpoints have none
+      if (status > -1) await complain(refusal); // before the abort, which would end the body too
       clearTimeout(timer);
       turn.abort();
       token = "";
       if (closed) return;
       const after = headers?.get("Retry-After") * 1000 || 0;
-      if (walled || /^4(?!29)/.test(status)) return refused(status || (page.me ? 401 : 403));
+      if (/^(0|4(?!29))/.test(status)) return refused(status);
       if (!heartbeat) {
         if ((silent || transport || failures > 2) && !after && ++transport < TRANSPORTS) continue;
         transport = 0;

@@ -62,7 +62,7 @@ export function openStream(src, site, late) {
     const name = "" + ["presence", PROTOCOL, src, page.tenant, page.me, group, ""];
     election = openElection(name, id, messages, want, (resign) => {
       const refused = (status) => {
-        feeds.tell("off", { 401: true, 403: false }[status]);
+        feeds.tell("off", { 0: !!page.me, 401: true, 403: false }[status]);
         lead = null;
         resign();
       };
