@@ -158,8 +158,8 @@ func (s *picture) joins(user string) {
 	if failover := &s.p.w.trouble[rewinds]; gone.After(failover.last) { // no revived user, but a late word
 		quiet = min(quiet, failover.since())
 	}
-	if s.p.w.muted.After(gone) {
-		quiet -= asksAgain
+	if back := s.p.w.trouble[ofStore].last; back.After(gone) && back.Sub(s.p.w.muted) < s.p.w.game.restTime() {
+		quiet -= asksAgain // nodes notice a loss when the store is back
 	}
 	out, late := u.out, s.fresh || s.p.w.trouble[rewinds].since() < s.p.w.game.ttl()+settles
 	s.p.w.mu.Unlock()
