@@ -1,6 +1,10 @@
 package templates
 
-import "github.com/rollcall-go/rollcall/presence"
+import (
+	"encoding/json"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
 
 // Number and Text are what a page in a language says of n.
 
@@ -20,7 +24,8 @@ type FeedSource = feedSource
 // FeedsFrom has feeds come from another source than a Keeper.
 func (ws *Widgets) FeedsFrom(s FeedSource) {
 	ws.feeds = s
-	ws.assets = newAssets(ws.cfg.Groups, []byte("{}"), ws.site.Directory != nil, true)
+	texts, _ := json.Marshal(ws.cfg.Texts)
+	ws.assets = newAssets(ws.cfg.Groups, texts, ws.site.Directory != nil, true)
 	ws.headParts, _ = ws.newHeadParts()
 }
 
