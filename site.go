@@ -90,7 +90,7 @@ func (s *Site) start(ctx context.Context, identify func(*http.Request) (presence
 	}
 	add := func(part string, err error) {
 		if err != nil {
-			problems = errors.Join(problems, fmt.Errorf("Parts.%s: %w", part, err))
+			problems = errors.Join(problems, fmt.Errorf("rollcall: Parts.%s: %w", part, err))
 		}
 	}
 	var err error

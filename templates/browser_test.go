@@ -89,7 +89,7 @@ func newFakeServer(t *testing.T, page string, assets http.Handler) *fakeServer {
 	mux.HandleFunc("GET /presence/users", s.users)
 	mux.HandleFunc("GET /presence/feed", s.items)
 	mux.HandleFunc("POST /presence/feed/mark", s.mark)
-	mux.HandleFunc("POST /notifications", s.form)
+	mux.HandleFunc("POST /presence/form/notifications", s.form)
 	s.Server = httptest.NewServer(mux)
 	t.Cleanup(func() {
 		s.CloseClientConnections() // streams that are open

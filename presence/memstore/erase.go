@@ -81,10 +81,10 @@ func (t *topicState) members(e backend.Erasure) []presence.UserID {
 	return slices.Sorted(maps.Keys(found))
 }
 
-func (c *consumers) erase(e backend.Erasure) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, record := range c.byName {
+func (cs *consumers) erase(e backend.Erasure) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	for _, record := range cs.byName {
 		had := len(record.entries)
 		maps.DeleteFunc(record.entries, e.NamesEntry)
 		if len(record.entries) < had {

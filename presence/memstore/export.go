@@ -50,10 +50,10 @@ func (t *topicState) kept(name presence.Topic, id presence.UserID) (backend.Topi
 	return k, k.Viewed || !k.LastSeen.IsZero() || len(k.Leases) > 0 || !k.Active.IsZero()
 }
 
-func (c *consumers) about(e backend.Erasure) (all []backend.EntryKept) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for name, record := range c.byName {
+func (cs *consumers) about(e backend.Erasure) (all []backend.EntryKept) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	for name, record := range cs.byName {
 		for key, value := range record.entries {
 			if e.NamesEntry(key, value) {
 				all = append(all, backend.EntryKept{Consumer: name, Key: key, Value: value})

@@ -44,8 +44,8 @@ func (s *fleet) marker(says string) *script {
 }
 
 // knows reports whether a server knows a script.
-func (s *link) knows(ctx context.Context, server server, marker *script) (bool, error) {
-	s.commands.Add(1)
+func (l *link) knows(ctx context.Context, server server, marker *script) (bool, error) {
+	l.commands.Add(1)
 	err := server.EvalSha(ctx, marker.sha, server.keys).Err()
 	if redis.HasErrorPrefix(err, "NOSCRIPT") {
 		return false, nil
@@ -54,8 +54,8 @@ func (s *link) knows(ctx context.Context, server server, marker *script) (bool, 
 }
 
 // learns has a server know a script.
-func (s *link) learns(ctx context.Context, server server, marker *script) error {
-	s.commands.Add(1)
+func (l *link) learns(ctx context.Context, server server, marker *script) error {
+	l.commands.Add(1)
 	return server.Eval(ctx, marker.source, server.keys).Err()
 }
 

@@ -85,16 +85,16 @@ type eval struct {
 // clock turns out to be ahead of what this node knew. Each answer
 // has its own error; run returns one only if every script failed, so that a
 // cluster that lost a part serves the rest.
-func (s *link) run(ctx context.Context, evals ...eval) ([]*redis.Cmd, error) {
+func (l *link) run(ctx context.Context, evals ...eval) ([]*redis.Cmd, error) {
 	sent := time.Now()
-	answers := s.pipe(ctx, evals, func(p redis.Pipeliner, e eval) *redis.Cmd {
+	answers := l.pipe(ctx, evals, func(p redis.Pipeliner, e eval) *redis.Cmd {
 		return p.EvalSha(ctx, e.script.sha, e.keys, e.args...)
 	})
 	for range 2 { // a server that took over may know neither a script, nor that it is in time
 		var missing []int
 		var again []eval
 		for i, a := range answers {
-			if redis.HasErrorPrefix(a.Err(), "NOSCRIPT") || s.servers.refused(a.Err(), sent) && ctx.Err() == nil {
+			if redis.HasErrorPrefix(a.Err(), "NOSCRIPT") || l.servers.refused(a.Err(), sent) && ctx.Err() == nil {
 				missing, again = append(missing, i), append(again, evals[i])
 			}
 		}
@@ -102,7 +102,7 @@ func (s *link) run(ctx context.Context, evals ...eval) ([]*redis.Cmd, error) {
 			break
 		}
 		sent = time.Now()
-		for i, a := range s.pipe(ctx, again, func(p redis.Pipeliner, e eval) *redis.Cmd {
+		for i, a := range l.pipe(ctx, again, func(p redis.Pipeliner, e eval) *redis.Cmd {
 			if e.script == sweepScript {
 				e.args = lookAlone(e.args)
 			}
@@ -133,12 +133,12 @@ func together(weights []int, most int) int {
 	return n
 }
 
-func (s *link) pipe(ctx context.Context, evals []eval, send func(redis.Pipeliner, eval) *redis.Cmd) []*redis.Cmd {
+func (l *link) pipe(ctx context.Context, evals []eval, send func(redis.Pipeliner, eval) *redis.Cmd) []*redis.Cmd {
 	answers := make([]*redis.Cmd, len(evals))
-	last := s.servers.last(ctx)
-	_ = s.pipelined(ctx, func(p redis.Pipeliner) { // each answer has its error
+	last := l.servers.last(ctx)
+	_ = l.pipelined(ctx, func(p redis.Pipeliner) { // each answer has its error
 		for i, e := range evals {
-			if e.script.timed && s.clock == nil {
+			if e.script.timed && l.clock == nil {
 				e.args[0] = last
 			}
 			answers[i] = send(p, e)
@@ -150,10 +150,10 @@ func (s *link) pipe(ctx context.Context, evals []eval, send func(redis.Pipeliner
 // pipelined sends commands in one round trip, and returns the first error. Where
 // a cluster's node cannot be reached, the client asks the others who has its slots
 // now: by itself it does that for single commands, and for these once a minute.
-func (s *link) pipelined(ctx context.Context, fill func(redis.Pipeliner)) error {
-	commands, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+func (l *link) pipelined(ctx context.Context, fill func(redis.Pipeliner)) error {
+	commands, err := l.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		fill(p)
-		s.commands.Add(uint64(p.Len()))
+		l.commands.Add(uint64(p.Len()))
 		return nil
 	})
 	if err != nil && !slices.ContainsFunc(commands, func(c redis.Cmder) bool { return c.Err() != nil }) {
@@ -161,7 +161,7 @@ func (s *link) pipelined(ctx context.Context, fill func(redis.Pipeliner)) error 
 			c.SetErr(err)
 		}
 	}
-	if cluster, ok := s.client.(*redis.ClusterClient); ok && slices.ContainsFunc(commands, unreached) {
+	if cluster, ok := l.client.(*redis.ClusterClient); ok && slices.ContainsFunc(commands, unreached) {
 		cluster.ReloadState(ctx)
 	}
 	return err
@@ -174,9 +174,9 @@ func unreached(c redis.Cmder) bool {
 }
 
 // runOne runs one script under a breaker.
-func (s *link) runOne(ctx context.Context, b *breaker, op string, e eval) (*redis.Cmd, error) {
+func (l *link) runOne(ctx context.Context, b *breaker, op string, e eval) (*redis.Cmd, error) {
 	return call(ctx, b, op, func(ctx context.Context) (*redis.Cmd, error) {
-		answers, err := s.run(ctx, e)
+		answers, err := l.run(ctx, e)
 		return answers[0], err
 	})
 }

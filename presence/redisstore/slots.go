@@ -14,10 +14,10 @@ import (
 // slot of its tag. Any other client gets a script a topic.
 
 // slot names the keys that may stand in one command with those of a topic.
-func (s *link) slot(topic presence.Topic) string {
-	switch s.client.(type) {
+func (l *link) slot(topic presence.Topic) string {
+	switch l.client.(type) {
 	case *redis.Client:
-		if !s.apart.Load() {
+		if !l.apart.Load() {
 			return ""
 		}
 	case *redis.ClusterClient:
@@ -44,10 +44,10 @@ func slotOf(tag string) int {
 
 // gather returns the indexes of topics in groups that one script may be about, each of at
 // most so many, in the order of their first topics.
-func (s *link) gather(topics []presence.Topic, most int) (groups [][]int) {
+func (l *link) gather(topics []presence.Topic, most int) (groups [][]int) {
 	open := make(map[string]int) // slot -> the group that is not full
 	for i, t := range topics {
-		slot := s.slot(t)
+		slot := l.slot(t)
 		g, ok := open[slot]
 		if !ok || len(groups[g]) == most {
 			g = len(groups)
@@ -62,11 +62,11 @@ func (s *link) gather(topics []presence.Topic, most int) (groups [][]int) {
 // client for one may still be a cluster, as one of a hosting company behind its proxy. It
 // says CROSSSLOT once, and from then on each slot gets a script of its own: crossed is true,
 // and the caller makes its scripts once more.
-func (s *link) runGathered(ctx context.Context, evals ...eval) (answers []*redis.Cmd, crossed bool, err error) {
-	answers, err = s.run(ctx, evals...)
+func (l *link) runGathered(ctx context.Context, evals ...eval) (answers []*redis.Cmd, crossed bool, err error) {
+	answers, err = l.run(ctx, evals...)
 	for _, a := range answers {
 		if a.Err() != nil && strings.HasPrefix(a.Err().Error(), "CROSSSLOT") {
-			s.apart.Store(true)
+			l.apart.Store(true)
 			return answers, true, err
 		}
 	}

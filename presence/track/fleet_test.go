@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -100,8 +101,13 @@ func TestOtherSecret(t *testing.T) {
 		bubble(t, name, func(t *testing.T) {
 			var log bytes.Buffer
 			store := memstore.New()
+			var mu sync.Mutex
 			var payloads []string
-			stop, err := store.Listen(t.Context(), func(n backend.Notice) { payloads = append(payloads, n.Payload) })
+			stop, err := store.Listen(t.Context(), func(n backend.Notice) {
+				mu.Lock()
+				defer mu.Unlock()
+				payloads = append(payloads, n.Payload)
+			})
 			noError(t, err)
 			defer stop()
 			a := start(t, store, track.Config{Node: "a", Secret: c.a, Logger: slog.New(slog.NewTextHandler(&log, nil))})
@@ -112,6 +118,7 @@ func TestOtherSecret(t *testing.T) {
 			wantFindings(t, "a, at the start of b", a, c.want...)
 			time.Sleep(15 * time.Second)
 			wantFindings(t, "b", b, c.want...)
+			synctest.Wait()
 			if got := strings.Count(log.String(), "finding=other-secret other=b"); got != len(c.want) {
 				t.Errorf("got %d lines, want %d:\n%s", got, len(c.want), &log)
 			}

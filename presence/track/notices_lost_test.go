@@ -65,6 +65,7 @@ func TestSignOutThatIsToldAgainByAnotherNode(t *testing.T) {
 		for bus.count() == 0 {
 			time.Sleep(time.Millisecond)
 		}
+		synctest.Wait()
 		if ago := bus.taken[0].Ago; ago > time.Since(heard) {
 			t.Errorf("the sign-out is told again as %v old, %v after it was heard", ago, time.Since(heard))
 		}

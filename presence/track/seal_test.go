@@ -76,7 +76,7 @@ func TestForeignTokensCostTheStoreNothing(t *testing.T) {
 				}
 			}
 		}
-		time.Sleep(4 * time.Second) // then the new lease is looked at
+		time.Sleep(2 * time.Second) // after 4 s the new lease is looked at
 		if got := store.Calls(presencetest.CallApply) - applied; got != 0 {
 			t.Errorf("got %d calls of Apply, want none", got)
 		}

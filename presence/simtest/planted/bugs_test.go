@@ -27,7 +27,7 @@ var fleetBugs = []bug{
 	{"what a store lost is restored before sign-outs are heard", "leases_restore.go", "if err := l.choices.hearAll(ctx); err != nil {", "if err := ctx.Err(); err != nil {"},
 	{"page views are restored of users who have left", "leases_restore.go", "if !l.hasLeft(view) {", "if true {"},
 	{"a topic is read again before others have restored it", "topic_sync.go", "if !wait.For(ctx, restoreWait) {", "if ctx.Err() != nil {"},
-	{"notices that a store lost are not repeated", "notices.go", "for _, p := range b.lasting {\n		p.taken = false\n	}", ""},
+	{"notices that a store lost are not repeated", "notices.go", "	b.losses++\n", ""},
 
 	// The judge of sweeps.
 	{"sweeps begin in the first second after an outage", "outage_sweep.go", "case state == hanging, state == returning, time.Since(o.trouble) < returningFor:", "case state == hanging:"},
@@ -47,7 +47,7 @@ var fleetBugs = []bug{
 	// Statuses.
 	{"a status is not published", "status.go", "n, err := c.publish(ctx, backend.StatusNotice(user, status, topics...))", "n, err := backend.StatusNotice(user, status, topics...), ctx.Err()"},
 	{"a status that is heard is not written", "status.go", "	c.write(topics, user, seen)\n	c.check(user, now, topics)\n	return now, true", "	return now, true"},
-	{"what waits is written with the status of before", "status.go", "for _, topic := range c.writer.holding(user, c.membersOf(user)) {", "for _, topic := range []presence.Topic(nil) {"},
+	{"what waits is written with the status of before", "status.go", "for _, topic := range c.writer.holding(user, c.members.of(user)) {", "for _, topic := range []presence.Topic(nil) {"},
 	{"an older status that comes late wins", "status.go", "return heard, heard.order > was.order })", "return heard, true })"},
 	{"choices are not published again after a loss", "status.go", "for c.store.Publish(ctx, n) != nil {", "for false {"},
 	{"a node asks a store that lost the choices at once", "status.go", "c.askFrom(time.Now().Add(choicesWait))", ""},
@@ -57,11 +57,11 @@ var fleetBugs = []bug{
 	{"late notices say that they are new", "notices.go", "late.Ago = time.Since(p.at)", ""},
 	{"operations that came while a write failed are lost", "writer.go", "		if op.Kind != 0 {\n			w.putLocked(topic, op)\n		}", "		_ = op"},
 	{"a join and its release are the release alone", "writer_pending.go", "old.Kind == backend.OpJoin && op.endsAtOnce():", "old.Kind == backend.OpJoin && (op.Kind == backend.OpDrop || op.Kind == backend.OpRelease):"},
-	{"what the store did not take is given up", "writer.go", "			w.keep(topic, topics[topic])\n", ""},
+	{"what the store did not take is given up", "writer_flush.go", "			f.writer.keep(topic, topics[topic])\n", ""},
 
 	// Replicas and readers.
 	{"a lost diff goes unnoticed", "topic_sync.go", "case !known && f.unknown == c.Head:", "case false && f.unknown == c.Head:"},
-	{"a replica takes any diff", "topic_replica.go", "case r.ledger.follows(d):", "case d.ID != \"\":"},
+	{"a replica takes any diff", "topic_replica.go", "case d.Prev == r.ledger.head || r.ledger.follows(d) && !r.provisional.open():", "case d.ID != \"\":"},
 	{"diffs that came during a reload are lost", "topic_sync.go", "append(missed, r.watch.early...)", "missed"},
 	{"a state takes a reader back in time", "sources.go", "	r.reach(ctx, from)\n", ""},
 	{"a reader resumes across a provisional roster", "topic_resume.go", "!ok || r.provisional.active && !l.history.local(pos)", "!ok"},
