@@ -59,6 +59,7 @@ func watchOrder(tr *trial) {
 		boxes = append(boxes, box)
 	}
 	var nodes sync.WaitGroup
+	defer nodes.Wait() // also where the case ends early: no node outlives it
 	for n := range 4 {
 		nodes.Go(func() { stir(tr, n, 100) })
 	}
@@ -96,6 +97,7 @@ func watchBeginsAndEnds(tr *trial) {
 func watchThenRead(tr *trial) {
 	const writers, steps, trials = 4, 150, 100
 	var churn sync.WaitGroup
+	defer churn.Wait() // also where the case ends early: no writer outlives it
 	for w := range writers {
 		churn.Go(func() { stir(tr, w, steps) })
 	}

@@ -3,6 +3,7 @@ package feedtest
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -28,8 +29,19 @@ func badRowCases() []testCase {
 			}
 			t.must(t.Insert("", "a1", `{"to":["alice"],"text":"first"}`))
 			t.must(t.Insert("", "c1", `{"to":["alice"],"text":"last"}`))
+			unnamed := maps.Clone(bad)
 			r := t.relay()
 			t.wantTexts(alice, "last", "first")
+			for _, b := range r.Bad {
+				delete(unnamed, b.ID)
+			}
+			if len(r.Bad) != len(bad) || len(unnamed) > 0 {
+				t.Errorf("rows that failed for the first time: got %d, want %d, each once; not named: %v", len(r.Bad), len(bad), slices.Sorted(maps.Keys(unnamed)))
+			}
+			for range 4 { // the first waits are of seconds, and a busy machine may take as long
+				t.advance(time.Hour)
+				r = t.relay()
+			}
 			if r.Failed["json"]+r.Failed["message"] != len(bad) || r.Failed["json"] < 4 || r.Failed["message"] < 3 {
 				t.Errorf("failed rows: got %v, want %d as json or message", r.Failed, len(bad))
 			}

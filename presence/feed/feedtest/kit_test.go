@@ -1,14 +1,34 @@
 package feedtest_test
 
 import (
+	"context"
 	"testing"
+	"time"
 
+	"github.com/rollcall-go/rollcall/presence/feed"
 	"github.com/rollcall-go/rollcall/presence/feed/feedtest"
 )
 
 var memory = feedtest.Harness{New: func(testing.TB) feedtest.Site { return feedtest.NewMemory().Site() }}
 
 func TestRules(t *testing.T) { feedtest.Run(t, memory) }
+
+// A store whose relay takes longer than a bad row first waits passes as well.
+func TestSlowRelay(t *testing.T) {
+	feedtest.Run(t, feedtest.Harness{New: func(testing.TB) feedtest.Site {
+		m := feedtest.NewMemory()
+		site := m.Site()
+		site.Store = slowRelay{m}
+		return site
+	}})
+}
+
+type slowRelay struct{ *feedtest.Memory }
+
+func (s slowRelay) Relay(ctx context.Context, o feed.RelayOptions) (feed.Relayed, error) {
+	defer s.Advance(1100 * time.Millisecond)
+	return s.Memory.Relay(ctx, o)
+}
 
 func TestModel(t *testing.T) { feedtest.Model(t, memory) }
 
