@@ -66,6 +66,8 @@ func TestSignOutThatIsToldAgainByAnotherNode(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 		synctest.Wait()
+		bus.mu.Lock()
+		defer bus.mu.Unlock()
 		if ago := bus.taken[0].Ago; ago > time.Since(heard) {
 			t.Errorf("the sign-out is told again as %v old, %v after it was heard", ago, time.Since(heard))
 		}
