@@ -119,6 +119,20 @@ func (b *breaker) slot(ctx context.Context) bool {
 	return false
 }
 
+// rest waits until no call is under way, for as long as a call may take. A caller that gave up did
+// not wait for its call, which goes on.
+func (b *breaker) rest() {
+	bound := time.After(b.timeout)
+	for range cap(b.slots) {
+		select {
+		case b.slots <- struct{}{}:
+			defer func() { <-b.slots }()
+		case <-bound:
+			return
+		}
+	}
+}
+
 // crowded counts a call that got no slot, and returns its error.
 func (b *breaker) crowded(ctx context.Context) error {
 	if err := ctx.Err(); errors.Is(err, context.Canceled) {

@@ -21,5 +21,8 @@ func (a Answer) Refused() bool { return errors.Is(verdict(a), presence.ErrRefuse
 // HearTime has the server with the notices tell a time.
 func (s *Store) HearTime(now time.Time) { s.servers.hears(now.UnixMilli(), time.Now()) }
 
+// UnderWay returns how many writes are under way.
+func (s *Store) UnderWay() int { return len(s.writes.slots) }
+
 // KeepLogs sets how long the logs of empty topics stay.
 func (s *Store) KeepLogs(d time.Duration) { s.keepLog = d }

@@ -80,10 +80,13 @@ func New(client redis.UniversalClient, cfg Config) *Store {
 	return s
 }
 
-// Close ends the subscriptions, and waits for their goroutines. It closes the client of a Store
-// that [Open] made.
+// Close ends the subscriptions, and waits for their goroutines and for the calls that are under way,
+// [Config].Timeout at most: nothing of them uses the client after it. It closes the client of a
+// Store that [Open] made.
 func (s *Store) Close() error {
 	err := s.pubsub.close()
+	s.reads.rest()
+	s.writes.rest()
 	if s.ownsClient {
 		err = errors.Join(err, s.client.Close())
 	}
