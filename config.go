@@ -111,6 +111,9 @@ func (c Config) parts(identify func(*http.Request) (presence.User, bool)) (Parts
 	if p.Templates.NotificationsURL == "" {
 		p.Templates.NotificationsURL = c.base() + "/notifications"
 	}
+	if p.Handlers.EndSession != nil && p.Templates.EndSessionURL == "" {
+		p.Templates.EndSessionURL = p.Track.Prefix + "/form/session/{device}"
+	}
 	p.Track.Secret, p.Middleware.Secret = c.Secret, c.Secret
 	p.Track.Logger = c.Logger
 	p.Templates.Fields = c.CSRF

@@ -1,6 +1,7 @@
 package rollcall_test
 
 import (
+	"context"
 	"html/template"
 	"net/http"
 	"net/http/httptest"
@@ -8,8 +9,10 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rollcall-go/rollcall"
+	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/feed"
 )
@@ -191,5 +194,24 @@ func TestFormsHaveTheField(t *testing.T) {
 	forms := formTag.FindAllString(page, -1)
 	if got := strings.Count(page, `name="token" value="of alice"`); len(forms) < 4 || got < len(forms) {
 		t.Errorf("got %d fields in %d forms: %s", got, len(forms), page)
+	}
+}
+
+// Devices have a form that ends their session where the site can end one.
+func TestFormOfSessions(t *testing.T) {
+	t.Parallel()
+	end := func(context.Context, presence.UserID, presence.DeviceID) error { return nil }
+	for name, parts := range map[string]rollcall.Parts{"none": {}, "one": {Handlers: handlers.Config{EndSession: end}}} {
+		s := newFormSite(t, rollcall.Config{Parts: parts})
+		var page string
+		bound := time.Now().Add(10 * time.Second)
+		for ; !strings.Contains(page, "data-session="); page = get(t, s, "/account", "alice").Body.String() {
+			if time.Now().After(bound) {
+				t.Fatalf("%s: the page lists no device: %s", name, page)
+			}
+		}
+		if got, want := strings.Contains(page, `action="/presence/form/session/`), name == "one"; got != want {
+			t.Errorf("%s: a form ends a session: got %v, want %v in %s", name, got, want, page)
+		}
 	}
 }

@@ -73,11 +73,16 @@ type Config struct {
 	// "/notifications".
 	NotificationsURL string
 
-	// MarkURL, SettingsURL, ContactsURL and EndSessionURL are where the forms are posted that
-	// mark notifications, change settings and contacts, and end a session: http, https or
-	// relative. In EndSessionURL {device} stands for the [presence.DeviceID].
+	// MarkURL, SettingsURL and ContactsURL are where the forms are posted that mark
+	// notifications, and change settings and contacts: http, https or relative.
 	// Default: the presence endpoints, which answer them.
-	MarkURL, SettingsURL, ContactsURL, EndSessionURL string
+	MarkURL, SettingsURL, ContactsURL string
+
+	// EndSessionURL is where the form is posted that ends a session, such as
+	// "/presence/form/session/{device}", where the presence endpoints answer it if
+	// handlers.Config.EndSession is set. {device} stands for the [presence.DeviceID].
+	// Default: none, and devices have no form.
+	EndSessionURL string
 
 	// Fields returns further fields of each form for a request, such as the field of a CSRF
 	// token: html/template's own HTML. Default: none. The presence endpoints check the origin
@@ -105,7 +110,6 @@ func (c Config) withDefaults(prefix string) Config {
 	c.MarkURL = cmp.Or(c.MarkURL, prefix+"/form/notifications")
 	c.SettingsURL = cmp.Or(c.SettingsURL, prefix+"/form/settings")
 	c.ContactsURL = cmp.Or(c.ContactsURL, prefix+"/form/contacts")
-	c.EndSessionURL = cmp.Or(c.EndSessionURL, prefix+"/form/session/"+devicePlace)
 	return c
 }
 
@@ -115,12 +119,12 @@ func (c Config) validate() error {
 	if _, err := presence.ParseTopic(string(c.Topic)); err != nil {
 		errs = append(errs, fmt.Errorf("templates: Config.Topic: %w", err))
 	}
-	for name, url := range map[string]string{"NotificationsURL": c.NotificationsURL, "MarkURL": c.MarkURL, "SettingsURL": c.SettingsURL, "ContactsURL": c.ContactsURL, "EndSessionURL": c.EndSessionURL} {
+	for name, url := range map[string]string{"NotificationsURL": c.NotificationsURL, "MarkURL": c.MarkURL, "SettingsURL": c.SettingsURL, "ContactsURL": c.ContactsURL, "EndSessionURL": cmp.Or(c.EndSessionURL, devicePlace)} {
 		if link(url) == "" {
 			errs = append(errs, fmt.Errorf("templates: Config.%s: %q is not an address by http or https, or of this site", name, url))
 		}
 	}
-	if !strings.Contains(c.EndSessionURL, devicePlace) {
+	if c.EndSessionURL != "" && !strings.Contains(c.EndSessionURL, devicePlace) {
 		errs = append(errs, fmt.Errorf("templates: Config.EndSessionURL: %q has no {device}", c.EndSessionURL))
 	}
 	for i, g := range c.Groups {

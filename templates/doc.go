@@ -38,7 +38,7 @@
 //
 //	{{contacts}}                  the visitor's contacts: dot, name, status, text, "last seen 2 hours ago"
 //	{{person .User.ID}}           the same of one user, for a profile; without the name
-//	{{sessions}}                  the visitor's devices, each with a form that ends its session
+//	{{sessions}}                  the visitor's devices, each with a form that ends its session if [Config].EndSessionURL is set
 //	{{settings}}                  a form: status, text, until when, and who sees it
 //
 // On a site with a [Config].Feeds:

@@ -189,6 +189,18 @@ func TestPerson(t *testing.T) {
 	})
 }
 
+// A site that cannot end a session shows no form for it.
+func TestSessionsWithoutEnd(t *testing.T) {
+	withPeople(t, templates.Config{}, func(s *site) {
+		from := &somePeople{sessions: []presence.Session{{Device: presence.Device{ID: "d:1", Kind: "desktop", Label: "Firefox on Linux"}, Since: at(time.Hour)}}}
+		got := s.pageOf(from, `{{sessions}}`, requestOf(user("alice")))
+		shows(s.T, got, `<bdi>Firefox on Linux</bdi>`)
+		if strings.Contains(got, "<form") {
+			s.Errorf("got %s, want no form", got)
+		}
+	})
+}
+
 func TestSessions(t *testing.T) {
 	withPeople(t, templates.Config{EndSessionURL: "/account/{device}?end=1"}, func(s *site) {
 		from := &somePeople{sessions: []presence.Session{

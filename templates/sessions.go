@@ -66,7 +66,7 @@ func (p *Page) session(b *markup, s presence.Session, current bool, fields templ
 		b.raw("<span>").raw(fillIn(texts.Since, "{time}", string(at))).raw("</span>")
 	}
 	b.raw("</span></span>")
-	if s.ID != "" {
+	if s.ID != "" && ws.cfg.EndSessionURL != "" {
 		action := strings.ReplaceAll(ws.cfg.EndSessionURL, devicePlace, url.PathEscape(string(s.ID)))
 		b.raw(` <form method="post" action="`).text(action).raw(`">`).raw(p.fields(fields))
 		p.back(b)

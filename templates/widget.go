@@ -42,8 +42,8 @@ type widgetData struct {
 	Texts   Texts
 }
 
-// An aboutFunc returns what says of each of some members of a topic what stands beside the
-// name.
+// An aboutFunc prepares the notes of some members of a topic, and returns a function that gives
+// the note of each: what stands beside the member's name.
 type aboutFunc func(presence.Topic, []presence.Member) func(presence.Member) template.HTML
 
 // widget returns the element for a topic. It is rendered once a View, unless it shows the

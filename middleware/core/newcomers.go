@@ -40,7 +40,8 @@ func newNewcomers(age time.Duration) *newcomers {
 	}
 }
 
-// tenantsPerAddress is how many times the guests of one tenant an address may bring.
+// tenantsPerAddress bounds the new guests of an address over all tenants together: this many times
+// the bound of one tenant.
 const tenantsPerAddress = 8
 
 // admit reports whether one more guest of a tenant from an address may count, and counts the

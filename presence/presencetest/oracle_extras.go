@@ -78,8 +78,8 @@ func (o *oracleExtras) begin() {
 	o.signedOff, o.tabs = nil, make(map[presence.UserID]*tabs)
 }
 
-// noteTabs notes what an operation does to the connections of a user whose leases it leaves or
-// finds like this.
+// noteTabs notes what an operation does to the connections of a user, who has leases. found says
+// whether the operation found the lease of its holder.
 func (o *oracleExtras) noteTabs(op backend.Op, found bool, leases map[presence.Holder]hold) {
 	t := o.tabs[op.User.ID]
 	if t == nil {

@@ -213,7 +213,7 @@ func (p *pending) merge(key opKey, op operation) {
 	p.append(key, op)
 }
 
-// among reports whether an earlier operation of the kind and key of one waits. Of views and
+// among reports whether an earlier operation waits that has the kind and the key of the latest one. Of views and
 // follows the places of the first and of the latest are enough.
 func (p *pending) among(latest int) bool {
 	op := &p.ops[latest]
