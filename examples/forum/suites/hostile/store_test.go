@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -40,6 +41,7 @@ func TestUsersKeyLost(t *testing.T) {
 			if db.Del(t.Context(), key).Val() != 1 {
 				t.Fatalf("there is no key %s", key)
 			}
+			_ = a.Cmd.Process.Signal(syscall.SIGSTOP) // else it may put alice back before node b has started
 			b := onNode(t, redis.URL(), "b")
 			s, status, err := bare(b).Stream("topic=site&cursor="+cursor, "", false)
 			if err != nil {
@@ -50,6 +52,7 @@ func TestUsersKeyLost(t *testing.T) {
 			if err != nil || typ != "state" && lost != "leases" && lost != "head" {
 				t.Errorf("a stream that goes on: got %s %s and error %v, want a state", typ, data, err)
 			}
+			_ = a.Cmd.Process.Signal(syscall.SIGCONT)
 			status, _, text, err := bare(b).Do(http.MethodGet, "/presence/poll?topic=site&wait=1&cursor="+cursor, "", "")
 			if err != nil || status != http.StatusOK {
 				t.Errorf("a poll that goes on: got %d, error %v and %s, want 200", status, err, text)
