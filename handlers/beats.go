@@ -153,7 +153,7 @@ func (h *Handler) report(w http.ResponseWriter, r *http.Request, pass track.Pass
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	alive, err := pass.Beat(ctx, track.Page{Idle: said.Idle, Joined: said.Joined})
+	alive, err := pass.Beat(ctx, said.page())
 	if err != nil {
 		return err
 	}

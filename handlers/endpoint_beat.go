@@ -17,7 +17,7 @@ func (h *Handler) beat(w http.ResponseWriter, r *http.Request, by presence.Visit
 	}
 	ctx, cancel := storeContext(r)
 	defer cancel()
-	page := track.Page{Idle: said.Idle, Joined: said.Joined}
+	page := said.page()
 	alive, err := h.tracker.Beat(ctx, said.Connection, by, page)
 	if errors.Is(err, presence.ErrForeignToken) || err == nil && !alive {
 		return gone()
@@ -55,6 +55,11 @@ type pageReport struct {
 	Connection presence.Token `json:"connection"`
 	Idle       *bool          `json:"idle"`   // nobody is at the page; nil: unknown
 	Joined     bool           `json:"joined"` // the page has just been viewed, and joined this connection
+	Hidden     flag           `json:"hidden"` // nobody can see the page
+}
+
+func (r pageReport) page() track.Page {
+	return track.Page{Idle: r.Idle, Joined: r.Joined, Hidden: r.Hidden.pointer()}
 }
 
 // readReport reads the body of a beat or leave.

@@ -127,6 +127,9 @@ func (h *Handler) connectOptions(q query) (o streamOptions, err error) {
 	if o.Limit, err = q.limit(); err != nil {
 		return o, err
 	}
+	if o.Window, err = q.window(); err != nil {
+		return o, err
+	}
 	if err = h.readWatched(q, &o); err != nil {
 		return o, err
 	}

@@ -32,9 +32,6 @@ func (h *Handler) addPeople() {
 	if h.cfg.EndSession != nil {
 		h.endpoints["sessions/"] = endpoint{methods: []string{http.MethodDelete}, serve: h.endOwnSession}
 	}
-	events := h.endpoints["events"]
-	events.methods = append(read, http.MethodPost)
-	h.endpoints["events"] = events
 }
 
 // personJSON is the JSON of one person. All persons whom the visitor may not see are the

@@ -26,7 +26,6 @@ func TestPeopleOff(t *testing.T) {
 		} {
 			s.wantStatus(r, 404)
 		}
-		s.wantStatus(form("events", "alice", "person=bob"), 405)
 		s.wantStatus(put("status", "alice", `{"status":"busy","text":"in a call"}`), 400)
 		s.wantStatus(put("status", "alice", `{"status":"busy"}`), 204)
 		s.see("people", "bob")

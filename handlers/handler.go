@@ -64,7 +64,7 @@ func New(tracker *track.Tracker, cfg Config) *Handler {
 		"recent":  {methods: read, serve: h.recent},
 		"counts":  {methods: read, serve: h.counts},
 		"where":   {methods: read, serve: h.where},
-		"events":  {methods: read, holds: true, serve: h.events},
+		"events":  {methods: append(read, http.MethodPost), holds: true, serve: h.events},
 		"ws":      {methods: []string{http.MethodGet}, holds: true, serve: h.ws},
 		"poll":    {methods: []string{http.MethodGet}, holds: true, serve: h.poll},
 		"beat":    {methods: []string{http.MethodPost}, serve: h.beat},

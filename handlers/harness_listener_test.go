@@ -35,8 +35,11 @@ type payload struct {
 	Joins  map[string]json.RawMessage `json:"joins"`
 	Leaves map[string]json.RawMessage `json:"leaves"`
 
-	Truncated bool `json:"truncated"`
-	Stale     bool `json:"stale"`
+	Window    int      `json:"window"`
+	Order     []string `json:"order"`
+	Out       []string `json:"out"`
+	Truncated bool     `json:"truncated"`
+	Stale     bool     `json:"stale"`
 
 	Refused  []string `json:"refused"`
 	Warnings []string `json:"warnings"`

@@ -147,7 +147,7 @@ func TestBadRequests(t *testing.T) {
 			row{request{path: endpoint + "topic=thread%0a1"}, 400},
 			row{request{path: endpoint + "topic=site&topic=caf%C3%A9"}, 400},
 			row{request{path: endpoint + "topic=secret", user: "alice"}, 403},
-			row{request{method: "POST", path: endpoint}, 405},
+			row{request{method: "PATCH", path: endpoint}, 405},
 			row{request{method: "DELETE", path: endpoint}, 405},
 		)
 	}
@@ -171,7 +171,7 @@ func TestMethodNotAllowed(t *testing.T) {
 		allow map[string]string
 	}{
 		"presence": {func(t *testing.T) *site { return newSite(t, setup{}) }, map[string]string{
-			"roster": "GET, HEAD", "users": "GET, HEAD", "events": "GET, HEAD", "ws": "GET", "poll": "GET", "widget": "GET, HEAD", "assets/x.js": "GET, HEAD",
+			"roster": "GET, HEAD", "users": "GET, HEAD", "events": "GET, HEAD, POST", "ws": "GET", "poll": "GET", "widget": "GET, HEAD", "assets/x.js": "GET, HEAD",
 			"status": "PUT", "beat": "POST", "leave": "POST",
 		}},
 		"people": {func(t *testing.T) *site {

@@ -144,7 +144,7 @@ func (s *stream) checks(now time.Time) bool {
 
 // next returns when the stream has something to do if nothing happens before.
 func (s *stream) next(now time.Time) time.Time {
-	next := s.lastEvents.oldest(now).Add(s.heartbeat)
+	next := s.lastEvents.oldest(now).Add(s.beatsEvery())
 	check := s.checkAt
 	if !s.answerBy.IsZero() {
 		check = s.answerBy
@@ -167,7 +167,7 @@ func (s *stream) next(now time.Time) time.Time {
 // appendHeartbeats appends a heartbeat of each topic that had no event for the time of
 // one.
 func (s *stream) appendHeartbeats(events []presence.Event, now time.Time) []presence.Event {
-	due := now.Add(-s.heartbeat)
+	due := now.Add(-s.beatsEvery())
 	if s.lastEvents.oldest(now).After(due) {
 		return events
 	}

@@ -18,7 +18,8 @@ type message struct {
 	Topic  string          `json:"topic"`
 	Cursor presence.Cursor `json:"cursor"`
 	statusRequest
-	Users *[]presence.UserID `json:"users"` // of watch
+	Users  *[]presence.UserID `json:"users"`  // of watch
+	Hidden flag               `json:"hidden"` // of hidden
 }
 
 // eventError answers a message that failed.
@@ -88,6 +89,9 @@ func (s *stream) handle(text []byte, now time.Time) errand {
 	case "heartbeat":
 		s.conn.Beat()
 		return nil
+	case "hidden":
+		s.hide(m.Hidden)
+		return nil
 	case "status":
 		return s.setStatus(m.statusRequest)
 	case "signal":
@@ -101,9 +105,9 @@ func (s *stream) handle(text []byte, now time.Time) errand {
 		}
 		fallthrough
 	default:
-		types := "heartbeat, status, signal, subscribe, unsubscribe or snapshot"
+		types := "heartbeat, hidden, status, signal, subscribe, unsubscribe or snapshot"
 		if s.h.cfg.people {
-			types = "heartbeat, status, signal, watch, subscribe, unsubscribe or snapshot"
+			types = "heartbeat, hidden, status, signal, watch, subscribe, unsubscribe or snapshot"
 		}
 		s.reply(badRequest("The type of a message is " + types + "."))
 		return nil

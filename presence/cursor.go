@@ -17,7 +17,7 @@ type Cursor string
 // counts as empty.
 const MaxCursorLen = 1 << 10
 
-// A cursor is "<tag>.<diff id>"; several are joined by '~'. The tag is a short hash of
+// A cursor is "<tag>.<diff id>", or "<tag>.<diff id>.<words>"; several are joined by '~'. The tag is a short hash of
 // the topic. With it the cursors of 16 topics of 128 bytes stay under MaxCursorLen, and
 // a cursor of one topic is not taken for one of another.
 
@@ -47,20 +47,42 @@ func JoinCursors(cursors ...Cursor) Cursor {
 // Version returns the version of a topic that c names, and false if it names none or cannot
 // be read.
 func (c Cursor) Version(topic Topic) (DiffID, bool) {
+	id := DiffID(c.part(topic))
+	return id, id.Valid()
+}
+
+// Variant is Version for a cursor that [Cursor.With] made. It also returns the words.
+func (c Cursor) Variant(topic Topic) (id DiffID, words []string, ok bool) {
+	first, rest, ok := strings.Cut(c.part(topic), ".")
+	if id = DiffID(first); !ok || !id.Valid() {
+		return "", nil, false
+	}
+	return id, strings.Split(rest, "."), true
+}
+
+// With returns the cursor of one topic's version as a reader has it who does not have the whole
+// roster. The words say which part, and no word has a dot. [Cursor.Version] does not know the
+// cursor: who has a part cannot go on with the whole.
+func (c Cursor) With(words ...string) Cursor {
+	return c + Cursor("."+strings.Join(words, "."))
+}
+
+// part returns what c says of a topic behind the tag; empty: nothing.
+func (c Cursor) part(topic Topic) string {
 	if len(c) > MaxCursorLen {
-		return "", false
+		return ""
 	}
 	tag := cursorTag(topic)
 	for part := range strings.SplitSeq(string(c), "~") {
-		t, id, ok := strings.Cut(part, ".")
-		if ok && t == tag && validDiffID(id) {
-			return DiffID(id), true
+		if t, rest, ok := strings.Cut(part, "."); ok && t == tag {
+			return rest
 		}
 	}
-	return "", false
+	return ""
 }
 
-func validDiffID(id string) bool {
+// Valid reports whether the id has the form that a store's ids have.
+func (id DiffID) Valid() bool {
 	if id == "" || len(id) > wire.MaxDiffIDLen {
 		return false
 	}

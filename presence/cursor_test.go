@@ -36,7 +36,7 @@ func FuzzCursor(f *testing.F) {
 		if !ok {
 			return
 		}
-		if !validDiffID(string(id)) || len(s) > MaxCursorLen {
+		if !id.Valid() || len(s) > MaxCursorLen {
 			t.Errorf("got id %q of a cursor of %d bytes", id, len(s))
 		}
 		if back, ok := NewCursor(Topic(name), id).Version(Topic(name)); !ok || back != id {

@@ -116,6 +116,10 @@ const (
 	// NoticeNode: what a node says of itself, several times a minute; see fleet.go of package track.
 	NoticeNode NoticeKind = "node"
 
+	// NoticeHidden: whether anybody can see the page of one of the user's connections. Payload says which,
+	// as JSON: see connection_hidden.go of package track.
+	NoticeHidden NoticeKind = "hidden"
+
 	// NoticeGuestSignedIn: a guest, whose id is the Payload, signed in and is one no
 	// longer. It names no user.
 	NoticeGuestSignedIn NoticeKind = "guest_signed_in"

@@ -24,9 +24,11 @@ type Connection struct {
 	watches      func(presence.Topic) bool // ConnectOptions.Observed
 	beat         atomic.Bool               // calls of Beat alone renew the leases
 	limit        int
+	window       Window
 	from         string       // ConnectOptions.From
 	pullStanding bool         // ConnectOptions.PullStanding
 	idle         atomic.Bool  // nobody is at its page
+	hidden       atomic.Bool  // see Hide
 	beaten       atomic.Int64 // when the page of a connection with beat last proved that it is alive, in Unix nanoseconds
 
 	// The slice is replaced with mu held, and never changed. The content of a reader is for
@@ -43,6 +45,7 @@ type Connection struct {
 
 	// For the goroutine that reads the connection.
 	everJoined  bool // its device is held
+	unseen      bool // its readers are in the set of that name
 	onlySignals bool // see OnlySignals
 
 	mu      connectionMutex

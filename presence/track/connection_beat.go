@@ -23,6 +23,8 @@ type Page struct {
 	// tab of the browser opened: the connection holds the user in place of the page's view
 	// (rule 6).
 	Joined bool
+	// Hidden says whether nobody can see the page: see [Connection.Hide]. nil: the page does not say.
+	Hidden *bool
 }
 
 // beatBy is [Tracker.Beat].
@@ -123,6 +125,11 @@ func (t *tokens) find(c claim) (conn *Connection, here bool) {
 
 // beat renews the leases of a claim's connection. conn is nil if this node does not have it.
 func (t *tokens) beat(ctx context.Context, c claim, conn *Connection, here bool, by presence.Visitor, page Page) (alive bool, err error) {
+	if page.Hidden != nil && !here {
+		if err := t.hideElsewhere(ctx, c, *page.Hidden); err != nil {
+			return false, err
+		}
+	}
 	kind := backend.OpHeartbeat
 	if page.Joined {
 		kind = backend.OpFollow
@@ -132,6 +139,9 @@ func (t *tokens) beat(ctx context.Context, c claim, conn *Connection, here bool,
 	case here:
 		if page.Idle != nil {
 			t.attention.report(conn, *page.Idle)
+		}
+		if page.Hidden != nil {
+			conn.Hide(*page.Hidden)
 		}
 		alive = conn.renew(kind)
 		conn.proved()

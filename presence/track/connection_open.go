@@ -29,9 +29,10 @@ type ConnectOptions struct {
 	// for each topic of the connection, also for one that is subscribed later. It must not
 	// block. nil: the visitor enters every topic.
 	Observed func(presence.Topic) bool
-	Beat     bool // only calls of Beat renew the leases, not the open connection itself
-	Idle     bool // nobody is at the page: see [Page]
-	Limit    int  // users in a state. Default: 100
+	Beat     bool   // only calls of Beat renew the leases, not the open connection itself
+	Idle     bool   // nobody is at the page: see [Page]
+	Limit    int    // users in a state. Default: 100
+	Window   Window // the part of each roster that is read, in place of Limit. Default: the whole
 
 	// From says where the client is, such as its address. While many topics are kept here, one
 	// place cannot take most of the room: see [Config].MaxTopics. Empty: it is not known.
@@ -104,11 +105,11 @@ func (o *opener) open(ctx context.Context, with ConnectOptions) (*Connection, er
 	with.Visitor.Device = o.env.users.deviceOf(o.devices, with.Visitor.User.ID, with.Visitor.Device)
 	c := &Connection{
 		id: newHolder(o.process), env: o.env, visitor: with.Visitor,
-		observe: with.Observe || with.Visitor.User.Hidden, watches: with.Observed, limit: with.Limit, from: with.From, pullStanding: with.PullStanding,
+		observe: with.Observe || with.Visitor.User.Hidden, watches: with.Observed, limit: with.Limit, window: with.Window.sorted(), from: with.From, pullStanding: with.PullStanding,
 		group: newWakeSet(true),
 	}
 	c.turn = turnOf(c.id, topics)
-	source := opening{visitor: c.visitor, from: c.from}
+	source := opening{visitor: c.visitor, from: c.from, window: c.window}
 	if o.env.people {
 		source.watch = &watchWanted{with.People, with.Contacts}
 	}

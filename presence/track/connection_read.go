@@ -18,6 +18,9 @@ func (c *Connection) Ready() <-chan struct{} {
 // if only guests or recent changed. A connection far behind gets about 64 KB of a topic
 // at once, and Ready receives again.
 func (c *Connection) Events(buf []presence.Event) []presence.Event {
+	if c.quiet() {
+		return buf
+	}
 	readers := c.topics()
 	for i, s := range readers {
 		d := c.next(s, nil)
@@ -39,6 +42,9 @@ func (c *Connection) Bytes(form *Form) (b []byte, events int, alone bool) {
 	readers := c.topics()
 	if len(readers) != 1 {
 		return nil, 0, false
+	}
+	if c.quiet() {
+		return nil, 0, true
 	}
 	d := c.next(readers[0], form)
 	c.onlySignals = d.onlySignals
@@ -77,16 +83,22 @@ func (c *Connection) Heartbeats(buf []presence.Event) []presence.Event {
 			continue
 		}
 		view := s.from.latest()
+		if c.unseen {
+			ev := s.heartbeatAt(view)
+			ev.ID = joined(readers, i, s.cursor)
+			buf = append(buf, ev)
+			continue
+		}
 		if w, ok := view.(waiter); ok && s.waits {
 			ev := w.waitingEvent().Event
 			ev.ID = joined(readers, i, s.cursor)
 			buf = append(buf, ev)
 			continue
 		}
-		if view.cursor() != s.cursor { // a diff came just now: it goes first
+		if _, ok := view.(*windowView); !ok && view.cursor() != s.cursor { // a diff came just now: it goes first
 			continue
 		}
-		ev := view.heartbeatEvent().Event
+		ev := s.heartbeat(view).Event
 		ev.ID = joined(readers, i, s.cursor)
 		buf = append(buf, ev)
 	}

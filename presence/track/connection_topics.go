@@ -25,7 +25,7 @@ func (c *Connection) Subscribe(ctx context.Context, topic presence.Topic, from p
 	}
 	wait, cancel := context.WithTimeout(ctx, connectWait)
 	defer cancel()
-	opened, err := c.env.sources.open(wait, topic, opening{visitor: c.visitor, from: c.from}, from)
+	opened, err := c.env.sources.open(wait, topic, opening{visitor: c.visitor, from: c.from, window: c.window}, from)
 	if err != nil {
 		return err
 	}
@@ -71,8 +71,13 @@ func (c *Connection) newReader(from source, resume presence.Cursor) *reader {
 
 // rosterOf returns the replica that a reader reads, nil for a source of another kind.
 func rosterOf(s *reader) *replica {
-	r, _ := s.from.(*replica)
-	return r
+	switch from := s.from.(type) {
+	case *replica:
+		return from
+	case *windowSource:
+		return from.of.(*replica)
+	}
+	return nil
 }
 
 // Unsubscribe removes a topic from the connection, and holds its user there for the grace.

@@ -145,8 +145,7 @@ func (r *replica) setPeak(p backend.Peak) {
 // changeExtrasLocked makes a new View, and has readers told, if the extras have changed.
 func (r *replica) changeExtrasLocked(now backend.Extras) {
 	if !r.closed && r.ledger.loaded() && r.mergeExtrasLocked(now) {
-		r.renewViewLocked()
-		r.out.wakeLocked()
+		r.showFiguresLocked()
 	}
 }
 

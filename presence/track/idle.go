@@ -62,6 +62,14 @@ type moment int64
 
 func momentOf(t time.Time) moment { return moment(t.UnixNano()) }
 
+// time returns the moment as a time; the zero Time for 0.
+func (m moment) time() time.Time {
+	if m == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, int64(m))
+}
+
 func (m moment) add(d time.Duration) moment { return m + moment(d) }
 
 func newAttention(cfg *Config, life *lifetime, w *writer, u *users, t *topics) *attention {

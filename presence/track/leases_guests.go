@@ -177,6 +177,5 @@ func (r *replica) takeFigures(c backend.Counts) {
 		return
 	}
 	r.counts.Guests, r.counts.Recent = c.Guests, c.Recent
-	r.renewViewLocked()
-	r.out.wakeLocked()
+	r.showFiguresLocked()
 }

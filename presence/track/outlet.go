@@ -14,6 +14,11 @@ type source interface {
 
 	// latest returns the source's latest version. It takes no lock.
 	latest() sourceView
+}
+
+// A resumer is a source whose readers follow its log. All are, but for windows.
+type resumer interface {
+	source
 
 	// resumeLocked returns the one event that leads from a cursor to the latest
 	// version, nil if nothing happened since. It returns false where the reader
@@ -75,13 +80,26 @@ func (o *outlet) touch() {
 // unused reports whether the source has been unused, and without readers, for a
 // duration. The answer is exact to within one interval between calls.
 func (o *outlet) unused(after time.Duration) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.unusedLocked(after)
+}
+
+func (o *outlet) unusedLocked(after time.Duration) bool {
 	if o.looked.Swap(false) {
 		o.used.Store(time.Now().UnixNano())
 		return false
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
 	return o.first == nil && len(o.audiences) == 0 && time.Since(time.Unix(0, o.used.Load())) > after
+}
+
+// after calls fn after a time, with the mutex held.
+func (o *outlet) after(d time.Duration, fn func()) *time.Timer {
+	return time.AfterFunc(d, func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		fn()
+	})
 }
 
 // publishLocked adds an event to the log and wakes the readers. The source's latest

@@ -10,6 +10,7 @@ import (
 type wakeSet struct {
 	ready wait.Wakeup
 	solo  bool // of one subscriber: nobody calls take
+	quiet bool // no event wakes it
 
 	// These belong to the goroutine that reads: when the oldest change arrived
 	// that it has read and not written, and where to count that.
@@ -111,6 +112,9 @@ func (g *wakeSet) wake(s subscriber) {
 
 // change has an audience looked at, for which there is an event.
 func (g *wakeSet) change(a *audience) {
+	if g.quiet {
+		return
+	}
 	if !g.solo {
 		g.mu.Lock()
 		g.changed = append(g.changed, a)

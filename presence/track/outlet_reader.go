@@ -17,10 +17,11 @@ type reader struct {
 	pos      uint64          // in the outlet's log
 	cursor   presence.Cursor // what the connection has of the source
 	told     figures
-	enters   bool // the owner is in the topic by this reader, and not only watches it
-	waits    bool // for a state that was not in memory: it has no version
-	standing bool // it is to be told which signals stand
-	pulls    bool // it asks for these by itself: see ConnectOptions.PullStanding
+	enters   bool   // the owner is in the topic by this reader, and not only watches it
+	waits    bool   // for a state that was not in memory: it has no version
+	standing bool   // it is to be told which signals stand
+	pulls    bool   // it asks for these by itself: see ConnectOptions.PullStanding
+	turn     uint64 // of a window: the stage that it has, or that it is ahead of
 
 	// The outlet's mutex guards these.
 	audience *audience // nil: not attached
@@ -80,7 +81,7 @@ func (s *reader) next(limit int, form *Form) (d delivery, more bool) {
 	switch now := view.figures(); {
 	case s.told == now || s.waits:
 	case d.empty():
-		d.single, s.told = view.heartbeatEvent(), now
+		d.single, s.told = s.heartbeat(view), now
 	case s.told != unknownFigures: // the heartbeat comes behind these events
 		more = true
 	}
@@ -94,6 +95,10 @@ func (o *outlet) advance(s *reader, limit int, form *Form) (d delivery, view sou
 	if a := s.audience; a != nil && a.group.solo {
 		o.armLocked(a)
 		a.takeArrivalLocked()
+	}
+	if w, ok := s.from.(*windowSource); ok {
+		d, more = w.readLocked(s, form)
+		return d, s.from.latest(), more
 	}
 	if p, ok := s.from.(puller); ok && p.overLocked() {
 		view = s.from.latest()
@@ -153,7 +158,7 @@ func (s *reader) tellStandingLocked() *sharedEvent {
 // beginLocked is the first read.
 func (s *reader) beginLocked(o *outlet, limit int) (d delivery, view sourceView, more bool) {
 	s.started = true
-	missed, ok := s.from.resumeLocked(s.resume, limit)
+	missed, ok := s.from.(resumer).resumeLocked(s.resume, limit)
 	if s.resume != "" {
 		o.stats.resumed(ok)
 	}
@@ -186,6 +191,17 @@ func (s *reader) followLocked(o *outlet, form *Form) (d delivery, view sourceVie
 	if s.pos == o.log.end() {
 		return d, view, false
 	}
+	s.takeLocked(o, form, &d)
+	latest := o.log.before(s.pos)
+	s.cursor = latest.Cursor
+	if latest.Type == presence.EventCount {
+		s.told = view.figures()
+	}
+	return d, view, s.pos != o.log.end()
+}
+
+// takeLocked takes the next events of the log, of which there is one at least.
+func (s *reader) takeLocked(o *outlet, form *Form, d *delivery) {
 	if shared := o.log.shares(s.pos, form); shared == nil {
 		d.frames = slices.Clone(o.log.after(s.pos))
 	} else {
@@ -194,12 +210,14 @@ func (s *reader) followLocked(o *outlet, form *Form) (d delivery, view sourceVie
 	n := d.n + len(d.frames)
 	d.onlySignals = form != nil && o.log.onlySignals(s.pos, n)
 	s.pos += uint64(n)
-	latest := o.log.before(s.pos)
-	s.cursor = latest.Cursor
-	if latest.Type == presence.EventCount {
-		s.told = view.figures()
+}
+
+// heartbeat returns a heartbeat for what the reader has.
+func (s *reader) heartbeat(view sourceView) *sharedEvent {
+	if v, ok := view.(*windowView); ok {
+		return v.heartbeatAt(s.cursor)
 	}
-	return d, view, s.pos != o.log.end()
+	return view.heartbeatEvent()
 }
 
 // A waiter is a version that may have no state in memory.

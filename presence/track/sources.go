@@ -26,6 +26,7 @@ type openSource func(ctx context.Context, topic presence.Topic, o opening, from 
 type opening struct {
 	visitor presence.Visitor
 	from    string       // ConnectOptions.From
+	window  Window       // ConnectOptions.Window
 	watch   *watchWanted // of ConnectOptions, for the first list of people; nil: the connection is open already
 }
 
@@ -45,6 +46,9 @@ func (s *sources) open(ctx context.Context, topic presence.Topic, o opening, fro
 		return nil, err // a nil *replica would be no nil source
 	}
 	r.reach(ctx, from)
+	if o.window.Users > 0 {
+		return r.openWindow(ctx, o.window), nil
+	}
 	return r, nil
 }
 

@@ -21,7 +21,11 @@ const (
 
 // reach waits until the version of a cursor is known here, if the store's log has it.
 func (r *replica) reach(ctx context.Context, from presence.Cursor) {
-	if id, ok := from.Version(r.out.topic); ok {
+	id, ok := from.Version(r.out.topic)
+	if !ok {
+		id, _, ok = from.Variant(r.out.topic)
+	}
+	if ok {
 		r.reachVersion(ctx, id)
 	}
 }

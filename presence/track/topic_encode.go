@@ -101,9 +101,10 @@ func encodeState(v *View, limit int) []byte {
 	return append(b, '}')
 }
 
-// encodeHeartbeat returns the data of a heartbeat event.
-func encodeHeartbeat(v *View) []byte {
-	return append(appendCounts(appendHead(nil, v.Topic, v.Cursor), v), '}')
+// eventAt returns an event of the View's figures, for readers who have a cursor.
+func (v *View) eventAt(kind presence.EventType, c presence.Cursor) *sharedEvent {
+	data := append(appendCounts(appendHead(nil, v.Topic, c), v), '}')
+	return newSharedEvent(frame{Event: presence.Event{Type: kind, Topic: v.Topic, Cursor: c, Data: data}})
 }
 
 func appendCounts(b []byte, v *View) []byte {

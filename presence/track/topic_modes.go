@@ -56,7 +56,7 @@ func (r *replica) totalLocked() int {
 func (r *replica) chooseModeLocked() {
 	switch was := r.ledger.partial(); {
 	case r.hold != nil || r.provisional.open() || r.provisional.active || r.heard != nil:
-	case r.followers > 0 || !r.large(r.kind, r.totalLocked(), was):
+	case r.followers > 0 || r.windows.inUse() && !r.kind.CountOnly || !r.large(r.kind, r.totalLocked(), was):
 		if was {
 			r.readAgainLocked(asWhole)
 		}

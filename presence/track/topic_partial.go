@@ -204,3 +204,17 @@ func (h *history) joined() []presence.Member {
 	slices.SortFunc(all, func(a, b presence.Member) int { return presence.NewestFirst(b, a) })
 	return all
 }
+
+// openWindow returns a window of the topic. It waits until the replica is whole, or ctx ends: a part
+// does not have the first users.
+func (r *replica) openWindow(ctx context.Context, want Window) *windowSource {
+	if !r.kind.CountOnly {
+		defer r.follow(ctx, nil)()
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.windows == nil {
+		r.windows = newWindows()
+	}
+	return r.windows.get(want, r, r.out)
+}

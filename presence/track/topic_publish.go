@@ -77,9 +77,15 @@ func (r *replica) publishPendingLocked() {
 	case !n.empty() || r.ledger.partial():
 		r.publishLocked(n)
 	case len(n.silent) > 0:
-		r.renewViewLocked()
-		r.out.wakeLocked()
+		r.showFiguresLocked()
 	}
+}
+
+// showFiguresLocked makes a new View, of the same version, and has readers told its figures.
+func (r *replica) showFiguresLocked() {
+	r.renewViewLocked()
+	r.out.wakeLocked()
+	r.windows.figures(r.view.Load())
 }
 
 // publishLocked makes a new View after changes, and the event that tells them.
@@ -102,10 +108,11 @@ func (r *replica) publishLocked(n net) {
 		r.out.restartLocked()
 		r.ledger.restartHistory(r.ledger.history.head())
 	default:
-		r.out.arrived = r.arrived
+		r.out.arrived = r.arrived.time()
 		r.out.publishLocked(r.view.Load().diffFrame(prev, n))
 	}
-	r.arrived = time.Time{}
+	r.windows.published(r.published(), n, r.arrived.time())
+	r.arrived = 0
 	r.stats.diffsPublished.Add(1)
 }
 

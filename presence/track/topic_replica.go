@@ -66,9 +66,10 @@ type replica struct {
 	extras      backend.Extras // the latest
 	check       extrasCheck
 	window      mergeWindow
-	arrived     time.Time            // when the oldest diff came that is not published
+	arrived     moment               // when the oldest diff came that is not published
 	resumed     map[int]*sharedEvent // the diffs for readers that resume, by position in the history
 	signals     *topicSignals        // nil until the first signal
+	windows     *windows
 }
 
 // newReplica returns a replica that load begins.
@@ -84,6 +85,16 @@ func newReplica(topic presence.Topic, env *topicEnv) *replica {
 }
 
 func (r *replica) outlet() *outlet { return r.out }
+
+// unused reports whether nobody has looked at the topic for a duration, nor reads it.
+func (r *replica) unused(after time.Duration) bool {
+	if !r.out.unused(after) {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return !r.windows.inUse()
+}
 
 func (r *replica) latest() sourceView { return r.view.Load() }
 
@@ -107,7 +118,7 @@ func (r *replica) receive(d backend.Diff) {
 // addLocked takes the next diff. It is published later.
 func (r *replica) addLocked(d backend.Diff) {
 	if r.ledger.unpublished() == 0 {
-		r.arrived = time.Now()
+		r.arrived = momentOf(time.Now())
 	}
 	r.provisional.decide(d)
 	if r.ledger.partial() {
@@ -149,6 +160,7 @@ func (r *replica) close() {
 	r.window.stop()
 	r.provisional.stop()
 	r.hold.stop()
+	r.windows.stop()
 	r.stopSignalsLocked()
 	stop := r.watch.stop
 	r.mu.Unlock()

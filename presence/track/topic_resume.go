@@ -7,27 +7,15 @@ import "github.com/rollcall-go/rollcall/presence"
 const maxResumeChanges = 1000
 
 // resumeLocked implements source.resumeLocked. All readers that resume at the same version
-// share one diff. Over the roster limit they get the totals instead. If the cursor is newer
-// than what is published here, pending diffs are published first, also those that cancel out:
-// nobody goes back to an older version.
+// share one diff. Over the roster limit they get the totals instead.
 func (r *replica) resumeLocked(from presence.Cursor, limit int) (missed *sharedEvent, ok bool) {
 	l := &r.ledger
 	id, ok := from.Version(r.out.topic)
 	if !ok {
 		return nil, false
 	}
-	pos, ok := l.history.position(id)
-	if !ok || r.provisional.active && !l.history.local(pos) {
-		return nil, false
-	}
-	if pos > l.published {
-		r.publishPendingLocked()
-	}
-	at, _ := r.cursor.Version(r.out.topic)
-	if told, _ := l.history.position(at); pos > told {
-		r.publishLocked(net{})
-	}
-	if pos, ok = l.history.position(id); !ok { // that dropped it
+	pos, ok := r.positionLocked(id)
+	if !ok {
 		return nil, false
 	}
 	from = presence.NewCursor(r.out.topic, id)
@@ -57,4 +45,36 @@ func (r *replica) resumeLocked(from presence.Cursor, limit int) (missed *sharedE
 	}
 	r.resumed[pos] = diff
 	return diff, true
+}
+
+// positionLocked returns the position of a version from which the history leads to what is published. If
+// the version is newer than that, pending diffs are published first, also those that cancel out:
+// nobody goes back to an older version.
+func (r *replica) positionLocked(id presence.DiffID) (pos int, ok bool) {
+	l := &r.ledger
+	if pos, ok = l.history.position(id); !ok || r.provisional.active && !l.history.local(pos) {
+		return 0, false
+	}
+	if pos > l.published {
+		r.publishPendingLocked()
+	}
+	at, _ := r.cursor.Version(r.out.topic)
+	if told, _ := l.history.position(at); pos > told {
+		r.publishLocked(net{})
+	}
+	return l.history.position(id) // which may have been dropped
+}
+
+// reachLocked implements windowed.
+func (r *replica) reachLocked(id presence.DiffID) (pos int, ok bool) {
+	if r.ledger.partial() && r.view.Load().Names { // its history has no users
+		return 0, false
+	}
+	return r.positionLocked(id)
+}
+
+// published implements windowed.
+func (r *replica) published() stage {
+	view, at := r.view.Load(), r.ledger.published
+	return stage{names: view, also: view, history: r.ledger.history, namesAt: at, alsoAt: at}
 }

@@ -137,7 +137,9 @@ func (r *replica) tellSignalsLocked(told []presence.Signal, now time.Time) {
 		}
 	}
 	r.watchStandingLocked(now)
-	r.out.publishLocked(frame{Event: r.signalEvent(told)})
+	said := frame{Event: r.signalEvent(told)}
+	r.out.publishLocked(said)
+	r.windows.signal(said)
 }
 
 // signalEvent returns the event of signals. Its cursor is the one that stands (rule S4).

@@ -269,8 +269,7 @@ func (r *replica) refresh(at int, c backend.Counts) (news bool) {
 	changed := c.Guests != r.counts.Guests || c.Recent != r.counts.Recent
 	if changed && r.pace.pass() || !r.staleSince.IsZero() {
 		r.counts, r.staleSince = c, time.Time{}
-		r.renewViewLocked()
-		r.out.wakeLocked()
+		r.showFiguresLocked()
 		return true
 	}
 	return news || changed
@@ -282,8 +281,7 @@ func (r *replica) markStale() {
 	defer r.mu.Unlock()
 	if r.ledger.loaded() && r.staleSince.IsZero() && !r.closed {
 		r.staleSince = time.Now()
-		r.renewViewLocked()
-		r.out.wakeLocked()
+		r.showFiguresLocked()
 	}
 }
 

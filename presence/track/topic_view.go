@@ -41,6 +41,7 @@ type View struct {
 	mu        viewMutex
 	states    map[int]*sharedEvent // by limit
 	heartbeat *sharedEvent
+	windows   map[*windowSource]*sharedEvent // states
 }
 
 // Member returns a user's entry in the roster, and false if the user is not there.
@@ -212,8 +213,7 @@ func (v *View) heartbeatEvent() *sharedEvent {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.heartbeat == nil {
-		e := presence.Event{Type: presence.EventHeartbeat, Topic: v.Topic, Cursor: v.Cursor, Data: encodeHeartbeat(v)}
-		v.heartbeat = newSharedEvent(frame{Event: e})
+		v.heartbeat = v.eventAt(presence.EventHeartbeat, v.Cursor)
 	}
 	return v.heartbeat
 }

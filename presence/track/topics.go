@@ -176,7 +176,7 @@ func (t *topics) load(ctx context.Context, r *replica) {
 		if !wait.For(ctx, backoff/2+rand.N(backoff)) {
 			return
 		}
-		if r.out.unused(topicIdle) {
+		if r.unused(topicIdle) {
 			t.forget(r)
 		}
 		if t.peek(r.out.topic) != r {
@@ -203,7 +203,7 @@ func (t *topics) used() []*replica {
 	all := t.all()
 	used := all[:0]
 	for _, r := range all {
-		if r.out.unused(topicIdle) {
+		if r.unused(topicIdle) {
 			t.forget(r)
 		} else {
 			used = append(used, r)
@@ -215,7 +215,7 @@ func (t *topics) used() []*replica {
 // forget closes a replica, unless somebody has looked at it meanwhile.
 func (t *topics) forget(r *replica) {
 	t.mu.Lock()
-	gone := t.byName[r.out.topic] == r && r.out.unused(topicIdle)
+	gone := t.byName[r.out.topic] == r && r.unused(topicIdle)
 	if gone {
 		t.removeLocked(r)
 	}
@@ -236,7 +236,7 @@ func (t *topics) makeRoomLocked() bool {
 	t.madeRoom = time.Now()
 	made := false
 	for _, r := range t.byName {
-		if r.out.unused(connectWait) {
+		if r.unused(connectWait) {
 			t.removeLocked(r)
 			t.life.spawn(func(context.Context) { r.close() })
 			made = true

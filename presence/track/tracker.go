@@ -240,6 +240,8 @@ func (t *Tracker) hear(n backend.Notice) {
 	case n.Ago > 0: // the others are of the moment, and nobody sends them late
 	case n.Kind == backend.NoticeNode:
 		t.fleet.hear(n.Payload, t.found.note)
+	case n.Kind == backend.NoticeHidden:
+		t.tokens.hearHidden(n)
 	case n.Kind == backend.NoticeHint:
 		t.hearHint(n.Payload)
 	case n.Kind == backend.NoticeGuestSignedIn:

@@ -84,6 +84,7 @@ func (r *replica) forget(e backend.Erasure) {
 	r.publishPendingLocked()
 	r.ledger.history.drop(r.ledger.published)
 	r.resumed = nil
+	r.windows.forget(r.published())
 	if n := len(r.out.log.frames); n > 0 {
 		r.out.log.drop(n)
 		r.out.log.frames, r.out.log.encoded, r.out.log.bytes = nil, nil, 0

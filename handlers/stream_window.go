@@ -1,0 +1,84 @@
+package handlers
+
+import (
+	"slices"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
+)
+
+// maxAlsoInQuery is how many users of whom a page shows a dot a query names. More go into a body.
+const maxAlsoInQuery = 60
+
+// window returns the part of each roster that a request asks for; the zero Window: all of it.
+func (q query) window() (w track.Window, err error) {
+	users, err := q.number("window", 1, track.MaxWindow)
+	if err != nil {
+		return w, err
+	}
+	named := slices.Concat(q.Values["also"], q.form["also"])
+	switch {
+	case !q.Has("window") && len(named) > 0:
+		return w, badRequest("The parameter also goes with window.")
+	case !q.Has("window"):
+		return w, nil
+	case q.Has("limit"):
+		return w, badRequest("A stream has a window or a limit, and not both.")
+	case q.Has("as"):
+		return w, badRequest("A stream of HTML has no window.")
+	}
+	if _, err = distinctIDs(q.visitor, q.Values["also"], maxAlsoInQuery); err == nil {
+		w.Also, err = distinctIDs(q.visitor, named, track.MaxAlso)
+	}
+	if err == presence.ErrTooManyPeople {
+		err = badRequest("At most 60 users in also fit into a query, and 500 into the form of POST /events.")
+	}
+	w.Users = int(users)
+	return w, err
+}
+
+// hiddenHeartbeat is how often a page that nobody can see gets a heartbeat.
+const hiddenHeartbeat = time.Minute
+
+// beatsEvery returns how long a topic is silent before a heartbeat.
+func (s *stream) beatsEvery() time.Duration {
+	if s.conn.Hidden() {
+		return hiddenHeartbeat
+	}
+	return s.heartbeat
+}
+
+// hide takes what a client says of its page.
+func (s *stream) hide(hidden flag) {
+	if !hidden.said {
+		s.reply(badRequest(`The message is {"type":"hidden","hidden":true}, or false.`))
+		return
+	}
+	s.conn.Hide(hidden.is)
+}
+
+// A flag is a field of JSON that is true, false or left out.
+type flag struct{ said, is bool }
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (f *flag) UnmarshalJSON(b []byte) error {
+	switch string(b) {
+	case "true":
+		f.is = true
+	case "false":
+		f.is = false
+	default:
+		return badRequest("A flag is true or false.")
+	}
+	f.said = true
+	return nil
+}
+
+// pointer returns what was said, nil if nothing was.
+func (f flag) pointer() *bool {
+	if !f.said {
+		return nil
+	}
+	return &f.is
+}

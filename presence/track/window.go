@@ -1,0 +1,304 @@
+package track
+
+import (
+	"hash/fnv"
+	"slices"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// A Window is the part of each roster that a connection reads.
+type Window struct {
+	// Users is how many: the first of the roster, the newest first. 0: the connection reads the
+	// whole roster.
+	Users int
+	// Also are users of whom the page shows a dot. The connection reads them too, wherever they are in
+	// the roster, and is told of them at once.
+	Also []presence.UserID
+}
+
+// MaxWindow is the largest Window.Users, and MaxAlso the most users in Window.Also.
+const (
+	MaxWindow = 1_000
+	MaxAlso   = 500
+)
+
+// name returns the words of the window in its readers' cursors. A reader goes on where it was in the
+// same window alone.
+func (w Window) name() []string {
+	users := "w" + strconv.Itoa(w.Users)
+	if len(w.Also) == 0 {
+		return []string{users}
+	}
+	h := fnv.New64a()
+	for _, id := range w.Also {
+		h.Write([]byte(id))
+		h.Write([]byte{0})
+	}
+	return []string{users, strconv.FormatUint(h.Sum64(), 36)}
+}
+
+// sorted returns the window with Also in order, each user once.
+func (w Window) sorted() Window {
+	w.Also = slices.Compact(slices.Sorted(slices.Values(w.Also)))
+	return w
+}
+
+// A windowSource is the source of the readers of a topic who have one Window. They get the differences of
+// what they see, and share them as readers of the whole roster share its diffs: see
+// window_diff.go. While the whole roster is in the window, that is at the same moment and in the
+// same words. Of a larger topic they get an event as often as its bytes allow: see
+// window_pace.go.
+//
+// A window keeps no log of diffs. Whatever version a reader has, the topic's history tells what the
+// reader saw then (see past). So who comes back, was slow or could not be seen gets one diff.
+//
+// Example, in a window of two: Carol and Bob are in it, and Alice behind them. Dave comes. The diff
+// is {"joins":{"dave":…},"out":["bob"]}.
+type windowSource struct {
+	Window
+	words []string
+	of    windowed
+	out   *outlet // its log has signals alone
+	view  atomic.Pointer[windowView]
+
+	// The outlet's mutex guards these.
+	now   *stage                           // what the readers who follow have, or read next
+	turn  uint64                           // the number of stages so far
+	steps map[presence.Cursor]*sharedEvent // those that lead there, by where from
+	pace  windowPace
+}
+
+// windowed is the topic of a window. Its methods are called with the outlet's mutex held.
+type windowed interface {
+	stander
+
+	// published is what readers of the whole roster have now.
+	published() stage
+
+	// reachLocked returns the position of a version in the history, after it has published what leads
+	// there. It returns false if nothing leads from the version to what is published now.
+	reachLocked(id presence.DiffID) (pos int, ok bool)
+}
+
+// A windowVersion is what a reader has: the first users as they were at one version, and those of
+// Window.Also as they were at another, which may be later.
+type windowVersion struct{ names, also presence.DiffID }
+
+// cursor returns the cursor of a version.
+func (w *windowSource) cursor(v windowVersion) presence.Cursor {
+	c := presence.NewCursor(w.out.topic, v.names).With(w.words...)
+	if v.also != v.names {
+		c = c.With(string(v.also))
+	}
+	return c
+}
+
+// versionOf reads a cursor. It returns false for one of another window.
+func (w *windowSource) versionOf(c presence.Cursor) (v windowVersion, ok bool) {
+	id, words, ok := c.Variant(w.out.topic)
+	n := len(w.words)
+	if !ok || len(words) < n || !slices.Equal(words[:n], w.words) {
+		return v, false
+	}
+	v = windowVersion{id, id}
+	if len(w.Also) > 0 && len(words) == n+1 {
+		v.also = presence.DiffID(words[n])
+		return v, v.also.Valid()
+	}
+	return v, len(words) == n
+}
+
+// windows are the windows of a topic that have readers. The outlet's mutex guards it. nil: there were
+// none so far.
+type windows struct {
+	all   map[string]*windowSource            // by Window.name
+	along map[presence.UserID][]*windowSource // by user of Window.Also
+}
+
+// each returns the windows by name.
+func (ws *windows) each() map[string]*windowSource {
+	if ws == nil {
+		return nil
+	}
+	return ws.all
+}
+
+func newWindows() *windows {
+	return &windows{all: make(map[string]*windowSource), along: make(map[presence.UserID][]*windowSource)}
+}
+
+// get returns a window, a new one if there was none.
+func (ws *windows) get(want Window, of windowed, like *outlet) *windowSource {
+	words := want.name()
+	key := presence.Cursor("").With(words...)
+	if w := ws.all[string(key)]; w != nil {
+		w.out.touch()
+		return w
+	}
+	ws.dropUnused()
+	now := of.published()
+	w := &windowSource{Window: want, words: words, of: of, now: &now, out: newOutlet(like.topic, like.stats, like.mu)}
+	w.showLocked(now.names)
+	ws.all[string(key)] = w
+	for _, id := range want.Also {
+		ws.along[id] = append(ws.along[id], w)
+	}
+	return w
+}
+
+// windowIdle is how long a window without readers stays: a poll comes back to it.
+const windowIdle = 15 * time.Second
+
+// dropUnused forgets the windows that nobody reads.
+func (ws *windows) dropUnused() {
+	for key, w := range ws.all {
+		if !w.out.unusedLocked(windowIdle) {
+			continue
+		}
+		w.pace.stop()
+		delete(ws.all, key)
+		for _, id := range w.Also {
+			ws.along[id] = slices.DeleteFunc(ws.along[id], func(other *windowSource) bool { return other == w })
+			if len(ws.along[id]) == 0 {
+				delete(ws.along, id)
+			}
+		}
+	}
+}
+
+// published tells all windows what is published now, which users have changed, and when the oldest
+// change arrived.
+func (ws *windows) published(now stage, n net, arrived time.Time) {
+	if ws == nil {
+		return
+	}
+	ws.dropUnused()
+	changed := func(id presence.UserID) {
+		for _, w := range ws.along[id] {
+			w.pace.along = true
+		}
+	}
+	for _, e := range n.joins {
+		changed(e.ID)
+	}
+	for _, left := range n.leaves {
+		changed(left.ID)
+	}
+	for _, w := range ws.all {
+		w.publishedLocked(now, arrived)
+	}
+}
+
+// figures tells all windows of new figures.
+func (ws *windows) figures(view *View) {
+	for _, w := range ws.each() {
+		w.figuresLocked(view)
+	}
+}
+
+// signal gives an event to the readers of all windows.
+func (ws *windows) signal(f frame) {
+	for _, w := range ws.each() {
+		w.out.publishLocked(f)
+	}
+}
+
+// forget has each reader get a state next, so that nothing is kept of what they had.
+func (ws *windows) forget(now stage) {
+	for _, w := range ws.each() {
+		w.now, w.steps = &now, nil
+		w.turn++
+		w.showLocked(now.names)
+		w.out.log = frameLog{base: w.out.log.end()}
+	}
+}
+
+func (ws *windows) stop() {
+	for _, w := range ws.each() {
+		w.pace.stop()
+	}
+}
+
+// inUse reports whether somebody reads a window.
+func (ws *windows) inUse() bool {
+	if ws == nil {
+		return false
+	}
+	ws.dropUnused()
+	return len(ws.all) > 0
+}
+
+func (w *windowSource) outlet() *outlet { return w.out }
+
+func (w *windowSource) latest() sourceView { return w.view.Load() }
+
+func (w *windowSource) standingLocked() *sharedEvent { return w.of.standingLocked() }
+
+// A windowView is what the readers of a window are told of the topic's figures.
+type windowView struct {
+	*View
+	window *windowSource
+
+	mu         viewMutex
+	heartbeats map[presence.Cursor]*sharedEvent
+}
+
+// showLocked has readers told the figures of a View.
+func (w *windowSource) showLocked(view *View) {
+	w.pace.shown = time.Now()
+	w.view.Store(&windowView{View: view, window: w})
+}
+
+// figures also hold the total, which the diffs of a large topic lack for a while.
+func (v *windowView) figures() figures {
+	f := v.View.figures()
+	return figures{f[0], f[1], f[3]<<1 | f[2], v.Total}
+}
+
+// maxHeartbeats bounds how many cursors a windowView keeps heartbeats for: they come from readers
+// who are not all at one version.
+const maxHeartbeats = 64
+
+// heartbeatAt returns a heartbeat for readers at a cursor.
+func (v *windowView) heartbeatAt(c presence.Cursor) *sharedEvent {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if e := v.heartbeats[c]; e != nil {
+		return e
+	}
+	e := v.View.eventAt(presence.EventHeartbeat, c)
+	if v.heartbeats == nil {
+		v.heartbeats = make(map[presence.Cursor]*sharedEvent)
+	}
+	if len(v.heartbeats) < maxHeartbeats {
+		v.heartbeats[c] = e
+	}
+	return e
+}
+
+// A stage is what the readers of a window have at one time: the first users, and those of Window.Also,
+// each as published then.
+type stage struct {
+	names, also *View
+	history     *history // of which these are positions
+	namesAt     int
+	alsoAt      int
+}
+
+// version returns the version of a stage.
+func (s *stage) version() windowVersion {
+	return windowVersion{versionOf(s.names), versionOf(s.also)}
+}
+
+// versionOf returns the version of a View.
+func versionOf(v *View) presence.DiffID {
+	id, _ := v.Cursor.Version(v.Topic)
+	return id
+}
+
+// told returns who was seen at a stage.
+func (s *stage) told() told { return told{past{view: s.names}, past{view: s.also}} }

@@ -1,0 +1,199 @@
+package track
+
+import (
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+)
+
+// How often the readers of a window in a larger topic get an event. The contract says 0.6 KB a
+// second, with heartbeats. The frames of the transport take the rest.
+const (
+	windowRate  = 540                    // bytes a second
+	windowLate  = 10 * time.Second       // what readers have is not older, whatever it costs
+	windowTell  = time.Second            // the least time between two figures
+	windowAlong = 300 * time.Millisecond // the least time between two diffs of users of Window.Also
+	windowLook  = 500 * time.Millisecond // the least time between two looks that find no change in sight
+	windowFrame = 120                    // about what a transport adds to an event, in bytes
+)
+
+// A windowPace says when a window's readers get the next event. The outlet's mutex guards it.
+type windowPace struct {
+	paid   time.Time // up to when the bytes that were sent are paid for
+	behind time.Time // when the first change came that readers were not told; zero: none did
+	shown  time.Time // when they were last told the figures
+	along  bool      // a user of Window.Also has changed since
+	told   time.Time // when readers were last told of one
+	again  time.Time // when to look again, as the latest look found no change in sight
+	timer  *time.Timer
+	due    time.Time // when the timer ends
+}
+
+// spend notes bytes that each reader gets.
+func (p *windowPace) spend(bytes int, now time.Time) {
+	if p.paid.Before(now) {
+		p.paid = now
+	}
+	p.paid = p.paid.Add(time.Duration(bytes+windowFrame) * time.Second / windowRate)
+	if latest := now.Add(windowLate); p.paid.After(latest) {
+		p.paid = latest
+	}
+}
+
+func (p *windowPace) stop() {
+	if p.timer != nil {
+		p.timer.Stop()
+		p.timer = nil
+	}
+}
+
+// next returns when the readers may be told of a change.
+func (p *windowPace) next() time.Time {
+	next := p.paid
+	if p.again.After(next) {
+		next = p.again
+	}
+	if late := p.behind.Add(windowLate); late.Before(next) {
+		return late
+	}
+	return next
+}
+
+// publishedLocked takes what is published now.
+func (w *windowSource) publishedLocked(now stage, arrived time.Time) {
+	if w.whole(w.now.names) && w.whole(now.names) {
+		w.out.arrived = arrived
+		w.stepLocked(now)
+		return
+	}
+	if w.pace.behind.IsZero() {
+		w.pace.behind = time.Now()
+	}
+	w.lookLocked(now)
+}
+
+// whole reports whether the window has all users of a View.
+func (w *windowSource) whole(v *View) bool { return v.Total <= w.Users && v.Names }
+
+// figuresLocked takes a View with new figures.
+func (w *windowSource) figuresLocked(view *View) {
+	if w.whole(view) {
+		w.showLocked(view)
+		w.out.wakeLocked()
+		return
+	}
+	w.lookLocked(w.of.published())
+}
+
+// lookLocked tells readers what they may be told by now, and comes back for the rest.
+func (w *windowSource) lookLocked(now stage) {
+	at := time.Now()
+	if w.pace.along && !w.pace.told.Add(windowAlong).After(at) {
+		w.pace.told = at
+		w.stepAlongLocked(now)
+	}
+	if !w.pace.behind.IsZero() && !w.pace.next().After(at) {
+		w.catchUpLocked(now, at)
+	}
+	var due time.Time
+	if stale := w.view.Load(); stale.figures() != (&windowView{View: now.names}).figures() {
+		if due = w.pace.shown.Add(windowTell); !due.After(at) {
+			w.showLocked(now.names)
+			w.pace.spend(len(w.view.Load().heartbeatAt(w.cursor(w.now.version())).Data), at)
+			w.out.wakeLocked()
+			due = time.Time{}
+		}
+	}
+	if next := w.pace.next(); !w.pace.behind.IsZero() && (due.IsZero() || next.Before(due)) {
+		due = next
+	}
+	if next := w.pace.told.Add(windowAlong); w.pace.along && (due.IsZero() || next.Before(due)) {
+		due = next
+	}
+	w.wakeAtLocked(due)
+}
+
+// stepAlongLocked tells readers of users of Window.Also. If one of them comes into the window or was in
+// it, they go to what is published now; else the first users wait for their turn.
+func (w *windowSource) stepAlongLocked(now stage) {
+	step := now
+	if w.now.history == now.history && !w.alongTouches(now) {
+		step.names, step.namesAt = w.now.names, w.now.namesAt
+	}
+	w.stepLocked(step)
+	w.pace.along = false
+}
+
+// alongTouches reports whether a user of Window.Also who has changed is, or was, among the first.
+func (w *windowSource) alongTouches(now stage) bool {
+	before, after := w.lastOf(w.now.names), w.lastOf(now.names)
+	among := func(last, e *entry) bool { return e != nil && (last == nil || newestFirst(e, last) <= 0) }
+	for _, id := range w.Also {
+		was, is := w.now.also.roster.get(id), now.also.roster.get(id)
+		if was != is && (among(before, was) || among(before, is) || among(after, is)) {
+			return true
+		}
+	}
+	return false
+}
+
+// lastOf returns the last of the first users; nil: all users are among them.
+func (w *windowSource) lastOf(v *View) *entry {
+	first := v.newest(w.Users)
+	if len(first) < w.Users {
+		return nil
+	}
+	return first[len(first)-1]
+}
+
+// wakeAtLocked has the window looked at again at a moment; zero: not by itself.
+func (w *windowSource) wakeAtLocked(due time.Time) {
+	p := &w.pace
+	if p.timer != nil && p.due.Equal(due) {
+		return
+	}
+	p.stop()
+	if due.IsZero() {
+		return
+	}
+	p.due = due
+	p.timer = w.out.after(time.Until(due), func() {
+		if p.timer != nil && p.due.Equal(due) {
+			p.timer = nil
+			w.lookLocked(w.of.published())
+		}
+	})
+}
+
+// catchUpLocked takes readers to what is published now. Where nothing that they see has changed they
+// go on to the version only so often that the history reaches back to the one they have.
+func (w *windowSource) catchUpLocked(now stage, at time.Time) {
+	if d := w.diff(w.now.told(), now.told()); d.empty() && at.Sub(w.pace.behind) < windowLate {
+		w.pace.again = at.Add(windowLook)
+		return
+	}
+	w.stepLocked(now)
+}
+
+// stepLocked has readers go to a stage. Those at the one before share the event.
+func (w *windowSource) stepLocked(to stage) {
+	was, at := w.now, time.Now()
+	w.now, w.steps = &to, nil
+	w.turn++
+	if to.names == to.also {
+		w.pace.behind, w.pace.along = time.Time{}, false
+	}
+	d := w.diff(was.told(), to.told())
+	from := was.version()
+	e := w.stepEvent(from, to.version(), d, &to, func(id presence.UserID) backend.Departure {
+		if was.history != to.history {
+			return backend.Departure{ID: id}
+		}
+		return to.history.departure(id, min(was.namesAt, was.alsoAt), max(to.namesAt, to.alsoAt))
+	})
+	w.keepStep(from, e)
+	w.pace.spend(len(e.Data), at)
+	w.showLocked(to.also)
+	w.out.wakeLocked()
+}

@@ -1,0 +1,91 @@
+package track
+
+import (
+	"slices"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+)
+
+// A past is a roster as it was at a version: a later View, and the users who were different then.
+type past struct {
+	view *View
+	was  map[presence.UserID]*entry // who differs from the view; nil: was absent
+}
+
+// get returns a user's entry, nil if absent.
+func (p past) get(id presence.UserID) *entry {
+	if e, differs := p.was[id]; differs {
+		return e
+	}
+	return p.view.roster.get(id)
+}
+
+// newest returns the first n users, the newest first; nobody of a count-only topic.
+func (p past) newest(n int) []*entry {
+	if len(p.was) == 0 || !p.view.Names {
+		return p.view.newest(n)
+	}
+	var different []*entry
+	for _, e := range p.was {
+		if e != nil {
+			different = append(different, e)
+		}
+	}
+	slices.SortFunc(different, newestFirst)
+	first := make([]*entry, 0, min(n, p.view.Total+len(different)))
+	p.view.roster.bySince.Scan(func(e *entry) bool {
+		if _, differs := p.was[e.ID]; differs {
+			return len(first) < n
+		}
+		for len(different) > 0 && len(first) < n && newestFirst(different[0], e) < 0 {
+			first, different = append(first, different[0]), different[1:]
+		}
+		if len(first) < n {
+			first = append(first, e)
+		}
+		return len(first) < n
+	})
+	return append(first, different[:min(len(different), n-len(first))]...)
+}
+
+func newestFirst(a, b *entry) int { return presence.NewestFirst(a.Member, b.Member) }
+
+// past returns a roster as it was at a position, from a View of a later one. It returns false
+// if the history does not reach back, does not know how a user was then, or has so many changes
+// between that a state costs less.
+func (h *history) past(view *View, at, now int) (past, bool) {
+	if at < h.dropped || at > now || h.size(at, now) > maxResumeChanges {
+		return past{}, false
+	}
+	p := past{view: view}
+	for _, v := range h.versions[at-h.dropped : now-h.dropped] {
+		for i := range v.changes {
+			c := &v.changes[i]
+			if _, seen := p.was[c.id]; seen {
+				continue
+			}
+			if c.present && c.before == nil {
+				return past{}, false
+			}
+			if p.was == nil {
+				p.was = make(map[presence.UserID]*entry)
+			}
+			p.was[c.id] = c.before
+		}
+	}
+	return p, true
+}
+
+// departure returns how a user left last between two positions. If the history does not say, nothing
+// but the user is known.
+func (h *history) departure(id presence.UserID, from, to int) backend.Departure {
+	for _, v := range slices.Backward(h.versions[max(from-h.dropped, 0):max(to-h.dropped, 0)]) {
+		for _, c := range v.changes {
+			if c.id == id && c.after == nil {
+				return c.left
+			}
+		}
+	}
+	return backend.Departure{ID: id}
+}

@@ -1,0 +1,170 @@
+package track
+
+import (
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+)
+
+// readLocked returns the next event of a reader, nil if there is none, and whether more follow.
+func (w *windowSource) readLocked(s *reader, form *Form) (d delivery, more bool) {
+	if s.standing {
+		if d.single = s.tellStandingLocked(); d.single != nil {
+			d.onlySignals = true
+			return d, true
+		}
+	}
+	switch {
+	case !s.started:
+		s.started = true
+		d.single = w.beginLocked(s)
+		return d, s.standsLocked()
+	case s.turn != w.turn:
+		if d.single = w.followLocked(s); d.single == nil {
+			return w.readLocked(s, form) // nothing in sight has changed
+		}
+		return d, s.pos != w.out.log.end()
+	case !w.out.log.holds(s.pos):
+		s.pos = w.out.log.end() // signals are lost to a slow reader
+	case s.pos != w.out.log.end():
+		s.takeLocked(w.out, form, &d)
+	}
+	return d, s.pos != w.out.log.end()
+}
+
+// beginLocked is the first read: the diff that leads from the cursor that the reader came with to the stage
+// that there is, nil if there is none, or a state of what is published now. So polls are paced as streams
+// are.
+func (w *windowSource) beginLocked(s *reader) *sharedEvent {
+	s.pos, s.turn = w.out.log.end(), w.turn
+	from, ok := w.versionOf(s.resume)
+	if ok {
+		if e, ok := w.leadLocked(s, from); ok {
+			s.told = unknownFigures
+			w.out.stats.resumed(true)
+			return e
+		}
+	}
+	if s.resume != "" {
+		w.out.stats.resumed(false)
+	}
+	return w.stateLocked(s)
+}
+
+// stateLocked takes a reader to what is published now.
+func (w *windowSource) stateLocked(s *reader) *sharedEvent {
+	now := w.of.published()
+	s.turn, s.cursor = w.turn, w.cursor(now.version())
+	s.told = w.view.Load().figures() // the state tells later ones
+	return now.names.windowState(w)
+}
+
+// followLocked takes a reader to the stage that there is now, by one diff.
+func (w *windowSource) followLocked(s *reader) *sharedEvent {
+	e := w.steps[s.cursor]
+	if e != nil {
+		s.turn, s.cursor = w.turn, e.Cursor
+	} else {
+		from, _ := w.versionOf(s.cursor)
+		var ok bool
+		if e, ok = w.leadLocked(s, from); !ok {
+			w.out.stats.resyncs.Add(1)
+			return w.stateLocked(s)
+		}
+	}
+	if e != nil && s.told != unknownFigures {
+		s.told[3] = w.now.also.Total
+	}
+	return e
+}
+
+// leadLocked takes a reader from a version to the stage that there is. Whoever is ahead of the stage, having
+// come later, stays there. It returns false if nothing leads on.
+func (w *windowSource) leadLocked(s *reader, from windowVersion) (*sharedEvent, bool) {
+	namesAt, ok := w.of.reachLocked(from.names)
+	if !ok {
+		return nil, false
+	}
+	alsoAt, ok := w.of.reachLocked(from.also)
+	if !ok {
+		return nil, false
+	}
+	now, to := w.of.published(), w.now // reachLocked may have published
+	if to.history != now.history {
+		to = &now
+	}
+	was, ok := w.pastLocked(&now, namesAt, alsoAt)
+	if !ok {
+		return nil, false
+	}
+	target, version := to.told(), to.version()
+	if namesAt > to.namesAt {
+		target.names, version.names = was.names, from.names
+	}
+	if alsoAt > to.alsoAt {
+		target.also, version.also = was.also, from.also
+	}
+	s.turn, s.cursor = w.turn, w.cursor(version)
+	if version == from {
+		return nil, true
+	}
+	d := w.diff(was, target)
+	e := w.stepEvent(from, version, d, to, func(id presence.UserID) backend.Departure {
+		return now.history.departure(id, min(namesAt, alsoAt), max(to.namesAt, to.alsoAt))
+	})
+	if to == w.now && namesAt <= to.namesAt && alsoAt <= to.alsoAt {
+		w.keepStep(from, e)
+	}
+	return e, true
+}
+
+// pastLocked returns what a reader was told at two positions of the history.
+func (w *windowSource) pastLocked(now *stage, namesAt, alsoAt int) (t told, ok bool) {
+	if t.names, ok = now.history.past(now.names, namesAt, now.namesAt); !ok {
+		return t, false
+	}
+	if t.also = t.names; alsoAt != namesAt && len(w.Also) > 0 {
+		t.also, ok = now.history.past(now.names, alsoAt, now.namesAt)
+	}
+	return t, ok
+}
+
+// maxSteps bounds the events of a stage that are kept: readers may be at many versions.
+const maxSteps = 64
+
+func (w *windowSource) keepStep(from windowVersion, e *sharedEvent) {
+	if w.steps == nil {
+		w.steps = make(map[presence.Cursor]*sharedEvent)
+	}
+	if len(w.steps) < maxSteps {
+		w.steps[w.cursor(from)] = e
+	}
+}
+
+// stepEvent returns the event of a diff. A diff without users tells the total: as a count.
+func (w *windowSource) stepEvent(from, to windowVersion, d windowDiff, now *stage, left func(presence.UserID) backend.Departure) *sharedEvent {
+	e := presence.Event{Type: presence.EventDiff, Topic: w.out.topic, Cursor: w.cursor(to)}
+	if d.empty() && !w.whole(now.names) {
+		return now.also.eventAt(presence.EventCount, e.Cursor)
+	}
+	e.Data = w.encodeDiff(from, to, d, now.also.Total, left)
+	return newSharedEvent(frame{Event: e})
+}
+
+// windowState returns the state of a View for a window. It is made once, and shared.
+func (v *View) windowState(w *windowSource) *sharedEvent {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.windows[w] != nil {
+		return v.windows[w]
+	}
+	id := versionOf(v)
+	e := presence.Event{Type: presence.EventState, Topic: v.Topic, Cursor: w.cursor(windowVersion{id, id}), Data: w.encodeState(v)}
+	state := newSharedEvent(frame{Event: e})
+	if v.windows == nil {
+		v.windows = make(map[*windowSource]*sharedEvent)
+	}
+	if len(v.windows) < maxStates {
+		v.windows[w] = state
+	}
+	return state
+}
