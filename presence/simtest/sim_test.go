@@ -23,8 +23,7 @@ func number(name string, otherwise int) int {
 
 // TestSeeds plays 1,000 games that are always the same, or those of SIM_SEEDS, or the one of SIM_SEED.
 // Games that nobody has played before are played by night: see .github/workflows/ci.yml. With the
-// race detector, and with -short, it plays a twentieth of them. It leaves out those that are known to
-// fall, and says so: they are still to be understood.
+// race detector, and with -short, it plays a twentieth of them.
 func TestSeeds(t *testing.T) {
 	if seed := number("SIM_SEED", -1); seed >= 0 {
 		g := newGame(uint64(seed))
@@ -43,19 +42,13 @@ func TestSeeds(t *testing.T) {
 	if raced || testing.Short() {
 		games /= 20
 	}
-	t.Logf("left out, since they are known to fall: %v", openGames)
-	playSeeds(t, 0, games, openGames...)
+	playSeeds(t, 0, games)
 }
 
-// openGames are games of the first 1,000 that fall, and how often.
-//
-//	381   each time: pages are told that a user joins who signed out 8 s before
-var openGames = []string{"381"}
-
 // playSeeds plays games of consecutive seeds.
-func playSeeds(t *testing.T, first, seeds int, skip ...string) {
+func playSeeds(t *testing.T, first, seeds int) {
 	var failed atomic.Bool
-	stop, skip := os.Getenv("SIM_STOP") != "", append(skip, strings.Fields(os.Getenv("SIM_SKIP"))...)
+	stop, skip := os.Getenv("SIM_STOP") != "", strings.Fields(os.Getenv("SIM_SKIP"))
 	const parts = 4
 	for part := range parts {
 		t.Run(fmt.Sprintf("from %d on, part %d", first, part), func(t *testing.T) {

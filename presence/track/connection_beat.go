@@ -147,6 +147,7 @@ func (t *tokens) beat(ctx context.Context, c claim, conn *Connection, here bool,
 		conn.proved()
 	case len(c.topics) == 0:
 		alive = true
+	case t.users.signedOutSince(c):
 	default:
 		if alive, err = t.renewElsewhere(ctx, c, t.attention.elsewhere(c, kind, page.Idle)...); !alive {
 			break

@@ -104,11 +104,10 @@ func (o *opener) open(ctx context.Context, with ConnectOptions) (*Connection, er
 	with.Visitor.Browser = knownBrowser(with.Visitor.Browser)
 	with.Visitor.Device = o.env.users.deviceOf(o.devices, with.Visitor.User.ID, with.Visitor.Device)
 	c := &Connection{
-		id: newHolder(o.process), env: o.env, visitor: with.Visitor,
+		env: o.env, visitor: with.Visitor,
 		observe: with.Observe || with.Visitor.User.Hidden, watches: with.Observed, limit: with.Limit, window: with.Window.sorted(), from: with.From, pullStanding: with.PullStanding,
 		group: newWakeSet(true),
 	}
-	c.turn = turnOf(c.id, topics)
 	source := opening{visitor: c.visitor, from: c.from, window: c.window}
 	if o.env.people {
 		source.watch = &watchWanted{with.People, with.Contacts}
@@ -122,6 +121,8 @@ func (o *opener) open(ctx context.Context, with ConnectOptions) (*Connection, er
 	if c.identified = with.Identified; c.identified.IsZero() {
 		c.identified = time.Now()
 	}
+	c.id = newHolder(o.process, c.identified)
+	c.turn = turnOf(c.id, topics)
 	wait, cancel := context.WithTimeout(ctx, connectWait)
 	defer cancel()
 	readers, opened := make([]*reader, 0, len(topics)), false
@@ -218,10 +219,31 @@ func processBegan(process string) (time.Time, bool) {
 	return time.UnixMilli(int64(binary.BigEndian.Uint64(id[:]) >> 6)), err == nil
 }
 
-// newHolder names a connection: by its process, and by 96 random bits, so that nobody can
-// guess the name of another's.
-func newHolder(process string) presence.Holder {
-	var id [12]byte
-	rand.Read(id[:])
+// newHolder names a connection: by its process, by 56 random bits, so that nobody can guess the name
+// of another's, and by when its visitor was identified, in milliseconds since the process began.
+func newHolder(process string, identified time.Time) presence.Holder {
+	var id [holderLen]byte
+	began, _ := processBegan(process)
+	binary.BigEndian.PutUint64(id[holderLen-8:], uint64(max(0, identified.Sub(began).Milliseconds())))
+	rand.Read(id[:holderRandom])
 	return presence.Holder(process + "." + base64.RawURLEncoding.EncodeToString(id[:]))
+}
+
+// Bytes of a connection's name, and how many of them are random.
+const (
+	holderLen    = 12
+	holderRandom = 7
+)
+
+// identifiedAt returns when the visitor of a connection was identified, by the clock of its machine, and
+// false for a name that newHolder does not make.
+func identifiedAt(h presence.Holder) (time.Time, bool) {
+	process := h.Process()
+	began, ok := processBegan(process)
+	id, err := base64.RawURLEncoding.DecodeString(strings.TrimPrefix(string(h), process+"."))
+	if !ok || err != nil || len(id) != holderLen {
+		return time.Time{}, false
+	}
+	clear(id[:holderRandom])
+	return began.Add(time.Duration(binary.BigEndian.Uint64(id[holderLen-8:])) * time.Millisecond), true
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/track"
 )
 
-// A connection's id has 96 random bits, so that the ids beside it name nobody.
+// A connection's id begins with 56 random bits, so that the ids beside it name nobody.
 func TestIDsCannotBeCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker := start(t, memstore.New(), track.Config{Node: "a"})

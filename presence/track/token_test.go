@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/track"
 )
@@ -62,4 +63,32 @@ func TestBeatAndLeaveOnAnyNode(t *testing.T) {
 			w.want("diff + -alice")
 		})
 	}
+}
+
+// A node renews no lease of another node's connection whose user is known to have signed out since, also
+// where the store has the lease again.
+func TestBeatAtAnotherNodeAfterASignOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := memstore.New()
+		deaf := &deafStore{Store: memory}
+		a, b := start(t, deaf, track.Config{Node: "a"}), start(t, memory, track.Config{Node: "b"})
+		page := func() *track.Connection {
+			return connect(t, a, track.ConnectOptions{Visitor: visitor("alice"), Beat: true})
+		}
+		before := page()
+		time.Sleep(time.Second)
+		deaf.setDeaf(true)
+		noError(t, b.SignOut(t.Context(), "alice"))
+		time.Sleep(time.Second)
+		since := page()
+		memory.Apply(t.Context(), []backend.Batch{{Topic: presence.Site, Ops: []backend.Op{
+			{Kind: backend.OpJoin, User: user("alice"), Holder: before.ID(), For: time.Minute}, // as a failover does
+		}}})
+		for c, want := range map[*track.Connection]bool{before: false, since: true} {
+			alive, err := b.Beat(t.Context(), c.Token(), visitor("alice"), track.Page{})
+			if noError(t, err); alive != want {
+				t.Errorf("identified since the sign-out %v: got alive %v, want %v", c == since, alive, want)
+			}
+		}
+	})
 }

@@ -205,6 +205,21 @@ func (p *users) identifiedSince(c *Connection, at time.Time) bool {
 	return c.identified.After(at)
 }
 
+// signedOutSince reports whether the user of another node's connection is known to have signed out after
+// the visitor was identified. Its node ends it, but may not have heard. A page that came back since, to
+// a node whose clock is behind, connects once more.
+//
+// Example: node A stands still, and so does not end the stream of a tab when Alice signs out at node B.
+// Redis fails over to a copy that still has the tab's lease. If node B renewed it for the tab's beats, others
+// would see Alice for as long as node A stands still.
+func (p *users) signedOutSince(c claim) bool {
+	identified, ok := identifiedAt(c.id)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	u := p.byID[c.user]
+	return ok && u != nil && u.signedOut.After(identified)
+}
+
 // ended calls each with every lease of a connection that ended within the TTL.
 func (p *users) ended(each func(leaseKey, leaseEnd)) {
 	p.mu.Lock()
