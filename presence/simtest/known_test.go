@@ -845,6 +845,12 @@ var known = []struct {
 		{at: 30383365872, do: "sign out", who: 7, node: 1},
 		{at: 34818539380, do: "wipe"},
 	}}},
+	{"a page moves to a node that has not found the store back yet", game{seed: 42002100, nodes: 2, features: []feature{threads, apart}, acts: []act{
+		{at: 3385800822, do: "come twice", who: 3, node: 1},
+		{at: 7825555553, do: "store away", who: 1, d: 962371224},
+		{at: 8720608312, do: "enter", who: 3},
+		{at: 9722697763, do: "deploy", who: 1, d: 1830417446},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines

@@ -12,6 +12,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/presencetest"
 	"github.com/rollcall-go/rollcall/presence/track"
 )
 
@@ -165,4 +166,27 @@ func TestSignOutAndStatusWithinTheGrace(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A reader comes with a version that its new node lacks, when the store is back and the node has not found
+// that out yet. The node asks the store all the same, so that the reader does not see Alice leave and come.
+func TestResumeAsTheStoreComesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := memstore.New()
+		way := presencetest.NewFaults(memory)
+		a, b := start(t, memory, track.Config{Node: "a"}), start(t, way, track.Config{Node: "b"})
+		p := watch(t, a)
+		watch(t, b)
+		way.Break(presencetest.Fault{Err: presence.ErrStoreOut})
+		way.Disturb(presencetest.Disturbance{Lose: 1})
+		time.Sleep(time.Second)
+		connect(t, a, track.ConnectOptions{Visitor: visitor("alice")})
+		p.want("diff +alice -")
+		way.Heal()
+		back := openPage(t, b, track.ConnectOptions{Cursor: p.conn.Cursor()})
+		if !b.StoreOut() {
+			t.Error("the node knows that the store is back: the test shows nothing")
+		}
+		back.want()
+	})
 }

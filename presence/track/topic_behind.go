@@ -14,6 +14,8 @@ import (
 // Example: Bob leaves at 12:00:00.0, and the diff does not reach node b, which would notice by
 // 12:00:01. Alice's stream at node a shows that he left. At 12:00:00.5 it moves to node b. Without
 // this rule she would see him come back, and leave once more.
+//
+// The node asks also while its calls fail: it does not know yet when the store is back.
 const (
 	behindWait  = 500 * time.Millisecond // the longest wait of a reader for the log
 	behindEvery = 100 * time.Millisecond // the least time between two looks: clients can make up versions
@@ -67,12 +69,11 @@ func (r *replica) reachVersion(ctx context.Context, id presence.DiffID) bool {
 // version. It returns a channel that is closed when it is done, nil if there is nothing to wait
 // for.
 func (r *replica) lookBehind(id presence.DiffID) <-chan struct{} {
-	storeOut := r.outage.latestFailed()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	w := &r.watch
 	switch {
-	case storeOut || r.closed || r.ledger.partial() || r.ledger.knows(id):
+	case r.closed || r.ledger.partial() || r.ledger.knows(id):
 		return nil
 	case w.behind != nil:
 		return w.behind
