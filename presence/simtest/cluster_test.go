@@ -110,8 +110,8 @@ func (g game) parts() []string {
 // losePart loses all data of a part.
 func (w *world) losePart(name string) {
 	if name == notices {
-		w.loses()
 		w.server.loseNotices()
+		w.loses()
 		return
 	}
 	w.losesSome()

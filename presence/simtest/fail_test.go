@@ -39,11 +39,19 @@ func (w *world) twice(a act) {
 func (w *world) loses() {
 	w.program.loses()
 	w.mu.Lock()
-	defer w.mu.Unlock()
 	w.lost, w.muted = true, time.Now()
-	for _, p := range w.all {
-		p.link.loses()
+	w.mu.Unlock()
+	w.losesNotices()
+	for _, p := range w.everyProcess() {
 		p.suffers()()
+	}
+}
+
+// losesNotices is for when the store's log of notices may have lost some: they are late nowhere any more.
+func (w *world) losesNotices() {
+	log := w.server.notices()
+	for _, p := range w.everyProcess() {
+		p.link.loses(log)
 	}
 }
 

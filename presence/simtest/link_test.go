@@ -62,6 +62,11 @@ func (n lateNotice) now() backend.Notice {
 	return n.notice
 }
 
+// is reports whether two are of one call of Publish.
+func (n lateNotice) is(other lateNotice) bool {
+	return n.at.Equal(other.at) && n.notice.ID == other.notice.ID && n.notice.Kind == other.notice.Kind && n.notice.User == other.notice.User
+}
+
 func newLink(w *world, node string) *link {
 	l := &link{server: w.server, world: w, node: node, idle: make(chan struct{}), outdone: make(map[presence.UserID]time.Time)}
 	close(l.idle)
@@ -201,12 +206,13 @@ func (l *link) set(stalled, frozen, broken bool) {
 	}
 }
 
-// loses is for when the store loses its data: late notices are lost with it.
-func (l *link) loses() {
+// loses is for when the store's log of notices may have lost some: late ones are heard if the log has them.
+func (l *link) loses(log []lateNotice) {
+	lost := func(n lateNotice) bool { return !slices.ContainsFunc(log, n.is) }
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.late = nil
-	l.queue = slices.DeleteFunc(l.queue, func(p parcel) bool { return p.notice != nil })
+	l.late = slices.DeleteFunc(l.late, lost)
+	l.queue = slices.DeleteFunc(l.queue, func(p parcel) bool { return p.notice != nil && lost(*p.notice) })
 }
 
 // reads reads the log of notices, as the listener of a Redis does about once a second: so it hears

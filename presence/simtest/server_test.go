@@ -99,6 +99,13 @@ func (s *server) Publish(ctx context.Context, n backend.Notice) error {
 	return nil
 }
 
+// notices returns the log of notices.
+func (s *server) notices() []lateNotice {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.log)
+}
+
 // Listen implements [backend.Store]. A listener also gets the notices that are kept.
 func (s *server) Listen(ctx context.Context, fn func(backend.Notice)) (func(), error) {
 	s.mu.Lock()

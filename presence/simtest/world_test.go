@@ -195,16 +195,16 @@ func (w *world) do(a act) {
 		})
 	case "restart store": // with its file, or without data
 		w.storeFails("away", presencetest.Fault{Err: errAway}, a.d)
-		w.loses()
 		w.server.restart()
+		w.loses()
 		w.views()
 	case "save":
 		w.server.write()
 	case "store away": // and back with its data
 		w.storeFails("away", presencetest.Fault{Err: errAway}, a.d)
 	case "wipe":
-		w.loses()
 		w.server.wipe()
+		w.loses()
 	case "store hangs":
 		w.storeFails("hangs", presencetest.Fault{}, a.d)
 	case "writes hang":
@@ -240,6 +240,7 @@ func (w *world) do(a act) {
 			w.lost = true
 			w.mu.Unlock()
 			w.server.rewind()
+			w.losesNotices()
 			w.program.rewinds()
 			w.note("the store is back at what it had")
 			w.program.mends(keepers)
