@@ -69,14 +69,14 @@ func newAssets(groups []Group, texts []byte, withPeople, withFeeds bool) *assets
 		strings.NewReplacer(`"./people.js"`, `"./`+people+`"`, `"./inbox.js"`, `"./`+inbox+`"`, `"./signals.js"`, `"./`+signals+`"`).Replace(readAsset("built/later.js")))
 	all.script = add("presence", ".js", javascript,
 		strings.ReplaceAll(readAsset("built/presence.js"), `"./later.js"`, `"./`+later+`"`))
-	style := readAsset("presence.css") + "\n" + readAsset("signals.css")
+	style := readAsset("host.css") + "\n:root {\n" + readAsset("presence.css") + "\n" + readAsset("signals.css")
 	if withPeople {
 		style += "\n" + readAsset("people.css")
 	}
 	if withFeeds {
 		style += "\n" + readAsset("inbox.css")
 	}
-	all.style = add("presence", ".css", "text/css; charset=utf-8", style+groupStyle(groups))
+	all.style = add("presence", ".css", "text/css; charset=utf-8", style+groupStyle(groups)+"}\n")
 	client := `import { connect as base } from "./` + all.script + "\";\n"
 	if withPeople {
 		client += `import { withPeople } from "./` + people + "\";\nconst followed = withPeople(base);\n"

@@ -419,10 +419,13 @@
 // presence-count; people.css, inbox.css and signals.css name
 // those of people, feeds and signals. A plain column of names, without pictures, is
 //
-//	whos-online .presence-users { display: block }
-//	whos-online .presence-avatar { display: none }
-//	whos-online .presence-card { background: none; padding: 0; padding-inline-start: 1.25rem }
-//	whos-online .presence-card::before { inset-inline-start: 0; inset-block-start: .4rem }
+//	.presence .presence-users { display: block }
+//	.presence .presence-avatar { display: none }
+//	.presence .presence-card { background: none; padding: 0; padding-inline-start: 1.25rem }
+//	.presence .presence-card::before { inset-inline-start: 0; inset-block-start: .4rem }
+//
+// Such a rule names two classes, in a style sheet after presenceHead. Rules for elements, such
+// as ".panel ul" or "button", do not reach into the widget.
 //
 // The style follows prefers-reduced-motion and forced-colors. Statuses differ in shape as
 // well as in colour.

@@ -64,6 +64,7 @@ func TestLooksOfFeeds(t *testing.T) {
 		b.emulate(l.media, l.width, 700)
 		b.do(chromedp.Navigate(feedsGallery(t, &someFeeds{head: feed.Head{Rev: 7, Unread: 120, Unseen: 1}, items: all}, l.dir).URL))
 		b.check(axe, l.name)
+		b.holds()
 		b.picture(filepath.Join(folder, "feeds-"+l.name+".png"), l.width)
 
 		b.do(chromedp.Evaluate[chromedp.Void](boxesOf))

@@ -238,7 +238,7 @@ func TestBrowserPopover(t *testing.T) {
 	// Another user's page comes into this one: nothing of alice's stays.
 	b.do(chromedp.Evaluate[chromedp.Void](`document.body.insertAdjacentHTML("beforeend", "<presence-part src=/presence data-feed=feed:x:1 me=bob></presence-part>")`))
 	b.until(bellSays+`.split("|")[0] + document.querySelectorAll(".presence-notifications li").length`, "0")
-	waitFor(t, func() bool { s.mu.Lock(); defer s.mu.Unlock(); return s.opened == 2 })
+	waitFor(t, func() bool { s.mu.Lock(); defer s.mu.Unlock(); return s.opened == 2 && s.open.Load() == 1 })
 	s.send(t, "state", `{"topic":"inbox","cursor":"b","unread":1,"unseen":1,"items":[`+wireItem("b1", 1, "unread", "for bob", "")+`]}`)
 	b.until(rows+` + document.querySelector("presence-bell").dataset.unread`, "b1:unread1")
 }

@@ -185,6 +185,7 @@ func TestLooks(t *testing.T) {
 		b.do(chromedp.Navigate(g.URL))
 		b.until(`document.querySelector("whos-online").dataset.live`, "on")
 		b.check(axe, l.name)
+		b.holds()
 		b.picture(filepath.Join(folder, "widget-"+l.name+".png"), l.width)
 
 		g.refusing(http.StatusServiceUnavailable)

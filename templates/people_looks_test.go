@@ -85,6 +85,7 @@ func TestLooksOfPeople(t *testing.T) {
 		b.do(chromedp.Navigate(g.URL))
 		b.until(`document.querySelector(".presence-contacts").dataset.live`, "on")
 		b.check(axe, l.name)
+		b.holds()
 		b.picture(filepath.Join(folder, "people-"+l.name+".png"), l.width)
 
 		g.refusing(http.StatusServiceUnavailable)

@@ -72,6 +72,7 @@ func TestLooksOfSignals(t *testing.T) {
 			box.querySelector(".presence-newer").textContent = "Alice saved a newer version. Yours is older.";
 			box.hidden = false; undefined`))
 		b.check(axe, l.name)
+		b.holds()
 		b.picture(filepath.Join(folder, "signals-"+l.name+".png"), l.width)
 	}
 }
