@@ -34,6 +34,11 @@ type User struct {
 	Status Status          // empty: as it was, or online
 	Group  string          // such as "staff": 1-32 of a-z 0-9 -; empty: none
 
+	// Visibility is of a device in the roster of backend.DevicesTopic alone, whose Status it has.
+	// A Tracker sets it, and what it points to never changes. nil: as it was. A store keeps it as
+	// it keeps the Status, and asks for nothing in it.
+	Visibility *Visibility
+
 	// Hidden keeps the user out of presence altogether: nothing is recorded,
 	// as for a member of staff who reads along. It is never stored.
 	Hidden bool
@@ -75,6 +80,8 @@ func (u User) Validate() error {
 		return fmt.Errorf("%w: the profile has more than %d bytes", ErrInvalidUser, MaxProfileLen)
 	case len(u.Data) > 0 && !json.Valid(u.Data):
 		return fmt.Errorf("%w: the data is not JSON", ErrInvalidUser)
+	case u.Visibility != nil:
+		return fmt.Errorf("%w: the visibility is not for a site to set: see Settings", ErrInvalidUser)
 	case u.Group != "" && !ValidGroup(u.Group):
 		return fmt.Errorf("%w: the group must be 1-%d bytes of a-z 0-9 -", ErrInvalidUser, MaxGroupLen)
 	}
@@ -112,7 +119,7 @@ func (u User) DisplayName() string {
 // SameProfile reports whether u and v look the same to others.
 func (u User) SameProfile(v User) bool {
 	return u.ID == v.ID && u.Name == v.Name && u.Avatar == v.Avatar && u.URL == v.URL &&
-		u.Status == v.Status && u.Group == v.Group && bytes.Equal(u.Data, v.Data)
+		u.Status == v.Status && u.Visibility.Equal(v.Visibility) && u.Group == v.Group && bytes.Equal(u.Data, v.Data)
 }
 
 // looksLike reports whether u and v are told to others in the same words: [Idle] and
@@ -122,7 +129,7 @@ func (u User) looksLike(v User) bool {
 	return u.SameProfile(v)
 }
 
-// StatusOnly reports whether a backend.OpUpdate with u changes the status alone: all
+// StatusOnly reports whether a backend.OpUpdate with u changes the status and the visibility alone: all
 // other fields of the profile are empty.
 func (u User) StatusOnly() bool {
 	return u.Name == "" && u.Avatar == "" && u.URL == "" && u.Group == "" && len(u.Data) == 0

@@ -131,18 +131,20 @@ func (u *presentUser) idle() bool {
 // hides reports whether others do not see that the user is there (rule 2).
 func (u *presentUser) hides() bool { return u.Status.Base() == presence.Invisible }
 
-// take stores the newest profile. A profile without a status keeps the former one.
+// take stores the newest profile. A profile without a status or a visibility keeps the former one.
 func (s *atomicStep) take(u *presentUser, p presence.User) {
 	p.Status = cmp.Or(p.Status, u.Status, presence.Online)
+	p.Visibility = cmp.Or(p.Visibility, u.Visibility)
 	s.turn(u, p.Status)
 	u.User = p
 }
 
-// update is take for a profile that may consist of the status alone.
+// update is take for a profile that may consist of the status and the visibility alone.
 func (s *atomicStep) update(u *presentUser, op backend.Op) {
 	hid := u.hides()
 	if op.User.StatusOnly() {
 		s.turn(u, cmp.Or(op.User.Status, u.Status))
+		u.Visibility = cmp.Or(op.User.Visibility, u.Visibility)
 	} else {
 		s.take(u, op.User)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 func profileCases() []ruleCase {
@@ -12,6 +13,7 @@ func profileCases() []ruleCase {
 		{"profiles", "a new profile is one update, the same again nothing", profileUpdate},
 		{"profiles", "the newest wins for all", newestProfile},
 		{"profiles", "a status alone leaves the rest", statusAlone},
+		{"profiles", "a visibility is kept as a status is", visibilityKept},
 		{"profiles", "every field arrives as it was sent", everyField},
 		{"profiles", "who is not there is not updated", updateNobody},
 	}
@@ -99,6 +101,36 @@ func statusAlone(tr *trial) {
 	if s := tr.sighting(presence.Site, "u"); s.Status != presence.Away {
 		tr.Errorf("the sighting's status is %q, want %q", s.Status, presence.Away)
 	}
+}
+
+// A visibility is kept as the status is: a profile without one keeps the former, and an update may
+// consist of one alone. Nothing in it counts for the store: a device whose user is invisible is there.
+func visibilityKept(tr *trial) {
+	const topic, phone = backend.DevicesTopic, presence.UserID("u\x1ephone")
+	follower := tr.follow(topic)
+	shown := func(s presence.Settings) presence.User {
+		v := s.At(tr.now()).Visibility(tr.now())
+		return presence.User{ID: phone, Visibility: &v}
+	}
+	want := func(name string, v *presence.Visibility) {
+		tr.Helper()
+		if got := tr.read(topic).members[phone]; got.Name != name || !got.Visibility.Equal(v) {
+			tr.Errorf("the device of %q has the visibility %+v, want %q and %+v", got.Name, got.Visibility, name, v)
+		}
+	}
+	first := shown(presence.Settings{Text: "in a call", Online: presence.Contacts})
+	first.Name = "first"
+	tr.do(topic, joinAs(first, "a.1"))
+	want("first", first.Visibility)
+	hidden := shown(presence.Settings{Status: presence.Invisible, Seen: presence.Nobody, Except: true})
+	tr.do(topic, update(hidden))
+	tr.do(topic, update(hidden))
+	want("first", hidden.Visibility)
+	tr.do(topic, joinAs(presence.User{ID: phone, Name: "second"}, "a.1"))
+	want("second", hidden.Visibility)
+	tr.do(topic, update(presence.User{ID: phone, Name: "third"}))
+	want("third", hidden.Visibility)
+	follower.wantsDiffs("+"+string(phone), "~"+string(phone), "~"+string(phone), "~"+string(phone))
 }
 
 // Scenario 24: roster and diff hold exactly the profile that the site gave, also one of the

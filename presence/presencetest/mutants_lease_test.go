@@ -197,6 +197,12 @@ func leaseMutants() map[string]mutant {
 			op.User.Data = nil
 			return []backend.Op{op}
 		}),
+		"a visibility is kept from the join": rewriting("profiles/a visibility", func(op backend.Op) []backend.Op {
+			if op.Kind == backend.OpUpdate {
+				op.User.Visibility = nil
+			}
+			return []backend.Op{op}
+		}),
 		"user ids without case": rewriting("user ids/every valid id", func(op backend.Op) []backend.Op {
 			op.User.ID = presence.UserID(strings.ToLower(string(op.User.ID)))
 			return []backend.Op{op}

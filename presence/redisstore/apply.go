@@ -184,13 +184,13 @@ func appendOp(args []any, op backend.Op) []any {
 	user, holder := string(op.User.ID), holderName(op.Holder)
 	switch op.Kind {
 	case backend.OpJoin:
-		args = append(args, user, holder, string(op.User.Status), encodeProfile(op.User))
+		args = append(args, user, holder, encodeStatus(op.User), encodeProfile(op.User))
 		if op.ViewFor > 0 {
 			args = append(args, millis(op.ViewFor))
 		}
 		return args
 	case backend.OpSeen:
-		return append(args, user, string(op.User.Status), encodeProfile(op.User))
+		return append(args, user, encodeStatus(op.User), encodeProfile(op.User))
 	case backend.OpFollow:
 		if op.ViewFor == 0 {
 			return append(args, user, holder, "")
@@ -201,13 +201,13 @@ func appendOp(args []any, op backend.Op) []any {
 		if !op.User.StatusOnly() {
 			fields = encodeProfile(op.User)
 		}
-		return append(args, user, string(op.User.Status), fields)
+		return append(args, user, encodeStatus(op.User), fields)
 	case backend.OpGuest, backend.OpForgetGuest:
 		return append(args, op.Guest)
 	case backend.OpSignOut:
-		return append(args, user, string(op.User.Status))
+		return append(args, user, encodeStatus(op.User))
 	case backend.OpSignOff:
-		return append(args, user, holder, string(op.User.Status))
+		return append(args, user, holder, encodeStatus(op.User))
 	case backend.OpBot:
 		if !backend.ValidBotName(op.Bot) {
 			return append(args, op.Guest, "")

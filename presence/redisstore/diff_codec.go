@@ -50,11 +50,12 @@ func decodeLine(id, line string) (presence.Member, error) {
 	status, fields, _ := strings.Cut(rest, " ")
 	at, err := fromMillis(since)
 	var p storedFields
-	if !validUserID(id) || !validStatus(status) || err != nil || json.Unmarshal([]byte(fields), &p) != nil {
+	shown, visibility, known := decodeStatus(status)
+	if !validUserID(id) || !known || err != nil || json.Unmarshal([]byte(fields), &p) != nil {
 		return presence.Member{}, fmt.Errorf("line of %q: %w", id, errRecord)
 	}
 	m := presence.Member{User: p.user(id), Since: at, Idle: p.Idle != 0}
-	m.Status = presence.Status(status)
+	m.Status, m.Visibility = shown, visibility
 	if p.Active > 0 {
 		m.Active = time.Unix(60*p.Active, 0)
 	}
@@ -114,22 +115,6 @@ func validUserID(id string) bool {
 	return presence.User{ID: presence.UserID(user)}.ValidateInside() == nil &&
 		presence.Device{ID: presence.DeviceID(device)}.Validate() == nil
 }
-
-// validStatus reports whether the status in a record or message is one that package
-// presence writes: a user's status, with or without the "-" of rule 21, or the word of a
-// device, which has a dot. Package presence checks the word itself.
-func validStatus(status string) bool {
-	base := presence.Status(status).Base()
-	if _, err := presence.ParseStatus(string(base)); err == nil || base == presence.Idle {
-		return true
-	}
-	return len(status) <= maxWord && strings.Contains(status, ".") && strings.Trim(status, wordBytes) == ""
-}
-
-const (
-	maxWord   = 256 // bytes
-	wordBytes = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."
-)
 
 // validDiffID reports whether id keeps the rule at [presence.DiffID].
 func validDiffID(id string) bool {

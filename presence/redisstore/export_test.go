@@ -26,3 +26,10 @@ func (s *Store) UnderWay() int { return len(s.writes.slots) }
 
 // KeepLogs sets how long the logs of empty topics stay.
 func (s *Store) KeepLogs(d time.Duration) { s.keepLog = d }
+
+// EncodeStatus and DecodeStatus are the form of a user's status and visibility.
+func EncodeStatus(u presence.User) string { return encodeStatus(u) }
+
+func DecodeStatus(text string) (presence.Status, *presence.Visibility, bool) {
+	return decodeStatus(text)
+}

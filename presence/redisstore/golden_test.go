@@ -39,7 +39,9 @@ func goldenSteps() []goldenStep {
 	busy.Status = presence.Busy
 	ghost := presence.User{ID: "carol", Status: "online-"}
 	acme := presence.User{ID: presence.UserID("alice").In("acme"), Status: presence.Online}
-	device := presence.User{ID: "dave\x1ephone", Status: "ecx.mwro18jf.busy.aW4gYSBjYWxs."}
+	settings := presence.Settings{Status: presence.Busy, Text: "in a call", Online: presence.Everyone, Seen: presence.Contacts, Except: true}
+	shown := settings.Visibility(goldenTime.AddDate(1, 0, 0))
+	device := presence.User{ID: "dave\x1ephone", Status: presence.Online, Visibility: &shown}
 	op := func(kind backend.OpKind, u presence.User) backend.Op {
 		return backend.Op{Kind: kind, User: u, Holder: "n1.7", For: time.Hour}
 	}

@@ -32,7 +32,7 @@ func (a *attendance) attended(ctx context.Context, user presence.UserID) (at boo
 	return a.attendedSite(ctx, user)
 }
 
-// attendedDevice is Attended by the user's devices, whose words have the status also of a user
+// attendedDevice is Attended by the user's devices, whose visibility has the status also of a user
 // whom nobody sees.
 func (a *attendance) attendedDevice(ctx context.Context, user presence.UserID) (bool, error) {
 	r, err := a.current(ctx, backend.DevicesTopic)
@@ -41,7 +41,7 @@ func (a *attendance) attendedDevice(ctx context.Context, user presence.UserID) (
 	}
 	here, idle := false, true
 	r.view.Load().roster.devicesOf(user, func(e *entry) bool {
-		here, idle = true, readWord(e.Status).status == presence.Idle
+		here, idle = true, e.visibility().Status == presence.Idle
 		return idle
 	})
 	switch {

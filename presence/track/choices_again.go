@@ -27,7 +27,7 @@ import (
 // may have hidden is hidden within a second, and shown once the Directory says so.
 type doubt struct {
 	heard    *presence.Settings          // the strictest of what notices said; nil: they said nothing
-	since    time.Time                   // the latest word.since of the notices
+	since    time.Time                   // the latest Visibility.Since of the notices
 	at       time.Time                   // when the user was last seen, if this node was told; zero: now
 	named    []presence.Topic            // topics that the senders of the notices write
 	writing  map[presence.Topic]struct{} // to which this node was writing what the user chose before
@@ -180,7 +180,7 @@ func (c *choices) hearAnswer(user presence.UserID, s presence.Settings) {
 	}
 }
 
-// since returns word.since of a choice of settings.
+// since returns Visibility.Since of a choice of settings.
 func (c choice) since() time.Time {
 	if c.settings == nil {
 		return time.Time{}

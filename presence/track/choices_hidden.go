@@ -43,7 +43,7 @@ func (c *choices) hidden(ctx context.Context) (hidden []presence.UserID) {
 			return hidden
 		}
 		for i, s := range all {
-			if shown, _ := devices.sightOf(users[i]); wordOf(s.At(now), time.Time{}).narrows(shown.word) {
+			if shown, _ := devices.sightOf(users[i]); s.At(now).Visibility(time.Time{}).Narrows(shown.visibility) {
 				hidden = append(hidden, users[i])
 			}
 		}
@@ -58,7 +58,7 @@ func (v *View) shownUsers() (users []presence.UserID) {
 		if len(users) > 0 && users[len(users)-1] == user {
 			return true
 		}
-		if shown, _ := v.sightOf(user); shown.word.visible() {
+		if shown, _ := v.sightOf(user); !shown.visibility.Hidden() {
 			users = append(users, user)
 		}
 		return true

@@ -53,22 +53,22 @@ func (d *deviceRoster) has(user presence.UserID) bool {
 // Directory, which does not say when, tells no viewer of an earlier moment.
 func (d *deviceRoster) shownSince(user presence.UserID, since time.Time) time.Time {
 	for m := range d.of(user) {
-		if w := readWord(m.Status); w.since.After(since) {
-			since = w.since
+		if v := m.visibility(); v.Since.After(since) {
+			since = v.Since
 		}
 	}
 	return since
 }
 
-// hidesWords reports whether this node shows a device of a user as the user chose, and not as the
+// hidesChosen reports whether this node shows a device of a user as the user chose, and not as the
 // store has it.
-func (d *deviceRoster) hidesWords(user presence.UserID) bool {
+func (d *deviceRoster) hidesChosen(user presence.UserID) bool {
 	view, hides := d.view(), false
 	if view == nil {
 		return false
 	}
 	view.roster.devicesOf(user, func(e *entry) bool {
-		_, hides = view.words[e.ID]
+		_, hides = view.chosen[e.ID]
 		return !hides
 	})
 	return hides

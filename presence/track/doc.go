@@ -42,7 +42,7 @@
 //	writer*.go outage*.go notices.go          writes on their way; can the store be trusted
 //	topic_*.go topics*.go roster_pages.go     the topics that are read here
 //	outlet*.go line.go sources.go             how versions reach readers
-//	people: watch*.go person*.go word.go lastseen*.go
+//	people: watch*.go person*.go lastseen*.go
 //	deliver*.go                               events for programs
 //	signal*.go recent.go places*.go peaks*.go erase*.go stats*.go
 //

@@ -201,24 +201,10 @@ func (t *Tracker) DevicesOf(user presence.UserID) (ids []string) {
 	return ids
 }
 
-// Word returns the word of settings, as the status of a device's member.
-func Word(s presence.Settings, since time.Time) string {
-	return string(wordOf(s.At(time.Now()), since).asStatus())
-}
-
-// RewriteWord reads a word and writes it again.
-func RewriteWord(word string) string { return string(readWord(presence.Status(word)).asStatus()) }
-
-// Sees returns whether a viewer sees that the user of a word is online, and the last seen.
-func Sees(word string, viewer presence.Relation, known bool) (online, seen bool) {
-	w := readWord(presence.Status(word))
-	return w.shownTo(viewer, known), w.seenBy(viewer, known)
-}
-
 // WordStatus returns the status that a user's devices show.
 func (t *Tracker) WordStatus(user presence.UserID) presence.Status {
 	for m := range t.devices.of(user) {
-		return readWord(m.Status).status
+		return m.visibility().Status
 	}
 	return ""
 }

@@ -71,14 +71,6 @@ func TestGoldenForms(t *testing.T) {
 			[]any{presence.Busy, []presence.Topic{presence.Site, "thread:1"}},
 		},
 		{
-			"device-word",
-			func() string {
-				return string(wordOf(presence.Settings{Status: presence.Busy, Text: "in a call", Online: presence.Everyone, Seen: presence.Contacts, Except: true}, goldenTime).asStatus())
-			},
-			func(text string) any { return readWord(presence.Status(text)) },
-			word{presence.Everyone, presence.Contacts, true, goldenTime, presence.Busy, "in a call"},
-		},
-		{
 			"cursor",
 			func() string {
 				return string(presence.JoinCursors(presence.NewCursor(presence.Site, "1763805600000-7"), presence.NewCursor(presence.Topic("thread:1").In("acme"), backend.Origin)))

@@ -115,11 +115,8 @@ func (a *attention) report(c *Connection, idle bool) {
 // showsIdle reports whether a topic shows a user as idle; in backend.DevicesTopic the device.
 func (a *attention) showsIdle(user presence.UserID, topics []presence.Topic, member func(presence.Topic) presence.UserID) bool {
 	for _, topic := range topics {
-		status := a.member(topic, member(topic)).Status
-		if topic == backend.DevicesTopic {
-			status = readWord(status).status
-		}
-		if status.Base() == presence.Idle {
+		m := a.member(topic, member(topic))
+		if m.Status.Base() == presence.Idle || m.Visibility != nil && m.Visibility.Status == presence.Idle {
 			return true
 		}
 	}

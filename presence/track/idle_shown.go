@@ -12,29 +12,18 @@ import (
 // (rule 24). Whatever a Tracker reads has both in one: the status of an online user who is
 // idle is Idle. Only there Member.Idle is set, and not for a user who chose another status.
 
-// shownIdle returns the status that is shown of a user of a topic who is idle or not, and
-// whether it is so because of that.
-func shownIdle(topic presence.Topic, status presence.Status, idle bool) (presence.Status, bool) {
-	switch {
-	case !idle:
-		return status, false
-	case topic != backend.DevicesTopic:
-		if status.Base() != presence.Online {
-			return status, false
-		}
-		return turned(status, presence.Idle), true
-	}
-	w := readWord(status)
-	if w.status != presence.Online {
+// shownIdle returns the status that is shown of a user who is idle or not, and whether it is so
+// because of that.
+func shownIdle(status presence.Status, idle bool) (presence.Status, bool) {
+	if !idle || status.Base() != presence.Online {
 		return status, false
 	}
-	w.status = presence.Idle
-	return w.asStatus(), true
+	return turned(status, presence.Idle), true
 }
 
-// showIdle is shownIdle for each of some members. It copies the members if one changes: a
-// store may keep what it returns.
-func showIdle(topic presence.Topic, members []presence.Member) []presence.Member {
+// showIdle shows which members are idle. It copies the members if one changes: a store may keep what
+// it returns.
+func showIdle(members []presence.Member) []presence.Member {
 	first := slices.IndexFunc(members, func(m presence.Member) bool { return m.Idle })
 	if first < 0 {
 		return members
@@ -42,13 +31,19 @@ func showIdle(topic presence.Topic, members []presence.Member) []presence.Member
 	members = slices.Clone(members)
 	for i := range members[first:] {
 		m := &members[first+i]
-		m.Status, m.Idle = shownIdle(topic, m.Status, m.Idle)
+		if m.Visibility == nil {
+			m.Status, m.Idle = shownIdle(m.Status, m.Idle)
+			continue
+		}
+		v := *m.Visibility
+		v.Status, m.Idle = shownIdle(v.Status, m.Idle)
+		m.Visibility = &v
 	}
 	return members
 }
 
-func showIdleOf(d backend.Diff, topic presence.Topic) backend.Diff {
-	d.Joins, d.Updates = showIdle(topic, d.Joins), showIdle(topic, d.Updates)
+func showIdleOf(d backend.Diff) backend.Diff {
+	d.Joins, d.Updates = showIdle(d.Joins), showIdle(d.Updates)
 	return d
 }
 

@@ -49,14 +49,14 @@ func (p *peopleHere) seenAlready(all []presence.Person, ids []presence.UserID, v
 		here := false
 		if devices != nil {
 			s, here = devices.sightOf(id)
-			here = here && s.word.status != presence.Invisible // who looks as if they had left
+			here = here && s.visibility.Status != presence.Invisible // who looks as if they had left
 		}
 		if here {
 			relation, known := presence.Stranger, false
 			if viewer != "" {
 				relation, known = p.relations.recall(presence.Pair{User: id, Viewer: viewer}, false)
 			}
-			if (known || viewer == "") && s.word.shownTo(relation, known) {
+			if (known || viewer == "") && s.visibility.ShownTo(relation, known) {
 				all[i] = s.person(id)
 				continue
 			}
@@ -70,7 +70,7 @@ func (p *peopleHere) seenAlready(all []presence.Person, ids []presence.UserID, v
 func (s *sight) person(id presence.UserID) presence.Person {
 	return presence.Person{
 		ID: id, Name: s.name(id), Avatar: s.profile.Avatar, URL: s.profile.URL, Online: true,
-		Status: s.word.status.Shown(), Text: s.word.text, On: s.kinds.names(), Since: s.since,
+		Status: s.visibility.Status.Shown(), Text: s.visibility.Text, On: s.kinds.names(), Since: s.since,
 	}
 }
 
@@ -129,9 +129,9 @@ func (p *peopleHere) complete(all []presence.Person, asked []askedPerson, v verd
 		case a.here && v.viewer != "":
 			relation, known = p.relations.latest(presence.Pair{User: a.id, Viewer: v.viewer})
 		}
-		mayKnow := v.seen != nil && wordOf(v.seen[i].Settings.At(now), time.Time{}).seenBy(relation, known)
+		mayKnow := v.seen != nil && v.seen[i].Settings.At(now).Visibility(time.Time{}).SeenBy(relation, known)
 		switch {
-		case a.here && a.now.word.shownTo(relation, known):
+		case a.here && a.now.visibility.ShownTo(relation, known):
 			all[a.at] = a.now.person(a.id)
 		case !a.here && mayKnow:
 			all[a.at].LastSeen = v.seen[i].At

@@ -8,27 +8,27 @@ import (
 	"github.com/rollcall-go/rollcall/presence/internal/wire"
 )
 
-// A sight is what the devices of one user say together. Who may see it is for its word
-// to say, and for nothing else.
+// A sight is what the devices of one user say together. Who may see it is for its
+// visibility to say, and for nothing else.
 type sight struct {
-	profile *entry    // the newest device: it has the user's name, avatar, URL and group
-	word    word      // the strictest of all devices (rule P4)
-	since   time.Time // when the user came, or when more viewers could begin to see the user
-	kinds   kinds
+	profile    *entry              // the newest device: it has the user's name, avatar, URL and group
+	visibility presence.Visibility // the strictest of all devices (rule P4)
+	since      time.Time           // when the user came, or when more viewers could begin to see the user
+	kinds      kinds
 }
 
 // sightOf returns what a view of devices says of a user, and false for a user without a
-// device. It allocates nothing beyond what a word needs.
+// device. It allocates nothing.
 //
 // For a user without a device it reads the device behind, and forgets it: to look at nobody
 // is to take as long as to look at a user who is hidden (rule P2).
 func (v *View) sightOf(user presence.UserID) (s sight, here bool) {
 	add := func(e *entry) bool {
-		status, chose := v.words[e.ID]
-		if !chose {
-			status = e.Status
+		visibility := e.visibility()
+		if chosen := v.chosen[e.ID]; chosen != nil {
+			visibility = *chosen
 		}
-		s.add(e, readWord(status))
+		s.add(e, visibility)
 		return true
 	}
 	behind := v.roster.devicesOf(user, add)
@@ -38,21 +38,21 @@ func (v *View) sightOf(user presence.UserID) (s sight, here bool) {
 		}
 		return sight{}, false
 	}
-	if s.word.since.After(s.since) {
-		s.since = s.word.since
+	if s.visibility.Since.After(s.since) {
+		s.since = s.visibility.Since
 	}
 	return s, true
 }
 
-// add takes a device and its word. Its parts do not depend on the order of the devices, so that all
+// add takes a device and its visibility. Its parts do not depend on the order of the devices, so that all
 // nodes see the same.
-func (s *sight) add(e *entry, w word) {
-	if w.status == "" {
-		w.status = presence.Online
+func (s *sight) add(e *entry, v presence.Visibility) {
+	if v.Status == "" {
+		v.Status = presence.Online
 	}
 	s.kinds |= kindOf(e.Data)
 	if s.profile == nil {
-		s.profile, s.word, s.since = e, w, e.Since
+		s.profile, s.visibility, s.since = e, v, e.Since
 		return
 	}
 	if presence.NewestFirst(e.Member, s.profile.Member) < 0 {
@@ -61,40 +61,8 @@ func (s *sight) add(e *entry, w word) {
 	if e.Since.Before(s.since) {
 		s.since = e.Since
 	}
-	s.word = s.word.and(w)
+	s.visibility = s.visibility.Merge(v)
 }
-
-// and returns the word of a user whose devices have two words: a change of settings is on
-// its way, or one of the devices is not attended.
-func (w word) and(v word) word {
-	if rankOf(v.status) > rankOf(w.status) || v.status == w.status && v.text > w.text {
-		w.status, w.text = v.status, v.text
-	}
-	w.online, w.seen, w.except = presence.Narrower(w.online, v.online), presence.Narrower(w.seen, v.seen), w.except || v.except
-	if v.since.After(w.since) {
-		w.since = v.since
-	}
-	return w
-}
-
-// rankOf orders the statuses of one user's devices. What the user chose comes first, and a
-// device at which somebody is before one that is idle.
-func rankOf(s presence.Status) int {
-	switch s {
-	case presence.Invisible:
-		return 4
-	case presence.Busy:
-		return 3
-	case presence.Away:
-		return 2
-	case presence.Online:
-		return 1
-	}
-	return 0
-}
-
-// visible reports whether the word lets any viewer see the user.
-func (w word) visible() bool { return w.online != presence.Nobody }
 
 // name returns the name to show. The ID of a device is not that of its user.
 func (s *sight) name(user presence.UserID) string {
@@ -145,10 +113,10 @@ func appendPerson(b []byte, user presence.UserID, s *sight) []byte {
 	b = append(b, `:{"name":`...)
 	b = wire.AppendString(b, s.name(user))
 	b = append(b, `,"status":`...)
-	b = wire.AppendString(b, string(s.word.status.Shown()))
-	if s.word.text != "" {
+	b = wire.AppendString(b, string(s.visibility.Status.Shown()))
+	if s.visibility.Text != "" {
 		b = append(b, `,"text":`...)
-		b = wire.AppendString(b, s.word.text)
+		b = wire.AppendString(b, s.visibility.Text)
 	}
 	b = append(b, `,"since":`...)
 	b = wire.AppendTime(b, s.since)

@@ -73,18 +73,18 @@ func (c *choices) noteVanished(user presence.UserID, was, now presence.Settings,
 	}
 }
 
-// sinceOf returns word.since of settings that took the place of others at a moment: this moment,
+// sinceOf returns Visibility.Since of settings that took the place of others at a moment: this moment,
 // if an audience may see the user now that might not before, or if the user turned invisible,
 // and else since. The end of a block is told to the one who was blocked alone: see setSince.
 func sinceOf(since time.Time, was, now presence.Settings, at time.Time) time.Time {
-	before, after := wordOf(was.At(time.Now()), time.Time{}), wordOf(now.At(time.Now()), time.Time{})
-	if after.online.Rank() < before.online.Rank() || after.status == presence.Invisible && before.status != presence.Invisible {
+	before, after := was.At(time.Now()).Visibility(time.Time{}), now.At(time.Now()).Visibility(time.Time{})
+	if after.Online.Rank() < before.Online.Rank() || after.Status == presence.Invisible && before.Status != presence.Invisible {
 		return at
 	}
 	return since
 }
 
-// knownSince returns word.since as this node knows it.
+// knownSince returns Visibility.Since as this node knows it.
 func (c *choices) knownSince(user presence.UserID) (since time.Time) {
 	return c.devices.shownSince(user, c.users.choiceOf(user).since())
 }
@@ -104,7 +104,7 @@ func (c *choices) mayHaveChanged(user presence.UserID) {
 // version before take it as it is.
 type noteSettings struct {
 	presence.Settings
-	Since  time.Time        `json:",omitzero"` // word.since
+	Since  time.Time        `json:",omitzero"` // Visibility.Since
 	Topics []presence.Topic // that the sender itself writes
 	By     string           `json:",omitempty"` // the process that published it
 }
@@ -163,7 +163,7 @@ func (c *choices) hearSettings(n backend.Notice) {
 	c.users.mu.Lock()
 	defer c.users.mu.Unlock()
 	_, known := c.users.choiceLocked(n.User)
-	if known || c.devices.hidesWords(n.User) || len(c.waiting[n.User]) > 0 || c.doubts[n.User] != nil || note != nil && narrow(note.Settings) {
+	if known || c.devices.hidesChosen(n.User) || len(c.waiting[n.User]) > 0 || c.doubts[n.User] != nil || note != nil && narrow(note.Settings) {
 		c.doubtLocked(presence.UserID(strings.Clone(string(n.User))), note)
 	}
 }

@@ -57,7 +57,8 @@ func (r resolved) in(topic presence.Topic, on presence.Device) presence.User {
 		u.Status = rosterStatus(s)
 		return u
 	}
-	u.ID, u.Data, u.Status = backend.MemberOf(u.ID, on.ID), backend.DataOf(on), wordOf(s, r.devices.shownSince(r.ID, r.settings.since)).asStatus()
+	shown := s.Visibility(r.devices.shownSince(r.ID, r.settings.since))
+	u.ID, u.Data, u.Status, u.Visibility = backend.MemberOf(u.ID, on.ID), backend.DataOf(on), "", &shown
 	return u
 }
 
@@ -68,12 +69,12 @@ func (c *choices) updatesLocked(topic presence.Topic, user presence.UserID) []ba
 		return nil
 	}
 	if topic != backend.DevicesTopic || now.settings == nil {
-		return []backend.Op{updateOf(user, now.Status)}
+		return []backend.Op{updateOf(presence.User{ID: user, Status: now.Status})}
 	}
-	word := wordOf(now.settings.At(time.Now()), c.devices.shownSince(user, now.settings.since)).asStatus()
+	shown := now.settings.At(time.Now()).Visibility(c.devices.shownSince(user, now.settings.since))
 	var ops []backend.Op
 	for _, member := range c.members.ofLocked(user) {
-		ops = append(ops, updateOf(member, word))
+		ops = append(ops, updateOf(presence.User{ID: member, Visibility: &shown}))
 	}
 	return ops
 }

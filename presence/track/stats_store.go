@@ -161,7 +161,7 @@ func (s *timedStore) Snapshot(ctx context.Context, topic presence.Topic) (backen
 	began := time.Now()
 	snap, err := s.store.Snapshot(ctx, topic)
 	s.done(ctx, callSnapshot, began, err)
-	snap.Members = showIdle(topic, snap.Members)
+	snap.Members = showIdle(snap.Members)
 	return snap, err
 }
 
@@ -170,7 +170,7 @@ func (s *timedStore) Log(ctx context.Context, topic presence.Topic, after presen
 	diffs, err := s.store.Log(ctx, topic, after)
 	s.done(ctx, callLog, began, err)
 	for i := range diffs {
-		diffs[i] = showIdleOf(diffs[i], topic)
+		diffs[i] = showIdleOf(diffs[i])
 	}
 	return diffs, err
 }
@@ -186,7 +186,7 @@ func (s *timedStore) Roster(ctx context.Context, topic presence.Topic, q backend
 	began := time.Now()
 	page, err := s.store.Roster(ctx, topic, q)
 	s.done(ctx, callRoster, began, err)
-	page.Members = showIdle(topic, page.Members)
+	page.Members = showIdle(page.Members)
 	return page, err
 }
 
@@ -194,7 +194,7 @@ func (s *timedStore) Members(ctx context.Context, topic presence.Topic, users ..
 	began := time.Now()
 	members, err := s.store.Members(ctx, topic, users...)
 	s.done(ctx, callMembers, began, err)
-	return showIdle(topic, members), err
+	return showIdle(members), err
 }
 
 func (s *timedStore) Sightings(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]backend.Sighting, error) {
@@ -203,14 +203,14 @@ func (s *timedStore) Sightings(ctx context.Context, topic presence.Topic, users 
 	s.done(ctx, callSightings, began, err)
 	for i := range sightings {
 		seen := &sightings[i]
-		seen.Status, seen.Idle = shownIdle(topic, seen.Status, seen.Idle)
+		seen.Status, seen.Idle = shownIdle(seen.Status, seen.Idle)
 	}
 	return sightings, err
 }
 
 func (s *timedStore) Watch(ctx context.Context, topic presence.Topic, fn func(backend.Diff)) (func(), error) {
 	began := time.Now()
-	stop, err := s.store.Watch(ctx, topic, func(d backend.Diff) { fn(showIdleOf(d, topic)) })
+	stop, err := s.store.Watch(ctx, topic, func(d backend.Diff) { fn(showIdleOf(d)) })
 	s.done(ctx, callWatch, began, err)
 	return stop, err
 }
@@ -275,7 +275,7 @@ func (s *timedStore) Recent(ctx context.Context, topic presence.Topic, q backend
 	began := time.Now()
 	page, err := s.store.Recent(ctx, topic, q)
 	s.done(ctx, callRecent, began, err)
-	showIdleRecent(topic, page.Users)
+	showIdleRecent(page.Users)
 	return page, err
 }
 
@@ -283,14 +283,14 @@ func (s *timedStore) Remembered(ctx context.Context, topic presence.Topic, users
 	began := time.Now()
 	remembered, err := s.store.Remembered(ctx, topic, users...)
 	s.done(ctx, callRemembered, began, err)
-	showIdleRecent(topic, remembered)
+	showIdleRecent(remembered)
 	return remembered, err
 }
 
-func showIdleRecent(topic presence.Topic, users []backend.RecentUser) {
+func showIdleRecent(users []backend.RecentUser) {
 	for i := range users {
 		u := &users[i]
-		u.Status, u.Idle = shownIdle(topic, u.Status, u.Idle)
+		u.Status, u.Idle = shownIdle(u.Status, u.Idle)
 	}
 }
 
@@ -307,7 +307,7 @@ func (s *timedStore) Inspect(ctx context.Context, topic presence.Topic, after pr
 	s.done(ctx, callInspect, began, err)
 	for i := range users {
 		u := &users[i]
-		u.Status, u.Idle = shownIdle(topic, u.Status, u.Idle)
+		u.Status, u.Idle = shownIdle(u.Status, u.Idle)
 	}
 	return users, err
 }

@@ -163,7 +163,7 @@ func (c *choices) take(user presence.UserID, late bool, named []presence.Topic, 
 		left.LastSeen = now.at
 	}
 	seen := left.LastSeen
-	c.reword(user, seen)
+	c.showChosen(user, seen)
 	if now.Unseen() {
 		left.LastSeen = time.Time{}
 	}
@@ -195,9 +195,9 @@ func (c *choices) take(user presence.UserID, late bool, named []presence.Topic, 
 	return now, true
 }
 
-// reword shows what a user chose at a moment on the devices of which the store reports no update:
+// showChosen shows what a user chose at a moment on the devices of which the store reports no update:
 // it has lost them, or is out.
-func (c *choices) reword(user presence.UserID, at time.Time) {
+func (c *choices) showChosen(user presence.UserID, at time.Time) {
 	r := c.topics.peek(backend.DevicesTopic)
 	if r == nil {
 		return
@@ -205,7 +205,7 @@ func (c *choices) reword(user presence.UserID, at time.Time) {
 	c.users.mu.Lock()
 	defer c.users.mu.Unlock()
 	for _, op := range c.updatesLocked(backend.DevicesTopic, user) {
-		r.reword(backend.Departure{ID: op.User.ID, LastSeen: at}, op.User.Status)
+		r.choose(backend.Departure{ID: op.User.ID, LastSeen: at}, op.User.Visibility)
 	}
 }
 
@@ -290,11 +290,11 @@ func (c *choices) devicesShow(user presence.UserID, now choice) bool {
 	if now.settings == nil {
 		return true
 	}
-	want := wordOf(now.settings.At(time.Now()), time.Time{})
+	want := now.settings.At(time.Now()).Visibility(time.Time{})
 	for m := range c.devices.of(user) {
-		shown := readWord(m.Status)
-		if shown.since = (time.Time{}); shown.status == presence.Idle {
-			shown.status = presence.Online
+		shown := m.visibility()
+		if shown.Since = (time.Time{}); shown.Status == presence.Idle {
+			shown.Status = presence.Online
 		}
 		if shown != want {
 			return false

@@ -19,6 +19,14 @@ type entry struct {
 
 func newEntry(m presence.Member) *entry { return &entry{Member: m} }
 
+// visibility returns what a device lets others see of its user.
+func (e *entry) visibility() presence.Visibility {
+	if e.Visibility == nil {
+		return presence.HiddenVisibility
+	}
+	return *e.Visibility
+}
+
 // json returns "alice":{…}, which is made once.
 func (e *entry) json() []byte {
 	if b := e.encoded.Load(); b != nil {

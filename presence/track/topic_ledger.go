@@ -94,7 +94,7 @@ func (l *ledger) add(d backend.Diff) {
 	set := func(m presence.Member) {
 		before, e := l.get(m.ID), newEntry(m)
 		c := change{id: m.ID, before: before, present: before != nil, after: e}
-		if before != nil && before.Status != m.Status && readWord(m.Status).status == presence.Invisible {
+		if before != nil && !before.Visibility.Equal(m.Visibility) && e.visibility().Status == presence.Invisible {
 			c.left = backend.Departure{ID: m.ID, LastSeen: d.At}
 		}
 		v.changes = append(v.changes, c)

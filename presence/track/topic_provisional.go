@@ -53,14 +53,14 @@ import (
 // uses: see nextVersion.
 type provisional struct {
 	missing  map[presence.UserID]missingUser
-	revived  map[presence.UserID]*entry     // as the store has them
-	leaving  map[presence.UserID]struct{}   // listed users who signed out or became invisible, until the store reports the leave
-	words    map[presence.UserID]chosenWord // what listed users chose, until the store reports it
-	active   bool                           // the history has versions of a provisional roster
-	versions int32                          // that nextVersion has named
-	began    time.Time                      // with the latest loss of data
-	admitAt  time.Time                      // when the revived are admitted
-	timer    *time.Timer                    // the next deadline
+	revived  map[presence.UserID]*entry           // as the store has them
+	leaving  map[presence.UserID]struct{}         // listed users who signed out or became invisible, until the store reports the leave
+	chosen   map[presence.UserID]chosenVisibility // what listed users chose, until the store reports it
+	active   bool                                 // the history has versions of a provisional roster
+	versions int32                                // that nextVersion has named
+	began    time.Time                            // with the latest loss of data
+	admitAt  time.Time                            // when the revived are admitted
+	timer    *time.Timer                          // the next deadline
 }
 
 // A missingUser is listed here, and lost by the store.
@@ -100,8 +100,8 @@ func (p *provisional) begin(n net, listed roster, latest int64, gone map[presenc
 		if was, ok := missing[l.ID]; ok {
 			l = was.left
 		}
-		if word, chose := p.words[l.ID]; chose {
-			e = e.saying(word.Status)
+		if chosen, chose := p.chosen[l.ID]; chose {
+			e = e.seenAs(chosen.Visibility)
 			certain.joins = append(certain.joins, e)
 		}
 		p.missing[l.ID] = missingUser{e, l}
@@ -110,7 +110,7 @@ func (p *provisional) begin(n net, listed roster, latest int64, gone map[presenc
 		if listed.get(e.ID) == nil && e.Since.UnixNano() <= latest {
 			p.revived[e.ID] = e
 		} else {
-			delete(p.words, e.ID)
+			delete(p.chosen, e.ID)
 			certain.joins = append(certain.joins, e)
 		}
 	}
@@ -146,7 +146,7 @@ func (p *provisional) forget(id presence.UserID) {
 	delete(p.missing, id)
 	delete(p.revived, id)
 	delete(p.leaving, id)
-	p.forgetWord(id)
+	p.forgetChosen(id)
 }
 
 // mayWait reports whether a roster whose store was out again, or lost data again, may stay
@@ -243,10 +243,10 @@ func (r *replica) hideMissingLocked(id presence.UserID) (missing bool) {
 	return true
 }
 
-// saying returns the entry with another status.
-func (e *entry) saying(status presence.Status) *entry {
+// seenAs returns the entry with another visibility.
+func (e *entry) seenAs(v *presence.Visibility) *entry {
 	m := e.Member
-	m.Status = status
+	m.Visibility = v
 	return newEntry(m)
 }
 

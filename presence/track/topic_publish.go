@@ -139,7 +139,7 @@ func (r *replica) renewViewLocked() {
 		Total: r.totalLocked(), Guests: r.counts.Guests, Recent: r.counts.Recent,
 		Stale: !r.staleSince.IsZero(), AsOf: r.staleSince,
 		Peak: r.extras.Peak, Bots: r.extras.Bots, extrasTurn: int(r.extrasTurn),
-		Names: !r.kind.CountOnly, counting: r.counting, roster: r.ledger.roster.copy(), words: r.provisional.shown(), asked: r.ledger.askedUsers(),
+		Names: !r.kind.CountOnly, counting: r.counting, roster: r.ledger.roster.copy(), chosen: r.provisional.shown(), asked: r.ledger.askedUsers(),
 	}
 	if r.ledger.partial() {
 		v.since, v.doubtful = r.ledger.since, v.Stale || r.hold != nil

@@ -30,13 +30,13 @@ type View struct {
 	Bots  map[string]int // crawlers by name, in the window of Guests; nil unless the topic's Kind asks for them
 	Names bool           // false: the topic is count-only, and Member, Newest and Page return nobody
 
-	counting   bool                                // the topic is over the roster limit, or count-only
-	extrasTurn int                                 // changes with Peak and Bots
-	roster     roster                              // of a topic in part: a sample
-	words      map[presence.UserID]presence.Status // what devices say in place of what roster has, as their users chose so
-	asked      *askedUsers                         // who else is known; nil: roster is the whole
-	since      time.Time                           // of a topic in part: roster has everybody who came later
-	doubtful   bool                                // the store may lack users: it is out, or nodes restore them
+	counting   bool                                     // the topic is over the roster limit, or count-only
+	extrasTurn int                                      // changes with Peak and Bots
+	roster     roster                                   // of a topic in part: a sample
+	chosen     map[presence.UserID]*presence.Visibility // of devices, in place of what roster has, as their users chose so
+	asked      *askedUsers                              // who else is known; nil: roster is the whole
+	since      time.Time                                // of a topic in part: roster has everybody who came later
+	doubtful   bool                                     // the store may lack users: it is out, or nodes restore them
 
 	mu        viewMutex
 	states    map[int]*sharedEvent // by limit

@@ -79,11 +79,11 @@ type follower struct {
 // A seenPerson is a watched person at one moment, the same for all viewers. It never
 // changes.
 type seenPerson struct {
-	json []byte    // "bob":{…}; nil: nobody may see the person
-	hash uint32    // of json; 0: nobody may see the person
-	here bool      // has a device
-	word word      // who may see the person; of one who is not here: who could before
-	left time.Time // when one who is not here was last seen; zero: unknown
+	json       []byte              // "bob":{…}; nil: nobody may see the person
+	hash       uint32              // of json; 0: nobody may see the person
+	here       bool                // has a device
+	visibility presence.Visibility // who may see the person; of one who is not here: who could before
+	left       time.Time           // when one who is not here was last seen; zero: unknown
 
 	invisible bool // has a device and turned invisible, which looks like leaving
 }

@@ -9,7 +9,8 @@ import (
 
 // DeviceOn puts a device of a user into the topic of devices, as a connection there does.
 func (t *Tracker) DeviceOn(user presence.User, on presence.Device, s presence.Settings, since time.Time) {
-	user.ID, user.Status, user.Data = backend.MemberOf(user.ID, on.ID), wordOf(s.At(time.Now()), since).asStatus(), backend.DataOf(on)
+	shown := s.At(time.Now()).Visibility(since)
+	user.ID, user.Visibility, user.Data = backend.MemberOf(user.ID, on.ID), &shown, backend.DataOf(on)
 	t.writer.add(backend.DevicesTopic, backend.Op{Kind: backend.OpJoin, User: user, Holder: presence.Holder("x." + string(on.ID)), For: 1000 * time.Hour})
 }
 
@@ -20,12 +21,14 @@ func (t *Tracker) DeviceOff(user presence.UserID, on presence.DeviceID) {
 
 // Choose changes what a user's device says of the settings.
 func (t *Tracker) Choose(user presence.UserID, on presence.DeviceID, s presence.Settings, since time.Time) {
-	t.writer.add(backend.DevicesTopic, updateOf(backend.MemberOf(user, on), wordOf(s.At(time.Now()), since).asStatus()))
+	shown := s.At(time.Now()).Visibility(since)
+	t.writer.add(backend.DevicesTopic, updateOf(presence.User{ID: backend.MemberOf(user, on), Visibility: &shown}))
 }
 
 // DeviceOp is the operation of DeviceOn, for a store.
 func DeviceOp(user presence.User, on presence.Device, s presence.Settings, since time.Time) backend.Op {
-	user.ID, user.Status, user.Data = backend.MemberOf(user.ID, on.ID), wordOf(s.At(time.Now()), since).asStatus(), backend.DataOf(on)
+	shown := s.At(time.Now()).Visibility(since)
+	user.ID, user.Visibility, user.Data = backend.MemberOf(user.ID, on.ID), &shown, backend.DataOf(on)
 	return backend.Op{Kind: backend.OpJoin, User: user, Holder: presence.Holder("x." + string(on.ID)), For: 1000 * time.Hour}
 }
 

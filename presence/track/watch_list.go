@@ -115,7 +115,7 @@ var peopleTag = string(presence.NewCursor(presence.PeopleTopic, ""))
 // showsLocked returns the hash of a person as the reader may see the person now; 0: not at
 // all. It is the one place that decides who is in the events (rule P3).
 func (l *watchList) showsLocked(slot int, now *seenPerson) uint32 {
-	if relation, known := l.said[slot].relation(); now.here && now.word.shownTo(relation, known) {
+	if relation, known := l.said[slot].relation(); now.here && now.visibility.ShownTo(relation, known) {
 		return now.hash
 	}
 	return 0
@@ -140,7 +140,7 @@ func (l *watchList) wake(came time.Time) {
 func (l *watchList) markLocked(slot int) bool {
 	s := &l.slots[slot]
 	now := s.person.now.Load()
-	if now.here && now.word.asks() && l.said[slot].needed() {
+	if now.here && now.visibility.NeedsRelation() && l.said[slot].needed() {
 		l.people.relations.want(l)
 	}
 	shown := l.showsLocked(slot, now)
@@ -409,7 +409,7 @@ func (l *watchList) appendLeavesLocked(b []byte, changes []watchChange) []byte {
 // viewer may not know, or if the person is still there and only hidden now (rules P5, P6).
 func (l *watchList) lastSeenLocked(slot int, now *seenPerson) time.Time {
 	relation, known := l.said[slot].certain()
-	if now.here || !now.word.seenBy(relation, known) {
+	if now.here || !now.visibility.SeenBy(relation, known) {
 		return time.Time{}
 	}
 	return now.left

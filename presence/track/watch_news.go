@@ -182,14 +182,14 @@ func (p *peopleHere) changedLocked(w *watched) {
 // renewLocked looks at a person anew, and reports whether anything has changed.
 func (p *peopleHere) renewLocked(w *watched) bool {
 	before := w.now.Load()
-	now := &seenPerson{word: hidden}
+	now := &seenPerson{visibility: presence.HiddenVisibility}
 	if devices := p.devices(); devices != nil {
 		switch s, here := devices.sightOf(w.id); {
-		case here && s.word.status == presence.Invisible: // looks as if the user had left
-			now.invisible, now.word = true, s.word
+		case here && s.visibility.Status == presence.Invisible: // looks as if the user had left
+			now.invisible, now.visibility = true, s.visibility
 		case here:
-			now.here, now.word = true, s.word
-			if s.word.visible() {
+			now.here, now.visibility = true, s.visibility
+			if !s.visibility.Hidden() {
 				now.json = appendPerson(nil, w.id, &s)
 				now.hash = hashOf(now.json)
 			}
@@ -200,13 +200,13 @@ func (p *peopleHere) renewLocked(w *watched) bool {
 	case !now.here && !before.here:
 		return false
 	case !now.here:
-		seen := before.word.seen
+		seen := before.visibility.Seen
 		if now.invisible {
-			seen = presence.Narrower(seen, now.word.seen) // both may have changed at once
+			seen = presence.Narrower(seen, now.visibility.Seen) // both may have changed at once
 		}
-		now.word, now.left = before.word, w.left
-		now.word.seen = seen
-	case before.here && before.hash == now.hash && before.word == now.word:
+		now.visibility, now.left = before.visibility, w.left
+		now.visibility.Seen = seen
+	case before.here && before.hash == now.hash && before.visibility.Equal(&now.visibility):
 		return false
 	}
 	w.now.Store(now)
@@ -217,11 +217,11 @@ func (p *peopleHere) renewLocked(w *watched) bool {
 // could see the person: what was before is not told.
 func (w *watched) leftAt(at time.Time) {
 	now := w.now.Load()
-	if now == nil || !now.here || !now.word.visible() || at.IsZero() {
+	if now == nil || !now.here || now.visibility.Hidden() || at.IsZero() {
 		return
 	}
-	if at.Before(now.word.since) {
-		at = now.word.since
+	if at.Before(now.visibility.Since) {
+		at = now.visibility.Since
 	}
 	if at.After(w.left) {
 		w.left = at
@@ -231,8 +231,8 @@ func (w *watched) leftAt(at time.Time) {
 // changesSight reports whether other viewers see the person now than before, by the
 // person's own choice: they are told at once (rule P6).
 func (s *seenPerson) changesSight(before *seenPerson) bool {
-	a, b := s.word, before.word
-	return s.here && before.here && (a.online != b.online || a.except != b.except || !a.since.Equal(b.since))
+	a, b := s.visibility, before.visibility
+	return s.here && before.here && (a.Online != b.Online || a.Except != b.Except || !a.Since.Equal(b.Since))
 }
 
 // tellLocked marks a person in the lists of all followers.

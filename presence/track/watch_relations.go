@@ -200,7 +200,7 @@ func (l *watchList) questions(asked []question, most int, opening bool) []questi
 		if !l.said[i].needed() {
 			continue
 		}
-		if !now.here || !now.word.asks() { // it decides nothing: it is asked for when it does
+		if !now.here || !now.visibility.NeedsRelation() { // it decides nothing: it is asked for when it does
 			if now.here {
 				l.said[i].forget()
 			}
@@ -227,7 +227,7 @@ func (l *watchList) questions(asked []question, most int, opening bool) []questi
 // anybodyLocked returns one of the people of a list: one whom not everybody sees, if there is one.
 func (l *watchList) anybodyLocked() *watched {
 	for i := range l.slots {
-		if now := l.slots[i].person.now.Load(); !now.here || !now.word.visible() {
+		if now := l.slots[i].person.now.Load(); !now.here || now.visibility.Hidden() {
 			return l.slots[i].person
 		}
 	}
@@ -371,7 +371,7 @@ const relationsHeld = 500 * time.Millisecond
 // time, or with an error, the person is not shown (rules P4, P6).
 func (l *watchList) holdsLocked(slot int, now *seenPerson) bool {
 	said := &l.said[slot]
-	if l.slots[slot].told == 0 || !now.here || !now.word.asks() || *said&(relationValue|relationLate) != 0 {
+	if l.slots[slot].told == 0 || !now.here || !now.visibility.NeedsRelation() || *said&(relationValue|relationLate) != 0 {
 		return false
 	}
 	if *said&relationHeld == 0 {

@@ -312,8 +312,8 @@ func merge(old *operation, op operation, last bool) bool {
 	case old.Kind == backend.OpAttend && op.endsAtOnce(): // but a release makes a grace that is as idle
 		*old = op
 	case old.Kind == backend.OpUpdate && op.Kind == backend.OpUpdate && op.User.StatusOnly():
-		if old.User.Status != op.User.Status {
-			old.User.Status, old.asked = op.User.Status, op.asked
+		if old.User.Status != op.User.Status || !old.User.Visibility.Equal(op.User.Visibility) {
+			old.User.Status, old.User.Visibility, old.asked = op.User.Status, op.User.Visibility, op.asked
 		}
 	case op.Kind == backend.OpSeen || op.Kind == backend.OpUpdate:
 		// Rule 6 asks what came first; among profiles the newest wins; and an
@@ -429,9 +429,9 @@ func beatLast(op operation) int {
 	return 0
 }
 
-// updateOf returns the operation that changes a status alone.
-func updateOf(user presence.UserID, status presence.Status) backend.Op {
-	return backend.Op{Kind: backend.OpUpdate, User: presence.User{ID: user, Status: status}}
+// updateOf returns the operation that changes what a user chose: see [presence.User.StatusOnly].
+func updateOf(user presence.User) backend.Op {
+	return backend.Op{Kind: backend.OpUpdate, User: user}
 }
 
 // releaseOf returns the operation that ends a lease: by OpRelease or OpDrop.

@@ -35,7 +35,8 @@
 --          A zero before the length says that nobody is at the page (rule 24): "|a.1=045000|"
 --   seen   the latest proof of life by leases that ended, ms; "-0" of a user who is unseen
 --          (rule 21)
---   line   "<since> <status> <profile JSON>": what others see. With Keep.Active the last
+--   line   "<since> <status> <profile JSON>": what others see. For a device the status is its
+--          visibility, which visibility.go reads and no script. With Keep.Active the last
 --          field of the JSON is "m", the minute of the latest page view. Before it stands
 --          "i":1 of a user who is idle
 --

@@ -1,34 +1,11 @@
-package track_test
+package presence_test
 
 import (
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
-	"github.com/rollcall-go/rollcall/presence/track"
 )
-
-// A word comes back as it was, and fits into a store's record: no space, and no "-" at its
-// end.
-func TestWordRoundTrip(t *testing.T) {
-	for _, online := range []presence.Audience{"", presence.Everyone, presence.Contacts, presence.Nobody} {
-		for _, seen := range []presence.Audience{"", presence.Everyone, presence.Contacts, presence.Nobody} {
-			for _, status := range []presence.Status{"", presence.Online, presence.Away, presence.Busy, presence.Invisible} {
-				for _, text := range []string{"", "in a call", "ünï ~>?", strings.Repeat("x", presence.MaxTextLen)} {
-					s := presence.Settings{Status: status, Text: text, Online: online, Seen: seen, Except: len(text) > 3}
-					word := track.Word(s, time.UnixMilli(1_700_000_000_123))
-					if strings.ContainsAny(word, " \n|") || strings.HasSuffix(word, "-") {
-						t.Errorf("%+v: got %q, which a store cannot keep", s, word)
-					}
-					if again := track.RewriteWord(word); again != word {
-						t.Errorf("%+v: got %q, and %q after reading it", s, word, again)
-					}
-				}
-			}
-		}
-	}
-}
 
 // P3, P4, P5: who sees what, in one table. Unknown is the strictest.
 func TestWhoSees(t *testing.T) {
@@ -61,25 +38,21 @@ func TestWhoSees(t *testing.T) {
 		{presence.Settings{Online: "friends"}, contact, true, false, false},
 		{presence.Settings{Seen: "friends"}, contact, true, true, false},
 	} {
-		online, seen := track.Sees(track.Word(tt.s, time.Time{}), tt.viewer, tt.known)
+		v := tt.s.At(time.Now()).Visibility(time.Time{})
+		online, seen := v.ShownTo(tt.viewer, tt.known), v.SeenBy(tt.viewer, tt.known)
 		if online != tt.online || seen != tt.seen {
 			t.Errorf("%+v for viewer %d, known %v: got online %v, last seen %v, want %v, %v", tt.s, tt.viewer, tt.known, online, seen, tt.online, tt.seen)
 		}
 	}
 }
 
-// Whatever a store gives back, nobody sees a user whose word cannot be read.
-func FuzzWord(f *testing.F) {
-	for _, seed := range []string{"", "online", "eee.", "eee...online.", "ee-..online..", "ee-.zz.busy.aW4.", "eex..online.-.", "cc-..invisible..", "ee-.!.online.."} {
-		f.Add(seed)
+// The settings that a site's identify could name decide nothing.
+func TestVisibilityIsNotForSites(t *testing.T) {
+	u := presence.User{ID: "alice", Visibility: &presence.Visibility{}}
+	if err := u.Validate(); err == nil {
+		t.Error("a user with a visibility of the site's own is valid")
 	}
-	f.Fuzz(func(t *testing.T, word string) {
-		online, seen := track.Sees(word, presence.Contact, true)
-		if seen && !online && !strings.Contains(word, ".invisible.") {
-			t.Errorf("%q: the last seen is shown of a user who is hidden", word)
-		}
-		if strings.Count(word, ".") != 4 && online {
-			t.Errorf("%q shows a user", word)
-		}
-	})
+	if u.SameProfile(presence.User{ID: "alice"}) || !u.SameProfile(presence.User{ID: "alice", Visibility: &presence.Visibility{}}) {
+		t.Error("a visibility is not compared by what it says")
+	}
 }
