@@ -1,5 +1,5 @@
 // The list of users in a widget. It does not change while the visitor points at it or has
-// the focus in it.
+// the focus in it. Loaded with the first change.
 
 import { hue, initials, link } from "./person.js";
 
@@ -15,8 +15,8 @@ export function userList(list, statuses) {
   const broken = new Set(); // pictures that do not load
   let paint; // shows what is not shown yet
   let timer;
-  let pointer = false; // it is over the list
-  let until = 0; // when the pointer and the focus have rested for too long
+  let pointer = list.matches(":hover"); // it is over the list
+  let until = Date.now() + HOLD; // when the pointer and the focus have rested for too long
 
   for (const type of ["pointermove", "focusin", "keydown"]) {
     list.addEventListener(type, () => {

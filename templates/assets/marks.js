@@ -10,7 +10,7 @@ import { isSignals, keep, loadSignals } from "./parts.js";
  * @property {typeof import("./connect.js").connect} connect
  * @property {{topic: string, src: string, cursor: string, texts: Record<string, any>, people?: string}} site people: of the elements that show people, a selector
  * @property {typeof import("./link.js").get} get
- * @property {typeof import("./person.js").shown} shown
+ * @property {typeof import("./roster.js").shown} shown
  * @property {import("./texts.js").Locale} locale
  */
 

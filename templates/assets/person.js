@@ -18,11 +18,6 @@ export function hue(id) {
   return sum % 8;
 }
 
-/** Returns the status to show. A status that only newer servers have is shown as online. */
-export function shown(status) {
-  return /^(away|busy)$/.test(status) ? status : "online";
-}
-
 /**
  * Returns url if it is a safe address for a link or a picture: http, https or relative.
  * @returns {string} empty for any other

@@ -3,8 +3,7 @@
 
 import { become, connect, site } from "./connect.js";
 import { get, parse } from "./link.js";
-import { userList } from "./list.js";
-import { shown } from "./person.js";
+import { shown } from "./roster.js";
 import { openLocale } from "./texts.js";
 
 /** The names of counts: in data-count, and in events. */
@@ -28,16 +27,18 @@ class Rendered extends HTMLElement {
 }
 
 class WhosOnline extends Rendered {
-  #show; // shows users, if there is a list
+  #list; // changes the list of users, once it is loaded
+  #shown; // the users in the list, as JSON
   #fresh = Date.now(); // when the list was up to date
   #timer;
 
   connectedCallback() {
     this.attributeChangedCallback();
     const topic = (this.topic = this.getAttribute("topic"));
-    const list = this.#part("users");
-    if (list) this.#show ??= userList(list, texts.status);
     const known = this.#read();
+    this.#shown ??= JSON.stringify([...known.users]);
+    this.addEventListener("error", this.#change, true); // a picture does not load
+    for (const image of this.querySelectorAll("img")) if (image.complete && !image.naturalWidth) this.#change();
     let listens = known.cursor; // without a cursor, the first state has users who were there before: no news
     const p = (this.presence = connect({ topics: [topic], src: this.getAttribute("src"), limit: this.max, known }));
     for (const type of ["join", "leave"]) {
@@ -124,13 +125,24 @@ class WhosOnline extends Rendered {
     const counts = this.presence.counts(this.topic);
     const shown = [...this.presence.roster(this.topic)].slice(0, this.max);
     const rest = Math.max(0, (counts.total ?? 0) - shown.length);
-    this.#show?.(shown);
+    this.#show(shown);
     for (const name in FIGURES) this.#count(`[data-count=${name}]`, counts[FIGURES[name]]);
     this.#count("[data-text=more]", rest);
     const known = "total" in counts;
     const visible = { more: rest, counts: known, empty: known && !counts.total, unknown: !known };
     for (const name in visible) if (this.#part(name)) this.#part(name).hidden = !visible[name];
     this.#live();
+  }
+
+  /** Loads what changes the list of users, with the first change. If that fails, the next event tries again. */
+  #change = () => (this.#list ??= import("./list.js").then(({ userList }) => userList(this.#part("users"), texts.status)).catch(() => (this.#list = this.#shown = undefined)));
+
+  /** Shows users in the list, if there is one. */
+  async #show(users) {
+    const json = JSON.stringify(users);
+    if (!this.#part("users") || json === this.#shown) return;
+    this.#shown = json;
+    (await this.#change())?.(users);
   }
 
   /** Shows a number and its text. */

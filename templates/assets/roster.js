@@ -1,12 +1,15 @@
 // The roster of one topic, as this page knows it, and how each event changes it.
 
-import { shown } from "./person.js";
-
 /**
  * @typedef {import("./connect.js").User} User
  * @typedef {{joined: Map<string, User>, changed: Map<string, User>, parted: Map<string, Partial<User> & {last_seen?: string}>}} Changes
  *   What an event changed, by user id. A user who left has all that was known.
  */
+
+/** Returns the status to show. A status that only newer servers have is shown as online. */
+export function shown(status) {
+  return /^(away|busy)$/.test(status) ? status : "online";
+}
 
 export class Roster {
   /** Who is told of its events. @type {Set<import("./feeds.js").Watcher>} */

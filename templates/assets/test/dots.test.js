@@ -5,7 +5,7 @@ import { pass, restart, server, turn } from "./browser.js";
 import { connect } from "../connect.js";
 import { ago, openDots } from "../dots.js";
 import { get } from "../link.js";
-import { shown } from "../person.js";
+import { shown } from "../roster.js";
 import { openLocale } from "../texts.js";
 
 const user = (status) => ({ name: "U", status, since: "2026-11-21T06:57:10Z" });

@@ -23,9 +23,9 @@ var update = flag.Bool("update", false, "write the files")
 // The last module of a list is after those that it imports.
 var (
 	// baseModules are loaded by every page. gzip does best with this order.
-	baseModules = []string{"link.js", "election.js", "person.js", "lead.js", "stream.js", "feeds.js", "connect.js", "list.js", "roster.js", "texts.js", "presence.js"}
+	baseModules = []string{"link.js", "election.js", "lead.js", "stream.js", "feeds.js", "connect.js", "roster.js", "texts.js", "presence.js"}
 	// laterModules are loaded by the pages that need one of them.
-	laterModules = []string{"complaints.js", "detours.js", "announce.js", "crowd.js", "dots.js", "parts.js", "marks.js", "list_post.js"}
+	laterModules = []string{"complaints.js", "detours.js", "announce.js", "crowd.js", "dots.js", "parts.js", "marks.js", "list_post.js", "person.js", "list.js"}
 	// peopleModules are loaded by the pages of sites with people that show any.
 	peopleModules = []string{"people.js"}
 	// signalModules are loaded by the pages that show who is typing or editing.
@@ -110,7 +110,7 @@ func noError(t *testing.T, err error) {
 func TestBuilt(t *testing.T) {
 	for name, built := range map[string]string{
 		"presence.js": joined(t, baseModules, []string{"connect"}, internalNames),
-		"later.js":    joined(t, laterModules, []string{"detours", "crowd", "explain", "tidings", "mark", "postList"}, internalNames),
+		"later.js":    joined(t, laterModules, []string{"detours", "crowd", "explain", "tidings", "mark", "postList", "userList"}, internalNames),
 		"people.js":   joined(t, peopleModules, []string{"withPeople", "peopleOf"}, nil),
 		"signals.js":  joined(t, signalModules, []string{"signalsOf", "send"}, nil),
 		"inbox.js":    joined(t, inboxModules, []string{"inboxOf"}, nil),
