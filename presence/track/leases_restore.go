@@ -212,6 +212,12 @@ func (l *leases) hasLeft(view pageView) bool {
 // they published within the last minute. No node repeats earlier sign-outs: so the streams
 // of users end, their pages come back and are identified again, and page views are not
 // restored, because their users may have signed out.
+//
+// This node writes again what it holds, if it missed but a moment. Its topics may not find the loss: those that
+// found an earlier one wait for the nodes, and then take what the store has.
+//
+// Example: Redis starts again with a file in which Alice is online, and node A writes that she is busy. Half a
+// second later Redis fails over, and loses that.
 func (l *leases) missed(ago time.Duration) {
 	l.outage.lostData()
 	l.notices.lost()
@@ -224,6 +230,7 @@ func (l *leases) missed(ago time.Duration) {
 		_ = l.seal.agree(try)
 	})
 	if ago < publishedFor {
+		l.restoreSoon()
 		return
 	}
 	l.users.removeAllViews()

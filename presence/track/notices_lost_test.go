@@ -102,3 +102,22 @@ func TestSignOutThatTheBusLosesBeforeItAnswers(t *testing.T) {
 		}
 	})
 }
+
+// A node that learns that the store has lost data writes again what it holds, also where its topics show nothing
+// of the loss: they are still waiting, after an earlier one, for the nodes to do so.
+func TestLossOfNoticesRestoresLeases(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bus := &forgettingBus{Store: memstore.New()}
+		tracker := start(t, bus, track.Config{})
+		connect(t, tracker, track.ConnectOptions{Visitor: visitor("alice")})
+		choose(t, tracker, "alice", presence.Busy)
+		time.Sleep(time.Minute)
+		turn(t, bus, "alice", presence.Online) // as in a copy from before
+		bus.hear(backend.Notice{Missed: time.Second})
+		time.Sleep(time.Second)
+		snap, err := bus.Snapshot(t.Context(), presence.Site)
+		if noError(t, err); len(snap.Members) != 1 || snap.Members[0].Status != presence.Busy {
+			t.Errorf("the store has %v, want alice, who is busy", snap.Members)
+		}
+	})
+}
