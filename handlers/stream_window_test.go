@@ -208,3 +208,35 @@ func TestWindowBadRequests(t *testing.T) {
 		c.wantError("Bad Request")
 	})
 }
+
+// A stream of a window, or of the whole roster, goes on from the cursor that a page was rendered with.
+func TestWindowFromPage(t *testing.T) {
+	over(t, allTransports, func(t *testing.T, over transport) {
+		s := newSite(t, setup{})
+		for _, id := range []string{"alice", "bob", "carol"} {
+			s.enter(presence.User{ID: presence.UserID(id)})
+			time.Sleep(time.Second)
+		}
+		view, err := s.tracker.View(t.Context(), presence.Site)
+		noError(t, err)
+		page := string(view.Cursor.OnPage())
+		for _, query := range []string{"window=2&also=alice", "window=20"} {
+			l := s.resume(over, query, "", page)
+			l.want("welcome")
+			if d := l.want("diff").data; len(d.Joins)+len(d.Leaves)+len(d.Out) > 0 || d.Prev != page || d.Cursor == page {
+				t.Errorf("%s: got %+v, want a diff without users from %s", query, d, page)
+			}
+			l.close()
+		}
+		s.enter(presence.User{ID: "dave"})
+		time.Sleep(time.Second)
+		for _, query := range []string{"window=2&also=alice", "window=20", ""} {
+			l := s.resume(over, query, "", page)
+			l.want("welcome")
+			if d := l.want("diff").data; keys(d.Joins) != "dave" || query != "" && d.Prev != page {
+				t.Errorf("%s: got %+v, want a diff with dave from %s", query, d, page)
+			}
+			l.close()
+		}
+	})
+}

@@ -32,7 +32,7 @@ type reader struct {
 // of the topic is the one that it came with.
 func newReader(owner subscriber, from source, resume presence.Cursor) *reader {
 	s := &reader{owner: owner, from: from, resume: resume}
-	if id, ok := resume.Version(s.topic()); ok {
+	if id, ok := resume.Version(s.topic()); ok { // of a window: see beginLocked
 		s.cursor = presence.NewCursor(s.topic(), id)
 	}
 	return s

@@ -97,14 +97,17 @@ func (w *windowSource) cursor(v windowVersion) presence.Cursor {
 	return c
 }
 
-// versionOf reads a cursor. It returns false for one of another window.
+// versionOf reads a cursor, also one that a page was rendered with. It returns false for one of another
+// window.
 func (w *windowSource) versionOf(c presence.Cursor) (v windowVersion, ok bool) {
 	id, words, ok := c.Variant(w.out.topic)
+	if v = (windowVersion{id, id}); c.IsOnPage(w.out.topic) {
+		return v, true
+	}
 	n := len(w.words)
 	if !ok || len(words) < n || !slices.Equal(words[:n], w.words) {
 		return v, false
 	}
-	v = windowVersion{id, id}
 	if len(w.Also) > 0 && len(words) == n+1 {
 		v.also = presence.DiffID(words[n])
 		return v, v.also.Valid()

@@ -108,13 +108,13 @@ func appendIDs(b []byte, key string, entries []*entry) []byte {
 	return append(b, ']')
 }
 
-// encodeDiff returns the data of a diff between two versions. left tells how a user left.
-func (w *windowSource) encodeDiff(from, to windowVersion, d windowDiff, total int, left func(presence.UserID) backend.Departure) []byte {
+// encodeDiff returns the data of a diff that leads from a cursor to a version. left tells how a user left.
+func (w *windowSource) encodeDiff(prev presence.Cursor, to windowVersion, d windowDiff, total int, left func(presence.UserID) backend.Departure) []byte {
 	n := net{total: total, joins: d.joins}
 	for _, id := range d.leaves {
 		n.leaves = append(n.leaves, left(id))
 	}
-	b := encodeDiff(w.out.topic, w.cursor(to), w.cursor(from), n)
+	b := encodeDiff(w.out.topic, w.cursor(to), prev, n)
 	if len(d.out) > 0 {
 		b = append(appendIDs(b[:len(b)-1], "out", d.out), '}')
 	}

@@ -185,7 +185,7 @@ func (w *windowSource) stepLocked(to stage) {
 		w.pace.behind, w.pace.along = time.Time{}, false
 	}
 	d := w.diff(was.told(), to.told())
-	from := was.version()
+	from := w.cursor(was.version())
 	e := w.stepEvent(from, to.version(), d, &to, func(id presence.UserID) backend.Departure {
 		if was.history != to.history {
 			return backend.Departure{ID: id}

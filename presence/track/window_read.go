@@ -38,6 +38,9 @@ func (w *windowSource) beginLocked(s *reader) *sharedEvent {
 	s.pos, s.turn = w.out.log.end(), w.turn
 	from, ok := w.versionOf(s.resume)
 	if ok {
+		if s.cursor = w.cursor(from); s.resume.IsOnPage(w.out.topic) {
+			s.cursor = presence.NewCursor(w.out.topic, from.names).OnPage()
+		}
 		if e, ok := w.leadLocked(s, from); ok {
 			s.told = unknownFigures
 			w.out.stats.resumed(true)
@@ -103,16 +106,16 @@ func (w *windowSource) leadLocked(s *reader, from windowVersion) (*sharedEvent, 
 	if alsoAt > to.alsoAt {
 		target.also, version.also = was.also, from.also
 	}
+	prev := s.cursor
 	s.turn, s.cursor = w.turn, w.cursor(version)
-	if version == from {
+	if s.cursor == prev {
 		return nil, true
 	}
-	d := w.diff(was, target)
-	e := w.stepEvent(from, version, d, to, func(id presence.UserID) backend.Departure {
+	e := w.stepEvent(prev, version, w.diff(was, target), to, func(id presence.UserID) backend.Departure {
 		return now.history.departure(id, min(namesAt, alsoAt), max(to.namesAt, to.alsoAt))
 	})
 	if to == w.now && namesAt <= to.namesAt && alsoAt <= to.alsoAt {
-		w.keepStep(from, e)
+		w.keepStep(prev, e)
 	}
 	return e, true
 }
@@ -131,19 +134,19 @@ func (w *windowSource) pastLocked(now *stage, namesAt, alsoAt int) (t told, ok b
 // maxSteps bounds the events of a stage that are kept: readers may be at many versions.
 const maxSteps = 64
 
-func (w *windowSource) keepStep(from windowVersion, e *sharedEvent) {
+func (w *windowSource) keepStep(from presence.Cursor, e *sharedEvent) {
 	if w.steps == nil {
 		w.steps = make(map[presence.Cursor]*sharedEvent)
 	}
 	if len(w.steps) < maxSteps {
-		w.steps[w.cursor(from)] = e
+		w.steps[from] = e
 	}
 }
 
 // stepEvent returns the event of a diff. A diff without users tells the total: as a count.
-func (w *windowSource) stepEvent(from, to windowVersion, d windowDiff, now *stage, left func(presence.UserID) backend.Departure) *sharedEvent {
+func (w *windowSource) stepEvent(from presence.Cursor, to windowVersion, d windowDiff, now *stage, left func(presence.UserID) backend.Departure) *sharedEvent {
 	e := presence.Event{Type: presence.EventDiff, Topic: w.out.topic, Cursor: w.cursor(to)}
-	if d.empty() && !w.whole(now.names) {
+	if d.empty() && !w.whole(now.names) && !from.IsOnPage(w.out.topic) {
 		return now.also.eventAt(presence.EventCount, e.Cursor)
 	}
 	e.Data = w.encodeDiff(from, to, d, now.also.Total, left)
