@@ -47,19 +47,14 @@ func JoinCursors(cursors ...Cursor) Cursor {
 // Version returns the version of a topic that c names, and false if it names none or cannot
 // be read.
 func (c Cursor) Version(topic Topic) (DiffID, bool) {
-	id := DiffID(strings.TrimSuffix(c.part(topic), "."+onPage))
-	return id, id.Valid()
+	first, words, _ := strings.Cut(c.part(topic), ".")
+	id := DiffID(first)
+	return id, id.Valid() && (words == "" || strings.HasPrefix(words, ofPage))
 }
 
-// onPage is the word of a version that a page shows.
-const onPage = "p"
-
-// OnPage returns the cursor of a version that the site has rendered into a page. A stream of the whole
-// roster goes on from it, and so does one of a window: the page has shown what is in it.
-func (c Cursor) OnPage() Cursor { return c.With(onPage) }
-
-// IsOnPage reports whether OnPage made what c says of a topic.
-func (c Cursor) IsOnPage(topic Topic) bool { return strings.HasSuffix(c.part(topic), "."+onPage) }
+// ofPage begins the words of a cursor that a site has rendered into a page: see track.View.PageCursor. A
+// stream of the whole roster goes on from it too.
+const ofPage = "p"
 
 // Variant is Version for a cursor that [Cursor.With] made. It also returns the words.
 func (c Cursor) Variant(topic Topic) (id DiffID, words []string, ok bool) {

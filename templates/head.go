@@ -31,7 +31,7 @@ func (ws *Widgets) newHeadParts() (h headParts, err error) {
 func (ws *Widgets) head(t knownTopic, visitor presence.Visitor, nonce string) (template.HTML, error) {
 	var cursor presence.Cursor
 	if t.view != nil {
-		cursor = t.view.Cursor.OnPage()
+		cursor = t.view.PageCursor(0)
 	}
 	page, err := json.Marshal(struct {
 		Src    string          `json:"src"`

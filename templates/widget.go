@@ -86,7 +86,7 @@ func (ws *Widgets) widgetData(t knownTopic, o options, about aboutFunc) (widgetD
 	d := widgetData{Topic: t.topic.Local(), Src: ws.prefix, Max: o.max, Form: o.form, Label: o.label, MoreURL: o.more, Texts: texts}
 	var guests, recent int
 	if v := t.view; v != nil {
-		d.Known, d.Cursor = true, v.Cursor.OnPage()
+		d.Known, d.Cursor = true, v.PageCursor(o.max)
 		guests, recent = v.Guests, v.Recent
 		d.Rest = max(t.total()-o.max, 0)
 		d.Empty = t.total() == 0

@@ -24,6 +24,7 @@ const (
 	evicts   feature = "evicts"   // the store evicts keys
 	consumer feature = "consumer" // a program is told of joins and leaves
 	apart    feature = "apart"    // nodes find the store back one after another
+	windows  feature = "windows"  // some pages ask for a window
 	file     feature = "file"     // the store saves a file now and then, and starts again with it
 )
 
@@ -31,7 +32,7 @@ const (
 var features = []struct {
 	feature feature
 	oneIn   int
-}{{web, 3}, {limited, 3}, {threads, 3}, {cluster, 4}, {signals, 2}, {people, 4}, {settings, 4}, {consumer, 4}, {inbox, 4}, {pauses, 4}, {evicts, 4}, {apart, 3}, {file, 4}}
+}{{web, 3}, {limited, 3}, {threads, 3}, {cluster, 4}, {signals, 2}, {people, 4}, {settings, 4}, {consumer, 4}, {inbox, 4}, {pauses, 4}, {evicts, 4}, {apart, 3}, {file, 4}, {windows, 3}}
 
 // newFeatures returns those of the game of a seed, or those of SIM_FEATURES.
 func newFeatures(seed uint64) (has []feature) {

@@ -24,6 +24,7 @@ type page struct {
 	person  *person // nil: a visitor who only watches
 	open    opener
 	limit   int  // users in a state
+	window  int  // users of each roster that it reads, in place of limit; 0: all
 	beats   bool // its beats prove that it is alive
 	rnd     *rand.Rand
 	closed  chan struct{} // the user closed it
@@ -256,6 +257,8 @@ func (p *page) take(events []presence.Event, waited time.Duration) bool {
 			p.picture(d.Topic).diff(d)
 		case presence.EventHeartbeat:
 			p.picture(d.Topic).heartbeat(d)
+		case presence.EventCount:
+			p.picture(d.Topic).count(d)
 		case presence.EventSignal:
 			p.picture(d.Topic).signal(d.Signals)
 		case "error":

@@ -46,6 +46,7 @@ type payload struct {
 	Users     map[string]profile
 	Joins     map[string]profile
 	Leaves    map[string]departure
+	Out       []string
 	Signals   []heard
 }
 
@@ -135,12 +136,22 @@ func (s *picture) diff(d payload) {
 		s.roster[user], s.gained[user] = u.String(), s.justCame(u)
 	}
 	for user, left := range d.Leaves {
-		if s.roster[user] == "" && !s.part {
+		if s.roster[user] == "" && (!s.part || s.windowed()) {
 			s.fault("gets a leave of %s, who was not there", user)
 		}
 		s.leaves(user, "a diff", left)
 		delete(s.roster, user)
 	}
+	for _, user := range d.Out {
+		if s.roster[user] == "" {
+			s.fault("is told that %s falls out of the window, who was not there", user)
+		}
+		delete(s.roster, user)
+	}
+	if s.windowed() && len(s.roster) != min(d.Total, s.p.window) {
+		s.fault("has %d users of %d in a window of %d", len(s.roster), d.Total, s.p.window)
+	}
+	s.part = s.part || s.windowed() && d.Total > s.p.window
 	s.total = d.Total
 	if d.Total < len(s.roster) || d.Total > len(s.roster) && !s.part {
 		s.fault("has %d users, and gets total %d", len(s.roster), d.Total)
@@ -157,8 +168,23 @@ func (s *picture) justCame(u profile) bool {
 	return err == nil && s.topic == presence.PeopleTopic && time.Since(since) < onTheWay
 }
 
-// heartbeat is for when nothing was missed.
+// windowed reports whether the picture is of a window.
+func (s *picture) windowed() bool { return s.p.window > 0 && s.topic != presence.PeopleTopic }
+
+// count is for when nobody has changed whom a window shows.
+func (s *picture) count(d payload) {
+	if !s.windowed() || d.Total <= s.p.window {
+		s.fault("gets a count: %+v", d)
+	}
+	s.cursor, s.total, s.part, s.fresh, s.old = d.Cursor, d.Total, true, false, false
+}
+
+// heartbeat is for when nothing was missed. A window that lacks users has their number before it has the
+// diff.
 func (s *picture) heartbeat(d payload) {
+	if s.windowed() && max(s.total, d.Total) > s.p.window {
+		s.total, s.part = d.Total, true
+	}
 	if d.Cursor != s.cursor || d.Total != s.total {
 		s.fault("stands at %s with total %d, and gets a heartbeat at %s with total %d", s.cursor, s.total, d.Cursor, d.Total)
 	}
@@ -187,6 +213,9 @@ func (s *picture) statuses() map[string]string {
 // differs says how what the picture shows is not the truth.
 func (s *picture) differs(truth map[string]string) string {
 	shown := s.statuses()
+	if s.windowed() && len(shown) != min(s.total, s.p.window) {
+		return fmt.Sprintf("%d of %d users are in a window of %d", len(shown), s.total, s.p.window)
+	}
 	if !s.part {
 		return differs(shown, truth)
 	}

@@ -55,6 +55,7 @@ func (s *wire) answer(resp *http.Response) (presence.Cursor, error) {
 			Event presence.EventType
 			Data  json.RawMessage
 		}
+		Heartbeats []json.RawMessage
 	}
 	if err := json.NewDecoder(resp.Body).Decode(&a); err != nil {
 		return "", err
@@ -65,6 +66,9 @@ func (s *wire) answer(resp *http.Response) (presence.Cursor, error) {
 			event.ID = a.Cursor
 		}
 		s.take(event)
+	}
+	for _, data := range a.Heartbeats {
+		s.take(presence.Event{Type: presence.EventHeartbeat, Data: data})
 	}
 	return a.Cursor, nil
 }

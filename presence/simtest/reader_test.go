@@ -22,6 +22,10 @@ func (p *page) choose() {
 	if p.w.game.has(limited) && rnd.IntN(2) == 0 {
 		p.limit = 1 + rnd.IntN(4)
 	}
+	if p.w.game.has(windows) && rnd.IntN(2) == 0 {
+		p.window = []int{1000, 1000, 1, 2, 3}[rnd.IntN(5)]
+		p.limit = p.window
+	}
 }
 
 // openConnection reads a track.Connection, without HTTP.
@@ -29,7 +33,7 @@ func (p *page) openConnection(ctx context.Context, at *process) (stream, error) 
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	conn, err := at.tracker.Connect(ctx, track.ConnectOptions{
-		Visitor: p.visitor(), Topics: p.asks(), Cursor: p.resumes(), Observe: p.person == nil, Beat: p.beats, Limit: p.limit, People: everybody(),
+		Visitor: p.visitor(), Topics: p.asks(), Cursor: p.resumes(), Observe: p.person == nil, Beat: p.beats, Limit: p.limit, Window: track.Window{Users: p.window}, People: everybody(),
 	})
 	if err != nil {
 		return nil, err

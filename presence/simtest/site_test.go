@@ -100,6 +100,9 @@ const httpWait = 10 * time.Second
 // query returns the parameters of the page's stream.
 func (p *page) query(more url.Values) url.Values {
 	q := url.Values{"limit": {fmt.Sprint(p.limit)}, "v": {"1"}}
+	if p.window > 0 {
+		q = url.Values{"window": {fmt.Sprint(p.window)}, "v": {"1"}}
+	}
 	for _, topic := range p.asks() {
 		q.Add("topic", string(topic))
 	}

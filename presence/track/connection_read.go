@@ -95,7 +95,7 @@ func (c *Connection) Heartbeats(buf []presence.Event) []presence.Event {
 			buf = append(buf, ev)
 			continue
 		}
-		if _, ok := view.(*windowView); !ok && view.cursor() != s.cursor { // a diff came just now: it goes first
+		if v, ok := view.(*windowView); ok && v.turn != s.turn || !ok && view.cursor() != s.cursor { // a diff came just now: it goes first
 			continue
 		}
 		ev := s.heartbeat(view).Event

@@ -26,19 +26,19 @@ const (
 	MaxAlso   = 500
 )
 
-// name returns the words of the window in its readers' cursors. A reader goes on where it was in the
+// name returns the word of the window in its readers' cursors. A reader goes on where it was in the
 // same window alone.
-func (w Window) name() []string {
-	users := "w" + strconv.Itoa(w.Users)
+func (w Window) name() string {
+	name := "w" + strconv.Itoa(w.Users)
 	if len(w.Also) == 0 {
-		return []string{users}
+		return name
 	}
 	h := fnv.New64a()
 	for _, id := range w.Also {
 		h.Write([]byte(id))
 		h.Write([]byte{0})
 	}
-	return []string{users, strconv.FormatUint(h.Sum64(), 36)}
+	return name + "-" + strconv.FormatUint(h.Sum64(), 36)
 }
 
 // sorted returns the window with Also in order, each user once.
@@ -60,13 +60,14 @@ func (w Window) sorted() Window {
 // is {"joins":{"dave":…},"out":["bob"]}.
 type windowSource struct {
 	Window
-	words []string
-	of    windowed
-	out   *outlet // its log has signals alone
-	view  atomic.Pointer[windowView]
+	name string
+	of   windowed
+	out  *outlet // its log has signals alone
+	view atomic.Pointer[windowView]
 
 	// The outlet's mutex guards these.
 	now   *stage                           // what the readers who follow have, or read next
+	at    windowVersion                    // of now
 	turn  uint64                           // the number of stages so far
 	steps map[presence.Cursor]*sharedEvent // those that lead there, by where from
 	pace  windowPace
@@ -85,34 +86,71 @@ type windowed interface {
 }
 
 // A windowVersion is what a reader has: the first users as they were at one version, and those of
-// Window.Also as they were at another, which may be later.
-type windowVersion struct{ names, also presence.DiffID }
+// Window.Also as they were at another, which may be later. The sum is of who the first users were. Nodes that
+// restored a lost roster, each by itself, may have it in different orders: then nothing leads from one to the
+// other but a state.
+type windowVersion struct {
+	names, also presence.DiffID
+	sum         string // empty: of a page that lists nobody
+}
 
 // cursor returns the cursor of a version.
 func (w *windowSource) cursor(v windowVersion) presence.Cursor {
-	c := presence.NewCursor(w.out.topic, v.names).With(w.words...)
+	c := presence.NewCursor(w.out.topic, v.names).With(w.name, v.sum)
 	if v.also != v.names {
 		c = c.With(string(v.also))
 	}
 	return c
 }
 
+// made reports whether a cursor is the window's own, and not of a page.
+func (w *windowSource) made(c presence.Cursor) bool {
+	_, words, ok := c.Variant(w.out.topic)
+	return ok && words[0] == w.name
+}
+
+// versionAt returns the version of a stage.
+func (w *windowSource) versionAt(s *stage) windowVersion {
+	return windowVersion{versionOf(s.names), versionOf(s.also), sumOf(s.names.newest(w.Users))}
+}
+
+// sumOf is short for who the users are, and in which order.
+func sumOf(users []*entry) string {
+	h := fnv.New32a()
+	for _, e := range users {
+		h.Write([]byte(e.ID))
+		h.Write([]byte{0})
+	}
+	return strconv.FormatUint(uint64(h.Sum32()), 36)
+}
+
+// PageCursor returns the cursor for a page that lists the first users of the View, so many at most. A stream of
+// the whole roster goes on from it. So does one of a window of as many, since the page has shown what is in
+// it, and any window of a page that lists nobody.
+func (v *View) PageCursor(users int) presence.Cursor {
+	if users <= 0 {
+		return v.Cursor.With("p0")
+	}
+	return v.Cursor.With("p"+strconv.Itoa(users), sumOf(v.newest(users)))
+}
+
 // versionOf reads a cursor, also one that a page was rendered with. It returns false for one of another
 // window.
 func (w *windowSource) versionOf(c presence.Cursor) (v windowVersion, ok bool) {
 	id, words, ok := c.Variant(w.out.topic)
-	if v = (windowVersion{id, id}); c.IsOnPage(w.out.topic) {
-		return v, true
-	}
-	n := len(w.words)
-	if !ok || len(words) < n || !slices.Equal(words[:n], w.words) {
+	v = windowVersion{names: id, also: id}
+	switch {
+	case !ok:
+		return v, false
+	case len(words) == 1:
+		return v, words[0] == "p0"
+	case len(words) == 3 && len(w.Also) > 0:
+		v.also = presence.DiffID(words[2])
+	case len(words) > 2:
 		return v, false
 	}
-	if len(w.Also) > 0 && len(words) == n+1 {
-		v.also = presence.DiffID(words[n])
-		return v, v.also.Valid()
-	}
-	return v, len(words) == n
+	v.sum = words[1]
+	return v, v.also.Valid() && (words[0] == w.name || len(words) == 2 && words[0] == "p"+strconv.Itoa(w.Users))
 }
 
 // windows are the windows of a topic that have readers. The outlet's mutex guards it. nil: there were
@@ -136,17 +174,17 @@ func newWindows() *windows {
 
 // get returns a window, a new one if there was none.
 func (ws *windows) get(want Window, of windowed, like *outlet) *windowSource {
-	words := want.name()
-	key := presence.Cursor("").With(words...)
-	if w := ws.all[string(key)]; w != nil {
+	name := want.name()
+	if w := ws.all[name]; w != nil {
 		w.out.touch()
 		return w
 	}
 	ws.dropUnused()
 	now := of.published()
-	w := &windowSource{Window: want, words: words, of: of, now: &now, out: newOutlet(like.topic, like.stats, like.mu)}
+	w := &windowSource{Window: want, name: name, of: of, now: &now, out: newOutlet(like.topic, like.stats, like.mu)}
+	w.at = w.versionAt(&now)
 	w.showLocked(now.names)
-	ws.all[string(key)] = w
+	ws.all[name] = w
 	for _, id := range want.Also {
 		ws.along[id] = append(ws.along[id], w)
 	}
@@ -213,7 +251,7 @@ func (ws *windows) signal(f frame) {
 // forget has each reader get a state next, so that nothing is kept of what they had.
 func (ws *windows) forget(now stage) {
 	for _, w := range ws.each() {
-		w.now, w.steps = &now, nil
+		w.now, w.at, w.steps = &now, w.versionAt(&now), nil
 		w.turn++
 		w.showLocked(now.names)
 		w.out.log = frameLog{base: w.out.log.end()}
@@ -245,6 +283,7 @@ func (w *windowSource) standingLocked() *sharedEvent { return w.of.standingLocke
 type windowView struct {
 	*View
 	window *windowSource
+	turn   uint64 // of the latest stage
 
 	mu         viewMutex
 	heartbeats map[presence.Cursor]*sharedEvent
@@ -253,7 +292,7 @@ type windowView struct {
 // showLocked has readers told the figures of a View.
 func (w *windowSource) showLocked(view *View) {
 	w.pace.shown = time.Now()
-	w.view.Store(&windowView{View: view, window: w})
+	w.view.Store(&windowView{View: view, window: w, turn: w.turn})
 }
 
 // figures also hold the total, which the diffs of a large topic lack for a while.
@@ -290,11 +329,6 @@ type stage struct {
 	history     *history // of which these are positions
 	namesAt     int
 	alsoAt      int
-}
-
-// version returns the version of a stage.
-func (s *stage) version() windowVersion {
-	return windowVersion{versionOf(s.names), versionOf(s.also)}
 }
 
 // versionOf returns the version of a View.

@@ -71,8 +71,8 @@ func (w *windowSource) diff(from, to told) (d windowDiff) {
 	return d
 }
 
-// encodeState returns the data of a state.
-func (w *windowSource) encodeState(view *View) []byte {
+// encodeState returns the data of a state, whose cursor is at.
+func (w *windowSource) encodeState(view *View, at presence.Cursor) []byte {
 	first := view.newest(w.Users)
 	users := slices.Clip(first)
 	for _, id := range w.Also {
@@ -80,8 +80,7 @@ func (w *windowSource) encodeState(view *View) []byte {
 			users = append(users, e)
 		}
 	}
-	id := versionOf(view)
-	b := appendHead(make([]byte, 0, 256+160*len(users)), view.Topic, w.cursor(windowVersion{id, id}))
+	b := appendHead(make([]byte, 0, 256+160*len(users)), view.Topic, at)
 	b = appendCounts(b, view)
 	b = appendInt(b, "window", w.Users)
 	b = appendIDs(b, "order", first)

@@ -62,7 +62,7 @@ func (p *windowPace) next() time.Time {
 
 // publishedLocked takes what is published now.
 func (w *windowSource) publishedLocked(now stage, arrived time.Time) {
-	if w.whole(w.now.names) && w.whole(now.names) {
+	if w.whole(now.names) {
 		w.out.arrived = arrived
 		w.stepLocked(now)
 		return
@@ -100,7 +100,7 @@ func (w *windowSource) lookLocked(now stage) {
 	if stale := w.view.Load(); stale.figures() != (&windowView{View: now.names}).figures() {
 		if due = w.pace.shown.Add(windowTell); !due.After(at) {
 			w.showLocked(now.names)
-			w.pace.spend(len(w.view.Load().heartbeatAt(w.cursor(w.now.version())).Data), at)
+			w.pace.spend(len(w.view.Load().heartbeatAt(w.cursor(w.at)).Data), at)
 			w.out.wakeLocked()
 			due = time.Time{}
 		}
@@ -178,15 +178,14 @@ func (w *windowSource) catchUpLocked(now stage, at time.Time) {
 
 // stepLocked has readers go to a stage. Those at the one before share the event.
 func (w *windowSource) stepLocked(to stage) {
-	was, at := w.now, time.Now()
-	w.now, w.steps = &to, nil
+	was, from, at := w.now, w.cursor(w.at), time.Now()
+	w.now, w.at, w.steps = &to, w.versionAt(&to), nil
 	w.turn++
 	if to.names == to.also {
 		w.pace.behind, w.pace.along = time.Time{}, false
 	}
 	d := w.diff(was.told(), to.told())
-	from := w.cursor(was.version())
-	e := w.stepEvent(from, to.version(), d, &to, func(id presence.UserID) backend.Departure {
+	e := w.stepEvent(from, w.at, d, &to, func(id presence.UserID) backend.Departure {
 		if was.history != to.history {
 			return backend.Departure{ID: id}
 		}

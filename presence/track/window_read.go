@@ -38,9 +38,8 @@ func (w *windowSource) beginLocked(s *reader) *sharedEvent {
 	s.pos, s.turn = w.out.log.end(), w.turn
 	from, ok := w.versionOf(s.resume)
 	if ok {
-		if s.cursor = w.cursor(from); s.resume.IsOnPage(w.out.topic) {
-			s.cursor = presence.NewCursor(w.out.topic, from.names).OnPage()
-		}
+		_, words, _ := s.resume.Variant(w.out.topic)
+		s.cursor = presence.NewCursor(w.out.topic, from.names).With(words...)
 		if e, ok := w.leadLocked(s, from); ok {
 			s.told = unknownFigures
 			w.out.stats.resumed(true)
@@ -55,10 +54,10 @@ func (w *windowSource) beginLocked(s *reader) *sharedEvent {
 
 // stateLocked takes a reader to what is published now.
 func (w *windowSource) stateLocked(s *reader) *sharedEvent {
-	now := w.of.published()
-	s.turn, s.cursor = w.turn, w.cursor(now.version())
+	state := w.of.published().names.windowState(w)
+	s.turn, s.cursor = w.turn, state.Cursor
 	s.told = w.view.Load().figures() // the state tells later ones
-	return now.names.windowState(w)
+	return state
 }
 
 // followLocked takes a reader to the stage that there is now, by one diff.
@@ -91,17 +90,21 @@ func (w *windowSource) leadLocked(s *reader, from windowVersion) (*sharedEvent, 
 	if !ok {
 		return nil, false
 	}
-	now, to := w.of.published(), w.now // reachLocked may have published
+	now, to, version := w.of.published(), w.now, w.at // reachLocked may have published
 	if to.history != now.history {
-		to = &now
+		to, version = &now, w.versionAt(&now)
 	}
 	was, ok := w.pastLocked(&now, namesAt, alsoAt)
 	if !ok {
 		return nil, false
 	}
-	target, version := to.told(), to.version()
+	sum := sumOf(was.names.newest(w.Users))
+	if from.sum != "" && from.sum != sum {
+		return nil, false
+	}
+	target := to.told()
 	if namesAt > to.namesAt {
-		target.names, version.names = was.names, from.names
+		target.names, version.names, version.sum = was.names, from.names, sum
 	}
 	if alsoAt > to.alsoAt {
 		target.also, version.also = was.also, from.also
@@ -146,7 +149,7 @@ func (w *windowSource) keepStep(from presence.Cursor, e *sharedEvent) {
 // stepEvent returns the event of a diff. A diff without users tells the total: as a count.
 func (w *windowSource) stepEvent(from presence.Cursor, to windowVersion, d windowDiff, now *stage, left func(presence.UserID) backend.Departure) *sharedEvent {
 	e := presence.Event{Type: presence.EventDiff, Topic: w.out.topic, Cursor: w.cursor(to)}
-	if d.empty() && !w.whole(now.names) && !from.IsOnPage(w.out.topic) {
+	if d.empty() && !w.whole(now.names) && w.made(from) {
 		return now.also.eventAt(presence.EventCount, e.Cursor)
 	}
 	e.Data = w.encodeDiff(from, to, d, now.also.Total, left)
@@ -160,9 +163,8 @@ func (v *View) windowState(w *windowSource) *sharedEvent {
 	if v.windows[w] != nil {
 		return v.windows[w]
 	}
-	id := versionOf(v)
-	e := presence.Event{Type: presence.EventState, Topic: v.Topic, Cursor: w.cursor(windowVersion{id, id}), Data: w.encodeState(v)}
-	state := newSharedEvent(frame{Event: e})
+	c := w.cursor(w.versionAt(&stage{names: v, also: v}))
+	state := newSharedEvent(frame{Event: presence.Event{Type: presence.EventState, Topic: v.Topic, Cursor: c, Data: w.encodeState(v, c)}})
 	if v.windows == nil {
 		v.windows = make(map[*windowSource]*sharedEvent)
 	}
