@@ -97,7 +97,7 @@ func (s *acts) hear(n backend.Notice) {
 	s.mu.Unlock()
 	if a.Did == presence.ActCut {
 		if c := s.users.connection(a.Connection); c != nil && c.visitor.User.ID == a.User {
-			c.Close()
+			c.conn.Close()
 		}
 	}
 }

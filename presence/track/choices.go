@@ -58,7 +58,7 @@ const (
 
 // An unresolved is what to do once a user's choice is known.
 type unresolved struct {
-	conn *Connection // for whose lease it is; nil: a page view
+	conn *holder // for whose lease it is; nil: a page view
 	then func(choice)
 }
 
@@ -82,7 +82,7 @@ func (c *choices) resolve(user presence.User, add func(resolved)) { c.resolveFor
 
 // resolveFor is resolve for a connection. If it ends before the choice is known, add may not be
 // called.
-func (c *choices) resolveFor(conn *Connection, user presence.User, add func(resolved)) {
+func (c *choices) resolveFor(conn *holder, user presence.User, add func(resolved)) {
 	c.users.mu.Lock()
 	defer c.users.mu.Unlock()
 	if user.Status != "" && !c.directory.on() {
@@ -122,7 +122,7 @@ func (c *choices) as(user presence.User, chosen choice) resolved {
 }
 
 // waitLocked calls add once the user's choice is known.
-func (c *choices) waitLocked(conn *Connection, user presence.User, add func(resolved)) {
+func (c *choices) waitLocked(conn *holder, user presence.User, add func(resolved)) {
 	waiting := c.waiting[user.ID]
 	first, had := len(waiting) == 0, len(waiting)
 	waiting = slices.DeleteFunc(waiting, func(u unresolved) bool { return u.conn != nil && c.users.connections[u.conn.id] == nil })

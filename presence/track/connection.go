@@ -17,31 +17,15 @@ import (
 // Events, Bytes, OnlySignals, Heartbeats, Cursor, Subscribe, Unsubscribe and WantState are for one
 // goroutine at a time. The other methods may be called concurrently.
 type Connection struct {
-	id           presence.Holder
+	holder
 	env          *connectionEnv
-	visitor      presence.Visitor
-	observe      bool                      // the visitor enters no topic
 	watches      func(presence.Topic) bool // ConnectOptions.Observed
-	beat         atomic.Bool               // calls of Beat alone renew the leases
 	limit        int
 	window       Window
-	from         string       // ConnectOptions.From
-	pullStanding bool         // ConnectOptions.PullStanding
-	idle         atomic.Bool  // nobody is at its page
-	hidden       atomic.Bool  // see Hide
-	beaten       atomic.Int64 // when the page of a connection with beat last proved that it is alive, in Unix nanoseconds
-
-	// The slice is replaced with mu held, and never changed. The content of a reader is for
-	// the goroutine that reads the connection.
-	readers atomic.Pointer[[]*reader]
-
-	identified time.Time // when its visitor was, or the page that joined last; users.mu guards it
-	opened     time.Time // when the leases were made, zero until then; users.mu guards it
-	leased     bool      // the operations that make leases were given to the writer; users.mu guards it
-	saidIdle   bool      // what the leases say of the page: see attention; users.mu guards it
-	saidAt     moment    // when that was written; zero: it is to be written again; users.mu guards it
-	turn       uint32    // when its leases are renewed: see turnOf
-	woken      bool      // is in its group's list of woken connections; Group.mu guards it
+	from         string      // ConnectOptions.From
+	pullStanding bool        // ConnectOptions.PullStanding
+	hidden       atomic.Bool // see Hide
+	woken        bool        // is in its group's list of woken connections; Group.mu guards it
 
 	// For the goroutine that reads the connection.
 	everJoined  bool // its device is held
@@ -52,8 +36,6 @@ type Connection struct {
 	group   *wakeSet // woken when there is something to read
 	joining *wakeSet // woken too, while the connection waits for its own join
 	end     connectionEnd
-
-	guestSignedIn bool // since the connection was opened: it no longer counts the guest
 }
 
 // A connectionEnd says how a connection ended.
@@ -63,9 +45,6 @@ type connectionEnd struct {
 	over bool          // the leases are released: done is, or would be, closed
 	lost time.Time     // when the client that vanished last proved that it was alive; zero: it did not vanish
 }
-
-// topics returns the readers, one a topic.
-func (c *Connection) topics() []*reader { return *c.readers.Load() }
 
 // reads reports whether the connection has a topic.
 func (c *Connection) reads(topic presence.Topic) bool {
@@ -99,62 +78,12 @@ func (c *Connection) Err() error {
 // Beat renews the leases, because the page is alive. It returns false if the connection
 // has ended: its page connects again.
 func (c *Connection) Beat() bool {
-	alive := c.renew(backend.OpHeartbeat)
-	c.proved()
+	alive := c.env.leases.renew(&c.holder, backend.OpHeartbeat)
+	c.env.attention.proved(&c.holder)
 	if alive && c.holds() {
 		c.env.stats.beatsByStream.Add(1)
 	}
 	return alive
-}
-
-// proved notes that the page is alive. After a silence it counts again, with what it said of
-// itself before.
-func (c *Connection) proved() {
-	now := time.Now()
-	last := time.Unix(0, c.beaten.Swap(now.UnixNano()))
-	if c.beat.Load() && now.Sub(last) >= c.TTL() {
-		c.env.attention.look(c.visitor.User.ID)
-	}
-}
-
-// reassert renews the leases, each for as long as the latest proof of life says, or a quarter
-// of the TTL longer: a store takes heartbeats of one length together. After an outage in which
-// leases may have expired, a user who is still shown here keeps the lease of a page that has been
-// silent for longer: it may beat at other nodes, and sends a beat that failed again only after
-// ten seconds.
-func (c *Connection) reassert() {
-	if c.Err() != nil {
-		return
-	}
-	doubt := c.env.outage.leasesMayHaveExpired()
-	for _, topic := range c.heldTopics() {
-		ttl := c.env.cfg.ttl(topic)
-		left := ttl
-		if c.beat.Load() {
-			left -= time.Since(time.Unix(0, c.beaten.Load())).Truncate(ttl / 4)
-		}
-		if left <= 0 && doubt && c.env.topics.shown(topic, c.member(topic)) != "" {
-			left = ttl
-		}
-		if left > 0 {
-			c.env.writer.add(topic, backend.Op{Kind: backend.OpHeartbeat, User: presence.User{ID: c.member(topic)}, Holder: c.id, For: left})
-		}
-	}
-}
-
-// renew applies OpHeartbeat or OpFollow to each of the connection's leases.
-func (c *Connection) renew(kind backend.OpKind) bool {
-	if c.Err() != nil {
-		return false
-	}
-	topics := c.heldTopics()
-	if kind == backend.OpFollow && len(topics) > 0 {
-		c.env.users.joinedHere(c)
-	}
-	for _, topic := range topics {
-		c.env.writer.add(topic, backend.Op{Kind: kind, User: presence.User{ID: c.member(topic)}, Holder: c.id, For: c.env.cfg.ttl(topic)})
-	}
-	return true
 }
 
 // Close releases the leases: the user stays for the grace. It may be called
@@ -183,7 +112,7 @@ func (c *Connection) finish(why error, kind backend.OpKind) []presence.Topic {
 	c.mu.Unlock()
 
 	topics := c.heldTopics()
-	c.env.users.remove(c, topics, cmp.Or(kind, backend.OpRelease))
+	c.env.users.remove(&c.holder, topics, cmp.Or(kind, backend.OpRelease))
 	if len(topics) > 0 {
 		c.env.attention.look(c.visitor.User.ID)
 	}

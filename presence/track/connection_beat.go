@@ -58,6 +58,7 @@ type tokens struct {
 	notices   *notices
 	seal      *seal
 	attention *attention
+	leases    *leases
 	lastSeen  *lastSeen
 	fleet     *fleet
 	found     *findings
@@ -119,12 +120,12 @@ func (t *tokens) passOf(ctx context.Context, token presence.Token, by presence.V
 // find returns the claim's connection if this process has it, and whether the connection is,
 // or was, one of this process's. Another process may have the node's name: one that drains while
 // this one takes its place.
-func (t *tokens) find(c claim) (conn *Connection, here bool) {
+func (t *tokens) find(c claim) (conn *holder, here bool) {
 	return t.users.connection(c.id), c.id.Process() == t.process
 }
 
 // beat renews the leases of a claim's connection. conn is nil if this node does not have it.
-func (t *tokens) beat(ctx context.Context, c claim, conn *Connection, here bool, by presence.Visitor, page Page) (alive bool, err error) {
+func (t *tokens) beat(ctx context.Context, c claim, conn *holder, here bool, by presence.Visitor, page Page) (alive bool, err error) {
 	if page.Hidden != nil && !here {
 		if err := t.hideElsewhere(ctx, c, *page.Hidden); err != nil {
 			return false, err
@@ -141,10 +142,10 @@ func (t *tokens) beat(ctx context.Context, c claim, conn *Connection, here bool,
 			t.attention.report(conn, *page.Idle)
 		}
 		if page.Hidden != nil {
-			conn.Hide(*page.Hidden)
+			conn.conn.Hide(*page.Hidden)
 		}
-		alive = conn.renew(kind)
-		conn.proved()
+		alive = t.leases.renew(conn, kind)
+		t.attention.proved(conn)
 	case len(c.topics) == 0:
 		alive = true
 	case t.users.signedOutSince(c):
@@ -185,10 +186,10 @@ func (t *tokens) renewElsewhere(ctx context.Context, c claim, ops ...backend.Op)
 }
 
 // leave ends a claim's connection. conn is nil if this node does not have it.
-func (t *tokens) leave(ctx context.Context, c claim, conn *Connection, here bool) error {
+func (t *tokens) leave(ctx context.Context, c claim, conn *holder, here bool) error {
 	if here {
 		if conn != nil {
-			conn.Close()
+			conn.conn.Close()
 		}
 		return nil
 	}

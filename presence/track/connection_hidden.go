@@ -84,6 +84,6 @@ func (t *tokens) hearHidden(n backend.Notice) {
 		return
 	}
 	if c := t.users.connection(said.Connection); c != nil && c.visitor.User.ID == n.User {
-		c.Hide(said.Hidden)
+		c.conn.Hide(said.Hidden)
 	}
 }

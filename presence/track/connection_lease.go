@@ -2,7 +2,6 @@ package track
 
 import (
 	"context"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -13,7 +12,7 @@ import (
 // join makes the leases of some topics, and waits until they are seen here.
 func (c *Connection) join(ctx context.Context, readers ...*reader) {
 	if !c.visitor.SignedIn() {
-		c.countGuest()
+		c.env.guests.count(&c.holder)
 		return
 	}
 	var rosters []*replica
@@ -36,7 +35,7 @@ func (c *Connection) join(ctx context.Context, readers ...*reader) {
 	made := make(chan joined, 1)
 	t := c.env
 	var over atomic.Bool
-	t.leases.join(c, topics, func(now resolved, acks []*ack) {
+	t.leases.join(&c.holder, topics, func(now resolved, acks []*ack) {
 		made <- joined{now.in(presence.Site, presence.Device{}).Status, acks}
 		if over.Load() {
 			leave(acks)
@@ -105,30 +104,6 @@ func (c *Connection) setJoining(g *wakeSet) {
 	c.joining = g
 }
 
-// leaseOf returns the operation that holds the connection's user in a topic. The caller holds
-// users.mu.
-func (c *Connection) leaseOf(topic presence.Topic, user resolved) backend.Op {
-	return backend.Op{Kind: backend.OpJoin, User: user.in(topic, c.visitor.Device), Holder: c.id, For: c.env.cfg.ttl(topic), Idle: c.saidIdle}
-}
-
-// member returns the user whom the connection holds in a topic: in backend.DevicesTopic the device.
-func (c *Connection) member(topic presence.Topic) presence.UserID {
-	if topic == backend.DevicesTopic {
-		return backend.MemberOf(c.visitor.User.ID, c.visitor.Device.ID)
-	}
-	return c.visitor.User.ID
-}
-
-// holdsDevice reports whether the connection holds its user's device in backend.DevicesTopic.
-func (c *Connection) holdsDevice() bool {
-	return !c.observe && c.visitor.SignedIn() && c.env.people
-}
-
-// heldIn reports whether the connection holds its user, or its device, in a topic.
-func (c *Connection) heldIn(topic presence.Topic) bool {
-	return c.enters(topic) || topic == backend.DevicesTopic && c.holdsDevice()
-}
-
 // release ends the lease in a topic, by OpRelease or OpDrop.
 func (c *Connection) release(topic presence.Topic, kind backend.OpKind) {
 	c.releaseFor(topic, kind, c.env.cfg.grace(topic))
@@ -151,87 +126,10 @@ func (c *Connection) releaseFor(topic presence.Topic, kind backend.OpKind, grace
 	release := operation{Op: releaseOf(c.member(topic), c.id, kind, grace)}
 	if kind == backend.OpRelease {
 		t.choices.ifKnown(c.visitor.User, func(user resolved) { // else the lease was not made, or the store has just lost its data
-			release.lease = &lease{c.leaseOf(topic, user), c.visitor, c.identified}
+			release.lease = &lease{c.leaseOf(topic, user), c.visitor, c.held.identified}
 		})
 	}
 	t.writer.put(topic, release)
-}
-
-// countGuest counts a streaming guest in each topic, unless the guest signed in since the
-// connection was opened.
-func (c *Connection) countGuest() {
-	if !c.isGuest() {
-		return
-	}
-	c.mu.Lock() // so that a guest who signs in meanwhile is forgotten behind this
-	defer c.mu.Unlock()
-	if c.guestSignedIn {
-		return
-	}
-	for _, topic := range c.enteredTopics() {
-		c.env.guests.seen(topic, c.visitor.Guest)
-	}
-}
-
-// forgetGuest takes the guest, who signed in, out of each topic, and returns the topics.
-// The connection no longer counts the guest.
-func (c *Connection) forgetGuest() []presence.Topic {
-	c.mu.Lock()
-	c.guestSignedIn = true
-	c.mu.Unlock()
-	topics := c.enteredTopics()
-	for _, topic := range topics {
-		c.env.guests.forget(topic, c.visitor.Guest)
-	}
-	return topics
-}
-
-// guestReturned notes that the guest is one again: who signs out may go on with a page, or
-// with the stream of another tab, from before the sign-in.
-func (c *Connection) guestReturned() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.guestSignedIn = false
-}
-
-// isGuest reports whether the connection is of a guest who counts.
-func (c *Connection) isGuest() bool {
-	return !c.visitor.SignedIn() && !c.observe && c.visitor.Guest != ""
-}
-
-// holds reports whether the connection holds a user online in any topic.
-func (c *Connection) holds() bool {
-	return c.holdsDevice() || c.visitor.SignedIn() && slices.ContainsFunc(c.topics(), func(s *reader) bool { return s.enters })
-}
-
-// enters reports whether the visitor is in a topic by the connection, and not only watches.
-func (c *Connection) enters(topic presence.Topic) bool {
-	return slices.ContainsFunc(c.topics(), func(s *reader) bool { return s.topic() == topic && s.enters })
-}
-
-// heldTopics returns the topics in which the connection holds its user, and at last
-// backend.DevicesTopic if it holds the user's device.
-func (c *Connection) heldTopics() []presence.Topic {
-	if !c.visitor.SignedIn() {
-		return nil
-	}
-	topics := c.enteredTopics()
-	if c.holdsDevice() {
-		topics = append(topics, backend.DevicesTopic)
-	}
-	return topics
-}
-
-// enteredTopics returns the topics that the visitor enters.
-func (c *Connection) enteredTopics() []presence.Topic {
-	readers := c.topics()
-	topics := make([]presence.Topic, 0, len(readers))
-	for _, s := range readers {
-		if s.enters {
-			topics = append(topics, s.topic())
-		}
-	}
-	return topics
 }
 
 // Timing returns how often the page of the connection proves that it is alive, a third of
@@ -239,43 +137,9 @@ func (c *Connection) enteredTopics() []presence.Topic {
 // grace of these topics. For a connection that holds nobody they are those of [Config]. They
 // change with the connection's topics: a page that has subscribed to a topic with a shorter
 // TTL must beat more often.
-func (c *Connection) Timing() (heartbeat, grace time.Duration) {
-	cfg := c.env.cfg
-	heartbeat, grace = cfg.Heartbeat(), cfg.Grace
-	if len(cfg.Kinds) == 0 || !c.holds() {
-		return heartbeat, grace
-	}
-	first := true
-	for _, s := range c.topics() {
-		if !s.enters {
-			continue
-		}
-		h, g := heartbeatFor(cfg.ttl(s.topic())), cfg.grace(s.topic())
-		if first {
-			heartbeat, grace, first = h, g, false
-			continue
-		}
-		heartbeat, grace = min(heartbeat, h), min(grace, g)
-	}
-	if c.holdsDevice() {
-		heartbeat = min(heartbeat, cfg.Heartbeat())
-	}
-	return heartbeat, grace
-}
+func (c *Connection) Timing() (heartbeat, grace time.Duration) { return c.timing() }
 
 // TTL returns how long the connection's user stays online without a proof of life: the
 // shortest TTL of the topics in which the connection holds its user. For a connection that
 // holds nobody it is that of [Config].
-func (c *Connection) TTL() time.Duration {
-	cfg := c.env.cfg
-	if len(cfg.Kinds) == 0 || !c.holds() {
-		return cfg.TTL
-	}
-	ttl := time.Duration(0)
-	for _, topic := range c.heldTopics() {
-		if of := cfg.ttl(topic); ttl == 0 || of < ttl {
-			ttl = of
-		}
-	}
-	return ttl
-}
+func (c *Connection) TTL() time.Duration { return c.ttl() }

@@ -104,8 +104,8 @@ func (o *opener) open(ctx context.Context, with ConnectOptions) (*Connection, er
 	with.Visitor.Browser = knownBrowser(with.Visitor.Browser)
 	with.Visitor.Device = o.env.users.deviceOf(o.devices, with.Visitor.User.ID, with.Visitor.Device)
 	c := &Connection{
-		env: o.env, visitor: with.Visitor,
-		observe: with.Observe || with.Visitor.User.Hidden, watches: with.Observed, limit: with.Limit, window: with.Window.sorted(), from: with.From, pullStanding: with.PullStanding,
+		holder: holder{cfg: o.env.cfg, visitor: with.Visitor, observe: with.Observe || with.Visitor.User.Hidden, people: o.env.people},
+		env:    o.env, watches: with.Observed, limit: with.Limit, window: with.Window.sorted(), from: with.From, pullStanding: with.PullStanding,
 		group: newWakeSet(true),
 	}
 	source := opening{visitor: c.visitor, from: c.from, window: c.window}
@@ -118,10 +118,10 @@ func (o *opener) open(ctx context.Context, with ConnectOptions) (*Connection, er
 	if c.limit <= 0 {
 		c.limit = 100
 	}
-	if c.identified = with.Identified; c.identified.IsZero() {
-		c.identified = time.Now()
+	if c.held.identified = with.Identified; c.held.identified.IsZero() {
+		c.held.identified = time.Now()
 	}
-	c.id = newHolder(o.process, c.identified)
+	c.id, c.conn = newHolder(o.process, c.held.identified), c
 	c.turn = turnOf(c.id, topics)
 	wait, cancel := context.WithTimeout(ctx, connectWait)
 	defer cancel()
@@ -156,7 +156,7 @@ func (o *opener) open(ctx context.Context, with ConnectOptions) (*Connection, er
 		o.env.stats.aborted.Add(1)
 		return nil, err
 	}
-	ofUser, err := o.env.users.open(c)
+	ofUser, err := o.env.users.open(&c.holder, c.group)
 	if err != nil {
 		if errors.Is(err, presence.ErrTooManyConnections) {
 			o.env.stats.refused.Add(1)
@@ -174,12 +174,12 @@ func (o *opener) open(ctx context.Context, with ConnectOptions) (*Connection, er
 	if ofUser > 0 {
 		o.env.stats.sessions.observe(int64(ofUser))
 	}
-	o.env.attention.opened(c)
+	o.env.attention.opened(&c.holder)
 	joining := time.Now()
 	c.join(wait, c.topics()...)
-	o.env.users.setOpened(c)
+	o.env.users.setOpened(&c.holder)
 	if time.Since(joining) > c.TTL()/10 { // its page counts from now until its first beat
-		c.renew(backend.OpHeartbeat)
+		o.env.leases.renew(&c.holder, backend.OpHeartbeat)
 	}
 	if err := ctx.Err(); err != nil {
 		o.env.stats.aborted.Add(1)

@@ -11,8 +11,8 @@ import (
 type Pass struct {
 	tokens *tokens
 	claim  claim
-	conn   *Connection // nil: another node's, or gone
-	here   bool        // the connection is, or was, one of this node's
+	conn   *holder // nil: another node's, or gone
+	here   bool    // the connection is, or was, one of this node's
 }
 
 // Connection returns the name of the connection, which no other has.

@@ -99,7 +99,7 @@ func (c *Connection) Unsubscribe(topic presence.Topic) {
 	}
 	c.mu.Unlock()
 	if held {
-		c.env.users.release(c, topic)
+		c.env.users.release(&c.holder, topic)
 	}
 	s.close()
 }

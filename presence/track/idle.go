@@ -78,38 +78,48 @@ func newAttention(cfg *Config, life *lifetime, w *writer, u *users, t *topics) *
 
 // opened takes a new connection, before its leases are made: one that nobody is at, as after
 // a restart, is so from the first step on.
-func (a *attention) opened(c *Connection) {
+func (a *attention) opened(c *holder) {
 	if !c.holds() {
 		return
 	}
 	a.users.mu.Lock()
 	defer a.users.mu.Unlock()
 	if u := a.users.byID[c.visitor.User.ID]; u != nil {
-		c.saidIdle = c.idle.Load() && !u.attendedHere() && u.viewed.add(attendedFor) <= momentOf(time.Now())
-		c.saidAt = momentOf(time.Now())
+		c.held.saidIdle = c.idle.Load() && !u.attendedHere() && u.viewed.add(attendedFor) <= momentOf(time.Now())
+		c.held.saidAt = momentOf(time.Now())
 		a.lookLocked(u)
 	}
 }
 
 // report takes what the page of a connection of this node says of itself, with a beat.
-func (a *attention) report(c *Connection, idle bool) {
+func (a *attention) report(c *holder, idle bool) {
 	c.idle.Store(idle)
 	if !c.holds() {
 		return
 	}
-	heartbeat, _ := c.Timing()
+	heartbeat, _ := c.timing()
 	now, user := time.Now(), c.visitor.User.ID
 	strays := now.Sub(time.Unix(0, c.beaten.Load())) > heartbeat+heartbeat/2
 	c.beaten.Store(now.UnixNano())
 	shown := !idle && a.showsIdle(user, c.heldTopics(), c.member)
 	a.users.mu.Lock()
 	if u := a.users.byID[user]; u != nil {
-		if shown || strays && c.saidAt.add(heardFor) <= momentOf(now) {
-			c.saidAt = 0 // other nodes may have heard this page
+		if shown || strays && c.held.saidAt.add(heardFor) <= momentOf(now) {
+			c.held.saidAt = 0 // other nodes may have heard this page
 		}
 		a.lookLocked(u)
 	}
 	a.users.mu.Unlock()
+}
+
+// proved notes that the page is alive. After a silence it counts again, with what it said of
+// itself before.
+func (a *attention) proved(h *holder) {
+	now := time.Now()
+	last := time.Unix(0, h.beaten.Swap(now.UnixNano()))
+	if h.beat.Load() && now.Sub(last) >= h.ttl() {
+		a.look(h.visitor.User.ID)
+	}
 }
 
 // showsIdle reports whether a topic shows a user as idle; in backend.DevicesTopic the device.
@@ -211,15 +221,15 @@ func (a *attention) lookAgain(user presence.UserID, l *laterLook) {
 // something else. A connection whose leases are not made yet says it as it joins.
 func (a *attention) sayLocked(u *knownUser, idle bool) {
 	for c := range u.connections {
-		if c.saidIdle == idle && c.saidAt != 0 || !c.holds() {
+		if c.held.saidIdle == idle && c.held.saidAt != 0 || !c.holds() {
 			continue
 		}
 		silent := time.Since(c.lastProof())
 		if c.silentLocked() {
 			continue // that is no news of the page
 		}
-		c.saidIdle, c.saidAt = idle, momentOf(time.Now())
-		if !c.leased {
+		c.held.saidIdle, c.held.saidAt = idle, momentOf(time.Now())
+		if !c.held.leased {
 			continue
 		}
 		for _, topic := range c.heldTopics() {
@@ -347,7 +357,7 @@ func (u *knownUser) silentAt() (at moment) {
 		case !c.beat.Load():
 			return 0
 		default:
-			at = max(at, moment(c.beaten.Load()).add(c.TTL()))
+			at = max(at, moment(c.beaten.Load()).add(c.ttl()))
 		}
 	}
 	if !others {
@@ -356,17 +366,10 @@ func (u *knownUser) silentAt() (at moment) {
 	return at
 }
 
-// silentLocked reports whether this node has heard nothing of a connection's page for its TTL:
-// its machine sleeps or has vanished, and something keeps the stream open, or the beats go to
-// another node, which then says whether somebody is there.
-func (c *Connection) silentLocked() bool {
-	return c.leased && time.Since(c.lastProof()) >= c.TTL()
-}
-
 // saidIdle reports whether the lease of a connection here says that nobody is there.
 func (u *knownUser) saidIdle() bool {
 	for c := range u.connections {
-		if c.saidIdle {
+		if c.held.saidIdle {
 			return true
 		}
 	}
@@ -376,7 +379,7 @@ func (u *knownUser) saidIdle() bool {
 // mayTurn reports whether the lease of a connection here says that somebody is there, or may.
 func (u *knownUser) mayTurn() bool {
 	for c := range u.connections {
-		if (!c.saidIdle || c.saidAt == 0) && c.holds() {
+		if (!c.held.saidIdle || c.held.saidAt == 0) && c.holds() {
 			return true
 		}
 	}

@@ -143,12 +143,3 @@ func (c *Connection) endsLife() {
 	}
 	c.env.users.see(c.env.lastSeen, c.visitor.User, proof{at: at})
 }
-
-// lastProof returns when the connection last proved that its page is alive: now, unless its
-// page has to beat.
-func (c *Connection) lastProof() time.Time {
-	if !c.beat.Load() {
-		return time.Now()
-	}
-	return time.Unix(0, c.beaten.Load())
-}

@@ -37,7 +37,7 @@ type leases struct {
 }
 
 type goneLease struct {
-	conn  *Connection
+	conn  *holder
 	topic presence.Topic
 }
 
@@ -94,7 +94,7 @@ func (l *leases) hearSignedIn(guest string) {
 // keeps these streams from counting the guest again. It returns the topics.
 func (l *leases) forgetStreaming(guest string) (topics []presence.Topic) {
 	for _, c := range l.users.connectionsOfGuest(guest) {
-		topics = append(topics, c.forgetGuest()...)
+		topics = append(topics, l.guests.forgetIn(c)...)
 	}
 	return topics
 }
@@ -103,17 +103,17 @@ func (l *leases) forgetStreaming(guest string) (topics []presence.Topic) {
 // topic. made is nil for leases that are made again. Otherwise it gets the user as others see the user, and the ack of each lease
 // that was made. The release of a connection that has ended waits behind the lease, or was
 // written.
-func (l *leases) join(c *Connection, topics []presence.Topic, made func(resolved, []*ack)) {
+func (l *leases) join(c *holder, topics []presence.Topic, made func(resolved, []*ack)) {
 	l.choices.resolveFor(c, c.visitor.User, func(now resolved) { // with users.mu held
 		var acks []*ack
-		c.leased = true
+		c.held.leased = true
 		for _, topic := range topics {
 			if !l.users.holdsLocked(c, topic) { // a sign-out was faster
 				continue
 			}
 			lease := c.leaseOf(topic, now)
-			if !c.opened.IsZero() { // it is made again
-				lease.ViewFor = max(l.viewFor(c.opened), time.Millisecond)
+			if !c.held.opened.IsZero() { // it is made again
+				lease.ViewFor = max(l.viewFor(c.held.opened), time.Millisecond)
 			}
 			if made != nil {
 				acks = append(acks, l.writer.putAcked(topic, operation{Op: lease, fresh: true}))
@@ -135,7 +135,7 @@ func (l *leases) join(c *Connection, topics []presence.Topic, made func(resolved
 func (l *leases) countGuests(ctx context.Context) {
 	for wait.For(ctx, l.cfg.Age/2) {
 		for _, c := range l.users.all() {
-			c.countGuest()
+			l.guests.count(c)
 		}
 	}
 }

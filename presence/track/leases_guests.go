@@ -47,6 +47,34 @@ func (g *guestCounts) forget(topic presence.Topic, guest string) {
 	g.writer.add(topic, backend.Op{Kind: backend.OpForgetGuest, Guest: guest, For: g.cfg.Age})
 }
 
+// count counts a streaming guest in each topic, unless the guest signed in since the
+// connection was opened.
+func (g *guestCounts) count(h *holder) {
+	if !h.isGuest() {
+		return
+	}
+	h.guest.whileCounted(func() {
+		for _, topic := range h.enteredTopics() {
+			g.seen(topic, h.visitor.Guest)
+		}
+	})
+}
+
+// forgetIn takes the guest of a holder, who signed in, out of each topic, and returns the topics.
+// The connection no longer counts the guest.
+func (g *guestCounts) forgetIn(h *holder) []presence.Topic {
+	h.guest.setSignedIn(true)
+	topics := h.enteredTopics()
+	for _, topic := range topics {
+		g.forget(topic, h.visitor.Guest)
+	}
+	return topics
+}
+
+// returned notes that the guest of a holder is one again: who signs out may go on with a page, or
+// with the stream of another tab, from before the sign-in.
+func (g *guestCounts) returned(h *holder) { h.guest.setSignedIn(false) }
+
 // tell has the other nodes hear that a guest signed in.
 func (g *guestCounts) tell(guest string) {
 	g.mu.Lock()

@@ -61,7 +61,7 @@ func (h *heartbeat) next(connections int) (all bool) {
 }
 
 // due reports whether it is a connection's turn.
-func (h *heartbeat) due(c *Connection) bool {
+func (h *heartbeat) due(c *holder) bool {
 	return h.parts == 1 || int(c.turn%uint32(h.parts)) == h.turn
 }
 
@@ -83,7 +83,7 @@ func (l *leases) heartbeat(ctx context.Context, every time.Duration) {
 			tick.Reset(every / time.Duration(h.parts))
 		}
 		for _, c := range held {
-			if (all || h.due(c)) && c.renew(backend.OpHeartbeat) {
+			if (all || h.due(c)) && l.renew(c, backend.OpHeartbeat) {
 				l.stats.beatsByStream.Add(1)
 			}
 		}
@@ -92,16 +92,31 @@ func (l *leases) heartbeat(ctx context.Context, every time.Duration) {
 
 // heldFor returns the connections here that hold a user, whose page need not beat, and whose
 // leases are renewed every so often.
-func (l *leases) heldFor(every time.Duration) []*Connection {
+func (l *leases) heldFor(every time.Duration) []*holder {
 	all := l.users.all()
 	held := all[:0]
 	for _, c := range all {
 		if c.beat.Load() || !c.holds() {
 			continue
 		}
-		if heartbeat, _ := c.Timing(); heartbeat == every {
+		if heartbeat, _ := c.timing(); heartbeat == every {
 			held = append(held, c)
 		}
 	}
 	return held
+}
+
+// renew applies OpHeartbeat or OpFollow to each of a connection's leases.
+func (l *leases) renew(h *holder, kind backend.OpKind) bool {
+	if h.conn.Err() != nil {
+		return false
+	}
+	topics := h.heldTopics()
+	if kind == backend.OpFollow && len(topics) > 0 {
+		l.users.joinedHere(h)
+	}
+	for _, topic := range topics {
+		l.writer.add(topic, backend.Op{Kind: kind, User: presence.User{ID: h.member(topic)}, Holder: h.id, For: l.cfg.ttl(topic)})
+	}
+	return true
 }

@@ -100,11 +100,36 @@ func (l *leases) reassert(ctx context.Context) {
 	for part := range slices.Chunk(l.users.all(), reassertAtOnce) {
 		for _, c := range part {
 			if c.holds() {
-				c.reassert()
+				l.reassertOne(c)
 			}
 		}
 		if !wait.For(ctx, reassertPause) {
 			return
+		}
+	}
+}
+
+// reassertOne renews the leases of a connection, each for as long as the latest proof of life says, or a quarter
+// of the TTL longer: a store takes heartbeats of one length together. After an outage in which
+// leases may have expired, a user who is still shown here keeps the lease of a page that has been
+// silent for longer: it may beat at other nodes, and sends a beat that failed again only after
+// ten seconds.
+func (l *leases) reassertOne(h *holder) {
+	if h.conn.Err() != nil {
+		return
+	}
+	doubt := l.outage.leasesMayHaveExpired()
+	for _, topic := range h.heldTopics() {
+		ttl := l.cfg.ttl(topic)
+		left := ttl
+		if h.beat.Load() {
+			left -= time.Since(time.Unix(0, h.beaten.Load())).Truncate(ttl / 4)
+		}
+		if left <= 0 && doubt && l.topics.shown(topic, h.member(topic)) != "" {
+			left = ttl
+		}
+		if left > 0 {
+			l.writer.add(topic, backend.Op{Kind: backend.OpHeartbeat, User: presence.User{ID: h.member(topic)}, Holder: h.id, For: left})
 		}
 	}
 }
@@ -130,7 +155,7 @@ func (l *leases) connectionEvents() (events []restoreEvent) {
 	for _, c := range l.users.all() {
 		opened := l.users.openedAt(c) // zero: its join waits in the writer
 		events = append(events, restoreEvent{opened, func() {
-			c.countGuest()
+			l.guests.count(c)
 			if held := c.heldTopics(); len(held) > 0 {
 				l.join(c, held, nil)
 			}
@@ -236,7 +261,7 @@ func (l *leases) missed(ago time.Duration) {
 	l.users.removeAllViews()
 	for _, c := range l.users.all() {
 		if c.visitor.SignedIn() {
-			c.finish(presence.ErrStale, backend.OpRelease)
+			c.conn.finish(presence.ErrStale, backend.OpRelease)
 		}
 	}
 }

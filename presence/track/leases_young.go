@@ -17,7 +17,7 @@ import (
 
 // A youngLease is a connection whose leases were just made.
 type youngLease struct {
-	conn *Connection
+	conn *holder
 	made time.Duration // after leases.began
 }
 
@@ -25,7 +25,7 @@ type youngLease struct {
 func (l *leases) confirmAfter() time.Duration { return l.cfg.shortestGrace() / 2 }
 
 // confirmSoon has a look at the leases that a connection makes now.
-func (l *leases) confirmSoon(c *Connection) {
+func (l *leases) confirmSoon(c *holder) {
 	after := l.confirmAfter()
 	if after == 0 {
 		return
@@ -52,19 +52,19 @@ func (l *leases) confirmDue() {
 	}
 	l.mu.Unlock()
 	for _, y := range looked {
-		y.conn.confirm(after)
+		l.confirmOne(y.conn, after)
 	}
 }
 
-// confirm asks for the leases of a connection that were made a while ago. It does not lengthen
+// confirmOne asks for the leases of a connection that were made a while ago. It does not lengthen
 // them. Those that are gone are made again: see rejoin.
-func (c *Connection) confirm(after time.Duration) {
-	if c.Err() != nil {
+func (l *leases) confirmOne(h *holder, after time.Duration) {
+	if h.conn.Err() != nil {
 		return
 	}
-	for _, topic := range c.heldTopics() {
-		if left := c.env.cfg.ttl(topic) - after; left > 0 {
-			c.env.writer.add(topic, backend.Op{Kind: backend.OpHeartbeat, User: presence.User{ID: c.member(topic)}, Holder: c.id, For: left})
+	for _, topic := range h.heldTopics() {
+		if left := l.cfg.ttl(topic) - after; left > 0 {
+			l.writer.add(topic, backend.Op{Kind: backend.OpHeartbeat, User: presence.User{ID: h.member(topic)}, Holder: h.id, For: left})
 		}
 	}
 }

@@ -44,7 +44,7 @@ func (p *pageViews) seen(topic presence.Topic, user presence.User, on presence.D
 func (p *pageViews) seenGuest(topic presence.Topic, guest string) {
 	p.leases.guests.seen(topic, strings.Clone(guest))
 	for _, c := range p.users.connectionsOfGuest(guest) {
-		c.guestReturned()
+		p.leases.guests.returned(c)
 	}
 }
 

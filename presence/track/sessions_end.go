@@ -130,7 +130,7 @@ func (s *signOuts) endDevice(user presence.UserID, device presence.DeviceID, ago
 	s.writer.forgetViews(backend.MemberOf(user, device), at)
 	topics := s.users.removeViewsOf(user, device, at)
 	if views := s.users.viewsElsewhere(user, device); len(views) > 0 {
-		s.viewed(views...) // again, because the last connection that ends takes along the page views before it (rule 6)
+		s.leases.viewed(views...) // again, because the last connection that ends takes along the page views before it (rule 6)
 	}
 	s.endWhere(user, ago, leaving(ago), of)
 	return topics

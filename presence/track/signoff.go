@@ -96,9 +96,9 @@ func (s *signOuts) endWhere(user presence.UserID, ago time.Duration, kind backen
 		switch {
 		case ago > 0 && s.users.identifiedSince(c, at): // of a later sign-in
 		case ends(c.visitor):
-			topics = append(topics, c.finish(presence.ErrSignedOut, kind)...)
+			topics = append(topics, c.conn.finish(presence.ErrSignedOut, kind)...)
 		case ago == 0:
-			c.renew(backend.OpFollow)
+			s.leases.renew(c, backend.OpFollow)
 		}
 	}
 	return topics

@@ -22,7 +22,7 @@ type signOuts struct {
 	notices *notices
 	devices *deviceRoster
 	members *allDevices
-	viewed  func(...pageView) // writes a page view again
+	leases  *leases
 }
 
 // signOut signs a user out. It ends this node's own connections first, then tells all
@@ -113,7 +113,7 @@ func (s *signOuts) endHere(user presence.UserID, ago time.Duration) map[presence
 			again = true // signed in since
 			continue
 		}
-		for _, topic := range c.finish(presence.ErrSignedOut, kind) {
+		for _, topic := range c.conn.finish(presence.ErrSignedOut, kind) {
 			topics[topic] = struct{}{}
 		}
 	}

@@ -175,7 +175,7 @@ func (c *choices) take(user presence.UserID, late bool, named []presence.Topic, 
 		}
 	}
 	for _, conn := range c.users.connectionsOf(user) {
-		conn.wake() // it may wait for its own join
+		conn.conn.wake() // it may wait for its own join
 	}
 	if !late {
 		if len(named) == 0 || c.users.wroteLately(user, overtakenFor) {

@@ -110,7 +110,7 @@ func newTracker(inner backend.Core, cfg *Config) *Tracker {
 		cfg: cfg, life: life, stats: stats, store: store, outage: outage, writer: writer, users: users, topics: topics,
 		notices: notices, seal: seal, guests: guests, choices: choices,
 	}).begin()
-	signOuts := &signOuts{cfg, store, outage, writer, users, topics, notices, devices, members, leases.viewed}
+	signOuts := &signOuts{cfg, store, outage, writer, users, topics, notices, devices, members, leases}
 	acts := newActs(cfg.Logger, users, notices)
 	people := (&peopleHere{cfg: cfg, life: life, stats: stats, store: store, topics: topics, directory: directory, news: news}).begin()
 	sources := newSources(topics, people.openers())
@@ -131,7 +131,7 @@ func newTracker(inner backend.Core, cfg *Config) *Tracker {
 		people:     &People{store, people, choices, signOuts, devices},
 		sources:    sources,
 		opener:     &opener{env, process, acts, devices},
-		tokens:     &tokens{cfg, life, stats, process, writer, users, topics, notices, seal, attention, lastSeen, fleet, found},
+		tokens:     &tokens{cfg, life, stats, process, writer, users, topics, notices, seal, attention, leases, lastSeen, fleet, found},
 		signals:    newSignals(cfg, life, &stats.signals, store, topics, sources),
 		recent:     (&recent{cfg: cfg, life: life, store: store, seal: seal, users: users, topics: topics, directory: directory}).begin(),
 		counts:     &countReader{store, topics, newFigureMemory()},
@@ -229,7 +229,7 @@ func (t *Tracker) hear(n backend.Notice) {
 		t.eraser.hear(n)
 	case n.Kind == backend.NoticeLeft:
 		if c := t.users.connection(presence.Holder(n.Payload)); c != nil && c.visitor.User.ID == n.User {
-			c.Close()
+			c.conn.Close()
 		}
 	case n.Kind == backend.NoticePeak:
 		if topic, peak, ok := peakOf(n); ok {
@@ -253,7 +253,7 @@ func (t *Tracker) hear(n backend.Notice) {
 func (t *Tracker) close(ctx context.Context) error {
 	t.topics.stop()
 	for _, c := range t.users.close() {
-		c.finish(presence.ErrClosed, backend.OpRelease)
+		c.conn.finish(presence.ErrClosed, backend.OpRelease)
 	}
 	t.choices.drain(ctx)
 	t.life.stop()

@@ -23,8 +23,8 @@ type users struct {
 
 	mu           usersMutex
 	closed       bool // no connection is opened any more
-	connections  map[presence.Holder]*Connection
-	guests       map[string][]*Connection // the open connections of each guest who counts
+	connections  map[presence.Holder]*holder
+	guests       map[string][]*holder // the open connections of each guest who counts
 	byID         map[presence.UserID]*knownUser
 	hid          time.Time                                    // when this node last learnt that a user hides
 	away         list.List                                    // of *knownUser: users without a connection, the latest touched first
@@ -36,8 +36,8 @@ type users struct {
 func newUsers(cfg *Config, forgotten func(int)) *users {
 	return &users{
 		cfg: cfg, forgotten: forgotten, max: maxUsersKnown,
-		connections:  make(map[presence.Holder]*Connection),
-		guests:       make(map[string][]*Connection),
+		connections:  make(map[presence.Holder]*holder),
+		guests:       make(map[string][]*holder),
 		byID:         make(map[presence.UserID]*knownUser),
 		dormant:      generations.New[presence.UserID, choice](maxUsersKnown, forgotten),
 		joined:       generations.New[presence.Holder, pageJoin](maxJoined, nil),

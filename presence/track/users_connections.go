@@ -11,7 +11,7 @@ import (
 // open adds a connection. It returns [presence.ErrClosed], [presence.ErrSignedOut] if its user signed out since the
 // visitor was identified, or [presence.ErrTooManyConnections] if the user has as many as
 // Config.MaxConnectionsPerUser allows.
-func (p *users) open(c *Connection) (ofUser int, err error) {
+func (p *users) open(c *holder, g *wakeSet) (ofUser int, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
@@ -19,14 +19,14 @@ func (p *users) open(c *Connection) (ofUser int, err error) {
 	}
 	if c.visitor.SignedIn() {
 		u := p.knownLocked(c.visitor.User.ID)
-		if u.signedOut.After(c.identified) {
+		if u.signedOut.After(c.held.identified) {
 			return 0, presence.ErrSignedOut
 		}
 		if max := p.cfg.MaxConnectionsPerUser; max > 0 && len(u.connections) >= max {
 			return 0, presence.ErrTooManyConnections
 		}
 		if u.connections == nil {
-			u.connections = make(map[*Connection]struct{})
+			u.connections = make(map[*holder]struct{})
 		}
 		if len(u.connections) == 0 {
 			p.away.Remove(u.place)
@@ -40,13 +40,13 @@ func (p *users) open(c *Connection) (ofUser int, err error) {
 		p.guests[g] = append(p.guests[g], c)
 	}
 	for _, s := range c.topics() {
-		s.from.outlet().attach(s, c.group)
+		s.from.outlet().attach(s, g)
 	}
 	return ofUser, nil
 }
 
 // remove removes a connection, and remembers that it held its user in topics until now.
-func (p *users) remove(c *Connection, topics []presence.Topic, kind backend.OpKind) {
+func (p *users) remove(c *holder, topics []presence.Topic, kind backend.OpKind) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.connections, c.id)
@@ -63,13 +63,13 @@ func (p *users) remove(c *Connection, topics []presence.Topic, kind backend.OpKi
 	}
 	for _, topic := range topics {
 		u.release(c, topic, kind, p.cfg)
-		u.voidViews(c.opened)
+		u.voidViews(c.held.opened)
 	}
 }
 
-func (p *users) removeGuestLocked(c *Connection) {
+func (p *users) removeGuestLocked(c *holder) {
 	g := c.visitor.Guest
-	rest := slices.DeleteFunc(p.guests[g], func(other *Connection) bool { return other == c })
+	rest := slices.DeleteFunc(p.guests[g], func(other *holder) bool { return other == c })
 	if len(rest) == 0 {
 		delete(p.guests, g)
 		return
@@ -78,7 +78,7 @@ func (p *users) removeGuestLocked(c *Connection) {
 }
 
 // connectionsOfGuest returns a guest's open connections.
-func (p *users) connectionsOfGuest(guest string) []*Connection {
+func (p *users) connectionsOfGuest(guest string) []*holder {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.guests[guest])
@@ -86,14 +86,14 @@ func (p *users) connectionsOfGuest(guest string) []*Connection {
 
 // release remembers that a connection, which stays open, held its user in a topic until
 // now.
-func (p *users) release(c *Connection, topic presence.Topic) {
+func (p *users) release(c *holder, topic presence.Topic) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.knownLocked(c.visitor.User.ID).release(c, topic, backend.OpRelease, p.cfg)
 }
 
 // close makes open fail from now on, and returns the connections that are open.
-func (p *users) close() []*Connection {
+func (p *users) close() []*holder {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed = true
@@ -101,14 +101,14 @@ func (p *users) close() []*Connection {
 }
 
 // all returns every open connection.
-func (p *users) all() []*Connection {
+func (p *users) all() []*holder {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.connectionsLocked()
 }
 
-func (p *users) connectionsLocked() []*Connection {
-	all := make([]*Connection, 0, len(p.connections))
+func (p *users) connectionsLocked() []*holder {
+	all := make([]*holder, 0, len(p.connections))
 	for _, c := range p.connections {
 		all = append(all, c)
 	}
@@ -116,21 +116,21 @@ func (p *users) connectionsLocked() []*Connection {
 }
 
 // connection returns an open connection by its id, nil if this node does not have it.
-func (p *users) connection(id presence.Holder) *Connection {
+func (p *users) connection(id presence.Holder) *holder {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.connections[id]
 }
 
 // connectionsOf returns a user's open connections.
-func (p *users) connectionsOf(user presence.UserID) []*Connection {
+func (p *users) connectionsOf(user presence.UserID) []*holder {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	u := p.byID[user]
 	if u == nil {
 		return nil
 	}
-	all := make([]*Connection, 0, len(u.connections))
+	all := make([]*holder, 0, len(u.connections))
 	for c := range u.connections {
 		all = append(all, c)
 	}
@@ -138,16 +138,16 @@ func (p *users) connectionsOf(user presence.UserID) []*Connection {
 }
 
 // holdsLocked reports whether a connection is open and holds its user in a topic.
-func (p *users) holdsLocked(c *Connection, topic presence.Topic) bool {
+func (p *users) holdsLocked(c *holder, topic presence.Topic) bool {
 	return p.connections[c.id] == c && c.heldIn(topic)
 }
 
 // setOpened notes that a connection's leases were made now: only later page views count
 // when it closes (rule 6).
-func (p *users) setOpened(c *Connection) {
+func (p *users) setOpened(c *holder) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	c.opened = time.Now()
+	c.held.opened = time.Now()
 }
 
 // A pageJoin is when the latest page joined a connection.
@@ -166,8 +166,8 @@ func (p *users) joins() []pageJoin {
 		all = append(all, f)
 	}
 	for _, c := range p.connections {
-		if topics := c.heldTopics(); len(topics) > 0 && !c.opened.IsZero() { // zero: its leases are being made
-			all = append(all, pageJoin{claim{id: c.id, user: c.visitor.User.ID, device: c.member(backend.DevicesTopic), topics: topics}, c.opened})
+		if topics := c.heldTopics(); len(topics) > 0 && !c.held.opened.IsZero() { // zero: its leases are being made
+			all = append(all, pageJoin{claim{id: c.id, user: c.visitor.User.ID, device: c.member(backend.DevicesTopic), topics: topics}, c.held.opened})
 		}
 	}
 	return all
@@ -182,27 +182,27 @@ func (p *users) joinedElsewhere(c claim) {
 
 // joinedHere notes that a page has joined a connection now, as if the connection had just
 // been opened.
-func (p *users) joinedHere(c *Connection) {
+func (p *users) joinedHere(c *holder) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	c.identified = time.Now()
-	if !c.opened.IsZero() {
-		c.opened = time.Now()
+	c.held.identified = time.Now()
+	if !c.held.opened.IsZero() {
+		c.held.opened = time.Now()
 	}
 }
 
 // openedAt returns when a connection's leases were made; zero while they are being made.
-func (p *users) openedAt(c *Connection) time.Time {
+func (p *users) openedAt(c *holder) time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return c.opened
+	return c.held.opened
 }
 
 // identifiedSince reports whether a connection's visitor was identified after a moment.
-func (p *users) identifiedSince(c *Connection, at time.Time) bool {
+func (p *users) identifiedSince(c *holder, at time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return c.identified.After(at)
+	return c.held.identified.After(at)
 }
 
 // signedOutSince reports whether the user of another node's connection is known to have signed out after
@@ -277,7 +277,7 @@ func (p *users) heldLately(user presence.UserID, topic presence.Topic, within ti
 		}
 	}
 	for c := range u.connections {
-		if c.heldIn(topic) && (c.opened.IsZero() || c.opened.After(since)) {
+		if c.heldIn(topic) && (c.held.opened.IsZero() || c.held.opened.After(since)) {
 			return true
 		}
 	}

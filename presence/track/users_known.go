@@ -13,7 +13,7 @@ import (
 // when a method is called.
 type knownUser struct {
 	id          presence.UserID
-	connections map[*Connection]struct{}
+	connections map[*holder]struct{}
 	choice      *choice                      // nil: this node does not know what the user chose
 	left        moment                       // since when nobody is at any of the user's pages here; zero: somebody is
 	viewed      moment                       // the latest page view of the user while the leases here said that nobody is there
@@ -74,7 +74,7 @@ const (
 )
 
 // release remembers that a connection held the user in a topic until now.
-func (u *knownUser) release(c *Connection, topic presence.Topic, kind backend.OpKind, cfg *Config) {
+func (u *knownUser) release(c *holder, topic presence.Topic, kind backend.OpKind, cfg *Config) {
 	if u.released == nil {
 		u.released, u.ended = make(map[presence.Topic]time.Time), make(map[leaseKey]leaseEnd)
 	}
@@ -101,7 +101,7 @@ func (u *knownUser) voidViews(before time.Time) {
 // being opened, holds the user.
 func (u *knownUser) heldSince(since time.Time) bool {
 	for c := range u.connections {
-		if c.holds() && (c.opened.IsZero() || !c.opened.Before(since)) {
+		if c.holds() && (c.held.opened.IsZero() || !c.held.opened.Before(since)) {
 			return true
 		}
 	}

@@ -1,0 +1,195 @@
+package track
+
+import (
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+)
+
+// A holder is what users, leases and attention know of a connection: whom it holds online, where,
+// and whether its page is alive.
+type holder struct {
+	id      presence.Holder
+	conn    connected
+	cfg     *Config
+	visitor presence.Visitor
+	observe bool         // the visitor enters no topic
+	people  bool         // the site has people: the holder may hold a device
+	beat    atomic.Bool  // calls of Connection.Beat alone renew the leases
+	idle    atomic.Bool  // nobody is at its page
+	beaten  atomic.Int64 // when the page of a connection with beat last proved that it is alive, in Unix nanoseconds
+	turn    uint32       // when its leases are renewed: see turnOf
+
+	// The slice is replaced with Connection.mu held, and never changed. The content of a reader is
+	// for the goroutine that reads the connection.
+	readers atomic.Pointer[[]*reader]
+
+	held  heldBy
+	guest countedGuest
+}
+
+// heldBy is what users remembers of a holder. users.mu guards it.
+type heldBy struct {
+	identified time.Time // when the visitor was, or the page that joined last
+	opened     time.Time // when the leases were made, zero until then
+	leased     bool      // the operations that make leases were given to the writer
+	saidIdle   bool      // what the leases say of the page: see attention
+	saidAt     moment    // when that was written; zero: it is to be written again
+}
+
+// A countedGuest is the guest of a holder: see guestCounts.count.
+type countedGuest struct {
+	mu       connectionMutex
+	signedIn bool // since the connection was opened: the guest no longer counts
+}
+
+// whileCounted calls do unless the guest no longer counts. A guest who signs in meanwhile is
+// forgotten behind it.
+func (g *countedGuest) whileCounted(do func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.signedIn {
+		do()
+	}
+}
+
+func (g *countedGuest) setSignedIn(is bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.signedIn = is
+}
+
+// connected is the connection of a holder.
+type connected interface {
+	Err() error
+	Close()
+	finish(why error, kind backend.OpKind) []presence.Topic
+	Hide(hidden bool)
+	wake()
+}
+
+// topics returns the readers, one a topic.
+func (h *holder) topics() []*reader { return *h.readers.Load() }
+
+// leaseOf returns the operation that holds the connection's user in a topic. The caller holds
+// users.mu.
+func (h *holder) leaseOf(topic presence.Topic, user resolved) backend.Op {
+	return backend.Op{Kind: backend.OpJoin, User: user.in(topic, h.visitor.Device), Holder: h.id, For: h.cfg.ttl(topic), Idle: h.held.saidIdle}
+}
+
+// member returns the user whom the connection holds in a topic: in backend.DevicesTopic the device.
+func (h *holder) member(topic presence.Topic) presence.UserID {
+	if topic == backend.DevicesTopic {
+		return backend.MemberOf(h.visitor.User.ID, h.visitor.Device.ID)
+	}
+	return h.visitor.User.ID
+}
+
+// holdsDevice reports whether the connection holds its user's device in backend.DevicesTopic.
+func (h *holder) holdsDevice() bool {
+	return !h.observe && h.visitor.SignedIn() && h.people
+}
+
+// heldIn reports whether the connection holds its user, or its device, in a topic.
+func (h *holder) heldIn(topic presence.Topic) bool {
+	return h.enters(topic) || topic == backend.DevicesTopic && h.holdsDevice()
+}
+
+// isGuest reports whether the connection is of a guest who counts.
+func (h *holder) isGuest() bool {
+	return !h.visitor.SignedIn() && !h.observe && h.visitor.Guest != ""
+}
+
+// holds reports whether the connection holds a user online in any topic.
+func (h *holder) holds() bool {
+	return h.holdsDevice() || h.visitor.SignedIn() && slices.ContainsFunc(h.topics(), func(s *reader) bool { return s.enters })
+}
+
+// enters reports whether the visitor is in a topic by the connection, and not only watches.
+func (h *holder) enters(topic presence.Topic) bool {
+	return slices.ContainsFunc(h.topics(), func(s *reader) bool { return s.topic() == topic && s.enters })
+}
+
+// heldTopics returns the topics in which the connection holds its user, and at last
+// backend.DevicesTopic if it holds the user's device.
+func (h *holder) heldTopics() []presence.Topic {
+	if !h.visitor.SignedIn() {
+		return nil
+	}
+	topics := h.enteredTopics()
+	if h.holdsDevice() {
+		topics = append(topics, backend.DevicesTopic)
+	}
+	return topics
+}
+
+// enteredTopics returns the topics that the visitor enters.
+func (h *holder) enteredTopics() []presence.Topic {
+	readers := h.topics()
+	topics := make([]presence.Topic, 0, len(readers))
+	for _, s := range readers {
+		if s.enters {
+			topics = append(topics, s.topic())
+		}
+	}
+	return topics
+}
+
+// timing is [Connection.Timing].
+func (h *holder) timing() (heartbeat, grace time.Duration) {
+	cfg := h.cfg
+	heartbeat, grace = cfg.Heartbeat(), cfg.Grace
+	if len(cfg.Kinds) == 0 || !h.holds() {
+		return heartbeat, grace
+	}
+	first := true
+	for _, s := range h.topics() {
+		if !s.enters {
+			continue
+		}
+		beat, g := heartbeatFor(cfg.ttl(s.topic())), cfg.grace(s.topic())
+		if first {
+			heartbeat, grace, first = beat, g, false
+			continue
+		}
+		heartbeat, grace = min(heartbeat, beat), min(grace, g)
+	}
+	if h.holdsDevice() {
+		heartbeat = min(heartbeat, cfg.Heartbeat())
+	}
+	return heartbeat, grace
+}
+
+// ttl is [Connection.TTL].
+func (h *holder) ttl() time.Duration {
+	cfg := h.cfg
+	if len(cfg.Kinds) == 0 || !h.holds() {
+		return cfg.TTL
+	}
+	ttl := time.Duration(0)
+	for _, topic := range h.heldTopics() {
+		if of := cfg.ttl(topic); ttl == 0 || of < ttl {
+			ttl = of
+		}
+	}
+	return ttl
+}
+
+// lastProof returns when the connection last proved that its page is alive: now, unless its
+// page has to beat.
+func (h *holder) lastProof() time.Time {
+	if !h.beat.Load() {
+		return time.Now()
+	}
+	return time.Unix(0, h.beaten.Load())
+}
+
+// silentLocked reports whether this node has heard nothing of a connection's page for its TTL:
+// its machine sleeps or has vanished, and something keeps the stream open, or the beats go to
+// another node, which then says whether somebody is there.
+func (h *holder) silentLocked() bool {
+	return h.held.leased && time.Since(h.lastProof()) >= h.ttl()
+}
