@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/rollcall-go/rollcall/internal/minute"
@@ -38,15 +37,6 @@ type choices struct {
 	lastSeen  *lastSeen
 	untils    *untils
 
-	// users.mu guards these.
-	waiting  map[presence.UserID][]unresolved // what to do once a choice is known, in order
-	order    []presence.UserID                // users to ask about, the first to come first
-	queued   int                              // functions in waiting
-	asking   bool                             // a goroutine asks
-	listed   map[presence.UserID]struct{}     // users in order
-	doubts   map[presence.UserID]*doubt       // users of whom the Directory has yet to say what they chose now
-	askAfter time.Time                        // do not ask before: the store lost choices, and nodes publish them again until then
-
 	logs     minute.Gate
 	statuses *statusReader
 }
@@ -56,16 +46,9 @@ const (
 	statusRetry    = 500 * time.Millisecond
 )
 
-// An unresolved is what to do once a user's choice is known.
-type unresolved struct {
-	conn *holder // for whose lease it is; nil: a page view
-	then func(choice)
-}
-
 // begin makes choices that know their parts usable. forgotten counts ends of statuses that were
 // forgotten for want of room.
 func (c *choices) begin(forgotten func(int)) *choices {
-	c.waiting, c.listed, c.doubts = make(map[presence.UserID][]unresolved), make(map[presence.UserID]struct{}), make(map[presence.UserID]*doubt)
 	c.statuses = newStatusReader(c.cfg, c.store)
 	c.untils = newUntils(c.life, c.statusEnded, forgotten)
 	return c
@@ -82,27 +65,27 @@ func (c *choices) resolve(user presence.User, add func(resolved)) { c.resolveFor
 
 // resolveFor is resolve for a connection. If it ends before the choice is known, add may not be
 // called.
-func (c *choices) resolveFor(conn *holder, user presence.User, add func(resolved)) {
-	c.users.mu.Lock()
-	defer c.users.mu.Unlock()
+func (c *choices) resolveFor(h *holder, user presence.User, add func(resolved)) {
 	if user.Status != "" && !c.directory.on() {
-		add(resolved{User: user})
-	} else if chosen, known := c.users.choiceLocked(user.ID); known {
-		add(c.as(user, chosen))
-	} else {
-		c.waitLocked(conn, user, add)
+		c.users.choose(user.ID, nil, func(choice, bool) { add(resolved{User: user}) })
+		return
 	}
+	start, dropped := c.users.whenKnown(h, user.ID, c.writer.max, func(chosen choice) { add(c.as(user, chosen)) })
+	if dropped {
+		c.stats.dropped.Add(1)
+	}
+	c.askIf(start)
 }
 
 // ifKnown is resolve for a user whose choice is known, and does nothing for another.
 func (c *choices) ifKnown(user presence.User, then func(resolved)) {
-	c.users.mu.Lock()
-	defer c.users.mu.Unlock()
-	if user.Status != "" && !c.directory.on() {
-		then(resolved{User: user})
-	} else if chosen, known := c.users.choiceLocked(user.ID); known {
-		then(c.as(user, chosen))
-	}
+	c.users.choose(user.ID, nil, func(chosen choice, known bool) {
+		if user.Status != "" && !c.directory.on() {
+			then(resolved{User: user})
+		} else if known {
+			then(c.as(user, chosen))
+		}
+	})
 }
 
 // as returns a user with what the user chose. What a browser remembers counts where nothing
@@ -121,62 +104,25 @@ func (c *choices) as(user presence.User, chosen choice) resolved {
 	return resolved{User: user}
 }
 
-// waitLocked calls add once the user's choice is known.
-func (c *choices) waitLocked(conn *holder, user presence.User, add func(resolved)) {
-	waiting := c.waiting[user.ID]
-	first, had := len(waiting) == 0, len(waiting)
-	waiting = slices.DeleteFunc(waiting, func(u unresolved) bool { return u.conn != nil && c.users.connections[u.conn.id] == nil })
-	c.queued += len(waiting) - had
-	c.waiting[user.ID] = waiting
-	if c.fullLocked(user.ID) {
-		c.stats.dropped.Add(1)
-	} else {
-		c.waiting[user.ID] = append(waiting, unresolved{conn, func(chosen choice) { add(c.as(user, chosen)) }})
-		c.queued++
-	}
-	if len(c.waiting[user.ID]) == 0 {
-		delete(c.waiting, user.ID)
-	} else if first {
-		c.enqueueLocked(user.ID)
-	}
-}
-
 // full reports whether the leases of a user's connections would wait for the choice, and too much
 // waits already: as [writer.full].
-func (c *choices) full(user presence.UserID) bool {
-	c.users.mu.Lock()
-	defer c.users.mu.Unlock()
-	_, known := c.users.choiceLocked(user)
-	return !known && c.fullLocked(user)
+func (c *choices) full(user presence.UserID) bool { return c.users.fullFor(user, c.writer.max) }
+
+// choose is [users.choose] where settings may have an end.
+func (c *choices) choose(user presence.UserID, replace func(was choice, known bool) (choice, bool), then func(now choice, known bool)) (now choice, changed bool) {
+	return c.users.choose(user, func(was choice, known bool) (choice, bool) {
+		now, changed := replace(was, known)
+		if changed {
+			c.noteEnd(user, now)
+		}
+		return now, changed
+	}, then)
 }
 
-func (c *choices) fullLocked(user presence.UserID) bool {
-	most := c.writer.max
-	return c.queued >= most || c.queued >= most/2 && len(c.waiting[user]) > most/shareParts
-}
-
-// learnLocked remembers a choice, and runs the functions that waited for it.
-func (c *choices) learnLocked(user presence.UserID, learnt choice) {
-	known := c.users.knownLocked(user)
-	if learnt.Base() == presence.Invisible && (known.choice == nil || known.choice.Base() != presence.Invisible) {
-		c.users.hid = time.Now()
-	}
-	known.choice = &learnt
-	if s := learnt.settings; s != nil {
+// noteEnd notes when a status ends that a user chose. It may be called with users.mu held.
+func (c *choices) noteEnd(user presence.UserID, now choice) {
+	if s := now.settings; s != nil {
 		c.untils.set(user, s.end())
-	}
-	waiting := c.waiting[user]
-	delete(c.waiting, user)
-	c.queued -= len(waiting)
-	for _, u := range waiting {
-		u.then(learnt)
-	}
-}
-
-// answeredLocked takes the answer to a question, unless a notice was faster.
-func (c *choices) answeredLocked(user presence.UserID, answer choice) {
-	if _, waits := c.waiting[user]; waits {
-		c.learnLocked(user, answer)
 	}
 }
 
@@ -186,10 +132,7 @@ func (c *choices) drain(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	for !c.outage.latestFailed() {
-		c.users.mu.Lock()
-		queued := c.queued
-		c.users.mu.Unlock()
-		if queued == 0 || !wait.For(ctx, time.Millisecond) {
+		if _, queued := c.users.waiting(); queued == 0 || !wait.For(ctx, time.Millisecond) {
 			return
 		}
 	}
@@ -201,11 +144,8 @@ func (c *choices) logFailure(err error) {
 	if c.outage.latestFailed() || errors.Is(err, presence.ErrStoreOut) || c.life.over() {
 		return
 	}
-	c.users.mu.Lock()
-	users := len(c.waiting)
-	c.users.mu.Unlock()
-	if users > 0 && c.logs.Pass() {
+	if waiting, _ := c.users.waiting(); len(waiting) > 0 && c.logs.Pass() {
 		c.cfg.Logger.Warn("presence: nobody can tell what users chose, in Config.Status, the Directory or the store; they are not announced until that is known",
-			slog.Any("error", err), slog.Int("users", users))
+			slog.Any("error", err), slog.Int("users", len(waiting)))
 	}
 }

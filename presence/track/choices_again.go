@@ -3,7 +3,6 @@ package track
 import (
 	"cmp"
 	"context"
-	"maps"
 	"slices"
 	"time"
 
@@ -43,24 +42,14 @@ const (
 	answerWait = time.Second
 )
 
-// doubtLocked has the Directory asked about a user. note is what a notice said; nil: nothing.
-func (c *choices) doubtLocked(user presence.UserID, note *noteSettings) *doubt {
-	d := c.doubts[user]
-	if d == nil {
-		d = &doubt{answered: make(chan struct{}), writing: make(map[presence.Topic]struct{})}
-		c.doubts[user] = d
+// doubt has the Directory asked about a user, unless neither this node nor why asks for that.
+func (c *choices) doubt(user presence.UserID, why doubting) *doubt {
+	why.writing = func() []presence.Topic { return c.writer.holding(user, c.members.ofLocked(user)) }
+	d, narrows, start := c.users.doubt(user, why)
+	if narrows {
+		c.life.spawn(func(ctx context.Context) { c.unanswered(ctx, user, d) })
 	}
-	d.asked = false
-	for _, topic := range c.writer.holding(user, c.members.ofLocked(user)) {
-		d.writing[topic] = struct{}{}
-	}
-	if note != nil {
-		d.hear(note)
-		if _, narrows := d.strictest(c.users.choiceLocked(user)); narrows {
-			c.life.spawn(func(ctx context.Context) { c.unanswered(ctx, user, d) })
-		}
-	}
-	c.enqueueLocked(user)
+	c.askIf(start)
 	return d
 }
 
@@ -130,43 +119,36 @@ func (c *choices) unanswered(ctx context.Context, user presence.UserID, d *doubt
 
 // narrow hides what notices hid in a doubt.
 func (c *choices) narrow(user presence.UserID, d *doubt) {
-	c.users.mu.Lock()
-	named := d.named
-	c.users.mu.Unlock()
-	c.take(user, false, named, func(was choice, known bool) (choice, bool) {
+	c.take(user, false, func(was choice, known bool) (choice, []presence.Topic, bool) {
 		s, narrows := d.strictest(was, known)
-		if c.doubts[user] != d || !narrows {
-			return was, false
+		if c.users.doubtLocked(user) != d || !narrows {
+			return was, d.named, false
 		}
-		return choiceOf(s, later(d.since, was.since()), cmp.Or(d.at, time.Now())), true
+		return choiceOf(s, later(d.since, was.since()), cmp.Or(d.at, time.Now())), d.named, true
 	})
 }
 
 // hearAnswer takes what the Directory said of a user, unless a notice came since the question
 // began: then the user is asked about again.
 func (c *choices) hearAnswer(user presence.UserID, s presence.Settings) {
-	c.users.mu.Lock()
-	d := c.doubts[user]
+	d := c.answered(user, choiceOf(s, time.Time{}, time.Time{}))
 	if d == nil {
-		c.answeredLocked(user, choiceOf(s, time.Time{}, time.Time{}))
-		c.users.mu.Unlock()
 		return
 	}
-	named, taken, news := d.named, false, false
-	c.users.mu.Unlock()
-	now, changed := c.take(user, false, named, func(was choice, known bool) (choice, bool) {
-		if c.doubts[user] != d || !d.asked {
-			return was, false
+	taken, news := false, false
+	now, changed := c.take(user, false, func(was choice, known bool) (choice, []presence.Topic, bool) {
+		if c.users.doubtLocked(user) != d || !d.asked {
+			return was, d.named, false
 		}
 		taken = true
-		delete(c.doubts, user)
+		c.users.endDoubtLocked(user)
 		since := later(was.since(), d.since)
 		if known && was.settings != nil && since.Equal(was.since()) {
 			since = sinceOf(since, was.settings.Settings, s, time.Now())
 		}
 		now := choiceOf(s, since, cmp.Or(d.at, time.Now()))
 		news = d.heard == nil && known && was.settings != nil && was.settings.Settings != s
-		return now, !known || !was.same(now) || !since.Equal(was.since())
+		return now, d.named, !known || !was.same(now) || !since.Equal(was.since())
 	})
 	if taken {
 		c.write(d.writing, user, now.at) // which may have come after the notice
@@ -191,10 +173,8 @@ func (c choice) since() time.Time {
 // askAgain asks the Directory for the settings of users of whom this node may have missed
 // some. If the Directory is out it tries until it answers.
 func (c *choices) askAgain(users ...presence.UserID) {
-	c.users.mu.Lock()
-	defer c.users.mu.Unlock()
 	for _, user := range users {
-		c.doubtLocked(user, nil)
+		c.doubt(user, doubting{anyway: true})
 	}
 }
 
@@ -220,12 +200,9 @@ func (c *choices) hearAll(ctx context.Context) error {
 	if err := c.notices.hearAll(ctx); err != nil {
 		return err
 	}
-	c.users.mu.Lock()
-	doubts := maps.Clone(c.doubts)
-	c.users.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, 2*doubtWait)
 	defer cancel()
-	for user, d := range doubts {
+	for user, d := range c.users.allDoubts() {
 		if c.life.over() { // nobody asks any more
 			c.narrow(user, d)
 		} else {

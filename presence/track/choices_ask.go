@@ -11,19 +11,9 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// enqueueLocked has a user asked about.
-func (c *choices) enqueueLocked(user presence.UserID) {
-	if _, listed := c.listed[user]; !listed {
-		c.listed[user] = struct{}{}
-		c.order = append(c.order, user)
-	}
-	c.askLocked()
-}
-
-// askLocked starts the goroutine that asks, unless it runs.
-func (c *choices) askLocked() {
-	if !c.asking {
-		c.asking = true
+// askIf starts the goroutine that asks, if users says so.
+func (c *choices) askIf(start bool) {
+	if start {
 		c.life.spawn(c.ask)
 	}
 }
@@ -45,11 +35,9 @@ func (c *choices) ask(ctx context.Context) {
 		case err != nil:
 			c.askLater(users, err)
 		case c.cfg.Status == nil:
-			c.users.mu.Lock()
 			for i, user := range users {
-				c.answeredLocked(user, choice{Status: kept[i].Status, order: kept[i].Order})
+				c.answered(user, choice{Status: kept[i].Status, order: kept[i].Order})
 			}
-			c.users.mu.Unlock()
 		default:
 			for i, user := range users {
 				c.life.spawn(func(ctx context.Context) { c.askSite(ctx, user, kept[i]) })
@@ -61,28 +49,21 @@ func (c *choices) ask(ctx context.Context) {
 // next returns the next users to ask about, in the order in which they came. It returns
 // false if there are none, or if ctx ended.
 func (c *choices) next(ctx context.Context) (users []presence.UserID, ok bool) {
-	c.users.mu.Lock()
-	early := time.Until(c.askAfter)
-	c.users.mu.Unlock()
-	if early > 0 && !wait.For(ctx, early) {
-		return nil, false
-	}
-	c.users.mu.Lock()
-	defer c.users.mu.Unlock()
-	for len(c.order) > 0 && len(users) < maxAskedAtOnce {
-		user := c.order[0]
-		c.order = c.order[1:]
-		delete(c.listed, user)
-		d := c.doubts[user]
-		if d != nil {
-			d.asked = true
+	for {
+		users, early := c.users.nextAsked(maxAskedAtOnce)
+		if early <= 0 {
+			return users, len(users) > 0
 		}
-		if d != nil || len(c.waiting[user]) > 0 {
-			users = append(users, user)
+		if !wait.For(ctx, early) {
+			return nil, false
 		}
 	}
-	c.asking = len(users) > 0
-	return users, c.asking
+}
+
+// answered takes what the site or the store said of a user, of whom there is no doubt without a
+// Directory.
+func (c *choices) answered(user presence.UserID, answer choice) *doubt {
+	return c.users.answer(user, answer, func() { c.noteEnd(user, answer) })
 }
 
 // askDirectory asks the Directory for the settings of users.
@@ -104,9 +85,7 @@ func (c *choices) askSite(ctx context.Context, user presence.UserID, kept backen
 		c.askLater([]presence.UserID{user}, err)
 		return
 	}
-	c.users.mu.Lock()
-	defer c.users.mu.Unlock()
-	c.answeredLocked(user, choice{Status: cmp.Or(status, kept.Status), order: kept.Order})
+	c.answered(user, choice{Status: cmp.Or(status, kept.Status), order: kept.Order})
 }
 
 // askLater asks about users again after a pause, or once the store is back, and logs why they
@@ -126,11 +105,7 @@ func (c *choices) askLater(users []presence.UserID, err error) {
 		case <-ctx.Done():
 			return
 		}
-		c.users.mu.Lock()
-		defer c.users.mu.Unlock()
-		for _, user := range users {
-			c.enqueueLocked(user)
-		}
+		c.askIf(c.users.askAgain(users))
 	})
 }
 

@@ -63,7 +63,7 @@
 //
 // Mutexes of one level are never held together. locks.go has a type for each.
 //
-// users.mu also guards Connection.opened, each knownUser, and the queue of choices. A source, such as a
+// users.mu also guards holder.held, each knownUser, and the questions about choices. A source, such as a
 // replica, shares its mutex with its outlet: outlet.mu stands for it here. Methods whose name
 // ends in Locked are called with the mutex of their type held (of users for knownUser and
 // choices, of the outlet for sources). The mutexes of deliver_*.go, fleet.go, idle.go and sources.go have

@@ -82,13 +82,11 @@ func (a *attention) opened(c *holder) {
 	if !c.holds() {
 		return
 	}
-	a.users.mu.Lock()
-	defer a.users.mu.Unlock()
-	if u := a.users.byID[c.visitor.User.ID]; u != nil {
+	a.users.with(c.visitor.User.ID, func(u *knownUser) {
 		c.held.saidIdle = c.idle.Load() && !u.attendedHere() && u.viewed.add(attendedFor) <= momentOf(time.Now())
 		c.held.saidAt = momentOf(time.Now())
 		a.lookLocked(u)
-	}
+	})
 }
 
 // report takes what the page of a connection of this node says of itself, with a beat.
@@ -102,14 +100,12 @@ func (a *attention) report(c *holder, idle bool) {
 	strays := now.Sub(time.Unix(0, c.beaten.Load())) > heartbeat+heartbeat/2
 	c.beaten.Store(now.UnixNano())
 	shown := !idle && a.showsIdle(user, c.heldTopics(), c.member)
-	a.users.mu.Lock()
-	if u := a.users.byID[user]; u != nil {
+	a.users.with(user, func(u *knownUser) {
 		if shown || strays && c.held.saidAt.add(heardFor) <= momentOf(now) {
 			c.held.saidAt = 0 // other nodes may have heard this page
 		}
 		a.lookLocked(u)
-	}
-	a.users.mu.Unlock()
+	})
 }
 
 // proved notes that the page is alive. After a silence it counts again, with what it said of
@@ -147,22 +143,16 @@ func (a *attention) member(topic presence.Topic, user presence.UserID) presence.
 
 // viewed takes a page view of a user.
 func (a *attention) viewed(user presence.UserID) {
-	a.users.mu.Lock()
-	if u := a.users.byID[user]; u != nil && u.saidIdle() {
-		u.viewed = momentOf(time.Now())
-		a.lookLocked(u)
-	}
-	a.users.mu.Unlock()
+	a.users.with(user, func(u *knownUser) {
+		if u.saidIdle() {
+			u.viewed = momentOf(time.Now())
+			a.lookLocked(u)
+		}
+	})
 }
 
 // look has the leases of a user's connections here say what is true now.
-func (a *attention) look(user presence.UserID) {
-	a.users.mu.Lock()
-	defer a.users.mu.Unlock()
-	if u := a.users.byID[user]; u != nil {
-		a.lookLocked(u)
-	}
-}
+func (a *attention) look(user presence.UserID) { a.users.with(user, a.lookLocked) }
 
 func (a *attention) lookLocked(u *knownUser) {
 	now := momentOf(time.Now())
@@ -209,12 +199,12 @@ func (a *attention) lookLaterLocked(u *knownUser, at moment) {
 
 // lookAgain is look at the moment for which it was put off.
 func (a *attention) lookAgain(user presence.UserID, l *laterLook) {
-	a.users.mu.Lock()
-	defer a.users.mu.Unlock()
-	if u := a.users.byID[user]; u != nil && u.looks == l && !a.users.closed {
-		u.looks = nil
-		a.lookLocked(u)
-	}
+	a.users.with(user, func(u *knownUser) {
+		if u.looks == l && !a.users.closed {
+			u.looks = nil
+			a.lookLocked(u)
+		}
+	})
 }
 
 // sayLocked writes whether somebody is at a user's pages here, for each connection that said

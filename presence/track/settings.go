@@ -117,11 +117,7 @@ func (c *choices) tellSettings(ctx context.Context, user presence.UserID, was, n
 	published := c.publishSettings(ctx, user, note)
 	at := time.Now()
 	c.noteVanished(user, was, now, at)
-	c.users.mu.Lock()
-	d := c.doubtLocked(user, &note)
-	d.at = at
-	c.users.mu.Unlock()
-	c.awaitAnswer(ctx, d)
+	c.awaitAnswer(ctx, c.doubt(user, doubting{note: &note, at: at, anyway: true}))
 	acks := c.adopt(user, topics, func(was choice, _ bool) (choice, bool) { return was, false })
 	defer leave(acks)
 	if published == nil {
@@ -160,12 +156,8 @@ func (c *choices) hearSettings(n backend.Notice) {
 			note.Topics = nil // the sender wrote before it, or will not
 		}
 	}
-	c.users.mu.Lock()
-	defer c.users.mu.Unlock()
-	_, known := c.users.choiceLocked(n.User)
-	if known || c.devices.hidesChosen(n.User) || len(c.waiting[n.User]) > 0 || c.doubts[n.User] != nil || note != nil && narrow(note.Settings) {
-		c.doubtLocked(presence.UserID(strings.Clone(string(n.User))), note)
-	}
+	anyway := c.devices.hidesChosen(n.User) || note != nil && narrow(note.Settings)
+	c.doubt(presence.UserID(strings.Clone(string(n.User))), doubting{note: note, anyway: anyway})
 }
 
 // relationsChanged tells all nodes that a user's contacts or blocks have changed. A block may
@@ -192,13 +184,13 @@ func (c *choices) relationsChanged(ctx context.Context, user presence.UserID) er
 // statusEnded writes what rosters show of a user whose status has ended by itself. Every node
 // that holds the user does so, in the topics in which it does.
 func (c *choices) statusEnded(user presence.UserID) {
-	c.take(user, false, nil, func(was choice, known bool) (choice, bool) {
+	c.take(user, false, func(was choice, known bool) (choice, []presence.Topic, bool) {
 		if !known || was.settings == nil {
-			return was, false
+			return was, nil, false
 		}
 		now, before := was.settings.Settings, was.settings.Settings
 		before.Until = time.Time{}                                   // the status as it was right before it ended
 		since := sinceOf(was.settings.since, before, now, now.Until) // the same moment on every node
-		return choiceOf(now, since, time.Now()), true
+		return choiceOf(now, since, time.Now()), nil, true
 	})
 }

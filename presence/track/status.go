@@ -95,17 +95,14 @@ func (c *choices) writtenHere(user presence.UserID, first ...presence.Topic) []p
 
 // adopt remembers a choice that was published, and writes what counts now in some topics.
 func (c *choices) adopt(user presence.UserID, topics []presence.Topic, replace func(was choice, known bool) (choice, bool)) (written []*ack) {
-	c.users.mu.Lock()
-	defer c.users.mu.Unlock()
-	if now, changed := replace(c.users.choiceLocked(user)); changed {
-		c.learnLocked(user, now)
-	}
-	c.users.knownLocked(user).wrote = time.Now()
-	for _, topic := range topics {
-		for _, op := range c.updatesLocked(topic, user) {
-			written = append(written, c.writer.addAcked(topic, op))
+	c.choose(user, replace, func(choice, bool) {
+		c.users.wroteLocked(user)
+		for _, topic := range topics {
+			for _, op := range c.updatesLocked(topic, user) {
+				written = append(written, c.writer.addAcked(topic, op))
+			}
 		}
-	}
+	})
 	return written
 }
 
@@ -128,19 +125,20 @@ func (c *choices) hear(n backend.Notice) {
 	if heard.order == 0 { // of a Bus that knows no order
 		heard.order = backend.OrderAt(heard.at)
 	}
-	c.take(n.User, n.Ago > 0, named, func(was choice, _ bool) (choice, bool) { return heard, heard.order > was.order })
+	c.take(n.User, n.Ago > 0, func(was choice, _ bool) (choice, []presence.Topic, bool) {
+		return heard, named, heard.order > was.order
+	})
 }
 
 // take replaces what a user chose by what replace returns, unless that is no change, and writes
 // it where this node holds the user. named are the topics that another node writes; late says
 // that it does not. replace is called with users.mu held.
-func (c *choices) take(user presence.UserID, late bool, named []presence.Topic, replace func(was choice, known bool) (choice, bool)) (now choice, changed bool) {
-	c.users.mu.Lock()
-	now, changed = replace(c.users.choiceLocked(user))
-	if changed {
-		c.learnLocked(user, now)
-	}
-	c.users.mu.Unlock()
+func (c *choices) take(user presence.UserID, late bool, replace func(was choice, known bool) (now choice, named []presence.Topic, changed bool)) (now choice, changed bool) {
+	var named []presence.Topic
+	now, changed = c.choose(user, func(was choice, known bool) (now choice, changed bool) {
+		now, named, changed = replace(was, known)
+		return now, changed
+	}, nil)
 	invisible := now.Base() == presence.Invisible
 	if !changed {
 		if invisible { // an answer to this node was faster than the notice
@@ -202,23 +200,23 @@ func (c *choices) showChosen(user presence.UserID, at time.Time) {
 	if r == nil {
 		return
 	}
-	c.users.mu.Lock()
-	defer c.users.mu.Unlock()
-	for _, op := range c.updatesLocked(backend.DevicesTopic, user) {
-		r.choose(backend.Departure{ID: op.User.ID, LastSeen: at}, op.User.Visibility)
-	}
+	c.users.choose(user, nil, func(choice, bool) {
+		for _, op := range c.updatesLocked(backend.DevicesTopic, user) {
+			r.choose(backend.Departure{ID: op.User.ID, LastSeen: at}, op.User.Visibility)
+		}
+	})
 }
 
 // write writes what others are to see of a user in some topics, as chosen at a moment. It holds
 // users.mu, so that what is chosen later is written later.
 func (c *choices) write(topics map[presence.Topic]struct{}, user presence.UserID, at time.Time) {
-	c.users.mu.Lock()
-	defer c.users.mu.Unlock()
-	for topic := range topics {
-		for _, op := range c.updatesLocked(topic, user) {
-			c.writer.put(topic, operation{Op: op, asked: at})
+	c.users.choose(user, nil, func(choice, bool) {
+		for topic := range topics {
+			for _, op := range c.updatesLocked(topic, user) {
+				c.writer.put(topic, operation{Op: op, asked: at})
+			}
 		}
-	}
+	})
 }
 
 // same reports whether two choices say the same.
@@ -313,12 +311,9 @@ const choicesWait = 2 * restoreWait
 
 // askFrom has nobody asked what users chose before a moment, where there is no Directory.
 func (c *choices) askFrom(at time.Time) {
-	if c.directory.on() {
-		return
+	if !c.directory.on() {
+		c.users.askFrom(at)
 	}
-	c.users.mu.Lock()
-	defer c.users.mu.Unlock()
-	c.askAfter = later(c.askAfter, at)
 }
 
 // republish publishes the choices that this node knows once more, because the store may
@@ -331,9 +326,7 @@ func (c *choices) askFrom(at time.Time) {
 // asks again about the users whom it holds, and forgets the settings of all others.
 func (c *choices) republish() {
 	if c.directory.on() {
-		c.users.mu.Lock()
-		waiting := slices.Collect(maps.Keys(c.waiting)) // an answer on its way may be too old
-		c.users.mu.Unlock()
+		waiting, _ := c.users.waiting() // an answer on its way may be too old
 		c.askAgain(append(c.users.forgetSettings(c.writer.writes), waiting...)...)
 		return
 	}

@@ -26,10 +26,11 @@ type users struct {
 	connections  map[presence.Holder]*holder
 	guests       map[string][]*holder // the open connections of each guest who counts
 	byID         map[presence.UserID]*knownUser
-	hid          time.Time                                    // when this node last learnt that a user hides
-	away         list.List                                    // of *knownUser: users without a connection, the latest touched first
-	dormant      *generations.Map[presence.UserID, choice]    // users of whom nothing but the choice matters
-	joined       *generations.Map[presence.Holder, pageJoin]  // connections of other nodes, and when the latest page that told this node joined each
+	hid          time.Time                                   // when this node last learnt that a user hides
+	away         list.List                                   // of *knownUser: users without a connection, the latest touched first
+	dormant      *generations.Map[presence.UserID, choice]   // users of whom nothing but the choice matters
+	joined       *generations.Map[presence.Holder, pageJoin] // connections of other nodes, and when the latest page that told this node joined each
+	questions    questions
 	endedDevices *generations.Map[presence.UserID, time.Time] // members of backend.DevicesTopic whose session ended, and when
 }
 
@@ -39,6 +40,7 @@ func newUsers(cfg *Config, forgotten func(int)) *users {
 		connections:  make(map[presence.Holder]*holder),
 		guests:       make(map[string][]*holder),
 		byID:         make(map[presence.UserID]*knownUser),
+		questions:    newQuestions(),
 		dormant:      generations.New[presence.UserID, choice](maxUsersKnown, forgotten),
 		joined:       generations.New[presence.Holder, pageJoin](maxJoined, nil),
 		endedDevices: generations.New[presence.UserID, time.Time](maxEndedDevices, forgotten),
@@ -188,6 +190,16 @@ func (p *users) chose(user presence.UserID, now choice) bool {
 	defer p.mu.Unlock()
 	c, known := p.choiceLocked(user)
 	return known && c.same(now)
+}
+
+// with calls do with a user whom this node remembers, and with mu held: what do finds stays so until
+// it returns, and what it writes is in order.
+func (p *users) with(user presence.UserID, do func(*knownUser)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if u := p.byID[user]; u != nil {
+		do(u)
+	}
 }
 
 // figures returns how many connections and how many signed-in users with a connection

@@ -1,0 +1,241 @@
+package track
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// questions are what a node has yet to learn of what users chose: see choices. users.mu guards them.
+type questions struct {
+	waiting  map[presence.UserID][]unresolved // what to do once a choice is known, in order
+	queued   int                              // functions in waiting
+	doubts   map[presence.UserID]*doubt       // users of whom the Directory has yet to say what they chose now
+	order    []presence.UserID                // users to ask about, the first to come first
+	listed   map[presence.UserID]struct{}     // users in order
+	asking   bool                             // a goroutine asks
+	askAfter time.Time                        // do not ask before: the store lost choices, and nodes publish them again until then
+}
+
+// An unresolved is what to do once a user's choice is known.
+type unresolved struct {
+	conn *holder // for whose lease it is; nil: a page view
+	then func(choice)
+}
+
+func newQuestions() questions {
+	return questions{
+		waiting: make(map[presence.UserID][]unresolved), listed: make(map[presence.UserID]struct{}),
+		doubts: make(map[presence.UserID]*doubt),
+	}
+}
+
+// ask has a user asked about. It reports whether a goroutine has to be started that asks.
+func (q *questions) ask(user presence.UserID) (start bool) {
+	if _, listed := q.listed[user]; !listed {
+		q.listed[user] = struct{}{}
+		q.order = append(q.order, user)
+	}
+	start, q.asking = !q.asking, true
+	return start
+}
+
+// full reports whether too much waits for a further function about a user, of most.
+func (q *questions) full(user presence.UserID, most int) bool {
+	return q.queued >= most || q.queued >= most/2 && len(q.waiting[user]) > most/shareParts
+}
+
+// take returns what waits for a user's choice, and forgets it.
+func (q *questions) take(user presence.UserID) []unresolved {
+	waiting := q.waiting[user]
+	delete(q.waiting, user)
+	q.queued -= len(waiting)
+	return waiting
+}
+
+// whenKnown calls then with what a user chose: at once, or else as soon as it is known, unless so much
+// waits already, of most, that it is dropped. h is for whose lease it is, nil for a page view. then is
+// called with mu held. start says that a goroutine has to be started that asks.
+func (p *users) whenKnown(h *holder, user presence.UserID, most int, then func(choice)) (start, dropped bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if chosen, known := p.choiceLocked(user); known {
+		then(chosen)
+		return false, false
+	}
+	q := &p.questions
+	waiting := q.waiting[user]
+	first, had := len(waiting) == 0, len(waiting)
+	waiting = slices.DeleteFunc(waiting, func(u unresolved) bool { return u.conn != nil && p.connections[u.conn.id] == nil })
+	q.queued += len(waiting) - had
+	q.waiting[user] = waiting
+	if dropped = q.full(user, most); !dropped {
+		waiting = append(waiting, unresolved{h, then})
+		q.waiting[user] = waiting
+		q.queued++
+	}
+	if len(waiting) == 0 {
+		delete(q.waiting, user)
+	} else if first {
+		start = q.ask(user)
+	}
+	return start, dropped
+}
+
+// fullFor reports whether whenKnown would drop a function, of most that may wait.
+func (p *users) fullFor(user presence.UserID, most int) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, known := p.choiceLocked(user)
+	return !known && p.questions.full(user, most)
+}
+
+// choose replaces what a user chose by what replace returns, unless that is no change, and then runs
+// what waited for it, and calls then with what counts. Either may be nil. Both are called with mu held,
+// so that what is chosen later is also written later.
+func (p *users) choose(user presence.UserID, replace func(was choice, known bool) (choice, bool), then func(now choice, known bool)) (now choice, changed bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now, known := p.choiceLocked(user)
+	if replace != nil {
+		if now, changed = replace(now, known); changed {
+			known = true
+			p.learnLocked(user, now)
+		}
+	}
+	if then != nil {
+		then(now, known)
+	}
+	return now, changed
+}
+
+// learnLocked remembers a choice, and runs the functions that waited for it.
+func (p *users) learnLocked(user presence.UserID, learnt choice) {
+	known := p.knownLocked(user)
+	if learnt.Base() == presence.Invisible && (known.choice == nil || known.choice.Base() != presence.Invisible) {
+		p.hid = time.Now()
+	}
+	known.choice = &learnt
+	for _, u := range p.questions.take(user) {
+		u.then(learnt)
+	}
+}
+
+// wroteLocked notes that this node writes a status that was set here.
+func (p *users) wroteLocked(user presence.UserID) { p.knownLocked(user).wrote = time.Now() }
+
+// answer takes the answer to a question about a user, unless a notice was faster. If there is a doubt
+// about the user, it takes nothing, and returns the doubt. It calls taken with mu held.
+func (p *users) answer(user presence.UserID, answer choice, taken func()) *doubt {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if d := p.questions.doubts[user]; d != nil {
+		return d
+	}
+	if _, waits := p.questions.waiting[user]; waits {
+		taken()
+		p.learnLocked(user, answer)
+	}
+	return nil
+}
+
+// nextAsked returns the next users to ask about, in the order in which they came, or how long it is too
+// early for that. If there are none, the goroutine that asks ends.
+func (p *users) nextAsked(most int) (users []presence.UserID, early time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	q := &p.questions
+	if early = time.Until(q.askAfter); early > 0 {
+		return nil, early
+	}
+	for len(q.order) > 0 && len(users) < most {
+		user := q.order[0]
+		q.order = q.order[1:]
+		delete(q.listed, user)
+		d := q.doubts[user]
+		if d != nil {
+			d.asked = true
+		}
+		if d != nil || len(q.waiting[user]) > 0 {
+			users = append(users, user)
+		}
+	}
+	q.asking = len(users) > 0
+	return users, 0
+}
+
+// askAgain has users asked about once more. It reports whether a goroutine has to be started for that.
+func (p *users) askAgain(users []presence.UserID) (start bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, user := range users {
+		start = p.questions.ask(user) || start
+	}
+	return start
+}
+
+// askFrom has nobody asked about before a moment.
+func (p *users) askFrom(at time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.questions.askAfter = later(p.questions.askAfter, at)
+}
+
+// waiting returns the users whose choice something waits for, and how much does.
+func (p *users) waiting() (users []presence.UserID, queued int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Collect(maps.Keys(p.questions.waiting)), p.questions.queued
+}
+
+// A doubting is why there is a doubt about a user.
+type doubting struct {
+	note    *noteSettings           // what a notice said; nil: nothing
+	at      time.Time               // when the user was last seen, if this node was told
+	anyway  bool                    // also about a user whom this node does not know
+	writing func() []presence.Topic // to which this node is writing what the user chose before; mu is held
+}
+
+// doubt has the Directory asked about a user. It returns nil for a user whom this node does not know.
+// narrows says that what the notice said hides something, and start that a goroutine has to be started
+// that asks.
+func (p *users) doubt(user presence.UserID, why doubting) (d *doubt, narrows, start bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	chosen, known := p.choiceLocked(user)
+	q := &p.questions
+	if d = q.doubts[user]; d == nil {
+		if !why.anyway && !known && len(q.waiting[user]) == 0 {
+			return nil, false, false
+		}
+		d = &doubt{answered: make(chan struct{}), writing: make(map[presence.Topic]struct{})}
+		q.doubts[user] = d
+	}
+	d.asked = false
+	for _, topic := range why.writing() {
+		d.writing[topic] = struct{}{}
+	}
+	if why.note != nil {
+		d.hear(why.note)
+		_, narrows = d.strictest(chosen, known)
+	}
+	if !why.at.IsZero() {
+		d.at = why.at
+	}
+	return d, narrows, q.ask(user)
+}
+
+// doubtLocked returns the doubt about a user, or nil.
+func (p *users) doubtLocked(user presence.UserID) *doubt { return p.questions.doubts[user] }
+
+// endDoubtLocked ends the doubt about a user.
+func (p *users) endDoubtLocked(user presence.UserID) { delete(p.questions.doubts, user) }
+
+// allDoubts returns the doubts about all users.
+func (p *users) allDoubts() map[presence.UserID]*doubt {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return maps.Clone(p.questions.doubts)
+}
