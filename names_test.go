@@ -5,18 +5,11 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 )
-
-// alike are names of a package that differ by a capital alone, by package, which stand for now.
-var alike = map[string][]string{
-	"presence/feed":  {"Since since"},
-	"presence/track": {"Change change", "Delivery delivery", "Histogram histogram", "Line line", "NoVersion noVersion", "Source source"},
-}
 
 // No two names of a package differ by a capital alone: a reader who hears one would not know which.
 func TestNamesDiffer(t *testing.T) {
@@ -54,13 +47,8 @@ func TestNamesDiffer(t *testing.T) {
 			}
 		}
 		slices.Sort(pairs)
-		if !slices.Equal(pairs, alike[dir]) {
-			t.Errorf("%s: got %q, want %q", dir, pairs, alike[dir])
-		}
-	}
-	for dir := range maps.Keys(alike) {
-		if packages[dir] == nil {
-			t.Errorf("%s is missing", dir)
+		if len(pairs) > 0 {
+			t.Errorf("%s has %q", dir, pairs)
 		}
 	}
 }

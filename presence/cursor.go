@@ -21,7 +21,7 @@ const MaxCursorLen = 1 << 10
 // the topic. With it the cursors of 16 topics of 128 bytes stay under MaxCursorLen, and
 // a cursor of one topic is not taken for one of another.
 
-// NewCursor returns the cursor of a version of a topic, for a track.Source.
+// NewCursor returns the cursor of a version of a topic, for a track.LineSource.
 func NewCursor(topic Topic, id DiffID) Cursor {
 	return Cursor(cursorTag(topic) + "." + string(id))
 }

@@ -132,8 +132,8 @@ func (l *feedState) advance(v *view, c Change) {
 		l.restate(v)
 		return
 	}
-	next := v.next(c.Head, since(c.Items, v.head.Rev))
-	diff := l.f.cfg.encodeChanges(l.name, cursorOf(l.name, v.head, v.known), next.head, since(c.Items, v.head.Rev), false)
+	next := v.next(c.Head, itemsAfter(c.Items, v.head.Rev))
+	diff := l.f.cfg.encodeChanges(l.name, cursorOf(l.name, v.head, v.known), next.head, itemsAfter(c.Items, v.head.Rev), false)
 	if !l.view.Load().known {
 		l.show(next, l.out.Replace)
 		return

@@ -31,7 +31,7 @@ func newFollower(store Store, tracker *track.Tracker, cfg *Config, stats *counte
 	return f
 }
 
-// Open implements track.Source.
+// Open implements track.LineSource.
 func (f *follower) Open(ctx context.Context, topic presence.Topic, v presence.Visitor, have presence.DiffID) (*track.Line, error) {
 	n, err := NameOf(topic, v)
 	if err != nil {

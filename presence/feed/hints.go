@@ -134,7 +134,7 @@ func (h *hinter) tellAll(ctx context.Context) bool {
 	return true
 }
 
-// Hear implements track.Source. A hint may be forged: it leads to one read of a feed that
+// Hear implements track.LineSource. A hint may be forged: it leads to one read of a feed that
 // pages here follow, and to no more (rule F9).
 func (h *hinter) Hear(node, text string) {
 	if node == h.tracker.Config().Node { // changed has told this node

@@ -68,11 +68,11 @@ func (v *view) diffSince(have presence.DiffID) ([]byte, bool) {
 		return nil, true
 	}
 	prev := presence.NewCursor(v.name.Topic(), have)
-	return v.cfg.encodeChanges(v.name, prev, v.head, since(v.changed, rev), false), true
+	return v.cfg.encodeChanges(v.name, prev, v.head, itemsAfter(v.changed, rev), false), true
 }
 
-// since returns the items whose Rev is above rev.
-func since(items []Item, rev int64) []Item {
+// itemsAfter returns the items whose Rev is above rev.
+func itemsAfter(items []Item, rev int64) []Item {
 	return slices.DeleteFunc(slices.Clone(items), func(i Item) bool { return i.Rev <= rev })
 }
 
@@ -99,7 +99,7 @@ func (v *view) next(h Head, changes []Item) *view {
 		}
 		slices.Sort(revs)
 		w.base = revs[over-1]
-		w.changed = since(w.changed, w.base)
+		w.changed = itemsAfter(w.changed, w.base)
 	}
 	if v.warm {
 		w.top = w.listed(merged(v.top, changes))

@@ -66,7 +66,7 @@ func (c *Connection) OnlySignals() bool { return c.onlySignals }
 
 // next returns what a reader gets now, and has the connection read again if there is
 // more.
-func (c *Connection) next(s *reader, form *Form) delivery {
+func (c *Connection) next(s *reader, form *Form) chunk {
 	d, more := s.next(c.limit, form)
 	if more {
 		c.wake()

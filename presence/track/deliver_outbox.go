@@ -20,11 +20,11 @@ type outbox struct {
 
 	mu      sync.Mutex // taken with no other mutex held
 	all     btree.Map[uint64, *parcel]
-	lines   map[lineKey]*line
-	ready   *btree.BTreeG[*line] // lines whose first parcel may be taken, by time
-	acks    []uint64             // done, and still in the record
-	changed chan struct{}        // closed when ready changes
-	run     context.Context      // of calls of fn; nil: no calls, because another node may hold the record
+	queues  map[queueKey]*eventQueue
+	ready   *btree.BTreeG[*eventQueue] // queues whose first parcel may be taken, by time
+	acks    []uint64                   // done, and still in the record
+	changed chan struct{}              // closed when ready changes
+	run     context.Context            // of calls of fn; nil: no calls, because another node may hold the record
 	end     context.CancelFunc
 	until   time.Time // how long run lasts
 	expires *time.Timer
@@ -41,24 +41,24 @@ type parcel struct {
 	last   bool      // it does not come again, because its user was erased
 }
 
-// A line is the events of one user and topic, by number. Gaps of a topic are a line too.
-type line struct {
-	key   lineKey
+// An eventQueue has the events of one user and topic, by number. Gaps of a topic have one, too.
+type eventQueue struct {
+	key   queueKey
 	queue []*parcel
 	at    time.Time // when the first may be taken
 	tries int       // of the first
 	in    bool      // in ready
 }
 
-type lineKey struct {
+type queueKey struct {
 	topic presence.Topic
 	user  presence.UserID // empty: gaps
 }
 
 func newOutbox(most int, stats *deliveryCounters) *outbox {
 	return &outbox{
-		most: most, stats: stats, lines: make(map[lineKey]*line), changed: make(chan struct{}),
-		ready: btree.NewBTreeGOptions(func(a, b *line) bool {
+		most: most, stats: stats, queues: make(map[queueKey]*eventQueue), changed: make(chan struct{}),
+		ready: btree.NewBTreeGOptions(func(a, b *eventQueue) bool {
 			return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.queue[0].number, b.queue[0].number)) < 0
 		}, btree.Options{NoLocks: true}),
 	}
@@ -74,11 +74,11 @@ func (o *outbox) add(p *parcel) {
 
 func (o *outbox) addLocked(p *parcel) {
 	o.all.Set(p.number, p)
-	key := lineKey{p.Topic, p.User.ID}
-	l := o.lines[key]
+	key := queueKey{p.Topic, p.User.ID}
+	l := o.queues[key]
 	if l == nil {
-		l = &line{key: key}
-		o.lines[key] = l
+		l = &eventQueue{key: key}
+		o.queues[key] = l
 	}
 	o.changeLocked(l, func() {
 		at, _ := slices.BinarySearchFunc(l.queue, p, func(a, b *parcel) int { return cmp.Compare(a.number, b.number) })
@@ -94,14 +94,14 @@ func (o *outbox) free(parcels []*parcel) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, p := range parcels {
-		if l := o.lines[lineKey{p.Topic, p.User.ID}]; l != nil {
+		if l := o.queues[queueKey{p.Topic, p.User.ID}]; l != nil {
 			o.changeLocked(l, func() { p.held = false })
 		}
 	}
 }
 
-// changeLocked changes a line, and its place in ready.
-func (o *outbox) changeLocked(l *line, change func()) {
+// changeLocked changes a queue, and its place in ready.
+func (o *outbox) changeLocked(l *eventQueue, change func()) {
 	if l.in {
 		o.ready.Delete(l)
 		l.in = false
@@ -109,7 +109,7 @@ func (o *outbox) changeLocked(l *line, change func()) {
 	change()
 	switch {
 	case len(l.queue) == 0:
-		delete(o.lines, l.key)
+		delete(o.queues, l.key)
 	case !l.queue[0].held && !l.queue[0].taken:
 		o.ready.Set(l)
 		l.in = true
@@ -156,7 +156,7 @@ func (o *outbox) shed() (changes []recordChange) {
 
 func (o *outbox) removeLocked(p *parcel) {
 	o.all.Delete(p.number)
-	l := o.lines[lineKey{p.Topic, p.User.ID}]
+	l := o.queues[queueKey{p.Topic, p.User.ID}]
 	o.changeLocked(l, func() {
 		at := slices.Index(l.queue, p)
 		l.queue = slices.Delete(l.queue, at, at+1)
@@ -207,7 +207,7 @@ func (o *outbox) done(p *parcel, run context.Context, err error) (first bool) {
 			o.stats.repeated.Add(1)
 		}
 	}
-	l := o.lines[lineKey{p.Topic, p.User.ID}]
+	l := o.queues[queueKey{p.Topic, p.User.ID}]
 	if again && !p.last {
 		o.changeLocked(l, func() { p.taken, l.at = false, time.Now().Add(delay) })
 		return false

@@ -49,7 +49,7 @@ const (
 func newDirectoryCalls(d presence.Directory, logger *slog.Logger) *directoryCalls {
 	calls := &directoryCalls{directory: d, logger: logger, slots: make(chan struct{}, maxDirectoryCalls)}
 	for i := range calls.timings {
-		calls.timings[i].latency = newHistogram(latencyBounds)
+		calls.timings[i].latency = newTally(latencyBounds)
 	}
 	return calls
 }

@@ -11,13 +11,13 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// A Source keeps topics that are no rosters, such as the feeds of package feed. Their pages
+// A LineSource keeps topics that are no rosters, such as the feeds of package feed. Their pages
 // follow them over the same connections, with the same cursors, as rosters. See
 // [Tracker.Serve].
-type Source interface {
+type LineSource interface {
 	// Open returns the line of a topic for a visitor, who may follow it: handlers have asked
 	// the site. have is the version that the reader has, or "". Open may wait for what it
-	// needs to show the topic, as long as ctx allows. A Source that cannot reach its data
+	// needs to show the topic, as long as ctx allows. A LineSource that cannot reach its data
 	// returns a line that is stale, and not an error, so that the other topics of the
 	// connection go on. The errors for a visitor are [presence.ErrGuest], [presence.ErrInvalidTopic] and
 	// [presence.ErrTooManyTopicsHere]. It may be called concurrently.
@@ -72,8 +72,8 @@ type LineVersion struct {
 // NoVersion is the version of a reader that has none yet.
 const NoVersion presence.DiffID = "0"
 
-// A Line is a topic that a [Source] keeps: its latest version, and the latest events. All
-// connections that the Source gives the Line to share its events, which are encoded once. Its
+// A Line is a topic that a [LineSource] keeps: its latest version, and the latest events. All
+// connections that the LineSource gives the Line to share its events, which are encoded once. Its
 // methods may be called concurrently, but for Publish, Replace and Restate, of which one runs
 // at a time.
 type Line struct {

@@ -45,7 +45,7 @@ func (v tally) since(have presence.DiffID) ([]byte, bool) {
 	return fmt.Appendf(nil, `"from %d to %d"`, n, v.n), true
 }
 
-// tallies is a Source of one line, which it makes at the first Open.
+// tallies is a LineSource of one line, which it makes at the first Open.
 type tallies struct {
 	tracker *track.Tracker
 	first   tally

@@ -50,9 +50,9 @@ func (o *outlet) rearm(s *reader) {
 	}
 }
 
-// A delivery is what a reader gets at once: the next events of the log, or one event
-// that is not in it. The zero value delivers nothing.
-type delivery struct {
+// A chunk is what a reader gets at once: the next events of the log, or one event
+// that is not in it. The zero value has nothing.
+type chunk struct {
 	frames []frame // of the log, where no Form was given
 	bytes  []byte  // of the log, as a Form writes them
 	n      int     // the number of events in bytes
@@ -61,10 +61,10 @@ type delivery struct {
 	onlySignals bool // there are events, and all are signals; false where no Form was given
 }
 
-func (d *delivery) empty() bool { return d.single == nil && len(d.frames) == 0 && d.n == 0 }
+func (d *chunk) empty() bool { return d.single == nil && len(d.frames) == 0 && d.n == 0 }
 
-// all returns the frames of a delivery that has no bytes.
-func (d *delivery) all() []frame {
+// all returns the frames of a chunk that has no bytes.
+func (d *chunk) all() []frame {
 	if d.single != nil {
 		return []frame{d.single.frame}
 	}
@@ -76,7 +76,7 @@ func (d *delivery) all() []frame {
 // that leads from the reader's cursor to now, or a state; the next ones return the
 // events of the log, or a state for a reader that fell out of it. Where there is
 // none of these, and the figures have changed, it returns a heartbeat.
-func (s *reader) next(limit int, form *Form) (d delivery, more bool) {
+func (s *reader) next(limit int, form *Form) (d chunk, more bool) {
 	d, view, more := s.from.outlet().advance(s, limit, form)
 	switch now := view.figures(); {
 	case s.told == now || s.waits:
@@ -89,7 +89,7 @@ func (s *reader) next(limit int, form *Form) (d delivery, more bool) {
 }
 
 // advance is reader.next without the heartbeat. It also returns the latest version.
-func (o *outlet) advance(s *reader, limit int, form *Form) (d delivery, view sourceView, more bool) {
+func (o *outlet) advance(s *reader, limit int, form *Form) (d chunk, view sourceView, more bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if a := s.audience; a != nil && a.group.solo {
@@ -103,7 +103,7 @@ func (o *outlet) advance(s *reader, limit int, form *Form) (d delivery, view sou
 	if p, ok := s.from.(puller); ok && p.overLocked() {
 		view = s.from.latest()
 		s.told = view.figures()
-		return delivery{}, view, false
+		return chunk{}, view, false
 	}
 	if s.standing {
 		if d.single = s.tellStandingLocked(); d.single != nil {
@@ -117,7 +117,7 @@ func (o *outlet) advance(s *reader, limit int, form *Form) (d delivery, view sou
 		return d, view, s.standsLocked() || more
 	case s.waits:
 		if d, view, more = s.stateLocked(o, limit); s.waits {
-			d = delivery{} // it was told so
+			d = chunk{} // it was told so
 		}
 		return d, view, more
 	case o.log.holds(s.pos):
@@ -156,7 +156,7 @@ func (s *reader) tellStandingLocked() *sharedEvent {
 }
 
 // beginLocked is the first read.
-func (s *reader) beginLocked(o *outlet, limit int) (d delivery, view sourceView, more bool) {
+func (s *reader) beginLocked(o *outlet, limit int) (d chunk, view sourceView, more bool) {
 	s.started = true
 	missed, ok := s.from.(resumer).resumeLocked(s.resume, limit)
 	if s.resume != "" {
@@ -170,20 +170,20 @@ func (s *reader) beginLocked(o *outlet, limit int) (d delivery, view sourceView,
 	if missed != nil && missed.Type != presence.EventDiff {
 		s.told = view.figures()
 	}
-	return delivery{single: missed}, view, false
+	return chunk{single: missed}, view, false
 }
 
 // stateLocked takes the reader to the end of the log with a state.
-func (s *reader) stateLocked(o *outlet, limit int) (d delivery, view sourceView, more bool) {
+func (s *reader) stateLocked(o *outlet, limit int) (d chunk, view sourceView, more bool) {
 	view = s.from.latest()
 	state := view.stateEvent(limit) // first: the view of a puller is what its reader has
 	s.pos, s.cursor, s.told = o.log.end(), state.Cursor, view.figures()
 	s.waits = state.Type != presence.EventState
-	return delivery{single: state}, view, false
+	return chunk{single: state}, view, false
 }
 
 // followLocked takes the reader along the log.
-func (s *reader) followLocked(o *outlet, form *Form) (d delivery, view sourceView, more bool) {
+func (s *reader) followLocked(o *outlet, form *Form) (d chunk, view sourceView, more bool) {
 	view = s.from.latest()
 	if p, ok := s.from.(puller); ok {
 		return s.pullLocked(p, form), view, false
@@ -201,7 +201,7 @@ func (s *reader) followLocked(o *outlet, form *Form) (d delivery, view sourceVie
 }
 
 // takeLocked takes the next events of the log, of which there is one at least.
-func (s *reader) takeLocked(o *outlet, form *Form, d *delivery) {
+func (s *reader) takeLocked(o *outlet, form *Form, d *chunk) {
 	if shared := o.log.shares(s.pos, form); shared == nil {
 		d.frames = slices.Clone(o.log.after(s.pos))
 	} else {
@@ -240,7 +240,7 @@ type puller interface {
 }
 
 // pullLocked returns the next event of a source without a log.
-func (s *reader) pullLocked(from puller, form *Form) (d delivery) {
+func (s *reader) pullLocked(from puller, form *Form) (d chunk) {
 	if form != nil && form.base != nil {
 		form = nil // its data must not change
 	}

@@ -59,8 +59,8 @@ func (s *sources) openerOf(topic presence.Topic) openSource {
 	return s.openers[topic.Kind()]
 }
 
-// serve adds a Source for kinds of topics.
-func (s *sources) serve(from Source, kinds []string) error {
+// serve adds a LineSource for kinds of topics.
+func (s *sources) serve(from LineSource, kinds []string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, kind := range kinds {

@@ -24,8 +24,8 @@ type counters struct {
 	leaves         atomic.Uint64
 	rotations      atomic.Uint64
 	trimmed        atomic.Uint64
-	sessions       *histogram
-	screenLag      *histogram
+	sessions       *tally
+	screenLag      *tally
 
 	signals signalCounters
 
@@ -36,7 +36,7 @@ type counters struct {
 }
 
 func newCounters() *counters {
-	return &counters{sessions: newHistogram(sessionBounds), screenLag: newHistogram(screenLagBounds), began: time.Now()}
+	return &counters{sessions: newTally(sessionBounds), screenLag: newTally(screenLagBounds), began: time.Now()}
 }
 
 // sweepLag returns how long ago a sweep last left nothing behind.

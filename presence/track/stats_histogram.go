@@ -11,18 +11,18 @@ type Histogram struct {
 	Sum    int64    // of all values
 }
 
-// A histogram counts values without a lock. Its bounds never change.
-type histogram struct {
+// A tally counts values without a lock. Its bounds never change.
+type tally struct {
 	bounds []int64
 	counts []atomic.Uint64 // one more than bounds; each value is in one
 	sum    atomic.Int64
 }
 
-func newHistogram(bounds []int64) *histogram {
-	return &histogram{bounds: bounds, counts: make([]atomic.Uint64, len(bounds)+1)}
+func newTally(bounds []int64) *tally {
+	return &tally{bounds: bounds, counts: make([]atomic.Uint64, len(bounds)+1)}
 }
 
-func (h *histogram) observe(value int64) {
+func (h *tally) observe(value int64) {
 	i := 0
 	for i < len(h.bounds) && value > h.bounds[i] {
 		i++
@@ -31,7 +31,7 @@ func (h *histogram) observe(value int64) {
 	h.sum.Add(value)
 }
 
-func (h *histogram) read() Histogram {
+func (h *tally) read() Histogram {
 	r := Histogram{Bounds: h.bounds, Counts: make([]uint64, len(h.bounds)), Sum: h.sum.Load()}
 	for i := range h.counts {
 		r.Count += h.counts[i].Load()

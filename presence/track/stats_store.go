@@ -27,7 +27,7 @@ type CallStats struct {
 
 // A timing is of one operation.
 type timing struct {
-	latency *histogram
+	latency *tally
 	failed  atomic.Uint64
 }
 
@@ -85,7 +85,7 @@ var latencyBounds = []int64{
 func newTimedStore(store backend.Core) *timedStore {
 	s := &timedStore{store: backend.Extend(store), made: store, features: backend.FeaturesOf(store)}
 	for i := range s.calls {
-		s.calls[i].latency = newHistogram(latencyBounds)
+		s.calls[i].latency = newTally(latencyBounds)
 	}
 	return s
 }

@@ -32,13 +32,13 @@ func (r *replica) reach(ctx context.Context, from presence.Cursor) {
 	}
 }
 
-// noVersion is the name of no version.
-const noVersion presence.DiffID = "?"
+// unknownVersion is the name of no version.
+const unknownVersion presence.DiffID = "?"
 
 // reachLatest publishes what the store's log has, for readers whose cursors name no version of the
 // topic. It reports whether it looked.
 func (r *replica) reachLatest(ctx context.Context) bool {
-	looked := r.reachVersion(ctx, noVersion)
+	looked := r.reachVersion(ctx, unknownVersion)
 	if looked {
 		r.mu.Lock()
 		defer r.mu.Unlock()

@@ -32,11 +32,11 @@ type version struct {
 	id      presence.DiffID
 	local   bool // only this node has it
 	total   int
-	changes []change
+	changes []rosterChange
 }
 
-// A change is what happened to one user.
-type change struct {
+// A rosterChange is what happened to one user.
+type rosterChange struct {
 	id      presence.UserID
 	before  *entry            // nil: absent, or present in a way that is not known here
 	present bool              // before
@@ -45,7 +45,7 @@ type change struct {
 }
 
 // moment returns a moment of the change, by the store's clock; zero: it has none that is told.
-func (c *change) moment() time.Time {
+func (c *rosterChange) moment() time.Time {
 	if c.after != nil {
 		return c.after.Since
 	}
@@ -132,8 +132,8 @@ func (h *history) trim(published int) {
 // between merges the versions from one position to another.
 func (h *history) between(from, to int) net {
 	type span struct {
-		first change
-		last  *change
+		first rosterChange
+		last  *rosterChange
 		left  bool // at some moment
 	}
 	var order []presence.UserID
@@ -249,7 +249,7 @@ func coldHistory(at presence.DiffID, log []backend.Diff, limit int) (*history, [
 		v := version{id: d.ID, total: d.Total}
 		set := func(m presence.Member, present bool) {
 			e := newEntry(m)
-			v.changes = append(v.changes, change{id: m.ID, present: present, before: known[m.ID], after: e})
+			v.changes = append(v.changes, rosterChange{id: m.ID, present: present, before: known[m.ID], after: e})
 			known[m.ID] = e
 		}
 		for _, m := range d.Joins {
@@ -259,7 +259,7 @@ func coldHistory(at presence.DiffID, log []backend.Diff, limit int) (*history, [
 			set(m, true)
 		}
 		for _, l := range d.Leaves {
-			v.changes = append(v.changes, change{id: l.ID, present: true, before: known[l.ID], left: l})
+			v.changes = append(v.changes, rosterChange{id: l.ID, present: true, before: known[l.ID], left: l})
 			delete(known, l.ID)
 		}
 		h.add(v)

@@ -15,7 +15,7 @@ type ledger struct {
 	roster    roster                     // as published
 	published int                        // the position in history that roster is at
 	pending   map[presence.UserID]*entry // users changed since; nil: gone
-	decided   []change                   // in roster, and in no version yet
+	decided   []rosterChange             // in roster, and in no version yet
 	latest    int64                      // the latest moment that was known of the topic, by the store's clock, in Unix nanoseconds: who came until then, and is not there, has left
 	*part                                // of a ledger that is not whole, else nil
 }
@@ -93,7 +93,7 @@ func (l *ledger) add(d backend.Diff) {
 	v := version{id: d.ID, total: d.Total}
 	set := func(m presence.Member) {
 		before, e := l.get(m.ID), newEntry(m)
-		c := change{id: m.ID, before: before, present: before != nil, after: e}
+		c := rosterChange{id: m.ID, before: before, present: before != nil, after: e}
 		if before != nil && !before.Visibility.Equal(m.Visibility) && e.visibility().Status == presence.Invisible {
 			c.left = backend.Departure{ID: m.ID, LastSeen: d.At}
 		}
@@ -110,7 +110,7 @@ func (l *ledger) add(d backend.Diff) {
 	for _, left := range d.Leaves {
 		l.reach(left.LastSeen)
 		if before := l.get(left.ID); before != nil {
-			v.changes = append(v.changes, change{id: left.ID, before: before, present: true, left: left})
+			v.changes = append(v.changes, rosterChange{id: left.ID, before: before, present: true, left: left})
 			l.pending[left.ID] = nil
 		}
 	}
@@ -144,11 +144,11 @@ func (l *ledger) merge() net {
 // changes.
 func (l *ledger) decide(n net) {
 	for _, left := range n.leaves {
-		l.decided = append(l.decided, change{id: left.ID, before: l.roster.get(left.ID), present: true, left: left})
+		l.decided = append(l.decided, rosterChange{id: left.ID, before: l.roster.get(left.ID), present: true, left: left})
 	}
 	for _, e := range n.joins {
 		before := l.roster.get(e.ID)
-		l.decided = append(l.decided, change{id: e.ID, before: before, present: before != nil, after: e})
+		l.decided = append(l.decided, rosterChange{id: e.ID, before: before, present: before != nil, after: e})
 	}
 	l.roster.apply(n)
 }

@@ -122,12 +122,12 @@ func (t *Tracker) Deliver(ctx context.Context, name string, topics []presence.To
 	return t.deliveries.deliver(ctx, name, topics, o, fn)
 }
 
-// Serve has a Source open the topics of some kinds (see [presence.Topic.Kind]) in place of rosters.
+// Serve has a LineSource open the topics of some kinds (see [presence.Topic.Kind]) in place of rosters.
 // Call it before the first connection is opened. It returns [presence.ErrInvalidConfig] for a kind
 // that is served already.
-func (t *Tracker) Serve(s Source, kinds ...string) error { return t.sources.serve(s, kinds) }
+func (t *Tracker) Serve(s LineSource, kinds ...string) error { return t.sources.serve(s, kinds) }
 
-// Serves reports whether a topic is kept by a [Source], or is [presence.PeopleTopic], and so has no
+// Serves reports whether a topic is kept by a [LineSource], or is [presence.PeopleTopic], and so has no
 // roster.
 func (t *Tracker) Serves(topic presence.Topic) bool {
 	return t.sources.serves(topic)

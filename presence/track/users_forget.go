@@ -94,7 +94,7 @@ func (r *replica) forget(e backend.Erasure) {
 // names reports whether a version holds the user.
 func (h *history) names(e backend.Erasure) bool {
 	for _, v := range h.versions {
-		if slices.ContainsFunc(v.changes, func(c change) bool { return e.Names(c.id) }) {
+		if slices.ContainsFunc(v.changes, func(c rosterChange) bool { return e.Names(c.id) }) {
 			return true
 		}
 	}

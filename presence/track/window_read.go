@@ -6,7 +6,7 @@ import (
 )
 
 // readLocked returns the next event of a reader, nil if there is none, and whether more follow.
-func (w *windowSource) readLocked(s *reader, form *Form) (d delivery, more bool) {
+func (w *windowSource) readLocked(s *reader, form *Form) (d chunk, more bool) {
 	if s.standing {
 		if d.single = s.tellStandingLocked(); d.single != nil {
 			d.onlySignals = true
