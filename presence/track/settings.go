@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"strings"
 	"time"
 
@@ -46,7 +47,8 @@ func (c *choices) changeSettings(ctx context.Context, user presence.UserID, chan
 		return err
 	}
 	if now.Except = was.Except; now == was {
-		return c.tellSettings(ctx, user, was, now, c.knownSince(user))
+		c.tellSettings(ctx, user, was, now, c.knownSince(user))
+		return nil
 	}
 	if err := now.Validate(); err != nil {
 		return err
@@ -58,7 +60,8 @@ func (c *choices) changeSettings(ctx context.Context, user presence.UserID, chan
 		return err
 	}
 	since := sinceOf(c.knownSince(user), was, now, time.Now())
-	return c.tellSettings(ctx, user, was, now, since)
+	c.tellSettings(ctx, user, was, now, since)
+	return nil
 }
 
 // noteVanished keeps when a user who is online turned invisible: to others that is leaving. The
@@ -110,20 +113,17 @@ type noteSettings struct {
 }
 
 // tellSettings publishes that a user's settings have changed, asks the Directory as all nodes
-// do that hear it, and writes what it says.
-func (c *choices) tellSettings(ctx context.Context, user presence.UserID, was, now presence.Settings, since time.Time) error {
+// do that hear it, and writes what it says. Whatever fails now is done later: the settings have changed.
+func (c *choices) tellSettings(ctx context.Context, user presence.UserID, was, now presence.Settings, since time.Time) {
 	topics := c.writtenHere(user, siteOf(user), backend.DevicesTopic)
-	note := noteSettings{now, since, topics, c.process}
-	published := c.publishSettings(ctx, user, note)
+	note, awaited := noteSettings{now, since, topics, c.process}, math.MaxInt
+	if c.publishSettings(ctx, user, note) != nil {
+		awaited = 0
+	}
 	at := time.Now()
 	c.noteVanished(user, was, now, at)
 	c.awaitAnswer(ctx, c.doubt(user, doubting{note: &note, at: at, anyway: true}))
-	acks := c.adopt(user, topics, func(was choice, _ bool) (choice, bool) { return was, false })
-	defer leave(acks)
-	if published == nil {
-		_ = c.writer.await(ctx, acks...) // whatever fails now is done later: the settings have changed
-	}
-	return nil
+	_ = c.adopt(ctx, user, topics, awaited, func(was choice, _ bool) (choice, bool) { return was, false })
 }
 
 // publishSettings tells the other nodes that a user's settings have changed. If the bus does not take
@@ -178,7 +178,8 @@ func (c *choices) relationsChanged(ctx context.Context, user presence.UserID) er
 	if err := c.notices.publish(ctx, backend.Notice{Kind: backend.NoticeRelations, User: user, Lasting: true}); err != nil {
 		return err
 	}
-	return c.tellSettings(ctx, user, now, now, since)
+	c.tellSettings(ctx, user, now, now, since)
+	return nil
 }
 
 // statusEnded writes what rosters show of a user whose status has ended by itself. Every node
