@@ -97,6 +97,31 @@ func TestLeavesLostByAFailover(t *testing.T) {
 	}
 }
 
+// Readers are told since when a user is there whom a failover takes back to before the user left and came: other
+// nodes know that version with it.
+func TestSinceAfterAFailover(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		store := newLaggingStore()
+		a := start(t, store, track.Config{Node: "a"})
+		w := watch(t, a)
+		first := connect(t, a, track.ConnectOptions{Visitor: visitor("alice")})
+		w.want("diff +alice -")
+		since := w.joined["alice"]
+		time.Sleep(time.Minute)
+		store.lag()
+		first.Drop()
+		w.want("diff + -alice")
+		connect(t, a, track.ConnectOptions{Visitor: visitor("alice")})
+		w.want("diff +alice -")
+		store.failover()
+		time.Sleep(3 * time.Second)
+		w.want("diff +alice -")
+		if got := w.joined["alice"]; got != since {
+			t.Errorf("got since %v, want %v, as the store has it", got, since)
+		}
+	})
+}
+
 // A server that starts again with an old copy of its data brings nobody back either, also where the
 // nodes have no diff any more from when the user left: a wipe has ended their history since.
 func TestOldCopyOfTheData(t *testing.T) {

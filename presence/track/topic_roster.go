@@ -82,13 +82,17 @@ func (r roster) len() int { return r.byID.Len() }
 
 func (r roster) copy() roster { return roster{r.byID.Copy(), r.bySince.Copy(), r.probes} }
 
-// keepSince gives each user who is also in an older roster the Since of that one: its
+// keepSince gives each user who is also in an older roster the Since of that one, if it is earlier: its
 // readers were not told that the user was ever away. With it the user keeps Active: a store
-// that lost its data has the moment of the restore for all.
+// that lost its data has the moment of the restore for all. A store that is back at what it had before the
+// user left and came has an earlier Since, which readers are told, as other nodes know that version with it.
 func (r roster) keepSince(older roster) {
 	var changed []*entry
 	r.byID.Scan(func(e *entry) bool {
 		was := older.get(e.ID)
+		if was == nil || was.Since.After(e.Since) {
+			return true
+		}
 		if kept := stayed(was, e); kept != e {
 			kept.Active = was.Active
 			changed = append(changed, kept)
@@ -106,7 +110,7 @@ func (r roster) keepSince(older roster) {
 func difference(before, after roster, told bool) net {
 	var n net
 	after.byID.Scan(func(e *entry) bool {
-		if was := before.get(e.ID); was == nil || !was.LooksLike(e.Member) {
+		if was := before.get(e.ID); was == nil || !was.LooksLike(e.Member) || e.Since.Before(was.Since) {
 			n.joins = append(n.joins, e)
 		}
 		return true
