@@ -62,3 +62,25 @@ func TestRestoredViewEndsWithItsPage(t *testing.T) {
 		})
 	}
 }
+
+// A connection that left a topic and came back is there after a loss of data: nothing ends its lease again.
+func TestRestoredTopicThatAConnectionLeftBefore(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		store := newSwapStore()
+		a := start(t, store, track.Config{Node: "a"})
+		w := openPage(t, a, track.ConnectOptions{Topics: []presence.Topic{"thread:1"}})
+		c := connect(t, a, track.ConnectOptions{Visitor: visitor("alice"), Topics: []presence.Topic{"site", "thread:1"}})
+		time.Sleep(time.Minute)
+		c.Unsubscribe("thread:1")
+		time.Sleep(5 * time.Second)
+		noError(t, c.Subscribe(t.Context(), "thread:1", ""))
+		w.skip()
+		store.wipe()
+		time.Sleep(time.Minute)
+		for _, e := range w.read() {
+			if e != "diff + -" {
+				t.Errorf("got %s of a user who stays", e)
+			}
+		}
+	})
+}

@@ -220,13 +220,15 @@ func (p *users) signedOutSince(c claim) bool {
 	return ok && u != nil && u.signedOut.After(identified)
 }
 
-// ended calls each with every lease of a connection that ended within the TTL.
+// ended calls each with every lease of a connection that ended within the TTL, but for those of topics that
+// the connection holds again.
 func (p *users) ended(each func(leaseKey, leaseEnd)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, u := range p.byID {
 		for key, e := range u.ended {
-			if time.Since(e.at) <= p.cfg.ttl(key.topic) {
+			c := p.connections[key.holder]
+			if time.Since(e.at) <= p.cfg.ttl(key.topic) && (c == nil || !c.heldIn(key.topic)) {
 				each(key, e)
 			}
 		}
