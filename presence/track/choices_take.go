@@ -160,7 +160,8 @@ func (c *choices) mayHaveOvertaken(topic presence.Topic, user presence.UserID) b
 // check writes a status once more where this node holds the user or wrote it, and the topic does
 // not show the status after a while. The sender may have ended between publishing and writing it.
 // Or the store took an older write, given up in an outage, after the newer one.
-// A page view that came since may have named another status, and counts.
+// A page view that came since may have named another status, and counts. Before the node shows anybody it hears all
+// notices: the topic may not show the status since the user hid elsewhere.
 //
 // Example: node A ends while Redis does not answer. Then Alice hides at node B. Ten seconds later
 // Redis goes on, and takes what A had sent: Alice's page, as online. B hides her again.
@@ -179,10 +180,19 @@ func (c *choices) check(user presence.UserID, now choice, written map[presence.T
 			maps.DeleteFunc(topics, func(topic presence.Topic, _ struct{}) bool {
 				return c.users.heldLately(user, topic, pause) || c.shows(topic, user, now)
 			})
-			c.write(topics, user, time.Now())
-			if now.Base() != presence.Invisible {
-				return
+			if now.Base() == presence.Invisible {
+				c.write(topics, user, time.Now())
+				continue
 			}
+			for len(topics) > 0 && c.hearAll(ctx) != nil {
+				if !wait.For(ctx, backoffFirst) {
+					return
+				}
+			}
+			if c.users.chose(user, now) {
+				c.write(topics, user, time.Now())
+			}
+			return
 		}
 	})
 }
