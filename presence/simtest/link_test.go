@@ -269,9 +269,14 @@ func (l *link) writes(ops []backend.Op) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, op := range ops {
-		shows := op.User.Status != "" || op.Kind == backend.OpJoin || op.Kind == backend.OpSeen
-		if shows && op.User.Status.Base() != presence.Invisible && time.Now().Before(l.muddled) {
-			l.outdone[op.User.ID] = time.Now()
+		user, _ := backend.OwnerOf(op.User.ID) // of a device, whose status is its visibility's
+		status := op.User.Status
+		if v := op.User.Visibility; v != nil {
+			status = v.Status
+		}
+		shows := status != "" || op.Kind == backend.OpJoin || op.Kind == backend.OpSeen
+		if shows && status.Base() != presence.Invisible && time.Now().Before(l.muddled) {
+			l.outdone[user] = time.Now()
 		}
 	}
 }

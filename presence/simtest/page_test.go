@@ -139,12 +139,15 @@ func (p *page) connect() (again bool) {
 		defer ticker.Stop()
 		beat = ticker.C
 	}
-	var held time.Duration // how long the page read nothing, until free
+	var held time.Duration // how long the page has read nothing, until free
 	var free time.Time
 	busy := func(does func(context.Context, stream) bool) bool {
 		began := time.Now()
+		if began.After(free) {
+			held = 0
+		}
 		goesOn := does(ctx, conn)
-		held, free = time.Since(began), time.Now()
+		held, free = held+time.Since(began), time.Now()
 		return goesOn
 	}
 	for {
@@ -156,7 +159,7 @@ func (p *page) connect() (again bool) {
 			return false
 		case <-conn.Done():
 			p.w.note("%s ends: %v", p.name, conn.Err())
-			if errors.Is(conn.Err(), presence.ErrSignedOut) && !p.strange.Load() && !p.left() && !process.link.muddledLately() && !p.person.toldLate(asked) {
+			if errors.Is(conn.Err(), presence.ErrSignedOut) && !p.strange.Load() && !p.left() && !process.link.muddledLately() && !p.person.toldLate(asked, process) {
 				p.w.fault("%s is ended by a sign-out, and was opened since", p.name)
 			}
 			return !errors.Is(conn.Err(), presence.ErrSignedOut) || !p.strange.Load()
@@ -165,6 +168,7 @@ func (p *page) connect() (again bool) {
 			if time.Since(free) == waited {
 				waited += held
 			}
+			held = 0
 			if !p.take(conn.Events(nil), waited) {
 				conn.Close()
 				return true

@@ -28,6 +28,7 @@ type person struct {
 	gone       time.Time     // when the last page was closed; zero: one is open, or the user never came
 	out        time.Time     // when it was answered that the user is signed out; zero: not since pages opened
 	outKnown   []*process    // which know that
+	asked      time.Time     // when the latest sign-out was asked
 	untold     time.Time     // when the latest sign-out was asked that was refused: others hear of it later
 	typing     time.Time     // until when, as the user said
 	silent     time.Time     // when the user said that it is over; zero: not since the last word
@@ -113,6 +114,9 @@ func (u *person) signOut(node int) {
 	}
 	u.goes(true)
 	asked := time.Now()
+	u.w.mu.Lock()
+	u.asked = asked
+	u.w.mu.Unlock()
 	patient := u.w.pages%2 == 0 // the browser stays open where the sign-out is refused: it is told once the store is back
 	u.outs.Add(1)
 	u.w.later(func() {
@@ -160,12 +164,15 @@ func (w *world) forgot(u *person) bool {
 	return !u.out.IsZero() && w.muted.After(u.out) && ended
 }
 
-// toldLate reports whether a page asked for its connection just after a sign-out that was refused. Its node
-// tells it once the store is back, and says how long ago it was. But it does not know how long that call takes.
-func (u *person) toldLate(asked time.Time) bool {
+// toldLate reports whether a page asked for its connection so soon after a sign-out that its node may end it. A
+// node that hears of a sign-out within a second takes it for a new one: so something that held up the notice
+// may. And a sign-out that was refused is told once the store is back, with its age, but its node does not know
+// how long that call takes.
+func (u *person) toldLate(asked time.Time, by *process) bool {
+	ailed := by.well() < catchesUp
 	u.w.mu.Lock()
 	defer u.w.mu.Unlock()
-	return asked.Sub(u.untold) < u.w.game.slowness()
+	return ailed && asked.Sub(u.asked) < hearEvery || asked.Sub(u.untold) < u.w.game.slowness()
 }
 
 // signOutViews ends the user's page views. A failover that is under way may undo it.

@@ -114,7 +114,7 @@ func (w *world) fails(do string, fn func()) {
 // told is for when the page is told of a user who is there. A node that is well tells of nobody
 // who hid before: unless the store has lost that, and a node that knew it has ended; or a node wrote of
 // the user that had not heard of it, as the write was under way when the node's stall ended, or as
-// notices come late there.
+// notices come late there. A node whose Directory does not answer hides a user within a second (rule P6).
 func (s *picture) told(user, by string) {
 	u, well := s.p.w.person(user), s.p.process.well()
 	if u == nil {
@@ -126,9 +126,13 @@ func (s *picture) told(user, by string) {
 	if s.p.w.lost && (u.set != s.p.w.starts.Load() || s.p.w.muted.After(hidden) && !known) {
 		hidden = time.Time{}
 	}
+	most := s.p.reads()
+	if s.p.w.trouble[ofDirectory].since() < catchesUp {
+		most = hides + s.p.waited
+	}
 	s.p.w.mu.Unlock()
 	outrun := func(p *process) bool { return p.link.outrun(user, hidden) }
-	if ago := time.Since(hidden); !hidden.IsZero() && ago > s.p.reads() && well > catchesUp && !slices.ContainsFunc(s.p.w.everyProcess(), outrun) {
+	if ago := time.Since(hidden); !hidden.IsZero() && ago > most && well > catchesUp && !slices.ContainsFunc(s.p.w.everyProcess(), outrun) {
 		s.fault("is told by %s of %s, who hid %v ago", by, user, ago)
 	}
 }
