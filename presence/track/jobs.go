@@ -43,7 +43,6 @@ func (j *jobs) sweep(ctx context.Context) (backend.Swept, error) {
 	case errors.Is(err, presence.ErrRestarted):
 		err = nil
 		j.leases.missed(0)
-		j.leases.restoreSoon()
 	case err != nil, o.Look:
 	case o.RenewedWithin == 0:
 		if !swept.More {

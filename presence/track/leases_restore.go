@@ -239,7 +239,8 @@ func (l *leases) hasLeft(view pageView) bool {
 // restored, because their users may have signed out.
 //
 // This node writes again what it holds, if it missed but a moment. Its topics may not find the loss: those that
-// found an earlier one wait for the nodes, and then take what the store has.
+// found an earlier one wait for the nodes, and then take what the store has. And a node that follows no
+// topic has page views all the same.
 //
 // Example: Redis starts again with a file in which Alice is online, and node A writes that she is busy. Half a
 // second later Redis fails over, and loses that.

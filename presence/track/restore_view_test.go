@@ -14,20 +14,26 @@ import (
 // order. A page view still ends with the page that joined a connection after it, and a later one
 // goes on.
 func TestRestoredViewEndsWithItsPage(t *testing.T) {
-	for name, nodes := range map[string][3]int{ // of the page view, of the stream, and of the beat that says that the page joined
-		"one node":                   {0, 0, 0},
-		"the stream at another node": {0, 1, 1},
-		"the beat at another node":   {0, 0, 1},
-		"three nodes":                {0, 1, 2},
+	for name, nodes := range map[string][4]int{ // of the page view, of the stream, of the beat that says that the page joined, and of who watches
+		"one node":                                         {0, 0, 0, 0},
+		"the stream at another node":                       {0, 1, 1, 0},
+		"the beat at another node":                         {0, 0, 1, 0},
+		"three nodes":                                      {0, 1, 2, 0},
+		"one node, watched from another":                   {0, 0, 0, 1},
+		"the stream at another node, which alone watches":  {0, 1, 1, 1},
+		"the beat at another node, which alone watches":    {0, 0, 1, 1},
+		"three nodes, of which that of the stream watches": {0, 1, 2, 1},
+		"three nodes, of which that of the beat watches":   {0, 1, 2, 2},
+		"two nodes, and a third that watches":              {0, 1, 1, 2},
 	} {
 		bubble(t, name, func(t *testing.T) {
-			store := newSwapStore()
+			store := &noticingStore{swapStore: newSwapStore()}
 			var all []*track.Tracker
 			for _, name := range []string{"a", "b", "c"} {
 				all = append(all, start(t, store, track.Config{Node: name}))
 			}
 			view, stream, join := all[nodes[0]], all[nodes[1]], all[nodes[2]]
-			w := watch(t, all[0])
+			w := watch(t, all[nodes[3]])
 			carol := connect(t, stream, track.ConnectOptions{Visitor: visitor("carol"), Beat: true})
 			bob := connect(t, stream, track.ConnectOptions{Visitor: visitor("bob"), Beat: true})
 			alice := connect(t, stream, track.ConnectOptions{Visitor: visitor("alice"), Beat: true}) // her next page view is of a browser without script
@@ -45,6 +51,7 @@ func TestRestoredViewEndsWithItsPage(t *testing.T) {
 			time.Sleep(time.Second)
 
 			store.wipe()
+			store.missed()
 			for range 2 {
 				time.Sleep(10 * time.Second)
 				for u, c := range map[string]*track.Connection{"carol": carol, "bob": bob, "alice": alice} {
