@@ -21,6 +21,7 @@ var sizes = []struct {
 	{"README.md", 12 << 10},
 	{"ARCHITECTURE.md", 25 << 10},
 	{"docs/", 12 << 10},
+	{"bench/", 12 << 10},
 }
 
 // documents returns the text of each Markdown file of the repository, by its path.

@@ -1,6 +1,6 @@
 // Command inbox measures Rollcall's feeds on SQLite and PostgreSQL, beside the tables of
-// Laravel and Flarum and the queues River and graphile-worker, in one run. See the README of
-// bench for what is measured.
+// Laravel and Flarum and the queues River and graphile-worker, in one run. README.md
+// says what is measured.
 package main
 
 import (

@@ -1,6 +1,6 @@
 // Command people holds Rollcall's topic "people" against other ways to tell users which of
 // their contacts are online: the same watchers, the same contacts and the same changes, in
-// one run. See the README of bench for what is measured.
+// one run. README.md says what is measured.
 package main
 
 import (

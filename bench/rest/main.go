@@ -1,6 +1,6 @@
 // Command rest shows what presence costs while little happens: many signed-in users on few
-// nodes and one Redis, at rest, with changes, and when a node dies. See the README of bench for
-// what is measured.
+// nodes and one Redis, at rest, with changes, and when a node dies. README.md says what
+// is measured.
 package main
 
 import (

@@ -1,6 +1,5 @@
 // Command signals holds Rollcall's signals against other ways to tell a room that somebody is
-// typing: the same members and the same words, in one run. See the README of bench for what is
-// measured.
+// typing: the same members and the same words, in one run. README.md says what is measured.
 package main
 
 import (

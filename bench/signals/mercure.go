@@ -47,7 +47,7 @@ http://127.0.0.1:15380 {
 
 func missingMercure(cfg config) error {
 	if _, err := exec.LookPath(cfg.Mercure); err != nil {
-		return errors.New("the program is not installed: see bench/README.md, and -mercure")
+		return errors.New("the program is not installed: see bench/signals/README.md, and -mercure")
 	}
 	if conn, err := net.Dial("tcp", mercureAddr); err == nil {
 		conn.Close()

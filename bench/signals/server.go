@@ -238,7 +238,7 @@ func needs(packages ...string) func(config) error {
 	return func(cfg config) error {
 		for _, p := range packages {
 			if _, err := os.Stat(filepath.Join(cfg.NodeModules, p)); err != nil {
-				return fmt.Errorf("%s is not installed: see bench/README.md, and -node_modules", p)
+				return fmt.Errorf("%s is not installed: see bench/signals/README.md, and -node_modules", p)
 			}
 		}
 		_, err := exec.LookPath("node")
