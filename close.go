@@ -3,7 +3,6 @@ package rollcall
 import (
 	"context"
 	"errors"
-	"net/http"
 	"slices"
 	"time"
 )
@@ -12,10 +11,10 @@ import (
 const stopTime = 10 * time.Second
 
 // Close stops the site, in this order: the jobs; the streams, whose pages connect again to
-// another process; the servers that [Site.Server] made and those that are given, once their
+// another process; the servers that [Site.Server] made and [Site.Attach] was given, once their
 // requests are served; the feeds; and the store. It writes what waits to be written. A
 // request that is not served when ctx ends is cut. Close may be called twice.
-func (s *Site) Close(ctx context.Context, servers ...*http.Server) error {
+func (s *Site) Close(ctx context.Context) error {
 	s.stop()
 	if s.jobs != nil {
 		s.jobs.Stop()
@@ -28,7 +27,7 @@ func (s *Site) Close(ctx context.Context, servers ...*http.Server) error {
 		problems = append(problems, s.live.Wait(ctx))
 	}
 	s.mu.Lock()
-	servers = slices.Concat(s.servers, servers)
+	servers := slices.Clone(s.servers)
 	s.mu.Unlock()
 	for _, server := range servers {
 		if err := server.Shutdown(ctx); err != nil {

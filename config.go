@@ -31,7 +31,8 @@ type Config struct {
 	// Store is what the processes of the site share, such as what redisstore.Open returned.
 	// New checks that the store is fit, and [Site.Close] closes it, where it has the methods. A
 	// store that is out is no error: presence begins when it is back.
-	// Default: the memory of this process, which is right for a site of one process.
+	// Default, also for a nil *redisstore.Store: the memory of this process, which is right for
+	// a site of one process.
 	Store backend.Core
 
 	// SQL keeps people (settings, contacts, devices, last seen) and notifications in the site's

@@ -3,6 +3,7 @@ package rollcall
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -34,21 +35,38 @@ func (s *Site) Wrap(next http.Handler) http.Handler {
 }
 
 // Server returns an http.Server for the site, whose handler has [Site.Wrap] somewhere in it.
-// The server answers beats before handler sees them, ends streams that nobody reads, and has
-// timeouts. Close stops it. To change a field before the server starts is fine.
+// The server has timeouts, and is attached: see [Site.Attach]. To change a field before the
+// server starts is fine.
 func (s *Site) Server(addr string, handler http.Handler) *http.Server {
 	server := &http.Server{
 		Addr:              addr,
-		Handler:           s.front(handler),
-		ConnContext:       handlers.ConnContext,
+		Handler:           handler,
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    32 << 10,
 	}
+	s.Attach(server)
+	return server
+}
+
+// Attach prepares a server that the site has made, whose handler has [Site.Wrap] somewhere in
+// it. The server answers beats before the handler sees them, and ends streams that nobody
+// reads. Close stops it. Call Attach once for each server, before that starts.
+func (s *Site) Attach(server *http.Server) {
+	if server.Handler == nil {
+		server.Handler = http.DefaultServeMux
+	}
+	server.Handler = s.front(server.Handler)
+	before := server.ConnContext
+	server.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+		if before != nil {
+			ctx = before(ctx, c)
+		}
+		return handlers.ConnContext(ctx, c)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.servers = append(s.servers, server)
-	return server
 }
 
 // front answers beats before all else of the site. It gives next the request as it came.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"reflect"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -42,7 +43,7 @@ type Site struct {
 	wrapped  atomic.Bool // Wrap was called
 
 	mu      sync.Mutex
-	servers []*http.Server // that Server made
+	servers []*http.Server // that are attached
 
 	closeStore func() error       // closes the store once
 	stop       context.CancelFunc // ends what runs in background
@@ -58,7 +59,7 @@ type Site struct {
 // the fields. Others say that the store or the database is unfit. One that is out is no
 // error: the site starts, and the log says so.
 func New(identify func(*http.Request) (presence.User, bool), config Config) (*Site, error) {
-	if config.Store == nil {
+	if isNil(config.Store) {
 		config.Store = memstore.New()
 	}
 	config.Logger = cmp.Or(config.Logger, slog.Default())
@@ -76,6 +77,13 @@ func New(identify func(*http.Request) (presence.User, bool), config Config) (*Si
 		return nil, errors.Join(err, s.Close(ctx))
 	}
 	return s, nil
+}
+
+// isNil reports whether there is no store: also for a variable of a store's own type that a
+// site has left nil, as where no address of a Redis is set.
+func isNil(store backend.Core) bool {
+	v := reflect.ValueOf(store)
+	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
 // start makes the parts. Those that were made before an error are for Close.

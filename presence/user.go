@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -14,6 +15,22 @@ import (
 // A UserID names a signed-in user: 1 to 128 bytes of UTF-8 without control
 // characters. It is compared byte by byte and never interpreted.
 type UserID string
+
+// Scan takes an id from a column of a database, as sql.Scanner says: a text, or an integer,
+// whose decimal digits are the id.
+func (id *UserID) Scan(column any) error {
+	switch v := column.(type) {
+	case string:
+		*id = UserID(v)
+	case []byte:
+		*id = UserID(v)
+	case int64:
+		*id = UserID(strconv.FormatInt(v, 10))
+	default:
+		return fmt.Errorf("presence: a user's id cannot be a %T", column)
+	}
+	return nil
+}
 
 // Limits of what a site may say of a user.
 const (

@@ -62,3 +62,22 @@ func TestProfileIsWhole(t *testing.T) {
 		}
 	}
 }
+
+// Ids of a table with integers or with text are ids of users.
+func TestUserIDOfAColumn(t *testing.T) {
+	for column, want := range map[any]presence.UserID{"alice": "alice", int64(42): "42", int64(-1): "-1"} {
+		var id presence.UserID
+		if err := id.Scan(column); err != nil || id != want {
+			t.Errorf("%v: got %q and %v, want %q", column, id, err, want)
+		}
+	}
+	var id presence.UserID
+	if err := id.Scan([]byte("bob")); err != nil || id != "bob" {
+		t.Errorf("got %q and %v, want bob", id, err)
+	}
+	for _, column := range []any{nil, 1.5, true} {
+		if err := id.Scan(column); err == nil || id != "bob" {
+			t.Errorf("%v: got %q and %v, want an error", column, id, err)
+		}
+	}
+}
