@@ -46,7 +46,7 @@ func TestWhoSees(t *testing.T) {
 	}
 }
 
-// The settings that a site's identify could name decide nothing.
+// A site's identify cannot set User.Visibility: such a user is invalid.
 func TestVisibilityIsNotForSites(t *testing.T) {
 	u := presence.User{ID: "alice", Visibility: &presence.Visibility{}}
 	if err := u.Validate(); err == nil {

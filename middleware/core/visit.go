@@ -127,8 +127,8 @@ func (v *requestVisit) browser() string {
 	return v.made
 }
 
-// makeBrowser makes the id that a page view's response gives a browser which brought none,
-// where the id names the device too.
+// makeBrowser makes an id for a browser that sent none. The response of the page view sets it as a
+// cookie. It also names the device, on a site with people.
 func (v *requestVisit) makeBrowser() {
 	if v.people && !v.returned && !v.denied {
 		v.made, _ = v.newBrowser()

@@ -23,16 +23,17 @@ type Core interface {
 	// Sweep removes expired leases, in whatever topics, and announces the leaves.
 	// Topics need not be known to this node, and sweeps may run at the same time.
 	//
-	// A server that starts again, or takes over, may have old data, in which leases have expired
-	// that the nodes renewed since. So the first sweep that meets it removes nothing, notes that it
-	// did, and returns ErrRestarted; and so does each one without Restarted, RenewedWithin or Look,
-	// until one with Restarted has met it. A server that began without data, and a store that
-	// cannot start again, have no old leases, and need none of it.
+	// A server that restarts, or a replica that takes over, may have old data: leases in it look
+	// expired although nodes have renewed them since. So the first sweep after a restart removes
+	// nothing and returns ErrRestarted. Later sweeps do the same until one has set
+	// opts.Restarted. Sweeps with opts.RenewedWithin or opts.Look are exempt. A server that began
+	// without data, and a store that cannot restart, have no old leases and never return
+	// ErrRestarted.
 	Sweep(ctx context.Context, opts SweepOptions) (Swept, error)
 
-	// Age turns the current sets of page views and of guests into the old ones, in
-	// each topic whose last turn is at least period ago. It returns how many topics
-	// it turned.
+	// Age rotates the sets of page views and of guests of each topic that was last rotated at
+	// least period ago: the current sets become the old ones. It returns the number of topics
+	// that it rotated.
 	Age(ctx context.Context, period time.Duration) (turned int, err error)
 
 	// Trim forgets users last seen more than keep ago, and in each topic all but the

@@ -141,7 +141,8 @@ func playInbox(t *testing.T, f *fleet, rnd *rand.Rand) {
 	}
 }
 
-// act does one thing, and says what. Errors are of the database that is out.
+// act performs one random operation and returns its description for the log. It ignores errors,
+// because the database may be out.
 func act(t *testing.T, f *fleet, n *node, rnd *rand.Rand) string {
 	places := make([]int64, 1+rnd.IntN(3))
 	for i := range places {

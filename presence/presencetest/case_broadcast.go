@@ -178,7 +178,8 @@ func broadcastStop(tr *trial) {
 	}
 }
 
-// Rule 22: what can be read is the same before and after, and the diffs around it fit each other.
+// Rule 22: a broadcast changes no counts, topics or log, and the diff after it follows the diff
+// before it.
 func broadcastKeepsNothing(tr *trial) {
 	tr.needs(backend.FeatureStaff)
 	diffs, _ := tr.watch(tr.peer, presence.Site)

@@ -139,7 +139,8 @@ func unseenAmongMany(tr *trial) {
 	}
 }
 
-// Rule 21: by a join, a page view or an update, also of a user who stays invisible.
+// Rule 21: the store forgets when a user was last seen once the user joins, views a page or changes
+// the settings so that nobody may see it. An invisible user's last seen is forgotten too.
 func unseenForgets(tr *trial) {
 	for _, unseen := range [][]backend.Op{
 		{joinAs(having("u", unseenOnline), "a.2")},
@@ -158,7 +159,7 @@ func unseenForgets(tr *trial) {
 	}
 }
 
-// Rule 21: also for a user who was seen before.
+// Rule 21: a user of whom everybody could see the last seen turns invisible, and is forgotten too.
 func unseenTurnsInvisible(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, join("u", "a.1"), joinAs(having("v", unseenOnline), "a.2"))

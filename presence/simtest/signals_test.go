@@ -24,7 +24,7 @@ func (g game) signalActs(rnd *rand.Rand, length time.Duration) (acts []act) {
 	return acts
 }
 
-// types says at a node that the user is typing in the thread, or no longer.
+// types sends a typing signal of the user in the thread to a node; it stays active for d, and 0 ends it.
 func (u *person) types(node int, d time.Duration) {
 	p := u.w.at(node)
 	if p == nil || !u.in(thread) {

@@ -260,8 +260,8 @@ func (s *picture) returns(user string, now profile, cursor string) {
 // whom the store has lost.
 func provisional(cursor string) bool { return strings.Count(cursor, "-") > 1 }
 
-// missedBefore reports whether a diff was lost on its way to the process just before a moment: it could not
-// have learned of that yet.
+// missedBefore reports whether a diff to the process was lost shortly before at, so that the process cannot
+// have noticed the gap yet.
 func (l *link) missedBefore(at time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

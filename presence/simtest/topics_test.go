@@ -53,8 +53,8 @@ type talker interface {
 	unsubscribe(topic presence.Topic)
 }
 
-// tuneLocked makes the topics that the page is to show those that it asks for. It returns false
-// if they are the same.
+// tuneLocked updates the topics that the page asks for to those that it is to show, and reports
+// whether they have changed.
 func (p *page) tuneLocked() bool {
 	on := slices.Contains(p.topics, thread)
 	if on == p.tuned {

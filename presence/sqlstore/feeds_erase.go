@@ -138,8 +138,8 @@ func (f *feedEraser) eraseActs(ctx context.Context, n feed.Name, user presence.U
 	return hint, err
 }
 
-// without returns the actors with a user as one without a name. Of two without a name one is only
-// counted.
+// without returns the actors of the item after an erasure: user has become an actor without a
+// name. At most one such actor is listed. Further ones only add to others.
 func (a act) without(user presence.UserID) (actors []feed.Actor, others int) {
 	others = a.others
 	for _, actor := range a.actors {

@@ -125,8 +125,9 @@ func (a *attendance) current(ctx context.Context, topic presence.Topic) (*replic
 	return r, nil
 }
 
-// certain returns nil if a user is gone whom a replica does not have, else ErrStoreOut: leases
-// may have expired that nobody could renew, or the store lost its data and nodes restore it.
+// certain returns nil if a user who is missing from a replica is certainly offline. It returns
+// ErrStoreOut while that is unknown: leases may have expired in an outage, during which no node
+// could renew them, or the store has lost data that nodes are still restoring.
 func (a *attendance) certain(r *replica) error {
 	if a.outage.leasesMayHaveExpired() {
 		return presence.ErrStoreOut

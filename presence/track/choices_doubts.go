@@ -105,7 +105,8 @@ func strictest(a, b presence.Settings) presence.Settings {
 	return a
 }
 
-// unanswered hides what a notice hid, if the Directory does not answer soon.
+// unanswered applies the stricter settings that a notice had, if the Directory does not answer
+// within doubtWait. The user is then hidden rather than shown by mistake.
 func (c *choices) unanswered(ctx context.Context, user presence.UserID, d *doubt) {
 	select {
 	case <-ctx.Done():
@@ -117,7 +118,7 @@ func (c *choices) unanswered(ctx context.Context, user presence.UserID, d *doubt
 	c.narrow(user, d)
 }
 
-// narrow hides what notices hid in a doubt.
+// narrow replaces a user's settings by the strictest of those that notices had since the doubt began.
 func (c *choices) narrow(user presence.UserID, d *doubt) {
 	c.take(user, false, func(was choice, known bool) (choice, []presence.Topic, bool) {
 		s, narrows := d.strictest(was, known)

@@ -81,7 +81,7 @@ const (
 	kindCalm  = 10 * time.Second // after it there is room for all topics again
 )
 
-// maxResting is how many topics rest at a time. Beyond it they keep their places.
+// maxResting is the largest number of topics that may rest at a time. A topic over it stays followed.
 const maxResting = maxKindTopics
 
 // crowdedMark stands in the record of a kind that is crowded.

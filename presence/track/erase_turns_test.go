@@ -84,8 +84,8 @@ func TestEraseMany(t *testing.T) {
 	})
 }
 
-// Whoever repeats an erasure takes no room of others: one of a user is worked on at a time, one more
-// waits, and the others join that. What came in between goes with it.
+// Repeated erasures of a user do not fill the queue. One erasure of a user runs at a time and one
+// more waits. Further calls share the one that waits, which also removes what was written meanwhile.
 func TestEraseAgainAndAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &slowEraser{Store: memstore.New()}

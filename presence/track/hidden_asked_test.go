@@ -11,8 +11,9 @@ import (
 	"github.com/rollcall-go/rollcall/presence/track"
 )
 
-// A user who hid while the store was out is not online again in the answers of the store that is back,
-// before it has taken the choice. What everybody may know of the user is when that was.
+// Alice hides while the store is out. When the store is back, its answers still have her as online
+// until the choice is written. No node may show her in between. Where she hides only that she is
+// online, others may see when she hid, as her last seen.
 func TestHiddenStayHiddenInAnswersOfTheStore(t *testing.T) {
 	for name, hides := range map[string]presence.Settings{
 		"invisible": {Status: presence.Invisible},

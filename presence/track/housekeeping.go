@@ -106,7 +106,7 @@ func (r *rest) due() bool {
 	return true
 }
 
-// told takes an answer.
+// told notes an answer: one without news makes the topic rest for more rounds.
 func (r *rest) told(head presence.DiffID, news bool) {
 	if news || head != r.head {
 		*r = rest{head: head}

@@ -40,8 +40,8 @@ func newReader(owner subscriber, from source, resume presence.Cursor) *reader {
 
 func (s *reader) topic() presence.Topic { return s.from.outlet().topic }
 
-// rearm lets the next event wake the reader's group. In a group of one, reading does so
-// too; in others, Group.Woken does.
+// rearm makes the next event wake the reader's group again. A reader in a group of its own is also
+// rearmed by each read, and a shared group by Group.Woken.
 func (o *outlet) rearm(s *reader) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -117,7 +117,8 @@ func TestRelationsUndoNewerSettings(t *testing.T) {
 	})
 }
 
-// A's notice of an older change is slow on its way, and all hear it after that of a newer one.
+// Node A's notice of an older change is delayed, so that all nodes receive it after the notice of a
+// newer one.
 func TestSettingsPublishedLate(t *testing.T) {
 	for _, newer := range []presence.Settings{{Online: presence.Nobody}, {Status: presence.Away}, {Seen: presence.Nobody}, {Text: "new"}} {
 		bubble(t, string(newer.Online+newer.Seen)+string(newer.Status)+newer.Text, func(t *testing.T) {

@@ -10,11 +10,10 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// untils ends statuses that have an end (rule P7). A node keeps the ends of the users of whom
-// it knows a choice, and calls ended for each when it has come. Every node does so for
-// itself: nobody is asked, and no notice is sent. A status that ended while no node knew of
-// it needs nothing, because [presence.Settings.At] leaves it out. Others see the user from the end
-// itself on, which is the same moment on every node.
+// untils ends statuses that were chosen until a time (rule P7). A node keeps these times for the
+// users whose choices it knows, and calls ended for a user when the time has come. Every node does
+// so by itself, without a request or a notice, so all nodes end a status at the same time. A
+// status that ended while no node knew of it needs nothing: [presence.Settings.At] leaves it out.
 //
 // One goroutine runs while an end is known. It looks through all ends once a second at most.
 type untils struct {

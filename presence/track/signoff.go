@@ -87,9 +87,11 @@ func (s *signOuts) endBrowser(user presence.UserID, browser string, ago time.Dur
 	return topics
 }
 
-// endWhere ends those of the user's connections on this node that were opened at least the
-// time ago before now, and whose visitor is one that ends. The others take the place of all
-// page views. It returns the topics that the ended connections held.
+// endWhere ends the user's connections on this node for whose visitor ends returns true. It
+// returns the topics of the connections that it ended. A connection stays if its visitor was
+// identified after the sign-out, which was ago before now: it belongs to a later sign-in. Each
+// other connection that stays is written as newer than all page views of the user (OpFollow),
+// so that closing it removes the user.
 func (s *signOuts) endWhere(user presence.UserID, ago time.Duration, kind backend.OpKind, ends func(presence.Visitor) bool) (topics []presence.Topic) {
 	at := time.Now().Add(-ago)
 	for _, c := range s.users.connectionsOf(user) {

@@ -30,7 +30,8 @@ type readContacts struct {
 // take about 30 MB.
 const maxContactsKnown = 2_000
 
-// contactReads is where a list stands with the contacts of its viewer.
+// contactReads says which version of the viewer's contacts a list has, and whether a newer one is
+// to be read.
 type contactReads struct {
 	wanted bool   // is in contactReader.wanted; contactReader.mu guards it
 	read   uint64 // the number of the read whose answer the list has; people.mu guards it

@@ -243,8 +243,8 @@ func (l *watchList) resumeLocked(from presence.Cursor, _ int) (missed *sharedEve
 	return nil, true
 }
 
-// stateEvent returns everybody whom the reader may see. The limit does not cut it: a page
-// knows how many it watches. It has mu held.
+// stateEvent returns a state event with all users of the list whom the reader may see. It ignores
+// the limit, since the page chose how many users it watches. The caller holds mu.
 func (l *watchList) stateEvent(int) *sharedEvent {
 	const head = 192 // is more than what stands before the users
 	size := head

@@ -60,7 +60,7 @@ func (w *windowSource) stateLocked(s *reader) *sharedEvent {
 	return state
 }
 
-// followLocked takes a reader to the stage that there is now, by one diff.
+// followLocked returns the diff that brings a reader from its stage to the current one.
 func (w *windowSource) followLocked(s *reader) *sharedEvent {
 	e := w.steps[s.cursor]
 	if e != nil {

@@ -7,15 +7,15 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// A visitor opens and closes connections as often as they like, and each has a holder of its
-// own. While the store is out they must not pile up. So a connection whose join waits here when
-// it ends leaves one operation at most, a hold: its lease, and the release of it, which holds the
-// user for the grace. A later end of the same user takes its place, whatever its holder: it does
-// all that the earlier one does (rules 5 and 6).
+// A visitor may open and close any number of connections, and each has a holder of its own. While
+// the store is out, their joins and releases must not pile up. If a connection ends while its join
+// still waits here, join and release become one operation, a hold: a lease that has ended already,
+// and keeps the user for the grace. A user has one hold at most: the hold of a later connection
+// replaces the earlier one, since it has the same effect (rules 5 and 6).
 //
-// If the join may have been applied, the store may have the lease, which has to end. So these
-// ends wait beside the others, the latest maxTried of a user. The lease of one that is
-// forgotten ends by itself within its TTL.
+// If the join may have been applied, the store may have its lease, and a release must follow. These
+// releases are kept apart, the latest maxTried of each user. The lease of a release that was
+// dropped expires within its TTL.
 //
 // Example: Redis is out for a minute, and a script of Alice's polls thread:1 ten times a second.
 // Node A tries to write every two seconds, and 30 polls of the 600 are open as it tries. Then

@@ -280,8 +280,8 @@ func (p *pending) compact() {
 	}
 }
 
-// merge makes one operation of two with the same key, if their effect is the same. last
-// says that no other operation of the user came between them.
+// merge replaces old by one operation that has the effect of old and op together, and reports
+// whether there is one. last: no other operation of the user came between old and op.
 func merge(old *operation, op operation, last bool) bool {
 	switch {
 	case op.Kind == backend.OpGuest, op.Kind == backend.OpForgetGuest, op.Kind == backend.OpBot: // of one guest the latest counts

@@ -202,14 +202,14 @@ function openInbox(script) {
         });
       },
 
-      /** The server has marked items: without a stream this is how the numbers are known. */
+      /** Takes the answer to a request that marked items. Without a stream, the new numbers come in no other way. */
       told(data) {
         if (presence.live === "on") return;
         count(data);
         paint();
       },
 
-      /** Ends with its last view. */
+      /** Closes the feed once none of its views is in the page. */
       review() {
         for (const [view, part] of shown) if (!part.isConnected) shown.delete(view);
         if (shown.size) return;

@@ -122,7 +122,7 @@ export function roomView(part, tools) {
     }, SETTLE);
   };
 
-  /** Takes items that are new from a place on, or that the page knows. */
+  /** Adds items whose position is above from, and updates items that the page shows already. */
   const take = (items, from = top) => {
     const before = waiting.size;
     for (const item of items) put(item, from);

@@ -227,7 +227,7 @@ func newItem(msg feed.Message, now time.Time) feed.Item {
 	return item
 }
 
-// join returns an item with a further message, whose own item is latest.
+// join merges the item of a new message, latest, into an earlier item of the same group.
 func join(item, latest feed.Item) feed.Item {
 	latest.ID, latest.Mail = item.ID, item.Mail
 	latest.Count = item.Count + 1

@@ -155,8 +155,8 @@ func (s snapshot) follows(before snapshot) error {
 	return nil
 }
 
-// lead returns an error unless a change leads from one snapshot to another (rule F2), or is a
-// gap that must be (rule F8).
+// lead checks a change that a reader got: applied to the snapshot from, it must give the snapshot
+// to (rule F2). A gap is accepted where rule F8 allows one.
 func lead(c feed.Change, from, to snapshot) error {
 	if !sameHead(c.Head, to.head) {
 		return fmt.Errorf("they have the head %+v, and a page has %+v (rule F8)", c.Head, to.head)

@@ -34,9 +34,9 @@ func at(t *testing.T, f *forumtest.Forum, host, name string) *forumtest.Visitor 
 	return v
 }
 
-// TestTenantsShareNothing: of what goes on in a tenant, no page and no answer of another one
-// holds anything, where all names are the same, cookies, cursors, tokens and ETags are crossed
-// by hand, and names of inside are made up (rules T1 to T4).
+// TestTenantsShareNothing: no page or answer of one tenant contains anything of another tenant.
+// Users and topics of both have the same names. The attacker sends cookies, cursors, tokens and
+// ETags of one tenant to the other, and makes up internal names (rules T1 to T4).
 func TestTenantsShareNothing(t *testing.T) {
 	t.Parallel()
 	for name, flags := range tenantStores {

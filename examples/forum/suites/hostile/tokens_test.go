@@ -61,7 +61,7 @@ func follow(t *testing.T, n *forumtest.Node, query, cookie string) *followed {
 	return f
 }
 
-// A followed is a stream whose events are collected: each is its type and its data.
+// A followed collects the events of one stream, each as its type and its data.
 type followed struct {
 	t      *testing.T
 	token  string
