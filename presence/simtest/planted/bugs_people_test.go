@@ -13,11 +13,11 @@ var peopleBugs = []bug{
 	{"a lost device has the word of before", "topic_provisional.go", "if word, chose := p.words[l.ID]; chose {", "if word, chose := p.words[l.ID]; chose && false {"},
 
 	// The order of settings.
-	{"an answer counts that is older than a notice", "choices_again.go", "if c.doubts[user] != d || !d.asked {", "if c.doubts[user] != d {"},
-	{"a notice hides nobody while the Directory is out", "choices_again.go", "c.life.spawn(func(ctx context.Context) { c.unanswered(ctx, user, d) })", "_ = narrows"},
-	{"what a node was writing as it heard a notice stands", "choices_again.go", "	if taken {\n		c.write(d.writing, user, now.at)", "	if false {\n		c.write(d.writing, user, now.at)"},
+	{"an answer counts that is older than a notice", "choices_doubts.go", "if c.doubts[user] != d || !d.asked {", "if c.doubts[user] != d {"},
+	{"a notice hides nobody while the Directory is out", "choices_doubts.go", "c.life.spawn(func(ctx context.Context) { c.unanswered(ctx, user, d) })", "_ = narrows"},
+	{"what a node was writing as it heard a notice stands", "choices_doubts.go", "	if taken {\n		c.write(d.writing, user, now.at)", "	if false {\n		c.write(d.writing, user, now.at)"},
 	{"settings that may have been missed are not asked for", "status.go", "c.askAgain(append(c.users.forgetSettings(c.writer.writes), waiting...)...)", "_ = waiting"},
-	{"the Directory is not asked again after a notice", "choices_again.go", "	d.asked = false\n", ""},
+	{"the Directory is not asked again after a notice", "choices_doubts.go", "	d.asked = false\n", ""},
 
 	// Signals.
 	{"a signal is told later with all its time", "topic_signals_standing.go", "signals[i].For = s.until.Sub(at)", "_ = s.until"},
