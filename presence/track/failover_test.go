@@ -97,8 +97,8 @@ func TestLeavesLostByAFailover(t *testing.T) {
 	}
 }
 
-// Readers are told since when a user is there whom a failover takes back to before the user left and came: other
-// nodes know that version with it.
+// A failover takes the store back to before a user left and came. Readers know the later moment, so this node does
+// not name its roster as other nodes name the one with the earlier moment.
 func TestSinceAfterAFailover(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		store := newLaggingStore()
@@ -106,7 +106,6 @@ func TestSinceAfterAFailover(t *testing.T) {
 		w := watch(t, a)
 		first := connect(t, a, track.ConnectOptions{Visitor: visitor("alice")})
 		w.want("diff +alice -")
-		since := w.joined["alice"]
 		time.Sleep(time.Minute)
 		store.lag()
 		first.Drop()
@@ -115,9 +114,11 @@ func TestSinceAfterAFailover(t *testing.T) {
 		w.want("diff +alice -")
 		store.failover()
 		time.Sleep(3 * time.Second)
-		w.want("diff +alice -")
-		if got := w.joined["alice"]; got != since {
-			t.Errorf("got since %v, want %v, as the store has it", got, since)
+		w.want("diff + -")
+		counts, err := store.Counts(t.Context(), presence.Site)
+		noError(t, err)
+		if got, _ := w.conn.Cursor().Version(presence.Site); got == counts[0].Head {
+			t.Errorf("the roster is named %s, as the store's, which has alice since another moment", got)
 		}
 	})
 }

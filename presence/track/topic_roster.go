@@ -82,19 +82,17 @@ func (r roster) len() int { return r.byID.Len() }
 
 func (r roster) copy() roster { return roster{r.byID.Copy(), r.bySince.Copy(), r.probes} }
 
-// keepSince gives each user who is also in an older roster the Since of that one, if it is earlier: its
+// keepSince gives each user who is also in an older roster the Since of that one: its
 // readers were not told that the user was ever away. With it the user keeps Active: a store
-// that lost its data has the moment of the restore for all. A store that is back at what it had before the
-// user left and came has an earlier Since, which readers are told, as other nodes know that version with it.
-func (r roster) keepSince(older roster) {
+// that lost its data has the moment of the restore for all. It reports whether any was there earlier than that, by
+// the store: it is back at what it had before the user left and came.
+func (r roster) keepSince(older roster) (earlier bool) {
 	var changed []*entry
 	r.byID.Scan(func(e *entry) bool {
 		was := older.get(e.ID)
-		if was == nil || was.Since.After(e.Since) {
-			return true
-		}
 		if kept := stayed(was, e); kept != e {
 			kept.Active = was.Active
+			earlier = earlier || e.Since.Before(was.Since)
 			changed = append(changed, kept)
 		}
 		return true
@@ -102,6 +100,7 @@ func (r roster) keepSince(older roster) {
 	for _, e := range changed {
 		r.set(e)
 	}
+	return earlier
 }
 
 // difference returns what leads from one roster to another, whatever happened between. told
@@ -110,7 +109,7 @@ func (r roster) keepSince(older roster) {
 func difference(before, after roster, told bool) net {
 	var n net
 	after.byID.Scan(func(e *entry) bool {
-		if was := before.get(e.ID); was == nil || !was.LooksLike(e.Member) || e.Since.Before(was.Since) {
+		if was := before.get(e.ID); was == nil || !was.LooksLike(e.Member) {
 			n.joins = append(n.joins, e)
 		}
 		return true

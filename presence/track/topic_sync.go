@@ -218,7 +218,7 @@ func (r *replica) startLocked(now stored) {
 func (r *replica) replaceLocked(now stored) {
 	was := r.ledger
 	now.ledger.latest = max(now.ledger.latest, was.latest)
-	now.ledger.roster.keepSince(was.roster)
+	earlier := now.ledger.roster.keepSince(was.roster)
 	n := difference(was.roster, now.ledger.roster, r.cfg.Directory == nil)
 	n = r.provisional.begin(n, was.roster, was.latest, now.ledger.history.gone(was.history), r.kind.TTL)
 	r.provisional.overlay(now.ledger.roster)
@@ -226,6 +226,9 @@ func (r *replica) replaceLocked(now stored) {
 
 	r.ledger, r.counts, r.staleSince = now.ledger, now.counts, time.Time{}
 	r.takeExtrasLocked(now)
+	if earlier && !r.provisional.open() { // other nodes know the store's version with the earlier Since
+		r.ledger.addLocal(r.provisional.nextVersion(r.ledger.head, r.cfg.Node))
+	}
 	r.publishLocked(n)
 }
 
