@@ -2,6 +2,7 @@ package presencetest_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -178,6 +179,14 @@ func diffMutants() map[string]mutant {
 					snap.ID = again.ID
 				}
 				return snap, err
+			}}
+		}},
+		"no roster while others write": {caught: "rule 3/a reader who watches and then reads", plant: func(s backend.Store) backend.Store {
+			return planted{Store: s, apply: func(ctx context.Context, batches []backend.Batch) []backend.Result {
+				time.Sleep(time.Millisecond)
+				return s.Apply(ctx, batches)
+			}, snapshot: func(context.Context, presence.Topic) (backend.Snapshot, error) {
+				return backend.Snapshot{}, errors.New("others write")
 			}}
 		}},
 		"rosters oldest first": {caught: "rule 3/rosters are newest first", plant: func(s backend.Store) backend.Store {

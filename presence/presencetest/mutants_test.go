@@ -39,7 +39,10 @@ func mutants() map[string]mutant {
 	return all
 }
 
-var failed = regexp.MustCompile(`(?m)^\s*--- FAIL: TestMemoryStore/(\S+/\S+)`)
+var (
+	failed   = regexp.MustCompile(`(?m)^\s*--- FAIL: TestMemoryStore/(\S+/\S+)`)
+	panicked = regexp.MustCompile(`(?m)^panic: .*`)
+)
 
 // child runs some tests of this program with a mutant for the memory store.
 func child(t *testing.T, mutant, tests string) (out string, failed bool) {
@@ -65,6 +68,9 @@ func TestMutants(t *testing.T) {
 			out, fails := child(t, name, "^TestMemoryStore$/^"+rule+"$")
 			if !fails {
 				t.Fatalf("the kit passes, want a failure of %q", m.caught)
+			}
+			if panics := panicked.FindString(out); panics != "" { // it hides what the cases behind it would say
+				t.Errorf("the kit ends with %q; the output ends\n%s", panics, out[max(0, len(out)-3000):])
 			}
 			var cases []string
 			for _, match := range failed.FindAllStringSubmatch(out, -1) {
