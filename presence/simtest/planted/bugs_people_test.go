@@ -6,18 +6,18 @@ var peopleBugs = []bug{
 	{"a change of a watched person is not told", "watch_list.go", "l.changed[slot/64] |= 1 << (slot % 64)", "l.changed[slot/64] |= 0"},
 	{"a list goes on whatever its reader has", "watch_list.go", "if strconv.FormatUint(sum, 36) != string(id) {", "if strconv.FormatUint(sum, 36) == string(id) && false {"},
 	{"watched persons are not looked at after a reload", "watch_news.go", "	if all {\n		for _, w := range p.byID {", "	if all && false {\n		for _, w := range p.byID {"},
-	{"who turns invisible is shown to those who watch", "watch_news.go", "case here && s.word.status == presence.Invisible:", "case here && false:"},
+	{"who turns invisible is shown to those who watch", "watch_news.go", "case here && s.visibility.Status == presence.Invisible:", "case here && false:"},
 	{"devices that leave are not looked at", "watch_news.go", "			p.deviceChangedLocked(d.ID)\n", "			_ = d\n"},
 	{"people who left the list stay in its total", "watch_list.go", "total += one(hash) - one(s.told)", "total += one(hash)"},
-	{"a device has the word of before", "settings_shown.go", "ops = append(ops, updateOf(member, word))", "_, _ = member, word"},
-	{"a lost device has the word of before", "topic_provisional.go", "if word, chose := p.words[l.ID]; chose {", "if word, chose := p.words[l.ID]; chose && false {"},
+	{"a device has the word of before", "settings_shown.go", "ops = append(ops, updateOf(presence.User{ID: member, Visibility: &shown}))", "_ = member"},
+	{"a lost device has the word of before", "topic_provisional.go", "if chosen, chose := p.chosen[l.ID]; chose {", "if chosen, chose := p.chosen[l.ID]; chose && false {"},
 
 	// The order of settings.
-	{"an answer counts that is older than a notice", "choices_doubts.go", "if c.doubts[user] != d || !d.asked {", "if c.doubts[user] != d {"},
+	{"an answer counts that is older than a notice", "choices_doubts.go", "if c.users.doubtLocked(user) != d || !d.asked {", "if c.users.doubtLocked(user) != d {"},
 	{"a notice hides nobody while the Directory is out", "choices_doubts.go", "c.life.spawn(func(ctx context.Context) { c.unanswered(ctx, user, d) })", "_ = narrows"},
 	{"what a node was writing as it heard a notice stands", "choices_doubts.go", "	if taken {\n		c.write(d.writing, user, now.at)", "	if false {\n		c.write(d.writing, user, now.at)"},
-	{"settings that may have been missed are not asked for", "status.go", "c.askAgain(append(c.users.forgetSettings(c.writer.writes), waiting...)...)", "_ = waiting"},
-	{"the Directory is not asked again after a notice", "choices_doubts.go", "	d.asked = false\n", ""},
+	{"settings that may have been missed are not asked for", "choices_restore.go", "c.askAgain(append(c.users.forgetSettings(c.writer.writes), waiting...)...)", "_ = waiting"},
+	{"the Directory is not asked again after a notice", "users_questions.go", "	d.asked = false\n", ""},
 
 	// Signals.
 	{"a signal is told later with all its time", "topic_signals_standing.go", "signals[i].For = s.until.Sub(at)", "_ = s.until"},

@@ -6,7 +6,7 @@ var bugs = append(fleetBugs, peopleBugs...)
 var fleetBugs = []bug{
 	// Leases of nodes and connections.
 	{"a node judges silent processes as soon as it is back", "outage_sweep.go", "opts.RenewedWithin = max(back-returningFor, 1) // 0", "opts.RenewedWithin, opts.Nodes = max(back-returningFor, 1), true // 0"},
-	{"connections are not renewed", "leases_heartbeat.go", "(all || h.due(c)) && c.renew", "(all || h.due(c)) && c.id == \"\" && c.renew"},
+	{"connections are not renewed", "leases_heartbeat.go", "(all || h.due(c)) && l.renew", "(all || h.due(c)) && c.id == \"\" && l.renew"},
 	{"leases that are gone are not made again", "leases.go", "l.gone[goneLease{c, topic}] = struct{}{}", ""},
 	{"leases are made again before sign-outs are heard", "leases.go", "for l.choices.hearAll(ctx) != nil {", "for false {"},
 	{"a join is made for a page that has closed", "leases.go", "if !l.users.holdsLocked(c, topic) {", "if false {"},
@@ -40,18 +40,18 @@ var fleetBugs = []bug{
 	// Sign-outs.
 	{"sign-outs that come late are ignored", "tracker.go", "case n.Kind == backend.NoticeSignedOut:", "case n.Kind == backend.NoticeSignedOut && n.Ago == 0:"},
 	{"other nodes are not told of a sign-out", "signout.go", "published := s.notices.publish(ctx, backend.SignOutNotice(user))", "var published error"},
-	{"a stream opens whose user signed out meanwhile", "users_connections.go", "if u.signedOut.After(c.identified) {", "if false {"},
+	{"a stream opens whose user signed out meanwhile", "users_connections.go", "if u.signedOut.After(c.held.identified) {", "if false {"},
 	{"a late sign-out ends those who came since", "signout.go", "if ago > 0 && s.users.identifiedSince(c, at) {", "if false {"},
 	{"a sign-out ends the topics' leases at no node", "signout.go", "op := backend.Op{Kind: backend.OpSignOut, User: presence.User{ID: member}}", "op := backend.Op{Kind: backend.OpHeartbeat, User: presence.User{ID: member}}"},
 
 	// Statuses.
 	{"a status is not published", "status.go", "n, err := c.publish(ctx, backend.StatusNotice(user, status, topics...))", "n, err := backend.StatusNotice(user, status, topics...), ctx.Err()"},
-	{"a status that is heard is not written", "status.go", "	c.write(topics, user, seen)\n	c.check(user, now, topics)\n	return now, true", "	return now, true"},
-	{"what waits is written with the status of before", "status.go", "for _, topic := range c.writer.holding(user, c.members.of(user)) {", "for _, topic := range []presence.Topic(nil) {"},
-	{"an older status that comes late wins", "status.go", "return heard, heard.order > was.order })", "return heard, true })"},
-	{"choices are not published again after a loss", "status.go", "for c.store.Publish(ctx, n) != nil {", "for false {"},
-	{"a node asks a store that lost the choices at once", "status.go", "c.askFrom(time.Now().Add(choicesWait))", ""},
-	{"users are announced before their choice is known", "choices.go", "		c.waitLocked(conn, user, add)", "		add(resolved{User: user})"},
+	{"a status that is heard is not written", "choices_take.go", "	c.write(topics, user, seen)\n	c.check(user, now, topics)\n	return now, true", "	return now, true"},
+	{"what waits is written with the status of before", "choices_take.go", "for _, topic := range c.writer.holding(user, c.members.of(user)) {", "for _, topic := range []presence.Topic(nil) {"},
+	{"an older status that comes late wins", "status.go", "return heard, named, heard.order > was.order", "return heard, named, true"},
+	{"choices are not published again after a loss", "choices_restore.go", "for c.store.Publish(ctx, n) != nil {", "for false {"},
+	{"a node asks a store that lost the choices at once", "choices_restore.go", "c.askFrom(time.Now().Add(choicesWait))", ""},
+	{"users are announced before their choice is known", "users_questions.go", "	if chosen, known := p.choiceLocked(user); known {\n		then(chosen)\n		return false, false", "	if chosen, known := p.choiceLocked(user); known || true {\n		then(chosen)\n		return false, false"},
 
 	// The order of notices and operations.
 	{"late notices say that they are new", "notices.go", "late.Ago = time.Since(p.at)", ""},
