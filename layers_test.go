@@ -26,6 +26,7 @@ var layers = []struct {
 	{"presence", []string{"net/http", "database/sql", "middleware/", "handlers/", "templates/", "jobs/", "presence/backend", "presence/track", "presence/feed/", "presence/memstore", "presence/redisstore/", "presence/sqlstore", "presence/presencetest"}},
 	{"presence/internal/wire", []string{"net/http", "presence"}},
 	{"presence/backend", []string{"net/http", "database/sql", "middleware/", "handlers/", "templates/", "jobs/", "presence/track", "presence/feed/", "presence/memstore", "presence/redisstore/", "presence/sqlstore", "presence/presencetest"}},
+	{"presence/deliver", []string{"net/http", "database/sql", "middleware/", "handlers/", "templates/", "jobs/", "presence/track/", "presence/feed/", "presence/memstore", "presence/redisstore/", "presence/sqlstore", "presence/presencetest"}},
 	{"presence/track", []string{"net/http", "database/sql", "middleware/", "handlers/", "templates/", "jobs/", "presence/feed/", "presence/memstore", "presence/redisstore/", "presence/sqlstore", "presence/presencetest"}},
 	{"presence/feed", []string{"net/http", "database/sql", "middleware/", "handlers/", "templates/", "jobs/", "presence/presencetest", "presence/memstore", "presence/redisstore", "presence/sqlstore"}},
 	{"presence/presencetest", []string{"presence/track/", "jobs/", "net/http", "database/sql", "presence/redisstore/"}},

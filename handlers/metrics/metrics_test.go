@@ -20,6 +20,7 @@ import (
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/handlers/metrics"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/deliver"
 	"github.com/rollcall-go/rollcall/presence/feed"
 	"github.com/rollcall-go/rollcall/presence/feed/feedtest"
 	"github.com/rollcall-go/rollcall/presence/memstore"
@@ -40,7 +41,7 @@ func site(t *testing.T) *track.Tracker {
 		}
 	})
 	go func() { // ends with the tracker
-		_ = tracker.Deliver(context.Background(), "mailer", []presence.Topic{presence.Site}, track.DeliverOptions{}, func(context.Context, track.Delivery) error { return nil })
+		_ = tracker.Deliver(context.Background(), "mailer", []presence.Topic{presence.Site}, deliver.Options{}, func(context.Context, deliver.Event) error { return nil })
 	}()
 	alice := presence.Visitor{User: presence.User{ID: "alice"}}
 	for _, topic := range []presence.Topic{presence.Site, "thread:1", "thread:2"} {

@@ -22,7 +22,7 @@
 // failures in a row posts go one at a time until one succeeds, so a receiver that is slow to
 // fail gets fewer posts than that.
 //
-// [Tracker.Deliver] says what holds across nodes.
+// [deliver.Consumers.Run] says what holds across nodes.
 //
-// [Tracker.Deliver]: https://pkg.go.dev/github.com/rollcall-go/rollcall/presence#Tracker.Deliver
+// [deliver.Consumers.Run]: https://pkg.go.dev/github.com/rollcall-go/rollcall/presence/deliver#Consumers.Run
 package webhook

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
-	"github.com/rollcall-go/rollcall/presence/track"
+	"github.com/rollcall-go/rollcall/presence/deliver"
 )
 
 // The body of a post.
@@ -31,9 +31,9 @@ type (
 )
 
 // encode returns the body for an event. It is the same at every try.
-func encode(d track.Delivery) ([]byte, error) {
+func encode(d deliver.Event) ([]byte, error) {
 	m := message{Type: "presence." + string(d.Type), Timestamp: moment(d.At), Data: data{Tenant: d.Topic.Tenant(), Topic: d.Topic.Local()}}
-	if d.Type != track.DeliveredGap {
+	if d.Type != deliver.Gap {
 		m.Data.User = &user{d.User.ID.Local(), d.User.DisplayName()}
 		m.Data.Since = moment(d.Since)
 	}

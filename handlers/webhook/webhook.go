@@ -15,6 +15,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/internal/minute"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/deliver"
 	"github.com/rollcall-go/rollcall/presence/track"
 )
 
@@ -91,13 +92,13 @@ func validPort(port string) bool {
 // every node, with the same consumer and topics. It returns when ctx ends or the tracker
 // closes.
 func (s *Sender) Run(ctx context.Context, tracker *track.Tracker, consumer string, topics ...presence.Topic) error {
-	return tracker.Deliver(ctx, consumer, topics, track.DeliverOptions{Lanes: s.cfg.Lanes},
-		func(ctx context.Context, d track.Delivery) error {
+	return tracker.Deliver(ctx, consumer, topics, deliver.Options{Lanes: s.cfg.Lanes},
+		func(ctx context.Context, d deliver.Event) error {
 			k := s.key
 			if k == nil {
 				var known bool
 				if k, known = fleetKey(tracker); !known {
-					return track.RetryIn(time.Second, errors.New("the fleet's secret is not known yet"))
+					return deliver.RetryIn(time.Second, errors.New("the fleet's secret is not known yet"))
 				}
 			}
 			return s.deliver(ctx, d, k)
@@ -118,10 +119,10 @@ const maxAge = 24 * time.Hour
 var errTooOld = errors.New("it was not taken within a day")
 
 // deliver posts an event, or returns an error that says when to try again.
-func (s *Sender) deliver(ctx context.Context, d track.Delivery, k key) error {
+func (s *Sender) deliver(ctx context.Context, d deliver.Event, k key) error {
 	age := time.Since(d.At)
 	if age >= maxAge {
-		return track.GiveUp(errTooOld)
+		return deliver.GiveUp(errTooOld)
 	}
 	if err := s.circuit.enter(ctx); err != nil {
 		return err
@@ -140,7 +141,7 @@ func (s *Sender) deliver(ctx context.Context, d track.Delivery, k key) error {
 	if s.logs.Pass() {
 		s.cfg.Logger.Warn("webhook: the receiver failed; events are posted again", slog.String("id", d.ID), slog.Any("error", err))
 	}
-	return track.RetryIn(min(wait, max(maxAge-age, 0)), err)
+	return deliver.RetryIn(min(wait, max(maxAge-age, 0)), err)
 }
 
 // maxAnswer is how much of an answer is read, in bytes, so that the connection may be used
@@ -149,7 +150,7 @@ const maxAnswer = 64 << 10
 
 // post posts an event once. Unless the answer is 2xx it returns an error, and after which
 // time the receiver asks for another try.
-func (s *Sender) post(ctx context.Context, d track.Delivery, k key) (asked time.Duration, err error) {
+func (s *Sender) post(ctx context.Context, d deliver.Event, k key) (asked time.Duration, err error) {
 	body, err := encode(d)
 	if err != nil {
 		return 0, err

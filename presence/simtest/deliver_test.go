@@ -12,7 +12,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
-	"github.com/rollcall-go/rollcall/presence/track"
+	"github.com/rollcall-go/rollcall/presence/deliver"
 )
 
 // A program is told of the joins and leaves of a topic by [track.Tracker.Deliver]. It also
@@ -53,7 +53,7 @@ func (w *world) newProgram() *program {
 		topic: presence.Site, asks: presence.Site,
 	}
 	if w.game.has(threads) && w.game.seed%2 == 1 {
-		p.topic, p.asks = thread, track.AllOf(thread.Kind())
+		p.topic, p.asks = thread, deliver.AllOf(thread.Kind())
 	}
 	if _, err := w.server.Store.Watch(context.Background(), p.topic, p.diff); err != nil {
 		panic(err)
@@ -64,7 +64,7 @@ func (w *world) newProgram() *program {
 // deliver lets a process deliver to the program until it ends.
 func (p *program) deliver(at *process) {
 	p.w.running.Go(func() {
-		err := at.tracker.Deliver(context.Background(), "program", []presence.Topic{p.asks}, track.DeliverOptions{}, func(ctx context.Context, d track.Delivery) error {
+		err := at.tracker.Deliver(context.Background(), "program", []presence.Topic{p.asks}, deliver.Options{}, func(ctx context.Context, d deliver.Event) error {
 			return p.call(ctx, at, d)
 		})
 		if !errors.Is(err, presence.ErrClosed) {
@@ -74,7 +74,7 @@ func (p *program) deliver(at *process) {
 }
 
 // call is one call of the program. Some take long, some fail, and some fail when all is done.
-func (p *program) call(ctx context.Context, at *process, d track.Delivery) error {
+func (p *program) call(ctx context.Context, at *process, d deliver.Event) error {
 	at.awake(ctx)
 	fails, late := p.begin(at)
 	defer p.end(at)
@@ -89,7 +89,7 @@ func (p *program) call(ctx context.Context, at *process, d track.Delivery) error
 		p.take(at, d)
 	}
 	if fails < 2 {
-		return track.RetryIn(late, errAway)
+		return deliver.RetryIn(late, errAway)
 	}
 	return nil
 }
@@ -118,7 +118,7 @@ func (p *program) end(at *process) {
 }
 
 // take takes a delivery.
-func (p *program) take(at *process, d track.Delivery) {
+func (p *program) take(at *process, d deliver.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	user := string(d.User.ID)
@@ -135,20 +135,20 @@ func (p *program) take(at *process, d track.Delivery) {
 	p.told[d.ID] = what
 	since, there := p.there[user]
 	switch d.Type {
-	case track.DeliveredGap:
+	case deliver.Gap:
 		if d.Topic == p.topic {
 			p.gaps++
 		} else {
 			p.kindGaps++
 		}
 		return
-	case track.DeliveredJoin:
+	case deliver.Join:
 		if there && !forgotten {
 			p.w.fault("the program gets a join of %s since %v, who is there since %v", user, d.Since, since)
 		}
 		p.there[user] = d.Since
 		p.events[user] = append(p.events[user], joinOf(d.Since))
-	case track.DeliveredLeave:
+	case deliver.Leave:
 		if (!there || !since.Equal(d.Since) && !since.IsZero()) && !forgotten {
 			p.w.fault("the program gets a leave of %s since %v, who is there since %v", user, d.Since, since)
 		}

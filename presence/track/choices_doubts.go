@@ -212,3 +212,10 @@ func (c *choices) hearAll(ctx context.Context) error {
 	}
 	return nil
 }
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
+	"github.com/rollcall-go/rollcall/presence/deliver"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 	"github.com/rollcall-go/rollcall/presence/track"
@@ -83,7 +84,7 @@ func TestVerbsOfMissingFeatures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker := start(t, backend.Extend(coreOnly{memstore.New()}), track.Config{Secret: siteSecret})
 		ctx, alice := t.Context(), presence.UserID("alice")
-		none := func(context.Context, track.Delivery) error { return nil }
+		none := func(context.Context, deliver.Event) error { return nil }
 		for name, tt := range map[string]struct {
 			call func() error
 			want string
@@ -94,7 +95,7 @@ func TestVerbsOfMissingFeatures(t *testing.T) {
 				return tracker.Whisper(ctx, visitor("alice"), presence.Site, presence.Signal{Type: "x"})
 			}, "BroadcastStore"},
 			"Deliver": {func() error {
-				return tracker.Deliver(ctx, "c", []presence.Topic{presence.Site}, track.DeliverOptions{}, none)
+				return tracker.Deliver(ctx, "c", []presence.Topic{presence.Site}, deliver.Options{}, none)
 			}, "ConsumerStore"},
 			"Export": {func() error { _, err := tracker.Export(ctx, alice); return err }, "ErasureStore"},
 			"Erase":  {func() error { return tracker.Erase(ctx, alice) }, "ErasureStore"},

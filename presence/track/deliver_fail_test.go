@@ -12,6 +12,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
+	"github.com/rollcall-go/rollcall/presence/deliver"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 	"github.com/rollcall-go/rollcall/presence/track"
@@ -38,7 +39,7 @@ func TestDeliverRepeats(t *testing.T) {
 			began := time.Now()
 			var broken atomic.Bool
 			broken.Store(true)
-			p.fail = func(d track.Delivery) error {
+			p.fail = func(d deliver.Event) error {
 				if d.User.ID != "alice" {
 					return nil
 				}
@@ -51,7 +52,7 @@ func TestDeliverRepeats(t *testing.T) {
 				}
 				return nil
 			}
-			p.deliver("a", tracker, track.DeliverOptions{})
+			p.deliver("a", tracker, deliver.Options{})
 			time.Sleep(begins)
 			began = time.Now()
 			alice := openPage(t, tracker, track.ConnectOptions{Visitor: visitor("alice")})
@@ -90,19 +91,19 @@ func TestDeliverRetryInAndGiveUp(t *testing.T) {
 		tracker := start(t, memstore.New(), quiet)
 		p := &program{t: t}
 		tries := make(map[presence.UserID]int)
-		p.fail = func(d track.Delivery) error {
+		p.fail = func(d deliver.Event) error {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			tries[d.User.ID]++
 			switch {
 			case d.User.ID == "alice" && d.Try == 1:
-				return fmt.Errorf("wrapped: %w", track.RetryIn(5*time.Minute, errors.New("later")))
+				return fmt.Errorf("wrapped: %w", deliver.RetryIn(5*time.Minute, errors.New("later")))
 			case d.User.ID == "bob":
-				return fmt.Errorf("wrapped: %w", track.GiveUp(errors.New("never")))
+				return fmt.Errorf("wrapped: %w", deliver.GiveUp(errors.New("never")))
 			}
 			return nil
 		}
-		p.deliver("a", tracker, track.DeliverOptions{})
+		p.deliver("a", tracker, deliver.Options{})
 		openPage(t, tracker, track.ConnectOptions{Visitor: visitor("alice")})
 		openPage(t, tracker, track.ConnectOptions{Visitor: visitor("bob")})
 		p.want(4*time.Minute+50*time.Second, "")
@@ -125,14 +126,14 @@ func TestDeliverHangs(t *testing.T) {
 		tracker := start(t, memstore.New(), quiet)
 		slow, other := &program{t: t}, &program{t: t, name: "other"}
 		hang := make(chan struct{})
-		slow.fail = func(d track.Delivery) error {
+		slow.fail = func(d deliver.Event) error {
 			if d.User.ID == "alice" {
 				<-hang
 			}
 			return nil
 		}
-		slow.deliver("a", tracker, track.DeliverOptions{Lanes: 2})
-		other.deliver("a", tracker, track.DeliverOptions{})
+		slow.deliver("a", tracker, deliver.Options{Lanes: 2})
+		other.deliver("a", tracker, deliver.Options{})
 		time.Sleep(begins)
 		alice := openPage(t, tracker, track.ConnectOptions{Visitor: visitor("alice")})
 		openPage(t, tracker, track.ConnectOptions{Visitor: visitor("bob")})
@@ -161,13 +162,13 @@ func TestDeliverBound(t *testing.T) {
 		p := &program{t: t}
 		var broken atomic.Bool
 		broken.Store(true)
-		p.fail = func(track.Delivery) error {
+		p.fail = func(deliver.Event) error {
 			if broken.Load() {
 				return errors.New("out")
 			}
 			return nil
 		}
-		p.deliver("a", tracker, track.DeliverOptions{Most: 10})
+		p.deliver("a", tracker, deliver.Options{Most: 10})
 		time.Sleep(begins)
 		for i := range 50 {
 			openPage(t, tracker, track.ConnectOptions{Visitor: visitor(fmt.Sprintf("u%02d", i))})
@@ -206,7 +207,7 @@ func TestDeliverGap(t *testing.T) {
 		store := memstore.New()
 		tracker := start(t, store, quiet)
 		p := &program{t: t}
-		stop := p.deliver("a", tracker, track.DeliverOptions{})
+		stop := p.deliver("a", tracker, deliver.Options{})
 		openPage(t, tracker, track.ConnectOptions{Visitor: visitor("stays")})
 		time.Sleep(10 * time.Millisecond)
 		goes := openPage(t, tracker, track.ConnectOptions{Visitor: visitor("goes")})
@@ -218,7 +219,7 @@ func TestDeliverGap(t *testing.T) {
 		churnStore(t, store, 1100)
 		openPage(t, tracker, track.ConnectOptions{Visitor: visitor("comes")})
 		time.Sleep(time.Minute)
-		p.deliver("a", tracker, track.DeliverOptions{})
+		p.deliver("a", tracker, deliver.Options{})
 		p.want(5*time.Second, "! +comes")
 		time.Sleep(25 * time.Second)
 		if all := p.all(); len(all) != 1 || all[0].LastSeen.After(seen) {
@@ -256,7 +257,7 @@ func TestDeliverGapWhileNobodyWasThere(t *testing.T) {
 			store := memstore.New()
 			tracker := start(t, store, quiet)
 			p := &program{t: t}
-			stop := p.deliver("a", tracker, track.DeliverOptions{})
+			stop := p.deliver("a", tracker, deliver.Options{})
 			alice := openPage(t, tracker, track.ConnectOptions{Visitor: visitor("alice")})
 			p.want(begins, "+alice")
 			alice.conn.Close()
@@ -265,7 +266,7 @@ func TestDeliverGapWhileNobodyWasThere(t *testing.T) {
 			stop()
 			time.Sleep(stopped)
 			openPage(t, tracker, track.ConnectOptions{Visitor: visitor("bob")})
-			p.deliver("a", tracker, track.DeliverOptions{})
+			p.deliver("a", tracker, deliver.Options{})
 			p.want(begins, want+"+bob")
 		})
 	}
@@ -275,7 +276,7 @@ func TestDeliverGapWhileNobodyWasThere(t *testing.T) {
 func TestDeliverRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker := start(t, memstore.New(), quiet)
-		fn := func(context.Context, track.Delivery) error { return nil }
+		fn := func(context.Context, deliver.Event) error { return nil }
 		for _, tt := range []struct {
 			name   string
 			topics []presence.Topic
@@ -288,20 +289,20 @@ func TestDeliverRefuses(t *testing.T) {
 			{"program", nil, presence.ErrInvalidConfig},
 			{"program", []presence.Topic{"a b"}, presence.ErrInvalidTopic},
 		} {
-			if err := tracker.Deliver(t.Context(), tt.name, tt.topics, track.DeliverOptions{}, fn); !errors.Is(err, tt.want) {
+			if err := tracker.Deliver(t.Context(), tt.name, tt.topics, deliver.Options{}, fn); !errors.Is(err, tt.want) {
 				t.Errorf("%q, %q: got %v, want %v", tt.name, tt.topics, err, tt.want)
 			}
 		}
 		ended := make(chan error, 1)
 		go func() {
-			ended <- tracker.Deliver(t.Context(), "program", []presence.Topic{"site", "site"}, track.DeliverOptions{}, fn)
+			ended <- tracker.Deliver(t.Context(), "program", []presence.Topic{"site", "site"}, deliver.Options{}, fn)
 		}()
 		time.Sleep(begins)
 		noError(t, tracker.Close(t.Context()))
 		if err := <-ended; !errors.Is(err, presence.ErrClosed) {
 			t.Errorf("got %v, want ErrClosed", err)
 		}
-		if err := tracker.Deliver(t.Context(), "program", []presence.Topic{"site"}, track.DeliverOptions{}, fn); !errors.Is(err, presence.ErrClosed) {
+		if err := tracker.Deliver(t.Context(), "program", []presence.Topic{"site"}, deliver.Options{}, fn); !errors.Is(err, presence.ErrClosed) {
 			t.Errorf("after Close: got %v, want ErrClosed", err)
 		}
 	})
@@ -318,7 +319,7 @@ func TestDeliverOutage(t *testing.T) {
 			faults := presencetest.NewFaults(memstore.New())
 			tracker := start(t, faults, quiet)
 			p := &program{t: t}
-			p.deliver("a", tracker, track.DeliverOptions{})
+			p.deliver("a", tracker, deliver.Options{})
 			alice := openPage(t, tracker, track.ConnectOptions{Visitor: visitor("alice")})
 			openPage(t, tracker, track.ConnectOptions{Visitor: visitor("stays")})
 			p.want(begins, "+alice +stays")
@@ -347,7 +348,7 @@ func TestDeliverCutsCalls(t *testing.T) {
 		faults := presencetest.NewFaults(memstore.New())
 		tracker := start(t, faults, quiet)
 		cut := make(chan time.Time, 10)
-		go tracker.Deliver(t.Context(), "program", []presence.Topic{presence.Site}, track.DeliverOptions{}, func(ctx context.Context, _ track.Delivery) error {
+		go tracker.Deliver(t.Context(), "program", []presence.Topic{presence.Site}, deliver.Options{}, func(ctx context.Context, _ deliver.Event) error {
 			<-ctx.Done()
 			select {
 			case cut <- time.Now():

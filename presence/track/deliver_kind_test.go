@@ -12,12 +12,13 @@ import (
 
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
+	"github.com/rollcall-go/rollcall/presence/deliver"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 	"github.com/rollcall-go/rollcall/presence/track"
 )
 
-var allThreads = []presence.Topic{track.AllOf("thread")}
+var allThreads = []presence.Topic{deliver.AllOf("thread")}
 
 // in opens a page of a user in topics.
 func in(t *testing.T, tracker *track.Tracker, user string, topics ...presence.Topic) *page {
@@ -80,7 +81,7 @@ func TestDeliverKind(t *testing.T) {
 		of := openPage(t, tracker, track.ConnectOptions{Visitor: visitor("other").Inside(), Topics: []presence.Topic{presence.Topic("thread:1").In("acme")}})
 		p := &program{t: t, of: allThreads}
 		time.Sleep(time.Second)
-		p.deliver("a", tracker, track.DeliverOptions{})
+		p.deliver("a", tracker, deliver.Options{})
 		time.Sleep(time.Second)
 		in(t, tracker, "brief", "thread:2").goes(tracker, "brief") // before the consumer has begun
 		p.wantInOrder(begins, "thread:1 +early, thread:2 +brief -brief")
@@ -115,8 +116,8 @@ func TestDeliverKind(t *testing.T) {
 func TestDeliverKindsOfTenants(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker := start(t, memstore.New(), quiet)
-		p := &program{t: t, of: []presence.Topic{"thread:1", track.AllOf("thread").In("acme"), track.AllOf("thread"), track.AllOf("room")}}
-		p.deliver("a", tracker, track.DeliverOptions{})
+		p := &program{t: t, of: []presence.Topic{"thread:1", deliver.AllOf("thread").In("acme"), deliver.AllOf("thread"), deliver.AllOf("room")}}
+		p.deliver("a", tracker, deliver.Options{})
 		time.Sleep(begins)
 		for _, tenant := range []string{"", "acme", "globex"} {
 			v := presence.Visitor{Tenant: tenant, User: presence.User{ID: "alice", Name: "ALICE"}}.Inside()
@@ -129,20 +130,20 @@ func TestDeliverKindsOfTenants(t *testing.T) {
 func TestDeliverKindArguments(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker := start(t, memstore.New(), quiet)
-		never := func(context.Context, track.Delivery) error { return nil }
+		never := func(context.Context, deliver.Event) error { return nil }
 		over, cancel := context.WithCancel(t.Context())
 		cancel()
 		for topic, want := range map[presence.Topic]error{
 			"*": presence.ErrInvalidTopic, ":*": presence.ErrInvalidTopic, "thread:4*": presence.ErrInvalidTopic, "thread:*:*": presence.ErrInvalidTopic, "a:b:*": presence.ErrInvalidTopic,
 			"a b:*": presence.ErrInvalidTopic, "@devices:*": presence.ErrInvalidTopic, "acme/:*": presence.ErrInvalidTopic, "ACME/thread:*": presence.ErrInvalidTopic,
-			track.AllOf(strings.Repeat("a", 128)): presence.ErrInvalidTopic, track.AllOf(strings.Repeat("a", 127)): context.Canceled, "acme/thread:*": context.Canceled,
+			deliver.AllOf(strings.Repeat("a", 128)): presence.ErrInvalidTopic, deliver.AllOf(strings.Repeat("a", 127)): context.Canceled, "acme/thread:*": context.Canceled,
 		} {
-			if err := tracker.Deliver(over, "program", []presence.Topic{topic}, track.DeliverOptions{}, never); !errors.Is(err, want) {
+			if err := tracker.Deliver(over, "program", []presence.Topic{topic}, deliver.Options{}, never); !errors.Is(err, want) {
 				t.Errorf("%q: got %v, want %v", topic, err, want)
 			}
 		}
 		for n, want := range map[int]error{-1: context.Canceled, 10_000: context.Canceled, 10_001: presence.ErrInvalidConfig} {
-			if err := tracker.Deliver(over, "program", allThreads, track.DeliverOptions{MaxTopics: n}, never); !errors.Is(err, want) {
+			if err := tracker.Deliver(over, "program", allThreads, deliver.Options{MaxTopics: n}, never); !errors.Is(err, want) {
 				t.Errorf("MaxTopics %d: got %v, want %v", n, err, want)
 			}
 		}
@@ -154,17 +155,17 @@ func TestDeliverKindArguments(t *testing.T) {
 func TestDeliverKindNewConsumerLosesItsNode(t *testing.T) {
 	for name, ends := range map[string]func(p *program, a *track.Tracker, faults *presencetest.Faults){
 		"it closes": func(p *program, a *track.Tracker, _ *presencetest.Faults) {
-			p.deliver("a", a, track.DeliverOptions{})
+			p.deliver("a", a, deliver.Options{})
 			time.Sleep(time.Second)
 			noError(p.t, a.Close(p.t.Context()))
 		},
 		"it crashes": func(p *program, a *track.Tracker, faults *presencetest.Faults) {
-			p.deliver("a", a, track.DeliverOptions{})
+			p.deliver("a", a, deliver.Options{})
 			time.Sleep(time.Second)
 			faults.Break(presencetest.Fault{Err: errDown})
 		},
 		"Deliver ends at once": func(p *program, a *track.Tracker, _ *presencetest.Faults) {
-			stop := p.deliver("a", a, track.DeliverOptions{})
+			stop := p.deliver("a", a, deliver.Options{})
 			stop()
 		},
 	} {
@@ -182,7 +183,7 @@ func TestDeliverKindNewConsumerLosesItsNode(t *testing.T) {
 			time.Sleep(time.Second)
 			brief.goes(b, "brief")
 			time.Sleep(5 * time.Second)
-			p.deliver("b", b, track.DeliverOptions{})
+			p.deliver("b", b, deliver.Options{})
 			p.wantInOrder(2*begins, "thread:1 +early -early, thread:2 +brief -brief")
 			in(t, b, "alice", "thread:3")
 			p.wantInOrder(2*time.Second, "thread:3 +alice")
@@ -198,9 +199,9 @@ func TestDeliverKindTakeOver(t *testing.T) {
 			faults := presencetest.NewFaults(store)
 			a, b := start(t, faults, quiet), start(t, store, quiet)
 			p := &program{t: t, of: allThreads}
-			stop := p.deliver("a", a, track.DeliverOptions{})
+			stop := p.deliver("a", a, deliver.Options{})
 			time.Sleep(begins)
-			p.deliver("b", b, track.DeliverOptions{})
+			p.deliver("b", b, deliver.Options{})
 			stays := in(t, b, "stays", "thread:1")
 			bob := in(t, b, "bob", "thread:1")
 			p.wantInOrder(2*time.Second, "thread:1 +stays +bob")
@@ -233,7 +234,7 @@ func TestDeliverKindRestart(t *testing.T) {
 		bubble(t, away.String(), func(t *testing.T) {
 			tracker := start(t, memstore.New(), quiet)
 			p := &program{t: t, of: allThreads}
-			stop := p.deliver("a", tracker, track.DeliverOptions{})
+			stop := p.deliver("a", tracker, deliver.Options{})
 			time.Sleep(begins)
 			in(t, tracker, "stays", "thread:1")
 			goes := in(t, tracker, "goes", "thread:1")
@@ -244,7 +245,7 @@ func TestDeliverKindRestart(t *testing.T) {
 			in(t, tracker, "brief", "thread:2").goes(tracker, "brief")
 			time.Sleep(away)
 			in(t, tracker, "late", "thread:3")
-			p.deliver("a", tracker, track.DeliverOptions{})
+			p.deliver("a", tracker, deliver.Options{})
 			p.wantInOrder(begins, want)
 		})
 	}
@@ -264,7 +265,7 @@ func TestDeliverKindListOut(t *testing.T) {
 			cfg.Age = time.Minute
 			a, b := start(t, faults, cfg), start(t, store, cfg)
 			p := &program{t: t, of: allThreads}
-			p.deliver("a", a, track.DeliverOptions{})
+			p.deliver("a", a, deliver.Options{})
 			time.Sleep(begins)
 			faults.Break(presencetest.Fault{Err: errDown}, presencetest.CallTopics)
 			in(t, b, "brief", "thread:1").goes(b, "brief")
@@ -286,9 +287,9 @@ func TestDeliverKindWipe(t *testing.T) {
 			faults := presencetest.NewFaults(store)
 			a, b := start(t, faults, quiet), start(t, store, quiet)
 			p := &program{t: t, of: allThreads}
-			p.deliver("a", a, track.DeliverOptions{})
+			p.deliver("a", a, deliver.Options{})
 			time.Sleep(begins)
-			p.deliver("b", b, track.DeliverOptions{})
+			p.deliver("b", b, deliver.Options{})
 			var pages []*page
 			for i := range 4 {
 				pages = append(pages, in(t, b, fmt.Sprint("u", i), presence.Topic(fmt.Sprint("thread:", i%2))))
@@ -337,7 +338,7 @@ func TestDeliverKindBound(t *testing.T) {
 		store := memstore.New()
 		tracker := start(t, store, cfg)
 		p := &program{t: t, of: append([]presence.Topic{presence.Site}, allThreads...)}
-		p.deliver("a", tracker, track.DeliverOptions{MaxTopics: 2})
+		p.deliver("a", tracker, deliver.Options{MaxTopics: 2})
 		time.Sleep(begins)
 		first := in(t, tracker, "a", "thread:1")
 		in(t, tracker, "b", "thread:2", "site")
@@ -373,9 +374,9 @@ func TestDeliverKindSlowStore(t *testing.T) {
 		faults := presencetest.NewFaults(store)
 		a, b := start(t, faults, quiet), start(t, store, quiet)
 		p := &program{t: t, of: allThreads}
-		p.deliver("a", a, track.DeliverOptions{})
+		p.deliver("a", a, deliver.Options{})
 		time.Sleep(begins)
-		p.deliver("b", b, track.DeliverOptions{})
+		p.deliver("b", b, deliver.Options{})
 		time.Sleep(2 * time.Second)
 		faults.Break(presencetest.Fault{Delay: 100 * time.Millisecond}, presencetest.CallLog, presencetest.CallSnapshot)
 		const topics = 200 // 20 s of reads
@@ -398,7 +399,7 @@ func TestDeliverKindGuests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker := start(t, memstore.New(), quiet)
 		p := &program{t: t, of: allThreads}
-		p.deliver("a", tracker, track.DeliverOptions{MaxTopics: 1})
+		p.deliver("a", tracker, deliver.Options{MaxTopics: 1})
 		time.Sleep(begins)
 		for i := range 2_500 { // pages of the list
 			tracker.SeenGuest(presence.Topic(fmt.Sprintf("thread:%04d", i)), fmt.Sprint("guest", i))
@@ -418,7 +419,7 @@ func TestDeliverKindErased(t *testing.T) {
 		store := memstore.New()
 		tracker := start(t, store, quiet)
 		p := &program{t: t, of: allThreads}
-		p.deliver("a", tracker, track.DeliverOptions{})
+		p.deliver("a", tracker, deliver.Options{})
 		time.Sleep(begins)
 		in(t, tracker, "alice", "thread:1")
 		p.wantInOrder(2*time.Second, "thread:1 +alice")
@@ -438,9 +439,9 @@ func TestDeliverKindFlood(t *testing.T) {
 		store := memstore.New()
 		a, b := start(t, store, quiet), start(t, store, quiet)
 		p := &program{t: t, of: allThreads}
-		stop := p.deliver("a", a, track.DeliverOptions{MaxTopics: 20})
+		stop := p.deliver("a", a, deliver.Options{MaxTopics: 20})
 		time.Sleep(begins)
-		p.deliver("b", b, track.DeliverOptions{MaxTopics: 20})
+		p.deliver("b", b, deliver.Options{MaxTopics: 20})
 		told := func(of *track.Tracker) {
 			t.Helper()
 			if got := of.Stats().Deliveries["program"]; !got.Leads || got.Left != 0 || got.Gaps != 0 {
@@ -480,8 +481,8 @@ func TestDeliverKindFlood(t *testing.T) {
 func TestDeliverKindShares(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker := start(t, memstore.New(), quiet)
-		p := &program{t: t, of: []presence.Topic{track.AllOf("thread").In("acme"), track.AllOf("room").In("acme"), track.AllOf("thread").In("globex")}}
-		p.deliver("a", tracker, track.DeliverOptions{MaxTopics: 8})
+		p := &program{t: t, of: []presence.Topic{deliver.AllOf("thread").In("acme"), deliver.AllOf("room").In("acme"), deliver.AllOf("thread").In("globex")}}
+		p.deliver("a", tracker, deliver.Options{MaxTopics: 8})
 		time.Sleep(begins)
 		open := func(tenant string, topics ...presence.Topic) {
 			v := presence.Visitor{Tenant: tenant, User: presence.User{ID: "u", Name: "U"}}.Inside()
@@ -506,7 +507,7 @@ func TestDeliverKindWaitsWhereItWas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker := start(t, memstore.New(), quiet)
 		p := &program{t: t, of: allThreads}
-		p.deliver("a", tracker, track.DeliverOptions{MaxTopics: 1})
+		p.deliver("a", tracker, deliver.Options{MaxTopics: 1})
 		time.Sleep(begins)
 		in(t, tracker, "a", "thread:1").goes(tracker, "a")
 		p.wantInOrder(3*time.Second, "thread:1 +a -a")

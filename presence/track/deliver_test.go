@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/deliver"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 	"github.com/rollcall-go/rollcall/presence/track"
@@ -26,13 +27,13 @@ type program struct {
 	name string           // of the consumer; empty: "program"
 	of   []presence.Topic // what it is told of; none: the site
 	mu   sync.Mutex
-	told []track.Delivery
+	told []deliver.Event
 	by   []string // which node told each
-	fail func(track.Delivery) error
+	fail func(deliver.Event) error
 }
 
 // deliver lets a node deliver to the program until stop is called.
-func (p *program) deliver(node string, tracker *track.Tracker, o track.DeliverOptions) (stop func()) {
+func (p *program) deliver(node string, tracker *track.Tracker, o deliver.Options) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
@@ -41,7 +42,7 @@ func (p *program) deliver(node string, tracker *track.Tracker, o track.DeliverOp
 		if topics == nil {
 			topics = []presence.Topic{presence.Site}
 		}
-		err := tracker.Deliver(ctx, cmp.Or(p.name, "program"), topics, o, func(_ context.Context, d track.Delivery) error {
+		err := tracker.Deliver(ctx, cmp.Or(p.name, "program"), topics, o, func(_ context.Context, d deliver.Event) error {
 			p.mu.Lock()
 			fail := p.fail
 			p.mu.Unlock()
@@ -77,9 +78,9 @@ func (p *program) read() string {
 	var lines []string
 	for _, d := range p.told {
 		switch d.Type {
-		case track.DeliveredJoin:
+		case deliver.Join:
 			lines = append(lines, "+"+string(d.User.ID))
-		case track.DeliveredLeave:
+		case deliver.Leave:
 			if d.LastSeen.IsZero() {
 				lines = append(lines, "_"+string(d.User.ID))
 				if d.Seconds != 0 {
@@ -91,13 +92,13 @@ func (p *program) read() string {
 			if got := d.LastSeen.Sub(d.Since).Seconds(); math.Abs(got-d.Seconds) > 0.001 || got < 0 {
 				p.t.Errorf("got %+v, want the seconds from since to last seen", d)
 			}
-		case track.DeliveredGap:
+		case deliver.Gap:
 			lines = append(lines, "!")
 		}
 		if p.of != nil {
 			lines[len(lines)-1] += "@" + string(d.Topic)
 		}
-		if d.Type != track.DeliveredGap && d.User.Name != strings.ToUpper(string(d.User.ID.Local())) {
+		if d.Type != deliver.Gap && d.User.Name != strings.ToUpper(string(d.User.ID.Local())) {
 			p.t.Errorf("got %+v, want the user's name", d)
 		}
 		if d.ID == "" || d.At.IsZero() || d.Topic == "" || d.Try == 0 {
@@ -118,7 +119,7 @@ func (p *program) want(after time.Duration, want string) {
 }
 
 // all returns what was told so far, without forgetting it.
-func (p *program) all() []track.Delivery {
+func (p *program) all() []deliver.Event {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.told)
@@ -138,17 +139,17 @@ func TestDeliverNewConsumerLosesItsNode(t *testing.T) {
 		ends func(p *program, a *track.Tracker, faults *presencetest.Faults)
 	}{
 		{"it closes", func(p *program, a *track.Tracker, _ *presencetest.Faults) {
-			p.deliver("a", a, track.DeliverOptions{})
+			p.deliver("a", a, deliver.Options{})
 			time.Sleep(time.Second)
 			noError(p.t, a.Close(p.t.Context()))
 		}},
 		{"it crashes", func(p *program, a *track.Tracker, faults *presencetest.Faults) {
-			p.deliver("a", a, track.DeliverOptions{})
+			p.deliver("a", a, deliver.Options{})
 			time.Sleep(time.Second)
 			faults.Break(crashed)
 		}},
 		{"Deliver ends at once", func(p *program, a *track.Tracker, _ *presencetest.Faults) {
-			stop := p.deliver("a", a, track.DeliverOptions{})
+			stop := p.deliver("a", a, deliver.Options{})
 			stop()
 		}},
 	} {
@@ -167,7 +168,7 @@ func TestDeliverNewConsumerLosesItsNode(t *testing.T) {
 			noError(t, b.SignOut(t.Context(), "brief"))
 			brief.conn.Close()
 			time.Sleep(5 * time.Second)
-			p.deliver("b", b, track.DeliverOptions{})
+			p.deliver("b", b, deliver.Options{})
 			p.want(2*begins, "+early +brief -early -brief")
 			openPage(t, b, track.ConnectOptions{Visitor: visitor("alice")})
 			p.want(time.Second, "+alice")
@@ -181,7 +182,7 @@ func TestDeliver(t *testing.T) {
 		early := openPage(t, tracker, track.ConnectOptions{Visitor: visitor("early")})
 		p := &program{t: t}
 		time.Sleep(time.Second)
-		p.deliver("a", tracker, track.DeliverOptions{})
+		p.deliver("a", tracker, deliver.Options{})
 		time.Sleep(time.Second)
 		brief := openPage(t, tracker, track.ConnectOptions{Visitor: visitor("brief")})
 		time.Sleep(time.Second)
@@ -223,9 +224,9 @@ func TestDeliverTakeOver(t *testing.T) {
 			faults := presencetest.NewFaults(store)
 			a, b := start(t, faults, quiet), start(t, store, quiet)
 			p := &program{t: t}
-			stop := p.deliver("a", a, track.DeliverOptions{})
+			stop := p.deliver("a", a, deliver.Options{})
 			time.Sleep(begins)
-			p.deliver("b", b, track.DeliverOptions{})
+			p.deliver("b", b, deliver.Options{})
 			openPage(t, b, track.ConnectOptions{Visitor: visitor("alice")})
 			p.want(time.Second, "+alice")
 			bob := openPage(t, b, track.ConnectOptions{Visitor: visitor("bob")})

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
+	"github.com/rollcall-go/rollcall/presence/deliver"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 	"github.com/rollcall-go/rollcall/presence/track"
@@ -47,9 +48,9 @@ func TestDeliverWipe(t *testing.T) {
 			faults := presencetest.NewFaults(store)
 			a, b := start(t, faults, quiet), start(t, store, quiet)
 			p := &program{t: t}
-			p.deliver("a", a, track.DeliverOptions{})
+			p.deliver("a", a, deliver.Options{})
 			time.Sleep(begins)
-			p.deliver("b", b, track.DeliverOptions{})
+			p.deliver("b", b, deliver.Options{})
 			var pages []*page
 			for i := range 5 {
 				pages = append(pages, openPage(t, b, track.ConnectOptions{Visitor: visitor(fmt.Sprint("u", i))}))
@@ -72,9 +73,9 @@ func TestDeliverWipe(t *testing.T) {
 			var got []string
 			for _, d := range p.all() {
 				switch {
-				case slices.ContainsFunc(late, func(was track.Delivery) bool { return was.ID == d.ID }):
+				case slices.ContainsFunc(late, func(was deliver.Event) bool { return was.ID == d.ID }):
 					continue // a repetition
-				case d.Type == track.DeliveredGap:
+				case d.Type == deliver.Gap:
 					continue
 				case d.User.ID == "u0" && (d.Seconds < 599 || d.Seconds > 620 || d.LastSeen.Sub(wiped).Abs() > 3*time.Second):
 					t.Errorf("got %+v, want about ten minutes", d)
@@ -115,7 +116,7 @@ func TestDeliverWipeShortTTL(t *testing.T) {
 			cfg.TTL, cfg.Grace = ttl, time.Second
 			a, b := start(t, store, cfg), start(t, store, cfg)
 			p := &program{t: t}
-			p.deliver("a", a, track.DeliverOptions{})
+			p.deliver("a", a, deliver.Options{})
 			time.Sleep(begins)
 			openPage(t, a, track.ConnectOptions{Visitor: visitor("alice")})
 			openPage(t, b, track.ConnectOptions{Visitor: visitor("bob")})
@@ -168,9 +169,9 @@ func TestDeliverNobodyLed(t *testing.T) {
 		faults := presencetest.NewFaults(store)
 		a, b := start(t, faults, quiet), start(t, store, quiet)
 		p := &program{t: t}
-		p.deliver("a", a, track.DeliverOptions{})
+		p.deliver("a", a, deliver.Options{})
 		time.Sleep(begins)
-		p.deliver("b", b, track.DeliverOptions{})
+		p.deliver("b", b, deliver.Options{})
 		openPage(t, b, track.ConnectOptions{Visitor: visitor("stays")})
 		goes := openPage(t, b, track.ConnectOptions{Visitor: visitor("goes")})
 		p.want(30*time.Second, "+stays +goes")
@@ -198,7 +199,7 @@ func TestDeliverRevived(t *testing.T) {
 		store, replica := newSwapStore(), memstore.New()
 		tracker := start(t, store, quiet)
 		p := &program{t: t}
-		p.deliver("a", tracker, track.DeliverOptions{})
+		p.deliver("a", tracker, deliver.Options{})
 		time.Sleep(begins)
 		apply := func(store backend.Store, kind backend.OpKind, name string, lasts time.Duration) {
 			store.Apply(t.Context(), []backend.Batch{{Topic: presence.Site, Ops: []backend.Op{
@@ -227,8 +228,8 @@ func TestDeliverWipes(t *testing.T) {
 		store := newSwapStore()
 		a, b := start(t, store, quiet), start(t, store, quiet)
 		p := &program{t: t}
-		p.deliver("a", a, track.DeliverOptions{})
-		p.deliver("b", b, track.DeliverOptions{})
+		p.deliver("a", a, deliver.Options{})
+		p.deliver("b", b, deliver.Options{})
 		openPage(t, a, track.ConnectOptions{Visitor: visitor("alice")})
 		openPage(t, b, track.ConnectOptions{Visitor: visitor("bob")})
 		p.want(2*begins, "+alice +bob")
@@ -250,7 +251,7 @@ func TestDeliverWipeMeetsNewcomer(t *testing.T) {
 		store := newSwapStore()
 		a, b := start(t, store, quiet), start(t, store, quiet)
 		p := &program{t: t}
-		p.deliver("a", a, track.DeliverOptions{})
+		p.deliver("a", a, deliver.Options{})
 		time.Sleep(begins)
 		openPage(t, a, track.ConnectOptions{Visitor: visitor("alice")})
 		goes := openPage(t, a, track.ConnectOptions{Visitor: visitor("goes")})
@@ -260,7 +261,7 @@ func TestDeliverWipeMeetsNewcomer(t *testing.T) {
 		noError(t, a.SignOut(t.Context(), "goes"))
 		openPage(t, b, track.ConnectOptions{Visitor: visitor("new")})
 		time.Sleep(20 * time.Millisecond)
-		p.deliver("b", b, track.DeliverOptions{})
+		p.deliver("b", b, deliver.Options{})
 		time.Sleep(time.Minute)
 		if got := strings.Fields(p.read()); !slices.Equal(slices.Sorted(slices.Values(got)), []string{"!", "+new", "-goes"}) {
 			t.Errorf("got %q, want a gap, that one left, and one joined", got)
@@ -279,9 +280,9 @@ func TestDeliverWipeAfterHandover(t *testing.T) {
 		faultsA, faultsB := presencetest.NewFaults(store), presencetest.NewFaults(store)
 		a, b := start(t, faultsA, quiet), start(t, faultsB, quiet)
 		p := &program{t: t}
-		p.deliver("a", a, track.DeliverOptions{})
+		p.deliver("a", a, deliver.Options{})
 		time.Sleep(begins)
-		p.deliver("b", b, track.DeliverOptions{})
+		p.deliver("b", b, deliver.Options{})
 		openPage(t, a, track.ConnectOptions{Visitor: visitor("alice")})
 		p.want(10*time.Second, "+alice")
 		down := presencetest.Fault{Err: errDown}
@@ -303,7 +304,7 @@ func TestDeliverLostByTheNextWipe(t *testing.T) {
 		store := newSwapStore()
 		tracker := start(t, store, quiet)
 		p := &program{t: t}
-		p.deliver("a", tracker, track.DeliverOptions{})
+		p.deliver("a", tracker, deliver.Options{})
 		time.Sleep(begins)
 		openPage(t, tracker, track.ConnectOptions{Visitor: visitor("stays")})
 		time.Sleep(time.Minute)
@@ -316,7 +317,7 @@ func TestDeliverLostByTheNextWipe(t *testing.T) {
 		page.conn.Close() // nobody restores eve
 		time.Sleep(2 * time.Minute)
 		for _, d := range p.all() {
-			if d.User.ID == "eve" && d.Type == track.DeliveredLeave {
+			if d.User.ID == "eve" && d.Type == deliver.Leave {
 				if d.LastSeen.Sub(wiped).Abs() > 2*time.Second {
 					t.Errorf("got %+v, want her last seen at %v", d, wiped)
 				}
@@ -339,7 +340,7 @@ func TestDeliverLostUser(t *testing.T) {
 			time.Sleep(time.Millisecond) // the earlier one is told first
 		}
 		p := &program{t: t}
-		p.deliver("a", tracker, track.DeliverOptions{})
+		p.deliver("a", tracker, deliver.Options{})
 		p.want(begins, "+lost +stays")
 		lossy.lost.Store(true)
 		p.want(time.Minute, "-lost")

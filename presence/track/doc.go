@@ -43,7 +43,7 @@
 //	topic_*.go topics*.go roster_pages.go     the topics that are read here
 //	outlet*.go line.go sources.go             how versions reach readers
 //	people: watch*.go person*.go lastseen*.go
-//	deliver*.go                               events for programs
+//	delivering.go                             events for programs: see package deliver
 //	signal*.go recent.go places*.go peaks*.go erase*.go stats*.go
 //
 // # Locks
@@ -66,7 +66,7 @@
 // users.mu also guards holder.held, each knownUser, and the questions about choices. A source, such as a
 // replica, shares its mutex with its outlet: outlet.mu stands for it here. Methods whose name
 // ends in Locked are called with the mutex of their type held (of users for knownUser and
-// choices, of the outlet for sources). The mutexes of deliver_*.go, fleet.go, idle.go and sources.go have
+// choices, of the outlet for sources). The mutexes of package deliver and of fleet.go, idle.go and sources.go have
 // no level: they are taken with no other one held. No method calls the store with a mutex held.
 // A store may hold mutexes of its own while it calls a listener, which takes any of these.
 //

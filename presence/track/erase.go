@@ -14,6 +14,7 @@ import (
 	"github.com/rollcall-go/rollcall/internal/wait"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
+	"github.com/rollcall-go/rollcall/presence/deliver"
 )
 
 // export is [Tracker.Export].
@@ -66,7 +67,7 @@ type eraser struct {
 	signOuts   *signOuts
 	acts       *acts
 	people     *peopleHere
-	deliveries *deliveries
+	deliveries *deliver.Consumers
 	list       backend.ErasureList
 	turns      *erasureTurns
 
@@ -304,7 +305,7 @@ func (x *eraser) forget(e backend.Erasure) {
 	for _, r := range x.topics.all() {
 		r.forget(e)
 	}
-	x.deliveries.forget(e)
+	x.deliveries.Forget(e)
 	x.acts.forget(e)
 	x.people.relationsChanged(e.User)
 }

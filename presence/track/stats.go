@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence/backend"
+	"github.com/rollcall-go/rollcall/presence/deliver"
 )
 
 // counters are what a Tracker counts since it began.
@@ -121,7 +122,7 @@ type Stats struct {
 	// Calls are the calls of the store by method, in lower case. All are there.
 	Calls map[string]CallStats
 	// Deliveries are the consumers of [Tracker.Deliver] by name; nil if there is none.
-	Deliveries map[string]DeliveryStats
+	Deliveries map[string]deliver.Stats
 	// Store is what the store says of itself, if it is a [backend.StatsStore].
 	Store backend.StoreStats
 

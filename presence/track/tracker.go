@@ -9,6 +9,7 @@ import (
 	"github.com/rollcall-go/rollcall/internal/wait"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
+	"github.com/rollcall-go/rollcall/presence/deliver"
 )
 
 // A Tracker is one process's part in a fleet. It takes what happens here, writes it to the
@@ -62,7 +63,7 @@ type Tracker struct {
 	places         *places
 	eraser         *eraser
 
-	deliveries *deliveries // what Go programs were told
+	deliveries *deliver.Consumers // what Go programs were told
 }
 
 // New returns a Tracker over a store, and starts its goroutines. An unreachable store is
@@ -118,7 +119,7 @@ func newTracker(inner backend.Core, cfg *Config) *Tracker {
 		cfg: cfg, life: life, stats: stats, outage: outage, writer: writer, users: users, topics: topics, sources: sources, seal: seal,
 		choices: choices, attention: attention, leases: leases, guests: guests, lastSeen: lastSeen, people: directory.on(),
 	}
-	deliveries := &deliveries{cfg: cfg, life: life, store: store, outage: outage}
+	deliveries := deliver.New(delivering(cfg, life, store, outage))
 	nodeLease := newNodeLease(cfg, store, outage, process, leases.reassertSoon)
 	found := &findings{logger: cfg.Logger}
 	fleet := newFleet(process, store, outage, notices, seal)

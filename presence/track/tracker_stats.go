@@ -35,7 +35,7 @@ func (t *Tracker) readStats() Stats {
 		ScreenLag:      t.stats.screenLag.read(),
 		Sessions:       t.stats.sessions.read(),
 		Calls:          t.store.stats(),
-		Deliveries:     t.deliveries.stats(),
+		Deliveries:     t.deliveries.Stats(),
 		Signals:        t.stats.signals.stats(),
 		People:         t.peopleStats(),
 	}

@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/deliver"
 )
 
 // Connect opens a connection. Before it returns, the user's leases are made and seen in
@@ -66,60 +67,10 @@ func (t *Tracker) Changes(ctx context.Context, topic presence.Topic, from presen
 	return changesOf(ctx, t.opener, topic, from)
 }
 
-// Deliver calls fn for each join and leave in topics: at least once in the whole fleet, on
-// one node at a time, and in order for each user and topic. name is that of the consumer, under
-// which the store keeps what fn was told: 1-64 bytes of A-Z a-z 0-9 _ - . and the colon. Call
-// Deliver on every node, with the same name and topics. It blocks until ctx ends, or until the
-// Tracker closes ([presence.ErrClosed]). An invalid argument is an error at once: [presence.ErrInvalidConfig] or
-// [presence.ErrInvalidTopic]. So is a store that is no [backend.ConsumerStore], or for [AllOf] no
-// [backend.StaffStore]: [errors.ErrUnsupported].
-//
-//	topics := []presence.Topic{presence.Site}
-//	go tracker.Deliver(ctx, "mailer", topics, track.DeliverOptions{}, func(ctx context.Context, d track.Delivery) error {
-//		…
-//	})
-//
-// One node calls fn. If that node dies, another one takes over within 8 s; if it closes,
-// within a second or two, and one that has just begun within six. The new node goes on where the
-// consumer was, and may repeat the latest events, with the same IDs. A consumer that is new is
-// told of the users who are online as joins, after some seconds, and of all that happened
-// meanwhile, also if each node that called Deliver has ended by then. If the store is out all the time until they end, the
-// consumer stays new. A change of status or name is no event. A user who turns invisible
-// leaves. A count-only topic has names here as any other.
-//
-// If fn returns an error or panics, the same event comes again after 1 s, then 2 s, up to
-// 1 min, and later events of that user and topic wait for it; [RetryIn] and [GiveUp]
-// choose otherwise. fn must return when its ctx ends. A slow or failing fn delays no other
-// consumer, and no page.
-//
-// If the store lost its data, or its log does not reach back to what the consumer was told
-// last, fn is called with a [DeliveredGap], and then with the joins and leaves that lead to
-// the roster as it is. Users who stayed are not among them. If the node that calls fn also ended
-// or was cut off about then, what it told in the last second may come again with other IDs. If
-// the node that goes on was cut off too, so may what was told meanwhile; and the next leave of a user
-// who left and came back meanwhile has the ID of that leave. If no node is left that knew the
-// consumer, the consumer is new.
-//
-// Among topics may be all topics of a kind: [AllOf]. The promises are the same, with these
-// differences. An event is up to two seconds late, and later where the store lists more than
-// 1,000 topics of the kind, guests' topics included: by a second for each further 1,000. At most
-// DeliverOptions.MaxTopics are followed at a time; a topic for which there is no room is told of
-// later, as far as its log reaches back. The kind has a gap where topics may have come and gone
-// untold: as there is no room, and again once there is; where the store loses the consumer's
-// record; where no node held the record for 20 s, as in a long restart; and where the leader
-// could not look at all topics for 15 s, since the store was out or has more than some 15,000
-// topics of the kind. Who came into a new topic and left it within the last two seconds before
-// the store lost its data is not told.
-//
-//	topics := []presence.Topic{presence.Site, track.AllOf("thread")}
-//
-// Deliver costs the store two round trips a second on each node, and on the node that calls
-// fn one more for a topic with changes, and one for all events of about 20 ms. Each node
-// follows the named topics, as if it showed them. A kind costs the node that calls fn three round
-// trips a second more, and one for each of its topics with changes. Deliver keeps about 200 bytes for each user
-// online and 500 for each event that waits, in the store and on each node.
-func (t *Tracker) Deliver(ctx context.Context, name string, topics []presence.Topic, o DeliverOptions, fn func(context.Context, Delivery) error) error {
-	return t.deliveries.deliver(ctx, name, topics, o, fn)
+// Deliver calls fn for each join and leave in topics, at least once in the whole fleet: see
+// [deliver.Consumers.Run]. It returns [presence.ErrClosed] once the Tracker closes.
+func (t *Tracker) Deliver(ctx context.Context, name string, topics []presence.Topic, o deliver.Options, fn func(context.Context, deliver.Event) error) error {
+	return t.deliveries.Run(ctx, name, topics, o, fn)
 }
 
 // Serve has a LineSource open the topics of some kinds (see [presence.Topic.Kind]) in place of rosters.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
+	"github.com/rollcall-go/rollcall/presence/deliver"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 	"github.com/rollcall-go/rollcall/presence/track"
@@ -114,7 +115,7 @@ func TestUnseenDeliveries(t *testing.T) {
 		lossy := &lossyStore{Store: memstore.New()}
 		a, b := start(t, lossy, quiet), start(t, lossy, quiet)
 		p := &program{t: t}
-		stop := p.deliver("a", a, track.DeliverOptions{})
+		stop := p.deliver("a", a, deliver.Options{})
 		apply := func(kind backend.OpKind, name string) {
 			lossy.Apply(t.Context(), []backend.Batch{{Topic: presence.Site, Ops: []backend.Op{
 				{Kind: kind, User: user(name), Holder: "x.1", For: time.Hour},
@@ -129,7 +130,7 @@ func TestUnseenDeliveries(t *testing.T) {
 			turn(t, lossy, name, "online-")
 		}
 		turn(t, lossy, "seen", "online")
-		p.deliver("b", b, track.DeliverOptions{})
+		p.deliver("b", b, deliver.Options{})
 		time.Sleep(time.Second)
 		stop()
 		time.Sleep(begins)

@@ -3,7 +3,6 @@ package track
 import (
 	"bytes"
 	"slices"
-	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
@@ -115,100 +114,4 @@ func (h *history) drop(to int) {
 // has reports whether an event holds a text.
 func (l *frameLog) has(text string) bool {
 	return slices.ContainsFunc(l.frames, func(f frame) bool { return bytes.Contains(f.Data, []byte(text)) })
-}
-
-// forget has each consumer forget a user.
-func (d *deliveries) forget(e backend.Erasure) {
-	d.mu.Lock()
-	running := make([]*consumer, 0, len(d.running))
-	for c := range d.running {
-		running = append(running, c)
-	}
-	d.mu.Unlock()
-	for _, c := range running {
-		c.forget(e)
-	}
-}
-
-// forget has the goroutine that owns the consumer forget a user.
-func (c *consumer) forget(e backend.Erasure) {
-	c.erasing.mu.Lock()
-	c.erasing.all = append(c.erasing.all, erasedAt{e, time.Now().Add(-e.Ago)})
-	c.erasing.mu.Unlock()
-	c.woken.Wake()
-}
-
-// takeErased returns the users to forget.
-func (c *consumer) takeErased() []erasedAt {
-	c.erasing.mu.Lock()
-	defer c.erasing.mu.Unlock()
-	all := c.erasing.all
-	c.erasing.all = nil
-	return all
-}
-
-// An erasedAt is an erasure, and when it was asked for.
-type erasedAt struct {
-	backend.Erasure
-	at time.Time
-}
-
-// forgetErased removes erased users from the copies of a node that stands by.
-func (c *consumer) forgetErased() {
-	for _, e := range c.takeErased() {
-		for _, entries := range []map[string]string{c.copy, c.read.entries} {
-			for key, value := range entries {
-				if e.NamesEntry(key, value) {
-					delete(entries, key)
-				}
-			}
-		}
-	}
-}
-
-// forgetErased removes erased users from the record: who was told of them, and what waits to be
-// told. Events that a lane is telling now are the last ones.
-func (l *leader) forgetErased() {
-	for _, e := range l.takeErased() {
-		for _, f := range l.follows {
-			if u, told := f.users[e.User]; told && u.since.Before(e.at) {
-				delete(f.users, e.User)
-				l.changes = append(l.changes, recordChange{key: toldKey(f.topic, e.User), gone: true})
-			}
-		}
-		l.changes = append(l.changes, l.out.forget(e)...)
-		l.ended.forget(e.User)
-	}
-}
-
-// forget drops the events about a user. It returns the changes of the record.
-func (o *outbox) forget(e erasedAt) (changes []recordChange) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	var gone []*parcel
-	o.all.Scan(func(_ uint64, p *parcel) bool {
-		if p.User.ID == e.User && p.Since.Before(e.at) {
-			gone = append(gone, p)
-		}
-		return true
-	})
-	for _, p := range gone {
-		if p.taken {
-			p.last = true
-			continue
-		}
-		o.removeLocked(p)
-		changes = append(changes, recordChange{key: eventKey(p.number), gone: true})
-	}
-	o.countLocked()
-	return changes
-}
-
-func (e *endedSessions) forget(user presence.UserID) {
-	for i, s := range e.order {
-		if s.user == user {
-			delete(e.known, s)
-			e.order[i] = endedSession{}
-		}
-	}
 }

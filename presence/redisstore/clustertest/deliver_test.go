@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/deliver"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
 	"github.com/rollcall-go/rollcall/presence/redisstore/internal/storetest"
 	"github.com/rollcall-go/rollcall/presence/track"
@@ -97,10 +98,10 @@ func (p *program) deliver(tracker *track.Tracker) (stop func()) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		err := tracker.Deliver(ctx, "program", []presence.Topic{track.AllOf("thread")}, track.DeliverOptions{}, func(_ context.Context, d track.Delivery) error {
+		err := tracker.Deliver(ctx, "program", []presence.Topic{deliver.AllOf("thread")}, deliver.Options{}, func(_ context.Context, d deliver.Event) error {
 			p.mu.Lock()
 			defer p.mu.Unlock()
-			sign := map[track.DeliveryType]string{track.DeliveredJoin: "+", track.DeliveredLeave: "-", track.DeliveredGap: "!"}[d.Type]
+			sign := map[deliver.EventType]string{deliver.Join: "+", deliver.Leave: "-", deliver.Gap: "!"}[d.Type]
 			who := string(d.Topic) + " " + string(d.User.ID)
 			p.of[who] = append(p.of[who], sign)
 			return nil

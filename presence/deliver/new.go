@@ -1,4 +1,4 @@
-package track
+package deliver
 
 import (
 	"context"
@@ -22,7 +22,7 @@ func (c *consumer) prepare(ctx context.Context) {
 		c.prepared = true
 		return
 	}
-	l := &leader{consumer: c, out: newOutbox(c.opts.Most, new(deliveryCounters))}
+	l := &leader{consumer: c, out: newOutbox(c.opts.Most, new(counters))}
 	l.load()
 	l.set(newKey, "1")
 	for _, f := range l.follows {

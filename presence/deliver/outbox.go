@@ -1,4 +1,4 @@
-package track
+package deliver
 
 import (
 	"cmp"
@@ -16,7 +16,7 @@ import (
 // each user and topic one at a time. All methods may be called concurrently.
 type outbox struct {
 	most  int
-	stats *deliveryCounters
+	stats *counters
 
 	mu      sync.Mutex // taken with no other mutex held
 	all     btree.Map[uint64, *parcel]
@@ -33,7 +33,7 @@ type outbox struct {
 
 // A parcel is one event in an outbox.
 type parcel struct {
-	Delivery
+	Event
 	number uint64
 	added  time.Time // when this node added it
 	held   bool      // not in the record yet
@@ -55,7 +55,7 @@ type queueKey struct {
 	user  presence.UserID // empty: gaps
 }
 
-func newOutbox(most int, stats *deliveryCounters) *outbox {
+func newOutbox(most int, stats *counters) *outbox {
 	return &outbox{
 		most: most, stats: stats, queues: make(map[queueKey]*eventQueue), changed: make(chan struct{}),
 		ready: btree.NewBTreeGOptions(func(a, b *eventQueue) bool {
@@ -127,7 +127,7 @@ func (o *outbox) shed() (changes []recordChange) {
 		var oldest *parcel
 		gaps := make(map[presence.Topic]bool) // that come before it
 		o.all.Scan(func(_ uint64, p *parcel) bool {
-			if p.Type == DeliveredGap {
+			if p.Type == Gap {
 				gaps[p.Topic] = gaps[p.Topic] || !p.taken
 			} else if !p.taken {
 				oldest = p
@@ -143,12 +143,12 @@ func (o *outbox) shed() (changes []recordChange) {
 			changes = append(changes, recordChange{key: eventKey(oldest.number), gone: true})
 			continue
 		}
-		gap := &parcel{number: oldest.number, added: oldest.added, held: oldest.held, Delivery: Delivery{
-			ID: oldest.ID + "-gap", Type: DeliveredGap, Topic: oldest.Topic, At: oldest.At,
+		gap := &parcel{number: oldest.number, added: oldest.added, held: oldest.held, Event: Event{
+			ID: oldest.ID + "-gap", Type: Gap, Topic: oldest.Topic, At: oldest.At,
 		}}
 		o.addLocked(gap)
 		o.stats.gaps.Add(1)
-		changes = append(changes, recordChange{key: eventKey(gap.number), value: encodeDelivery(gap.Delivery)})
+		changes = append(changes, recordChange{key: eventKey(gap.number), value: encodeDelivery(gap.Event)})
 	}
 	o.countLocked()
 	return changes
@@ -236,7 +236,7 @@ func (o *outbox) entries() (changes []recordChange) {
 	defer o.mu.Unlock()
 	o.acks = nil
 	o.all.Scan(func(number uint64, p *parcel) bool {
-		changes = append(changes, recordChange{key: eventKey(number), value: encodeDelivery(p.Delivery)})
+		changes = append(changes, recordChange{key: eventKey(number), value: encodeDelivery(p.Event)})
 		return true
 	})
 	return changes

@@ -1,4 +1,4 @@
-package track
+package deliver
 
 import (
 	"crypto/sha256"
@@ -112,9 +112,9 @@ func decodeTold(text string) toldUser {
 }
 
 // A wireDelivery is an event as it waits in the store; moments are Unix nanoseconds.
-type wireDelivery struct {
+type wireEvent struct {
 	ID    string          `json:"id"`
-	Type  DeliveryType    `json:"type"`
+	Type  EventType       `json:"type"`
 	Topic presence.Topic  `json:"topic"`
 	User  presence.UserID `json:"user,omitempty"`
 	Name  string          `json:"name,omitempty"`
@@ -123,9 +123,9 @@ type wireDelivery struct {
 	At    int64           `json:"at"`
 }
 
-func encodeDelivery(d Delivery) string {
-	w := wireDelivery{ID: d.ID, Type: d.Type, Topic: d.Topic, User: d.User.ID, Name: d.User.Name, At: d.At.UnixNano()}
-	if d.Type != DeliveredGap {
+func encodeDelivery(d Event) string {
+	w := wireEvent{ID: d.ID, Type: d.Type, Topic: d.Topic, User: d.User.ID, Name: d.User.Name, At: d.At.UnixNano()}
+	if d.Type != Gap {
 		w.Since = d.Since.UnixNano()
 	}
 	if !d.LastSeen.IsZero() {
@@ -135,12 +135,12 @@ func encodeDelivery(d Delivery) string {
 	return string(text)
 }
 
-func decodeDelivery(text string) (Delivery, bool) {
-	var w wireDelivery
+func decodeDelivery(text string) (Event, bool) {
+	var w wireEvent
 	if json.Unmarshal([]byte(text), &w) != nil {
-		return Delivery{}, false
+		return Event{}, false
 	}
-	d := Delivery{ID: w.ID, Type: w.Type, Topic: w.Topic, User: presence.User{ID: w.User, Name: w.Name}, At: time.Unix(0, w.At)}
+	d := Event{ID: w.ID, Type: w.Type, Topic: w.Topic, User: presence.User{ID: w.User, Name: w.Name}, At: time.Unix(0, w.At)}
 	if w.Since != 0 {
 		d.Since = time.Unix(0, w.Since)
 	}
@@ -151,14 +151,14 @@ func decodeDelivery(text string) (Delivery, bool) {
 }
 
 // leave sets when the user was last seen, at the join or later.
-func (d *Delivery) leave(seen time.Time) {
+func (d *Event) leave(seen time.Time) {
 	d.LastSeen = later(seen, d.Since)
 	d.Seconds = d.LastSeen.Sub(d.Since).Seconds()
 }
 
 // deliveryID returns the ID of an event. It names the session, and not the diff that told
 // it, since the diffs are lost with the store's data.
-func deliveryID(consumer string, d Delivery, session string) string {
+func deliveryID(consumer string, d Event, session string) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s\n%s\n%s", consumer, d.Type, d.Topic, d.User.ID, session))
 	return "evt_" + hex.EncodeToString(sum[:16])
 }

@@ -1,4 +1,4 @@
-package track
+package deliver
 
 import (
 	"cmp"
@@ -174,7 +174,7 @@ func (l *leader) load() (again bool) {
 			d, ok := decodeDelivery(value)
 			if _, err := fmt.Sscanf(rest, "%x", &number); err == nil && ok {
 				l.number = max(l.number, number)
-				l.out.add(&parcel{Delivery: d, number: number})
+				l.out.add(&parcel{Event: d, number: number})
 				continue
 			}
 		default:
@@ -217,11 +217,11 @@ func (l *leader) remember() {
 }
 
 // event makes an event and adds it to the outbox.
-func (l *leader) event(d Delivery, session string) {
+func (l *leader) event(d Event, session string) {
 	l.number++
 	d.At = time.Now()
 	d.ID = deliveryID(l.name, d, session)
-	p := &parcel{Delivery: d, number: l.number, added: d.At, held: true}
+	p := &parcel{Event: d, number: l.number, added: d.At, held: true}
 	l.made = append(l.made, p)
 	l.set(eventKey(p.number), encodeDelivery(d))
 	l.out.add(p)
@@ -311,9 +311,9 @@ func (l *leader) anew() (changes []recordChange) {
 }
 
 func (l *leader) try(ctx context.Context, step backend.ConsumerStep) (backend.ConsumerState, error) {
-	ctx, cancel := context.WithTimeout(ctx, applyTimeout)
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	return l.store.CommitConsumer(ctx, l.name, step)
+	return l.node.Store.CommitConsumer(ctx, l.name, step)
 }
 
 // step returns a step of the first changes, and the other changes.
@@ -357,7 +357,7 @@ func (l *leader) lane(ctx context.Context) {
 		if p == nil {
 			return
 		}
-		err := l.call(run, p.Delivery)
+		err := l.call(run, p.Event)
 		if l.out.done(p, run, err) {
 			time.AfterFunc(ackEvery, l.woken.Wake)
 		}
@@ -372,7 +372,7 @@ func (l *leader) lane(ctx context.Context) {
 var errPanicked = errors.New("the consumer's function panicked")
 
 // call calls fn. A panic is an error.
-func (l *leader) call(ctx context.Context, d Delivery) (err error) {
+func (l *leader) call(ctx context.Context, d Event) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = errPanicked
@@ -386,5 +386,5 @@ func (l *leader) call(ctx context.Context, d Delivery) (err error) {
 }
 
 func (l *leader) log() *slog.Logger {
-	return cmp.Or(l.cfg.Logger, slog.Default()).With(slog.String("consumer", l.name))
+	return cmp.Or(l.node.Logger, slog.Default()).With(slog.String("consumer", l.name))
 }

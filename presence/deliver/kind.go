@@ -1,4 +1,4 @@
-package track
+package deliver
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/internal/wire"
 )
 
-// AllOf returns what [Tracker.Deliver] takes for all topics of a kind: AllOf("thread") is
+// AllOf returns what [Consumers.Run] takes for all topics of a kind: AllOf("thread") is
 // "thread:*", which stands for each topic that begins with "thread:". It is no topic: nobody can
 // be there. [presence.Topic.In] makes it that of a tenant.
 func AllOf(kind string) presence.Topic { return presence.Topic(kind + allSuffix) }
@@ -150,13 +150,13 @@ func (l *leader) lookForTopics(ctx context.Context) {
 // look looks at a page of the topics of a kind, and follows those that are new. It returns true at
 // the end of the list.
 func (l *leader) look(ctx context.Context, k *followedKind) (whole bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, applyTimeout)
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	page, err := l.store.Topics(ctx, k.after, placesAtOnce)
+	page, err := l.node.Store.Topics(ctx, k.after, topicsAtOnce)
 	if err != nil {
 		return false, err
 	}
-	whole = len(page) < placesAtOnce
+	whole = len(page) < topicsAtOnce
 	if end := slices.IndexFunc(page, func(t presence.Topic) bool { return !k.has(t) }); end >= 0 {
 		page, whole = page[:end], true
 	}
@@ -165,7 +165,7 @@ func (l *leader) look(ctx context.Context, k *followedKind) (whole bool, err err
 		after = page[len(page)-1]
 	}
 	page = slices.DeleteFunc(page, func(t presence.Topic) bool { return l.byTopic[t] != nil })
-	counts, err := l.store.Counts(ctx, page...)
+	counts, err := l.node.Store.Counts(ctx, page...)
 	if err != nil {
 		return false, err
 	}
@@ -246,7 +246,7 @@ func (l *leader) missed(k *followedKind) {
 	if !k.begun {
 		return
 	}
-	l.event(Delivery{Type: DeliveredGap, Topic: k.all}, sessionOf(time.Now()))
+	l.event(Event{Type: Gap, Topic: k.all}, sessionOf(time.Now()))
 	l.stats.gaps.Add(1)
 	l.log().Warn("presence: a consumer may have missed joins and leaves", slog.String("topic", string(k.all)))
 }

@@ -1,15 +1,13 @@
-package track
+package deliver
 
 import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// DeliveryStats are the figures of one consumer of [Tracker.Deliver] on this node.
-type DeliveryStats struct {
+// Stats are the figures of one consumer of [Consumers.Run] on this node.
+type Stats struct {
 	Leads    bool          // this node calls the consumer's fn
 	Told     uint64        // events that fn took
 	Failed   uint64        // calls of fn that returned an error or panicked
@@ -18,24 +16,24 @@ type DeliveryStats struct {
 	Gaps     uint64        // gaps that were found
 	Backlog  int           // events that wait; 0 on a node that does not lead
 	Oldest   time.Duration // how long the oldest of them has waited
-	Left     int           // topics of kinds that are not followed, since DeliverOptions.MaxTopics are
+	Left     int           // topics of kinds that are not followed, since Options.MaxTopics are
 }
 
-// deliveries are all consumers, and their figures.
-type deliveries struct {
-	cfg    *Config
-	life   *lifetime
-	store  backend.Store
-	outage *outage
+// Consumers are all consumers, and their figures.
+type Consumers struct {
+	node Node
 
 	mu     sync.Mutex // taken with no other mutex held
-	byName map[string]*deliveryCounters
+	byName map[string]*counters
 
 	running map[*consumer]struct{}
 }
 
+// New returns the consumers of a node: none yet.
+func New(node Node) *Consumers { return &Consumers{node: node} }
+
 // begin notes a consumer that runs, and end that it ended.
-func (d *deliveries) begin(c *consumer) {
+func (d *Consumers) begin(c *consumer) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.running == nil {
@@ -44,13 +42,13 @@ func (d *deliveries) begin(c *consumer) {
 	d.running[c] = struct{}{}
 }
 
-func (d *deliveries) end(c *consumer) {
+func (d *Consumers) end(c *consumer) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.running, c)
 }
 
-type deliveryCounters struct {
+type counters struct {
 	told, failed, repeated, dropped, gaps atomic.Uint64
 
 	leads   atomic.Bool
@@ -59,28 +57,28 @@ type deliveryCounters struct {
 	oldest  atomic.Int64 // Unix nanoseconds; 0: nothing waits
 }
 
-func (d *deliveries) of(consumer string) *deliveryCounters {
+func (d *Consumers) of(consumer string) *counters {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.byName == nil {
-		d.byName = make(map[string]*deliveryCounters)
+		d.byName = make(map[string]*counters)
 	}
 	if d.byName[consumer] == nil {
-		d.byName[consumer] = new(deliveryCounters)
+		d.byName[consumer] = new(counters)
 	}
 	return d.byName[consumer]
 }
 
-// stats returns the figures of each consumer by name; nil if there is none.
-func (d *deliveries) stats() map[string]DeliveryStats {
+// Stats returns the figures of each consumer by name; nil if there is none.
+func (d *Consumers) Stats() map[string]Stats {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	var all map[string]DeliveryStats
+	var all map[string]Stats
 	for name, c := range d.byName {
 		if all == nil {
-			all = make(map[string]DeliveryStats)
+			all = make(map[string]Stats)
 		}
-		s := DeliveryStats{
+		s := Stats{
 			Leads: c.leads.Load(), Told: c.told.Load(), Failed: c.failed.Load(), Repeated: c.repeated.Load(),
 			Dropped: c.dropped.Load(), Gaps: c.gaps.Load(), Backlog: int(c.backlog.Load()), Left: int(c.left.Load()),
 		}
@@ -93,7 +91,7 @@ func (d *deliveries) stats() map[string]DeliveryStats {
 }
 
 // waits notes how many events wait, and since when the oldest does.
-func (c *deliveryCounters) waits(n int, oldest time.Time) {
+func (c *counters) waits(n int, oldest time.Time) {
 	c.backlog.Store(int64(n))
 	if n == 0 {
 		c.oldest.Store(0)

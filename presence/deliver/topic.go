@@ -1,4 +1,4 @@
-package track
+package deliver
 
 import (
 	"context"
@@ -38,8 +38,7 @@ const decideAgain = 5 * time.Second
 // catchUp is how long after a loss of data a doubt goes on: until all nodes have restored their
 // leases, also where the store loses its data several times in a row.
 func (c *consumer) catchUp(topic presence.Topic) time.Duration {
-	ttl := c.cfg.Kind(topic).TTL
-	return max(min(ttl, heartbeatFor(ttl)+2*backoffLast), choicesWait) + restoreWait
+	return c.node.CatchUp(topic)
 }
 
 // advanceFor bounds a round of advance, so that the leader commits in time to stay one.
@@ -77,13 +76,13 @@ func (l *leader) advance(ctx context.Context, due bool) {
 }
 
 func (l *leader) counts(ctx context.Context) ([]backend.Counts, error) {
-	ctx, cancel := context.WithTimeout(ctx, applyTimeout)
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	topics := make([]presence.Topic, len(l.follows))
 	for i, f := range l.follows {
 		topics[i] = f.topic
 	}
-	return l.store.Counts(ctx, topics...)
+	return l.node.Store.Counts(ctx, topics...)
 }
 
 // advanceIn is advance for one topic.
@@ -137,9 +136,9 @@ func (f *followed) gone(there map[presence.UserID]bool) (gone []presence.UserID)
 }
 
 func (l *leader) snapshot(ctx context.Context, f *followed) (backend.Snapshot, error) {
-	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	return l.store.Snapshot(ctx, f.topic)
+	return l.node.Store.Snapshot(ctx, f.topic)
 }
 
 // take makes events of the diffs that the watch brought, in order. It returns the diffs that
@@ -170,14 +169,14 @@ func (f *followed) continues(d backend.Diff) bool {
 // rests. At 12:00:00.5 Redis fails over, and loses that. Its log of thread:1 begins with users who came
 // and left long ago.
 func (l *leader) readLog(ctx context.Context, f *followed, skipped []backend.Diff) {
-	try, cancel := context.WithTimeout(ctx, loadTimeout)
+	try, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	diffs, err := l.store.Log(try, f.topic, f.at)
+	diffs, err := l.node.Store.Log(try, f.topic, f.at)
 	if err == nil && f.unheld && f.at == backend.Origin {
 		err = presence.ErrGap // the log may start again from Origin, for all that anybody knows
 	}
 	if errors.Is(err, presence.ErrGap) && len(f.users) == 0 && !f.unheld {
-		if diffs, err = l.store.Log(try, f.topic, backend.Origin); err == nil && len(diffs) == 0 {
+		if diffs, err = l.node.Store.Log(try, f.topic, backend.Origin); err == nil && len(diffs) == 0 {
 			l.move(f, position{at: backend.Origin, doubt: f.doubt, loss: f.loss})
 		}
 		if err == nil && slices.ContainsFunc(diffs, l.toldOf(f)) {
@@ -230,7 +229,7 @@ func (l *leader) gap(ctx context.Context, f *followed, skipped []backend.Diff) {
 	f.loss = loss
 	if f.doubt.IsZero() {
 		f.doubt = f.loss
-		l.event(Delivery{Type: DeliveredGap, Topic: f.topic}, string(f.at)+" "+sessionOf(f.doubt))
+		l.event(Event{Type: Gap, Topic: f.topic}, string(f.at)+" "+sessionOf(f.doubt))
 		l.stats.gaps.Add(1)
 		l.log().Warn("presence: a consumer may have missed joins and leaves", slog.String("topic", string(f.topic)))
 	}
@@ -280,7 +279,7 @@ func (l *leader) compareTotal(f *followed, c backend.Counts) {
 // leases that no node renews have expired.
 func (l *leader) decide(ctx context.Context, f *followed) {
 	lostNow := time.Since(l.lost) < l.catchUp(f.topic) // the store lost its data once more
-	if state, _ := l.outage.state(); lostNow || f.doubt.IsZero() || time.Now().Before(f.decideAt) || state != trusted {
+	if lostNow || f.doubt.IsZero() || time.Now().Before(f.decideAt) || !l.node.Trusted() {
 		return
 	}
 	snap, err := l.snapshot(ctx, f)
@@ -289,7 +288,7 @@ func (l *leader) decide(ctx context.Context, f *followed) {
 	}
 	there := make(map[presence.UserID]bool, len(snap.Members))
 	revived := false
-	expired := time.Since(f.loss) > l.catchUp(f.topic)+l.cfg.Kind(f.topic).TTL+restoreWait
+	expired := time.Since(f.loss) > l.catchUp(f.topic)+l.node.TTL(f.topic)+l.node.Settles
 	for _, m := range snap.Members {
 		there[m.ID] = true
 		if _, told := f.users[m.ID]; !told && l.revived(f, m) {
@@ -314,9 +313,9 @@ func (l *leader) tellUntil(ctx context.Context, f *followed, version presence.Di
 	if f.at == version {
 		return true
 	}
-	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	diffs, err := l.store.Log(ctx, f.topic, f.at)
+	diffs, err := l.node.Store.Log(ctx, f.topic, f.at)
 	for _, d := range diffs {
 		if err != nil || !f.continues(d) {
 			return false

@@ -1,4 +1,4 @@
-package track
+package deliver
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// A consumer is one call of [Tracker.Deliver]. On each node it stands by until it holds
+// A consumer is one call of [Consumers.Run]. On each node it stands by until it holds
 // the consumer's record in the store, and then leads: reads the topics, and calls fn.
 //
 //	node A   leads ───── dies at 12:00:00
@@ -35,16 +35,14 @@ import (
 // A leader that lost the record to another node has its memory for a copy, until it has read
 // what the other one wrote.
 type consumer struct {
-	cfg    *Config
-	store  backend.Store
-	outage *outage
+	node   *Node
 	name   string
 	topics []presence.Topic // that are named
 	allOf  []presence.Topic // all topics of kinds
-	opts   DeliverOptions
-	fn     func(context.Context, Delivery) error
+	opts   Options
+	fn     func(context.Context, Event) error
 	holder string // unique
-	stats  *deliveryCounters
+	stats  *counters
 
 	read recordRead        // the record as the store has it
 	copy map[string]string // the latest whole record; nil: none
@@ -81,8 +79,10 @@ const (
 	copyWait   = 2 * time.Second
 	oldWait    = copyWait + renewEvery // with a copy that may be old
 	newWait    = 4 * time.Second
-	backWait   = oldWait + 2*lateGrace // where the store was out: a node with a copy may find it back last
 )
+
+// backWait is as newWait where the store was out: a node with a copy may find it back last.
+func (c *consumer) backWait() time.Duration { return oldWait + 2*c.node.Late }
 
 // run stands by and leads until ctx ends.
 func (c *consumer) run(ctx context.Context) {
@@ -179,14 +179,14 @@ func (c *consumer) tryToHold(ctx context.Context, missing time.Time) (backend.Co
 // watch begins the watches of the topics that have not begun.
 func (c *consumer) watch(ctx context.Context) {
 	for _, t := range c.taps {
-		t.watch(ctx, c.store)
+		t.watch(ctx, c.node.Store)
 	}
 }
 
 // mayBeBehind reports whether this node may know but the old record of a store that began with an old
 // file: the node that led has had no time yet to put its memory there.
 func (c *consumer) mayBeBehind() bool {
-	return min(time.Since(c.had), c.outage.soundFor()) < newWait
+	return min(time.Since(c.had), c.node.SoundFor()) < newWait
 }
 
 // outdated reports whether this node was cut off for so long that others have led since: it lets
@@ -196,22 +196,22 @@ func (c *consumer) outdated() bool { return time.Since(c.current) > 2*holdFor }
 // patience is how long a record is missing before this node makes one.
 func (c *consumer) patience() time.Duration {
 	switch {
-	case c.copy == nil && c.outage.soundFor() < backWait: // each new loss has the nodes with a copy wait anew
+	case c.copy == nil && c.node.SoundFor() < c.backWait(): // each new loss has the nodes with a copy wait anew
 		return math.MaxInt64
 	case c.copy == nil:
 		return newWait
 	case c.outdated() && c.led:
 		return oldWait
 	case c.outdated(): // the node that led goes before it, also where it finds the store back last
-		return oldWait + lateGrace
+		return oldWait + c.node.Late
 	}
 	return copyWait
 }
 
 func (c *consumer) claim(ctx context.Context, create bool) (backend.ConsumerClaimed, error) {
-	ctx, cancel := context.WithTimeout(ctx, applyTimeout)
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	return c.store.ClaimConsumer(ctx, c.name, backend.ConsumerClaim{Holder: c.holder, For: holdFor, Create: create})
+	return c.node.Store.ClaimConsumer(ctx, c.name, backend.ConsumerClaim{Holder: c.holder, For: holdFor, Create: create})
 }
 
 // readOn brings the copy up to date. While another node is still making the record again, or
@@ -235,10 +235,10 @@ func (c *consumer) readOn(ctx context.Context) error {
 
 // fetch reads what changed in the record.
 func (c *consumer) fetch(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	for more := true; more; {
-		changes, err := c.store.ReadConsumer(ctx, c.name, c.read.version)
+		changes, err := c.node.Store.ReadConsumer(ctx, c.name, c.read.version)
 		if err != nil {
 			return err
 		}

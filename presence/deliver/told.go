@@ -1,4 +1,4 @@
-package track
+package deliver
 
 import (
 	"context"
@@ -86,7 +86,7 @@ func sinceInDoubt(since, doubt time.Time) time.Time {
 // came makes a join.
 func (l *leader) came(f *followed, m presence.Member, since time.Time) {
 	u := toldUser{name: m.Name, since: since, unseen: m.Status.Unseen()}
-	l.event(Delivery{Type: DeliveredJoin, Topic: f.topic, User: presence.User{ID: m.ID, Name: m.Name}, Since: u.since}, sessionOf(u.since))
+	l.event(Event{Type: Join, Topic: f.topic, User: presence.User{ID: m.ID, Name: m.Name}, Since: u.since}, sessionOf(u.since))
 	l.note(f, m.ID, u)
 }
 
@@ -102,7 +102,7 @@ func (l *leader) leave(f *followed, left backend.Departure) {
 	if !told {
 		return
 	}
-	d := Delivery{Type: DeliveredLeave, Topic: f.topic, User: presence.User{ID: left.ID, Name: was.name}, Since: was.since}
+	d := Event{Type: Leave, Topic: f.topic, User: presence.User{ID: left.ID, Name: was.name}, Since: was.since}
 	if !left.LastSeen.IsZero() {
 		d.leave(left.LastSeen)
 	}
@@ -132,16 +132,16 @@ func later(a, b time.Time) time.Time {
 // Directory: any user may have turned unseen.
 func (l *leader) leaveAll(ctx context.Context, f *followed, gone []presence.UserID) {
 	slices.Sort(gone)
-	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	for some := range slices.Chunk(gone, maxSightings) {
-		seen, err := l.store.Sightings(ctx, f.topic, some...)
+		seen, err := l.node.Store.Sightings(ctx, f.topic, some...)
 		for i, id := range some {
 			u, left := f.users[id], backend.Departure{ID: id}
 			switch {
 			case err == nil && seen[i].LastSeen.After(u.since):
 				left.LastSeen = seen[i].LastSeen
-			case u.unseen || l.cfg.Directory != nil: // not told
+			case u.unseen || !l.node.TellsLastSeen: // not told
 			case later(u.seen, u.since).Before(f.doubt):
 				left.LastSeen = f.doubt
 			default:

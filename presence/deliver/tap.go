@@ -1,4 +1,4 @@
-package track
+package deliver
 
 import (
 	"context"
@@ -27,7 +27,7 @@ func (t *tapped) watch(ctx context.Context, store backend.Store) {
 	if t.stop != nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, applyTimeout)
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	if stop, err := store.Watch(ctx, t.topic, t.add); err == nil {
 		t.stop = stop // else the next tick tries again
