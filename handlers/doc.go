@@ -247,6 +247,32 @@
 //     is 401. GET /feed, POST /feed/mark and /mutes take it too.
 //   - observe=1: the stream does not hold its user. idle=1: nobody is at the page.
 //     limit=20: how many users a state has.
+//   - window=20, also=alice: see below.
+//
+// # Windows
+//
+// A page that shows 20 users says window=20 (1 to 1,000), in place of limit. Its streams then have the
+// first 20 of each roster, the newest first, and of all others the number alone:
+//
+//	state {"topic":"site","cursor":"…","total":132,…,"window":20,"order":["zoe","bob",…],"users":{…},"truncated":true}
+//	diff  {"topic":"site","cursor":"…","prev":"…","total":133,"joins":{"dan":{…}},"leaves":{},"out":["carol"]}
+//
+// Under joins is who came into the window, or looks different, also somebody who moves up as others leave. Under
+// leaves is who left the topic, under out who is online and no longer in the window. So each diff leads
+// exactly to the first 20 at its cursor; equal since: by id. While the topic has 20 users or fewer, each change
+// comes at once. Of a larger one a page gets an event as often as 0.6 KB a second allow, the newest state at
+// least each ten seconds, and a changed total each second as a heartbeat or count.
+//
+// also=alice names users of whom the page shows a dot: at most 60 in a query, and 500 as a form in the body of
+// POST /events. They are among the users wherever they stand, if the roster shows them, and each of their changes comes
+// within half a second. One who falls out of the window is in out, and stays among the users.
+//
+// A cursor is of its window and its dots: with others the stream begins with a state. The cursor that a page is
+// rendered with ([track.View.PageCursor]) fits a window of as many users as the page lists.
+//
+// A page that nobody can see says so: POST /beat with {"connection":"…","hidden":true}, or over a WebSocket
+// {"type":"hidden","hidden":true}. It gets a heartbeat a minute and nothing else, and with false one diff a
+// topic of all that it missed. This holds for streams without a window, too.
 //
 // # Versions
 //

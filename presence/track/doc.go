@@ -42,6 +42,7 @@
 //	writer*.go outage*.go notices.go          writes on their way; can the store be trusted
 //	topic_*.go topics*.go roster_pages.go     the topics that are read here
 //	outlet*.go line.go sources.go             how versions reach readers
+//	window*.go                                readers of the first users of a topic, and of dots
 //	people: watch*.go person*.go lastseen*.go
 //	delivering.go                             events for programs: see package deliver
 //	signal*.go recent.go places*.go peaks*.go erase*.go stats*.go

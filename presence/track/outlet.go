@@ -90,8 +90,11 @@ func (o *outlet) unusedLocked(after time.Duration) bool {
 		o.used.Store(time.Now().UnixNano())
 		return false
 	}
-	return o.first == nil && len(o.audiences) == 0 && time.Since(time.Unix(0, o.used.Load())) > after
+	return !o.readLocked() && time.Since(time.Unix(0, o.used.Load())) > after
 }
+
+// readLocked reports whether the source has readers.
+func (o *outlet) readLocked() bool { return o.first != nil || len(o.audiences) > 0 }
 
 // after calls fn after a time, with the mutex held.
 func (o *outlet) after(d time.Duration, fn func()) *time.Timer {

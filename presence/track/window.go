@@ -177,6 +177,9 @@ func (ws *windows) get(want Window, of windowed, like *outlet) *windowSource {
 	name := want.name()
 	if w := ws.all[name]; w != nil {
 		w.out.touch()
+		if !w.out.readLocked() { // it was told of nothing meanwhile
+			w.publishedLocked(of.published(), time.Time{})
+		}
 		return w
 	}
 	ws.dropUnused()
@@ -230,14 +233,18 @@ func (ws *windows) published(now stage, n net, arrived time.Time) {
 		changed(left.ID)
 	}
 	for _, w := range ws.all {
-		w.publishedLocked(now, arrived)
+		if w.out.readLocked() {
+			w.publishedLocked(now, arrived)
+		}
 	}
 }
 
 // figures tells all windows of new figures.
 func (ws *windows) figures(view *View) {
 	for _, w := range ws.each() {
-		w.figuresLocked(view)
+		if w.out.readLocked() {
+			w.figuresLocked(view)
+		}
 	}
 }
 

@@ -319,3 +319,38 @@ func (p *windowPage) atRest() {
 		}
 	}
 }
+
+// A window that nobody reads costs nothing, and is as good as a new one for the next reader. A client that
+// polls is told as often as a stream is: it comes back to the window's pace.
+func TestWindowUnread(t *testing.T) {
+	bubble(t, "polls", func(t *testing.T) {
+		store := memstore.New()
+		node := start(t, store, track.Config{})
+		come(t, store, span(0, 50)...)
+		o := track.ConnectOptions{Topics: []presence.Topic{throng}, Observe: true, Window: track.Window{Users: 20}}
+		polls, diffs := 0, 0
+		for began, i := time.Now(), 50; time.Since(began) < 30*time.Second; i++ {
+			come(t, store, fmt.Sprint("u", i))
+			synctest.Wait()
+			c := connect(t, node, o)
+			for _, e := range c.Events(nil) {
+				if e.Type == presence.EventDiff {
+					diffs++
+				}
+			}
+			polls, o.Cursor = polls+1, c.Cursor()
+			c.Close()
+			time.Sleep(100 * time.Millisecond)
+		}
+		if diffs < 4 || diffs > 20 {
+			t.Errorf("%d polls in half a minute brought %d diffs, want one each few seconds", polls, diffs)
+		}
+		time.Sleep(20 * time.Second)
+		come(t, store, "new")
+		synctest.Wait()
+		c := connect(t, node, o)
+		if all := c.Events(nil); len(all) == 0 || all[0].Type != presence.EventDiff {
+			t.Errorf("who comes back after a while gets %v, want a diff", all)
+		}
+	})
+}

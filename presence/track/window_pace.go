@@ -62,6 +62,9 @@ func (p *windowPace) next() time.Time {
 
 // publishedLocked takes what is published now.
 func (w *windowSource) publishedLocked(now stage, arrived time.Time) {
+	if now.names == w.now.names && now.also == w.now.also {
+		return
+	}
 	if w.whole(now.names) {
 		w.out.arrived = arrived
 		w.stepLocked(now)
