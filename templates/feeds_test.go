@@ -95,14 +95,14 @@ func TestHeadOfASiteWithFeeds(t *testing.T) {
 		if strings.Contains(s.style(), rule) {
 			t.Error("a site without feeds has the rules for feeds")
 		}
-		shows(s.T, s.page(`{{presenceHead}}`, guest), `&#34;people&#34;:&#34;[data-feed]&#34;`) // of signals
+		shows(s.T, s.page(`{{presenceHead}}`, guest), `&#34;people&#34;:&#34;online-dot,last-seen,[data-feed]&#34;`) // of signals
 		widgets := s.views(`{{presenceHead}}`)
 		widgets.FeedsFrom(&someFeeds{})
 		var b strings.Builder
 		if err := widgets.Execute(&b, "page", nil, requestOf(guest)); err != nil {
 			s.Fatal(err)
 		}
-		shows(s.T, b.String(), `&#34;people&#34;:&#34;[data-feed]&#34;`)
+		shows(s.T, b.String(), `&#34;people&#34;:&#34;online-dot,last-seen,[data-feed]&#34;`)
 		w := httptest.NewRecorder()
 		path := regexp.MustCompile(`/assets/presence\.\w+\.css`).FindString(b.String())
 		widgets.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))

@@ -58,14 +58,14 @@ func withNonce(link template.HTML, nonce string) template.HTML {
 	return link[:at] + ` nonce="` + escaped(nonce) + `"` + link[at:]
 }
 
-// lateElements returns the selector of the elements that show what this visitor may see of
-// people, and of those that show feeds or signals. A page that has one connects when the
-// script of that element is there, because that will want more.
+// lateElements returns the selector of the elements that want more of the page's connection than
+// the users of a topic. A page that has one connects when the script of that element is there.
+// With [data-people] in it, elements that show a user show what this visitor may see of people.
 func (ws *Widgets) lateElements(visitor presence.Visitor) string {
 	if ws.site.Directory != nil && visitor.SignedIn() {
 		return "[data-people],online-dot,last-seen,[data-feed]"
 	}
-	return "[data-feed]" // a guest may follow rooms
+	return "online-dot,last-seen,[data-feed]" // a guest may follow rooms
 }
 
 // tenantTag returns what tells the pages of one tenant from those of others in the names of

@@ -296,7 +296,7 @@ func TestPeopleWithoutADirectory(t *testing.T) {
 func TestHeadSaysThatThereArePeople(t *testing.T) {
 	withPeople(t, templates.Config{}, func(s *site) {
 		shows(s.T, s.page(`{{presenceHead}}`, user("alice")), `&#34;people&#34;:&#34;[data-people],`)
-		shows(s.T, s.page(`{{presenceHead}}`, guest), `&#34;people&#34;:&#34;[data-feed]&#34;`)
+		shows(s.T, s.page(`{{presenceHead}}`, guest), `&#34;people&#34;:&#34;online-dot,last-seen,[data-feed]&#34;`)
 	})
 }
 

@@ -86,19 +86,22 @@ export type Live = "on" | "off" | "connecting";
 
 /** The listeners, by event. */
 export interface Events {
-  /** A user came online in the topic. Also called for each user of the first state. */
+  /**
+   * A user came online in the topic. Also called for each user of the first state. Not called for a user of a large
+   * topic who moves up into the list, because others left.
+   */
   join(id: string, user: User, topic: string): void;
-  /** A user changed, such as the status. Also called when a user who was cut off from the roster enters it. */
+  /** A user changed, such as the status. Also called when a user who was cut off from the roster enters it, because others left. */
   change(id: string, user: User, topic: string): void;
-  /** A user is no longer online in the topic. */
+  /** A user of the roster is no longer online in the topic. Not called for a user who only falls out of the list, because others came. */
   leave(id: string, user: Departed, topic: string): void;
   /** A state event, as the server sent it. join, change and leave were called before. */
-  state(state: { topic: string; cursor: string; users: Record<string, User>; truncated: boolean } & Counts & Feed, topic: string): void;
+  state(state: { topic: string; cursor: string; users: Record<string, User>; window?: number; truncated: boolean } & Counts & Feed, topic: string): void;
   /**
    * A diff event, as the server sent it. Programs that follow a feed, such as "inbox" or
    * "feed:thread:42", need it: join, change and leave are of rosters.
    */
-  diff(diff: { topic: string; cursor: string; prev: string } & Counts & Feed, topic: string): void;
+  diff(diff: { topic: string; cursor: string; prev: string; out?: string[] } & Counts & Feed, topic: string): void;
   /**
    * Signals came, such as that somebody is typing. They may be lost, so their data say how
    * things are and not what has changed. A standing signal ends by a later one of the same
@@ -141,9 +144,12 @@ export interface Options {
   contacts?: boolean;
   /** The path of the handlers. Default: the path in the page's head, or "/presence". */
   src?: string;
-  /** How many users of a topic to list, up to 1,000. Default: 100. */
+  /**
+   * How many users of a topic to list, the newest first, up to 1,000. Default: 100. The stream tells of as many as the
+   * largest list on the pages of a browser has, so a small list costs a small part of what happens in a large topic.
+   */
   limit?: number;
-  /** For one topic: what is known. The stream goes on from there. */
+  /** For one topic: what is known, with no more users than limit. The stream goes on from there. */
   known?: Known;
 }
 
@@ -152,8 +158,9 @@ export interface Presence {
   /** Calls listener for each event of a type. Returns a function that removes it. */
   on<K extends keyof Events>(type: K, listener: Events[K]): () => void;
   /**
-   * The users in a topic, newest first. It changes with the topic; do not change it. Empty
-   * for a topic that was not given to connect.
+   * The users in a topic, newest first: as many as the largest list shows, and after them those of whom the page shows
+   * a dot. It changes with the topic; do not change it. Empty for a topic that was not given to connect, and for one that
+   * has figures only.
    */
   roster(topic: string): ReadonlyMap<string, User>;
   counts(topic: string): Readonly<Counts>;
@@ -161,12 +168,6 @@ export interface Presence {
   stale(topic: string): boolean;
   /** The version of a topic that the roster has. Empty: it is not known. */
   cursor(topic: string): string;
-  /**
-   * Whether a topic has so many users that the server sends counts only. join and leave are
-   * not called then. The roster is a sample, renewed every 10 to 15 s while the page is in
-   * view.
-   */
-  sampled(topic: string): boolean;
   /**
    * Whether the visitor may not follow a topic, by the site's Config.Authorize. Such a topic
    * has no events. The other topics are live: live is "off" only if no topic is left.

@@ -13,6 +13,7 @@ const all = (what) => streams.forEach(what);
 // Not unload: a listener would keep the page out of the back/forward cache.
 addEventListener("pagehide", (e) => all((stream) => stream.pause(!e.persisted)));
 addEventListener("pageshow", () => all((stream) => stream.resume()));
+document.addEventListener("visibilitychange", () => all((stream) => stream.look()));
 document.addEventListener("freeze", () => all((stream) => stream.pause()));
 document.addEventListener("resume", () => all((stream) => stream.resume()));
 for (const type of ["pointerdown", "pointermove", "keydown", "wheel"]) {
@@ -67,7 +68,6 @@ export function connect({ topics = ["site"], src = site.src ?? "/presence", limi
     stale: (topic) => rosterOf(topic).stale,
     cursor: (topic) => rosterOf(topic).cursor,
     refused,
-    sampled: (topic) => rosterOf(topic).sampled,
     close() {
       for (const type in listeners) listeners[type].clear();
       for (const topic of rosters.keys()) stream.unwatch(topic, watcher);

@@ -1,11 +1,13 @@
 // <online-dot>, <last-seen> and <online-count>, loaded by pages that have one. All elements
-// of a topic share one connection. They ask the server together for users that are not in
-// the roster.
+// of a topic share one connection, which has their users besides the first of the topic.
+// They ask the server together for users of whom they know nothing.
 
 import { loadPeople } from "./parts.js";
 
 const BATCH = 100; // the most users in one request
-const POLL = 30_000; // ms, at least, before users are asked for again while events have counts only
+const MOST = 500; // users whom a connection has besides the first of its topics
+const MAX_ID = 128; // bytes
+const SOON = 20; // ms: elements come in groups
 const AGE = 10_000; // ms after which the texts of last seen are looked at again
 
 const MINUTE = 60_000; // ms
@@ -25,10 +27,42 @@ export function ago(texts, locale, ms) {
 }
 
 /**
+ * Has a connection tell of users wherever they are in its topics.
+ * @param {typeof import("./connect.js").connect} connect
+ * @param {() => Iterable<string>} ids
+ */
+function along(connect, src, ids) {
+  let client;
+  let list; // whom it has
+  let due; // a review
+  return {
+    /** The ids have changed. */
+    review() {
+      due ??= setTimeout(() => {
+        due = undefined;
+        const wanted = [...ids()].filter(isID).sort().slice(0, MOST).map((id) => id + "\nalso");
+        if ("" + wanted === "" + list) return;
+        list = wanted;
+        const before = client;
+        client = wanted.length ? connect({ topics: wanted, src, limit: 0 }) : undefined;
+        before?.close(); // after the other is open: who is in both stays
+      }, SOON);
+    },
+    end() {
+      clearTimeout(due);
+      client?.close();
+    },
+  };
+}
+
+/** Whether an id may be a user's: with another one the server would refuse the list. */
+const isID = (id) => /^\P{Cc}+$/u.test(id) && new TextEncoder().encode(id).length <= MAX_ID;
+
+/**
  * Keeps the elements of a topic live: those with a data-presence-dot and those with a
  * data-presence-seen show a user, all others the number of users.
  * @param {import("./connect.js").Presence & {moved?: boolean}} presence follows the topic; moved: there was an event before
- * @param {import("./marks.js").Script["site"]} site with people, dots show whom this visitor may see online, and not only whom everybody may
+ * @param {import("./marks.js").Script["site"]} site if people names elements of people, dots show whom this visitor may see online, and not only whom everybody may
  * @param {import("./marks.js").Script} script
  */
 export function openDots(presence, { topic, src, texts, people }, script) {
@@ -40,11 +74,10 @@ export function openDots(presence, { topic, src, texts, people }, script) {
   /** Ids to ask for; and ids that had an event since, so that the answer is out of date. */
   const unknown = new Set();
   const told = new Set();
-  let due; // when to ask again, ms
   let aging;
   /** Whom this visitor sees online, of those whom the dots show. @type {Map<string, import("./connect.js").User>} */
   const seen = new Map();
-  let watching; // the people of the dots
+  let watching; // the users of the elements
   let ended = false;
 
   const write = (element, text) => {
@@ -130,12 +163,13 @@ export function openDots(presence, { topic, src, texts, people }, script) {
     for (const id of seen.keys()) if (!Object.hasOwn(users, id)) see(id, undefined, "");
   };
 
-  if (people?.includes("online-dot") && script.connect) {
+  if (people?.includes("data-people")) {
     loadPeople(script).then((page) => {
       if (!ended) watching = page.join({ ids: () => marks.keys(), put: see, only });
     });
-  }
+  } else watching = along(script.connect, src, () => marks.keys());
 
+  const isOffline = (element) => element.dataset.status === "offline" || element.getAttribute("datetime");
   const idOf = ({ dataset }) => dataset.presenceDot ?? dataset.presenceSeen;
 
   const all = {
@@ -178,16 +212,12 @@ export function openDots(presence, { topic, src, texts, people }, script) {
     change: (id, { status }) => tell(id, status),
     leave: (id, { last_seen }) => tell(id, "offline", last_seen),
     state({ users, truncated }) {
-      const absent = [...marks.keys()].filter((id) => !Object.hasOwn(users, id));
-      if (!truncated) for (const id of absent) show(id, "offline");
-      else if (!presence.sampled(topic)) ask(absent);
+      const absent = [...marks.keys()].filter((id) => !Object.hasOwn(users, id) && !seen.has(id));
+      if (truncated) ask(absent.filter((id) => [...marks.get(id)].some((element) => !isOffline(element))));
+      else for (const id of absent) show(id, "offline");
     },
     sync() {
       for (const element of counts) count(element);
-      const now = Date.now();
-      if (!presence.sampled(topic) || document.hidden || now < due) return;
-      if (due) ask(marks.keys());
-      due = now + POLL * (1 + Math.random() / 2); // not at once with every other browser
     },
   };
   for (const type of ["join", "change", "leave", "state", "sync"]) presence.on(type, (...what) => all[type](...what));

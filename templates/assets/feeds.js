@@ -2,7 +2,7 @@
 // the watchers in this tab and, where this tab leads, by other tabs.
 
 import { site } from "./connect.js";
-import { complain, get } from "./link.js";
+import { complain } from "./link.js";
 import { Roster } from "./roster.js";
 
 /**
@@ -13,8 +13,9 @@ import { Roster } from "./roster.js";
  */
 
 /**
- * By topic. The lists of people are feeds too, without events: "bob\nperson" for each person, and "contacts\nlist". Their
- * values and names are parameters of a connection, beside the topic "people", which has the events of all lists.
+ * By topic. Lists of users are feeds too, without events: "bob\nalso" for each user of whom a page shows a dot, "bob\nperson"
+ * for each person, and "contacts\nlist". Their values and names are parameters of a connection, beside the topics, which
+ * have the events of each "also", and the topic "people", which has those of the other lists.
  * @extends {Map<string, Roster>}
  */
 export class Feeds extends Map {
@@ -45,26 +46,22 @@ export class Feeds extends Map {
 
   /**
    * Takes an event.
-   * @param {string} src where the handlers are mounted
-   * @param {string[]} [keys] the feeds for which the link was opened that has the event. Without one of this tab's,
+   * @param {string[]} keys the feeds for which the link was opened that has the event. Without one of this tab's,
    *   a person of this tab's list may be absent from it who is online.
-   * @returns {"events" | "users" | undefined} what a state must be asked for: events before this one are missing, or
-   *   less than half of the users that are wanted are left
+   * @param {number} most the window of that link
+   * @returns {string | undefined} not empty: events before this one are missing, and a state must be asked for
    */
-  take(src, type, data, keys) {
+  take(type, data, keys, most) {
     if (data.warnings || (data.app && data.app !== site.app)) complain(data);
     const roster = this.get(data.topic);
     if (!roster || (data.topic === "people" && [...this.keys()].some((key) => !keys.includes(key)))) return;
-    const limit = this.limit(data.topic);
-    if (type === "state" && !data.sampled && data.cursor === roster.cursor && !roster.short(limit)) return;
+    if (type === "state" && data.cursor === roster.cursor && !(data.window > roster.window)) return;
     if (roster.lacks(type, data)) {
       const { cursor } = roster;
       roster.cursor = "";
-      return cursor && "events"; // without a cursor, a state was asked for before
+      return cursor; // without a cursor, a state was asked for before
     }
-    const changes = roster.apply(type, data);
+    const changes = roster.apply(type, data, keys, most);
     for (const watcher of roster.watchers) watcher.onEvent(data.topic, type, data, changes);
-    if (roster.sampled) import("./crowd.js").then(({ crowd }) => crowd(this, src, get, data.topic, limit));
-    if (type === "diff" && roster.short(limit / 2)) return "users";
   }
 }

@@ -8,7 +8,8 @@ const LONGEST_WAIT = 60_000;
 const RETRY = 10_000; // ms before a beat that failed is sent again
 const PATIENCE = 3000; // ms to wait for a welcome; a proxy that buffers answers would delay it
 
-const LONG_LIST = 61; // people, of whom an address holds 60: the list is the body of a POST
+const LONG_LIST = 61; // users, of whom an address holds 60: the list is the body of a POST
+const UNSEEN_HEARTBEAT = 60_000; // ms between two heartbeats while nobody sees a tab
 
 /**
  * How many transports there are: events and two detours, best first. Each returns when the
@@ -27,8 +28,8 @@ export function parse(json) {
 /** Server-Sent Events. EventSource would hide the status and Retry-After of a refusal. */
 async function events(address, signal, hear) {
   const url = address("events");
-  const ask = url.split("&person=")[LONG_LIST] ? (await import("./list_post.js")).postList : get;
-  const { body } = await ask(url, signal, { Accept: "text/event-stream" });
+  const ask = url.split(/&(?:also|person)=/)[LONG_LIST] ? (await import("./list_post.js")).postList : get;
+  const { body, cut } = await ask(url, signal, { Accept: "text/event-stream" });
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   for (let text = "", read = {}; !read.done; ) {
     read = await reader.read();
@@ -36,7 +37,7 @@ async function events(address, signal, hear) {
     text = blocks.pop();
     for (const block of blocks) {
       const [type, data, retry] = ["event", "data", "retry"].map((name) => block.match(`(?:^|\n)${name}: (.*)`)?.[1]);
-      if (data || retry) hear(type, parse(data), retry);
+      if (data || retry) hear(type, cut ? { ...parse(data), cut } : parse(data), retry);
     }
   }
 }
@@ -82,9 +83,10 @@ function remembered(transport) {
 
 /**
  * @typedef {object} Page
- * @property {string} me the user whose page it is; empty: a guest, who sends no beats
+ * @property {string} me the user whose page it is; empty: a guest, who sends no beats but to say that nobody sees a tab
  * @property {number | ""} [nobeat] the status with which a beat was refused: the page sends no more
- * @property {() => boolean} idle whether the visitor is away
+ * @property {() => boolean} idle whether the visitor is away; never of a guest
+ * @property {boolean} [hidden] whether nobody sees a tab; undefined: that was never so
  */
 
 /**
@@ -102,7 +104,8 @@ export function openLink(src, page, { query, live, hear, refused }) {
   let turn, token, timer;
   let every; // ms between two beats; a WebSocket needs none
   let next; // when a beat is due
-  let said; // to the server: whether the visitor is away
+  let said; // to the server: see news
+  let heartbeat; // ms, at most, between two events of the server, if anybody sees a tab
   let closed = false;
   let wake; // ends the wait before the next try; undefined where the server has said how long that is
 
@@ -111,14 +114,24 @@ export function openLink(src, page, { query, live, hear, refused }) {
     timer = setTimeout(() => turn.abort(), ms);
   };
 
+  /** Waits for the next event. */
+  const listen = () => within(PATIENCE + 2 * (page.hidden ? UNSEEN_HEARTBEAT : heartbeat));
+
+  /** What a beat says. */
+  const news = (hidden = page.hidden) => "" + [page.idle(), !!hidden];
+
   const beat = async () => {
-    if (!token || !page.me || page.nobeat) return;
+    if (!token || page.nobeat) return;
     rest(every);
+    if (said !== news()) listen();
+    said = news();
     const { signal } = turn;
-    const status = await report(src + "/beat", page, { connection: token, idle: (said = page.idle()) }, signal);
+    const { hidden } = page;
+    const status = await report(src + "/beat", page, { connection: token, idle: page.idle(), hidden }, signal);
     if (status !== 204) rest(RETRY);
+    else if (hidden !== page.hidden) beat(); // the one that has said so since may have been faster
     // Without beats the next connection holds the user online by itself.
-    if ((status === 410 || page.nobeat) && !signal.aborted) turn.abort();
+    if ((status === 410 || (page.me && page.nobeat)) && !signal.aborted) turn.abort();
   };
 
   const rest = (ms) => {
@@ -126,11 +139,13 @@ export function openLink(src, page, { query, live, hear, refused }) {
     setTimeout(due, ms + 9); // no timer may be early
   };
 
-  /** Beats if that is due, or if the visitor came or went. Events of the server ask too: browsers slow down timers in hidden tabs. */
-  const due = () => (said !== page.idle() || Date.now() >= next) && beat();
+  /** Beats if that is due, or if there is news. Events of the server ask too: browsers slow down timers in hidden tabs. */
+  const due = () => (said !== news() || Date.now() >= next) && beat();
 
-  const address = (path) =>
-    `${src}/${path}?${query()}` + (page.me && (page.nobeat ? "&nobeat=" + page.nobeat : "&beat=auto") + "&me=" + encodeURIComponent(page.me) + ((said = page.idle()) ? "&idle=1" : ""));
+  const address = (path) => {
+    said = news(false);
+    return `${src}/${path}?${query()}` + (page.me && (page.nobeat ? "&nobeat=" + page.nobeat : "&beat=auto") + "&me=" + encodeURIComponent(page.me) + (page.idle() ? "&idle=1" : ""));
+  };
 
   /** Waits for ms, or until the browser is online again, or until a page has come, unless the server has asked to wait. */
   const sleep = (ms, asked) =>
@@ -144,7 +159,8 @@ export function openLink(src, page, { query, live, hear, refused }) {
   const run = async () => {
     let transport = remembered();
     for (let failures = 0; !closed; ) {
-      let heartbeat, refusal, wait;
+      let refusal, wait;
+      heartbeat = 0;
       turn = new AbortController();
       const { signal } = turn;
       addEventListener("offline", () => turn.abort(), { signal });
@@ -156,14 +172,14 @@ export function openLink(src, page, { query, live, hear, refused }) {
           if (type === "welcome") {
             heartbeat = (data.heartbeat ?? 15) * 1000;
             token = data.connection;
-            every = data.beat * 1000 || 1e9;
+            every = (page.me && data.beat * 1000) || 1e9;
             rest(every);
             failures = 0;
             remembered(transport);
             live("on", data.user, "" + [data.refused]);
           }
           if (type && data) hear(type, data);
-          within(PATIENCE + 2 * heartbeat);
+          listen();
           due();
         }, transport);
       } catch (why) {
@@ -193,7 +209,7 @@ export function openLink(src, page, { query, live, hear, refused }) {
   return {
     /** A page has just come: the site is up, so there is no need to wait for the next try. */
     arrived: () => wake?.(),
-    /** Beats if the visitor is back, or if a beat is due. */
+    /** Beats if there is news, such as that the visitor is back, or if a beat is due. */
     beat: due,
     /** The token of the connection; empty: there is no connection. */
     get token() {

@@ -1,32 +1,43 @@
-// Lists of people that are too long for an address. Loaded by pages that have one.
+// Lists of users that are too long for an address. Loaded by pages that have one.
 
-const IN_ADDRESS = 60; // people
+const IN_ADDRESS = 60; // users
 
 /**
- * Returns an address without its people, and their ids.
+ * Returns an address without the parameters of some names, and those parameters.
  * @param {string} address
- * @returns {[string, string[]]}
+ * @param {string[]} names also: users of whom the page shows a dot; person: people
+ * @returns {[string, [name: string, id: string][]]}
  */
-export function split(address) {
-  const people = [];
-  const rest = address.replace(/&person=([^&]*)/g, (_, id) => (people.push(decodeURIComponent(id.replaceAll("+", " "))), ""));
-  return [rest, people];
+export function split(address, names = ["also", "person"]) {
+  const [path, query] = address.split("?");
+  const all = [...new URLSearchParams(query)];
+  const rest = all.filter(([name]) => !names.includes(name));
+  return [`${path}?${new URLSearchParams(rest)}`, all.filter(([name]) => names.includes(name))];
 }
 
-/** Returns an address with as many people as it can hold. */
+/**
+ * Returns an address with as many users as it can hold, and, if there are more, those of whom the page shows a dot.
+ * @param {string} address
+ * @returns {[string, string[] | undefined]}
+ */
 export function cut(address) {
-  const [rest, people] = split(address);
-  if (people.length > IN_ADDRESS) console.warn(`presence: this connection watches ${IN_ADDRESS} of ${people.length} people, because a longer list does not get through.`);
-  return rest + people.slice(0, IN_ADDRESS).map((id) => "&person=" + encodeURIComponent(id)).join("");
+  const [rest, users] = split(address);
+  if (users.length <= IN_ADDRESS) return [address, undefined];
+  console.warn(`presence: this connection watches ${IN_ADDRESS} of ${users.length} users, because a longer list does not get through.`);
+  return [`${rest}&${new URLSearchParams(users.splice(0, IN_ADDRESS))}`, users.filter(([name]) => name === "also").map(([, id]) => id)];
 }
 
-/** Posts the people of an address. A site that refuses the POST, such as by a CSRF check, gets an address that holds fewer. */
+/** Posts the users of an address. A site that refuses the POST, such as by a CSRF check, gets an address that holds fewer. */
 export async function postList(url, signal, headers) {
-  const [rest, people] = split(url);
+  const [rest, users] = split(url);
   const options = { signal, headers, cache: "no-store", redirect: "manual" };
-  let response = await fetch(rest, { ...options, method: "POST", body: new URLSearchParams(people.map((id) => ["person", id])) });
+  let response = await fetch(rest, { ...options, method: "POST", body: new URLSearchParams(users) });
   const ours = response.ok || /problem\+json/.test(response.headers.get("Content-Type"));
-  if (!ours && !/429|5../.test(response.status)) response = await fetch(cut(url), options);
+  let dropped;
+  if (!ours && !/429|5../.test(response.status)) {
+    [url, dropped] = cut(url);
+    response = await fetch(url, options);
+  }
   if (!response.ok) throw response;
-  return response;
+  return { body: response.body, cut: dropped };
 }

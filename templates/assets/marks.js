@@ -8,7 +8,7 @@ import { isSignals, keep, loadSignals } from "./parts.js";
  * What the page has loaded already.
  * @typedef {object} Script
  * @property {typeof import("./connect.js").connect} connect
- * @property {{topic: string, src: string, cursor: string, texts: Record<string, any>, people?: string}} site people: of the elements that show people, a selector
+ * @property {{topic: string, src: string, cursor: string, texts: Record<string, any>, people?: string}} site people: of elements that follow more than their topic, a selector; where the site has people for this visitor, with [data-people]
  * @property {typeof import("./link.js").get} get
  * @property {typeof import("./roster.js").shown} shown
  * @property {import("./texts.js").Locale} locale

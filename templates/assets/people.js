@@ -42,7 +42,6 @@ export const withPeople = (connect) => ({ people, contacts, ...options } = {}) =
     stale: p.stale,
     cursor: p.cursor,
     refused: p.refused,
-    sampled: p.sampled,
     close: p.close,
   };
 };

@@ -40,7 +40,7 @@ class WhosOnline extends Rendered {
     this.addEventListener("error", this.#change, true); // a picture does not load
     for (const image of this.querySelectorAll("img")) if (image.complete && !image.naturalWidth) this.#change();
     let listens = known.cursor; // without a cursor, the first state has users who were there before: no news
-    const p = (this.presence = connect({ topics: [topic], src: this.getAttribute("src"), limit: this.max, known }));
+    const p = (this.presence = connect({ topics: [topic], src: this.getAttribute("src"), limit: this.max || 1, known }));
     for (const type of ["join", "leave"]) {
       p.on(type, (id, user) => {
         this.#fire(type, { topic, id, ...user });

@@ -11,6 +11,11 @@ export function shown(status) {
   return /^(away|busy)$/.test(status) ? status : "online";
 }
 
+/** Compares users as the server sorts them: newest first, equal times by id. @param {[string, User]} a @param {[string, User]} b */
+const newestFirst = (a, b) => at(b) - at(a) || (a[0] < b[0] ? -1 : 1);
+const at = ([, { since }]) => Date.parse(since ?? "9999");
+
+/** The users that a page shows: the first of a topic, which are its window, and those that the page shows a dot of. */
 export class Roster {
   /** Who is told of its events. @type {Set<import("./feeds.js").Watcher>} */
   watchers = new Set();
@@ -22,10 +27,8 @@ export class Roster {
   cursor = "";
   /** Whether the server could not reach its store, and sent what it knew last. */
   stale = false;
-  /** Whether the topic is over the roster limit: events have counts only, and users are a sample. */
-  sampled = false;
-  // due: when the next sample is due, in ms; absent: none was needed yet.
-  #listed = false; // a user was in it before the last event
+  /** How many of the topic's first users are here. Infinity: all that the topic has, or nothing is known. */
+  window = Infinity;
 
   /** Starts anew from what is known. */
   reset({ users = [], counts, cursor = "", stale }) {
@@ -33,34 +36,32 @@ export class Roster {
     this.counts = { ...counts };
     this.cursor = cursor;
     this.stale = !!stale;
-    this.#listed = false;
-  }
-
-  /** Whether users are missing, if so many are wanted. */
-  short(wanted) {
-    return this.users.size < Math.min(wanted, this.counts.total ?? wanted);
+    const { size } = this.users;
+    this.window = (size || cursor) && !(size >= counts?.total) ? size : Infinity;
   }
 
   /** Whether events between this roster and an event are missing. */
   lacks(type, { prev, cursor }) {
-    return (type === "diff" && prev !== this.cursor) || (type === "heartbeat" && cursor !== this.cursor);
+    return (/^(diff|count)$/.test(type) && (!prev || prev !== this.cursor)) || (type === "heartbeat" && cursor !== this.cursor);
   }
 
   /**
-   * Takes the data of an event. A user who is only cut off from a state has not left, and a
-   * user who was cut off before has not joined.
-   * @returns {Changes | undefined} undefined for an event that is not in EVENTS
+   * Takes the data of an event. A user who falls out of the window has not left. A user who moves up into it, because
+   * others left, has not joined: one who has joined since stands before the last user of the window that was.
+   * @param {string[]} [keys] the feeds for which the link was opened that has the event: "bob\nalso" stays in sight
+   * @param {number} [most] the window of that link
+   * @returns {Changes}
    */
-  apply(type, data) {
+  apply(type, data, keys = [], most = Infinity) {
     const changes = { joined: new Map(), changed: new Map(), parted: new Map() };
     if (!/^(state|diff|count|heartbeat)$/.test(type)) return changes;
-    let { joins = {}, leaves = {} } = data;
-    let cut = false;
-    this.#listed ||= this.users.size > 0;
+    let { joins = {}, leaves = {}, out = [] } = data;
+    const size = Math.min(this.window, most);
+    const last = [...this.users][size - 1]; // undefined: all users of the topic were here, if size is not 0
     if (type === "state") {
       this.counts.total ??= 0; // of a feed
       joins = data.users ?? {};
-      cut = this.#listed && this.short(Infinity);
+      this.window = data.window ?? this.window;
       for (const [id, user] of this.users) {
         if (Object.hasOwn(joins, id)) continue;
         if (!data.truncated) changes.parted.set(id, user);
@@ -71,33 +72,29 @@ export class Roster {
       user.status = shown(user.status);
       const known = this.users.get(id);
       if (known && JSON.stringify(known) === JSON.stringify(user)) continue;
-      (known || cut ? changes.changed : changes.joined).set(id, user);
+      (!known && (last ? at([id, user]) > at(last) : size) ? changes.joined : changes.changed).set(id, user);
       this.users.set(id, user);
     }
     for (const [id, departure] of Object.entries(leaves)) {
       changes.parted.set(id, { ...this.users.get(id), ...departure });
       this.users.delete(id);
     }
+    for (const id of out) if (!keys.includes(id + "\nalso") || data.cut?.includes(id)) this.users.delete(id);
     if (changes.joined.size + changes.changed.size) this.#fill(this.users);
     for (const key of ["total", "guests", "recent"]) if (key in data) this.counts[key] = data[key];
     if (type !== "diff") this.stale = !!data.stale;
-    if (type !== "heartbeat") {
-      this.cursor = data.cursor;
-      this.sampled = type === "count" || !!data.sampled;
-    }
+    if (type !== "heartbeat") this.cursor = data.cursor;
     return changes;
   }
 
   /** Returns this roster as the data of a state event. */
   state(topic) {
-    const { users, counts, cursor, stale } = this;
-    return { topic, cursor, stale, ...counts, users: Object.fromEntries(users), truncated: this.short(Infinity) };
+    const { users, counts, cursor, stale, window } = this;
+    return { topic, cursor, stale, window, ...counts, users: Object.fromEntries(users), truncated: users.size < counts.total };
   }
 
-  /** Sorts users as the server does: newest first, equal times by id. */
   #fill(users) {
-    const at = ([, { since }]) => Date.parse(since ?? "9999");
-    const sorted = [...users].sort((a, b) => at(b) - at(a) || (a[0] < b[0] ? -1 : 1));
+    const sorted = [...users].sort(newestFirst);
     this.users.clear();
     for (const [id, user] of sorted) this.users.set(id, user);
   }

@@ -14,7 +14,7 @@ import { report } from "./link.js";
  * locks, so tabs of two versions of the script never hear each other: during a deploy a
  * browser has a connection for each version. Raise it with any change of a message.
  */
-const PROTOCOL = 1;
+const PROTOCOL = 2;
 
 const SOON = 20; // ms: elements and tabs come in groups, and cost one connection
 const IDLE = 300_000; // ms without input until the visitor is away
@@ -26,12 +26,12 @@ const LATE = 1000; // ms, at most, that the first connection waits for scripts t
  * @param {string} src where the handlers are mounted
  * @param {{me?: string, tenant?: string, app?: string}} site what the page says: its user, empty for a guest; the tenant, so that
  *   two on one origin share no connection; and the site's build
- * @param {HTMLElement[]} late elements whose topics are followed by scripts that are loaded on demand: people.js and inbox.js
+ * @param {HTMLElement[]} late elements whose topics are followed by scripts that are loaded on demand, such as people.js and inbox.js
  */
 export function openStream(src, site, late) {
   const id = "" + Math.random(); // of this tab
   const feeds = new Feeds();
-  const idle = () => Date.now() - input > IDLE;
+  const idle = () => page.me > "" && Date.now() - input > IDLE;
   /** @type {import("./link.js").Page} */
   const page = { ...site, idle };
   let joined = !page.me; // the server knows that a connection shows this page view; that of a guest holds nobody online
@@ -42,11 +42,11 @@ export function openStream(src, site, late) {
   let paused = false;
   let timer;
 
-  const want = () => election?.post("want", id, [...feeds].map(([topic, roster]) => [topic, feeds.limit(topic), roster.state(topic)]));
+  const want = () => election?.post("want", id, [...feeds].map(([topic, roster]) => [topic, feeds.limit(topic), roster.state(topic)]), document.hidden);
 
   /** Soon does what is to be done, once for all that happens until then. */
   const review = () => {
-    for (const { dataset } of late) if (!feeds.has(dataset.feed ?? "people")) return setTimeout(() => review((late = [])), LATE);
+    for (const { dataset: { feed, presenceDot, presenceSeen } } of late) if (![feed ?? "people", (presenceDot ?? presenceSeen) + "\nalso"].some((key) => feeds.has(key))) return setTimeout(() => review((late = [])), LATE);
     if (!election && !paused) begin();
     timer ||= setTimeout(() => {
       timer = 0;
@@ -117,10 +117,10 @@ export function openStream(src, site, late) {
 
   /** What tabs say to each other. */
   const messages = {
-    /** A tab wants topics, and says what it knows of them. */
-    want: (tab, wants) => lead?.serve(tab, wants),
+    /** A tab wants topics, and says what it knows of them, and whether it is hidden. */
+    want: (...what) => lead?.serve(...what),
     /** The leader has an event. */
-    event: (type, data, keys) => feeds.take(src, type, data, keys) === "events" && want(),
+    event: (...what) => feeds.take(...what) && want(),
     /** The leader's link came or went. */
     live(now, token, refused) {
       join(token);
@@ -158,7 +158,7 @@ export function openStream(src, site, late) {
       if (!roster.cursor || known.users?.size > roster.users.size) {
         roster.reset(known);
         if (lead === null) end("connecting"); // what was refused may be granted with this topic
-        lead?.renew();
+        if (roster.cursor) lead?.renew();
       }
       roster.watchers.add(watcher);
       review();
@@ -169,6 +169,9 @@ export function openStream(src, site, late) {
       feeds.get(topic)?.watchers.delete(watcher);
       review();
     },
+
+    /** This tab has come into view, or is hidden now. */
+    look: () => (lead ? lead.look() : want()),
 
     /** Ends the connection while the page is hidden; or for good, as the page goes. */
     pause(going) {

@@ -6,7 +6,6 @@ import { mock } from "node:test";
 // Or whoever needs one first would wait for the disk.
 import "../announce.js";
 import "../complaints.js";
-import "../crowd.js";
 import "../detours.js";
 import "../dots.js";
 import "../list_post.js";

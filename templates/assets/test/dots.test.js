@@ -57,7 +57,7 @@ function marksOf(t, { lang = "en", topic = "site", known = { cursor: "1" } } = {
   const src = `/dots${Math.random()}`;
   const presence = connect({ src, topics: [topic], limit: 0, known });
   t.after(() => presence.close());
-  return { presence, src, marks: openDots(presence, { src, topic, texts }, { get, shown, locale: openLocale(lang) }) };
+  return { presence, src, marks: openDots(presence, { src, topic, texts }, { connect, get, shown, locale: openLocale(lang) }) };
 }
 
 /** Dots for ids. */
@@ -74,7 +74,7 @@ const shows = (...seen) => seen.map((element) => [element.textContent, element.g
 
 /** Opens the stream of a page, and returns its server's end. */
 async function open(cursor) {
-  await pass(30);
+  await pass(60);
   const stream = server.last();
   stream.welcome();
   if (cursor) stream.send("heartbeat", { topic: "site", cursor, total: 3 });
@@ -85,7 +85,7 @@ async function open(cursor) {
 test("a status that is not known shows as online, from an event and from an answer", async (t) => {
   await restart();
   const { shows } = dotsOf(t, "a", "b");
-  await pass(30);
+  await pass(60);
   server.last().welcome();
   server.last().send("state", { topic: "site", cursor: "2", total: 300, truncated: true, users: { a: user("gaming") } });
   await pass(10);
@@ -97,37 +97,6 @@ test("a status that is not known shows as online, from an event and from an answ
   server.last().send("diff", { topic: "site", prev: "2", cursor: "3", joins: {}, leaves: { a: {} } });
   await turn();
   assert.deepEqual(shows(), ["a offline offline", "b online online"]);
-});
-
-test("over the roster limit all are asked for, every 30 s at most, while somebody looks", async (t) => {
-  await restart();
-  const { shows } = dotsOf(t, "a", "b");
-  await pass(30);
-  server.last().welcome();
-  server.last().send("state", { topic: "site", cursor: "0", total: 2, users: { a: user("online"), b: user("busy") } });
-  let n = 0;
-  const count = async (seconds) => {
-    for (let i = 0; i < seconds; i++) {
-      server.last().send("count", { topic: "site", cursor: `${++n}`, total: 20_000 });
-      await pass(1000);
-    }
-  };
-  await count(29);
-  assert.equal(asked().length, 0, "an event told of them just now");
-  await count(18);
-  assert.deepEqual(asked().map(({ query }) => query.getAll("id").join()), ["a,b"]);
-  asked()[0].json({ users: { a: {}, b: { online: true, status: "away" } } });
-  await turn();
-  assert.deepEqual(shows(), ["a offline offline", "b away away"]);
-  await count(46);
-  assert.equal(asked().length, 2);
-  asked()[1].refuse(503);
-  await turn();
-  assert.deepEqual(shows(), ["a offline offline", "b away away"], "what is not known stays");
-  document.hidden = true;
-  await count(60);
-  assert.equal(asked().length, 2);
-  assert.equal(server.posts("/roster").length, 0, "no list, no sample");
 });
 
 test("last seen follows its user: online now, and then since when not", async (t) => {

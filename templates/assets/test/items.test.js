@@ -182,8 +182,8 @@ test("a text is split at blank lines", () => {
 test("a tab that shows no feed leads those that do, and has the server send a state to one that is behind", async (t) => {
   await restart();
   const feed = new Feed(random(3));
-  const tab = (cursor) => page(t, { topics: { inbox: { cursor } } });
-  const leader = page(t, { topics: { site: { cursor: "s" } } });
+  const tab = (cursor) => page(t, { limit: 0, topics: { inbox: { cursor } } });
+  const leader = page(t, { limit: 0, topics: { site: { cursor: "s" } } });
   await pass(30);
   server.last().welcome();
   const first = tab(feed.cursor());
@@ -210,7 +210,7 @@ test("a tab that shows no feed leads those that do, and has the server send a st
   for (const each of [first, same, behind]) assert.equal(each.told.at(-1), "diff inbox");
 });
 
-test("a program that wants items gets a state, and a feed is never short of users", async (t) => {
+test("a program that wants items gets a state, and a feed has no window", async (t) => {
   await restart();
   const p = connect({ src: "/program", topics: ["inbox"] });
   t.after(() => p.close());

@@ -16,7 +16,7 @@ function open(t, { me = "", idle = () => false, src = "/presence" } = {}) {
       if (live === "on") refused.push(topics);
     },
     hear(type, data) {
-      new Feeds().take(src, type, data, []);
+      new Feeds().take(type, data, [], 1);
       if (type !== "welcome") said.push(`${type} ${JSON.stringify(data)}`);
     },
     refused: (status) => said.push("refused " + status),

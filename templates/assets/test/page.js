@@ -9,7 +9,7 @@ export const known = (cursor, ...ids) => ({ users: new Map(ids.map((id) => [id, 
 export const diff = (prev, cursor, joins = {}, leaves = {}, topic = "site") => ({ topic, prev, cursor, joins, leaves });
 
 /** A page: a stream, and what it tells of its topics. */
-export function page(t, { me = "alice", tenant, topics = { site: known("s.1") }, limit = 0, late = [] } = {}) {
+export function page(t, { me = "alice", tenant, topics = { site: known("s.1") }, limit = 20, late = [] } = {}) {
   const stream = openStream("/presence", { me, tenant }, late);
   const p = { stream, lives: [], told: [], rosters: {}, ids: (topic) => [...p.rosters[topic].users.keys()].join() };
   p.watcher = {

@@ -141,7 +141,7 @@ test("a site that refuses the POST gets as many people as an address holds", asy
   await pass(30);
   const { method, query } = server.last();
   assert.deepEqual([method, query.getAll("person").length, server.open().length], ["GET", 60, 1]);
-  assert.match(warnings.join(), /watches 60 of 61 people/);
+  assert.match(warnings.join(), /watches 60 of 61 users/);
 });
 
 test("the handlers' refusal of a list is the last word", async (t) => {

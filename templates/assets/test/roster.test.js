@@ -39,16 +39,15 @@ test("who is cut off from a state has not left", () => {
 });
 
 test("who was cut off before a state has not come with it", () => {
-  const r = roster({ b: at(2) }, { total: 2, truncated: true });
+  const r = roster({ b: at(2) }, { total: 2, truncated: true, window: 1 });
   const { joined, changed } = r.apply("state", { cursor: "c9", users: { a: at(1), b: at(2) }, total: 2 });
   assert.equal(joined.size, 0);
   assert.deepEqual([...changed.keys()], ["a"]);
 });
 
 test("nor when all who were in the list have left since", () => {
-  const r = roster({ b: at(2) }, { total: 2, truncated: true });
-  r.apply("diff", diff({}, { b: {} }, { total: 1 }));
-  const { joined, changed } = r.apply("state", { cursor: "c9", users: { a: at(1) }, total: 1 });
+  const r = roster({ b: at(2) }, { total: 2, truncated: true, window: 1 });
+  const { joined, changed } = r.apply("diff", diff({ a: at(1) }, { b: {} }, { total: 1 }));
   assert.equal(joined.size, 0);
   assert.deepEqual([...changed.keys()], ["a"]);
 });
@@ -63,17 +62,6 @@ test("a roster told as a state is the same roster", () => {
   assert.equal(r.state("site").truncated, false);
   r.counts.total = 3;
   assert.equal(r.state("site").truncated, true);
-});
-
-test("a roster is short where more are wanted than it has, and there are more", () => {
-  const r = new Roster();
-  assert.equal(r.short(0), false);
-  assert.equal(r.short(1), true, "nothing is known");
-  r.apply("state", { cursor: "c", users: { a: at(1), b: at(2) }, total: 3 });
-  assert.equal(r.short(2), false);
-  assert.equal(r.short(3), true);
-  r.counts.total = 2;
-  assert.equal(r.short(3), false);
 });
 
 test("a diff tells who joined, who changed and who left", () => {
@@ -188,18 +176,6 @@ test("a state of a newer kind, without users, is an empty roster", () => {
   assert.deepEqual([...r.apply("state", { cursor: "c9", total: 0, items: [] }).parted.keys()], ["a"]);
 });
 
-test("over the limit a roster is a sample, until a diff or a state tells of users again", () => {
-  const r = roster({ a: at(1), b: at(2) }, { total: 2 });
-  assert.equal(r.sampled, false);
-  r.apply("count", { cursor: "c2", total: 9 });
-  r.apply("heartbeat", { cursor: "c2", total: 9 });
-  assert.equal(r.sampled, true);
-  const { joined, parted } = r.apply("state", { cursor: "c2", total: 9, truncated: true, users: { c: at(3) }, sampled: true });
-  assert.deepEqual([ids(r), joined.size, parted.size, r.sampled], [["c"], 0, 0, true]);
-  r.apply("state", { cursor: "c3", total: 1, users: { c: at(3) } });
-  assert.equal(r.sampled, false);
-});
-
 test("a gap is seen: a diff from elsewhere, a heartbeat of another version", () => {
   const r = roster({});
   assert.equal(r.lacks("diff", { prev: "c1", cursor: "c2" }), false);
@@ -207,5 +183,8 @@ test("a gap is seen: a diff from elsewhere, a heartbeat of another version", () 
   assert.equal(r.lacks("heartbeat", { cursor: "c1" }), false);
   assert.equal(r.lacks("heartbeat", { cursor: "c2" }), true);
   assert.equal(r.lacks("state", { cursor: "c5" }), false);
-  assert.equal(r.lacks("count", { cursor: "c5" }), false);
+  assert.equal(r.lacks("count", { prev: "c1", cursor: "c5" }), false);
+  assert.equal(r.lacks("count", { prev: "c0", cursor: "c5" }), true);
+  r.cursor = "";
+  assert.equal(r.lacks("count", { prev: "", cursor: "c5" }), true, "a state is awaited");
 });

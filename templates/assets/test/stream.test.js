@@ -13,7 +13,7 @@ test("a page has one connection for all of its topics, from their cursors", asyn
   assert.equal(server.last().path, "/presence/events");
   assert.deepEqual(server.last().topics, ["site", "thread:1"]);
   assert.equal(cursors(), "s.1~t.1");
-  assert.equal(server.last().query.get("limit"), "100");
+  assert.deepEqual(["window", "limit"].map((name) => server.last().query.get(name)), ["20", null]);
   server.last().welcome();
   server.last().send("diff", diff("s.1", "s.2", { bob: user() }));
   server.last().send("diff", diff("x", "y", {}, {}, "elsewhere"));
@@ -67,27 +67,6 @@ test("the stream starts from the widget that knows most of a topic", async (t) =
   await pass(30);
   assert.equal(server.streams().length, 2);
   assert.equal(server.open().length, 1);
-});
-
-test("a list with too few users asks for a state", async (t) => {
-  await restart();
-  page(t, { topics: { site: { ...known("s.1", "a"), counts: { total: 300 } } }, limit: 200 });
-  await pass(30);
-  assert.equal(server.last().query.get("cursor"), "");
-  assert.equal(server.last().query.get("limit"), "200");
-  server.last().welcome();
-  const users = Object.fromEntries(Array.from({ length: 200 }, (_, i) => ["u" + i, user()]));
-  server.last().send("state", { topic: "site", cursor: "s.2", total: 300, truncated: true, users });
-  await pass(3000);
-  assert.equal(server.streams().length, 1);
-  const leaves = (from, to) => Object.fromEntries(Object.keys(users).slice(from, to).map((id) => [id, {}]));
-  server.last().send("diff", { ...diff("s.2", "s.3", {}, leaves(0, 90)), total: 210 });
-  await pass(3000);
-  assert.equal(server.streams().length, 1, "more than half are here");
-  server.last().send("diff", { ...diff("s.3", "s.4", {}, leaves(90, 110)), total: 190 });
-  await pass(3000);
-  assert.equal(server.streams().length, 2);
-  assert.equal(server.last().query.get("cursor"), "");
 });
 
 test("the connection follows what the page shows, and ends with it", async (t) => {
@@ -357,7 +336,7 @@ test("tabs of two versions of the script do not hear each other", async (t) => {
   // What tabs of another version hold, and say.
   const signal = new AbortController().signal;
   const heard = [];
-  const others = ["presence,/presence,,alice,0,", "presence,2,/presence,,alice,0,"].map((name) => {
+  const others = ["presence,/presence,,alice,0,", "presence,1,/presence,,alice,0,"].map((name) => {
     navigator.locks.request(name, { signal }, () => new Promise(() => {}));
     const channel = new BroadcastChannel(name);
     channel.onmessage = ({ data }) => heard.push(data);

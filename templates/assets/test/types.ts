@@ -9,18 +9,17 @@ const off: () => void = p.on("join", (id, user, topic) => {
 });
 p.on("leave", (_id, { name, last_seen }) => console.log(name?.length, last_seen));
 p.on("state", ({ users, total }) => console.log(users["x"]?.since, total));
+p.on("diff", ({ out = [] }) => console.log(out.join()));
 p.on("sync", (topic) => {
   const users: [string, User][] = [...p.roster(topic)];
   console.log(users, p.counts(topic).total, p.stale(topic), p.live === "off");
 });
 p.on("live", (live, signedOut) => console.log(live === "off" && signedOut ? location.reload() : live));
-const sampled: boolean = p.sampled("site");
 const refused: boolean = p.refused("site");
 console.log(refused);
 connect({ people: ["bob"], contacts: true }).on("join", (_id, { text, on }) => console.log(text?.length, on?.includes("mobile")));
 connect({ topics: ["thread:1"], known: { users: new Map(), counts: { total: 0 }, cursor: "x", stale: true } }).close();
 off();
-console.log(sampled);
 
 // @ts-expect-error: there is no such event
 p.on("joined", () => {});

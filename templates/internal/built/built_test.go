@@ -25,7 +25,7 @@ var (
 	// baseModules are loaded by every page. gzip does best with this order.
 	baseModules = []string{"link.js", "election.js", "lead.js", "stream.js", "feeds.js", "connect.js", "roster.js", "texts.js", "presence.js"}
 	// laterModules are loaded by the pages that need one of them.
-	laterModules = []string{"complaints.js", "detours.js", "announce.js", "crowd.js", "dots.js", "parts.js", "marks.js", "list_post.js", "person.js", "list.js"}
+	laterModules = []string{"complaints.js", "detours.js", "announce.js", "dots.js", "parts.js", "marks.js", "list_post.js", "person.js", "list.js"}
 	// peopleModules are loaded by the pages of sites with people that show any.
 	peopleModules = []string{"people.js"}
 	// signalModules are loaded by the pages that show who is typing or editing.
@@ -37,12 +37,12 @@ var (
 // internalNames are properties that only baseModules use, under names that stand nowhere
 // else in baseModules and laterModules, also in no class of an element. The minifier cannot know that, and keeps all names of properties.
 var internalNames = []string{"open", "onEvent", "tabs", "watchers", "input", "reset", "pause", "onLive", "apply", "become", "feeds", "serve", "unwatch", "tell", "hold", "lacks", "attend", "hear", "changed",
-	"want", "follow", "token", "renew", "post", "parted", "link", "query"}
+	"want", "follow", "token", "renew", "post", "parted", "link", "query", "look"}
 
 const assets = "../../assets"
 
 // letters are what internalNames become.
-const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ_$"
 
 var (
 	imports  = regexp.MustCompile(`(?m)^import .*\n`)
@@ -65,7 +65,7 @@ func joined(t *testing.T, modules, names, short []string) string {
 			text = regexp.MustCompile(`\b`+constant[1]+`\b`).ReplaceAllString(text, constant[2])
 		}
 		for i, name := range short {
-			text = regexp.MustCompile(`\b`+name+`\b`).ReplaceAllString(text, string(letters[i]))
+			text = regexp.MustCompile(`\b`+name+`\b`).ReplaceAllLiteralString(text, string(letters[i]))
 		}
 		private := map[string]string{} // of the module's classes
 		text = privates.ReplaceAllStringFunc(text, func(name string) string {
@@ -110,7 +110,7 @@ func noError(t *testing.T, err error) {
 func TestBuilt(t *testing.T) {
 	for name, built := range map[string]string{
 		"presence.js": joined(t, baseModules, []string{"connect"}, internalNames),
-		"later.js":    joined(t, laterModules, []string{"detours", "crowd", "explain", "tidings", "mark", "postList", "userList"}, internalNames),
+		"later.js":    joined(t, laterModules, []string{"detours", "explain", "tidings", "mark", "postList", "userList"}, internalNames),
 		"people.js":   joined(t, peopleModules, []string{"withPeople", "peopleOf"}, nil),
 		"signals.js":  joined(t, signalModules, []string{"signalsOf", "send"}, nil),
 		"inbox.js":    joined(t, inboxModules, []string{"inboxOf"}, nil),
