@@ -9,7 +9,7 @@ var peopleBugs = []bug{
 	{"who turns invisible is shown to those who watch", "watch_news.go", "case here && s.visibility.Status == presence.Invisible:", "case here && false:"},
 	{"devices that leave are not looked at", "watch_news.go", "			p.deviceChangedLocked(d.ID)\n", "			_ = d\n"},
 	{"people who left the list stay in its total", "watch_list.go", "total += one(hash) - one(s.told)", "total += one(hash)"},
-	{"a device has the word of before", "settings_shown.go", "ops = append(ops, updateOf(presence.User{ID: member, Visibility: &shown}))", "_ = member"},
+	{"a device has the word of before", "settings_shown.go", "ops = append(ops, updateOf(presence.User{ID: member, Visibility: &shown}))", "_, _ = member, shown"},
 	{"a lost device has the word of before", "topic_provisional.go", "if chosen, chose := p.chosen[l.ID]; chose {", "if chosen, chose := p.chosen[l.ID]; chose && false {"},
 
 	// The order of settings.
