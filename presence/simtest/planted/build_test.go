@@ -119,12 +119,29 @@ var planted, _ = strconv.Atoi(os.Getenv("SIM_PLANT"))
 // build builds the simulation over an engine with the bugs, numbered from 1, and returns its path.
 // SIM_BINARY names it: then it is kept, and not built again.
 func build(t *testing.T, bugs []bug) string {
-	dir, binary := t.TempDir(), os.Getenv("SIM_BINARY")
+	binary := os.Getenv("SIM_BINARY")
 	if binary == "" {
-		binary = filepath.Join(dir, "simtest")
+		binary = filepath.Join(t.TempDir(), "simtest")
 	} else if _, err := os.Stat(binary); err == nil {
 		return binary
 	}
+	compile(t, "test", "-c", "-overlay", overlay(t, bugs), "-o", binary, "github.com/rollcall-go/rollcall/presence/simtest")
+	return binary
+}
+
+// compile runs the go command.
+func compile(t *testing.T, args ...string) {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "nice", append([]string{"-n", "15", "go"}, args...)...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
+// overlay writes an engine with the bugs, and returns the path of the file that has the go command
+// take it in place of the engine as it is.
+func overlay(t *testing.T, bugs []bug) string {
+	dir := t.TempDir()
 	files, replace := make(map[string]*surgery), make(map[string]string)
 	write := func(name, content string) {
 		to := filepath.Join(dir, name)
@@ -157,13 +174,9 @@ func build(t *testing.T, bugs []bug) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	overlay := filepath.Join(dir, "overlay.json")
-	if err := os.WriteFile(overlay, list, 0o600); err != nil {
+	path := filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(path, list, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	build := exec.CommandContext(t.Context(), "nice", "-n", "15", "go", "test", "-c", "-overlay", overlay, "-o", binary, "github.com/rollcall-go/rollcall/presence/simtest")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return binary
+	return path
 }
