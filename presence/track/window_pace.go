@@ -14,6 +14,7 @@ const (
 	windowLate  = 10 * time.Second       // what readers have is not older, whatever it costs
 	windowTell  = time.Second            // the least time between two figures
 	windowAlong = 300 * time.Millisecond // the least time between two diffs of users of Window.Also
+	windowGrid  = 100 * time.Millisecond // windows are looked at together, so that their readers are written to together
 	windowLook  = 500 * time.Millisecond // the least time between two looks that find no change in sight
 	windowFrame = 120                    // about what a transport adds to an event, in bytes
 )
@@ -153,16 +154,18 @@ func (w *windowSource) lastOf(v *View) *entry {
 // wakeAtLocked has the window looked at again at a moment; zero: not by itself.
 func (w *windowSource) wakeAtLocked(due time.Time) {
 	p := &w.pace
-	if p.timer != nil && p.due.Equal(due) {
+	if due.IsZero() {
+		p.stop()
+		return
+	}
+	due = due.Truncate(windowGrid).Add(windowGrid)
+	if p.timer != nil && !due.Before(p.due) { // which looks when it is time
 		return
 	}
 	p.stop()
-	if due.IsZero() {
-		return
-	}
 	p.due = due
 	p.timer = w.out.after(time.Until(due), func() {
-		if p.timer != nil && p.due.Equal(due) {
+		if p.timer != nil && p.due.Equal(due) { // else it was stopped too late
 			p.timer = nil
 			w.lookLocked(w.of.published())
 		}
