@@ -35,7 +35,9 @@ export function mark(element, script) {
 
 function open(presence, script) {
   // The elements of a page may have missed who left before this was loaded.
-  presence.moved = !opened && presence.cursor(script.site.topic) !== script.site.cursor;
+  const { topic, cursor } = script.site;
+  const rendered = [cursor, ...[...document.querySelectorAll("whos-online")].map((list) => list.getAttribute("cursor"))];
+  presence.moved = !opened && !rendered.includes(presence.cursor(topic));
   opened = true;
   return { presence, all: openDots(presence, script.site, script) };
 }
