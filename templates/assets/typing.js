@@ -57,7 +57,7 @@ export function typingView(part, { connect, site, locale, send }) {
   const presence = connect({ topics: [topic], src: part.getAttribute("src"), limit: 0 });
   const typist = openTypist(
     (seconds) => send(topic, "typing", { for: seconds }, site.me),
-    () => !!site.me && presence.live === "on" && (presence.sampled(topic) || presence.roster(topic).has(site.me) || presence.roster(topic).size < presence.counts(topic).total),
+    () => !!site.me && presence.live === "on" && (presence.roster(topic).has(site.me) || presence.roster(topic).size < presence.counts(topic).total),
   );
   presence.on("signal", ({ signals = [] }) => {
     for (const each of signals) typists.hear(each, Date.now());
