@@ -127,3 +127,38 @@ func TestCountOnlyDoesNotDelayItsVisitor(t *testing.T) {
 		}
 	})
 }
+
+// A window of a count-only topic has no users, whoever is in Also, nor does it tell by an event of its own that
+// one of them came.
+func TestCountOnlyHasNoDots(t *testing.T) {
+	bubble(t, "dots", func(t *testing.T) {
+		store := memstore.New()
+		tracker := start(t, store, track.Config{Kinds: map[string]presence.Kind{"hall": {CountOnly: true}}})
+		join := func(id string) {
+			stepIn(t, store, "hall:1", backend.Op{Kind: backend.OpJoin, User: user(id), Holder: holderOf(id), For: time.Hour})
+		}
+		open := func(also ...presence.UserID) *track.Connection {
+			c := connect(t, tracker, track.ConnectOptions{Topics: []presence.Topic{"hall:1"}, Observe: true, Window: track.Window{Users: 5, Also: also}})
+			_ = c.Events(nil)
+			return c
+		}
+		join("bob")
+		dots, none := open("alice"), open()
+		for i := range 40 {
+			if i%10 == 0 {
+				join([]string{"alice", "carol", "dave", "eve"}[i/10])
+			}
+			time.Sleep(150 * time.Millisecond)
+			synctest.Wait()
+			a, b := dots.Events(nil), none.Events(nil)
+			if len(a) != len(b) {
+				t.Errorf("after %d looks a page with a dot gets %v, and one without %v", i, a, b)
+			}
+			for _, e := range a {
+				if bytes.Contains(e.Data, []byte("alice")) {
+					t.Errorf("got %s", e.Data)
+				}
+			}
+		}
+	})
+}

@@ -77,13 +77,16 @@ func (r *replica) forget(e backend.Erasure) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.ledger.loaded() || !r.ledger.history.names(e) && !r.out.log.has(string(e.User.Local())) {
+	if !r.ledger.loaded() {
+		return
+	}
+	defer func() { r.windows.forget(r.published()) }() // they may have an older View
+	if !r.ledger.history.names(e) && !r.out.log.has(string(e.User.Local())) {
 		return
 	}
 	r.publishPendingLocked()
 	r.ledger.history.drop(r.ledger.published)
 	r.resumed = nil
-	r.windows.forget(r.published())
 	if n := len(r.out.log.frames); n > 0 {
 		r.out.log.drop(n)
 		r.out.log.frames, r.out.log.encoded, r.out.log.bytes = nil, nil, 0

@@ -223,7 +223,7 @@ func (ws *windows) published(now stage, n net, arrived time.Time) {
 	ws.dropUnused()
 	changed := func(id presence.UserID) {
 		for _, w := range ws.along[id] {
-			w.pace.along = true
+			w.pace.along = now.names.Names // that a user has changed is a secret of a count-only topic
 		}
 	}
 	for _, e := range n.joins {

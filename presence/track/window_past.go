@@ -13,8 +13,11 @@ type past struct {
 	was  map[presence.UserID]*entry // who differs from the view; nil: was absent
 }
 
-// get returns a user's entry, nil if absent.
+// get returns a user's entry, nil if absent, as everybody of a count-only topic is.
 func (p past) get(id presence.UserID) *entry {
+	if !p.view.Names {
+		return nil
+	}
 	if e, differs := p.was[id]; differs {
 		return e
 	}
