@@ -221,7 +221,7 @@ func livePage(t *testing.T, befalls ...presencetest.Fault) (page string, cursor 
 			if err != nil || v.Total != total {
 				return false
 			}
-			cursor = string(v.Cursor)
+			cursor = string(v.PageCursor(3))
 			return true
 		})
 	}

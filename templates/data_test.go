@@ -27,7 +27,7 @@ func dataPage(t *testing.T) (s *fakeServer, cursor string) {
 		if err != nil || v.Total != 1 {
 			return false
 		}
-		cursor = string(v.Cursor)
+		cursor = string(v.PageCursor(100))
 		return true
 	})
 	var b strings.Builder

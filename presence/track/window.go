@@ -4,6 +4,7 @@ import (
 	"hash/fnv"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -125,8 +126,8 @@ func sumOf(users []*entry) string {
 }
 
 // PageCursor returns the cursor for a page that lists the first users of the View, so many at most. A stream of
-// the whole roster goes on from it. So does one of a window of as many, since the page has shown what is in
-// it, and any window of a page that lists nobody.
+// the whole roster goes on from it. So does one of a window if the page lists who is in it: of as many users, or
+// where all are listed. A page that lists nobody fits any window.
 func (v *View) PageCursor(users int) presence.Cursor {
 	if users <= 0 {
 		return v.Cursor.With("p0")
@@ -150,7 +151,7 @@ func (w *windowSource) versionOf(c presence.Cursor) (v windowVersion, ok bool) {
 		return v, false
 	}
 	v.sum = words[1]
-	return v, v.also.Valid() && (words[0] == w.name || len(words) == 2 && words[0] == "p"+strconv.Itoa(w.Users))
+	return v, v.also.Valid() && (words[0] == w.name || len(words) == 2 && strings.HasPrefix(words[0], "p")) // the sum tells whether the page has the window
 }
 
 // windows are the windows of a topic that have readers. The outlet's mutex guards it. nil: there were
