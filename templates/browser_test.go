@@ -30,7 +30,7 @@ import (
 )
 
 const browserView = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>t</title>{{presenceHead}}<script src="/spy.js"></script></head>
-<body>{{onlineDot "bob"}}{{onlineDot "carol"}}<div id="site">{{whosOnline "site" "max" 3}}</div><div id="thread">{{whosOnline "thread:1"}}</div></body></html>`
+<body>{{onlineDot "bob"}}{{onlineDot "carol"}}<div id="site">{{whosOnline "site" "max" 3}}</div><div id="thread">{{whosOnline "thread:1" "max" 3}}</div></body></html>`
 
 // spy notes what happens to the page, from before the widget's script runs.
 const spy = `
