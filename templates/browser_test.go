@@ -306,7 +306,7 @@ func TestBrowser(t *testing.T) {
 	b.until(shown, "zoe:online")
 	b.until(more, "")
 	b.until(dots, "offline/offline offline/offline")
-	b.noted("fired", "leave alice, leave bob, state c.3")
+	b.noted("fired", "join zoe, leave alice, leave bob, state c.3")
 	b.until(`document.querySelector("#site .presence-figure span").textContent`, "member online")
 
 	s.send(t, "diff", next("c.3", "c.4", `"total":0,"joins":{},"leaves":{"zoe":{}}`))
