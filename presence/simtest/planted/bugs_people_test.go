@@ -2,7 +2,7 @@ package planted_test
 
 // peopleBugs are about what pages read beside rosters.
 var peopleBugs = []bug{
-	// Windows of people.
+	// Lists of people.
 	{"a change of a watched person is not told", "watch_list.go", "l.changed[slot/64] |= 1 << (slot % 64)", "l.changed[slot/64] |= 0"},
 	{"a list goes on whatever its reader has", "watch_list.go", "if strconv.FormatUint(sum, 36) != string(id) {", "if strconv.FormatUint(sum, 36) == string(id) && false {"},
 	{"watched persons are not looked at after a reload", "watch_news.go", "	if all {\n		for _, w := range p.byID {", "	if all && false {\n		for _, w := range p.byID {"},

@@ -1,7 +1,9 @@
 package planted_test
 
+import "slices"
+
 // bugs are about each rule of the engine that failures can break.
-var bugs = append(fleetBugs, peopleBugs...)
+var bugs = slices.Concat(fleetBugs, peopleBugs, windowBugs)
 
 var fleetBugs = []bug{
 	// Leases of nodes and connections.

@@ -1,0 +1,15 @@
+package planted_test
+
+// windowBugs are about windows of rosters. Pages of the games ask for a number of users alone: what is
+// of Window.Also is played by TestWindowGame of package track.
+var windowBugs = []bug{
+	{"a window goes on whoever its reader has", "window_read.go", "if from.sum != \"\" && from.sum != sum {", "if false {"},
+	{"a reader ahead of the window's stage is taken back to it", "window_read.go", "	if namesAt > to.namesAt {\n		target.names, version.names, version.sum = was.names, from.names, sum\n	}\n	if alsoAt > to.alsoAt {\n		target.also, version.also = was.also, from.also\n	}\n", "	namesAt, alsoAt = min(namesAt, to.namesAt), min(alsoAt, to.alsoAt)\n"},
+	{"a window's way to the stage before is kept", "window_pace.go", "	w.now, w.at, w.steps = &to, w.versionAt(&to), nil\n", "	w.now, w.at = &to, w.versionAt(&to)\n"},
+	{"what a window owes its readers is not told by itself", "window_pace.go", "if next := w.pace.next(); !w.pace.behind.IsZero() && (", "if next := w.pace.next(); false && ("},
+	{"a window does not say who falls out", "window_diff.go", "d.out = append(d.out, e)", "_ = online"},
+	{"who leaves is told as out of the window", "window_diff.go", "case online && !is[e.ID]:", "case !is[e.ID]:"},
+	{"who looks different is not told in a window", "window_diff.go", "(was == nil || !was.LooksLike(e.Member) || !was.Since.Equal(e.Since))", "was == nil"},
+	{"the past has the latest change in place of the first", "window_past.go", "if _, seen := p.was[c.id]; seen {", "if _, seen := p.was[c.id]; seen && false {"},
+	{"the past lacks who has left since", "window_past.go", "	return append(first, different[:min(len(different), n-len(first))]...)", "	return first"},
+}
