@@ -49,6 +49,31 @@ func (s *stream) beatsEvery() time.Duration {
 	return s.heartbeat
 }
 
+// stirs reports whether the page is to be stirred: nobody sees it, and it beats by itself. Browsers slow down the
+// timers of such pages, so that its beats come too late. A comment is no event, and has the script look whether
+// a beat is due.
+func (s *stream) stirs() bool {
+	_, events := s.transport.(*sse)
+	return events && s.auto && s.conn.Hidden()
+}
+
+// appendComment appends a comment if the page is to be stirred by now.
+func (s *stream) appendComment(b []byte, now time.Time) []byte {
+	if !s.stirs() || now.Before(s.stirAt) {
+		return b
+	}
+	s.stirAt = now.Add(s.beatEvery())
+	return append(b, ":\n\n"...)
+}
+
+// nextComment returns when the page is to be stirred, if that is before a moment.
+func (s *stream) nextComment(next time.Time) time.Time {
+	if s.stirs() && s.stirAt.Before(next) {
+		return s.stirAt
+	}
+	return next
+}
+
 // hide takes what a client says of its page.
 func (s *stream) hide(hidden flag) {
 	if !hidden.said {

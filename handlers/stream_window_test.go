@@ -1,6 +1,7 @@
 package handlers_test
 
 import (
+	"bufio"
 	"fmt"
 	"slices"
 	"strings"
@@ -240,6 +241,42 @@ func TestWindowFromPage(t *testing.T) {
 				t.Errorf("%s: got %+v, want a diff with dave from %s", query, d, page)
 			}
 			l.close()
+		}
+	})
+}
+
+// A hidden page that beats by itself is stirred each time that a beat is due: browsers slow down its timers. That
+// is a comment, and no event.
+func TestHiddenPageIsStirred(t *testing.T) {
+	onSite(t, setup{}, func(t *testing.T, s *site) {
+		resp := s.do(request{path: "events?beat=auto", user: "alice"})
+		defer resp.Body.Close()
+		lines := bufio.NewScanner(resp.Body)
+		token := ""
+		for token == "" && lines.Scan() {
+			if _, rest, ok := strings.Cut(lines.Text(), `{"connection":"`); ok {
+				token, _, _ = strings.Cut(rest, `"`)
+			}
+		}
+		hide := func(hidden bool) {
+			s.wantStatus(request{method: "POST", path: "beat", user: "alice", body: fmt.Sprintf(`{"connection":%q,"hidden":%v}`, token, hidden)}, 204)
+		}
+		hide(true)
+		began, comments, heartbeats := time.Now(), 0, 0
+		for time.Since(began) < 3*time.Minute && lines.Scan() {
+			switch {
+			case strings.HasPrefix(lines.Text(), ":"):
+				comments++
+				s.wantStatus(says("beat", "alice", token), 204)
+			case strings.HasPrefix(lines.Text(), "event: heartbeat"):
+				heartbeats++
+			}
+		}
+		if comments < 8 || comments > 11 || heartbeats > 3 {
+			t.Errorf("in three minutes a hidden page gets %d comments and %d heartbeats, want one comment each 20 s and one heartbeat a minute", comments, heartbeats)
+		}
+		if got := s.names(presence.Site); got != "alice" {
+			t.Errorf("online is %q after three minutes, want alice, who beats when she is stirred", got)
 		}
 	})
 }

@@ -56,6 +56,7 @@ type fakeServer struct {
 	mu      sync.Mutex
 	queries []string
 	asked   []int // users, in each request for them
+	also    int   // users of whom the page of the latest stream shows a dot
 	refuse  int   // with this status
 	opened  int
 	marks   []string // the bodies of requests to mark items, and the forms that were posted
@@ -83,6 +84,7 @@ func newFakeServer(t *testing.T, page string, assets http.Handler) *fakeServer {
 	mux.HandleFunc("GET /broken.png", func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "no picture") })
 	mux.Handle("GET /presence/assets/", http.StripPrefix("/presence", assets))
 	mux.HandleFunc("GET /presence/events", s.events)
+	mux.HandleFunc("POST /presence/events", s.events)
 	mux.HandleFunc("GET /presence/poll", func(w http.ResponseWriter, r *http.Request) { // of a browser that waited for too long
 		http.Error(w, "refused", cmp.Or(s.refusal(), http.StatusNotFound))
 	})
@@ -101,6 +103,8 @@ func newFakeServer(t *testing.T, page string, assets http.Handler) *fakeServer {
 func (s *fakeServer) events(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	s.queries = append(s.queries, r.URL.Query().Get("cursor"))
+	r.ParseForm()
+	s.also = len(r.Form["also"])
 	refuse := s.refuse
 	if refuse == 0 {
 		s.opened++

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 
@@ -144,8 +143,7 @@ func TestSummariesAreSpoken(t *testing.T) {
 	p.until(said, "DORA! and 2 others came online. ALICE went offline.")
 }
 
-// However many dots there are, a page has one stream and asks for their users
-// in hundreds, and only where nothing else tells of them.
+// However many dots there are, a page has one stream, which names their users. None is asked for.
 func TestTwoHundredDots(t *testing.T) {
 	var view strings.Builder
 	view.WriteString(`<!doctype html><html lang="en"><head><title>t</title>{{presenceHead}}</head><body>`)
@@ -157,18 +155,20 @@ func TestTwoHundredDots(t *testing.T) {
 	b := newBrowser(t)
 	b.do(chromedp.Navigate(s.URL))
 	waitFor(t, func() bool { return s.open.Load() == 1 })
-	const away = `document.querySelectorAll("[data-presence-dot][data-status=away][title=away][aria-label=away]").length`
-	b.until(away, "0")
-	s.send(t, "state", `{"topic":"site","cursor":"c.1","total":500,"truncated":true,"users":{"user-0":{"name":"A","status":"busy"},"user-1":{"name":"B","status":"online"}}}`)
-	b.until(away, "196")
-	b.until(`document.querySelectorAll("[data-status=busy]").length`, "2")
-	s.send(t, "diff", `{"topic":"site","prev":"c.1","cursor":"c.2","total":499,"joins":{},"leaves":{"user-7":{}}}`)
-	b.until(`document.querySelectorAll("[data-presence-dot=user-7][data-status=offline]").length`, "2")
+	dots := func(status string) string {
+		return fmt.Sprintf(`document.querySelectorAll("[data-presence-dot][data-status=%[1]s][title=%[1]s][aria-label=%[1]s]").length`, status)
+	}
+	b.until(dots("offline"), "200")
+	s.send(t, "state", `{"topic":"site","cursor":"c.1","total":500,"window":1,"order":["zoe"],"truncated":true,"users":{"zoe":{"name":"Z","status":"online","since":"2026-11-21T06:57:10Z"},"user-0":{"name":"A","status":"busy","since":"2026-11-21T06:57:00Z"},"user-149":{"name":"B","status":"away","since":"2026-11-21T06:57:00Z"}}}`)
+	b.until(dots("busy"), "2")
+	b.until(dots("away"), "1")
+	s.send(t, "diff", `{"topic":"site","prev":"c.1","cursor":"c.2","total":499,"joins":{"user-7":{"name":"C","status":"away","since":"2026-11-21T06:57:20Z"}},"leaves":{"user-0":{}},"out":["zoe"]}`)
+	b.until(dots("away"), "3")
+	b.until(dots("offline"), "197")
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	slices.Sort(s.asked) // both are under way at once
-	if want := []int{48, 100}; !slices.Equal(s.asked, want) || len(s.queries) != 1 {
-		t.Errorf("got requests for %v users and %d streams, want %v and one", s.asked, len(s.queries), want)
+	if len(s.asked) > 0 || len(s.queries) != 1 || s.also != 150 {
+		t.Errorf("got requests for %v users, and %d streams, the last with %d dots, want none and one with 150", s.asked, len(s.queries), s.also)
 	}
 }
 

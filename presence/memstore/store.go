@@ -87,18 +87,20 @@ func (s *Store) topicLocked(name presence.Topic) *topicState {
 	return t
 }
 
-// Apply implements [backend.Store]. It fails only where ctx has ended.
+// Apply implements [backend.Store]. It fails only where ctx has ended. All that it does is of one moment, however
+// long the listeners take.
 func (s *Store) Apply(ctx context.Context, batches []backend.Batch) []backend.Result {
 	results := make([]backend.Result, len(batches))
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	now := time.Now()
 	for i, b := range batches {
 		if results[i].Err = ctx.Err(); results[i].Err != nil { // rule 26
 			continue
 		}
 		t := s.topicLocked(b.Topic)
 		t.setKeep(b.Keep)
-		step := t.begin(time.Now())
+		step := t.begin(now)
 		step.peak = s.peaks[b.Topic]
 		step.lapseFirst(b.Ops)
 		for j, op := range b.Ops {

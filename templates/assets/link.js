@@ -37,7 +37,7 @@ async function events(address, signal, hear) {
     text = blocks.pop();
     for (const block of blocks) {
       const [type, data, retry] = ["event", "data", "retry"].map((name) => block.match(`(?:^|\n)${name}: (.*)`)?.[1]);
-      if (data || retry) hear(type, cut ? { ...parse(data), cut } : parse(data), retry);
+      hear(type, cut ? { ...parse(data), cut } : parse(data), retry); // also of a comment: a beat may be due
     }
   }
 }
