@@ -263,7 +263,7 @@
 // comes at once. Of a larger one a page gets an event as often as 0.6 KB a second allow, the newest state at
 // least each ten seconds, and a changed total each second as a heartbeat or count.
 //
-// also=alice names users of whom the page shows a dot: at most 60 in a query, and 500 as a form in the body of
+// also=alice names users who have a dot on the page: at most 60 in a query, and 500 as a form in the body of
 // POST /events. They are among the users wherever they stand, if the roster shows them, and each of their changes comes
 // within half a second. One who falls out of the window is in out, and stays among the users.
 //
@@ -272,7 +272,8 @@
 //
 // A page that nobody can see says so: POST /beat with {"connection":"…","hidden":true}, or over a WebSocket
 // {"type":"hidden","hidden":true}. It gets a heartbeat a minute and nothing else, and with false one diff a
-// topic of all that it missed. This holds for streams without a window, too.
+// topic of all that it missed. This holds for streams without a window, too. With beat=auto a stream of Server-Sent
+// Events has a comment meanwhile whenever a beat is due, since browsers slow down the timers of such pages.
 //
 // # Versions
 //

@@ -8,7 +8,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/track"
 )
 
-// maxAlsoInQuery is how many users of whom a page shows a dot a query names. More go into a body.
+// maxAlsoInQuery is how many users a query may name in also. More go into a body.
 const maxAlsoInQuery = 60
 
 // window returns the part of each roster that a request asks for; the zero Window: all of it.

@@ -171,7 +171,7 @@ func (s *picture) justCame(u profile) bool {
 // windowed reports whether the picture is of a window.
 func (s *picture) windowed() bool { return s.p.window > 0 && s.topic != presence.PeopleTopic }
 
-// count is for when nobody has changed whom a window shows.
+// count takes an event that changes the total alone.
 func (s *picture) count(d payload) {
 	if !s.windowed() || d.Total <= s.p.window {
 		s.fault("gets a count: %+v", d)

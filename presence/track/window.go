@@ -16,8 +16,8 @@ type Window struct {
 	// Users is how many: the first of the roster, the newest first. 0: the connection reads the
 	// whole roster.
 	Users int
-	// Also are users of whom the page shows a dot. The connection reads them too, wherever they are in
-	// the roster, and is told of them at once.
+	// Also are users who have a dot on the page. The connection reads them too, wherever they are in the
+	// roster, and is told of them at once.
 	Also []presence.UserID
 }
 

@@ -125,16 +125,14 @@ func (c *chronicle) read() {
 
 // windowData is the data of a window's event.
 type windowData struct {
-	Cursor, Prev  string
-	Total         int
-	Window        int
-	Order         []string
-	Users, Joins  map[string]string // the JSON of each user
-	Leaves        map[string]json.RawMessage
-	Out           []string
-	Truncated     bool
-	usersAsJSON   map[string]json.RawMessage
-	joinersAsJSON map[string]json.RawMessage
+	Cursor, Prev string
+	Total        int
+	Window       int
+	Order        []string
+	Users, Joins map[string]string // the JSON of each user
+	Leaves       map[string]json.RawMessage
+	Out          []string
+	Truncated    bool
 }
 
 func windowEvent(t *testing.T, e presence.Event) (d windowData) {

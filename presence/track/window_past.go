@@ -83,7 +83,8 @@ func (h *history) past(view *View, at, now int) (past, bool) {
 // departure returns how a user left last between two positions. If the history does not say, nothing
 // but the user is known.
 func (h *history) departure(id presence.UserID, from, to int) backend.Departure {
-	for _, v := range slices.Backward(h.versions[max(from-h.dropped, 0):max(to-h.dropped, 0)]) {
+	first := max(from-h.dropped, 0)
+	for _, v := range slices.Backward(h.versions[first:max(to-h.dropped, first)]) {
 		for _, c := range v.changes {
 			if c.id == id && c.after == nil {
 				return c.left
