@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // A Window is the part of each roster that a connection reads.
@@ -67,11 +68,12 @@ type windowSource struct {
 	view atomic.Pointer[windowView]
 
 	// The outlet's mutex guards these.
-	now   *stage                           // what the readers who follow have, or read next
-	at    windowVersion                    // of now
-	turn  uint64                           // the number of stages so far
-	steps map[presence.Cursor]*sharedEvent // those that lead there, by where from
-	pace  windowPace
+	restart *historyRestart
+	now     *stage                           // what the readers who follow have, or read next
+	at      windowVersion                    // of now
+	turn    uint64                           // the number of stages so far
+	steps   map[presence.Cursor]*sharedEvent // those that lead there, by where from
+	pace    windowPace
 }
 
 // windowed is the topic of a window. Its methods are called with the outlet's mutex held.
@@ -157,8 +159,28 @@ func (w *windowSource) versionOf(c presence.Cursor) (v windowVersion, ok bool) {
 // windows are the windows of a topic that have readers. The outlet's mutex guards it. nil: there were
 // none so far.
 type windows struct {
-	all   map[string]*windowSource            // by Window.name
-	along map[presence.UserID][]*windowSource // by user of Window.Also
+	all     map[string]*windowSource            // by Window.name
+	along   map[presence.UserID][]*windowSource // by user of Window.Also
+	restart historyRestart
+}
+
+// A historyRestart is the latest replacement of a topic's history. The new history does not tell how users left with
+// it.
+type historyRestart struct {
+	history *history // the new one
+	at      int      // the position of the publication that replaced it
+	left    map[presence.UserID]backend.Departure
+}
+
+// published notes a publication.
+func (h *historyRestart) published(now stage, n net) {
+	if h.history == now.history {
+		return
+	}
+	h.history, h.at, h.left = now.history, now.namesAt, make(map[presence.UserID]backend.Departure, len(n.leaves))
+	for _, left := range n.leaves {
+		h.left[left.ID] = left
+	}
 }
 
 // each returns the windows by name.
@@ -185,7 +207,7 @@ func (ws *windows) get(want Window, of windowed, like *outlet) *windowSource {
 	}
 	ws.dropUnused()
 	now := of.published()
-	w := &windowSource{Window: want, name: name, of: of, now: &now, out: newOutlet(like.topic, like.stats, like.mu)}
+	w := &windowSource{Window: want, name: name, of: of, restart: &ws.restart, now: &now, out: newOutlet(like.topic, like.stats, like.mu)}
 	w.at = w.versionAt(&now)
 	w.showLocked(now.names)
 	ws.all[name] = w
@@ -222,6 +244,7 @@ func (ws *windows) published(now stage, n net, arrived time.Time) {
 		return
 	}
 	ws.dropUnused()
+	ws.restart.published(now, n)
 	changed := func(id presence.UserID) {
 		for _, w := range ws.along[id] {
 			w.pace.along = now.names.Names // that a user has changed is a secret of a count-only topic

@@ -49,3 +49,33 @@ func TestWindowTellsLastSeen(t *testing.T) {
 		}
 	})
 }
+
+// The leave of a user may end the time in which users are provisional, and with it the history that tells it.
+func TestWindowTellsTheLastProvisionalLeave(t *testing.T) {
+	for at := time.Duration(0); at < 8*time.Second; at += 200 * time.Millisecond {
+		bubble(t, at.String(), func(t *testing.T) {
+			store := newSwapStore()
+			a, b := start(t, store, track.Config{Node: "a"}), start(t, store, track.Config{Node: "b"})
+			connect(t, b, track.ConnectOptions{Visitor: visitor("bob")})
+			whole := openPage(t, a, track.ConnectOptions{Observe: true})
+			window := openPage(t, a, track.ConnectOptions{Observe: true, Window: track.Window{Users: 50}})
+			read := func() {
+				time.Sleep(100 * time.Millisecond)
+				whole.read()
+				window.read()
+			}
+			read()
+			store.goOnAs(memstore.New())
+			time.Sleep(at)
+			read()
+			noError(t, b.SignOut(t.Context(), "bob"))
+			for range 40 {
+				time.Sleep(time.Second)
+				read()
+			}
+			if want := whole.lastSeen["bob"]; want == "" || window.lastSeen["bob"] != want {
+				t.Errorf("bob was last seen at %q by a window, and at %q by the whole roster", window.lastSeen["bob"], want)
+			}
+		})
+	}
+}

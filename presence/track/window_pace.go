@@ -192,10 +192,7 @@ func (w *windowSource) stepLocked(to stage) {
 	}
 	d := w.diff(was.told(), to.told())
 	e := w.stepEvent(from, w.at, d, &to, func(id presence.UserID) backend.Departure {
-		if was.history != to.history {
-			return backend.Departure{ID: id}
-		}
-		return to.history.departure(id, min(was.namesAt, was.alsoAt), max(to.namesAt, to.alsoAt))
+		return w.departure(id, was, &to)
 	})
 	w.keepStep(from, e)
 	w.pace.spend(len(e.Data), at)

@@ -80,16 +80,35 @@ func (h *history) past(view *View, at, now int) (past, bool) {
 	return p, true
 }
 
-// departure returns how a user left last between two positions. If the history does not say, nothing
-// but the user is known.
-func (h *history) departure(id presence.UserID, from, to int) backend.Departure {
+// departure returns how a user left last between two positions, and false if the history does not say.
+func (h *history) departure(id presence.UserID, from, to int) (left backend.Departure, ok bool) {
 	first := max(from-h.dropped, 0)
 	for _, v := range slices.Backward(h.versions[first:max(to-h.dropped, first)]) {
 		for _, c := range v.changes {
 			if c.id == id && c.after == nil {
-				return c.left
+				return c.left, true
 			}
 		}
 	}
-	return backend.Departure{ID: id}
+	return backend.Departure{ID: id}, false
+}
+
+// departure returns how a user left last between two stages, of which the latest replacement of the history may be
+// between. If no history says, nothing but the user is known.
+func (w *windowSource) departure(id presence.UserID, was, to *stage) backend.Departure {
+	from, until := min(was.namesAt, was.alsoAt), max(to.namesAt, to.alsoAt)
+	if was.history == to.history {
+		left, _ := to.history.departure(id, from, until)
+		return left
+	}
+	if w.restart.history == to.history {
+		if left, ok := to.history.departure(id, w.restart.at, until); ok {
+			return left
+		}
+		if left, ok := w.restart.left[id]; ok {
+			return left
+		}
+	}
+	left, _ := was.history.departure(id, from, was.history.end())
+	return left
 }

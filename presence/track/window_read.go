@@ -115,7 +115,8 @@ func (w *windowSource) leadLocked(s *reader, from windowVersion) (*sharedEvent, 
 		return nil, true
 	}
 	e := w.stepEvent(prev, version, w.diff(was, target), to, func(id presence.UserID) backend.Departure {
-		return now.history.departure(id, min(namesAt, alsoAt), max(to.namesAt, to.alsoAt))
+		left, _ := now.history.departure(id, min(namesAt, alsoAt), max(to.namesAt, to.alsoAt))
+		return left
 	})
 	if to == w.now && namesAt <= to.namesAt && alsoAt <= to.alsoAt {
 		w.keepStep(prev, e)
