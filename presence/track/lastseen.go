@@ -31,6 +31,7 @@ type lastSeen struct {
 
 	mu      lastSeenMutex
 	waiting *generations.Map[presence.UserID, proof]
+	writing int // users who were taken, and who are not yet written or kept
 }
 
 // A proof is the latest proof of life of a user that the Directory does not have yet.
@@ -96,14 +97,16 @@ func (l *lastSeen) putLocked(user presence.UserID, p proof) {
 func (l *lastSeen) size() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.waiting.Len()
+	return l.waiting.Len() + l.writing
 }
 
-// takeAll returns what waits, and forgets it.
+// takeAll returns what waits, to be written or given to keep.
 func (l *lastSeen) takeAll() *generations.Map[presence.UserID, proof] {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.waiting.Take()
+	all := l.waiting.Take()
+	l.writing += all.Len()
+	return all
 }
 
 // hides reports whether settings, which come from Settings.At, forbid to write the proof.
@@ -123,10 +126,11 @@ func (p *users) chosenLocked(user presence.UserID) *chosenSettings {
 // hides reports whether it is known that nobody may see now that the user is online.
 func (s *chosenSettings) hides() bool { return s != nil && s.At(time.Now()).Hides() }
 
-// keep puts proofs back, unless later ones have come since.
-func (l *lastSeen) keep(kept map[presence.UserID]proof) {
+// keep puts proofs back, unless later ones have come since. They are of so many that were taken.
+func (l *lastSeen) keep(kept map[presence.UserID]proof, taken int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.writing -= taken
 	for user, p := range kept {
 		l.putLocked(user, p)
 	}

@@ -79,7 +79,7 @@ func (w *lastSeenWriter) flush(ctx context.Context, everything bool) bool {
 				kept[user] = p
 			}
 		}
-		w.lastSeen.keep(kept)
+		w.lastSeen.keep(kept, len(some))
 	}
 	return well
 }
