@@ -54,10 +54,10 @@ func (p past) newest(n int) []*entry {
 
 func newestFirst(a, b *entry) int { return presence.NewestFirst(a.Member, b.Member) }
 
-// past returns a roster as it was at a position, from a View of a later one. It returns false
+// pastOf returns a roster as it was at a position, from a View of a later one. It returns false
 // if the history does not reach back, does not know how a user was then, or has so many changes
 // between that a state costs less.
-func (h *history) past(view *View, at, now int) (past, bool) {
+func pastOf(view *View, h *history, at, now int) (past, bool) {
 	if at < h.dropped || at > now || h.size(at, now) > maxResumeChanges {
 		return past{}, false
 	}

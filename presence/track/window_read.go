@@ -126,11 +126,11 @@ func (w *windowSource) leadLocked(s *reader, from windowVersion) (*sharedEvent, 
 
 // pastLocked returns what a reader was told at two positions of the history.
 func (w *windowSource) pastLocked(now *stage, namesAt, alsoAt int) (t told, ok bool) {
-	if t.names, ok = now.history.past(now.names, namesAt, now.namesAt); !ok {
+	if t.names, ok = pastOf(now.names, now.history, namesAt, now.namesAt); !ok {
 		return t, false
 	}
 	if t.also = t.names; alsoAt != namesAt && len(w.Also) > 0 {
-		t.also, ok = now.history.past(now.names, alsoAt, now.namesAt)
+		t.also, ok = pastOf(now.names, now.history, alsoAt, now.namesAt)
 	}
 	return t, ok
 }
