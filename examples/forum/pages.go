@@ -109,7 +109,10 @@ func (s *site) renderThread(c echo.Context, status int, id, before int, d draft)
 		heads = s.headsFor(c, t)
 	}
 	t, fresh, ok := s.posts.thread(ctx, tenant, id, before)
-	if !ok {
+	switch {
+	case !ok && !fresh && t.ID != 0:
+		return echo.NewHTTPError(http.StatusServiceUnavailable, "These posts cannot be read just now. Try again in a moment.")
+	case !ok:
 		return echo.ErrNotFound
 	}
 	if fresh && heads.inbox != nil && heads.inbox.Unread > 0 {

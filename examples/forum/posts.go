@@ -62,7 +62,7 @@ func (p *posts) threads(ctx context.Context, tenant string) []thread {
 
 // thread returns a tenant's thread with its latest posts, or with the latest before a number
 // if that is not 0. fresh: they were read just now, and are not the ones that were known. It
-// returns false if there are no such posts, or none are known.
+// returns false if there are no such posts, or, not fresh, if they are not known.
 func (p *posts) thread(ctx context.Context, tenant string, id, before int) (t thread, fresh, ok bool) {
 	var page []post
 	fresh = p.ask(ctx, func(ctx context.Context) (err error) {
@@ -76,7 +76,7 @@ func (p *posts) thread(ctx context.Context, tenant string, id, before int) (t th
 	case fresh && len(page) == 0: // nobody has written in this tenant's forum yet
 		return t.with(p.begin(id).before(before)), true, true
 	case before > 0 && len(page) == 0:
-		return thread{}, false, false
+		return t, fresh || p.db == nil, false
 	case len(page) == 0:
 		return t, false, true
 	case before == 0:

@@ -45,8 +45,11 @@ func (d *database) postsOf(ctx context.Context, tenant string, thread, before, m
 	var page []post
 	err := eachPost(ctx, d, func(_ int, p post) { page = append(page, p) }, `SELECT `+postColumns+` FROM forum_posts
 		WHERE tenant = $1 AND thread = $2 AND n < $3 ORDER BY n DESC LIMIT $4`, tenant, thread, cmp.Or(before, math.MaxInt32), most)
+	if err != nil {
+		return nil, err // not the half that came in time
+	}
 	slices.Reverse(page)
-	return page, err
+	return page, nil
 }
 
 // latestPosts returns the latest post of each of some threads.

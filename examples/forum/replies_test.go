@@ -211,7 +211,12 @@ func TestLongThread(t *testing.T) {
 		{"/threads/1?before=250", "post-50", "post-249", `href="/threads/1?before=50"`, false},
 		{"/threads/1?before=50", "post-0", "post-49", `href="/threads/1"`, false},
 	} {
-		page := guest.Get(tt.path).Body
+		var page string
+		forumtest.Await(t, tt.path, func() bool { // a busy machine may not read the posts in time
+			res := guest.Get(tt.path)
+			page = res.Body
+			return res.Status != http.StatusServiceUnavailable && strings.Contains(page, `id="`+tt.last+`"`)
+		})
 		ids := regexp.MustCompile(`<article class="post" id="(post-\d+)"`).FindAllStringSubmatch(page, -1)
 		if len(ids) == 0 || ids[0][1] != tt.first || ids[len(ids)-1][1] != tt.last || !strings.Contains(page, tt.link) || strings.Contains(page, `class="reply`) != tt.latest {
 			t.Errorf("%s: got the posts %v, want %s to %s, and %s\n%.3000s", tt.path, ids, tt.first, tt.last, tt.link, page)
@@ -245,6 +250,9 @@ func TestPostsWhileOut(t *testing.T) {
 	if seen, _, ok := p.thread(t.Context(), "", 1, 0); !ok || len(seen.Posts) != 6 || seen.Posts[5].Author.ID != "eve" {
 		t.Errorf("while the database is out: got %d posts, want the 6 that are known", len(seen.Posts))
 	}
+	if _, fresh, ok := p.thread(t.Context(), "", 1, 3); fresh || ok {
+		t.Error("earlier posts: want that they are not known")
+	}
 	if seen, _, ok := p.thread(t.Context(), "", 2, 0); !ok || len(seen.Posts) != 3 {
 		t.Errorf("of a thread that nobody has read: got %d posts, want the 3 of the beginning", len(seen.Posts))
 	}
@@ -256,6 +264,9 @@ func TestPostsWhileOut(t *testing.T) {
 	n.Run()
 	defer n.Kill()
 	alice := (&forumtest.Forum{URL: n.URL("")}).User(t, "Alice")
+	if res := alice.Get("/threads/1?before=3"); res.Status != http.StatusServiceUnavailable {
+		t.Errorf("earlier posts: got %d, want 503", res.Status)
+	}
 	res := alice.Post("/threads/1/replies", url.Values{"text": {"Keep “this”."}})
 	if res.Status != http.StatusServiceUnavailable || res.Header.Get("Retry-After") == "" || !strings.Contains(res.Body, ">Keep “this”.</textarea>") || !strings.Contains(res.Body, `id="post-4"`) {
 		t.Errorf("got %d and Retry-After %q, want 503 and the text\n%s", res.Status, res.Header.Get("Retry-After"), res.Body)
