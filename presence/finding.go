@@ -26,6 +26,7 @@ const (
 	NoKeeper                        // a part of the site has no feed.Keeper, and another one has
 	NoRelay                         // messages wait in the outbox, and no node moves them
 	OtherSecret                     // another node of the fleet has another secret
+	OtherSettings                   // another node of the fleet has another prefix or other times
 	OtherFleet                      // a page comes from a tracker that this one does not share a store with
 	UnknownIDs                      // no dot was of a user who is online
 	NumFindings
@@ -71,8 +72,12 @@ var findingTexts = [NumFindings]struct{ name, text string }{
 		"Set jobs.Config.Feeds to the feed.Keeper, or call its Relay once a second."},
 	OtherSecret: {"other-secret", "Another node of the fleet has another secret, so each refuses what the other has signed: beats, streams and guests' cookies. " +
 		"Give all nodes the same track.Config.Secret, or none of them one."},
-	OtherFleet: {"other-fleet", "A page beats here whose stream another tracker opened, which began after this one and does not share its store. " +
-		"Their users do not see each other. Make one tracker for all listeners of a process, " +
+	OtherSettings: {"other-settings", "Another node of the fleet has other settings, and the log names them. " +
+		"With another Prefix, pages that one node renders get 404 from the other. " +
+		"With another TTL, NodeTTL, Grace or Age, how long a user stays online depends on the node. " +
+		"Give all nodes the same track.Config."},
+	OtherFleet: {"other-fleet", "A page beats here whose stream another tracker opened, which runs at the same time as this one " +
+		"and does not share its store. Their users do not see each other. Make one tracker for all listeners of a process, " +
 		"and give all nodes the same store, with the same prefix."},
 	UnknownIDs: {"unknown-ids", "None of the first 100 dots was of a user who is online, though others were. " +
 		"If one of these users was online, give onlineDot, lastSeen and person the ids that identify returns."},

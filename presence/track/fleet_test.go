@@ -131,8 +131,45 @@ func TestOtherSecret(t *testing.T) {
 	}
 }
 
-// A page whose token is of a tracker that began later, and that this one does not know, is a finding:
-// two trackers in one process, or two prefixes in one Redis. One from before a restart is none.
+// Nodes whose settings differ find each other as soon as the second begins, and the log says in what
+// they differ. A negative grace is none, and no time over another.
+func TestOtherSettings(t *testing.T) {
+	for name, c := range map[string]struct {
+		b    track.Config
+		want string // in a's log
+	}{
+		"the same, written out": {track.Config{Prefix: "presence/", TTL: 45 * time.Second, NodeTTL: 10 * time.Second, Grace: 10 * time.Second, Age: 5 * time.Minute}, ""},
+		"what may differ":       {track.Config{MaxRoster: 5, MergeWindow: time.Second, LogSize: 5}, ""},
+		"another TTL":           {track.Config{TTL: 5 * time.Second}, `TTL="45s here, 5s there" NodeTTL="10s here, 5s there" other=b`},
+		"another prefix":        {track.Config{Prefix: "/who is"}, `Prefix="/presence here, /who%20is there" other=b`},
+		"another grace":         {track.Config{Grace: -1}, `Grace="10s here, 0s there" other=b`},
+		"another age":           {track.Config{Age: time.Minute}, `Age="5m0s here, 1m0s there" other=b`},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			var log bytes.Buffer
+			store := memstore.New()
+			a := start(t, store, track.Config{Node: "a", Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			time.Sleep(20 * time.Second)
+			c.b.Node = "b"
+			b := start(t, store, c.b)
+			time.Sleep(16 * time.Second)
+			var want []presence.Finding
+			if c.want != "" {
+				want = append(want, presence.OtherSettings)
+			}
+			wantFindings(t, "a", a, want...)
+			wantFindings(t, "b", b, want...)
+			synctest.Wait()
+			if c.want != "" && !strings.Contains(log.String(), c.want) {
+				t.Errorf("got\n%s\nwant %s", &log, c.want)
+			}
+		})
+	}
+}
+
+// A page whose token is of a tracker that this one does not know is a finding: two trackers in one
+// process, or two prefixes in one Redis. One from before a restart is none: its tracker began earlier,
+// and opened the stream before this one began, or while the two took turns.
 func TestOtherFleet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := start(t, memstore.New(), track.Config{})
@@ -149,6 +186,11 @@ func TestOtherFleet(t *testing.T) {
 		}
 		wantFindings(t, "the first, at a page of the second", first, presence.OtherFleet)
 		wantFindings(t, "the second, at a page of the first, which may be of the time before a restart", second)
+		time.Sleep(2 * time.Minute)
+		wantFindings(t, "the second, later", second)
+		token := connect(t, first, track.ConnectOptions{Visitor: visitor("bob"), Beat: true}).Token()
+		_, _ = second.Pass(t.Context(), token)
+		wantFindings(t, "the second, at a stream that the first has opened since", second, presence.OtherFleet)
 		for _, forged := range []presence.Token{"", "~", "a.b~c~d", "a.AAAAAAAA.x~y~z", "a.________.x~y~z"} {
 			_, _ = second.Pass(t.Context(), forged)
 		}

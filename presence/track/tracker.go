@@ -122,7 +122,7 @@ func newTracker(inner backend.Core, cfg *Config) *Tracker {
 	deliveries := deliver.New(delivering(cfg, life, store, outage))
 	nodeLease := newNodeLease(cfg, store, outage, process, leases.reassertSoon)
 	found := &findings{logger: cfg.Logger}
-	fleet := newFleet(process, store, outage, notices, seal)
+	fleet := newFleet(process, store, outage, notices, seal, cfg)
 	return &Tracker{
 		cfg: cfg, process: process, stats: stats, life: life, store: store, fleet: fleet,
 		found: found, users: users, writer: writer, outage: outage, notices: notices, seal: seal, directory: directory,
