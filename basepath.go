@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// A basePath knows the paths of endpoints with the site's base path and without it.
+// A basePath knows the paths of the endpoints, with the site's base path and without it.
 type basePath struct {
 	base  string // such as "/reader"; "": the site is at the root
 	below string // of endpoints, without the base path: "/presence/"
 }
 
-// restored returns a handler that gives next the requests for endpoints with the base path,
-// also those from which something has taken it off.
+// restored returns a handler that gives the base path back to requests for endpoints, if something such as a
+// proxy has removed it, and passes them to next.
 func (b basePath) restored(next http.Handler) http.Handler {
 	if b.base == "" {
 		return next
@@ -29,10 +29,10 @@ func (b basePath) restored(next http.Handler) http.Handler {
 	})
 }
 
-// asItCameKey is the key of the address of a request before restored has changed it.
+// asItCameKey is the context key of the URL that a request had before restored changed it.
 type asItCameKey struct{}
 
-// asItCame returns the request that restored was given.
+// asItCame returns the request with the URL that it had before restored.
 func (b basePath) asItCame(r *http.Request) *http.Request {
 	came, ok := r.Context().Value(asItCameKey{}).(*url.URL)
 	if !ok {
@@ -43,7 +43,7 @@ func (b basePath) asItCame(r *http.Request) *http.Request {
 	return r
 }
 
-// withBase returns an address whose path begins with base.
+// withBase returns a URL whose path begins with base.
 func withBase(u *url.URL, base string) *url.URL {
 	with := *u
 	with.Path = base + u.Path

@@ -103,8 +103,8 @@ type Parts struct {
 	Feeds      feed.Config // used if there is Config.SQL
 }
 
-// parts returns the settings of each part, and every problem that shows before the parts are
-// made. New adds what the parts make of one another.
+// parts returns the settings of each part, and every problem that can be found before the parts are made. New
+// then adds the settings that one part takes from another.
 func (c Config) parts(identify func(*http.Request) (presence.User, bool)) (Parts, error) {
 	p := c.Parts
 	problems := c.problems()
@@ -140,7 +140,8 @@ func (c Config) base() string { return strings.TrimSuffix(path.Clean("/"+c.BaseP
 // prefix returns the path of the endpoints below the base path.
 func (c Config) prefix() string { return path.Clean("/" + cmp.Or(c.Prefix, "presence")) }
 
-// membersOnly returns what refuses guests, and asks authorize about users; nil: about the topic.
+// membersOnly returns an Authorize function that refuses guests and asks authorize about users. If authorize
+// is nil, users may see presence.Site.
 func membersOnly(authorize func(*http.Request, presence.Visitor, presence.Topic) bool) func(*http.Request, presence.Visitor, presence.Topic) bool {
 	return func(r *http.Request, v presence.Visitor, t presence.Topic) bool {
 		if authorize == nil {
@@ -150,7 +151,7 @@ func membersOnly(authorize func(*http.Request, presence.Visitor, presence.Topic)
 	}
 }
 
-// problems returns what is wrong with the fields that are not those of one part.
+// problems returns what is wrong with the fields of Config that belong to no single part.
 func (c Config) problems() (problems []error) {
 	bad := func(field, why string) {
 		problems = append(problems, fmt.Errorf("%w: %s %s", presence.ErrInvalidConfig, field, why))

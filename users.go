@@ -66,8 +66,8 @@ func (s *Site) SendTx(ctx context.Context, tx sqlstore.Execer, messages ...feed.
 	return s.sql.Feeds().SendTx(ctx, tx, messages...)
 }
 
-// Kick has messages that [Site.SendTx] has put into the outbox go out now. Without it they
-// wait for a second at most.
+// Kick sends the messages that [Site.SendTx] has put into the outbox at once. Without it they wait up to a
+// second.
 func (s *Site) Kick() {
 	if s.feeds != nil {
 		s.feeds.Kick()

@@ -20,10 +20,10 @@ type Config struct {
 	// Feeds keeps inboxes and rooms. With it the jobs relay and trim_feeds run too.
 	// Default: none.
 	Feeds *feed.Keeper
-	// Mail sends a digest: see [feed.Keeper.Digest]. Where several sites share the fleet, the
-	// digest's Tenant says which one's user it is for. It needs Feeds, and is called for
-	// up to eight digests at once, for half a minute each. Several processes on one database need one presence store too, such as a Redis:
-	// else each mails users who are at pages of another. Default: none; there are no digests.
+	// Mail sends a digest: see [feed.Keeper.Digest]. If several sites share the fleet, the digest's Tenant
+	// names the user's site. Mail needs Feeds. It is called for up to eight digests at once, and for 30 s at
+	// most each. Processes that share a database must also share a presence store, such as a Redis: otherwise
+	// each one mails users who are online at another one. Default: none; there are no digests.
 	Mail func(context.Context, feed.Digest) error
 }
 
@@ -35,8 +35,8 @@ func (c Config) withDefaults() Config {
 // minInterval is the shortest time between two runs of a job.
 const minInterval = 100 * time.Millisecond
 
-// How often the other jobs run. Those with a jitter run earlier or later by so much at most, so
-// that the nodes of a fleet do not do it at the same time.
+// How often the other jobs run. A job with a jitter runs earlier or later by a random part of it, so that the
+// nodes of a fleet do not run the job at the same time.
 const (
 	ageMost     = 10 * time.Second // or a tenth of the tracker's Age, if that is shorter
 	trimEvery   = time.Hour
@@ -46,11 +46,11 @@ const (
 	digestMost  = 30 * time.Second // or half of the Keeper's MailAfter, if that is shorter
 )
 
-// ageEvery returns how often the store is asked whether a period of age is over.
+// ageEvery returns how often the job age asks the store whether a period is over.
 func ageEvery(age time.Duration) time.Duration { return max(minInterval, min(age/10, ageMost)) }
 
-// digestEvery returns how often is looked for digests that are due. A digest is late by that
-// much, and a quarter of it, at most.
+// digestEvery returns how often the job digest looks for due digests. A digest is late by at most that time
+// and a quarter of it.
 func digestEvery(mailAfter time.Duration) time.Duration {
 	return max(minInterval, min(mailAfter/2, digestMost))
 }

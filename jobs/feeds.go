@@ -9,14 +9,14 @@ import (
 	"github.com/rollcall-go/rollcall/presence/feed"
 )
 
-// A relay or a trim that takes longer goes on the next time.
+// How long one run of relay or trim_feeds may take. The next run does the rest.
 const (
 	relayWait = 10 * time.Second
 	trimWait  = 10 * time.Minute
 )
 
-// addFeeds adds the jobs of a site that has feeds. Each runs at another moment on each node:
-// the one that finds another one at work has nothing to do.
+// addFeeds adds the jobs of a site that has feeds. Each node runs them at other moments. A node whose job
+// finds that another node is at work does nothing.
 func addFeeds(add func(name string, when every, do func(context.Context) error), config Config) {
 	add("relay", every{period: relayEvery, jitter: relayJitter}, bounded(relayWait, config.Feeds.Relay))
 	add("trim_feeds", every{period: trimEvery, jitter: trimJitter}, bounded(trimWait, config.Feeds.Trim))
@@ -28,8 +28,8 @@ func addFeeds(add func(name string, when every, do func(context.Context) error),
 	}
 }
 
-// bounded returns a function that calls do for a while at most. That do has more to do then
-// is no failure.
+// bounded returns a function that calls do with a timeout. Reaching the timeout is no failure: the next run
+// does the rest.
 func bounded(wait time.Duration, do func(context.Context) (int, error)) func(context.Context) error {
 	return func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, wait)
@@ -42,8 +42,8 @@ func bounded(wait time.Duration, do func(context.Context) (int, error)) func(con
 	}
 }
 
-// digest sends the digests that are due. Those that could not be sent are due again some
-// minutes later: until then the job does not work again.
+// digest sends the digests that are due. A digest that could not be sent is due again some minutes later.
+// Only the next run that sends one ends the failure.
 func digest(ctx context.Context, config Config) error {
 	var sent atomic.Int64 // mails go out side by side
 	err := config.Feeds.Digest(ctx, func(ctx context.Context, d feed.Digest) error {

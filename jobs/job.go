@@ -10,32 +10,31 @@ import (
 	"github.com/robfig/cron/v3"
 )
 
-// A job is a function that cron runs, and whether its last run failed. The chain of newJob
-// runs it once at a time.
+// A job is a function that cron runs. It remembers whether the last run failed. newJob makes sure that only
+// one run is active at a time.
 type job struct {
 	ctx     context.Context // ends when the runner stops
 	logger  *slog.Logger
 	source  source
 	do      func(context.Context) error
 	failing bool      // a failure was logged
-	since   time.Time // of failures that an outage may be about to explain; zero: none
+	since   time.Time // since when the job has failed with an error that an outage may explain; zero: it does not
 }
 
-// A source is what a job needs: the store of presence, or the database of feeds. The tracker,
-// or the Keeper of feeds, logs its outages.
+// A source is a service that a job needs: the presence store, or the database of feeds. Its outages are
+// logged by the tracker, or by the Keeper of feeds.
 type source struct {
-	out    func() bool // an outage has been logged, and is not over
-	errors []error     // that a job returns where it cannot be reached
+	out    func() bool // an outage was logged and is not over
+	errors []error     // the errors of a job that cannot reach the source
 }
 
-// errNothing is what a job returns that had nothing to do: that says neither that it works
-// nor that it fails.
+// errNothing is returned by a job that had nothing to do. It proves neither that the job works nor that it
+// fails.
 var errNothing = errors.New("nothing to do")
 
-// unexplainedFor is how long a job fails because it cannot reach the store, while the
-// tracker can, before the failure is logged. The tracker finds an outage out within some
-// seconds, and a call that began in an outage may end some seconds after it. The same holds
-// for the database of feeds and its Keeper.
+// unexplainedFor is how long a job may fail because it cannot reach a source that seems to work, before the
+// failure is logged. The tracker needs some seconds to notice an outage of the store, and a call that began
+// in an outage may end some seconds after it. The same holds for the database of feeds and its Keeper.
 const unexplainedFor = 15 * time.Second
 
 // newJob returns a job for cron. The job is its own cron.Logger, so that a panic is a
@@ -62,10 +61,10 @@ func (j *job) Run() {
 	}
 }
 
-// explained reports whether an error is part of an outage of the store, which the tracker
-// logs itself: once when it begins and once when it ends. An error that says that the store
-// is out, while the tracker reaches it, is explained only for a while. Example: of a
-// cluster, the server with the list of all topics is out, and those of the topics are not.
+// explained reports whether err is part of an outage that the tracker logs itself, once when it begins and
+// once when it ends. If the tracker does reach the store, an error that says the store is out is explained
+// only for unexplainedFor. Example: in a cluster, the server with the list of all topics is out, and the
+// servers with the topics are not.
 func (j *job) explained(err error) bool {
 	if !slices.ContainsFunc(j.source.errors, func(of error) bool { return errors.Is(err, of) }) {
 		return false

@@ -43,7 +43,7 @@ func Start(tracker *track.Tracker, config Config) (*Runner, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &Runner{cron: cron.New(cron.WithLogger(cron.DiscardLogger)), stop: cancel}
 	logger := tracker.Config().Logger
-	needs := source{func() bool { return tracker.Stats().StoreOut }, []error{presence.ErrStoreOut, context.DeadlineExceeded}} // it refuses, or hangs
+	needs := source{func() bool { return tracker.Stats().StoreOut }, []error{presence.ErrStoreOut, context.DeadlineExceeded}} // the store refuses connections, or hangs
 	add := func(name string, when every, do func(context.Context) error) {
 		if when.period > 0 {
 			r.cron.Schedule(when, newJob(ctx, name, logger, needs, do))

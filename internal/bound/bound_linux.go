@@ -5,13 +5,12 @@ import (
 	"syscall"
 )
 
-// To makes the kernel send a signal to a program, which is yet to be started,
-// when this process ends: SIGKILL, or for a program that has children of its own
-// what makes it end them. It returns cmd. Elsewhere than on Linux it does nothing.
+// To makes the kernel send a signal to cmd's program when this process ends, and returns cmd. Call it before
+// the program starts. Send SIGKILL; a program with children of its own needs the signal that makes it end
+// them too. On other systems than Linux, To does nothing.
 //
-// To the kernel a parent is the thread that started the program, see
-// https://go.dev/issue/27505: do not start it from a goroutine that ends locked to
-// its thread.
+// To the kernel, the parent is the thread that started the program: see https://go.dev/issue/27505. Do not
+// start the program from a goroutine that ends while it is locked to its thread.
 func To(cmd *exec.Cmd, signal syscall.Signal) *exec.Cmd {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = new(syscall.SysProcAttr)

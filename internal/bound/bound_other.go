@@ -7,5 +7,5 @@ import (
 	"syscall"
 )
 
-// To returns cmd: only Linux can do what it is for.
+// To returns cmd. Only Linux can bind the program to this process.
 func To(cmd *exec.Cmd, _ syscall.Signal) *exec.Cmd { return cmd }

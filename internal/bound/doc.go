@@ -1,4 +1,3 @@
-// Package bound lets the programs that a test starts end with the test's own
-// process, also where that is killed, or panics because it took too long: no
-// cleanup runs then, and browsers and servers would stay behind.
+// Package bound makes the programs that a test starts end with the test's process. Cleanups do not run if the
+// process is killed, or panics after a timeout; browsers and servers would then stay behind.
 package bound

@@ -19,8 +19,7 @@ import (
 	"github.com/rollcall-go/rollcall/internal/need"
 )
 
-// patience is how long a test waits for what should come at once, on a machine
-// that has much else to do.
+// patience is how long a test waits for something that should happen at once. Machines may be busy.
 const patience = time.Minute
 
 // Start returns the first tab of a Chromium of its own. Chromium starts with the
@@ -33,7 +32,7 @@ func Start(t *testing.T) context.Context {
 	return ctx
 }
 
-// slow skips a test of a short run.
+// slow skips a test if -short is set.
 func slow(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
@@ -82,7 +81,7 @@ type Tab struct {
 
 	mu       sync.Mutex
 	faults   []string
-	expected []string // parts of faults that fail no test
+	expected []string // parts of faults that do not fail the test
 }
 
 // New opens a tab with a profile of its own in the package's Chromium. The test fails
@@ -115,7 +114,7 @@ func (tab *Tab) listen(event any) {
 	}
 }
 
-// Expect names a part of a [Fault] that belongs to the test.
+// Expect names a part of the text of a [Fault] that the test provokes.
 func (tab *Tab) Expect(part string) {
 	tab.mu.Lock()
 	defer tab.mu.Unlock()

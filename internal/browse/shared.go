@@ -19,8 +19,8 @@ var chromium struct {
 	on  bool  // the tests run within Tests, which ends Chromium
 }
 
-// Tests are the tests of a package that share one Chromium: to start one takes more
-// time than most tests. A package's TestMain gives its M.
+// Tests are the tests of a package that share one Chromium, because starting one takes more time than most
+// tests. TestMain puts its M into the field M.
 type Tests struct{ M interface{ Run() int } }
 
 // Run runs the tests, and then ends their Chromium.

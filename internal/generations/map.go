@@ -13,8 +13,8 @@ type Map[K comparable, V any] struct {
 	forgotten  func(n int)
 }
 
-// New returns an empty Map. forgotten is called with the number of values that were forgotten;
-// it may be nil.
+// New returns an empty Map. It calls forgotten, unless that is nil, with the number of values that were
+// forgotten.
 func New[K comparable, V any](max int, forgotten func(n int)) *Map[K, V] {
 	if forgotten == nil {
 		forgotten = func(int) {}
@@ -31,7 +31,7 @@ func (m *Map[K, V]) Get(key K) (V, bool) {
 	return v, ok
 }
 
-// Use is Get, and makes the value one of the latest.
+// Use returns what Get does, and makes the value one of the latest.
 func (m *Map[K, V]) Use(key K) (V, bool) {
 	if v, ok := m.young[key]; ok {
 		return v, true
@@ -43,8 +43,7 @@ func (m *Map[K, V]) Use(key K) (V, bool) {
 	return v, ok
 }
 
-// Set gives a key a value, and makes it one of the latest. It reports whether this began a
-// generation.
+// Set gives a key a value, and makes it one of the latest. turned reports whether Set began a new generation.
 func (m *Map[K, V]) Set(key K, value V) (turned bool) {
 	delete(m.old, key)
 	if len(m.young) >= max(m.Max/2, 1) {
@@ -57,8 +56,8 @@ func (m *Map[K, V]) Set(key K, value V) (turned bool) {
 	return turned
 }
 
-// Replace gives a key that is remembered another value. Its age stays. For another key it does
-// nothing.
+// Replace changes the value of a key without making it one of the latest. It is a no-op for a key that the
+// Map does not hold.
 func (m *Map[K, V]) Replace(key K, value V) {
 	if _, young := m.young[key]; young {
 		m.young[key] = value
@@ -73,7 +72,7 @@ func (m *Map[K, V]) Delete(key K) {
 	delete(m.old, key)
 }
 
-// Turn begins a generation: it forgets what was not set since the Turn before.
+// Turn begins a new generation. It forgets the values that were not set or used since the previous Turn.
 func (m *Map[K, V]) Turn() {
 	if len(m.old) > 0 {
 		m.forgotten(len(m.old))

@@ -7,10 +7,9 @@ import (
 	"go.uber.org/goleak"
 )
 
-// patience is how long goroutines have to end after the last test. goleak itself
-// gives them about a second: too little for go-redis, which sleeps that long
-// between two tries to connect, and then finds that its client is closed; and for
-// a machine that has much else to do.
+// patience is how long goroutines may take to end after the last test. goleak's own limit of about a second
+// is too short: go-redis sleeps that long between two attempts to connect before it sees that its client is
+// closed, and machines may be busy.
 const patience = 10 * time.Second
 
 // VerifyTestMain runs a package's tests, and fails where a goroutine stays. It

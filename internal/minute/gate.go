@@ -1,5 +1,4 @@
-// Package minute keeps a log readable: what goes wrong at every request is logged once a
-// minute.
+// Package minute limits log lines: an error that occurs at every request is logged once a minute.
 package minute
 
 import (
@@ -22,5 +21,5 @@ func (g *Gate) PassAfter(pause time.Duration) bool {
 	return now-was >= int64(pause) && g.last.CompareAndSwap(was, now)
 }
 
-// Open lets the next caller through.
+// Open makes the Gate let the next caller through.
 func (g *Gate) Open() { g.last.Store(0) }

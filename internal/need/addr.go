@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// The ports of [FreeAddr], and what else belongs to each: a claim to it, and the
-// bus of a cluster's node. All lie below those that a system gives to outgoing
-// connections (from 32768 on Linux), so that nobody has one by chance.
+// The range of the ports of [FreeAddr]. Each port has two others beside it: one that claims it, and the bus
+// of a cluster's node. All lie below the ports that systems use for outgoing connections (from 32768 on
+// Linux), so that nothing takes one by chance.
 const (
 	firstPort   = 10_000
 	ports       = 5_000
@@ -17,9 +17,9 @@ const (
 	busOffset   = 10_000 // Redis's own
 )
 
-// FreeAddr returns an address of 127.0.0.1 for a server that takes no port 0, or
-// that has to come back where it was. Until the test ends no other test gets it,
-// of whichever process: whoever has a port listens on another one, as its claim.
+// FreeAddr returns an address of 127.0.0.1 for a server that cannot listen on port 0, or that must return to
+// its address. No other test of any process gets the address until this test ends: FreeAddr claims a port by
+// listening on a second one.
 func FreeAddr(t testing.TB) string {
 	t.Helper()
 	for range 1000 {

@@ -1,7 +1,6 @@
-// Package need finds the programs and packages that some tests need. Where one is
-// missing the test is skipped; but it fails where PRESENCE_REQUIRE, a list with
-// commas between, names what it belongs to, so that in CI nothing that was skipped
-// looks as if it had passed. It also gives servers of tests an address: [FreeAddr].
+// Package need finds the programs and packages that some tests need. A test whose program is missing is
+// skipped. It fails instead if PRESENCE_REQUIRE, a comma-separated list, names that program's group: so in CI
+// a skipped test never looks like a passed one. [FreeAddr] returns addresses for servers of tests.
 package need
 
 import (
@@ -14,8 +13,8 @@ import (
 	"testing"
 )
 
-// Program returns the path of a program, which has one of these names. What it
-// belongs to is a word of PRESENCE_REQUIRE.
+// Program returns the path of a program that has one of these names. what is the program's group in
+// PRESENCE_REQUIRE.
 func Program(t testing.TB, what string, names ...string) string {
 	t.Helper()
 	for _, name := range names {
@@ -33,27 +32,27 @@ func Chromium(t testing.TB) string {
 	return Program(t, "chromium", "chromium", "chromium-browser", "google-chrome")
 }
 
-// Nginx returns the path of nginx, which is not on everybody's PATH.
+// Nginx returns the path of nginx, which is often in a directory that is not in PATH.
 func Nginx(t testing.TB) string {
 	t.Helper()
 	return Program(t, "nginx", "nginx", "/usr/sbin/nginx")
 }
 
-// Postgres returns the folder of PostgreSQL's programs, of the newest version that is
-// here. Debian keeps them off the PATH. Its word in PRESENCE_REQUIRE is postgres.
+// Postgres returns the directory with the programs of the newest PostgreSQL that is installed. Debian keeps
+// it out of PATH. Its group in PRESENCE_REQUIRE is postgres.
 func Postgres(t testing.TB) (bin string) {
 	t.Helper()
 	names, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	slices.SortFunc(names, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(b, a)) })
 	initdb := Program(t, "postgres", append(names, "initdb")...)
 	if path, err := filepath.EvalSymlinks(initdb); err == nil {
-		initdb = path // the others are where it is
+		initdb = path // the other programs are beside it
 	}
 	return filepath.Dir(initdb)
 }
 
-// Package returns the path of a file or folder of the npm packages that stand in
-// .ci/clients, here or above.
+// Package returns the path of a file or directory of the npm packages in .ci/clients, which it looks for in
+// this directory and its parents.
 func Package(t testing.TB, file string) string {
 	t.Helper()
 	dir, err := os.Getwd()

@@ -11,7 +11,8 @@ import (
 	"syscall"
 )
 
-// account returns whom PostgreSQL is to run as: nil, except where this process is root's.
+// account returns the account under which PostgreSQL runs: nil (this process's own) unless this process runs
+// as root.
 func account() *syscall.Credential {
 	if os.Getuid() != 0 {
 		return nil
@@ -40,7 +41,7 @@ func lowly(cmd *exec.Cmd) {
 	}
 }
 
-// owned gives a folder to whom PostgreSQL runs as.
+// owned makes the account of PostgreSQL the owner of a directory.
 func owned(dir string) error {
 	if c := account(); c != nil {
 		return os.Chown(dir, int(c.Uid), int(c.Gid))

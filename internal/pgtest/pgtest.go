@@ -106,10 +106,10 @@ func (s *Server) start() error {
 	return fmt.Errorf("postgres does not answer after %v", patience)
 }
 
-// Stop ends the server in order: it closes its connections and keeps all that it has.
+// Stop shuts the server down cleanly: it closes its connections and keeps all data.
 func (s *Server) Stop() { s.end(syscall.SIGINT) }
 
-// Kill ends the server as a crash does: it recovers when it runs again.
+// Kill ends the server like a crash. It recovers when it runs again.
 func (s *Server) Kill() { s.end(syscall.SIGQUIT) }
 
 func (s *Server) end(signal syscall.Signal) {

@@ -1,6 +1,5 @@
-// Package pipes is a network in memory, so that servers and clients run under
-// testing/synctest, where minutes pass in no time. It has no buffers: what nobody
-// reads is not written.
+// Package pipes is a network in memory for servers and clients under testing/synctest, where minutes take no
+// time. It has no buffers: a write blocks until the other side reads.
 package pipes
 
 import (

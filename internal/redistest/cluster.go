@@ -14,7 +14,7 @@ import (
 // slots is how many hash slots a cluster has.
 const slots = 16384
 
-// Patient returns the arguments of a cluster in which nobody is to fail over.
+// Patient returns the arguments of a cluster that never fails over.
 func Patient() []string { return []string{"--cluster-node-timeout", "60000"} }
 
 // A Cluster is a running Redis Cluster on 127.0.0.1: the masters first, then
@@ -25,10 +25,9 @@ type Cluster struct {
 	Masters int
 }
 
-// StartCluster starts masters and as many replicas of each, and returns when
-// all know of all. A master that does not answer for a second loses its place to a
-// replica, as one may on a machine that has much to do: a test that kills none
-// says so by further arguments, such as [Patient].
+// StartCluster starts masters, and as many replicas of each, and returns when every node knows all others. A
+// master that does not answer for a second is replaced by a replica. This may happen on a busy machine, so a
+// test that kills no master passes further arguments, such as [Patient].
 func StartCluster(t testing.TB, masters, replicas int, args ...string) *Cluster {
 	t.Helper()
 	c := &Cluster{t: t, Masters: masters}

@@ -20,7 +20,7 @@ import (
 	"github.com/rollcall-go/rollcall/internal/need"
 )
 
-// patience is how long a server may take for what it does at once: longer, and it
+// patience is how long a server may take for a step that usually takes no time. A server that takes longer
 // hangs.
 const patience = time.Minute
 
@@ -135,7 +135,7 @@ func (s *Server) Kill() {
 // Pid is the server's process.
 func (s *Server) Pid() int { return s.cmd.Process.Pid }
 
-// URL is what the forum's -redis takes.
+// URL returns the server's URL, in the form of the forum's flag -redis.
 func (s *Server) URL() string {
 	if s.Socket != "" {
 		return "unix://" + s.Socket

@@ -17,8 +17,8 @@ func For(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// Until waits until it receives from a channel, or that is closed; for most at most, unless
-// that is negative. It returns false if ctx has ended.
+// Until waits until it receives from ready, until ready is closed, or for the time most. A negative most is
+// no limit. It returns false if ctx has ended.
 func Until(ctx context.Context, ready <-chan struct{}, most time.Duration) bool {
 	var late <-chan time.Time
 	if most >= 0 {

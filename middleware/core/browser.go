@@ -15,8 +15,7 @@ const browserLen = 16
 
 const signedLen = browserLen / 2 // of each half; a whole number of base64 groups
 
-// A signature says what an id may do, and is not good for anything else with the same
-// secret.
+// The purposes of a signature. A signature with one purpose is invalid for any other use of the same secret.
 const (
 	// countedPurpose: the guest counts. The browser gets this id once its cookie came back,
 	// if its address brings no more new guests than [maxNewGuests].
@@ -35,9 +34,9 @@ func (v *requestVisit) newBrowser() (id string, known bool) {
 	return id[:signedLen] + string(signature[:]), known
 }
 
-// signed reports whether this fleet has signed a browser's id for a purpose and the tenant. It costs half
-// a microsecond, so it is called before a guest is counted and not for each page. Its secret before
-// the present one counts too: after the store was wiped, a guest keeps the id and counts once.
+// signed reports whether this fleet has signed a browser's id for a purpose and the tenant. It takes half a
+// microsecond, so only the counting of a guest calls it, and not each page. A signature with the fleet's
+// previous secret is valid too: after the store was wiped, a guest keeps the id and counts once.
 func (v *requestVisit) signed(purpose, id string) bool {
 	for _, sign := range [...]func(purpose, text string) (presence.MAC, bool){v.tracker.Sign, v.tracker.SignEarlier} {
 		mac, known := sign(purpose, v.inside(id[:signedLen]))
@@ -62,7 +61,7 @@ func (v *requestVisit) sign(purpose, random string) (signature [signedLen]byte, 
 	return encoded(mac), known
 }
 
-// encoded returns the part of a MAC that an id has.
+// encoded returns the part of a MAC that stands in an id.
 func encoded(mac presence.MAC) (signature [signedLen]byte) {
 	base64.RawURLEncoding.Encode(signature[:], mac[:signedLen*6/8])
 	return signature

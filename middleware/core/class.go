@@ -42,9 +42,9 @@ func (m *engine) classOf(r *http.Request) class {
 	return other
 }
 
-// endpoint returns the part of a path below the prefix, and false for a path outside
-// the presence endpoints. With a prefix, all paths below it are theirs. Without one,
-// they share the root with the site's pages, so only their own names count.
+// endpoint returns the part of a path below the prefix, and false for a path outside the presence endpoints.
+// With a prefix, all paths below it are endpoints. Without one, the endpoints share the root with the site's
+// pages, so only the names of endpoints are.
 func (m *engine) endpoint(path string) (under string, ok bool) {
 	if m.prefix == "" {
 		return path, m.isEndpoint(path)
@@ -53,8 +53,8 @@ func (m *engine) endpoint(path string) (under string, ok bool) {
 	return under, ok && (under == "" || under[0] == '/')
 }
 
-// isEndpoint reports whether the package handlers serves a path below the prefix. Some names
-// are endpoints only on a site with people. At the root they are else the site's own pages.
+// isEndpoint reports whether package handlers serves a path below the prefix. Some names are endpoints only
+// on a site with people. On other sites without a prefix, they are pages of the site.
 func (m *engine) isEndpoint(under string) bool {
 	switch under {
 	case "/roster", "/users", "/recent", "/counts", "/where", "/events", "/ws", "/poll", "/beat", "/leave", "/status", "/signal", "/widget":

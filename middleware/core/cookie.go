@@ -38,7 +38,7 @@ type sentCookies struct {
 	cookie          // the throttle cookie
 	returned bool   // the request has one
 	hides    string // the value of the status cookie; empty: none
-	ours     string // of the one that only this host can have set, over TLS
+	ours     string // the status cookie that only this host can have set, over TLS
 }
 
 // readCookies returns the presence cookies in Cookie headers: the first well-formed

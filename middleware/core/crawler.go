@@ -34,8 +34,8 @@ func isCrawler(userAgent string) bool {
 	return false
 }
 
-// beginsCrawler tells the bytes with which a word of isCrawler begins. Few bytes of a user
-// agent do, so most are passed at once.
+// beginsCrawler has the bytes with which the words of isCrawler begin. Few bytes of a user agent are among
+// them, so isCrawler skips most of it quickly.
 var beginsCrawler = [256]bool{
 	'b': true, 'B': true, 'c': true, 'C': true, 's': true, 'S': true,
 	'm': true, 'M': true, 'g': true, 'G': true, ':': true,

@@ -47,7 +47,7 @@ func (m *engine) deviceID(r *http.Request, user presence.UserID, browser string)
 	return presence.DeviceID(base64.RawURLEncoding.EncodeToString(mac[:12]))
 }
 
-// hash returns 64 bits of a keyed hash of what is not kept itself, or "" for nothing.
+// hash returns 64 bits of a keyed hash of a text that is not kept itself. It returns "" for an empty text.
 func (m *engine) hash(what, text string) string {
 	if text == "" {
 		return ""
@@ -63,8 +63,8 @@ func (r *requestWithVisitor) FindDevice() presence.Device {
 	return r.engine.deviceOf(&r.request, visitor.User.ID.In(visitor.Tenant), visitor.Device.ID, r.browser)
 }
 
-// sessionOf returns the public id of the site's session, or "" where there is none, or
-// where it may not be one.
+// sessionOf returns the public id of the site's session. It returns "" if there is no session, or if its id
+// is not valid.
 func (rec *Recorder[C]) sessionOf(c C) (id presence.DeviceID) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// unknownBrowser is the label of a device that says nothing that the tables know.
+// unknownBrowser is the label of a device whose user agent and hints match no table.
 const unknownBrowser = "Unknown browser"
 
 // kindAndLabel returns what a request says of its device: the kind, and a label of the
@@ -43,8 +43,8 @@ type families struct {
 	form            form
 }
 
-// A family is one row of a table, and where it stands there: of two that a user agent names,
-// the earlier counts. Number 0 is none.
+// A family is one row of a table. index is its place in the table: of two families that a user agent names,
+// the one with the lower index counts. 0 means no family.
 type family struct {
 	number int
 	name   string

@@ -27,7 +27,7 @@ type newcomers struct {
 
 	mu     sync.Mutex
 	turned int64                           // when a generation was begun
-	full   *generations.Map[uint64, int64] // when the bucket of an address is full again, by a hash of the address
+	full   *generations.Map[uint64, int64] // when the bucket of an address will be full again, by a hash of the address
 }
 
 // maxAddresses bounds the addresses in each of two generations: 2 x 32k are about 2 MB.

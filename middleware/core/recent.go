@@ -8,11 +8,11 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// recent remembers when users were recorded whose browsers have no cookie of theirs: none,
-// or one of a guest that pages from caches do not replace. It does so for one to two throttle
-// times. Of very many users it remembers at least the latest maxRecent; a page view of
-// another is recorded once more, which does no harm. It keeps hashes of ids, so that its
-// memory does not depend on their length and does not keep requests alive.
+// recent remembers when users were recorded whose browsers have no cookie for them. Such a browser keeps no
+// cookies, or keeps a guest's cookie because its pages come from caches. recent remembers a user for one to
+// two throttle times. It holds at least the latest maxRecent users; a page view of another user is recorded
+// once more, which does no harm. It keeps hashes of ids, so that its memory does not depend on their length
+// and does not keep requests alive.
 type recent struct {
 	throttle int64 // milliseconds
 	seed     maphash.Seed

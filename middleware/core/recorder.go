@@ -153,7 +153,7 @@ func (m *engine) begin(r *http.Request, header http.Header, with *requestWithVis
 	default:
 		v.seeUser(visitor)
 	}
-	if signedIn && m.people && visitor.Device.Kind == "" { // not found on the way
+	if signedIn && m.people && visitor.Device.Kind == "" { // nothing has looked it up yet
 		with.engine, with.browser, with.context.Finder = m, v.browser(), with
 	}
 	if signedIn && v.returned {
@@ -172,7 +172,7 @@ func (v *Visit) End() {
 	}
 	if visitor := &v.context.Visitor; v.class.expires() && visitor.SignedIn() && !visitor.User.Hidden {
 		id := visitor.User.ID.In(visitor.Tenant)
-		m.recent.remove(id, m.cookieless(v.Request)) // as a stamp of 0 does for visitors with cookies
+		m.recent.remove(id, m.cookieless(v.Request)) // like a stamp of 0 for visitors with cookies
 		if v.browser != "" {
 			m.recent.remove(id, v.browser)
 		}

@@ -97,8 +97,8 @@ func (m *engine) statusSetting(r *http.Request, value string, user tag, chosen p
 	return statusPrefix(end) + m.cookieName + statusSuffix + "=" + strings.Join(tags, ".") + "; Max-Age=" + age + end
 }
 
-// statusPrefix returns what stands before the name of a status cookie with these attributes. A
-// sibling of the site's host can set cookies for both: one that hides a user must not count.
+// statusPrefix returns the prefix of a status cookie's name, which depends on the cookie's attributes. A
+// sibling of the site's host can set cookies for both hosts; its cookie must not hide a user.
 func statusPrefix(attributes string) string {
 	if strings.HasSuffix(attributes, secure) {
 		return hostPrefix
@@ -106,8 +106,8 @@ func statusPrefix(attributes string) string {
 	return ""
 }
 
-// status returns the value of the status cookie that counts for a request. Over TLS that is the
-// one that only this host can have set.
+// status returns the value of the request's valid status cookie. Over TLS that is the cookie that only this
+// host can have set.
 func (c *sentCookies) status(r *http.Request) string {
 	if c.hides == "" && c.ours == "" {
 		return ""

@@ -22,8 +22,8 @@ func (rec *Recorder[C]) tenantOf(c C) (tenant string) {
 	return tenant
 }
 
-// enter finds the names of inside, by which the visit is recorded. A cookie of another tenant
-// counts as none.
+// enter fills in the names inside (see presence.Topic.In) by which the visit is recorded. A cookie of another
+// tenant is ignored.
 func (v *requestVisit) enter(visitor *presence.Visitor, n *names) {
 	v.tenant, v.topic, v.user = visitor.Tenant, v.engine.topic, visitor.User.ID
 	if v.cookie.tenant != v.tenant {
@@ -38,27 +38,27 @@ func (v *requestVisit) enter(visitor *presence.Visitor, n *names) {
 	}
 }
 
-// kept returns the topic for a tracker that keeps it: a text of its own, which does not keep
-// the request in memory.
+// kept returns the topic as a string of its own, because the tracker keeps it and would otherwise keep the
+// whole request in memory.
 func (v *requestVisit) kept() presence.Topic { return v.engine.topic.In(v.tenant) }
 
-// inside returns the name inside of a guest, or of what is counted for each tenant by itself.
+// inside returns the name inside (see presence.Topic.In) of a guest, or of anything else that is counted for
+// each tenant.
 func (v *requestVisit) inside(name string) string { return inside(v.tenant, name) }
 
 func inside(tenant, name string) string { return string(presence.UserID(name).In(tenant)) }
 
-// names has room for the names of inside of one request, so that a page view that is throttled
-// allocates nothing for them. It is a part of the request's one allocation. Longer names are
-// allocated.
+// names has room for the names inside of one request, so that a throttled page view allocates nothing for
+// them. It is a part of the request's one allocation. Names that do not fit are allocated.
 type names struct {
 	used  int
 	bytes [64]byte
 }
 
-// room returns an empty slice of what is left.
+// room returns an empty slice of the free bytes.
 func (n *names) room() []byte { return n.bytes[n.used:n.used] }
 
-// text returns what was appended to the room, which is never written again.
+// text returns the bytes that were appended to the room as a string. They are never written again.
 func (n *names) text(b []byte) string {
 	if len(b) <= len(n.bytes)-n.used {
 		n.used += len(b)

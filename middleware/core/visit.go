@@ -18,7 +18,7 @@ type requestVisit struct {
 	tenant  string
 	topic   presence.Topic  // where the visit is recorded, by its name inside
 	user    presence.UserID // by its name inside; empty: a guest
-	made    string          // the id of the browser that the response gives it; "": none
+	made    string          // the id that the response gives the browser; "": none
 	guest   string          // the id by which a guest counts, once verify found it; "": none
 	arrives bool            // the guest is new: its id has not come back before
 	setting *Cookies        // nil: none yet
@@ -96,12 +96,12 @@ func (v *requestVisit) lastRecorded(tag tag) int64 {
 	}
 	last := v.recent.last(v.user, v.remembered())
 	if last <= v.cookie.stamp {
-		return 0 // the browser was a guest's since
+		return 0 // since the last record, the browser was a guest's
 	}
 	return last
 }
 
-// remembered returns the key of the browser in the memory of this process.
+// remembered returns the browser's key in recent, the memory of this process.
 func (v *requestVisit) remembered() string {
 	if v.returned {
 		return v.cookie.browser
@@ -109,8 +109,8 @@ func (v *requestVisit) remembered() string {
 	return v.cookieless(v.request)
 }
 
-// cookieless returns the key of browsers without cookies in the memory of this process.
-// Where users have devices, each user agent is recorded.
+// cookieless returns the key in recent of browsers without cookies. If users have devices, each user agent
+// has a key of its own.
 func (m *engine) cookieless(r *http.Request) string {
 	if m.people {
 		return userAgent(r)
@@ -135,8 +135,8 @@ func (v *requestVisit) makeBrowser() {
 	}
 }
 
-// throttled reports whether a page view of a user need not be recorded: one was recorded
-// within the throttle time, and the tracker needs no other since.
+// throttled reports whether a page view of a user need not be recorded: one was recorded within the throttle
+// time, and no connection opened since that would need another.
 func (v *requestVisit) throttled(stamp, now int64) bool {
 	return v.fresh(stamp, now) && !v.tracker.NeedsSeen(v.topic, v.user, time.UnixMilli(stamp))
 }
@@ -173,8 +173,8 @@ func (v *requestVisit) seeGuest() string {
 	return v.guest
 }
 
-// verify drops a throttle cookie whose id this fleet did not sign, and finds the guest of
-// another.
+// verify removes a throttle cookie whose id this fleet did not sign. From a valid cookie it takes the guest's
+// id.
 func (v *requestVisit) verify() {
 	switch id := v.cookie.browser; {
 	case !v.returned:
@@ -187,9 +187,8 @@ func (v *requestVisit) verify() {
 	}
 }
 
-// admitted reports whether the guest that verify found may count. A guest who counts already
-// may, and so may a new one whose address has not brought too many. The browser then gets
-// the id of a guest who counts.
+// admitted reports whether the guest that verify found may count. A guest who counts already may. A new guest
+// may if the address has not brought too many, and the browser then gets the id of a guest who counts.
 func (v *requestVisit) admitted() bool {
 	if v.arrives && !v.admits(v.request, v.tenant) {
 		return false
@@ -275,15 +274,15 @@ func (v *requestVisit) seeCrawler(now int64) {
 	v.tracker.SeenBot(v.kept(), name, base64.RawURLEncoding.EncodeToString(mac[:]))
 }
 
-// expire makes any node record the next page view.
+// expire makes the next page view be recorded, whichever node serves it.
 func (v *requestVisit) expire(tag tag) {
 	if v.cookie.stamp != 0 {
 		v.setNow(cookie{browser: v.cookie.browser, tag: tag})
 	}
 }
 
-// setNow sets the cookie of a response that no cache stores: to a change or a stream. A
-// stream may hijack the connection, and then nobody writes its headers.
+// setNow sets the cookie at once, for a response that no cache stores: to a change, or to a stream. A stream
+// may hijack the connection, so its headers may never be written later.
 func (v *requestVisit) setNow(k cookie) {
 	if v.denied {
 		return

@@ -20,7 +20,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// patience is how long a stream may take to tell what it is to tell, on a busy machine.
+// patience is how long a stream may take to deliver an event, on a busy machine.
 const patience = time.Minute
 
 // testStreams tests that streams pass through the framework.

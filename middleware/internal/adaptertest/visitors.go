@@ -60,8 +60,7 @@ func changeEndsThrottle(w *world) {
 	w.expect("alice")
 }
 
-// visitEnds: a user without cookies is throttled by the memory of the process, until the end of
-// a request that changes something.
+// visitEnds: recent throttles a user without cookies, until the end of a request that changes something.
 func visitEnds(w *world) {
 	alice := w.browser("alice")
 	do := func(method, path string) {

@@ -223,7 +223,7 @@ func bodyOf(t *testing.T, res *http.Response) string {
 	return string(body)
 }
 
-// A spy is a store that remembers the page views that it was told of.
+// A spy is a store that remembers the page views that it was given.
 type spy struct {
 	backend.Store
 	mu   sync.Mutex

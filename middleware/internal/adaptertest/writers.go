@@ -139,7 +139,7 @@ func noWriter(w *world) {
 	}
 }
 
-// ours returns the type of a writer of ours, among a writer and those that it wraps, or "".
+// ours returns the type of the first writer of ours among a writer and those that it wraps, or "".
 func ours(w http.ResponseWriter) string {
 	for {
 		typ := reflect.TypeOf(w).Elem()
