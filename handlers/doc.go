@@ -72,7 +72,7 @@
 //
 // The topic people of /events, /ws and /poll has the people whom the connection watches:
 // person=bob, at most 60 in a query, or list=contacts for those whom the visitor lists. POST
-// /events takes the same two as a form in the body, which may have 64 KiB and 500 people; its
+// /events takes the same two as a form in the body, which may have 192 KiB and 500 people; its
 // topics and other parameters stay in the query. Over a WebSocket this message replaces the
 // list:
 //
@@ -391,7 +391,7 @@
 //   - Connections: by topics and by user in [track.Config]; by address of guests, and
 //     all together, in [Config]. The last limit is answered by 503.
 //   - Sizes: bodies and messages by [Config.MaxBody] (413, close code 1009), lists of
-//     people by 64 KiB; the part of
+//     people by 192 KiB in a form and 64 KiB in a message; the part of
 //     its request that a stream keeps, address and header, by 16 KiB (431).
 //
 // The memory for counting is bounded too: at most 10,000 users, 10,000 guests and 10,000

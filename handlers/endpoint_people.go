@@ -16,9 +16,12 @@ const (
 	maxInQuery      = 60  // parameters person of a stream; more go into a body
 )
 
-// maxPeopleBody is the size of the largest list of people, in bytes, unless Config.MaxBody
-// is larger.
-const maxPeopleBody = 64 << 10
+// The sizes of the largest lists of people, in bytes, unless Config.MaxBody is larger. Both have
+// room for 500 of the longest ids: a form escapes each byte with three.
+const (
+	maxPeopleMessage = 64 << 10  // over a WebSocket
+	maxPeopleForm    = 192 << 10 // in the body of a POST
+)
 
 // addPeople adds what exists only on a site with a Directory.
 func (h *Handler) addPeople() {
@@ -124,7 +127,7 @@ func (h *Handler) readForm(w http.ResponseWriter, r *http.Request) (url.Values, 
 	}
 	limit := h.cfg.MaxBody
 	if limit >= 0 {
-		limit = max(limit, maxPeopleBody)
+		limit = max(limit, maxPeopleForm)
 	}
 	body, err := readBody(w, r, limit)
 	if err != nil {

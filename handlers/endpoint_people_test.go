@@ -73,7 +73,7 @@ func TestPeopleBadRequests(t *testing.T) {
 		{form("people", "alice", "id=a%0a"), 400},
 		{form("people", "alice", persons("id", 501)), 400},
 		{form("people?"+persons("id", 100), "alice", persons("id", 500)+"&id=one"), 400},
-		{form("people", "alice", "id="+strings.Repeat("x", 64<<10)), 413},
+		{form("people", "alice", "id="+strings.Repeat("x", 192<<10)), 413},
 		{request{method: "POST", path: "people", user: "alice", body: "id=bob", header: foreign}, 403},
 		{request{method: "PUT", path: "people", user: "alice"}, 405},
 
@@ -91,7 +91,7 @@ func TestPeopleBadRequests(t *testing.T) {
 		{form("events?topic=people", "alice", "person=a%00"), 400},
 		{form("events?topic=people", "alice", "person=%zz"), 400},
 		{form("events?topic=people", "alice", "list=friends"), 400},
-		{form("events?topic=people", "alice", "person="+strings.Repeat("x", 64<<10)), 413},
+		{form("events?topic=people", "alice", "person="+strings.Repeat("x", 192<<10)), 413},
 		{form("events?topic=people", "", "person=bob"), 401},
 		{request{method: "POST", path: "events?topic=people", user: "alice", body: "person=bob", header: foreign}, 403},
 		{request{method: "POST", path: "events?topic=secret", user: "alice", body: "person=bob"}, 403},

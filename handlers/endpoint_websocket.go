@@ -28,7 +28,7 @@ func (h *Handler) ws(w http.ResponseWriter, r *http.Request, v presence.Visitor)
 	}
 	over := &socket{as: options.types.form(formSocket), frames: frameReader{maxMessage: h.cfg.MaxBody, rate: window{limit: h.cfg.MaxRate}}}
 	if h.cfg.people && v.SignedIn() {
-		over.frames.maxList = maxPeopleBody
+		over.frames.maxList = maxPeopleMessage
 	}
 	s, err := h.openStream(r, options, over, &h.counters.socket)
 	if err != nil {
