@@ -17,15 +17,15 @@ const bellIcon = `<svg class="presence-icon" viewBox="0 0 24 24" width="24" heig
 
 // bell renders the link to the visitor's notifications, with the number of unread ones. A
 // guest has none. While the database is slow or out there is no number (rule F10).
-func (p *Page) bell(options ...any) (template.HTML, error) {
-	ws := p.widgets
+func (e *feedElements) bell(options ...any) (template.HTML, error) {
+	ws := e.widgets
 	texts := ws.cfg.Texts.Feeds
 	o, err := feedOptions{label: texts.Notifications}.with("bell", options, "label", "popover", "fields", "mute", "word")
-	if err != nil || !ws.hasFeeds() || !p.visitor.SignedIn() {
+	if err != nil || !ws.hasFeeds() || !e.visitor.SignedIn() {
 		return "", err
 	}
-	name := feed.Inbox(p.visitor.User.ID)
-	head, known := p.unreadOf(name)
+	name := feed.Inbox(e.visitor.User.ID)
+	head, known := e.unreadOf(name)
 	parts := ws.feedParts.bell
 	if o.label != parts.label {
 		parts = ws.newBellParts(o.label)
@@ -51,26 +51,26 @@ func (p *Page) bell(options ...any) (template.HTML, error) {
 	b.raw(`<span class="presence-badge" aria-hidden="true">`).text(number).raw(`</span><span class="presence-said">`).text(label).raw("</span></a>")
 	if o.popover {
 		b.raw("<template>")
-		p.list(b, listing{options: o})
+		e.list(b, listing{options: o})
 		b.raw("</template>")
 	}
-	return p.element(b.raw("</presence-bell></presence-part>").html()), nil
+	return e.element(b.raw("</presence-bell></presence-part>").html()), nil
 }
 
 // unreadOf returns the head of the visitor's inbox, as the page shows it everywhere. It asks
 // once a page.
-func (p *Page) unreadOf(name feed.Name) (feed.Head, bool) {
-	if in := &p.inbox; !in.asked {
+func (e *feedElements) unreadOf(name feed.Name) (feed.Head, bool) {
+	if in := &e.inbox; !in.asked {
 		in.asked = true
-		err := p.askOf(&p.widgets.feedsHang, func(ctx context.Context) (err error) {
-			in.head, err = p.widgets.feeds.Head(ctx, name)
+		err := e.askOf(&e.hangs.feeds, func(ctx context.Context) (err error) {
+			in.head, err = e.widgets.feeds.Head(ctx, name)
 			return err
 		})
 		if in.known = err == nil; !in.known {
 			in.head = feed.Head{} // the last known number is not today's
 		}
 	}
-	return p.inbox.head, p.inbox.known
+	return e.inbox.head, e.inbox.known
 }
 
 // bellParts are what all bells of a name have in common.

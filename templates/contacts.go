@@ -14,17 +14,17 @@ const defaultContacts = 100
 // contacts renders the visitor's contacts, the dearest first, as the visitor may see them. A
 // guest has none. A contact keeps the place in the list, whoever comes online: nothing moves
 // under the visitor's pointer.
-func (p *Page) contacts(options ...any) (template.HTML, error) {
-	ws := p.widgets
+func (e *peopleElements) contacts(options ...any) (template.HTML, error) {
+	ws := e.widgets
 	texts := ws.cfg.Texts.People
 	o, err := peopleOptions{max: defaultContacts, label: texts.Contacts}.with("contacts", options, "max", "label")
-	if err != nil || !p.hasPeople() || !p.visitor.SignedIn() {
+	if err != nil || !e.hasPeople() || !e.visitor.SignedIn() {
 		return "", err
 	}
 	var people []presence.Person
 	var users []presence.User
-	err = p.askOwn(func(ctx context.Context) (err error) {
-		people, err = ws.source.Contacts(ctx, p.visitor.User.ID, min(o.max, presence.MaxWatched)) // the script watches no more
+	err = e.askOwn(func(ctx context.Context) (err error) {
+		people, err = ws.source.Contacts(ctx, e.visitor.User.ID, min(o.max, presence.MaxWatched)) // the script watches no more
 		if err == nil {
 			users = ws.usersOf(ctx, people)
 		}
@@ -41,7 +41,7 @@ func (p *Page) contacts(options ...any) (template.HTML, error) {
 	default:
 		ws.contactList(b, people, users)
 	}
-	return p.element(b.raw("</section></presence-part>").html()), nil
+	return e.element(b.raw("</section></presence-part>").html()), nil
 }
 
 // contactList writes the number of contacts who are online, and all contacts.

@@ -39,47 +39,47 @@ func (c Count) String() string {
 // onlineCount renders how many users are online in a topic. For topics that this page does
 // not know it leaves markers. All their counts are asked for together at the end of the page,
 // in one round trip, so a list of a hundred threads loads no roster.
-func (p *Page) onlineCount(topic any) (template.HTML, error) {
-	if p.closed() {
+func (e *markedElements) onlineCount(topic any) (template.HTML, error) {
+	if e.closed() {
 		return "", nil
 	}
-	parsed, err := p.topicOf(topic)
+	parsed, err := e.topicOf(topic)
 	if err != nil {
 		return "", err
 	}
-	if p.markers != nil && !p.counted(parsed) {
-		return p.element(p.widgets.countElement(parsed, p.markers.addCount(parsed))), nil
+	if e.markers != nil && !e.counted(parsed) {
+		return e.element(e.widgets.countElement(parsed, e.markers.addCount(parsed))), nil
 	}
-	return p.element(p.widgets.countElement(parsed, p.widgets.counting(p.totalOf(parsed)))), nil
+	return e.element(e.widgets.countElement(parsed, e.widgets.counting(e.totalOf(parsed)))), nil
 }
 
 // counted reports whether the page knows how many users are online in a topic, or has to
 // load its roster to know it.
-func (p *Page) counted(topic presence.Topic) bool {
-	_, prefetched := p.counts[topic]
-	return prefetched || topic.Local() == p.widgets.cfg.Topic || p.knows(topic)
+func (e *markedElements) counted(topic presence.Topic) bool {
+	_, prefetched := e.counts[topic]
+	return prefetched || topic.Local() == e.widgets.cfg.Topic || e.knows(topic)
 }
 
-func (p *Page) knows(topic presence.Topic) bool {
-	return slices.ContainsFunc(p.topics, func(t knownTopic) bool { return t.topic == topic })
+func (e *markedElements) knows(topic presence.Topic) bool {
+	return slices.ContainsFunc(e.topics, func(t knownTopic) bool { return t.topic == topic })
 }
 
-func (p *Page) onlineTotal(topic any) (Count, error) {
-	if p.closed() {
+func (e *markedElements) onlineTotal(topic any) (Count, error) {
+	if e.closed() {
 		return Unknown, nil
 	}
-	parsed, err := p.topicOf(topic)
+	parsed, err := e.topicOf(topic)
 	if err != nil {
 		return Unknown, err
 	}
-	return p.totalOf(parsed), nil
+	return e.totalOf(parsed), nil
 }
 
-func (p *Page) totalOf(topic presence.Topic) Count {
-	if n, ok := p.counts[topic]; ok && !p.knows(topic) {
+func (e *markedElements) totalOf(topic presence.Topic) Count {
+	if n, ok := e.counts[topic]; ok && !e.knows(topic) {
 		return n
 	}
-	t := p.know(topic)
+	t := e.know(topic)
 	if t.view == nil {
 		return Unknown
 	}
@@ -87,44 +87,46 @@ func (p *Page) totalOf(topic presence.Topic) Count {
 }
 
 // prefetchCounts is a template function, which must return something.
-func (p *Page) prefetchCountsOf(topics ...any) (string, error) { return "", p.prefetchCounts(topics) }
+func (e *markedElements) prefetchCountsOf(topics ...any) (string, error) {
+	return "", e.prefetchCounts(topics)
+}
 
 // prefetchCounts loads how many users are online in topics. The arguments are topics, or
 // slices of topics.
-func (p *Page) prefetchCounts(topics []any) error {
+func (e *markedElements) prefetchCounts(topics []any) error {
 	all := make([]presence.Topic, 0, len(topics))
 	for _, name := range flatten(topics) {
-		topic, err := p.topicOf(name)
+		topic, err := e.topicOf(name)
 		if err != nil {
 			return err
 		}
 		all = append(all, topic)
 	}
-	p.loadCounts(all)
+	e.loadCounts(all)
 	return nil
 }
 
 // loadCounts asks for the counts of topics that the page does not know, in one round trip. If
 // there is no answer they are [Unknown].
-func (p *Page) loadCounts(topics []presence.Topic) {
+func (e *markedElements) loadCounts(topics []presence.Topic) {
 	missing := slices.Clone(topics)
 	slices.Sort(missing)
-	missing = slices.DeleteFunc(slices.Compact(missing), p.counted)
+	missing = slices.DeleteFunc(slices.Compact(missing), e.counted)
 	if len(missing) == 0 {
 		return
 	}
 	var got []backend.Counts
-	err := p.ask(func(ctx context.Context) (err error) {
-		got, err = p.widgets.tracker.Counts(ctx, missing...)
+	err := e.ask(func(ctx context.Context) (err error) {
+		got, err = e.widgets.tracker.Counts(ctx, missing...)
 		return err
 	})
-	if p.counts == nil {
-		p.counts = make(map[presence.Topic]Count, len(missing))
+	if e.counts == nil {
+		e.counts = make(map[presence.Topic]Count, len(missing))
 	}
 	for i, topic := range missing {
-		p.counts[topic] = Unknown
+		e.counts[topic] = Unknown
 		if err == nil && !got[i].Unknown {
-			p.counts[topic] = Count(got[i].Total)
+			e.counts[topic] = Count(got[i].Total)
 		}
 	}
 }

@@ -13,23 +13,23 @@ const mostEditors = 10
 
 // editors renders who else edits something: the roster of a topic that pages follow while
 // they edit it, without the visitor. The one who came first is the first.
-func (p *Page) editors(topic any, options ...any) (template.HTML, error) {
-	if p.closed() {
+func (e *rosterElements) editors(topic any, options ...any) (template.HTML, error) {
+	if e.closed() {
 		return "", nil
 	}
-	ws := p.widgets
+	ws := e.widgets
 	texts := ws.cfg.Texts.Signals
 	o, err := signalOptions{label: texts.Editors}.with("editors", options, "label", "revision", "saved")
 	if err != nil {
 		return "", err
 	}
-	parsed, err := p.rosterTopic(topic)
+	parsed, err := e.rosterTopic(topic)
 	if err != nil {
 		return "", err
 	}
-	t := p.know(parsed)
+	t := e.know(parsed)
 	known := t.view != nil && !t.view.Stale
-	others, owner := p.othersIn(t)
+	others, owner := e.othersIn(t)
 	b := newMarkup(1536 + 256*len(others))
 	ws.feedElement(b, "presence-editors", parsed, "editors", ws.signalParts.editors).raw(` data-live="off" data-editors="`)
 	if known {
@@ -59,12 +59,12 @@ func (p *Page) editors(topic any, options ...any) (template.HTML, error) {
 	} else {
 		b.raw("<p>").text(texts.Next).raw(` <a href="">`).text(texts.Reload).raw("</a></p>")
 	}
-	return p.element(b.raw(`</div></div><p class="presence-said" role="status"></p></section></presence-part>`).html()), nil
+	return e.element(b.raw(`</div></div><p class="presence-said" role="status"></p></section></presence-part>`).html()), nil
 }
 
 // othersIn returns the members of a topic but the visitor, the first first, and the id of the
 // first of all of them.
-func (p *Page) othersIn(t knownTopic) (others []presence.Member, owner presence.UserID) {
+func (e *rosterElements) othersIn(t knownTopic) (others []presence.Member, owner presence.UserID) {
 	if t.view == nil {
 		return nil, ""
 	}
@@ -78,7 +78,7 @@ func (p *Page) othersIn(t knownTopic) (others []presence.Member, owner presence.
 	if len(all) > 0 {
 		owner = all[0].ID
 	}
-	return slices.DeleteFunc(all, func(m presence.Member) bool { return m.ID == p.visitor.User.ID }), owner
+	return slices.DeleteFunc(all, func(m presence.Member) bool { return m.ID == e.visitor.User.ID }), owner
 }
 
 // editor writes one editor.

@@ -6,7 +6,6 @@ import (
 	"html/template"
 	"io"
 	"net/http"
-	"strings"
 	"sync"
 )
 
@@ -27,31 +26,31 @@ func Funcs() template.FuncMap {
 
 func (p *Page) funcs() template.FuncMap {
 	return template.FuncMap{
-		"presenceHead":   p.head,
-		"presenceStyle":  p.style,
-		"whosOnline":     p.whosOnline,
-		"onlineDot":      p.onlineDot,
-		"presenceAvatar": p.avatar,
-		"isOnline":       p.isOnline,
-		"lastSeen":       p.lastSeen,
-		"prefetchSeen":   p.prefetchSeen,
-		"onlineCount":    p.onlineCount,
-		"onlineTotal":    p.onlineTotal,
-		"prefetchCounts": p.prefetchCountsOf,
-		"recentlyActive": p.recentlyActive,
-		"mostOnline":     p.mostOnline,
-		"where":          p.where,
-		"legend":         p.legend,
-		"contacts":       p.contacts,
-		"person":         p.person,
-		"contact":        p.contact,
-		"sessions":       p.sessions,
-		"settings":       p.settings,
-		"bell":           p.bell,
-		"notifications":  p.notifications,
-		"room":           p.room,
-		"typing":         p.typing,
-		"editors":        p.editors,
+		"presenceHead":   p.rosters.head,
+		"presenceStyle":  p.rosters.style,
+		"whosOnline":     p.rosters.whosOnline,
+		"onlineDot":      p.rosters.onlineDot,
+		"presenceAvatar": p.widgets.avatar,
+		"isOnline":       p.rosters.isOnline,
+		"lastSeen":       p.marked.lastSeen,
+		"prefetchSeen":   p.marked.prefetchSeen,
+		"onlineCount":    p.marked.onlineCount,
+		"onlineTotal":    p.marked.onlineTotal,
+		"prefetchCounts": p.marked.prefetchCountsOf,
+		"recentlyActive": p.parts.recentlyActive,
+		"mostOnline":     p.parts.mostOnline,
+		"where":          p.parts.where,
+		"legend":         func() template.HTML { return p.widgets.legend() },
+		"contacts":       p.people.contacts,
+		"person":         p.people.person,
+		"contact":        p.people.contact,
+		"sessions":       p.people.sessions,
+		"settings":       p.people.settings,
+		"bell":           p.feeds.bell,
+		"notifications":  p.feeds.notifications,
+		"room":           p.feeds.room,
+		"typing":         p.rosters.typing,
+		"editors":        p.rosters.editors,
 	}
 }
 
@@ -94,84 +93,36 @@ func (ws *Widgets) execute(out *bytes.Buffer, name string, data any, r *http.Req
 		if err != nil {
 			return err
 		}
-		e = &execution{page: Page{widgets: ws}}
-		e.page.markers = &e.markers
+		e = new(execution)
+		e.page.init(ws)
 		e.bound = clone.Funcs(e.page.funcs())
+		e.end()
 	}
 	e.page.begin(r)
 	err := e.bound.ExecuteTemplate(out, name, data)
 	if err == nil {
 		e.page.fillName(out)
-		e.page.fillMarkers(out)
+		e.page.marked.fillMarkers(out)
 	}
 	e.end()
 	ws.executions.Put(e)
 	return err
 }
 
-// fillName names the visitor at the first element of the page. An element may be missing,
-// because html/template has escaped it in an attribute or a script; then it is the first of
-// another kind, or else a later one of the same kind.
-func (p *Page) fillName(out *bytes.Buffer) {
-	for _, tag := range p.first {
-		if at := indexTag(out.Bytes(), []byte(tag)); at >= 0 {
-			p.insertName(out, at+len(tag)-len(">"))
-			return
-		}
-	}
-	for _, tag := range p.first {
-		at := indexTag(out.Bytes(), []byte(opening(tag)))
-		if at < 0 {
-			continue
-		}
-		if end := bytes.IndexByte(out.Bytes()[at:], '>'); end >= 0 {
-			p.insertName(out, at+end)
-			return
-		}
-	}
-}
-
-// opening returns what the start tags of all elements of a kind begin with.
-func opening(tag template.HTML) template.HTML {
-	for _, first := range [...]string{` data-presence-dot="`, ` data-presence-seen="`, ` topic="`} {
-		if before, _, found := strings.Cut(string(tag), first); found {
-			return template.HTML(before + first)
-		}
-	}
-	return tag
-}
-
-func (p *Page) insertName(out *bytes.Buffer, at int) {
-	name := p.name()
-	out.WriteString(string(name)) // makes room
-	page := out.Bytes()
-	copy(page[at+len(name):], page[at:])
-	copy(page[at:], name)
-}
-
-// indexTag returns where a start tag is in a page, or -1. It looks for the name first: a
-// short text is found fast.
-func indexTag(page, tag []byte) int {
-	name := tag[:bytes.IndexByte(tag, ' ')+1]
-	for at := 0; ; at += len(name) {
-		i := bytes.Index(page[at:], name)
-		if i < 0 {
-			return -1
-		}
-		at += i
-		if bytes.HasPrefix(page[at:], tag) {
-			return at
-		}
-	}
-}
-
-// end makes an execution ready for another request.
+// end makes an execution ready for another request. It keeps the memory of the lists.
 func (e *execution) end() {
-	clear(e.page.topics)
-	clear(e.page.first)
-	clear(e.page.people)
-	e.page = Page{widgets: e.page.widgets, topics: e.page.topics[:0], first: e.page.first[:0], people: e.page.people[:0], markers: &e.markers}
+	p, ws := &e.page, e.page.widgets
+	topics, first, people := emptied(p.topics), emptied(p.first), emptied(p.people.shown)
+	*p = Page{}
+	p.init(ws)
+	p.topics, p.first, p.people.shown = topics, first, people
 	e.markers.reset()
+	p.buffered, p.marked.markers = true, &e.markers
+}
+
+func emptied[T any](list []T) []T {
+	clear(list)
+	return list[:0]
 }
 
 // maxKeptBuffer is how many bytes a buffer may have to be kept for another page.

@@ -13,6 +13,12 @@ import (
 // What a page shows of feeds: the bell, the list of notifications, and rooms. It is there
 // where the site has a Config.Feeds.
 
+// feedElements show the visitor's inbox, and rooms.
+type feedElements struct {
+	*visit
+	inbox inbox
+}
+
 // feedOptions are the options of bell, notifications or a room.
 type feedOptions struct {
 	max      int           // of notifications: how many are shown

@@ -9,40 +9,40 @@ import (
 
 // fields returns the further fields of a form: those of the template, and else those of
 // Config.Fields.
-func (p *Page) fields(own template.HTML) template.HTML {
-	if own != "" || p.widgets.cfg.Fields == nil {
+func (v *visit) fields(own template.HTML) template.HTML {
+	if own != "" || v.widgets.cfg.Fields == nil {
 		return own
 	}
-	return p.widgets.cfg.Fields(p.request)
+	return v.widgets.cfg.Fields(v.request)
 }
 
 // back writes the field that names the page to which the answer to a form leads, for browsers
 // that do not say from where a form comes.
-func (p *Page) back(b *markup) { b.field("back", p.request.RequestURI, "") }
+func (v *visit) back(b *markup) { b.field("back", v.request.RequestURI, "") }
 
 // contact renders the buttons with which the visitor lists or blocks a user. There are none for
 // guests and for the visitor, and none while it is not known what the user is to the visitor.
-func (p *Page) contact(id any) (template.HTML, error) {
-	user := p.idOf(id)
+func (e *peopleElements) contact(id any) (template.HTML, error) {
+	user := e.idOf(id)
 	if err := (presence.User{ID: user}).ValidateInside(); err != nil {
 		return "", err
 	}
-	if !p.hasPeople() || !p.visitor.SignedIn() || user == p.visitor.User.ID {
+	if !e.hasPeople() || !e.visitor.SignedIn() || user == e.visitor.User.ID {
 		return "", nil
 	}
 	var is []presence.Relation
-	err := p.askOwn(func(ctx context.Context) (err error) {
-		is, err = p.widgets.site.Directory.Relations(ctx, presence.Pair{User: p.visitor.User.ID, Viewer: user})
+	err := e.askOwn(func(ctx context.Context) (err error) {
+		is, err = e.widgets.site.Directory.Relations(ctx, presence.Pair{User: e.visitor.User.ID, Viewer: user})
 		return err
 	})
 	if err != nil || len(is) != 1 {
 		return "", nil
 	}
-	texts := p.widgets.cfg.Texts.People
+	texts := e.widgets.cfg.Texts.People
 	b := newMarkup(512)
-	b.raw(`<form class="presence presence-contact not-prose" method="post" action="`).text(p.widgets.cfg.ContactsURL).raw(`">`).raw(p.fields(""))
-	p.back(b)
-	b.field("me", string(p.visitor.User.ID.Local()), "").field("user", string(user.Local()), "")
+	b.raw(`<form class="presence presence-contact not-prose" method="post" action="`).text(e.widgets.cfg.ContactsURL).raw(`">`).raw(e.fields(""))
+	e.back(b)
+	b.field("me", string(e.visitor.User.ID.Local()), "").field("user", string(user.Local()), "")
 	button := func(do template.HTML, text string) {
 		b.raw(`<button name="do" value="`).raw(do).raw(`">`).text(text).raw("</button> ")
 	}

@@ -22,12 +22,12 @@ type fragment struct {
 }
 
 // fragmentParts has the function that renders the content of each part.
-var fragmentParts = map[string]func(*Page, fragment) (template.HTML, error){
-	"recent": (*Page).recent,
-	"peak":   (*Page).peak,
-	"bots":   (*Page).bots,
-	"where":  (*Page).places,
-	"about":  (*Page).abouts,
+var fragmentParts = map[string]func(*partElements, fragment) (template.HTML, error){
+	"recent": (*partElements).recent,
+	"peak":   (*partElements).peak,
+	"bots":   (*partElements).bots,
+	"where":  (*partElements).places,
+	"about":  (*partElements).abouts,
 }
 
 // maxNames is how many names or places a part shows, unless the template says so.
@@ -109,16 +109,22 @@ func parseFragment(topic presence.Topic, query url.Values) (f fragment, problem 
 	return f, ""
 }
 
+// partElements show what changes slowly: the script asks for it once a minute.
+type partElements struct {
+	*visit
+	placed map[presence.Topic]place // topics that the page has asked the site about
+}
+
 // part renders the element of a fragment.
-func (p *Page) part(f fragment) (template.HTML, error) {
-	if p.closed() {
+func (e *partElements) part(f fragment) (template.HTML, error) {
+	if e.closed() {
 		return "", nil
 	}
-	content, err := fragmentParts[f.part](p, f)
+	content, err := fragmentParts[f.part](e, f)
 	if err != nil {
 		return "", err
 	}
-	return p.widgets.partElement(f, content), nil
+	return e.widgets.partElement(f, content), nil
 }
 
 func (ws *Widgets) partElement(f fragment, content template.HTML) template.HTML {

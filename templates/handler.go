@@ -139,7 +139,7 @@ func (ws *Widgets) serveFragment(w http.ResponseWriter, r *http.Request, topic p
 		refuse(w, http.StatusBadRequest, problem)
 		return
 	}
-	html, err := fragmentParts[f.part](ws.Page(r), f)
+	html, err := fragmentParts[f.part](&ws.Page(r).parts, f)
 	if err != nil {
 		refuse(w, http.StatusInternalServerError, "The part could not be rendered.")
 		return

@@ -14,44 +14,44 @@ import (
 type sighting struct{ datetime, title, text string }
 
 // lastSeen renders when a user was last seen.
-func (p *Page) lastSeen(id any) (template.HTML, error) {
-	if p.closed() {
+func (e *markedElements) lastSeen(id any) (template.HTML, error) {
+	if e.closed() {
 		return "", nil
 	}
-	user := p.idOf(id)
-	return p.element(lastSeenElement(user, p.sighting(p.site(), user))), nil
+	user := e.idOf(id)
+	return e.element(lastSeenElement(user, e.sighting(e.site(), user))), nil
 }
 
 // sighting returns when a user was last seen: a marker, if the store is to be asked when
 // the page is rendered.
-func (p *Page) sighting(t knownTopic, user presence.UserID) sighting {
+func (e *markedElements) sighting(t knownTopic, user presence.UserID) sighting {
 	if _, online := t.member(user); online {
-		return sighting{text: p.widgets.cfg.Texts.OnlineNow}
+		return sighting{text: e.widgets.cfg.Texts.OnlineNow}
 	}
-	if p.markers != nil && p.widgets.seen.missing(user) {
-		return p.markers.add(user)
+	if e.markers != nil && e.widgets.seen.missing(user) {
+		return e.markers.add(user)
 	}
-	p.see(t, user)
-	return p.widgets.sighting(user)
+	e.see(t, user)
+	return e.widgets.sighting(user)
 }
 
 // prefetchSeen is prefetch as a template function, which must return something.
-func (p *Page) prefetchSeen(ids ...any) (string, error) { return "", p.prefetch(ids) }
+func (e *markedElements) prefetchSeen(ids ...any) (string, error) { return "", e.prefetch(ids) }
 
 // prefetch loads when users were last seen. The ids are ids, or slices of ids.
-func (p *Page) prefetch(ids []any) error {
+func (e *markedElements) prefetch(ids []any) error {
 	var all []presence.UserID
 	for _, id := range flatten(ids) {
-		all = append(all, p.idOf(id))
+		all = append(all, e.idOf(id))
 	}
-	p.see(p.site(), all...)
+	e.see(e.site(), all...)
 	return nil
 }
 
 // see loads when users were last seen, while the page still waits.
-func (p *Page) see(t knownTopic, ids ...presence.UserID) {
-	seen := p.widgets.seen
-	if !p.waits() || !seen.missing(ids...) {
+func (e *markedElements) see(t knownTopic, ids ...presence.UserID) {
+	seen := e.widgets.seen
+	if !e.waits() || !seen.missing(ids...) {
 		return
 	}
 	var absent []presence.UserID
@@ -62,7 +62,7 @@ func (p *Page) see(t knownTopic, ids ...presence.UserID) {
 	}
 	slices.Sort(absent)
 	for some := range slices.Chunk(slices.Compact(absent), maxAsked) {
-		if err := p.ask(func(ctx context.Context) error { return seen.ask(ctx, some) }); err != nil {
+		if err := e.ask(func(ctx context.Context) error { return seen.ask(ctx, some) }); err != nil {
 			return // without an answer they are unknown
 		}
 	}

@@ -50,35 +50,42 @@ func (m *markers) reset() {
 	m.secret, m.users, m.topics = "", m.users[:0], m.topics[:0]
 }
 
+// markedElements are the elements for which a page in a buffer has markers.
+type markedElements struct {
+	*visit
+	markers *markers // nil: the page is not in a buffer
+	counts  map[presence.Topic]Count
+}
+
 // fillMarkers asks the store for what the page has markers for, and puts the answers into
 // the page.
-func (p *Page) fillMarkers(out *bytes.Buffer) {
-	m := p.markers
+func (e *markedElements) fillMarkers(out *bytes.Buffer) {
+	m := e.markers
 	if m.secret == "" {
 		return
 	}
 	if len(m.topics) > 0 {
-		p.loadCounts(m.topics)
+		e.loadCounts(m.topics)
 	}
 	if len(m.users) > 0 {
-		p.see(p.site(), m.users...)
+		e.see(e.site(), m.users...)
 	}
-	page := p.widgets.buffers.get()
+	page := e.widgets.buffers.get()
 	page.Write(out.Bytes())
 	out.Reset()
-	m.fill(out, page.Bytes(), p.marked)
-	p.widgets.buffers.put(page)
+	m.fill(out, page.Bytes(), e.marked)
+	e.widgets.buffers.put(page)
 }
 
 // marked returns what a marker stands for, by its number and letter, and what comes after
 // it in the element; ok is false if the page has no such marker.
-func (p *Page) marked(number int, letter byte) (text, end string, ok bool) {
-	m := p.markers
+func (e *markedElements) marked(number int, letter byte) (text, end string, ok bool) {
+	m := e.markers
 	if letter == 'v' || letter == 'n' {
 		if number >= len(m.topics) {
 			return "", "", false
 		}
-		if n := p.widgets.counting(p.totalOf(m.topics[number])); letter == 'n' {
+		if n := e.widgets.counting(e.totalOf(m.topics[number])); letter == 'n' {
 			return n.text, countEnd, true
 		} else {
 			return n.value, `"`, true
@@ -87,7 +94,7 @@ func (p *Page) marked(number int, letter byte) (text, end string, ok bool) {
 	if number >= len(m.users) {
 		return "", "", false
 	}
-	switch s := p.widgets.sighting(m.users[number]); letter {
+	switch s := e.widgets.sighting(m.users[number]); letter {
 	case 'd':
 		return s.datetime, `"`, true
 	case 't':

@@ -23,25 +23,25 @@ type listing struct {
 
 // notifications renders the visitor's notifications, the newest first, each with a form. A
 // guest has none. The list is below the place that the parameter before of the request says.
-func (p *Page) notifications(options ...any) (template.HTML, error) {
-	ws := p.widgets
+func (e *feedElements) notifications(options ...any) (template.HTML, error) {
+	ws := e.widgets
 	texts := ws.cfg.Texts.Feeds
 	o, err := feedOptions{max: defaultItems, label: texts.Notifications}.with("notifications", options, "max", "label", "fields", "mute", "error")
-	if err != nil || !ws.hasFeeds() || !p.visitor.SignedIn() {
+	if err != nil || !ws.hasFeeds() || !e.visitor.SignedIn() {
 		return "", err
 	}
-	name := feed.Inbox(p.visitor.User.ID)
-	l := listing{options: o, before: before(p.request.URL)}
-	err = p.askWithin(&p.ownWait, maxOwnWait, &ws.inboxHangs, func(ctx context.Context) (err error) {
+	name := feed.Inbox(e.visitor.User.ID)
+	l := listing{options: o, before: before(e.request.URL)}
+	err = e.askWithin(&e.ownWait, maxOwnWait, &e.hangs.inbox, func(ctx context.Context) (err error) {
 		l.page, err = ws.feeds.Page(ctx, name, l.before, o.max)
 		return err
 	})
-	if l.known = err == nil; l.known && !p.inbox.asked {
-		p.inbox = inbox{true, true, l.page.Head}
+	if l.known = err == nil; l.known && !e.inbox.asked {
+		e.inbox = inbox{true, true, l.page.Head}
 	}
 	b := newMarkup(2048 + 1280*len(l.page.Items))
-	p.list(b, l)
-	return p.element(b.html()), nil
+	e.list(b, l)
+	return e.element(b.html()), nil
 }
 
 // before returns the place below which a page of notifications begins.
@@ -54,27 +54,27 @@ func before(u *url.URL) int64 {
 }
 
 // list writes the list of notifications. One that is not known is empty.
-func (p *Page) list(b *markup, l listing) {
-	ws, o, items := p.widgets, l.options, l.page.Items
+func (e *feedElements) list(b *markup, l listing) {
+	ws, o, items := e.widgets, l.options, l.page.Items
 	texts := ws.cfg.Texts.Feeds
 	ws.feedElement(b, "presence-notifications", feed.InboxTopic, "list", ws.feedParts.list).raw(` data-live="off"`)
 	if l.before > 0 {
 		b.raw(` data-before="`).text(strconv.FormatInt(l.before, 10)).raw(`"`)
 	}
 	if l.known {
-		ws.unread(b, feed.Inbox(p.visitor.User.ID), l.page.Head)
+		ws.unread(b, feed.Inbox(e.visitor.User.ID), l.page.Head)
 	}
 	b.raw(`><section class="presence not-prose" aria-label="`).text(o.label).raw(`">`)
 	if o.error != "" {
 		b.raw(`<p class="presence-error" role="alert">`).text(o.error).raw("</p>")
 	}
-	p.listBar(b, l)
+	e.listBar(b, l)
 	b.raw(`<ul class="presence-items" role="list">`)
 	for i := range items {
-		p.item(b, &items[i], o)
+		e.item(b, &items[i], o)
 	}
 	b.raw("</ul><template>")
-	p.item(b, nil, o)
+	e.item(b, nil, o)
 	b.raw(`</template><p class="presence-empty"`).chosen(" hidden", !l.known || len(items) > 0).raw(">").text(texts.Nothing)
 	b.raw(`</p><p class="presence-unknown"`).chosen(" hidden", l.known).raw(">").text(ws.cfg.Texts.Unknown).raw("</p>")
 	ws.pages(b, l)
@@ -83,8 +83,8 @@ func (p *Page) list(b *markup, l listing) {
 
 // listBar writes what stands above the list: how many are unread, the button for news, and the
 // form that marks all. That form marks nothing that came after this page was rendered.
-func (p *Page) listBar(b *markup, l listing) {
-	ws := p.widgets
+func (e *feedElements) listBar(b *markup, l listing) {
+	ws := e.widgets
 	texts := ws.cfg.Texts.Feeds
 	b.raw(`<div class="presence-bar"><p class="presence-counts"><span class="presence-figure"><data value="`)
 	if l.known {
@@ -100,7 +100,7 @@ func (p *Page) listBar(b *markup, l listing) {
 		upto = l.page.Items[0].Pos
 	}
 	b.fresh()
-	p.form(b, "presence-all", l.options).field("upto", strconv.FormatInt(upto, 10), "")
+	e.form(b, "presence-all", l.options).field("upto", strconv.FormatInt(upto, 10), "")
 	b.raw(`<button name="do" value="read"`).chosen(" disabled", upto == 0 || l.page.Head.Unread == 0).raw(">").text(texts.MarkAll).raw("</button></form>")
 	b.raw("</div>")
 }
@@ -132,8 +132,8 @@ func (ws *Widgets) pages(b *markup, l listing) {
 }
 
 // item writes an item of the list; nil: the one that the script copies and fills.
-func (p *Page) item(b *markup, item *feed.Item, o feedOptions) {
-	ws := p.widgets
+func (e *feedElements) item(b *markup, item *feed.Item, o feedOptions) {
+	ws := e.widgets
 	texts := ws.cfg.Texts.Feeds
 	i, text := feed.Item{}, ""
 	if item != nil {
@@ -159,7 +159,7 @@ func (p *Page) item(b *markup, item *feed.Item, o feedOptions) {
 		b.raw(">")
 	}
 	b.raw("</time></span> ")
-	p.form(b, "presence-does", o).field("pos", strconv.FormatInt(i.Pos, 10), "pos")
+	e.form(b, "presence-does", o).field("pos", strconv.FormatInt(i.Pos, 10), "pos")
 	b.raw(`<span class="presence-swap">`).do("read", texts.MarkRead, text, "unread", i.State != feed.Unread)
 	b.do("unread", texts.MarkUnread, text, "read", i.State != feed.Read).raw("</span> ").do("archive", texts.Archive, text, "", false)
 	if o.mute {
@@ -178,9 +178,9 @@ func scopeOf(i feed.Item) string {
 
 // form begins a form for notifications. The site can tell from me that another user has signed
 // in since: places of one inbox must not be marked in another.
-func (p *Page) form(b *markup, class template.HTML, o feedOptions) *markup {
-	b.raw(`<form class="`).raw(class).raw(`" method="post" action="`).text(p.widgets.cfg.MarkURL).raw(`">`).raw(p.fields(o.fields))
-	return b.field("me", string(p.visitor.User.ID.Local()), "")
+func (e *feedElements) form(b *markup, class template.HTML, o feedOptions) *markup {
+	b.raw(`<form class="`).raw(class).raw(`" method="post" action="`).text(e.widgets.cfg.MarkURL).raw(`">`).raw(e.fields(o.fields))
+	return b.field("me", string(e.visitor.User.ID.Local()), "")
 }
 
 // field writes a hidden field of a form, with the slot that the script fills; empty: none.

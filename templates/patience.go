@@ -2,6 +2,7 @@ package templates
 
 import (
 	"context"
+	"net/http"
 	"sync/atomic"
 	"time"
 )
@@ -32,28 +33,39 @@ type hanging struct{ at atomic.Int64 } // Unix nanoseconds
 // lately reports whether that is so short ago that no page waits for it again.
 func (h *hanging) lately(now time.Time) bool { return now.UnixNano()-h.at.Load() < int64(noWait) }
 
-// ask calls fn, which asks the store, and returns its error. The context of fn ends when the
-// page stops waiting. It may have ended before: fn then takes what is in memory.
-func (p *Page) ask(fn func(ctx context.Context) error) error {
-	return p.askOf(&p.widgets.storeHangs, fn)
+// hangs says of each source when a page last waited in vain for it. So one that hangs does not
+// keep pages from waiting for the others.
+type hangs struct{ store, directory, own, feeds, inbox hanging }
+
+// An asker asks for one page, which waits for a short time in all.
+type asker struct {
+	request *http.Request
+	hangs   *hangs // of all pages
+	wait    patience
+	ownWait patience // for the visitor's own contacts, devices, settings and notifications
 }
 
-// askPeople is ask for a fn that asks the site's Directory. One of the two that hangs does
-// not keep pages from waiting for the other.
-func (p *Page) askPeople(fn func(ctx context.Context) error) error {
-	return p.askOf(&p.widgets.directoryHangs, fn)
+// ask calls fn, which asks the store, and returns its error. The context of fn ends when the
+// page stops waiting. It may have ended before: fn then takes what is in memory.
+func (a *asker) ask(fn func(ctx context.Context) error) error {
+	return a.askOf(&a.hangs.store, fn)
+}
+
+// askPeople is ask for a fn that asks the site's Directory.
+func (a *asker) askPeople(fn func(ctx context.Context) error) error {
+	return a.askOf(&a.hangs.directory, fn)
 }
 
 // askOwn is askPeople for what belongs to the visitor, and has a patience of its own.
-func (p *Page) askOwn(fn func(ctx context.Context) error) error {
-	return p.askWithin(&p.ownWait, maxOwnWait, &p.widgets.ownHangs, fn)
+func (a *asker) askOwn(fn func(ctx context.Context) error) error {
+	return a.askWithin(&a.ownWait, maxOwnWait, &a.hangs.own, fn)
 }
 
-func (p *Page) askOf(of *hanging, fn func(ctx context.Context) error) error {
-	return p.askWithin(&p.wait, maxPageWait, of, fn)
+func (a *asker) askOf(of *hanging, fn func(ctx context.Context) error) error {
+	return a.askWithin(&a.wait, maxPageWait, of, fn)
 }
 
-func (p *Page) askWithin(left *patience, most time.Duration, of *hanging, fn func(ctx context.Context) error) error {
+func (a *asker) askWithin(left *patience, most time.Duration, of *hanging, fn func(ctx context.Context) error) error {
 	began := time.Now()
 	if !left.begun {
 		left.begun, left.left = true, most
@@ -62,7 +74,7 @@ func (p *Page) askWithin(left *patience, most time.Duration, of *hanging, fn fun
 	if of.lately(began) {
 		wait = 0
 	}
-	ctx, cancel := context.WithTimeout(p.request.Context(), wait)
+	ctx, cancel := context.WithTimeout(a.request.Context(), wait)
 	defer cancel()
 	err := fn(ctx)
 	// A store that is only slow answers one question of a page in time: a second question
@@ -75,6 +87,6 @@ func (p *Page) askWithin(left *patience, most time.Duration, of *hanging, fn fun
 }
 
 // waits reports whether the page still waits for the store.
-func (p *Page) waits() bool {
-	return !p.wait.begun || p.wait.left > 0 && !p.widgets.storeHangs.lately(time.Now())
+func (a *asker) waits() bool {
+	return !a.wait.begun || a.wait.left > 0 && !a.hangs.store.lately(time.Now())
 }

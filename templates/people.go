@@ -16,16 +16,22 @@ import (
 // What a page shows of people: users as its visitor may see them. It is there where the site
 // has a track.Config.Directory.
 
+// peopleElements show users as the visitor may see them, and what the visitor chose.
+type peopleElements struct {
+	*visit
+	shown []presence.Person // by person
+}
+
 // errNoPeople is logged where a template shows people on a site that has none.
 var errNoPeople = errors.New("templates: contacts, person, sessions and settings need a track.Config.Directory")
 
 // hasPeople reports whether the site has people. If not, it logs that the template has a
 // mistake: the element is left out, and the rest of the page stays.
-func (p *Page) hasPeople() bool {
-	if p.widgets.site.Directory != nil {
+func (e *peopleElements) hasPeople() bool {
+	if e.widgets.site.Directory != nil {
 		return true
 	}
-	p.orNothing("", errNoPeople)
+	e.orNothing("", errNoPeople)
 	return false
 }
 
@@ -75,45 +81,45 @@ func (o peopleOptions) with(function string, pairs []any, names ...string) (peop
 // personOf returns a user as the visitor may see the user. One whom the page has shown
 // already is the same as there. While the Directory hangs or is out the user is offline, and
 // last seen is unknown.
-func (p *Page) personOf(id presence.UserID) presence.Person {
-	for _, known := range p.people {
+func (e *peopleElements) personOf(id presence.UserID) presence.Person {
+	for _, known := range e.shown {
 		if known.ID == id {
 			return known
 		}
 	}
 	person := presence.Person{ID: id}
-	_ = p.askPeople(func(ctx context.Context) error {
-		people, err := p.widgets.source.Find(ctx, p.visitor.User.ID, id)
+	_ = e.askPeople(func(ctx context.Context) error {
+		people, err := e.widgets.source.Find(ctx, e.visitor.User.ID, id)
 		if err == nil && len(people) == 1 {
 			person = people[0]
 		}
 		return err
 	})
-	p.people = append(p.people, person)
+	e.shown = append(e.shown, person)
 	return person
 }
 
 // person renders what the visitor may know of a user: a dot, the status, and when the user
 // was last seen.
-func (p *Page) person(id any) (template.HTML, error) {
-	if p.closed() {
+func (e *peopleElements) person(id any) (template.HTML, error) {
+	if e.closed() {
 		return "", nil
 	}
-	user := p.idOf(id)
+	user := e.idOf(id)
 	if err := (presence.User{ID: user}).ValidateInside(); err != nil {
 		return "", err
 	}
-	if !p.hasPeople() {
+	if !e.hasPeople() {
 		return "", nil
 	}
-	ws, person := p.widgets, p.personOf(user)
+	ws, person := e.widgets, e.personOf(user)
 	b := newMarkup(768)
-	if !p.visitor.SignedIn() { // a guest watches nobody
+	if !e.visitor.SignedIn() { // a guest watches nobody
 		b.raw(`<span class="presence-profile"`).state(person).raw(">")
 		return ws.note(b, person).raw("</span>").html(), nil
 	}
 	b.raw(`<presence-part class="presence-profile" src="`).text(ws.prefix).raw(`" data-people="person"`).raw(ws.words).state(person).raw(">")
-	return p.element(ws.note(b, person).raw("</presence-part>").html()), nil
+	return e.element(ws.note(b, person).raw("</presence-part>").html()), nil
 }
 
 // state writes the attributes of an item that shows a person.

@@ -23,21 +23,21 @@ type place struct {
 }
 
 // where renders where in the site users are.
-func (p *Page) where(options ...any) (template.HTML, error) {
-	f := fragment{part: "where", topic: p.widgets.cfg.Topic.In(p.visitor.Tenant), max: maxNames}
+func (e *partElements) where(options ...any) (template.HTML, error) {
+	f := fragment{part: "where", topic: e.widgets.cfg.Topic.In(e.visitor.Tenant), max: maxNames}
 	f, err := f.with("where", options, "max")
 	if err != nil {
 		return "", err
 	}
-	return p.part(f)
+	return e.part(f)
 }
 
 // places is the content of the part: the places that the visitor may see, the fullest first.
-func (p *Page) places(f fragment) (template.HTML, error) {
-	ws := p.widgets
+func (e *partElements) places(f fragment) (template.HTML, error) {
+	ws := e.widgets
 	var all []presence.Place
-	err := p.ask(func(ctx context.Context) (err error) {
-		all, err = ws.tracker.Places(ctx, p.visitor.Tenant)
+	err := e.ask(func(ctx context.Context) (err error) {
+		all, err = ws.tracker.Places(ctx, e.visitor.Tenant)
 		return err
 	})
 	texts := ws.cfg.Texts
@@ -50,7 +50,7 @@ func (p *Page) places(f fragment) (template.HTML, error) {
 		if shown == f.max {
 			break
 		}
-		place := p.place(at.Topic)
+		place := e.place(at.Topic)
 		if !place.seen {
 			continue
 		}
@@ -67,7 +67,7 @@ func (p *Page) places(f fragment) (template.HTML, error) {
 			b.raw(" ").raw(ws.counted(at.Guests, texts.Guests))
 		}
 		b.raw("</span>")
-		p.names(b, at)
+		e.names(b, at)
 		b.raw("</li>")
 	}
 	if shown == 0 {
@@ -82,7 +82,7 @@ func (ws *Widgets) counted(n int, text Plural) template.HTML {
 }
 
 // names writes the users of a place by name.
-func (p *Page) names(b *markup, at presence.Place) {
+func (e *partElements) names(b *markup, at presence.Place) {
 	if len(at.Users) == 0 {
 		return
 	}
@@ -91,52 +91,52 @@ func (p *Page) names(b *markup, at presence.Place) {
 		b.raw(`<li data-person="`).text(string(m.ID.Local())).raw(`"`).group(m.User).raw(">").named(m.User).raw("</li>")
 	}
 	if n := at.Total - len(at.Users); n > 0 {
-		b.raw(`<li class="presence-more">`).text(p.widgets.locale.text(p.widgets.cfg.Texts.More, n)).raw("</li>")
+		b.raw(`<li class="presence-more">`).text(e.widgets.locale.text(e.widgets.cfg.Texts.More, n)).raw("</li>")
 	}
 	b.raw("</ul>")
 }
 
 // place returns a topic as the page's visitor may see it. It asks the site once for each
 // topic of a page.
-func (p *Page) place(topic presence.Topic) place {
-	if known, ok := p.placed[topic]; ok {
+func (e *partElements) place(topic presence.Topic) place {
+	if known, ok := e.placed[topic]; ok {
 		return known
 	}
 	var at place
-	cfg := &p.widgets.cfg
-	if topic.Local() != cfg.Topic && cfg.Authorize != nil && len(p.placed) < maxAuthorized {
-		at = p.askSite(topic)
+	cfg := &e.widgets.cfg
+	if topic.Local() != cfg.Topic && cfg.Authorize != nil && len(e.placed) < maxAuthorized {
+		at = e.askSite(topic)
 	}
-	if p.placed == nil {
-		p.placed = make(map[presence.Topic]place)
+	if e.placed == nil {
+		e.placed = make(map[presence.Topic]place)
 	}
-	p.placed[topic] = at
+	e.placed[topic] = at
 	return at
 }
 
 // askSite asks the site about a topic. After a panic of the site's code the visitor does not
 // see the topic, and the page goes on.
-func (p *Page) askSite(topic presence.Topic) (at place) {
-	cfg := &p.widgets.cfg
+func (e *partElements) askSite(topic presence.Topic) (at place) {
+	cfg := &e.widgets.cfg
 	topic = topic.Local()
 	defer func() {
 		if panicked := recover(); panicked != nil {
 			at = place{}
-			if p.widgets.mistakes.Pass() {
-				p.widgets.tracker.Config().Logger.Error("presence: Authorize, Title or Link of templates.Config panicked; the topic is not shown as a place",
+			if e.widgets.mistakes.Pass() {
+				e.widgets.tracker.Config().Logger.Error("presence: Authorize, Title or Link of templates.Config panicked; the topic is not shown as a place",
 					"topic", topic, "panic", panicked)
 			}
 		}
 	}()
-	if !cfg.Authorize(p.request, p.visitor.Outside(), topic) {
+	if !cfg.Authorize(e.request, e.visitor.Outside(), topic) {
 		return place{}
 	}
 	at = place{seen: true, title: string(topic)}
 	if cfg.Title != nil {
-		at.title = cfg.Title(p.request.Context(), topic)
+		at.title = cfg.Title(e.request.Context(), topic)
 	}
 	if cfg.Link != nil && at.title != "" {
-		at.url = link(cfg.Link(p.request.Context(), topic))
+		at.url = link(cfg.Link(e.request.Context(), topic))
 	}
 	return at
 }
@@ -155,13 +155,13 @@ func (ws *Widgets) placeOf(b *markup, at place) {
 
 // abouts is the content of the part "about": for each of the newest users, what stands beside
 // the user's name in a widget.
-func (p *Page) abouts(f fragment) (template.HTML, error) {
-	t := p.know(f.topic)
+func (e *partElements) abouts(f fragment) (template.HTML, error) {
+	t := e.know(f.topic)
 	if t.view == nil {
 		return "", nil
 	}
 	members := t.view.Newest(f.max)
-	about := p.about(f.topic, members)
+	about := e.about(f.topic, members)
 	b := newMarkup(256 * len(members))
 	for _, m := range members {
 		b.raw(`<span data-about="`).text(string(m.ID.Local())).raw(`">`).raw(about(m)).raw("</span>\n")
@@ -172,25 +172,25 @@ func (p *Page) abouts(f fragment) (template.HTML, error) {
 // about returns a function that renders what stands beside the name of a topic's member: the
 // places that the visitor may see, since when the member is online, and when the member last
 // viewed a page. The function works for the given members.
-func (p *Page) about(topic presence.Topic, members []presence.Member) func(presence.Member) template.HTML {
-	ws := p.widgets
+func (e *partElements) about(topic presence.Topic, members []presence.Member) func(presence.Member) template.HTML {
+	ws := e.widgets
 	ids := make([]presence.UserID, len(members))
 	for i, m := range members {
 		ids[i] = m.ID
 	}
 	var topics map[presence.UserID][]presence.Topic
 	if ws.cfg.Authorize != nil {
-		_ = p.ask(func(ctx context.Context) (err error) { // without an answer no places are shown
+		_ = e.ask(func(ctx context.Context) (err error) { // without an answer no places are shown
 			topics, err = ws.tracker.PlacesOf(ctx, ids...)
 			return err
 		})
 	}
-	active := p.lastActive(topic)
+	active := e.lastActive(topic)
 	return func(m presence.Member) template.HTML {
 		b := newMarkup(256)
 		shown := 0
 		for _, topic := range topics[m.ID] {
-			if at := p.place(topic); at.seen && shown < maxPlacesOf {
+			if at := e.place(topic); at.seen && shown < maxPlacesOf {
 				shown++
 				ws.placeOf(b, at)
 				b.raw(" ")
@@ -214,14 +214,14 @@ func (p *Page) about(topic presence.Topic, members []presence.Member) func(prese
 
 // lastActive returns when the latest users of a topic were active, if its Kind remembers
 // recent users. So a page tells it without a diff at each page view.
-func (p *Page) lastActive(topic presence.Topic) map[presence.UserID]time.Time {
-	cfg := p.widgets.tracker.Config()
+func (e *partElements) lastActive(topic presence.Topic) map[presence.UserID]time.Time {
+	cfg := e.widgets.tracker.Config()
 	if cfg.Kind(topic).Recent == 0 {
 		return nil
 	}
 	active := make(map[presence.UserID]time.Time)
-	_ = p.ask(func(ctx context.Context) error { // without an answer nothing is shown
-		page, err := p.widgets.tracker.LatelyActive(ctx, topic, backend.MaxWithin, maxLatelyShown)
+	_ = e.ask(func(ctx context.Context) error { // without an answer nothing is shown
+		page, err := e.widgets.tracker.LatelyActive(ctx, topic, backend.MaxWithin, maxLatelyShown)
 		for _, u := range page.Users {
 			active[u.ID] = u.Active
 		}

@@ -12,30 +12,30 @@ import (
 )
 
 // recentlyActive renders who was active in a topic lately.
-func (p *Page) recentlyActive(topic any, options ...any) (template.HTML, error) {
+func (e *partElements) recentlyActive(topic any, options ...any) (template.HTML, error) {
 	f := fragment{part: "recent", max: maxNames}
-	f, err := f.of(p, topic)
+	f, err := f.of(e.visit, topic)
 	if err != nil {
 		return "", err
 	}
 	if f, err = f.with("recentlyActive", options, "max", "within"); err != nil {
 		return "", err
 	}
-	return p.part(f)
+	return e.part(f)
 }
 
 // of returns a fragment for a topic of any type.
-func (f fragment) of(p *Page, topic any) (fragment, error) {
-	parsed, err := p.topicOf(topic)
+func (f fragment) of(v *visit, topic any) (fragment, error) {
+	parsed, err := v.topicOf(topic)
 	f.topic = parsed
 	return f, err
 }
 
 // recent is the content of the part: the names, and when each user was active last.
-func (p *Page) recent(f fragment) (template.HTML, error) {
-	ws := p.widgets
+func (e *partElements) recent(f fragment) (template.HTML, error) {
+	ws := e.widgets
 	var page backend.RecentPage
-	err := p.ask(func(ctx context.Context) (err error) {
+	err := e.ask(func(ctx context.Context) (err error) {
 		page, err = ws.tracker.LatelyActive(ctx, f.topic, f.within, max(f.max, 1))
 		return err
 	})
@@ -82,21 +82,21 @@ func onlineFirst(users []backend.RecentUser) []backend.RecentUser {
 }
 
 // mostOnline renders the most users who were ever online in a topic, and when.
-func (p *Page) mostOnline(topic any) (template.HTML, error) {
-	f, err := fragment{part: "peak"}.of(p, topic)
+func (e *partElements) mostOnline(topic any) (template.HTML, error) {
+	f, err := fragment{part: "peak"}.of(e.visit, topic)
 	if err != nil {
 		return "", err
 	}
-	return p.part(f)
+	return e.part(f)
 }
 
 // peak is the content of the part, empty for a topic without a record.
-func (p *Page) peak(f fragment) (template.HTML, error) {
-	t := p.know(f.topic)
+func (e *partElements) peak(f fragment) (template.HTML, error) {
+	t := e.know(f.topic)
 	if t.view == nil || t.view.Peak.At.IsZero() {
 		return "", nil
 	}
-	ws, peak := p.widgets, t.view.Peak
+	ws, peak := e.widgets, t.view.Peak
 	n := newMarkup(64).raw(`<data value="`).int(peak.Total).raw(`">`).text(ws.locale.number(peak.Total)).raw("</data>").html()
 	at := newMarkup(128).time(peak.At, ws.moment(peak.At)).html()
 	return "<p>" + fillIn(ws.cfg.Texts.Record, "{n}", string(n), "{time}", string(at)) + "</p>", nil
@@ -111,13 +111,10 @@ func (ws *Widgets) moment(at time.Time) string {
 }
 
 // bots is the content of the part: the crawlers that say who they are, most first.
-func (p *Page) bots(f fragment) (template.HTML, error) {
-	t := p.know(f.topic)
+func (e *partElements) bots(f fragment) (template.HTML, error) {
+	t := e.know(f.topic)
 	if t.view == nil {
 		return "", nil
 	}
-	return p.widgets.botsOf(t.view.Bots), nil
+	return e.widgets.botsOf(t.view.Bots), nil
 }
-
-// legend renders the site's groups.
-func (p *Page) legend() (template.HTML, error) { return p.widgets.legend(), nil }

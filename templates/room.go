@@ -12,16 +12,16 @@ import (
 // room renders the live end of a room, such as the posts of a thread. The site renders the
 // items that it has in its own way, and head is what it read before it read them. Without
 // script the element shows nothing.
-func (p *Page) room(name, head any, options ...any) (template.HTML, error) {
-	if p.closed() {
+func (e *feedElements) room(name, head any, options ...any) (template.HTML, error) {
+	if e.closed() {
 		return "", nil
 	}
-	ws := p.widgets
+	ws := e.widgets
 	o, err := feedOptions{}.with("room", options, "list", "template", "about")
 	if err != nil || !ws.hasFeeds() {
 		return "", err
 	}
-	room, err := p.roomOf(name)
+	room, err := e.roomOf(name)
 	if err != nil {
 		return "", err
 	}
@@ -50,16 +50,16 @@ func (p *Page) room(name, head any, options ...any) (template.HTML, error) {
 	if o.list == "" {
 		b.raw(`<div class="presence-room-items"></div>`)
 	}
-	return p.element(b.fresh().said().raw("</presence-part>").html()), nil
+	return e.element(b.fresh().said().raw("</presence-part>").html()), nil
 }
 
 // roomOf returns the room that a template names, as topicOf does.
-func (p *Page) roomOf(name any) (feed.Name, error) {
+func (e *feedElements) roomOf(name any) (feed.Name, error) {
 	room := feed.Name(fmt.Sprint(name))
-	if room.Tenant() == p.visitor.Tenant {
+	if room.Tenant() == e.visitor.Tenant {
 		room = room.Local()
 	}
-	room = room.In(p.visitor.Tenant)
+	room = room.In(e.visitor.Tenant)
 	return room, room.Validate()
 }
 

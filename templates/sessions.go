@@ -12,19 +12,19 @@ import (
 
 // sessions renders the devices from which the visitor is online, each with a form that ends
 // its session. A guest has none.
-func (p *Page) sessions(options ...any) (template.HTML, error) {
-	ws := p.widgets
+func (e *peopleElements) sessions(options ...any) (template.HTML, error) {
+	ws := e.widgets
 	texts := ws.cfg.Texts.People
 	o, err := peopleOptions{label: texts.Sessions}.with("sessions", options, "label", "fields")
-	if err != nil || !p.hasPeople() || !p.visitor.SignedIn() {
+	if err != nil || !e.hasPeople() || !e.visitor.SignedIn() {
 		return "", err
 	}
 	var sessions []presence.Session
-	err = p.askOwn(func(ctx context.Context) (err error) {
-		sessions, err = ws.source.Sessions(ctx, p.visitor.User.ID)
+	err = e.askOwn(func(ctx context.Context) (err error) {
+		sessions, err = ws.source.Sessions(ctx, e.visitor.User.ID)
 		return err
 	})
-	if this := p.visitor.Device; err == nil && this.ID != "" && !slices.ContainsFunc(sessions, func(s presence.Session) bool { return s.ID == this.ID }) {
+	if this := e.visitor.Device; err == nil && this.ID != "" && !slices.ContainsFunc(sessions, func(s presence.Session) bool { return s.ID == this.ID }) {
 		// This page view is recorded later, so that no page waits for that.
 		sessions = append([]presence.Session{{Device: this}}, sessions...)
 	}
@@ -38,7 +38,7 @@ func (p *Page) sessions(options ...any) (template.HTML, error) {
 	default:
 		b.raw(`<ul role="list">`)
 		for _, s := range sessions {
-			p.session(b, s, s.ID != "" && s.ID == p.visitor.Device.ID, o.fields)
+			e.session(b, s, s.ID != "" && s.ID == e.visitor.Device.ID, o.fields)
 		}
 		b.raw("</ul>")
 	}
@@ -46,8 +46,8 @@ func (p *Page) sessions(options ...any) (template.HTML, error) {
 }
 
 // session writes a device. One without an id has no form: nothing could name it.
-func (p *Page) session(b *markup, s presence.Session, current bool, fields template.HTML) {
-	ws := p.widgets
+func (e *peopleElements) session(b *markup, s presence.Session, current bool, fields template.HTML) {
+	ws := e.widgets
 	texts := ws.cfg.Texts
 	label := s.Label
 	if label == "" {
@@ -68,8 +68,8 @@ func (p *Page) session(b *markup, s presence.Session, current bool, fields templ
 	b.raw("</span></span>")
 	if s.ID != "" && ws.cfg.EndSessionURL != "" {
 		action := strings.ReplaceAll(ws.cfg.EndSessionURL, devicePlace, url.PathEscape(string(s.ID)))
-		b.raw(` <form method="post" action="`).text(action).raw(`">`).raw(p.fields(fields))
-		p.back(b)
+		b.raw(` <form method="post" action="`).text(action).raw(`">`).raw(e.fields(fields))
+		e.back(b)
 		b.raw(`<button aria-label="`).text(texts.People.End + ": " + label)
 		b.raw(`">`).text(texts.People.End).raw("</button></form>")
 	}

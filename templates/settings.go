@@ -18,25 +18,25 @@ var ends = []time.Duration{30 * time.Minute, time.Hour, 4 * time.Hour, 24 * time
 
 // settings renders the form with which the visitor chooses a status, and who sees it. A guest
 // has none. While the settings are not known there is no form: to save it would replace them.
-func (p *Page) settings(options ...any) (template.HTML, error) {
-	ws := p.widgets
+func (e *peopleElements) settings(options ...any) (template.HTML, error) {
+	ws := e.widgets
 	texts := ws.cfg.Texts.People
 	o, err := peopleOptions{label: texts.Settings}.with("settings", options, "label", "fields", "error")
-	if err != nil || !p.hasPeople() || !p.visitor.SignedIn() {
+	if err != nil || !e.hasPeople() || !e.visitor.SignedIn() {
 		return "", err
 	}
 	var s presence.Settings
-	err = p.askOwn(func(ctx context.Context) (err error) {
-		s, err = ws.source.Settings(ctx, p.visitor.User.ID)
+	err = e.askOwn(func(ctx context.Context) (err error) {
+		s, err = ws.source.Settings(ctx, e.visitor.User.ID)
 		return err
 	})
 	if err != nil {
 		return newMarkup(96).raw(`<p class="presence presence-unknown">`).text(ws.cfg.Texts.Unknown).raw("</p>").html(), nil
 	}
-	f := p.settingsForm(s.At(time.Now()))
+	f := e.settingsForm(s.At(time.Now()))
 	b := newMarkup(4096)
-	b.raw(`<form class="presence presence-settings not-prose" method="post" action="`).text(ws.cfg.SettingsURL).raw(`" aria-label="`).text(o.label).raw(`">`).raw(p.fields(o.fields))
-	p.back(b)
+	b.raw(`<form class="presence presence-settings not-prose" method="post" action="`).text(ws.cfg.SettingsURL).raw(`" aria-label="`).text(o.label).raw(`">`).raw(e.fields(o.fields))
+	e.back(b)
 	if o.error != "" {
 		b.raw(`<p class="presence-error" role="alert">`).text(o.error).raw("</p>")
 	}
@@ -62,12 +62,12 @@ type settingsForm struct{ status, text, after, online, seen string }
 
 // settingsForm returns the fields of the form: the settings, or what the visitor has sent
 // just now, if the page is the answer to that.
-func (p *Page) settingsForm(s presence.Settings) settingsForm {
+func (e *peopleElements) settingsForm(s presence.Settings) settingsForm {
 	f := settingsForm{status: string(s.Status), text: s.Text, online: string(s.Online), seen: string(s.Seen)}
 	if left := time.Until(s.Until); !s.Until.IsZero() && left > 0 {
 		f.after = seconds(left)
 	}
-	if sent := p.request.PostForm; p.request.Method == http.MethodPost {
+	if sent := e.request.PostForm; e.request.Method == http.MethodPost {
 		for name, field := range map[string]*string{"status": &f.status, "text": &f.text, "for": &f.after, "online": &f.online, "seen": &f.seen} {
 			if sent.Has(name) {
 				*field = sent.Get(name)

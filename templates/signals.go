@@ -53,8 +53,8 @@ func (o signalOptions) with(function string, pairs []any, names ...string) (sign
 var errNoSignals = errors.New("templates: typing and editors need a topic with a roster, which inbox, people and feeds have not")
 
 // rosterTopic returns a topic that is followed for its roster and its signals.
-func (p *Page) rosterTopic(topic any) (presence.Topic, error) {
-	t, err := p.topicOf(topic)
+func (v *visit) rosterTopic(topic any) (presence.Topic, error) {
+	t, err := v.topicOf(topic)
 	if name := t.Local(); err == nil && (name == "people" || name == "inbox" || strings.HasPrefix(string(name), "feed:")) {
 		err = errNoSignals
 	}

@@ -14,25 +14,25 @@ import (
 
 // topicOf returns the topic that a template names. A Go program that gives a template what it
 // got of the tracker may name one of the page's tenant as it is.
-func (p *Page) topicOf(topic any) (presence.Topic, error) {
+func (v *visit) topicOf(topic any) (presence.Topic, error) {
 	name := presence.Topic(fmt.Sprint(topic))
-	if name.Tenant() == p.visitor.Tenant {
+	if name.Tenant() == v.visitor.Tenant {
 		name = name.Local()
 	}
 	parsed, err := presence.ParseTopic(string(name))
 	if err != nil {
 		return "", err
 	}
-	return parsed.In(p.visitor.Tenant), nil
+	return parsed.In(v.visitor.Tenant), nil
 }
 
 // idOf returns the user whom a template names, as topicOf does.
-func (p *Page) idOf(id any) presence.UserID {
+func (v *visit) idOf(id any) presence.UserID {
 	name := presence.UserID(fmt.Sprint(id))
-	if name.Tenant() == p.visitor.Tenant {
+	if name.Tenant() == v.visitor.Tenant {
 		name = name.Local()
 	}
-	return name.In(p.visitor.Tenant)
+	return name.In(v.visitor.Tenant)
 }
 
 // localIDs returns ids as the site knows them. It does not change the slice.

@@ -16,16 +16,16 @@ const typingSignal = "typing"
 
 // typing renders the line that says who is typing in a topic. The server leaves it empty: a
 // page without script would say for ever that Bob is typing.
-func (p *Page) typing(topic any, options ...any) (template.HTML, error) {
-	if p.closed() {
+func (e *rosterElements) typing(topic any, options ...any) (template.HTML, error) {
+	if e.closed() {
 		return "", nil
 	}
-	ws := p.widgets
+	ws := e.widgets
 	o, err := signalOptions{}.with("typing", options, "input")
 	if err != nil {
 		return "", err
 	}
-	t, err := p.rosterTopic(topic)
+	t, err := e.rosterTopic(topic)
 	if err != nil {
 		return "", err
 	}
@@ -34,7 +34,7 @@ func (p *Page) typing(topic any, options ...any) (template.HTML, error) {
 		b.raw(` data-input="`).text(o.input).raw(`"`)
 	}
 	b.raw(">").typists(t.Local(), "").raw(`<p class="presence-said" role="status"></p></presence-part>`)
-	return p.element(b.html()), nil
+	return e.element(b.html()), nil
 }
 
 // typists writes the line that says who is typing.

@@ -48,8 +48,7 @@ type Widgets struct {
 	seen     *lastSeenCache
 	mistakes minute.Gate // in calls of a Page's methods
 	dots     atomic.Int32
-
-	storeHangs, directoryHangs, ownHangs, feedsHang, inboxHangs hanging
+	hangs    hangs
 }
 
 // New returns the widgets of a site. It copies the site's templates, which must have

@@ -1,0 +1,86 @@
+package templates
+
+import (
+	"fmt"
+	"html/template"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// rosterElements show who is in a topic, and link what shows it live.
+type rosterElements struct {
+	*visit
+	parts *partElements
+}
+
+func (e *rosterElements) head(nonce ...any) (template.HTML, error) {
+	site := knownTopic{topic: e.widgets.cfg.Topic}
+	if !e.closed() {
+		site = e.site()
+	}
+	return e.widgets.head(site, e.visitor, fmt.Sprint(nonce...))
+}
+
+func (e *rosterElements) style(nonce ...any) (template.HTML, error) {
+	return withNonce(e.widgets.headParts.style, fmt.Sprint(nonce...)), nil
+}
+
+func (e *rosterElements) whosOnline(topic any, options ...any) (template.HTML, error) {
+	if e.closed() {
+		return "", nil
+	}
+	parsed, err := e.topicOf(topic)
+	if err != nil { // a mistake in the template
+		return "", err
+	}
+	t := e.know(parsed)
+	o, err := e.widgets.optionsFor(t.topic).with(options)
+	if err != nil {
+		return "", err
+	}
+	html, err := e.widget(t, o)
+	if err != nil {
+		return "", err
+	}
+	return e.element(html), nil
+}
+
+// widget renders the widget of a topic. Where the users are depends on the visitor.
+func (e *rosterElements) widget(t knownTopic, o options) (template.HTML, error) {
+	if !o.about || t.view == nil {
+		return e.widgets.widget(t, o, nil)
+	}
+	return e.widgets.widget(t, o, e.parts.about)
+}
+
+// dotsLooked is how many dots are looked at, until one is of a user who is online.
+const dotsLooked = 100
+
+// noteDot reports that all dots are grey, on a site where somebody is online.
+func (ws *Widgets) noteDot(site knownTopic, id presence.UserID) {
+	if site.view == nil || site.view.Total == 0 || ws.dots.Load() >= dotsLooked {
+		return
+	}
+	if _, online := site.member(id); online {
+		ws.dots.Store(dotsLooked)
+	} else if ws.dots.Add(1) == dotsLooked {
+		ws.tracker.Found(presence.UnknownIDs, "id", id.Local(), "online", site.view.Total)
+	}
+}
+
+func (e *rosterElements) onlineDot(id any) (template.HTML, error) {
+	if e.closed() {
+		return "", nil
+	}
+	user := e.idOf(id)
+	e.widgets.noteDot(e.site(), user)
+	return e.element(e.widgets.dot(e.site(), user)), nil
+}
+
+func (e *rosterElements) isOnline(id any) (bool, error) {
+	if e.closed() {
+		return false, nil
+	}
+	_, online := e.site().member(e.idOf(id))
+	return online, nil
+}
