@@ -64,7 +64,8 @@ func TestBrowserContacts(t *testing.T) {
 	b.until(`document.querySelector("[data-person=eve] .presence-link").textContent`, "Eve <i>")
 	b.until(`fired.map((what) => what.slice(0, 9)).join()`, "join eve,leave bob")
 	b.until(peopleCount, "1 contact online")
-	b.until(`document.querySelector(".presence-said").textContent`, "Eve <i> came online. Zoe and 1 other went offline.")
+	// Zoe too, unless the machine is so busy that she was said before.
+	b.until(`document.querySelector(".presence-said").textContent.replace("Zoe and 1 other", "Bob")`, "Eve <i> came online. Bob went offline.")
 	b.until("moved", "0")
 	b.until(`document.querySelectorAll("i, b").length`, "0")
 }
