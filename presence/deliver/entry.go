@@ -16,8 +16,9 @@ import (
 // The entries of a consumer's record:
 //
 //	begun           the record is whole
-//	steps           the number of the latest step, which only grows: by it a leader finds that
-//	                the store lost steps, and a node that its copy is newer than the record
+//	steps           the number of the latest step: its time in Unix us, and more than the one
+//	                before. By it a leader finds that the store lost steps, and a node that its
+//	                copy is newer than the record
 //	new             the record was prepared, and is not begun: see prepare
 //	p/<topic>       "<diff id> <latest> <doubt> <loss>": see position. The moments are in Unix
 //	                us, 0 for none

@@ -38,7 +38,7 @@ type leader struct {
 	byTopic map[presence.Topic]*followed
 	kinds   []*followedKind
 	number  uint64 // of the latest event
-	steps   uint64 // the number of the latest step
+	steps   uint64 // the number of the latest step that the store acknowledged
 	sure    bool   // the record is as that step left it, for all that this node knows
 	logs    minute.Gate
 
@@ -125,9 +125,6 @@ func (c *consumer) lead(ctx context.Context, claimed backend.ConsumerClaimed) {
 func (l *leader) load() (again bool) {
 	entries, again := l.record()
 	l.steps, l.sure = stepsOf(entries), !again
-	if l.steps == 0 { // later than the steps of any record before it
-		l.steps, l.sure = uint64(time.Now().UnixMicro()), false
-	}
 	for key := range l.read.entries {
 		if _, stays := entries[key]; !stays || key == newKey {
 			l.changes = append(l.changes, recordChange{key: key, gone: true})
@@ -248,9 +245,9 @@ func (l *leader) commit(ctx context.Context) bool {
 
 // write is commit for some changes.
 func (l *leader) write(ctx context.Context, changes []recordChange) bool {
-	backoff := backoffFirst
+	backoff, number := backoffFirst, l.next()
 	for {
-		step, rest := l.step(changes)
+		step, rest := l.step(changes, number)
 		began := time.Now()
 		state, err := l.try(ctx, step)
 		switch {
@@ -280,13 +277,13 @@ func (l *leader) write(ctx context.Context, changes []recordChange) bool {
 				return false
 			}
 			l.lost, l.sure = time.Now(), false
-			l.steps = max(l.steps, uint64(l.lost.UnixMicro())) // later than any copy
-			changes = l.anew()
+			changes, number = l.anew(), l.next()
 			continue
 		}
 		l.current = began
 		if l.sure = true; len(step.Set)+len(step.Delete) > 0 {
-			l.steps++
+			l.steps = number
+			number = l.next()
 		}
 		backoff = backoffFirst
 		l.out.lease(began.Add(holdFor - holdMargin))
@@ -316,8 +313,12 @@ func (l *leader) try(ctx context.Context, step backend.ConsumerStep) (backend.Co
 	return l.node.Store.CommitConsumer(ctx, l.name, step)
 }
 
+// next returns the number of the next step: the time, so that a record which is made again is
+// newer than each copy of the one before it.
+func (l *leader) next() uint64 { return max(l.steps+1, uint64(time.Now().UnixMicro())) }
+
 // step returns a step of the first changes, and the other changes.
-func (l *leader) step(changes []recordChange) (backend.ConsumerStep, []recordChange) {
+func (l *leader) step(changes []recordChange, number uint64) (backend.ConsumerStep, []recordChange) {
 	n := min(len(changes), backend.MaxConsumerStep-1)
 	latest := make(map[string]recordChange, n)
 	for _, c := range changes[:n] {
@@ -333,7 +334,7 @@ func (l *leader) step(changes []recordChange) (backend.ConsumerStep, []recordCha
 		}
 	}
 	if n > 0 {
-		step.Set[stepsKey] = strconv.FormatUint(l.steps+1, 10)
+		step.Set[stepsKey] = strconv.FormatUint(number, 10)
 	}
 	if l.sure {
 		step.Expect = map[string]string{stepsKey: strconv.FormatUint(l.steps, 10)}

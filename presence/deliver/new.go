@@ -58,7 +58,7 @@ func (c *consumer) prepareAtEnd(ctx context.Context) {
 // if the store did not take them all.
 func (l *leader) leaveRecord(ctx context.Context, changes []recordChange) bool {
 	for {
-		step, rest := l.step(changes)
+		step, rest := l.step(changes, l.next())
 		if len(rest) == 0 {
 			step.For = 0
 		}

@@ -26,9 +26,10 @@ import (
 //	                       the record again from its memory, if its time was not over
 //	the store went back    the same, also if the old record names another leader: it has fewer
 //	                       steps than the memory of the node that led last
-//	the leader died too    a node with a copy makes the record again after copyWait
-//	a node is new, or the  it takes over after newWait, since it cannot tell an old record
-//	store was out
+//	the leader died too    a node with a copy makes the record again after copyWait; one whose
+//	                       copy may lack the latest steps waits longer: see patience
+//	a node is new          it takes over after newWait, since it cannot tell an old record
+//	the store was out      a node that did not lead takes over after backWait, for the same reason
 //	no node has a copy     the consumer is new: a node prepares a record at once, and leads
 //	                       after newWait, and after an outage or a loss backWait later
 //
@@ -115,7 +116,7 @@ func (c *consumer) standBy(ctx context.Context) (backend.ConsumerClaimed, bool) 
 		if c.copy == nil || c.outdated() {
 			missing = c.lookForRecord(ctx, missing)
 		}
-		if c.copy != nil && !c.outdated() || !missing.IsZero() && time.Since(missing) >= c.patience() {
+		if c.copy != nil && !c.outdated() || !missing.IsZero() && time.Since(missing) >= c.patience(missing) {
 			var claimed backend.ConsumerClaimed
 			if claimed, missing = c.tryToHold(ctx, missing); claimed.State == backend.ConsumerHeld {
 				return claimed, true
@@ -143,22 +144,23 @@ func (c *consumer) lookForRecord(ctx context.Context, missing time.Time) time.Ti
 	return missing
 }
 
-// tryToHold claims the record, and reads it if that succeeds. A record that lost steps is left to
-// the node that led last for as long as a missing one. missing is since when the record
-// is missing, or lacks steps; it returns what is known of that afterwards.
+// tryToHold claims the record, and reads it if that succeeds. A record that lost steps, or that was
+// only prepared, is left to the node that led last for as long as a missing one. missing is since when
+// there is no record with all steps; it returns what is known of that afterwards.
 func (c *consumer) tryToHold(ctx context.Context, missing time.Time) (backend.ConsumerClaimed, time.Time) {
 	if c.readOn(ctx) != nil {
 		return backend.ConsumerClaimed{}, time.Time{}
 	}
-	late := !missing.IsZero() && time.Since(missing) >= c.patience()
+	_, begun := c.read.entries[begunKey]
 	switch {
-	case c.led || late:
-	case c.lostSteps():
-		if missing.IsZero() {
-			missing = time.Now()
-		}
-		return backend.ConsumerClaimed{}, missing
-	case len(c.read.entries) > 0 && c.mayBeBehind():
+	case begun && !c.lostSteps():
+		missing = time.Time{}
+	case missing.IsZero():
+		missing = time.Now()
+		c.lost = missing
+	}
+	late := !missing.IsZero() && time.Since(missing) >= c.patience(missing)
+	if !c.led && !late && (!missing.IsZero() || c.mayBeBehind()) {
 		return backend.ConsumerClaimed{}, missing
 	}
 	claimed, err := c.claim(ctx, late)
@@ -183,27 +185,29 @@ func (c *consumer) watch(ctx context.Context) {
 	}
 }
 
-// mayBeBehind reports whether this node may know but the old record of a store that began with an old
-// file: the node that led has had no time yet to put its memory there.
+// mayBeBehind reports whether this node may know only the old record of a store that began with an old
+// file: a node that knows a newer one has had no time yet to put its memory there.
 func (c *consumer) mayBeBehind() bool {
-	return min(time.Since(c.had), c.node.SoundFor()) < newWait
+	return time.Since(c.had) < newWait || c.node.SoundFor() < c.backWait()
 }
 
 // outdated reports whether this node was cut off for so long that others have led since: it lets
 // them be first.
 func (c *consumer) outdated() bool { return time.Since(c.current) > 2*holdFor }
 
-// patience is how long a record is missing before this node makes one.
-func (c *consumer) patience() time.Duration {
+// patience is how long a record that is missing since a moment stays so before this node makes one. The
+// node that led goes before a node whose copy may lack what was told last, also where it finds the
+// store back last.
+func (c *consumer) patience(missing time.Time) time.Duration {
 	switch {
 	case c.copy == nil && c.node.SoundFor() < c.backWait(): // each new loss has the nodes with a copy wait anew
 		return math.MaxInt64
 	case c.copy == nil:
 		return newWait
-	case c.outdated() && c.led:
-		return oldWait
-	case c.outdated(): // the node that led goes before it, also where it finds the store back last
+	case !c.led && missing.Sub(c.current) > copyWait: // it was cut off, or the store was out
 		return oldWait + c.node.Late
+	case c.outdated():
+		return oldWait
 	}
 	return copyWait
 }
