@@ -2,12 +2,12 @@ package presence
 
 import "time"
 
-// What staff can do: see track.Staff.Disconnect, track.Staff.DisconnectConnection and
-// track.Staff.ResetPeak. An act reaches all nodes as a notice, and each of them remembers it.
+// What staff can do: see track.Staff.Disconnect, track.Staff.DisconnectConnection and track.Staff.ResetPeak.
+// A notice tells all nodes of an act, and each node remembers it.
 const (
-	ActDisconnect = "disconnect"            // everything of a user ended
+	ActDisconnect = "disconnect"            // all connections of a user ended
 	ActCut        = "disconnect connection" // one connection of a user ended
-	ActResetPeak  = "reset peak"            // the record of a topic started anew
+	ActResetPeak  = "reset peak"            // the record of a topic was reset
 )
 
 // An Act is what a member of staff did.

@@ -53,7 +53,7 @@ func (c Cursor) Version(topic Topic) (DiffID, bool) {
 }
 
 // ofPage begins the words of a cursor that a site has rendered into a page: see track.View.PageCursor. A
-// stream of the whole roster goes on from it too.
+// stream of the whole roster can resume from such a cursor too.
 const ofPage = "p"
 
 // Variant is Version for a cursor that [Cursor.With] made. It also returns the words.
@@ -65,14 +65,14 @@ func (c Cursor) Variant(topic Topic) (id DiffID, words []string, ok bool) {
 	return id, strings.Split(rest, "."), true
 }
 
-// With returns the cursor of one topic's version as a reader has it who does not have the whole
-// roster. The words say which part, and no word has a dot. [Cursor.Version] does not know the
-// cursor: who has a part cannot go on with the whole.
+// With returns the cursor of a reader who has only a part of the roster, at one topic's version. The words
+// describe the part, and contain no dot. [Cursor.Version] refuses such a cursor, because a reader who has a
+// part cannot resume with the whole roster.
 func (c Cursor) With(words ...string) Cursor {
 	return c + Cursor("."+strings.Join(words, "."))
 }
 
-// part returns what c says of a topic behind the tag; empty: nothing.
+// part returns what follows the topic's tag in c; "": c does not name the topic.
 func (c Cursor) part(topic Topic) string {
 	if len(c) > MaxCursorLen {
 		return ""

@@ -27,14 +27,15 @@ const (
 	OtherDevice = "other"
 )
 
-// A Device is one of the places from which a user is online: user, device, connection.
+// A Device is a browser or program in which a user is signed in. A user has devices, and a device has
+// connections.
 type Device struct {
 	ID     DeviceID `json:"-"`
 	Kind   string   `json:"kind,omitempty"`   // Desktop, Mobile, Tablet or OtherDevice
 	Label  string   `json:"label,omitempty"`  // for its user, such as "Firefox on Linux"
 	Client string   `json:"client,omitempty"` // the version of the site's own program there; empty: none
 	Addr   string   `json:"addr,omitempty"`   // a keyed hash of its address, never the address; empty: not kept
-	Agent  string   `json:"agent,omitempty"`  // a keyed hash of its user agent; empty: not kept
+	Agent  string   `json:"agent,omitempty"`  // the version of the site's own app on the device; empty: it is no app
 }
 
 // Validate returns nil, or an error that is [ErrInvalidDevice] and names the field.
@@ -56,7 +57,7 @@ func (d Device) Validate() error {
 	return nil
 }
 
-// Valid reports whether d is as DeviceID says. An empty one is.
+// Valid reports whether d follows the rules at DeviceID. An empty id does.
 func (d DeviceID) Valid() bool {
 	if len(d) > MaxDeviceIDLen {
 		return false
@@ -76,5 +77,5 @@ func (d Device) Clone() Device {
 	return d
 }
 
-// Reserved reports whether a topic is one of this package's own, which no page may name.
+// Reserved reports whether a topic is for internal use, so that no page may name it.
 func (t Topic) Reserved() bool { return strings.HasPrefix(string(t.Local()), "@") }

@@ -8,13 +8,13 @@ import (
 	"unicode/utf8"
 )
 
-// An Audience is who may know something of a user.
+// An Audience is the group of viewers who may know something about a user.
 type Audience string
 
 // The audiences, the widest first.
 const (
 	Everyone Audience = "everyone"
-	Contacts Audience = "contacts" // users on the list of the user who is seen
+	Contacts Audience = "contacts" // users on the contact list of the user who is seen
 	Nobody   Audience = "nobody"
 )
 
@@ -64,8 +64,8 @@ func (s Settings) Validate() error {
 	return nil
 }
 
-// At returns the settings as they are at a moment: without a status that has ended, with
-// every default filled in, and with a Seen that is no wider than Online.
+// At returns the settings as they apply at a moment: a status that has ended is removed, every default is
+// filled in, and Seen is no wider than Online.
 func (s Settings) At(now time.Time) Settings {
 	if !s.Until.IsZero() && !s.Until.After(now) {
 		s.Status, s.Text, s.Until = "", "", time.Time{}
@@ -83,10 +83,10 @@ func (s Settings) At(now time.Time) Settings {
 	return s
 }
 
-// Hides reports whether nobody may see that the user is online. s comes from At.
+// Hides reports whether no viewer may see that the user is online. s must come from At.
 func (s Settings) Hides() bool { return s.Status == Invisible || s.Online == Nobody }
 
-// Narrower returns the audience of fewer viewers.
+// Narrower returns the audience with fewer viewers.
 func Narrower(a, b Audience) Audience {
 	if a.Rank() > b.Rank() {
 		return a
@@ -94,7 +94,7 @@ func Narrower(a, b Audience) Audience {
 	return b
 }
 
-// Rank is higher for fewer viewers. An unknown audience is nobody (rule P4).
+// Rank is higher for an audience with fewer viewers. An unknown audience ranks as Nobody (rule P4).
 func (a Audience) Rank() int {
 	switch a {
 	case Everyone:
@@ -105,23 +105,23 @@ func (a Audience) Rank() int {
 	return 2
 }
 
-// A Pair asks what one user is to another.
+// A Pair asks for the [Relation] of a viewer to a user.
 type Pair struct {
 	User   UserID // who is seen
 	Viewer UserID // who looks
 }
 
-// A Relation is what the viewer of a [Pair] is to its user, by the word of the user.
+// A Relation says on which of a user's lists a viewer is.
 type Relation int8
 
-// The relations. The zero value is the one of which nothing is said.
+// The relations. The zero value is that of a viewer who is on no list.
 const (
 	Stranger Relation = iota // on no list of the user
 	Contact                  // on the user's list
 	Blocked                  // the user wants to be unseen by the viewer
 )
 
-// A Seen is when a user was last seen, and the settings that say who may know.
+// A Seen says when a user was last seen, and which settings decide who may know it.
 type Seen struct {
 	At       time.Time // zero: never
 	Settings Settings

@@ -11,24 +11,24 @@ type Finding uint8
 // The findings. Text says what each means, and its cure.
 const (
 	NoMiddleware     Finding = iota // a stream's request has not passed the middleware
-	AnswersCollected                // a middleware keeps streams from flowing
+	AnswersCollected                // a middleware buffers responses, so streams do not flow
 	WrongPrefix                     // the handler is asked for paths outside its prefix
 	BeatsRefused                    // something before the handler refuses the pages' beats
 	UnnamedProxy                    // guests share the address of a proxy
-	TopicRefused                    // a page shows a topic that its visitor may not follow
+	TopicRefused                    // a page shows a topic that its visitor may not see
 	NotReached                      // a request for a presence endpoint does not reach the handler
 	NoScript                        // a browser asks for the script of a page, and the handler has none
 	NoUser                          // nobody who looked at a page was signed in
-	NoConnContext                   // a stream that net/http writes does not know its connection
-	GuestsRefused                   // an address brings more new guests than may count
+	NoConnContext                   // net/http does not tell a stream its connection
+	GuestsRefused                   // too many new guests come from one address
 	LoginWall                       // a request for a presence endpoint does not reach the middleware
 	NoJobs                          // no node removes the users who vanished
 	NoKeeper                        // a part of the site has no feed.Keeper, and another one has
 	NoRelay                         // messages wait in the outbox, and no node moves them
 	OtherSecret                     // another node of the fleet has another secret
 	OtherSettings                   // another node of the fleet has another prefix or other times
-	OtherFleet                      // a page comes from a tracker that this one does not share a store with
-	UnknownIDs                      // no dot was of a user who is online
+	OtherFleet                      // a page comes from a tracker that has another store
+	UnknownIDs                      // none of the dots was of a user who is online
 	NumFindings
 )
 
@@ -98,8 +98,8 @@ func (f Finding) String() string { return findingTexts[f].name }
 // Text returns what is wrong, and the cure, in a few sentences.
 func (f Finding) Text() string { return findingTexts[f].text }
 
-// A Diagnosis says how often something was found since the Tracker began. For
-// [BeatsRefused], [TopicRefused] and [OtherFleet] that is what clients say, and any client can say so.
+// A Diagnosis says how often something was found since the Tracker began. [BeatsRefused], [TopicRefused] and
+// [OtherFleet] are reported by clients, and any client can claim them.
 type Diagnosis struct {
 	Finding Finding
 	Times   uint64

@@ -31,7 +31,7 @@ type Kind struct {
 	// PeakGuests counts guests as well as users for the peak. It needs Peak.
 	PeakGuests bool
 
-	// Bots counts crawlers that say who they are, by name.
+	// Bots counts the crawlers that identify themselves, by name.
 	Bots bool
 }
 

@@ -16,19 +16,19 @@ type Member struct {
 	// store's clock. It is zero unless the topic's [Kind] asks for it.
 	Active time.Time
 
-	// Idle says that nobody is at any page of the user in the topic (rule 24 of backend.Store). A
-	// store sets it beside the Status that the user chose. A track.Tracker sets it only for a user
-	// who is [Online], and whose Status it then shows as [Idle].
+	// Idle is true if nobody is at any of the user's pages in the topic (rule 24 of backend.Store). A store
+	// sets it beside the Status that the user chose. A track.Tracker sets it only for a user who is [Online],
+	// and then shows the Status [Idle].
 	Idle bool
 }
 
-// Same reports whether m and o are the same to a store, but for Since: a change of anything
-// else is an update in a diff.
+// Same reports whether m and o are equal to a store, apart from Since. Any other difference is an update in a
+// diff.
 func (m Member) Same(o Member) bool {
 	return m.SameProfile(o.User) && m.Idle == o.Idle && m.Active.Equal(o.Active)
 }
 
-// LooksLike reports whether m and o are told to others in the same words, but for Since.
+// LooksLike reports whether m and o look the same to other users, apart from Since.
 func (m Member) LooksLike(o Member) bool {
 	return m.Active.Equal(o.Active) && m.User.looksLike(o.User)
 }

@@ -6,5 +6,5 @@ import "time"
 type Session struct {
 	Device
 	Since       time.Time // when it came online, by the store's clock
-	Connections int       // open streams, on all nodes; 0: a page view or the grace holds it
+	Connections int       // open streams, on all nodes; 0: only a page view or the grace holds the user online
 }

@@ -10,7 +10,7 @@ import (
 
 // # Rules of signals
 //
-//	S1  Whom the topic's roster does not show to others says nothing there.
+//	S1  A user whom the topic's roster does not show to others can send no signal there.
 //	S2  A topic has at most 20 signal events a second on a node. Within a window the latest
 //	    signal of a type and sender counts.
 //	S3  Visitors send at most 50 signals a second into a topic from a node, and each at most
@@ -26,21 +26,20 @@ import (
 // Their files in package track: signals.go sends, signal_broadcast.go is the form between nodes,
 // topic_signals.go is what a replica hears, topic_signals_standing.go what stands there.
 
-// A Signal is something that the readers of a topic hear now, and that nobody keeps: that Bob is
-// typing, or that there are 17 replies. It rides in the topic's stream, in no diff and in no
-// log. A signal may be lost, so its Data must make sense by itself: "17 replies", never "one
-// more" (rule S7).
+// A Signal is a message that the readers of a topic get once, and that is not kept: Bob is typing, or there
+// are 17 replies. It travels in the topic's stream, but is in no diff and no log. A signal may be lost, so
+// its Data must make sense by itself: "17 replies", never "one more" (rule S7).
 type Signal struct {
 	Type string // 1 to 32 of a-z 0-9 . _ -
 	V    int    // the version of Data. Default: 1
 
-	// From is the user who says it, as the roster of the topic has it; "": the site. Whom the
-	// roster does not show says nothing (rule S1).
+	// From is the user who sends the signal, as the topic's roster shows the user; "": the site. A user whom
+	// the roster does not show cannot send (rule S1).
 	From UserID
 
-	// For is how long the signal stands, as "is typing" does: 1 to 30 s. 0: it does not, as a
-	// figure. A standing signal ends by a later one of the same Type and From, by a negative
-	// For, after this time, or when From leaves the topic, whichever comes first.
+	// For is how long the signal stands, as "is typing" does: 1 to 30 s. With 0 it does not stand, such as a
+	// figure. A standing signal ends after this time, by a later one of the same Type and From, by a negative
+	// For, or when From leaves the topic, whichever comes first.
 	For time.Duration
 
 	Data json.RawMessage // any JSON value of up to MaxSignalData bytes; empty: none

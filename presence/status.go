@@ -18,14 +18,14 @@ const (
 	Busy      Status = "busy"
 	Invisible Status = "invisible" // present, but in no roster, count or diff
 
-	// Idle is Online of a user at none of whose pages anybody is. No user
-	// chooses it, and others see Away: see track.Page.Idle.
+	// Idle is shown for a user who is Online while nobody is at any of the user's pages. No user chooses it,
+	// and others see Away: see track.Page.Idle.
 	Idle Status = "idle"
 )
 
-// Unseen reports whether a store keeps no last seen of a user with this status (rule 21 of
-// backend.Store). Such a status ends with a "-", as "online-" and "invisible-" do. A Tracker with a
-// [Directory] writes them; [ParseStatus] refuses them, so no user chooses one.
+// Unseen reports whether a store keeps no last seen of a user with this status (rule 21 of backend.Store).
+// Such a status ends with a "-": "online-", "invisible-". A Tracker with a [Directory] writes these;
+// [ParseStatus] refuses them, so no user chooses one.
 func (s Status) Unseen() bool { return strings.HasSuffix(string(s), wire.UnseenMark) }
 
 // Base returns the status without the "-" of [Status.Unseen].

@@ -24,8 +24,8 @@ import (
 // MaxTenantLen is the length of the longest tenant, in bytes.
 const MaxTenantLen = 32
 
-// NoTenant is the tenant of a visitor whose own is not valid: nobody's site. [ValidTenant]
-// refuses it, no topic of it has anybody, and handlers refuse its requests.
+// NoTenant is the tenant of a visitor whose own tenant is not valid. [ValidTenant] refuses it, its topics are
+// always empty, and handlers refuse its requests.
 const NoTenant = "!"
 
 // ValidTenant reports whether s can be a [Visitor].Tenant: 1 to 32 bytes of a-z 0-9 and -, or
@@ -42,8 +42,8 @@ func ValidTenant(s string) bool {
 	return true
 }
 
-// In returns the topic as one of a tenant's: its name inside. Equal topics of two tenants have
-// two names. It costs an allocation, and nothing for the empty tenant.
+// In returns the topic's name inside, for a tenant. Equal topics of two tenants have different names inside.
+// It costs an allocation, and nothing for the empty tenant.
 func (t Topic) In(tenant string) Topic { return Topic(qualify(tenant, wire.TopicSeparator, string(t))) }
 
 // AppendIn appends what In returns to b. It allocates only where b has no room.
@@ -51,14 +51,14 @@ func (t Topic) AppendIn(b []byte, tenant string) []byte {
 	return appendQualified(b, tenant, wire.TopicSeparator, string(t))
 }
 
-// Local returns the topic's name as pages know it: without the tenant. It is free.
+// Local returns the topic's name as pages know it: without the tenant. It does not allocate.
 func (t Topic) Local() Topic { return Topic(local(wire.TopicSeparator, string(t))) }
 
-// Tenant returns the tenant whose topic it is; "" for the empty tenant.
+// Tenant returns the tenant to which the topic belongs; "" for the empty tenant.
 func (t Topic) Tenant() string { return tenantOf(wire.TopicSeparator, string(t)) }
 
-// In returns the id as one of a tenant's: the id inside. Equal ids of two tenants are two users.
-// It costs an allocation, and nothing for the empty tenant.
+// In returns the id inside, for a tenant. Equal ids of two tenants are two users. It costs an allocation, and
+// nothing for the empty tenant.
 func (id UserID) In(tenant string) UserID {
 	return UserID(qualify(tenant, wire.UserSeparator, string(id)))
 }
@@ -68,15 +68,15 @@ func (id UserID) AppendIn(b []byte, tenant string) []byte {
 	return appendQualified(b, tenant, wire.UserSeparator, string(id))
 }
 
-// Local returns the id as identify gave it. It is free.
+// Local returns the id as identify returned it. It does not allocate.
 func (id UserID) Local() UserID { return UserID(local(wire.UserSeparator, string(id))) }
 
-// Tenant returns the tenant whose user it is; "" for the empty tenant.
+// Tenant returns the tenant to which the user belongs; "" for the empty tenant.
 func (id UserID) Tenant() string { return tenantOf(wire.UserSeparator, string(id)) }
 
-// Inside returns the visitor as the Tracker knows it: with the names of inside. Calling it twice
-// would name a user of nowhere: v is as identify gave it. It costs an allocation for a user or
-// guest of a tenant, and nothing for the empty tenant.
+// Inside returns the visitor with names inside, as the Tracker needs it. v must be as identify returned it:
+// do not call Inside twice. It costs an allocation for a user or guest of a tenant, and nothing for the empty
+// tenant.
 func (v Visitor) Inside() Visitor {
 	if v.User.ID != "" {
 		v.User.ID = v.User.ID.In(v.Tenant)
@@ -87,13 +87,13 @@ func (v Visitor) Inside() Visitor {
 	return v
 }
 
-// Outside undoes Inside, for the functions of the site.
+// Outside is the inverse of Inside, for functions that the site supplies.
 func (v Visitor) Outside() Visitor {
 	v.User.ID, v.Guest = v.User.ID.Local(), local(wire.UserSeparator, v.Guest)
 	return v
 }
 
-// ValidateInside is Validate for a user with the id of inside: of whichever tenant.
+// ValidateInside is Validate for a user with an id inside, of any tenant.
 func (u User) ValidateInside() error {
 	if tenant := u.ID.Tenant(); tenant != "" && ValidTenant(tenant) {
 		u.ID = u.ID.Local()
@@ -101,7 +101,7 @@ func (u User) ValidateInside() error {
 	return u.Validate()
 }
 
-// ValidateInside is ParseTopic for the name of inside, which a Go program gives.
+// ValidateInside is ParseTopic for a name inside, which a Go program passes.
 func (t Topic) ValidateInside() error {
 	if tenant := t.Tenant(); tenant != "" && ValidTenant(tenant) {
 		t = t.Local()
@@ -110,8 +110,8 @@ func (t Topic) ValidateInside() error {
 	return err
 }
 
-// qualify returns the name inside. A name that holds the separator itself, as a client may make
-// one up, stays one of its tenant.
+// qualify returns the name inside. A client may send a name that contains the separator; the result still
+// belongs to the tenant.
 func qualify(tenant, separator, name string) string {
 	if tenant == "" && !strings.Contains(name, separator) {
 		return name

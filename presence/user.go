@@ -39,9 +39,8 @@ const (
 	MaxGroupLen   = 32      // bytes of a User's Group
 )
 
-// A User is what the site's identify function says of a signed-in user: the
-// only fields that others ever see. What is in its [Profile] stands here and in this file alone: the
-// events, the pages and the exports take it from there.
+// A User is what the site's identify function returns about a signed-in user. Others see no other fields.
+// Events, pages and exports take the fields of a [Profile] from this file.
 type User struct {
 	ID     UserID
 	Name   string          // shown to people; empty: the ID. Like Avatar and URL it has no control characters
@@ -51,23 +50,21 @@ type User struct {
 	Status Status          // empty: as it was, or online
 	Group  string          // such as "staff": 1-32 of a-z 0-9 -; empty: none
 
-	// Visibility is of a device in the roster of backend.DevicesTopic alone, whose Status it has.
-	// A Tracker sets it, and what it points to never changes. nil: as it was. A store keeps it as
-	// it keeps the Status, and asks for nothing in it.
+	// Visibility is set by a Tracker, only for devices in the roster of backend.DevicesTopic. nil: as it was.
+	// The value that it points to never changes. A store keeps it like the Status, and does not interpret it.
 	Visibility *Visibility
 
 	// Hidden keeps the user out of presence altogether: nothing is recorded,
 	// as for a member of staff who reads along. It is never stored.
 	Hidden bool
 
-	// Veiled says that the user's browser remembers [Invisible] as the user's last
-	// choice: the user is invisible unless another choice is known to the fleet.
-	// It is never stored.
+	// Veiled is true if the user's browser remembers that the user last chose [Invisible]. The user is then
+	// invisible unless the fleet knows another choice. It is never stored.
 	Veiled bool
 }
 
-// Clone returns a copy that shares no memory with u. What identify returns is often cut
-// out of a request's header, and a memory that keeps it would keep all of the header.
+// Clone returns a copy that shares no memory with u. Strings that identify returns are often parts of a
+// request's header; keeping one would keep the whole header in memory.
 func (u User) Clone() User {
 	u.ID = UserID(strings.Clone(string(u.ID)))
 	u.Name, u.Avatar, u.URL = strings.Clone(u.Name), strings.Clone(u.Avatar), strings.Clone(u.URL)
@@ -117,7 +114,7 @@ func ValidGroup(s string) bool {
 
 func printable(s string) bool {
 	for i := range len(s) {
-		if s[i] < ' ' || s[i] > '~' { // rare among ids, which stand on the way of every page
+		if s[i] < ' ' || s[i] > '~' { // rare in ids; this check is on the way of every page
 			return utf8.ValidString(s[i:]) && !strings.ContainsFunc(s[i:], unicode.IsControl)
 		}
 	}
@@ -139,8 +136,8 @@ func (u User) SameProfile(v User) bool {
 		u.Status == v.Status && u.Visibility.Equal(v.Visibility) && u.Group == v.Group && bytes.Equal(u.Data, v.Data)
 }
 
-// looksLike reports whether u and v are told to others in the same words: [Idle] and
-// [Away] are, and so are "online" and "online-".
+// looksLike reports whether u and v look the same to other users. [Idle] looks like [Away], and "online-"
+// like "online".
 func (u User) looksLike(v User) bool {
 	u.Status, v.Status = u.Status.Shown(), v.Status.Shown()
 	return u.SameProfile(v)
@@ -152,8 +149,8 @@ func (u User) StatusOnly() bool {
 	return u.Name == "" && u.Avatar == "" && u.URL == "" && u.Group == "" && len(u.Data) == 0
 }
 
-// A Profile is what a [User] says beside the ID and the status, with the names that the JSON of
-// events has for it. Whatever encodes a user embeds or converts it.
+// A Profile has the fields of a [User] beside the ID and the status, with their names in the JSON of events.
+// Code that encodes a user embeds a Profile or converts to one.
 type Profile struct {
 	Name   string          `json:"name,omitempty"`
 	Avatar string          `json:"avatar,omitempty"`
@@ -170,9 +167,8 @@ func (p Profile) User(id UserID) User {
 	return User{ID: id, Name: p.Name, Avatar: p.Avatar, URL: p.URL, Group: p.Group, Data: p.Data}
 }
 
-// AppendProfile appends the profile as JSON, as it stands behind other fields: each field that is
-// not empty with a comma before it. It leaves out the name, of which there always is one: see
-// [User.DisplayName].
+// AppendProfile appends the profile as JSON, to follow other fields: each field that is not empty, with a
+// comma before it. It leaves out the name, because events always have one: see [User.DisplayName].
 func (u User) AppendProfile(b []byte) []byte {
 	if u.Group != "" {
 		b = append(b, `,"group":"`...) // a group needs no escaping

@@ -2,19 +2,19 @@ package presence
 
 import "time"
 
-// A Visibility is what a user lets others see, and whom: the user's [Settings] at one moment. Each
-// device of the user carries it in the roster of backend.DevicesTopic. So a diff says who may see it,
-// and no read looks a setting up.
+// A Visibility is the part of a user's [Settings] that decides who may see the user, at one moment. Each
+// device of the user carries it in the roster of backend.DevicesTopic. So a diff says who may see it, and
+// readers need no query.
 type Visibility struct {
 	Online Audience  // who sees that the user is online
 	Seen   Audience  // who sees when the user was last seen
 	Except bool      // somebody is blocked
-	Since  time.Time // when more viewers could last begin to see the user, or when the user turned invisible, in milliseconds; zero: unknown
-	Status Status    // of an online user at none of whose pages anybody is, Idle
+	Since  time.Time // the last moment at which more viewers began to see the user, or the user turned invisible, in milliseconds; zero: unknown
+	Status Status    // of an online user: the chosen status, or Idle if nobody is at the user's pages
 	Text   string    // beside the status
 }
 
-// HiddenVisibility is of a user of whom nothing is known: nobody sees such a user (rule P4).
+// HiddenVisibility is the one of a user about whom nothing is known: no viewer sees the user (rule P4).
 var HiddenVisibility = Visibility{Online: Nobody, Seen: Nobody}
 
 // Visibility returns what s lets others see. s comes from [Settings.At]; for since see
@@ -40,8 +40,8 @@ func (v *Visibility) Equal(w *Visibility) bool {
 	return a == b && v.Since.Equal(w.Since)
 }
 
-// ShownTo reports whether a viewer sees that the user is online. known is false while nobody
-// has said what the viewer is to the user: then only a user whom everybody sees is shown.
+// ShownTo reports whether a viewer sees that the user is online. known is false while the viewer's relation
+// to the user is unknown: then the viewer sees only users whom everybody sees.
 func (v Visibility) ShownTo(viewer Relation, known bool) bool {
 	return v.Online.admits(v.Except, viewer, known)
 }
@@ -54,19 +54,19 @@ func (v Visibility) SeenBy(viewer Relation, known bool) bool {
 // Hidden reports whether no viewer sees that the user is online.
 func (v Visibility) Hidden() bool { return v.Online == Nobody }
 
-// Narrows reports whether fewer viewers may know of the user than by w.
+// Narrows reports whether v lets fewer viewers know about the user than w.
 func (v Visibility) Narrows(w Visibility) bool {
 	return v.Online.Rank() > w.Online.Rank() || v.Seen.Rank() > w.Seen.Rank() || v.Except && !w.Except
 }
 
-// NeedsRelation reports whether what a viewer is to the user decides about anything.
+// NeedsRelation reports whether some viewers see more than others, so that their relation to the user
+// matters.
 func (v Visibility) NeedsRelation() bool {
 	return v.Online == Contacts || v.Online == Everyone && (v.Except || v.Seen == Contacts)
 }
 
-// Merge returns what two devices of one user say together: the narrower audiences, and of the
-// statuses the one that the user chose. They differ while a change of settings is on its way, or if
-// nobody is at one of the devices.
+// Merge returns the Visibility of a user with two devices: the narrower audiences, and the status that the
+// user chose. The two differ while a change of settings is on its way, or if nobody is at one of the devices.
 func (v Visibility) Merge(w Visibility) Visibility {
 	if v.Status.rank() < w.Status.rank() || v.Status == w.Status && v.Text < w.Text {
 		v.Status, v.Text = w.Status, w.Text
@@ -78,8 +78,8 @@ func (v Visibility) Merge(w Visibility) Visibility {
 	return v
 }
 
-// rank orders the statuses of one user's devices. What the user chose comes first, and a device at
-// which somebody is before one that is idle.
+// rank orders the statuses of a user's devices. A status that the user chose comes first, and a device with
+// somebody at its page comes before an idle one.
 func (s Status) rank() int {
 	switch s {
 	case Invisible:
@@ -94,7 +94,7 @@ func (s Status) rank() int {
 	return 0
 }
 
-// admits reports whether a viewer belongs to the audience of a user who blocked somebody or not.
+// admits reports whether a viewer belongs to the audience. except is true if the user has blocked somebody.
 func (a Audience) admits(except bool, viewer Relation, known bool) bool {
 	switch a {
 	case Everyone:

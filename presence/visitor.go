@@ -33,16 +33,15 @@ func (v Visitor) SignedIn() bool { return v.User.ID != "" }
 
 type visitorKey struct{}
 
-// A VisitorContext is the context that [ContextWithVisitor] returns, for a
-// middleware that makes it part of something larger and so spares an allocation
-// on the way of every request. Nothing in it may change once it is passed on.
+// A VisitorContext is the context that [ContextWithVisitor] returns. A middleware may embed it in a larger
+// struct, which saves an allocation for each request. Do not change a VisitorContext once it is passed on.
 type VisitorContext struct {
 	context.Context // the one before it; required
 	Visitor         Visitor
-	Identified      time.Time // just before the site was asked who it is; zero: not known
+	Identified      time.Time // just before identify was called; zero: unknown
 
-	// Finder finds Visitor.Device once [VisitorFromContext] asks for the visitor, because
-	// most pages do not need it. Nil: the device is the one in Visitor.
+	// Finder finds Visitor.Device when [VisitorFromContext] asks for the visitor. It is lazy because most
+	// pages do not need the device. Nil: the device is the one in Visitor.
 	Finder DeviceFinder
 
 	found   atomic.Pointer[Device] // by Finder
@@ -71,13 +70,13 @@ func (c *VisitorContext) visitor() Visitor {
 	return v
 }
 
-// Reached reports whether the request has reached the presence endpoints: whether
-// [ReachEndpoint] was called with c, or with a context made from it.
+// Reached reports whether the request has reached the presence endpoints: [ReachEndpoint] was called with c,
+// or with a context derived from it.
 func (c *VisitorContext) Reached() bool { return c.reached.Load() }
 
-// An Approach says whether the request of a context has come as far as presence: to the
-// middleware that identifies visitors, or to the endpoints. It is for what stands before all
-// else of a site, such as handlers.Handler.Beats.
+// An Approach says how far a request has come: to the middleware that identifies visitors, or to the presence
+// endpoints. It is for a handler that runs before everything else on the site, such as
+// handlers.Handler.Beats.
 type Approach struct{ reached atomic.Bool }
 
 // ContextWithApproach returns the Approach that ctx carries, or a copy of ctx with a new one.
@@ -89,8 +88,8 @@ func ContextWithApproach(ctx context.Context) (context.Context, *Approach) {
 	return context.WithValue(ctx, approachKey{}, a), a
 }
 
-// Reached reports whether [ReachMiddleware] or [ReachEndpoint] was called with the context, or
-// with one made from it.
+// Reached reports whether [ReachMiddleware] or [ReachEndpoint] was called with the context, or with one
+// derived from it.
 func (a *Approach) Reached() bool { return a.reached.Load() }
 
 type approachKey struct{}
@@ -103,9 +102,9 @@ func ReachMiddleware(ctx context.Context) {
 	}
 }
 
-// ReachEndpoint notes in the context of a request that it has reached the presence
-// endpoints. The middleware before them can then tell whether anything does, also where
-// there are two, or where something behind it names another visitor.
+// ReachEndpoint notes in the context of a request that it has reached the presence endpoints. The middleware
+// in front of them then knows that they are mounted. This works also with two middlewares, and with one in
+// between that changes the visitor.
 func ReachEndpoint(ctx context.Context) {
 	ReachMiddleware(ctx)
 	c, ok := ctx.Value(reachKey{}).(*VisitorContext)
@@ -117,8 +116,8 @@ func ReachEndpoint(ctx context.Context) {
 
 type reachKey struct{}
 
-// Value returns the visitor to [VisitorFromContext], and all else from the
-// context before it.
+// Value returns the visitor for the key of [VisitorFromContext], and otherwise the value of the parent
+// context.
 func (c *VisitorContext) Value(key any) any {
 	switch key {
 	case visitorKey{}, reachKey{}:
@@ -132,9 +131,8 @@ func ContextWithVisitor(ctx context.Context, v Visitor) context.Context {
 	return &VisitorContext{Context: ctx, Visitor: v, Identified: time.Now()}
 }
 
-// IdentifiedAt returns the moment of which the identity is that [VisitorFromContext] returns:
-// when ContextWithVisitor was called, or VisitorContext.Identified. It is zero where it is not
-// known.
+// IdentifiedAt returns when the visitor in ctx was identified: VisitorContext.Identified, or the time of the
+// call of ContextWithVisitor. It is zero if unknown.
 func IdentifiedAt(ctx context.Context) time.Time {
 	if c, ok := ctx.Value(visitorKey{}).(*VisitorContext); ok {
 		return c.Identified

@@ -22,8 +22,8 @@ const MaxBroadcast = 4 << 10
 // Validate. Fix the code that made it.
 var ErrInvalidBroadcast = errors.New("invalid broadcast")
 
-// broadcastMark is the first byte of a broadcast. It tells it from a diff: a store may bring
-// both on one channel.
+// broadcastMark is the first byte of a broadcast. It distinguishes broadcasts from diffs, because a store may
+// send both on one channel.
 const broadcastMark = '!'
 
 // Validate returns nil, or an error that is [ErrInvalidBroadcast] and says why: Data must begin

@@ -45,8 +45,8 @@ type Notice struct {
 	// moment and may be lost. SignOutNotice and StatusNotice make lasting ones.
 	Lasting bool
 
-	// ID names the event: a lasting notice that is told again has the ID that it had. Publish is
-	// given it, up to 16 bytes; "" for none.
+	// ID names the event. A lasting notice that is published again has the same ID. Publish accepts up to 16
+	// bytes; "" for none.
 	ID string
 
 	// Ago is how long ago the event happened, if the notice comes late, else 0.
@@ -54,12 +54,11 @@ type Notice struct {
 	// does not end a connection that was opened 10 s ago.
 	Ago time.Duration
 
-	// Order is the place of a NoticeStatus among all choices of its user. Listen tells it. So
-	// all nodes agree which choice is the latest, in whatever order they hear of them.
+	// Order is the place of a NoticeStatus among all choices of its user. Listen sets it, so all nodes agree
+	// which choice is the latest, in whatever order the notices arrive.
 	//
-	// Publish takes the Order of the choice that this one replaces, 0 if none is known, and
-	// gives a greater one. A notice with an Ago has the Order that the choice had, if that is
-	// not zero.
+	// Publish expects the Order of the choice that this one replaces, or 0 if none is known, and gives the
+	// new choice a greater one. A notice with an Ago keeps its Order, if that is not zero.
 	Order Order
 
 	// Missed is set by Listen alone, in a notice without a kind. The node may have
@@ -68,8 +67,8 @@ type Notice struct {
 	Missed time.Duration
 }
 
-// An Order says which of a user's choices is later: the one with the greater Order. It is about
-// the moment of the choice by the clock of the [Bus], in Unix microseconds.
+// An Order says which of a user's choices is the later one: that with the greater Order. It is roughly the
+// moment of the choice by the clock of the [Bus], in Unix microseconds.
 type Order int64
 
 // OrderAt returns the Order of a choice that was made at a moment.
@@ -87,12 +86,12 @@ const (
 	NoticeLeft      NoticeKind = "left"       // one connection of the user ends: Payload is its [presence.Holder]
 	NoticeStatus    NoticeKind = "status"     // the user chose a status; lasting, and kept by a [Store]
 
-	// NoticeActed: a member of staff acted upon the user; lasting. Payload says how, as
-	// JSON: see acts.go of package track.
+	// NoticeActed: a member of staff did something to the user; lasting. Payload says what, as JSON: see
+	// acts.go of package track.
 	NoticeActed NoticeKind = "acted"
 
-	// NoticeSettings: the user chose settings; lasting. Payload says them, as JSON: see
-	// settings.go.
+	// NoticeSettings: the user chose settings; lasting. Payload has them as JSON: see settings.go of package
+	// track.
 	NoticeSettings NoticeKind = "settings"
 	// NoticeRelations: the user's contacts or blocks have changed; lasting.
 	NoticeRelations NoticeKind = "relations"
@@ -109,19 +108,19 @@ const (
 	// begins after the loss learns of it in no other way.
 	NoticeLost NoticeKind = "lost"
 
-	// NoticeHint: what Sources tell one another; see track.Tracker.Hint. Payload may have the ids of
-	// users, and says nothing else of them.
+	// NoticeHint: a message from one Source to those of other nodes; see track.Tracker.Hint. Payload may have
+	// ids of users, and tells nothing else about them.
 	NoticeHint NoticeKind = "hint"
 
-	// NoticeNode: what a node says of itself, several times a minute; see fleet.go of package track.
+	// NoticeNode: a node's state and settings, several times a minute; see fleet.go of package track.
 	NoticeNode NoticeKind = "node"
 
 	// NoticeHidden: whether anybody can see the page of one of the user's connections. Payload says which,
 	// as JSON: see connection_hidden.go of package track.
 	NoticeHidden NoticeKind = "hidden"
 
-	// NoticeGuestSignedIn: a guest, whose id is the Payload, signed in and is one no
-	// longer. It names no user.
+	// NoticeGuestSignedIn: the guest whose id is the Payload has signed in, and is no longer a guest. It
+	// names no user.
 	NoticeGuestSignedIn NoticeKind = "guest_signed_in"
 )
 

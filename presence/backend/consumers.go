@@ -62,7 +62,7 @@ type ConsumerClaim struct {
 // A ConsumerClaimed is the answer to a [ConsumerClaim].
 type ConsumerClaimed struct {
 	State ConsumerState
-	Idle  time.Duration // if State is ConsumerHeld: how long nobody had held the record; zero: this holder held it already
+	Idle  time.Duration // if State is ConsumerHeld: how long the record had no holder before; zero: this holder had it already
 }
 
 // A ConsumerStep changes a consumer's record.

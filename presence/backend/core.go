@@ -53,8 +53,8 @@ type Core interface {
 	// Counts returns the figures of each topic, in one round trip.
 	Counts(ctx context.Context, topics ...presence.Topic) ([]Counts, error)
 
-	// Sightings returns, for each user, whether the user is online in a topic, and by
-	// what, or was last seen there, in one round trip.
+	// Sightings returns for each user whether the user is online in a topic, with the holders, or when the
+	// user was last seen there. It costs one round trip.
 	Sightings(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]Sighting, error)
 
 	// Watch calls fn for each diff of a topic from now on, in order, one call at a

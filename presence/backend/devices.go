@@ -8,12 +8,12 @@ import (
 	"github.com/rollcall-go/rollcall/presence/internal/wire"
 )
 
-// DevicesTopic is the topic whose users are the devices of all users: "user\x1edevice". No
-// request can name it, because ParseTopic refuses the @. It exists where the site has a
-// Directory. What it says of a user leaves the engine by its sight alone.
+// DevicesTopic is the topic whose users are the devices of all users: "user\x1edevice". No request can name
+// it, because ParseTopic refuses the @. It exists if the site has a Directory. Its entries reach a viewer
+// only through the viewer's own view of a person (see sight in package track).
 const DevicesTopic presence.Topic = "@people"
 
-// MemberOf returns the id that a user's device has in DevicesTopic.
+// MemberOf returns the id of a user's device in DevicesTopic.
 func MemberOf(user presence.UserID, device presence.DeviceID) presence.UserID {
 	return user + wire.DeviceSeparator + presence.UserID(device)
 }

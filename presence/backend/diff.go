@@ -34,8 +34,8 @@ type Snapshot struct {
 	Members []presence.Member // newest first; equal times by ID
 }
 
-// Counts are a topic's figures. Recent and Guests are of the current and the
-// old set together, so of one to two age periods.
+// Counts are a topic's figures. Recent and Guests count the current and the old set together, so they cover
+// one to two age periods.
 type Counts struct {
 	Head   presence.DiffID // the version that Total is of
 	Total  int             // visible users online

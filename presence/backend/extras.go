@@ -35,8 +35,8 @@ type Peak struct {
 	Since time.Time // when the record was last reset; zero: never
 }
 
-// Better returns the record of a topic that counts, of two: the one that was reset later;
-// if that is equal the larger one; and of equal ones the earlier.
+// Better returns the one of two records that counts: the one that was reset later; if both were reset
+// together, the larger one; if they are equal, the earlier one.
 func (p Peak) Better(q Peak) Peak {
 	switch {
 	case !p.Since.Equal(q.Since):
@@ -68,10 +68,9 @@ type RecentQuery struct {
 // MaxWithin is how long a store remembers recent users by name.
 const MaxWithin = 24 * time.Hour
 
-// A RecentPage is a page of recent users, the latest active first, and by ID where they were
-// active at the same moment. A page begins after the place that the last user of the page
-// before had. A user who becomes active meanwhile moves to the front, so no user comes
-// twice, and such a user may be on no page.
+// A RecentPage is a page of recent users, the latest active first, and by ID if two were active at the same
+// moment. A page begins after the position of the previous page's last user. A user who becomes active
+// meanwhile moves to the front: so no user comes twice, but such a user may be on no page.
 type RecentPage struct {
 	// Total is the number of users on all pages. If Within is zero it is Counts.Recent,
 	// which includes users whose names are not kept or were forgotten.

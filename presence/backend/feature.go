@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Features are the optional parts of a store: each is an interface that it implements beside
-// [Core]. The engine asks once which of them its store has. What a site configures and the store
-// lacks is an error at start, and a verb that needs it returns [errors.ErrUnsupported].
+// Features are the optional parts of a store. Each is an interface that a store implements beside [Core]. The
+// engine asks once which of them its store has. Configuring a feature that the store lacks is an error at
+// start, and a method that needs it returns [errors.ErrUnsupported].
 type Features uint
 
 // The features, with the interface of each.
@@ -46,9 +46,9 @@ func (f Features) String() string {
 	return strings.Join(names, ", ")
 }
 
-// FeaturesOf returns the features of a store: those whose interface it implements. A store that
-// wraps another one has the methods of all of them. So it may have a method Features, which says
-// what the store below can do.
+// FeaturesOf returns the features of a store: those whose interface it implements. A store that wraps another
+// one has all methods, whatever the inner store can do. Such a store has a method Features, which returns
+// those of the inner store.
 func FeaturesOf(store Core) Features {
 	if wrapper, ok := store.(interface{ Features() Features }); ok {
 		return wrapper.Features()
@@ -73,7 +73,7 @@ func (f Features) unsupported() error {
 	return fmt.Errorf("the store is no %v: %w", f, errors.ErrUnsupported)
 }
 
-// is returns the feature if the store implements its interface.
+// is returns the feature if the store implements its interface T, or else 0.
 func is[T any](store Core, feature Features) Features {
 	if _, ok := store.(T); ok {
 		return feature
@@ -81,8 +81,8 @@ func is[T any](store Core, feature Features) Features {
 	return 0
 }
 
-// Extend returns a [Store] that passes all calls on to a store: itself, if it has every feature.
-// The methods of a feature that it lacks return [errors.ErrUnsupported], and name the interface.
+// Extend returns a [Store] that passes all calls to a store. It returns the store itself if that has every
+// feature. The methods of a missing feature return [errors.ErrUnsupported] and name its interface.
 func Extend(store Core) Store {
 	has := FeaturesOf(store)
 	if whole, ok := store.(Store); ok && has == AllFeatures {
@@ -103,7 +103,7 @@ func Extend(store Core) Store {
 	}
 }
 
-// part returns the part of a store that a feature names, or one that does not exist.
+// part returns the store as the interface of a feature, or missing if the store lacks the feature.
 func part[T any](store Core, has, feature Features) T {
 	if has.Has(feature) {
 		return store.(T)
@@ -127,5 +127,5 @@ type extended struct {
 	features Features
 }
 
-// Features says what the store below has.
+// Features returns the features of the inner store.
 func (x *extended) Features() Features { return x.features }

@@ -7,7 +7,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// missing stands for a feature that a store lacks.
+// missing implements the interfaces of features that a store lacks. Each method returns an error.
 type missing Features
 
 func (m missing) err() error { return Features(m).unsupported() }

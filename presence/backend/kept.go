@@ -21,11 +21,11 @@ type StoreKept struct {
 type TopicKept struct {
 	Topic    presence.Topic
 	Member   presence.Member   // of a user who is online there; a zero Since: the user is hidden
-	Leases   []presence.Holder // none: the user is not online there
+	Leases   []presence.Holder // none: the user is offline there
 	Viewed   bool              // the user is in the set of page views
 	LastSeen time.Time         // zero: not kept
 	Known    presence.User     // as the user is remembered
-	Active   time.Time         // when the user was last active, as one who is remembered; zero: not remembered
+	Active   time.Time         // when the user was last active, if the topic remembers the user by name; zero: it does not
 }
 
 // A NoticeKept is a message to all nodes about a user, which is kept for ten minutes.

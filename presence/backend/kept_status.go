@@ -6,9 +6,9 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// A StatusStore keeps the status that a user chose (rule 13). Its Publish of a [NoticeStatus]
-// keeps the status in the same step, and its Trim forgets the statuses that were chosen long ago. Without it
-// users choose a status only where the site keeps it: in track.Config.Status, or in a Directory.
+// A StatusStore keeps the status that a user chose (rule 13). Its Publish of a [NoticeStatus] keeps the
+// status in the same step. Its Trim forgets statuses that were chosen long ago. Without it users choose a
+// status only if the site keeps it: in track.Config.Status, or in a Directory.
 type StatusStore interface {
 	// Statuses returns the status that each user chose last, with its Order. It is zero
 	// for a user whose choice is unknown or was trimmed (rule 13). It costs one round
@@ -16,8 +16,7 @@ type StatusStore interface {
 	Statuses(ctx context.Context, users ...presence.UserID) ([]ChosenStatus, error)
 }
 
-// A ChosenStatus is what a [Store] keeps of a user's choice. The zero value is that of a user of
-// whom it keeps none.
+// A ChosenStatus is a [Store]'s record of a user's choice. It is zero if the store has none.
 type ChosenStatus struct {
 	Status presence.Status
 	Order  Order

@@ -68,9 +68,9 @@ const (
 	OpAttend
 )
 
-// ExactGuests is up to how many guests of a topic's window every store counts exactly
-// (rule 11). The bound is a compromise: in Redis, 512 guests take 70 KB a topic in place
-// of 2 KB, and a guest who signs in among them costs the server 0.8 ms.
+// ExactGuests is the number of guests up to which every store counts those of a topic exactly (rule 11). The
+// bound is a compromise: in Redis, 512 guests take 70 KB a topic instead of 2 KB, and removing a guest who
+// signs in costs the server 0.8 ms.
 const ExactGuests = 512
 
 // An Op is one thing that happened in a topic. Times in it are durations from
@@ -87,9 +87,9 @@ type Op struct {
 	Bot    string // a crawler's name, such as "Googlebot"
 	Peak   Peak
 
-	// ViewFor is of an OpJoin and an OpFollow that are told again after a loss of data: for how long
-	// a page view of their moment still holds the user. The connection stands before a page view
-	// that holds the user for longer. 0: they are of now.
+	// ViewFor is set in an OpJoin and an OpFollow that are repeated after a loss of data. It is how much
+	// longer a page view of the original moment would hold the user. A page view that holds the user for
+	// longer is later than the connection. 0: the operation is new.
 	ViewFor time.Duration
 }
 

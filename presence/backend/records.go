@@ -10,10 +10,9 @@ import (
 	"github.com/rollcall-go/rollcall/presence/internal/wire"
 )
 
-// UserRecords is a part of the site that keeps something of users: the [Store], a [presence.Directory]
-// that implements it, and whatever track.Tracker.AddRecords was given. track.Tracker.Export and
-// track.Tracker.Erase ask all of them. Methods may be called concurrently. Users have the ids of
-// inside.
+// UserRecords is a part of the site that keeps data of users: the [Store], a [presence.Directory] that
+// implements it, and the arguments of track.Tracker.AddRecords. track.Tracker.Export and track.Tracker.Erase
+// ask all of them. Methods may be called concurrently. Users have their ids inside.
 type UserRecords interface {
 	// ExportUser returns what is kept of a user, each part once, also where it is empty. It
 	// changes nothing.
@@ -28,7 +27,7 @@ type UserRecords interface {
 // A Kept is one part of what is kept of a user.
 type Kept struct {
 	Part      string `json:"-"`         // its name, of a-z and _, such as "settings"
-	Retention string `json:"retention"` // for how long it is kept, and on what ground it goes: a sentence for people
+	Retention string `json:"retention"` // for how long it is kept, and why it is removed: a sentence for people
 	Data      any    `json:"data"`      // what is kept, for encoding/json
 }
 

@@ -23,11 +23,11 @@ type RosterPage struct {
 // A PageStore reads a part of a large roster. Without it a node keeps every topic whole, in
 // about 300 bytes a user.
 type PageStore interface {
-	// Roster returns a page of a topic's roster, in an order of the store's own choosing, which
-	// names no user twice on one page. Paging to the end names each user who is there all the
-	// time at least once, and once alone while nobody comes or goes. It returns ErrInvalidPage
-	// for a q.After that is no RosterPage.Next. The texts of pages name no tenant. It costs one
-	// round trip, and the time of one page, however many users there are.
+	// Roster returns a page of a topic's roster, in an order of the store's choosing. A page names no user
+	// twice. Reading all pages returns each user who is online all the time at least once, and exactly once
+	// if nobody comes or goes meanwhile. Roster returns ErrInvalidPage if q.After is not a RosterPage.Next.
+	// The text of Next names no tenant. It costs one round trip, and the time of one page, however many users
+	// there are.
 	Roster(ctx context.Context, topic presence.Topic, q RosterQuery) (RosterPage, error)
 
 	// Members returns the entry of each user in a topic's roster, in the order of the users. It

@@ -7,9 +7,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// A StaffStore lists topics, and everybody in them, also invisible users. It is for the pages of
-// staff, for what follows all topics of a kind, and for the question whether an invisible user is
-// at a page.
+// A StaffStore lists topics, and all users in them, including invisible ones. It is for the pages of staff,
+// for code that follows all topics of a kind, and for finding out whether an invisible user is at a page.
 type StaffStore interface {
 	// Topics returns up to most topics that have a user, guest or bot, or had one lately.
 	// They are those after a given topic, in the order of their bytes. Invisible users

@@ -3,10 +3,10 @@ package backend
 // StoreStats are a store's own figures. The zero value is that of a store which
 // cannot fail.
 type StoreStats struct {
-	BreakerOpen bool   // the store fails calls at once, reads or writes, since the ones before failed
+	BreakerOpen bool   // calls to read, or to write, fail at once, because the ones before failed
 	Broken      uint64 // times that the breaker opened
 	Refused     uint64 // calls that it failed at once
-	Failed      uint64 // calls that did not reach the server, or that it could not serve
+	Failed      uint64 // calls that did not reach the server, or that failed there
 	Congested   uint64 // calls that failed since too many others of this node were under way
 	NoticesCut  uint64 // notices that last, dropped from a full log before their time
 	Invalid     uint64 // messages that could not be read; each shows as a gap

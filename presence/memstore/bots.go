@@ -23,7 +23,7 @@ func (b *botSet) add(id, name string) {
 	b.listed[id] = bot{name, true}
 }
 
-// turn makes this period the one before.
+// turn makes the current period the previous one.
 func (b *botSet) turn() {
 	for id, bot := range b.listed {
 		if bot.now {

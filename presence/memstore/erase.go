@@ -26,14 +26,14 @@ func (s *Store) EraseUser(_ context.Context, e backend.Erasure) error {
 	return nil
 }
 
-// eraseLocked erases a user from a topic. The caller holds mu.
+// eraseLocked erases a user in a topic. The caller holds mu.
 func (s *Store) eraseLocked(name presence.Topic, t *topicState, e backend.Erasure) {
 	step := t.begin(time.Now())
 	var gone []presence.UserID
 	for _, id := range t.members(e) {
 		u := t.users[id]
 		if u != nil && u.Since.After(step.now.Add(-e.Ago)) && e.Ago > 0 {
-			continue // the user came back
+			continue // of a user who came back
 		}
 		gone = append(gone, id)
 		if u != nil {
@@ -54,7 +54,7 @@ func (s *Store) eraseLocked(name presence.Topic, t *topicState, e backend.Erasur
 	}
 }
 
-// members returns the user of an erasure, and the user's devices, as a topic knows them.
+// members returns the ids of an erased user and of the user's devices, as a topic has them.
 func (t *topicState) members(e backend.Erasure) []presence.UserID {
 	found := map[presence.UserID]struct{}{e.User: {}}
 	add := func(id presence.UserID) {
@@ -93,7 +93,7 @@ func (cs *consumers) erase(e backend.Erasure) {
 	}
 }
 
-// erasures are promised and not done.
+// erasures are those that were promised and are not done.
 type erasures struct {
 	mu     sync.Mutex
 	byUser map[presence.UserID]keptErasure

@@ -7,16 +7,15 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// guestSets are the guests who came in this period, and in the one before (rule 11). Up to
-// backend.ExactGuests they are listed by their ids. Over the bound both periods turn into
-// sketches, until a period with few guests has ended. A sketch takes at most 16 KiB, and a
-// list 70 KiB.
+// guestSets are the guests of the current period and of the previous one (rule 11). Up to backend.ExactGuests
+// they are listed by their ids. Over that bound both periods turn into sketches, until a period with few
+// guests has ended. A sketch takes at most 16 KiB, and a list 70 KiB.
 type guestSets struct {
 	listed map[string]bool // by id: whether the guest came in this period
 	many   bool            // too many came in this period for listed to hold them
 
-	// Both sketches are nil while listed holds every guest of the window. Otherwise listed
-	// holds those of this period, unless many.
+	// The sketches of the two periods. Both are nil while listed holds every guest of both periods. Otherwise
+	// listed holds the guests of the current period, unless many is true.
 	current, old *hyperloglog.Sketch
 	estimate     int
 	stale        bool // estimate must be computed again
@@ -40,11 +39,11 @@ func (g *guestSets) add(guest string) {
 	}
 }
 
-// remove takes a guest out, where the guest is listed. A sketch cannot forget.
+// remove removes a guest from listed. A sketch cannot forget a guest.
 func (g *guestSets) remove(guest string) { delete(g.listed, guest) }
 
-// spill puts the listed guests into the sketches, and keeps a list of those of this period,
-// if that is still short.
+// spill adds the listed guests to the sketches. It keeps the list of the current period, if that is still
+// short.
 func (g *guestSets) spill() {
 	if g.exact() {
 		for guest, now := range g.listed {
@@ -69,7 +68,7 @@ func (g *guestSets) insert(into **hyperloglog.Sketch, guest string) {
 	g.stale = true
 }
 
-// turn makes this period the one before.
+// turn makes the current period the previous one.
 func (g *guestSets) turn() {
 	if g.many {
 		g.old, g.current, g.many, g.stale = g.current, nil, false, true
@@ -95,7 +94,7 @@ func (g *guestSets) count() int {
 		both := hyperloglog.New14()
 		for _, s := range []*hyperloglog.Sketch{g.current, g.old} {
 			if s != nil {
-				_ = both.Merge(s) // fails only for another precision
+				_ = both.Merge(s) // fails only if the precisions differ
 			}
 		}
 		g.estimate, g.stale = int(both.Estimate()), false

@@ -12,8 +12,8 @@ import (
 // A nameList remembers users by name (rule 15). A nil list is empty.
 type nameList struct {
 	users  map[presence.UserID]*remembered
-	all    *btree.BTreeG[*remembered] // the latest active first, equal ones by ID
-	viewed *btree.BTreeG[*remembered] // those of all who are in the sets of page views
+	all    *btree.BTreeG[*remembered] // by the latest activity, the newest first, and then by ID
+	viewed *btree.BTreeG[*remembered] // the users in all who are also in the sets of page views
 }
 
 type remembered struct {
@@ -41,7 +41,7 @@ func (l *nameList) len() int {
 	return l.all.Len()
 }
 
-// put remembers a user who was active at a moment. It never takes a user back in time.
+// put remembers that a user was active at a moment, unless a later moment is known.
 func (l *nameList) put(u presence.User, active time.Time) {
 	r := l.users[u.ID]
 	if r == nil {
@@ -58,14 +58,14 @@ func (l *nameList) put(u presence.User, active time.Time) {
 	if r.viewed {
 		l.viewed.Delete(r)
 	}
-	r.active = active.Round(0) // without the monotonic clock, so that it equals the time in a page's mark
+	r.active = active.Round(0) // without the monotonic clock, so that it equals the time in a page mark
 	l.all.Set(r)
 	if r.viewed {
 		l.viewed.Set(r)
 	}
 }
 
-// rename takes the new profile of a user who is remembered.
+// rename stores the new profile of a user, if the user is remembered.
 func (l *nameList) rename(u presence.User) {
 	if r := l.users[u.ID]; r != nil {
 		r.User = u
@@ -84,7 +84,7 @@ func (l *nameList) remove(id presence.UserID) {
 	delete(l.users, id)
 }
 
-// mark says whether a user is in the sets of page views.
+// mark notes whether a user is in the sets of page views.
 func (l *nameList) mark(id presence.UserID, viewed bool) {
 	r := l.users[id]
 	if r == nil || r.viewed == viewed {
@@ -108,7 +108,7 @@ func (l *nameList) markAll(has func(presence.UserID) bool) {
 	}
 }
 
-// trim forgets the users who were active least lately, over the most.
+// trim forgets the least recently active users, down to most.
 func (l *nameList) trim(most int) {
 	for l.all.Len() > most {
 		last, _ := l.all.Max()

@@ -10,8 +10,8 @@ import (
 // newestUsers are the visible users of a topic, the newest first.
 type newestUsers struct{ tree *btree.BTreeG[*presentUser] }
 
-// fewUsers is how many are sorted when somebody asks. Most topics never have more, and an order
-// that is kept takes 300 bytes.
+// fewUsers is the number of users up to which a topic is sorted only when it is read. Most topics never have
+// more, and a sorted tree takes 300 bytes.
 const fewUsers = 100
 
 func compareNewest(a, b *presentUser) int { return presence.NewestFirst(a.Member, b.Member) }
@@ -28,7 +28,7 @@ func (n *newestUsers) remove(u *presentUser) {
 	}
 }
 
-// keepNewest begins to keep the order, once there are many users. It is for the end of a step.
+// keepNewest builds the sorted tree once there are many users. Call it at the end of a step.
 func (t *topicState) keepNewest() {
 	if t.newest != nil || t.total <= fewUsers {
 		return
@@ -42,8 +42,8 @@ func (t *topicState) keepNewest() {
 	}
 }
 
-// eachNewest calls do for each visible user, the newest first, until it returns false: those
-// from a user on, if from is not nil.
+// eachNewest calls do for each visible user, the newest first, until do returns false. It begins at the user
+// from, if that is not nil.
 func (t *topicState) eachNewest(from *presentUser, do func(*presentUser) bool) {
 	switch {
 	case t.newest == nil:

@@ -16,8 +16,8 @@ type nodeLease struct {
 
 func (l nodeLease) lapses() time.Time { return l.renewed.Add(l.term) }
 
-// others is the moment from which on another node renewed a lease of a connection: this one
-// renews its own lease more often than that.
+// others returns the moment after which a renewed lease of a connection must have been renewed by another
+// node. The node itself would have renewed its own lease by then too.
 func (l nodeLease) others() time.Time { return l.renewed.Add(l.term / 2) }
 
 // RenewNode implements [backend.Store].
@@ -37,7 +37,7 @@ func (s *Store) RenewNode(ctx context.Context, process string, term time.Duratio
 	return known && was.lapses().After(now), next, nil
 }
 
-// sweepNodesLocked ends what hangs on leases of nodes that have lapsed. The caller holds mu.
+// sweepNodesLocked ends the leases of connections whose node's lease has lapsed. The caller holds mu.
 func (s *Store) sweepNodesLocked() (swept backend.Swept) {
 	now := time.Now()
 	for process, lease := range s.nodes {

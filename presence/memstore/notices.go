@@ -54,7 +54,7 @@ func (b *bus) Listen(_ context.Context, fn func(backend.Notice)) (func(), error)
 	}, nil
 }
 
-// Hear implements [backend.Store]. Publish called the listeners already.
+// Hear implements [backend.Store]. It is a no-op, because Publish calls the listeners itself.
 func (b *bus) Hear(context.Context) error { return nil }
 
 // Secret implements [backend.Store].
@@ -95,7 +95,7 @@ func (b *bus) forget(user presence.UserID) {
 // chosenStatuses are the statuses that users chose.
 type chosenStatuses map[presence.UserID]backend.ChosenStatus
 
-// chosenOrder returns the place of a choice that is published now.
+// chosenOrder returns the Order of a choice that is published now.
 func chosenOrder(n backend.Notice, now time.Time) backend.Order {
 	switch {
 	case n.Ago == 0:

@@ -62,7 +62,7 @@ func (s *Store) Remembered(_ context.Context, topic presence.Topic, users ...pre
 	return remembered, nil
 }
 
-// recent adds to a page the users behind a mark who were active since a moment.
+// recent adds to a page the users after a mark who were active since a moment.
 func (t *topicState) recent(page *backend.RecentPage, order *btree.BTreeG[*remembered], after *remembered, since time.Time, limit int) {
 	limit = min(max(limit, 1), maxRecentLimit)
 	add := func(r *remembered) bool {
@@ -85,7 +85,7 @@ func (t *topicState) recent(page *backend.RecentPage, order *btree.BTreeG[*remem
 	}
 }
 
-// recentUser returns a remembered user as a page shows the user.
+// recentUser returns a remembered user for a page.
 func (t *topicState) recentUser(r *remembered) backend.RecentUser {
 	u := backend.RecentUser{User: r.User, Active: r.active}
 	if present := t.users[r.ID]; present != nil {
@@ -97,7 +97,7 @@ func (t *topicState) recentUser(r *remembered) backend.RecentUser {
 	return u
 }
 
-// A page's mark is "<time>.<user>" of its last user, the user's ID in base64.
+// The mark of a page is "<time>.<user>" of its last user, with the user's ID in base64.
 
 func pageMark(last backend.RecentUser) string {
 	return strconv.FormatInt(last.Active.UnixNano(), 36) + "." + base64.RawURLEncoding.EncodeToString([]byte(last.ID))

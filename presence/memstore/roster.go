@@ -14,8 +14,7 @@ import (
 // maxRosterPage is how many users one page holds.
 const maxRosterPage = 1000
 
-// Roster implements [backend.Store]. Its order is the newest first, so nobody is ever named
-// twice.
+// Roster implements [backend.Store]. Its order is the newest first, so no user is ever returned twice.
 func (s *Store) Roster(_ context.Context, topic presence.Topic, q backend.RosterQuery) (backend.RosterPage, error) {
 	var pivot *presentUser
 	if q.After != "" {
@@ -47,7 +46,7 @@ func (s *Store) Roster(_ context.Context, topic presence.Topic, q backend.Roster
 	return page, nil
 }
 
-// readAfter reads where a page ended; nil: the text names no page.
+// readAfter parses the text RosterQuery.After; nil: it is invalid.
 func readAfter(topic presence.Topic, after string) *presentUser {
 	since, name, ok := strings.Cut(after, ".")
 	nanos, err := strconv.ParseInt(since, 36, 64)

@@ -23,19 +23,19 @@ type atomicStep struct {
 type userBefore struct {
 	presence.Member
 	visible bool
-	now     *presentUser // the user now, even without a lease
+	now     *presentUser // the user's state now, even without a lease
 
-	viewed    bool      // a page, and did not sign out after it
-	signedOut bool      // and did not come back
-	lapsed    time.Time // last seen, of a visible user who had no lease left, and did not come back visible; else zero
+	viewed    bool      // viewed a page, and did not sign out after it
+	signedOut bool      // signed out, and did not come back
+	lapsed    time.Time // last seen of a visible user whose last lease ended, and who did not come back visible; else zero
 }
 
 func (t *topicState) begin(now time.Time) *atomicStep {
 	return &atomicStep{topic: t, now: now, began: t.joins, index: make(map[presence.UserID]int)}
 }
 
-// lapseFirst ends the expired leases of the users who come or sign out in a step. Others'
-// are left to a sweep (rule 5).
+// lapseFirst ends the expired leases of users who join, view a page or sign out in the step. Those of other
+// users are left to a sweep (rule 5).
 func (s *atomicStep) lapseFirst(ops []backend.Op) {
 	for _, op := range ops {
 		switch op.Kind {
@@ -45,7 +45,7 @@ func (s *atomicStep) lapseFirst(ops []backend.Op) {
 	}
 }
 
-// note returns a user, made if it is new, and remembers the user's state.
+// note returns a user, and creates it if it is new. It remembers the user's state before the step.
 func (s *atomicStep) note(id presence.UserID) *presentUser {
 	if i, ok := s.index[id]; ok {
 		return s.touched[i].now
@@ -59,7 +59,7 @@ func (s *atomicStep) note(id presence.UserID) *presentUser {
 	return u
 }
 
-// before returns what is noted of a user.
+// before returns the state that note remembered of a user.
 func (s *atomicStep) before(u *presentUser) *userBefore { return &s.touched[s.index[u.ID]] }
 
 // apply does one operation. It returns false for a heartbeat, follow or attend whose lease
@@ -96,7 +96,7 @@ func (s *atomicStep) apply(op backend.Op) bool {
 	switch op.Kind {
 	case backend.OpJoin, backend.OpSeen:
 		s.join(u, held, op)
-	case backend.OpRelease: // also of a lease that has expired
+	case backend.OpRelease: // even if the lease has expired
 		if held != nil {
 			u.seen = s.now
 			s.end(u, held)
@@ -132,15 +132,15 @@ func (s *atomicStep) apply(op backend.Op) bool {
 	return true
 }
 
-// hide makes a user invisible of whom a sign-out says so.
+// hide makes a user invisible if the operation, a sign-out, says that the user is.
 func (s *atomicStep) hide(u *presentUser, op backend.Op) {
 	if op.User.Status.Base() == presence.Invisible {
 		s.turn(u, op.User.Status)
 	}
 }
 
-// signOut ends all that holds a user, and takes the user out of the sets, unless the topic
-// remembers who was here (rule 15), or the user is invisible.
+// signOut ends all leases of the user. It removes the user from the sets of page views, unless the topic
+// remembers users by name (rule 15) or the user is invisible.
 func (s *atomicStep) signOut(u *presentUser) {
 	before := s.before(u)
 	if u.hides() {
@@ -163,8 +163,8 @@ func (s *atomicStep) signOut(u *presentUser) {
 	before.signedOut = true
 }
 
-// signOff ends the lease of one connection, if it is held, and with the last one all
-// (rule 19).
+// signOff ends the lease of one connection, if there is one. If the user has no other connection, it ends
+// everything (rule 19).
 func (s *atomicStep) signOff(u *presentUser, held *heldLease) {
 	if len(u.leases) > 0 {
 		u.seen = s.now
@@ -177,7 +177,7 @@ func (s *atomicStep) signOff(u *presentUser, held *heldLease) {
 	}
 }
 
-// join makes a lease, or renews the held one, and takes the profile.
+// join makes a lease, or renews the one that is held, and stores the profile.
 func (s *atomicStep) join(u *presentUser, held *heldLease, op backend.Op) {
 	s.take(u, op.User)
 	u.seen = s.now
@@ -186,8 +186,8 @@ func (s *atomicStep) join(u *presentUser, held *heldLease, op backend.Op) {
 	if held == nil {
 		held = s.hold(u, op.Holder, op.For)
 	}
-	// A join behind a page view in the same step is later than the page view, also
-	// when the step is repeated (rule 12).
+	// A join that follows a page view in the same step counts as later than the page view, also when the step
+	// is repeated (rule 12).
 	web := u.lease(presence.HolderWeb)
 	switch fresh := held.order == 0; {
 	case fresh && s.laterView(web, op):
@@ -199,14 +199,14 @@ func (s *atomicStep) join(u *presentUser, held *heldLease, op backend.Op) {
 	held.renew(s.now, op.For)
 }
 
-// laterView reports whether a page view's lease, which may be nil, is later than a join or follow that
-// is told again.
+// laterView reports whether the lease of a page view, which may be nil, is later than a join or follow that
+// is repeated after a loss of data.
 func (s *atomicStep) laterView(web *heldLease, op backend.Op) bool {
 	return op.ViewFor > 0 && web != nil && web.expires.After(s.now.Add(op.ViewFor))
 }
 
-// toLast makes a lease the latest in the order of rule 6. A connection then speaks for the
-// page views before it (rule 24).
+// toLast makes a lease the latest in the order of rule 6. A connection then takes the place of the page views
+// before it (rule 24).
 func (s *atomicStep) toLast(u *presentUser, l *heldLease) {
 	s.topic.joins++
 	l.order = s.topic.joins

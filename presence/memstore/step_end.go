@@ -52,8 +52,8 @@ func (s *atomicStep) diff() *backend.Diff {
 	return &d
 }
 
-// depart returns the leave of a user, and keeps when the user was last seen, unless the user
-// is unseen (rule 21).
+// depart returns the leave of a user. It stores when the user was last seen, unless the user is unseen (rule
+// 21).
 func (s *atomicStep) depart(before *userBefore) backend.Departure {
 	u := before.now
 	if u.Status.Unseen() {
@@ -64,8 +64,8 @@ func (s *atomicStep) depart(before *userBefore) backend.Departure {
 	return backend.Departure{ID: u.ID, LastSeen: at}
 }
 
-// left returns when a user left who was visible and is not any more. Who came back invisible
-// had left before.
+// left returns when a user left who was visible before the step and is not visible now. A user who came back
+// invisible left before coming back.
 func (b *userBefore) left() time.Time {
 	if !b.lapsed.IsZero() && b.now.hides() {
 		return b.lapsed
@@ -73,7 +73,7 @@ func (b *userBefore) left() time.Time {
 	return b.now.seen
 }
 
-// setActive keeps rule 16 for a user.
+// setActive applies rule 16 to a user.
 func (s *atomicStep) setActive(before *userBefore) {
 	u := before.now
 	switch {
@@ -84,7 +84,7 @@ func (s *atomicStep) setActive(before *userBefore) {
 	}
 }
 
-// remember keeps rules 15 and 21 for a user.
+// remember applies rules 15 and 21 to a user.
 func (s *atomicStep) remember(before *userBefore) {
 	names, u := s.topic.names, before.now
 	if names == nil {
@@ -93,7 +93,7 @@ func (s *atomicStep) remember(before *userBefore) {
 	switch {
 	case u.Status.Unseen(), before.signedOut && !u.hides() && s.topic.keep.ForgetSignedOut:
 		names.remove(u.ID)
-	case u.hides() && !before.visible: // what an invisible user does changes nothing
+	case u.hides() && !before.visible: // the actions of an invisible user change nothing
 	case before.viewed && !u.hides(), u.visible && (!before.visible || before.Status.Unseen()):
 		names.put(u.User, s.now)
 	case before.visible && !u.visible:

@@ -10,7 +10,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// turnFrom starts the period of the sets, if they were empty.
+// turnFrom starts the first period of the sets, if they are empty.
 func (s *atomicStep) turnFrom(now time.Time) {
 	if s.topic.aged.IsZero() {
 		s.topic.aged = now
@@ -26,8 +26,8 @@ func (s *atomicStep) hold(u *presentUser, holder presence.Holder, d time.Duratio
 	return l
 }
 
-// grace holds a user for a while after a connection was released, which was idle or not. A
-// grace for several is idle if all of them were (rule 24).
+// grace holds a user for a while after a connection was released. idle says whether that connection was idle.
+// A grace that follows several connections is idle if all of them were (rule 24).
 func (s *atomicStep) grace(u *presentUser, d time.Duration, idle bool) {
 	if d <= 0 {
 		return
@@ -47,8 +47,8 @@ func (s *atomicStep) end(u *presentUser, l *heldLease) {
 	heap.Remove(&s.topic.expiry, l.index)
 }
 
-// closeTab keeps rule 6 after a connection ended: if it was the user's last one, it ends
-// the lease of an older page view.
+// closeTab applies rule 6 after a connection has ended: if it was the user's last one, closeTab ends the
+// lease of an older page view.
 func (s *atomicStep) closeTab(u *presentUser, last *heldLease) {
 	if !last.holder.IsConnection() || u.connected() {
 		return
@@ -139,7 +139,8 @@ func (s *atomicStep) take(u *presentUser, p presence.User) {
 	u.User = p
 }
 
-// update is take for a profile that may consist of the status and the visibility alone.
+// update is take for a profile whose other fields may be empty: then only the status and the visibility
+// change.
 func (s *atomicStep) update(u *presentUser, op backend.Op) {
 	hid := u.hides()
 	if op.User.StatusOnly() {
@@ -155,8 +156,8 @@ func (s *atomicStep) update(u *presentUser, op backend.Op) {
 	}
 }
 
-// turn sets a user's status. Turning seen, visible or invisible is a proof of life (rules 2
-// and 21). Who had left and comes back visible, or seen, leaves anew after that.
+// turn sets a user's status. A change to seen, visible or invisible is a proof of life (rules 2 and 21). A
+// user who had left, and comes back visible or seen, leaves again after that moment.
 func (s *atomicStep) turn(u *presentUser, to presence.Status) {
 	shows, hides := u.Status.Unseen() && !to.Unseen(), to.Base() == presence.Invisible
 	if shows || u.hides() != hides {
@@ -168,8 +169,8 @@ func (s *atomicStep) turn(u *presentUser, to presence.Status) {
 	u.Status = to
 }
 
-// beat lengthens a lease, and never shortens it. If that is for less than its length, the proof
-// of life was as much earlier (rule 7).
+// beat lengthens a lease, and never shortens it. If d is less than the lease's length, the proof of life was
+// earlier by the difference (rule 7).
 func (u *presentUser) beat(l *heldLease, now time.Time, d time.Duration) {
 	until := now.Add(d)
 	l.length = max(l.length, d)

@@ -22,9 +22,9 @@ type Store struct {
 
 	mu       sync.Mutex // guards the fields down to watchers; held while watchers are called
 	seq      uint64
-	inner    uint64 // of reserved topics: a version of another topic must not show what happens in them
+	inner    uint64 // the same for reserved topics, so that versions of other topics do not reveal changes in them
 	topics   map[presence.Topic]*topicState
-	peaks    map[presence.Topic]backend.Peak // apart from topics, which are forgotten
+	peaks    map[presence.Topic]backend.Peak // separate from topics, because topics are forgotten
 	watchers audience[backend.Diff]
 	hearers  audience[[]byte] // of broadcasts
 	nodes    map[string]nodeLease
@@ -66,8 +66,8 @@ func (s *Store) Stats() backend.StoreStats {
 	return backend.StoreStats{Topics: len(s.topics)}
 }
 
-// nextIDLocked returns the id of the next diff, of whatever topic. No two processes
-// make the same id. The caller holds mu.
+// nextIDLocked returns the id of the next diff of any topic. Ids of two processes never coincide. The caller
+// holds mu.
 func (s *Store) nextIDLocked(topic presence.Topic) presence.DiffID {
 	seq := &s.seq
 	if topic.Reserved() {
@@ -77,7 +77,7 @@ func (s *Store) nextIDLocked(topic presence.Topic) presence.DiffID {
 	return presence.DiffID(s.epoch + "-" + strconv.FormatUint(*seq, 36))
 }
 
-// topicLocked returns the state of a topic, made if it is new. The caller holds mu.
+// topicLocked returns the state of a topic, and creates it if it is new. The caller holds mu.
 func (s *Store) topicLocked(name presence.Topic) *topicState {
 	t := s.topics[name]
 	if t == nil {
@@ -87,8 +87,8 @@ func (s *Store) topicLocked(name presence.Topic) *topicState {
 	return t
 }
 
-// Apply implements [backend.Store]. It fails only where ctx has ended. All that it does is of one moment, however
-// long the listeners take.
+// Apply implements [backend.Store]. It fails only if ctx has ended. All operations of a call have one time,
+// however long the listeners take.
 func (s *Store) Apply(ctx context.Context, batches []backend.Batch) []backend.Result {
 	results := make([]backend.Result, len(batches))
 	s.mu.Lock()
@@ -149,7 +149,7 @@ func (s *Store) Sweep(ctx context.Context, opts backend.SweepOptions) (backend.S
 		return backend.Swept{}, err
 	}
 	var swept backend.Swept
-	if opts.Look { // it cannot start again
+	if opts.Look { // a memory store never restarts
 		return swept, nil
 	}
 	if opts.Nodes {

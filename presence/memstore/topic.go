@@ -48,10 +48,10 @@ type presentUser struct {
 type heldLease struct {
 	user    presence.UserID
 	holder  presence.Holder
-	order   uint64 // of topic.joins, when the connection joined or the latest page view came
+	order   uint64 // the value of topic.joins when the connection joined, or when the latest page view came
 	expires time.Time
-	length  time.Duration // the latest proof of life by the lease was at expires - length
-	idle    bool          // of a page view: a connection speaks for it (rule 24)
+	length  time.Duration // the latest proof of life was at expires - length
+	idle    bool          // for a page view: a connection has taken its place (rule 24)
 
 	due   time.Time // its place in the heap; expires may be later
 	index int       // in the heap; -1: the lease has ended
@@ -65,7 +65,7 @@ func newTopicState() *topicState {
 	}
 }
 
-// append adds a diff to the log, and forgets the oldest diffs over the bounds.
+// append adds a diff to the log, and drops the oldest diffs over the bounds.
 func (t *topicState) append(d backend.Diff, now time.Time) {
 	t.head, t.changed = d.ID, now
 	t.log = append(t.log, d)
@@ -85,7 +85,7 @@ func (t *topicState) due(now time.Time) bool {
 		if !first.expires.After(now) {
 			return true
 		}
-		first.due = first.expires // a heartbeat lengthened the lease, and left the heap alone
+		first.due = first.expires // a heartbeat has lengthened the lease without updating the heap
 		heap.Fix(&t.expiry, 0)
 	}
 	return false
@@ -114,7 +114,7 @@ func (t *topicState) turn() {
 	t.bots.turn()
 }
 
-// setKeep takes what a batch asks for.
+// setKeep applies the Keep of a batch.
 func (t *topicState) setKeep(k presence.Keep) {
 	t.keep = k
 	switch {
@@ -127,11 +127,11 @@ func (t *topicState) setKeep(k presence.Keep) {
 	}
 }
 
-// keepLog is how long the log of an empty topic stays at least.
+// keepLog is how long the log of an empty topic is kept at least.
 const keepLog = time.Minute
 
-// forget drops the log of a topic that others have seen empty for a period (rule 9), and the
-// names of users who were active long ago (rule 15).
+// forget drops the log of a topic that has been empty for a period, as others see it (rule 9). It also drops
+// the names of users who were active long ago (rule 15).
 func (t *topicState) forget(now time.Time, period time.Duration) {
 	t.names.forget(now.Add(-backend.MaxWithin))
 	if t.total == 0 && now.Sub(t.changed) >= max(period, keepLog) {
@@ -144,7 +144,7 @@ func (t *topicState) empty() bool {
 	return len(t.users) == 0 && t.head == backend.Origin && t.aged.IsZero() && len(t.seen) == 0 && t.names.len() == 0
 }
 
-// lately reports whether somebody is in the topic, or was lately.
+// lately reports whether somebody is in the topic, or was recently.
 func (t *topicState) lately() bool {
 	return len(t.users) > 0 || t.head != backend.Origin || !t.aged.IsZero()
 }

@@ -9,11 +9,11 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// An audience is the functions that hear of topics. The mutex of the store guards it and is
-// held while they are called: so none is called after its stop has returned.
+// An audience has the functions that watch each topic. The store's mutex guards it, and is held while they
+// are called. So no function is called after its stop has returned.
 type audience[T any] map[presence.Topic][]*func(T)
 
-// join adds a function to a topic's, and returns what takes it away.
+// join adds a function to a topic's watchers, and returns a function that removes it.
 func (a audience[T]) join(s *Store, topic presence.Topic, fn func(T)) (stop func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,8 +7,8 @@ const (
 	EventPrefix = "e/"
 )
 
-// CutTold parts what stands behind ToldPrefix. The name of a tenant's topic has a slash of its
-// own, and so may the id of a user; but a user of a tenant is told by the UserSeparator.
+// CutTold splits a text after ToldPrefix into the topic and the user. The name of a tenant's topic contains a
+// slash, and a user's id may contain one; but the id of a tenant's user contains the UserSeparator.
 func CutTold(rest string) (topic, user string) {
 	topic, user, _ = strings.Cut(rest, "/")
 	if strings.Contains(user, UserSeparator) {

@@ -31,12 +31,11 @@ func plain(s string) bool {
 	return true
 }
 
-// AppendRaw appends the site's own JSON, on one line: a line break would end an
-// SSE field.
+// AppendRaw appends the site's own JSON on one line, because a line break would end an SSE field.
 func AppendRaw(b []byte, raw json.RawMessage) []byte {
 	compact, err := json.Marshal(raw)
 	if err != nil {
-		return append(b, "null"...) // validated before; a store may still have lost bytes
+		return append(b, "null"...) // Validate has checked it before, but a store may have lost bytes
 	}
 	return append(b, compact...)
 }

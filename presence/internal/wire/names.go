@@ -6,8 +6,8 @@ const MaxDiffIDLen = 40
 // DeviceSeparator is in no UserID: control characters are refused.
 const DeviceSeparator = "\x1e"
 
-// Separators of inside names. ParseTopic refuses the first, User.Validate the second. The
-// store has 0x1F behind the ids of users, and devices have 0x1E.
+// Separators of names inside. ParseTopic refuses the first, User.Validate the second. The store appends 0x1F
+// to the ids of users, and ids of devices contain 0x1E.
 const (
 	TopicSeparator = "/"
 	UserSeparator  = "\x1d"
