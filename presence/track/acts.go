@@ -14,14 +14,14 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// Bounds of what a node remembers of staff.
+// Bounds of a node's memory of acts.
 const (
 	maxActs   = 200              // acts, the latest
 	maxBarred = 10_000           // users who may not come back yet
 	MaxBar    = 10 * time.Minute // the longest Bar: notices are kept that long
 )
 
-// acts is what a node knows of what staff did.
+// acts remembers the acts of staff that this node has heard of.
 type acts struct {
 	logger  *slog.Logger
 	users   *users
@@ -55,7 +55,7 @@ func (s *acts) latest() []presence.Act {
 
 // noteActed is the payload of a NoticeActed.
 type noteActed struct {
-	ID         string // of the act: a notice may be repeated
+	ID         string // of the act, because a notice may be repeated
 	By         presence.UserID
 	Did        string
 	Connection presence.Holder `json:",omitempty"`

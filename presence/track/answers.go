@@ -9,8 +9,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// answers remembers what the store said, for pages that must not wait for the store. An
-// answer has a goroutine, which asks again every so often while somebody wants the answer.
+// answers caches answers of the store, for pages that must not wait for the store. Each answer has a
+// goroutine that asks again at intervals, as long as pages want the answer.
 type answers[K comparable, V any] struct {
 	life  *lifetime
 	ask   func(ctx context.Context, key K, before V) (V, error) // before: the latest answer, or zero
@@ -59,7 +59,7 @@ func pageContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, viewWait)
 }
 
-// before returns the latest answer, or the zero value.
+// before returns the previous answer, or the zero value.
 func (a *answer[V]) before() (v V) {
 	if known := a.latest.Load(); known != nil {
 		v = *known
@@ -67,7 +67,7 @@ func (a *answer[V]) before() (v V) {
 	return v
 }
 
-// want returns the answer to a question, and begins to ask a new one.
+// want returns the answer for a key. For a new key it starts the goroutine that asks.
 func (m *answers[K, V]) want(key K) *answer[V] {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -102,8 +102,7 @@ func (m *answers[K, V]) makeRoomLocked() {
 	delete(m.byKey, oldest)
 }
 
-// renew asks until nobody wants the answer any more. While nothing is known it asks more
-// often.
+// renew asks until no page wants the answer any more. It asks more often until the first answer.
 func (m *answers[K, V]) renew(ctx context.Context, key K, a *answer[V]) {
 	defer a.stop()
 	for first := true; ; first = false {
@@ -126,7 +125,7 @@ func (m *answers[K, V]) renew(ctx context.Context, key K, a *answer[V]) {
 	}
 }
 
-// forget forgets an answer that nobody wanted lately, and reports whether it did.
+// forget removes an answer that no page wanted lately, and reports whether it did.
 func (m *answers[K, V]) forget(key K, a *answer[V]) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

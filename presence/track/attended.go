@@ -9,7 +9,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// attendance knows whether somebody is at the pages of a user.
+// attendance finds out whether somebody is at any page of a user.
 type attendance struct {
 	store     backend.Store
 	outage    *outage
@@ -32,8 +32,8 @@ func (a *attendance) attended(ctx context.Context, user presence.UserID) (at boo
 	return a.attendedSite(ctx, user)
 }
 
-// attendedDevice is Attended by the user's devices, whose visibility has the status also of a user
-// whom nobody sees.
+// attendedDevice is Attended by the user's devices. Their visibility includes the status, even of a user whom
+// no viewer sees.
 func (a *attendance) attendedDevice(ctx context.Context, user presence.UserID) (bool, error) {
 	r, err := a.current(ctx, backend.DevicesTopic)
 	if err != nil {
@@ -48,12 +48,12 @@ func (a *attendance) attendedDevice(ctx context.Context, user presence.UserID) (
 	case here:
 		return !idle, nil
 	case a.directory.out():
-		return false, presence.ErrDirectoryOut // users whose settings are unknown wait to be announced
+		return false, presence.ErrDirectoryOut // a user whose settings are unknown may wait to be announced
 	}
 	return false, a.certain(r)
 }
 
-// attendedSite is Attended by the site's roster, which does not have invisible users.
+// attendedSite is Attended by the site's roster, which does not contain invisible users.
 func (a *attendance) attendedSite(ctx context.Context, user presence.UserID) (bool, error) {
 	r, err := a.current(ctx, siteOf(user))
 	if err != nil {
@@ -86,7 +86,7 @@ func (a *attendance) attendedSite(ctx context.Context, user presence.UserID) (bo
 	return len(found) == 1 && found[0].ID == user && found[0].Status.Base() != presence.Idle, nil
 }
 
-// justBefore returns a text that stands before a user's id, and behind the ids before it.
+// justBefore returns a text that sorts directly before a user's id, and after all smaller ids.
 func justBefore(user presence.UserID) presence.UserID {
 	last := len(user) - 1
 	return user[:last] + presence.UserID([]byte{user[last] - 1}) + presence.UserID(strings.Repeat("\xff", presence.MaxUserIDLen))
@@ -125,9 +125,9 @@ func (a *attendance) current(ctx context.Context, topic presence.Topic) (*replic
 	return r, nil
 }
 
-// certain returns nil if a user who is missing from a replica is certainly offline. It returns
-// ErrStoreOut while that is unknown: leases may have expired in an outage, during which no node
-// could renew them, or the store has lost data that nodes are still restoring.
+// certain returns nil if a user who is not in a replica is certainly offline. It returns ErrStoreOut while
+// that is unknown: leases may have expired in an outage, when no node could renew them, or the store has lost
+// data that nodes are still restoring.
 func (a *attendance) certain(r *replica) error {
 	if a.outage.leasesMayHaveExpired() {
 		return presence.ErrStoreOut
@@ -138,7 +138,7 @@ func (a *attendance) certain(r *replica) error {
 	return nil
 }
 
-// isProvisional reports whether the store lost data of the topic, which nodes restore.
+// isProvisional reports whether the store lost data of the topic that nodes are still restoring.
 func (r *replica) isProvisional() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -14,9 +14,8 @@ type Change struct {
 	Cursor presence.Cursor // resume after this change with it
 	Total  int             // visible users online after the change
 
-	// State says that Joins is the whole roster: users that it lacks are gone. That is
-	// the first change without a cursor, and the next one whenever the log does not
-	// reach back.
+	// State means that Joins is the whole roster: users who are not in it are gone. The first change without
+	// a cursor is a State, and so is each change after a gap in the log.
 	State  bool
 	Joins  []presence.Member   // users who came, or have a new profile
 	Leaves []backend.Departure // users who left
@@ -55,7 +54,7 @@ func changesOf(ctx context.Context, o *opener, topic presence.Topic, from presen
 	}
 }
 
-// changeOf returns what a frame says, and false for a frame that says only figures.
+// changeOf returns the change in a frame, and false for a frame that has only figures.
 func changeOf(f *frame) (Change, bool) {
 	c := Change{Topic: f.Topic, Cursor: f.Cursor}
 	switch said := f.content.(type) {

@@ -46,25 +46,25 @@ const (
 	statusRetry    = 500 * time.Millisecond
 )
 
-// begin makes choices that know their parts usable. forgotten counts ends of statuses that were
-// forgotten for want of room.
+// begin completes a choices whose fields for other parts are set. It calls forgotten with the number of ends
+// of statuses that were dropped for lack of room.
 func (c *choices) begin(forgotten func(int)) *choices {
 	c.statuses = newStatusReader(c.cfg, c.store)
 	c.untils = newUntils(c.life, c.statusEnded, forgotten)
 	return c
 }
 
-// resolve calls add with the user, with the status that others will see: the one that
-// identify named, or else the one that the user chose. If that is not known, add is
-// called once it is, unless too much waits already. Calls for one user keep their order.
-// add is called with users.mu held, so that a status that is set later is also written later.
+// resolve calls add with the user, and with the status that others will see: the one that identify set, or
+// else the one that the user chose. If the choice is not known yet, add is called once it is, unless too much
+// waits already. Calls for one user keep their order. add is called with users.mu held, so that a status that
+// is set later is also written later.
 //
-// Where the site has a Directory the settings must be known, too: they say who may see the
-// status that identify named.
+// If the site has a Directory, the user's settings must be known too, because they say who may see the
+// status.
 func (c *choices) resolve(user presence.User, add func(resolved)) { c.resolveFor(nil, user, add) }
 
-// resolveFor is resolve for a connection. If it ends before the choice is known, add may not be
-// called.
+// resolveFor is resolve for a connection. add may not be called if the connection ends before the choice is
+// known.
 func (c *choices) resolveFor(h *holder, user presence.User, add func(resolved)) {
 	if user.Status != "" && !c.directory.on() {
 		c.users.choose(user.ID, nil, func(choice, bool) { add(resolved{User: user}) })
@@ -77,7 +77,7 @@ func (c *choices) resolveFor(h *holder, user presence.User, add func(resolved)) 
 	c.askIf(start)
 }
 
-// ifKnown is resolve for a user whose choice is known, and does nothing for another.
+// ifKnown is resolve for a user whose choice is known, and a no-op otherwise.
 func (c *choices) ifKnown(user presence.User, then func(resolved)) {
 	c.users.choose(user.ID, nil, func(chosen choice, known bool) {
 		if user.Status != "" && !c.directory.on() {
@@ -88,8 +88,8 @@ func (c *choices) ifKnown(user presence.User, then func(resolved)) {
 	})
 }
 
-// as returns a user with what the user chose. What a browser remembers counts where nothing
-// that lasts says anything, such as in a Directory that was lost.
+// as returns a user with the status that the user chose. What the browser remembers counts only if neither
+// the Directory nor the store knows a choice, as after a Directory was lost.
 func (c *choices) as(user presence.User, chosen choice) resolved {
 	if chosen.settings != nil {
 		if chosen.settings.Status == "" && user.Veiled {
@@ -104,8 +104,8 @@ func (c *choices) as(user presence.User, chosen choice) resolved {
 	return resolved{User: user}
 }
 
-// full reports whether the leases of a user's connections would wait for the choice, and too much
-// waits already: as [writer.full].
+// full reports whether a connection's leases would have to wait for the user's choice while too much waits
+// already: see [writer.full].
 func (c *choices) full(user presence.UserID) bool { return c.users.fullFor(user, c.writer.max) }
 
 // choose is [users.choose] where settings may have an end.
@@ -119,15 +119,15 @@ func (c *choices) choose(user presence.UserID, replace func(was choice, known bo
 	}, then)
 }
 
-// noteEnd notes when a status ends that a user chose. It may be called with users.mu held.
+// noteEnd notes when the status that a user chose will end. It may be called with users.mu held.
 func (c *choices) noteEnd(user presence.UserID, now choice) {
 	if s := now.settings; s != nil {
 		c.untils.set(user, s.end())
 	}
 }
 
-// drain waits until the queue of choices is empty, for a second at most, so that a node
-// that stops writes its last page views.
+// drain waits until the queue of choices is empty, for a second at most. A node that stops can then write its
+// last page views.
 func (c *choices) drain(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()

@@ -11,15 +11,15 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// askIf starts the goroutine that asks, if users says so.
+// askIf starts the goroutine that asks for choices, if start is true.
 func (c *choices) askIf(start bool) {
 	if start {
 		c.life.spawn(c.ask)
 	}
 }
 
-// ask asks for choices, up to 500 users at once, until it has asked about every user who
-// waits, or of whom there is a doubt. Users whose answer fails are asked about again later. They delay no other user.
+// ask asks for choices, of up to 500 users at once, until it has asked about every user who waits or has a
+// doubt. A user whose answer fails is asked about again later, and delays no other user.
 func (c *choices) ask(ctx context.Context) {
 	for {
 		users, ok := c.next(ctx)
@@ -60,7 +60,7 @@ func (c *choices) next(ctx context.Context) (users []presence.UserID, ok bool) {
 	}
 }
 
-// answered takes what the site or the store said of a user, of whom there is no doubt without a
+// answered stores the answer of the site or the store about a user. It returns a doubt only if the site has a
 // Directory.
 func (c *choices) answered(user presence.UserID, answer choice) *doubt {
 	return c.users.answer(user, answer, func() { c.noteEnd(user, answer) })
@@ -88,8 +88,8 @@ func (c *choices) askSite(ctx context.Context, user presence.UserID, kept backen
 	c.answered(user, choice{Status: cmp.Or(status, kept.Status), order: kept.Order})
 }
 
-// askLater asks about users again after a pause, or once the store is back, and logs why they
-// wait. A grace at another node may hold them meanwhile: so a short one shortens the pause.
+// askLater asks about users again after a pause, or once the store is back, and logs why they wait. The pause
+// is shorter if the grace is short, since at another node only the grace may hold these users.
 func (c *choices) askLater(users []presence.UserID, err error) {
 	c.logFailure(err)
 	back, retry := c.outage.nextReturn(), statusRetry

@@ -9,40 +9,40 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// A doubt is about the settings of one user: a node has heard that they changed, or that it may
-// have missed a change. It lasts until the Directory has answered a question that began later.
+// A doubt means that the settings of a user, as this node knows them, may be outdated: a notice said that
+// they changed, or the node may have missed a notice. The doubt ends when the Directory answers a question
+// that began after it.
 //
-// So the Directory alone orders settings. Notices may come late and in any order, because what
-// they say does not count. The questions about one user follow one another, and an answer does
-// not count if a notice came since its question began. The notice of the latest change comes
-// after the Directory has that change: so the last answer that counts, on each node, has it.
+// So the order of settings comes from the Directory alone. Notices may come late and in any order, because
+// their content does not count. A node asks about one user at a time, and ignores an answer if a notice came
+// after its question began. The Directory has a change before the notice of it is sent. So the last answer
+// that counts, on each node, has the latest change.
 //
-// Example: Alice turns busy at node A, whose database acknowledges that 300 ms late, and hides
-// at node B meanwhile. All nodes hear that she hides, ask, and hide her. Then they hear that
-// she is busy and seen by everybody, which A read before she hid. They ask again, and the
-// Directory still says that nobody sees her.
+// Example: Alice turns busy at node A, whose database acknowledges that 300 ms late, and hides at node B
+// meanwhile. All nodes hear that she hides, ask, and hide her. Then they hear that she is busy and seen by
+// everybody, which A read before she hid. They ask again, and the Directory still says that nobody sees her.
 //
-// While the Directory does not answer, a notice counts as far as it hides (rule P6): a user who
-// may have hidden is hidden within a second, and shown once the Directory says so.
+// If the Directory does not answer, the part of a notice that hides the user counts (rule P6): a user who may
+// have hidden is hidden within a second, and shown again once the Directory says so.
 type doubt struct {
-	heard    *presence.Settings          // the strictest of what notices said; nil: they said nothing
+	heard    *presence.Settings          // the strictest settings in the notices; nil: no notice had settings
 	since    time.Time                   // the latest Visibility.Since of the notices
-	at       time.Time                   // when the user was last seen, if this node was told; zero: now
+	at       time.Time                   // when the user was last seen, if a notice said so; zero: now
 	named    []presence.Topic            // topics that the senders of the notices write
-	writing  map[presence.Topic]struct{} // to which this node was writing what the user chose before
+	writing  map[presence.Topic]struct{} // topics to which this node was writing the earlier choice
 	asked    bool                        // a question has begun since the latest notice
 	answered chan struct{}               // closed at the end
 }
 
 const (
-	// doubtWait is how long a node waits for the Directory before a notice counts as far as it
-	// hides. With what comes then it keeps to the second of rule P6.
+	// doubtWait is how long a node waits for the Directory before it applies the hiding part of a notice. It
+	// leaves time to keep the second of rule P6.
 	doubtWait = 250 * time.Millisecond
 	// answerWait is how long the sender of a notice waits for the bus, and then for the answer.
 	answerWait = time.Second
 )
 
-// doubt has the Directory asked about a user, unless neither this node nor why asks for that.
+// doubt makes the Directory be asked about a user, if this node holds the user or why demands it.
 func (c *choices) doubt(user presence.UserID, why doubting) *doubt {
 	why.writing = func() []presence.Topic { return c.writer.holding(user, c.members.ofLocked(user)) }
 	d, narrows, start := c.users.doubt(user, why)
@@ -53,7 +53,7 @@ func (c *choices) doubt(user presence.UserID, why doubting) *doubt {
 	return d
 }
 
-// hear adds what a notice said.
+// hear adds the content of a notice.
 func (d *doubt) hear(note *noteSettings) {
 	heard := note.Settings
 	if d.heard != nil {
@@ -68,8 +68,8 @@ func (d *doubt) hear(note *noteSettings) {
 	}
 }
 
-// strictest returns the settings that count while the Directory does not answer, and whether
-// they hide anything.
+// strictest returns the settings that apply while the Directory does not answer, and whether they hide
+// anything.
 func (d *doubt) strictest(was choice, known bool) (s presence.Settings, narrows bool) {
 	switch {
 	case d.heard == nil:
@@ -81,14 +81,13 @@ func (d *doubt) strictest(was choice, known bool) (s presence.Settings, narrows 
 	return s, s != was.settings.Settings
 }
 
-// narrow reports whether not everybody sees the user, or not everybody knows when the user was
-// last seen.
+// narrow reports whether some viewer may not see the user, or may not know when the user was last seen.
 func narrow(s presence.Settings) bool {
 	shown := rosterStatus(s.At(time.Now()))
 	return shown.Base() == presence.Invisible || shown.Unseen()
 }
 
-// strictest returns a with the audiences that are the narrower ones of a and b.
+// strictest returns a with the narrower audiences of a and b.
 func strictest(a, b presence.Settings) presence.Settings {
 	now := time.Now()
 	as, bs := a.At(now), b.At(now)
@@ -118,7 +117,7 @@ func (c *choices) unanswered(ctx context.Context, user presence.UserID, d *doubt
 	c.narrow(user, d)
 }
 
-// narrow replaces a user's settings by the strictest of those that notices had since the doubt began.
+// narrow replaces a user's settings by the strictest settings in the notices since the doubt began.
 func (c *choices) narrow(user presence.UserID, d *doubt) {
 	c.take(user, false, func(was choice, known bool) (choice, []presence.Topic, bool) {
 		s, narrows := d.strictest(was, known)
@@ -129,8 +128,8 @@ func (c *choices) narrow(user presence.UserID, d *doubt) {
 	})
 }
 
-// hearAnswer takes what the Directory said of a user, unless a notice came since the question
-// began: then the user is asked about again.
+// hearAnswer stores the Directory's answer about a user. If a notice came after the question began, it
+// ignores the answer and asks again.
 func (c *choices) hearAnswer(user presence.UserID, s presence.Settings) {
 	d := c.answered(user, choiceOf(s, time.Time{}, time.Time{}))
 	if d == nil {
@@ -152,13 +151,13 @@ func (c *choices) hearAnswer(user presence.UserID, s presence.Settings) {
 		return now, d.named, !known || !was.same(now) || !since.Equal(was.since())
 	})
 	if taken {
-		c.write(d.writing, user, now.at) // which may have come after the notice
+		c.write(d.writing, user, now.at) // the answer may have come after the notice
 		close(d.answered)
 	}
 	if taken && !changed {
 		c.check(user, now, d.writing)
 	}
-	if news { // whoever changed them could not tell, or this node alone has missed it
+	if news { // a notice was lost, or only this node missed it
 		c.life.spawn(func(ctx context.Context) { _ = c.publishSettings(ctx, user, noteSettings{Settings: s, By: c.process}) })
 	}
 }
@@ -171,16 +170,16 @@ func (c choice) since() time.Time {
 	return c.settings.since
 }
 
-// askAgain asks the Directory for the settings of users of whom this node may have missed
-// some. If the Directory is out it tries until it answers.
+// askAgain asks the Directory for settings of users whose changes this node may have missed. It repeats until
+// the Directory answers.
 func (c *choices) askAgain(users ...presence.UserID) {
 	for _, user := range users {
 		c.doubt(user, doubting{anyway: true})
 	}
 }
 
-// awaitAnswer waits until a doubt is over: for answerWait at most, so that a Directory that
-// fails just then holds up no change that it has.
+// awaitAnswer waits until a doubt has ended, for answerWait at most: the Directory has the change already, so
+// its later failure must not delay the caller.
 func (c *choices) awaitAnswer(ctx context.Context, d *doubt) {
 	ctx, cancel := context.WithTimeout(ctx, answerWait)
 	defer cancel()
@@ -190,13 +189,13 @@ func (c *choices) awaitAnswer(ctx context.Context, d *doubt) {
 	}
 }
 
-// hearAll returns once this node has heard every lasting notice that was published before, and
-// shows what the Directory says of the users whose settings changed. A Directory that does not
-// answer is not waited for: by then what notices hide is hidden.
+// hearAll returns once this node has heard every lasting notice that was published before, and has applied
+// the Directory's answers about the users whose settings changed. It does not wait for a Directory that does
+// not answer: by then the node has hidden the users whom notices hide.
 //
-// Example: node A is cut off from Redis while Alice hides at node B. Back again A hears of that, and
-// asks the Directory. It has pages of hers to write. If it did so before the answer, everybody would
-// see her once more.
+// Example: node A is cut off from Redis while Alice hides at node B. When Redis is back, A hears of that and
+// asks the Directory. A also has page views of hers to write. If it wrote them before the answer, everybody
+// would see her once more.
 func (c *choices) hearAll(ctx context.Context) error {
 	if err := c.notices.hearAll(ctx); err != nil {
 		return err
@@ -204,7 +203,7 @@ func (c *choices) hearAll(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*doubtWait)
 	defer cancel()
 	for user, d := range c.users.allDoubts() {
-		if c.life.over() { // nobody asks any more
+		if c.life.over() { // nothing asks any more
 			c.narrow(user, d)
 		} else {
 			c.awaitAnswer(ctx, d)

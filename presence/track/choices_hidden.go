@@ -10,13 +10,13 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// hidesSoon is how often a node asks the Directory who has hidden, while the store is out. It waits
-// for longer where the Directory takes its time.
+// hidesSoon is how often a node asks the Directory who has hidden, while the store is out. It asks less often
+// if the Directory is slow.
 const hidesSoon = time.Second
 
-// askWhoHid asks the Directory, while the store is out, for the settings of all users who are shown
-// here: no notice comes from the node at which a user hides. A user who has hidden is asked about once
-// more, as if a notice had come.
+// askWhoHid runs while the store is out, when no notice can tell that a user has hidden at another node. It
+// asks the Directory for the settings of all users who are shown here. A user who has hidden is then asked
+// about as if a notice had come.
 //
 // Cost: one query for 500 users who are online, and a pause of four times as long as the queries took.
 func (c *choices) askWhoHid(ctx context.Context) {
@@ -29,8 +29,8 @@ func (c *choices) askWhoHid(ctx context.Context) {
 	}
 }
 
-// hidden returns the users who have hidden: by the Directory fewer viewers may see them than by their
-// devices here. If the Directory fails, it returns the users that it has found so far.
+// hidden returns the users who have hidden: the Directory lets fewer viewers see them than their devices here
+// do. If the Directory fails, it returns the users that it has found so far.
 func (c *choices) hidden(ctx context.Context) (hidden []presence.UserID) {
 	r := c.topics.peek(backend.DevicesTopic)
 	if r == nil || r.view.Load() == nil {

@@ -10,32 +10,31 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// unknownAge is the age of a choice of which this node knows only that it was made: so
-// long ago that any other choice is later.
+// unknownAge is the age of a choice whose time is unknown: so great that any other choice is later.
 const unknownAge = 24 * time.Hour
 
-// choicesWait is how long after a loss of data a node waits for the choices that the other
-// nodes publish again.
+// choicesWait is how long a node waits after a loss of data, until the other nodes have published the choices
+// that they know.
 const choicesWait = 2 * restoreWait
 
-// askFrom has nobody asked what users chose before a moment, where there is no Directory.
+// askFrom drops the store's answers about choices that were asked for before a moment. It is for sites
+// without a Directory.
 func (c *choices) askFrom(at time.Time) {
 	if !c.directory.on() {
 		c.users.askFrom(at)
 	}
 }
 
-// republish publishes the choices that this node knows once more, because the store may
-// have lost them, and then asks the store, because this node may have missed later ones.
-// Until then the known choices hold, so that no invisible user is shown. The node forgets
-// which users chose nothing, and asks about them again when the other nodes have had time
-// to publish their choices.
+// republish publishes the choices that this node knows again, because the store may have lost them. Then it
+// asks the store, because this node may have missed later ones. Until then the known choices hold, so that no
+// invisible user is shown. The node forgets which users chose nothing, and asks about them again when the
+// other nodes have had time to publish their choices.
 //
-// Where the site has a Directory, that has the choices, and no node publishes them. The node
-// asks again about the users whom it holds, and forgets the settings of all others.
+// If the site has a Directory, that has the choices, and no node publishes them. The node asks again about
+// the users whom it holds, and forgets the settings of all others.
 func (c *choices) republish() {
 	if c.directory.on() {
-		waiting, _ := c.users.waiting() // an answer on its way may be too old
+		waiting, _ := c.users.waiting() // an answer that is under way may be too old
 		c.askAgain(append(c.users.forgetSettings(c.writer.writes), waiting...)...)
 		return
 	}

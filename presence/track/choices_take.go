@@ -14,17 +14,17 @@ import (
 const (
 	// maxNamedTopics is how many topics a status notice names.
 	maxNamedTopics = 16
-	// overtakenFor is for how long a write with the status of before may still be on its way
-	// when a new status is heard: it waits for one call of the store, and is in the next.
+	// overtakenFor is how long a write with the previous status may be under way when a node hears of a new
+	// status. The write waits for one call of the store, and goes out with the next.
 	overtakenFor = 2*applyTimeout + time.Second
-	// statusCheck is when a node looks whether the topics here show a status that it heard. A user
-	// who hid is looked at again, each time after twice as long, up to statusCheckLast.
+	// statusCheck is when a node checks whether the topics here show a status that it heard. For a user who
+	// hid, it checks again and again, each time after twice as long, up to statusCheckLast.
 	statusCheck     = 2 * time.Second
 	statusCheckLast = 32 * time.Second
 )
 
-// writtenHere returns the topics that the node writes which publishes a user's choice: some
-// that come first, and those in which this node may hold or shows the user.
+// writtenHere returns the topics in which this node, the publisher of a user's choice, writes it: first, and
+// then the topics in which it may hold or shows the user.
 func (c *choices) writtenHere(user presence.UserID, first ...presence.Topic) []presence.Topic {
 	held := c.users.topicsOf(user)
 	for _, topic := range c.topics.showing(user) {
@@ -37,9 +37,9 @@ func (c *choices) writtenHere(user presence.UserID, first ...presence.Topic) []p
 	return topics[:min(len(topics), maxNamedTopics)]
 }
 
-// adopt remembers a choice that was published, writes what counts now in some topics, and waits until
-// some of that is written: as many operations as awaited, of the topics in their order. Those of the
-// others are the writer's, which logs their errors.
+// adopt remembers a choice that was published, and writes the current one in some topics. It waits until the
+// first operations are written, as many as awaited says. The others are left to the writer, which logs their
+// errors.
 func (c *choices) adopt(ctx context.Context, user presence.UserID, topics []presence.Topic, awaited int, replace func(was choice, known bool) (choice, bool)) error {
 	var written []*ack
 	c.choose(user, replace, func(choice, bool) {
@@ -54,9 +54,9 @@ func (c *choices) adopt(ctx context.Context, user presence.UserID, topics []pres
 	return c.writer.await(ctx, written[:min(awaited, len(written))]...)
 }
 
-// take replaces what a user chose by what replace returns, unless that is no change, and writes
-// it where this node holds the user. named are the topics that another node writes; late says
-// that it does not. replace is called with users.mu held.
+// take replaces a user's choice by the result of replace, unless that is no change. It writes the new choice
+// if this node holds the user. named are the topics that another node writes; late means that the other node
+// may not. replace is called with users.mu held.
 func (c *choices) take(user presence.UserID, late bool, replace func(was choice, known bool) (now choice, named []presence.Topic, changed bool)) (now choice, changed bool) {
 	var named []presence.Topic
 	now, changed = c.choose(user, func(was choice, known bool) (now choice, changed bool) {
@@ -65,7 +65,7 @@ func (c *choices) take(user presence.UserID, late bool, replace func(was choice,
 	}, nil)
 	invisible := now.Base() == presence.Invisible
 	if !changed {
-		if invisible { // an answer to this node was faster than the notice
+		if invisible { // the answer came before the notice
 			for _, r := range c.topics.all() {
 				r.hideMissing(user)
 			}
@@ -97,11 +97,11 @@ func (c *choices) take(user presence.UserID, late bool, replace func(was choice,
 		}
 	}
 	for _, conn := range c.users.connectionsOf(user) {
-		conn.conn.wake() // it may wait for its own join
+		conn.conn.wake() // it may be waiting for its own join
 	}
 	if !late {
 		if len(named) == 0 || c.users.wroteLately(user, overtakenFor) {
-			topics[siteOf(user)] = struct{}{} // where a status that was set here was written, too
+			topics[siteOf(user)] = struct{}{} // where a status that was set here may have been written
 		}
 		for _, topic := range named {
 			if !invisible && !c.outage.latestFailed() && !c.mayHaveOvertaken(topic, user) {
@@ -109,7 +109,7 @@ func (c *choices) take(user presence.UserID, late bool, replace func(was choice,
 			}
 		}
 	}
-	for _, topic := range c.writer.holding(user, c.members.of(user)) { // with what was chosen before
+	for _, topic := range c.writer.holding(user, c.members.of(user)) { // with the previous choice
 		topics[topic] = struct{}{}
 	}
 	c.write(topics, user, seen)
@@ -117,8 +117,8 @@ func (c *choices) take(user presence.UserID, late bool, replace func(was choice,
 	return now, true
 }
 
-// showChosen shows what a user chose at a moment on the devices of which the store reports no update:
-// it has lost them, or is out.
+// showChosen shows a user's new choice on the devices for which no update has come from the store, because
+// the store has lost them or is out. at is when the user chose.
 func (c *choices) showChosen(user presence.UserID, at time.Time) {
 	r := c.topics.peek(backend.DevicesTopic)
 	if r == nil {
@@ -131,8 +131,8 @@ func (c *choices) showChosen(user presence.UserID, at time.Time) {
 	})
 }
 
-// write writes what others are to see of a user in some topics, as chosen at a moment. It holds
-// users.mu, so that what is chosen later is written later.
+// write writes what others may see of a user in some topics, as chosen at a moment. It holds users.mu, so
+// that a later choice is also written later.
 func (c *choices) write(topics map[presence.Topic]struct{}, user presence.UserID, at time.Time) {
 	c.users.choose(user, nil, func(choice, bool) {
 		for topic := range topics {
@@ -143,7 +143,7 @@ func (c *choices) write(topics map[presence.Topic]struct{}, user presence.UserID
 	})
 }
 
-// same reports whether two choices say the same.
+// same reports whether two choices are equal.
 func (c choice) same(other choice) bool {
 	if c.settings == nil || other.settings == nil {
 		return c.settings == nil && other.settings == nil && c.Status == other.Status
@@ -151,24 +151,24 @@ func (c choice) same(other choice) bool {
 	return c.settings.Settings == other.settings.Settings
 }
 
-// mayHaveOvertaken reports whether this node wrote to a topic of a user so lately that its
-// write may have come after the one of the sender of a notice, with the status of before.
+// mayHaveOvertaken reports whether this node wrote to a topic of a user so recently that its write, with the
+// previous status, may arrive after the write of a notice's sender.
 func (c *choices) mayHaveOvertaken(topic presence.Topic, user presence.UserID) bool {
 	return c.users.wroteLately(user, overtakenFor) || c.users.heldLately(user, topic, overtakenFor)
 }
 
-// check writes a status once more where this node holds the user or wrote it, and the topic does
-// not show the status after a while. The sender may have ended between publishing and writing it.
-// Or the store took an older write, given up in an outage, after the newer one.
-// A page view that came since may have named another status, and counts. Before the node shows anybody it hears all
-// notices: the topic may not show the status since the user hid elsewhere.
+// check writes a status again in topics that do not show it after a while, if this node holds the user or
+// wrote the status. There are two causes. The sender may have ended between publishing and writing it. Or the
+// store executed an older write, which its node had given up in an outage, after the newer one. A later page
+// view may have set another status, which then counts. Before the node shows a user again it hears all
+// notices, since the user may have hidden elsewhere.
 //
-// Example: node A ends while Redis does not answer. Then Alice hides at node B. Ten seconds later
-// Redis goes on, and takes what A had sent: Alice's page, as online. B hides her again.
+// Example: node A ends while Redis does not answer. Then Alice hides at node B. Ten seconds later Redis
+// resumes, and executes a write of A: Alice's page, as online. B hides her again.
 func (c *choices) check(user presence.UserID, now choice, written map[presence.Topic]struct{}) {
 	written = maps.Clone(written)
 	if c.directory.on() {
-		written[backend.DevicesTopic] = struct{}{} // what was written there may have come from a page that closed
+		written[backend.DevicesTopic] = struct{}{} // an entry there may come from a page that has closed
 	}
 	if len(written) == 0 && len(c.users.topicsOf(user)) == 0 {
 		return
@@ -216,8 +216,7 @@ func (c *choices) shows(topic presence.Topic, user presence.UserID, now choice) 
 	}
 }
 
-// devicesShow reports whether every device of a user that is known here shows what the user
-// chose.
+// devicesShow reports whether every known device of a user shows the user's choice.
 func (c *choices) devicesShow(user presence.UserID, now choice) bool {
 	if now.settings == nil {
 		return true

@@ -16,8 +16,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// Config is how a [Tracker] keeps time and bounds. The zero value is usable:
-// each field's comment states its default.
+// Config configures a [Tracker]: its times, bounds and parts. The zero value is usable; each field's comment
+// states its default.
 type Config struct {
 	// Node names this process in the fleet; it is part of every connection's
 	// id. 1-64 bytes of A-Z a-z 0-9 _ -. Default: random.
@@ -34,8 +34,8 @@ type Config struct {
 	Prefix string
 
 	TTL time.Duration // a lease not renewed for this long is gone. Default: 45 s
-	// NodeTTL is how long this process may be silent before the others take it for dead, and
-	// its users leave. It is at most TTL: a longer one counts as that. Default: 10 s.
+	// NodeTTL is how long this process may be silent before the other nodes consider it dead and its users
+	// leave. A NodeTTL above TTL counts as TTL. Default: 10 s.
 	NodeTTL time.Duration
 	Grace   time.Duration // a user stays this long after a connection closed. Default: 10 s; negative: not at all
 	Age     time.Duration // the current set becomes the old one this often, and a page view holds this long. Default: 5 min
@@ -47,14 +47,13 @@ type Config struct {
 	// Default: 50 ms; negative: every diff is a frame.
 	MergeWindow time.Duration
 
-	// MaxTopics is how many topics are kept current here at once. A topic is, while somebody
-	// here looks at it, and for a minute after that. Further topics are refused until one is
-	// idle: [presence.ErrTooManyTopicsHere]. Raise it on a site with more topics in use on a node, as
-	// far as the memory allows: the metric presence_topics comes close to it. While more than
-	// half of them are kept, connections from one place ([ConnectOptions].From) get no new topic
-	// beyond a sixteenth, and a tenant none beyond a quarter.
-	// Default: as many as take an eighth of the memory that this process may use, at 8 KiB each,
-	// and 10,000 at least.
+	// MaxTopics is how many topics this node keeps current at once. A topic is kept while somebody here looks
+	// at it, and for a minute after that. Further topics are refused with [presence.ErrTooManyTopicsHere]
+	// until one is idle. If the metric presence_topics comes close to it, raise it as far as the memory
+	// allows. While more than half of the topics are taken, connections from one place
+	// ([ConnectOptions].From) cannot take more than a sixteenth, and a tenant not more than a quarter.
+	// Default: as many as fit into an eighth of the memory that this process may use, at 8 KiB each, and
+	// 10,000 at least.
 	MaxTopics int
 
 	MaxTopicsPerConnection int // Default: 16
@@ -72,22 +71,19 @@ type Config struct {
 	// nodes remember records.
 	Peaks backend.PeakKeeper
 
-	// LastSeenKeep is how long last seen is remembered, of the 100,000 users of a topic who
-	// were seen last. A site with more users has a Directory, which remembers all of them.
-	// Default: 30 days.
+	// LastSeenKeep is how long a topic remembers when users were last seen, for the 100,000 users who were
+	// seen last. A Directory remembers it of all users. Default: 30 days.
 	LastSeenKeep time.Duration
 
-	// Status returns the status that a user chose, from a table of the site's own, or
-	// "" where it has none: then the store's answer counts. It is asked once for each
-	// user whose choice this node does not know, beside the page and never on its way,
-	// for 2 s at most; it may be called concurrently. Until it answers without an error
-	// its user is not announced. Default: the store alone is asked.
+	// Status returns the status that a user chose, from a table of the site's own, or "" if the table has
+	// none: then the store's answer counts. It is called once for each user whose choice this node does not
+	// know, for 2 s at most, and never on the way of a page. It may be called concurrently. The user is not
+	// announced until it returns without an error. Default: only the store is asked.
 	Status func(ctx context.Context, user presence.UserID) (presence.Status, error)
 
-	// Directory is the site's lasting knowledge of people: with it users have devices,
-	// settings, contacts, and a last seen that lasts, and the topic "people" is that of the
-	// users whom a visitor watches. With a Directory, Status is not asked, and must be nil.
-	// Default: none; nothing of this exists, and nothing of it costs anything.
+	// Directory is the site's lasting knowledge of people. With it users have devices, settings, contacts,
+	// and a last seen that lasts. The topic "people" then has the users whom a visitor watches. With a
+	// Directory, Status must be nil. Default: none; these features do not exist, and cost nothing.
 	Directory presence.Directory
 
 	// Logger takes the few lines that somebody can act on, each with the attribute node.
@@ -101,7 +97,7 @@ const (
 	maxSecretLen = 64
 )
 
-// topicsByMemory returns how many topics a node may keep that may use so many bytes; 0: unknown. A
+// topicsByMemory returns how many topics a node may keep if the process may use so many bytes; 0: unknown. A
 // topic with one reader takes up to 8 KiB (TestTenThousandTenants).
 func topicsByMemory(bytes int64) int {
 	return int(min(max(bytes/8/(8<<10), 10_000), 1_000_000))
@@ -174,11 +170,11 @@ func (c Config) validate() error {
 // [presence.Kind] has a TTL have their own: see [Connection.Timing].
 func (c Config) Heartbeat() time.Duration { return heartbeatFor(c.TTL) }
 
-// houseKeeping is how often the store is asked for figures, so that they lag by less than
-// a second. Where a node shows more than fewTopics, those of a topic at rest lag by a second.
+// houseKeeping is how often the store is asked for figures, so that they lag by less than a second. If a node
+// has more than fewTopics, the figures of inactive topics lag by a second.
 const houseKeeping = 500 * time.Millisecond
 
-// Waits for a topic that is not in memory yet: of a page, and of a stream.
+// How long a page and a stream wait for a topic that is not in memory yet, and how long loading it may take.
 const (
 	viewWait    = 50 * time.Millisecond
 	connectWait = 2 * time.Second

@@ -11,11 +11,11 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// A Connection is one live stream: it holds its user online in its topics, and reads what
-// happens there. Whoever opens one closes it.
+// A Connection is one live stream: it holds its user online in its topics, and reads the events there.
+// Whoever opens a Connection must close it.
 //
-// Events, Bytes, OnlySignals, Heartbeats, Cursor, Subscribe, Unsubscribe and WantState are for one
-// goroutine at a time. The other methods may be called concurrently.
+// Events, Bytes, OnlySignals, Heartbeats, Cursor, Subscribe, Unsubscribe and WantState are for one goroutine
+// at a time. The other methods may be called concurrently.
 type Connection struct {
 	holder
 	env          *connectionEnv
@@ -27,34 +27,34 @@ type Connection struct {
 	hidden       atomic.Bool // see Hide
 	woken        bool        // is in its group's list of woken connections; Group.mu guards it
 
-	// For the goroutine that reads the connection.
-	everJoined  bool // its device is held
-	unseen      bool // its readers are in the set of that name
+	// The goroutine that reads the connection owns these fields.
+	everJoined  bool // the leases of its device were made
+	unseen      bool // its readers are in the set called unseen
 	onlySignals bool // see OnlySignals
 
 	mu      connectionMutex
 	group   *wakeSet // woken when there is something to read
-	joining *wakeSet // woken too, while the connection waits for its own join
+	joining *wakeSet // also woken, while the connection waits for its own join
 	end     connectionEnd
 }
 
 // A connectionEnd says how a connection ended.
 type connectionEnd struct {
 	err  error         // nil while the connection is open
-	done chan struct{} // closed once the connection has ended; nil: nobody asked for it
-	over bool          // the leases are released: done is, or would be, closed
+	done chan struct{} // closed once the connection has ended; nil: Done was not called
+	over bool          // the leases are released, and done, if there is one, is closed
 	lost time.Time     // when the client that vanished last proved that it was alive; zero: it did not vanish
 }
 
-// reads reports whether the connection has a topic.
+// reads reports whether the connection reads a topic.
 func (c *Connection) reads(topic presence.Topic) bool {
 	return slices.ContainsFunc(c.topics(), func(s *reader) bool { return s.topic() == topic })
 }
 
-// Has reports whether the connection has a topic: with ConnectOptions.Partial it may lack some.
+// Has reports whether the connection has a topic. With ConnectOptions.Partial it may lack some.
 func (c *Connection) Has(topic presence.Topic) bool { return c.reads(topic) }
 
-// Done is closed when the connection was ended from our side; Err says why.
+// Done returns a channel that is closed when the server ended the connection; Err says why.
 func (c *Connection) Done() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -67,8 +67,8 @@ func (c *Connection) Done() <-chan struct{} {
 	return c.end.done
 }
 
-// Err returns nil while the connection is open, and then [presence.ErrSignedOut], [presence.ErrClosed],
-// [presence.ErrStale], or context.Canceled after Close or Drop.
+// Err returns nil while the connection is open. Then it returns [presence.ErrSignedOut],
+// [presence.ErrClosed], [presence.ErrStale], or, after Close or Drop, context.Canceled.
 func (c *Connection) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -93,15 +93,14 @@ func (c *Connection) Close() { c.finish(context.Canceled, backend.OpRelease) }
 // Drop ends the leases at once, without the grace.
 func (c *Connection) Drop() { c.finish(context.Canceled, backend.OpDrop) }
 
-// opGiveUp ends a connection whose client left while it opened: a join that still waits
-// is removed, and one that may have been written is released.
+// opGiveUp ends a connection whose client left while it was being opened. A join that still waits is removed,
+// and one that may have been written is released.
 const opGiveUp backend.OpKind = 0
 
-// opLeave ends a connection whose user left by a sign-out: at once, and as a proof of life.
+// opLeave ends a connection whose user left by a sign-out: at once, and with the sign-out as a proof of life.
 const opLeave = ^backend.OpKind(0)
 
-// finish ends the connection, once, and returns the topics in which it held its user until
-// now.
+// finish ends the connection, once. It returns the topics in which the connection held its user.
 func (c *Connection) finish(why error, kind backend.OpKind) []presence.Topic {
 	c.mu.Lock()
 	if c.end.err != nil {

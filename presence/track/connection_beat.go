@@ -11,17 +11,15 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// A Page is what a page says of itself with a beat. The zero Page says nothing but that
-// the page is alive.
+// A Page is what a page tells about itself with a beat. The zero Page tells only that the page is alive.
 type Page struct {
-	// Idle says whether nobody is at the page. Once nobody is at any page that holds a user
-	// in a topic, on any node, a user who is [presence.Online] turns [presence.Idle] there, which others see
-	// as away, and [presence.Online] again with the first page that is attended. A status that the
-	// user chose stays. nil: the page does not say.
+	// Idle says whether nobody is at the page. When nobody is at any page of the user in a topic, on any
+	// node, a user who is [presence.Online] turns [presence.Idle] there, which others see as away. With the
+	// first attended page the user is [presence.Online] again. A status that the user chose stays. nil: the
+	// page does not say.
 	Idle *bool
-	// Joined says that the page has joined the connection just now, maybe one that another
-	// tab of the browser opened: the connection holds the user in place of the page's view
-	// (rule 6).
+	// Joined says that the page has just joined the connection, which another tab of the browser may have
+	// opened. The connection then holds the user in place of the page view (rule 6).
 	Joined bool
 	// Hidden says whether nobody can see the page: see [Connection.Hide]. nil: the page does not say.
 	Hidden *bool
@@ -46,7 +44,7 @@ func (t *tokens) leaveBy(ctx context.Context, token presence.Token, by presence.
 	return p.Leave(ctx)
 }
 
-// tokens does what pages ask for with the tokens of their connections.
+// tokens serves the requests that pages make with the tokens of their connections.
 type tokens struct {
 	cfg       *Config
 	life      *lifetime
@@ -64,7 +62,7 @@ type tokens struct {
 	found     *findings
 }
 
-// findForeign notes a token that this fleet did not make.
+// findForeign reports a token that this fleet did not make to fleet.
 func (t *tokens) findForeign(token presence.Token, err error) {
 	if errors.Is(err, presence.ErrForeignToken) {
 		t.fleet.foreign(token, t.found.note)
@@ -87,7 +85,7 @@ func (t *tokens) check(ctx context.Context, token presence.Token) (Pass, error) 
 		return Pass{}, presence.ErrForeignToken
 	}
 	id, _, _ := strings.Cut(text, "~")
-	if conn := t.users.connection(presence.Holder(id)); conn != nil { // which knows what its token says
+	if conn := t.users.connection(presence.Holder(id)); conn != nil { // it has the content of its token
 		c := claim{id: conn.id, tenant: conn.visitor.Tenant, user: conn.visitor.User.ID, topics: conn.heldTopics()}
 		return Pass{t, c, conn, true}, nil
 	}
@@ -99,10 +97,10 @@ func (t *tokens) check(ctx context.Context, token presence.Token) (Pass, error) 
 	return Pass{t, c, conn, here}, nil
 }
 
-// passOf is pass for a visitor, for whose tenant the fleet must have made the token (rule T2). It
-// reports whether the visitor is known to be another than the one whom the token is about.
+// passOf is pass for a visitor. The fleet must have made the token for the visitor's tenant (rule T2).
+// refused is true if the visitor is known not to be the token's owner.
 func (t *tokens) passOf(ctx context.Context, token presence.Token, by presence.Visitor) (p Pass, refused bool, err error) {
-	if err := t.seal.await(ctx, t.life.ctx); err != nil { // a node that has just started knows no token
+	if err := t.seal.await(ctx, t.life.ctx); err != nil { // a node that has just started has no secret yet
 		return Pass{}, false, err
 	}
 	c, err := readToken(t.seal, by.Tenant, token)
@@ -117,9 +115,9 @@ func (t *tokens) passOf(ctx context.Context, token presence.Token, by presence.V
 	return Pass{t, c, conn, here}, c.refuses(by, guest), nil
 }
 
-// find returns the claim's connection if this process has it, and whether the connection is,
-// or was, one of this process's. Another process may have the node's name: one that drains while
-// this one takes its place.
+// find returns the connection of a claim if this process has it. here reports whether the connection belongs,
+// or belonged, to this process. The node's name is not enough: while a process drains, its successor may have
+// the same name.
 func (t *tokens) find(c claim) (conn *holder, here bool) {
 	return t.users.connection(c.id), c.id.Process() == t.process
 }
@@ -156,11 +154,12 @@ func (t *tokens) beat(ctx context.Context, c claim, conn *holder, here bool, by 
 		if page.Joined {
 			t.users.joinedElsewhere(c)
 		}
-		// A token does not say whether its user hides, so a roster here must show the user.
+		// A token does not say whether its user hides. The roster of the user's site shows that, so it must
+		// be loaded here.
 		_, _ = t.topics.look(siteOf(c.user)) // which loads it
 		inRoster := func(topic presence.Topic) bool { return t.topics.shown(topic, c.user) != "" }
 		if by.SignedIn() || slices.ContainsFunc(c.topics, inRoster) {
-			by.User.ID = c.user // by says whether the user hides; the zero Visitor says no
+			by.User.ID = c.user // by tells whether the user hides; the zero Visitor tells nothing
 			t.users.see(t.lastSeen, by.User, proof{at: time.Now(), elsewhere: true})
 		}
 	}

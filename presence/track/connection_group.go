@@ -2,28 +2,27 @@ package track
 
 import "slices"
 
-// A Group is a set of connections that one goroutine reads. It reports which of them
-// may have something, whichever topics changed, with one wake-up for all of them. A
-// connection belongs to one Group at a time; until [Group.Add] it has one of its own.
-// The methods may be called concurrently, but for Add.
+// A Group is a set of connections that one goroutine reads. One channel wakes the goroutine for all of them,
+// and [Group.Woken] lists the connections that may have something to read. A connection belongs to one Group
+// at a time, and to one of its own until [Group.Add]. The methods may be called concurrently, except for Add.
 type Group struct{ wakes *wakeSet }
 
 // NewGroup returns a Group without connections.
 func NewGroup() *Group { return &Group{newWakeSet(false)} }
 
-// Ready receives when Woken has something. It may receive once too often.
+// Ready returns a channel that receives when Woken may return something.
 func (g *Group) Ready() <-chan struct{} { return g.wakes.ready }
 
-// Add moves a connection into the group, and wakes it. A connection is added to one
-// group, once. As with Events, the goroutine that reads the connection calls it.
+// Add moves a connection into the group, and wakes it. A connection may be added to one group, once. Call it
+// in the goroutine that reads the connection.
 func (g *Group) Add(c *Connection) {
 	for _, s := range c.enterGroup(g.wakes) {
 		s.from.outlet().move(s, g.wakes)
 	}
-	c.wake() // for what came before the move
+	c.wake() // events may have come before the move
 }
 
-// enterGroup has the group woken from now on, and returns the readers that are to be moved there.
+// enterGroup makes events wake the group from now on, and returns the readers that must be moved into it.
 func (c *Connection) enterGroup(g *wakeSet) []*reader {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -31,8 +30,8 @@ func (c *Connection) enterGroup(g *wakeSet) []*reader {
 	return c.topics()
 }
 
-// Woken appends to buf the connections of the group that may have something to
-// read, or that have ended, since the call before. A connection may be in it twice.
+// Woken appends to buf the connections of the group that may have something to read, or have ended, since the
+// previous call. A connection may be in it twice.
 func (g *Group) Woken(buf []*Connection) []*Connection {
 	g.wakes.take(func(ready []*reader) {
 		all := slices.Grow(buf, len(ready))
@@ -64,7 +63,7 @@ func (c *Connection) Written() {
 	}
 }
 
-// wake has the connection looked at by the goroutine that reads it. It never blocks.
+// wake makes the goroutine that reads the connection look at it. It never blocks.
 func (c *Connection) wake() {
 	c.mu.Lock()
 	g, joining := c.group, c.joining

@@ -8,29 +8,29 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// unseen is the set of readers whose pages nobody can see. No event wakes them.
+// unseen is the set of readers whose pages nobody can see. Events do not wake them.
 var unseen = &wakeSet{quiet: true}
 
-// Hide says whether anybody can see the page, such as a tab behind others. While nobody can, Events
-// returns nothing, and the connection is woken by no event. The first Events after that has one diff a
-// topic of all that was missed, as for a connection that comes back with its cursor. Signals of
-// that time are lost, but for those that stand. The user stays online meanwhile.
+// Hide says whether the page is hidden, such as a tab behind others. While it is, Events returns nothing, and
+// no event wakes the connection. The first Events after that has one diff for each topic, with all changes
+// that were missed, as for a connection that resumes from its cursor. Signals are lost meanwhile, except
+// standing ones. The user stays online.
 func (c *Connection) Hide(hidden bool) {
 	if c.hidden.Swap(hidden) != hidden {
 		c.wake()
 	}
 }
 
-// Hidden returns what Hide was called with.
+// Hidden returns the latest argument of Hide.
 func (c *Connection) Hidden() bool { return c.hidden.Load() }
 
-// quiet settles what Hide said, and reports whether there is nothing to read. The goroutine that reads the
+// quiet applies the latest Hide, and reports whether there is nothing to read. The goroutine that reads the
 // connection calls it.
 func (c *Connection) quiet() bool {
 	hidden := c.hidden.Load()
 	switch {
 	case hidden:
-		for _, s := range c.topics() { // also one that came since
+		for _, s := range c.topics() { // also in topics that were added since
 			s.from.outlet().move(s, unseen)
 		}
 	case c.unseen:
@@ -46,14 +46,14 @@ func (c *Connection) quiet() bool {
 	return hidden
 }
 
-// resumeHere has the reader go on from its cursor as if it had come back just now.
+// resumeHere makes the reader resume from its cursor as if it had just connected.
 func (s *reader) resumeHere() {
 	if _, pulls := s.from.(puller); s.started && !s.waits && !pulls {
 		s.started, s.resume = false, s.cursor
 	}
 }
 
-// heartbeatAt returns a heartbeat for a reader that has missed what its source told since.
+// heartbeatAt returns a heartbeat at the reader's cursor, although its source has later versions.
 func (s *reader) heartbeatAt(view sourceView) presence.Event {
 	if v, ok := view.(*View); ok {
 		return v.eventAt(presence.EventHeartbeat, s.cursor).Event
@@ -65,19 +65,19 @@ func (s *reader) heartbeatAt(view sourceView) presence.Event {
 	return alone(presence.Event{Type: presence.EventHeartbeat, Topic: s.topic(), Cursor: s.cursor, Data: data})
 }
 
-// A hiding is what a page said of itself to a node that does not have its connection.
+// A hiding is the payload of a NoticeHidden: it is sent by a node that does not have the page's connection.
 type hiding struct {
 	Connection presence.Holder `json:"connection"`
 	Hidden     bool            `json:"hidden"`
 }
 
-// hideElsewhere tells the node of a claim's connection whether its page can be seen.
+// hideElsewhere tells the node that has a claim's connection whether the page is hidden.
 func (t *tokens) hideElsewhere(ctx context.Context, c claim, hidden bool) error {
 	payload, _ := json.Marshal(hiding{c.id, hidden}) // strings and a bool: it cannot fail
 	return t.notices.publish(ctx, backend.Notice{Kind: backend.NoticeHidden, User: c.user, Payload: string(payload)})
 }
 
-// hearHidden takes what hideElsewhere told.
+// hearHidden applies a notice of hideElsewhere.
 func (t *tokens) hearHidden(n backend.Notice) {
 	var said hiding
 	if json.Unmarshal([]byte(n.Payload), &said) != nil {

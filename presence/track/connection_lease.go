@@ -75,7 +75,7 @@ func awaitMember(ctx context.Context, c *Connection, r *replica) {
 		if view.counting {
 			return true
 		}
-		_, ok := view.Member(user) // a truncated state need not hold the user, and no state one who is invisible
+		_, ok := view.Member(user) // a truncated state may lack the user, and every state lacks an invisible one
 		return ok || c.env.users.chosen(user).Base() == presence.Invisible || c.Err() != nil
 	}
 	if here() {
@@ -109,8 +109,8 @@ func (c *Connection) release(topic presence.Topic, kind backend.OpKind) {
 	c.releaseFor(topic, kind, c.env.cfg.grace(topic))
 }
 
-// releaseFor is release with another grace. The operation has the lease that it ends, which
-// the writer may have to renew first: see renewed.
+// releaseFor is release with another grace. The operation contains the lease that it ends, because the writer
+// may have to renew that first: see renewed.
 func (c *Connection) releaseFor(topic presence.Topic, kind backend.OpKind, grace time.Duration) {
 	t := c.env
 	if kind == opGiveUp {
@@ -125,7 +125,7 @@ func (c *Connection) releaseFor(topic presence.Topic, kind backend.OpKind, grace
 	}
 	release := operation{Op: releaseOf(c.member(topic), c.id, kind, grace)}
 	if kind == backend.OpRelease {
-		t.choices.ifKnown(c.visitor.User, func(user resolved) { // else the lease was not made, or the store has just lost its data
+		t.choices.ifKnown(c.visitor.User, func(user resolved) { // otherwise the lease was not made, or the store has just lost its data
 			release.lease = &lease{c.leaseOf(topic, user), c.visitor, c.held.identified}
 		})
 	}

@@ -8,14 +8,13 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// Lost ends a connection whose client vanished without a word: at is when the client last
-// proved that it was alive. In each topic the user is gone a TTL after that, as if beats had
-// stopped, and without a grace. Until then the same user may come back unnoticed. Last seen is
-// the moment of Lost. Lost may be called twice, and after the connection ended.
+// Lost ends a connection whose client vanished without closing it. at is when the client last proved that it
+// was alive. In each topic the user leaves one TTL after that, without a grace, as if beats had stopped. If
+// the same user comes back before, others notice nothing. Last seen is the moment of Lost. Lost may be called
+// twice, and after the connection has ended.
 //
-// Example: the TTL is 45 s. Alice's machine loses its power at 12:00:05, a second after it
-// last answered. At 12:00:34 the kernel gives up the connection. Lost holds Alice until
-// 12:00:49.
+// Example: the TTL is 45 s. Alice's machine loses its power at 12:00:05, a second after it last answered. At
+// 12:00:34 the kernel gives up the connection. Lost holds Alice until 12:00:49.
 func (c *Connection) Lost(at time.Time) {
 	c.mu.Lock()
 	if c.end.err == nil {
@@ -23,7 +22,7 @@ func (c *Connection) Lost(at time.Time) {
 	}
 	c.mu.Unlock()
 	c.beaten.Store(at.UnixNano())
-	c.beat.Store(true) // the last proof is not of now
+	c.beat.Store(true) // the last proof of life is not the present
 	c.finish(context.Canceled, backend.OpRelease)
 }
 

@@ -19,8 +19,8 @@ import (
 type ConnectOptions struct {
 	Visitor presence.Visitor // a user is held online in the topics; a guest is counted
 	Topics  []presence.Topic // at least one; a repeated topic counts once
-	// Identified is when the visitor's identity was read, see [presence.IdentifiedAt]: who signed out
-	// since is refused. Default: when Connect is called.
+	// Identified is when the visitor's identity was read: see [presence.IdentifiedAt]. A user who signed out
+	// after that is refused. Default: when Connect is called.
 	Identified time.Time
 	Cursor     presence.Cursor // the versions that the reader has; empty: it wants states
 	Observe    bool            // the visitor is neither held online nor counted
@@ -34,26 +34,26 @@ type ConnectOptions struct {
 	Limit    int    // users in a state. Default: 100
 	Window   Window // the part of each roster that is read, in place of Limit. Default: the whole
 
-	// From says where the client is, such as its address. While many topics are kept here, one
-	// place cannot take most of the room: see [Config].MaxTopics. Empty: it is not known.
+	// From says where the client is, such as its address. While many topics are kept here, connections from
+	// one place cannot take most of the room: see [Config].MaxTopics. Empty: unknown.
 	From string
 
-	// Partial opens the connection without the topics for which this node has no room, unless
-	// that is all of them: see [Connection.Has].
+	// Partial opens the connection without those topics for which this node has no room: see
+	// [Connection.Has]. If there is room for none of them, Connect fails.
 	Partial bool
 
-	// PullStanding keeps the signals that stand when a topic is opened out of Events: the reader
-	// asks for them with [Connection.Standing].
+	// PullStanding leaves the signals that stand when a topic is opened out of Events. The reader gets them
+	// with [Connection.Standing].
 	PullStanding bool
 
-	// People and Contacts are whom the connection watches, if Topics has "people" and the
-	// site has a [Config.Directory]: these users, and with Contacts those whom the visitor
-	// lists. Together at most MaxWatched.
+	// People and Contacts say whom the connection watches, if Topics has "people" and the site has a
+	// [Config.Directory]: the users in People, and with Contacts also those on the visitor's contact list.
+	// Together at most MaxWatched.
 	People   []presence.UserID
 	Contacts bool
 }
 
-// connectionEnv is what open connections need of their tracker, which makes one for all of them.
+// connectionEnv has the parts of a tracker that connections need. All connections share it.
 type connectionEnv struct {
 	cfg       *Config
 	life      *lifetime
@@ -149,7 +149,7 @@ func (o *opener) open(ctx context.Context, with ConnectOptions) (*Connection, er
 		return nil, full
 	}
 	c.readers.Store(&readers)
-	if err := o.env.seal.await(wait, o.env.life.ctx); err != nil { // without the secret there is no token
+	if err := o.env.seal.await(wait, o.env.life.ctx); err != nil { // there is no token without the secret
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
@@ -161,13 +161,13 @@ func (o *opener) open(ctx context.Context, with ConnectOptions) (*Connection, er
 		if errors.Is(err, presence.ErrTooManyConnections) {
 			o.env.stats.refused.Add(1)
 		}
-		if o.acts.bars(c.visitor.User.ID) { // which also signed the user out
+		if o.acts.bars(c.visitor.User.ID) { // the act has also signed the user out
 			err = presence.ErrBarred
 		}
 		return nil, err
 	}
-	opened = true                       // finish ends the sources
-	if o.acts.bars(c.visitor.User.ID) { // since a moment ago: the sign-out did not find the connection
+	opened = true                       // from here on, finish ends the sources
+	if o.acts.bars(c.visitor.User.ID) { // the bar came a moment ago, so the sign-out did not find the connection
 		c.finish(presence.ErrBarred, backend.OpDrop)
 		return nil, presence.ErrBarred
 	}
@@ -178,7 +178,7 @@ func (o *opener) open(ctx context.Context, with ConnectOptions) (*Connection, er
 	joining := time.Now()
 	c.join(wait, c.topics()...)
 	o.env.users.setOpened(&c.holder)
-	if time.Since(joining) > c.TTL()/10 { // its page counts from now until its first beat
+	if time.Since(joining) > c.TTL()/10 { // joining took long, so the page's TTL begins now
 		o.env.leases.renew(&c.holder, backend.OpHeartbeat)
 	}
 	if err := ctx.Err(); err != nil {
@@ -190,15 +190,15 @@ func (o *opener) open(ctx context.Context, with ConnectOptions) (*Connection, er
 	return c, nil
 }
 
-// hasNoRoomFor reports whether so much waits for the store that a user opens no more connections,
-// until it is back: what they leave has to be kept.
+// hasNoRoomFor reports whether too much waits for the store to accept another connection of a user. What a
+// connection leaves behind has to be kept until the store is back.
 func (e *connectionEnv) hasNoRoomFor(user presence.User) bool {
 	return user.ID != "" && (e.writer.full(user.ID) || user.Status == "" && e.choices.full(user.ID))
 }
 
-// newProcess names a process of a node, by when it began, in milliseconds, and by six random bits.
-// A node that starts again under its name is another process, on which the connections of the
-// earlier one do not hang (rule 23).
+// newProcess returns the name of a process of a node. It contains the time of its start, in milliseconds, and
+// six random bits. A node that restarts under the same name is another process, so connections of the earlier
+// one do not depend on its lease (rule 23).
 func newProcess(node string) string {
 	var id [8]byte
 	var random [1]byte
@@ -207,8 +207,8 @@ func newProcess(node string) string {
 	return node + "." + base64.RawURLEncoding.EncodeToString(id[2:])
 }
 
-// processBegan returns when a process began, by the clock of its machine, and false for a name that
-// newProcess does not make.
+// processBegan returns when a process started, by the clock of its machine. It returns false for a name that
+// newProcess did not make.
 func processBegan(process string) (time.Time, bool) {
 	var id [8]byte
 	text := process[strings.LastIndexByte(process, '.')+1:]
@@ -219,8 +219,8 @@ func processBegan(process string) (time.Time, bool) {
 	return time.UnixMilli(int64(binary.BigEndian.Uint64(id[:]) >> 6)), err == nil
 }
 
-// newHolder names a connection: by its process, by 56 random bits, so that nobody can guess the name
-// of another's, and by when its visitor was identified, in milliseconds since the process began.
+// newHolder returns the name of a connection. It contains the process, 56 random bits, so that nobody can
+// guess it, and when the visitor was identified, in milliseconds since the process started.
 func newHolder(process string, identified time.Time) presence.Holder {
 	var id [holderLen]byte
 	began, _ := processBegan(process)
@@ -229,14 +229,14 @@ func newHolder(process string, identified time.Time) presence.Holder {
 	return presence.Holder(process + "." + base64.RawURLEncoding.EncodeToString(id[:]))
 }
 
-// Bytes of a connection's name, and how many of them are random.
+// The length of the encoded part of a connection's name, and of the random part of it, in bytes.
 const (
 	holderLen    = 12
 	holderRandom = 7
 )
 
-// identifiedAt returns when the visitor of a connection was identified, by the clock of its machine, and
-// false for a name that newHolder does not make.
+// identifiedAt returns when the visitor of a connection was identified, by the clock of its machine. It
+// returns false for a name that newHolder did not make.
 func identifiedAt(h presence.Holder) (time.Time, bool) {
 	process := h.Process()
 	began, ok := processBegan(process)

@@ -6,8 +6,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// A Pass is a token that this fleet made. It is all that a beat and a leave need: neither
-// the visitor's cookie nor the site's session. It holds for one request.
+// A Pass is a verified token of this fleet. A beat and a leave need nothing else: neither the visitor's
+// cookie nor the site's session. Use it for one request.
 type Pass struct {
 	tokens *tokens
 	claim  claim
@@ -15,16 +15,16 @@ type Pass struct {
 	here   bool    // the connection is, or was, one of this node's
 }
 
-// Connection returns the name of the connection, which no other has.
+// Connection returns the unique name of the connection.
 func (p Pass) Connection() presence.Holder { return p.claim.id }
 
-// Tenant returns the tenant whose site the connection is of.
+// Tenant returns the tenant whose site the connection belongs to.
 func (p Pass) Tenant() string { return p.claim.tenant }
 
 // User returns the user whom the connection holds; empty: it is a guest's.
 func (p Pass) User() presence.UserID { return p.claim.user }
 
-// Local reports whether Beat and Leave wait for nothing: the connection is one of this node.
+// Local reports whether the connection is one of this node, so that Beat and Leave do not wait.
 func (p Pass) Local() bool { return p.here }
 
 // Beat is [Tracker.Beat]. The token is the only authority.

@@ -2,21 +2,20 @@ package track
 
 import "github.com/rollcall-go/rollcall/presence"
 
-// Ready receives when Events or Bytes may have something. Until one of them is
-// called it does not receive again, so a burst wakes a reader once. It may receive
-// once too often. For a connection in a [Group] it is the group's channel.
+// Ready returns a channel that receives when Events or Bytes may return something. It receives once until one
+// of them is called, so a burst of events wakes a reader once. It may receive although there is nothing. For
+// a connection in a [Group] it is the group's channel.
 func (c *Connection) Ready() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.group.ready
 }
 
-// Events appends to buf the events that the connection has not read yet, and returns
-// it. It never blocks. For each topic, the first call gives one diff since the cursor
-// that the connection came with, or a state if the log does not reach back to it. Later
-// calls give each diff, or a state if the connection fell out of the log, or a heartbeat
-// if only guests or recent changed. A connection far behind gets about 64 KB of a topic
-// at once, and Ready receives again.
+// Events appends to buf the events that the connection has not read yet, and returns it. It never blocks. For
+// each topic, the first call returns one diff since the cursor with which the connection was opened, or a
+// state if the log does not reach back to it. Later calls return each diff, or a state if the connection fell
+// behind the log, or a heartbeat if only guests or recent changed. A connection far behind gets about 64 KB
+// of a topic at once, and Ready receives again.
 func (c *Connection) Events(buf []presence.Event) []presence.Event {
 	if c.quiet() {
 		return buf
@@ -34,10 +33,9 @@ func (c *Connection) Events(buf []presence.Event) []presence.Event {
 	return buf
 }
 
-// Bytes returns what Events would, as form writes it, and the number of events.
-// Connections at the same cursor get the same bytes, encoded once, so the caller must
-// not change them. It works for a connection with one topic. For any other, alone is
-// false and nothing was read: the ids of its events are its own, and Events returns them.
+// Bytes returns the encoding of what Events would return, in a form, and the number of events. Connections at
+// the same cursor share the bytes, which are encoded once: do not change them. It works only for a connection
+// with one topic. For any other, alone is false and nothing was read: call Events instead.
 func (c *Connection) Bytes(form *Form) (b []byte, events int, alone bool) {
 	readers := c.topics()
 	if len(readers) != 1 {
@@ -60,12 +58,11 @@ func (c *Connection) Bytes(form *Form) (b []byte, events int, alone bool) {
 	return d.bytes, d.n, true
 }
 
-// OnlySignals reports whether the latest call of Bytes returned signals, and no other event. For
-// a page that knows no signals such a stream is silent, and wants its heartbeats.
+// OnlySignals reports whether the latest Bytes returned signals and no other events. A page that does not
+// know signals sees nothing then, and still needs heartbeats.
 func (c *Connection) OnlySignals() bool { return c.onlySignals }
 
-// next returns what a reader gets now, and has the connection read again if there is
-// more.
+// next returns what a reader gets now. If there is more, it wakes the connection again.
 func (c *Connection) next(s *reader, form *Form) chunk {
 	d, more := s.next(c.limit, form)
 	if more {
@@ -95,7 +92,7 @@ func (c *Connection) Heartbeats(buf []presence.Event) []presence.Event {
 			buf = append(buf, ev)
 			continue
 		}
-		if v, ok := view.(*windowView); ok && v.turn != s.turn || !ok && view.cursor() != s.cursor { // a diff came just now: it goes first
+		if v, ok := view.(*windowView); ok && v.turn != s.turn || !ok && view.cursor() != s.cursor { // a diff has just come, and must be sent before
 			continue
 		}
 		ev := s.heartbeat(view).Event

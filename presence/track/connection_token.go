@@ -31,7 +31,7 @@ func (c *Connection) Token() presence.Token {
 	return presence.Token(text + "~" + base64.RawURLEncoding.EncodeToString(mac[:]))
 }
 
-// A claim is what a token says.
+// A claim is the content of a token.
 type claim struct {
 	id     presence.Holder
 	tenant string
@@ -40,7 +40,7 @@ type claim struct {
 	topics []presence.Topic
 }
 
-// member returns the user whom the claim's connection holds in a topic.
+// member returns the user as whom the claim's connection is held in a topic.
 func (c claim) member(topic presence.Topic) presence.UserID {
 	if topic == backend.DevicesTopic {
 		return c.device
@@ -48,8 +48,8 @@ func (c claim) member(topic presence.Topic) presence.UserID {
 	return c.user
 }
 
-// readToken returns what a token says, or [presence.ErrForeignToken] if the fleet with the seal did not
-// make it, or made it for another tenant (rule T2).
+// readToken returns the content of a token. It returns [presence.ErrForeignToken] for a token that the fleet
+// did not make, or made for another tenant (rule T2).
 func readToken(s *seal, tenant string, token presence.Token) (claim, error) {
 	text, ok := s.textOf(token)
 	if !ok {
@@ -62,7 +62,7 @@ func readToken(s *seal, tenant string, token presence.Token) (claim, error) {
 	return c, err
 }
 
-// textOf returns what is signed in a token, and false if this fleet did not sign it.
+// textOf returns the signed text of a token, and false if this fleet did not sign it.
 func (s *seal) textOf(token presence.Token) (text string, ok bool) {
 	at := strings.LastIndexByte(string(token), '~')
 	if at < 0 {
@@ -77,10 +77,10 @@ func (s *seal) textOf(token presence.Token) (text string, ok bool) {
 	return text, err == nil && n == len(mac) && s.verify(tokenPurpose, text, mac)
 }
 
-// strictBase64 knows one text for each MAC.
+// strictBase64 accepts exactly one text for each MAC.
 var strictBase64 = base64.RawURLEncoding.Strict()
 
-// readClaim reads what is signed in a token.
+// readClaim parses the signed text of a token.
 func readClaim(text string) (claim, error) {
 	parts := strings.Split(text, "~")
 	if len(parts) < 2 {
@@ -90,7 +90,7 @@ func readClaim(text string) (claim, error) {
 	if err != nil {
 		return claim{}, presence.ErrForeignToken
 	}
-	c := claim{id: presence.Holder(strings.Clone(parts[0])), tenant: presence.UserID(user).Tenant(), user: presence.UserID(user)} // a notice keeps the id, and must not keep the body
+	c := claim{id: presence.Holder(strings.Clone(parts[0])), tenant: presence.UserID(user).Tenant(), user: presence.UserID(user)} // cloned because a notice keeps the id, and must not keep the whole body in memory
 	for _, topic := range parts[2:] {
 		c.topics = append(c.topics, presence.Topic(strings.Clone(topic)).In(c.tenant))
 	}
@@ -104,9 +104,8 @@ func readClaim(text string) (claim, error) {
 	return c, nil
 }
 
-// refuses reports whether a visitor is known not to be the one whom a claim is about:
-// another user, or another guest than the one of its connection. Nothing is known of a guest
-// without an id.
+// refuses reports whether a visitor is known not to be the owner of a claim: another user, or another guest
+// than that of the connection. A guest without an id is never refused.
 func (c claim) refuses(by presence.Visitor, guest string) bool {
 	switch {
 	case by.SignedIn():

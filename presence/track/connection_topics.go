@@ -38,8 +38,8 @@ func (c *Connection) Subscribe(ctx context.Context, topic presence.Topic, from p
 	return nil
 }
 
-// addReader has the connection read one more source, from a cursor on. It returns an
-// error if the connection has ended.
+// addReader makes the connection read one more source, from a cursor on. It returns an error if the
+// connection has ended.
 func (c *Connection) addReader(from source, resume presence.Cursor) (*reader, error) {
 	s := c.newReader(from, resume)
 	c.mu.Lock()
@@ -53,15 +53,15 @@ func (c *Connection) addReader(from source, resume presence.Cursor) (*reader, er
 	g := c.group
 	c.mu.Unlock()
 	from.outlet().attach(s, g)
-	if err := c.Err(); err != nil { // it ended meanwhile, perhaps before it was attached
+	if err := c.Err(); err != nil { // it may have ended before the reader was attached
 		s.close()
 		return nil, err
 	}
 	return s, nil
 }
 
-// newReader returns a reader of a source for the connection. The connection holds its user, or counts
-// its guest, in rosters alone.
+// newReader returns a reader of a source for the connection. Only in rosters does the connection hold its
+// user, or count its guest.
 func (c *Connection) newReader(from source, resume presence.Cursor) *reader {
 	s := newReader(c, from, resume)
 	s.pulls = c.pullStanding

@@ -9,12 +9,12 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// maxDevices is how many devices a user has at most: each that a client makes up costs the
-// whole fleet. Further ones count together, as a device of which nothing is known.
+// maxDevices is how many devices a user has at most, because each device that a client invents costs work on
+// every node. Further devices count together as one unknown device.
 const maxDevices = 32
 
-// A deviceRoster is the devices of users as this node knows them: the roster of
-// backend.DevicesTopic. Without a Directory users have none.
+// A deviceRoster has the devices of users as this node knows them: the roster of backend.DevicesTopic.
+// Without a Directory it is empty.
 type deviceRoster struct {
 	directory *directoryCalls
 	topics    *topics
@@ -48,9 +48,9 @@ func (d *deviceRoster) has(user presence.UserID) bool {
 	return false
 }
 
-// shownSince returns the later of a moment and what the user's devices here say of when more
-// viewers could last begin to see the user. So a node that has the settings from the
-// Directory, which does not say when, tells no viewer of an earlier moment.
+// shownSince returns the later of two moments: since, and the latest Visibility.Since of the user's devices
+// here. A node that has the settings from the Directory, which does not know the moment, then shows viewers
+// nothing from an earlier time.
 func (d *deviceRoster) shownSince(user presence.UserID, since time.Time) time.Time {
 	for m := range d.of(user) {
 		if v := m.visibility(); v.Since.After(since) {
@@ -60,8 +60,8 @@ func (d *deviceRoster) shownSince(user presence.UserID, since time.Time) time.Ti
 	return since
 }
 
-// hidesChosen reports whether this node shows a device of a user as the user chose, and not as the
-// store has it.
+// hidesChosen reports whether this node shows a device of a user by the user's new choice instead of the
+// store's older entry.
 func (d *deviceRoster) hidesChosen(user presence.UserID) bool {
 	view, hides := d.view(), false
 	if view == nil {
@@ -74,7 +74,7 @@ func (d *deviceRoster) hidesChosen(user presence.UserID) bool {
 	return hides
 }
 
-// deviceOf returns the device under which a user is held here.
+// deviceOf returns the device under which this node holds a user.
 func (p *users) deviceOf(d *deviceRoster, user presence.UserID, on presence.Device) presence.Device {
 	if !d.directory.on() || user == "" {
 		return presence.Device{}
@@ -95,11 +95,11 @@ func (p *users) deviceOf(d *deviceRoster, user presence.UserID, on presence.Devi
 	return on
 }
 
-// newcomerFor is how long a device takes at most until a deviceRoster has it.
+// newcomerFor is the time within which a new device is in the deviceRoster.
 const newcomerFor = 2 * time.Second
 
-// admitDevice reports whether a user may have one more device, which the deviceRoster does not have
-// yet. The devices that came here a moment ago count: there may be many at once.
+// admitDevice reports whether a user may have one more device, which the deviceRoster does not have yet.
+// Devices that came here a moment ago count, because many may come at once.
 func (p *users) admitDevice(user presence.UserID, on presence.DeviceID, held []presence.DeviceID) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -126,21 +126,21 @@ type newDevice struct {
 	at time.Time
 }
 
-// allDevices are the devices of users by all that this node knows.
+// allDevices finds all devices of users of which this node has any knowledge.
 type allDevices struct {
 	roster *deviceRoster
 	users  *users
 	writer *writer
 }
 
-// of returns the members of backend.DevicesTopic of a user: those that this node knows of, those
-// that it holds itself, and those of which it has yet to write something.
+// of returns the members of backend.DevicesTopic that belong to a user: those in the roster here, those that
+// this node holds itself, and those for which an operation still waits to be written.
 //
-// Example: node A stands still for ten seconds, and the others sweep Alice's page there. She hides,
-// and closes it. Then A goes on, and hears first that she left, and then that she hid. It knows of
-// none of her devices, but her page's join and release wait to be written, as online.
+// Example: node A hangs for ten seconds, and the others sweep Alice's page there. She hides, and closes the
+// page. Then A resumes, and hears first that she left, and then that she hid. Its roster has none of her
+// devices, but the join and release of her page wait to be written, as online.
 //
-// A roster that is provisional may keep devices out of its view, which the store has.
+// While a roster is provisional, its view may lack devices that the store has.
 func (d *allDevices) of(user presence.UserID) []presence.UserID {
 	members := d.with(user, d.users.membersHere(user))
 	if r := d.roster.topics.peek(backend.DevicesTopic); r != nil {
@@ -149,12 +149,12 @@ func (d *allDevices) of(user presence.UserID) []presence.UserID {
 	return members
 }
 
-// ofLocked is of with users.mu held, and without the devices that are out of the view.
+// ofLocked is of with users.mu held, without the devices that are missing in the view.
 func (d *allDevices) ofLocked(user presence.UserID) []presence.UserID {
 	return d.with(user, d.users.membersHereLocked(user))
 }
 
-// with adds to the devices that this node holds itself.
+// with adds the roster's devices of a user to those that this node holds itself.
 func (d *allDevices) with(user presence.UserID, here []presence.UserID) []presence.UserID {
 	members := append(here, d.writer.devicesOf(user)...)
 	for m := range d.roster.of(user) {
@@ -164,7 +164,8 @@ func (d *allDevices) with(user presence.UserID, here []presence.UserID) []presen
 	return slices.Compact(members)
 }
 
-// membersIn returns whom a topic has of a user: the user, or in backend.DevicesTopic the devices.
+// membersIn returns the names under which a topic has a user: the user, or in backend.DevicesTopic the
+// devices.
 func membersIn(topic presence.Topic, user presence.UserID, devices []presence.UserID) []presence.UserID {
 	if topic == backend.DevicesTopic {
 		return devices

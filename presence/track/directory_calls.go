@@ -11,10 +11,9 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// directoryCalls calls a site's Directory: for directoryWait at most, with panics as errors,
-// and so that an answer of the wrong length is an error. A call that does not return in time
-// is abandoned, and takes a slot until it returns. Its errors are [presence.ErrDirectoryOut], or
-// [presence.ErrNoDirectory] where the site has none.
+// directoryCalls calls a site's Directory. A call takes directoryWait at most, a panic is an error, and so is
+// an answer of the wrong length. A call that does not return in time is abandoned, but keeps its slot until
+// it returns. The errors are [presence.ErrDirectoryOut], or [presence.ErrNoDirectory] if the site has none.
 type directoryCalls struct {
 	directory presence.Directory // nil: none
 	logger    *slog.Logger
@@ -23,7 +22,7 @@ type directoryCalls struct {
 
 	mu     directoryMutex
 	failed bool // the latest call
-	told   bool // the log says that the Directory fails
+	told   bool // the failure was logged
 	logs   minute.Gate
 }
 
@@ -38,7 +37,7 @@ const (
 	directoryOperations
 )
 
-// directoryOperation is as [Stats] has it.
+// directoryOperation has the names of the operations in [Stats].
 var directoryOperation = [directoryOperations]string{"settings", "set_settings", "contacts", "relations", "saw", "last_seen"}
 
 const (
@@ -63,7 +62,7 @@ func (d *directoryCalls) settings(ctx context.Context, users ...presence.UserID)
 	})
 }
 
-// setSettings calls late if the call returns after its caller gave up.
+// setSettings calls late if the call succeeds after setSettings has given it up.
 func (d *directoryCalls) setSettings(ctx context.Context, user presence.UserID, s presence.Settings, late func()) error {
 	_, err := callDirectory(ctx, d, callSetSettings, 0, func(ctx context.Context) ([]struct{}, error) {
 		defer func() {
@@ -76,7 +75,7 @@ func (d *directoryCalls) setSettings(ctx context.Context, user presence.UserID, 
 	return err
 }
 
-// contacts returns whom a user lists, at most most.
+// contacts returns up to most users on a user's contact list.
 func (d *directoryCalls) contacts(ctx context.Context, user presence.UserID, most int) ([]presence.UserID, error) {
 	listed, err := callDirectory(ctx, d, callContacts, -1, func(ctx context.Context) ([]presence.UserID, error) {
 		return d.directory.Contacts(ctx, user, most)
@@ -103,14 +102,14 @@ func (d *directoryCalls) lastSeen(ctx context.Context, users ...presence.UserID)
 	})
 }
 
-// callDirectory makes a call that is to return want elements; negative: any number.
+// callDirectory makes a call that must return want elements; negative: any number.
 func callDirectory[T any](ctx context.Context, d *directoryCalls, operation, want int, call func(context.Context) ([]T, error)) ([]T, error) {
 	if !d.on() {
 		return nil, presence.ErrNoDirectory
 	}
 	began := time.Now()
 	all, err := answerOf(ctx, d, want, call)
-	// A caller who gave up early, such as a page after 50 ms, says nothing about the Directory.
+	// A caller with a short deadline, such as a page with 50 ms, is no proof that the Directory fails.
 	if gaveUp := ctx.Err() != nil && time.Since(began) < directoryWait/2; !gaveUp {
 		d.done(operation, began, err)
 	}
@@ -157,8 +156,8 @@ func answerOf[T any](ctx context.Context, d *directoryCalls, want int, call func
 	return a.all, nil
 }
 
-// done counts a call that began at a moment, and logs when the Directory fails and when it
-// is back. Settings that are not valid are no failure.
+// done counts a call that began at a moment. It logs when the Directory begins to fail and when it is back.
+// Invalid settings are no failure.
 func (d *directoryCalls) done(operation int, began time.Time, err error) {
 	failed := errors.Is(err, presence.ErrDirectoryOut)
 	d.timings[operation].latency.observe(int64(time.Since(began)))
@@ -167,7 +166,7 @@ func (d *directoryCalls) done(operation int, began time.Time, err error) {
 	}
 	d.mu.Lock()
 	d.failed = failed
-	fails := failed && d.logs.Pass() // while reads go on and writes fail, at most once a minute
+	fails := failed && d.logs.Pass() // at most once a minute, while reads succeed and writes fail
 	back := d.told && !failed
 	d.told = failed && (d.told || fails)
 	d.mu.Unlock()

@@ -73,8 +73,8 @@ type eraser struct {
 
 	mu    sync.Mutex // taken with no other mutex held
 	parts []backend.UserRecords
-	soon  map[presence.UserID]struct{}       // users whom this node is about to forget
-	heard *generations.Map[string, struct{}] // MACs of users of whom it was told by their ids
+	soon  map[presence.UserID]struct{}       // users whom this node will forget in a moment
+	heard *generations.Map[string, struct{}] // MACs of the users whose ids this node was told
 }
 
 // Times of an erasure.
@@ -89,7 +89,7 @@ const (
 	maxErasedHeard = 1_000
 )
 
-// begin makes an eraser that knows its parts usable.
+// begin completes an eraser whose fields for other parts are set.
 func (x *eraser) begin() *eraser {
 	x.list, x.turns, x.parts = x.store, newErasureTurns(), []backend.UserRecords{x.store}
 	x.soon, x.heard = make(map[presence.UserID]struct{}), generations.New[string, struct{}](maxErasedHeard, nil)
@@ -114,7 +114,7 @@ func (x *eraser) records() []backend.UserRecords {
 	return append([]backend.UserRecords(nil), x.parts...)
 }
 
-// partOut names the part that failed.
+// partOut returns an error that names the part that failed.
 func (x *eraser) partOut(r any, err error) error {
 	if r == any(x.store) {
 		return storeOut(err)
@@ -122,7 +122,7 @@ func (x *eraser) partOut(r any, err error) error {
 	return fmt.Errorf("%w: %w", presence.ErrDirectoryOut, err)
 }
 
-// erase promises an erasure, and begins it.
+// erase promises an erasure, and starts it.
 func (x *eraser) erase(ctx context.Context, user presence.UserID) error {
 	turn, hold := x.turns.enter(user), erasureHold
 	if turn == turnJoins {
@@ -146,7 +146,7 @@ func (x *eraser) erase(ctx context.Context, user presence.UserID) error {
 		} else {
 			x.turns.wait()
 		}
-		x.turns.pass(ctx, func() { _ = x.end(ctx, e) }) // and again with its turn
+		x.turns.pass(ctx, func() { _ = x.end(ctx, e) }) // end runs again when the erasure has its turn
 		return nil
 	}
 	begun := make(chan struct{})
@@ -160,7 +160,7 @@ func (x *eraser) erase(ctx context.Context, user presence.UserID) error {
 	return nil
 }
 
-// work does an erasure that has its turn. It calls begun after the first pass.
+// work carries out an erasure that has its turn. It calls begun after the first pass.
 func (x *eraser) work(ctx context.Context, e backend.Erasure, begun func()) {
 	defer x.turns.leave(e.User)
 	defer begun()
@@ -193,8 +193,8 @@ func (x *eraser) work(ctx context.Context, e backend.Erasure, begun func()) {
 	x.cfg.Logger.Info("presence: a user was erased", "asked", took)
 }
 
-// end has all nodes end the user's connections. The lasting notice, for nodes that cannot be
-// reached now, has a MAC in place of the id: a node finds by it the users whom it holds.
+// end makes all nodes end the user's connections. The lasting notice, for nodes that cannot be reached now,
+// has a MAC in place of the id. A node compares it with those of the users whom it holds.
 func (x *eraser) end(ctx context.Context, e backend.Erasure) error {
 	x.endHere(e.User, e.Ago)
 	ctx, cancel := context.WithTimeout(ctx, erasureWait)
@@ -222,7 +222,7 @@ const (
 	endFirst      = "end"    // the payload of a notice that begins an erasure
 )
 
-// pass has all nodes forget the user, and erases all parts that can be reached.
+// pass makes all nodes forget the user, and erases all parts that can be reached.
 func (x *eraser) pass(ctx context.Context, e backend.Erasure) error {
 	x.forgetSoon(e.User, e.Ago)
 	try, cancel := context.WithTimeout(ctx, erasureWait)
@@ -238,7 +238,7 @@ func (x *eraser) pass(ctx context.Context, e backend.Erasure) error {
 	return errors.Join(failed...)
 }
 
-// hear takes a notice of end or of pass.
+// hear applies a notice of end or of pass.
 func (x *eraser) hear(n backend.Notice) {
 	user := presence.UserID(strings.Clone(string(n.User)))
 	switch {
@@ -254,7 +254,7 @@ func (x *eraser) hear(n backend.Notice) {
 		_, heard := x.heard.Get(n.Payload)
 		x.mu.Unlock()
 		if heard {
-			return // half a microsecond for each user whom this node knows would be spent for nothing
+			return // comparing takes half a microsecond for each user whom this node knows
 		}
 		for _, user := range x.users.ids() {
 			if x.nameOf(user) == n.Payload {
@@ -265,8 +265,8 @@ func (x *eraser) hear(n backend.Notice) {
 	}
 }
 
-// endHere ends what holds the user here. The user's leases end in the store, too: what was on its
-// way there is before that.
+// endHere ends everything that holds the user here. It also ends the user's leases in the store: operations
+// that were under way reach the store before that.
 func (x *eraser) endHere(user presence.UserID, ago time.Duration) {
 	devices := x.members.of(user)
 	for topic := range x.signOuts.endHere(user, ago) {
@@ -276,7 +276,7 @@ func (x *eraser) endHere(user presence.UserID, ago time.Duration) {
 	}
 }
 
-// forgetSoon forgets a user a while later.
+// forgetSoon makes this node forget a user a while later.
 func (x *eraser) forgetSoon(user presence.UserID, ago time.Duration) {
 	x.mu.Lock()
 	_, soon := x.soon[user]

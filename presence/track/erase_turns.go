@@ -24,38 +24,38 @@ const (
 	maxPasses   = 4
 )
 
-// erasureTurns is who may work.
+// erasureTurns decides which erasures may be worked on.
 type erasureTurns struct {
 	mu      sync.Mutex // taken with no other mutex held
 	working int
-	waiting bool // the list may have more than this node claimed
+	waiting bool // the list may have more erasures than this node claimed
 	users   map[presence.UserID]*userTurns
 	woken   wait.Wakeup
 	passes  chan struct{}
 }
 
-// userTurns are those of one user.
+// userTurns are the turns of one user's erasures.
 type userTurns struct {
 	working int
-	listed  time.Time // when the latest one was put in the list
-	again   time.Time // before it nobody works on the one that waits for another
+	listed  time.Time // when the latest erasure was put into the list
+	again   time.Time // the waiting erasure is not started before this
 }
 
 func newErasureTurns() *erasureTurns {
 	return &erasureTurns{users: make(map[presence.UserID]*userTurns), woken: wait.NewWakeup(), passes: make(chan struct{}, maxPasses)}
 }
 
-// A turn is what becomes of a new erasure.
+// A turn says what happens with a new erasure.
 type turn int
 
 const (
 	turnNow   turn = iota // it is worked on at once
 	turnLater             // it waits in the list
-	turnAgain             // it waits until another one of its user is over
-	turnJoins             // such a one waits already
+	turnAgain             // it waits until another erasure of the user is over
+	turnJoins             // an erasure of the user waits already, and covers this one
 )
 
-// enter returns what becomes of a new erasure: it is worked on at once, but not before those that wait.
+// enter returns the turn of a new erasure. It is worked on at once only if no other erasure waits.
 func (t *erasureTurns) enter(user presence.UserID) turn {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -76,8 +76,8 @@ func (t *erasureTurns) enter(user presence.UserID) turn {
 	return turnNow
 }
 
-// join lets further erasures of a user join one that was put in the list at a moment, and that nobody
-// works on for erasureHold.
+// join makes further erasures of a user join the one that was put into the list at a moment, if no node works
+// on it for erasureHold.
 func (t *erasureTurns) join(user presence.UserID, at time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -118,7 +118,7 @@ func (t *erasureTurns) wait() {
 	t.woken.Wake()
 }
 
-// takeRoom takes all the room that there is.
+// takeRoom takes all free places for erasures.
 func (t *erasureTurns) takeRoom() (n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -127,7 +127,7 @@ func (t *erasureTurns) takeRoom() (n int) {
 	return n
 }
 
-// claimed gives back the room that is not taken after all.
+// claimed returns the places for which there was no erasure.
 func (t *erasureTurns) claimed(room, taken int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -135,7 +135,7 @@ func (t *erasureTurns) claimed(room, taken int) {
 	t.waiting = t.waiting || taken == room
 }
 
-// pass runs fn, with few others at a time. It returns false if ctx ended before.
+// pass runs fn while few others run. It returns false if ctx ended before.
 func (t *erasureTurns) pass(ctx context.Context, fn func()) bool {
 	select {
 	case t.passes <- struct{}{}:

@@ -10,8 +10,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// validateFor returns an error for each field that asks for what a store with these features
-// cannot do. It is asked before the defaults are filled in.
+// validateFor returns an error for each field that needs a feature the store lacks. Call it before the
+// defaults are filled in.
 func (c Config) validateFor(has backend.Features) error {
 	var errs []error
 	need := func(feature backend.Features, field, why string) {
@@ -43,8 +43,8 @@ func (c Config) validateFor(has backend.Features) error {
 	return errors.Join(errs...)
 }
 
-// keepsStatus returns nil if what a user chooses is kept somewhere, also where this node ends:
-// else a user who is invisible would be seen after a restart.
+// keepsStatus returns nil if a user's choice is kept somewhere that outlives this node. Otherwise an
+// invisible user would be seen after a restart.
 func (c *choices) keepsStatus() error {
 	if c.cfg.Status != nil {
 		return nil
@@ -52,8 +52,8 @@ func (c *choices) keepsStatus() error {
 	return backend.Require(c.store, backend.FeatureStatuses)
 }
 
-// wholeBelow returns up to how many users a topic is kept whole, whatever its roster limit: any
-// number, where the store cannot tell a part of it.
+// wholeBelow returns the number of users up to which a topic is kept whole, whatever its roster limit. It is
+// unlimited if the store cannot read a part of a roster.
 func wholeBelow(store backend.Store) int {
 	if backend.Require(store, backend.FeaturePages) != nil {
 		return maxWhole
@@ -61,5 +61,5 @@ func wholeBelow(store backend.Store) int {
 	return wholeUsers
 }
 
-// maxWhole is more than any topic has.
+// maxWhole is more users than any topic has.
 const maxWhole = 1 << 30

@@ -11,7 +11,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// countReader reads the figures of topics: from memory, or from the store.
+// countReader returns the figures of topics, from memory or from the store.
 type countReader struct {
 	store  backend.Store
 	topics *topics
@@ -66,8 +66,8 @@ func (t *topics) missing(topics []presence.Topic, all []backend.Counts) (missing
 	return missing
 }
 
-// figureMemory remembers the figures of topics that are not kept here for half a second, so
-// that a list of topics that many visitors look at costs the store two round trips a second.
+// figureMemory remembers for half a second the figures of topics that are not loaded here. So a list of
+// topics that many visitors look at costs the store two round trips a second.
 type figureMemory struct {
 	mu     answersMutex
 	topics *generations.Map[presence.Topic, figuresAt]
@@ -101,12 +101,12 @@ func (m *figureMemory) known(topics []presence.Topic, all []backend.Counts, inde
 	return missing
 }
 
-// keep remembers figures that the store gave just now.
+// keep remembers figures that the store has just returned.
 func (m *figureMemory) keep(topics []presence.Topic, indexes []int, all []backend.Counts) {
 	now := time.Now()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i, topic := range topics {
-		m.topics.Set(presence.Topic(strings.Clone(string(topic))), figuresAt{all[indexes[i]], now}) // the topic may be cut out of a request
+		m.topics.Set(presence.Topic(strings.Clone(string(topic))), figuresAt{all[indexes[i]], now}) // cloned because the topic may be a part of a request
 	}
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// findings are what a node has found.
+// findings counts and logs the findings of a node.
 type findings struct {
 	logger *slog.Logger
-	met    atomic.Bool // a request was a signed-in user's
+	met    atomic.Bool // a signed-in user has sent a request
 	of     [presence.NumFindings]struct {
 		times  atomic.Uint64
 		last   atomic.Int64 // Unix nanoseconds
@@ -34,7 +34,7 @@ func (o *findings) note(f presence.Finding, attrs ...any) {
 	of.times.Add(1)
 	of.last.Store(time.Now().UnixNano())
 	level := slog.LevelWarn
-	if f == presence.NoUser || f == presence.UnknownIDs { // it may be as the site wants it
+	if f == presence.NoUser || f == presence.UnknownIDs { // this may be intended
 		level = slog.LevelInfo
 	}
 	if of.logged.Pass() {

@@ -15,33 +15,33 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// A fleet knows of the other nodes what each says of itself in a notice: whether it sweeps, which
-// secret the site gave it, and its settings. So a node finds mistakes that no node can see by itself.
+// A fleet compares this node with the others. Each node sends a notice with its state: whether it sweeps,
+// which secret the site gave it, and its settings. So a node finds mistakes that it cannot see by itself.
 //
-// A notice says "<process> <secret> <sweeps> <name>=<value>…". secret is a MAC, made with the secret
-// that the site gave the node, of a fixed text: it tells nothing about the secret. It is "-" for a node
-// without one, which takes the fleet's secret from the store. sweeps is "sweeps" for a node that has
-// swept lately, or "-". The settings are those of agreeing.
+// A notice is "<process> <secret> <sweeps> <name>=<value>…". secret is a MAC of a fixed text, made with the
+// secret that the site gave the node, so it does not reveal the secret. It is "-" for a node that takes the
+// secret from the store. sweeps is "sweeps" for a node that has swept in the last minute, or "-". agreeing
+// returns the settings.
 type fleet struct {
 	process  string
 	store    *timedStore
 	outage   *outage
 	notices  *notices
-	secret   string       // as the notice says it
-	settings []string     // as the notice says them
+	secret   string       // its form in the notice
+	settings []string     // their form in the notice
 	began    time.Time    // with the node
 	own      atomic.Int64 // when this node last swept, in nanoseconds since began; 0: never
 	others   atomic.Int64 // when another node last said that it sweeps
 	soon     wait.Wakeup  // say so soon
 
 	mu    sync.Mutex
-	peers *generations.Map[string, struct{}] // processes that this node has heard
+	peers *generations.Map[string, struct{}] // processes whose notices this node has heard
 }
 
 const (
 	greetEvery   = 15 * time.Second
 	noJobsAfter  = time.Minute // without a sweep
-	foreignAfter = time.Minute // more than a restart takes, and than clocks differ
+	foreignAfter = time.Minute // longer than a restart, and than clocks differ
 	maxPeers     = 10_000      // processes
 )
 
@@ -66,14 +66,14 @@ func (c *Config) agreeing() []string {
 	}
 }
 
-// run says what this node does, and looks whether any node sweeps.
+// run sends the notice of this node, and checks whether any node sweeps.
 func (f *fleet) run(ctx context.Context, found func(presence.Finding, ...any)) {
 	select {
-	case <-f.notices.listening: // so that this node hears the answers of others
+	case <-f.notices.listening: // so that this node hears the notices of others
 	case <-ctx.Done():
 		return
 	}
-	for next := noJobsAfter; ; { // the log says it less and less often
+	for next := noJobsAfter; ; { // the pauses between log lines grow
 		f.greet(ctx)
 		if !wait.Until(ctx, f.soon, greetEvery) {
 			return
@@ -88,7 +88,7 @@ func (f *fleet) run(ctx context.Context, found func(presence.Finding, ...any)) {
 	}
 }
 
-// greet tells the other nodes of this one. What is lost is said again.
+// greet sends the notice of this node. A lost notice does no harm, because the next one follows.
 func (f *fleet) greet(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, connectWait)
 	defer cancel()
@@ -100,7 +100,7 @@ func (f *fleet) greet(ctx context.Context) {
 	_ = f.store.Publish(ctx, backend.Notice{Kind: backend.NoticeNode, Payload: strings.Join(said, " ")})
 }
 
-// hear takes what a node says of itself, this one included.
+// hear takes a notice of any node, this one included.
 func (f *fleet) hear(payload string, found func(presence.Finding, ...any)) {
 	said := strings.Fields(payload)
 	if len(said) < 3 || said[0] == f.process {
@@ -121,8 +121,8 @@ func (f *fleet) hear(payload string, found func(presence.Finding, ...any)) {
 	}
 }
 
-// differing returns attributes of the log: the settings of here that have another value there. A setting
-// that only one side knows is of another version of the program, and does not count.
+// differing returns log attributes with the settings that have different values here and there. A setting
+// that only one side has belongs to another version of the program, and is ignored.
 func differing(here, there []string) (attrs []any) {
 	values := make(map[string]string, len(there))
 	for _, setting := range there {
@@ -138,10 +138,11 @@ func differing(here, there []string) (attrs []any) {
 	return attrs
 }
 
-// foreign takes a token that this fleet did not sign. If its process began after this one, or opened
-// the stream more than a minute after this one began, and this node has not heard that process, then
-// the two run at one time, share no store, and still the pages of one come to the other. A token from
-// before that is the usual thing after a restart without a store that lasts.
+// foreign takes a token that this fleet did not sign. It reports OtherFleet if the token's process runs at
+// the same time as this one, but has sent no notice here: then the two have different stores, although pages
+// of one reach the other. The process runs at the same time if it began after this one, or opened the stream
+// more than a minute after this one began. Other tokens are from before a restart, which is normal for a
+// store in memory.
 func (f *fleet) foreign(token presence.Token, found func(presence.Finding, ...any)) {
 	id, _, _ := strings.Cut(string(token), "~")
 	holder := presence.Holder(id)
@@ -160,8 +161,8 @@ func (f *fleet) foreign(token presence.Token, found func(presence.Finding, ...an
 	}
 }
 
-// sweeps notes that this node sweeps. The first time it tells the others at once: a program that
-// sweeps and ends has no other time.
+// sweeps notes that this node sweeps. The first time it wakes run to send the notice at once, because a
+// program that only sweeps may end soon.
 func (f *fleet) sweeps() {
 	now := int64(time.Since(f.began)) | 1
 	if f.own.Swap(now) == 0 {
@@ -169,7 +170,7 @@ func (f *fleet) sweeps() {
 	}
 }
 
-// unswept returns how long ago any node swept, as far as this one knows.
+// unswept returns the time since any node swept, as far as this one knows.
 func (f *fleet) unswept() time.Duration { return f.since(max(f.own.Load(), f.others.Load())) }
 
 func (f *fleet) since(at int64) time.Duration { return time.Since(f.began) - time.Duration(at) }

@@ -25,7 +25,7 @@ func (p *users) isClosed() bool {
 	return p.closed
 }
 
-// lasts returns how long ago the store was last in order: 0 while it is in order now.
+// lasts returns the time since the store last worked: 0 while it works.
 func (o *outage) lasts() time.Duration {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -33,5 +33,5 @@ func (o *outage) lasts() time.Duration {
 	if o.failingLocked() || since > o.cfg.harmlessOutage() {
 		return since
 	}
-	return 0 // a write that hangs has failed within applyTimeout
+	return 0 // a write that hangs fails within applyTimeout
 }

@@ -9,9 +9,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// A housekeeper asks the store for the figures of the topics here, in one round trip for all,
-// publishes notices again that the store did not take, and forgets topics and users that
-// no longer matter.
+// A housekeeper asks the store for the figures of all topics here in one round trip, publishes notices again
+// that the store did not accept, and forgets topics and users that are no longer needed.
 type housekeeper struct {
 	life    *lifetime
 	store   backend.Store
@@ -21,7 +20,7 @@ type housekeeper struct {
 	notices *notices
 }
 
-// run keeps house until ctx ends.
+// run does the housekeeping until ctx ends.
 func (h *housekeeper) run(ctx context.Context) {
 	tick := time.NewTicker(houseKeeping)
 	defer tick.Stop()
@@ -36,8 +35,8 @@ func (h *housekeeper) run(ctx context.Context) {
 	}
 }
 
-// refresh gives the loaded topics their latest figures, or marks them as stale. Those of a few
-// topics are asked for each time, and those of many while they change.
+// refresh gives the loaded topics their latest figures, or marks them as stale. It asks for the figures of a
+// few topics each time. Of many topics, it asks less often for those that do not change.
 func (h *housekeeper) refresh(ctx context.Context) {
 	var loaded, asked []*replica
 	for _, r := range h.topics.used() {
@@ -53,7 +52,7 @@ func (h *housekeeper) refresh(ctx context.Context) {
 		}
 	}
 	if len(topics) == 0 {
-		topics = []presence.Topic{presence.Site} // the outage asks whether the store is there
+		topics = []presence.Topic{presence.Site} // to find out whether the store is reachable
 	}
 	ctx, cancel := context.WithTimeout(ctx, applyTimeout)
 	defer cancel()
@@ -83,18 +82,18 @@ func (h *housekeeper) refresh(ctx context.Context) {
 	}
 }
 
-// The figures of so many topics are asked for every time: they are one script in Redis.
+// Up to this number of topics, all figures are asked for every time: they are one script in Redis.
 const fewTopics = 64
 
-// Of more topics, those whose figures stayed the same in so many answers in a row are asked for
-// in every other round, so once a second.
+// With more topics, one whose figures stayed the same in so many answers in a row is asked for in every
+// second round, so once a second.
 const restAfter = 4
 
-// A rest says when the figures of a topic are asked for. It is for housekeeping alone.
+// A rest decides in which rounds the figures of a topic are asked for. Only housekeeping uses it.
 type rest struct {
 	head presence.DiffID // in the latest answer
-	same int32           // answers in a row that told nothing new
-	left int32           // rounds to come in which the topic is not asked for
+	same int32           // answers in a row that changed nothing
+	left int32           // rounds in which the topic is still left out
 }
 
 // due reports whether the topic is asked for in this round, and counts the round.
@@ -106,13 +105,13 @@ func (r *rest) due() bool {
 	return true
 }
 
-// told notes an answer: one without news makes the topic rest for more rounds.
+// told notes an answer. After an answer without news the topic rests for more rounds.
 func (r *rest) told(head presence.DiffID, news bool) {
 	if news || head != r.head {
 		*r = rest{head: head}
 		return
 	}
-	// Half of the topics rest in the one round, and half in the other.
+	// Random, so that half of the topics are asked for in one round, and half in the other.
 	if r.same++; r.same > restAfter || r.same == restAfter && rand.IntN(2) == 0 {
 		r.left = 1
 	}

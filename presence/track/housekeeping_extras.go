@@ -10,8 +10,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// How often the store is asked for the extras of a topic that is loaded here. A record that
-// has grown is asked for at once.
+// How often the store is asked for the extras of a topic that is loaded here. If a record grows, it is asked
+// at once.
 const (
 	botsEvery = 2 * time.Second
 	peakEvery = 10 * time.Second
@@ -27,15 +27,15 @@ func (c *Config) asksExtras() bool {
 	return false
 }
 
-// extrasReader reads what the store has beside rosters: records and bots.
+// extrasReader reads what the store keeps beside rosters: records and bots.
 type extrasReader struct {
 	store  backend.Store
 	writer *writer
 	peaks  *peaks
 }
 
-// keep asks the store for the records and bots of the topics here that have any, in one round
-// trip for all that are due, until ctx ends.
+// keep asks the store for the records and bots of the topics here, in one round trip for all that are due,
+// until ctx ends.
 func (x *extrasReader) keep(ctx context.Context, t *topics) {
 	for wait.For(ctx, houseKeeping) {
 		x.refresh(ctx, t)
@@ -57,7 +57,7 @@ func (x *extrasReader) refresh(ctx context.Context, t *topics) {
 	defer cancel()
 	extras, err := x.store.Extras(ctx, topics...)
 	if err != nil || len(extras) != len(due) {
-		return // asked again at the next tick
+		return // the next tick asks again
 	}
 	for i, r := range due {
 		r.setExtras(x.take(r.out.topic, r.kind, extras[i]))
@@ -80,8 +80,8 @@ func (x *extrasReader) load(ctx context.Context, topic presence.Topic, kind pres
 	return x.take(topic, kind, extras[0]), true
 }
 
-// take returns what the kind asks for of a store's extras. Where this node remembers a
-// better record, the store gets it: the store lost data.
+// take returns those of the store's extras that the kind asks for. If this node remembers a better record,
+// the store has lost data, and take sends it the record.
 func (x *extrasReader) take(topic presence.Topic, kind presence.Kind, stored backend.Extras) (now backend.Extras) {
 	if kind.Bots {
 		now.Bots = stored.Bots
@@ -95,11 +95,11 @@ func (x *extrasReader) take(topic presence.Topic, kind presence.Kind, stored bac
 	return now
 }
 
-// An extrasCheck says when the store is to be asked for the extras of a topic.
+// An extrasCheck decides when the store is asked for the extras of a topic.
 type extrasCheck struct {
 	answered time.Time // when the store answered; zero: not since the topic was loaded
-	total    int32     // the number online when it was asked for that answer
-	asking   int32     // and when it was asked last
+	total    int32     // users online when that question was asked
+	asking   int32     // users online when the latest question was asked
 }
 
 // extrasAreDue reports whether the store is to be asked.
@@ -118,7 +118,7 @@ func (r *replica) extrasAreDue() bool {
 	return grown || since >= peakEvery || r.kind.Bots && since >= botsEvery
 }
 
-// peakTotalLocked returns the number that the record is of, as this node knows it.
+// peakTotalLocked returns the users online, with guests if the record counts them, as this node knows them.
 func (r *replica) peakTotalLocked() int {
 	total := r.ledger.total()
 	if r.kind.PeakGuests {
@@ -135,21 +135,21 @@ func (r *replica) setExtras(now backend.Extras) {
 	r.changeExtrasLocked(now)
 }
 
-// setPeak takes a record that a notice or the site's table told.
+// setPeak applies a record from a notice or from the site's table.
 func (r *replica) setPeak(p backend.Peak) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.changeExtrasLocked(backend.Extras{Peak: p, Bots: r.extras.Bots})
 }
 
-// changeExtrasLocked makes a new View, and has readers told, if the extras have changed.
+// changeExtrasLocked makes a new View, and notifies readers, if the extras have changed.
 func (r *replica) changeExtrasLocked(now backend.Extras) {
 	if !r.closed && r.ledger.loaded() && r.mergeExtrasLocked(now) {
 		r.showFiguresLocked()
 	}
 }
 
-// mergeExtrasLocked takes extras for the next View, and reports whether they have changed.
+// mergeExtrasLocked stores extras for the next View, and reports whether they have changed.
 func (r *replica) mergeExtrasLocked(now backend.Extras) bool {
 	now.Peak = r.extras.Peak.Better(now.Peak) // a later answer may have overtaken this one
 	if samePeak(now.Peak, r.extras.Peak) && maps.Equal(now.Bots, r.extras.Bots) {

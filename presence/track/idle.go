@@ -9,19 +9,18 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// attention says in the leases of connections whether somebody is at their pages (rule 24 of
-// [backend.Store]). The store turns a user idle, whom others see as away, in the step in which the
-// last lease of the user in a topic becomes idle, and back with the first that is not. No node
-// asks another.
+// attention writes into the leases of connections whether somebody is at their pages (rule 24 of
+// [backend.Store]). When the last lease of a user in a topic becomes idle, the store turns the user idle in
+// the same step, which others see as away. The first lease that is not idle turns the user back. So nodes
+// need not ask one another.
 //
-// The leases of a user's connections here say all the same: whether somebody is at any of the
-// user's pages here. So a node makes a user idle in all topics of these connections, or in
-// none. Devices at two nodes may differ.
+// All leases of a user's connections at one node have the same state: whether somebody is at any of the
+// user's pages at this node. So a node makes a user idle in all topics of these connections, or in none.
+// Leases at two nodes may differ.
 //
-// Example: Alice has a page of the site and one of thread:1 open at node A, and a phone at
-// node B that nobody holds. At 12:00:00 she stops at the page of the site, and was at the
-// other an hour ago. At 12:00:01 node A writes OpAttend for both connections, in one call, and
-// both topics show her as away. Node B does nothing.
+// Example: Alice has a page of the site and one of thread:1 open at node A, and a phone at node B that nobody
+// holds. At 12:00:00 she stops at the page of the site, and was at the other an hour ago. At 12:00:01 node A
+// writes OpAttend for both connections, in one call, and both topics show her as away. Node B does nothing.
 type attention struct {
 	cfg    *Config
 	life   *lifetime
@@ -33,31 +32,31 @@ type attention struct {
 	heard *generations.Map[presence.Holder, hearing]
 }
 
-// A hearing is what the page of another node's connection said here.
+// A hearing is what this node heard from a page whose connection is at another node.
 type hearing struct {
 	idle   bool   // what was written
-	latest bool   // what the page said last, if that waits
+	latest bool   // the latest word of the page, while it waits
 	at     moment // when idle was written
-	turned moment // when news was written: the next waits until a leaveTaking later
-	waits  moment // when latest was said; zero: nothing waits
+	turned moment // when a change was written: the next one waits for leaveTaking
+	waits  moment // when latest was heard; zero: nothing waits
 }
 
 const (
-	// leaveTaking is how long nobody is at any page before a node says so: a user goes from
-	// one page to the next, or from one device to another. A node that hears the pages of
-	// other nodes writes news of each at most this often.
+	// leaveTaking is how long a user must be at no page before the node writes so, because users go from one
+	// page to the next, and from one device to another. For pages of other nodes, it is the least time
+	// between two changes.
 	leaveTaking = time.Second
-	// attendedFor is how long a page view is somebody, for a user at none of whose open pages
-	// anybody is: the page may have no stream.
+	// attendedFor is how long a page view counts as attention while nobody is at any open page of the user,
+	// because the viewed page may have no stream.
 	attendedFor = 5 * time.Minute
-	// heardFor is how long what a page said is not said again that may have told another node
-	// the contrary meanwhile, since its beats come to any node.
+	// heardFor is for how long a node trusts what it heard from a page of another node. The page's beats go
+	// to any node, so another one may have heard the contrary since.
 	heardFor = time.Minute
 	// maxHeard bounds heard.
 	maxHeard = 50_000
 )
 
-// A moment is a time in Unix nanoseconds, a third of the size of a time.Time; 0: none.
+// A moment is a time in Unix nanoseconds, a third of the size of a time.Time; 0: no time.
 type moment int64
 
 func momentOf(t time.Time) moment { return moment(t.UnixNano()) }
@@ -76,8 +75,8 @@ func newAttention(cfg *Config, life *lifetime, w *writer, u *users, t *topics) *
 	return &attention{cfg: cfg, life: life, writer: w, users: u, topics: t, heard: generations.New[presence.Holder, hearing](maxHeard, nil)}
 }
 
-// opened takes a new connection, before its leases are made: one that nobody is at, as after
-// a restart, is so from the first step on.
+// opened takes a new connection before its leases are made. If nobody is at its page, as after a restart, its
+// leases are idle from the start.
 func (a *attention) opened(c *holder) {
 	if !c.holds() {
 		return
@@ -89,7 +88,7 @@ func (a *attention) opened(c *holder) {
 	})
 }
 
-// report takes what the page of a connection of this node says of itself, with a beat.
+// report takes what a page of this node's connection tells with a beat.
 func (a *attention) report(c *holder, idle bool) {
 	c.idle.Store(idle)
 	if !c.holds() {
@@ -102,14 +101,13 @@ func (a *attention) report(c *holder, idle bool) {
 	shown := !idle && a.showsIdle(user, c.heldTopics(), c.member)
 	a.users.with(user, func(u *knownUser) {
 		if shown || strays && c.held.saidAt.add(heardFor) <= momentOf(now) {
-			c.held.saidAt = 0 // other nodes may have heard this page
+			c.held.saidAt = 0 // other nodes may have heard this page since
 		}
 		a.lookLocked(u)
 	})
 }
 
-// proved notes that the page is alive. After a silence it counts again, with what it said of
-// itself before.
+// proved notes that the page is alive. If it was silent, its latest report counts again.
 func (a *attention) proved(h *holder) {
 	now := time.Now()
 	last := time.Unix(0, h.beaten.Swap(now.UnixNano()))
@@ -118,7 +116,7 @@ func (a *attention) proved(h *holder) {
 	}
 }
 
-// showsIdle reports whether a topic shows a user as idle; in backend.DevicesTopic the device.
+// showsIdle reports whether a topic shows a user as idle, or in backend.DevicesTopic the device.
 func (a *attention) showsIdle(user presence.UserID, topics []presence.Topic, member func(presence.Topic) presence.UserID) bool {
 	for _, topic := range topics {
 		m := a.member(topic, member(topic))
@@ -129,7 +127,7 @@ func (a *attention) showsIdle(user presence.UserID, topics []presence.Topic, mem
 	return false
 }
 
-// member returns a user as a topic's roster here has the user; the zero Member if it does not.
+// member returns a user's entry in the roster of a topic here, or the zero Member.
 func (a *attention) member(topic presence.Topic, user presence.UserID) presence.Member {
 	if r := a.topics.peek(topic); r != nil {
 		if view := r.view.Load(); view != nil {
@@ -141,7 +139,7 @@ func (a *attention) member(topic presence.Topic, user presence.UserID) presence.
 	return presence.Member{}
 }
 
-// viewed takes a page view of a user.
+// viewed notes a page view of a user.
 func (a *attention) viewed(user presence.UserID) {
 	a.users.with(user, func(u *knownUser) {
 		if u.saidIdle() {
@@ -151,7 +149,7 @@ func (a *attention) viewed(user presence.UserID) {
 	})
 }
 
-// look has the leases of a user's connections here say what is true now.
+// look updates the leases of a user's connections here: whether somebody is at the pages.
 func (a *attention) look(user presence.UserID) { a.users.with(user, a.lookLocked) }
 
 func (a *attention) lookLocked(u *knownUser) {
@@ -177,14 +175,14 @@ func (a *attention) lookLocked(u *knownUser) {
 	}
 }
 
-// A laterLook is a look at a user that was put off.
+// A laterLook is a call of look that is due later.
 type laterLook struct {
 	at    moment
 	timer *time.Timer
 }
 
-// lookLaterLocked puts a look at a user off until a moment, unless one comes before. A user has
-// one timer at most. At the zero moment there is no look.
+// lookLaterLocked schedules a look at a user, unless an earlier one is scheduled. A user has one timer at
+// most. The zero moment schedules nothing.
 func (a *attention) lookLaterLocked(u *knownUser, at moment) {
 	if at == 0 || u.looks != nil && u.looks.at <= at {
 		return
@@ -197,7 +195,7 @@ func (a *attention) lookLaterLocked(u *knownUser, at moment) {
 	l.timer = time.AfterFunc(time.Duration(at-momentOf(time.Now())), func() { a.lookAgain(user, l) })
 }
 
-// lookAgain is look at the moment for which it was put off.
+// lookAgain is look when it is due.
 func (a *attention) lookAgain(user presence.UserID, l *laterLook) {
 	a.users.with(user, func(u *knownUser) {
 		if u.looks == l && !a.users.closed {
@@ -207,8 +205,8 @@ func (a *attention) lookAgain(user presence.UserID, l *laterLook) {
 	})
 }
 
-// sayLocked writes whether somebody is at a user's pages here, for each connection that said
-// something else. A connection whose leases are not made yet says it as it joins.
+// sayLocked writes whether somebody is at a user's pages here, for each connection whose lease says
+// otherwise. A connection whose leases are not made yet gets it with its join.
 func (a *attention) sayLocked(u *knownUser, idle bool) {
 	for c := range u.connections {
 		if c.held.saidIdle == idle && c.held.saidAt != 0 || !c.holds() {
@@ -216,7 +214,7 @@ func (a *attention) sayLocked(u *knownUser, idle bool) {
 		}
 		silent := time.Since(c.lastProof())
 		if c.silentLocked() {
-			continue // that is no news of the page
+			continue // the page has told nothing new
 		}
 		c.held.saidIdle, c.held.saidAt = idle, momentOf(time.Now())
 		if !c.held.leased {
@@ -228,8 +226,8 @@ func (a *attention) sayLocked(u *knownUser, idle bool) {
 	}
 }
 
-// elsewhere adds to the operation of a beat for another node's connection what its page says,
-// if that is news here.
+// elsewhere returns the operations of a beat for another node's connection. They include what its page tells,
+// if this node does not know it yet.
 func (a *attention) elsewhere(c claim, beat backend.OpKind, idle *bool) []backend.Op {
 	ops := []backend.Op{{Kind: beat}}
 	if idle == nil || a.writer.full(c.user) {
@@ -246,15 +244,15 @@ func (a *attention) elsewhere(c claim, beat backend.OpKind, idle *bool) []backen
 	}
 }
 
-// hears takes what the page of another node's connection says, and reports whether that is to be
-// written now. shown says whether a topic shows its user as idle.
+// hears takes what the page of another node's connection tells, and reports whether to write it now. shown
+// says whether a topic shows the user as idle.
 //
-// News that comes within a leaveTaking of the latest waits until that is over, and then the last
-// word counts. So a page cannot turn its user more often, and the last word is written soon,
-// though the page beats again only in 20 s.
+// A change that comes within leaveTaking of the previous one waits until that time is over, and then the
+// latest word counts. So a page cannot turn its user more often. The latest word is written soon, although
+// the page's next beat comes only after 20 s.
 //
-// Example: Alice leaves her page at 12:00:00.0, and its beat here says so at once. She is back at
-// 12:00:00.4, and the page says that too. It is written at 12:00:01.0.
+// Example: Alice leaves her page at 12:00:00.0, and its beat here says so at once. She is back at 12:00:00.4,
+// and the page says that too. It is written at 12:00:01.0.
 func (a *attention) hears(c claim, idle, shown bool) (now bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -267,7 +265,7 @@ func (a *attention) hears(c claim, idle, shown bool) (now bool) {
 		}
 		h.latest, h.waits = idle, at
 	case news, h.at.add(heardFor) <= at:
-		if news && (known || idle != shown) { // what agrees with the roster turned nobody
+		if news && (known || idle != shown) { // a report that agrees with the roster changed nothing
 			h.turned = at
 		}
 		h.idle, h.at, h.waits, now = idle, at, 0, true
@@ -280,10 +278,10 @@ func (a *attention) hears(c claim, idle, shown bool) (now bool) {
 	return now
 }
 
-// isNews reports whether what a page says differs from what was written or is shown.
+// isNews reports whether a page's report differs from what was written, or from what is shown.
 func (h hearing) isNews(idle, shown bool) bool { return idle != h.idle || !idle && shown }
 
-// pause returns how long news has to wait.
+// pause returns how long a change has to wait.
 func (h hearing) pause(now moment) time.Duration {
 	if now < h.turned { // the clock was set back
 		return 0
@@ -291,7 +289,7 @@ func (h hearing) pause(now moment) time.Duration {
 	return time.Duration(h.turned.add(leaveTaking) - now)
 }
 
-// sayLate writes what the page of another node's connection said last, if that waits and is news.
+// sayLate writes the latest word of another node's page, if it waits and is news.
 func (a *attention) sayLate(c claim) {
 	if a.life.over() {
 		return
@@ -310,7 +308,7 @@ func (a *attention) sayLate(c claim) {
 	}
 	idle, proof := h.latest, max(0, time.Duration(now-h.waits))
 	h.waits = 0
-	if h.isNews(idle, shown) && !a.writer.full(c.user) { // else the next beat says it
+	if h.isNews(idle, shown) && !a.writer.full(c.user) { // otherwise the next beat writes it
 		h.idle, h.at, h.turned = idle, now, now
 		for _, topic := range c.topics {
 			if left := a.cfg.ttl(topic) - proof; left > 0 {
@@ -331,9 +329,9 @@ func (u *knownUser) attendedHere() bool {
 	return false
 }
 
-// silentAt returns when nobody is at a page of the user on this node any more, unless a page
-// says otherwise by then: those at which somebody is are silent. It is zero if this makes no
-// difference: one of them sends no beats, or there is no other page.
+// silentAt returns when nobody will count as being at a page of the user on this node, unless a page reports
+// before: the pages with somebody will count as silent by then. It returns zero if no such moment exists: one
+// of these pages sends no beats, or there is no other page.
 func (u *knownUser) silentAt() (at moment) {
 	if len(u.connections) < 2 {
 		return 0
@@ -356,7 +354,7 @@ func (u *knownUser) silentAt() (at moment) {
 	return at
 }
 
-// saidIdle reports whether the lease of a connection here says that nobody is there.
+// saidIdle reports whether the lease of a connection here is idle.
 func (u *knownUser) saidIdle() bool {
 	for c := range u.connections {
 		if c.held.saidIdle {
@@ -366,7 +364,7 @@ func (u *knownUser) saidIdle() bool {
 	return false
 }
 
-// mayTurn reports whether the lease of a connection here says that somebody is there, or may.
+// mayTurn reports whether the lease of a connection here is not idle, or may not be.
 func (u *knownUser) mayTurn() bool {
 	for c := range u.connections {
 		if (!c.held.saidIdle || c.held.saidAt == 0) && c.holds() {

@@ -8,12 +8,11 @@ import (
 	"github.com/rollcall-go/rollcall/presence/internal/wire"
 )
 
-// A store keeps the status that a user chose and, apart from it, whether the user is idle
-// (rule 24). Whatever a Tracker reads has both in one: the status of an online user who is
-// idle is Idle. Only there Member.Idle is set, and not for a user who chose another status.
+// A store keeps the status that a user chose, and separately whether the user is idle (rule 24). A Tracker
+// combines both when it reads: the status of an online user who is idle becomes Idle, and Member.Idle is set.
+// A user who chose another status keeps it.
 
-// shownIdle returns the status that is shown of a user who is idle or not, and whether it is so
-// because of that.
+// shownIdle returns the status that is shown of a user, and whether it is Idle because the user is idle.
 func shownIdle(status presence.Status, idle bool) (presence.Status, bool) {
 	if !idle || status.Base() != presence.Online {
 		return status, false
@@ -21,8 +20,8 @@ func shownIdle(status presence.Status, idle bool) (presence.Status, bool) {
 	return turned(status, presence.Idle), true
 }
 
-// showIdle shows which members are idle. It copies the members if one changes: a store may keep what
-// it returns.
+// showIdle applies shownIdle to members. It copies the slice if one changes, because a store may keep what it
+// returns.
 func showIdle(members []presence.Member) []presence.Member {
 	first := slices.IndexFunc(members, func(m presence.Member) bool { return m.Idle })
 	if first < 0 {
@@ -47,7 +46,7 @@ func showIdleOf(d backend.Diff) backend.Diff {
 	return d
 }
 
-// turned returns another status for the same user: it ends with a "-" if s does.
+// turned returns the status to, with a "-" at the end if s has one.
 func turned(s presence.Status, to presence.Status) presence.Status {
 	if s.Unseen() {
 		return to + wire.UnseenMark

@@ -9,15 +9,15 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// Bounds of one call of a job. Swept.More asks for another call. A store that hangs does
-// not hold up a cron for longer than jobTimeout.
+// Bounds of one call of a job. Swept.More asks for another call. A store that hangs delays a cron by
+// jobTimeout at most.
 const (
 	maxSwept    = 10_000
 	maxLastSeen = 100_000 // users of whom a topic remembers when they were last seen
 	jobTimeout  = 5 * time.Second
 )
 
-// jobs are what a site's cron calls.
+// jobs are the methods that a site's cron calls.
 type jobs struct {
 	cfg       *Config
 	stats     *counters

@@ -22,7 +22,7 @@ func (c *Config) Kind(t presence.Topic) presence.Kind {
 	k.Grace = max(cmp.Or(k.Grace, c.Grace), 0)
 	k.MaxRoster = cmp.Or(k.MaxRoster, c.MaxRoster)
 	if t == backend.DevicesTopic {
-		k.MaxRoster = -1 // what everybody sees of it is decided for each viewer
+		k.MaxRoster = -1 // what a viewer sees of it depends on the viewer
 	}
 	return k
 }

@@ -31,10 +31,10 @@ type lastSeen struct {
 
 	mu      lastSeenMutex
 	waiting *generations.Map[presence.UserID, proof]
-	writing int // users who were taken, and who are not yet written or kept
+	writing int // users who were taken, and who are neither written nor kept yet
 }
 
-// A proof is the latest proof of life of a user that the Directory does not have yet.
+// A proof is a user's latest proof of life that the Directory does not have yet.
 type proof struct {
 	at        time.Time
 	elsewhere bool // a beat for a connection of another node
@@ -44,7 +44,8 @@ type proof struct {
 const (
 	lastSeenEvery = 15 * time.Second
 	lastSeenTurns = 16
-	// beatsStopped is how old a beat for another node's connection is if no other followed.
+	// beatsStopped is the time without a beat after which beats for another node's connection count as
+	// stopped.
 	beatsStopped = 20 * time.Second
 )
 
@@ -52,7 +53,7 @@ func newLastSeen(on bool, forgotten func(int)) *lastSeen {
 	return &lastSeen{on: on, waiting: generations.New[presence.UserID, proof](maxUsersKnown, forgotten)}
 }
 
-// vanished takes the moment at which a user turned invisible.
+// vanished notes the moment at which a user turned invisible.
 func (l *lastSeen) vanished(user presence.UserID, at time.Time) {
 	if !l.on {
 		return
@@ -62,7 +63,7 @@ func (l *lastSeen) vanished(user presence.UserID, at time.Time) {
 	l.putLocked(user, proof{at: at, last: true})
 }
 
-// see takes a proof of life of a user, unless the user hides.
+// see notes a proof of life of a user, unless the user hides.
 func (p *users) see(l *lastSeen, user presence.User, life proof) {
 	if !l.on || user.ID == "" || user.Status == presence.Invisible {
 		return
@@ -75,17 +76,17 @@ func (p *users) see(l *lastSeen, user presence.User, life proof) {
 	}
 }
 
-// take remembers a proof of life of a user with some settings; nil: they are not known.
+// take remembers a proof of life of a user with these settings; nil: they are unknown.
 func (l *lastSeen) take(user presence.UserID, p proof, chosen *chosenSettings) {
 	if chosen != nil && chosen.since.After(p.at) {
-		p.at = chosen.since // before that nobody saw the user
+		p.at = chosen.since // nobody saw the user before
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.putLocked(user, p)
 }
 
-// putLocked remembers the later one of two proofs.
+// putLocked remembers the later of two proofs.
 func (l *lastSeen) putLocked(user presence.UserID, p proof) {
 	if was, ok := l.waiting.Get(user); ok && was.at.After(p.at) {
 		return
@@ -100,7 +101,7 @@ func (l *lastSeen) size() int {
 	return l.waiting.Len() + l.writing
 }
 
-// takeAll returns what waits, to be written or given to keep.
+// takeAll returns the waiting proofs. They must be written, or passed to keep.
 func (l *lastSeen) takeAll() *generations.Map[presence.UserID, proof] {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -109,7 +110,7 @@ func (l *lastSeen) takeAll() *generations.Map[presence.UserID, proof] {
 	return all
 }
 
-// hides reports whether settings, which come from Settings.At, forbid to write the proof.
+// hides reports whether settings forbid writing the proof. They must come from Settings.At.
 func (p proof) hides(s presence.Settings) bool {
 	if p.last && s.Status == presence.Invisible {
 		return s.Online == presence.Nobody
@@ -126,7 +127,8 @@ func (p *users) chosenLocked(user presence.UserID) *chosenSettings {
 // hides reports whether it is known that nobody may see now that the user is online.
 func (s *chosenSettings) hides() bool { return s != nil && s.At(time.Now()).Hides() }
 
-// keep puts proofs back, unless later ones have come since. They are of so many that were taken.
+// keep puts proofs back, unless later ones have come since. taken is the number of users that were taken with
+// them.
 func (l *lastSeen) keep(kept map[presence.UserID]proof, taken int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -136,13 +138,13 @@ func (l *lastSeen) keep(kept map[presence.UserID]proof, taken int) {
 	}
 }
 
-// endsLife gives the Directory the end of the connection as the latest proof of life of its user.
+// endsLife notes the end of the connection as the latest proof of life of its user.
 func (c *Connection) endsLife() {
 	if !c.holdsDevice() {
 		return
 	}
 	at := c.lastProof()
-	if now := time.Now(); now.Sub(at) < c.TTL() { // else its lease had expired
+	if now := time.Now(); now.Sub(at) < c.TTL() { // otherwise its lease had expired
 		at = now
 	}
 	c.env.users.see(c.env.lastSeen, c.visitor.User, proof{at: at})

@@ -9,9 +9,9 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// Last seen of topics comes from the store, where everybody asks for the same bytes. With a
-// Directory it is told of users whose settings let everybody know it, and of no other: what
-// the store has may be of a time before the settings changed. Blocks do not count here.
+// Last seen of topics comes from the store, and every viewer gets the same bytes. With a Directory it is
+// shown only of users whose settings let everybody know it, because the store's moment may be older than the
+// settings. Blocks do not count here.
 
 // tellsEverybody returns, for each user, whether everybody may know when the user was last
 // seen. It asks the Directory, and returns false for all if the Directory fails (rule P4).
@@ -24,14 +24,14 @@ func (d *directoryCalls) tellsEverybody(ctx context.Context, users []presence.Us
 		}
 		for _, s := range all {
 			s = s.At(now)
-			tells = append(tells, s.Seen == presence.Everyone) // also of the invisible: when they left, as others take it
+			tells = append(tells, s.Seen == presence.Everyone) // even of invisible users: to others that is when they left
 		}
 	}
 	return tells
 }
 
-// blank removes last seen from the sightings of users of whom not everybody may know it. The
-// same query goes out whether such users are hidden or never came (rule P2).
+// blank removes last seen from the sightings of users whose last seen not everybody may know. It makes the
+// same query whether such users are hidden or never came (rule P2).
 func (d *directoryCalls) blank(ctx context.Context, users []presence.UserID, sightings []backend.Sighting) {
 	if !d.on() {
 		return

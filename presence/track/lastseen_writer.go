@@ -25,7 +25,7 @@ func newLastSeenWriter(d *directoryCalls, u *users, l *lastSeen) *lastSeenWriter
 	return &lastSeenWriter{directory: d, users: u, lastSeen: l, seed: maphash.MakeSeed(), ended: make(chan struct{})}
 }
 
-// run writes until ctx ends. What waits then is for close.
+// run writes until ctx ends. close writes the rest.
 func (w *lastSeenWriter) run(ctx context.Context) {
 	defer close(w.ended)
 	pause := rand.N(lastSeenEvery) // the nodes of a fleet do not all write at once
@@ -54,7 +54,7 @@ func (w *lastSeenWriter) isTurnOf(user presence.UserID) bool {
 	return maphash.String(w.seed, string(user))%lastSeenTurns == uint64(w.turn)
 }
 
-// flush writes what is due, or everything. It reports whether the Directory took it.
+// flush writes the proofs that are due, or all. It reports whether the Directory accepted them.
 func (w *lastSeenWriter) flush(ctx context.Context, everything bool) bool {
 	waiting := w.lastSeen.takeAll()
 	users := make([]presence.UserID, 0, waiting.Len())
@@ -84,7 +84,7 @@ func (w *lastSeenWriter) flush(ctx context.Context, everything bool) bool {
 	return well
 }
 
-// postpone moves the users who are not due from one map to another.
+// postpone moves the proofs that are not due from one map to the other.
 func (w *lastSeenWriter) postpone(now, later map[presence.UserID]proof) {
 	connected := w.users.connected(now)
 	for user, p := range now {
@@ -110,8 +110,8 @@ func (p *users) connected(some map[presence.UserID]proof) map[presence.UserID]st
 	return all
 }
 
-// write writes proofs to the Directory, and reports whether it took them. It takes those
-// users out of the map who hide.
+// write writes proofs to the Directory, and reports whether it accepted them. It removes users who hide from
+// the map.
 func (w *lastSeenWriter) write(ctx context.Context, now map[presence.UserID]proof) bool {
 	hide, err := w.hidden(ctx, now)
 	if err != nil {
@@ -130,8 +130,8 @@ func (w *lastSeenWriter) write(ctx context.Context, now map[presence.UserID]proo
 	return w.directory.saw(ctx, at) == nil
 }
 
-// hidden returns those users who hide. It asks the Directory about users of whom this node
-// does not know: these were recorded before it knew, or were forgotten since.
+// hidden returns the users who hide. It asks the Directory about users whose settings this node does not
+// know, or has forgotten.
 func (w *lastSeenWriter) hidden(ctx context.Context, users map[presence.UserID]proof) (hide []presence.UserID, err error) {
 	now := time.Now()
 	hide, unknown := w.users.hidden(users, now)
@@ -147,8 +147,8 @@ func (w *lastSeenWriter) hidden(ctx context.Context, users map[presence.UserID]p
 	return hide, err
 }
 
-// hidden returns those of some users whose settings forbid to write the proof, and those whose settings
-// this node does not know.
+// hidden returns the users whose settings forbid writing the proof, and those whose settings this node does
+// not know.
 func (p *users) hidden(some map[presence.UserID]proof, now time.Time) (hide, unknown []presence.UserID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

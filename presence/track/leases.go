@@ -9,9 +9,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// leases keeps in the store what this node holds: page views, and the leases of its
-// connections. It renews them, makes those again that the store lost, and restores all of
-// them after the store lost its data.
+// leases keeps in the store what this node holds: page views, and the leases of its connections. It renews
+// them, makes them again if they are gone, and restores all after the store lost its data.
 type leases struct {
 	cfg     *Config
 	life    *lifetime
@@ -25,15 +24,15 @@ type leases struct {
 	seal    *seal
 	guests  *guestCounts
 	choices *choices
-	began   time.Time   // when this node did
+	began   time.Time   // when this node began
 	again   *time.Timer // renews everything once more after the latest restore
-	ends    *time.Timer // ends once more what ended lately, after the latest restore
-	confirm *time.Timer // looks at the oldest of young
+	ends    *time.Timer // repeats recent ends after the latest restore
+	confirm *time.Timer // checks the oldest of young
 
 	mu        leasesMutex
-	young     []youngLease           // just made, the oldest first
+	young     []youngLease           // leases that were just made, the oldest first
 	gone      map[goneLease]struct{} // leases that heartbeats found gone
-	rejoining bool                   // a goroutine makes them again
+	rejoining bool                   // a goroutine makes the gone leases again
 }
 
 type goneLease struct {
@@ -41,7 +40,7 @@ type goneLease struct {
 	topic presence.Topic
 }
 
-// begin makes leases that know their parts usable.
+// begin completes a leases whose fields for other parts are set.
 func (l *leases) begin() *leases {
 	l.began = time.Now()
 	l.gone = make(map[goneLease]struct{})
@@ -54,8 +53,8 @@ func (l *leases) begin() *leases {
 	return l
 }
 
-// viewed writes page views of a user at a moment, unless they no longer hold, or the user
-// signed out since, or the session of its device ended since.
+// viewed writes page views of a user at a moment. It skips views that hold no longer, and those before a
+// sign-out of the user or the end of the device's session.
 func (l *leases) viewed(views ...pageView) {
 	l.choices.resolve(views[0].user, func(now resolved) { // with users.mu held
 		for _, view := range views {
@@ -68,14 +67,14 @@ func (l *leases) viewed(views ...pageView) {
 	})
 }
 
-// guestSignedIn takes a guest out of a topic, and has every node take the guest out of the
-// topics of the guest's streams there.
+// guestSignedIn removes a guest from a topic, and makes every node remove the guest from the topics of the
+// guest's streams there.
 //
-// Example: a guest has a page of thread:1 open at node A, and signs in. The next page, at
-// node B, calls this for the site while the old page's stream is still open. Node B forgets
-// the guest in the site. Node A hears the notice and forgets the guest in both topics of the
-// stream, behind any count of the guest that waits in its writer. The stream then never
-// counts again, neither at half of the age period nor after a wipe.
+// Example: a guest has a page of thread:1 open at node A, and signs in. The next page, at node B, calls this
+// for the site while the old page's stream is still open. Node B removes the guest from the site. Node A
+// hears the notice and removes the guest from both topics of the stream, after any count of the guest that
+// waits in its writer. The stream then never counts again, neither at half of the age period nor after a
+// wipe.
 func (l *leases) guestSignedIn(topic presence.Topic, guest string) {
 	if guest == "" {
 		return
@@ -85,13 +84,13 @@ func (l *leases) guestSignedIn(topic presence.Topic, guest string) {
 	l.guests.tell(guest)
 }
 
-// hearSignedIn takes a guest out who signed in at some node: mostly in the site.
+// hearSignedIn removes a guest who signed in at some node: mostly in the site.
 func (l *leases) hearSignedIn(guest string) {
 	l.guests.showSoon(append(l.forgetStreaming(guest), siteOf(presence.UserID(guest)))...)
 }
 
-// forgetStreaming takes a guest out of the topics of the guest's streams at this node, and
-// keeps these streams from counting the guest again. It returns the topics.
+// forgetStreaming removes a guest from the topics of the guest's streams at this node, and keeps these
+// streams from counting the guest again. It returns the topics.
 func (l *leases) forgetStreaming(guest string) (topics []presence.Topic) {
 	for _, c := range l.users.connectionsOfGuest(guest) {
 		topics = append(topics, l.guests.forgetIn(c)...)
@@ -99,20 +98,20 @@ func (l *leases) forgetStreaming(guest string) (topics []presence.Topic) {
 	return topics
 }
 
-// join makes a connection's lease in a topic, unless the connection has ended or left the
-// topic. made is nil for leases that are made again. Otherwise it gets the user as others see the user, and the ack of each lease
-// that was made. The release of a connection that has ended waits behind the lease, or was
-// written.
+// join makes a connection's lease in each topic, unless the connection has ended or left the topic. made is
+// nil for leases that are made again. Otherwise made gets the user as others see the user, and the ack of
+// each lease. If the connection has ended, the release of the lease is written after it, or was written
+// already.
 func (l *leases) join(c *holder, topics []presence.Topic, made func(resolved, []*ack)) {
 	l.choices.resolveFor(c, c.visitor.User, func(now resolved) { // with users.mu held
 		var acks []*ack
 		c.held.leased = true
 		for _, topic := range topics {
-			if !l.users.holdsLocked(c, topic) { // a sign-out was faster
+			if !l.users.holdsLocked(c, topic) { // a sign-out came first
 				continue
 			}
 			lease := c.leaseOf(topic, now)
-			if !c.held.opened.IsZero() { // it is made again
+			if !c.held.opened.IsZero() { // the lease is made again
 				lease.ViewFor = max(l.viewFor(c.held.opened), time.Millisecond)
 			}
 			if made != nil {
@@ -130,8 +129,7 @@ func (l *leases) join(c *holder, topics []presence.Topic, made func(resolved, []
 	}
 }
 
-// countGuests counts the guests of the connections here again before the store forgets its
-// sketch.
+// countGuests counts the guests of the connections here again, before the store forgets them.
 func (l *leases) countGuests(ctx context.Context) {
 	for wait.For(ctx, l.cfg.Age/2) {
 		for _, c := range l.users.all() {
@@ -140,13 +138,13 @@ func (l *leases) countGuests(ctx context.Context) {
 	}
 }
 
-// rejoin makes a lease again that a heartbeat found gone: because the store lost it, or
-// this node was out of reach for longer than the TTL, or the user signed out. It first
-// hears every notice that was published before, so that a user who signed out stays out.
+// rejoin makes a lease again that a heartbeat found gone, because the store lost it, this node was out of
+// reach for longer than the TTL, or the user signed out. It first hears every notice that was published
+// before, so that a user who signed out stays out.
 //
-// Example: node B cannot reach Redis from 12:00:00 to 12:00:20. Alice signs out at node A
-// at 12:00:05. B's next heartbeat finds her lease gone. B hears the sign-out first, ends
-// her connection, and so has nothing to make again.
+// Example: node B cannot reach Redis from 12:00:00 to 12:00:20. Alice signs out at node A at 12:00:05. B's
+// next heartbeat finds her lease gone. B hears the sign-out first, ends her connection, and so has nothing to
+// make again.
 func (l *leases) rejoin(topic presence.Topic, op backend.Op) {
 	c := l.users.connection(op.Holder)
 	if c == nil {

@@ -11,12 +11,12 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// A guest who signs in becomes a user: one guest fewer, and one user more. A diff tells the
-// user at once. The number of guests stands in no diff, and housekeeping would tell it up
-// to half a second later. So the nodes that hear of the sign-in ask for the figures within
-// the merge window. The sign-ins of one window cost one call of the store.
+// A guest who signs in becomes a user: one guest fewer, and one user more. A diff announces the user at once.
+// No diff has the number of guests, and housekeeping would update it up to half a second later. So the nodes
+// that hear of the sign-in ask for the figures within the merge window. The sign-ins of one window cost one
+// call of the store.
 
-// guestCounts counts guests, and forgets who signed in.
+// guestCounts counts guests, and removes guests who sign in.
 type guestCounts struct {
 	cfg    *Config
 	life   *lifetime
@@ -26,9 +26,9 @@ type guestCounts struct {
 
 	mu       guestsMutex
 	signedIn map[string]struct{}         // guests who signed in; the other nodes must still hear of them
-	telling  bool                        // a goroutine tells them
-	changed  map[presence.Topic]struct{} // topics whose figures readers here are to see soon
-	showing  bool                        // a goroutine asks for them
+	telling  bool                        // a goroutine publishes signedIn
+	changed  map[presence.Topic]struct{} // topics whose figures must be shown to readers here soon
+	showing  bool                        // a goroutine asks for the changed figures
 }
 
 func newGuestCounts(cfg *Config, life *lifetime, store backend.Store, w *writer, t *topics) *guestCounts {
@@ -42,7 +42,7 @@ func (g *guestCounts) seen(topic presence.Topic, guest string) {
 	}
 }
 
-// forget takes a guest out of a topic.
+// forget removes a guest from a topic.
 func (g *guestCounts) forget(topic presence.Topic, guest string) {
 	g.writer.add(topic, backend.Op{Kind: backend.OpForgetGuest, Guest: guest, For: g.cfg.Age})
 }
@@ -60,8 +60,8 @@ func (g *guestCounts) count(h *holder) {
 	})
 }
 
-// forgetIn takes the guest of a holder, who signed in, out of each topic, and returns the topics.
-// The connection no longer counts the guest.
+// forgetIn removes the guest of a holder, who signed in, from each topic, and returns the topics. The
+// connection no longer counts the guest.
 func (g *guestCounts) forgetIn(h *holder) []presence.Topic {
 	h.guest.setSignedIn(true)
 	topics := h.enteredTopics()
@@ -71,11 +71,11 @@ func (g *guestCounts) forgetIn(h *holder) []presence.Topic {
 	return topics
 }
 
-// returned notes that the guest of a holder is one again: who signs out may go on with a page, or
-// with the stream of another tab, from before the sign-in.
+// returned notes that the user of a holder is a guest again. A visitor who signs out may still have a page,
+// or the stream of another tab, from before the sign-in.
 func (g *guestCounts) returned(h *holder) { h.guest.setSignedIn(false) }
 
-// tell has the other nodes hear that a guest signed in.
+// tell publishes to the other nodes that a guest signed in.
 func (g *guestCounts) tell(guest string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -91,11 +91,10 @@ func (g *guestCounts) tell(guest string) {
 // maxSignedIn bounds signedIn: the guests that the other nodes must still hear of.
 const maxSignedIn = 1024
 
-// tellSignedIn publishes the notices of guests who signed in, one after the other: a client
-// can cause one with each request. A notice that is lost leaves the guest counted in the
-// topics of streams at other nodes, for as long as these streams are open and two age
-// periods more. While the store is out all are lost: sent late, they could take out a guest
-// who has signed out again.
+// tellSignedIn publishes the notices of guests who signed in, one after the other, because a client can cause
+// one with each request. If a notice is lost, the guest still counts in the topics of streams at other nodes,
+// while these streams are open and for two age periods more. While the store is out all notices are dropped:
+// sent late, they could remove a guest who has signed out again.
 func (g *guestCounts) tellSignedIn(ctx context.Context) {
 	for {
 		g.mu.Lock()
@@ -119,11 +118,10 @@ func (g *guestCounts) publishSignedIn(ctx context.Context, guest string) error {
 	return g.store.Publish(ctx, backend.Notice{Kind: backend.NoticeGuestSignedIn, Payload: guest})
 }
 
-// maxChanged bounds the topics whose figures are asked for out of turn. Housekeeping tells
-// those of the others.
+// maxChanged bounds the topics whose figures are asked for at once. Housekeeping updates those of the others.
 const maxChanged = 64
 
-// showSoon tells the figures of topics to readers here within the merge window.
+// showSoon updates the figures of topics for readers here within the merge window.
 func (g *guestCounts) showSoon(topics ...presence.Topic) {
 	topics = slices.DeleteFunc(topics, func(t presence.Topic) bool { return g.topics.peek(t) == nil })
 	g.mu.Lock()
@@ -139,8 +137,8 @@ func (g *guestCounts) showSoon(topics ...presence.Topic) {
 	}
 }
 
-// showChanged asks for the figures of changed topics: once the sign-ins are written, and
-// then as often as housekeeping does, until there is no sign-in any more.
+// showChanged asks for the figures of changed topics: first when the sign-ins are written, and then as often
+// as housekeeping does, until no more guests sign in.
 func (g *guestCounts) showChanged(ctx context.Context) {
 	for pause := max(g.cfg.MergeWindow/2, 2*flushInterval); wait.For(ctx, pause); pause = houseKeeping {
 		g.mu.Lock()
@@ -155,8 +153,8 @@ func (g *guestCounts) showChanged(ctx context.Context) {
 	}
 }
 
-// showFigures tells the figures of topics to readers here. If the store does not answer,
-// housekeeping finds out.
+// showFigures updates the figures of topics for readers here. If the store does not answer, housekeeping
+// finds out.
 func (g *guestCounts) showFigures(ctx context.Context, topics []presence.Topic) {
 	ctx, cancel := context.WithTimeout(ctx, applyTimeout)
 	defer cancel()
@@ -171,15 +169,14 @@ func (g *guestCounts) showFigures(ctx context.Context, topics []presence.Topic) 
 	}
 }
 
-// A figurePace lets figures change at most twice a second, whoever asks for them: each
-// change is a heartbeat to every reader.
+// A figurePace lets figures change at most twice a second, whichever code asks for them, because each change
+// is a heartbeat to every reader.
 type figurePace struct {
 	last time.Time
 	gap  time.Duration // between the last two, twice houseKeeping at most
 }
 
-// jitter is how much earlier than planned an answer may come, since the one before came
-// late.
+// jitter is how much too early an answer may come, if the previous one came late.
 const jitter = 100 * time.Millisecond
 
 // pass reports whether figures may change now, and counts the change.
@@ -193,8 +190,8 @@ func (p *figurePace) pass() bool {
 	return true
 }
 
-// takeFigures takes figures that were asked for out of turn. Unlike refresh it looks for no
-// gap: a diff that is on its way is not missing.
+// takeFigures applies figures that showFigures asked for. Unlike refresh it does not look for gaps, because a
+// diff that is under way is not missing.
 func (r *replica) takeFigures(c backend.Counts) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
