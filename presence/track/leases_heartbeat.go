@@ -27,23 +27,23 @@ const (
 // A heartbeat says which connections are renewed when, of those that are due at one interval.
 // Each is due once an interval, and never later.
 type heartbeat struct {
-	parts int // a power of two; each has its turn in an interval
-	turn  int // whose turn it is
+	parts int // a power of two; each part has one turn in an interval
+	turn  int // the part whose turn it is
 }
 
 var turns = maphash.MakeSeed()
 
-// turnOf returns a number that stands for a new connection's turn.
+// turnOf returns a number from which a connection's turn follows.
 func turnOf(id presence.Holder, topics []presence.Topic) uint32 {
 	own := maphash.String(turns, string(id))
-	if len(topics) < 2 { // such as the site alone, where everybody is
+	if len(topics) < 2 { // for example the site alone, where everybody is
 		return uint32(own)
 	}
 	return uint32(maphash.String(turns, string(topics[len(topics)-1])) + own%partsOfATopic)
 }
 
-// next begins the next turn, for so many connections. It reports whether all are renewed in it,
-// because the number of parts changed, and with it the turn of each connection.
+// next begins the next turn. connections is how many there are. all is true if all of them must be renewed
+// now, because the number of parts changed, and with it the turn of each connection.
 func (h *heartbeat) next(connections int) (all bool) {
 	was := h.parts
 	for h.parts < mostParts && connections > connectionsPerPart*h.parts {
@@ -65,7 +65,7 @@ func (h *heartbeat) due(c *holder) bool {
 	return h.parts == 1 || int(c.turn%uint32(h.parts)) == h.turn
 }
 
-// heartbeat renews the leases of the connections here that are due every so often.
+// heartbeat renews, until ctx ends, the leases of the connections here whose interval is every.
 func (l *leases) heartbeat(ctx context.Context, every time.Duration) {
 	h := heartbeat{parts: 1}
 	tick := time.NewTicker(every)
@@ -90,8 +90,8 @@ func (l *leases) heartbeat(ctx context.Context, every time.Duration) {
 	}
 }
 
-// heldFor returns the connections here that hold a user, whose page need not beat, and whose
-// leases are renewed every so often.
+// heldFor returns the connections here that hold a user, that need no beats of their page, and whose interval
+// is every.
 func (l *leases) heldFor(every time.Duration) []*holder {
 	all := l.users.all()
 	held := all[:0]

@@ -11,24 +11,23 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// restore gives a store that lost data back what it may have lost of this node, in the
-// order in which it happened, since rule 6 asks for it: page views, connections and notices;
-// and, once the other nodes have done so too, which connections ended lately. A lease that
-// the store still has is only renewed. The node hears all notices first, so that it restores no user who signed out.
-// It returns an error where it cannot hear them.
+// restore gives the store, after it lost data, everything of this node that it may have lost. It does so in
+// the original order, on which rule 6 depends: page views, connections and notices, and, once the other nodes
+// have done the same, the ends of recent connections. A lease that the store still has is only renewed. The
+// node hears all notices first, so that it restores no user who signed out. restore returns an error if it
+// cannot hear them.
 //
-// While the nodes wait for one another (see provisional), all leases are renewed once more,
-// because a store may lose again what was just restored, and this node may not notice. Example:
-// Redis is wiped. Node B reads the empty topic, and then makes Alice's lease again, whose diff is
-// lost on its way to B. Redis fails over to a copy that is still empty: B finds there what it
-// knows.
+// While the nodes wait for one another (see provisional), all leases are renewed once more, because the store
+// may lose again what was just restored, and this node may not notice. Example: Redis is wiped. Node B reads
+// the empty topic, and makes Alice's lease again; the diff of that is lost on its way to B. Redis fails over
+// to a copy that is still empty. To B, that copy looks like the topic that it knows.
 func (l *leases) restore(ctx context.Context) error {
 	if err := l.choices.hearAll(ctx); err != nil {
 		return err
 	}
 	l.again.Reset(restoreWait + restoreFor(l.cfg.shortestTTL())/2)
 	l.notices.lost()
-	_ = l.seal.agree(ctx) // if it fails, the next look at the secret finds out
+	_ = l.seal.agree(ctx) // if this fails, the next check of the secret repeats it
 	l.ends.Reset(restoreFor(l.cfg.shortestTTL()))
 	events := append(l.viewEvents(), l.connectionEvents()...)
 	slices.SortFunc(events, func(a, b restoreEvent) int { return a.at.Compare(b.at) })
@@ -38,16 +37,16 @@ func (l *leases) restore(ctx context.Context) error {
 	return nil
 }
 
-// losses are the losses of data that topics find, and that leases restore.
+// losses carries each loss of data that a topic finds to leases, which restores it.
 type losses chan loss
 
-// A loss is one that was found, and is waited for.
+// A loss is one loss of data, whose finder waits until it is restored.
 type loss struct {
 	ctx      context.Context
 	restored chan error
 }
 
-// restore returns once this node has written again what it holds and the store may have lost.
+// restore returns once this node has written again everything that the store may have lost of it.
 func (l losses) restore(ctx context.Context) error {
 	found := loss{ctx, make(chan error, 1)}
 	select {
@@ -75,7 +74,7 @@ func (l *leases) restoreEach(ctx context.Context, found losses) {
 	}
 }
 
-// restoreSoon is restore in the background, until it goes well.
+// restoreSoon runs restore in the background, until it succeeds.
 func (l *leases) restoreSoon() {
 	l.life.spawn(func(ctx context.Context) {
 		for l.restore(ctx) != nil && wait.For(ctx, backoffFirst) {
@@ -83,7 +82,7 @@ func (l *leases) restoreSoon() {
 	})
 }
 
-// reassertSoon is reassert in the background.
+// reassertSoon runs reassert in the background.
 func (l *leases) reassertSoon() { l.life.spawn(l.reassert) }
 
 // Leases are renewed in parts, so that joins and leaves need not wait behind those of all
@@ -93,9 +92,9 @@ const (
 	reassertPause  = 20 * time.Millisecond
 )
 
-// reassert renews the leases of all connections here at once: of those whose page must beat,
-// the ones whose page has, for what is left of the TTL. Leases that have expired, or were
-// swept, are made again: see rejoin.
+// reassert renews the leases of all connections here at once. For a page that must beat, it renews them for
+// the rest of the TTL since its latest beat. Leases that have expired or were swept are made again: see
+// rejoin.
 func (l *leases) reassert(ctx context.Context) {
 	for part := range slices.Chunk(l.users.all(), reassertAtOnce) {
 		for _, c := range part {
@@ -109,11 +108,11 @@ func (l *leases) reassert(ctx context.Context) {
 	}
 }
 
-// reassertOne renews the leases of a connection, each for as long as the latest proof of life says, or a quarter
-// of the TTL longer: a store takes heartbeats of one length together. After an outage in which
-// leases may have expired, a user who is still shown here keeps the lease of a page that has been
-// silent for longer: it may beat at other nodes, and sends a beat that failed again only after
-// ten seconds.
+// reassertOne renews the leases of a connection, each for as long as the latest proof of life allows, or a
+// quarter of the TTL longer, because a store handles heartbeats of equal length together. After an outage in
+// which leases may have expired, it also keeps the lease of a page that has been silent for longer, if its
+// user is still shown here: the page may beat at other nodes, and repeats a failed beat only after ten
+// seconds.
 func (l *leases) reassertOne(h *holder) {
 	if h.conn.Err() != nil {
 		return
@@ -153,7 +152,7 @@ func (l *leases) viewEvents() (events []restoreEvent) {
 
 func (l *leases) connectionEvents() (events []restoreEvent) {
 	for _, c := range l.users.all() {
-		opened := l.users.openedAt(c) // zero: its join waits in the writer
+		opened := l.users.openedAt(c) // zero: its join still waits in the writer
 		events = append(events, restoreEvent{opened, func() {
 			l.guests.count(c)
 			if held := c.heldTopics(); len(held) > 0 {
@@ -164,13 +163,13 @@ func (l *leases) connectionEvents() (events []restoreEvent) {
 	return events
 }
 
-// endAgain ends leases again that the store may have again, and holds their users for what
-// is left of the grace. It waits until all nodes have had time to renew their leases, because a
-// release first removes its user's expired leases (rule 1).
+// endAgain ends again the leases that the store may have restored from old data, and holds their users for
+// the rest of the grace. It waits until all nodes have had time to renew their leases, because a release
+// first removes its user's expired leases (rule 1).
 //
-// Example: Alice moved from a page at this node to one at node B. Redis starts again with an older
-// file, in which her lease here has expired, and the one at node B is missing. If this node released
-// its lease before node B makes the other one, that would announce her leave, and then her join.
+// Example: Alice moved from a page at this node to one at node B. Redis restarts with an older file, in which
+// her lease here has expired, and the one at node B is missing. If this node released its lease before node B
+// made the other one, that would announce her leave, and then her join.
 func (l *leases) endAgain() {
 	if l.life.over() {
 		return
@@ -189,18 +188,18 @@ func (l *leases) endAgain() {
 	l.life.spawn(l.followAgain)
 }
 
-// followAgain tells the store again when the latest page joined each connection here. All nodes
-// have restored their page views by now, also after they restored connections that are later.
+// followAgain repeats when the latest page joined each connection here. By now all nodes have restored their
+// page views, some of them after connections that are later.
 //
-// Example: node A rendered Carol's page at 12:00:00, and her stream was opened at node B at
-// 12:00:01. Redis is wiped at 12:01:00. Node B makes the lease of the stream again, and then node
-// A that of the page view. If that stayed the later one, Carol would be online until 12:05:00
-// even if her machine loses its power at 12:02:00.
+// Example: node A rendered Carol's page at 12:00:00, and her stream was opened at node B at 12:00:01. Redis
+// is wiped at 12:01:00. Node B makes the lease of the stream again, and then node A that of the page view. If
+// the page view stayed the later one, Carol would be online until 12:05:00 even if her machine loses its
+// power at 12:02:00.
 func (l *leases) followAgain(ctx context.Context) {
 	for part := range slices.Chunk(l.users.joins(), reassertAtOnce) {
 		for _, f := range part {
 			left := l.viewFor(f.at)
-			if left <= lateView { // no page view before it holds any more
+			if left <= lateView { // no earlier page view holds any more
 				continue
 			}
 			for _, topic := range f.topics {
@@ -216,33 +215,31 @@ func (l *leases) followAgain(ctx context.Context) {
 // viewFor returns for how long a page view of a moment still holds its user.
 func (l *leases) viewFor(at time.Time) time.Duration { return l.cfg.Age - time.Since(at) + lateView }
 
-// lateView is how much later than it was the store may take a page view to be: that was written by
-// another node, which was busy.
+// lateView is how much too late the store may date a page view that another, busy node wrote.
 const lateView = time.Second
 
-// hasLeft reports whether the user of a page view that would still hold is known to have
-// left: the view stopped holding when a stream closed, on any node.
+// hasLeft reports whether the user of a page view that would still hold is known to have left: a stream
+// closed, on any node, and ended the view.
 func (l *leases) hasLeft(view pageView) bool {
 	r := l.topics.peek(view.topic)
 	switch {
 	case r == nil:
 		return false
-	case view.topic == backend.DevicesTopic: // which has invisible users too
+	case view.topic == backend.DevicesTopic: // which contains invisible users too
 		return !r.has(backend.MemberOf(view.user.ID, view.device.ID))
 	}
 	return cmp.Or(view.user.Status, l.users.chosen(view.user.ID)).Base() != presence.Invisible && !r.has(view.user.ID)
 }
 
-// missed handles notices that this node may have missed. Other nodes publish again what
-// they published within the last minute. No node repeats earlier sign-outs: so the streams
-// of users end, their pages come back and are identified again, and page views are not
-// restored, because their users may have signed out.
+// missed handles notices that this node may have missed. Other nodes publish again what they published within
+// the last minute. No node repeats earlier sign-outs. So this node ends the streams of users, whose pages
+// come back and are identified again, and it restores no page views, because their users may have signed out.
 //
-// This node writes again what it holds, if it missed but a moment. Its topics may not find the loss: those that
-// found an earlier one wait for the nodes, and then take what the store has. And a node that follows no
-// topic has page views all the same.
+// If the gap was short, this node writes again what it holds. Its topics may not find the loss, since those
+// that found an earlier one are waiting for the nodes and then accept what the store has. And a node without
+// topics has page views all the same.
 //
-// Example: Redis starts again with a file in which Alice is online, and node A writes that she is busy. Half a
+// Example: Redis restarts with a file in which Alice is online, and node A writes that she is busy. Half a
 // second later Redis fails over, and loses that.
 func (l *leases) missed(ago time.Duration) {
 	l.outage.lostData()
@@ -251,7 +248,7 @@ func (l *leases) missed(ago time.Duration) {
 	l.life.spawn(func(ctx context.Context) {
 		try, cancel := context.WithTimeout(ctx, connectWait)
 		defer cancel()
-		// Before all that is published again. With an age, so that whoever reads it later knows when it was.
+		// Published before the others. Its Ago lets a node that reads it later know when the loss was.
 		_ = l.notices.publish(try, backend.Notice{Kind: backend.NoticeLost, Lasting: true, Ago: time.Millisecond})
 		_ = l.seal.agree(try)
 	})
@@ -267,13 +264,13 @@ func (l *leases) missed(ago time.Duration) {
 	}
 }
 
-// hearLost takes a node's word that the store has lost data: this node restores what it holds,
-// since it may not have noticed, and waits for the others. One that began after the loss gives them
-// as much time for that as they take.
+// hearLost handles the notice of another node that the store has lost data. This node restores what it holds,
+// since it may not have noticed the loss, and waits for the others. A node that began after the loss gives
+// the others the same time.
 //
-// Example with a TTL of 3 s and a grace of 1 s. Redis is wiped at 12:00:00, and node B begins at
-// 12:00:01. Alice, who has a page at node A, closes another one at node B at 12:00:02. Node A waits
-// until 12:00:03 for what she chose. If node B did not know why, it would sweep her grace before.
+// Example with a TTL of 3 s and a grace of 1 s. Redis is wiped at 12:00:00, and node B begins at 12:00:01.
+// Alice, who has a page at node A, closes another one at node B at 12:00:02. Node A waits until 12:00:03 to
+// learn what she chose. If node B knew nothing of the loss, it would sweep her grace before.
 func (l *leases) hearLost(ago time.Duration) {
 	at := time.Now().Add(-ago)
 	if l.outage.heardLoss(at) {

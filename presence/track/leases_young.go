@@ -7,13 +7,12 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// New leases are looked at once, after half of the grace, because a failover may have lost them
-// while nothing tells of the loss: no diff says that a user who is held by a grace has a page again.
+// New leases are checked once, after half of the grace, because a failover may have lost them without a sign:
+// no diff says that a user who is held by a grace has a page again.
 //
-// Example with a grace of 10 s. Alice closes a page at 12:00:00.0, and opens the next one at
-// 12:00:00.2. Redis fails over, and loses what was written since 12:00:00.1. The look at
-// 12:00:05.2 finds her lease gone, and makes it again. With the heartbeat at 12:00:15 alone she
-// would leave at 12:00:10.
+// Example with a grace of 10 s. Alice closes a page at 12:00:00.0, and opens the next one at 12:00:00.2.
+// Redis fails over, and loses what was written since 12:00:00.1. The check at 12:00:05.2 finds her lease
+// gone, and makes it again. With the heartbeat at 12:00:15 alone she would leave at 12:00:10.
 
 // A youngLease is a connection whose leases were just made.
 type youngLease struct {
@@ -21,10 +20,10 @@ type youngLease struct {
 	made time.Duration // after leases.began
 }
 
-// confirmAfter is when new leases are looked at; 0: never.
+// confirmAfter is the age at which new leases are checked; 0: never.
 func (l *leases) confirmAfter() time.Duration { return l.cfg.shortestGrace() / 2 }
 
-// confirmSoon has a look at the leases that a connection makes now.
+// confirmSoon schedules a check of the leases that a connection makes now.
 func (l *leases) confirmSoon(c *holder) {
 	after := l.confirmAfter()
 	if after == 0 {
@@ -37,7 +36,7 @@ func (l *leases) confirmSoon(c *holder) {
 	}
 }
 
-// confirmDue looks at the leases that are due.
+// confirmDue checks the leases that are due.
 func (l *leases) confirmDue() {
 	after, now, due := l.confirmAfter(), time.Since(l.began), 0
 	l.mu.Lock()
@@ -56,8 +55,8 @@ func (l *leases) confirmDue() {
 	}
 }
 
-// confirmOne asks for the leases of a connection that were made a while ago. It does not lengthen
-// them. Those that are gone are made again: see rejoin.
+// confirmOne checks the leases of a connection that were made a while ago. It does not lengthen them. Leases
+// that are gone are made again: see rejoin.
 func (l *leases) confirmOne(h *holder, after time.Duration) {
 	if h.conn.Err() != nil {
 		return

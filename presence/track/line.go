@@ -11,20 +11,18 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// A LineSource keeps topics that are no rosters, such as the feeds of package feed. Their pages
-// follow them over the same connections, with the same cursors, as rosters. See
-// [Tracker.Serve].
+// A LineSource keeps topics that are not rosters, such as the feeds of package feed. Pages follow them over
+// the same connections, with the same cursors, as rosters. See [Tracker.Serve].
 type LineSource interface {
-	// Open returns the line of a topic for a visitor, who may follow it: handlers have asked
-	// the site. have is the version that the reader has, or "". Open may wait for what it
-	// needs to show the topic, as long as ctx allows. A LineSource that cannot reach its data
-	// returns a line that is stale, and not an error, so that the other topics of the
-	// connection go on. The errors for a visitor are [presence.ErrGuest], [presence.ErrInvalidTopic] and
-	// [presence.ErrTooManyTopicsHere]. It may be called concurrently.
+	// Open returns the line of a topic for a visitor. The handlers have already checked that the visitor may
+	// follow it. have is the version that the reader has, or "". Open may wait for data that the topic needs,
+	// as long as ctx allows. A LineSource that cannot reach its data returns a stale line and no error, so
+	// that the other topics of the connection go on. The errors for a visitor are [presence.ErrGuest],
+	// [presence.ErrInvalidTopic] and [presence.ErrTooManyTopicsHere]. It may be called concurrently.
 	Open(ctx context.Context, topic presence.Topic, v presence.Visitor, have presence.DiffID) (*Line, error)
 
-	// Hear takes a hint of [Tracker.Hint], from any node. from names the node. A hint is
-	// untrusted: whoever can write to the store can make one up. It must not block.
+	// Hear takes a hint that [Tracker.Hint] sent from any node. from is the name of the node. A hint is
+	// untrusted, because anyone who can write to the store can forge one. Hear must not block.
 	Hear(from, hint string)
 }
 
@@ -38,7 +36,7 @@ func sendHint(ctx context.Context, store backend.Store, node, hint string) error
 	return storeOut(store.Publish(ctx, backend.Notice{Kind: backend.NoticeHint, Payload: node + " " + hint}))
 }
 
-// hearHint gives the Sources what Hint sent.
+// hearHint passes a hint to the Sources.
 func (t *Tracker) hearHint(payload string) {
 	node, hint, ok := strings.Cut(payload, " ")
 	if ok {
@@ -46,22 +44,21 @@ func (t *Tracker) hearHint(payload string) {
 	}
 }
 
-// A LineVersion is a [Line] at one version. What it refers to never changes.
+// A LineVersion is a [Line] at one version. Its data never change.
 type LineVersion struct {
-	// ID names the version in cursors. Two versions that differ in what a page shows have two
-	// names, also of two visitors. 1 to 30 bytes of 0-9 a-z and -; [NoVersion] where nobody can
-	// resume.
+	// ID names the version in cursors. Two versions that differ in what a page shows have different IDs, even
+	// if they are of different visitors. 1 to 30 bytes of 0-9 a-z and -; [NoVersion] if nobody can resume.
 	ID presence.DiffID
 
 	Stale     bool   // the data cannot be reached, so that this may be out of date
 	Heartbeat []byte // the data of a heartbeat event
 	Waiting   []byte // the same, for a reader that waits for a state. Its cursor is that of NoVersion.
 
-	// State and Since make what few readers need. They may be called concurrently, with locks
-	// held: they must not block, and must not call this package but for [presence.NewCursor].
+	// State and Since build data that few readers need. They may be called concurrently, with locks held:
+	// they must not block, and must not call this package except for [presence.NewCursor].
 
-	// State returns the data of a state event. nil: they are not in memory. Then the reader
-	// waits, and the owner is asked for a version that has them.
+	// State returns the data of a state event. nil: they are not in memory. Then the reader waits, and the
+	// owner is asked for a version that has them.
 	State func() []byte
 
 	// Since returns the data of the diff that leads from a version to this one; nil if
@@ -72,10 +69,9 @@ type LineVersion struct {
 // NoVersion is the version of a reader that has none yet.
 const NoVersion presence.DiffID = "0"
 
-// A Line is a topic that a [LineSource] keeps: its latest version, and the latest events. All
-// connections that the LineSource gives the Line to share its events, which are encoded once. Its
-// methods may be called concurrently, but for Publish, Replace and Restate, of which one runs
-// at a time.
+// A Line is a topic that a [LineSource] keeps: its latest version, and the latest events. All connections
+// with the same Line share its events, which are encoded once. Its methods may be called concurrently, except
+// Publish, Replace and Restate, of which one may run at a time.
 type Line struct {
 	out    *outlet
 	wanted func()
@@ -105,8 +101,8 @@ func (l *Line) at(v LineVersion) *lineNow {
 	return &lineNow{LineVersion: v, topic: l.out.topic, wanted: l.wanted}
 }
 
-// Publish makes v the latest version, and sends its readers diff, the data of the event that
-// leads to v from the version before.
+// Publish makes v the latest version. It sends readers the event with the data diff, which leads from the
+// previous version to v.
 func (l *Line) Publish(v LineVersion, diff []byte) {
 	now := l.at(v)
 	l.mu.Lock()
@@ -124,8 +120,8 @@ func (l *Line) Replace(v LineVersion) {
 	l.out.restartLocked()
 }
 
-// Restate replaces a version by another one that shows the same, but for Stale and for what
-// is in memory. Readers learn when Stale changes.
+// Restate replaces a version by one that shows the same, but may differ in Stale and in what is in memory.
+// Readers learn when Stale changes.
 func (l *Line) Restate(v LineVersion) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -153,14 +149,14 @@ func (l *Line) Forget() {
 // Touch marks the line as used.
 func (l *Line) Touch() { l.out.touch() }
 
-// Unused reports whether the line has been unused, and without readers, for a duration. The
-// answer is exact to within one interval between calls.
+// Unused reports whether the line has had no readers and no use for a duration. It is exact to within the
+// interval between calls.
 func (l *Line) Unused(after time.Duration) bool { return l.out.unused(after) }
 
 func (l *Line) outlet() *outlet    { return l.out }
 func (l *Line) latest() sourceView { return l.now.Load() }
 
-// resumeLocked implements source.resumeLocked. The limit is of rosters.
+// resumeLocked implements source.resumeLocked. It ignores the limit, which is for rosters.
 func (l *Line) resumeLocked(from presence.Cursor, _ int) (missed *sharedEvent, ok bool) {
 	now := l.now.Load()
 	have, ok := from.Version(now.topic)
@@ -182,7 +178,7 @@ func (l *Line) resumeLocked(from presence.Cursor, _ int) (missed *sharedEvent, o
 	return missed, true
 }
 
-// maxResumedLine bounds from how many versions a line keeps the diff to its latest one.
+// maxResumedLine bounds the number of earlier versions for which a line keeps the diff to its latest one.
 const maxResumedLine = 8
 
 func (n *lineNow) cursor() presence.Cursor { return presence.NewCursor(n.topic, n.ID) }
@@ -198,8 +194,8 @@ func (n *lineNow) figures() figures {
 	return figures{}
 }
 
-// stateEvent implements sourceView. The outlet's mutex is held. A heartbeat in place of the
-// state says that the reader waits.
+// stateEvent implements sourceView. The outlet's mutex is held. If the state is not in memory, it returns a
+// heartbeat instead, and the reader waits.
 func (n *lineNow) stateEvent(int) *sharedEvent {
 	if n.state == nil && n.State == nil {
 		n.wanted()
@@ -211,8 +207,7 @@ func (n *lineNow) stateEvent(int) *sharedEvent {
 	return n.state
 }
 
-// waitingEvent implements waiter. Its cursor names no version, so that a reader that comes
-// back with it gets a state.
+// waitingEvent implements waiter. Its cursor names no version, so a reader that resumes from it gets a state.
 func (n *lineNow) waitingEvent() *sharedEvent {
 	return newSharedEvent(frame{Event: presence.Event{Type: presence.EventHeartbeat, Topic: n.topic, Cursor: presence.NewCursor(n.topic, NoVersion), Data: n.Waiting}})
 }

@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// The mutexes of locks.go, which panic where a goroutine that holds one of a level takes
-// one of the same level or of a lower one. For tests alone: Lock costs microseconds.
+// The mutexes of locks.go. Here Lock panics if the goroutine holds a mutex of the same or a later level. They
+// are for tests only, because Lock takes microseconds.
 type (
 	connectionMutex = ordered[[1]int]
 	usersMutex      = ordered[[2]int]
@@ -35,7 +35,7 @@ type (
 	actsMutex       = ordered[[8]int]
 )
 
-// ordered is a mutex; the length of L is its level.
+// ordered is a mutex. Its level is the length of L.
 type ordered[L [1]int | [2]int | [3]int | [4]int | [5]int | [6]int | [7]int | [8]int] struct {
 	mu sync.Mutex
 }
@@ -76,7 +76,7 @@ func (m *ordered[L]) Unlock() {
 	m.mu.Unlock()
 }
 
-// goroutine names the goroutine that calls it, as its stack trace does.
+// goroutine returns the id of the calling goroutine, from its stack trace.
 func goroutine() string {
 	buf := make([]byte, 32)
 	buf = buf[:runtime.Stack(buf, false)]

@@ -9,9 +9,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// A nodeLease renews the lease of this process (rule 23). All connections here hang on it: if
-// this process ends without a word, another node sweeps what it held within Config.NodeTTL
-// and a sweep.
+// A nodeLease renews the lease of this process (rule 23). All connections here depend on it: if this process
+// dies, another node sweeps them within Config.NodeTTL and the interval of sweeps.
 type nodeLease struct {
 	cfg      *Config
 	store    backend.Store
@@ -25,18 +24,18 @@ func newNodeLease(cfg *Config, store backend.Store, o *outage, process string, r
 	return &nodeLease{cfg: cfg, store: store, outage: o, process: process, reassert: reassert, doubt: wait.NewWakeup()}
 }
 
-// every is how often the lease is renewed: so that two renewals may fail.
+// every is how often the lease is renewed, so that two renewals in a row may fail.
 func (l *nodeLease) every() time.Duration { return l.cfg.NodeTTL / 3 }
 
-// run renews the lease, and does so more often while the store is not in order, and a while longer: a node
-// that has nothing else to write must know of an outage of writes before it sweeps.
+// run renews the lease. It does so more often while the store has trouble, and for a while after: a node that
+// has nothing else to write must notice an outage of writes before it sweeps.
 //
 // Example with a TTL of 3 s: Redis refuses writes from 12:00:00.0 to 12:00:01.0, and from 12:00:01.4 to
-// 12:00:02.0. Node A tries to renew its leases at 12:00:00.9 and 12:00:01.5, and does so at 12:00:02.2.
-// Node B has guests alone. Its own lease says that it may sweep from 12:00:03 on.
+// 12:00:02.0. Node A tries to renew its leases at 12:00:00.9 and 12:00:01.5, and succeeds at 12:00:02.2. Node
+// B has only guests. The renewals of its own lease tell it that it may sweep from 12:00:03 on.
 //
-// A store that is no [backend.NodeStore] keeps no such lease. Then all that is held here is
-// renewed when the store is back.
+// A store that is no [backend.NodeStore] keeps no such lease. Then run renews everything that is held here
+// when the store is back.
 func (l *nodeLease) run(ctx context.Context) {
 	if backend.Require(l.store, backend.FeatureNodes) != nil {
 		l.reassertOnReturn(ctx)
@@ -65,8 +64,8 @@ func (l *nodeLease) reassertOnReturn(ctx context.Context) {
 	}
 }
 
-// renew renews the lease. After the lease had lapsed, other nodes may have swept what hangs on it:
-// so all of that is renewed, or made again.
+// renew renews the lease. If the lease had lapsed, other nodes may have swept the connections that depend on
+// it: so renew renews all of these, or makes them again.
 func (l *nodeLease) renew(ctx context.Context) {
 	try, cancel := context.WithTimeout(ctx, min(applyTimeout, max(l.every(), houseKeeping)))
 	defer cancel()

@@ -10,10 +10,9 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// notices publishes this node's notices, and hears those of all nodes. It keeps the
-// latest that this node published: notices that the bus refused or lost are sent again.
-// Lasting notices have room of their own, which others
-// do not take.
+// notices publishes the notices of this node, and hears those of all nodes. It keeps the latest ones that
+// this node published, and sends those again that the bus refused or lost. Lasting notices have room of their
+// own, which others cannot take.
 type notices struct {
 	bus  backend.Bus
 	life *lifetime
@@ -22,20 +21,20 @@ type notices struct {
 	listening chan struct{} // closed once the bus calls our listener
 
 	mu      noticesMutex
-	losses  int                           // how often the bus lost data, from 1 on
-	lasting map[backend.Notice]*published // by notice, without what a later one replaces
+	losses  int                           // how often the bus lost data, plus 1
+	lasting map[backend.Notice]*published // key: the notice, without the fields that a later notice of its sort replaces
 	moment  map[backend.Notice]*published
 }
 
 type published struct {
 	notice backend.Notice
 	at     time.Time // when it happened
-	taken  int       // the bus has it since it had lost data so often; 0: it does not
+	taken  int       // the value of losses when the bus accepted it; 0: the bus does not have it
 }
 
 const (
-	// publishedFor is how long a notice is kept that the bus took: any node that can
-	// reach the bus has heard it by then.
+	// publishedFor is how long a notice is kept after the bus accepted it. Any node that can reach the bus
+	// has heard it by then.
 	publishedFor = time.Minute
 	// slowStart: a first call that takes longer suggests that the store was out.
 	slowStart = 100 * time.Millisecond
@@ -45,9 +44,9 @@ func newNotices(bus backend.Bus, life *lifetime, max int) *notices {
 	return &notices{bus: bus, life: life, max: max, listening: make(chan struct{}), losses: 1, lasting: make(map[backend.Notice]*published), moment: make(map[backend.Notice]*published)}
 }
 
-// publish makes every node hear a notice: now, or once the store is back. A status that
-// the store does not take is not set, and its user is told so. One that it loses is told by
-// choices.republish.
+// publish makes every node hear a notice: now, or once the store is back. If the store refuses a status, the
+// status is not set, and the user is told so. If the store loses it later, choices.republish publishes it
+// again.
 func (b *notices) publish(ctx context.Context, n backend.Notice) error {
 	at := time.Now()
 	if n.Lasting {
@@ -60,11 +59,11 @@ func (b *notices) publish(ctx context.Context, n backend.Notice) error {
 	return storeOut(err)
 }
 
-// send publishes a notice, and returns published.taken. The bus may lose data before it answers. So
-// the losses are those that were known before the call.
+// send publishes a notice, and returns a value for published.taken. The bus may lose data before its answer
+// arrives. So the value counts the losses that were known before the call.
 //
-// Example: Alice signs out at node A. Redis takes the notice, and is wiped. Node A learns of the loss,
-// and then gets the answer.
+// Example: Alice signs out at node A. Redis accepts the notice, and is wiped. Node A learns of the loss, and
+// then gets the answer.
 func (b *notices) send(ctx context.Context, n backend.Notice) (taken int, err error) {
 	b.mu.Lock()
 	losses := b.losses
@@ -75,7 +74,7 @@ func (b *notices) send(ctx context.Context, n backend.Notice) (taken int, err er
 	return losses, nil
 }
 
-// keep takes a notice, if there is room for one more of its sort.
+// keep stores a notice, if there is room for one more of its sort.
 func (b *notices) keep(p *published) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -85,15 +84,15 @@ func (b *notices) keep(p *published) {
 	}
 	was, known := same[key]
 	if known && was.taken < b.losses && p.notice.Kind == backend.NoticeSettings {
-		p.taken = 0 // the earlier one is still to be heard, and a node that hears either asks
+		p.taken = 0 // other nodes must still hear the earlier one, and ask when they hear either
 	}
 	if known || len(same) < b.max {
 		same[key] = p
 	}
 }
 
-// replaces names the notices that a notice replaces: those of its kind about its user, where
-// settings replace other settings.
+// replaces returns the key of a notice in lasting. A notice of settings replaces earlier ones about the same
+// user.
 func replaces(n backend.Notice) backend.Notice {
 	if n.Ago, n.ID = 0, ""; n.Kind == backend.NoticeSettings {
 		n.Payload = ""
@@ -101,18 +100,19 @@ func replaces(n backend.Notice) backend.Notice {
 	return n
 }
 
-// heard keeps a sign-out that any node published, as that node does. So it is told again where the
-// store loses it and that node has ended.
+// heard keeps a sign-out that any node published, as that node does. So it is repeated if the store loses it
+// after that node has ended.
 //
-// Example: Alice signs out at node B, while node A does not reach Redis. B is deployed, and Redis
-// starts again without data. Node C tells A that she signed out, before A makes her lease again.
+// Example: Alice signs out at node B, while node A does not reach Redis. B is deployed, and Redis restarts
+// without data. Node C tells A that she signed out, before A makes her lease again.
 //
-// A sign-out that says that it is new may have been on its way for a second. So a page that was opened
-// in that second may end with it, and comes back. A page that was opened before must not stay.
+// A sign-out that claims to be new may have been under way for a second. So a page that was opened in that
+// second may end with it, and comes back. A page that was opened before must not stay.
 //
-// One that this node knows already, because it published it, or as it is told again after a loss, has
-// ended here what it ends: it must not end what came since. What it says of its age may be less, by as long
-// as its call took, or as it was on its way. So it is returned as old as it is known to be.
+// If this node knows the sign-out already, because it published it, or because it is repeated after a loss,
+// it has already ended what it must end here, and must not end later connections. The notice may state a
+// smaller age than the true one, by the time that it was under way. So heard returns it with the greatest age
+// that is known.
 func (b *notices) heard(n backend.Notice) backend.Notice {
 	p := &published{notice: n, at: time.Now().Add(-n.Ago)}
 	p.notice.Ago = 0
@@ -123,24 +123,24 @@ func (b *notices) heard(n backend.Notice) backend.Notice {
 	switch was := b.lasting[key]; {
 	case was != nil && was.notice.ID == n.ID:
 		was.taken, n.Ago = b.losses, max(n.Ago, time.Since(was.at))
-	case was != nil && p.at.After(was.at), was == nil && len(b.lasting) < b.max/2: // room is left for this node's own
+	case was != nil && p.at.After(was.at), was == nil && len(b.lasting) < b.max/2: // half of the room is left for this node's own notices
 		b.lasting[key] = p
 	}
 	return n
 }
 
-// lost notes that the bus lost data: it no longer has any of the notices.
+// lost notes that the bus lost data, so that it has none of the notices any more.
 func (b *notices) lost() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.losses++
 }
 
-// republish publishes what the bus did not take, and forgets what is old. It reports
-// whether the bus has it all.
+// republish publishes the notices that the bus does not have, and forgets old ones. It reports whether the
+// bus has all.
 func (b *notices) republish(ctx context.Context) bool {
 	for _, p := range b.due() {
-		if b.has(p) { // another node was faster
+		if b.has(p) { // another node has already published it
 			continue
 		}
 		late := p.notice
@@ -150,20 +150,20 @@ func (b *notices) republish(ctx context.Context) bool {
 			return false
 		}
 		b.mu.Lock()
-		p.taken = max(p.taken, taken) // it may have been heard in a log that is newer
+		p.taken = max(p.taken, taken) // it may have been heard from a log after a later loss
 		b.mu.Unlock()
 	}
 	return true
 }
 
-// has reports whether the bus has a notice.
+// has reports whether the bus still has a notice.
 func (b *notices) has(p *published) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return p.taken == b.losses
 }
 
-// due returns the notices that the bus did not take, and forgets the old ones that it took.
+// due returns the notices that the bus does not have, and forgets old ones that it has.
 func (b *notices) due() (due []*published) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -179,9 +179,8 @@ func (b *notices) due() (due []*published) {
 	return due
 }
 
-// listen calls fn for each notice from now on, or from when the store is back, until the lifetime is
-// over and a channel is closed. It reports whether the store answered at once. nextReturn is that of
-// the outage.
+// listen calls fn for each notice from now on, or from when the store is back, until the lifetime is over and
+// the channel until is closed. It reports whether the store answered at once. nextReturn is that of outage.
 func (b *notices) listen(fn func(backend.Notice), nextReturn func() <-chan struct{}, until <-chan struct{}) (prompt bool) {
 	stopped := make(chan func(), 1)
 	try := func(ctx context.Context) bool {

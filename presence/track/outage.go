@@ -52,30 +52,30 @@ import (
 // on every expired lease is really abandoned.
 type outage struct {
 	cfg     *Config
-	waiting func() int // operations that wait for the store; for the log
-	retry   func()     // has the writer try again at once
+	waiting func() int // returns how many operations wait for the store; for the log
+	retry   func()     // makes the writer try again at once
 
 	began time.Time // with the node
 
 	mu       outageMutex
-	inOrder  chan struct{} // closed, and replaced, when calls go well again
-	failing  [calls]bool   // the latest call of a kind failed
-	wentWell time.Time     // when a call last went well, and no call of another kind failed or was about to
-	readWell time.Time     // when a read last went well
+	inOrder  chan struct{} // closed, and replaced, when calls succeed again
+	failing  [calls]bool   // by kind of call: the latest one failed
+	wentWell time.Time     // when a call last succeeded while no call of another kind was failing or about to fail
+	readWell time.Time     // when a read last succeeded
 	writing  time.Time     // when the write under way began; zero: none is
 	back     time.Time     // when the latest long outage ended; zero: there was none
-	trouble  time.Time     // when the latest outage, also a short one, or loss of data was last noticed; zero: there was none
+	trouble  time.Time     // when an outage of any length, or a loss of data, was last noticed; zero: never
 	lost     time.Time     // when a loss of data was last noticed; zero: there was none
-	sweepErr error         // of the latest sweep; nil: it went well
-	unswept  bool          // no sweep of all expired leases has gone well since
+	sweepErr error         // of the latest sweep; nil: it succeeded
+	unswept  bool          // no complete sweep has succeeded since
 	process  processLease
 }
 
 // The kinds of calls that report. A server may answer reads and refuse writes. A node that has nothing to
-// write learns that by the renewals of its own lease.
+// write notices that by the renewals of its own lease.
 //
-// Example: Redis holds up writes from 12:00:00 to 12:00:30, and all leases expire. Node A renews the lease
-// of a page of another node's at 12:00:17, which is all that it has to write. Its own lease says that the
+// Example: Redis holds up writes from 12:00:00 to 12:00:30, and all leases expire. Node A renews the lease of
+// a page of another node at 12:00:17, which is its only write. The renewal of its own lease tells it that the
 // outage began at 12:00:01. So A sweeps nothing until node B has renewed what it holds.
 const (
 	writes = iota
@@ -102,30 +102,29 @@ const (
 	applyTimeout = 3 * time.Second
 )
 
-// returningFor is about how long all nodes need to find the store back, once one has.
+// returningFor is about how long it takes until all nodes have noticed that the store is back.
 const returningFor = time.Second
 
-// catchUpFor is how long after an outage all nodes together need to renew the leases with a
-// TTL that they hold, or to restore them. Each node does so when it finds the store back: see
-// nodeLease.
+// catchUpFor is how long all nodes together need after an outage to renew the leases that have a TTL, or to
+// restore them. Each node does so when it notices that the store is back: see nodeLease.
 func catchUpFor(ttl time.Duration) time.Duration { return min(ttl, catchUpLongest) }
 
-// catchUpLongest is time for a node to find the store back, also if a call that was sent before
-// has to time out first, and for one more call to do so.
+// catchUpLongest is the time in which a node notices that the store is back, even if an earlier call must
+// time out first, and in which one more call renews the leases.
 const catchUpLongest = returningFor + 2*applyTimeout
 
-// restoreFor is how long after a loss of data all nodes together need to restore the leases
-// with a TTL. With a short one their wait for what the users chose is longer than catchUpFor, and
-// each node notices the loss at a moment of its own: see choices.republish.
+// restoreFor is how long all nodes together need after a loss of data to restore the leases that have a TTL.
+// With a short TTL, this is more than catchUpFor: the nodes wait for what users chose, and each notices the
+// loss at another moment. See choices.republish.
 func restoreFor(ttl time.Duration) time.Duration {
 	return max(catchUpFor(ttl), choicesWait+restoreWait)
 }
 
-// catchUp is catchUpFor all topics: a sweep is of leases with any TTL.
+// catchUp is catchUpFor for all topics, because a sweep removes leases with any TTL.
 func (c *Config) catchUp() time.Duration { return catchUpFor(c.longestTTL()) }
 
-// harmlessOutage is the longest outage in which no lease expires. Without an outage
-// some call goes well every houseKeeping.
+// harmlessOutage is the longest outage in which no lease expires. Without an outage, some call succeeds every
+// houseKeeping.
 func (c *Config) harmlessOutage() time.Duration { return max(c.shortestTTL()/3, 2*houseKeeping) }
 
 func newOutage(cfg *Config, waiting func() int, retry func()) *outage {
@@ -158,31 +157,31 @@ func (o *outage) latestFailed() bool {
 	return o.failingLocked()
 }
 
-// readsGoWell reports whether the store answers reads, which are asked for every houseKeeping.
+// readsGoWell reports whether reads succeed. There is one every houseKeeping.
 func (o *outage) readsGoWell() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return time.Since(o.readWell) < 2*houseKeeping
 }
 
-// unsettledLocked reports whether the latest call went well when the nodes had not yet had time to
-// catch up with an earlier outage, or with one before this node began. An outage that begins then
-// is as long as both together, whatever its own length.
+// unsettledLocked reports whether the nodes had not yet had time to catch up with an earlier outage, or with
+// one before this node began, when a call last succeeded. A new outage then counts as a continuation of the
+// earlier one, and so as long.
 func (o *outage) unsettledLocked() bool {
 	return o.wentWell.Sub(o.back) < o.cfg.catchUp() || o.wentWell.Sub(o.began) < o.cfg.catchUp()
 }
 
-// leasesMayHaveExpired reports whether a live lease may have expired that nobody could
-// renew in time: in every state but trusted.
+// leasesMayHaveExpired reports whether a lease may have expired because no node could renew it: true in every
+// state but trusted.
 func (o *outage) leasesMayHaveExpired() bool {
 	state, _ := o.state()
 	return state != trusted
 }
 
-// soundFor returns for how long the store has been in order: 0 while it is out or hangs.
+// soundFor returns how long the store has worked without trouble: 0 while it is out or hangs.
 //
-// Example: Redis has lost its data, and is read-only for a minute. Node A has guests alone. The
-// users of nodes B and C have not left because they are not restored within seven seconds.
+// Example: Redis has lost its data, and is read-only for a minute. Node A has only guests. The users of nodes
+// B and C have not left just because they are not restored within seven seconds.
 func (o *outage) soundFor() time.Duration {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -192,23 +191,23 @@ func (o *outage) soundFor() time.Duration {
 	return time.Since(o.trouble)
 }
 
-// restoringSince returns when nodes could last begin to restore what the store had lost: when it
-// was back from a long outage, or a loss was noticed.
+// restoringSince returns the latest moment at which nodes began to restore data: when the store was back from
+// a long outage, or when a loss was noticed.
 func (o *outage) restoringSince() time.Time {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return later(o.back, o.lost)
 }
 
-// nextReturn returns a channel that is closed when calls that failed go well again.
+// nextReturn returns a channel that is closed when failing calls succeed again.
 func (o *outage) nextReturn() <-chan struct{} {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.inOrder
 }
 
-// lostData notes that the store has lost data. Until the nodes have had time to restore it, it is
-// not in order.
+// lostData notes that the store has lost data. Until the nodes have had time to restore it, the store counts
+// as having trouble.
 func (o *outage) lostData() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -216,8 +215,8 @@ func (o *outage) lostData() {
 	o.trouble = o.lost
 }
 
-// heardLoss is lostData for a loss that another node noticed at a moment. It reports whether this
-// node knew nothing of it.
+// heardLoss is lostData for a loss that another node noticed at a moment. It reports whether the loss is new
+// to this node.
 func (o *outage) heardLoss(at time.Time) (news bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -226,23 +225,23 @@ func (o *outage) heardLoss(at time.Time) (news bool) {
 	return news
 }
 
-// assume treats the store as having been out until now: for a node that starts, and cannot
-// know what was before.
+// assume treats the store as having been out until now. A node that starts calls it, because it cannot know
+// what was before.
 func (o *outage) assume() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.back = time.Now()
 }
 
-// beginWrite notes that a write begins. report ends it.
+// beginWrite notes that a write begins. report ends the write.
 func (o *outage) beginWrite() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.writing = time.Now()
 }
 
-// report takes the result of the latest call of a kind, which began at a moment. It logs when the
-// store goes out and when it is back.
+// report takes the result of a call of a kind, which began at a moment. It logs when the store goes out and
+// when it is back.
 func (o *outage) report(kind int, began time.Time, err error) {
 	o.mu.Lock()
 	was, found := o.failingLocked(), kind == reads && err == nil && o.failing[reads]
@@ -255,11 +254,11 @@ func (o *outage) report(kind int, began time.Time, err error) {
 	if err == nil && kind == reads {
 		o.readWell = now
 	}
-	if err != nil && began.Before(o.wentWell) { // others went well meanwhile
+	if err != nil && began.Before(o.wentWell) { // other calls have succeeded since
 		o.wentWell = began
 	}
 	if err == nil && !is {
-		if o.hangsLocked() || now.Sub(o.wentWell) > o.cfg.harmlessOutage() || was && o.unsettledLocked() { // calls that hang do not count as failed, so failing alone is not asked
+		if o.hangsLocked() || now.Sub(o.wentWell) > o.cfg.harmlessOutage() || was && o.unsettledLocked() { // a hanging call has not failed yet, so failing alone is not enough
 			o.back, o.trouble = now, now
 		}
 		o.wentWell = now
@@ -272,7 +271,7 @@ func (o *outage) report(kind int, began time.Time, err error) {
 		o.inOrder = make(chan struct{})
 	}
 	o.mu.Unlock()
-	if found { // before the writer would, which waits for longer after each failure
+	if found { // earlier than the writer would, whose pauses grow with each failure
 		o.retry()
 	}
 	switch {
@@ -285,8 +284,8 @@ func (o *outage) report(kind int, began time.Time, err error) {
 
 func (o *outage) failingLocked() bool { return o.failing != [calls]bool{} }
 
-// hangsLocked reports whether the write under way takes long. Other writes wait behind
-// it, also where reads go well.
+// hangsLocked reports whether the write under way takes too long. Other writes wait behind it, even if reads
+// succeed.
 func (o *outage) hangsLocked() bool {
 	return !o.writing.IsZero() && time.Since(o.writing) > o.cfg.harmlessOutage()
 }

@@ -42,7 +42,7 @@ func (o *outage) sweeps() (opts backend.SweepOptions, may bool, err error) {
 	case !o.lost.IsZero() && time.Since(o.lost) < restoreFor(o.cfg.shortestTTL()):
 		opts.Look = true
 	case state == catchingUp:
-		opts.RenewedWithin = max(back-returningFor, 1) // 0 would spare none
+		opts.RenewedWithin = max(back-returningFor, 1) // 0 would remove all
 	case time.Since(o.began) < o.cfg.catchUp():
 		opts.RenewedWithin = max(time.Since(o.began), 1)
 	default:
@@ -52,7 +52,8 @@ func (o *outage) sweeps() (opts backend.SweepOptions, may bool, err error) {
 	return opts, true, nil
 }
 
-// settles notes a whole sweep that began at a moment and went well: what was restored before is swept.
+// settles notes a complete sweep that began at a moment and succeeded: leases that were restored before it
+// are swept.
 func (o *outage) settles(began time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -61,7 +62,7 @@ func (o *outage) settles(began time.Time) {
 	}
 }
 
-// reportSweep takes the result of a sweep: one that was refused, or not answered, is a sign of an outage.
+// reportSweep takes the result of a sweep. A refused or unanswered sweep is a sign of an outage.
 func (o *outage) reportSweep(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -70,34 +71,31 @@ func (o *outage) reportSweep(err error) {
 	}
 }
 
-// A processLease is what this node knows of the lease of its own process (rule 23), and of those
-// of the others.
+// A processLease is what this node knows about the lease of its own process (rule 23), and about those of
+// other processes.
 type processLease struct {
 	renewed time.Time // the latest renewal; zero: none
-	trouble time.Time // when a renewal last failed, or came after the lease had lapsed
-	lapse   time.Time // when a process lapses, unless it renews its lease before
+	trouble time.Time // when a renewal last failed, or found the lease lapsed
+	lapse   time.Time // when the next process lapses, unless it renews its lease
 }
 
-// judges reports whether a process has lapsed, and whether this node may sweep what hangs on it.
-// While the store was out, or hung, nobody could renew anything. So a node that could not renew
-// its own lease waits until all others had time to renew theirs, and so does one that has just
-// started.
+// judges reports whether a process has lapsed and this node may sweep its connections. While the store was
+// out or hung, no node could renew its lease. So a node that could not renew its own lease waits until all
+// others had time to renew theirs, and so does a node that has just started.
 //
-// Example with a NodeTTL of 10 s. Redis hangs from 12:00:00 to 12:00:12, and the leases of all
-// nodes have lapsed. Node A finds Redis back at 12:00:12, renews its lease, and learns that it
-// had lapsed. Node B does so by 12:00:14. Until 12:00:19 neither sweeps what hangs on
-// processes.
+// Example with a NodeTTL of 10 s. Redis hangs from 12:00:00 to 12:00:12, and the leases of all nodes have
+// lapsed. Node A notices at 12:00:12 that Redis is back, renews its lease, and learns that it had lapsed.
+// Node B does so by 12:00:14. Until 12:00:19 neither sweeps connections of other processes.
 func (p *processLease) judges(term time.Duration) bool {
 	return !time.Now().Before(p.lapse) && time.Since(p.renewed) < term && time.Since(p.trouble) >= min(catchUpLongest, term)
 }
 
-// reportProcess takes the result of renewing the lease of this process: whether it had a lease
-// that had not lapsed, and how long until the first process lapses. It reports whether the lease
-// had lapsed, or was lost, and whether it did so since this process stood still while the store
-// was in order.
+// reportProcess takes the result of renewing the lease of this process: whether the lease was alive, and how
+// long until the next process lapses. lapsed is true if the lease had lapsed or was lost. stalled is true if
+// that happened because this process stood still while the store worked.
 //
-// A store that hung also does what its callers gave up. So a renewal may find the lease that one
-// before it has just made, while nobody got the answer that the lease had lapsed.
+// A store that hung also executes calls whose callers gave up. So a renewal may find a lease that an earlier
+// renewal has just made again, although no caller got the answer that it had lapsed.
 func (o *outage) reportProcess(alive bool, next time.Duration, err error) (lapsed, stalled bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -105,7 +103,7 @@ func (o *outage) reportProcess(alive bool, next time.Duration, err error) (lapse
 	alive = alive && (p.renewed.IsZero() || now.Sub(p.renewed) < o.cfg.NodeTTL)
 	if !p.renewed.IsZero() && err == nil && !alive {
 		lapsed = true
-		stalled = now.Sub(p.renewed) >= o.cfg.NodeTTL && p.trouble.Before(p.renewed) // else the log says that the store is out
+		stalled = now.Sub(p.renewed) >= o.cfg.NodeTTL && p.trouble.Before(p.renewed) // otherwise the log says that the store is out
 	}
 	if err != nil || !alive {
 		p.trouble = now

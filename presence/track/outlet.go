@@ -7,8 +7,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// A source is what a Connection reads; a roster's replica is one, and sources.go may
-// open others. Readers know a source only through its outlet and these methods.
+// A source is what a Connection reads: the replica of a roster, or what sources.go opens for other topics.
+// Readers know a source only by its outlet and these methods.
 type source interface {
 	outlet() *outlet
 
@@ -16,13 +16,13 @@ type source interface {
 	latest() sourceView
 }
 
-// A resumer is a source whose readers follow its log. All are, but for windows.
+// A resumer is a source whose readers follow its log: every source except windows.
 type resumer interface {
 	source
 
-	// resumeLocked returns the one event that leads from a cursor to the latest
-	// version, nil if nothing happened since. It returns false where the reader
-	// needs a state, of up to limit users, instead. It may publish what is pending.
+	// resumeLocked returns the one event that leads from a cursor to the latest version, or nil if nothing
+	// happened since. It returns false if the reader needs a state instead, of up to limit users. It may
+	// publish pending changes.
 	resumeLocked(from presence.Cursor, limit int) (missed *sharedEvent, ok bool)
 }
 
@@ -34,19 +34,18 @@ type sourceView interface {
 	heartbeatEvent() *sharedEvent
 }
 
-// figures are what a heartbeat tells and a diff does not, such as the number of
-// guests. Each source gives them its own meaning.
+// figures are the numbers in a heartbeat that diffs do not have, such as the number of guests. Each source
+// gives them its own meaning.
 type figures [4]int
 
-// unknownFigures differ from all that a source has.
+// unknownFigures differ from the figures of every source.
 var unknownFigures = figures{-1}
 
-// An outlet is how a source reaches its readers: a log of events, each encoded once,
-// and the groups that the next event wakes. It knows no roster, store or user.
+// An outlet delivers the events of a source to its readers. It has a log of events, each encoded once, and
+// the groups that the next event wakes. It knows nothing of rosters, stores and users.
 //
-// A source guards its own state with one mutex, which it hands to its outlet, as to a
-// [sync.Cond]. So an event and the version that it leads to change together, and a read takes
-// one lock. The lock order is written down in doc.go.
+// The outlet uses the mutex with which the source guards its own state, like a [sync.Cond]. So an event and
+// its version change together, and a read takes one lock. The lock order is in doc.go.
 type outlet struct {
 	topic  presence.Topic
 	stats  *counters
@@ -55,30 +54,29 @@ type outlet struct {
 
 	mu        *outletMutex // the source's
 	log       frameLog
-	first     *audience              // most lines and watch lists have one, and need no map
+	first     *audience              // most lines and watch lists have only this one, and need no map
 	audiences map[*wakeSet]*audience // the others
-	armed     []*audience            // those that the next event wakes
+	armed     []*audience            // the audiences that the next event wakes
 	arrived   time.Time              // when the change of the next event reached this node; zero: its lag is not measured
 }
 
-// newOutlet returns an outlet without events. stats counts the readers that fell out of
-// its log, and how long events take to be written.
+// newOutlet returns an outlet without events. stats counts readers that fell behind the log, and how long
+// events take to be written.
 func newOutlet(topic presence.Topic, stats *counters, mu *outletMutex) *outlet {
 	o := &outlet{topic: topic, stats: stats, mu: mu}
 	o.touch()
 	return o
 }
 
-// touch marks the source as used. Every page view calls it, so it leaves the clock
-// to unused.
+// touch marks the source as used. Every page view calls it, so it does not read the clock: unused does.
 func (o *outlet) touch() {
 	if !o.looked.Load() {
 		o.looked.Store(true)
 	}
 }
 
-// unused reports whether the source has been unused, and without readers, for a
-// duration. The answer is exact to within one interval between calls.
+// unused reports whether the source has had no readers and no use for a duration. It is exact to within the
+// interval between calls.
 func (o *outlet) unused(after time.Duration) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -112,7 +110,7 @@ func (o *outlet) publishLocked(f frame) {
 	o.wakeLocked()
 }
 
-// restartLocked drops all events and wakes the readers: each gets a state next.
+// restartLocked drops all events and wakes the readers. Each gets a state next.
 func (o *outlet) restartLocked() {
 	o.log.restart()
 	o.wakeLocked()

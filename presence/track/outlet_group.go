@@ -6,48 +6,49 @@ import (
 	"github.com/rollcall-go/rollcall/internal/wait"
 )
 
-// A wakeSet is the subscribers whom one goroutine reads for. See [Group].
+// A wakeSet is the set of subscribers that one goroutine reads. See [Group].
 type wakeSet struct {
 	ready wait.Wakeup
-	solo  bool // of one subscriber: nobody calls take
+	solo  bool // it has one subscriber, and take is never called
 	quiet bool // no event wakes it
 
-	// These belong to the goroutine that reads: when the oldest change arrived
-	// that it has read and not written, and where to count that.
+	// The goroutine that reads owns these: when the oldest change arrived that it has read and not written,
+	// and where its lag is counted.
 	oldest time.Time
 	stats  *counters
 
 	mu      groupMutex
-	changed []*audience // since the latest take, once
+	changed []*audience // audiences with changes since the latest take, each once
 	woken   []subscriber
-	spare   struct { // the lists of the take before, for the next
+	spare   struct { // the lists of the previous take, to be reused
 		changed []*audience
 		woken   []subscriber
 	}
 }
 
-// A subscriber is who has readers, such as a connection.
+// A subscriber has readers. A connection is one.
 type subscriber interface {
-	// setWoken says whether the subscriber is in its set's list of woken ones, and returns what was
-	// said before. The set's mutex guards it.
+	// setWoken sets whether the subscriber is in its set's list of woken ones, and returns the previous
+	// value. The set's mutex guards it.
 	setWoken(bool) (was bool)
 }
 
 func newWakeSet(solo bool) *wakeSet { return &wakeSet{ready: wait.NewWakeup(), solo: solo} }
 
-// An audience is the readers of one set who read one source.
+// An audience is the readers of one source that belong to one wakeSet.
 type audience struct {
 	group  *wakeSet
 	outlet *outlet
 
 	// The outlet's mutex guards these.
 	readers []*reader
-	place   int       // in the outlet's armed; negative: woken, and has not read since
-	arrived time.Time // when the change arrived that woke it; zero: none did, or it has read
+	place   int       // index in the outlet's armed; negative: it was woken and has not read since
+	arrived time.Time // when the change arrived that woke it; zero: it has read, or nothing woke it
 }
 
-// take hands over the readers who may have something to read, of one audience at a time and with its
-// outlet's mutex held, and the subscribers who were woken, since the call before. One may come twice.
+// take passes on what was woken since the previous call: to ready the readers that may have something to
+// read, one audience at a time, with its outlet's mutex held, and to awake the subscribers. A subscriber may
+// come twice.
 func (g *wakeSet) take(ready func([]*reader), awake func([]subscriber)) {
 	g.mu.Lock()
 	changed, woken := g.changed, g.woken
@@ -68,7 +69,7 @@ func (g *wakeSet) take(ready func([]*reader), awake func([]subscriber)) {
 	g.mu.Unlock()
 }
 
-// take hands over the readers of an audience that was woken, which the next event wakes again.
+// take passes the readers of a woken audience to ready, and arms the audience again.
 func (o *outlet) take(a *audience, ready func([]*reader)) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -77,8 +78,8 @@ func (o *outlet) take(a *audience, ready func([]*reader)) {
 	ready(a.readers)
 }
 
-// takeArrivalLocked tells the group when the change arrived that woke the audience. The
-// goroutine that reads the group calls it, with the outlet's mutex held.
+// takeArrivalLocked tells the group when the change arrived that woke the audience. The goroutine that reads
+// the group calls it, with the outlet's mutex held.
 func (a *audience) takeArrivalLocked() {
 	if a.arrived.IsZero() {
 		return
@@ -90,7 +91,7 @@ func (a *audience) takeArrivalLocked() {
 	a.arrived = time.Time{}
 }
 
-// written notes that what was read has been written: see [Group.Written].
+// written notes that the events that were read have been written: see [Group.Written].
 func (g *wakeSet) written() {
 	if !g.oldest.IsZero() {
 		g.stats.screenLag.observe(int64(time.Since(g.oldest)))
@@ -98,7 +99,7 @@ func (g *wakeSet) written() {
 	}
 }
 
-// wake has a subscriber looked at. It never blocks.
+// wake puts a subscriber on the list of woken ones. It never blocks.
 func (g *wakeSet) wake(s subscriber) {
 	if !g.solo {
 		g.mu.Lock()
@@ -110,7 +111,7 @@ func (g *wakeSet) wake(s subscriber) {
 	g.ready.Wake()
 }
 
-// change has an audience looked at, for which there is an event.
+// change puts an audience on the list, because there is an event for it.
 func (g *wakeSet) change(a *audience) {
 	if g.quiet {
 		return
@@ -123,8 +124,8 @@ func (g *wakeSet) change(a *audience) {
 	g.ready.Wake()
 }
 
-// wakeLocked wakes each armed audience. An audience that was woken, and has not read
-// since, is not armed, so a burst of events wakes each group once.
+// wakeLocked wakes each armed audience. An audience that was woken and has not read since is not armed, so a
+// burst of events wakes each group once.
 func (o *outlet) wakeLocked() {
 	for _, a := range o.armed {
 		a.place, a.arrived = -1, o.arrived
@@ -134,8 +135,8 @@ func (o *outlet) wakeLocked() {
 	o.armed, o.arrived = o.armed[:0], time.Time{}
 }
 
-// armLocked lets the next event wake an audience. The caller reads after it, so that
-// no event is missed between.
+// armLocked makes the next event wake an audience. The caller must read after that, so that it misses no
+// event.
 func (o *outlet) armLocked(a *audience) {
 	if a.place < 0 && len(a.readers) > 0 {
 		a.place = len(o.armed)
@@ -156,7 +157,7 @@ func (o *outlet) disarmLocked(a *audience) {
 	a.place = -1
 }
 
-// attach has a reader's group woken by the outlet's events.
+// attach makes the outlet's events wake a reader's group.
 func (o *outlet) attach(s *reader, g *wakeSet) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -171,7 +172,7 @@ func (o *outlet) detach(s *reader) {
 	o.detachLocked(s)
 }
 
-// move takes a reader to another group, unless it was detached.
+// move moves a reader to another group, unless it was detached.
 func (o *outlet) move(s *reader, g *wakeSet) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -181,7 +182,7 @@ func (o *outlet) move(s *reader, g *wakeSet) {
 	}
 }
 
-// audienceLocked returns the audience of a group, a new one if there was none.
+// audienceLocked returns the audience of a group, and creates it if there was none.
 func (o *outlet) audienceLocked(g *wakeSet) *audience {
 	if o.first != nil && o.first.group == g {
 		return o.first

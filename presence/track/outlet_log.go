@@ -6,13 +6,13 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// A frameLog is a source's latest events, each encoded once. A reader is a position
-// in it, so a slow reader costs no more than a fast one. The outlet's mutex guards it.
+// A frameLog has a source's latest events, each encoded once. A reader is only a position in the log, so a
+// slow reader costs no more than a fast one. The outlet's mutex guards it.
 type frameLog struct {
 	frames  []frame
 	base    uint64 // the position of frames[0]
 	bytes   int
-	encoded []encodedLog // the frames as bytes, one a Form, in the order of first use
+	encoded []encodedLog // the encoded frames, one entry for each Form, in the order of first use
 }
 
 // Bounds of a log.
@@ -21,21 +21,21 @@ const (
 	maxLogBytes = 1 << 20
 )
 
-// maxReadBytes bounds what a reader gets at once, if that is more than one event, so
-// that a reader far behind is served in parts and holds the lock for a short time.
+// maxReadBytes bounds what a reader gets at once, unless a single event is larger. So a reader far behind is
+// served in parts, and holds the lock only for a short time.
 const maxReadBytes = 64 << 10
 
 // end is the position after the latest frame.
 func (l *frameLog) end() uint64 { return l.base + uint64(len(l.frames)) }
 
-// holds reports whether the log has everything after a position.
+// holds reports whether the log has all frames after a position.
 func (l *frameLog) holds(pos uint64) bool { return pos >= l.base && pos <= l.end() }
 
 // before returns the frame that ends at a position.
 func (l *frameLog) before(pos uint64) *frame { return &l.frames[pos-l.base-1] }
 
-// after returns the next frames from a position on. The slice is valid while the
-// caller holds the outlet's mutex.
+// after returns the next frames after a position. The slice is valid while the caller holds the outlet's
+// mutex.
 func (l *frameLog) after(pos uint64) []frame {
 	frames := l.frames[pos-l.base:]
 	n, size := 0, 0
@@ -46,11 +46,10 @@ func (l *frameLog) after(pos uint64) []frame {
 	return frames[:n]
 }
 
-// onlySignals reports whether the next n frames from a position on are signals. There is one
-// at least.
+// onlySignals reports whether the next n frames after a position are signals. n is at least one.
 func (l *frameLog) onlySignals(pos uint64, n int) bool {
 	frames := l.frames[pos-l.base:][:n]
-	for i := range frames { // a frame is large to copy
+	for i := range frames { // by index, because a frame is large to copy
 		if frames[i].Type != presence.EventSignal {
 			return false
 		}
@@ -58,8 +57,8 @@ func (l *frameLog) onlySignals(pos uint64, n int) bool {
 	return true
 }
 
-// encodedAfter returns the next frames from a position on, as a Form writes them, and
-// their number. All readers share the bytes, so the caller must not change them.
+// encodedAfter returns the next frames after a position, in a Form, and their number. All readers share the
+// bytes: do not change them.
 func (l *frameLog) encodedAfter(pos uint64, form *Form) (n int, b []byte) {
 	e := l.encodedAs(form)
 	for i := len(e.starts); i < len(l.frames); i++ {
@@ -68,8 +67,8 @@ func (l *frameLog) encodedAfter(pos uint64, form *Form) (n int, b []byte) {
 	return e.after(int(pos - l.base))
 }
 
-// shares returns the Form whose bytes a reader of a Form gets after a position, nil if one of
-// the frames is not the same in both.
+// shares returns the Form whose bytes a reader with a Form can share after a position, or nil if its base
+// would write one of the frames differently.
 func (l *frameLog) shares(pos uint64, form *Form) *Form {
 	if form == nil || form.base == nil {
 		return form
@@ -82,7 +81,7 @@ func (l *frameLog) shares(pos uint64, form *Form) *Form {
 	return form.base
 }
 
-// encodedAs returns a Form's bytes. With more than maxForms the last one gives way.
+// encodedAs returns the encoded frames of a Form. If there are maxForms already, it replaces the last one.
 func (l *frameLog) encodedAs(form *Form) *encodedLog {
 	for i := range l.encoded {
 		if l.encoded[i].form == form {
@@ -112,7 +111,7 @@ func (l *frameLog) push(f frame) {
 // drop removes the oldest n frames.
 func (l *frameLog) drop(n int) {
 	clear(l.frames[:n])
-	l.frames = l.frames[n:] // append moves them when the room runs out
+	l.frames = l.frames[n:] // append moves the frames to a new array when the room runs out
 	l.base += uint64(n)
 	for i := range l.encoded {
 		e := &l.encoded[i]
@@ -120,19 +119,18 @@ func (l *frameLog) drop(n int) {
 	}
 }
 
-// restart drops all frames: every current reader gets a state next.
+// restart drops all frames. Each reader gets a state next.
 func (l *frameLog) restart() {
 	*l = frameLog{base: l.end() + 1}
 }
 
-// An encodedLog is the frames of a log as one Form writes them, one behind the other,
-// so that whatever a reader has missed is one slice. Frames are encoded when a reader
-// asks for them.
+// An encodedLog has the frames of a log in one Form, one after the other, so that everything that a reader
+// missed is one slice. Frames are encoded when a reader asks for them.
 type encodedLog struct {
 	form   *Form
-	bytes  []byte // grows only by append, so slices that readers have stay as they are
+	bytes  []byte // only appended to, so slices that readers have do not change
 	moved  int    // bytes dropped before bytes[0]
-	starts []int  // where each frame begins, dropped bytes included
+	starts []int  // where each frame begins, counting the dropped bytes
 }
 
 func (l *encodedLog) push(e presence.Event) {
@@ -143,8 +141,7 @@ func (l *encodedLog) push(e presence.Event) {
 	l.bytes = l.form.put(l.bytes, e)
 }
 
-// makeRoom moves the frames that are still in the log to a new array with room for
-// as much again.
+// makeRoom moves the frames that are still in the log to a new array with room for as many bytes again.
 func (l *encodedLog) makeRoom(need int) {
 	dropped := len(l.bytes)
 	if len(l.starts) > 0 {
@@ -155,8 +152,7 @@ func (l *encodedLog) makeRoom(need int) {
 	l.moved += dropped
 }
 
-// after returns whole frames from the frame i on, up to maxReadBytes, and their
-// number.
+// after returns whole frames from the frame i on, up to maxReadBytes, and their number.
 func (l *encodedLog) after(i int) (n int, b []byte) {
 	if i == len(l.starts) {
 		return 0, nil
@@ -164,7 +160,7 @@ func (l *encodedLog) after(i int) (n int, b []byte) {
 	begin, end := l.starts[i], l.moved+len(l.bytes)
 	n = len(l.starts) - i
 	if end-begin > maxReadBytes && n > 1 {
-		over, _ := slices.BinarySearch(l.starts[i:], begin+maxReadBytes+1) // the first frame that begins too late
+		over, _ := slices.BinarySearch(l.starts[i:], begin+maxReadBytes+1) // the first frame that begins beyond maxReadBytes
 		n = max(over-1, 1)
 		end = l.starts[i+n]
 	}

@@ -7,32 +7,32 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// A reader is where its owner, a connection, stands in one source. Only the goroutine that
-// reads the connection may use it, but for the fields that the outlet's mutex guards.
+// A reader is the position of its owner, a connection, in one source. Only the goroutine that reads the
+// connection may use it, except for the fields that the outlet's mutex guards.
 type reader struct {
 	owner    subscriber
 	from     source
-	resume   presence.Cursor // the cursor it came with; empty: start with a state
+	resume   presence.Cursor // the cursor with which it was opened; empty: start with a state
 	started  bool            // it has read
 	pos      uint64          // in the outlet's log
-	cursor   presence.Cursor // what the connection has of the source
+	cursor   presence.Cursor // the cursor of what the connection has read
 	told     figures
-	enters   bool   // the owner is in the topic by this reader, and not only watches it
-	waits    bool   // for a state that was not in memory: it has no version
-	standing bool   // it is to be told which signals stand
-	pulls    bool   // it asks for these by itself: see ConnectOptions.PullStanding
-	turn     uint64 // of a window: the stage that it has, or that it is ahead of
+	enters   bool   // the owner is present in the topic through this reader, and does not only watch it
+	waits    bool   // it waits for a state that was not in memory, and has no version yet
+	standing bool   // the next read returns the standing signals
+	pulls    bool   // the owner reads standing signals by itself: see ConnectOptions.PullStanding
+	turn     uint64 // for a window: the stage that it has, or is ahead of
 
 	// The outlet's mutex guards these.
 	audience *audience // nil: not attached
-	seat     int       // among the audience's readers
+	seat     int       // its index among the audience's readers
 }
 
-// newReader returns a reader that resumes at a cursor. Until it has read, its version
-// of the topic is the one that it came with.
+// newReader returns a reader that resumes from a cursor. Until it has read, that cursor is its version of the
+// topic.
 func newReader(owner subscriber, from source, resume presence.Cursor) *reader {
 	s := &reader{owner: owner, from: from, resume: resume}
-	if id, ok := resume.Version(s.topic()); ok { // of a window: see beginLocked
+	if id, ok := resume.Version(s.topic()); ok { // for the cursor of a window see beginLocked
 		s.cursor = presence.NewCursor(s.topic(), id)
 	}
 	return s
@@ -40,8 +40,8 @@ func newReader(owner subscriber, from source, resume presence.Cursor) *reader {
 
 func (s *reader) topic() presence.Topic { return s.from.outlet().topic }
 
-// rearm makes the next event wake the reader's group again. A reader in a group of its own is also
-// rearmed by each read, and a shared group by Group.Woken.
+// rearm makes the next event wake the reader's group again. In a group of its own, each read does this for a
+// reader; in a shared group, Group.Woken does.
 func (o *outlet) rearm(s *reader) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -50,15 +50,15 @@ func (o *outlet) rearm(s *reader) {
 	}
 }
 
-// A chunk is what a reader gets at once: the next events of the log, or one event
-// that is not in it. The zero value has nothing.
+// A chunk is what a reader gets at once: the next events of the log, or one event that is not in it. The zero
+// value is empty.
 type chunk struct {
-	frames []frame // of the log, where no Form was given
-	bytes  []byte  // of the log, as a Form writes them
+	frames []frame // from the log, if there is no Form
+	bytes  []byte  // from the log, in a Form
 	n      int     // the number of events in bytes
 	single *sharedEvent
 
-	onlySignals bool // there are events, and all are signals; false where no Form was given
+	onlySignals bool // the chunk has events, and all are signals; false if there is no Form
 }
 
 func (d *chunk) empty() bool { return d.single == nil && len(d.frames) == 0 && d.n == 0 }
@@ -71,18 +71,17 @@ func (d *chunk) all() []frame {
 	return d.frames
 }
 
-// next returns what the reader gets now, frames if form is nil, and whether there
-// is more. It waits for the outlet's mutex only. The first read returns the event
-// that leads from the reader's cursor to now, or a state; the next ones return the
-// events of the log, or a state for a reader that fell out of it. Where there is
-// none of these, and the figures have changed, it returns a heartbeat.
+// next returns what the reader gets now, as frames if form is nil, and whether there is more. It waits for
+// nothing but the outlet's mutex. The first read returns the event that leads from the reader's cursor to the
+// latest version, or a state. Later reads return the events of the log, or a state if the reader fell behind
+// it. If there are none and the figures have changed, next returns a heartbeat.
 func (s *reader) next(limit int, form *Form) (d chunk, more bool) {
 	d, view, more := s.from.outlet().advance(s, limit, form)
 	switch now := view.figures(); {
 	case s.told == now || s.waits:
 	case d.empty():
 		d.single, s.told = s.heartbeat(view), now
-	case s.told != unknownFigures: // the heartbeat comes behind these events
+	case s.told != unknownFigures: // the heartbeat follows these events
 		more = true
 	}
 	return d, more
@@ -117,7 +116,7 @@ func (o *outlet) advance(s *reader, limit int, form *Form) (d chunk, view source
 		return d, view, s.standsLocked() || more
 	case s.waits:
 		if d, view, more = s.stateLocked(o, limit); s.waits {
-			d = chunk{} // it was told so
+			d = chunk{} // the reader has that already
 		}
 		return d, view, more
 	case o.log.holds(s.pos):
@@ -129,33 +128,33 @@ func (o *outlet) advance(s *reader, limit int, form *Form) (d chunk, view source
 	}
 }
 
-// A stander is a source in which signals may stand.
+// A stander is a source that may have standing signals.
 type stander interface {
-	// standingLocked returns the event of what stands, nil if nothing does.
+	// standingLocked returns the event with the standing signals, or nil.
 	standingLocked() *sharedEvent
 }
 
-// standing returns the event of what stands in the outlet's source, nil if nothing does.
+// standing returns the event with the standing signals of the outlet's source, or nil.
 func (o *outlet) standing(from stander) *sharedEvent {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return from.standingLocked()
 }
 
-// standsLocked has the reader told next which signals stand. It reports whether some do.
+// standsLocked makes the next read return the standing signals. It reports whether there are any.
 func (s *reader) standsLocked() bool {
 	from, ok := s.from.(stander)
 	s.standing = ok && !s.pulls && from.standingLocked() != nil
 	return s.standing
 }
 
-// tellStandingLocked returns the event of what stands, once.
+// tellStandingLocked returns the event with the standing signals, once.
 func (s *reader) tellStandingLocked() *sharedEvent {
 	s.standing = false
 	return s.from.(stander).standingLocked()
 }
 
-// beginLocked is the first read.
+// beginLocked does the first read.
 func (s *reader) beginLocked(o *outlet, limit int) (d chunk, view sourceView, more bool) {
 	s.started = true
 	missed, ok := s.from.(resumer).resumeLocked(s.resume, limit)
@@ -173,16 +172,16 @@ func (s *reader) beginLocked(o *outlet, limit int) (d chunk, view sourceView, mo
 	return chunk{single: missed}, view, false
 }
 
-// stateLocked takes the reader to the end of the log with a state.
+// stateLocked moves the reader to the end of the log, with a state.
 func (s *reader) stateLocked(o *outlet, limit int) (d chunk, view sourceView, more bool) {
 	view = s.from.latest()
-	state := view.stateEvent(limit) // first: the view of a puller is what its reader has
+	state := view.stateEvent(limit) // before the rest, because the view of a puller is what its reader has
 	s.pos, s.cursor, s.told = o.log.end(), state.Cursor, view.figures()
 	s.waits = state.Type != presence.EventState
 	return chunk{single: state}, view, false
 }
 
-// followLocked takes the reader along the log.
+// followLocked reads the log from the reader's position.
 func (s *reader) followLocked(o *outlet, form *Form) (d chunk, view sourceView, more bool) {
 	view = s.from.latest()
 	if p, ok := s.from.(puller); ok {
@@ -200,7 +199,7 @@ func (s *reader) followLocked(o *outlet, form *Form) (d chunk, view sourceView, 
 	return d, view, s.pos != o.log.end()
 }
 
-// takeLocked takes the next events of the log, of which there is one at least.
+// takeLocked takes the next events of the log. There must be at least one.
 func (s *reader) takeLocked(o *outlet, form *Form, d *chunk) {
 	if shared := o.log.shares(s.pos, form); shared == nil {
 		d.frames = slices.Clone(o.log.after(s.pos))
@@ -212,7 +211,7 @@ func (s *reader) takeLocked(o *outlet, form *Form, d *chunk) {
 	s.pos += uint64(n)
 }
 
-// heartbeat returns a heartbeat for what the reader has.
+// heartbeat returns a heartbeat at the reader's version.
 func (s *reader) heartbeat(view sourceView) *sharedEvent {
 	if v, ok := view.(*windowView); ok {
 		return v.heartbeatAt(s.cursor)
@@ -220,32 +219,31 @@ func (s *reader) heartbeat(view sourceView) *sharedEvent {
 	return view.heartbeatEvent()
 }
 
-// A waiter is a version that may have no state in memory.
+// A waiter is a version whose state may not be in memory.
 type waiter interface {
-	// waitingEvent returns the heartbeat of a reader that waits for a state.
+	// waitingEvent returns the heartbeat for a reader that waits for a state.
 	waitingEvent() *sharedEvent
 }
 
-// A puller is a source of one reader, without a log: the reader asks it for the next event.
+// A puller is a source with one reader and without a log: the reader asks it for the next event.
 type puller interface {
 	source
 
-	// pullLocked returns the event that leads from what the reader has to now, and false
-	// if there is none. It may append the data to scratch, which is empty.
+	// pullLocked returns the event that leads from what the reader has to the latest version, and false if
+	// there is none. It may append the data to scratch, which is empty.
 	pullLocked(scratch []byte) (presence.Event, bool)
 
-	// overLocked reports whether the source has ended. Then it has nothing to tell: what it held
-	// for its reader is gone.
+	// overLocked reports whether the source has ended. It then has no more events.
 	overLocked() bool
 }
 
 // pullLocked returns the next event of a source without a log.
 func (s *reader) pullLocked(from puller, form *Form) (d chunk) {
 	if form != nil && form.base != nil {
-		form = nil // its data must not change
+		form = nil // without a form, the data must not change later
 	}
 	var scratch *[]byte
-	if form != nil { // the form copies the data
+	if form != nil { // a form copies the data, so the buffer can be reused
 		scratch = pullScratch.Get().(*[]byte)
 		defer pullScratch.Put(scratch)
 	} else {
@@ -267,13 +265,13 @@ func (s *reader) pullLocked(from puller, form *Form) (d chunk) {
 	return d
 }
 
-// pullScratch has buffers for data that a form copies.
+// pullScratch has buffers for data that a form will copy.
 var pullScratch = sync.Pool{New: func() any { return new([]byte) }}
 
-// An ender is a source that ends with its one reader.
+// An ender is a source that must be ended when its only reader is.
 type ender interface{ end() }
 
-// endSource ends a source that nobody will read.
+// endSource ends a source that no reader will read.
 func endSource(from source) {
 	if e, ok := from.(ender); ok {
 		e.end()

@@ -8,7 +8,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// pageViews takes the page views of users, guests and crawlers.
+// pageViews records the page views of users, guests and crawlers.
 type pageViews struct {
 	cfg       *Config
 	writer    *writer
@@ -61,7 +61,7 @@ func (p *pageViews) needsSeen(topic presence.Topic, user presence.UserID, since 
 	if p.users.needsView(user, since) {
 		return true
 	}
-	if p.directory.on() && !p.users.inRosters(user) { // whom the roster lacks anyway
+	if p.directory.on() && !p.users.inRosters(user) { // a user in no roster stays hidden
 		return p.devices.view() != nil && !p.devices.has(user)
 	}
 	r, err := p.topics.look(topic)

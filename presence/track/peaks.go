@@ -13,7 +13,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// records shows the records of topics that this node hears of.
+// records applies the records of topics that this node learns of.
 type records struct {
 	cfg     *Config
 	store   backend.Store
@@ -23,7 +23,7 @@ type records struct {
 	notices *notices
 }
 
-// reset starts the record of a topic anew, and tells all nodes.
+// reset starts the record of a topic anew, and publishes that.
 func (r *records) reset(ctx context.Context, topic presence.Topic) error {
 	if err := r.writer.await(ctx, r.writer.addAcked(topic, backend.Op{Kind: backend.OpResetPeak})); err != nil {
 		return storeOut(err)
@@ -42,7 +42,7 @@ func peakNotice(topic presence.Topic, p backend.Peak) backend.Notice {
 	return backend.Notice{Kind: backend.NoticePeak, Payload: payload, Lasting: true}
 }
 
-// peakOf returns what peakNotice was called with, and false for another notice.
+// peakOf returns the arguments of peakNotice, and false for a notice of another kind.
 func peakOf(n backend.Notice) (topic presence.Topic, p backend.Peak, ok bool) {
 	words := strings.Fields(n.Payload)
 	if n.Kind != backend.NoticePeak || len(words) != 4 {
@@ -55,7 +55,7 @@ func peakOf(n backend.Notice) (topic presence.Topic, p backend.Peak, ok bool) {
 	return presence.Topic(words[0]), p, errors.Join(err, err2, err3) == nil
 }
 
-// hear merges a record from a notice, or from the site's table.
+// hear merges a record that came by a notice.
 func (r *records) hear(topic presence.Topic, p backend.Peak) {
 	if !r.cfg.Kinds[topic.Kind()].Peak {
 		return
@@ -66,14 +66,14 @@ func (r *records) hear(topic presence.Topic, p backend.Peak) {
 	}
 }
 
-// loaded takes the record of a topic that the site's table has.
+// loaded merges a record from the site's table.
 func (r *records) loaded(topic presence.Topic, p backend.Peak) {
 	r.hear(topic, p)
 	r.writer.add(topic, backend.Op{Kind: backend.OpPeak, Peak: p})
 }
 
-// peaks remembers the records of topics that are or were loaded here. A store that lost its
-// data gets them back, and the site's table is sent those that it lacks.
+// peaks remembers the records of topics that are or were loaded here. It sends them to a store that lost its
+// data, and to the site's table if that lacks them.
 type peaks struct {
 	cfg    *Config
 	keeper *peakKeeping // nil: the site has no table
@@ -93,8 +93,8 @@ func newPeaks(cfg *Config, forgotten func(int)) *peaks {
 	return p
 }
 
-// merge merges another record of a topic, such as the store's, into what this node knows. It
-// returns the best record, and whether the other one differs from it.
+// merge merges another record of a topic, such as the store's, into what this node knows. It returns the best
+// record, and whether that is better than the other one.
 func (p *peaks) merge(topic presence.Topic, other backend.Peak) (best backend.Peak, better bool) {
 	p.mu.Lock()
 	had, _ := p.known.Get(topic)
@@ -109,7 +109,7 @@ func (p *peaks) merge(topic presence.Topic, other backend.Peak) (best backend.Pe
 	return best, !samePeak(best, other)
 }
 
-// samePeak reports whether two records are one.
+// samePeak reports whether two records are equal.
 func samePeak(p backend.Peak, q backend.Peak) bool {
 	return p.Total == q.Total && p.At.Equal(q.At) && p.Since.Equal(q.Since)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// peakKeeping calls the site's [backend.PeakKeeper] in the background: one call after the other, and
-// each for keeperWait at most.
+// peakKeeping calls the site's [backend.PeakKeeper] in the background, one call after the other, each for
+// keeperWait at most.
 type peakKeeping struct {
 	cfg    *Config
 	slots  chan struct{} // calls under way
@@ -36,7 +36,7 @@ type keptPeak struct {
 const (
 	keeperWait  = 2 * time.Second  // of a call
 	keeperEvery = 10 * time.Second // the least time between two calls about a topic
-	keeperLook  = time.Second      // how often the topics that are due are looked for
+	keeperLook  = time.Second      // how often due topics are looked for
 	maxKeeping  = 4                // calls at once; a call that hangs counts until it returns
 )
 
@@ -48,7 +48,7 @@ func newPeakKeeping(cfg *Config) *peakKeeping {
 	}
 }
 
-// want notes the best record that is known of a topic.
+// want notes the best known record of a topic.
 func (k *peakKeeping) want(topic presence.Topic, best backend.Peak) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -57,7 +57,7 @@ func (k *peakKeeping) want(topic presence.Topic, best backend.Peak) {
 	k.setLocked(topic, kept)
 }
 
-// load makes run ask the table again for the record of a topic that was loaded just now.
+// load makes run ask the table again for the record of a topic that has just been loaded.
 func (k *peakKeeping) load(topic presence.Topic) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -75,10 +75,10 @@ func (k *peakKeeping) setLocked(topic presence.Topic, kept keptPeak) {
 	}
 }
 
-// isDue reports whether the table is to be called.
+// isDue reports whether the table must be called.
 func (k keptPeak) isDue() bool { return !k.loaded || !k.best.At.IsZero() && !samePeak(k.best, k.saved) }
 
-// ready returns the topics that are due and were not called about lately.
+// ready returns the topics that are due, and for which the table was not called lately.
 func (k *peakKeeping) ready(pause time.Duration) (topics []presence.Topic) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -92,8 +92,8 @@ func (k *peakKeeping) ready(pause time.Duration) (topics []presence.Topic) {
 	return topics
 }
 
-// run calls the table until ctx ends, and then saves once more what it lacks. loaded is
-// called with each record that the table had.
+// run calls the table until ctx ends, and then saves the records that it lacks. It calls loaded with each
+// record that the table had.
 func (k *peakKeeping) run(ctx context.Context, loaded func(presence.Topic, backend.Peak)) {
 	for wait.For(ctx, keeperLook) {
 		for _, topic := range k.ready(keeperEvery) {
@@ -105,13 +105,13 @@ func (k *peakKeeping) run(ctx context.Context, loaded func(presence.Topic, backe
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), keeperWait)
 	defer cancel()
 	for _, topic := range k.ready(0) {
-		k.call(last, topic) // the first one loads: then it is saved, too
+		k.call(last, topic) // the first call loads the record, and the second saves it
 		k.call(last, topic)
 	}
 }
 
-// call loads a topic's record from the table, if that was not done yet. Otherwise it saves
-// the record, if the table lacks it. It returns the record that was loaded, and true.
+// call loads a topic's record from the table, unless it was loaded before. Otherwise it saves the record, if
+// the table lacks it. It returns a record that was loaded, and true.
 func (k *peakKeeping) call(ctx context.Context, topic presence.Topic) (loaded backend.Peak, ok bool) {
 	k.mu.Lock()
 	kept, _ := k.known.Get(topic)
@@ -134,14 +134,14 @@ func (k *peakKeeping) call(ctx context.Context, topic presence.Topic) (loaded ba
 	now, _ := k.known.Get(topic)
 	now.saved = peak
 	if !kept.loaded {
-		now.loaded, now.tried = true, time.Time{} // a save need not wait because of the load
+		now.loaded, now.tried = true, time.Time{} // the load must not delay the save
 	}
 	k.setLocked(topic, now)
 	return peak, !kept.loaded && !peak.At.IsZero()
 }
 
-// callSite calls the site's code. A panic of it is an error, and so is a call that does not
-// return in time. It returns the record that the table has then.
+// callSite calls the site's code. A panic is an error, and so is a call that does not return in time. It
+// returns the record that the table has afterwards.
 func (k *peakKeeping) callSite(ctx context.Context, topic presence.Topic, kept keptPeak) (backend.Peak, error) {
 	ctx, cancel := context.WithTimeout(ctx, keeperWait)
 	defer cancel()

@@ -30,8 +30,8 @@ func (p *peopleHere) find(ctx context.Context, viewer presence.UserID, ids []pre
 	return all, nil
 }
 
-// An askedPerson is somebody whom the viewer may not see, as far as this node remembers, or who is
-// not online: the Directory decides.
+// An askedPerson is a user about whom the Directory must be asked: one who is offline, or whom the viewer may
+// not see as far as this node remembers.
 type askedPerson struct {
 	at   int // among the answers
 	id   presence.UserID
@@ -39,8 +39,8 @@ type askedPerson struct {
 	here bool // has a device
 }
 
-// seenAlready fills in the people whom the viewer may see by what the Directory said lately, and
-// returns the others. Nothing was said to a guest, who sees at once whom everybody sees.
+// seenAlready fills in the people whom the viewer may see by the Directory's earlier answers, and returns the
+// others. For a guest it uses only what everybody may see.
 func (p *peopleHere) seenAlready(all []presence.Person, ids []presence.UserID, viewer presence.UserID) (asked []askedPerson) {
 	devices := p.devices()
 	for i, id := range ids {
@@ -49,7 +49,7 @@ func (p *peopleHere) seenAlready(all []presence.Person, ids []presence.UserID, v
 		here := false
 		if devices != nil {
 			s, here = devices.sightOf(id)
-			here = here && s.visibility.Status != presence.Invisible // who looks as if they had left
+			here = here && s.visibility.Status != presence.Invisible // an invisible user looks offline
 		}
 		if here {
 			relation, known := presence.Stranger, false
@@ -66,7 +66,7 @@ func (p *peopleHere) seenAlready(all []presence.Person, ids []presence.UserID, v
 	return asked
 }
 
-// person returns a user who is online as those see the user who may.
+// person returns an online user as allowed viewers see the user.
 func (s *sight) person(id presence.UserID) presence.Person {
 	return presence.Person{
 		ID: id, Name: s.name(id), Avatar: s.profile.Avatar, URL: s.profile.URL, Online: true,
@@ -74,17 +74,17 @@ func (s *sight) person(id presence.UserID) presence.Person {
 	}
 }
 
-// A verdict is what the Directory said of people. What it did not say is empty.
+// A verdict has the Directory's answers about people. Missing answers are empty.
 type verdict struct {
 	seen      []presence.Seen
 	relations []presence.Relation // nil: nothing
 	viewer    presence.UserID
-	recent    []backend.RecentUser // what the recent names say; nil: nothing
+	recent    []backend.RecentUser // the answers from the recent names; nil: none
 }
 
-// askAbout asks for last seen and relations, and with detail for the recent names, at the same
-// time. The names are asked about everybody, whoever may know of whom (rule P2). It returns the
-// error of ctx; an error of the Directory or of the store leaves the answer empty.
+// askAbout asks for last seen and relations, and with detail also for the recent names, at the same time. It
+// asks for the names of all users, whoever may see them (rule P2). It returns the error of ctx. An error of
+// the Directory or of the store only leaves the answers empty.
 func (p *peopleHere) askAbout(ctx context.Context, viewer presence.UserID, asked []askedPerson, detail bool) (v verdict, err error) {
 	v.viewer = viewer
 	users := make([]presence.UserID, len(asked))
@@ -117,8 +117,8 @@ func (p *peopleHere) askAbout(ctx context.Context, viewer presence.UserID, asked
 	return v, ctx.Err()
 }
 
-// complete fills in the people about whom the Directory was asked. A user who is there and
-// hidden has no last seen.
+// complete fills in the people about whom the Directory was asked. For a user who is online but hidden it
+// shows no last seen.
 func (p *peopleHere) complete(all []presence.Person, asked []askedPerson, v verdict) {
 	now := time.Now()
 	for i, a := range asked {

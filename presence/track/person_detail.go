@@ -7,8 +7,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// recentNames returns what the recent names of their tenant's site say of users; nil if the store
-// does not answer.
+// recentNames looks up users in the recent names of their tenant's site. It returns nil if the store does not
+// answer.
 func (p *peopleHere) recentNames(ctx context.Context, users []presence.UserID) []backend.RecentUser {
 	if kind := p.cfg.Kind(presence.Site); kind.Recent == 0 || kind.CountOnly {
 		return nil
@@ -50,7 +50,7 @@ func remember(known *presence.Person, u backend.RecentUser) {
 	}
 }
 
-// addSources says of each person who is not from the recent names where the answer is from.
+// addSources sets the source of each person who is not from the recent names.
 func addSources(all []presence.Person) {
 	for i := range all {
 		switch known := &all[i]; {

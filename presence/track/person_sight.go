@@ -8,20 +8,19 @@ import (
 	"github.com/rollcall-go/rollcall/presence/internal/wire"
 )
 
-// A sight is what the devices of one user say together. Who may see it is for its
-// visibility to say, and for nothing else.
+// A sight combines the devices of one user. Only its visibility decides who may see it.
 type sight struct {
-	profile    *entry              // the newest device: it has the user's name, avatar, URL and group
+	profile    *entry              // the newest device, which has the user's name, avatar, URL and group
 	visibility presence.Visibility // the strictest of all devices (rule P4)
 	since      time.Time           // when the user came, or when more viewers could begin to see the user
 	kinds      kinds
 }
 
-// sightOf returns what a view of devices says of a user, and false for a user without a
-// device. It allocates nothing.
+// sightOf returns the sight of a user in a view of devices, and false for a user without a device. It
+// allocates nothing.
 //
-// For a user without a device it reads the device behind, and forgets it: to look at nobody
-// is to take as long as to look at a user who is hidden (rule P2).
+// For a user without a device it reads the next device and ignores it: a look at an absent user must take as
+// long as one at a hidden user (rule P2).
 func (v *View) sightOf(user presence.UserID) (s sight, here bool) {
 	add := func(e *entry) bool {
 		visibility := e.visibility()
@@ -44,8 +43,8 @@ func (v *View) sightOf(user presence.UserID) (s sight, here bool) {
 	return s, true
 }
 
-// add takes a device and its visibility. Its parts do not depend on the order of the devices, so that all
-// nodes see the same.
+// add adds a device and its visibility. The result does not depend on the order of the devices, so all nodes
+// get the same.
 func (s *sight) add(e *entry, v presence.Visibility) {
 	if v.Status == "" {
 		v.Status = presence.Online
@@ -64,7 +63,7 @@ func (s *sight) add(e *entry, v presence.Visibility) {
 	s.visibility = s.visibility.Merge(v)
 }
 
-// name returns the name to show. The ID of a device is not that of its user.
+// name returns the name to show. The ID of a device is not the ID of its user.
 func (s *sight) name(user presence.UserID) string {
 	if s.profile.Name != "" {
 		return s.profile.Name
@@ -72,13 +71,13 @@ func (s *sight) name(user presence.UserID) string {
 	return string(user.Local())
 }
 
-// kinds is a set of kinds of devices, a bit each.
+// kinds is a set of device kinds, one bit for each.
 type kinds uint8
 
 // kindNames are the kinds in the order of their names.
 var kindNames = [...]string{presence.Desktop, presence.Mobile, presence.OtherDevice, presence.Tablet}
 
-// kindLists has the names of each set, so that no answer allocates them.
+// kindLists has the names of each set, so that answers need not allocate them.
 var kindLists = func() (lists [1 << len(kindNames)][]string) {
 	for set := range lists {
 		for i, name := range kindNames {
@@ -102,12 +101,12 @@ func kindOf(data json.RawMessage) kinds {
 			}
 		}
 	}
-	return kindOther // also a device of another version, or of which nothing is known
+	return kindOther // an unknown device, or one of another version
 }
 
 const kindOther kinds = 1 << 2
 
-// appendPerson appends "bob":{…}, as the events of PeopleTopic have it.
+// appendPerson appends "bob":{…}, in the form of the events of PeopleTopic.
 func appendPerson(b []byte, user presence.UserID, s *sight) []byte {
 	b = wire.AppendString(b, string(user.Local()))
 	b = append(b, `:{"name":`...)

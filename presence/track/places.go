@@ -29,7 +29,7 @@ func (p *places) find(ctx context.Context, users ...presence.UserID) (map[presen
 	}
 	now.once.Do(now.index)
 	for _, i := range now.large {
-		_ = now.rosters[i].view.look(ctx, users...) // without an answer they count as absent
+		_ = now.rosters[i].view.look(ctx, users...) // a failed call leaves them absent
 	}
 	of := make(map[presence.UserID][]presence.Topic, len(users))
 	for _, user := range users {
@@ -55,22 +55,22 @@ func (p *places) find(ctx context.Context, users ...presence.UserID) (map[presen
 	return of, nil
 }
 
-// Bounds of what is read and remembered of all topics of the fleet.
+// Bounds of reading all topics of the fleet, and of what is remembered.
 const (
 	placesEvery     = 2 * time.Second
 	placesIdle      = 30 * time.Second
-	placesHide      = 250 * time.Millisecond // until somebody who hides is left out (rule P6)
-	maxPlaces       = 10_000                 // topics that are looked at
-	maxPlaceRosters = 1_000                  // of which the users are read
+	placesHide      = 250 * time.Millisecond // the time within which a user who hides is left out (rule P6)
+	maxPlaces       = 10_000                 // topics that are read
+	maxPlaceRosters = 1_000                  // topics whose users are read
 	maxPlaceUsers   = 10                     // that Place.Users has
-	maxWholeRoster  = 500                    // users; a larger topic is kept current here instead of read
-	maxPlaceMembers = 100_000                // of all rosters that were read and are remembered
+	maxWholeRoster  = 500                    // users; a replica of a larger topic is kept here instead
+	maxPlaceMembers = 100_000                // in all rosters that are remembered
 	placesAtOnce    = 1_000                  // topics in one call of the store
 	placeReads      = 8                      // rosters that are read at the same time
-	maxPlaceTenants = 1_000                  // of whom the answer is remembered
+	maxPlaceTenants = 1_000                  // tenants whose answer is remembered
 )
 
-// places is the memory of where everybody is.
+// places remembers which topics have users.
 type places struct {
 	users   *users
 	topics  *topics
@@ -96,7 +96,7 @@ func newPlaces(cfg *Config, life *lifetime, store backend.Store, u *users, t *to
 	return p
 }
 
-// now returns where everybody is, without the users who hid after that was read.
+// now returns the places, without users who have hidden since they were read.
 func (p *places) now(ctx context.Context, tenant string) (*placesNow, error) {
 	read, err := p.answers.get(ctx, tenant)
 	if err != nil {

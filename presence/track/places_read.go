@@ -12,14 +12,14 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// placesNow is where everybody is, at one moment.
+// placesNow has all places at one moment.
 type placesNow struct {
 	places  []presence.Place
 	rosters []placeRoster // of the first places
 
 	once  sync.Once
-	of    map[presence.UserID][]int // the places of each user, without the large places
-	large []int                     // places whose roster is asked for each user instead
+	of    map[presence.UserID][]int // the places of each user, except large places
+	large []int                     // places whose roster is searched for each user instead
 
 	shown atomic.Pointer[shownPlaces]
 }
@@ -30,17 +30,17 @@ type shownPlaces struct {
 	at time.Time
 }
 
-// A placeRoster is the users of a place: a view of this node's replica, or what was read
-// from the store. The zero value means that the users are not known.
+// A placeRoster has the users of a place: from a view of this node's replica, or from the store. It is zero
+// if the users are unknown.
 type placeRoster struct {
 	view    *View
 	read    bool              // from the store
 	head    presence.DiffID   // the version that was read
 	members []presence.Member // all of them, unless cut
-	cut     bool              // members are the newest ones alone: see maxPlaceMembers
+	cut     bool              // members are only the newest ones: see maxPlaceMembers
 }
 
-// index makes of and large.
+// index fills in of and large.
 func (n *placesNow) index() {
 	n.of = make(map[presence.UserID][]int)
 	for i, r := range n.rosters {
@@ -60,8 +60,7 @@ func (n *placesNow) index() {
 	}
 }
 
-// A placeReader reads where everybody is. It does not read a roster again whose version is
-// still the one that was read the time before.
+// A placeReader reads the places. It does not read a roster again whose version has not changed.
 type placeReader struct {
 	cfg    *Config
 	store  backend.Store
@@ -82,8 +81,7 @@ func newPlaceReader(cfg *Config, store backend.Store, t *topics, tenant string, 
 	return p
 }
 
-// read asks the store which topics there are, for their figures, and for the rosters that
-// have changed.
+// read asks the store for the list of topics, for their figures, and for the rosters that have changed.
 func (p *placeReader) read(ctx context.Context) (*placesNow, error) {
 	topics, err := topicsIn(ctx, p.store, p.tenant, "", maxPlaces)
 	if err != nil {
@@ -115,9 +113,9 @@ func (p *placeReader) read(ctx context.Context) (*placesNow, error) {
 	return placesWith(now, rosters), nil
 }
 
-// shownIn returns places that were read, without the users who hid since. Most of the time
-// nobody did. It looks again at most every placesHide, as a look takes 10 ms for 100,000 users, and
-// until that long after the latest one hid: a roster here may take hidesWithin.
+// shownIn returns places that were read, without the users who have hidden since. Mostly there are none. It
+// searches at most every placesHide, since a search takes 10 ms for 100,000 users, and until that long after
+// the latest user hid, because a roster here may lag by hidesWithin.
 func (p *places) shownIn(read *placesNow) *placesNow {
 	was := read.shown.Load()
 	if was.at.After(p.users.lastHid().Add(placesHide)) || time.Since(was.at) < placesHide {
@@ -130,8 +128,8 @@ func (p *places) shownIn(read *placesNow) *placesNow {
 	return now.placesNow
 }
 
-// stillIn returns what was known before: as the rosters here have it now, and without the users
-// who turned invisible since.
+// stillIn returns the previous places with the current rosters of this node, and without the users who turned
+// invisible since.
 func (p *places) stillIn(before *placesNow) *placesNow {
 	places, rosters := slices.Clone(before.places), slices.Clone(before.rosters)
 	for i := range rosters {
@@ -148,7 +146,7 @@ func (p *places) stillIn(before *placesNow) *placesNow {
 	return placesWith(places, rosters)
 }
 
-// figuresOf returns the topics that have people, the fullest first, and the version of each.
+// figuresOf returns the topics that have users or guests, the fullest first, and the version of each.
 func (p *placeReader) figuresOf(ctx context.Context, topics []presence.Topic) (now []presence.Place, heads map[presence.Topic]presence.DiffID, err error) {
 	heads = make(map[presence.Topic]presence.DiffID, len(topics))
 	for some := range slices.Chunk(topics, placesAtOnce) {
@@ -167,9 +165,8 @@ func (p *placeReader) figuresOf(ctx context.Context, topics []presence.Topic) (n
 	return now, heads, nil
 }
 
-// rosterOf returns the users of a place: from the replica here, from the previous read, or
-// from the store. For a place that is too large to be read it loads a replica, as a page
-// that shows the topic does.
+// rosterOf returns the users of a place: from the replica here, from the previous read, or from the store.
+// For a place that is too large to read it loads a replica, like a page that shows the topic.
 func (p *placeReader) rosterOf(ctx context.Context, place presence.Place, head presence.DiffID) placeRoster {
 	if place.Total == 0 || p.cfg.Kinds[place.Topic.Kind()].CountOnly {
 		return placeRoster{}
@@ -210,8 +207,8 @@ func (r placeRoster) of(place presence.Place) presence.Place {
 	return place
 }
 
-// placesWith puts places and the rosters of the first of them together, in order. Rosters
-// beyond maxPlaceMembers are cut.
+// placesWith combines places with the rosters of the first of them, in order. It cuts rosters beyond
+// maxPlaceMembers.
 func placesWith(places []presence.Place, rosters []placeRoster) *placesNow {
 	type full struct {
 		presence.Place

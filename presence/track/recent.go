@@ -24,7 +24,7 @@ func (r *recent) latelyActive(ctx context.Context, topic presence.Topic, within 
 	if err := validateRecent(q); err != nil {
 		return backend.RecentPage{}, err
 	}
-	topic = presence.Topic(strings.Clone(string(topic))) // it may be cut out of a request, and the memory keeps it
+	topic = presence.Topic(strings.Clone(string(topic))) // cloned because it may be a part of a request
 	page, err := r.lately.get(ctx, latelyKey{topic, within})
 	if err != nil {
 		return backend.RecentPage{}, err
@@ -46,7 +46,7 @@ func (r *recent) latelyActive(ctx context.Context, topic presence.Topic, within 
 		chosen := r.users.chosen(u.ID)
 		u.Online = u.Online && (here != nil || chosen.Base() != presence.Invisible)
 		if !u.Online {
-			u.Idle, u.Status = false, "" // as the store will say
+			u.Idle, u.Status = false, "" // like the store's answer for an offline user
 		}
 		if len(users) < q.Limit && (u.Online || !chosen.Unseen()) {
 			users = append(users, u)
@@ -56,7 +56,7 @@ func (r *recent) latelyActive(ctx context.Context, topic presence.Topic, within 
 	return page, nil
 }
 
-// recent answers [Tracker.Recent] from the store, and [Tracker.LatelyActive] from memory.
+// recent implements [Tracker.Recent] from the store, and [Tracker.LatelyActive] from memory.
 type recent struct {
 	cfg       *Config
 	life      *lifetime
@@ -73,16 +73,16 @@ type latelyKey struct {
 	within time.Duration
 }
 
-// Bounds of what is asked and remembered.
+// Bounds of what is asked for and remembered.
 const (
 	maxRecentPage = 1_000 // users on a page
-	latelyKept    = 100   // users of a topic that are remembered for pages
+	latelyKept    = 100   // users of a topic that are kept for pages
 	latelyEvery   = 2 * time.Second
 	latelyIdle    = time.Minute
 	maxLately     = 1_000 // topics; a topic with 100 users takes about 40 KB
 )
 
-// begin makes a recent that knows its parts usable.
+// begin completes a recent whose fields for other parts are set.
 func (r *recent) begin() *recent {
 	r.lately = &answers[latelyKey, backend.RecentPage]{
 		life: r.life, every: latelyEvery, idle: latelyIdle, max: maxLately,
@@ -112,8 +112,8 @@ func (r *recent) ask(ctx context.Context, topic presence.Topic, q backend.Recent
 	return r.directory.leaveOut(ctx, page), nil
 }
 
-// stillShows reports whether a user who is online in the store may be shown so: the user has not
-// hidden, and this node's roster has the user, if it has all users.
+// stillShows reports whether a user who is online in the store may be shown as online: the user has not
+// hidden, and is in this node's roster, if that is complete.
 func (r *recent) stillShows(topic presence.Topic, user presence.UserID) bool {
 	if r.users.chosen(user).Base() == presence.Invisible {
 		return false

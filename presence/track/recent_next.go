@@ -12,19 +12,18 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// A store's RecentPage.Next names the last user whom it looked at, and when that user was
-// last seen. The user may be one whom the page leaves out. So what a client gets is sealed:
-// it says nothing, and has the same length for every user.
+// A store's RecentPage.Next names the last user whom it looked at, and when that user was last seen, even if
+// the page leaves the user out. So a client gets it encrypted: it reveals nothing, and has the same length
+// for every user.
 
 const (
 	nextPurpose = "the next page of recent users"
 	nextPad     = 192 // bytes; more than a moment and an id
-	// maxRecentReads is how often one page reads on where it had to leave users out.
+	// how often one page reads on after users were left out
 	maxRecentReads = 10
 )
 
-// readOn is ask for a client. A page from which users were left out is filled up with those
-// behind it.
+// readOn is ask for a client. If users were left out of a page, it fills the page with the next ones.
 func (r *recent) readOn(ctx context.Context, topic presence.Topic, q backend.RecentQuery) (backend.RecentPage, error) {
 	var err error
 	if q.After, err = r.openNext(ctx, topic, q.After); err != nil {
@@ -50,12 +49,12 @@ func (r *recent) readOn(ctx context.Context, topic presence.Topic, q backend.Rec
 	return page, err
 }
 
-// nextCipher returns the cipher for one of the fleet's secrets.
+// nextCipher returns the cipher with one of the fleet's secrets.
 func nextCipher(key *sealKey) cipher.AEAD {
 	secret := key.mac(nextPurpose, "key")
 	block, err := aes.NewCipher(secret[:])
 	if err != nil {
-		panic(err) // a MAC has the length of a key
+		panic(err) // cannot happen: a MAC has the length of a key
 	}
 	sealed, err := cipher.NewGCM(block)
 	if err != nil {
@@ -64,8 +63,8 @@ func nextCipher(key *sealKey) cipher.AEAD {
 	return sealed
 }
 
-// sealNext returns what a client gets for a store's Next. Equal texts are sealed alike, but for
-// each tenant by itself: a page of another tenant is none (rule T2).
+// sealNext returns the encrypted form of a store's Next. Equal texts of one tenant are encrypted alike. The
+// text of another tenant's page is invalid (rule T2).
 func (r *recent) sealNext(ctx context.Context, topic presence.Topic, next string) (string, error) {
 	if next == "" {
 		return "", nil

@@ -13,13 +13,13 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// storePage begins the name of a page that comes from the store.
+// storePage is the prefix of a page's name if the page comes from the store.
 const storePage = "~"
 
-// maxStorePages is how many pages of the store RosterPage reads at most for one of its own.
+// maxStorePages is how many pages of the store RosterPage reads for one page at most.
 const maxStorePages = 10
 
-// rosterPages has the pages of rosters.
+// rosterPages returns pages of rosters.
 type rosterPages struct{ store backend.Store }
 
 // page is [Tracker.RosterPage].
@@ -42,7 +42,7 @@ func (r *rosterPages) page(ctx context.Context, view *View, group, after string,
 	pivot := presence.Member{Since: view.since}
 	behind = pageName(pivot)
 	if last, err := parsePage(after, view.Topic.Tenant()); after != "" && err == nil && presence.NewestFirst(last.Member, pivot) > 0 {
-		behind = after // of a view that knew all of more users
+		behind = after // after is from a view that knew all of more users
 	}
 	if len(page) >= limit {
 		return page, storePage + behind, nil
@@ -59,14 +59,14 @@ func (r *rosterPages) page(ctx context.Context, view *View, group, after string,
 	return nil, "", err
 }
 
-// firstPage is a page of whom this node knows. Those behind it are all of the store's.
+// firstPage returns a page of the users whom this node knows. All later pages come from the store.
 func (v *View) firstPage(group string, limit int) (page []presence.Member, next string, err error) {
 	page, _, err = v.pageSince(time.Time{}, group, "", limit)
 	return page, storePage + pageName(presence.Member{Since: nobodySince}), err
 }
 
-// storePage reads a page of the store: of users who are older than where the pages from memory
-// ended. Those had everybody who is newer.
+// storePage reads a page of the store. It contains only users who are older than the end of the pages from
+// memory, since those contained all newer ones.
 func (r *rosterPages) storePage(ctx context.Context, topic presence.Topic, group, after string, limit int) (page []presence.Member, next string, err error) {
 	newest, from, _ := strings.Cut(after, storePage)
 	pivot, err := parsePage(newest, topic.Tenant())
@@ -96,7 +96,7 @@ func (r *rosterPages) storePage(ctx context.Context, topic presence.Topic, group
 	return page, next, nil
 }
 
-// pageName names the page behind a user.
+// pageName returns the name of the page that begins after a user.
 func pageName(last presence.Member) string {
 	return strconv.FormatInt(last.Since.UnixNano(), 36) + "." + base64.RawURLEncoding.EncodeToString([]byte(last.ID.Local()))
 }

@@ -16,24 +16,24 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// A seal signs what pages and browsers carry around, with the fleet's secret, so
-// that nobody else can make it up.
+// A seal signs tokens and other texts that pages and browsers keep, with the fleet's secret. So nobody else
+// can make them.
 type seal struct {
 	store backend.Store
 	offer []byte // what the store keeps if it has no secret
-	fixed bool   // the site gave the secret: the store is not asked
+	fixed bool   // the site set the secret, and the store is not asked
 
 	taking sync.Mutex
 	keys   atomic.Pointer[sealKeys] // nil until the secret is known
-	known  chan struct{}            // closed once it is
+	known  chan struct{}            // closed once the secret is known
 }
 
-// sealKeys are the secret, and the one before it: a store that was wiped may have
-// another one since, and pages still hold tokens signed with the earlier secret.
+// sealKeys are the secret and the previous one. A store that was wiped may have got another secret, and pages
+// still have tokens that were signed with the previous one.
 type sealKeys struct{ current, before *sealKey }
 
-// A sealKey makes MACs with one secret. Hashes that know the secret are used again, because
-// to make one costs three times what a MAC does. It may be used concurrently.
+// A sealKey makes MACs with one secret. It reuses hashes that are initialized with the secret, because
+// initializing one takes three times as long as a MAC. It may be used concurrently.
 type sealKey struct {
 	secret []byte
 	hashes sync.Pool // of *sealHash
@@ -41,7 +41,7 @@ type sealKey struct {
 
 type sealHash struct {
 	hash.Hash
-	text []byte // memory for what is hashed
+	text []byte // buffer for the text to hash
 }
 
 func newSealKey(secret []byte) *sealKey {
@@ -69,8 +69,8 @@ func (k *sealKey) mac(purpose, text string) (mac presence.MAC) {
 
 const (
 	secretLen = 32
-	// secretEvery is how often a node looks whether the fleet has another secret
-	// by now, as after a store was wiped.
+	// secretEvery is how often a node checks whether the fleet's secret has changed, as after a store was
+	// wiped.
 	secretEvery = 15 * time.Second
 )
 
@@ -99,8 +99,7 @@ func (s *seal) take(secret []byte) {
 	}
 }
 
-// agree takes the fleet's secret from the store. A store that lost it gets the
-// one that this node has.
+// agree gets the fleet's secret from the store. A store that lost it is given this node's secret.
 func (s *seal) agree(ctx context.Context) error {
 	if s.fixed {
 		return nil
@@ -116,7 +115,7 @@ func (s *seal) agree(ctx context.Context) error {
 	return err
 }
 
-// keep looks for the fleet's secret until it is known, and then now and then.
+// keep asks for the fleet's secret until it is known, and later checks it from time to time.
 func (s *seal) keep(ctx context.Context) {
 	for !s.fixed {
 		try, cancel := context.WithTimeout(ctx, connectWait)
@@ -132,8 +131,8 @@ func (s *seal) keep(ctx context.Context) {
 	}
 }
 
-// await waits until the secret is known: for a moment, where the node has just started. It
-// returns [presence.ErrStoreOut] if ctx ends first, and [presence.ErrClosed] if life does.
+// await waits until the secret is known, which takes a moment after the start of a node. It returns
+// [presence.ErrStoreOut] if ctx ends first, and [presence.ErrClosed] if life does.
 func (s *seal) await(ctx, life context.Context) error {
 	select {
 	case <-s.known:
@@ -150,8 +149,8 @@ func (s *seal) await(ctx, life context.Context) error {
 	}
 }
 
-// sign returns the MAC of a text for a purpose, and false while the secret is not
-// known. A MAC for one purpose is never one for another.
+// sign returns the MAC of a text for a purpose, and false while the secret is not known. A MAC for one
+// purpose is not valid for another.
 func (s *seal) sign(purpose, text string) (presence.MAC, bool) {
 	keys := s.keys.Load()
 	if keys == nil {
@@ -160,7 +159,7 @@ func (s *seal) sign(purpose, text string) (presence.MAC, bool) {
 	return keys.current.mac(purpose, text), true
 }
 
-// verify reports whether a MAC is that of a text for a purpose.
+// verify reports whether a MAC is valid for a text and a purpose.
 func (s *seal) verify(purpose, text string, mac presence.MAC) bool {
 	keys := s.keys.Load()
 	if keys == nil {

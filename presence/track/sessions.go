@@ -35,7 +35,7 @@ func (d *deviceRoster) sessions(ctx context.Context, store backend.Store, user p
 	}
 	sessions := make([]presence.Session, 0, len(members))
 	for i, m := range members {
-		if s := sightings[i]; s.Online { // else it is gone since
+		if s := sightings[i]; s.Online { // otherwise it has gone since
 			sessions = append(sessions, presence.Session{Device: backend.DeviceOf(m), Since: m.Since, Connections: connectionsIn(s.Holders)})
 		}
 	}

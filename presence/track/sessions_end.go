@@ -24,19 +24,19 @@ func (s *signOuts) endSessionOf(ctx context.Context, user presence.UserID, devic
 	return s.endSession(ctx, presence.UserID(strings.Clone(string(user))), presence.DeviceID(strings.Clone(string(device))))
 }
 
-// maxEndedDevices bounds the devices that a node remembers because their session ended.
+// maxEndedDevices bounds how many devices whose session ended a node remembers.
 const maxEndedDevices = 10_000
 
-// devicesGoneIn is how long EndSession waits until this node no longer shows a device: two
-// merge windows of backend.DevicesTopic.
+// devicesGoneIn is how long EndSession waits until this node no longer shows a device: two merge windows of
+// backend.DevicesTopic.
 const devicesGoneIn = 500 * time.Millisecond
 
-// endSession ends the session of a device, in the order of signOut and for the same reason.
-// The user's last device is a sign-out.
+// endSession ends the session of a device, in the order of signOut and for the same reason. Ending the user's
+// last device signs the user out.
 func (s *signOuts) endSession(ctx context.Context, user presence.UserID, device presence.DeviceID) error {
 	if known, err := s.knows(ctx, user, device); err != nil {
 		return err
-	} else if !known { // but a page view of it may wait at another node until the user's settings are known
+	} else if !known { // another node may have a page view of it that waits for the user's settings
 		return storeOut(s.store.Publish(ctx, endedNotice(user, device)))
 	}
 	last := s.isLast(user, device)
@@ -62,9 +62,8 @@ func (s *signOuts) endSession(ctx context.Context, user presence.UserID, device 
 	return nil
 }
 
-// knows reports whether a user is online from a device, as far as this node or the store knows.
-// A client may name any number of devices. Those that nobody knows cost one question each, and
-// none while the store is out.
+// knows reports whether a user is online from a device, as far as this node or the store knows. A client may
+// name any number of devices. An unknown one costs one call of the store, and none while the store is out.
 func (s *signOuts) knows(ctx context.Context, user presence.UserID, device presence.DeviceID) (bool, error) {
 	member := backend.MemberOf(user, device)
 	if slices.Contains(s.members.of(user), member) {
@@ -82,8 +81,7 @@ func (s *signOuts) knows(ctx context.Context, user presence.UserID, device prese
 	return sightings[0].Online, nil
 }
 
-// isLast reports whether a device is the only one from which its user is online, as far as
-// this node knows.
+// isLast reports whether a device is the only one from which its user is online, as far as this node knows.
 func (s *signOuts) isLast(user presence.UserID, device presence.DeviceID) bool {
 	known := false
 	for m := range s.devices.of(user) {
@@ -92,7 +90,7 @@ func (s *signOuts) isLast(user presence.UserID, device presence.DeviceID) bool {
 		}
 		known = true
 	}
-	for _, c := range s.users.connectionsOf(user) { // one that has just come
+	for _, c := range s.users.connectionsOf(user) { // including connections that have just been opened
 		if c.holds() && c.visitor.Device.ID != device {
 			return false
 		}
@@ -103,12 +101,12 @@ func (s *signOuts) isLast(user presence.UserID, device presence.DeviceID) bool {
 // hearEnded ends what a device holds on this node, after its session was ended on any node.
 func (s *signOuts) hearEnded(n backend.Notice) {
 	topics := s.endDevice(n.User, presence.DeviceID(strings.Clone(n.Payload)), n.Ago)
-	if n.Ago == 0 { // else as in hear
+	if n.Ago == 0 { // otherwise see signOuts.hear
 		s.writeEnded(n.User, topics)
 	}
 }
 
-// writeEnded makes a user leave topics in which no connection holds the user.
+// writeEnded makes a user leave those topics in which no connection holds the user.
 func (s *signOuts) writeEnded(user presence.UserID, topics []presence.Topic) (acks []*ack) {
 	for _, topic := range topics {
 		if topic.Local() != presence.Site && !topic.Reserved() {
@@ -118,10 +116,9 @@ func (s *signOuts) writeEnded(user presence.UserID, topics []presence.Topic) (ac
 	return acks
 }
 
-// endDevice ends the user's connections on this node that were opened from a device at least
-// the time ago before now. Page views of the device until then no longer count, and the
-// connections of other devices take their place (see endBrowser). It returns the topics in
-// which no other device has viewed a page here.
+// endDevice ends the user's connections here that a device opened before a moment, which was ago before now.
+// Page views of the device before that no longer count. The connections of other devices take the place of
+// page views (see endBrowser). It returns the topics in which no other device has viewed a page here.
 func (s *signOuts) endDevice(user presence.UserID, device presence.DeviceID, ago time.Duration) []presence.Topic {
 	at := time.Now().Add(-ago)
 	of := func(v presence.Visitor) bool { return v.Device.ID == device }
@@ -130,14 +127,14 @@ func (s *signOuts) endDevice(user presence.UserID, device presence.DeviceID, ago
 	s.writer.forgetViews(backend.MemberOf(user, device), at)
 	topics := s.users.removeViewsOf(user, device, at)
 	if views := s.users.viewsElsewhere(user, device); len(views) > 0 {
-		s.leases.viewed(views...) // again, because the last connection that ends takes along the page views before it (rule 6)
+		s.leases.viewed(views...) // written again, because the end of the last connection also ends the page views before it (rule 6)
 	}
 	s.endWhere(user, ago, leaving(ago), of)
 	return topics
 }
 
-// viewsElsewhere returns the live page views of a user's other devices in the topics in which
-// none of their connections holds the user here.
+// viewsElsewhere returns the live page views of a user's other devices, in those topics in which none of
+// their connections holds the user here.
 func (p *users) viewsElsewhere(user presence.UserID, device presence.DeviceID) (views []pageView) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -153,8 +150,7 @@ func (p *users) viewsElsewhere(user presence.UserID, device presence.DeviceID) (
 	return views
 }
 
-// heldBy reports whether a connection of another device than the given one holds the user in
-// a topic.
+// heldBy reports whether a connection of another device than not holds the user in a topic.
 func (u *knownUser) heldBy(topic presence.Topic, not presence.DeviceID) bool {
 	for c := range u.connections {
 		if c.visitor.Device.ID != not && c.enters(topic) {
@@ -164,8 +160,8 @@ func (u *knownUser) heldBy(topic presence.Topic, not presence.DeviceID) bool {
 	return false
 }
 
-// endDevice remembers that the session of a device ended at a moment: page views of it that
-// wait until the user's settings are known count no longer.
+// endDevice remembers that the session of a device ended at a moment. Page views of it that wait for the
+// user's settings are then dropped.
 func (p *users) endDevice(user presence.UserID, device presence.DeviceID, at time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -182,8 +178,8 @@ func (p *users) deviceEndedLocked(user presence.UserID, device presence.DeviceID
 	return !p.deviceEndedAtLocked(backend.MemberOf(user, device)).Before(at)
 }
 
-// deviceEndedAtLocked returns when the session of a member of backend.DevicesTopic ended last, zero
-// if this node does not know that it ever did.
+// deviceEndedAtLocked returns when the session of a member of backend.DevicesTopic last ended, or zero if
+// this node knows of no end.
 func (p *users) deviceEndedAtLocked(member presence.UserID) time.Time {
 	at, _ := p.endedDevices.Get(member)
 	return at

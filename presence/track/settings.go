@@ -28,8 +28,8 @@ func (c *choices) readSettings(ctx context.Context, user presence.UserID) (prese
 	return all[0], nil
 }
 
-// changeSettings changes the settings in the Directory, tells all nodes, and then writes what
-// rosters show, as set does for a status.
+// changeSettings changes the settings in the Directory, publishes that, and then writes what rosters show, as
+// set does for a status.
 func (c *choices) changeSettings(ctx context.Context, user presence.UserID, change func(*presence.Settings) error) error {
 	if err := (presence.User{ID: user}).ValidateInside(); err != nil {
 		return err
@@ -64,8 +64,8 @@ func (c *choices) changeSettings(ctx context.Context, user presence.UserID, chan
 	return nil
 }
 
-// noteVanished keeps when a user who is online turned invisible: to others that is leaving. The
-// moment is right before the rosters are written, as at the end of a connection.
+// noteVanished notes when an online user turned invisible, because to others that is leaving. The moment is
+// right before the rosters are written, as at the end of a connection.
 func (c *choices) noteVanished(user presence.UserID, was, now presence.Settings, at time.Time) {
 	if was, now := was.At(at), now.At(at); was.Hides() || now.Status != presence.Invisible {
 		return
@@ -76,9 +76,9 @@ func (c *choices) noteVanished(user presence.UserID, was, now presence.Settings,
 	}
 }
 
-// sinceOf returns Visibility.Since of settings that took the place of others at a moment: this moment,
-// if an audience may see the user now that might not before, or if the user turned invisible,
-// and else since. The end of a block is told to the one who was blocked alone: see setSince.
+// sinceOf returns Visibility.Since of settings that replaced others at a moment. It is that moment if more
+// viewers may see the user than before, or if the user turned invisible, and otherwise since. The end of a
+// block shows only to the viewer who was blocked: see setSince.
 func sinceOf(since time.Time, was, now presence.Settings, at time.Time) time.Time {
 	before, after := was.At(time.Now()).Visibility(time.Time{}), now.At(time.Now()).Visibility(time.Time{})
 	if after.Online.Rank() < before.Online.Rank() || after.Status == presence.Invisible && before.Status != presence.Invisible {
@@ -87,33 +87,34 @@ func sinceOf(since time.Time, was, now presence.Settings, at time.Time) time.Tim
 	return since
 }
 
-// knownSince returns Visibility.Since as this node knows it.
+// knownSince returns the latest Visibility.Since that this node knows.
 func (c *choices) knownSince(user presence.UserID) (since time.Time) {
 	return c.devices.shownSince(user, c.users.choiceOf(user).since())
 }
 
-// mayHaveChanged tells all nodes to ask the Directory: a change of a user's settings failed, or
-// was answered too late, and the Directory may have taken it.
+// mayHaveChanged makes all nodes ask the Directory. A change of a user's settings failed, or was answered too
+// late, but the Directory may have made it.
 func (c *choices) mayHaveChanged(user presence.UserID) {
 	c.life.spawn(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, applyTimeout)
 		defer cancel()
-		_ = c.notices.publish(ctx, backend.Notice{Kind: backend.NoticeSettings, User: user, Lasting: true}) // else it is sent later
+		_ = c.notices.publish(ctx, backend.Notice{Kind: backend.NoticeSettings, User: user, Lasting: true}) // if this fails, the notice is sent later
 	})
 }
 
-// noteSettings is the payload of a NoticeSettings: what the sender read or wrote before it
-// published. It may be older than what another node has told since: see doubt. Nodes of the
-// version before take it as it is.
+// noteSettings is the payload of a NoticeSettings: what the sender read or wrote before it published. It may
+// be older than what another node has published since: see doubt. Nodes of the previous version apply it
+// directly.
 type noteSettings struct {
 	presence.Settings
 	Since  time.Time        `json:",omitzero"` // Visibility.Since
-	Topics []presence.Topic // that the sender itself writes
+	Topics []presence.Topic // topics that the sender itself writes
 	By     string           `json:",omitempty"` // the process that published it
 }
 
-// tellSettings publishes that a user's settings have changed, asks the Directory as all nodes
-// do that hear it, and writes what it says. Whatever fails now is done later: the settings have changed.
+// tellSettings publishes that a user's settings have changed. It then asks the Directory, like all nodes that
+// hear the notice, and writes the answer. Whatever fails now is repeated later, because the settings have
+// changed.
 func (c *choices) tellSettings(ctx context.Context, user presence.UserID, was, now presence.Settings, since time.Time) {
 	topics := c.writtenHere(user, siteOf(user), backend.DevicesTopic)
 	note, awaited := noteSettings{now, since, topics, c.process}, math.MaxInt
@@ -126,8 +127,8 @@ func (c *choices) tellSettings(ctx context.Context, user presence.UserID, was, n
 	_ = c.adopt(ctx, user, topics, awaited, func(was choice, _ bool) (choice, bool) { return was, false })
 }
 
-// publishSettings tells the other nodes that a user's settings have changed. If the bus does not take
-// the notice in time, it is sent again: the Directory has changed.
+// publishSettings publishes the notice that a user's settings have changed. If the bus does not accept it in
+// time, it is sent again, because the Directory has changed.
 func (c *choices) publishSettings(ctx context.Context, user presence.UserID, note noteSettings) error {
 	payload, err := json.Marshal(note)
 	if err != nil {
@@ -138,9 +139,8 @@ func (c *choices) publishSettings(ctx context.Context, user presence.UserID, not
 	return c.notices.publish(ctx, backend.Notice{Kind: backend.NoticeSettings, User: user, Payload: string(payload), Lasting: true})
 }
 
-// hearSettings takes the notice that a user chose settings at any node. A user whom this node
-// does not know is asked about when that user comes, unless the notice hides something: then
-// this node may still have answers with the user in them.
+// hearSettings handles the notice that a user chose settings at any node. It ignores a user whom this node
+// does not know, unless the notice hides something: then this node may still have answers that show the user.
 func (c *choices) hearSettings(n backend.Notice) {
 	if !c.directory.on() {
 		return
@@ -149,19 +149,19 @@ func (c *choices) hearSettings(n backend.Notice) {
 	if n.Payload != "" {
 		note = &noteSettings{}
 		if json.Unmarshal([]byte(n.Payload), note) != nil {
-			note = nil // of a version that this one does not know
+			note = nil // of a version that this node does not know
 		} else if note.By == c.process {
 			return // tellSettings asks
 		} else if n.Ago > 0 {
-			note.Topics = nil // the sender wrote before it, or will not
+			note.Topics = nil // the sender wrote before this notice, or will not write
 		}
 	}
 	anyway := c.devices.hidesChosen(n.User) || note != nil && narrow(note.Settings)
 	c.doubt(presence.UserID(strings.Clone(string(n.User))), doubting{note: note, anyway: anyway})
 }
 
-// relationsChanged tells all nodes that a user's contacts or blocks have changed. A block may
-// be the first one or the last one, so the nodes ask for the settings again.
+// relationsChanged publishes that a user's contacts or blocks have changed. It may be the first block or the
+// last one, so the nodes ask for the settings again.
 func (c *choices) relationsChanged(ctx context.Context, user presence.UserID) error {
 	if err := (presence.User{ID: user}).ValidateInside(); err != nil {
 		return err
@@ -182,16 +182,16 @@ func (c *choices) relationsChanged(ctx context.Context, user presence.UserID) er
 	return nil
 }
 
-// statusEnded writes what rosters show of a user whose status has ended by itself. Every node
-// that holds the user does so, in the topics in which it does.
+// statusEnded writes what rosters show of a user whose status has ended by itself. Every node does so in the
+// topics in which it holds the user.
 func (c *choices) statusEnded(user presence.UserID) {
 	c.take(user, false, func(was choice, known bool) (choice, []presence.Topic, bool) {
 		if !known || was.settings == nil {
 			return was, nil, false
 		}
 		now, before := was.settings.Settings, was.settings.Settings
-		before.Until = time.Time{}                                   // the status as it was right before it ended
-		since := sinceOf(was.settings.since, before, now, now.Until) // the same moment on every node
+		before.Until = time.Time{}                                   // the status right before it ended
+		since := sinceOf(was.settings.since, before, now, now.Until) // every node computes the same moment
 		return choiceOf(now, since, time.Now()), nil, true
 	})
 }

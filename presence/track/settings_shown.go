@@ -11,7 +11,7 @@ import (
 // chosenSettings are a user's settings as this node knows them.
 type chosenSettings struct {
 	presence.Settings           // as the Directory has them
-	since             time.Time // when more viewers could last begin to see the user; zero: unknown
+	since             time.Time // the last moment at which more viewers began to see the user; zero: unknown
 }
 
 // choiceOf returns the choice of a user whose settings are known.
@@ -21,10 +21,10 @@ func choiceOf(s presence.Settings, since, at time.Time) choice {
 	return c
 }
 
-// rosterStatus returns the status that every roster but backend.DevicesTopic shows of a user. Its
-// readers share bytes, so a user whom not everybody may see is invisible there, and of one
-// whose last seen not everybody may know none is told. The status Invisible alone hides no last
-// seen: it looks like leaving. s comes from Settings.At.
+// rosterStatus returns the status of a user in every roster except backend.DevicesTopic. All readers of a
+// roster share its bytes. So a user whom not everybody may see is invisible in it, and a user whose last seen
+// not everybody may know has none. The status Invisible alone does not hide last seen, because it looks like
+// leaving. s must come from Settings.At.
 func rosterStatus(s presence.Settings) presence.Status {
 	switch {
 	case s.Online != presence.Everyone:
@@ -42,15 +42,14 @@ type resolved struct {
 	devices  *deviceRoster
 }
 
-// in returns the user as a topic is told of the user; on is the device, which counts in
-// backend.DevicesTopic.
+// in returns the user in the form for a topic. on is the device, which counts in backend.DevicesTopic.
 func (r resolved) in(topic presence.Topic, on presence.Device) presence.User {
 	u := r.User
 	if r.settings == nil {
 		return u
 	}
 	s := r.settings.At(time.Now())
-	if u.Status != "" { // the site's identify named one
+	if u.Status != "" { // the site's identify has set it
 		s.Status = u.Status
 	}
 	if topic != backend.DevicesTopic {
@@ -62,7 +61,7 @@ func (r resolved) in(topic presence.Topic, on presence.Device) presence.User {
 	return u
 }
 
-// updatesLocked returns the operations that change in a topic what others see of a user.
+// updatesLocked returns the operations that update what a topic shows of a user.
 func (c *choices) updatesLocked(topic presence.Topic, user presence.UserID) []backend.Op {
 	now, known := c.users.choiceLocked(user)
 	if !known {
@@ -79,8 +78,7 @@ func (c *choices) updatesLocked(topic presence.Topic, user presence.UserID) []ba
 	return ops
 }
 
-// settingsOf returns a user's settings as the Directory has them, and whether this node knows
-// them.
+// settingsOf returns a user's settings in the Directory, and whether this node knows them.
 func (p *users) settingsOf(user presence.UserID) (presence.Settings, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

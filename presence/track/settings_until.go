@@ -10,12 +10,12 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// untils ends statuses that were chosen until a time (rule P7). A node keeps these times for the
-// users whose choices it knows, and calls ended for a user when the time has come. Every node does
-// so by itself, without a request or a notice, so all nodes end a status at the same time. A
-// status that ended while no node knew of it needs nothing: [presence.Settings.At] leaves it out.
+// untils ends statuses that were chosen until a time (rule P7). It keeps the times of the users whose choices
+// this node knows, and calls ended for a user when the time has come. Every node does so by itself, without a
+// request or a notice, so all nodes end a status at the same time. A status that ended while no node knew it
+// needs no action: [presence.Settings.At] leaves it out.
 //
-// One goroutine runs while an end is known. It looks through all ends once a second at most.
+// One goroutine runs while an end is known. It checks all ends at most once a second.
 type untils struct {
 	life  *lifetime
 	ended func(presence.UserID) // called without a mutex held
@@ -24,10 +24,10 @@ type untils struct {
 	ends    *generations.Map[presence.UserID, time.Time]
 	next    time.Time   // the earliest end, or an earlier moment
 	running bool        // a goroutine waits for it
-	sooner  wait.Wakeup // next has become earlier
+	sooner  wait.Wakeup // wakes the goroutine when next has become earlier
 }
 
-// untilsPause is the least time between two looks at the ends, and so how late an end is.
+// untilsPause is the least time between two checks, and so the most by which an end is late.
 const untilsPause = time.Second
 
 func newUntils(life *lifetime, ended func(presence.UserID), forgotten func(int)) *untils {
@@ -38,8 +38,8 @@ func newUntils(life *lifetime, ended func(presence.UserID), forgotten func(int))
 	}
 }
 
-// set notes when a user's status ends, in place of what was noted before. The zero time
-// means never. It may be called with users.mu held.
+// set notes when a user's status ends, and replaces the previous time. The zero time means never. It may be
+// called with users.mu held.
 func (u *untils) set(user presence.UserID, until time.Time) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -97,8 +97,7 @@ func (u *untils) run(ctx context.Context) {
 	}
 }
 
-// due removes and returns the users whose status has ended. It reports whether there is an
-// end to wait for.
+// due removes and returns the users whose status has ended. more reports whether other ends are known.
 func (u *untils) due() (over []presence.UserID, more bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

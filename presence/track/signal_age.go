@@ -5,40 +5,40 @@ import (
 	"time"
 )
 
-// broadcastAges finds out how late a broadcast comes. A store that hangs hands on what it was
-// sent long before, and what was said then is not so now. Each broadcast has the moment of its
-// node's clock at which it was sent, and no two clocks agree. So the least difference between
-// that moment and the arrival counts as no delay, for each node by itself. Until another one is
-// seen, that difference is taken to be at most usualSkew. The zero value is empty. All methods
-// may be called concurrently.
+// broadcastAges finds out how late a broadcast arrives. A store that hangs delivers broadcasts long after
+// they were sent, when they are no longer true. Each broadcast has the time at which it was sent, by its
+// node's clock, and clocks differ. So for each node, the least difference between that time and the arrival
+// counts as no delay. Before anything else is known, the clock of a node is assumed to differ by usualSkew at
+// most. The zero value is empty. All methods may be called concurrently.
 //
-// Example: the clock of node a is 3 s behind. What a sends arrives "3.01 s" later, and once the
-// store has hung for 20 s, "23 s" later: 20 s too late.
+// Example: the clock of node a is 3 s behind. What a sends arrives "3.01 s" later, and once the store has
+// hung for 20 s, "23 s" later: 20 s too late.
 type broadcastAges struct {
 	mu     sync.Mutex // taken with no other mutex held
 	byNode map[string]*clockLag
 }
 
-// A clockLag is what arrives of one node.
+// A clockLag is what is known of the broadcasts of one node.
 type clockLag struct {
 	least     time.Duration
 	late      time.Duration
-	lateSince time.Time // since when all that comes is late, by about that much; zero: the latest was not
+	lateSince time.Time // since when all broadcasts are late by about the same time; zero: the latest was not
 }
 
 const (
-	// maxBroadcastAge is how late a broadcast may come. A signal that stands is shown for that
-	// much longer (rule S5).
+	// maxBroadcastAge is how late a broadcast may arrive. A standing signal is shown for that much longer
+	// (rule S5).
 	maxBroadcastAge = time.Second
 	usualSkew       = 2 * time.Second
-	// clockTurned is how long all broadcasts of a node are late, by the same time, until its clock is
-	// taken to be another one. What two stalls held up is late by two times.
+	// clockTurned is how long all broadcasts of a node must be late by the same time until its clock counts
+	// as changed. Broadcasts that two stalls delayed are late by two different times.
 	clockTurned = 10 * time.Second
-	// maxBroadcasters bounds the nodes, whose names anybody may make up who writes to the store.
+	// maxBroadcasters bounds the nodes that are remembered, because anyone who writes to the store can invent
+	// names.
 	maxBroadcasters = 1000
 )
 
-// tooLate notes a broadcast, and reports whether it comes too late to be shown.
+// tooLate notes a broadcast, and reports whether it arrives too late to be shown.
 func (a *broadcastAges) tooLate(node string, sent, now time.Time) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

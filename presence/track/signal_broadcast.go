@@ -13,8 +13,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// The form of signals between nodes is "!1" and a JSON object. A node passes over a form that it
-// does not know, and fields that it does not know. No field ever changes its meaning.
+// Signals between nodes are encoded as "!1" and a JSON object. A node ignores encodings and fields that it
+// does not know. No field ever changes its meaning.
 const signalsForm = "!1"
 
 type signalsWire struct {
@@ -23,11 +23,11 @@ type signalsWire struct {
 	Sent    int64        `json:"sent,omitempty"` // by the clock of that node, Unix ms: see broadcastAges
 }
 
-// A heardBroadcast is what a node hears.
+// A heardBroadcast is a decoded broadcast.
 type heardBroadcast struct {
-	signals []presence.Signal // those that are valid
+	signals []presence.Signal // the valid ones
 	node    string            // that sent it
-	sent    time.Time         // zero: the node did not say
+	sent    time.Time         // zero: unknown
 }
 
 type signalWire struct {
@@ -41,8 +41,8 @@ type signalWire struct {
 // maxBroadcastSignals bounds the signals in one broadcast that is read.
 const maxBroadcastSignals = 100
 
-// appendBroadcasts appends signals of a topic as broadcasts, as few as their bound allows, which
-// a node sends at a moment.
+// appendBroadcasts appends a topic's signals, encoded in as few broadcasts as the bound allows. A node sends
+// them at a moment.
 func appendBroadcasts(all []backend.Broadcast, topic presence.Topic, signals []presence.Signal, node string, sent time.Time) []backend.Broadcast {
 	const head = signalsForm + `{"signals":[`
 	name, _ := json.Marshal(node) // a string
@@ -69,8 +69,8 @@ func appendBroadcasts(all []backend.Broadcast, topic presence.Topic, signals []p
 	return all
 }
 
-// encodeSignalWire returns a signal as nodes read it. Nothing is escaped for HTML: an escape is
-// six bytes, and the data would outgrow their bound on the way.
+// encodeSignalWire returns a signal in the encoding between nodes. It does not escape for HTML: an escape
+// takes six bytes, and the data would exceed their bound.
 func encodeSignalWire(s presence.Signal) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -79,7 +79,7 @@ func encodeSignalWire(s presence.Signal) []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// seconds is a Signal.For as others see it.
+// seconds returns a Signal.For as a number of seconds, for others to see.
 func seconds(d time.Duration) float64 {
 	if d < 0 {
 		return -1
@@ -89,8 +89,8 @@ func seconds(d time.Duration) float64 {
 
 var errBroadcast = errors.New("it is no broadcast of signals")
 
-// readBroadcast returns a broadcast with the signals that are valid, and an error if some are
-// not. It never trusts a byte: whoever can write to the store can make one up.
+// readBroadcast decodes a broadcast. It returns the valid signals, and an error if some are not valid. It
+// trusts nothing, because anyone who can write to the store can forge a broadcast.
 func readBroadcast(data []byte) (b heardBroadcast, err error) {
 	if len(data) > backend.MaxBroadcast || len(data) < len(signalsForm) || string(data[:len(signalsForm)]) != signalsForm {
 		return b, errBroadcast
@@ -113,8 +113,8 @@ func readBroadcast(data []byte) (b heardBroadcast, err error) {
 	return b, err
 }
 
-// standsFor is the Signal.For of a number of seconds; one that no signal may have for a number
-// that is out of bounds.
+// standsFor returns the Signal.For for a number of seconds. For a number out of bounds it returns one that no
+// signal may have.
 func standsFor(seconds float64) time.Duration {
 	switch {
 	case seconds < 0:

@@ -6,7 +6,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// A signalKey says which signals take one another's place.
+// A signalKey identifies signals that replace one another: those with the same sender and type.
 type signalKey struct {
 	kind string // Signal.Type
 	from presence.UserID
@@ -14,8 +14,8 @@ type signalKey struct {
 
 func signalKeyOf(s presence.Signal) signalKey { return signalKey{s.Type, s.From} }
 
-// A signalQueue is the latest signal of each type and sender, in the order in which they came.
-// It holds maxQueued signals. The zero value is empty.
+// A signalQueue has the latest signal of each type and sender, in the order in which they came. It holds up
+// to maxQueued signals. The zero value is empty.
 type signalQueue struct {
 	latest map[signalKey]presence.Signal
 	order  []signalKey
@@ -23,7 +23,7 @@ type signalQueue struct {
 
 func (q *signalQueue) empty() bool { return len(q.order) == 0 }
 
-// put takes a signal. It returns false if there is no room.
+// put adds a signal. It returns false if there is no room.
 func (q *signalQueue) put(s presence.Signal) bool {
 	key := signalKeyOf(s)
 	if _, ok := q.latest[key]; !ok {
@@ -49,14 +49,12 @@ func (q *signalQueue) takeAll() []presence.Signal {
 	return all
 }
 
-// An allowance is so much a second, of which a part may be spent at once. The zero value is
-// whole.
+// An allowance is a rate limit: so much a second, with a burst. The zero value is full.
 type allowance struct {
-	full time.Time // when it will be whole again
+	full time.Time // when it will be full again
 }
 
-// spend spends n of an allowance of so many a second, of which burst may be spent at once. It
-// reports whether as much was left.
+// spend takes n from an allowance of each a second with a burst. It reports whether that much was left.
 func (a *allowance) spend(n, each, burst int, now time.Time) bool {
 	full := a.full
 	if full.Before(now) {

@@ -11,9 +11,9 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// signals sends the signals of this node. It keeps the latest of a type and sender for a moment,
-// and sends what came in it with one call of the store, in a goroutine of its own: no operation
-// and no page waits for a signal. What cannot be sent is dropped.
+// signals sends the signals of this node. For a moment it collects the latest signal of each type and sender,
+// and then sends them with one call of the store, in its own goroutine: no operation and no page waits for a
+// signal. Signals that cannot be sent are dropped.
 type signals struct {
 	cfg     *Config
 	life    *lifetime
@@ -31,14 +31,14 @@ type signals struct {
 // An outbound is the signals of one topic that wait to be sent.
 type outbound struct {
 	pending signalQueue
-	sent    time.Time                     // when the latest were sent
+	sent    time.Time                     // when the latest signals were sent
 	heard   allowance                     // of visitors
-	often   allowance                     // of visitors who sent within the last second
-	lately  map[presence.UserID]time.Time // when each of them sent
+	often   allowance                     // for visitors who sent within the last second
+	lately  map[presence.UserID]time.Time // when each of them last sent
 }
 
-// hears reports whether the topic takes one more signal of a visitor. Half of what it takes is for
-// visitors who sent nothing for a second: a few who send all the time do not silence the others.
+// hears reports whether the topic accepts one more signal of a visitor. Half of its allowance is reserved for
+// visitors who sent nothing for a second, so that a few who send all the time do not silence the others.
 func (o *outbound) hears(from presence.UserID, now time.Time) bool {
 	if now.Sub(o.lately[from]) < time.Second && !o.often.spend(1, visitorSignals/2, visitorBurst/2, now) {
 		return false
@@ -46,7 +46,7 @@ func (o *outbound) hears(from presence.UserID, now time.Time) bool {
 	if !o.heard.spend(1, visitorSignals, visitorBurst, now) {
 		return false
 	}
-	if len(o.lately) >= 2*visitorSignals { // which is more than come in a second
+	if len(o.lately) >= 2*visitorSignals { // more than can come in a second
 		maps.DeleteFunc(o.lately, func(_ presence.UserID, at time.Time) bool { return now.Sub(at) >= time.Second })
 	}
 	if o.lately == nil {
@@ -59,16 +59,16 @@ func (o *outbound) hears(from presence.UserID, now time.Time) bool {
 const (
 	// signalWindow is the least time between two signal events of a topic on a node (rule S2).
 	signalWindow = 50 * time.Millisecond
-	// sendWindow is the least time between two broadcasts of a topic from a node. It is shorter,
-	// since a word may wait in both.
+	// sendWindow is the least time between two broadcasts of a topic from a node. It is shorter than
+	// signalWindow, because a signal may wait in both.
 	sendWindow = signalWindow / 2
-	// visitorSignals is how many signals of visitors a topic takes a second (rule S3), and
-	// visitorBurst how many at once: spread over the second, every window has its part.
+	// visitorSignals is how many signals of visitors a topic accepts a second (rule S3), and visitorBurst how
+	// many at once. The burst is small, so that every window of the second has its part.
 	visitorSignals = 50
 	visitorBurst   = 10
 	// maxQueued bounds the signals of a topic in one window.
 	maxQueued = 100
-	// sendTimeout bounds a call of the store: a signal that is sent later tells what was.
+	// sendTimeout bounds a call of the store, because a signal is not worth sending later.
 	sendTimeout = time.Second
 )
 
@@ -113,7 +113,7 @@ func (o *signals) whisper(ctx context.Context, v presence.Visitor, topic presenc
 	return nil
 }
 
-// valid returns nil for a signal that can be sent.
+// valid returns nil for a signal that may be sent.
 func (o *signals) valid(s presence.Signal) error {
 	if err := s.Validate(); err != nil {
 		return err
@@ -121,7 +121,7 @@ func (o *signals) valid(s presence.Signal) error {
 	return backend.Require(o.store, backend.FeatureBroadcasts)
 }
 
-// add takes a valid signal.
+// add queues a valid signal.
 func (o *signals) add(topic presence.Topic, s presence.Signal) {
 	s.V = max(s.V, 1)
 	o.mu.Lock()
@@ -136,7 +136,7 @@ func (o *signals) add(topic presence.Topic, s presence.Signal) {
 		o.stats.full.Add(1)
 		return
 	}
-	// An end is not slowed down: it makes others see less.
+	// The end of a signal is not limited, because it shows less.
 	if s.From != "" && s.For >= 0 && !out.hears(s.From, time.Now()) {
 		o.mu.Unlock()
 		o.stats.often.Add(1)
@@ -150,7 +150,7 @@ func (o *signals) add(topic presence.Topic, s presence.Signal) {
 	o.kick.Wake()
 }
 
-// run sends what waits, until ctx ends. What comes within flushInterval goes together.
+// run sends the queued signals until ctx ends. Signals that come within flushInterval are sent together.
 func (o *signals) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -172,8 +172,8 @@ func (o *signals) run(ctx context.Context) {
 	}
 }
 
-// take returns what may be sent now, and how long the rest is to wait: 0 if there is none. A
-// topic of which nothing was sent for a second is forgotten: its allowance is whole again.
+// take returns what may be sent now, and how long the rest must wait: 0 if there is no rest. It forgets a
+// topic in which nothing was sent for a second, because its allowance is full again.
 func (o *signals) take(now time.Time) (due []backend.Broadcast, next time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -198,7 +198,7 @@ func (o *signals) take(now time.Time) (due []backend.Broadcast, next time.Durati
 	return due, next
 }
 
-// send hands broadcasts to the store. What it does not take is gone (rule S7).
+// send passes broadcasts to the store. What the store does not accept is lost (rule S7).
 func (o *signals) send(ctx context.Context, all []backend.Broadcast) {
 	if len(all) == 0 {
 		return

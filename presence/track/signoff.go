@@ -48,11 +48,10 @@ func (s *signOuts) signOff(ctx context.Context, user presence.UserID, browser st
 	return nil
 }
 
-// hearOff ends what a browser holds on this node, after its user signed out of it on any
-// node.
+// hearOff ends what a browser holds on this node, after its user signed out of it on any node.
 func (s *signOuts) hearOff(n backend.Notice) {
 	topics := s.endBrowser(n.User, n.Payload, n.Ago)
-	delete(topics, siteOf(n.User)) // the sender writes that one; the user may be back by now
+	delete(topics, siteOf(n.User)) // the sender writes this topic, and the user may be back by now
 	if n.Ago > 0 {                 // as in hear
 		return
 	}
@@ -61,16 +60,16 @@ func (s *signOuts) hearOff(n backend.Notice) {
 	}
 }
 
-// endBrowser ends the user's connections on this node that were opened from the browser, or
-// from an unknown one, at least the time ago before now. Page views until then no longer
-// count. It returns the topics in which this node may hold the user, and that of the site.
+// endBrowser ends the user's connections here that the browser, or an unknown one, opened before a moment,
+// which was ago before now. Page views before that no longer count. It returns the topics in which this node
+// may hold the user, and the site's.
 //
-// Connections of other browsers stay, and take the place of all page views, as if their
-// pages had joined them now (rule 6). Otherwise a view from the browser that signed off
-// could hold the user after the last connection has closed.
+// Connections of other browsers stay, and take the place of all page views, as if their pages had joined them
+// now (rule 6). Otherwise a view from the browser that signed off could hold the user after the last
+// connection has closed.
 func (s *signOuts) endBrowser(user presence.UserID, browser string, ago time.Duration) map[presence.Topic]struct{} {
 	at, kind := time.Now().Add(-ago), backend.OpSignOff
-	if ago > 0 { // what else holds the user may be of a later sign-in
+	if ago > 0 { // the remaining leases may belong to a later sign-in
 		kind = backend.OpDrop
 	}
 	of := func(v presence.Visitor) bool { return v.Browser == browser || v.Browser == "" }
@@ -87,16 +86,15 @@ func (s *signOuts) endBrowser(user presence.UserID, browser string, ago time.Dur
 	return topics
 }
 
-// endWhere ends the user's connections on this node for whose visitor ends returns true. It
-// returns the topics of the connections that it ended. A connection stays if its visitor was
-// identified after the sign-out, which was ago before now: it belongs to a later sign-in. Each
-// other connection that stays is written as newer than all page views of the user (OpFollow),
-// so that closing it removes the user.
+// endWhere ends the user's connections here for whose visitor ends returns true. It returns the topics of the
+// connections that it ended. A connection stays if its visitor was identified after the sign-out, which was
+// ago before now: it belongs to a later sign-in. Each other connection that stays is written as newer than
+// all page views of the user (OpFollow), so that closing it removes the user.
 func (s *signOuts) endWhere(user presence.UserID, ago time.Duration, kind backend.OpKind, ends func(presence.Visitor) bool) (topics []presence.Topic) {
 	at := time.Now().Add(-ago)
 	for _, c := range s.users.connectionsOf(user) {
 		switch {
-		case ago > 0 && s.users.identifiedSince(c, at): // of a later sign-in
+		case ago > 0 && s.users.identifiedSince(c, at): // it belongs to a later sign-in
 		case ends(c.visitor):
 			topics = append(topics, c.conn.finish(presence.ErrSignedOut, kind)...)
 		case ago == 0:

@@ -11,7 +11,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// signOuts ends all that holds a user online.
+// signOuts ends everything that holds a user online.
 type signOuts struct {
 	cfg     *Config
 	store   backend.Store
@@ -54,14 +54,14 @@ func (s *signOuts) signOut(ctx context.Context, user presence.UserID) error {
 	return nil
 }
 
-// hear ends what holds a user here who signed out at some node.
+// hear ends what holds a user here, after the user signed out at some node.
 func (s *signOuts) hear(n backend.Notice) {
 	devices := s.users.membersHere(n.User)
 	topics := s.endHere(n.User, n.Ago)
 	still := s.users.membersHere(n.User)
 	devices = slices.DeleteFunc(devices, func(member presence.UserID) bool { return slices.Contains(still, member) })
-	delete(topics, siteOf(n.User)) // the sender writes there; the user may be back by now
-	if n.Ago > 0 {                 // a late notice: the user may be back anywhere, and only a grace can be left by now
+	delete(topics, siteOf(n.User)) // the sender writes this topic, and the user may be back by now
+	if n.Ago > 0 {                 // a late notice: the user may be back anywhere, and only a grace can still be left
 		return
 	}
 	for topic := range topics {
@@ -83,8 +83,8 @@ func (s *signOuts) signOutsIn(topic presence.Topic, user presence.UserID, device
 	return ops
 }
 
-// hiding returns a user who signs out: with the status, if it is known that the user is
-// invisible, since the topic may have forgotten it (OpSignOut).
+// hiding returns a user for a sign-out. It has the status if the user is known to be invisible, because the
+// topic may have forgotten that (OpSignOut).
 func (p *users) hiding(user presence.UserID) presence.User {
 	u := presence.User{ID: user}
 	if status := p.chosen(user); status.Base() == presence.Invisible {
@@ -93,9 +93,9 @@ func (p *users) hiding(user presence.UserID) presence.User {
 	return u
 }
 
-// endHere ends a user's connections here whose page asked for them before a moment some time ago,
-// and returns the topics in which this node may hold the user, and that of the site. A connection
-// may open long after its page asked, while the store is out.
+// endHere ends a user's connections here whose pages asked for them before a moment, which was ago before
+// now. It returns the topics in which this node may hold the user, and the site's. While the store is out, a
+// connection may open long after its page asked.
 func (s *signOuts) endHere(user presence.UserID, ago time.Duration) map[presence.Topic]struct{} {
 	at, kind := time.Now().Add(-ago), leaving(ago)
 	s.users.signOut(user, at)
@@ -130,8 +130,8 @@ func (s *signOuts) endHere(user presence.UserID, ago time.Duration) map[presence
 	return topics
 }
 
-// leaving returns how the connections end of a user who signed out some time ago. A sign-out is a
-// proof of life (rule 7). One that is heard late is none: the user may be back, or gone for long.
+// leaving returns the operation that ends the connections of a user who signed out some time ago. A sign-out
+// is a proof of life (rule 7), but not one that is heard late: the user may be back, or gone for long.
 func leaving(ago time.Duration) backend.OpKind {
 	if ago > 0 {
 		return backend.OpDrop
@@ -139,8 +139,8 @@ func leaving(ago time.Duration) backend.OpKind {
 	return opLeave
 }
 
-// awaitGone waits until topics here no longer show a user, so that the next page does not
-// either: about a merge window.
+// awaitGone waits until topics here no longer show a user, so that the next page does not show the user
+// either. That takes about a merge window.
 func (s *signOuts) awaitGone(ctx context.Context, user presence.UserID, topics map[presence.Topic]struct{}, most time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()

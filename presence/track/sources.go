@@ -9,25 +9,24 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// sources opens topics for connections, by the kind of topic. Rosters are the default:
-// a kind that no opener serves is a roster.
+// sources opens topics for connections, by the kind of topic. A kind without an opener is a roster.
 type sources struct {
 	rosters *topics
 
 	mu      sync.RWMutex              // taken with no other mutex held
 	openers map[string]openSource     // by Topic.Kind
-	hearing []func(from, hint string) // of the Sources: see Tracker.Serve
+	hearing []func(from, hint string) // the Hear methods of the Sources: see Tracker.Serve
 }
 
-// openSource opens a topic for a connection whose reader has a version of it, or none.
+// openSource opens a topic for a connection. from is the version that its reader has, or empty.
 type openSource func(ctx context.Context, topic presence.Topic, o opening, from presence.Cursor) (source, error)
 
-// An opening is what a source knows of the connection that opens it.
+// An opening has what a source may know of the connection that opens it.
 type opening struct {
 	visitor presence.Visitor
 	from    string       // ConnectOptions.From
 	window  Window       // ConnectOptions.Window
-	watch   *watchWanted // of ConnectOptions, for the first list of people; nil: the connection is open already
+	watch   *watchWanted // from ConnectOptions, for the first list of people; nil: the connection is open already
 }
 
 // newSources returns the sources of a site. openers are those of this package, by kind.
@@ -35,15 +34,15 @@ func newSources(rosters *topics, openers map[string]openSource) *sources {
 	return &sources{rosters: rosters, openers: openers}
 }
 
-// open returns the source of a topic for a connection once it has a version to show. Its
-// errors are those of [Tracker.Connect].
+// open returns the source of a topic for a connection, once the source has a version to show. Its errors are
+// those of [Tracker.Connect].
 func (s *sources) open(ctx context.Context, topic presence.Topic, o opening, from presence.Cursor) (source, error) {
 	if open := s.openerOf(topic); open != nil {
 		return open(ctx, topic, o, from)
 	}
 	r, err := s.rosters.loadedFor(ctx, topic, o.from)
 	if err != nil {
-		return nil, err // a nil *replica would be no nil source
+		return nil, err // not r: a nil *replica in a source would not be nil
 	}
 	r.reach(ctx, from)
 	if o.window.Users > 0 {
@@ -52,7 +51,7 @@ func (s *sources) open(ctx context.Context, topic presence.Topic, o opening, fro
 	return r, nil
 }
 
-// openerOf returns what opens a topic that is no roster, else nil.
+// openerOf returns the opener of a topic, or nil for a roster.
 func (s *sources) openerOf(topic presence.Topic) openSource {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -73,7 +72,7 @@ func (s *sources) serve(from LineSource, kinds []string) error {
 			version, _ := have.Version(topic)
 			line, err := from.Open(ctx, topic, o.visitor, version)
 			if err != nil {
-				return nil, err // a nil *Line would be no nil source
+				return nil, err // not the line: a nil *Line in a source would not be nil
 			}
 			return line, nil
 		}
@@ -82,7 +81,7 @@ func (s *sources) serve(from LineSource, kinds []string) error {
 	return nil
 }
 
-// hear hands a hint to all Sources.
+// hear passes a hint to all Sources.
 func (s *sources) hear(node, hint string) {
 	s.mu.RLock()
 	all := s.hearing

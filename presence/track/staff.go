@@ -29,9 +29,8 @@ func (s *Staff) topics(ctx context.Context, tenant string, after presence.Topic,
 // maxTopicReads bounds how often topicsIn asks the store.
 const maxTopicReads = 100
 
-// topicsIn returns up to most topics of a tenant behind a given one. The store has topics in
-// the order of their bytes, so those of a tenant stand together, and those of the empty tenant
-// stand between them.
+// topicsIn returns up to most topics of a tenant, after a given one. The store orders topics by their bytes.
+// So a tenant's topics are adjacent, and those of the empty tenant are between those of others.
 func topicsIn(ctx context.Context, store backend.Store, tenant string, after presence.Topic, most int) (all []presence.Topic, err error) {
 	if tenant != "" {
 		after = max(after, presence.Topic(tenant+wire.TopicSeparator))
@@ -44,7 +43,7 @@ func topicsIn(ctx context.Context, store backend.Store, tenant string, after pre
 		for _, topic := range page {
 			mine := topic.Tenant() == tenant
 			if !mine && tenant != "" {
-				return all, nil // behind the last of the tenant
+				return all, nil // past the last one of the tenant
 			}
 			if mine && !topic.Reserved() && len(all) < most {
 				all = append(all, topic)
@@ -54,7 +53,7 @@ func topicsIn(ctx context.Context, store backend.Store, tenant string, after pre
 			break
 		}
 		if after = page[len(page)-1]; tenant == "" && after.Tenant() != "" {
-			after = presence.Topic(after.Tenant() + wire.TopicSeparator + "\xff") // behind all topics of that tenant
+			after = presence.Topic(after.Tenant() + wire.TopicSeparator + "\xff") // to skip all topics of that tenant
 		}
 	}
 	return all, nil
@@ -72,7 +71,7 @@ func (s *Staff) disconnect(ctx context.Context, by, user presence.UserID, bar ti
 		return err
 	}
 	told := s.acts.act(ctx, presence.Act{By: by, Did: presence.ActDisconnect, User: user, Bar: min(max(bar, 0), MaxBar)})
-	return cmp.Or(s.signOuts.signOut(ctx, user), told) // an act that the store did not take is told later, and must be done too
+	return cmp.Or(s.signOuts.signOut(ctx, user), told) // an act that the store did not accept is published later, and must be done now too
 }
 
 // cut is [Staff.DisconnectConnection].

@@ -57,7 +57,7 @@ func (c *counters) resumed(byDiff bool) {
 // sessionBounds reach to the default of Config.MaxConnectionsPerUser.
 var sessionBounds = []int64{1, 2, 3, 4, 8, 16, 32}
 
-// screenLagBounds reach from one write to what a reader notices. The first change after a
+// screenLagBounds reach from the time of one write to a delay that a reader notices. The first change after a
 // quiet moment takes microseconds, the next ones up to Config.MergeWindow.
 var screenLagBounds = []int64{
 	int64(time.Millisecond), int64(5 * time.Millisecond), int64(25 * time.Millisecond), int64(50 * time.Millisecond),
@@ -65,13 +65,13 @@ var screenLagBounds = []int64{
 	int64(time.Second), int64(2500 * time.Millisecond), int64(5 * time.Second),
 }
 
-// Stats are a Tracker's figures: gauges of now, and counters since it began.
+// Stats are a Tracker's figures: gauges of the present, and counters since it began.
 type Stats struct {
 	Connections    int  // open here
 	ConnectedUsers int  // signed-in users who have any of them
 	Topics         int  // kept current here
 	Pending        int  // operations that wait for the store
-	StoreOut       bool // the latest write to the store or the latest read from it failed
+	StoreOut       bool // the latest write to the store, or the latest read from it, failed
 
 	// Kinds are the topics kept current here, by what stands before the colon:
 	// at most Config.MaxTopics.
@@ -82,13 +82,13 @@ type Stats struct {
 	DiffsMerged    uint64 // merged into the event of an earlier diff
 	Gaps           uint64 // times that a topic here missed diffs, or the store lost data
 	Resyncs        uint64 // states sent to readers who lagged behind
-	Dropped        uint64 // operations forgotten while the store was out: those of pages and beats
-	Rejected       uint64 // operations given up because the store answered and refused them
-	Forgotten      uint64 // users and leases that this node forgot because a memory of it was full
+	Dropped        uint64 // operations dropped while the store was out: those of pages and beats
+	Rejected       uint64 // operations given up because the store refused them
+	Forgotten      uint64 // users and leases dropped because one of this node's memories was full
 	Aborted        uint64 // connections that ended before they were open
 	Refused        uint64 // connections over Config.MaxConnectionsPerUser
 
-	// What was done by calls of Sweep, Age and Trim here, by jobs or by hand.
+	// Work of calls of Sweep, Age and Trim on this node.
 	Sweeps    uint64
 	Swept     uint64 // leases that had expired
 	Leaves    uint64 // users who left when these leases were removed
@@ -100,30 +100,29 @@ type Stats struct {
 	// counts, since any node may sweep.
 	SweepLag time.Duration
 
-	// Readers that came with a cursor, once a topic: those that got what they had missed,
-	// if anything, and those that got a state. Each long poll but the first is one.
+	// Readers that came with a cursor, counted for each topic: those that got the diff that they had missed,
+	// if any, and those that got a state. Each long poll except the first is one.
 	ResumedByDiff, ResumedByState uint64
 
-	// Proofs of life of connections that hold a user: calls of Tracker.Beat that found
-	// the connection, and those by the connection itself, which are calls of
-	// Connection.Beat and, without ConnectOptions.Beat, one in each Config.Heartbeat.
+	// Proofs of life of connections that hold a user. By request: calls of Tracker.Beat that found the
+	// connection. By stream: calls of Connection.Beat and, without ConnectOptions.Beat, one in each
+	// Config.Heartbeat.
 	BeatsByRequest, BeatsByStream uint64
 
-	// ScreenLag is how long changes took from their arrival at this node until they were
-	// written, the merge window included. It counts once for all readers that are written
-	// to together, when the last of them is. Readers that are behind do not count, nor
-	// those of topics over Config.MaxRoster. See [Group.Written].
+	// ScreenLag is the time from the arrival of changes at this node until they were written, including the
+	// merge window. It counts once for all readers that are written to together, when the last one is
+	// written. It leaves out readers that lag, and topics over Config.MaxRoster. See [Group.Written].
 	ScreenLag Histogram
 
 	// Sessions is how many connections a user had here, counted at each opening,
 	// the new one included.
 	Sessions Histogram
 
-	// Calls are the calls of the store by method, in lower case. All are there.
+	// Calls are the calls of the store by method, in lower case. Every method has an entry.
 	Calls map[string]CallStats
 	// Deliveries are the consumers of [Tracker.Deliver] by name; nil if there is none.
 	Deliveries map[string]deliver.Stats
-	// Store is what the store says of itself, if it is a [backend.StatsStore].
+	// Store has the store's own figures, if it is a [backend.StatsStore].
 	Store backend.StoreStats
 
 	// Signals are the figures of signals.

@@ -2,8 +2,7 @@ package track
 
 import "sync/atomic"
 
-// A Histogram says how often something was at most so large, since the process
-// began.
+// A Histogram counts values by size, since the process began.
 type Histogram struct {
 	Bounds []int64  // ascending; durations are in nanoseconds
 	Counts []uint64 // Counts[i] were at most Bounds[i]
