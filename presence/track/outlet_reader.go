@@ -95,8 +95,8 @@ func (o *outlet) advance(s *reader, limit int, form *Form) (d chunk, view source
 		o.armLocked(a)
 		a.takeArrivalLocked()
 	}
-	if w, ok := s.from.(*windowSource); ok {
-		d, more = w.readLocked(s, form)
+	if from, ok := s.from.(stager); ok {
+		d, more = from.readLocked(s, form)
 		return d, s.from.latest(), more
 	}
 	if p, ok := s.from.(puller); ok && p.overLocked() {
@@ -223,6 +223,14 @@ func (s *reader) heartbeat(view sourceView) *sharedEvent {
 type waiter interface {
 	// waitingEvent returns the heartbeat for a reader that waits for a state.
 	waitingEvent() *sharedEvent
+}
+
+// A stager is a source whose readers go from stage to stage, and not from one event of a log to the next.
+type stager interface {
+	source
+
+	// readLocked returns the next event of a reader, nil if there is none, and whether more follow.
+	readLocked(s *reader, form *Form) (d chunk, more bool)
 }
 
 // A puller is a source with one reader and without a log: the reader asks it for the next event.

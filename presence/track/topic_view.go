@@ -41,7 +41,7 @@ type View struct {
 	mu        viewMutex
 	states    map[int]*sharedEvent // by limit
 	heartbeat *sharedEvent
-	windows   map[*windowSource]*sharedEvent // states
+	windows   map[string]*sharedEvent // states, by Window.name
 }
 
 // Member returns a user's entry in the roster, and false if the user is not there.

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
-	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // A Window is the part of each roster that a connection reads.
@@ -156,154 +155,6 @@ func (w *windowSource) versionOf(c presence.Cursor) (v windowVersion, ok bool) {
 	return v, v.also.Valid() && (words[0] == w.name || len(words) == 2 && strings.HasPrefix(words[0], "p")) // the sum tells whether the page has the window
 }
 
-// windows are the windows of a topic that have readers. The outlet's mutex guards it. nil: there were
-// none so far.
-type windows struct {
-	all     map[string]*windowSource            // by Window.name
-	along   map[presence.UserID][]*windowSource // by user of Window.Also
-	restart historyRestart
-}
-
-// A historyRestart is the latest replacement of a topic's history. The new history does not tell how users left with
-// it.
-type historyRestart struct {
-	history *history // the new one
-	at      int      // the position of the publication that replaced it
-	left    map[presence.UserID]backend.Departure
-}
-
-// published notes a publication.
-func (h *historyRestart) published(now stage, n net) {
-	if h.history == now.history {
-		return
-	}
-	h.history, h.at, h.left = now.history, now.namesAt, make(map[presence.UserID]backend.Departure, len(n.leaves))
-	for _, left := range n.leaves {
-		h.left[left.ID] = left
-	}
-}
-
-// each returns the windows by name.
-func (ws *windows) each() map[string]*windowSource {
-	if ws == nil {
-		return nil
-	}
-	return ws.all
-}
-
-func newWindows() *windows {
-	return &windows{all: make(map[string]*windowSource), along: make(map[presence.UserID][]*windowSource)}
-}
-
-// get returns a window, a new one if there was none.
-func (ws *windows) get(want Window, of windowed, like *outlet) *windowSource {
-	name := want.name()
-	if w := ws.all[name]; w != nil {
-		w.out.touch()
-		if !w.out.readLocked() { // it was told of nothing meanwhile
-			w.publishedLocked(of.published(), time.Time{})
-		}
-		return w
-	}
-	ws.dropUnused()
-	now := of.published()
-	w := &windowSource{Window: want, name: name, of: of, restart: &ws.restart, now: &now, out: newOutlet(like.topic, like.stats, like.mu)}
-	w.at = w.versionAt(&now)
-	w.showLocked(now.names)
-	ws.all[name] = w
-	for _, id := range want.Also {
-		ws.along[id] = append(ws.along[id], w)
-	}
-	return w
-}
-
-// windowIdle is how long a window without readers stays: a poll comes back to it.
-const windowIdle = 15 * time.Second
-
-// dropUnused forgets the windows that nobody reads.
-func (ws *windows) dropUnused() {
-	for key, w := range ws.all {
-		if !w.out.unusedLocked(windowIdle) {
-			continue
-		}
-		w.pace.stop()
-		delete(ws.all, key)
-		for _, id := range w.Also {
-			ws.along[id] = slices.DeleteFunc(ws.along[id], func(other *windowSource) bool { return other == w })
-			if len(ws.along[id]) == 0 {
-				delete(ws.along, id)
-			}
-		}
-	}
-}
-
-// published tells all windows what is published now, which users have changed, and when the oldest
-// change arrived.
-func (ws *windows) published(now stage, n net, arrived time.Time) {
-	if ws == nil {
-		return
-	}
-	ws.dropUnused()
-	ws.restart.published(now, n)
-	changed := func(id presence.UserID) {
-		for _, w := range ws.along[id] {
-			w.pace.along = now.names.Names // that a user has changed is a secret of a count-only topic
-		}
-	}
-	for _, e := range n.joins {
-		changed(e.ID)
-	}
-	for _, left := range n.leaves {
-		changed(left.ID)
-	}
-	for _, w := range ws.all {
-		if w.out.readLocked() {
-			w.publishedLocked(now, arrived)
-		}
-	}
-}
-
-// figures tells all windows of new figures.
-func (ws *windows) figures(view *View) {
-	for _, w := range ws.each() {
-		if w.out.readLocked() {
-			w.figuresLocked(view)
-		}
-	}
-}
-
-// signal gives an event to the readers of all windows.
-func (ws *windows) signal(f frame) {
-	for _, w := range ws.each() {
-		w.out.publishLocked(f)
-	}
-}
-
-// forget has each reader get a state next, so that nothing is kept of what they had.
-func (ws *windows) forget(now stage) {
-	for _, w := range ws.each() {
-		w.now, w.at, w.steps = &now, w.versionAt(&now), nil
-		w.turn++
-		w.showLocked(now.names)
-		w.out.log = frameLog{base: w.out.log.end()}
-	}
-}
-
-func (ws *windows) stop() {
-	for _, w := range ws.each() {
-		w.pace.stop()
-	}
-}
-
-// inUse reports whether somebody reads a window.
-func (ws *windows) inUse() bool {
-	if ws == nil {
-		return false
-	}
-	ws.dropUnused()
-	return len(ws.all) > 0
-}
-
 func (w *windowSource) outlet() *outlet { return w.out }
 
 func (w *windowSource) latest() sourceView { return w.view.Load() }
@@ -313,8 +164,7 @@ func (w *windowSource) standingLocked() *sharedEvent { return w.of.standingLocke
 // A windowView is what the readers of a window are told of the topic's figures.
 type windowView struct {
 	*View
-	window *windowSource
-	turn   uint64 // of the latest stage
+	turn uint64 // of the latest stage
 
 	mu         viewMutex
 	heartbeats map[presence.Cursor]*sharedEvent
@@ -323,7 +173,7 @@ type windowView struct {
 // showLocked has readers told the figures of a View.
 func (w *windowSource) showLocked(view *View) {
 	w.pace.shown = time.Now()
-	w.view.Store(&windowView{View: view, window: w, turn: w.turn})
+	w.view.Store(&windowView{View: view, turn: w.turn})
 }
 
 // figures also hold the total, which the diffs of a large topic lack for a while.

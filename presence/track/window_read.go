@@ -54,7 +54,7 @@ func (w *windowSource) beginLocked(s *reader) *sharedEvent {
 
 // stateLocked takes a reader to what is published now.
 func (w *windowSource) stateLocked(s *reader) *sharedEvent {
-	state := w.of.published().names.windowState(w)
+	state := w.stateOf(w.of.published().names)
 	s.turn, s.cursor = w.turn, state.Cursor
 	s.told = w.view.Load().figures() // the state tells later ones
 	return state
@@ -157,20 +157,20 @@ func (w *windowSource) stepEvent(from presence.Cursor, to windowVersion, d windo
 	return newSharedEvent(frame{Event: e})
 }
 
-// windowState returns the state of a View for a window. It is made once, and shared.
-func (v *View) windowState(w *windowSource) *sharedEvent {
+// stateOf returns the state of a View. It is made once, and shared.
+func (w *windowSource) stateOf(v *View) *sharedEvent {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.windows[w] != nil {
-		return v.windows[w]
+	if state := v.windows[w.name]; state != nil {
+		return state
 	}
 	c := w.cursor(w.versionAt(&stage{names: v, also: v}))
 	state := newSharedEvent(frame{Event: presence.Event{Type: presence.EventState, Topic: v.Topic, Cursor: c, Data: w.encodeState(v, c)}})
 	if v.windows == nil {
-		v.windows = make(map[*windowSource]*sharedEvent)
+		v.windows = make(map[string]*sharedEvent)
 	}
 	if len(v.windows) < maxStates {
-		v.windows[w] = state
+		v.windows[w.name] = state
 	}
 	return state
 }
