@@ -127,8 +127,11 @@ test("tabs that share a stream are hidden when all of them are, and have the win
     p.stream.look();
     await pass(60);
   };
+  await show(true, first);
+  await pass(15_000);
+  assert.deepEqual(hiddenBeats(), [], "the other tab is in view");
   await show(true, second);
-  document.hidden = false;
+  await show(false, first);
   await pass(15_000);
   assert.deepEqual(hiddenBeats(), [], "the leader is in view");
   await show(true, first);
