@@ -134,6 +134,7 @@ test("tabs that share a stream are hidden when all of them are, and have the win
   await show(false, first);
   await pass(15_000);
   assert.deepEqual(hiddenBeats(), [], "the leader is in view");
+  server.last().send("heartbeat", { topic: "site", cursor: "s.2", total: 9 });
   await show(true, first);
   await pass(10_100);
   assert.deepEqual(hiddenBeats(), [true]);
