@@ -43,7 +43,7 @@ func (h *Handler) Beats(next http.Handler) http.Handler {
 		}
 		b := bodies.Get().(*[]byte)
 		defer bodies.Put(b)
-		switch err := h.serveByToken(w, r, path == beat, b); {
+		switch err := h.beats.byToken(w, r, path == beat, b); {
 		case err == errToNext:
 			h.watched(next, w, r)
 		case err == nil:
@@ -83,12 +83,12 @@ func shownLocation(header http.Header) string {
 var errToNext = errors.New("the site serves this request")
 
 // serveByToken serves a beat or a leave. It returns an error only if nothing was written.
-func (h *Handler) serveByToken(w http.ResponseWriter, r *http.Request, isBeat bool, b *[]byte) error {
-	if !h.cfg.sameOrigin(r, false) {
-		h.counters.foreign.Add(1)
+func (e *beatEndpoints) byToken(w http.ResponseWriter, r *http.Request, isBeat bool, b *[]byte) error {
+	if !e.cfg.sameOrigin(r, false) {
+		e.counters.foreign.Add(1)
 		return forbidden("A page of another origin may not send this request.")
 	}
-	body, err := readBodyInto(w, r, h.cfg.MaxBody, b)
+	body, err := readBodyInto(w, r, e.cfg.MaxBody, b)
 	if err != nil {
 		return err
 	}
@@ -96,19 +96,19 @@ func (h *Handler) serveByToken(w http.ResponseWriter, r *http.Request, isBeat bo
 	if err != nil {
 		return err
 	}
-	pass, err := h.pass(r, said.Connection)
+	pass, err := e.pass(r, said.Connection)
 	if errors.Is(err, presence.ErrForeignToken) {
 		return gone()
 	}
 	if err != nil {
 		return err
 	}
-	if h.cfg.Tenant == nil && pass.Tenant() != "" {
+	if e.cfg.Tenant == nil && pass.Tenant() != "" {
 		r.Body = keptBody(body)
 		return errToNext
 	}
-	if h.cfg.Tenant != nil {
-		tenant := h.site.tenant(r)
+	if e.cfg.Tenant != nil {
+		tenant := e.site.tenant(r)
 		if !presence.ValidTenant(tenant) {
 			return errNoTenant()
 		}
@@ -116,21 +116,21 @@ func (h *Handler) serveByToken(w http.ResponseWriter, r *http.Request, isBeat bo
 			return gone()
 		}
 	}
-	if h.limits.beats.exceeded(string(pass.Connection())) || !pass.Local() && h.limits.overRateOf(pass.User()) {
+	if e.limits.beats.exceeded(string(pass.Connection())) || !pass.Local() && e.limits.overRateOf(pass.User()) {
 		return errTooManyRequests()
 	}
-	return h.report(w, r, pass, said, isBeat)
+	return e.report(w, r, pass, said, isBeat)
 }
 
 // pass checks a token. It needs the store only on a node that has just started.
-func (h *Handler) pass(r *http.Request, token presence.Token) (track.Pass, error) {
-	pass, err := h.tracker.Pass(expired, token)
+func (e *beatEndpoints) pass(r *http.Request, token presence.Token) (track.Pass, error) {
+	pass, err := e.tracker.Pass(expired, token)
 	if !errors.Is(err, presence.ErrStoreOut) {
 		return pass, err
 	}
 	ctx, cancel := storeContext(r)
 	defer cancel()
-	return h.tracker.Pass(ctx, token)
+	return e.tracker.Pass(ctx, token)
 }
 
 // expired is a context that waits for nothing.
@@ -141,7 +141,7 @@ var expired = func() context.Context {
 }()
 
 // report does what a page says of its connection.
-func (h *Handler) report(w http.ResponseWriter, r *http.Request, pass track.Pass, said pageReport, isBeat bool) error {
+func (e *beatEndpoints) report(w http.ResponseWriter, r *http.Request, pass track.Pass, said pageReport, isBeat bool) error {
 	ctx := r.Context()
 	if !pass.Local() {
 		limited, cancel := storeContext(r)

@@ -55,8 +55,8 @@ func (s *stream) run(ctx context.Context, to sink, input <-chan []byte) {
 // writeTurn writes what is new, and reports whether the client took it. A stream that
 // waits holds no batch.
 func (s *stream) writeTurn(to sink, now time.Time) bool {
-	b := s.h.batches.get()
-	defer s.h.batches.put(b)
+	b := s.streams.batches.get()
+	defer s.streams.batches.put(b)
 	out, _ := s.turn(now, b)
 	if len(out) > 0 && s.send(to, out) != nil {
 		return false
@@ -74,7 +74,7 @@ func (s *stream) reasonToEnd(now time.Time) error {
 		return errLost
 	case s.aged(now):
 		return errAge
-	case s.checks(now) && !s.h.rights.allowed(s.request, s.lastEvents.topics()...):
+	case s.checks(now) && !s.streams.rights.allowed(s.request, s.lastEvents.topics()...):
 		return errRight
 	}
 	return nil
@@ -92,7 +92,7 @@ func (s *stream) receiveAll(p []byte) error {
 
 // send writes and counts. A client that does not take the bytes in time counts as slow.
 func (s *stream) send(to sink, b []byte) error {
-	c := &s.h.counters
+	c := s.streams.counters
 	c.behind.Add(1)
 	err := to.write(b)
 	c.behind.Add(-1)

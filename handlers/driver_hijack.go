@@ -29,7 +29,7 @@ func (s *stream) hijack(w http.ResponseWriter, r *http.Request) error {
 	conn.SetDeadline(time.Time{})
 	input, _ := buffered.Reader.Peek(buffered.Reader.Buffered())
 	input = bytes.Clone(input)
-	if s.h.shards.adopt(s, conn, input) {
+	if s.streams.shards.adopt(s, conn, input) {
 		return nil
 	}
 	defer s.close()

@@ -29,11 +29,11 @@ func (h *hijacked) write(b []byte) error {
 // closes the connection. The input was read from it already.
 func (s *stream) runHijacked(ctx context.Context, conn net.Conn, input []byte) {
 	defer conn.Close()
-	defer s.h.faults.recoverStream()
+	defer s.streams.faults.recoverStream()
 	control(conn, limitSocket)
 	read, ended, readerDone := make(chan []byte), make(chan struct{}), make(chan struct{})
 	go func() {
-		defer s.h.faults.recoverStream()
+		defer s.streams.faults.recoverStream()
 		defer close(readerDone)
 		defer close(read)
 		b := make([]byte, 1<<10)
@@ -54,7 +54,7 @@ func (s *stream) runHijacked(ctx context.Context, conn net.Conn, input []byte) {
 	}()
 	func() {
 		defer close(ended)
-		s.run(ctx, &hijacked{conn: conn, deadline: s.h.cfg.WriteDeadline}, read)
+		s.run(ctx, &hijacked{conn: conn, deadline: s.streams.cfg.WriteDeadline}, read)
 	}()
 
 	// Input is read until the client closes too: with unread input, the kernel would

@@ -46,9 +46,9 @@ func newResponse(w http.ResponseWriter, r *http.Request, deadline time.Duration)
 // respond drives a stream in the goroutine of its handler, and closes it.
 func (s *stream) respond(w http.ResponseWriter, r *http.Request) {
 	defer s.close()
-	defer s.h.faults.recoverStream()
+	defer s.streams.faults.recoverStream()
 	s.request = wholeRequest(r) // which is in memory anyway
-	l := newResponse(w, r, s.h.cfg.WriteDeadline)
+	l := newResponse(w, r, s.streams.cfg.WriteDeadline)
 	if l.http1 {
 		// The body has no chunks, and the connection ends with it.
 		w.Header().Set("Transfer-Encoding", "identity")

@@ -12,8 +12,8 @@ import (
 // A shard is one goroutine that drives streams. It writes what a socket has room for,
 // and never waits for a socket. The goroutine runs while the shard has streams.
 type shard struct {
-	h     *Handler
-	group *track.Group
+	faults *faults
+	group  *track.Group
 
 	mu      sync.Mutex
 	running bool
@@ -33,9 +33,9 @@ type shard struct {
 	in      [4 << 10]byte
 }
 
-func newShard(h *Handler) *shard {
+func newShard(f *faults) *shard {
 	return &shard{
-		h: h, group: track.NewGroup(), posted: wait.NewWakeup(),
+		faults: f, group: track.NewGroup(), posted: wait.NewWakeup(),
 		streams: make(map[*track.Connection]*shardStream), byFD: make(map[int]*shardStream),
 	}
 }
@@ -179,7 +179,7 @@ func (sh *shard) runDue() {
 func (sh *shard) guard(s *shardStream, do func(*shardStream)) {
 	defer func() {
 		if p := recover(); p != nil {
-			sh.h.faults.streamPanicked(p)
+			sh.faults.streamPanicked(p)
 			sh.discard(s)
 		}
 	}()
@@ -189,7 +189,7 @@ func (sh *shard) guard(s *shardStream, do func(*shardStream)) {
 // discard drops a stream that has panicked. If that panics too, the stream stays
 // half dropped.
 func (sh *shard) discard(s *shardStream) {
-	defer sh.h.faults.recoverStream()
+	defer sh.faults.recoverStream()
 	if sh.byFD[s.fd] == s {
 		sh.drop(s)
 	}

@@ -13,10 +13,10 @@ type shardPool struct {
 	next   atomic.Uint32
 }
 
-func newShardPool(h *Handler, shards int) *shardPool {
+func newShardPool(f *faults, shards int) *shardPool {
 	p := new(shardPool)
 	for range shards {
-		p.shards = append(p.shards, newShard(h))
+		p.shards = append(p.shards, newShard(f))
 	}
 	return p
 }

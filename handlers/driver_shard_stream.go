@@ -95,7 +95,7 @@ func (sh *shard) start(s *shardStream, input []byte) {
 	if sh.poller.watch(s.fd) != nil { // the system cannot watch that many sockets
 		go func() {
 			defer s.close()
-			defer sh.h.faults.recoverStream()
+			defer s.streams.faults.recoverStream()
 			s.runHijacked(s.request.context(), s.socket, input)
 		}()
 		return
@@ -130,9 +130,9 @@ func (sh *shard) writeNew(s *shardStream) {
 // write writes as much as the socket has room for, and keeps the rest.
 func (sh *shard) write(s *shardStream, out []byte, shared bool) {
 	n, err := write(s.fd, out)
-	sh.h.counters.bytes.Add(uint64(n))
+	s.streams.counters.bytes.Add(uint64(n))
 	if err != nil {
-		sh.h.counters.failed.Add(1)
+		s.streams.counters.failed.Add(1)
 		sh.drop(s)
 		return
 	}
@@ -143,10 +143,10 @@ func (sh *shard) write(s *shardStream, out []byte, shared bool) {
 	if !shared {
 		s.unsent = bytes.Clone(s.unsent)
 	}
-	sh.h.counters.behind.Add(1)
+	s.streams.counters.behind.Add(1)
 	if s.phase != phaseEnding {
 		s.deadline = time.Time{}
-		if d := sh.h.cfg.WriteDeadline; d > 0 {
+		if d := s.streams.cfg.WriteDeadline; d > 0 {
 			s.deadline = sh.now.Add(d)
 		}
 		sh.reschedule(s)
@@ -156,9 +156,9 @@ func (sh *shard) write(s *shardStream, out []byte, shared bool) {
 // flush writes unsent, and goes on with the stream once all of it is written.
 func (sh *shard) flush(s *shardStream) {
 	n, err := write(s.fd, s.unsent)
-	sh.h.counters.bytes.Add(uint64(n))
+	s.streams.counters.bytes.Add(uint64(n))
 	if err != nil {
-		sh.h.counters.failed.Add(1)
+		s.streams.counters.failed.Add(1)
 		sh.drop(s)
 		return
 	}
@@ -166,7 +166,7 @@ func (sh *shard) flush(s *shardStream) {
 		return
 	}
 	s.unsent = nil
-	sh.h.counters.behind.Add(-1)
+	s.streams.counters.behind.Add(-1)
 	if s.phase == phaseEnding {
 		closeWrite(s.fd)
 		return
@@ -182,7 +182,7 @@ func (sh *shard) handleEdge(s *shardStream, e edge) {
 	}
 	if e.hungUp && s.phase != phaseGone && (s.phase == phaseWaiting || s.behind()) {
 		if s.behind() {
-			sh.h.counters.failed.Add(1)
+			s.streams.counters.failed.Add(1)
 		}
 		sh.drop(s) // its last input is not waited for
 		return
@@ -240,7 +240,7 @@ func (sh *shard) receive(s *shardStream, input []byte) {
 
 // runErrand returns nil if the errand panics.
 func (sh *shard) runErrand(e errand) (after func()) {
-	defer sh.h.faults.recoverStream()
+	defer sh.faults.recoverStream()
 	return e()
 }
 
@@ -266,7 +266,7 @@ func (sh *shard) onDue(s *shardStream) {
 	case late && s.phase == phaseEnding:
 		sh.drop(s)
 	case late && s.behind():
-		sh.h.counters.slowCut.Add(1)
+		s.streams.counters.slowCut.Add(1)
 		sh.end(s, errSlow) // a client that reads again learns why
 	case s.phase == phaseEnding:
 	case s.free() && s.silent(sh.now):
@@ -274,12 +274,12 @@ func (sh *shard) onDue(s *shardStream) {
 	case s.aged(sh.now):
 		sh.end(s, errAge)
 	case !s.answerBy.IsZero() && !sh.now.Before(s.answerBy):
-		sh.h.rights.unanswered(s.lastEvents.topics())
+		s.streams.rights.unanswered(s.lastEvents.topics())
 		sh.end(s, errRight)
 	default:
 		if s.answerBy.IsZero() && s.checks(sh.now) {
-			s.answerBy = sh.now.Add(sh.h.rights.patience())
-			sh.h.rights.ask(s.request, s.lastEvents.topics(), func(ok bool) {
+			s.answerBy = sh.now.Add(s.streams.rights.patience())
+			s.streams.rights.ask(s.request, s.lastEvents.topics(), func(ok bool) {
 				sh.post(s, func() { sh.onRights(s, ok) }, false)
 			})
 		}
@@ -327,7 +327,7 @@ func (sh *shard) drop(s *shardStream) {
 	}
 	s.move(phaseGone)
 	if s.behind() {
-		sh.h.counters.behind.Add(-1)
+		s.streams.counters.behind.Add(-1)
 	}
 	delete(sh.streams, s.conn)
 	delete(sh.byFD, s.fd)

@@ -9,16 +9,25 @@ import (
 	"github.com/rollcall-go/rollcall/presence/track"
 )
 
+// beatEndpoints hear from pages about their connections.
+type beatEndpoints struct {
+	tracker  *track.Tracker
+	cfg      *settings
+	site     *siteCode
+	limits   *limits
+	counters *counters
+}
+
 // beat keeps the connection of a page alive. Any node may receive it.
-func (h *Handler) beat(w http.ResponseWriter, r *http.Request, by presence.Visitor) error {
-	said, err := readReport(w, r, h.cfg.MaxBody)
+func (e *beatEndpoints) beat(w http.ResponseWriter, r *http.Request, by presence.Visitor) error {
+	said, err := readReport(w, r, e.cfg.MaxBody)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := storeContext(r)
 	defer cancel()
 	page := said.page()
-	alive, err := h.tracker.Beat(ctx, said.Connection, by, page)
+	alive, err := e.tracker.Beat(ctx, said.Connection, by, page)
 	if errors.Is(err, presence.ErrForeignToken) || err == nil && !alive {
 		return gone()
 	}
@@ -35,14 +44,14 @@ func gone() error { return problem.New(http.StatusGone, "This connection has end
 
 // leave ends the connection of a page that is closed. The page does not wait for the
 // answer, so an error of the store is not reported.
-func (h *Handler) leave(w http.ResponseWriter, r *http.Request, by presence.Visitor) error {
-	said, err := readReport(w, r, h.cfg.MaxBody)
+func (e *beatEndpoints) leave(w http.ResponseWriter, r *http.Request, by presence.Visitor) error {
+	said, err := readReport(w, r, e.cfg.MaxBody)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := storeContext(r)
 	defer cancel()
-	err = h.tracker.Leave(ctx, said.Connection, by)
+	err = e.tracker.Leave(ctx, said.Connection, by)
 	if errors.Is(err, presence.ErrForeignToken) {
 		return gone()
 	}

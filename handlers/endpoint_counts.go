@@ -21,8 +21,8 @@ type countJSON struct {
 // counts answers with the figures of up to 100 topics. Topics that the visitor may not
 // see are left out, and so are those of which nobody can tell while the store is out. It costs
 // one round trip to the store, and none for topics that are in memory.
-func (h *Handler) counts(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
-	q, err := h.query(r, v)
+func (e *rosterEndpoints) counts(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
+	q, err := e.site.query(r, v)
 	if err != nil {
 		return err
 	}
@@ -33,13 +33,13 @@ func (h *Handler) counts(w http.ResponseWriter, r *http.Request, v presence.Visi
 	if err != nil {
 		return err
 	}
-	if paid := (purse{limits: h.limits, request: r, visitor: v}); !paid.pays(len(topics)) {
+	if paid := (purse{limits: e.limits, request: r, visitor: v}); !paid.pays(len(topics)) {
 		return errTooManyRequests()
 	}
-	topics, _ = h.site.part(h.site.lists, r, v, topics)
+	topics, _ = e.site.part(e.site.lists, r, v, topics)
 	ctx, cancel := storeContext(r)
 	defer cancel()
-	counts, err := h.tracker.Counts(ctx, topics...)
+	counts, err := e.tracker.Counts(ctx, topics...)
 	if known := slices.ContainsFunc(counts, func(c backend.Counts) bool { return !c.Unknown }); err != nil && !known {
 		return err
 	}

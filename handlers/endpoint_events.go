@@ -13,8 +13,8 @@ import (
 )
 
 // events streams topics as Server-Sent Events.
-func (h *Handler) events(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
-	run, err := h.openEvents(w, r, v)
+func (ss *streams) events(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
+	run, err := ss.openEvents(w, r, v)
 	if run != nil {
 		run() // after openEvents has returned, so that the stream waits on a small stack
 	}
@@ -23,17 +23,17 @@ func (h *Handler) events(w http.ResponseWriter, r *http.Request, v presence.Visi
 
 // openEvents opens the stream that a request asks for. It returns the function that
 // drives the stream in this goroutine, or nil if none is needed.
-func (h *Handler) openEvents(w http.ResponseWriter, r *http.Request, v presence.Visitor) (run func(), err error) {
-	q, err := h.query(r, v)
+func (ss *streams) openEvents(w http.ResponseWriter, r *http.Request, v presence.Visitor) (run func(), err error) {
+	q, err := ss.site.query(r, v)
 	if err != nil {
 		return nil, err
 	}
 	if r.Method == http.MethodPost {
-		if q.form, err = h.readForm(w, r); err != nil {
+		if q.form, err = readForm(w, r, ss.cfg.MaxBody); err != nil {
 			return nil, err
 		}
 	}
-	options, err := h.connectOptions(q)
+	options, err := ss.connectOptions(q)
 	if err != nil {
 		return nil, err
 	}
@@ -42,15 +42,15 @@ func (h *Handler) openEvents(w http.ResponseWriter, r *http.Request, v presence.
 	if id := r.Header.Get("Last-Event-ID"); id != "" {
 		options.Cursor = presence.Cursor(id)
 	}
-	if err := h.clearDeadline(w, "events", "Streaming"); err != nil {
+	if err := ss.clearDeadline(w, "events", "Streaming"); err != nil {
 		return nil, err
 	}
 	taken := !q.Has("as") && hijackable(r) && hijacks(w) // the connection will be, past all writers
 	if !taken && !flushes(w) {
-		return nil, h.collected(w, "events", "Streaming")
+		return nil, ss.collected(w, "events", "Streaming")
 	}
 	if !taken && unknownConn(r) {
-		h.tracker.Found(presence.NoConnContext, "proto", r.Proto)
+		ss.tracker.Found(presence.NoConnContext, "proto", r.Proto)
 		options.warn(presence.NoConnContext)
 	}
 	header := w.Header()
@@ -62,10 +62,10 @@ func (h *Handler) openEvents(w http.ResponseWriter, r *http.Request, v presence.
 		return nil, nil
 	}
 	if q.Has("as") {
-		return h.openHTML(w, r, q.Values, options)
+		return ss.openHTML(w, r, q.Values, options)
 	}
 	options.Beat = options.Beat || options.auto
-	s, err := h.openStream(r, options, &sse{as: options.types.form(formSSE)}, &h.counters.sse)
+	s, err := ss.openStream(r, options, &sse{as: options.types.form(formSSE)}, &ss.counters.sse)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (h *Handler) openEvents(w http.ResponseWriter, r *http.Request, v presence.
 		if !flushes(w) {
 			s.conn.Drop() // its user was never there
 			s.close()
-			return nil, h.collected(w, "events", "Streaming")
+			return nil, ss.collected(w, "events", "Streaming")
 		}
 	}
 	return func() { s.respond(w, r) }, nil
@@ -86,13 +86,13 @@ func (h *Handler) openEvents(w http.ResponseWriter, r *http.Request, v presence.
 
 // clearDeadline removes the server's WriteTimeout from a stream. A writer without
 // deadlines can neither flush nor be hijacked: it collects the whole answer.
-func (h *Handler) clearDeadline(w http.ResponseWriter, endpoint, what string) error {
+func (ss *streams) clearDeadline(w http.ResponseWriter, endpoint, what string) error {
 	err := http.NewResponseController(w).SetWriteDeadline(time.Time{})
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, http.ErrNotSupported):
-		return h.collected(lastWriter(w), endpoint, what)
+		return ss.collected(lastWriter(w), endpoint, what)
 	}
 	return collects(what) // such as of a closed connection, which is no mistake of the site
 }
@@ -109,19 +109,19 @@ type streamOptions struct {
 
 // connectOptions returns what a stream's request asks for. It returns an error unless the
 // visitor may see every topic, or with partial=1 at least one.
-func (h *Handler) connectOptions(q query) (o streamOptions, err error) {
+func (ss *streams) connectOptions(q query) (o streamOptions, err error) {
 	o.Visitor = q.visitor
 	if q.visitor.SignedIn() {
-		h.tracker.MeetUser()
+		ss.tracker.MeetUser()
 	}
-	if o.types, err = q.types(h.types); err != nil {
+	if o.types, err = q.types(ss.types); err != nil {
 		return o, err
 	}
 	if err = q.mine(); err != nil {
 		return o, err
 	}
 	o.Cursor = q.cursor()
-	if o.Topics, err = q.named(h.tracker.Config().MaxTopicsPerConnection, "topic", "stream"); err != nil {
+	if o.Topics, err = q.named(ss.tracker.Config().MaxTopicsPerConnection, "topic", "stream"); err != nil {
 		return o, err
 	}
 	if o.Limit, err = q.limit(); err != nil {
@@ -130,7 +130,7 @@ func (h *Handler) connectOptions(q query) (o streamOptions, err error) {
 	if o.Window, err = q.window(); err != nil {
 		return o, err
 	}
-	if err = h.readWatched(q, &o); err != nil {
+	if err = q.watched(&o); err != nil {
 		return o, err
 	}
 	for _, f := range []struct {
@@ -149,40 +149,40 @@ func (h *Handler) connectOptions(q query) (o streamOptions, err error) {
 		return o, err
 	}
 	if !o.Observe && !presence.HasVisitor(q.request.Context()) {
-		h.tracker.Found(presence.NoMiddleware)
+		ss.tracker.Found(presence.NoMiddleware)
 		o.warn(presence.NoMiddleware)
 	}
-	h.findKeeper(o.Topics, &o.notes)
+	ss.findKeeper(o.Topics, &o.notes)
 	if nobeat != 0 {
-		h.tracker.Found(presence.BeatsRefused, "status", nobeat)
+		ss.tracker.Found(presence.BeatsRefused, "status", nobeat)
 		o.Beat, o.auto = false, false
 	}
-	if !o.Visitor.SignedIn() && h.site.behindProxy(q.request) {
+	if !o.Visitor.SignedIn() && ss.site.behindProxy(q.request) {
 		o.warn(presence.UnnamedProxy) // which the router has reported
 	}
-	return o, h.permitTopics(q, &o)
+	return o, ss.permitTopics(q, &o)
 }
 
 // permitTopics returns an error unless the visitor may see the topics of a stream, or with
 // partial=1 at least one of them: then the others are left out.
-func (h *Handler) permitTopics(q query, o *streamOptions) error {
-	has := h.site.follows
+func (ss *streams) permitTopics(q query, o *streamOptions) error {
+	has := ss.site.follows
 	if q.Has("as") {
-		has = h.site.lists // an HTML stream has rosters only
-	} else if err := h.cfg.followable(q.visitor, o.Topics...); err != nil && !(o.partial && errors.Is(err, presence.ErrGuest)) {
+		has = ss.site.lists // an HTML stream has rosters only
+	} else if err := ss.cfg.followable(q.visitor, o.Topics...); err != nil && !(o.partial && errors.Is(err, presence.ErrGuest)) {
 		return err
 	}
 	if !o.partial {
-		return h.site.permit(has, q.request, q.visitor, o.Topics...)
+		return ss.site.permit(has, q.request, q.visitor, o.Topics...)
 	}
 	o.Partial = !q.Has("as") // the messages of an HTML stream are rendered by its topics
-	seen, refused := h.site.part(has, q.request, q.visitor, slices.Clone(o.Topics))
-	h.refuseTopics(q, refused, &o.notes)
+	seen, refused := ss.site.part(has, q.request, q.visitor, slices.Clone(o.Topics))
+	ss.refuseTopics(q, refused, &o.notes)
 	if o.Topics = seen; len(seen) > 0 {
 		return nil
 	}
 	switch {
-	case !q.Has("as") && h.cfg.followable(q.visitor, refused...) != nil:
+	case !q.Has("as") && ss.cfg.followable(q.visitor, refused...) != nil:
 		return presence.ErrGuest
 	case q.Get("me") != "" && !q.visitor.SignedIn():
 		return problem.New(http.StatusUnauthorized, "The user of this page has signed out. Load the page again.")

@@ -8,28 +8,24 @@ import (
 	"github.com/rollcall-go/rollcall/presence/feed"
 )
 
-// addFeeds adds what exists only on a site with feeds.
-func (h *Handler) addFeeds() {
-	if h.cfg.Feeds == nil {
-		return
-	}
-	read := []string{http.MethodGet, http.MethodHead}
-	h.endpoints["feed"] = endpoint{methods: read, serve: h.readFeed}
-	h.endpoints["feed/"] = endpoint{methods: []string{http.MethodPost}, serve: h.markFeed}
-	h.endpoints["mutes"] = endpoint{methods: append(read, http.MethodPut), serve: h.ownMutes}
+// feedEndpoints answer about feeds, and change what the visitor has read and muted.
+type feedEndpoints struct {
+	cfg   *settings
+	site  *siteCode
+	types *typeSets
 }
 
 // maxItems is how many items of a feed one answer has.
 const maxItems = 100
 
-// readFeed answers with a page of a feed, or with what changed since a cursor. It costs one
+// read answers with a page of a feed, or with what changed since a cursor. It costs one
 // query, also for 304.
-func (h *Handler) readFeed(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
-	q, err := h.query(r, v)
+func (e *feedEndpoints) read(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
+	q, err := e.site.query(r, v)
 	if err != nil {
 		return err
 	}
-	types, err := q.types(h.types)
+	types, err := q.types(e.types)
 	if err != nil {
 		return err
 	}
@@ -43,7 +39,7 @@ func (h *Handler) readFeed(w http.ResponseWriter, r *http.Request, v presence.Vi
 	}
 	ctx, cancel := storeContext(r)
 	defer cancel()
-	body, _, err := h.cfg.Feeds.Read(ctx, name, want)
+	body, _, err := e.cfg.Feeds.Read(ctx, name, want)
 	if err != nil {
 		return err
 	}

@@ -17,15 +17,15 @@ type headJSON struct {
 	Unseen int             `json:"unseen"`
 }
 
-// markFeed marks items of the visitor's inbox, and answers with its counters.
-func (h *Handler) markFeed(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
-	if strings.TrimPrefix(r.URL.Path, h.cfg.prefix) != "/feed/mark" {
+// mark marks items of the visitor's inbox, and answers with its counters.
+func (e *feedEndpoints) mark(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
+	if strings.TrimPrefix(r.URL.Path, e.cfg.prefix) != "/feed/mark" {
 		return notFound("There is nothing at this path.")
 	}
-	if err := h.ofOwner(r, v); err != nil {
+	if err := e.ofOwner(r, v); err != nil {
 		return err
 	}
-	body, err := readBody(w, r, h.cfg.MaxBody)
+	body, err := readBody(w, r, e.cfg.MaxBody)
 	if err != nil {
 		return err
 	}
@@ -36,19 +36,19 @@ func (h *Handler) markFeed(w http.ResponseWriter, r *http.Request, v presence.Vi
 	name := feed.Inbox(v.User.ID)
 	ctx, cancel := storeContext(r)
 	defer cancel()
-	head, err := h.cfg.Feeds.Mark(ctx, name, mark)
+	head, err := e.cfg.Feeds.Mark(ctx, name, mark)
 	if err != nil {
 		return err
 	}
-	return writeFresh(w, headJSON{h.cfg.Feeds.Cursor(name, head), head.Unread, head.Unseen})
+	return writeFresh(w, headJSON{e.cfg.Feeds.Cursor(name, head), head.Unread, head.Unseen})
 }
 
 // ofOwner returns an error unless a request is from a page of the user who is signed in.
-func (h *Handler) ofOwner(r *http.Request, v presence.Visitor) error {
+func (e *feedEndpoints) ofOwner(r *http.Request, v presence.Visitor) error {
 	if !v.SignedIn() {
 		return presence.ErrGuest
 	}
-	q, err := h.query(r, v)
+	q, err := e.site.query(r, v)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/internal/problem"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // A form of package templates is an ordinary POST below form/, so that it works without script.
@@ -18,27 +19,35 @@ import (
 // A formAction does what a visitor's form asks for. rest is the path below the name of the form.
 type formAction func(r *http.Request, v presence.Visitor, rest string, form url.Values) error
 
-// formActions returns the forms that the site has, by their names.
-func (h *Handler) formActions() map[string]formAction {
-	actions := make(map[string]formAction)
-	if h.cfg.people {
-		actions["settings"], actions["session"] = h.formSettings, h.formSession
+// formEndpoints serve the forms that the site has.
+type formEndpoints struct {
+	tracker *track.Tracker
+	cfg     *settings
+	people  *peopleEndpoints
+	faults  *faults
+	actions map[string]formAction // by the name of the form
+}
+
+func newFormEndpoints(tracker *track.Tracker, people *peopleEndpoints, f *faults) *formEndpoints {
+	e := &formEndpoints{tracker: tracker, cfg: people.cfg, people: people, faults: f, actions: make(map[string]formAction)}
+	if e.cfg.people {
+		e.actions["settings"], e.actions["session"] = e.settings, e.session
 	}
-	if h.cfg.people && h.cfg.Contacts != nil {
-		actions["contacts"] = h.formContacts
+	if e.cfg.people && e.cfg.Contacts != nil {
+		e.actions["contacts"] = e.contacts
 	}
-	if h.cfg.Feeds != nil {
-		actions["notifications"] = h.formNotifications
+	if e.cfg.Feeds != nil {
+		e.actions["notifications"] = e.notifications
 	}
-	return actions
+	return e
 }
 
 // form serves all forms.
-func (h *Handler) form(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
-	form, err := h.readForm(w, r)
-	back := h.cfg.backFrom(r, form)
-	name, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, h.cfg.prefix+"/form/"), "/")
-	do := h.forms[name]
+func (e *formEndpoints) form(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
+	form, err := readForm(w, r, e.cfg.MaxBody)
+	back := e.cfg.backFrom(r, form)
+	name, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, e.cfg.prefix+"/form/"), "/")
+	do := e.actions[name]
 	switch me := form.Get("me"); {
 	case err != nil:
 	case do == nil:
@@ -51,7 +60,7 @@ func (h *Handler) form(w http.ResponseWriter, r *http.Request, v presence.Visito
 		err = do(r, v, rest, form)
 	}
 	if err != nil {
-		h.formFailed(w, r, back, h.explain(err, "form/"+name, v))
+		e.failed(w, r, back, e.faults.explain(err, "form/"+name, v))
 		return nil
 	}
 	w.Header().Set("Cache-Control", "no-store")
@@ -78,13 +87,13 @@ var formPage = template.Must(template.New("").Parse(`<!doctype html><html lang="
 	`<title>{{.Title}}</title><p>{{.Detail}}</p><p><a href="{{.Back}}">Back</a></p></html>`))
 
 // formFailed answers a form that was not done.
-func (h *Handler) formFailed(w http.ResponseWriter, r *http.Request, back string, p *problem.Problem) {
+func (e *formEndpoints) failed(w http.ResponseWriter, r *http.Request, back string, p *problem.Problem) {
 	for name, value := range p.Header {
 		w.Header().Set(name, value)
 	}
 	w.Header().Set("Cache-Control", "no-store")
-	if h.cfg.FormFailed != nil {
-		h.cfg.FormFailed(w, r, p.Status, p.Detail)
+	if e.cfg.FormFailed != nil {
+		e.cfg.FormFailed(w, r, p.Status, p.Detail)
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")

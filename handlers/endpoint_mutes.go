@@ -16,17 +16,17 @@ type muteJSON struct {
 	Until string `json:"until,omitempty"` // left out: the mute has no end
 }
 
-// ownMutes answers with what the visitor has muted, or changes one of it.
-func (h *Handler) ownMutes(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
-	if err := h.ofOwner(r, v); err != nil {
+// mutes answers with what the visitor has muted, or changes one of it.
+func (e *feedEndpoints) mutes(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
+	if err := e.ofOwner(r, v); err != nil {
 		return err
 	}
 	if r.Method == http.MethodPut {
-		return h.putMute(w, r, v.User.ID)
+		return e.putMute(w, r, v.User.ID)
 	}
 	ctx, cancel := storeContext(r)
 	defer cancel()
-	found, err := h.cfg.Feeds.Mutes(ctx, v.User.ID)
+	found, err := e.cfg.Feeds.Mutes(ctx, v.User.ID)
 	if err != nil {
 		return err
 	}
@@ -37,8 +37,8 @@ func (h *Handler) ownMutes(w http.ResponseWriter, r *http.Request, v presence.Vi
 	return writeFresh(w, map[string]any{"mutes": mutes})
 }
 
-func (h *Handler) putMute(w http.ResponseWriter, r *http.Request, user presence.UserID) error {
-	body, err := readBody(w, r, h.cfg.MaxBody)
+func (e *feedEndpoints) putMute(w http.ResponseWriter, r *http.Request, user presence.UserID) error {
+	body, err := readBody(w, r, e.cfg.MaxBody)
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (h *Handler) putMute(w http.ResponseWriter, r *http.Request, user presence.
 	}
 	ctx, cancel := storeContext(r)
 	defer cancel()
-	if err := h.cfg.Feeds.Mute(ctx, user, mute); err != nil {
+	if err := e.cfg.Feeds.Mute(ctx, user, mute); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // How many people one request may name.
@@ -22,20 +23,6 @@ const (
 	maxPeopleMessage = 64 << 10  // over a WebSocket
 	maxPeopleForm    = 192 << 10 // in the body of a POST
 )
-
-// addPeople adds what exists only on a site with a Directory.
-func (h *Handler) addPeople() {
-	if !h.cfg.people {
-		return
-	}
-	read := []string{http.MethodGet, http.MethodHead}
-	h.endpoints["people"] = endpoint{methods: append(read, http.MethodPost), serve: h.people}
-	h.endpoints["settings"] = endpoint{methods: append(read, http.MethodPut), serve: h.ownSettings}
-	h.endpoints["sessions"] = endpoint{methods: read, serve: h.ownSessions}
-	if h.cfg.EndSession != nil {
-		h.endpoints["sessions/"] = endpoint{methods: []string{http.MethodDelete}, serve: h.endOwnSession}
-	}
-}
 
 // personJSON is the JSON of one person. All persons whom the visitor may not see are the
 // zero value, and so is an unknown one.
@@ -54,20 +41,30 @@ type personJSON struct {
 	URL    string                `json:"url,omitempty"`
 }
 
+// peopleEndpoints answer about users on a site with a Directory: how the visitor may see others,
+// and the visitor's own settings and sessions.
+type peopleEndpoints struct {
+	tracker *track.Tracker
+	cfg     *settings
+	site    *siteCode
+	faults  *faults
+	choices *choices
+}
+
 // people answers how the visitor may see other users. The users are in the order of their
 // ids, so that equal sight is an equal entity tag, whatever the order of the request. A POST
 // is answered 304 too: it only reads, and has a body because the list may be long.
-func (h *Handler) people(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
+func (e *peopleEndpoints) people(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
 	if !v.SignedIn() {
 		return presence.ErrGuest
 	}
-	q, err := h.query(r, v)
+	q, err := e.site.query(r, v)
 	if err != nil {
 		return err
 	}
 	named, most, detail := q.Values["id"], maxPeopleAsked, q.Values["detail"]
 	if r.Method == http.MethodPost {
-		form, err := h.readForm(w, r)
+		form, err := readForm(w, r, e.cfg.MaxBody)
 		if err != nil {
 			return err
 		}
@@ -77,11 +74,11 @@ func (h *Handler) people(w http.ResponseWriter, r *http.Request, v presence.Visi
 	if err != nil {
 		return err
 	}
-	ask := h.tracker.People().Find
+	ask := e.tracker.People().Find
 	if detailed, err := isOne("detail", detail); err != nil {
 		return err
 	} else if detailed {
-		ask = h.tracker.People().FindInDetail
+		ask = e.tracker.People().FindInDetail
 	}
 	found, err := ask(r.Context(), v.User.ID, ids...)
 	if err != nil {
@@ -118,14 +115,13 @@ func rfc3339(t time.Time) string {
 	return t.UTC().Format(timeLayout)
 }
 
-// readForm returns the form in a request's body. It ignores the Content-Type, as decodeJSON
-// does. A middleware that has parsed the form before, such as for a token of its own, has
-// taken the body: then the form is what it found.
-func (h *Handler) readForm(w http.ResponseWriter, r *http.Request) (url.Values, error) {
+// readForm returns the form in a request's body, which may be larger than other bodies. It
+// ignores the Content-Type, as decodeJSON does. A middleware that has parsed the form before,
+// such as for a token of its own, has taken the body: then the form is what it found.
+func readForm(w http.ResponseWriter, r *http.Request, limit int64) (url.Values, error) {
 	if r.PostForm != nil {
 		return r.PostForm, nil
 	}
-	limit := h.cfg.MaxBody
 	if limit >= 0 {
 		limit = max(limit, maxPeopleForm)
 	}

@@ -23,12 +23,12 @@ const (
 // poll answers with the events since the cursor of the previous answer. If there are
 // none, it waits for some. Each poll is a connection of its own: while it waits it holds
 // its user online; between two polls the grace does.
-func (h *Handler) poll(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
-	q, err := h.query(r, v)
+func (ss *streams) poll(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
+	q, err := ss.site.query(r, v)
 	if err != nil {
 		return err
 	}
-	options, err := h.connectOptions(q)
+	options, err := ss.connectOptions(q)
 	if err != nil {
 		return err
 	}
@@ -41,31 +41,31 @@ func (h *Handler) poll(w http.ResponseWriter, r *http.Request, v presence.Visito
 	if _, err := keepRequest(r); err != nil { // the same limit as for streams
 		return err
 	}
-	in, err := h.limits.admit(r, v)
+	in, err := ss.limits.admit(r, v)
 	if err != nil {
 		return err
 	}
-	defer h.limits.discharge(in)
-	options.Observed = h.site.observed(wholeRequest(r), v)
+	defer ss.limits.discharge(in)
+	options.Observed = ss.site.observed(wholeRequest(r), v)
 	options.Identified = presence.IdentifiedAt(r.Context())
-	conn, err := h.connect(r, &options)
+	conn, err := ss.connect(r, &options)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	h.counters.poll.Add(1)
-	defer h.counters.poll.Add(-1)
+	ss.counters.poll.Add(1)
+	defer ss.counters.poll.Add(-1)
 	// A writer that collects answers has no deadlines, and is good enough for a poll.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
 
-	b := h.batches.get()
-	defer h.batches.put(b)
+	b := ss.batches.get()
+	defer ss.batches.put(b)
 	b.events = news(r.Context(), conn, b.events, beforeTimeout(r.Context(), wait))
-	if err := h.pollAnswer(r, conn, options, b); err != nil {
+	if err := ss.pollAnswer(r, conn, options, b); err != nil {
 		return err
 	}
-	h.counters.events.Add(uint64(len(b.events)))
-	h.counters.bytes.Add(uint64(len(b.bytes)))
+	ss.counters.events.Add(uint64(len(b.events)))
+	ss.counters.bytes.Add(uint64(len(b.bytes)))
 	w.Header().Set("Cache-Control", "no-store")
 	writeBody(w, "application/json", http.StatusOK, b.bytes)
 	conn.Written()
@@ -74,8 +74,8 @@ func (h *Handler) poll(w http.ResponseWriter, r *http.Request, v presence.Visito
 
 // pollAnswer makes the answer of a batch's events. It returns an error if the visitor has
 // lost the right to see the topics while the poll waited.
-func (h *Handler) pollAnswer(r *http.Request, conn *track.Connection, o streamOptions, b *batch) error {
-	lost, err := h.lostTopics(r, o)
+func (ss *streams) pollAnswer(r *http.Request, conn *track.Connection, o streamOptions, b *batch) error {
+	lost, err := ss.lostTopics(r, o)
 	if err != nil {
 		return err
 	}
@@ -95,16 +95,16 @@ func (h *Handler) pollAnswer(r *http.Request, conn *track.Connection, o streamOp
 			events[i].Data = o.types.read(e)
 		}
 	}
-	b.bytes = appendPoll(b.bytes, cursor, b.events, heartbeats, h.pollNotes(o))
+	b.bytes = appendPoll(b.bytes, cursor, b.events, heartbeats, ss.pollNotes(o))
 	return nil
 }
 
 // pollNotes returns what the client is told beside the events. The first answer names the site's
 // build.
-func (h *Handler) pollNotes(o streamOptions) *notes {
+func (ss *streams) pollNotes(o streamOptions) *notes {
 	n := o.notes
 	if o.Cursor == "" {
-		n.App = h.cfg.App
+		n.App = ss.cfg.App
 	}
 	return &n
 }
@@ -137,12 +137,12 @@ func beforeTimeout(ctx context.Context, wait time.Duration) time.Duration {
 
 // lostTopics asks again which topics the visitor may see. It returns those of a partial poll
 // that have been lost, or an error if none is left, or for one of another poll.
-func (h *Handler) lostTopics(r *http.Request, o streamOptions) (lost []presence.Topic, err error) {
+func (ss *streams) lostTopics(r *http.Request, o streamOptions) (lost []presence.Topic, err error) {
 	if o.partial {
-		if lost = h.rights.lost(wholeRequest(r), o.Topics); len(lost) < len(o.Topics) {
+		if lost = ss.rights.lost(wholeRequest(r), o.Topics); len(lost) < len(o.Topics) {
 			return lost, nil
 		}
-	} else if h.rights.allowed(wholeRequest(r), o.Topics...) {
+	} else if ss.rights.allowed(wholeRequest(r), o.Topics...) {
 		return nil, nil
 	}
 	return nil, errForbidden()

@@ -23,8 +23,8 @@ type recentJSON struct {
 
 // recent answers with the users who were active lately, the latest first. It costs one round
 // trip to the store, and up to maxRecentLooks with a group.
-func (h *Handler) recent(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
-	q, err := h.query(r, v)
+func (e *rosterEndpoints) recent(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
+	q, err := e.site.query(r, v)
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (h *Handler) recent(w http.ResponseWriter, r *http.Request, v presence.Visi
 	}
 	ctx, cancel := storeContext(r)
 	defer cancel()
-	page, err := h.recentOf(ctx, group, topic, backend.RecentQuery{Within: within, After: q.Get("after"), Limit: limit})
+	page, err := e.recentOf(ctx, group, topic, backend.RecentQuery{Within: within, After: q.Get("after"), Limit: limit})
 	if errors.Is(err, presence.ErrInvalidQuery) {
 		return badPage()
 	}
@@ -57,7 +57,7 @@ func (h *Handler) recent(w http.ResponseWriter, r *http.Request, v presence.Visi
 	for i, u := range page.Users {
 		answer.Order[i] = u.ID.Local()
 	}
-	config := h.tracker.Config()
+	config := e.tracker.Config()
 	if config.Kind(topic).CountOnly {
 		answer.Names = new(bool)
 	}
@@ -71,15 +71,15 @@ func (h *Handler) recent(w http.ResponseWriter, r *http.Request, v presence.Visi
 const maxRecentLooks = 10
 
 // recentOf returns a page of the users of one group; empty: of all users.
-func (h *Handler) recentOf(ctx context.Context, group string, topic presence.Topic, q backend.RecentQuery) (backend.RecentPage, error) {
+func (e *rosterEndpoints) recentOf(ctx context.Context, group string, topic presence.Topic, q backend.RecentQuery) (backend.RecentPage, error) {
 	if group == "" {
-		return h.tracker.Recent(ctx, topic, q)
+		return e.tracker.Recent(ctx, topic, q)
 	}
 	var users []backend.RecentUser
 	most, looked := q.Limit, 0
 	for look := 1; ; look++ {
 		q.Limit = most - len(users)
-		page, err := h.tracker.Recent(ctx, topic, q)
+		page, err := e.tracker.Recent(ctx, topic, q)
 		if err != nil {
 			return page, err
 		}

@@ -14,10 +14,19 @@ import (
 	"github.com/rollcall-go/rollcall/presence/track"
 )
 
+// rosterEndpoints answer about the users of topics.
+type rosterEndpoints struct {
+	tracker   *track.Tracker
+	site      *siteCode
+	limits    *limits
+	pages     rosterPages
+	sightings *sightingCache
+}
+
 // roster answers with one page of a topic's roster: the members of a state event, and
 // also Order and Next.
-func (h *Handler) roster(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
-	q, err := h.query(r, v)
+func (e *rosterEndpoints) roster(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
+	q, err := e.site.query(r, v)
 	if err != nil {
 		return err
 	}
@@ -31,7 +40,7 @@ func (h *Handler) roster(w http.ResponseWriter, r *http.Request, v presence.Visi
 	}
 	ctx, cancel := storeContext(r)
 	defer cancel()
-	view, err := h.tracker.View(ctx, topic)
+	view, err := e.tracker.View(ctx, topic)
 	if err != nil {
 		return err
 	}
@@ -39,7 +48,7 @@ func (h *Handler) roster(w http.ResponseWriter, r *http.Request, v presence.Visi
 	if err != nil {
 		return err
 	}
-	page, err := h.rosterPage(ctx, view, rosterQuery{q.Get("after"), limit, group})
+	page, err := e.rosterPage(ctx, view, rosterQuery{q.Get("after"), limit, group})
 	if err != nil {
 		return err
 	}
@@ -73,15 +82,15 @@ type rosterPages struct {
 
 // rosterPage returns a page of a view. The first page of all users is encoded once for a view
 // and limit.
-func (h *Handler) rosterPage(ctx context.Context, view *track.View, q rosterQuery) (*encodedPage, error) {
-	c := &h.rosterPages
+func (e *rosterEndpoints) rosterPage(ctx context.Context, view *track.View, q rosterQuery) (*encodedPage, error) {
+	c := &e.pages
 	if q.after != "" || q.group != "" {
-		return h.encodePage(ctx, view, q)
+		return e.encodePage(ctx, view, q)
 	}
 	if p, ok := c.first.Get(view, q.limit); ok {
 		return p, nil
 	}
-	p, err := h.encodePage(ctx, view, q)
+	p, err := e.encodePage(ctx, view, q)
 	if err == nil {
 		c.first.Put(view, q.limit, p, len(p.body))
 	}
@@ -118,8 +127,8 @@ type peakJSON struct {
 	At    string `json:"at"`
 }
 
-func (h *Handler) encodePage(ctx context.Context, view *track.View, q rosterQuery) (*encodedPage, error) {
-	users, next, err := h.tracker.RosterPage(ctx, view, q.group, q.after, q.limit)
+func (e *rosterEndpoints) encodePage(ctx context.Context, view *track.View, q rosterQuery) (*encodedPage, error) {
+	users, next, err := e.tracker.RosterPage(ctx, view, q.group, q.after, q.limit)
 	switch {
 	case errors.Is(err, presence.ErrStoreOut):
 		return nil, err

@@ -19,13 +19,13 @@ type sessionJSON struct {
 }
 
 // ownSessions answers with the devices from which the visitor is online.
-func (h *Handler) ownSessions(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
+func (e *peopleEndpoints) ownSessions(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
 	if !v.SignedIn() {
 		return presence.ErrGuest
 	}
 	ctx, cancel := storeContext(r)
 	defer cancel()
-	found, err := h.tracker.People().Sessions(ctx, v.User.ID)
+	found, err := e.tracker.People().Sessions(ctx, v.User.ID)
 	if err != nil {
 		return err
 	}
@@ -41,12 +41,12 @@ func (h *Handler) ownSessions(w http.ResponseWriter, r *http.Request, v presence
 
 // endOwnSession ends the visitor's session of the device in the path. It answers the same
 // for a session that has ended, for one of another user, and for one that never was.
-func (h *Handler) endOwnSession(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
+func (e *peopleEndpoints) endOwnSession(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
 	if !v.SignedIn() {
 		return presence.ErrGuest
 	}
-	device := presence.DeviceID(strings.TrimPrefix(r.URL.Path, h.cfg.prefix+"/sessions/"))
-	if err := h.EndSession(r.Context(), v.User.ID, device); err != nil {
+	device := presence.DeviceID(strings.TrimPrefix(r.URL.Path, e.cfg.prefix+"/sessions/"))
+	if err := e.endSession(r.Context(), v.User.ID, device); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)

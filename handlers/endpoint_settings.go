@@ -17,14 +17,14 @@ type settingsJSON struct {
 }
 
 // ownSettings answers with what the visitor chose, or changes what the body names.
-func (h *Handler) ownSettings(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
+func (e *peopleEndpoints) ownSettings(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
 	if !v.SignedIn() {
 		return presence.ErrGuest
 	}
 	if r.Method == http.MethodPut {
-		return h.putSettings(w, r, v.User.ID)
+		return e.putSettings(w, r, v.User.ID)
 	}
-	s, err := h.tracker.People().Settings(r.Context(), v.User.ID)
+	s, err := e.tracker.People().Settings(r.Context(), v.User.ID)
 	if err != nil {
 		return err
 	}
@@ -32,8 +32,8 @@ func (h *Handler) ownSettings(w http.ResponseWriter, r *http.Request, v presence
 	return writeFresh(w, settingsJSON{s.Status, s.Text, rfc3339(s.Until), s.Online, s.Seen})
 }
 
-func (h *Handler) putSettings(w http.ResponseWriter, r *http.Request, user presence.UserID) error {
-	body, err := readBody(w, r, h.cfg.MaxBody)
+func (e *peopleEndpoints) putSettings(w http.ResponseWriter, r *http.Request, user presence.UserID) error {
+	body, err := readBody(w, r, e.cfg.MaxBody)
 	if err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func (h *Handler) putSettings(w http.ResponseWriter, r *http.Request, user prese
 	if err != nil {
 		return err
 	}
-	if err := h.change(r.Context(), user, change); err != nil {
+	if err := e.choices.change(r.Context(), user, change); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -7,8 +7,8 @@ import (
 )
 
 // signal sends a visitor's signal to all who follow a topic.
-func (h *Handler) signal(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
-	q, err := h.query(r, v)
+func (ws *whispers) signal(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
+	q, err := ws.site.query(r, v)
 	if err != nil {
 		return err
 	}
@@ -18,18 +18,18 @@ func (h *Handler) signal(w http.ResponseWriter, r *http.Request, v presence.Visi
 	if !v.SignedIn() {
 		return errGuestSignals()
 	}
-	body, err := readBody(w, r, h.cfg.MaxBody)
+	body, err := readBody(w, r, ws.cfg.MaxBody)
 	if err != nil {
 		return err
 	}
-	s, err := h.readSignal(v, body, false)
+	s, err := ws.read(v, body, false)
 	if err != nil {
 		return err
 	}
-	if h.site.permit(h.site.lists, r, v, s.topic) != nil {
+	if ws.site.permit(ws.site.lists, r, v, s.topic) != nil {
 		return errNoSignal()
 	}
-	if err := h.whisper(r.Context(), v, s); err != nil {
+	if err := ws.send(r.Context(), v, s); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -23,8 +23,8 @@ type userJSON struct {
 // users answers whether each of up to 100 users is online, from memory. For the others
 // it asks the store. While the store is out, the answer is what this node knew last, and has
 // "stale":true. If that is nothing of any of the users, it is 503.
-func (h *Handler) users(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
-	q, err := h.query(r, v)
+func (e *rosterEndpoints) users(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
+	q, err := e.site.query(r, v)
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (h *Handler) users(w http.ResponseWriter, r *http.Request, v presence.Visit
 	}
 	ctx, cancel := storeContext(r)
 	defer cancel()
-	view, err := h.tracker.View(ctx, topic)
+	view, err := e.tracker.View(ctx, topic)
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (h *Handler) users(w http.ResponseWriter, r *http.Request, v presence.Visit
 	if !view.Names {
 		absent = nil // nobody's name is known of such a topic, nor when anybody was last seen
 	}
-	sightings, err := h.sightings.get(ctx, h.tracker, topic, absent)
+	sightings, err := e.sightings.get(ctx, e.tracker, topic, absent)
 	for i, s := range sightings {
 		users[absent[i].Local()] = newUserJSON(s)
 	}

@@ -27,8 +27,8 @@ type placeJSON struct {
 
 // where answers with the topics that have people in them and that the visitor may see, the
 // fullest first. It reads memory only.
-func (h *Handler) where(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
-	q, err := h.query(r, v)
+func (e *rosterEndpoints) where(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
+	q, err := e.site.query(r, v)
 	if err != nil {
 		return err
 	}
@@ -43,11 +43,11 @@ func (h *Handler) where(w http.ResponseWriter, r *http.Request, v presence.Visit
 	}
 	ctx, cancel := storeContext(r)
 	defer cancel()
-	all, err := h.tracker.Places(ctx, v.Tenant)
+	all, err := e.tracker.Places(ctx, v.Tenant)
 	if err != nil {
 		return err
 	}
-	topics, next, err := h.seenPlaces(r, v, all, after, limit)
+	topics, next, err := e.seenPlaces(r, v, all, after, limit)
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (h *Handler) where(w http.ResponseWriter, r *http.Request, v presence.Visit
 		Topics []placeJSON `json:"topics"`
 		Next   string      `json:"next,omitempty"`
 	}{make([]placeJSON, len(topics)), next}
-	config := h.tracker.Config()
+	config := e.tracker.Config()
 	for i, p := range topics {
 		answer.Topics[i] = placeJSON{Topic: p.Topic.Local(), Total: p.Total, Guests: p.Guests, Users: p.Users}
 		if config.Kind(p.Topic).CountOnly {
@@ -70,10 +70,10 @@ func (h *Handler) where(w http.ResponseWriter, r *http.Request, v presence.Visit
 // If it has asked about all of these there is no next page: next names a topic, so it must
 // be one that the visitor has seen. It returns an error for a visitor who has asked about too
 // many lately: see purse.
-func (h *Handler) seenPlaces(r *http.Request, v presence.Visitor, all []presence.Place, after *presence.Place, limit int) (seen []presence.Place, next string, err error) {
-	asking, cancel := h.site.asking(r)
+func (e *rosterEndpoints) seenPlaces(r *http.Request, v presence.Visitor, all []presence.Place, after *presence.Place, limit int) (seen []presence.Place, next string, err error) {
+	asking, cancel := e.site.asking(r)
 	defer cancel()
-	asked, paid := 0, purse{limits: h.limits, request: r, visitor: v}
+	asked, paid := 0, purse{limits: e.limits, request: r, visitor: v}
 	for _, p := range all {
 		if after != nil && track.FullestFirst(p, *after) <= 0 {
 			continue
@@ -84,7 +84,7 @@ func (h *Handler) seenPlaces(r *http.Request, v presence.Visitor, all []presence
 		if asked++; !paid.pays(1) {
 			return nil, "", errTooManyRequests()
 		}
-		if !h.site.lists(asking, v, p.Topic) {
+		if !e.site.lists(asking, v, p.Topic) {
 			continue
 		}
 		if len(seen) == limit {

@@ -4,11 +4,19 @@ import (
 	"net/http"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
+// widgetEndpoints pass requests on to the site's widget.
+type widgetEndpoints struct {
+	tracker *track.Tracker
+	cfg     *settings
+	site    *siteCode
+}
+
 // widget passes a request for the widget on if the visitor may see its topic.
-func (h *Handler) widget(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
-	q, err := h.query(r, v)
+func (e *widgetEndpoints) widget(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
+	q, err := e.site.query(r, v)
 	if err != nil {
 		return err
 	}
@@ -17,22 +25,22 @@ func (h *Handler) widget(w http.ResponseWriter, r *http.Request, v presence.Visi
 	}
 	ctx, cancel := siteContext(r.Context())
 	defer cancel()
-	return h.toWidget(w, r.WithContext(ctx))
+	return e.toWidget(w, r.WithContext(ctx))
 }
 
 // assets passes a request for the widget's script or style on.
-func (h *Handler) assets(w http.ResponseWriter, r *http.Request, _ presence.Visitor) error {
-	return h.toWidget(w, r)
+func (e *widgetEndpoints) assets(w http.ResponseWriter, r *http.Request, _ presence.Visitor) error {
+	return e.toWidget(w, r)
 }
 
 // toWidget passes a request on, without the prefix.
-func (h *Handler) toWidget(w http.ResponseWriter, r *http.Request) (err error) {
-	if h.cfg.Widget == nil {
-		h.tracker.Found(presence.NoScript)
+func (e *widgetEndpoints) toWidget(w http.ResponseWriter, r *http.Request) (err error) {
+	if e.cfg.Widget == nil {
+		e.tracker.Found(presence.NoScript)
 		return notFound("This site has no widget here.")
 	}
-	http.StripPrefix(h.cfg.prefix, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		err = h.site.serveWidget(w, r)
+	http.StripPrefix(e.cfg.prefix, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		err = e.site.serveWidget(w, r)
 	})).ServeHTTP(w, r)
 	return err
 }

@@ -26,6 +26,10 @@ var (
 // those of [track.People.EndSession]: then the site's session has ended, its presence
 // may last as long as its connections, and another try ends it.
 func (h *Handler) EndSession(ctx context.Context, user presence.UserID, device presence.DeviceID) error {
+	return h.people.endSession(ctx, user, device)
+}
+
+func (e *peopleEndpoints) endSession(ctx context.Context, user presence.UserID, device presence.DeviceID) error {
 	if err := (presence.User{ID: user}).ValidateInside(); err != nil {
 		return err
 	}
@@ -36,17 +40,17 @@ func (h *Handler) EndSession(ctx context.Context, user presence.UserID, device p
 		return err
 	}
 	switch {
-	case !h.cfg.people:
+	case !e.cfg.people:
 		return presence.ErrNoDirectory
-	case h.cfg.EndSession == nil:
+	case e.cfg.EndSession == nil:
 		return ErrNoEndSession
 	}
 	ctx = context.WithoutCancel(ctx) // a client that goes away must not keep the presence of a session that has ended
-	if err := h.site.endSession(ctx, user, device); err != nil {
-		h.faults.warn(endSessionFailed, "presence: Config.EndSession failed; the session goes on", "user", user, "error", err)
+	if err := e.site.endSession(ctx, user, device); err != nil {
+		e.faults.warn(endSessionFailed, "presence: Config.EndSession failed; the session goes on", "user", user, "error", err)
 		return ErrSessionNotEnded
 	}
 	ctx, cancel := context.WithTimeout(ctx, storeWait)
 	defer cancel()
-	return h.tracker.People().EndSession(ctx, user, device)
+	return e.tracker.People().EndSession(ctx, user, device)
 }

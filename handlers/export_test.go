@@ -53,7 +53,7 @@ func (h *Handler) Endpoints() []string { return slices.Sorted(maps.Keys(h.endpoi
 // CachedPages returns how many bytes of rosters are cached: as counted, and as
 // they are.
 func (h *Handler) CachedPages() (counted, held int) {
-	counted, pages := h.rosterPages.first.Held()
+	counted, pages := h.rosters.pages.first.Held()
 	for _, p := range pages {
 		held += len(p.body) + viewcache.EntryCost
 	}
@@ -62,13 +62,13 @@ func (h *Handler) CachedPages() (counted, held int) {
 
 // KeptSightings returns how many answers of the store are kept.
 func (h *Handler) KeptSightings() int {
-	h.sightings.mu.Lock()
-	defer h.sightings.mu.Unlock()
-	return h.sightings.kept.Len()
+	h.rosters.sightings.mu.Lock()
+	defer h.rosters.sightings.mu.Unlock()
+	return h.rosters.sightings.kept.Len()
 }
 
 // KeepSightings sets how long an answer of the store is kept.
-func (h *Handler) KeepSightings(age time.Duration) { h.sightings.age = age }
+func (h *Handler) KeepSightings(age time.Duration) { h.rosters.sightings.age = age }
 
 // ParseMark and ParseMute read the bodies of requests.
 func ParseMark(body []byte) (feed.Mark, error) { return parseMark(body) }
@@ -107,7 +107,7 @@ func ReadFrames(sent []byte, size int) (said []string, kept int) {
 
 // BreakStreams makes the streams panic that shards drive now, as soon as they speak.
 func (h *Handler) BreakStreams() {
-	for _, sh := range h.shards.shards {
+	for _, sh := range h.streams.shards.shards {
 		sh.post(nil, func() {
 			for _, s := range sh.streams {
 				s.transport = broken{s.transport}
@@ -135,19 +135,19 @@ func MovePhase(from, to int) (ok bool) {
 
 // KeptTypeSets returns how many sets of types are kept.
 func (h *Handler) KeptTypeSets() int {
-	h.types.mu.Lock()
-	defer h.types.mu.Unlock()
-	return len(h.types.sets)
+	h.streams.types.mu.Lock()
+	defer h.streams.types.mu.Unlock()
+	return len(h.streams.types.sets)
 }
 
 // FormFor returns how a page writes its events over Server-Sent Events, by its query.
 func (h *Handler) FormFor(query string, offered ...string) (*track.Form, error) {
 	r := &http.Request{ProtoMajor: 1, URL: &url.URL{RawQuery: query}, Header: http.Header{"Sec-Websocket-Protocol": offered}}
-	q, err := h.query(r, presence.Visitor{})
+	q, err := h.site.query(r, presence.Visitor{})
 	if err != nil {
 		return nil, err
 	}
-	types, err := q.types(h.types)
+	types, err := q.types(h.streams.types)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +156,7 @@ func (h *Handler) FormFor(query string, offered ...string) (*track.Form, error) 
 
 // ReadAs returns an event's data as a page reads it that says types.
 func (h *Handler) ReadAs(types string, e presence.Event) ([]byte, error) {
-	set, err := h.types.parse(types)
+	set, err := h.streams.types.parse(types)
 	if err != nil || set == nil {
 		return e.Data, err
 	}

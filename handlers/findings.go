@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // This file reports mistakes of wiring that show in requests: see presence.Finding. Who
@@ -29,37 +30,37 @@ func (n *notes) warn(f presence.Finding) {
 }
 
 // foundProxy reports a request that came through a proxy that the site has not named.
-func (h *Handler) foundProxy(r *http.Request) {
-	h.tracker.Found(presence.UnnamedProxy, "proxy", remoteIP(r))
+func foundProxy(t *track.Tracker, r *http.Request) {
+	t.Found(presence.UnnamedProxy, "proxy", remoteIP(r))
 }
 
 // refuseTopics reports topics that were left out of a stream, with the cause. A page of a user who
 // has signed out since is no mistake of the site. Without the middleware nobody is signed in, which
 // has been reported.
-func (h *Handler) refuseTopics(q query, topics []presence.Topic, n *notes) {
+func (ss *streams) refuseTopics(q query, topics []presence.Topic, n *notes) {
 	n.Refused = localTopics(topics)
 	if len(topics) == 0 || q.Get("me") != "" && !q.visitor.SignedIn() || !presence.HasVisitor(q.request.Context()) {
 		return
 	}
 	why := presence.TopicRefused
-	if !q.visitor.SignedIn() && !h.tracker.MetUser() {
+	if !q.visitor.SignedIn() && !ss.tracker.MetUser() {
 		why = presence.NoUser
 	}
 	for _, t := range topics {
-		if h.cfg.own(t) || h.cfg.lacksKeeper(t) {
+		if ss.cfg.own(t) || ss.cfg.lacksKeeper(t) {
 			continue // the site has no say in it, or it has been reported
 		}
-		h.tracker.Found(why, "topic", t, "guest", !q.visitor.SignedIn())
+		ss.tracker.Found(why, "topic", t, "guest", !q.visitor.SignedIn())
 		n.warn(why)
 	}
 }
 
 // findKeeper reports a topic of feeds that is asked of a handler without a Keeper, while the tracker
 // has one.
-func (h *Handler) findKeeper(topics []presence.Topic, n *notes) {
+func (ss *streams) findKeeper(topics []presence.Topic, n *notes) {
 	for _, t := range topics {
-		if h.cfg.lacksKeeper(t) {
-			h.tracker.Found(presence.NoKeeper, "config", "handlers.Config.Feeds", "topic", t)
+		if ss.cfg.lacksKeeper(t) {
+			ss.tracker.Found(presence.NoKeeper, "config", "handlers.Config.Feeds", "topic", t)
 			n.warn(presence.NoKeeper)
 		}
 	}

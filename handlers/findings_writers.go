@@ -10,8 +10,8 @@ import (
 
 // collected returns the answer to a request for a stream where a writer collects answers,
 // and reports that.
-func (h *Handler) collected(by http.ResponseWriter, endpoint, what string) error {
-	h.tracker.Found(presence.AnswersCollected, "endpoint", endpoint, "writer", fmt.Sprintf("%T", by))
+func (ss *streams) collected(by http.ResponseWriter, endpoint, what string) error {
+	ss.tracker.Found(presence.AnswersCollected, "endpoint", endpoint, "writer", fmt.Sprintf("%T", by))
 	return collects(what)
 }
 

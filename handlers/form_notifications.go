@@ -10,8 +10,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence/feed"
 )
 
-// formNotifications marks items of the visitor's inbox, or mutes what one is about.
-func (h *Handler) formNotifications(r *http.Request, v presence.Visitor, _ string, form url.Values) error {
+// notifications marks items of the visitor's inbox, or mutes what one is about.
+func (e *formEndpoints) notifications(r *http.Request, v presence.Visitor, _ string, form url.Values) error {
 	ctx, cancel := storeContext(r)
 	defer cancel()
 	if form.Get("do") == "mute" {
@@ -23,13 +23,13 @@ func (h *Handler) formNotifications(r *http.Request, v presence.Visitor, _ strin
 		if err := mute.Validate(); err != nil {
 			return err
 		}
-		return h.cfg.Feeds.Mute(ctx, v.User.ID, mute)
+		return e.cfg.Feeds.Mute(ctx, v.User.ID, mute)
 	}
 	mark, err := markOf(form)
 	if err != nil {
 		return err
 	}
-	_, err = h.cfg.Feeds.Mark(ctx, feed.Inbox(v.User.ID), mark)
+	_, err = e.cfg.Feeds.Mark(ctx, feed.Inbox(v.User.ID), mark)
 	return err
 }
 

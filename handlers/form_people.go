@@ -13,13 +13,13 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// formSettings changes the settings that a form names, as PUT /settings does.
-func (h *Handler) formSettings(r *http.Request, v presence.Visitor, _ string, form url.Values) error {
+// settings changes the settings that a form names, as PUT /settings does.
+func (e *formEndpoints) settings(r *http.Request, v presence.Visitor, _ string, form url.Values) error {
 	change, err := settingsOf(form, time.Now())
 	if err != nil {
 		return err
 	}
-	return h.change(r.Context(), v.User.ID, change)
+	return e.people.choices.change(r.Context(), v.User.ID, change)
 }
 
 // settingsOf returns the change that a form names. An empty for is no end.
@@ -45,9 +45,9 @@ func asText(field string) json.RawMessage {
 	return text
 }
 
-// formSession ends the session of a device.
-func (h *Handler) formSession(r *http.Request, v presence.Visitor, device string, _ url.Values) error {
-	return h.EndSession(r.Context(), v.User.ID, presence.DeviceID(device))
+// session ends the session of a device.
+func (e *formEndpoints) session(r *http.Request, v presence.Visitor, device string, _ url.Values) error {
+	return e.people.endSession(r.Context(), v.User.ID, presence.DeviceID(device))
 }
 
 // Contacts changes whom users list and whom they block, by the ids inside. The People of package
@@ -65,10 +65,10 @@ type Contacts interface {
 	Unblock(ctx context.Context, user, other presence.UserID) error
 }
 
-// formContacts changes what another user is to the visitor.
-func (h *Handler) formContacts(r *http.Request, v presence.Visitor, _ string, form url.Values) error {
+// contacts changes what another user is to the visitor.
+func (e *formEndpoints) contacts(r *http.Request, v presence.Visitor, _ string, form url.Values) error {
 	do := map[string]func(ctx context.Context, user, other presence.UserID) error{
-		"add": h.cfg.Contacts.AddContact, "remove": h.cfg.Contacts.RemoveContact, "block": h.cfg.Contacts.Block, "unblock": h.cfg.Contacts.Unblock,
+		"add": e.cfg.Contacts.AddContact, "remove": e.cfg.Contacts.RemoveContact, "block": e.cfg.Contacts.Block, "unblock": e.cfg.Contacts.Unblock,
 	}[form.Get("do")]
 	other := presence.User{ID: presence.UserID(strings.Clone(strings.TrimSpace(form.Get("user"))))}
 	switch err := other.Validate(); {
@@ -84,5 +84,5 @@ func (h *Handler) formContacts(r *http.Request, v presence.Visitor, _ string, fo
 	if err := do(ctx, v.User.ID, other.ID.In(v.Tenant)); err != nil {
 		return fmt.Errorf("%w: %w", presence.ErrDirectoryOut, err) // unless it is one of Contacts
 	}
-	return h.tracker.People().RelationsChanged(ctx, v.User.ID)
+	return e.tracker.People().RelationsChanged(ctx, v.User.ID)
 }

@@ -2,9 +2,7 @@ package handlers
 
 import (
 	"net/http"
-	"runtime"
 
-	"github.com/rollcall-go/rollcall/internal/viewcache"
 	"github.com/rollcall-go/rollcall/presence/track"
 )
 
@@ -23,60 +21,67 @@ import (
 type Handler struct {
 	tracker   *track.Tracker
 	cfg       *settings
-	endpoints map[string]endpoint // by the path below the prefix
-	forms     map[string]formAction
 	site      *siteCode
 	limits    *limits
 	faults    *faults
 	counters  counters
+	endpoints map[string]endpoint // by the path below the prefix
 
-	rosterPages rosterPages
-	messages    viewcache.Cache[htmlFormat, []byte] // of HTML streams
-	widgets     *renderer                           // makes these messages
-	sightings   *sightingCache
-	types       *typeSets
-	changing    userLocks // users whose settings are being changed
-
-	rights  *rights
-	shards  *shardPool
-	open    openStreams
-	batches batchPool
+	// What the endpoints share with the methods.
+	beats   *beatEndpoints
+	people  *peopleEndpoints
+	rosters *rosterEndpoints
+	choices *choices
+	streams *streams
 }
 
 // New returns a Handler that serves tracker, under the Prefix of its Config. It cannot
 // fail: there is no invalid Config.
 func New(tracker *track.Tracker, cfg Config) *Handler {
-	h := &Handler{
-		tracker: tracker, cfg: newSettings(cfg, tracker),
-	}
+	h := &Handler{tracker: tracker, cfg: newSettings(cfg, tracker)}
 	h.faults = &faults{tracker: tracker, counters: &h.counters}
 	h.site = &siteCode{cfg: h.cfg, counters: &h.counters, faults: h.faults, ending: make(chan struct{}, maxEnding), checking: make(chan struct{}, maxChecking)}
-	h.types = &typeSets{downs: &downs{site: h.site}}
 	h.limits = newLimits(h.cfg, h.site, &h.counters)
-	h.sightings = newSightingCache()
-	h.widgets = newRenderer(h)
-	h.rights = newRights(h)
-	h.shards = newShardPool(h, runtime.GOMAXPROCS(0))
+	h.choices = &choices{tracker: tracker, cfg: h.cfg, limits: h.limits}
+	signals := &whispers{tracker: tracker, cfg: h.cfg, site: h.site, limits: h.limits}
+	types := &typeSets{downs: &downs{site: h.site}}
+	h.streams = newStreams(h, types, signals)
+	h.beats = &beatEndpoints{tracker: tracker, cfg: h.cfg, site: h.site, limits: h.limits, counters: &h.counters}
+	h.people = &peopleEndpoints{tracker: tracker, cfg: h.cfg, site: h.site, faults: h.faults, choices: h.choices}
+	h.rosters = &rosterEndpoints{tracker: tracker, site: h.site, limits: h.limits, sightings: newSightingCache()}
+	feeds := &feedEndpoints{cfg: h.cfg, site: h.site, types: types}
+	widget := &widgetEndpoints{tracker: tracker, cfg: h.cfg, site: h.site}
+
 	read := []string{http.MethodGet, http.MethodHead}
 	h.endpoints = map[string]endpoint{
-		"roster":  {methods: read, serve: h.roster},
-		"users":   {methods: read, serve: h.users},
-		"recent":  {methods: read, serve: h.recent},
-		"counts":  {methods: read, serve: h.counts},
-		"where":   {methods: read, serve: h.where},
-		"events":  {methods: append(read, http.MethodPost), holds: true, serve: h.events},
-		"ws":      {methods: []string{http.MethodGet}, holds: true, serve: h.ws},
-		"poll":    {methods: []string{http.MethodGet}, holds: true, serve: h.poll},
-		"beat":    {methods: []string{http.MethodPost}, serve: h.beat},
-		"leave":   {methods: []string{http.MethodPost}, serve: h.leave},
-		"status":  {methods: []string{http.MethodPut}, serve: h.status},
-		"signal":  {methods: []string{http.MethodPost}, serve: h.signal},
-		"widget":  {methods: read, serve: h.widget},
-		"form/":   {methods: []string{http.MethodPost}, serve: h.form},
-		"assets/": {methods: read, static: true, serve: h.assets},
+		"roster":  {methods: read, serve: h.rosters.roster},
+		"users":   {methods: read, serve: h.rosters.users},
+		"recent":  {methods: read, serve: h.rosters.recent},
+		"counts":  {methods: read, serve: h.rosters.counts},
+		"where":   {methods: read, serve: h.rosters.where},
+		"events":  {methods: append(read, http.MethodPost), holds: true, serve: h.streams.events},
+		"ws":      {methods: []string{http.MethodGet}, holds: true, serve: h.streams.ws},
+		"poll":    {methods: []string{http.MethodGet}, holds: true, serve: h.streams.poll},
+		"beat":    {methods: []string{http.MethodPost}, serve: h.beats.beat},
+		"leave":   {methods: []string{http.MethodPost}, serve: h.beats.leave},
+		"status":  {methods: []string{http.MethodPut}, serve: h.choices.status},
+		"signal":  {methods: []string{http.MethodPost}, serve: signals.signal},
+		"widget":  {methods: read, serve: widget.widget},
+		"form/":   {methods: []string{http.MethodPost}, serve: newFormEndpoints(tracker, h.people, h.faults).form},
+		"assets/": {methods: read, static: true, serve: widget.assets},
 	}
-	h.addPeople()
-	h.addFeeds()
-	h.forms = h.formActions()
+	if h.cfg.people { // the site has a Directory
+		h.endpoints["people"] = endpoint{methods: append(read, http.MethodPost), serve: h.people.people}
+		h.endpoints["settings"] = endpoint{methods: append(read, http.MethodPut), serve: h.people.ownSettings}
+		h.endpoints["sessions"] = endpoint{methods: read, serve: h.people.ownSessions}
+		if h.cfg.EndSession != nil {
+			h.endpoints["sessions/"] = endpoint{methods: []string{http.MethodDelete}, serve: h.people.endOwnSession}
+		}
+	}
+	if h.cfg.Feeds != nil {
+		h.endpoints["feed"] = endpoint{methods: read, serve: feeds.read}
+		h.endpoints["feed/"] = endpoint{methods: []string{http.MethodPost}, serve: feeds.mark}
+		h.endpoints["mutes"] = endpoint{methods: append(read, http.MethodPut), serve: feeds.mutes}
+	}
 	return h
 }

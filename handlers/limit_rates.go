@@ -232,7 +232,7 @@ func (h *Handler) Allow(r *http.Request) bool {
 		return true
 	}
 	if h.site.behindProxy(r) {
-		h.foundProxy(r)
+		foundProxy(h.tracker, r)
 	}
 	v := visitorOf(r)
 	ok := h.limits.writes.takeAt(h.site.address(r), v, time.Now())

@@ -72,16 +72,16 @@ func problemOf(err error) (p *problem.Problem, expected bool) {
 
 // explain returns the answer to an error, counts a refusal, and logs an unexpected error. It
 // says what the visitor had asked for.
-func (h *Handler) explain(err error, what string, by presence.Visitor) *problem.Problem {
+func (f *faults) explain(err error, what string, by presence.Visitor) *problem.Problem {
 	p, expected := problemOf(err)
 	if !expected {
-		h.tracker.Config().Logger.Error("presence: a request failed", "request", what, "user", by.User.ID, "error", err)
+		f.tracker.Config().Logger.Error("presence: a request failed", "request", what, "user", by.User.ID, "error", err)
 	}
-	h.counters.refused(p.Status)
+	f.counters.refused(p.Status)
 	return p
 }
 
 // fail answers a request that could not be served. Nothing was written yet.
 func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
-	h.explain(err, h.cfg.endpointName(r.URL.Path), presence.VisitorFromContext(r.Context())).Write(w)
+	h.faults.explain(err, h.cfg.endpointName(r.URL.Path), presence.VisitorFromContext(r.Context())).Write(w)
 }

@@ -21,9 +21,9 @@ type query struct {
 }
 
 // query returns the parameters of a visitor's request.
-func (h *Handler) query(r *http.Request, v presence.Visitor) (query, error) {
+func (s *siteCode) query(r *http.Request, v presence.Visitor) (query, error) {
 	values, err := parseQuery(r)
-	return query{values, nil, r, v, h.site}, err
+	return query{values, nil, r, v, s}, err
 }
 
 // parseQuery returns the request's parameters. A malformed one is an error, except for

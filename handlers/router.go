@@ -58,7 +58,7 @@ func (h *Handler) route(r *http.Request, v presence.Visitor) (e endpoint, err er
 		return e, errNoTenant()
 	}
 	if !e.static && !v.SignedIn() && h.site.behindProxy(r) {
-		h.foundProxy(r)
+		foundProxy(h.tracker, r)
 	}
 	if !e.static && h.limits.overRate(r, v) {
 		return e, errTooManyRequests()

@@ -29,7 +29,7 @@ const eventWelcome presence.EventType = "welcome"
 // Only the driver calls the methods.
 type stream struct {
 	transport
-	h       *Handler
+	streams *streams
 	request keptRequest
 	conn    *track.Connection
 
@@ -57,16 +57,16 @@ type stream struct {
 }
 
 // newStream returns the stream of a connection that was opened just now.
-func (h *Handler) newStream(r keptRequest, conn *track.Connection, o streamOptions, over transport) *stream {
+func (ss *streams) newStream(r keptRequest, conn *track.Connection, o streamOptions, over transport) *stream {
 	now := time.Now()
-	s := &stream{transport: over, h: h, request: r, conn: conn, beats: o.Beat || o.auto, auto: o.auto, watches: window{limit: maxWatches}}
+	s := &stream{transport: over, streams: ss, request: r, conn: conn, beats: o.Beat || o.auto, auto: o.auto, watches: window{limit: maxWatches}}
 	s.heartbeat, s.grace = conn.Timing()
 	if _, isSocket := over.(*socket); isSocket && o.auto {
 		s.pongs = &pongs{ttl: conn.TTL(), heard: now}
 	}
 	s.lastEvents = newLastEvents(o.Topics, now)
 	s.checkAt = now.Add(s.heartbeat)
-	if age := h.cfg.MaxStreamAge; age > 0 {
+	if age := ss.cfg.MaxStreamAge; age > 0 {
 		s.endAt = now.Add(age - age/10 + rand.N(age/5+1))
 	}
 	if n := o.notes; !n.empty() {
@@ -96,7 +96,7 @@ func (s *stream) turn(now time.Time, b *batch) (out []byte, shared bool) {
 		if !s.conn.OnlySignals() {
 			s.lastEvents.setAll(now)
 		}
-		s.h.counters.events.Add(uint64(events))
+		s.streams.counters.events.Add(uint64(events))
 		if len(b.bytes) == 0 {
 			return made, true
 		}
@@ -112,7 +112,7 @@ func (s *stream) turn(now time.Time, b *batch) (out []byte, shared bool) {
 		}
 	}
 	b.events = s.appendHeartbeats(b.events, now)
-	s.h.counters.events.Add(uint64(len(b.events)))
+	s.streams.counters.events.Add(uint64(len(b.events)))
 	for _, e := range b.events {
 		b.bytes = form.Append(b.bytes, e)
 	}
@@ -122,8 +122,8 @@ func (s *stream) turn(now time.Time, b *batch) (out []byte, shared bool) {
 // close releases everything that the stream holds. The driver calls it once.
 func (s *stream) close() {
 	s.closeConn(time.Now())
-	s.h.limits.discharge(s.admission)
-	s.h.open.closed(s.ofTransport)
+	s.streams.limits.discharge(s.admission)
+	s.streams.open.closed(s.ofTransport)
 }
 
 // lastBytes returns the owed answers and why the stream ends.
@@ -200,7 +200,7 @@ func (s *stream) appendWelcome(b []byte) []byte {
 		Speaks     speech          `json:"speaks"`
 		App        string          `json:"app,omitempty"`
 		*notes
-	}{s.conn.Token(), s.heartbeat.Seconds(), s.grace.Seconds(), beat, user.ID.Local(), track.StreamVersion, speaks, s.h.cfg.App, s.notes})
+	}{s.conn.Token(), s.heartbeat.Seconds(), s.grace.Seconds(), beat, user.ID.Local(), track.StreamVersion, speaks, s.streams.cfg.App, s.notes})
 	s.notes = nil
 	return s.form().Append(s.appendRetry(b, s.wait()), presence.Event{Type: eventWelcome, Data: data})
 }

@@ -70,19 +70,19 @@ func newHTMLFormat(q url.Values, topics int) (htmlFormat, error) {
 // openHTML opens an HTML stream, and returns the function that drives it. If the widget
 // cannot be rendered, the stream is refused with the widget's answer, before its user is
 // recorded.
-func (h *Handler) openHTML(w http.ResponseWriter, r *http.Request, q url.Values, options streamOptions) (run func(), err error) {
+func (ss *streams) openHTML(w http.ResponseWriter, r *http.Request, q url.Values, options streamOptions) (run func(), err error) {
 	format, err := newHTMLFormat(q, len(options.Topics)+len(options.Refused))
 	if err != nil {
 		return nil, err
 	}
-	if h.cfg.Widget == nil {
+	if ss.cfg.Widget == nil {
 		return nil, notFound("This site has no widget here.")
 	}
 	options.Beat, options.auto = false, false // the page has no script that would send beats
 	options.PullStanding = true
 	var refusal *recordedAnswer
-	s, err := h.openStreamAfter(r, options, new(sse), &h.counters.sse, func() error {
-		refusal, err = h.widgets.try(r, options.Topics, format)
+	s, err := ss.openStreamAfter(r, options, new(sse), &ss.counters.sse, func() error {
+		refusal, err = ss.widgets.try(r, options.Topics, format)
 		return err
 	})
 	if refusal != nil {
@@ -95,8 +95,8 @@ func (h *Handler) openHTML(w http.ResponseWriter, r *http.Request, q url.Values,
 	}
 	return func() {
 		defer s.close()
-		defer h.faults.recoverStream()
-		to := newResponse(w, r, h.cfg.WriteDeadline)
+		defer ss.faults.recoverStream()
+		to := newResponse(w, r, ss.cfg.WriteDeadline)
 		w.WriteHeader(http.StatusOK)
 		if s.send(to, s.appendRetry(nil, s.wait())) == nil {
 			s.runHTML(r, to, format)
@@ -212,11 +212,11 @@ func (s *stream) appendHTML(b []byte, r *http.Request, n *changedTopics, format 
 	ctx, cancel := siteContext(r.Context())
 	defer cancel()
 	for i, topic := range n.topics {
-		view, err := s.h.tracker.View(ctx, topic)
+		view, err := s.streams.tracker.View(ctx, topic)
 		if err != nil {
 			continue
 		}
-		message, _ := s.h.widgets.message(ctx, view, format)
+		message, _ := s.streams.widgets.message(ctx, view, format)
 		if message == nil || n.typing && !n.shows(topic, message) {
 			continue
 		}
@@ -228,7 +228,7 @@ func (s *stream) appendHTML(b []byte, r *http.Request, n *changedTopics, format 
 			b = append(b, '\n')
 		}
 		b = append(b, message...)
-		s.h.counters.events.Add(1)
+		s.streams.counters.events.Add(1)
 	}
 	return b
 }

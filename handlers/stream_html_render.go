@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"sync"
 
+	"github.com/rollcall-go/rollcall/internal/viewcache"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/track"
 )
@@ -21,8 +22,10 @@ const maxRendering = 16
 // calls the site's widget. A stream may stop waiting for it; the goroutine keeps its
 // place among maxRendering until the call returns.
 type renderer struct {
-	h      *Handler
-	places chan struct{}
+	tracker *track.Tracker
+	site    *siteCode
+	places  chan struct{}
+	made    viewcache.Cache[htmlFormat, []byte] // messages
 
 	mu   sync.Mutex
 	open map[renderKey]*rendering
@@ -39,7 +42,7 @@ type renderKey struct {
 func (n *renderer) keyOf(view *track.View, format htmlFormat) renderKey {
 	key := renderKey{view: view, format: format}
 	if format.typing {
-		for _, s := range n.h.tracker.Standing(view.Topic) {
+		for _, s := range n.tracker.Standing(view.Topic) {
 			key.standing += fmt.Sprintf("%s\x00%d\x00%s\x00%s\x00", s.Type, s.V, s.From, s.Data)
 		}
 	}
@@ -53,8 +56,8 @@ type rendering struct {
 	answer  *recordedAnswer // of the widget; nil: it was not called
 }
 
-func newRenderer(h *Handler) *renderer {
-	return &renderer{h: h, places: make(chan struct{}, maxRendering), open: make(map[renderKey]*rendering)}
+func newRenderer(tracker *track.Tracker, site *siteCode) *renderer {
+	return &renderer{tracker: tracker, site: site, places: make(chan struct{}, maxRendering), open: make(map[renderKey]*rendering)}
 }
 
 // errRefused: the widget has answered with an error status.
@@ -66,7 +69,7 @@ func (n *renderer) try(r *http.Request, topics []presence.Topic, format htmlForm
 	ctx, cancel := siteContext(r.Context())
 	defer cancel()
 	for _, topic := range topics {
-		view, err := n.h.tracker.View(ctx, topic)
+		view, err := n.tracker.View(ctx, topic)
 		if err != nil {
 			return nil, err
 		}
@@ -96,8 +99,8 @@ func (n *renderer) message(ctx context.Context, view *track.View, format htmlFor
 		}
 	case <-ctx.Done():
 	}
-	n.h.counters.unrendered.Add(1)
-	n.h.faults.warn(widgetFailed, "presence: Config.Widget did not answer in time; the stream goes on without", "topic", view.Topic)
+	n.site.counters.unrendered.Add(1)
+	n.site.faults.warn(widgetFailed, "presence: Config.Widget did not answer in time; the stream goes on without", "topic", view.Topic)
 	return nil, nil
 }
 
@@ -107,7 +110,7 @@ func (n *renderer) render(ctx context.Context, key renderKey) ([]byte, *renderin
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if !key.format.typing { // what stands changes more often than it repeats
-		if message, ok := n.h.messages.Get(key.view, key.format); ok {
+		if message, ok := n.made.Get(key.view, key.format); ok {
 			return message, nil
 		}
 	}
@@ -140,7 +143,7 @@ func (n *renderer) run(ctx context.Context, key renderKey, r *rendering) {
 	if answer.status == http.StatusOK {
 		r.message = appendMessage(nil, key.view.Topic, key.format, answer.body.String())
 		if !key.format.typing {
-			n.h.messages.Put(key.view, key.format, r.message, len(r.message)+len(key.format.query))
+			n.made.Put(key.view, key.format, r.message, len(r.message)+len(key.format.query))
 		}
 	}
 	r.answer = answer
@@ -159,13 +162,13 @@ func (n *renderer) callWidget(topic presence.Topic, format htmlFormat) (a *recor
 	query.Set("topic", string(topic.Local()))
 	ctx, cancel := siteContext(presence.ContextWithVisitor(context.Background(), presence.Visitor{Tenant: topic.Tenant()}))
 	defer cancel()
-	err := n.h.site.serveWidget(a, (&http.Request{
+	err := n.site.serveWidget(a, (&http.Request{
 		Method: http.MethodGet, URL: &url.URL{Path: "/widget", RawQuery: query.Encode()},
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: make(http.Header), Body: http.NoBody,
 	}).WithContext(ctx))
 	if err != nil {
-		n.h.explain(err, "widget", presence.Visitor{}).Write(a)
+		n.site.faults.explain(err, "widget", presence.Visitor{}).Write(a)
 	}
 	if a.status == 0 {
 		a.status = http.StatusOK

@@ -42,9 +42,9 @@ func (s *stream) receive(p []byte, now time.Time) (errand, error) {
 	for len(p) > 0 {
 		text, answer, rest, err := s.nextMessage(p, now)
 		if c, ok := asClosing(err); ok && c.code == ws.StatusPolicyViolation {
-			s.h.counters.limited.Add(1)
+			s.streams.counters.limited.Add(1)
 		} else if ok && c.code == ws.StatusMessageTooBig {
-			s.h.counters.tooLarge.Add(1)
+			s.streams.counters.tooLarge.Add(1)
 		}
 		if err != nil {
 			return nil, err
@@ -66,7 +66,7 @@ func (s *stream) reply(err error) {
 	if err == nil {
 		return
 	}
-	p := s.h.explain(err, "message", s.request.visitor())
+	p := s.streams.faults.explain(err, "message", s.request.visitor())
 	data, _ := json.Marshal(struct { // two strings: it cannot fail
 		Title  string `json:"title"`
 		Detail string `json:"detail"`
@@ -97,7 +97,7 @@ func (s *stream) handle(text []byte, now time.Time) errand {
 	case "signal":
 		return s.signal(text)
 	case "watch":
-		if s.h.cfg.people {
+		if s.streams.cfg.people {
 			if list || !s.defersWatch(text, now) {
 				s.reply(s.watch(m.Users))
 			}
@@ -106,7 +106,7 @@ func (s *stream) handle(text []byte, now time.Time) errand {
 		fallthrough
 	default:
 		types := "heartbeat, hidden, status, signal, subscribe, unsubscribe or snapshot"
-		if s.h.cfg.people {
+		if s.streams.cfg.people {
 			types = "heartbeat, hidden, status, signal, watch, subscribe, unsubscribe or snapshot"
 		}
 		s.reply(badRequest("The type of a message is " + types + "."))
@@ -115,7 +115,7 @@ func (s *stream) handle(text []byte, now time.Time) errand {
 	}
 	topic, err := parseTopic(s.request.visitor(), m.Topic)
 	if err == nil && m.Type == "subscribe" {
-		err = s.h.cfg.followable(s.request.visitor(), topic)
+		err = s.streams.cfg.followable(s.request.visitor(), topic)
 	}
 	switch {
 	case err != nil:
@@ -139,7 +139,7 @@ func (s *stream) setStatus(want statusRequest) errand {
 	return func() func() {
 		ctx, cancel := context.WithTimeout(s.request.context(), storeWait)
 		defer cancel()
-		err := s.h.setStatus(ctx, s.request.visitor(), want)
+		err := s.streams.choices.setStatus(ctx, s.request.visitor(), want)
 		return func() { s.reply(err) }
 	}
 }
@@ -148,7 +148,7 @@ func (s *stream) subscribe(topic presence.Topic, from presence.Cursor) errand {
 	return func() func() {
 		before := s.token()
 		var err error
-		if !s.h.rights.allowed(s.request, topic) {
+		if !s.streams.rights.allowed(s.request, topic) {
 			err = errForbidden()
 		} else {
 			ctx, cancel := context.WithTimeout(s.request.context(), storeWait)

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"net/http"
+	"runtime"
 	"slices"
 	"sync/atomic"
 
@@ -9,46 +10,74 @@ import (
 	"github.com/rollcall-go/rollcall/presence/track"
 )
 
+// streams opens connections for pages, and has what drives them.
+type streams struct {
+	tracker  *track.Tracker
+	cfg      *settings
+	site     *siteCode
+	limits   *limits
+	counters *counters
+	faults   *faults
+	types    *typeSets
+	choices  *choices
+	signals  *whispers
+
+	widgets *renderer // of HTML streams
+	rights  *rights
+	shards  *shardPool
+	open    openStreams
+	batches batchPool
+}
+
+func newStreams(h *Handler, types *typeSets, signals *whispers) *streams {
+	return &streams{
+		tracker: h.tracker, cfg: h.cfg, site: h.site, limits: h.limits, counters: &h.counters, faults: h.faults,
+		types: types, choices: h.choices, signals: signals,
+		widgets: newRenderer(h.tracker, h.site), rights: newRights(h.tracker, h.site),
+		shards: newShardPool(h.faults, runtime.GOMAXPROCS(0)),
+	}
+}
+
 // openStream opens the stream that a request asks for. The driver closes it.
-func (h *Handler) openStream(r *http.Request, o streamOptions, over transport, ofTransport *atomic.Int64) (*stream, error) {
-	return h.openStreamAfter(r, o, over, ofTransport, func() error { return nil })
+func (ss *streams) openStream(r *http.Request, o streamOptions, over transport, ofTransport *atomic.Int64) (*stream, error) {
+	return ss.openStreamAfter(r, o, over, ofTransport, func() error { return nil })
 }
 
 // openStreamAfter calls prepare once the stream is admitted, before its user is
 // recorded. An error of prepare refuses the stream.
-func (h *Handler) openStreamAfter(r *http.Request, o streamOptions, over transport, ofTransport *atomic.Int64, prepare func() error) (*stream, error) {
+func (ss *streams) openStreamAfter(r *http.Request, o streamOptions, over transport, ofTransport *atomic.Int64, prepare func() error) (*stream, error) {
 	kept, err := keepRequest(r)
 	if err != nil {
 		return nil, err
 	}
-	in, err := h.limits.admit(r, o.Visitor)
+	in, err := ss.limits.admit(r, o.Visitor)
 	if err != nil {
 		return nil, err
 	}
 	if err := prepare(); err != nil {
-		h.limits.discharge(in)
+		ss.limits.discharge(in)
 		return nil, err
 	}
-	o.Observed = h.site.observed(kept, o.Visitor)
+	o.Observed = ss.site.observed(kept, o.Visitor)
 	o.Identified = presence.IdentifiedAt(r.Context())
-	conn, err := h.connect(r, &o)
+	conn, err := ss.connect(r, &o)
 	if err != nil {
-		h.limits.discharge(in)
+		ss.limits.discharge(in)
 		return nil, err
 	}
-	h.open.opened(ofTransport)
-	s := h.newStream(kept, conn, o, over)
+	ss.open.opened(ofTransport)
+	s := ss.newStream(kept, conn, o, over)
 	s.admission, s.ofTransport = in, ofTransport
 	return s, nil
 }
 
 // connect opens the connection of a stream or poll. Topics for which this node has no room are
 // refused like those that the visitor may not see, if the page said partial=1.
-func (h *Handler) connect(r *http.Request, o *streamOptions) (*track.Connection, error) {
-	if !h.site.behindProxy(r) {
-		o.From = h.site.address(r)
+func (ss *streams) connect(r *http.Request, o *streamOptions) (*track.Connection, error) {
+	if !ss.site.behindProxy(r) {
+		o.From = ss.site.address(r)
 	}
-	conn, err := h.tracker.Connect(r.Context(), o.ConnectOptions)
+	conn, err := ss.tracker.Connect(r.Context(), o.ConnectOptions)
 	if err != nil {
 		return nil, err
 	}

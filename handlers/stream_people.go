@@ -9,9 +9,9 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// readWatched reads whom a stream watches, from its query and its body.
-func (h *Handler) readWatched(q query, o *streamOptions) error {
-	if !h.cfg.people {
+// watched reads whom a stream watches, from its query and its body.
+func (q query) watched(o *streamOptions) error {
+	if !q.site.cfg.people {
 		return nil
 	}
 	if _, err := distinctIDs(q.visitor, q.Values["person"], maxInQuery); err != nil {
@@ -61,7 +61,7 @@ func isWatch(message []byte) bool {
 // for the end of that second in place of any that waits already: the last one counts.
 func (s *stream) defersWatch(text []byte, now time.Time) bool {
 	s.lateWatch = nil
-	if !s.h.cfg.people || !s.watches.exceeded(now) {
+	if !s.streams.cfg.people || !s.watches.exceeded(now) {
 		return false
 	}
 	s.lateWatch = bytes.Clone(text)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // rights asks the site whether the visitors of open streams may still see their topics.
@@ -19,8 +20,9 @@ import (
 // A question without an answer within its patience counts as a no, and is dropped, so
 // that questions do not pile up while Authorize hangs.
 type rights struct {
-	h    *Handler
-	seed maphash.Seed
+	tracker *track.Tracker
+	site    *siteCode
+	seed    maphash.Seed
 
 	mu     sync.Mutex
 	asking int                    // goroutines that call Authorize
@@ -56,8 +58,8 @@ type rightCheck struct {
 	answer func(bool) // called once, from any goroutine
 }
 
-func newRights(h *Handler) *rights {
-	return &rights{h: h, seed: maphash.MakeSeed(), open: make(map[rightKey]*question)}
+func newRights(tracker *track.Tracker, site *siteCode) *rights {
+	return &rights{tracker: tracker, site: site, seed: maphash.MakeSeed(), open: make(map[rightKey]*question)}
 }
 
 // minSiteWait is the least time that a stream waits for an answer: with very short
@@ -68,13 +70,13 @@ const minSiteWait = time.Second
 // minSiteWait and at most maxSiteWait. So a stream without its right ends within two
 // heartbeats.
 func (a *rights) patience() time.Duration {
-	return min(max(a.h.tracker.Config().Heartbeat(), minSiteWait), maxSiteWait)
+	return min(max(a.tracker.Config().Heartbeat(), minSiteWait), maxSiteWait)
 }
 
 // ask calls answer once the site has answered for all topics. It does not call answer
 // if the site takes longer than the patience.
 func (a *rights) ask(r keptRequest, topics []presence.Topic, answer func(ok bool)) {
-	topics = a.h.cfg.asked(r.visitor(), topics)
+	topics = a.site.cfg.asked(r.visitor(), topics)
 	if len(topics) == 0 {
 		answer(true)
 		return
@@ -145,8 +147,8 @@ func (a *rights) lost(r keptRequest, topics []presence.Topic) []presence.Topic {
 
 // unanswered counts and logs that the site has not answered in time.
 func (a *rights) unanswered(topics []presence.Topic) {
-	a.h.counters.unanswered.Add(1)
-	a.h.faults.warn(rightsUnanswered, "presence: Config.Authorize did not answer in time; the stream ends", "topics", topics, "patience", a.patience())
+	a.site.counters.unanswered.Add(1)
+	a.site.faults.warn(rightsUnanswered, "presence: Config.Authorize did not answer in time; the stream ends", "topics", topics, "patience", a.patience())
 }
 
 // dropExpiredLocked drops the questions whose time has passed in the queue.
@@ -197,7 +199,7 @@ func (a *rights) work() {
 func (a *rights) askSite(q *question) bool {
 	ctx, cancel := context.WithDeadline(q.request.context(), q.until)
 	defer cancel()
-	return a.h.site.follows(q.request.with(ctx), q.request.visitor(), q.key.topic)
+	return a.site.follows(q.request.with(ctx), q.request.visitor(), q.key.topic)
 }
 
 // countAnswer counts the answer for one topic of a check, and calls its answer function

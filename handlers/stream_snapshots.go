@@ -24,7 +24,7 @@ func (s *stream) snapshot(topic presence.Topic, now time.Time) {
 	}
 	if sent, ok := s.snapshots.sent[topic]; ok && now.Sub(sent) < snapshotPace {
 		if s.snapshots.owed[topic] {
-			s.h.counters.snapshots.Add(1)
+			s.streams.counters.snapshots.Add(1)
 		}
 		s.snapshots.owed[topic] = true
 		return

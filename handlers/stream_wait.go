@@ -37,7 +37,7 @@ func (o *openStreams) closed(ofTransport *atomic.Int64) {
 // that. [http.Server] does not know most streams, so a site that stops closes the
 // tracker, calls Wait, and then shuts its server down.
 func (h *Handler) Wait(ctx context.Context) error {
-	o := &h.open
+	o := &h.streams.open
 	o.mu.Lock()
 	if o.n == 0 {
 		o.mu.Unlock()

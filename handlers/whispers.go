@@ -11,6 +11,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/internal/problem"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // A visitorSignal is a signal that a visitor wants to send, with the site's rules for it.
@@ -37,18 +38,26 @@ const (
 	maxWhispers     = 20
 )
 
-// readSignal returns the signal that a body or a message says, or an error if it breaks a
+// whispers sends the signals of visitors.
+type whispers struct {
+	tracker *track.Tracker
+	cfg     *settings
+	site    *siteCode
+	limits  *limits
+}
+
+// read returns the signal that a body or a message says, or an error if it breaks a
 // bound, if the site takes no such signal, or if the visitor has sent too many. It reads
 // memory only.
-func (h *Handler) readSignal(v presence.Visitor, text []byte, inMessage bool) (s visitorSignal, err error) {
+func (ws *whispers) read(v presence.Visitor, text []byte, inMessage bool) (s visitorSignal, err error) {
 	if s, err = parseSignal(v, text, inMessage); err != nil {
 		return s, err
 	}
-	rules, ok := h.cfg.Whispers[s.topic.Kind()][s.Type]
-	if !ok || h.cfg.rosterless(s.topic) {
+	rules, ok := ws.cfg.Whispers[s.topic.Kind()][s.Type]
+	if !ok || ws.cfg.rosterless(s.topic) {
 		return s, errNoSignal()
 	}
-	if !h.limits.signals.takePaced(v.User.ID, newPace(rules.rate(), 1), time.Now()) {
+	if !ws.limits.signals.takePaced(v.User.ID, newPace(rules.rate(), 1), time.Now()) {
 		return s, again(http.StatusTooManyRequests, 1, "Too many signals within one second. Leave out all but the latest.")
 	}
 	s.rules = rules
@@ -106,14 +115,14 @@ func (w Whisper) rate() int {
 	return min(max(cmp.Or(w.Rate, defaultWhispers), 1), maxWhispers)
 }
 
-// whisper sends a signal of a visitor who may follow its topic.
-func (h *Handler) whisper(ctx context.Context, v presence.Visitor, s visitorSignal) error {
-	if err := h.site.checkData(ctx, s); err != nil {
+// send sends a signal of a visitor who may follow its topic.
+func (ws *whispers) send(ctx context.Context, v presence.Visitor, s visitorSignal) error {
+	if err := ws.site.checkData(ctx, s); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, storeWait)
 	defer cancel()
-	err := h.tracker.Whisper(ctx, v, s.topic, s.Signal)
+	err := ws.tracker.Whisper(ctx, v, s.topic, s.Signal)
 	if errors.Is(err, presence.ErrNotThere) {
 		return errNoSignal()
 	}
@@ -138,7 +147,7 @@ func (s *stream) signal(text []byte) errand {
 		s.reply(errGuestSignals())
 		return nil
 	}
-	said, err := s.h.readSignal(v, text, true)
+	said, err := s.streams.signals.read(v, text, true)
 	if err != nil {
 		s.reply(err)
 		return nil
@@ -146,8 +155,8 @@ func (s *stream) signal(text []byte) errand {
 	follows := s.lastEvents.has(said.topic)
 	send := func() func() {
 		err := errNoSignal()
-		if follows || s.h.rights.allowed(s.request, said.topic) {
-			err = s.h.whisper(s.request.context(), v, said)
+		if follows || s.streams.rights.allowed(s.request, said.topic) {
+			err = s.streams.signals.send(s.request.context(), v, said)
 		}
 		return func() { s.reply(err) }
 	}

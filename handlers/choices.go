@@ -1,0 +1,230 @@
+package handlers
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rollcall-go/rollcall/internal/problem"
+	"github.com/rollcall-go/rollcall/internal/wait"
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
+)
+
+// ErrTooManyStatuses is the error of [Handler.SetStatus] for a user who changes the own
+// status more often than [Config.MaxRate] allows. The site answers 429 with
+// "Retry-After: 1".
+var ErrTooManyStatuses = errors.New("handlers: the status was changed too often")
+
+// choices changes what users choose for themselves: the status, the text beside it, and who sees
+// them. Requests, messages, forms and the site's own code share the rates.
+type choices struct {
+	tracker  *track.Tracker
+	cfg      *settings
+	limits   *limits
+	changing userLocks // users whose settings are being changed
+}
+
+// SetStatus sets a user's status as PUT /status does, for forms of the site's own. The
+// site must have checked that the user is the one who asks. All of these requests share
+// one rate for the user. On a site with a Directory the status has no end, and the text
+// beside it goes. It costs what [track.Tracker.SetStatus] costs, and may be
+// called concurrently.
+//
+// The errors are [ErrTooManyStatuses], [presence.ErrInvalidUser], and those of
+// [track.Tracker.SetStatus], which has no rate.
+func (h *Handler) SetStatus(ctx context.Context, user presence.UserID, status presence.Status) error {
+	err := h.choices.changeStatus(ctx, user, status)
+	if errors.Is(err, ErrTooManyStatuses) {
+		h.counters.limited.Add(1)
+	}
+	return err
+}
+
+// changeStatus sets a user's status. All of the user's requests, sockets and forms share
+// one rate: a change costs the fleet much more than the request for it.
+func (cs *choices) changeStatus(ctx context.Context, user presence.UserID, status presence.Status) error {
+	if err := (presence.User{ID: user}).ValidateInside(); err != nil {
+		return err
+	}
+	if _, err := presence.ParseStatus(string(status)); err != nil {
+		return err
+	}
+	if cs.cfg.people {
+		return cs.change(ctx, user, wholeStatus(status))
+	}
+	user = presence.UserID(strings.Clone(string(user))) // the tracker keeps it: else it would keep the whole request in memory
+	if !cs.limits.statuses.take(user, time.Now()) {
+		return ErrTooManyStatuses
+	}
+	return cs.tracker.SetStatus(ctx, user, status)
+}
+
+// wholeStatus returns the change to a status without a text and without an end.
+func wholeStatus(status presence.Status) settingsChange {
+	return settingsChange{status: &status, text: new(string), until: new(time.Time)}
+}
+
+// A statusRequest is what a request or a message says of the visitor's own status. Only a
+// site with a Directory keeps the text beside it, and its end.
+type statusRequest struct {
+	Status string          `json:"status"`
+	For    json.RawMessage `json:"for"`  // seconds; nil: it has no end
+	Text   json.RawMessage `json:"text"` // nil: there is none
+}
+
+// setStatus sets the status of a visitor who must be signed in.
+func (cs *choices) setStatus(ctx context.Context, visitor presence.Visitor, want statusRequest) error {
+	if !visitor.SignedIn() {
+		return problem.New(http.StatusUnauthorized, "Only a user who is signed in has a status.")
+	}
+	if want.For == nil && want.Text == nil {
+		return cs.changeStatus(ctx, visitor.User.ID, presence.Status(want.Status))
+	}
+	if !cs.cfg.people {
+		return badRequest("This site keeps a status without a text and without an end.")
+	}
+	status, err := presence.ParseStatus(want.Status)
+	if err != nil {
+		return err
+	}
+	c, now := wholeStatus(status), time.Now()
+	if want.For != nil {
+		if err := c.set("for", want.For, now); err != nil {
+			return err
+		}
+	}
+	if want.Text != nil {
+		if err := c.set("text", want.Text, now); err != nil {
+			return err
+		}
+	}
+	return cs.change(ctx, visitor.User.ID, c)
+}
+
+// status sets the visitor's own status in every topic.
+func (cs *choices) status(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
+	body, err := readBody(w, r, cs.cfg.MaxBody)
+	if err != nil {
+		return err
+	}
+	var want statusRequest
+	if err := decodeJSON(body, &want, `{"status":"away"}`); err != nil {
+		return err
+	}
+	ctx, cancel := storeContext(r)
+	defer cancel()
+	if err := cs.setStatus(ctx, v, want); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// ChangeSettings changes a user's settings, for forms of the site's own: change gets what the
+// user chose before, and an error of change is returned. The site must have checked that the
+// user is the one who asks. It counts as a change of the user's status, by
+// [Config.MaxRate], and waits for a change of the same user that is under way here, so
+// that none is lost. It costs what [track.People.ChangeSettings] costs, takes 6 s at most
+// also if ctx ends before, and may be called concurrently.
+//
+// The errors are [ErrTooManyStatuses], [presence.ErrInvalidUser], and those of
+// [track.People.ChangeSettings], which has no rate.
+func (h *Handler) ChangeSettings(ctx context.Context, user presence.UserID, change func(*presence.Settings) error) error {
+	if err := (presence.User{ID: user}).ValidateInside(); err != nil {
+		return err
+	}
+	if !h.cfg.people {
+		return presence.ErrNoDirectory
+	}
+	err := h.choices.rated(ctx, user, &h.limits.statuses, change)
+	if errors.Is(err, ErrTooManyStatuses) {
+		h.counters.limited.Add(1)
+	}
+	return err
+}
+
+// change replaces what a request names of a user's settings.
+func (cs *choices) change(ctx context.Context, user presence.UserID, c settingsChange) error {
+	rate := &cs.limits.audiences
+	if c.ofStatus() {
+		rate = &cs.limits.statuses
+	}
+	return cs.rated(ctx, user, rate, func(s *presence.Settings) error {
+		*s = c.apply(*s, time.Now())
+		return nil
+	})
+}
+
+// rated changes a user's settings if the user has not done so too often. Changes of one user
+// follow one another.
+func (cs *choices) rated(ctx context.Context, user presence.UserID, rate *meter[presence.UserID], change func(*presence.Settings) error) error {
+	user = presence.UserID(strings.Clone(string(user))) // else the tracker would keep the whole request in memory
+	if !rate.take(user, time.Now()) {
+		return ErrTooManyStatuses
+	}
+	ctx, cancel := changeContext(ctx)
+	defer cancel()
+	unlock, err := cs.changing.lock(ctx, user)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return cs.tracker.People().ChangeSettings(ctx, user, change)
+}
+
+// changeWait is how long a change of settings may take: it reads the Directory, writes it,
+// and tells the nodes.
+const changeWait = 3 * storeWait
+
+// changeContext returns the context of a change. It does not end with the request: a client
+// that goes away must not leave a change that the Directory has and the nodes have not.
+func changeContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), changeWait)
+}
+
+// userLocks has a lock for each user of whom something is being changed. The zero value has
+// none.
+type userLocks struct {
+	mu   sync.Mutex
+	held map[presence.UserID]*userLock
+}
+
+type userLock struct {
+	turn    wait.Mutex
+	callers int // who hold it or wait for it; userLocks.mu guards it
+}
+
+// lock waits for a user's lock, and returns the function that gives it back. It returns the
+// error of ctx if that ends before.
+func (l *userLocks) lock(ctx context.Context, user presence.UserID) (unlock func(), err error) {
+	l.mu.Lock()
+	one := l.held[user]
+	if one == nil {
+		if l.held == nil {
+			l.held = make(map[presence.UserID]*userLock)
+		}
+		one = &userLock{turn: wait.NewMutex()}
+		l.held[user] = one
+	}
+	one.callers++
+	l.mu.Unlock()
+	if err := one.turn.Lock(ctx); err != nil {
+		l.leave(user, one)
+		return nil, err
+	}
+	return func() { one.turn.Unlock(); l.leave(user, one) }, nil
+}
+
+// leave forgets a lock after its last caller.
+func (l *userLocks) leave(user presence.UserID, one *userLock) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if one.callers--; one.callers == 0 {
+		delete(l.held, user)
+	}
+}
