@@ -27,7 +27,7 @@ var knots = map[string]int{
 	"presence/track": 1_550,
 }
 
-const anyKnot = 3_500
+const anyKnot = 1_700
 
 // A checked is a package of the module with its types.
 type checked struct {

@@ -18,7 +18,7 @@ const bellIcon = `<svg class="presence-icon" viewBox="0 0 24 24" width="24" heig
 // bell renders the link to the visitor's notifications, with the number of unread ones. A
 // guest has none. While the database is slow or out there is no number (rule F10).
 func (e *feedElements) bell(options ...any) (template.HTML, error) {
-	ws := e.widgets
+	ws := e.workshop
 	texts := ws.cfg.Texts.Feeds
 	o, err := feedOptions{label: texts.Notifications}.with("bell", options, "label", "popover", "fields", "mute", "word")
 	if err != nil || !ws.hasFeeds() || !e.visitor.SignedIn() {
@@ -63,7 +63,7 @@ func (e *feedElements) unreadOf(name feed.Name) (feed.Head, bool) {
 	if in := &e.inbox; !in.asked {
 		in.asked = true
 		err := e.askOf(&e.hangs.feeds, func(ctx context.Context) (err error) {
-			in.head, err = e.widgets.feeds.Head(ctx, name)
+			in.head, err = e.workshop.feeds.Head(ctx, name)
 			return err
 		})
 		if in.known = err == nil; !in.known {
@@ -81,7 +81,7 @@ type bellParts struct {
 	link  template.HTML // up to the icon
 }
 
-func (ws *Widgets) newBellParts(label string) bellParts {
+func (ws *workshop) newBellParts(label string) bellParts {
 	parts := bellParts{label: label, text: ws.cfg.Texts.Feeds.Bell}
 	for _, form := range []*string{&parts.text.Zero, &parts.text.One, &parts.text.Two, &parts.text.Few, &parts.text.Many, &parts.text.Other} {
 		*form = strings.ReplaceAll(*form, "{label}", label)

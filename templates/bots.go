@@ -9,7 +9,7 @@ import (
 
 // botsOf returns which bots there are, as "Bots: Googlebot (2), Bingbot (1)", the most
 // first; "" for none.
-func (ws *Widgets) botsOf(bots map[string]int) template.HTML {
+func (ws *workshop) botsOf(bots map[string]int) template.HTML {
 	if len(bots) == 0 {
 		return ""
 	}

@@ -15,7 +15,7 @@ const defaultContacts = 100
 // guest has none. A contact keeps the place in the list, whoever comes online: nothing moves
 // under the visitor's pointer.
 func (e *peopleElements) contacts(options ...any) (template.HTML, error) {
-	ws := e.widgets
+	ws := e.workshop
 	texts := ws.cfg.Texts.People
 	o, err := peopleOptions{max: defaultContacts, label: texts.Contacts}.with("contacts", options, "max", "label")
 	if err != nil || !e.hasPeople() || !e.visitor.SignedIn() {
@@ -45,7 +45,7 @@ func (e *peopleElements) contacts(options ...any) (template.HTML, error) {
 }
 
 // contactList writes the number of contacts who are online, and all contacts.
-func (ws *Widgets) contactList(b *markup, people []presence.Person, users []presence.User) {
+func (ws *workshop) contactList(b *markup, people []presence.Person, users []presence.User) {
 	online := 0
 	for _, person := range people {
 		if person.Online {
@@ -65,7 +65,7 @@ func (ws *Widgets) contactList(b *markup, people []presence.Person, users []pres
 // usersOf returns the name, the picture and the address of people. Those of a user who is
 // online come from the presence; all others' from the site, which is asked about everybody:
 // so it learns nothing of who is hidden, and takes as long for them.
-func (ws *Widgets) usersOf(ctx context.Context, people []presence.Person) []presence.User {
+func (ws *workshop) usersOf(ctx context.Context, people []presence.Person) []presence.User {
 	users := make([]presence.User, len(people))
 	if ws.cfg.Users != nil {
 		ids := make([]presence.UserID, len(people))

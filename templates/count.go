@@ -48,16 +48,16 @@ func (e *markedElements) onlineCount(topic any) (template.HTML, error) {
 		return "", err
 	}
 	if e.markers != nil && !e.counted(parsed) {
-		return e.element(e.widgets.countElement(parsed, e.markers.addCount(parsed))), nil
+		return e.element(e.workshop.countElement(parsed, e.markers.addCount(parsed))), nil
 	}
-	return e.element(e.widgets.countElement(parsed, e.widgets.counting(e.totalOf(parsed)))), nil
+	return e.element(e.workshop.countElement(parsed, e.workshop.counting(e.totalOf(parsed)))), nil
 }
 
 // counted reports whether the page knows how many users are online in a topic, or has to
 // load its roster to know it.
 func (e *markedElements) counted(topic presence.Topic) bool {
 	_, prefetched := e.counts[topic]
-	return prefetched || topic.Local() == e.widgets.cfg.Topic || e.knows(topic)
+	return prefetched || topic.Local() == e.workshop.cfg.Topic || e.knows(topic)
 }
 
 func (e *markedElements) knows(topic presence.Topic) bool {
@@ -117,7 +117,7 @@ func (e *markedElements) loadCounts(topics []presence.Topic) {
 	}
 	var got []backend.Counts
 	err := e.ask(func(ctx context.Context) (err error) {
-		got, err = e.widgets.tracker.Counts(ctx, missing...)
+		got, err = e.workshop.tracker.Counts(ctx, missing...)
 		return err
 	})
 	if e.counts == nil {

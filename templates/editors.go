@@ -17,7 +17,7 @@ func (e *rosterElements) editors(topic any, options ...any) (template.HTML, erro
 	if e.closed() {
 		return "", nil
 	}
-	ws := e.widgets
+	ws := e.workshop
 	texts := ws.cfg.Texts.Signals
 	o, err := signalOptions{label: texts.Editors}.with("editors", options, "label", "revision", "saved")
 	if err != nil {
@@ -82,7 +82,7 @@ func (e *rosterElements) othersIn(t knownTopic) (others []presence.Member, owner
 }
 
 // editor writes one editor.
-func (ws *Widgets) editor(b *markup, m presence.Member, owner bool) {
+func (ws *workshop) editor(b *markup, m presence.Member, owner bool) {
 	status := shownStatus(m)
 	b.raw(`<li data-editor="`).text(string(m.ID.Local())).raw(`" data-status="`).text(status).raw(`"`)
 	if owner {

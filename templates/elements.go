@@ -11,7 +11,7 @@ import (
 // hundreds of them.
 
 // dot returns the dot of a user.
-func (ws *Widgets) dot(t knownTopic, id presence.UserID) template.HTML {
+func (ws *workshop) dot(t knownTopic, id presence.UserID) template.HTML {
 	status, text := "offline", ws.cfg.Texts.Status.Offline
 	if m, online := t.member(id); online {
 		status = shownStatus(m)
@@ -38,7 +38,7 @@ const countEnd = "</online-count>"
 // A counting is how many users are online in a topic, as texts for visitors.
 type counting struct{ value, text string }
 
-func (ws *Widgets) counting(n Count) counting {
+func (ws *workshop) counting(n Count) counting {
 	if !n.Known() {
 		return counting{text: n.String()}
 	}
@@ -48,7 +48,7 @@ func (ws *Widgets) counting(n Count) counting {
 // countElement returns the element that says how many users are online in a topic. Only the
 // site's own topic is followed for it: elements of others have a src, from where the script
 // brings them up to date now and then.
-func (ws *Widgets) countElement(topic presence.Topic, n counting) template.HTML {
+func (ws *workshop) countElement(topic presence.Topic, n counting) template.HTML {
 	src, topic := "", topic.Local()
 	if topic != ws.cfg.Topic {
 		src = `" src="` + template.HTMLEscapeString(ws.prefix)

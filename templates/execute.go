@@ -30,7 +30,7 @@ func (p *Page) funcs() template.FuncMap {
 		"presenceStyle":  p.rosters.style,
 		"whosOnline":     p.rosters.whosOnline,
 		"onlineDot":      p.rosters.onlineDot,
-		"presenceAvatar": p.widgets.avatar,
+		"presenceAvatar": p.workshop.avatar,
 		"isOnline":       p.rosters.isOnline,
 		"lastSeen":       p.marked.lastSeen,
 		"prefetchSeen":   p.marked.prefetchSeen,
@@ -40,7 +40,7 @@ func (p *Page) funcs() template.FuncMap {
 		"recentlyActive": p.parts.recentlyActive,
 		"mostOnline":     p.parts.mostOnline,
 		"where":          p.parts.where,
-		"legend":         func() template.HTML { return p.widgets.legend() },
+		"legend":         func() template.HTML { return p.workshop.legend() },
 		"contacts":       p.people.contacts,
 		"person":         p.people.person,
 		"contact":        p.people.contact,
@@ -94,7 +94,7 @@ func (ws *Widgets) execute(out *bytes.Buffer, name string, data any, r *http.Req
 			return err
 		}
 		e = new(execution)
-		e.page.init(ws)
+		e.page.init(ws.workshop)
 		e.bound = clone.Funcs(e.page.funcs())
 		e.end()
 	}
@@ -111,7 +111,7 @@ func (ws *Widgets) execute(out *bytes.Buffer, name string, data any, r *http.Req
 
 // end makes an execution ready for another request. It keeps the memory of the lists.
 func (e *execution) end() {
-	p, ws := &e.page, e.page.widgets
+	p, ws := &e.page, e.page.workshop
 	topics, first, people := emptied(p.topics), emptied(p.first), emptied(p.people.shown)
 	*p = Page{}
 	p.init(ws)

@@ -97,12 +97,12 @@ func (m *markup) cursor(c presence.Cursor) *markup {
 }
 
 // unread writes the counters of an inbox, and its cursor.
-func (ws *Widgets) unread(b *markup, name feed.Name, h feed.Head) {
+func (ws *workshop) unread(b *markup, name feed.Name, h feed.Head) {
 	b.cursor(ws.feeds.Cursor(name, h)).raw(` data-unread="`).int(h.Unread).raw(`" data-unseen="`).int(h.Unseen).raw(`"`)
 }
 
 // feedElement begins the element of a feed. words are the texts that the script needs.
-func (ws *Widgets) feedElement(b *markup, class template.HTML, topic presence.Topic, show, words template.HTML) *markup {
+func (ws *workshop) feedElement(b *markup, class template.HTML, topic presence.Topic, show, words template.HTML) *markup {
 	b.raw(`<presence-part class="`).raw(class).raw(`" src="`).text(ws.prefix).raw(`" lang="`).text(ws.cfg.Texts.Lang)
 	return b.raw(`" data-feed="`).text(string(topic.Local())).raw(`" data-show="`).raw(show).raw(`"`).raw(words)
 }
@@ -123,7 +123,7 @@ type feedParts struct {
 	list, room template.HTML // the words for the script
 }
 
-func (ws *Widgets) newFeedParts() feedParts {
+func (ws *workshop) newFeedParts() feedParts {
 	texts := ws.cfg.Texts.Feeds
 	return feedParts{
 		bell: ws.newBellParts(texts.Notifications),

@@ -16,7 +16,7 @@ type feedSource interface {
 }
 
 // hasFeeds reports whether the site has feeds, and reports a finding if only the tracker knows of them.
-func (ws *Widgets) hasFeeds() bool {
+func (ws *workshop) hasFeeds() bool {
 	if ws.feeds == nil && ws.tracker.Serves(feed.InboxTopic) {
 		ws.tracker.Found(presence.NoKeeper, "config", "templates.Config.Feeds")
 	}

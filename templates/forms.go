@@ -10,10 +10,10 @@ import (
 // fields returns the further fields of a form: those of the template, and else those of
 // Config.Fields.
 func (v *visit) fields(own template.HTML) template.HTML {
-	if own != "" || v.widgets.cfg.Fields == nil {
+	if own != "" || v.workshop.cfg.Fields == nil {
 		return own
 	}
-	return v.widgets.cfg.Fields(v.request)
+	return v.workshop.cfg.Fields(v.request)
 }
 
 // back writes the field that names the page to which the answer to a form leads, for browsers
@@ -32,15 +32,15 @@ func (e *peopleElements) contact(id any) (template.HTML, error) {
 	}
 	var is []presence.Relation
 	err := e.askOwn(func(ctx context.Context) (err error) {
-		is, err = e.widgets.site.Directory.Relations(ctx, presence.Pair{User: e.visitor.User.ID, Viewer: user})
+		is, err = e.workshop.site.Directory.Relations(ctx, presence.Pair{User: e.visitor.User.ID, Viewer: user})
 		return err
 	})
 	if err != nil || len(is) != 1 {
 		return "", nil
 	}
-	texts := e.widgets.cfg.Texts.People
+	texts := e.workshop.cfg.Texts.People
 	b := newMarkup(512)
-	b.raw(`<form class="presence presence-contact not-prose" method="post" action="`).text(e.widgets.cfg.ContactsURL).raw(`">`).raw(e.fields(""))
+	b.raw(`<form class="presence presence-contact not-prose" method="post" action="`).text(e.workshop.cfg.ContactsURL).raw(`">`).raw(e.fields(""))
 	e.back(b)
 	b.field("me", string(e.visitor.User.ID.Local()), "").field("user", string(user.Local()), "")
 	button := func(do template.HTML, text string) {

@@ -124,10 +124,10 @@ func (e *partElements) part(f fragment) (template.HTML, error) {
 	if err != nil {
 		return "", err
 	}
-	return e.widgets.partElement(f, content), nil
+	return e.workshop.partElement(f, content), nil
 }
 
-func (ws *Widgets) partElement(f fragment, content template.HTML) template.HTML {
+func (ws *workshop) partElement(f fragment, content template.HTML) template.HTML {
 	b := newMarkup(160 + len(content))
 	b.raw(`<presence-part class="presence-part presence-`).text(f.part).raw(`" src="`).text(f.src(ws.prefix)).raw(`">`)
 	return b.raw(content).raw("</presence-part>").html()
@@ -160,7 +160,7 @@ func (m *markup) time(at time.Time, text string) *markup {
 }
 
 // rest writes how many more there are than are shown.
-func (ws *Widgets) rest(m *markup, n int) {
+func (ws *workshop) rest(m *markup, n int) {
 	if n > 0 {
 		m.raw(`<p class="presence-more">`).text(ws.locale.text(ws.cfg.Texts.More, n)).raw("</p>")
 	}

@@ -73,7 +73,7 @@ func cssText(s string) string {
 }
 
 // legend renders the groups of the site.
-func (ws *Widgets) legend() template.HTML {
+func (ws *workshop) legend() template.HTML {
 	if len(ws.cfg.Groups) == 0 {
 		return ""
 	}

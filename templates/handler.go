@@ -54,7 +54,7 @@ func (ws *Widgets) withAsset(name string, others []*Widgets) *Widgets {
 	return ws
 }
 
-func (ws *Widgets) serveAsset(w http.ResponseWriter, r *http.Request, name string) {
+func (ws *workshop) serveAsset(w http.ResponseWriter, r *http.Request, name string) {
 	a, lasts, ok := ws.assets.find(name)
 	if !ok {
 		refuse(w, http.StatusNotFound, "There is no such file. Its name changes with its content: load the page again.")
@@ -121,7 +121,7 @@ func (ws *Widgets) serveWidget(w http.ResponseWriter, r *http.Request) {
 }
 
 // serveTyping answers with the line that says who is typing.
-func (ws *Widgets) serveTyping(w http.ResponseWriter, r *http.Request, topic presence.Topic) {
+func (ws *workshop) serveTyping(w http.ResponseWriter, r *http.Request, topic presence.Topic) {
 	view, err := ws.tracker.View(r.Context(), topic)
 	if err != nil {
 		w.Header().Set("Retry-After", "5")

@@ -15,7 +15,7 @@ type headParts struct {
 	style, texts, script template.HTML // links
 }
 
-func (ws *Widgets) newHeadParts() (h headParts, err error) {
+func (ws *workshop) newHeadParts() (h headParts, err error) {
 	if h.style, err = ws.render("style", ws.prefix+"/assets/"+ws.assets.style); err != nil {
 		return h, err
 	}
@@ -28,7 +28,7 @@ func (ws *Widgets) newHeadParts() (h headParts, err error) {
 
 // head returns the links of a page's head, and what the script must know: among it the
 // page's user, so that pages of two users in one browser share nothing.
-func (ws *Widgets) head(t knownTopic, visitor presence.Visitor, nonce string) (template.HTML, error) {
+func (ws *workshop) head(t knownTopic, visitor presence.Visitor, nonce string) (template.HTML, error) {
 	var cursor presence.Cursor
 	if t.view != nil {
 		cursor = t.view.PageCursor(0)
@@ -61,7 +61,7 @@ func withNonce(link template.HTML, nonce string) template.HTML {
 // lateElements returns the selector of the elements that want more of the page's connection than
 // the users of a topic. A page that has one connects when the script of that element is there.
 // With [data-people] in it, elements that show a user show what this visitor may see of people.
-func (ws *Widgets) lateElements(visitor presence.Visitor) string {
+func (ws *workshop) lateElements(visitor presence.Visitor) string {
 	if ws.site.Directory != nil && visitor.SignedIn() {
 		return "[data-people],online-dot,last-seen,[data-feed]"
 	}

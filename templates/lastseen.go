@@ -26,13 +26,13 @@ func (e *markedElements) lastSeen(id any) (template.HTML, error) {
 // the page is rendered.
 func (e *markedElements) sighting(t knownTopic, user presence.UserID) sighting {
 	if _, online := t.member(user); online {
-		return sighting{text: e.widgets.cfg.Texts.OnlineNow}
+		return sighting{text: e.workshop.cfg.Texts.OnlineNow}
 	}
-	if e.markers != nil && e.widgets.seen.missing(user) {
+	if e.markers != nil && e.workshop.seen.missing(user) {
 		return e.markers.add(user)
 	}
 	e.see(t, user)
-	return e.widgets.sighting(user)
+	return e.workshop.sighting(user)
 }
 
 // prefetchSeen is prefetch as a template function, which must return something.
@@ -50,7 +50,7 @@ func (e *markedElements) prefetch(ids []any) error {
 
 // see loads when users were last seen, while the page still waits.
 func (e *markedElements) see(t knownTopic, ids ...presence.UserID) {
-	seen := e.widgets.seen
+	seen := e.workshop.seen
 	if !e.waits() || !seen.missing(ids...) {
 		return
 	}
@@ -69,7 +69,7 @@ func (e *markedElements) see(t knownTopic, ids ...presence.UserID) {
 }
 
 // sighting returns when a user was last seen, as far as that is in memory.
-func (ws *Widgets) sighting(user presence.UserID) sighting {
+func (ws *workshop) sighting(user presence.UserID) sighting {
 	seen := ws.seen.get(user)
 	if seen.IsZero() {
 		return sighting{}
@@ -79,7 +79,7 @@ func (ws *Widgets) sighting(user presence.UserID) sighting {
 }
 
 // ago returns the text for a time that is d ago.
-func (ws *Widgets) ago(d time.Duration) string {
+func (ws *workshop) ago(d time.Duration) string {
 	texts := ws.cfg.Texts
 	switch {
 	case d < time.Minute:

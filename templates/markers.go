@@ -70,11 +70,11 @@ func (e *markedElements) fillMarkers(out *bytes.Buffer) {
 	if len(m.users) > 0 {
 		e.see(e.site(), m.users...)
 	}
-	page := e.widgets.buffers.get()
+	page := e.workshop.buffers.get()
 	page.Write(out.Bytes())
 	out.Reset()
 	m.fill(out, page.Bytes(), e.marked)
-	e.widgets.buffers.put(page)
+	e.workshop.buffers.put(page)
 }
 
 // marked returns what a marker stands for, by its number and letter, and what comes after
@@ -85,7 +85,7 @@ func (e *markedElements) marked(number int, letter byte) (text, end string, ok b
 		if number >= len(m.topics) {
 			return "", "", false
 		}
-		if n := e.widgets.counting(e.totalOf(m.topics[number])); letter == 'n' {
+		if n := e.workshop.counting(e.totalOf(m.topics[number])); letter == 'n' {
 			return n.text, countEnd, true
 		} else {
 			return n.value, `"`, true
@@ -94,7 +94,7 @@ func (e *markedElements) marked(number int, letter byte) (text, end string, ok b
 	if number >= len(m.users) {
 		return "", "", false
 	}
-	switch s := e.widgets.sighting(m.users[number]); letter {
+	switch s := e.workshop.sighting(m.users[number]); letter {
 	case 'd':
 		return s.datetime, `"`, true
 	case 't':

@@ -24,7 +24,7 @@ type listing struct {
 // notifications renders the visitor's notifications, the newest first, each with a form. A
 // guest has none. The list is below the place that the parameter before of the request says.
 func (e *feedElements) notifications(options ...any) (template.HTML, error) {
-	ws := e.widgets
+	ws := e.workshop
 	texts := ws.cfg.Texts.Feeds
 	o, err := feedOptions{max: defaultItems, label: texts.Notifications}.with("notifications", options, "max", "label", "fields", "mute", "error")
 	if err != nil || !ws.hasFeeds() || !e.visitor.SignedIn() {
@@ -55,7 +55,7 @@ func before(u *url.URL) int64 {
 
 // list writes the list of notifications. One that is not known is empty.
 func (e *feedElements) list(b *markup, l listing) {
-	ws, o, items := e.widgets, l.options, l.page.Items
+	ws, o, items := e.workshop, l.options, l.page.Items
 	texts := ws.cfg.Texts.Feeds
 	ws.feedElement(b, "presence-notifications", feed.InboxTopic, "list", ws.feedParts.list).raw(` data-live="off"`)
 	if l.before > 0 {
@@ -84,7 +84,7 @@ func (e *feedElements) list(b *markup, l listing) {
 // listBar writes what stands above the list: how many are unread, the button for news, and the
 // form that marks all. That form marks nothing that came after this page was rendered.
 func (e *feedElements) listBar(b *markup, l listing) {
-	ws := e.widgets
+	ws := e.workshop
 	texts := ws.cfg.Texts.Feeds
 	b.raw(`<div class="presence-bar"><p class="presence-counts"><span class="presence-figure"><data value="`)
 	if l.known {
@@ -106,7 +106,7 @@ func (e *feedElements) listBar(b *markup, l listing) {
 }
 
 // pages writes the links to newer and older pages; in a popover that to the page of all.
-func (ws *Widgets) pages(b *markup, l listing) {
+func (ws *workshop) pages(b *markup, l listing) {
 	texts, address := ws.cfg.Texts.Feeds, ws.cfg.NotificationsURL
 	if l.options.popover {
 		b.raw(`<p class="presence-page"><a href="`).text(address).raw(`">`).text(texts.All).raw("</a></p>")
@@ -133,7 +133,7 @@ func (ws *Widgets) pages(b *markup, l listing) {
 
 // item writes an item of the list; nil: the one that the script copies and fills.
 func (e *feedElements) item(b *markup, item *feed.Item, o feedOptions) {
-	ws := e.widgets
+	ws := e.workshop
 	texts := ws.cfg.Texts.Feeds
 	i, text := feed.Item{}, ""
 	if item != nil {
@@ -179,7 +179,7 @@ func scopeOf(i feed.Item) string {
 // form begins a form for notifications. The site can tell from me that another user has signed
 // in since: places of one inbox must not be marked in another.
 func (e *feedElements) form(b *markup, class template.HTML, o feedOptions) *markup {
-	b.raw(`<form class="`).raw(class).raw(`" method="post" action="`).text(e.widgets.cfg.MarkURL).raw(`">`).raw(e.fields(o.fields))
+	b.raw(`<form class="`).raw(class).raw(`" method="post" action="`).text(e.workshop.cfg.MarkURL).raw(`">`).raw(e.fields(o.fields))
 	return b.field("me", string(e.visitor.User.ID.Local()), "")
 }
 

@@ -64,7 +64,7 @@ func parseFigures(s string) (set figureSet, err error) {
 func (s figureSet) has(i int) bool { return s>>i&1 == 1 }
 
 // optionsFor returns the options of a topic's widget if the template gives none.
-func (ws *Widgets) optionsFor(topic presence.Topic) options {
+func (ws *workshop) optionsFor(topic presence.Topic) options {
 	o := options{max: ws.cfg.Max, form: list, label: ws.cfg.Texts.Label, figures: allFigures}
 	if topic.Local() != ws.cfg.Topic {
 		o.label = ws.cfg.Texts.Here
@@ -73,7 +73,7 @@ func (ws *Widgets) optionsFor(topic presence.Topic) options {
 }
 
 // allowed returns the options for a topic: a count-only one has no names.
-func (ws *Widgets) allowed(topic presence.Topic, o options) options {
+func (ws *workshop) allowed(topic presence.Topic, o options) options {
 	if ws.site.Kind(topic).CountOnly {
 		o.max, o.about = 0, false
 	}

@@ -39,15 +39,15 @@ type Page struct {
 // [presence.ContextWithVisitor]). It costs one allocation, and does not ask the store.
 func (ws *Widgets) Page(r *http.Request) *Page {
 	p := new(Page)
-	p.init(ws)
+	p.init(ws.workshop)
 	p.begin(r)
 	return p
 }
 
 // init ties the elements to what they share.
-func (p *Page) init(ws *Widgets) {
+func (p *Page) init(ws *workshop) {
 	v := &p.visit
-	v.widgets, v.hangs = ws, &ws.hangs
+	v.workshop, v.hangs = ws, &ws.hangs
 	p.rosters.visit, p.rosters.parts = v, &p.parts
 	p.marked.visit, p.parts.visit, p.people.visit, p.feeds.visit = v, v, v, v
 }
@@ -80,7 +80,7 @@ func (p *Page) WhosOnline(topic any, options ...any) template.HTML {
 func (p *Page) Dot(id any) template.HTML { return p.orNothing(p.rosters.onlineDot(id)) }
 
 // Avatar renders a user's picture, or the initials of the user's name.
-func (p *Page) Avatar(user presence.User) template.HTML { return p.orNothing(p.widgets.avatar(user)) }
+func (p *Page) Avatar(user presence.User) template.HTML { return p.orNothing(p.workshop.avatar(user)) }
 
 // LastSeen renders when a user was last seen: "online now", "12 minutes ago", or an empty
 // element if that is unknown. Each user who is not in memory costs a round trip to the
@@ -105,7 +105,7 @@ func (p *Page) MostOnline(topic any) template.HTML { return p.orNothing(p.parts.
 func (p *Page) Where(options ...any) template.HTML { return p.orNothing(p.parts.where(options...)) }
 
 // Legend renders the site's groups of users.
-func (p *Page) Legend() template.HTML { return p.widgets.legend() }
+func (p *Page) Legend() template.HTML { return p.workshop.legend() }
 
 // Contacts renders the visitor's contacts. The options are pairs of a name and a value: "max"
 // and "label".

@@ -28,7 +28,7 @@ var errNoPeople = errors.New("templates: contacts, person, sessions and settings
 // hasPeople reports whether the site has people. If not, it logs that the template has a
 // mistake: the element is left out, and the rest of the page stays.
 func (e *peopleElements) hasPeople() bool {
-	if e.widgets.site.Directory != nil {
+	if e.workshop.site.Directory != nil {
 		return true
 	}
 	e.orNothing("", errNoPeople)
@@ -89,7 +89,7 @@ func (e *peopleElements) personOf(id presence.UserID) presence.Person {
 	}
 	person := presence.Person{ID: id}
 	_ = e.askPeople(func(ctx context.Context) error {
-		people, err := e.widgets.source.Find(ctx, e.visitor.User.ID, id)
+		people, err := e.workshop.source.Find(ctx, e.visitor.User.ID, id)
 		if err == nil && len(people) == 1 {
 			person = people[0]
 		}
@@ -112,7 +112,7 @@ func (e *peopleElements) person(id any) (template.HTML, error) {
 	if !e.hasPeople() {
 		return "", nil
 	}
-	ws, person := e.widgets, e.personOf(user)
+	ws, person := e.workshop, e.personOf(user)
 	b := newMarkup(768)
 	if !e.visitor.SignedIn() { // a guest watches nobody
 		b.raw(`<span class="presence-profile"`).state(person).raw(">")
@@ -137,7 +137,7 @@ func statusOf(p presence.Person) string {
 
 // note writes the dot of a person and what stands beside it. The script changes each part of
 // it, so all of them are always there.
-func (ws *Widgets) note(b *markup, p presence.Person) *markup {
+func (ws *workshop) note(b *markup, p presence.Person) *markup {
 	texts, status := ws.cfg.Texts, statusOf(p)
 	word := texts.Status.Offline
 	if p.Online {
@@ -156,7 +156,7 @@ func (ws *Widgets) note(b *markup, p presence.Person) *markup {
 
 // device returns the words for the kinds of a person's devices: those that explain why an
 // answer may be short, and no others.
-func (ws *Widgets) device(on []string) string {
+func (ws *workshop) device(on []string) string {
 	if len(on) == 1 {
 		switch on[0] {
 		case presence.Mobile:

@@ -24,7 +24,7 @@ type place struct {
 
 // where renders where in the site users are.
 func (e *partElements) where(options ...any) (template.HTML, error) {
-	f := fragment{part: "where", topic: e.widgets.cfg.Topic.In(e.visitor.Tenant), max: maxNames}
+	f := fragment{part: "where", topic: e.workshop.cfg.Topic.In(e.visitor.Tenant), max: maxNames}
 	f, err := f.with("where", options, "max")
 	if err != nil {
 		return "", err
@@ -34,7 +34,7 @@ func (e *partElements) where(options ...any) (template.HTML, error) {
 
 // places is the content of the part: the places that the visitor may see, the fullest first.
 func (e *partElements) places(f fragment) (template.HTML, error) {
-	ws := e.widgets
+	ws := e.workshop
 	var all []presence.Place
 	err := e.ask(func(ctx context.Context) (err error) {
 		all, err = ws.tracker.Places(ctx, e.visitor.Tenant)
@@ -77,7 +77,7 @@ func (e *partElements) places(f fragment) (template.HTML, error) {
 }
 
 // counted returns a number and the word for it.
-func (ws *Widgets) counted(n int, text Plural) template.HTML {
+func (ws *workshop) counted(n int, text Plural) template.HTML {
 	return newMarkup(64).raw(`<span><data value="`).int(n).raw(`">`).text(ws.locale.number(n)).raw("</data> ").text(ws.locale.text(text, n)).raw("</span>").html()
 }
 
@@ -91,7 +91,7 @@ func (e *partElements) names(b *markup, at presence.Place) {
 		b.raw(`<li data-person="`).text(string(m.ID.Local())).raw(`"`).group(m.User).raw(">").named(m.User).raw("</li>")
 	}
 	if n := at.Total - len(at.Users); n > 0 {
-		b.raw(`<li class="presence-more">`).text(e.widgets.locale.text(e.widgets.cfg.Texts.More, n)).raw("</li>")
+		b.raw(`<li class="presence-more">`).text(e.workshop.locale.text(e.workshop.cfg.Texts.More, n)).raw("</li>")
 	}
 	b.raw("</ul>")
 }
@@ -103,7 +103,7 @@ func (e *partElements) place(topic presence.Topic) place {
 		return known
 	}
 	var at place
-	cfg := &e.widgets.cfg
+	cfg := &e.workshop.cfg
 	if topic.Local() != cfg.Topic && cfg.Authorize != nil && len(e.placed) < maxAuthorized {
 		at = e.askSite(topic)
 	}
@@ -117,13 +117,13 @@ func (e *partElements) place(topic presence.Topic) place {
 // askSite asks the site about a topic. After a panic of the site's code the visitor does not
 // see the topic, and the page goes on.
 func (e *partElements) askSite(topic presence.Topic) (at place) {
-	cfg := &e.widgets.cfg
+	cfg := &e.workshop.cfg
 	topic = topic.Local()
 	defer func() {
 		if panicked := recover(); panicked != nil {
 			at = place{}
-			if e.widgets.mistakes.Pass() {
-				e.widgets.tracker.Config().Logger.Error("presence: Authorize, Title or Link of templates.Config panicked; the topic is not shown as a place",
+			if e.workshop.mistakes.Pass() {
+				e.workshop.tracker.Config().Logger.Error("presence: Authorize, Title or Link of templates.Config panicked; the topic is not shown as a place",
 					"topic", topic, "panic", panicked)
 			}
 		}
@@ -142,7 +142,7 @@ func (e *partElements) askSite(topic presence.Topic) (at place) {
 }
 
 // placeOf writes the words for a place.
-func (ws *Widgets) placeOf(b *markup, at place) {
+func (ws *workshop) placeOf(b *markup, at place) {
 	switch {
 	case at.title == "":
 		b.raw(`<span class="presence-place">`).text(ws.cfg.Texts.Elsewhere).raw("</span>")
@@ -173,7 +173,7 @@ func (e *partElements) abouts(f fragment) (template.HTML, error) {
 // places that the visitor may see, since when the member is online, and when the member last
 // viewed a page. The function works for the given members.
 func (e *partElements) about(topic presence.Topic, members []presence.Member) func(presence.Member) template.HTML {
-	ws := e.widgets
+	ws := e.workshop
 	ids := make([]presence.UserID, len(members))
 	for i, m := range members {
 		ids[i] = m.ID
@@ -215,13 +215,13 @@ func (e *partElements) about(topic presence.Topic, members []presence.Member) fu
 // lastActive returns when the latest users of a topic were active, if its Kind remembers
 // recent users. So a page tells it without a diff at each page view.
 func (e *partElements) lastActive(topic presence.Topic) map[presence.UserID]time.Time {
-	cfg := e.widgets.tracker.Config()
+	cfg := e.workshop.tracker.Config()
 	if cfg.Kind(topic).Recent == 0 {
 		return nil
 	}
 	active := make(map[presence.UserID]time.Time)
 	_ = e.ask(func(ctx context.Context) error { // without an answer nothing is shown
-		page, err := e.widgets.tracker.LatelyActive(ctx, topic, backend.MaxWithin, maxLatelyShown)
+		page, err := e.workshop.tracker.LatelyActive(ctx, topic, backend.MaxWithin, maxLatelyShown)
 		for _, u := range page.Users {
 			active[u.ID] = u.Active
 		}
@@ -234,7 +234,7 @@ func (e *partElements) lastActive(topic presence.Topic) map[presence.UserID]time
 const maxLatelyShown = 100
 
 // clock returns the time of a moment within the last day, and else its date.
-func (ws *Widgets) clock(at time.Time) string {
+func (ws *workshop) clock(at time.Time) string {
 	if time.Since(at) < 24*time.Hour {
 		return at.UTC().Format("15:04 UTC")
 	}

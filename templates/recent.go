@@ -33,7 +33,7 @@ func (f fragment) of(v *visit, topic any) (fragment, error) {
 
 // recent is the content of the part: the names, and when each user was active last.
 func (e *partElements) recent(f fragment) (template.HTML, error) {
-	ws := e.widgets
+	ws := e.workshop
 	var page backend.RecentPage
 	err := e.ask(func(ctx context.Context) (err error) {
 		page, err = ws.tracker.LatelyActive(ctx, f.topic, f.within, max(f.max, 1))
@@ -96,14 +96,14 @@ func (e *partElements) peak(f fragment) (template.HTML, error) {
 	if t.view == nil || t.view.Peak.At.IsZero() {
 		return "", nil
 	}
-	ws, peak := e.widgets, t.view.Peak
+	ws, peak := e.workshop, t.view.Peak
 	n := newMarkup(64).raw(`<data value="`).int(peak.Total).raw(`">`).text(ws.locale.number(peak.Total)).raw("</data>").html()
 	at := newMarkup(128).time(peak.At, ws.moment(peak.At)).html()
 	return "<p>" + fillIn(ws.cfg.Texts.Record, "{n}", string(n), "{time}", string(at)) + "</p>", nil
 }
 
 // moment returns a time in words, in UTC.
-func (ws *Widgets) moment(at time.Time) string {
+func (ws *workshop) moment(at time.Time) string {
 	at = at.UTC()
 	texts := ws.cfg.Texts
 	return strings.NewReplacer("{day}", strconv.Itoa(at.Day()), "{month}", texts.Months[at.Month()-1],
@@ -116,5 +116,5 @@ func (e *partElements) bots(f fragment) (template.HTML, error) {
 	if t.view == nil {
 		return "", nil
 	}
-	return e.widgets.botsOf(t.view.Bots), nil
+	return e.workshop.botsOf(t.view.Bots), nil
 }

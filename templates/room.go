@@ -16,7 +16,7 @@ func (e *feedElements) room(name, head any, options ...any) (template.HTML, erro
 	if e.closed() {
 		return "", nil
 	}
-	ws := e.widgets
+	ws := e.workshop
 	o, err := feedOptions{}.with("room", options, "list", "template", "about")
 	if err != nil || !ws.hasFeeds() {
 		return "", err

@@ -14,15 +14,15 @@ type rosterElements struct {
 }
 
 func (e *rosterElements) head(nonce ...any) (template.HTML, error) {
-	site := knownTopic{topic: e.widgets.cfg.Topic}
+	site := knownTopic{topic: e.workshop.cfg.Topic}
 	if !e.closed() {
 		site = e.site()
 	}
-	return e.widgets.head(site, e.visitor, fmt.Sprint(nonce...))
+	return e.workshop.head(site, e.visitor, fmt.Sprint(nonce...))
 }
 
 func (e *rosterElements) style(nonce ...any) (template.HTML, error) {
-	return withNonce(e.widgets.headParts.style, fmt.Sprint(nonce...)), nil
+	return withNonce(e.workshop.headParts.style, fmt.Sprint(nonce...)), nil
 }
 
 func (e *rosterElements) whosOnline(topic any, options ...any) (template.HTML, error) {
@@ -34,7 +34,7 @@ func (e *rosterElements) whosOnline(topic any, options ...any) (template.HTML, e
 		return "", err
 	}
 	t := e.know(parsed)
-	o, err := e.widgets.optionsFor(t.topic).with(options)
+	o, err := e.workshop.optionsFor(t.topic).with(options)
 	if err != nil {
 		return "", err
 	}
@@ -48,16 +48,16 @@ func (e *rosterElements) whosOnline(topic any, options ...any) (template.HTML, e
 // widget renders the widget of a topic. Where the users are depends on the visitor.
 func (e *rosterElements) widget(t knownTopic, o options) (template.HTML, error) {
 	if !o.about || t.view == nil {
-		return e.widgets.widget(t, o, nil)
+		return e.workshop.widget(t, o, nil)
 	}
-	return e.widgets.widget(t, o, e.parts.about)
+	return e.workshop.widget(t, o, e.parts.about)
 }
 
 // dotsLooked is how many dots are looked at, until one is of a user who is online.
 const dotsLooked = 100
 
 // noteDot reports that all dots are grey, on a site where somebody is online.
-func (ws *Widgets) noteDot(site knownTopic, id presence.UserID) {
+func (ws *workshop) noteDot(site knownTopic, id presence.UserID) {
 	if site.view == nil || site.view.Total == 0 || ws.dots.Load() >= dotsLooked {
 		return
 	}
@@ -73,8 +73,8 @@ func (e *rosterElements) onlineDot(id any) (template.HTML, error) {
 		return "", nil
 	}
 	user := e.idOf(id)
-	e.widgets.noteDot(e.site(), user)
-	return e.element(e.widgets.dot(e.site(), user)), nil
+	e.workshop.noteDot(e.site(), user)
+	return e.element(e.workshop.dot(e.site(), user)), nil
 }
 
 func (e *rosterElements) isOnline(id any) (bool, error) {

@@ -13,7 +13,7 @@ import (
 // sessions renders the devices from which the visitor is online, each with a form that ends
 // its session. A guest has none.
 func (e *peopleElements) sessions(options ...any) (template.HTML, error) {
-	ws := e.widgets
+	ws := e.workshop
 	texts := ws.cfg.Texts.People
 	o, err := peopleOptions{label: texts.Sessions}.with("sessions", options, "label", "fields")
 	if err != nil || !e.hasPeople() || !e.visitor.SignedIn() {
@@ -47,7 +47,7 @@ func (e *peopleElements) sessions(options ...any) (template.HTML, error) {
 
 // session writes a device. One without an id has no form: nothing could name it.
 func (e *peopleElements) session(b *markup, s presence.Session, current bool, fields template.HTML) {
-	ws := e.widgets
+	ws := e.workshop
 	texts := ws.cfg.Texts
 	label := s.Label
 	if label == "" {

@@ -19,7 +19,7 @@ var ends = []time.Duration{30 * time.Minute, time.Hour, 4 * time.Hour, 24 * time
 // settings renders the form with which the visitor chooses a status, and who sees it. A guest
 // has none. While the settings are not known there is no form: to save it would replace them.
 func (e *peopleElements) settings(options ...any) (template.HTML, error) {
-	ws := e.widgets
+	ws := e.workshop
 	texts := ws.cfg.Texts.People
 	o, err := peopleOptions{label: texts.Settings}.with("settings", options, "label", "fields", "error")
 	if err != nil || !e.hasPeople() || !e.visitor.SignedIn() {
@@ -79,7 +79,7 @@ func (e *peopleElements) settingsForm(s presence.Settings) settingsForm {
 
 // ends returns the values and the texts of when a status may end. The first is never; the
 // end that is set already is the second.
-func (ws *Widgets) ends(s presence.Settings) [][2]string {
+func (ws *workshop) ends(s presence.Settings) [][2]string {
 	texts := ws.cfg.Texts.People
 	all := [][2]string{{"", texts.Never}}
 	if left := time.Until(s.Until); !s.Until.IsZero() && left > 0 {

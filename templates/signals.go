@@ -66,7 +66,7 @@ type signalParts struct {
 	typing, editors template.HTML // the words for the script
 }
 
-func (ws *Widgets) newSignalParts() signalParts {
+func (ws *workshop) newSignalParts() signalParts {
 	texts := ws.cfg.Texts.Signals
 	return signalParts{
 		typing: wordsOf(map[string]any{"one": texts.Typing, "two": texts.BothTyping, "many": texts.ManyTyping}),

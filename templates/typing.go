@@ -20,7 +20,7 @@ func (e *rosterElements) typing(topic any, options ...any) (template.HTML, error
 	if e.closed() {
 		return "", nil
 	}
-	ws := e.widgets
+	ws := e.workshop
 	o, err := signalOptions{}.with("typing", options, "input")
 	if err != nil {
 		return "", err
@@ -44,7 +44,7 @@ func (m *markup) typists(t presence.Topic, line template.HTML) *markup {
 
 // typistsNow returns the line of a topic as it is now, for streams of HTML: those come again
 // when it changes. The visitor is not in it.
-func (ws *Widgets) typistsNow(view *track.View, visitor presence.Visitor) template.HTML {
+func (ws *workshop) typistsNow(view *track.View, visitor presence.Visitor) template.HTML {
 	var names []string
 	for _, s := range ws.standing(view.Topic) {
 		if s.Type != typingSignal || s.From == "" || s.From == visitor.User.ID {
@@ -58,7 +58,7 @@ func (ws *Widgets) typistsNow(view *track.View, visitor presence.Visitor) templa
 }
 
 // typistsLine returns the text for those who are typing.
-func (ws *Widgets) typistsLine(names []string) template.HTML {
+func (ws *workshop) typistsLine(names []string) template.HTML {
 	texts := ws.cfg.Texts.Signals
 	switch len(names) {
 	case 0:

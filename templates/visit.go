@@ -14,13 +14,13 @@ import (
 type visit struct {
 	asker
 	tags
-	widgets *Widgets
-	visitor presence.Visitor // by the names of inside
-	topics  []knownTopic
+	workshop *workshop
+	visitor  presence.Visitor // by the names of inside
+	topics   []knownTopic
 }
 
 // closed reports whether the page shows nothing of presence: a guest's, on a site of members.
-func (v *visit) closed() bool { return v.widgets.cfg.Members && !v.visitor.SignedIn() }
+func (v *visit) closed() bool { return v.workshop.cfg.Members && !v.visitor.SignedIn() }
 
 // A knownTopic is a topic as one page shows it, the same at every place in the page.
 type knownTopic struct {
@@ -60,7 +60,7 @@ func (v *visit) know(topic presence.Topic) knownTopic {
 	}
 	t := knownTopic{topic: topic}
 	_ = v.ask(func(ctx context.Context) (err error) { // without an answer it is unknown
-		t.view, err = v.widgets.tracker.View(ctx, topic)
+		t.view, err = v.workshop.tracker.View(ctx, topic)
 		return err
 	})
 	t.self = v.self(t)
@@ -72,7 +72,7 @@ func (v *visit) know(topic presence.Topic) knownTopic {
 // not show it yet: page views are recorded later, so that no page waits for that.
 func (v *visit) self(t knownTopic) *presence.Member {
 	user := v.visitor.User
-	if t.topic.Local() != v.widgets.cfg.Topic || !v.visitor.SignedIn() || user.Hidden {
+	if t.topic.Local() != v.workshop.cfg.Topic || !v.visitor.SignedIn() || user.Hidden {
 		return nil
 	}
 	if t.view != nil {
@@ -80,7 +80,7 @@ func (v *visit) self(t knownTopic) *presence.Member {
 			return nil
 		}
 	}
-	tracker := v.widgets.tracker
+	tracker := v.workshop.tracker
 	// If nobody can tell what the visitor chose, the page says online: no other visitor reads it.
 	_ = v.ask(func(ctx context.Context) error { return tracker.AwaitChoice(ctx, user) })
 	status := cmp.Or(user.Status, tracker.Status(user.ID))
@@ -91,15 +91,15 @@ func (v *visit) self(t knownTopic) *presence.Member {
 }
 
 // site returns the topic of dots, isOnline and lastSeen.
-func (v *visit) site() knownTopic { return v.know(v.widgets.cfg.Topic.In(v.visitor.Tenant)) }
+func (v *visit) site() knownTopic { return v.know(v.workshop.cfg.Topic.In(v.visitor.Tenant)) }
 
 // orNothing returns the HTML if there is no error. Otherwise it logs the error.
 func (v *visit) orNothing(html template.HTML, err error) template.HTML {
 	if err == nil {
 		return html
 	}
-	if v.widgets.mistakes.Pass() {
-		v.widgets.tracker.Config().Logger.Error("presence: an element is left out of a page", "path", v.path(), "error", err)
+	if v.workshop.mistakes.Pass() {
+		v.workshop.tracker.Config().Logger.Error("presence: an element is left out of a page", "path", v.path(), "error", err)
 	}
 	return ""
 }

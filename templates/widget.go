@@ -48,7 +48,7 @@ type aboutFunc func(presence.Topic, []presence.Member) func(presence.Member) tem
 
 // widget returns the element for a topic. It is rendered once a View, unless it shows the
 // visitor, whom the View does not have yet, or unless about says something of each user.
-func (ws *Widgets) widget(t knownTopic, o options, about aboutFunc) (template.HTML, error) {
+func (ws *workshop) widget(t knownTopic, o options, about aboutFunc) (template.HTML, error) {
 	o = ws.allowed(t.topic, o)
 	fresh := func() (template.HTML, error) {
 		d, err := ws.widgetData(t, o, about)
@@ -70,7 +70,7 @@ type part struct {
 }
 
 // keep returns the part of a View from memory, where it was rendered before.
-func (ws *Widgets) keep(v *track.View, p part, fresh func() (template.HTML, error)) (template.HTML, error) {
+func (ws *workshop) keep(v *track.View, p part, fresh func() (template.HTML, error)) (template.HTML, error) {
 	if html, ok := ws.rendered.Get(v, p); ok {
 		return html, nil
 	}
@@ -81,7 +81,7 @@ func (ws *Widgets) keep(v *track.View, p part, fresh func() (template.HTML, erro
 	return html, err
 }
 
-func (ws *Widgets) widgetData(t knownTopic, o options, about aboutFunc) (widgetData, error) {
+func (ws *workshop) widgetData(t knownTopic, o options, about aboutFunc) (widgetData, error) {
 	texts := ws.cfg.Texts
 	d := widgetData{Topic: t.topic.Local(), Src: ws.prefix, Max: o.max, Form: o.form, Label: o.label, MoreURL: o.more, Texts: texts}
 	var guests, recent int
@@ -131,13 +131,13 @@ func (ws *Widgets) widgetData(t knownTopic, o options, about aboutFunc) (widgetD
 	return d, nil
 }
 
-func (ws *Widgets) figure(name string, n int, key string, text Plural) figure {
+func (ws *workshop) figure(name string, n int, key string, text Plural) figure {
 	return figure{Name: name, N: n, Number: ws.locale.number(n), Key: key, Text: ws.locale.text(text, n)}
 }
 
 // people returns the items of the newest n members. The visitor is the first if the View
 // does not have the visitor yet.
-func (ws *Widgets) people(t knownTopic, n int) (first template.HTML, err error) {
+func (ws *workshop) people(t knownTopic, n int) (first template.HTML, err error) {
 	if n == 0 {
 		return "", nil
 	}
@@ -158,7 +158,7 @@ func (ws *Widgets) people(t knownTopic, n int) (first template.HTML, err error) 
 }
 
 // peopleAbout returns the items of the newest n members, with what is about each of them.
-func (ws *Widgets) peopleAbout(t knownTopic, n int, about aboutFunc) (template.HTML, error) {
+func (ws *workshop) peopleAbout(t knownTopic, n int, about aboutFunc) (template.HTML, error) {
 	var members []presence.Member
 	if t.self != nil && n > 0 {
 		members = append(members, *t.self)
@@ -174,6 +174,6 @@ func (ws *Widgets) peopleAbout(t knownTopic, n int, about aboutFunc) (template.H
 }
 
 // avatar returns a user's picture as in the widget, without the dot.
-func (ws *Widgets) avatar(u presence.User) (template.HTML, error) {
+func (ws *workshop) avatar(u presence.User) (template.HTML, error) {
 	return ws.render("avatar", newPerson(presence.Member{User: u}, ws.cfg.Texts.Status))
 }

@@ -1,0 +1,83 @@
+package templates
+
+import (
+	"embed"
+	"encoding/json"
+	"errors"
+	"html/template"
+	"strings"
+	"sync/atomic"
+
+	"github.com/rollcall-go/rollcall/internal/minute"
+	"github.com/rollcall-go/rollcall/internal/viewcache"
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
+)
+
+//go:embed widget.html
+var widgetFile embed.FS
+
+// A workshop makes the elements of all pages: it has the texts and the looks, and what the
+// elements show comes from its sources. All methods may be called concurrently.
+type workshop struct {
+	tracker *track.Tracker
+	source  peopleSource
+	feeds   feedSource // nil: the site has none
+	cfg     Config
+	site    track.Config
+	prefix  string // of the endpoints, without a slash at the end; "" for the root
+
+	locale    locale
+	markup    *template.Template // the templates of widget.html
+	assets    *assets
+	headParts headParts
+	words     template.HTML // an attribute: the texts that the script needs for people
+	feedParts feedParts
+
+	signalParts signalParts
+	standing    func(presence.Topic) []presence.Signal // of the tracker
+
+	rendered viewcache.Cache[part, template.HTML]
+	seen     *lastSeenCache
+	buffers  buffers
+	mistakes minute.Gate // in calls of a Page's methods
+	dots     atomic.Int32
+	hangs    hangs
+}
+
+// newWorkshop returns every problem at once.
+func newWorkshop(tracker *track.Tracker, cfg Config) (*workshop, error) {
+	cfg = cfg.withDefaults(tracker.Config().Prefix)
+	ws := &workshop{
+		tracker: tracker,
+		source:  tracker.People(),
+		cfg:     cfg,
+		site:    tracker.Config(),
+		prefix:  tracker.Config().Prefix,
+		locale:  newLocale(cfg.Texts.Lang),
+		markup:  template.Must(template.ParseFS(widgetFile, "widget.html")),
+		seen:    newLastSeenCache(tracker, cfg.Topic),
+	}
+	texts, err := json.Marshal(cfg.Texts)
+	problems := errors.Join(cfg.validate(), err)
+	ws.assets = newAssets(cfg.Groups, texts, tracker.Config().Directory != nil, cfg.Feeds != nil)
+	if cfg.Feeds != nil {
+		ws.feeds = cfg.Feeds
+	}
+	ws.feedParts = ws.newFeedParts()
+	ws.signalParts, ws.standing = ws.newSignalParts(), tracker.Standing
+	if ws.headParts, err = ws.newHeadParts(); err != nil {
+		problems = errors.Join(problems, err)
+	}
+	if ws.words, err = newWords(cfg.Texts.People); err != nil {
+		problems = errors.Join(problems, err)
+	}
+	return ws, problems
+}
+
+// render returns one of the templates of widget.html.
+func (ws *workshop) render(name string, data any) (template.HTML, error) {
+	var b strings.Builder
+	err := ws.markup.ExecuteTemplate(&b, name, data)
+	return template.HTML(b.String()), err
+}
