@@ -208,6 +208,23 @@ func (v *View) stateEvent(limit int) *sharedEvent {
 	return state
 }
 
+// windowState returns the state for a window of a name. It is encoded once, and shared.
+func (v *View) windowState(name string, encode func() presence.Event) *sharedEvent {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if state := v.windows[name]; state != nil {
+		return state
+	}
+	state := newSharedEvent(frame{Event: encode()})
+	if v.windows == nil {
+		v.windows = make(map[string]*sharedEvent)
+	}
+	if len(v.windows) < maxStates {
+		v.windows[name] = state
+	}
+	return state
+}
+
 // heartbeatEvent returns a heartbeat alone, shared.
 func (v *View) heartbeatEvent() *sharedEvent {
 	v.mu.Lock()

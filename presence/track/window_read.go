@@ -157,20 +157,10 @@ func (w *windowSource) stepEvent(from presence.Cursor, to windowVersion, d windo
 	return newSharedEvent(frame{Event: e})
 }
 
-// stateOf returns the state of a View. It is made once, and shared.
+// stateOf returns the state of a View.
 func (w *windowSource) stateOf(v *View) *sharedEvent {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if state := v.windows[w.name]; state != nil {
-		return state
-	}
-	c := w.cursor(w.versionAt(&stage{names: v, also: v}))
-	state := newSharedEvent(frame{Event: presence.Event{Type: presence.EventState, Topic: v.Topic, Cursor: c, Data: w.encodeState(v, c)}})
-	if v.windows == nil {
-		v.windows = make(map[string]*sharedEvent)
-	}
-	if len(v.windows) < maxStates {
-		v.windows[w.name] = state
-	}
-	return state
+	return v.windowState(w.name, func() presence.Event {
+		c := w.cursor(w.versionAt(&stage{names: v, also: v}))
+		return presence.Event{Type: presence.EventState, Topic: v.Topic, Cursor: c, Data: w.encodeState(v, c)}
+	})
 }
