@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -30,8 +31,9 @@ func TestFrontLooks(t *testing.T) {
 		bot.Header = http.Header{"User-Agent": {agent}}
 		bot.Get("/")
 	}
+	var guest *forumtest.Visitor
 	for range 4 {
-		guest := f.Visitor(t)
+		guest = f.Visitor(t)
 		guest.Get("/")
 		guest.Get("/") // with its cookie
 	}
@@ -46,6 +48,12 @@ func TestFrontLooks(t *testing.T) {
 		}
 		time.Sleep(20 * time.Millisecond) // the newest stands first
 	}
+
+	forumtest.Await(t, "the lists, which a page may have read a moment ago", func() bool {
+		page := guest.Get("/").Body
+		recent, places, _ := strings.Cut(page, "Where everybody is")
+		return strings.Count(recent, "Milo") == 2 && strings.Contains(places, "Fred_the_Elder") && strings.Contains(places, "Nadia")
+	})
 
 	reader := b.Profile(f)
 	reader.Open("/") // so that both pictures count this guest
