@@ -8,16 +8,17 @@ import (
 	"github.com/rollcall-go/rollcall/presence/deliver"
 )
 
-// Connect opens a connection. Before it returns, the user's leases are made and seen in
-// the rosters here, so that the first state holds the user. Connect waits for that as long
-// as the store needs, two seconds at most, and then goes on without it.
+// Connect opens a connection. Before it returns, the user's leases are made and the rosters here have the
+// user, so that the first state contains the user. Connect waits for that as long as the store needs, two
+// seconds at most, and then goes on without it.
 //
 // It returns [presence.ErrInvalidTopic] without a topic, [presence.ErrTooManyTopics],
-// [presence.ErrTooManyTopicsHere], [presence.ErrTooManyConnections], [presence.ErrBarred], [presence.ErrSignedOut] if the user signed out since ConnectOptions.Identified, an error that is [presence.ErrInvalidUser],
-// [presence.ErrGuest] or [presence.ErrTooManyPeople] for [presence.PeopleTopic], [presence.ErrStoreOut] if nothing is known of a topic, or if
-// so much waits for the store that it takes no more of the user, [presence.ErrClosed], or the error of ctx. Then
-// nothing was recorded, except if ctx ended while the leases were being made: then the
-// user stays for the grace.
+// [presence.ErrTooManyTopicsHere], [presence.ErrTooManyConnections], [presence.ErrBarred],
+// [presence.ErrClosed], or the error of ctx. It returns [presence.ErrSignedOut] if the user signed out since
+// ConnectOptions.Identified, and an error that is [presence.ErrInvalidUser]. For [presence.PeopleTopic] it
+// may return [presence.ErrGuest] or [presence.ErrTooManyPeople]. It returns [presence.ErrStoreOut] if nothing
+// is known of a topic, or if too much of the user waits for the store. After an error nothing was recorded,
+// except if ctx ended while the leases were being made: then the user stays for the grace.
 func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, error) {
 	return t.opener.open(ctx, o)
 }
@@ -46,10 +47,10 @@ func (t *Tracker) Beat(ctx context.Context, token presence.Token, by presence.Vi
 	return t.tokens.beatBy(ctx, token, by, page)
 }
 
-// Leave ends a page's connection, whichever node has it, and holds its user for the grace.
-// It does nothing when called again, or for a visitor who is not the connection's (see
-// Beat). Leave returns when this node knows; the store is told in the background. Its error is [presence.ErrForeignToken], or
-// says that the connection's node was not told and finds out by itself.
+// Leave ends a page's connection, whichever node has it, and holds its user for the grace. It is a no-op when
+// called again, or for a visitor who is not the connection's (see Beat). Leave returns when this node knows;
+// the store is told in the background. Its error is [presence.ErrForeignToken], or says that the connection's
+// node could not be told. That node then notices by itself.
 func (t *Tracker) Leave(ctx context.Context, token presence.Token, by presence.Visitor) error {
 	return t.tokens.leaveBy(ctx, token, by)
 }
@@ -73,13 +74,13 @@ func (t *Tracker) Deliver(ctx context.Context, name string, topics []presence.To
 	return t.deliveries.Run(ctx, name, topics, o, fn)
 }
 
-// Serve has a LineSource open the topics of some kinds (see [presence.Topic.Kind]) in place of rosters.
-// Call it before the first connection is opened. It returns [presence.ErrInvalidConfig] for a kind
-// that is served already.
+// Serve makes a LineSource open the topics of some kinds (see [presence.Topic.Kind]), which are then not
+// rosters. Call it before the first connection is opened. It returns [presence.ErrInvalidConfig] for a kind
+// that has a LineSource already.
 func (t *Tracker) Serve(s LineSource, kinds ...string) error { return t.sources.serve(s, kinds) }
 
-// Serves reports whether a topic is kept by a [LineSource], or is [presence.PeopleTopic], and so has no
-// roster.
+// Serves reports whether a topic has no roster, because a [LineSource] keeps it or because it is
+// [presence.PeopleTopic].
 func (t *Tracker) Serves(topic presence.Topic) bool {
 	return t.sources.serves(topic)
 }
@@ -97,27 +98,26 @@ func (t *Tracker) NewLine(topic presence.Topic, v LineVersion, wanted func()) *L
 	return newLine(topic, v, wanted, t.stats)
 }
 
-// Signal sends a signal to all who read a topic now, on every node: the site's with an empty
-// From, or one in the name of a user. It never waits. Within 50 ms the latest signal of a type
-// and sender counts. Under pressure, and while the store is out, signals are dropped and
-// counted. It returns an error that is [presence.ErrInvalidSignal], or [errors.ErrUnsupported] if
-// the store is no [backend.BroadcastStore], and then nothing was sent. A topic that is no roster has
-// no signals: they go nowhere.
+// Signal sends a signal to everyone who reads a topic now, on every node. From is empty for a signal of the
+// site, or the user in whose name it is sent. Signal never waits. Of several signals with the same type and
+// sender within 50 ms, only the latest is sent. Under pressure, and while the store is out, signals are
+// dropped and counted. The error is [presence.ErrInvalidSignal], or [errors.ErrUnsupported] if the store is
+// no [backend.BroadcastStore]; then nothing was sent. Signals in a topic without a roster are dropped.
 func (t *Tracker) Signal(topic presence.Topic, s presence.Signal) error {
 	return t.signals.signal(topic, s)
 }
 
-// Whisper is Signal for a visitor, whose names are those of inside: From is the visitor's,
-// whatever s says (rule S6). It returns [presence.ErrGuest], [presence.ErrInvalidSignal], [presence.ErrNotThere] for a user
-// whom the topic's roster does not show (rule S1), or what [Tracker.View] returns where nothing
-// is known of the topic. It reads memory if the topic is kept here.
+// Whisper is Signal for a visitor with names inside: From is the visitor, whatever s says (rule S6). It
+// returns [presence.ErrGuest], [presence.ErrInvalidSignal], [presence.ErrNotThere] for a user whom the
+// topic's roster does not show (rule S1), or the error of [Tracker.View] if nothing is known of the topic. It
+// only reads memory if the topic is kept here.
 func (t *Tracker) Whisper(ctx context.Context, v presence.Visitor, topic presence.Topic, s presence.Signal) error {
 	return t.signals.whisper(ctx, v, topic, s)
 }
 
-// Standing returns the signals that stand in a topic now, as far as this node knows: each with
-// the rest of its For, in the order in which they began. From and the topic have the names of
-// inside. It reads memory only, and returns nil for a topic that is not kept here.
+// Standing returns the signals that stand in a topic now, as far as this node knows: each with its remaining
+// For, in the order in which they began. From and the topic are names inside. It only reads memory, and
+// returns nil for a topic that is not kept here.
 func (t *Tracker) Standing(topic presence.Topic) []presence.Signal {
 	return t.topics.standing(topic)
 }

@@ -9,29 +9,29 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// users is all that this node remembers of each user, and its table of open
-// connections. One mutex guards both. No method waits for the store.
+// users has everything that this node remembers of each user, and the open connections. One mutex guards
+// both. No method waits for the store.
 //
-// A user with an open connection is always remembered. Of all others at most maxUsersKnown
-// are, and of as many more the choice alone. The users who were touched longest ago are
-// forgotten first. That is safe: the status is asked for again, and page views are
-// recorded all the same; only a store that loses its data would not get those views back.
+// A user with an open connection is always remembered. Of the others, at most maxUsersKnown are remembered
+// completely, and as many more with their choice only. The users who were used longest ago are dropped first.
+// That is safe: the status is asked for again, and page views are recorded all the same. Only a store that
+// loses its data would not get these views back.
 type users struct {
 	cfg       *Config
-	forgotten func(n int) // counts users who were forgotten for want of room
-	max       int         // maxUsersKnown, and less in tests
+	forgotten func(n int) // counts users who were dropped for lack of room
+	max       int         // maxUsersKnown, or a smaller number in tests
 
 	mu           usersMutex
-	closed       bool // no connection is opened any more
+	closed       bool // no connection can be opened any more
 	connections  map[presence.Holder]*holder
 	guests       map[string][]*holder // the open connections of each guest who counts
 	byID         map[presence.UserID]*knownUser
-	hid          time.Time                                   // when this node last learnt that a user hides
+	hid          time.Time                                   // when this node last learned that a user hides
 	away         list.List                                   // of *knownUser: users without a connection, the latest touched first
-	dormant      *generations.Map[presence.UserID, choice]   // users of whom nothing but the choice matters
-	joined       *generations.Map[presence.Holder, pageJoin] // connections of other nodes, and when the latest page that told this node joined each
+	dormant      *generations.Map[presence.UserID, choice]   // users of whom only the choice is remembered
+	joined       *generations.Map[presence.Holder, pageJoin] // when the latest page joined each connection of another node, as far as this node was told
 	questions    questions
-	endedDevices *generations.Map[presence.UserID, time.Time] // members of backend.DevicesTopic whose session ended, and when
+	endedDevices *generations.Map[presence.UserID, time.Time] // when the session of each device ended, by its member of backend.DevicesTopic
 }
 
 func newUsers(cfg *Config, forgotten func(int)) *users {
@@ -47,8 +47,8 @@ func newUsers(cfg *Config, forgotten func(int)) *users {
 	}
 }
 
-// knownLocked returns what is remembered of a user, and touches it. If over maxUsersKnown,
-// the user touched longest ago is forgotten.
+// knownLocked returns what is remembered of a user, and marks the user as used. If there are more than
+// maxUsersKnown, it drops the user who was used longest ago.
 func (p *users) knownLocked(id presence.UserID) *knownUser {
 	u := p.byID[id]
 	if u == nil {
@@ -69,7 +69,7 @@ func (p *users) knownLocked(id presence.UserID) *knownUser {
 	return u
 }
 
-// touchLocked makes a user without a connection the latest of those.
+// touchLocked makes a user without a connection the most recently used one.
 func (p *users) touchLocked(u *knownUser) {
 	u.touched = time.Now()
 	if u.place == nil {
@@ -79,7 +79,7 @@ func (p *users) touchLocked(u *knownUser) {
 	}
 }
 
-// oldestLocked returns the user without a connection who was touched longest ago, or nil.
+// oldestLocked returns the user without a connection who was used longest ago, or nil.
 func (p *users) oldestLocked() *knownUser {
 	if last := p.away.Back(); last != nil {
 		return last.Value.(*knownUser)
@@ -92,9 +92,9 @@ func (p *users) forgetLocked(u *knownUser) {
 	delete(p.byID, u.id)
 }
 
-// expire ends the memory of users without a connection of whom no view, no grace and no
-// ended lease matters any more. What they chose stays. It looks at maxExpired users at
-// most, those who were touched longest ago, so that nothing waits for the mutex for long.
+// expire drops users without a connection whose views, graces and ended leases do not matter any more. It
+// keeps their choices. It checks at most maxExpired users, those who were used longest ago, so that it does
+// not hold the mutex for long.
 func (p *users) expire() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -110,8 +110,8 @@ func (p *users) expire() {
 	}
 }
 
-// viewsMatterFor is how long after a page view its user may be held by it. The view holds
-// for Config.Age from when it is written, and may have waited while the store was out.
+// viewsMatterFor is how long after a page view the view may hold its user. It holds for Config.Age from when
+// it is written, and may have waited while the store was out.
 func (p *users) viewsMatterFor() time.Duration { return 2 * min(p.cfg.Age, math.MaxInt64/2) }
 
 // choiceLocked returns what a user chose, and whether this node knows.
@@ -125,7 +125,7 @@ func (p *users) choiceLocked(user presence.UserID) (choice, bool) {
 	return p.dormant.Get(user)
 }
 
-// forgetUnchosen forgets which users chose nothing, and returns what the others chose.
+// forgetUnchosen forgets which users chose nothing, and returns the choices of the others.
 func (p *users) forgetUnchosen() map[presence.UserID]choice {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -149,8 +149,8 @@ func (p *users) forgetUnchosen() map[presence.UserID]choice {
 	return known
 }
 
-// forgetSettings forgets the settings of users whom this node does not hold, and of whom it writes
-// nothing, and returns the other users whose settings it knows.
+// forgetSettings forgets the settings of users whom this node neither holds nor writes. It returns the other
+// users whose settings it knows.
 func (p *users) forgetSettings(writes func(presence.UserID) bool) (held []presence.UserID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -167,10 +167,10 @@ func (p *users) forgetSettings(writes func(presence.UserID) bool) (held []presen
 	return held
 }
 
-// chosen returns the status that a user chose, "" where this node knows of none.
+// chosen returns the status that a user chose, or "" if this node knows of none.
 func (p *users) chosen(user presence.UserID) presence.Status { return p.choiceOf(user).Status }
 
-// choiceOf returns what a user chose, the zero value where this node knows of nothing.
+// choiceOf returns a user's choice, or zero if this node does not know it.
 func (p *users) choiceOf(user presence.UserID) choice {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -192,8 +192,8 @@ func (p *users) chose(user presence.UserID, now choice) bool {
 	return known && c.same(now)
 }
 
-// with calls do with a user whom this node remembers, and with mu held: what do finds stays so until
-// it returns, and what it writes is in order.
+// with calls do for a user whom this node remembers, with mu held: so what do reads does not change until it
+// returns, and its writes are in order.
 func (p *users) with(user presence.UserID, do func(*knownUser)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -142,22 +142,22 @@ func (p *users) holdsLocked(c *holder, topic presence.Topic) bool {
 	return p.connections[c.id] == c && c.heldIn(topic)
 }
 
-// setOpened notes that a connection's leases were made now: only later page views count
-// when it closes (rule 6).
+// setOpened notes that a connection's leases have just been made: only later page views count when it closes
+// (rule 6).
 func (p *users) setOpened(c *holder) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c.held.opened = time.Now()
 }
 
-// A pageJoin is when the latest page joined a connection.
+// A pageJoin says when the latest page joined a connection.
 type pageJoin struct {
-	claim // what the connection's token says
+	claim // the content of the connection's token
 	at    time.Time
 }
 
-// joins returns when the latest page joined each connection here, and each one of another node
-// whose page told this node so.
+// joins returns when the latest page joined each connection: those of this node, and those of other nodes
+// whose pages told this node.
 func (p *users) joins() []pageJoin {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -166,22 +166,21 @@ func (p *users) joins() []pageJoin {
 		all = append(all, f)
 	}
 	for _, c := range p.connections {
-		if topics := c.heldTopics(); len(topics) > 0 && !c.held.opened.IsZero() { // zero: its leases are being made
+		if topics := c.heldTopics(); len(topics) > 0 && !c.held.opened.IsZero() { // zero: its leases are still being made
 			all = append(all, pageJoin{claim{id: c.id, user: c.visitor.User.ID, device: c.member(backend.DevicesTopic), topics: topics}, c.held.opened})
 		}
 	}
 	return all
 }
 
-// joinedElsewhere notes that a page has joined a connection of another node now.
+// joinedElsewhere notes that a page has just joined a connection of another node.
 func (p *users) joinedElsewhere(c claim) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.joined.Set(c.id, pageJoin{c, time.Now()})
 }
 
-// joinedHere notes that a page has joined a connection now, as if the connection had just
-// been opened.
+// joinedHere notes that a page has just joined a connection, as if the connection had been opened now.
 func (p *users) joinedHere(c *holder) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -205,13 +204,13 @@ func (p *users) identifiedSince(c *holder, at time.Time) bool {
 	return c.held.identified.After(at)
 }
 
-// signedOutSince reports whether the user of another node's connection is known to have signed out after
-// the visitor was identified. Its node ends it, but may not have heard. A page that came back since, to
-// a node whose clock is behind, connects once more.
+// signedOutSince reports whether the user of another node's connection signed out after the visitor was
+// identified, as far as this node knows. The connection's node ends it, but may not have heard of the
+// sign-out. If a page came back since, to a node whose clock is behind, it must connect once more.
 //
-// Example: node A stands still, and so does not end the stream of a tab when Alice signs out at node B.
-// Redis fails over to a copy that still has the tab's lease. If node B renewed it for the tab's beats, others
-// would see Alice for as long as node A stands still.
+// Example: node A stands still, and so does not end the stream of a tab when Alice signs out at node B. Redis
+// fails over to a copy that still has the tab's lease. If node B renewed it for the tab's beats, others would
+// see Alice for as long as node A stands still.
 func (p *users) signedOutSince(c claim) bool {
 	identified, ok := identifiedAt(c.id)
 	p.mu.Lock()
@@ -220,8 +219,8 @@ func (p *users) signedOutSince(c claim) bool {
 	return ok && u != nil && u.signedOut.After(identified)
 }
 
-// ended calls each with every lease of a connection that ended within the TTL, but for those of topics that
-// the connection holds again.
+// ended calls each with every lease of a connection that ended within the TTL, except in topics that the
+// connection holds again.
 func (p *users) ended(each func(leaseKey, leaseEnd)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// What each part of a node does to forget a user: see eraser.
+// What each part of a node does to forget an erased user: see eraser.
 
 // ids returns the users whom this node knows.
 func (p *users) ids() []presence.UserID {
@@ -24,7 +24,7 @@ func (p *users) ids() []presence.UserID {
 	return ids
 }
 
-// forgetUser forgets a user who has no connection here. A connection is of a user who came back.
+// forgetUser forgets a user who has no connection here. If there is a connection, the user has come back.
 func (p *users) forgetUser(e backend.Erasure) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -69,8 +69,8 @@ func (s *acts) forget(e backend.Erasure) {
 	s.heard = slices.DeleteFunc(s.heard, func(a heardAct) bool { return a.User == e.User || a.By == e.User })
 }
 
-// forget drops the history and the events of a topic that names a user. A reader who comes back,
-// or has not read them yet, gets a state.
+// forget drops the history and the events of a topic that name a user. A reader who has not read them yet, or
+// who resumes, gets a state.
 func (r *replica) forget(e backend.Erasure) {
 	if !e.Concerns(r.out.topic) {
 		return
@@ -80,7 +80,7 @@ func (r *replica) forget(e backend.Erasure) {
 	if !r.ledger.loaded() {
 		return
 	}
-	defer func() { r.windows.forget(r.published()) }() // they may have an older View
+	defer func() { r.windows.forget(r.published()) }() // the windows may have an older View
 	if !r.ledger.history.names(e) && !r.out.log.has(string(e.User.Local())) {
 		return
 	}
@@ -93,7 +93,7 @@ func (r *replica) forget(e backend.Erasure) {
 	}
 }
 
-// names reports whether a version holds the user.
+// names reports whether a version contains the user.
 func (h *history) names(e backend.Erasure) bool {
 	for _, v := range h.versions {
 		if slices.ContainsFunc(v.changes, func(c rosterChange) bool { return e.Names(c.id) }) {
@@ -114,7 +114,7 @@ func (h *history) drop(to int) {
 	h.dropped = to
 }
 
-// has reports whether an event holds a text.
+// has reports whether an event contains a text.
 func (l *frameLog) has(text string) bool {
 	return slices.ContainsFunc(l.frames, func(f frame) bool { return bytes.Contains(f.Data, []byte(text)) })
 }

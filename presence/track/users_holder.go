@@ -9,8 +9,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// A holder is what users, leases and attention know of a connection: whom it holds online, where,
-// and whether its page is alive.
+// A holder has the state of a connection for users, leases and attention: which user it holds online, in
+// which topics, and whether its page is alive.
 type holder struct {
 	id      presence.Holder
 	conn    connected
@@ -18,36 +18,36 @@ type holder struct {
 	visitor presence.Visitor
 	observe bool         // the visitor enters no topic
 	people  bool         // the site has people: the holder may hold a device
-	beat    atomic.Bool  // calls of Connection.Beat alone renew the leases
+	beat    atomic.Bool  // only calls of Connection.Beat renew the leases
 	idle    atomic.Bool  // nobody is at its page
 	beaten  atomic.Int64 // when the page of a connection with beat last proved that it is alive, in Unix nanoseconds
 	turn    uint32       // when its leases are renewed: see turnOf
 
-	// The slice is replaced with Connection.mu held, and never changed. The content of a reader is
-	// for the goroutine that reads the connection.
+	// The slice is replaced with Connection.mu held, and never changed. The content of a reader belongs to
+	// the goroutine that reads the connection.
 	readers atomic.Pointer[[]*reader]
 
 	held  heldBy
 	guest countedGuest
 }
 
-// heldBy is what users remembers of a holder. users.mu guards it.
+// heldBy is the state of a holder that users.mu guards.
 type heldBy struct {
-	identified time.Time // when the visitor was, or the page that joined last
+	identified time.Time // when the visitor was identified, or the latest page joined
 	opened     time.Time // when the leases were made, zero until then
-	leased     bool      // the operations that make leases were given to the writer
-	saidIdle   bool      // what the leases say of the page: see attention
-	saidAt     moment    // when that was written; zero: it is to be written again
+	leased     bool      // the writer has the operations that make the leases
+	saidIdle   bool      // what the leases say about the page: see attention
+	saidAt     moment    // when that was written; zero: it must be written again
 }
 
 // A countedGuest is the guest of a holder: see guestCounts.count.
 type countedGuest struct {
 	mu       connectionMutex
-	signedIn bool // since the connection was opened: the guest no longer counts
+	signedIn bool // after the connection was opened, so the guest no longer counts
 }
 
-// whileCounted calls do unless the guest no longer counts. A guest who signs in meanwhile is
-// forgotten behind it.
+// whileCounted calls do, unless the guest no longer counts. If the guest signs in meanwhile, the operation
+// that removes the guest comes after do.
 func (g *countedGuest) whileCounted(do func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -71,16 +71,16 @@ type connected interface {
 	wake()
 }
 
-// topics returns the readers, one a topic.
+// topics returns the readers, one for each topic.
 func (h *holder) topics() []*reader { return *h.readers.Load() }
 
-// leaseOf returns the operation that holds the connection's user in a topic. The caller holds
+// leaseOf returns the operation that makes the lease of the connection's user in a topic. The caller holds
 // users.mu.
 func (h *holder) leaseOf(topic presence.Topic, user resolved) backend.Op {
 	return backend.Op{Kind: backend.OpJoin, User: user.in(topic, h.visitor.Device), Holder: h.id, For: h.cfg.ttl(topic), Idle: h.held.saidIdle}
 }
 
-// member returns the user whom the connection holds in a topic: in backend.DevicesTopic the device.
+// member returns the user as whom the connection is held in a topic: in backend.DevicesTopic the device.
 func (h *holder) member(topic presence.Topic) presence.UserID {
 	if topic == backend.DevicesTopic {
 		return backend.MemberOf(h.visitor.User.ID, h.visitor.Device.ID)
@@ -98,7 +98,7 @@ func (h *holder) heldIn(topic presence.Topic) bool {
 	return h.enters(topic) || topic == backend.DevicesTopic && h.holdsDevice()
 }
 
-// isGuest reports whether the connection is of a guest who counts.
+// isGuest reports whether the connection belongs to a guest who counts.
 func (h *holder) isGuest() bool {
 	return !h.visitor.SignedIn() && !h.observe && h.visitor.Guest != ""
 }
@@ -108,13 +108,14 @@ func (h *holder) holds() bool {
 	return h.holdsDevice() || h.visitor.SignedIn() && slices.ContainsFunc(h.topics(), func(s *reader) bool { return s.enters })
 }
 
-// enters reports whether the visitor is in a topic by the connection, and not only watches.
+// enters reports whether the visitor is present in a topic through the connection, and does not only watch
+// it.
 func (h *holder) enters(topic presence.Topic) bool {
 	return slices.ContainsFunc(h.topics(), func(s *reader) bool { return s.topic() == topic && s.enters })
 }
 
-// heldTopics returns the topics in which the connection holds its user, and at last
-// backend.DevicesTopic if it holds the user's device.
+// heldTopics returns the topics in which the connection holds its user. The last one is backend.DevicesTopic
+// if it holds the user's device.
 func (h *holder) heldTopics() []presence.Topic {
 	if !h.visitor.SignedIn() {
 		return nil
@@ -178,8 +179,7 @@ func (h *holder) ttl() time.Duration {
 	return ttl
 }
 
-// lastProof returns when the connection last proved that its page is alive: now, unless its
-// page has to beat.
+// lastProof returns when the connection last proved that its page is alive: now, unless the page must beat.
 func (h *holder) lastProof() time.Time {
 	if !h.beat.Load() {
 		return time.Now()
@@ -187,9 +187,9 @@ func (h *holder) lastProof() time.Time {
 	return time.Unix(0, h.beaten.Load())
 }
 
-// silentLocked reports whether this node has heard nothing of a connection's page for its TTL:
-// its machine sleeps or has vanished, and something keeps the stream open, or the beats go to
-// another node, which then says whether somebody is there.
+// silentLocked reports whether this node has heard nothing from a connection's page for its TTL. The machine
+// may sleep or have vanished while something keeps the stream open. Or the beats go to another node, which
+// then reports whether somebody is there.
 func (h *holder) silentLocked() bool {
 	return h.held.leased && time.Since(h.lastProof()) >= h.ttl()
 }

@@ -9,30 +9,30 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// A knownUser is what this node remembers of one user. users.mu guards it, and is held
-// when a method is called.
+// A knownUser is what this node remembers of one user. users.mu guards it, and must be held when a method is
+// called.
 type knownUser struct {
 	id          presence.UserID
 	connections map[*holder]struct{}
 	choice      *choice                      // nil: this node does not know what the user chose
-	left        moment                       // since when nobody is at any of the user's pages here; zero: somebody is
-	viewed      moment                       // the latest page view of the user while the leases here said that nobody is there
-	looks       *laterLook                   // nil: attention need not look again
-	views       []pageView                   // the latest in each topic on each device, the oldest first
-	released    map[presence.Topic]time.Time // topics in which a connection ended, and when: the grace may still hold the user there
+	left        moment                       // when the user left the last page here; zero: the user is at one
+	viewed      moment                       // the latest page view while the leases here were idle
+	looks       *laterLook                   // the scheduled look of attention; nil: none
+	views       []pageView                   // the latest one for each topic and device, the oldest first
+	released    map[presence.Topic]time.Time // when a connection last ended in each topic: the grace may still hold the user there
 	ended       map[leaseKey]leaseEnd        // leases of connections that ended
-	pruned      moment                       // when ended and released were last looked through
+	pruned      moment                       // when ended and released were last cleaned up
 	newcomers   []newDevice                  // at most maxDevices
-	voidBefore  time.Time                    // page views before it no longer hold the user
-	signedOut   time.Time                    // when the user last signed out; zero: not lately
+	voidBefore  time.Time                    // page views before this no longer hold the user
+	signedOut   time.Time                    // when the user last signed out; zero: not recently
 	wrote       time.Time                    // when this node last wrote a status that was set here
 	touched     time.Time
 	place       *list.Element // in users.away; nil while the user has a connection
 }
 
-// A choice is the status that a user chose; "" if the user chose none. Its time is zero if
-// the store or the site told it. Where the site has a
-// Directory, Status is what rosters show for the settings: see settings_shown.go.
+// A choice is the status that a user chose; "" if the user chose none. Its time is zero if it came from the
+// store or the site. On a site with a Directory, Status is what rosters show for the settings: see
+// settings_shown.go.
 type choice struct {
 	presence.Status
 	at       time.Time
@@ -45,7 +45,7 @@ type pageView struct {
 	topic  presence.Topic
 	user   presence.User
 	at     time.Time
-	device presence.Device // where the site has a Directory
+	device presence.Device // zero on a site without a Directory
 }
 
 // A leaseKey names the lease of one connection in one topic.
@@ -54,23 +54,23 @@ type leaseKey struct {
 	holder presence.Holder
 }
 
-// A leaseEnd is how a connection's lease ended: by OpRelease or OpDrop. A failover may
-// bring the lease back within the TTL, and then it must be ended again.
+// A leaseEnd says how a connection's lease ended: by OpRelease or OpDrop. A failover may bring the lease back
+// within the TTL, and then it must be ended again.
 type leaseEnd struct {
 	kind   backend.OpKind
 	at     time.Time
-	member presence.UserID // whose lease it was: the user, or in backend.DevicesTopic the user's device
+	member presence.UserID // the user of the lease, or in backend.DevicesTopic the device
 }
 
-// Bounds of what is remembered. The oldest is forgotten first.
+// Bounds of what is remembered. The oldest is dropped first.
 const (
 	maxUsersKnown      = 100_000 // users without a connection
 	maxViewsPerUser    = 16      // topics, or pairs of a topic and a device
 	maxReleasedPerUser = 100     // topics
 	maxEndedPerUser    = 512     // leases: 32 connections in 16 topics
-	maxStaleEnds       = 8       // leases; from here on those that ended long ago are removed
+	maxStaleEnds       = 8       // leases; with more, those that ended long ago are dropped
 	maxJoined          = 10_000  // connections of other nodes
-	maxExpired         = 1_000   // users that one call of expire looks at
+	maxExpired         = 1_000   // users that one call of expire checks
 )
 
 // release remembers that a connection held the user in a topic until now.
@@ -79,7 +79,7 @@ func (u *knownUser) release(c *holder, topic presence.Topic, kind backend.OpKind
 		u.released, u.ended = make(map[presence.Topic]time.Time), make(map[leaseKey]leaseEnd)
 	}
 	now := time.Now()
-	if len(u.ended) >= maxStaleEnds && momentOf(now) >= u.pruned.add(time.Second) { // a user with a tab open for days closes others
+	if len(u.ended) >= maxStaleEnds && momentOf(now) >= u.pruned.add(time.Second) { // at most once a second, for a user with a tab open for days who closes others
 		u.pruned = momentOf(now)
 		maps.DeleteFunc(u.ended, func(key leaseKey, e leaseEnd) bool { return now.Sub(e.at) > cfg.ttl(key.topic) })
 		maps.DeleteFunc(u.released, func(topic presence.Topic, at time.Time) bool { return now.Sub(at) > cfg.grace(topic)+time.Second })
@@ -90,15 +90,15 @@ func (u *knownUser) release(c *holder, topic presence.Topic, kind backend.OpKind
 	dropOldest(u.ended, maxEndedPerUser, func(e leaseEnd) time.Time { return e.at })
 }
 
-// voidViews makes page views before a moment count no longer.
+// voidViews makes page views before a moment no longer count.
 func (u *knownUser) voidViews(before time.Time) {
 	if before.After(u.voidBefore) {
 		u.voidBefore = before
 	}
 }
 
-// heldSince reports whether a connection that was opened at or after a moment, or is
-// being opened, holds the user.
+// heldSince reports whether a connection holds the user that was opened at or after a moment, or is still
+// being opened.
 func (u *knownUser) heldSince(since time.Time) bool {
 	for c := range u.connections {
 		if c.holds() && (c.held.opened.IsZero() || !c.held.opened.Before(since)) {

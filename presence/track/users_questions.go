@@ -8,20 +8,20 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// questions are what a node has yet to learn of what users chose: see choices. users.mu guards them.
+// questions are the open questions of a node about users' choices: see choices. users.mu guards them.
 type questions struct {
-	waiting  map[presence.UserID][]unresolved // what to do once a choice is known, in order
+	waiting  map[presence.UserID][]unresolved // functions to call once a choice is known, in order
 	queued   int                              // functions in waiting
-	doubts   map[presence.UserID]*doubt       // users of whom the Directory has yet to say what they chose now
-	order    []presence.UserID                // users to ask about, the first to come first
+	doubts   map[presence.UserID]*doubt       // users whose current choice the Directory has not told yet
+	order    []presence.UserID                // users to ask about, in the order in which they came
 	listed   map[presence.UserID]struct{}     // users in order
 	asking   bool                             // a goroutine asks
-	askAfter time.Time                        // do not ask before: the store lost choices, and nodes publish them again until then
+	askAfter time.Time                        // do not ask before: the store lost choices, and other nodes are publishing them again
 }
 
-// An unresolved is what to do once a user's choice is known.
+// An unresolved is a function to call once a user's choice is known.
 type unresolved struct {
-	conn *holder // for whose lease it is; nil: a page view
+	conn *holder // the connection whose lease waits; nil: a page view waits
 	then func(choice)
 }
 
@@ -32,7 +32,7 @@ func newQuestions() questions {
 	}
 }
 
-// ask has a user asked about. It reports whether a goroutine has to be started that asks.
+// ask queues a question about a user. start reports whether the caller must start the goroutine that asks.
 func (q *questions) ask(user presence.UserID) (start bool) {
 	if _, listed := q.listed[user]; !listed {
 		q.listed[user] = struct{}{}
@@ -42,12 +42,12 @@ func (q *questions) ask(user presence.UserID) (start bool) {
 	return start
 }
 
-// full reports whether too much waits for a further function about a user, of most.
+// full reports whether no further function about a user may wait. At most most functions may.
 func (q *questions) full(user presence.UserID, most int) bool {
 	return q.queued >= most || q.queued >= most/2 && len(q.waiting[user]) > most/shareParts
 }
 
-// take returns what waits for a user's choice, and forgets it.
+// take returns the functions that wait for a user's choice, and removes them.
 func (q *questions) take(user presence.UserID) []unresolved {
 	waiting := q.waiting[user]
 	delete(q.waiting, user)
@@ -55,9 +55,9 @@ func (q *questions) take(user presence.UserID) []unresolved {
 	return waiting
 }
 
-// whenKnown calls then with what a user chose: at once, or else as soon as it is known, unless so much
-// waits already, of most, that it is dropped. h is for whose lease it is, nil for a page view. then is
-// called with mu held. start says that a goroutine has to be started that asks.
+// whenKnown calls then with a user's choice: at once, or when the choice is known. It drops then if most
+// functions wait already. h is the connection whose lease waits, nil for a page view. then is called with mu
+// held. start reports whether the caller must start the goroutine that asks.
 func (p *users) whenKnown(h *holder, user presence.UserID, most int, then func(choice)) (start, dropped bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -84,7 +84,7 @@ func (p *users) whenKnown(h *holder, user presence.UserID, most int, then func(c
 	return start, dropped
 }
 
-// fullFor reports whether whenKnown would drop a function, of most that may wait.
+// fullFor reports whether whenKnown would drop a function if at most most may wait.
 func (p *users) fullFor(user presence.UserID, most int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -92,9 +92,9 @@ func (p *users) fullFor(user presence.UserID, most int) bool {
 	return !known && p.questions.full(user, most)
 }
 
-// choose replaces what a user chose by what replace returns, unless that is no change, and then runs
-// what waited for it, and calls then with what counts. Either may be nil. Both are called with mu held,
-// so that what is chosen later is also written later.
+// choose replaces a user's choice by the result of replace, unless that is no change. It then runs the
+// functions that waited for it, and calls then with the current choice. replace and then may be nil. They are
+// called with mu held, so that a later choice is also written later.
 func (p *users) choose(user presence.UserID, replace func(was choice, known bool) (choice, bool), then func(now choice, known bool)) (now choice, changed bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -126,8 +126,8 @@ func (p *users) learnLocked(user presence.UserID, learnt choice) {
 // wroteLocked notes that this node writes a status that was set here.
 func (p *users) wroteLocked(user presence.UserID) { p.knownLocked(user).wrote = time.Now() }
 
-// answer takes the answer to a question about a user, unless a notice was faster. If there is a doubt
-// about the user, it takes nothing, and returns the doubt. It calls taken with mu held.
+// answer stores the answer to a question about a user, unless a notice came before it. If there is a doubt
+// about the user, it stores nothing and returns the doubt. It calls taken with mu held.
 func (p *users) answer(user presence.UserID, answer choice, taken func()) *doubt {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -141,8 +141,8 @@ func (p *users) answer(user presence.UserID, answer choice, taken func()) *doubt
 	return nil
 }
 
-// nextAsked returns the next users to ask about, in the order in which they came, or how long it is too
-// early for that. If there are none, the goroutine that asks ends.
+// nextAsked returns the next users to ask about, in the order in which they came. If it is too early to ask,
+// it returns for how long. If there are none, the goroutine that asks must end.
 func (p *users) nextAsked(most int) (users []presence.UserID, early time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -166,7 +166,7 @@ func (p *users) nextAsked(most int) (users []presence.UserID, early time.Duratio
 	return users, 0
 }
 
-// askAgain has users asked about once more. It reports whether a goroutine has to be started for that.
+// askAgain queues users again. start reports whether the caller must start the goroutine that asks.
 func (p *users) askAgain(users []presence.UserID) (start bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -176,30 +176,30 @@ func (p *users) askAgain(users []presence.UserID) (start bool) {
 	return start
 }
 
-// askFrom has nobody asked about before a moment.
+// askFrom lets no question be asked before a moment.
 func (p *users) askFrom(at time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.questions.askAfter = later(p.questions.askAfter, at)
 }
 
-// waiting returns the users whose choice something waits for, and how much does.
+// waiting returns the users for whose choices functions wait, and the number of these functions.
 func (p *users) waiting() (users []presence.UserID, queued int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Collect(maps.Keys(p.questions.waiting)), p.questions.queued
 }
 
-// A doubting is why there is a doubt about a user.
+// A doubting says why there is a doubt about a user.
 type doubting struct {
-	note    *noteSettings           // what a notice said; nil: nothing
-	at      time.Time               // when the user was last seen, if this node was told
-	anyway  bool                    // also about a user whom this node does not know
-	writing func() []presence.Topic // to which this node is writing what the user chose before; mu is held
+	note    *noteSettings           // from a notice; nil: it has none
+	at      time.Time               // when the user was last seen, if a notice said so
+	anyway  bool                    // even if this node does not know the user
+	writing func() []presence.Topic // returns the topics to which this node is writing the earlier choice; mu is held
 }
 
-// doubt has the Directory asked about a user. It returns nil for a user whom this node does not know.
-// narrows says that what the notice said hides something, and start that a goroutine has to be started
+// doubt makes the Directory be asked about a user. It returns nil if this node does not know the user.
+// narrows reports whether the notice hides something, and start whether the caller must start the goroutine
 // that asks.
 func (p *users) doubt(user presence.UserID, why doubting) (d *doubt, narrows, start bool) {
 	p.mu.Lock()

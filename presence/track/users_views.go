@@ -8,7 +8,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// addViews remembers page views of a user, so that a store that loses them gets them back.
+// addViews remembers page views of a user, to restore them in a store that loses them.
 func (p *users) addViews(views ...pageView) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -42,7 +42,7 @@ func (p *users) liveViews(each func(pageView)) {
 	}
 }
 
-// removeViews forgets a user's page views until a moment.
+// removeViews forgets a user's page views up to a moment.
 func (p *users) removeViews(user presence.UserID, until time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -51,8 +51,8 @@ func (p *users) removeViews(user presence.UserID, until time.Time) {
 	}
 }
 
-// removeViewsOf forgets a user's page views of one device until a moment. It returns the
-// topics in which no other device has viewed a page here.
+// removeViewsOf forgets a user's page views of one device up to a moment. It returns the topics in which no
+// other device has viewed a page here.
 func (p *users) removeViewsOf(user presence.UserID, device presence.DeviceID, until time.Time) (alone []presence.Topic) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -83,15 +83,15 @@ func (p *users) removeAllViews() {
 	}
 }
 
-// voidViews makes page views of a user before a moment count no longer.
+// voidViews makes page views of a user before a moment no longer count.
 func (p *users) voidViews(user presence.UserID, before time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.knownLocked(user).voidViews(before)
 }
 
-// signOut notes that a user signed out at a moment: earlier page views count no longer, and
-// connections that are being opened since before are refused.
+// signOut notes that a user signed out at a moment: earlier page views no longer count, and connections that
+// began to open before are refused.
 func (p *users) signOut(user presence.UserID, at time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -102,16 +102,14 @@ func (p *users) signOut(user presence.UserID, at time.Time) {
 	}
 }
 
-// viewCountsLocked reports whether a page view of a moment still counts: nothing that
-// happened later made it void.
+// viewCountsLocked reports whether a page view at a moment still counts, because no later event made it void.
 func (p *users) viewCountsLocked(user presence.UserID, at time.Time) bool {
 	u := p.byID[user]
 	return u == nil || !u.voidBefore.After(at)
 }
 
-// needsView reports whether a page view of a user counts although one was recorded at a
-// moment before: a connection that held the user was opened since, or closed since, or
-// the user signed out since.
+// needsView reports whether a page view of a user must be recorded although one was recorded at since: a
+// connection that held the user was opened or closed after since, or the user signed out.
 func (p *users) needsView(user presence.UserID, since time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -119,6 +117,6 @@ func (p *users) needsView(user presence.UserID, since time.Time) bool {
 	if u == nil {
 		return false
 	}
-	voided := !u.voidBefore.Before(since) && time.Since(u.voidBefore) <= p.cfg.Age // later, the view is too old anyway
+	voided := !u.voidBefore.Before(since) && time.Since(u.voidBefore) <= p.cfg.Age // after Config.Age the earlier view has expired anyway
 	return voided || u.heldSince(since)
 }

@@ -28,9 +28,9 @@ import (
 //	    after 10 quiet seconds, and else once in 10 s. Rule P6 goes before it.
 //	P10 Nobody learns who watches whom, or how many do.
 
-// peopleHere is who watches whom on this node. A person has an entry while a connection here
-// watches the person. A change of backend.DevicesTopic costs a look at each changed person, and a
-// mark at each list that has one of them; see [watchList] for the rest.
+// peopleHere knows which connections on this node watch which people. A person has an entry while a
+// connection here watches the person. A change of backend.DevicesTopic costs a look at each changed person,
+// and a mark in each list that has one of them; see [watchList] for the rest.
 type peopleHere struct {
 	cfg       *Config
 	life      *lifetime
@@ -39,7 +39,7 @@ type peopleHere struct {
 	topics    *topics
 	directory *directoryCalls
 	news      *deviceNews
-	stale     atomic.Bool // the store is out, and who is online may be out of date
+	stale     atomic.Bool // the store is out, and who is online may be outdated
 	relations *relations
 	contacts  *contactReader
 	loudOver  int // a person with more followers is loud
@@ -50,7 +50,7 @@ type peopleHere struct {
 	free     []uint32
 	edges    int
 	byViewer map[presence.UserID][]*watchList // those that follow the contacts of their viewer
-	loud     []*watched                       // who are to be told later
+	loud     []*watched                       // those whose followers are told later
 	marked   []*watchList                     // scratch of tell
 	turn     uint64
 }
@@ -65,37 +65,36 @@ type watched struct {
 	told      time.Time // when all followers were last told
 	due       bool      // is in people.loud
 	left      time.Time // when the person was last seen, by departures of devices while the person was not hidden
-	renewed   uint64    // the turn of hear that renewed now
-	listed    uint64    // the turn of watchLocked that looked at the person
-	place     int       // in the list before that turn; negative: not on it, or on the new list already
+	renewed   uint64    // the turn of hear that last renewed now
+	listed    uint64    // the turn of watchLocked that last looked at the person
+	place     int       // index in the list before that turn; negative: not on it, or already on the new list
 }
 
-// A follower is one place in one list. It has 8 bytes, and there are millions of them.
+// A follower is one entry of one list. It has 8 bytes, because there are millions.
 type follower struct {
 	list uint32 // its number
 	slot uint32
 }
 
-// A seenPerson is a watched person at one moment, the same for all viewers. It never
-// changes.
+// A seenPerson is a watched person at one moment, the same for all viewers. It never changes.
 type seenPerson struct {
 	json       []byte              // "bob":{…}; nil: nobody may see the person
 	hash       uint32              // of json; 0: nobody may see the person
 	here       bool                // has a device
-	visibility presence.Visibility // who may see the person; of one who is not here: who could before
-	left       time.Time           // when one who is not here was last seen; zero: unknown
+	visibility presence.Visibility // who may see the person; for a person who is offline: who could before
+	left       time.Time           // when a person who is offline was last seen; zero: unknown
 
-	invisible bool // has a device and turned invisible, which looks like leaving
+	invisible bool // has a device, but is invisible, which looks like offline
 }
 
-// begin makes people who know their parts usable.
+// begin completes a peopleHere whose fields for other parts are set.
 func (p *peopleHere) begin() *peopleHere {
 	p.byID, p.byViewer, p.loudOver = make(map[presence.UserID]*watched), make(map[presence.UserID][]*watchList), loudFollowers
 	p.relations, p.contacts = newRelations(p), newContactReader(p)
 	return p
 }
 
-// start begins to follow the devices, if the site has people.
+// start begins to watch the devices, if the site has people.
 func (p *peopleHere) start() {
 	if !p.directory.on() {
 		return
@@ -105,8 +104,8 @@ func (p *peopleHere) start() {
 	p.life.spawn(p.contacts.run)
 }
 
-// openers returns what opens PeopleTopic for connections: see sources. There is none if the site has
-// no people.
+// openers returns the opener of PeopleTopic for connections: see sources. It is empty if the site has no
+// people.
 func (p *peopleHere) openers() map[string]openSource {
 	if !p.directory.on() {
 		return make(map[string]openSource)
@@ -114,7 +113,7 @@ func (p *peopleHere) openers() map[string]openSource {
 	return map[string]openSource{presence.PeopleTopic.Kind(): func(ctx context.Context, topic presence.Topic, o opening, from presence.Cursor) (source, error) {
 		l, err := p.open(ctx, topic, o)
 		if err != nil {
-			return nil, err // a nil *watchList would be no nil source
+			return nil, err // not l: a nil *watchList in a source would not be nil
 		}
 		p.reach(ctx, l, from)
 		return l, nil
@@ -150,22 +149,22 @@ func (p *peopleHere) open(ctx context.Context, topic presence.Topic, o opening) 
 	return l, nil
 }
 
-// reach has a list of a reader who comes from another node show what that node knows, as
-// replica.reach does: a list has a cursor of its own, and no version of the devices.
+// reach brings a list up to date for a reader who comes from another node, as replica.reach does. A list has
+// a cursor of its own, and not a version of the devices.
 func (p *peopleHere) reach(ctx context.Context, l *watchList, from presence.Cursor) {
 	if r := p.news.replica.Load(); r != nil && l.differs(from) && r.reachLatest(ctx) {
 		p.hear()
 	}
 }
 
-// A watchWanted is whom a connection is to watch once it opens PeopleTopic.
+// A watchWanted says whom a connection will watch once it opens PeopleTopic.
 type watchWanted struct {
 	people   []presence.UserID
 	contacts bool
 }
 
-// checkPeople returns a list of people with each once, or what is wrong with it (rule P8). A user
-// of another tenant than the viewer's is nobody whom the viewer could see.
+// checkPeople returns a list of people with each once, or an error that says what is wrong with it (rule P8).
+// It leaves out users of another tenant, whom the viewer could never see.
 func checkPeople(viewer presence.Visitor, ids []presence.UserID) ([]presence.UserID, error) {
 	tenant := viewer.User.ID.Tenant()
 	for _, id := range ids {
@@ -177,7 +176,7 @@ func checkPeople(viewer presence.Visitor, ids []presence.UserID) ([]presence.Use
 		}
 	}
 	if len(ids) <= presence.MaxWatched {
-		return ids, nil // watchLocked takes each once
+		return ids, nil // watchLocked removes repeated ids
 	}
 	if ids = slices.Compact(slices.Sorted(slices.Values(ids))); len(ids) > presence.MaxWatched {
 		return nil, presence.ErrTooManyPeople
@@ -185,7 +184,7 @@ func checkPeople(viewer presence.Visitor, ids []presence.UserID) ([]presence.Use
 	return ids, nil
 }
 
-// newList returns an empty list, which has a number until it ends.
+// newList returns an empty list, which keeps its number until it ends.
 func (p *peopleHere) newList(viewer presence.UserID, topic presence.Topic) *watchList {
 	l := newWatchList(p, viewer, topic)
 	p.mu.Lock()
@@ -212,14 +211,14 @@ func (p *peopleHere) personLocked(id presence.UserID) *watched {
 	return w
 }
 
-// followLocked puts a place of a list among the followers of a person.
+// followLocked adds a slot of a list to the followers of a person.
 func (p *peopleHere) followLocked(w *watched, l *watchList, slot int) watchSlot {
 	w.followers = append(w.followers, follower{l.number, uint32(slot)})
 	p.edges++
 	return watchSlot{person: w, seat: uint32(len(w.followers) - 1)}
 }
 
-// unfollowLocked undoes followLocked. The last follower takes the seat.
+// unfollowLocked undoes followLocked. The last follower moves to the free seat.
 func (p *peopleHere) unfollowLocked(s watchSlot) {
 	w := s.person
 	last := len(w.followers) - 1
@@ -250,8 +249,8 @@ func (p *peopleHere) watch(l *watchList, ids []presence.UserID) {
 	l.watchLocked(ids)
 }
 
-// watchLocked replaces the people of the list, each of whom counts once. A person who stays on
-// the list stays as told. It looks once at each id, and makes no map. people.mu is held.
+// watchLocked replaces the people of the list, and ignores repeated ids. A person who stays on the list keeps
+// the state that the reader was told. It looks once at each id, and makes no map. people.mu is held.
 func (l *watchList) watchLocked(ids []presence.UserID) {
 	p := l.people
 	p.turn++
@@ -283,13 +282,12 @@ func (l *watchList) watchLocked(ids []presence.UserID) {
 	l.replaceLocked(slots, said[:len(slots)], gone)
 	l.out.wakeLocked()
 	l.mu.Unlock()
-	for i := range gone { // the seats of l are right again: it has the new slots
+	for i := range gone { // the list has the new slots, so the seats of l are correct again
 		p.unfollowLocked(gone[i])
 	}
 }
 
-// end takes a list out of everything, once. A reader that comes late is told nothing of it: for
-// the reader's page nobody on the list has left.
+// end removes a list, once. A reader that comes later gets no event: its page must not see everybody leave.
 func (p *peopleHere) end(l *watchList) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -311,12 +309,11 @@ func (l *watchList) finish() {
 	l.over = true
 }
 
-// Watch replaces the list of users whom the connection watches in [presence.PeopleTopic]: at most
-// MaxWatched, each once. It takes the place of the visitor's contacts too, if the
-// connection was opened with them. The next events have a leave for each person who is off
-// the list, and a join for each one who is new on it and online. Watch returns
-// [presence.ErrTooManyPeople], [presence.ErrInvalidUser] or [presence.ErrNoDirectory]; then nothing has changed. It is
-// a no-op without that topic. It may be called concurrently, and costs about 0.2 µs a
+// Watch replaces the list of users whom the connection watches in [presence.PeopleTopic]: at most MaxWatched,
+// each once. It also replaces the visitor's contacts, if the connection was opened with them. The next events
+// have a leave for each person who is no longer on the list, and a join for each new one who is online. Watch
+// returns [presence.ErrTooManyPeople], [presence.ErrInvalidUser] or [presence.ErrNoDirectory]; then nothing
+// has changed. It is a no-op without that topic. It may be called concurrently, and costs about 0.2 µs a
 // person.
 func (c *Connection) Watch(people []presence.UserID) error {
 	if !c.env.people {
@@ -334,9 +331,9 @@ func (c *Connection) Watch(people []presence.UserID) error {
 	return nil
 }
 
-// A watcher is a source of the people whom its reader names.
+// A watcher is a source whose reader chooses the people in it.
 type watcher interface {
-	// rewatch replaces the people by those whom the page names.
+	// rewatch replaces the people by those that the page named.
 	rewatch(ids []presence.UserID)
 }
 

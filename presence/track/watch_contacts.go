@@ -8,16 +8,16 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// A contactReader reads the contacts of the viewers whose lists follow them: when a list is
-// opened, when the site says that they have changed, and again after an error.
+// A contactReader reads the contacts of viewers whose lists include them: when a list is opened, when the
+// site says that they have changed, and again after an error.
 type contactReader struct {
 	*peopleHere
 	kick wait.Wakeup
 
 	mu     relationsMutex
 	wanted []*watchList
-	asked  uint64                                          // reads that have begun
-	known  *generations.Map[presence.UserID, readContacts] // the latest answers, for viewers who come back while the Directory is out
+	asked  uint64                                          // number of reads that have begun
+	known  *generations.Map[presence.UserID, readContacts] // the latest answers, for viewers who reconnect while the Directory is out
 }
 
 // readContacts are the contacts of a viewer, and the number of the read that returned them.
@@ -30,10 +30,9 @@ type readContacts struct {
 // take about 30 MB.
 const maxContactsKnown = 2_000
 
-// contactReads says which version of the viewer's contacts a list has, and whether a newer one is
-// to be read.
+// contactReads says which read of the viewer's contacts a list has, and whether a newer one is wanted.
 type contactReads struct {
-	wanted bool   // is in contactReader.wanted; contactReader.mu guards it
+	wanted bool   // the list is in contactReader.wanted; contactReader.mu guards it
 	read   uint64 // the number of the read whose answer the list has; people.mu guards it
 }
 
@@ -41,8 +40,8 @@ func newContactReader(p *peopleHere) *contactReader {
 	return &contactReader{peopleHere: p, kick: wait.NewWakeup(), known: generations.New[presence.UserID, readContacts](maxContactsKnown, nil)}
 }
 
-// followContacts makes a list one of those whom the page names, and of the contacts of its
-// viewer. The first contacts are read later.
+// followContacts puts on a list the users that the page named, and the contacts of its viewer. The contacts
+// are read later.
 func (p *peopleHere) followContacts(l *watchList, named []presence.UserID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -51,7 +50,7 @@ func (p *peopleHere) followContacts(l *watchList, named []presence.UserID) {
 	l.watchLocked(named)
 }
 
-// forgetContactsLocked undoes followContacts, but for who is on the list.
+// forgetContactsLocked undoes followContacts, except that the people stay on the list.
 func (p *peopleHere) forgetContactsLocked(l *watchList) {
 	lists := p.byViewer[l.viewer]
 	for i := range lists {
@@ -78,9 +77,9 @@ func (p *peopleHere) followsContactsLocked(l *watchList) bool {
 	return false
 }
 
-// read reads the contacts for a list, and reports whether the Directory answered. Else they
-// are read again later. Meanwhile the list stays as it is, and a list that is opened has the
-// contacts that were read last: each long poll is a list of its own.
+// read reads the contacts for a list, and reports whether the Directory answered. If not, they are read again
+// later. Until then the list stays as it is. A new list gets the contacts that were read last, because each
+// long poll makes a new list.
 func (r *contactReader) read(ctx context.Context, l *watchList) bool {
 	r.mu.Lock()
 	r.asked++
@@ -91,7 +90,7 @@ func (r *contactReader) read(ctx context.Context, l *watchList) bool {
 	switch known, _ := r.known.Get(l.viewer); {
 	case err != nil:
 		contacts = known.ids
-	case turn > known.read: // else another list of the viewer has a later answer
+	case turn > known.read: // otherwise another list of the viewer has a later answer
 		r.known.Set(l.viewer, readContacts{contacts, turn})
 	}
 	r.mu.Unlock()
@@ -101,12 +100,12 @@ func (r *contactReader) read(ctx context.Context, l *watchList) bool {
 	return r.takeContacts(l, contacts, turn, err == nil)
 }
 
-// takeContacts makes a list one of contacts that were read in a turn; answered says that the Directory
-// did, or they are those of before. It reports whether they need not be read again.
+// takeContacts puts contacts on a list that were read in a turn. answered is false if they are from an
+// earlier answer. It reports whether they need not be read again.
 func (p *peopleHere) takeContacts(l *watchList, contacts []presence.UserID, turn uint64, answered bool) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.followsContactsLocked(l) || turn < l.contacts.read { // it has ended, its page named others, or a later answer was first
+	if !p.followsContactsLocked(l) || turn < l.contacts.read { // the list has ended, its page named others, or a later answer came first
 		return true
 	}
 	if !answered && l.contacts.read > 0 {
@@ -132,7 +131,7 @@ func (p *peopleHere) takeContacts(l *watchList, contacts []presence.UserID, turn
 	return answered
 }
 
-// want has the contacts of a list read. It waits for nothing.
+// want schedules a read of a list's contacts. It does not wait.
 func (r *contactReader) want(l *watchList) {
 	r.mu.Lock()
 	if !l.contacts.wanted {

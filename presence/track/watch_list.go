@@ -12,13 +12,12 @@ import (
 	"github.com/rollcall-go/rollcall/presence/internal/wire"
 )
 
-// A watchList is the people whom one connection watches: what its reader was told of each,
-// and which of them may have changed since. It is a source of one reader. It keeps no
-// events: the reader pulls one diff of whoever has changed, as they are then. So a slow
-// reader never has more than its list, whoever comes and goes meanwhile cancels out, and
-// 200 people who come at once are one write.
+// A watchList is the people whom one connection watches: what its reader was told about each, and who may
+// have changed since. It is a source with one reader. It keeps no events: the reader pulls one diff with the
+// current state of everybody who has changed. So a slow reader never has more than its list, people who come
+// and go meanwhile cancel out, and 200 people who come at once are one write.
 //
-// A list of 500 people takes 9 KB, and 4 KB among their followers.
+// A list of 500 people takes 9 KB, and 4 KB in the entries of its people.
 type watchList struct {
 	people *peopleHere
 	viewer presence.UserID
@@ -29,18 +28,18 @@ type watchList struct {
 	number uint32
 	ended  bool
 	marked bool              // is in people.marked
-	named  []presence.UserID // by the page, of a list that has the contacts of its viewer too
+	named  []presence.UserID // users that the page named, if the list also has the viewer's contacts
 	slots  []watchSlot
 
 	mu      outletMutex     // which is the outlet's, too
 	said    []relationState // by slot
-	changed []uint64        // a bit a slot: the person may have changed since told
-	dropped []toldPerson    // were told, and are on the list no more
+	changed []uint64        // one bit for each slot: the person may have changed since the reader was told
+	dropped []toldPerson    // people whom the reader has, and who are no longer on the list
 	holds   bool            // release comes
 	over    bool            // the list has ended
 
 	// The goroutine that reads the connection changes these, with mu held.
-	sum   uint64 // of what is told: see cursor
+	sum   uint64 // of what the reader was told: see cursor
 	total int
 	at    presence.Cursor
 
@@ -48,14 +47,14 @@ type watchList struct {
 	contacts contactReads
 }
 
-// A watchSlot is one person of a list.
+// A watchSlot is one person on a list.
 type watchSlot struct {
 	person *watched
-	told   uint32 // seenPerson.hash that the reader has; 0: the person is not there. mu of the list guards it
-	seat   uint32 // among the person's followers. people.mu guards it
+	told   uint32 // the seenPerson.hash that the reader has; 0: none. The list's mu guards it
+	seat   uint32 // index among the person's followers. people.mu guards it
 }
 
-// A toldPerson is a person whom the reader has, and whom the list has no more.
+// A toldPerson is a person whom the reader has, and who is no longer on the list.
 type toldPerson struct {
 	id   presence.UserID
 	told uint32
@@ -75,7 +74,7 @@ func (l *watchList) size() int {
 	return len(l.slots)
 }
 
-// hashOf returns what a list remembers of a person's JSON. It is never 0.
+// hashOf returns the hash of a person's JSON. It is never 0.
 func hashOf(json []byte) uint32 {
 	h := fnv.New64a()
 	h.Write(json)
@@ -83,7 +82,7 @@ func hashOf(json []byte) uint32 {
 	return max(uint32(sum^sum>>32), 1)
 }
 
-// spread makes 64 bits of a hash, so that the sum of some names them all.
+// spread turns a hash into 64 bits, so that a sum of several identifies them.
 func spread(told uint32) uint64 {
 	if told == 0 {
 		return 0
@@ -94,9 +93,9 @@ func spread(told uint32) uint64 {
 	return x ^ x>>31
 }
 
-// setSum sets what the reader has. The cursor is a hash of it: equal sight is an equal
-// cursor, on every node and after every loss of the store's data. A version of backend.DevicesTopic
-// would move when somebody comes who is hidden (rule P2).
+// setSum sets what the reader has. The cursor is a hash of that: readers who see the same have the same
+// cursor, on every node and after every loss of the store's data. A version of backend.DevicesTopic would not
+// do, because it changes when a hidden user comes (rule P2).
 func (l *watchList) setSum(sum uint64, total int) {
 	if l.at == "" || sum != l.sum {
 		tag := peopleTag
@@ -109,11 +108,11 @@ func (l *watchList) setSum(sum uint64, total int) {
 	l.sum, l.total = sum, total
 }
 
-// peopleTag begins the cursors of PeopleTopic, of the empty tenant: see newCursor.
+// peopleTag is the start of the cursors of PeopleTopic, for the empty tenant: see newCursor.
 var peopleTag = string(presence.NewCursor(presence.PeopleTopic, ""))
 
-// showsLocked returns the hash of a person as the reader may see the person now; 0: not at
-// all. It is the one place that decides who is in the events (rule P3).
+// showsLocked returns the hash of a person as the reader may see the person now; 0: the reader may not. It
+// alone decides who is in the events (rule P3).
 func (l *watchList) showsLocked(slot int, now *seenPerson) uint32 {
 	if relation, known := l.said[slot].relation(); now.here && now.visibility.ShownTo(relation, known) {
 		return now.hash
@@ -128,7 +127,7 @@ func (l *watchList) mark(slot int) (news bool) {
 	return l.markLocked(slot)
 }
 
-// wake has the reader look at the list, because of a change that came at a moment.
+// wake makes the reader look at the list, because of a change that came at a moment.
 func (l *watchList) wake(came time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -136,7 +135,7 @@ func (l *watchList) wake(came time.Time) {
 	l.out.wakeLocked()
 }
 
-// markLocked notes that a person may have changed, and reports whether the reader has news.
+// markLocked notes that a person may have changed. It reports whether the reader must be woken.
 func (l *watchList) markLocked(slot int) bool {
 	s := &l.slots[slot]
 	now := s.person.now.Load()
@@ -151,8 +150,8 @@ func (l *watchList) markLocked(slot int) bool {
 	return true
 }
 
-// replaceLocked replaces the people. Those who are gone from the list, and whom the reader
-// has, leave with the next diff.
+// replaceLocked replaces the people. People whom the reader has, and who are no longer on the list, leave
+// with the next diff.
 func (l *watchList) replaceLocked(slots []watchSlot, said []relationState, gone []watchSlot) {
 	for _, s := range gone {
 		if s.told != 0 {
@@ -166,7 +165,7 @@ func (l *watchList) replaceLocked(slots []watchSlot, said []relationState, gone 
 			dropped[d.id] = d.told
 		}
 		for i := range slots {
-			if told := dropped[slots[i].person.id]; told != 0 { // back before the reader looked
+			if told := dropped[slots[i].person.id]; told != 0 { // the person is on the list again before the reader looked
 				slots[i].told = told
 				delete(dropped, slots[i].person.id)
 			}
@@ -180,8 +179,8 @@ func (l *watchList) replaceLocked(slots []watchSlot, said []relationState, gone 
 
 func (l *watchList) outlet() *outlet { return l.out }
 
-// latest returns the list itself: what its reader has, which changes only when the reader
-// reads. Only the goroutine that reads the connection may call it.
+// latest returns the list itself, whose cursor and total change only when the reader reads. Only the
+// goroutine that reads the connection may call it.
 func (l *watchList) latest() sourceView { return l }
 
 func (l *watchList) cursor() presence.Cursor { return l.at }
@@ -196,7 +195,7 @@ func (l *watchList) figures() figures {
 // end implements ender.
 func (l *watchList) end() { l.people.end(l) }
 
-// differs reports whether a cursor names something else than what the list shows now.
+// differs reports whether a cursor differs from that of what the list shows now.
 func (l *watchList) differs(from presence.Cursor) bool {
 	id, ok := from.Version(l.out.topic)
 	if !ok {
@@ -218,8 +217,8 @@ func (l *watchList) seenLocked() (seen []uint32, sum uint64) {
 	return seen, sum
 }
 
-// resumeLocked implements source.resumeLocked. A reader that has what it would see now
-// gets nothing, and any other a state.
+// resumeLocked implements source.resumeLocked. A reader that already has what it would see now gets nothing,
+// and any other a state.
 func (l *watchList) resumeLocked(from presence.Cursor, _ int) (missed *sharedEvent, ok bool) {
 	id, ok := from.Version(l.out.topic)
 	if !ok {
@@ -237,7 +236,7 @@ func (l *watchList) resumeLocked(from presence.Cursor, _ int) (missed *sharedEve
 			total++
 		}
 	}
-	clear(l.changed) // who has changed since the loop above is marked behind this
+	clear(l.changed) // changes after the loop above are marked after this
 	l.dropped = nil
 	l.setSum(sum, total)
 	return nil, true
@@ -246,7 +245,7 @@ func (l *watchList) resumeLocked(from presence.Cursor, _ int) (missed *sharedEve
 // stateEvent returns a state event with all users of the list whom the reader may see. It ignores
 // the limit, since the page chose how many users it watches. The caller holds mu.
 func (l *watchList) stateEvent(int) *sharedEvent {
-	const head = 192 // is more than what stands before the users
+	const head = 192 // more bytes than come before the users
 	size := head
 	for i := range l.slots {
 		size += len(l.slots[i].person.now.Load().json) + 1
@@ -258,7 +257,7 @@ func (l *watchList) stateEvent(int) *sharedEvent {
 		if l.slots[i].told = hash; hash == 0 {
 			continue
 		}
-		l.said[i].told() // a later join is a change of what the reader has
+		l.said[i].told() // for the reader, a later join is a change of this state
 		if sum += spread(hash); total > 0 {
 			b = append(b, ',')
 		}
@@ -269,7 +268,7 @@ func (l *watchList) stateEvent(int) *sharedEvent {
 	l.dropped = nil
 	l.setSum(sum, total)
 	b = append(b, `},"truncated":false}`...)
-	var before [head]byte // the cursor is known by now
+	var before [head]byte // now the cursor is known
 	begins := append(l.appendFigures(appendHead(before[:0], l.out.topic, l.at)), `,"users":{`...)
 	data := b[head-len(begins):]
 	copy(data, begins)
@@ -289,7 +288,7 @@ func (l *watchList) heartbeatEvent() *sharedEvent {
 	return newSharedEvent(frame{Event: presence.Event{Type: presence.EventHeartbeat, Topic: l.out.topic, Cursor: l.at, Data: data}})
 }
 
-// one returns how many people a hash stands for.
+// one returns 1 for a person who is shown, and 0 for the hash 0.
 func one(hash uint32) int {
 	if hash == 0 {
 		return 0
@@ -304,10 +303,10 @@ type watchChange struct {
 	hash uint32
 }
 
-// pullLocked returns one diff of all who have changed, as they are now, and false if
-// nobody has. It implements puller.
+// pullLocked implements puller. It returns one diff with the current state of all who have changed, and false
+// if nobody has.
 func (l *watchList) pullLocked(scratch []byte) (presence.Event, bool) {
-	var few [8]watchChange // most diffs are of one person, and allocate nothing but their bytes
+	var few [8]watchChange // most diffs are of one person, and allocate only their bytes
 	changes, sum, total, size := few[:0], l.sum, l.total, 0
 	for word, left := range l.changed {
 		for ; left != 0; left &= left - 1 {
@@ -372,13 +371,13 @@ func (l *watchList) appendJoinsLocked(b []byte, changes []watchChange) []byte {
 	return b
 }
 
-// setSince changes the since of a person's JSON: a viewer who gains sight of a person because
-// of a contact or a block sees the person come now (rule P6).
+// setSince changes the since in a person's JSON. A viewer who gains sight of a person by a contact or a block
+// sees the person join now (rule P6).
 func setSince(person []byte, now time.Time) {
-	const key = `"since":"` // is in no JSON string, where a quote is escaped
+	const key = `"since":"` // cannot be inside a JSON string, where a quote is escaped
 	if i := bytes.Index(person, []byte(key)); i >= 0 {
 		var text [len(wire.TimeLayout)]byte
-		copy(person[i+len(key):], now.UTC().AppendFormat(text[:0], wire.TimeLayout)) // of the same length
+		copy(person[i+len(key):], now.UTC().AppendFormat(text[:0], wire.TimeLayout)) // the length stays the same
 	}
 }
 
@@ -405,8 +404,8 @@ func (l *watchList) appendLeavesLocked(b []byte, changes []watchChange) []byte {
 	return b
 }
 
-// lastSeenLocked returns when a person was last seen who left; zero if nobody knows, if the
-// viewer may not know, or if the person is still there and only hidden now (rules P5, P6).
+// lastSeenLocked returns when a person who left was last seen. It is zero if that is unknown, if the viewer
+// may not know it, or if the person is still there and only hidden (rules P5, P6).
 func (l *watchList) lastSeenLocked(slot int, now *seenPerson) time.Time {
 	relation, known := l.said[slot].certain()
 	if now.here || !now.visibility.SeenBy(relation, known) {

@@ -10,15 +10,15 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// A person with more followers here is loud (rule P9).
+// Bounds of loud persons, who have many followers here (rule P9).
 const (
 	loudFollowers = 1_000
 	loudEvery     = 10 * time.Second
 )
 
-// deviceNews is what backend.DevicesTopic has published and people have not looked at. heard runs
-// with the mutex of that topic's outlet held, and the lists have outlets of their own: so it
-// leaves the work to people.run.
+// deviceNews collects what backend.DevicesTopic has published, until people look at it. heard runs with the
+// mutex of that topic's outlet held, and the lists have outlets of their own: so it leaves the work to
+// people.run.
 type deviceNews struct {
 	replica atomic.Pointer[replica] // of backend.DevicesTopic; nil until somebody looks at the topic
 	kick    wait.Wakeup
@@ -26,12 +26,12 @@ type deviceNews struct {
 	mu   newsMutex
 	nets []net
 	all  bool      // anything may have changed
-	came time.Time // when the oldest came
+	came time.Time // when the oldest news came
 }
 
 func newDeviceNews() *deviceNews { return &deviceNews{kick: wait.NewWakeup()} }
 
-// follow takes the news of a replica of backend.DevicesTopic from now on.
+// follow collects the news of a replica of backend.DevicesTopic from now on.
 func (h *deviceNews) follow(r *replica) {
 	r.heard = h.heard
 	h.replica.Store(r)
@@ -60,8 +60,7 @@ func (h *deviceNews) take() (nets []net, all bool, came time.Time) {
 	return nets, all, came
 }
 
-// run tells the lists what happens, keeps the roster of devices in memory, and notices
-// that the store is out.
+// run updates the lists, keeps the roster of devices in memory, and notices when the store is out.
 func (p *peopleHere) run(ctx context.Context) {
 	tick := time.NewTicker(houseKeeping)
 	defer tick.Stop()
@@ -102,7 +101,7 @@ func (p *peopleHere) devices() *View {
 	return r.view.Load()
 }
 
-// wakeAll has every list read: its heartbeat has changed.
+// wakeAll wakes the readers of all lists, because their heartbeats have changed.
 func (p *peopleHere) wakeAll() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -113,7 +112,7 @@ func (p *peopleHere) wakeAll() {
 	}
 }
 
-// hear renews the persons who have changed, and tells their followers.
+// hear renews the people who have changed, and marks them in the lists of their followers.
 func (p *peopleHere) hear() {
 	nets, all, came := p.news.take()
 	p.mu.Lock()
@@ -121,7 +120,7 @@ func (p *peopleHere) hear() {
 	p.turn++
 	if all {
 		for _, w := range p.byID {
-			w.left = time.Time{} // nobody knows of the latest departure
+			w.left = time.Time{} // the time of the latest departure is unknown
 			p.changedLocked(w)
 		}
 	}
@@ -156,8 +155,7 @@ func (p *peopleHere) deviceChangedLocked(member presence.UserID) {
 	}
 }
 
-// changedLocked renews a person, and marks the lists of the followers, unless the person is
-// loud (rule P9).
+// changedLocked renews a person, and marks the lists of the followers, unless the person is loud (rule P9).
 func (p *peopleHere) changedLocked(w *watched) {
 	w.renewed = p.turn
 	before := w.now.Load()
@@ -179,13 +177,13 @@ func (p *peopleHere) changedLocked(w *watched) {
 	p.tellLocked(w)
 }
 
-// renewLocked looks at a person anew, and reports whether anything has changed.
+// renewLocked updates a person from the devices, and reports whether anything has changed.
 func (p *peopleHere) renewLocked(w *watched) bool {
 	before := w.now.Load()
 	now := &seenPerson{visibility: presence.HiddenVisibility}
 	if devices := p.devices(); devices != nil {
 		switch s, here := devices.sightOf(w.id); {
-		case here && s.visibility.Status == presence.Invisible: // looks as if the user had left
+		case here && s.visibility.Status == presence.Invisible: // looks like a user who left
 			now.invisible, now.visibility = true, s.visibility
 		case here:
 			now.here, now.visibility = true, s.visibility
@@ -213,8 +211,8 @@ func (p *peopleHere) renewLocked(w *watched) bool {
 	return true
 }
 
-// leftAt takes when somebody was last seen who is shown until now. That is never before others
-// could see the person: what was before is not told.
+// leftAt notes when a person who is still shown was last seen. It is never earlier than the moment at which
+// viewers could begin to see the person.
 func (w *watched) leftAt(at time.Time) {
 	now := w.now.Load()
 	if now == nil || !now.here || now.visibility.Hidden() || at.IsZero() {
@@ -228,8 +226,8 @@ func (w *watched) leftAt(at time.Time) {
 	}
 }
 
-// changesSight reports whether other viewers see the person now than before, by the
-// person's own choice: they are told at once (rule P6).
+// changesSight reports whether the viewers who see the person have changed, by the person's own choice: they
+// must be told at once (rule P6).
 func (s *seenPerson) changesSight(before *seenPerson) bool {
 	a, b := s.visibility, before.visibility
 	return s.here && before.here && (a.Online != b.Online || a.Except != b.Except || !a.Since.Equal(b.Since))
@@ -247,8 +245,8 @@ func (p *peopleHere) tellLocked(w *watched) {
 	}
 }
 
-// wakeMarkedLocked wakes the readers of the lists that have news. All persons are marked
-// before the first reader wakes: 200 who come at once are one write.
+// wakeMarkedLocked wakes the readers of the lists with news. All persons are marked before the first reader
+// wakes, so 200 who come at once are one write.
 func (p *peopleHere) wakeMarkedLocked(came time.Time) {
 	for _, l := range p.marked {
 		l.marked = false
@@ -258,7 +256,7 @@ func (p *peopleHere) wakeMarkedLocked(came time.Time) {
 	p.marked = p.marked[:0]
 }
 
-// tellLoud tells the followers of loud persons whose time has come the latest word.
+// tellLoud marks loud persons whose time has come in the lists of their followers.
 func (p *peopleHere) tellLoud() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -274,5 +272,5 @@ func (p *peopleHere) tellLoud() {
 	}
 	clear(p.loud[len(later):])
 	p.loud = later
-	p.wakeMarkedLocked(time.Time{}) // the delay was meant, and is no lag
+	p.wakeMarkedLocked(time.Time{}) // the delay was intended, and is no lag
 }

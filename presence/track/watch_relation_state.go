@@ -2,21 +2,21 @@ package track
 
 import "github.com/rollcall-go/rollcall/presence"
 
-// A relationState is what a list knows of its viewer's relation to one of its people.
+// A relationState is what a list knows about the relation of its viewer to one of its people.
 type relationState uint8
 
 const (
 	relationValue   relationState = 3      // 0: unknown; else 1 + Relation
-	relationAgain   relationState = 1 << 2 // it is to be asked again
+	relationAgain   relationState = 1 << 2 // it must be asked for again
 	relationRevoked relationState = 1 << 3 // the site said that it has changed: it counts only until an answer fails
-	relationExpired relationState = 1 << 4 // it is over relationsFor old, and the Directory is out
+	relationExpired relationState = 1 << 4 // it is older than relationsFor, and the Directory is out
 	relationGains   relationState = 1 << 5 // the site said that it has changed while the person was not shown
-	relationHeld    relationState = 1 << 6 // the person stays as told until the Directory answers: see holdsLocked
-	relationLate    relationState = 1 << 7 // the Directory did not answer in time: the person is not held
+	relationHeld    relationState = 1 << 6 // the person is shown unchanged until the Directory answers: see holdsLocked
+	relationLate    relationState = 1 << 7 // the Directory did not answer in time, so the person is not held
 )
 
-// relation returns the relation to decide by. While the Directory is out it is the latest
-// one known of a person who is shown.
+// relation returns the relation that decides. While the Directory is out, it is the latest known one if the
+// person is shown.
 func (s relationState) relation() (r presence.Relation, known bool) {
 	if s&relationValue == 0 {
 		return presence.Stranger, false
@@ -24,7 +24,7 @@ func (s relationState) relation() (r presence.Relation, known bool) {
 	return presence.Relation(s&relationValue - 1), true
 }
 
-// certain is relation, and unknown where the Directory is out or has not answered again.
+// certain is relation, but unknown while the Directory is out or has not answered again.
 func (s relationState) certain() (r presence.Relation, known bool) {
 	if s&(relationExpired|relationRevoked) != 0 {
 		return presence.Stranger, false
@@ -32,24 +32,24 @@ func (s relationState) certain() (r presence.Relation, known bool) {
 	return s.relation()
 }
 
-// needed reports whether the Directory is to be asked.
+// needed reports whether the Directory must be asked.
 func (s relationState) needed() bool { return s&relationValue == 0 || s&relationAgain != 0 }
 
-// left notes that the person is not shown any more: an old relation shows nobody anew.
+// left notes that the person is not shown any more. An old relation must not show the person again.
 func (s *relationState) left() {
 	if *s&^relationValue != 0 {
 		*s = 0
 	}
 }
 
-// forget forgets the relation, which decides nothing now. That the viewer gains sight is kept
-// until the reader is told: the person may be about to be shown.
+// forget forgets the relation, which decides nothing now. It keeps that the viewer gains sight until the
+// reader is told, because the person may be shown soon.
 func (s *relationState) forget() { *s &= relationGains }
 
-// told notes that the reader has the person, or the absence of the person.
+// told notes that the reader was told whether the person is there.
 func (s *relationState) told() { *s &^= relationGains }
 
-// again has the Directory asked again about a person. Meanwhile a person who is shown stays.
+// again makes the Directory be asked again about a person. A person who is shown stays meanwhile.
 func (s *relationState) again(shown bool, why relationState) {
 	switch {
 	case !shown && why == relationRevoked:
@@ -61,7 +61,7 @@ func (s *relationState) again(shown bool, why relationState) {
 	}
 }
 
-// failed notes that the Directory did not answer for a person, who is shown or not.
+// failed notes that the Directory did not answer about a person. shown says whether the person is shown.
 func (s *relationState) failed(shown bool) {
 	switch {
 	case *s&relationValue == 0:
@@ -75,7 +75,7 @@ func (s *relationState) failed(shown bool) {
 	}
 }
 
-// late notes that a person who is held is held no longer.
+// late notes that a held person is no longer held.
 func (s *relationState) late() {
 	if *s&relationHeld != 0 {
 		*s = *s&^relationHeld | relationLate
@@ -84,7 +84,7 @@ func (s *relationState) late() {
 
 func stateOf(r presence.Relation) relationState {
 	if r != presence.Stranger && r != presence.Contact {
-		r = presence.Blocked // also what this version does not know (rule P4)
+		r = presence.Blocked // even for a value that this version does not know (rule P4)
 	}
 	return relationState(1 + r)
 }

@@ -9,34 +9,33 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// Relations are asked for where they decide: for a person who is online and shows that to
-// contacts alone, or has blocked somebody.
+// Relations are asked for only if they decide something: about a person who is online, and who shows that
+// only to contacts, or has blocked somebody.
 const (
 	relationsKept    = 1_000_000              // pairs that a node remembers, about 100 MB
 	relationsFor     = 5 * time.Minute        // then the Directory is asked again
 	relationsWindow  = 3 * time.Millisecond   // collects the pairs of one query
-	relationsWait    = 500 * time.Millisecond // a stream that opens waits for its relations
-	relationsShared  = 5 * time.Second        // the lists of one viewer that are renewed together share an answer
+	relationsWait    = 500 * time.Millisecond // a stream that opens waits this long for its relations
+	relationsShared  = 5 * time.Second        // the lists of one viewer share an answer of this age when they are renewed
 	maxPeopleBackoff = 15 * time.Second
 )
 
-// relations asks the Directory what viewers are to the people whom they watch, in batches,
-// and remembers the answers for a while, for pages that come back and for other pages of
-// the viewer.
+// relations asks the Directory for the relations of viewers to the people whom they watch, in batches. It
+// remembers the answers for a while, for pages that come back and for other pages of the viewer.
 type relations struct {
 	*peopleHere
 	kick wait.Wakeup
 
 	mu      relationsMutex
-	wanted  []*watchList // have something to ask
+	wanted  []*watchList // lists that have questions
 	known   *generations.Map[presence.Pair, knownRelation]
 	turn    uint64 // counts changes
 	changed map[presence.UserID]changedRelations
-	void    uint64 // the answers of older turns are void
+	void    uint64 // answers of older turns are void
 	failed  bool   // the latest query
 	busy    bool   // run has questions, or waits to repeat them
 	queries uint64
-	looked  time.Time // when keep looked for lists to renew
+	looked  time.Time // when keep last looked for lists to renew
 }
 
 // A knownRelation is an answer of the Directory, and when it was asked for.
@@ -46,17 +45,17 @@ type knownRelation struct {
 	turn     uint64
 }
 
-// changedRelations say since when the relations to a user are others: older answers are void.
+// changedRelations say since when a user's relations have changed: older answers are void.
 type changedRelations struct {
 	turn uint64
 	at   time.Time
 }
 
-// An askedList is where a list stands with relations.
+// An askedList is the state of a list's relations.
 type askedList struct {
 	wanted  bool      // is in relations.wanted
 	opening bool      // its connection waits for an answer
-	since   time.Time // of the oldest answer; zero: none
+	since   time.Time // of the oldest answer; zero: there is none
 	waiting []chan struct{}
 }
 
@@ -67,8 +66,8 @@ func newRelations(p *peopleHere) *relations {
 	}
 }
 
-// want has the Directory asked for a list. It waits for nothing, and reports whether there
-// may be an answer soon: no question of before waits for a Directory that is out.
+// want queues the questions of a list. It does not wait. soon reports whether an answer may come soon: no
+// earlier question waits for a Directory that is out.
 func (r *relations) want(l *watchList) (soon bool) {
 	r.mu.Lock()
 	soon = !r.failed || !r.busy
@@ -81,10 +80,9 @@ func (r *relations) want(l *watchList) (soon bool) {
 	return soon
 }
 
-// await waits until the Directory has answered for a list that is opened: not for long, and
-// not while it is out. So the first state of a page has everybody, as the state before it had
-// on another node. It costs one query whoever is there: the time that it takes says nothing of
-// who is hidden, or blocks anybody (rule P2).
+// await waits until the Directory has answered for a list that is being opened: not for long, and not while
+// it is out. So the first state of a page has everybody whom the state on another node had. It costs one
+// query in any case, so that the time reveals nothing about hidden users or blocks (rule P2).
 func (r *relations) await(ctx context.Context, l *watchList) {
 	if l.size() == 0 {
 		return
@@ -142,12 +140,12 @@ func (r *relations) run(ctx context.Context) {
 // A question is one pair that a list asks for.
 type question struct {
 	list   *watchList
-	slot   int // negative: nobody wants the answer
+	slot   int // negative: the answer is not needed
 	person *watched
 }
 
-// collect returns the questions of the next query, those of one list together. A list whose
-// questions are all answered by what is remembered has none.
+// collect returns the questions of the next query. Those of one list are adjacent. A list whose questions are
+// all answered from memory has none.
 func (r *relations) collect() []question {
 	var asked []question
 	for len(asked) < maxRelationsAtOnce {
@@ -158,7 +156,7 @@ func (r *relations) collect() []question {
 		had := len(asked)
 		asked = l.questions(asked, maxRelationsAtOnce, opening)
 		if len(asked) == maxRelationsAtOnce {
-			r.want(l) // it may have more
+			r.want(l) // the list may have more questions
 		} else if len(asked) == had {
 			r.answered(l)
 		}
@@ -166,7 +164,7 @@ func (r *relations) collect() []question {
 	return asked
 }
 
-// next returns a list that has something to ask, and whether its connection waits for it.
+// next returns a list that has questions, and whether its connection waits for them.
 func (r *relations) next() (l *watchList, opening bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -182,9 +180,8 @@ func (r *relations) next() (l *watchList, opening bool) {
 	return l, opening
 }
 
-// questions appends up to most questions of a list, and takes what is remembered. A list that
-// is being opened takes nothing, and has a question in any case, so that nobody can tell by
-// the time that it takes whether there is one: see await.
+// questions appends up to most questions of a list, and uses remembered answers. A list that is being opened
+// uses none, and has at least one question, so that the time it takes reveals nothing: see await.
 func (l *watchList) questions(asked []question, most int, opening bool) []question {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -200,7 +197,7 @@ func (l *watchList) questions(asked []question, most int, opening bool) []questi
 		if !l.said[i].needed() {
 			continue
 		}
-		if !now.here || !now.visibility.NeedsRelation() { // it decides nothing: it is asked for when it does
+		if !now.here || !now.visibility.NeedsRelation() { // the relation decides nothing now, and is asked for when it does
 			if now.here {
 				l.said[i].forget()
 			}
@@ -224,7 +221,7 @@ func (l *watchList) questions(asked []question, most int, opening bool) []questi
 	return asked
 }
 
-// anybodyLocked returns one of the people of a list: one whom not everybody sees, if there is one.
+// anybodyLocked returns one of the people on a list, preferably one whom not everybody sees.
 func (l *watchList) anybodyLocked() *watched {
 	for i := range l.slots {
 		if now := l.slots[i].person.now.Load(); !now.here || now.visibility.Hidden() {
@@ -234,7 +231,7 @@ func (l *watchList) anybodyLocked() *watched {
 	return l.slots[0].person
 }
 
-// recall returns a relation that is remembered. One that is asked for again must be young.
+// recall returns a remembered relation. If it must be asked for again, only a young one counts.
 func (r *relations) recall(pair presence.Pair, again bool) (presence.Relation, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -246,7 +243,7 @@ func (r *relations) recall(pair presence.Pair, again bool) (presence.Relation, b
 	return k.relation, true
 }
 
-// latest returns the relation that the Directory last said, however long ago.
+// latest returns the relation that the Directory last answered, however long ago.
 func (r *relations) latest(pair presence.Pair) (presence.Relation, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -257,7 +254,7 @@ func (r *relations) latest(pair presence.Pair) (presence.Relation, bool) {
 	return k.relation, true
 }
 
-// answers asks the Directory, and remembers what it says.
+// answers asks the Directory, and remembers its answers.
 func (r *relations) answers(ctx context.Context, pairs []presence.Pair) ([]presence.Relation, error) {
 	began := time.Now()
 	r.mu.Lock()
@@ -277,14 +274,12 @@ func (r *relations) answers(ctx context.Context, pairs []presence.Pair) ([]prese
 	return answers, nil
 }
 
-// voidLocked reports whether an answer that was asked for in a turn may be older than a
-// change.
+// voidLocked reports whether an answer to a question of a turn may be older than a change.
 func (r *relations) voidLocked(user presence.UserID, turn uint64) bool {
 	return turn < r.void || turn < r.changed[user].turn
 }
 
-// ask makes one query, and gives the answers to the lists. It reports whether the Directory
-// answered.
+// ask makes one query, and passes the answers to the lists. It reports whether the Directory answered.
 func (r *relations) ask(ctx context.Context, asked []question) bool {
 	pairs := make([]presence.Pair, len(asked))
 	for i, q := range asked {
@@ -323,7 +318,7 @@ func (r *relations) ask(ctx context.Context, asked []question) bool {
 	return err == nil
 }
 
-// answered ends the wait of whoever opens a list, and has the list renewed in time.
+// answered ends the wait of a list that is being opened, and schedules the renewal of its relations.
 func (r *relations) answered(l *watchList) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -336,8 +331,7 @@ func (r *relations) answered(l *watchList) {
 	}
 }
 
-// answer takes what the Directory said. It reports whether that was about everybody who was
-// asked for.
+// answer stores the Directory's answers. It reports whether there was one about everybody who was asked for.
 func (l *watchList) answer(asked []question, answers []presence.Relation, valid []bool) (all bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -360,15 +354,14 @@ func (l *watchList) answer(asked []question, answers []presence.Relation, valid 
 	return all
 }
 
-// relationsHeld is how long a person stays as told who has begun to show fewer viewers.
+// relationsHeld is how long a person who begins to show fewer viewers is still shown unchanged.
 const relationsHeld = 500 * time.Millisecond
 
-// holdsLocked reports whether a person whom the list does not show now stays as told for the
-// moment: the person has begun to show contacts alone, or has blocked somebody first, and the
-// Directory has yet to say what the viewer is. So a viewer who goes on seeing the person sees
-// no leave, and learns nothing of a block that is of somebody else. What is told stays as it
-// was: nothing that the person says from then on gets out before the answer. Without one in
-// time, or with an error, the person is not shown (rules P4, P6).
+// holdsLocked reports whether a person whom the list no longer shows stays as the reader has the person, for
+// the moment. The person has begun to show only contacts, or has blocked somebody for the first time, and the
+// Directory has not yet answered about the viewer. So a viewer who goes on seeing the person sees no leave,
+// and learns nothing of a block of somebody else. The reader gets no newer state of the person before the
+// answer. Without an answer in time, or with an error, the person is not shown (rules P4, P6).
 func (l *watchList) holdsLocked(slot int, now *seenPerson) bool {
 	said := &l.said[slot]
 	if l.slots[slot].told == 0 || !now.here || !now.visibility.NeedsRelation() || *said&(relationValue|relationLate) != 0 {
@@ -401,8 +394,8 @@ func (l *watchList) release() {
 	}
 }
 
-// unanswered notes that the Directory is out. Who is shown stays, unless the site said that
-// the relation has changed.
+// unanswered notes that the Directory is out. People who are shown stay, unless the site said that the
+// relation has changed.
 func (l *watchList) unanswered(asked []question) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -418,8 +411,7 @@ func (l *watchList) unanswered(asked []question) {
 	}
 }
 
-// slotLocked returns the place of the person of a question; negative: the list has the
-// person no more.
+// slotLocked returns the slot of a question's person; negative: the person is no longer on the list.
 func (l *watchList) slotLocked(q question) int {
 	if q.slot < 0 {
 		return q.slot
@@ -435,9 +427,8 @@ func (l *watchList) slotLocked(q question) int {
 	return -1
 }
 
-// maxChangedRelations bounds the users whose older answers are void. Beyond it all answers
-// are.
+// maxChangedRelations bounds the users whose older answers are void. Beyond it all answers are void.
 const maxChangedRelations = 100_000
 
-// keepEvery is how often lists are looked at whose relations are getting too old.
+// keepEvery is how often keep looks for lists whose relations are becoming too old.
 const keepEvery = 5 * time.Second

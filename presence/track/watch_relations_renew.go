@@ -7,8 +7,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// keep has lists renewed whose relations are too old, and forgets changes that no answer
-// is older than. It is for one goroutine.
+// keep renews lists whose relations are becoming too old, and forgets changes that are older than all
+// answers. Only one goroutine may call it.
 func (r *relations) keep() {
 	now := time.Now()
 	if now.Sub(r.looked) < keepEvery {
@@ -18,7 +18,7 @@ func (r *relations) keep() {
 	r.renewOld(now)
 }
 
-// renewOld has the relations of a list asked for again before they are too old.
+// renewOld asks again for the relations of lists before they are too old.
 func (p *peopleHere) renewOld(now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -27,8 +27,8 @@ func (p *peopleHere) renewOld(now time.Time) {
 	}
 }
 
-// old returns the lists whose relations are about to be too old, each once, and forgets changes that
-// no answer is older than.
+// old returns the lists whose relations are becoming too old, each once. It forgets changes that are older
+// than all answers.
 func (r *relations) old(lists []*watchList, now time.Time) (due []*watchList) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -46,7 +46,7 @@ func (r *relations) old(lists []*watchList, now time.Time) (due []*watchList) {
 	return due
 }
 
-// askAgain has all relations of a list asked for again.
+// askAgain queues questions about all relations of a list.
 func (l *watchList) askAgain(why relationState) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -56,8 +56,8 @@ func (l *watchList) askAgain(why relationState) {
 	l.people.relations.want(l)
 }
 
-// relationsChanged takes a notice that a user's contacts or blocks have changed: the lists
-// that watch the user ask again, and those with the user's contacts read them again.
+// relationsChanged handles a notice that a user's contacts or blocks have changed: the lists that watch the
+// user ask again, and those with the user's contacts read them again.
 func (p *peopleHere) relationsChanged(user presence.UserID) {
 	if !p.directory.on() {
 		return
@@ -75,7 +75,7 @@ func (p *peopleHere) relationsChanged(user presence.UserID) {
 	}
 }
 
-// change makes the answers about a user void that were asked for before.
+// change makes earlier answers about a user void.
 func (r *relations) change(user presence.UserID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -95,7 +95,7 @@ func (r *relations) changeAll() {
 	r.void = r.turn
 }
 
-// revoke has the relation to one person asked for again.
+// revoke queues a question about the relation to one person.
 func (l *watchList) revoke(slot int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -11,38 +11,38 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// A writer collects operations for a few milliseconds, merges them by topic, user and
-// holder, and has a flusher apply them in one call of the store. Adding never waits. Operations that
-// the store cannot take now are kept, and applied when it is back.
+// A writer collects operations for a few milliseconds, merges them by topic, user and holder, and lets a
+// flusher apply them in one call of the store. Adding an operation never waits. Operations that the store
+// cannot accept now are kept, and applied when it is back.
 type writer struct {
 	stats *counters
 
 	kick  wait.Wakeup   // something was added
-	retry wait.Wakeup   // the store was found back: what failed is tried again
+	retry wait.Wakeup   // wakes run to repeat failed calls, because the store is back
 	done  chan struct{} // closed when run returned
 
 	mu        writerMutex
 	topics    map[presence.Topic]*pending
 	flying    map[presence.Topic]*pending   // what is being written
-	preparing map[presence.Topic]ownDevices // of what was taken and is not flying yet
-	forgotten []forgetting                  // since it was taken
-	ops       int                           // that wait in topics
-	shares    map[presence.UserID]int       // of each user in ops; nil: not counted
+	preparing map[presence.Topic]ownDevices // devices in what was taken and is not in flying yet
+	forgotten []forgetting                  // calls of forget since the latest take
+	ops       int                           // number of operations in topics
+	shares    map[presence.UserID]int       // number of operations of each user; nil: not counted
 	pace      writerPace
-	alarm     *time.Timer // wakes run when operations that wait for their pace are due
-	last      bool        // nothing waits any more: the writer ends
-	max       int         // maxPending, and less in tests
+	alarm     *time.Timer // wakes run when delayed operations are due
+	last      bool        // nothing is delayed any more, because the writer ends
+	max       int         // maxPending, or a smaller number in tests
 }
 
 // maxPending is how many operations, and how many notices of each sort, wait while the store
 // is out.
 const maxPending = 100_000
 
-// Once half of max operations wait, whoever has more than one part in shareParts of max waiting
-// gets no more: so nobody pushes out the page views of others.
+// When half of max operations wait, a user or guest who has more than max/shareParts of them gets no more: so
+// nobody takes the room of others.
 const shareParts = 50
 
-// A batch that the store refuses is tried this often, with this pause.
+// How often a refused batch is tried, and the pause between two tries.
 const (
 	maxTries     = 5
 	refusedPause = 200 * time.Millisecond
@@ -63,14 +63,14 @@ func newWriter(stats *counters) *writer {
 	return w
 }
 
-// add takes an operation. Over its bound it drops page views, guests, bots, heartbeats
-// and records, because later ones take their place, or the store forgets the guest by
-// itself. It keeps joins and the ends of connections and users: there are not more of them
-// than connections and users here, because connections of users are refused meanwhile, and
-// those that came and went while they waited leave one: see full and writer_ends.go.
+// add adds an operation. Over its bound it drops page views, guests, bots, heartbeats and records, because
+// later ones replace them, or the store forgets the guest by itself. It keeps joins, and the ends of
+// connections and users. Their number is bounded by that of connections and users here: new connections of
+// users are refused meanwhile, and those that came and went while they waited leave one operation. See full
+// and writer_ends.go.
 func (w *writer) add(topic presence.Topic, op backend.Op) { w.put(topic, operation{Op: op}) }
 
-// put is add for an operation of which more is known.
+// put is add for an operation with additional information.
 func (w *writer) put(topic presence.Topic, op operation) {
 	w.mu.Lock()
 	w.putLocked(topic, op)
@@ -98,8 +98,8 @@ func (w *writer) putAcked(topic presence.Topic, op operation) *ack {
 	return a
 }
 
-// await waits until the operations of all acks were applied. It returns ErrClosed, the
-// error of ctx, or why an operation was given up.
+// await waits until the operations of all acks were applied. It returns ErrClosed, the error of ctx, or why
+// an operation was given up.
 func (w *writer) await(ctx context.Context, acks ...*ack) error {
 	defer leave(acks)
 	for _, a := range acks {
@@ -117,8 +117,8 @@ func (w *writer) await(ctx context.Context, acks ...*ack) error {
 	return nil
 }
 
-// addForeign is add for the release of another node's connection. Clients may send more of
-// these than there are connections here, so the bound holds for them too.
+// addForeign is add for the release of another node's connection. Clients may send more of these than there
+// are connections here, so the bound applies to them too.
 func (w *writer) addForeign(topic presence.Topic, op backend.Op) {
 	w.mu.Lock()
 	if w.fullLocked(op.User.ID) {
@@ -130,8 +130,7 @@ func (w *writer) addForeign(topic presence.Topic, op backend.Op) {
 	w.kick.Wake()
 }
 
-// putLocked takes an operation, and returns the pending operations that it is one of now;
-// nil if it was dropped.
+// putLocked adds an operation. It returns the pending operations of its topic; nil if it was dropped.
 func (w *writer) putLocked(topic presence.Topic, op operation) *pending {
 	if droppable(op.Op) && w.fullLocked(op.User.ID) {
 		w.stats.dropped.Add(1)
@@ -159,14 +158,14 @@ func (w *writer) grewLocked(user presence.UserID, n int) {
 	}
 }
 
-// countLocked counts pending operations that came or went: sign is 1 or -1.
+// countLocked counts pending operations that were added or removed: sign is 1 or -1.
 func (w *writer) countLocked(p *pending, sign int) {
 	w.ops += sign * p.size()
 	w.shares = nil
 }
 
-// fullLocked reports whether the writer drops what it may of a user: see add. Each user has a
-// share; what names no user has none.
+// fullLocked reports whether the writer drops what it may drop of a user: see add. Each user has a share.
+// Operations without a user have none.
 func (w *writer) fullLocked(user presence.UserID) bool {
 	switch {
 	case w.ops >= w.max:
@@ -189,7 +188,7 @@ func (w *writer) fullLocked(user presence.UserID) bool {
 	return w.shares[owner] > w.max/shareParts
 }
 
-// droppable reports whether nothing lasting goes wrong where the operation is lost.
+// droppable reports whether losing the operation does no lasting harm.
 func droppable(op backend.Op) bool {
 	switch op.Kind {
 	case backend.OpSeen, backend.OpGuest, backend.OpForgetGuest, backend.OpBot, backend.OpHeartbeat, backend.OpFollow, backend.OpPeak:
@@ -212,8 +211,8 @@ func (w *writer) giveUp(topic presence.Topic, join backend.Op) bool {
 	return given
 }
 
-// full reports whether the writer drops what it may of a user: see add. Then new connections of
-// the user are refused.
+// full reports whether the writer drops what it may drop of a user: see add. New connections of the user are
+// then refused.
 func (w *writer) full(user presence.UserID) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -226,7 +225,7 @@ func (w *writer) size() int {
 	return w.ops
 }
 
-// end has all that waits be due.
+// end makes all waiting operations due.
 func (w *writer) end() {
 	w.mu.Lock()
 	w.last = true
@@ -234,24 +233,24 @@ func (w *writer) end() {
 	w.alarm.Stop()
 }
 
-// signOut takes back what waits of a user's connections that closed, from before the user signed out at
-// a moment as some visitors: their leases ended with the sign-out, and must not be renewed.
+// signOut removes waiting operations of a user's closed connections, from before the user signed out at a
+// moment. of selects the visitors. Their leases ended with the sign-out, and must not be renewed.
 func (w *writer) signOut(user presence.UserID, at time.Time, of func(presence.Visitor) bool) {
 	w.forget(user, func(p *pending, member presence.UserID) { p.signOut(member, at, of) })
 }
 
-// forgetViews forgets page views until a moment that wait, of a user or of a device.
+// forgetViews removes waiting page views up to a moment, of a user or of a device.
 func (w *writer) forgetViews(of presence.UserID, at time.Time) {
 	w.forget(of, func(p *pending, member presence.UserID) { p.forgetViews(member, at) })
 }
 
-// A forgetting takes back some of what waits of a user and of the user's devices.
+// A forgetting removes some of the waiting operations of a user and of the user's devices.
 type forgetting struct {
 	user presence.UserID
 	some func(p *pending, member presence.UserID)
 }
 
-// in takes it back in a topic.
+// in removes them in a topic.
 func (f forgetting) in(p *pending, grew func(presence.UserID, int)) {
 	for _, member := range append([]presence.UserID{f.user}, p.members[f.user]...) {
 		had := p.size()
@@ -260,11 +259,11 @@ func (f forgetting) in(p *pending, grew func(presence.UserID, int)) {
 	}
 }
 
-// forget calls some with all that waits of a user and of the user's devices; and with what is being
-// written, if the store does not take it.
+// forget calls some with all waiting operations of a user and of the user's devices. It also does so with
+// operations that are being written, if the store does not accept them.
 //
-// Example: Alice closes a page at node A, whose call of Redis hangs. Meanwhile she signs out at node B.
-// The call fails. What A writes again has nothing that shows her.
+// Example: Alice closes a page at node A, whose call of Redis hangs. Meanwhile she signs out at node B. The
+// call fails. When A writes again, it writes nothing that shows her.
 func (w *writer) forget(user presence.UserID, some func(p *pending, member presence.UserID)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -277,7 +276,7 @@ func (w *writer) forget(user presence.UserID, some func(p *pending, member prese
 	}
 }
 
-// setFlying says what is being written.
+// setFlying sets what is being written.
 func (w *writer) setFlying(topics map[presence.Topic]*pending) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -286,9 +285,8 @@ func (w *writer) setFlying(topics map[presence.Topic]*pending) {
 	}
 }
 
-// holding returns the topics in which an operation of a user waits, or is being written; and
-// those of which the writer is putting operations in order. devices are the user's members of
-// backend.DevicesTopic.
+// holding returns the topics in which an operation of a user waits or is being written, and those whose
+// operations the writer is just putting in order. devices are the user's members of backend.DevicesTopic.
 func (w *writer) holding(user presence.UserID, devices []presence.UserID) (topics []presence.Topic) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -303,11 +301,11 @@ func (w *writer) holding(user presence.UserID, devices []presence.UserID) (topic
 	return topics
 }
 
-// writes reports whether an operation of a user, other than of a device, waits or may be on its way.
+// writes reports whether an operation of a user, and not of a device, waits or may be under way.
 func (w *writer) writes(user presence.UserID) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.preparing) > 0 { // whose users are not known
+	if len(w.preparing) > 0 { // their users are not known
 		return true
 	}
 	for _, some := range []map[presence.Topic]*pending{w.topics, w.flying} {
@@ -320,7 +318,7 @@ func (w *writer) writes(user presence.UserID) bool {
 	return false
 }
 
-// devicesOf returns the members of backend.DevicesTopic of a user of which operations wait, or are being
+// devicesOf returns a user's members of backend.DevicesTopic that have operations which wait or are being
 // written.
 func (w *writer) devicesOf(user presence.UserID) (members []presence.UserID) {
 	w.mu.Lock()
@@ -334,7 +332,7 @@ func (w *writer) devicesOf(user presence.UserID) (members []presence.UserID) {
 	return members
 }
 
-// take returns what is to be written now, by topic.
+// take returns the operations to write now, by topic.
 func (w *writer) take() map[presence.Topic]*pending {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -370,8 +368,8 @@ func (w *writer) take() map[presence.Topic]*pending {
 	return topics
 }
 
-// keep puts operations back that the store did not take, before those that came since.
-// Some may have taken effect: repeating them changes nothing (rule 12).
+// keep puts back operations that the store did not accept, before those that came since. Some may have taken
+// effect: repeating them changes nothing (rule 12).
 func (w *writer) keep(topic presence.Topic, p *pending) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -7,26 +7,26 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// A visitor may open and close any number of connections, and each has a holder of its own. While
-// the store is out, their joins and releases must not pile up. If a connection ends while its join
-// still waits here, join and release become one operation, a hold: a lease that has ended already,
-// and keeps the user for the grace. A user has one hold at most: the hold of a later connection
-// replaces the earlier one, since it has the same effect (rules 5 and 6).
+// A visitor may open and close any number of connections, each with its own holder. While the store is out,
+// their joins and releases must not pile up. If a connection ends while its join still waits here, the join
+// and the release become one operation, a hold: a lease that has already ended, and keeps the user for the
+// grace. A user has at most one hold: that of a later connection replaces the earlier one, because it has the
+// same effect (rules 5 and 6).
 //
-// If the join may have been applied, the store may have its lease, and a release must follow. These
-// releases are kept apart, the latest maxTried of each user. The lease of a release that was
-// dropped expires within its TTL.
+// If the join may have been applied, the store may have its lease, and a release must follow. These releases
+// are kept separately, the latest maxTried of each user. The lease of a dropped release expires within its
+// TTL.
 //
-// Example: Redis is out for a minute, and a script of Alice's polls thread:1 ten times a second.
-// Node A tries to write every two seconds, and 30 polls of the 600 are open as it tries. Then
-// maxTried ends wait and one more, and not 600 joins and 600 releases.
+// Example: Redis is out for a minute, and a script of Alice's polls thread:1 ten times a second. Node A tries
+// to write every two seconds, and 30 of the 600 polls are open as it tries. Then maxTried ends wait and one
+// more, and not 600 joins and 600 releases.
 
-// maxTried is how many ends of connections of one user wait whose leases the store may have,
-// though they never were acknowledged.
+// maxTried is how many ends of one user's connections wait if the store may have the leases, although it
+// never acknowledged them.
 const maxTried = 8
 
-// end looks at the end of a connection. It takes out of those that wait what it makes pointless.
-// It returns the operation as it is to be added, and false where nothing is.
+// end handles the end of a connection. It removes waiting operations that the end makes pointless. It returns
+// the operation to add, and false if there is none.
 func (p *pending) end(op operation) (operation, bool) {
 	if op.Kind != backend.OpRelease && op.Kind != backend.OpDrop {
 		return op, true
@@ -49,7 +49,7 @@ func (p *pending) end(op operation) (operation, bool) {
 	return op, true
 }
 
-// waitingJoin returns the index of the join of a holder that has not ended since.
+// waitingJoin returns the index of the waiting join of a holder that has not ended.
 func (p *pending) waitingJoin(key opKey) (int, bool) {
 	for i := range p.of(key.user) {
 		switch op := &p.ops[i]; {
@@ -63,8 +63,8 @@ func (p *pending) waitingJoin(key opKey) (int, bool) {
 	return 0, false
 }
 
-// alone reports whether no operation of another holder of the user came after a join: then it
-// makes no difference that the join comes later.
+// alone reports whether no operation of the user's other holders came after a join, so that the join may be
+// written later.
 func (p *pending) alone(join int, key opKey) bool {
 	for i := range p.of(key.user) {
 		if i < join {
@@ -89,7 +89,7 @@ func (p *pending) removeSince(join int, key opKey) {
 	}
 }
 
-// replaceEnds removes the ends that waited with their joins and that a new one replaces.
+// replaceEnds removes the waiting ends, with their joins, that a new end replaces.
 func (p *pending) replaceEnds(now *operation) {
 	tried := 0
 	if now.tried {
@@ -105,7 +105,7 @@ func (p *pending) replaceEnds(now *operation) {
 			tried++
 			replaced = replaced || tried > maxTried
 		} else {
-			replaced = !now.endsAtOnce() // else nobody is held for the grace
+			replaced = !now.endsAtOnce() // otherwise nobody is held for the grace
 		}
 		if !replaced {
 			continue
@@ -115,7 +115,7 @@ func (p *pending) replaceEnds(now *operation) {
 	}
 }
 
-// inherit takes over what is left of the grace of an end that a new one replaces.
+// inherit takes over the rest of the grace of an end that the operation replaces.
 func (op *operation) inherit(old operation) {
 	left := time.Until(old.until)
 	if op.Kind != backend.OpRelease || old.Kind != backend.OpRelease || left <= 0 {
@@ -131,7 +131,7 @@ func (op *operation) inherit(old operation) {
 	}
 }
 
-// removeEnd removes the end of a connection and what waits with it, back to its join.
+// removeEnd removes the end of a connection, and its operations back to its join.
 func (p *pending) removeEnd(end int) {
 	op := p.ops[end]
 	p.remove(end)
@@ -144,7 +144,7 @@ func (p *pending) removeEnd(end int) {
 			continue
 		}
 		switch p.ops[i].Kind {
-		case backend.OpRelease, backend.OpDrop, backend.OpSignOff: // of what the holder had before
+		case backend.OpRelease, backend.OpDrop, backend.OpSignOff: // of an earlier lease of the holder
 			return
 		case backend.OpJoin:
 			p.remove(i)
@@ -154,7 +154,8 @@ func (p *pending) removeEnd(end int) {
 	}
 }
 
-// giveUp removes the join of a connection whose client left while it opened, if it was not sent.
+// giveUp removes the join of a connection whose client left while it was being opened, if the join was not
+// sent.
 func (p *pending) giveUp(join backend.Op) bool {
 	key := keyOf(join)
 	i, waits := p.waitingJoin(key)
@@ -165,12 +166,12 @@ func (p *pending) giveUp(join backend.Op) bool {
 	return true
 }
 
-// signOut makes drops of the ends of a user's connections, of some visitors, whose pages asked for them
-// until a moment. No lease is renewed for them, and nobody is held for the grace.
+// signOut turns the ends of a user's connections into drops, if their pages asked for them before a moment.
+// of selects the visitors. No lease is renewed for them, and nobody is held for the grace.
 //
-// Example: Alice has a page at node A, which is out of Redis' reach. She signs out at node B. A minute
-// later her page finds that its lease is gone, and goes. When A is back, it hears of the sign-out, and
-// writes nothing that shows her.
+// Example: Alice has a page at node A, which cannot reach Redis. She signs out at node B. A minute later her
+// page finds that its lease is gone, and closes. When A is back, it hears of the sign-out, and writes nothing
+// that shows her.
 func (p *pending) signOut(user presence.UserID, at time.Time, of func(presence.Visitor) bool) {
 	var ends []operation
 	for i := range p.of(user) {
@@ -185,7 +186,7 @@ func (p *pending) signOut(user presence.UserID, at time.Time, of func(presence.V
 	}
 }
 
-// forgetViews removes a user's page views until a moment.
+// forgetViews removes a user's page views up to a moment.
 func (p *pending) forgetViews(user presence.UserID, at time.Time) {
 	p.forget(user, func(op operation) bool { return op.Kind == backend.OpSeen && !op.asked.After(at) })
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// A flusher writes to the store what a writer collects.
+// A flusher writes the operations of a writer to the store.
 type flusher struct {
 	cfg     *Config
 	stats   *counters
@@ -21,11 +21,11 @@ type flusher struct {
 	outage  *outage
 	writer  *writer
 	unknown func(presence.Topic, backend.Op) // called with each heartbeat whose lease is gone
-	hear    func(context.Context) error      // returns once every notice that was published before is heard
+	hear    func(context.Context) error      // returns once every notice that was published before was heard
 	logs    minute.Gate
 }
 
-// finish writes what waits, and retries for applyTimeout.
+// finish writes the remaining operations, and retries for applyTimeout.
 func (f *flusher) finish(ctx context.Context) {
 	f.writer.end()
 	last, cancel := context.WithTimeout(ctx, applyTimeout)
@@ -60,8 +60,8 @@ func (f *flusher) run(ctx context.Context) {
 	}
 }
 
-// flush writes all that waits, and reports whether the store was reached. Operations that
-// the store refused wait for their next try.
+// flush writes all waiting operations, and reports whether the store was reached. Operations that the store
+// refused wait for their next try.
 func (f *flusher) flush(ctx context.Context) bool {
 	doubt := f.outage.leasesMayHaveExpired()
 	if doubt && f.writer.size() > 0 && !f.hearFirst(ctx) {
@@ -99,19 +99,19 @@ func (f *flusher) flush(ctx context.Context) bool {
 			f.unknown(topic, batches[i].Ops[j])
 		}
 	}
-	if failed == nil || ctx.Err() == nil { // else Close cut it off, and writes it once more
+	if failed == nil || ctx.Err() == nil { // otherwise Close cut it off, and writes it again
 		f.outage.report(writes, began, failed)
 	}
 	return failed == nil
 }
 
-// hearFirst hears what other nodes published while the store was out, before what waited is
-// written: a join that waited has the status of before. It returns false where it could not, and
-// the store answers nothing else either: what were sent now would be late.
+// hearFirst hears the notices that other nodes published while the store was out. It runs before waiting
+// operations are written, because a waiting join has the earlier status. It returns false if it fails, and
+// then the store would not accept the operations either.
 //
-// Example: Redis is out of node A's reach for a minute. Alice's page there waits to be written as
-// online. Meanwhile she turned invisible at node B. A hears that first, and puts it behind her
-// join, so that nobody sees her.
+// Example: node A cannot reach Redis for a minute. Alice's page there waits to be written as online.
+// Meanwhile she turned invisible at node B. A hears that first, and puts it behind her join, so that nobody
+// sees her.
 func (f *flusher) hearFirst(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, returningFor)
 	defer cancel()

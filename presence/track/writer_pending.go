@@ -11,63 +11,63 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// An operation is a [backend.Op] that waits, and what the writer knows of it besides.
+// An operation is a waiting [backend.Op], with additional information for the writer.
 type operation struct {
 	backend.Op
 
-	// Of an OpRelease: when the grace ends, and the lease that the release ends,
-	// nil where this node does not have it.
+	// For an OpRelease: when the grace ends, and the lease that the release ends, nil if this node does not
+	// have it.
 	until time.Time
 	lease *lease
-	hold  bool // the lease waits with the release: it is made first
+	hold  bool // the lease waits with the release, and is made first
 
-	asked time.Time // of an OpSeen and an OpUpdate: when the page asked for it
+	asked time.Time // for an OpSeen and an OpUpdate: when the page asked for it
 
 	// See writer_ends.go.
-	fresh  bool // of an OpJoin: the store cannot have the lease, unless this was sent
-	joined bool // of the end of a connection: its join waits with it
-	tried  bool // of such an end: the store may have the lease
+	fresh  bool // for an OpJoin: the store cannot have the lease, unless the operation was sent
+	joined bool // for the end of a connection: its join waits with it
+	tried  bool // for such an end: the store may have the lease
 }
 
-// endsAtOnce reports whether the end of a connection holds nobody for a grace.
+// endsAtOnce reports whether the end of a connection leaves no grace.
 func (op operation) endsAtOnce() bool {
 	return op.Kind == backend.OpDrop || op.Kind == backend.OpRelease && op.For == 0 && op.lease == nil
 }
 
-// A lease is the OpJoin that makes a connection's lease, whose it is, and when the page asked for it.
+// A lease is the OpJoin that makes a connection's lease, its visitor, and when the page asked for it.
 type lease struct {
 	backend.Op
 	visitor presence.Visitor
 	asked   time.Time
 }
 
-// pending is the operations that wait to be written to one topic, in order, merged by user
-// and holder. writer_ends.go says what is left of connections that came and went meanwhile.
+// pending has the operations that wait to be written to one topic, in order, merged by user and holder.
+// writer_ends.go describes what remains of connections that came and went meanwhile.
 type pending struct {
 	ops     []operation             // those of kind 0 were removed
 	removed int                     // how many were
-	before  []int32                 // for each op, the index of its user's op before it; noOp: there is none
-	latest  map[opKey]int           // index of the latest op of a key
-	last    map[presence.UserID]int // index of a user's latest op, which may be removed, or noOp
-	members ownDevices              // in backend.DevicesTopic: the users of ops
-	sent    int                     // so many of the first ops may have been applied
+	before  []int32                 // for each op, the index of the previous op of its user; noOp: there is none
+	latest  map[opKey]int           // index of the latest op of each key
+	last    map[presence.UserID]int // index of each user's latest op, which may have been removed, or noOp
+	members ownDevices              // in backend.DevicesTopic: the devices that have ops
+	sent    int                     // how many of the first ops may have been applied
 	acks    []*ack                  // closed when the operations were applied
-	ackRoom int                     // how many acks there may be before those that nobody awaits are dropped
-	tries   int                     // times that the store refused the operations
+	ackRoom int                     // number of acks at which those that nobody waits for are dropped
+	tries   int                     // how often the store refused the operations
 	after   time.Time               // earliest time of the next try
 
 	planned bool      // due is set
-	due     time.Time // when they are written, by the pace of the topic
-	touched time.Time // when the latest came
+	due     time.Time // when they must be written, by the pace of the topic
+	touched time.Time // when the latest operation was added
 	changes bool      // not all are heartbeats
 }
 
-// ownDevices are members of backend.DevicesTopic, by the user whose devices they are.
+// ownDevices are members of backend.DevicesTopic, by the user to whom they belong.
 type ownDevices map[presence.UserID][]presence.UserID
 
 const noOp = -1
 
-// An opKey names what an operation is about: a lease, a guest, a bot, or the topic's record.
+// An opKey identifies what an operation is about: a lease, a guest, a bot, or the topic's record.
 type opKey struct {
 	user   presence.UserID
 	holder presence.Holder
@@ -76,11 +76,11 @@ type opKey struct {
 	peak   bool
 }
 
-// An ack says what became of one operation.
+// An ack tells what happened to one operation.
 type ack struct {
 	key  opKey
 	done chan struct{} // closed when the operation was applied or dropped
-	gone bool          // after done: it was a heartbeat, and its lease is gone
+	gone bool          // after done: it was a heartbeat whose lease is gone
 	err  error         // after done: why it was dropped
 	left atomic.Bool   // nobody waits for it any more
 }
@@ -92,7 +92,7 @@ func leave(acks []*ack) {
 	}
 }
 
-// expect adds an ack. It drops those that nobody awaits once half of all may be such.
+// expect adds an ack. It drops those that nobody waits for once they may be half of all.
 func (p *pending) expect(a *ack) {
 	if len(p.acks) >= p.ackRoom {
 		p.acks = slices.DeleteFunc(p.acks, func(a *ack) bool { return a.left.Load() })
@@ -101,7 +101,7 @@ func (p *pending) expect(a *ack) {
 	p.acks = append(p.acks, a)
 }
 
-// acknowledge closes all acks. unknown is the indexes of the heartbeats whose lease is gone.
+// acknowledge closes all acks. unknown are the indexes of heartbeats whose lease is gone.
 func (p *pending) acknowledge(ops []backend.Op, unknown []int) {
 	gone := make(map[opKey]bool, len(unknown))
 	for _, i := range unknown {
@@ -113,7 +113,7 @@ func (p *pending) acknowledge(ops []backend.Op, unknown []int) {
 	}
 }
 
-// fail closes all acks: the operations were dropped.
+// fail closes all acks, because the operations were dropped.
 func (p *pending) fail(err error) {
 	for _, a := range p.acks {
 		a.err = err
@@ -142,8 +142,8 @@ func keyOf(op backend.Op) opKey {
 // size returns how many operations wait.
 func (p *pending) size() int { return len(p.ops) - p.removed }
 
-// of yields the indexes of a user's operations, the latest first. The one that it yielded may be
-// removed meanwhile. It takes the removed ones out of its way for the next time.
+// of yields the indexes of a user's operations, the latest first. The loop body may remove the operation of
+// that index. It also unlinks removed operations.
 func (p *pending) of(user presence.UserID) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		i, found := p.last[user]
@@ -178,7 +178,7 @@ func (p *pending) holds(user presence.UserID) bool {
 func (p *pending) add(op operation) (grown int) {
 	had, key := p.size(), keyOf(op.Op)
 	switch op.Kind {
-	case backend.OpSignOut: // which makes all operations of its user pointless
+	case backend.OpSignOut: // it makes all earlier operations of its user pointless
 		p.forget(op.User.ID, func(operation) bool { return true })
 	case backend.OpSignOff: // order would put the heartbeat behind it
 		p.forget(op.User.ID, func(o operation) bool {
@@ -213,8 +213,8 @@ func (p *pending) merge(key opKey, op operation) {
 	p.append(key, op)
 }
 
-// among reports whether an earlier operation waits that has the kind and the key of the latest one. Of views and
-// follows the places of the first and of the latest are enough.
+// among reports whether an earlier operation with the same kind and key as the latest one waits. For views
+// and follows, only the positions of the first and of the latest matter.
 func (p *pending) among(latest int) bool {
 	op := &p.ops[latest]
 	for i := range p.of(op.User.ID) {
@@ -252,8 +252,8 @@ func (p *pending) remove(i int) {
 	p.removed++
 }
 
-// forget removes those operations of a user that are pointless now. Those of guests, of bots and
-// of the topic's record are of the user "".
+// forget removes the pointless operations of a user. Operations of guests, of bots and of the topic's record
+// belong to the user "".
 func (p *pending) forget(user presence.UserID, pointless func(operation) bool) {
 	for i := range p.of(user) {
 		if pointless(p.ops[i]) {
@@ -262,13 +262,13 @@ func (p *pending) forget(user presence.UserID, pointless func(operation) bool) {
 	}
 }
 
-// compact gives the room of removed operations back.
+// compact frees the room of removed operations.
 func (p *pending) compact() {
 	ops, sent := p.ops, p.sent
 	p.ops, p.before, p.removed, p.sent = make([]operation, 0, p.size()), p.before[:0], 0, 0
 	clear(p.latest)
 	clear(p.last)
-	p.members = nil // writer.preparing may have the map
+	p.members = nil // the map may be in writer.preparing
 	for i, op := range ops {
 		if op.Kind == 0 {
 			continue
@@ -280,20 +280,20 @@ func (p *pending) compact() {
 	}
 }
 
-// merge replaces old by one operation that has the effect of old and op together, and reports
-// whether there is one. last: no other operation of the user came between old and op.
+// merge replaces old by one operation with the effect of old and op together, and reports whether there is
+// one. last says that no other operation of the user came between old and op.
 func merge(old *operation, op operation, last bool) bool {
 	switch {
-	case op.Kind == backend.OpGuest, op.Kind == backend.OpForgetGuest, op.Kind == backend.OpBot: // of one guest the latest counts
+	case op.Kind == backend.OpGuest, op.Kind == backend.OpForgetGuest, op.Kind == backend.OpBot: // only the latest of a guest or bot counts
 		*old = op
 	case op.Kind == backend.OpPeak:
-		if old.Kind != backend.OpPeak { // a record that is started anew
+		if old.Kind != backend.OpPeak { // except for a reset of the record
 			return false
 		}
 		old.Peak = old.Peak.Better(op.Peak)
-	case op.Kind == backend.OpSignOff: // which connections are left depends on what came first
+	case op.Kind == backend.OpSignOff: // which connections remain depends on the order
 		return last && old.Kind == backend.OpSignOff
-	case op.Kind == backend.OpFollow: // rule 6 asks what came first
+	case op.Kind == backend.OpFollow: // rule 6 depends on the order
 		if !last || old.Kind != backend.OpHeartbeat && old.Kind != backend.OpFollow {
 			return false
 		}
@@ -309,15 +309,15 @@ func merge(old *operation, op operation, last bool) bool {
 		old.For, old.Idle = max(old.For, op.For), op.Idle
 	case old.Kind == backend.OpJoin && op.Kind == backend.OpAttend:
 		old.Idle = op.Idle
-	case old.Kind == backend.OpAttend && op.endsAtOnce(): // but a release makes a grace that is as idle
+	case old.Kind == backend.OpAttend && op.endsAtOnce(): // a release is not merged, because the grace gets the idleness of the lease
 		*old = op
 	case old.Kind == backend.OpUpdate && op.Kind == backend.OpUpdate && op.User.StatusOnly():
 		if old.User.Status != op.User.Status || !old.User.Visibility.Equal(op.User.Visibility) {
 			old.User.Status, old.User.Visibility, old.asked = op.User.Status, op.User.Visibility, op.asked
 		}
 	case op.Kind == backend.OpSeen || op.Kind == backend.OpUpdate:
-		// Rule 6 asks what came first; among profiles the newest wins; and an
-		// update after a sign-out is no sign-out.
+		// Rule 6 depends on the order; the newest profile wins; and an update after a sign-out is no
+		// sign-out.
 		if !last || old.Kind != op.Kind && old.Kind != backend.OpHeartbeat {
 			return false
 		}
@@ -332,13 +332,13 @@ func merge(old *operation, op operation, last bool) bool {
 		old.Kind == backend.OpJoin && op.endsAtOnce():
 		*old = op
 	default:
-		return false // such as a join and its release: the user stays for the grace
+		return false // for example a join and its release: the user stays for the grace
 	}
 	return true
 }
 
-// order puts heartbeats behind the rest, where a store can apply them together. The effect
-// stays the same: no operation of a heartbeat's holder comes after the heartbeat.
+// order moves heartbeats to the end, where a store can apply them together. The effect is the same, because
+// no operation of a heartbeat's holder comes after the heartbeat.
 func (p *pending) order() {
 	if p.removed > 0 {
 		p.compact()
@@ -352,7 +352,8 @@ func (p *pending) order() {
 
 func byBeat(a, b operation) int { return cmp.Compare(beatLast(a), beatLast(b)) }
 
-// batch returns the operations as they are written now. doubt says that leases may have expired.
+// batch returns the operations in the form in which they are written now. doubt says that leases may have
+// expired.
 func (p *pending) batch(doubt bool, now time.Time) []backend.Op {
 	p.order()
 	p.sent = len(p.ops)
@@ -369,14 +370,14 @@ func (p *pending) batch(doubt bool, now time.Time) []backend.Op {
 	return written
 }
 
-// renewed puts before each hold its lease, and in doubt before each other release the lease that
-// it ends. Doubt is for operations that waited while
-// the store was out: the lease may have expired, and an expired lease gets no grace (rule 5). A
-// release of a lease that this node cannot renew is left out: the lease ends by itself.
+// renewed inserts the lease before each hold. With doubt it also inserts, before each other release, the
+// lease that it ends. Doubt is for operations that waited while the store was out: the lease may have
+// expired, and an expired lease gets no grace (rule 5). If this node cannot renew the lease, renewed leaves
+// the release out, and the lease ends by itself.
 //
-// Example: Alice closes a tab as Redis hangs, and opens the next page at node B. A minute later
-// Redis goes on. Node A's release comes first. Without her lease she would leave at once, and
-// come back with B's join.
+// Example: Alice closes a tab as Redis hangs, and opens the next page at node B. A minute later Redis
+// resumes. Node A's release comes first. Without her lease she would leave at once, and come back with B's
+// join.
 func renewed(ops []operation, doubt bool) []operation {
 	all, joined := make([]operation, 0, len(ops)+len(ops)/2), make(map[opKey]bool)
 	for _, op := range ops {
@@ -393,30 +394,30 @@ func renewed(ops []operation, doubt bool) []operation {
 	return all
 }
 
-// lateGrace is how long a grace goes on at least that begins after an outage: until the nodes
-// have found the store back, and a user who went on at another one is held there.
+// lateGrace is the least length of a grace that begins after an outage. By its end, the nodes have noticed
+// that the store is back, and a node to which the user has moved holds the user.
 const lateGrace = returningFor + backoffLast
 
-// shorten takes from each grace the time that its release has waited for the store. So pages
-// that closed in an outage do not look open for a whole grace after its end.
+// shorten subtracts from each grace the time for which its release waited for the store. So pages that closed
+// in an outage do not look open for a whole grace after its end.
 func shorten(ops []operation, now time.Time) {
 	for i := range ops {
 		op := &ops[i]
 		left := op.until.Sub(now)
-		if op.Kind == backend.OpRelease && op.For-left >= time.Second { // else it is one length with the others
+		if op.Kind == backend.OpRelease && op.For-left >= time.Second { // shorter times are ignored, so that equal lengths can be applied together
 			op.For = max(left.Round(time.Second), min(op.For, lateGrace))
 		}
 	}
 }
 
-// date says of users who hid a while ago, in an outage, how long ago that was.
+// date tells the store how long ago users hid who did so during an outage.
 func date(ops []operation, now time.Time) {
 	for i := range ops {
 		op := &ops[i]
 		if op.Kind != backend.OpUpdate || op.asked.IsZero() || op.User.Status.Base() != presence.Invisible {
 			continue
 		}
-		if ago := now.Sub(op.asked); ago >= time.Second { // else it is one run with the others
+		if ago := now.Sub(op.asked); ago >= time.Second { // shorter times are ignored, so that equal operations can be applied together
 			op.For = ago
 		}
 	}
@@ -429,7 +430,7 @@ func beatLast(op operation) int {
 	return 0
 }
 
-// updateOf returns the operation that changes what a user chose: see [presence.User.StatusOnly].
+// updateOf returns the operation that changes a user's choice: see [presence.User.StatusOnly].
 func updateOf(user presence.User) backend.Op {
 	return backend.Op{Kind: backend.OpUpdate, User: user}
 }
