@@ -11,26 +11,25 @@ import (
 	"github.com/rollcall-go/rollcall/internal/minute"
 )
 
-// calls knows whether the database answers. It logs once when it does not, and once when it
-// does again. Where some calls fail and others do not, as on a SQLite that somebody has locked,
-// that is at most once in logPause.
+// calls knows whether the database answers. It logs once when the database goes out, and once when it is
+// back. If some calls fail and others do not, as on a locked SQLite, it logs at most once in logPause.
 type calls struct {
 	logger *slog.Logger
-	failed func() // called when the database is found to be out, with no lock held
+	failed func() // called when the database goes out, with no lock held
 
 	mu   sync.Mutex
 	out  bool
-	told bool // the log has that it is out
+	told bool // the outage was logged
 	logs minute.Gate
 }
 
 const logPause = 10 * time.Second
 
-// visitors' errors say nothing about the database.
+// Errors of visitors, which are no sign of an outage.
 var harmless = []error{ErrInvalidName, ErrInvalidMessage, ErrInvalidMark, ErrInvalidMute, ErrTooManyMutes, ErrGap, ErrNoItem}
 
-// done takes the error of a call, and returns it as an [ErrOut] where the database is to
-// blame. A caller who gave up early, such as a page after 50 ms, says nothing about it.
+// done returns the error of a call, as an [ErrOut] if the database failed. A caller that gave up early, such
+// as a page after 50 ms, is no sign of that.
 func (c *calls) done(ctx context.Context, began time.Time, err error) error {
 	for _, h := range harmless {
 		if errors.Is(err, h) {
@@ -39,7 +38,7 @@ func (c *calls) done(ctx context.Context, began time.Time, err error) error {
 	}
 	gaveUp := time.Since(began)
 	if end, ok := ctx.Deadline(); ok {
-		gaveUp = min(gaveUp, end.Sub(began)) // the answer may be late because this machine is busy
+		gaveUp = min(gaveUp, end.Sub(began)) // this machine may be busy, so that the answer is late
 	}
 	if err != nil && ctx.Err() != nil && gaveUp < patience*9/10 {
 		return fmt.Errorf("%w: %w", ErrOut, err)
@@ -66,8 +65,8 @@ func (c *calls) done(ctx context.Context, began time.Time, err error) error {
 	return err
 }
 
-// patience is how long a call of the Keeper's own may take. A caller who gives up clearly
-// earlier says nothing about the database.
+// patience is how long a call of the Keeper's own may take. A caller that gives up clearly earlier is no sign
+// of an outage.
 const patience = time.Second
 
 func (c *calls) isOut() bool {
@@ -76,7 +75,7 @@ func (c *calls) isOut() bool {
 	return c.out
 }
 
-// call makes a call of the Store.
+// call calls the Store.
 func call[T any](ctx context.Context, c *calls, do func(context.Context) (T, error)) (T, error) {
 	began := time.Now()
 	answer, err := do(ctx)

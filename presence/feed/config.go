@@ -12,34 +12,31 @@ import (
 // Config is how a [Keeper] keeps feeds. The zero value is usable: each field's comment states
 // its default.
 type Config struct {
-	// Most is how many items a feed holds. Trimming removes the oldest of more, unless they
-	// are unread and younger than Keep. A message to an inbox with that many unread items is
-	// dropped, and counted. Default: 1,000.
+	// Most is how many items a feed has. Trimming removes the oldest of more, except unread items younger
+	// than Keep. A message to an inbox with that many unread items is dropped, and counted. Default: 1,000.
 	Most int
-	// Keep is how long items are kept, and message IDs; archived and removed items a third of
-	// it. Default: 90 days.
+	// Keep is how long items and message IDs are kept. Archived and removed items are kept for a third of it.
+	// Default: 90 days.
 	Keep time.Duration
 
 	// MailAfter is how long after the first unread item a digest is due. Package jobs looks for
 	// digests each half of it, but at least once in 30 s. Default: 5 min.
 	MailAfter time.Duration
 
-	// Check is how often the feeds that pages here follow are compared with the database, so
-	// that a lost hint does no harm: one query for 1,000 feeds. Without a presence store that
-	// tells other processes, it is how soon they see a change. Default: 30 s.
+	// Check is how often the feeds that pages here follow are compared with the database, in case a hint was
+	// lost: one query for 1,000 feeds. Without a presence store that carries hints to other processes, it is
+	// how soon those see a change. Default: 30 s.
 	Check time.Duration
-	// MaxLines is how many feeds pages of this node may follow at once, and a minute after
-	// that. Each signed-in user with a page has one, and so has each room: raise it with
-	// handlers.Config.MaxConnections. Rooms have three quarters of it at most, of which a user
-	// may bring in a hundredth, and all guests of a tenant a half. Over it, feeds without a page
-	// are forgotten. A page whose feed finds no room yet shows nothing new, and says so, until
-	// there is room; the other topics of its stream go on.
+	// MaxLines is how many feeds the pages of this node may follow at once, including feeds whose last page
+	// left within a minute. Each signed-in user with a page has one, and so has each room: raise it with
+	// handlers.Config.MaxConnections. Rooms can take three quarters of it. A user can bring in a hundredth,
+	// and all guests of a tenant a half. Over MaxLines, feeds without a page are dropped. A page whose feed
+	// has no room shows nothing new, and says so, until there is room; the other topics of its stream go on.
 	// Default: 100,000.
 	MaxLines int
 
-	// Actors returns the words that stand for {actors} in a text, in the language of the
-	// site: names has one or two names, others how many more there are. Default:
-	// [EnglishActors].
+	// Actors returns the words for {actors} in a text, in the language of the site. names has one or two
+	// names, and others is how many more actors there are. Default: [EnglishActors].
 	Actors func(names []string, others int) string
 }
 

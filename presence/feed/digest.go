@@ -14,14 +14,14 @@ import (
 // Bounds of digests.
 const (
 	dueAtOnce   = 100
-	claimFor    = 5 * time.Minute // then a digest that nobody settled is due again
-	sendAgain   = time.Minute     // after the first error of send; after each further one twice as long
+	claimFor    = 5 * time.Minute // after this, a digest that was not settled is due again
+	sendAgain   = time.Minute     // after the first error of send; the pause doubles with each further one
 	sendLatest  = time.Hour       // and no longer
-	mailLatest  = 6 * time.Hour   // between two looks at whether a user, who was at a page each time, is away
-	unknownWait = time.Minute     // where it is not known whether the user is at a page
+	mailLatest  = 6 * time.Hour   // the longest pause between two checks whether the user is away
+	unknownWait = time.Minute     // the pause if it is unknown whether the user is at a page
 )
 
-// A mailer tells users who are away what waits for them.
+// A mailer sends digests to users who are away.
 type mailer struct {
 	store   Store
 	tracker *track.Tracker
@@ -31,12 +31,12 @@ type mailer struct {
 	mails   *mails
 }
 
-// Digest calls send for each digest whose time has come and whose user is at no page, of all
-// tenants: the digest says the tenant, and the user's id is as identify gave it. It calls send for
-// up to eight digests at once, gives each 30 seconds, and waits no longer: one mail that hangs
-// holds up no other. After an error of send the digest is due again, a minute to an hour later, and
-// after the death of the process within five minutes, with the same Key: at least once, and the Key
-// says which. A job calls it every half minute. It returns the errors of send too.
+// Digest calls send for each digest that is due and whose user is at no page, for all tenants. The digest has
+// the tenant, and the user's id as identify returned it. Digest calls send for up to eight digests at once,
+// and waits 30 seconds for each, so a mail that hangs does not delay others. After an error of send the
+// digest is due again, a minute to an hour later. After a crash of the process it is due within five minutes,
+// with the same Key. So each digest is sent at least once, and the Key identifies repetitions. A job calls
+// Digest every half minute. It also returns the errors of send.
 func (m *mailer) Digest(ctx context.Context, send func(context.Context, Digest) error) error {
 	var problems []error
 	for ctx.Err() == nil {
@@ -53,8 +53,8 @@ func (m *mailer) Digest(ctx context.Context, send func(context.Context, Digest) 
 	return errors.Join(problems...)
 }
 
-// digests sends digests that were claimed, and returns what went wrong. It begins none after a
-// moment: when the claim ends others may have the rest, and both must not send it.
+// digests sends claimed digests, and returns what failed. It starts none after until, when the claim ends:
+// another node may then claim the rest, and both must not send it.
 func (m *mailer) digests(ctx context.Context, due []Digest, until time.Time, send func(context.Context, Digest) error) (problems []error) {
 	var mu sync.Mutex
 	var workers sync.WaitGroup
@@ -74,7 +74,7 @@ func (m *mailer) digests(ctx context.Context, due []Digest, until time.Time, sen
 	return problems
 }
 
-// digest sends one digest, or puts it off.
+// digest sends one digest, or postpones it.
 func (m *mailer) digest(ctx context.Context, d Digest, send func(context.Context, Digest) error) error {
 	at, err := m.tracker.Attended(ctx, d.User.In(d.Tenant))
 	if err != nil || at {
@@ -83,7 +83,7 @@ func (m *mailer) digest(ctx context.Context, d Digest, send func(context.Context
 			later = unknownWait
 		}
 		m.stats.digest("put_off")
-		d.Key = "" // nobody got it: the next one may have newer items
+		d.Key = "" // nobody got it, so the next one may have newer items
 		return m.settle(ctx, d, false, later)
 	}
 	if err := m.mails.send(ctx, d, send); err != nil {
@@ -96,7 +96,7 @@ func (m *mailer) digest(ctx context.Context, d Digest, send func(context.Context
 }
 
 func (m *mailer) settle(ctx context.Context, d Digest, sent bool, later time.Duration) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), relayPatience) // what was sent is noted also while the site stops
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), relayPatience) // a digest that was sent is settled even while the site stops
 	defer cancel()
 	_, err := call(ctx, m.calls, func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, m.store.Settle(ctx, d, sent, later)

@@ -9,10 +9,10 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// Somebody is what an actor is called who was erased, and has no ID any more.
+// Somebody is the name of an actor who was erased, and who has no ID any more.
 const Somebody = "Somebody"
 
-// somebodyID stands in events for the ID of such an actor.
+// somebodyID is the ID of such an actor in events.
 const somebodyID presence.UserID = "somebody"
 
 // A UserStore is a [Store] that can export and erase users. The Keeper of such a store takes part
@@ -21,10 +21,9 @@ type UserStore interface {
 	// ExportUser returns what is kept of a user.
 	ExportUser(ctx context.Context, user presence.UserID) (UserKept, error)
 
-	// EraseUser removes a user's inbox, mutes, and messages that wait for the user. In the items of
-	// other feeds, and in messages that wait for others, the user becomes an Actor without ID who
-	// is called [Somebody]. It returns the feeds that have a new revision, also with an error. It
-	// may be called again.
+	// EraseUser removes a user's inbox, mutes, and waiting messages. In items of other feeds, and in waiting
+	// messages to others, the user becomes an Actor without ID and with the name [Somebody]. It returns the
+	// feeds that have a new revision, even with an error. It may be called again.
 	EraseUser(ctx context.Context, user presence.UserID) (changed []Hint, err error)
 }
 

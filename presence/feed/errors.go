@@ -14,8 +14,8 @@ var (
 	ErrInvalidMute = errors.New("invalid mute")
 	// ErrTooManyMutes: the user has [MaxMutes] of them. Ask the user to lift one.
 	ErrTooManyMutes = errors.New("too many mutes")
-	// ErrGap: a revision is older than what the feed remembers, newer than the feed is, or
-	// too many items changed since. Take a page.
+	// ErrGap: the feed no longer remembers the revision, the revision is newer than the feed, or too many
+	// items have changed since. Read a page.
 	ErrGap = errors.New("the changes do not reach back that far")
 	// ErrNoItem: the feed has no item of that ID.
 	ErrNoItem = errors.New("there is no such item")

@@ -10,18 +10,18 @@ import (
 	"github.com/rollcall-go/rollcall/presence/track"
 )
 
-// A feedState is a feed that pages of this node follow, or followed a moment ago. It keeps the
-// head; items are in memory for a while after a page needed them.
+// A feedState is a feed that pages of this node follow, or followed a moment ago. It always has the head. It
+// has items while a page has needed them lately.
 type feedState struct {
 	f    *follower
 	name Name
 	by   presence.UserID // who brought it in: see bringer
 	out  *track.Line
-	turn wait.Mutex // held by whoever changes the feed
+	turn wait.Mutex // held while the feed is changed
 	view atomic.Pointer[view]
 
 	warmed atomic.Int64 // when a page last needed items, or got an event, in Unix nanoseconds
-	owed   atomic.Bool  // a reader was promised a state
+	owed   atomic.Bool  // a reader waits for a state
 }
 
 func newFeedState(f *follower, n Name) *feedState {
@@ -39,13 +39,13 @@ func (l *feedState) owe() {
 	l.f.reading.want(l.name)
 }
 
-// show gives readers a view, by a method of l.out. The caller has the turn.
+// show publishes a view by a method of l.out. The caller has the turn.
 func (l *feedState) show(v *view, how func(track.LineVersion)) {
 	how(v.version())
-	l.view.Store(v) // last: a reader who finds that it serves gets it, or a later one
+	l.view.Store(v) // last, so that a reader who finds that the view serves it gets this view or a later one
 }
 
-// ready has the feed serve a reader that has a version, as far as the database answers.
+// ready prepares the feed for a reader that has a version, unless the database is out.
 func (l *feedState) ready(ctx context.Context, have presence.DiffID) {
 	l.warmed.Store(time.Now().UnixNano())
 	if l.view.Load().serves(have) {
@@ -59,14 +59,14 @@ func (l *feedState) ready(ctx context.Context, have presence.DiffID) {
 	defer l.turn.Unlock()
 	switch {
 	case l.view.Load().serves(have):
-	case l.f.calls.isOut(): // and markStale may have run before this feed was in the table
+	case l.f.calls.isOut(): // markStale may have run before this feed was in the table
 		l.stale()
 	case !l.extend(ctx, have):
 		l.reload(ctx)
 	}
 }
 
-// noRoom has a feed that waits for room serve its readers: they learn that they see nothing now.
+// noRoom makes a feed that waits for room serve its readers: they learn that they see nothing new.
 func (l *feedState) noRoom(ctx context.Context) {
 	if l.turn.Lock(ctx) == nil {
 		l.stale()
@@ -74,8 +74,8 @@ func (l *feedState) noRoom(ctx context.Context) {
 	}
 }
 
-// extend reads what changed since a version that a reader has. It returns false where the
-// reader needs a page, and the database may have one. The caller has the turn.
+// extend reads the changes since a reader's version. It returns false if the reader needs a page instead, and
+// the database may have one. The caller has the turn.
 func (l *feedState) extend(ctx context.Context, have presence.DiffID) bool {
 	v := l.view.Load()
 	if have == "" || have == track.NoVersion {
@@ -117,7 +117,7 @@ func (l *feedState) extend(ctx context.Context, have presence.DiffID) bool {
 	return true
 }
 
-// restate shows a view at the same revision, or the first one.
+// restate publishes the first view, or one of the same revision.
 func (l *feedState) restate(v *view) {
 	if l.view.Load().known {
 		l.show(v, l.out.Restate)
@@ -126,7 +126,7 @@ func (l *feedState) restate(v *view) {
 	}
 }
 
-// advance publishes what changed since v, if anything did.
+// advance publishes the changes since v, if there are any.
 func (l *feedState) advance(v *view, c Change) {
 	if c.Head.Rev <= v.head.Rev && v.known {
 		l.restate(v)
@@ -142,7 +142,7 @@ func (l *feedState) advance(v *view, c Change) {
 	l.show(next, func(now track.LineVersion) { l.out.Publish(now, diff) })
 }
 
-// apply brings the feed to what was read after a revision that it had.
+// apply adds changes that were read after a revision that the feed had.
 func (l *feedState) apply(ctx context.Context, c Change) {
 	if l.turn.Lock(ctx) != nil {
 		l.f.turned.Wake()
@@ -168,8 +168,8 @@ func (l *feedState) fresh() {
 	}
 }
 
-// failed notes that a call for the feed failed, and has the feed checked soon. A reader that
-// left meanwhile says nothing about the database. The caller has the turn.
+// failed notes that a call for the feed failed, and schedules a check. A reader that left meanwhile is no
+// sign of an outage. The caller has the turn.
 func (l *feedState) failed() {
 	if l.f.calls.isOut() {
 		l.stale()
@@ -177,8 +177,8 @@ func (l *feedState) failed() {
 	l.f.turned.Wake()
 }
 
-// stale notes that the feed cannot be brought up to date: the database is out, or the feed waits
-// for room. The caller has the turn.
+// stale notes that the feed may be outdated, because the database is out or the feed waits for room. The
+// caller has the turn.
 func (l *feedState) stale() {
 	if v := l.view.Load(); !v.stale {
 		w := *v
@@ -208,7 +208,7 @@ func (l *feedState) reload(ctx context.Context) {
 	l.show(w, l.out.Replace)
 }
 
-// cool forgets items that no page needed for a while.
+// cool drops items that no page has needed for a while.
 func (l *feedState) cool(now time.Time) {
 	if now.Sub(time.Unix(0, l.warmed.Load())) < coolAfter {
 		return

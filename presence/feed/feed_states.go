@@ -24,13 +24,13 @@ type feedStates struct {
 	mu       sync.Mutex // taken before outlets' mutexes
 	byName   map[Name]*feedState
 	rooms    int                     // rooms in byName
-	by       map[presence.UserID]int // rooms in byName by who brought them in: see bringer
-	waiting  map[Name]*feedState     // feeds with readers that found no room
-	madeRoom time.Time               // when feeds were last forgotten to make room
+	by       map[presence.UserID]int // number of rooms in byName, by who brought them in: see bringer
+	waiting  map[Name]*feedState     // feeds with readers for which there is no room
+	madeRoom time.Time               // when feeds were last dropped to make room
 }
 
-// bringer returns who first follows a room: a user's id inside, or that of no user for all guests
-// of a tenant. It is empty for an inbox.
+// bringer returns who was the first to follow a room: a user's id inside, or one id for all guests of a
+// tenant. It is empty for an inbox.
 func bringer(n Name, v presence.Visitor) presence.UserID {
 	switch {
 	case !n.isRoom():
@@ -42,11 +42,11 @@ func bringer(n Name, v presence.Visitor) presence.UserID {
 }
 
 const (
-	// unreadFor is how long a feed has no reader before a full table forgets it. Feeds
-	// without anything in the database are forgotten then in any case. A page that opens a feed
-	// becomes its reader sooner.
+	// unreadFor is how long a feed must have had no reader before a full table drops it. Feeds without
+	// anything in the database are dropped then in any case. A page that opens a feed becomes its reader
+	// within this time.
 	unreadFor = 3 * time.Second
-	// roomInterval is the least time between two looks for feeds to forget.
+	// roomInterval is the least time between two searches for feeds to drop.
 	roomInterval = time.Second
 )
 
@@ -54,8 +54,8 @@ func newFeedStates(most int) feedStates {
 	return feedStates{most: most, byName: make(map[Name]*feedState), by: make(map[presence.UserID]int), waiting: make(map[Name]*feedState)}
 }
 
-// get returns the state of a feed for a visitor; made makes one. It returns false if the feed found
-// no room.
+// get returns the state of a feed for a visitor, and calls made for a new one. ok is false if there is no
+// room for the feed.
 func (t *feedStates) get(n Name, v presence.Visitor, made func() *feedState) (l *feedState, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -112,8 +112,8 @@ func (t *feedStates) forgetLocked(l *feedState) {
 	}
 }
 
-// makeRoomLocked forgets rooms without a reader, and inboxes too where that is not enough. It looks
-// at every feed, so it does that once a second at most. It reports whether it has looked.
+// makeRoomLocked drops rooms without a reader, and inboxes too if that is not enough. It looks at every feed,
+// so it does that once a second at most. It reports whether it did.
 func (t *feedStates) makeRoomLocked(now time.Time) bool {
 	if now.Sub(t.madeRoom) < roomInterval {
 		return false
@@ -132,8 +132,8 @@ func (t *feedStates) makeRoomLocked(now time.Time) bool {
 	return true
 }
 
-// sweep forgets feeds without readers, and lets feeds in that wait. It returns the feeds that are
-// left, and those that it let in.
+// sweep drops feeds without readers, and admits waiting feeds. It returns the remaining feeds, and those that
+// it admitted.
 func (t *feedStates) sweep() (left, admitted []*feedState) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence/track"
 )
 
-// A follower keeps current what pages of this node follow. It reads a feed when it hears of a new
-// revision, and compares all of them with the database now and then: reading.go.
+// A follower keeps the feeds current that pages of this node follow. It reads a feed when a hint tells of a
+// new revision, and compares all feeds with the database from time to time: see reading.go.
 type follower struct {
 	store   Store
 	tracker *track.Tracker
@@ -18,10 +18,10 @@ type follower struct {
 	stats   *counters
 	states  feedStates
 	reading *reading
-	turned  wait.Wakeup // a call has failed: the feeds are to be checked soon
+	turned  wait.Wakeup // a call has failed, so the feeds must be checked soon
 }
 
-// newFollower returns a follower. Its calls have it check the feeds after one failed.
+// newFollower returns a follower. If one of its calls fails, it checks the feeds.
 func newFollower(store Store, tracker *track.Tracker, cfg *Config, stats *counters) *follower {
 	f := &follower{
 		store: store, tracker: tracker, cfg: cfg, stats: stats,

@@ -11,7 +11,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/track"
 )
 
-// A hinter tells the nodes of the fleet which feeds have a new revision.
+// A hinter tells the other nodes which feeds have a new revision.
 type hinter struct {
 	tracker  *track.Tracker
 	stats    *counters
@@ -27,7 +27,7 @@ type hints struct {
 	kick   wait.Wakeup
 }
 
-// Bounds of hints. What is dropped is healed by the next check.
+// Bounds of hints. A dropped hint does no harm, because the next check finds the change.
 const (
 	maxHintBytes    = 2 << 10 // in one text
 	maxHintsWaiting = 100_000 // feeds, while the presence store is out
@@ -58,7 +58,7 @@ func (h *hints) take() (all []Hint) {
 	return all
 }
 
-// hintTexts iterates over the texts that say some hints, with those that each says, in order.
+// hintTexts iterates over the texts of some hints, with the hints that are in each text, in order.
 func hintTexts(all []Hint) iter.Seq2[string, []Hint] {
 	return func(yield func(string, []Hint) bool) {
 		for len(all) > 0 {
@@ -89,7 +89,7 @@ func (h *hinter) changed(all ...Hint) {
 	h.hints.add(all)
 }
 
-// hinted has a feed read if a page here follows it and does not have the revision.
+// hinted schedules a read of a feed, if a page here follows it and it lacks the revision.
 func (f *follower) hinted(h Hint) bool {
 	l := f.states.find(h.Name)
 	if l == nil {
@@ -101,7 +101,7 @@ func (f *follower) hinted(h Hint) bool {
 	return true
 }
 
-// tell sends hints until ctx ends. Those that the presence store did not take are sent again.
+// tell sends hints until ctx ends. It repeats those that the presence store did not accept.
 func (h *hinter) tell(ctx context.Context) {
 	for {
 		select {
@@ -117,7 +117,7 @@ func (h *hinter) tell(ctx context.Context) {
 	}
 }
 
-// tellAll sends the hints that wait. It returns false if the store did not take one.
+// tellAll sends the waiting hints. It returns false if the store did not accept one.
 func (h *hinter) tellAll(ctx context.Context) bool {
 	latest := h.hints.take()
 	for text, of := range hintTexts(latest) {
@@ -134,10 +134,10 @@ func (h *hinter) tellAll(ctx context.Context) bool {
 	return true
 }
 
-// Hear implements track.LineSource. A hint may be forged: it leads to one read of a feed that
-// pages here follow, and to no more (rule F9).
+// Hear implements track.LineSource. A hint may be forged. All that it can cause is one read of a feed that
+// pages here follow (rule F9).
 func (h *hinter) Hear(node, text string) {
-	if node == h.tracker.Config().Node { // changed has told this node
+	if node == h.tracker.Config().Node { // changed has already told this node
 		return
 	}
 	for hint := range strings.Lines(text) {

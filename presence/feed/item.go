@@ -19,7 +19,7 @@ type Item struct {
 
 	Actors []Actor // who did it, the latest first, each once, at most [MaxActors]
 	Others int     // how many more did it
-	Count  int     // how many messages it stands for
+	Count  int     // how many messages are merged in it
 
 	About, Group string
 	Text, URL    string // of the latest message
@@ -27,25 +27,25 @@ type Item struct {
 	State        State
 	Mail         Mail
 
-	// SeenAt is when the mark Seen of the inbox passed the item, and ReadAt when the item was first
-	// marked as read since it was last unread, by the database's clock. They are zero where that
-	// has not happened, or happened before the Store kept these times, and in rooms. A message
-	// that joins the item clears both, since it moves the item above the mark. An item that was
-	// read by its link, while nobody looked at the list, has a ReadAt and no SeenAt.
+	// SeenAt is when the mark Seen of the inbox passed the item. ReadAt is when the item was first marked as
+	// read since it was last unread. Both are by the database's clock. They are zero in rooms, if that has
+	// not happened, and if it happened before the Store kept these times. A message that joins the item
+	// clears both, because the item moves above the mark. An item that was read by its link, while nobody
+	// looked at the list, has a ReadAt and no SeenAt.
 	SeenAt, ReadAt time.Time
 }
 
-// An Actor is who did something.
+// An Actor is a user who did something.
 type Actor struct {
-	ID   presence.UserID // empty: a user who was erased
-	Name string          // what the user was called then; never empty
+	ID   presence.UserID // empty: the user was erased
+	Name string          // the user's name at that time; never empty
 }
 
 // MaxActors is how many different actors an item knows. Further ones are only counted, and
 // may be counted twice.
 const MaxActors = 50
 
-// A State says what became of an item. The items of a room stay Read.
+// A State is the state of an item. The items of a room stay Read.
 type State int
 
 // The states.
@@ -53,7 +53,7 @@ const (
 	Unread   State = 0
 	Read     State = 1
 	Archived State = 2 // off the list
-	Removed  State = 3 // taken back by who sent it; of rooms only
+	Removed  State = 3 // taken back by its sender; in rooms only
 )
 
 // String returns the state as events have it.
@@ -77,10 +77,10 @@ func (s State) Listed() bool { return s == Unread || s == Read }
 // Mail says whether an item may be part of a digest.
 type Mail int
 
-// What becomes of an item by mail.
+// The states of an item with regard to mail.
 const (
 	NoMail Mail = 0
-	ToMail Mail = 1 // of the next digest, while it is unread
+	ToMail Mail = 1 // in the next digest, if it is still unread then
 	Mailed Mail = 2 // was part of a digest that succeeded
 )
 
@@ -88,18 +88,18 @@ const (
 type Head struct {
 	Rev    int64     // the latest revision; 0: nothing was ever in the feed
 	Pos    int64     // the place of the newest item
-	Floor  int64     // rows were deleted at this revision: older revisions get a page
-	Born   time.Time // when the feed began: tells it from another one of its name, in another database. Zero: it has not begun
+	Floor  int64     // rows were deleted at this revision: readers of older revisions get a page
+	Born   time.Time // when the feed began. It distinguishes feeds of one name in different databases. Zero: it has not begun
 	Unread int       // items that are unread
-	Unseen int       // of them, those that came since the user last looked
+	Unseen int       // unread items that came since the user last looked
 }
 
-// withActors returns a text with who did it in place of the first {actors}: the title of a
-// thread may have another one.
+// withActors returns a text with actors in place of the first {actors}. A later one may be part of a thread's
+// title.
 func withActors(text, actors string) string { return strings.Replace(text, "{actors}", actors, 1) }
 
-// EnglishActors returns the words for {actors}: "Alice", "Alice and Bob", or "Alice and 3
-// others". others is how many more there are than names.
+// EnglishActors returns the words for {actors}: "Alice", "Alice and Bob", or "Alice and 3 others". others is
+// how many more actors there are than names.
 func EnglishActors(names []string, others int) string {
 	switch {
 	case len(names) == 0 && others == 0:

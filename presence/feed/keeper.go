@@ -9,11 +9,11 @@ import (
 	"github.com/rollcall-go/rollcall/presence/track"
 )
 
-// A Keeper is one process's part in the feeds of a fleet: it keeps current what pages here
-// follow, and has the verbs of a site. One Keeper serves a whole process. All methods may be
-// called concurrently. [New] makes one, [Keeper.Close] ends it.
+// A Keeper is the part of a fleet's feeds in one process: it keeps the feeds current that pages here follow,
+// and has the methods for sites. A process needs one Keeper. All methods may be called concurrently. [New]
+// makes one, [Keeper.Close] ends it.
 //
-// Its errors are [ErrOut] while the database is out, and what the method names.
+// A method returns [ErrOut] while the database is out, and the errors in its description.
 type Keeper struct {
 	*relayer
 	*mailer
@@ -57,7 +57,7 @@ func New(store Store, tracker *track.Tracker, cfg Config) (*Keeper, error) {
 	return k, nil
 }
 
-// A source is what the tracker sees of a Keeper.
+// A source is a Keeper as the tracker's LineSource.
 type source struct {
 	*follower // Open
 	*hinter   // Hear
@@ -83,9 +83,9 @@ func (k *Keeper) Close(ctx context.Context) error {
 // Config returns the configuration with its defaults filled in.
 func (k *Keeper) Config() Config { return k.cfg }
 
-// Head returns the head of a feed: from memory if a page here follows the feed, else by one
-// query. Give ctx the deadline of the page. While the database is out it returns [ErrOut], and
-// with it the head that was known last if a page here follows the feed.
+// Head returns the head of a feed: from memory if a page here follows the feed, else by one query. Give ctx
+// the deadline of the page. While the database is out it returns [ErrOut]. If a page here follows the feed,
+// it also returns the latest known head.
 func (k *Keeper) Head(ctx context.Context, n Name) (Head, error) {
 	if l := k.follower.states.find(n); l != nil {
 		switch v := l.view.Load(); {
@@ -139,14 +139,14 @@ func readPage(ctx context.Context, c *calls, store Store, n Name, before int64, 
 type Query struct {
 	Before int64           // items below this place; 0: the newest
 	Limit  int             // at most so many, 1 to [MaxPage]. Default: [PageItems]
-	Cursor presence.Cursor // what changed since; without it, a page
-	Times  bool            // items of an inbox have their SeenAt and ReadAt, as seen_at and read_at
+	Cursor presence.Cursor // the changes since the cursor; without it, a page
+	Times  bool            // items of an inbox have SeenAt and ReadAt, as seen_at and read_at
 }
 
-// Read returns a page of a feed, or what changed since a cursor, as the data of a state or a
-// diff has it. version names the content, but for the times that the items were seen: these change
-// without a revision, so what changed since a cursor lacks them until the item changes. Where the changes do not reach back to the cursor
-// it returns the newest page. Cost: a query; two with a cursor.
+// Read returns a page of a feed, or the changes since a cursor, as the data of a state or a diff. version
+// identifies the content, except for the times at which items were seen. These change without a revision, so
+// changes since a cursor lack them until the item changes in another way. If the changes do not reach back to
+// the cursor, Read returns the newest page. Cost: one query; two with a cursor.
 func (k *Keeper) Read(ctx context.Context, n Name, q Query) (data []byte, version presence.DiffID, err error) {
 	if q.Limit == 0 {
 		q.Limit = PageItems
@@ -164,13 +164,13 @@ func (k *Keeper) Read(ctx context.Context, n Name, q Query) (data []byte, versio
 	return k.cfg.encodePage(n, p, q.Times), versionOf(n, p.Head), nil
 }
 
-// readSince returns nil where a page must be taken.
+// readSince returns nil if the reader needs a page.
 func (k *Keeper) readSince(ctx context.Context, n Name, from presence.Cursor, times bool) ([]byte, presence.DiffID, error) {
 	have, ok := from.Version(n.Topic())
 	if !ok {
 		return nil, "", nil
 	}
-	h, err := k.headNow(ctx, n) // what is in memory may be behind
+	h, err := k.headNow(ctx, n) // the head in memory may be outdated
 	if err != nil {
 		return nil, "", err
 	}
@@ -190,9 +190,9 @@ func (k *Keeper) readSince(ctx context.Context, n Name, from presence.Cursor, ti
 	return k.cfg.encodeChanges(n, prev, h, changes[0].Items, times), versionOf(n, h), nil
 }
 
-// Cursor returns the cursor of a feed at a head: a stream that resumes there misses nothing
-// and repeats nothing.
+// Cursor returns the cursor of a feed at a head. A stream that resumes from it misses nothing and repeats
+// nothing.
 func (k *Keeper) Cursor(n Name, h Head) presence.Cursor { return cursorOf(n, h, true) }
 
-// Text returns the text of an item of an inbox, with who did it in place of {actors}.
+// Text returns the text of an item in an inbox, with names in place of {actors}.
 func (k *Keeper) Text(i Item) string { return k.cfg.text(i) }

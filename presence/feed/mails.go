@@ -17,9 +17,9 @@ const (
 
 var errMailHangs = errors.New("the mail before has not returned yet")
 
-// mails calls the site's function that sends a mail. A call that does not return in time keeps
-// its place until it does, and nothing more is sent to its user meanwhile: so the mail server of
-// one user takes one place of a node.
+// mails calls the site's function that sends a mail. A call that does not return in time keeps its place
+// until it does, and no other mail to its user is sent meanwhile. So a mail server that hangs for one user
+// takes one place of a node.
 type mails struct {
 	places chan struct{}
 
@@ -60,7 +60,7 @@ func (m *mails) send(ctx context.Context, d Digest, send func(context.Context, D
 	}
 }
 
-// begin notes that a mail is sent to a user, unless one is under way.
+// begin notes that a mail to a user is being sent, and returns false if one is already.
 func (m *mails) begin(user presence.UserID) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -14,8 +14,8 @@ import (
 // and UpTo; About and Seen may come with UpTo, which bounds them to places up to there.
 type Mark struct {
 	As    State   // Unread, Read or Archived
-	Seen  bool    // no item changes, and none of the list is unseen any more
-	Pos   []int64 // the items at these places, at most [MaxMarked]. Nothing is said of a place without an item
+	Seen  bool    // no item changes, but all items in the list count as seen
+	Pos   []int64 // the items at these places, at most [MaxMarked]. Places without an item are ignored
 	About string  // all listed items about this
 	UpTo  int64   // all listed items up to this place
 }
@@ -61,14 +61,13 @@ type Mute struct {
 	Until time.Time // when it ends; zero: never
 }
 
-// How says what a mute keeps away. Of several mutes that concern a message the strictest
-// holds.
+// How says what a mute suppresses. If several mutes apply to a message, the strictest one counts.
 type How int
 
 // The kinds of mute.
 const (
 	MuteNothing How = 0 // lifts the mute
-	MuteMail    How = 1 // items come, and are in no digest
+	MuteMail    How = 1 // items come, but are in no digest
 	MuteAll     How = 2 // no item comes
 )
 
@@ -146,20 +145,20 @@ func (m Message) WithDefaults(outbox string) Message {
 	return m
 }
 
-// A Digest is one mail: what a user has not read, and has not been mailed.
+// A Digest is one mail: what a user has not read, and has not got by mail.
 type Digest struct {
-	// Tenant is whose user it is for, and User the id as identify gave it. Equal ids of two
-	// tenants get two digests.
+	// Tenant is the tenant of the user, and User the id as identify returned it. Equal ids in two tenants get
+	// two digests.
 	Tenant string
 	User   presence.UserID
 
 	Items []Item // the newest first, at most 100
 	More  int    // how many more there are
-	// Key names the digest. A digest that is sent again, because nobody knows whether it
-	// went out, has the same Key and no item that the first one had not.
+	// Key identifies the digest. A digest that is sent again, because it is unknown whether it went out, has
+	// the same Key and no further items.
 	Key string
-	// Waited is how long the digest was put off the last time; 0: it was not.
+	// Waited is how long the digest was last postponed; 0: it was not.
 	Waited time.Duration
-	// Claim is how the Store knows the digest.
+	// Claim identifies the claimed digest to the Store.
 	Claim string
 }

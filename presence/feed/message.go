@@ -12,45 +12,42 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// A Message is what somebody sends. Text and URL are enough to show it anywhere; Type, V and
-// Data are for pages that know more. Its JSON, with the names of the tags, is what any
-// program may insert into the outbox.
+// A Message is what a site or a program sends. Text and URL are enough to show it anywhere; Type, V and Data
+// are for pages that can show more. Any program may insert a Message into the outbox as JSON, with the names
+// of the tags.
 type Message struct {
-	// Tenant is whose message it is, and all names in it are local to: To, Feed, From and
-	// About. Its JSON has no tenant: in the outbox the column tenant says it. Default: the
-	// empty tenant.
+	// Tenant is the tenant to which To, Feed, From and About belong, which are local names. The JSON has no
+	// tenant: in the outbox it is in the column tenant. Default: the empty tenant.
 	Tenant string `json:"-"`
 
-	// To is whose inboxes the message goes to, each once. At most [MaxRecipients]; a
-	// Keeper's Send and sqlstore.SendTx take any number, and split the message.
+	// To has the users whose inboxes get the message, each once. At most [MaxRecipients]; a Keeper's Send and
+	// sqlstore.SendTx accept any number, and split the message.
 	To []presence.UserID `json:"to,omitempty"`
 	// Feed is one room in place of To.
 	Feed Name `json:"feed,omitempty"`
 
-	// ID names the message. Once a feed: the second message of the same ID is a no-op
-	// there. 1 to 128 bytes of printable ASCII. Default: the id of the row of the outbox,
-	// which is random for a message that Send has sent; where that breaks the rule, a hash
-	// of it.
+	// ID identifies the message. In a feed, a second message with the same ID is a no-op. 1 to 128 bytes of
+	// printable ASCII. Default: the id of the row in the outbox, which is random for a message from Send. If
+	// that breaks the rule, the default is a hash of it.
 	ID string `json:"id,omitempty"`
 
 	Type string `json:"type,omitempty"` // such as "reply"; a user may mute it. 1 to 32 of a-z 0-9 - _. Default: "message"
 	V    int    `json:"v,omitempty"`    // the version of Data. Default: 1
 
-	From presence.UserID `json:"from,omitempty"` // who did it; never told of their own doing. Empty: the site
+	From presence.UserID `json:"from,omitempty"` // who did it, and who never gets the message; empty: the site
 	Name string          `json:"name,omitempty"` // what From is called. At most 128 bytes. Default: From
 
 	About string `json:"about,omitempty"` // what it is about, such as "thread:42": a user mutes and reads by it. 1 to 128 bytes as of a topic
 	Group string `json:"group,omitempty"` // unread messages of one Group and About are one item. At most 64 bytes of printable ASCII
 
-	// Text is a sentence for people, at most [MaxTextLen] bytes of UTF-8. {actors} in it
-	// stands for who did it in an inbox: "Alice", and for a group "Alice and 3 others". In a
-	// room it stands for itself.
+	// Text is a sentence for people, at most [MaxTextLen] bytes of UTF-8. In an inbox, {actors} in it is
+	// replaced by names: "Alice", and for a group "Alice and 3 others". In a room it is not replaced.
 	Text string          `json:"text"`
-	URL  string          `json:"url,omitempty"`  // where it leads: a path of this site, or an address by http or https. At most 2 KiB
+	URL  string          `json:"url,omitempty"`  // the target of its link: a path of this site, or an http or https URL. At most 2 KiB
 	Data json.RawMessage `json:"data,omitempty"` // one JSON value, at most [MaxDataLen] bytes
 
 	Mail bool `json:"mail,omitempty"` // may be part of a digest
-	Must bool `json:"must,omitempty"` // passes mutes of its type and of everything
+	Must bool `json:"must,omitempty"` // ignores mutes of its type and of everything
 }
 
 // Bounds of a Message.
@@ -151,8 +148,8 @@ func validText(s string, most int) bool {
 	return len(s) <= most
 }
 
-// validURL reports whether a page may link to s: no address by javascript:, and none of
-// another site by accident, as //evil.example or /\evil.example is.
+// validURL reports whether a page may link to s. It refuses javascript: URLs, and URLs that lead to another
+// site by accident, such as //evil.example or /\evil.example.
 func validURL(s string) bool {
 	if s == "" {
 		return true

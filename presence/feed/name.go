@@ -7,13 +7,12 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// A Name names a feed: a kind, a colon, and an id. "inbox:alice" is the inbox of the user
-// alice. All others are rooms, such as "thread:42": valid topics of at most [MaxRoomLen]
-// bytes, whose kind is neither inbox nor feed.
+// A Name names a feed: a kind, a colon, and an id. "inbox:alice" is the inbox of the user alice. All others
+// are rooms, such as "thread:42": valid topics of at most [MaxRoomLen] bytes, whose kind is neither inbox nor
+// feed.
 //
-// A tenant's feed has the tenant in its name, as a user's id has it inside: acme, the byte
-// 0x1D, inbox:alice. Keeper and [Store] take and return such names. What goes to pages or to
-// functions of the site has local ones.
+// The name of a tenant's feed contains the tenant, like a user's id inside: acme, the byte 0x1D, inbox:alice.
+// Keeper and [Store] accept and return such names. Pages and functions of the site get local names.
 type Name string
 
 const inboxKind = "inbox"
@@ -21,7 +20,7 @@ const inboxKind = "inbox"
 // InboxTopic is the topic of a visitor's own inbox, whoever the visitor is (rule F13).
 const InboxTopic presence.Topic = inboxKind
 
-// Topics of rooms are of one kind: "feed:thread:42" is the topic of "thread:42".
+// The topics of rooms have one kind: "feed:thread:42" is the topic of "thread:42".
 const (
 	roomKind   = "feed"
 	roomPrefix = roomKind + ":"
@@ -30,7 +29,7 @@ const (
 // MaxRoomLen is the length of the longest name of a room, in bytes.
 const MaxRoomLen = presence.MaxTopicLen - len(roomPrefix)
 
-// Inbox returns the name of a user's inbox. The id is the one inside, and so is the name.
+// Inbox returns the name of a user's inbox. The id and the name are those inside.
 func Inbox(user presence.UserID) Name {
 	return Name(inboxKind + ":" + string(user.Local())).In(user.Tenant())
 }
@@ -39,13 +38,13 @@ func Inbox(user presence.UserID) Name {
 // an allocation, and nothing for the empty tenant.
 func (n Name) In(tenant string) Name { return Name(presence.UserID(n).In(tenant)) }
 
-// Local returns the name without its tenant. It is free.
+// Local returns the name without its tenant. It does not allocate.
 func (n Name) Local() Name { return Name(presence.UserID(n).Local()) }
 
-// Tenant returns the tenant whose feed it is; "" for the empty tenant.
+// Tenant returns the tenant to which the feed belongs; "" for the empty tenant.
 func (n Name) Tenant() string { return presence.UserID(n).Tenant() }
 
-// Owner returns whose inbox a name is: the id inside. It is "" for a room.
+// Owner returns the user to whom an inbox belongs, by the id inside. It is "" for a room.
 func (n Name) Owner() presence.UserID {
 	if owner := n.owner(); owner != "" {
 		return owner.In(n.Tenant())
@@ -53,7 +52,7 @@ func (n Name) Owner() presence.UserID {
 	return ""
 }
 
-// owner is Owner without the tenant. It is free.
+// owner is Owner without the tenant. It does not allocate.
 func (n Name) owner() presence.UserID {
 	if owner, ok := strings.CutPrefix(string(n.Local()), inboxKind+":"); ok {
 		return presence.UserID(owner)
@@ -68,7 +67,7 @@ func (n Name) isRoom() bool { return n.owner() == "" }
 // or "acme/inbox" for the tenant acme.
 func (n Name) Topic() presence.Topic { return n.localTopic().In(n.Tenant()) }
 
-// localTopic is the topic as pages know it.
+// localTopic returns the topic as pages know it.
 func (n Name) localTopic() presence.Topic {
 	if n.owner() != "" {
 		return InboxTopic
@@ -101,11 +100,10 @@ func (n Name) Validate() error {
 	return nil
 }
 
-// NameOf returns the feed of a topic that a visitor follows. Topic and visitor are as they are
-// inside, and of one tenant: the topic of another tenant names no feed, and neither does a
-// local topic for a tenant's visitor (rule F13). It returns an error that is
-// [presence.ErrGuest] for the inbox of a guest, and [presence.ErrInvalidTopic] for a topic
-// that names no feed, such as inbox:bob or feed:inbox:bob.
+// NameOf returns the feed of a topic that a visitor follows. Topic and visitor have names inside, of one
+// tenant: the topic of another tenant names no feed, and neither does a local topic for a tenant's visitor
+// (rule F13). It returns an error that is [presence.ErrGuest] for the inbox of a guest, and
+// [presence.ErrInvalidTopic] for a topic that names no feed, such as inbox:bob or feed:inbox:bob.
 func NameOf(topic presence.Topic, v presence.Visitor) (Name, error) {
 	tenant, local := topic.Tenant(), topic.Local()
 	switch room, isRoom := strings.CutPrefix(string(local), roomPrefix); {

@@ -8,8 +8,8 @@ import (
 	"github.com/rollcall-go/rollcall/internal/wait"
 )
 
-// reading reads what changed in feeds that pages here follow: once for all feeds that were
-// hinted at within a moment, and once for all pages of a feed.
+// reading reads the changes of feeds that pages here follow: once for all feeds with hints within a moment,
+// and once for all pages of a feed.
 type reading struct {
 	mu     sync.Mutex
 	wanted map[Name]struct{}
@@ -23,10 +23,10 @@ func newReading() *reading {
 	return &reading{wanted: make(map[Name]struct{}), kick: wait.NewWakeup()}
 }
 
-// want has a feed read soon. It does not block.
+// want schedules a read of a feed. It does not block.
 func (r *reading) want(n Name) {
 	r.mu.Lock()
-	r.wanted[n] = struct{}{} // only feeds with readers, or with one a moment ago
+	r.wanted[n] = struct{}{} // only feeds that have readers, or had one a moment ago
 	r.mu.Unlock()
 	r.kick.Wake()
 }
@@ -45,7 +45,7 @@ func (r *reading) take() (names []Name, more bool) {
 	return names, false
 }
 
-// read reads what is wanted until ctx ends.
+// read reads the wanted feeds until ctx ends.
 func (f *follower) read(ctx context.Context) {
 	for {
 		select {
@@ -65,8 +65,8 @@ func (f *follower) read(ctx context.Context) {
 	}
 }
 
-// catchUp brings feeds up to date by one query. What cannot be read now is read a second later,
-// or once the database is back: see check.
+// catchUp brings feeds up to date by one query. If that fails, it is repeated a second later, or when the
+// database is back: see check.
 func (f *follower) catchUp(ctx context.Context, names []Name) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -94,9 +94,9 @@ func (f *follower) catchUp(ctx context.Context, names []Name) {
 	}
 }
 
-// check compares the feeds with the database each Config.Check, and a second after a call has
-// failed: a lost hint heals, and so does a read that failed while other calls did not. While hints
-// do not come it does so each deafCheck.
+// check compares the feeds with the database every Config.Check, and a second after a call failed. So a lost
+// hint does no harm, and neither does a read that failed while other calls succeeded. While no hints can
+// come, it does so every deafCheck.
 func (f *follower) check(ctx context.Context) {
 	next, deaf := time.Now().Add(f.cfg.Check), time.Time{}
 	for {
@@ -129,14 +129,14 @@ func (f *follower) check(ctx context.Context) {
 	}
 }
 
-// While the presence store is out no hint comes, nor until each node listens again: the feeds are
-// checked each deafCheck, until deafFor after the store was back.
+// While the presence store is out, no hints come, and none come until each node listens again. The feeds are
+// checked every deafCheck, until deafFor after the store is back.
 const (
 	deafCheck = 2 * time.Second
 	deafFor   = 10 * time.Second
 )
 
-// retryOut is how often a database that is out is asked whether it is back.
+// retryOut is how often a node checks whether the database is back.
 const retryOut = time.Second
 
 // checkAll returns false if the database is out.
@@ -160,7 +160,7 @@ func (f *follower) checkAll(ctx context.Context) bool {
 	return true
 }
 
-// checkSome compares some feeds with the database. It returns false if that is out.
+// checkSome compares some feeds with the database. It returns false if the database is out.
 func (f *follower) checkSome(ctx context.Context, states []*feedState) bool {
 	names := make([]Name, len(states))
 	before := make([]Head, len(states))
@@ -180,7 +180,7 @@ func (f *follower) checkSome(ctx context.Context, states []*feedState) bool {
 				l.fresh()
 				l.turn.Unlock()
 			}
-		case heads[i].Rev != before[i].Rev && v.known && v.head.Rev == before[i].Rev: // and no hint came meanwhile
+		case heads[i].Rev != before[i].Rev && v.known && v.head.Rev == before[i].Rev: // no hint came meanwhile
 			f.stats.mended.Add(1)
 			fallthrough
 		default:
@@ -196,17 +196,17 @@ func (f *follower) markStale(ctx context.Context) {
 		if !f.calls.isOut() || l.turn.Lock(ctx) != nil {
 			return
 		}
-		if f.calls.isOut() { // and did not come back while this waited for the turn
+		if f.calls.isOut() { // it did not come back while this waited for the turn
 			l.stale()
 		}
 		l.turn.Unlock()
 	}
 }
 
-// linger is how long a feed is kept current after its last page here.
+// linger is how long a feed is kept current after its last page here is gone.
 const linger = time.Minute
 
-// sweep forgets feeds without pages, and what quiet feeds have in memory.
+// sweep drops feeds without pages, and what inactive feeds have in memory.
 func (f *follower) sweep(ctx context.Context) {
 	for wait.For(ctx, linger/4) {
 		left, admitted := f.states.sweep()

@@ -19,13 +19,13 @@ type relayer struct {
 	stats  *counters
 	logger *slog.Logger
 	hinter *hinter
-	kicked wait.Wakeup // the relay is to run
+	kicked wait.Wakeup // the relay must run now
 	found  func(presence.Finding, ...any)
-	relays atomic.Bool // a job calls Relay here
+	relays atomic.Bool // a job calls Relay on this node
 }
 
-// Kick has the relay run now, after a commit of the site's own. It does not block. Without it
-// a message waits for the next relay of any node, one second at most.
+// Kick makes the relay run now. Call it after a commit of the site's own. It does not block. Without it a
+// message waits for the next relay of any node, for a second at most.
 func (r *relayer) Kick() { r.kicked.Wake() }
 
 // relayWhenKicked runs the relay after each Kick, until ctx ends.
@@ -37,19 +37,19 @@ func (r *relayer) relayWhenKicked(ctx context.Context) {
 		case <-r.kicked:
 		}
 		bound, cancel := context.WithTimeout(ctx, relayPatience)
-		_, _ = r.relay(bound) // the job says what is wrong
+		_, _ = r.relay(bound) // the job logs errors
 		cancel()
 	}
 }
 
 const (
 	relayPatience = 10 * time.Second
-	busyPause     = 20 * time.Millisecond // another relay takes about that long
+	busyPause     = 20 * time.Millisecond // about as long as another relay takes
 	busyTries     = 10
 )
 
-// Relay moves what is due from the outbox to feeds, until nothing is due or ctx ends, and
-// tells all nodes. A job calls it once a second.
+// Relay moves due messages from the outbox to feeds, until nothing is due or ctx ends, and tells all nodes. A
+// job calls it once a second.
 func (r *relayer) Relay(ctx context.Context) (moved int, err error) {
 	r.relays.Store(true)
 	return r.relay(ctx)
@@ -67,7 +67,7 @@ func (r *relayer) relay(ctx context.Context) (moved int, err error) {
 		case err != nil:
 			return moved, err
 		case done.Busy:
-			// What was committed after the other relay looked would wait for a second.
+			// Another relay may miss what was committed after it looked, and that would wait for a second.
 			if busy++; busy > busyTries || !wait.For(ctx, busyPause) {
 				return moved, nil
 			}
@@ -96,10 +96,10 @@ func (r *relayer) logBad(rows []BadRow) {
 		"tried_again", ids, "given_up", givenUp, "first_error", rows[0].Why)
 }
 
-// watchOutbox looks at how the outbox stands, for Stats. If the same row waits there at two looks,
-// and no job calls Relay here, then no other node's does either.
+// watchOutbox checks the state of the outbox, for Stats. If the same row waits at two checks, and no job
+// calls Relay here, then no other node relays either.
 func (r *relayer) watchOutbox(ctx context.Context) {
-	var was time.Duration // for how long the oldest row waited at the look before
+	var was time.Duration // for how long the oldest row had waited at the previous check
 	for wait.For(ctx, outboxEvery) {
 		bound, cancel := context.WithTimeout(ctx, patience)
 		o, err := call(bound, r.calls, r.store.Waiting)

@@ -15,17 +15,17 @@ type Stats struct {
 
 	Relays, Moved   uint64            // batches with items, and items made or changed
 	Failed, Dropped map[string]uint64 // see [Relayed]; all reasons are there
-	HintsSent       uint64            // feeds of which other nodes were told
+	HintsSent       uint64            // feeds in hints to other nodes
 	HintsHeard      uint64            // of feeds that pages here follow
 	CatchUps        uint64            // feeds read because of a hint or a page
 	Mended          uint64            // feeds whose hint was lost: a check found a new revision
-	Digests         map[string]uint64 // by what became of them: sent, put_off, failed
+	Digests         map[string]uint64 // by result: sent, put_off, failed
 	Trimmed         uint64            // rows
 	Miscounted      uint64            // feeds whose counters were mended (rule F3)
 	DatabaseOut     bool              // the latest call failed
 }
 
-// The words of the figures.
+// The labels of the figures.
 var (
 	FailedReasons  = []string{"json", "message", "database"}
 	DroppedReasons = []string{"self", "muted", "twice", "full"}
@@ -89,7 +89,7 @@ func (k *Keeper) Stats() Stats {
 	return s
 }
 
-// all returns counts with a zero for each word that was not counted.
+// all returns counts with a zero for each missing label.
 func all(words []string, counts map[string]uint64) map[string]uint64 {
 	whole := make(map[string]uint64, len(words))
 	for _, w := range words {

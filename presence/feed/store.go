@@ -7,12 +7,11 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// A Store keeps feeds, outbox and mutes. Its rules are numbered in the package's doc. All
-// methods may be called concurrently, from any number of processes. One Store serves all
-// tenants: names and users are those inside, and equal ones of two tenants never meet (rule
-// T3). Messages, items and digests have local ones, and say the tenant. An error means that
-// nothing has changed, unless it says otherwise or the context ended. All that take a [Name]
-// return [ErrInvalidName] for one that breaks its rule. The kit is feedtest.Run.
+// A Store keeps feeds, outbox and mutes. Its rules are numbered in the package's doc. All methods may be
+// called concurrently, from any number of processes. One Store serves all tenants: names and users are those
+// inside, and equal ones of two tenants never meet (rule T3). Messages, items and digests have local names
+// and a field for the tenant. After an error nothing has changed, unless the method says otherwise or the
+// context ended. Methods with a [Name] return [ErrInvalidName] for an invalid one. The kit is feedtest.Run.
 type Store interface {
 	// Send puts messages into the outbox, in one transaction. A message with more than
 	// [MaxRecipients] recipients becomes several rows, and has each user in one of them. The
@@ -34,8 +33,8 @@ type Store interface {
 	// unread item of its Group and About. Rooms have no groups, mutes and mail.
 	Relay(ctx context.Context, o RelayOptions) (Relayed, error)
 
-	// Heads returns the heads of feeds, in their order; of a feed that has not begun, the
-	// zero Head. A feed begins with its first item. At most [MaxHeads].
+	// Heads returns the heads of feeds, in their order. For a feed that has not begun it returns the zero
+	// Head. A feed begins with its first item. At most [MaxHeads].
 	Heads(ctx context.Context, names ...Name) ([]Head, error)
 
 	// Page returns the head of a feed and its listed items below a place, the newest first,
@@ -78,12 +77,12 @@ type Store interface {
 	// only items that the first one had, without those that were read, or joined, meanwhile.
 	// If that leaves none, it is another digest, of the newer items.
 	Due(ctx context.Context, most int, claim time.Duration) ([]Digest, error)
-	// Settle says what became of a claimed digest. Sent: its items, and those counted in
-	// More, are in no further one. Its items stay so when a message joins them; one of More
-	// that a message joined before Settle may be in the next, where it is named first. If the
-	// user has got others meanwhile, a digest is due after later. Not sent: it is due again after later,
-	// with the same Key. If d.Key is empty, it was handed to nobody, and the next digest may
-	// have newer items. It is a no-op if the digest was claimed again, or is settled.
+	// Settle ends a claimed digest. Sent: its items, and those counted in More, are in no further digest. An
+	// item of the digest stays mailed if a message joins it. One counted in More that a message joins before
+	// Settle may be in the next digest, which has it in Items. If the user has got other items meanwhile, a
+	// digest is due after later. Not sent: the digest is due again after later, with the same Key. An empty
+	// d.Key means that nobody got it, so the next digest may have newer items. Settle is a no-op if the
+	// digest was claimed again, or is settled.
 	Settle(ctx context.Context, d Digest, sent bool, later time.Duration) error
 
 	// Trim removes up to o.Rows rows that are too old or too many (rule F12): of the latter
@@ -94,7 +93,7 @@ type Store interface {
 	// Recount compares the counters of some feeds with their rows, others each time, and
 	// mends them (rule F3).
 	Recount(ctx context.Context, most int) (wrong int, err error)
-	// Waiting returns how the outbox of all tenants stands.
+	// Waiting returns the state of the outbox of all tenants.
 	Waiting(ctx context.Context) (Outbox, error)
 }
 
@@ -104,18 +103,18 @@ const MaxHeads = 1_000
 // MaxBehind is how many changed items Changes returns of one feed.
 const MaxBehind = 200
 
-// RelayOptions say what a relay does with the messages.
+// RelayOptions say how a relay treats messages.
 type RelayOptions struct {
 	MailAfter time.Duration // a digest is due this long after the first unread item for mail
 	Most      int           // a message to an inbox with that many unread items is dropped, and counted as full
 }
 
-// Relayed says what one call of Relay did.
+// Relayed is the result of one call of Relay.
 type Relayed struct {
 	Moved   int            // items made or changed
 	Changed []Hint         // feeds with a new revision
 	Failed  map[string]int // rows that could not be moved, by reason: "json", "message", "database"
-	Bad     []BadRow       // of these rows, those tried for the first or the last time: [MaxBadRows] at most
+	Bad     []BadRow       // of the rows in Failed, those tried for the first or the last time: [MaxBadRows] at most
 	Dropped map[string]int // messages that made no item, by reason: "self", "muted", "twice", "full"
 	More    bool           // more rows are due: call again
 	Busy    bool           // another relay is at work, and nothing was done
@@ -141,7 +140,7 @@ type Hint struct {
 type Since struct {
 	Name Name
 	Rev  int64
-	Born time.Time // Head.Born of that revision: another one is a Gap
+	Born time.Time // Head.Born of that revision: if it is another one, there is a Gap
 }
 
 // A Change is a feed's head, and the items that changed after a revision, as they are now, in
@@ -149,7 +148,7 @@ type Since struct {
 type Change struct {
 	Head  Head
 	Items []Item
-	Gap   bool // take a page; there are no Items
+	Gap   bool // the reader needs a page; Items is empty
 }
 
 // TrimOptions say what Trim removes.
@@ -160,9 +159,9 @@ type TrimOptions struct {
 	Rows     int           // at most so many rows
 }
 
-// Outbox says how the outbox stands.
+// Outbox is the state of the outbox.
 type Outbox struct {
 	Waiting int           // rows that are due or will be
 	Failed  int           // rows that were given up; their column error says why
-	Oldest  time.Duration // for how long the row is due that is due for longest; 0: none is
+	Oldest  time.Duration // for how long the oldest due row has been due; 0: there is none
 }

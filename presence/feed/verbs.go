@@ -7,9 +7,9 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// Send puts messages into the outbox. They are durable when it returns, and on their way at
-// once. To notify in a transaction of the site's own use SendTx of package sqlstore, and Kick
-// after the commit. It returns [ErrInvalidMessage]. Cost: one insert.
+// Send puts messages into the outbox. When it returns they are stored, and it has started a relay. To notify
+// in a transaction of the site's own use SendTx of package sqlstore, and Kick after the commit. It returns
+// [ErrInvalidMessage]. Cost: one insert.
 func (k *Keeper) Send(ctx context.Context, ms ...Message) error {
 	_, err := call(ctx, k.calls, func(ctx context.Context) (struct{}, error) { return struct{}{}, k.store.Send(ctx, ms...) })
 	if err == nil {
@@ -27,9 +27,9 @@ func (k *Keeper) Mark(ctx context.Context, n Name, m Mark) (Head, error) {
 	return k.change(ctx, n, n.owner() != "", func(ctx context.Context) (Head, error) { return k.store.Mark(ctx, n, m) })
 }
 
-// Edit replaces text, URL, data, type and V of an item of a room, and Remove takes one back. The
-// room's name says the tenant, whatever m says. They return [ErrNoItem], or an error that is
-// [ErrInvalidMessage] or [ErrInvalidName]. One transaction.
+// Edit replaces text, URL, data, type and V of an item in a room, and Remove removes one. The tenant is that
+// of the room's name; m.Tenant is ignored. They return [ErrNoItem], or an error that is [ErrInvalidMessage]
+// or [ErrInvalidName]. One transaction.
 func (k *Keeper) Edit(ctx context.Context, n Name, id string, m Message) error {
 	m.Tenant, m.To, m.Feed = n.Tenant(), nil, n.Local()
 	if err := m.Validate(); err != nil {
@@ -39,13 +39,14 @@ func (k *Keeper) Edit(ctx context.Context, n Name, id string, m Message) error {
 	return err
 }
 
-// Remove is described at Edit.
+// Remove removes an item of a room: see Edit.
 func (k *Keeper) Remove(ctx context.Context, n Name, id string) error {
 	_, err := k.change(ctx, n, n.owner() == "", func(ctx context.Context) (Head, error) { return k.store.Remove(ctx, n, id) })
 	return err
 }
 
-// change changes a feed of the right sort, and tells the pages that follow it.
+// change changes a feed, and updates the pages that follow it. rightSort is false if the name is of the wrong
+// sort.
 func (k *Keeper) change(ctx context.Context, n Name, rightSort bool, do func(context.Context) (Head, error)) (Head, error) {
 	if err := n.Validate(); err != nil {
 		return Head{}, err

@@ -9,10 +9,9 @@ import (
 	"github.com/rollcall-go/rollcall/presence/track"
 )
 
-// A version is "<epoch>-<revision>". The epoch is a hash of the feed's name and of when it
-// began: a cursor of another user's inbox, or of a database that was thrown away, names no
-// version of this feed. A feed that has not begun is alike in every database, so its version
-// names the beginning of the feed that comes after it.
+// A version is "<epoch>-<revision>". The epoch is a hash of the feed's name and of when the feed began. So a
+// cursor of another user's inbox, or of a database that was deleted, names no version of this feed. A feed
+// that has not begun has the same version in every database, which names the beginning of the later feed.
 
 func versionOf(n Name, h Head) presence.DiffID {
 	return presence.DiffID(epochOf(n, h) + "-" + strconv.FormatInt(h.Rev, 36))
@@ -27,8 +26,8 @@ func epochOf(n Name, h Head) string {
 	return strconv.FormatUint(hash.Sum64(), 36)
 }
 
-// revisionIn returns the revision that a version names of the feed whose head is h, and false
-// if it names none that the feed can have had.
+// revisionIn returns the revision in a version of the feed whose head is h. It returns false if the feed
+// cannot have had the version.
 func revisionIn(n Name, h Head, version presence.DiffID) (int64, bool) {
 	epoch, rev, ok := strings.Cut(string(version), "-")
 	if version == versionOf(n, Head{}) {

@@ -27,14 +27,13 @@ type view struct {
 	top  []Item // the newest listed items
 	more bool   // there are older ones
 
-	// changed has each item whose Rev is above base, the newest first. Readers with a
-	// revision from base on can go on with a diff.
+	// changed has each item whose Rev is above base, the newest first. Readers with a revision of base or
+	// later can resume with a diff.
 	base    int64
 	changed []Item
 }
 
-// version returns what readers get of the view. Nobody resumes at a view of which nothing is
-// known.
+// version returns the view for readers. No reader can resume from a view of which nothing is known.
 func (v *view) version() track.LineVersion {
 	w := track.LineVersion{
 		ID: track.NoVersion, Stale: v.stale, Since: v.diffSince,
@@ -76,7 +75,7 @@ func itemsAfter(items []Item, rev int64) []Item {
 	return slices.DeleteFunc(slices.Clone(items), func(i Item) bool { return i.Rev <= rev })
 }
 
-// serves reports whether a reader that has a version can begin without the database.
+// serves reports whether a reader with a version can begin without the database.
 func (v *view) serves(have presence.DiffID) bool {
 	if !v.known {
 		return false
@@ -87,7 +86,7 @@ func (v *view) serves(have presence.DiffID) bool {
 	return v.warm
 }
 
-// next returns the view after changes, which are all that happened after v.head.Rev.
+// next returns the view after changes. They must be all changes since v.head.Rev.
 func (v *view) next(h Head, changes []Item) *view {
 	w := *v
 	w.head, w.known, w.stale = h, true, false
@@ -111,7 +110,7 @@ func (v *view) next(h Head, changes []Item) *view {
 	return &w
 }
 
-// listed returns those items that are on the list and within what v knows of it.
+// listed returns those items that are on the list, and in the range that v knows of it.
 func (v *view) listed(items []Item) []Item {
 	lowest := int64(0)
 	if v.more && len(v.top) > 0 {
@@ -120,7 +119,7 @@ func (v *view) listed(items []Item) []Item {
 	return slices.DeleteFunc(items, func(i Item) bool { return !i.State.Listed() || i.Pos < lowest })
 }
 
-// merged returns items with newer versions of them, and new ones, the newest first.
+// merged replaces items by their newer versions, and adds new ones, the newest first.
 func merged(items, newer []Item) []Item {
 	ids := make(map[string]bool, len(newer))
 	for _, i := range newer {
@@ -137,7 +136,7 @@ func merged(items, newer []Item) []Item {
 	return all
 }
 
-// cold returns the view without what it has in memory for readers to come.
+// cold returns the view without the items for future readers.
 func (v *view) cold() *view {
 	w := *v
 	w.warm, w.top, w.more = false, nil, false

@@ -8,9 +8,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// A wireFeed is the JSON of a feed in events and answers: a state has more, a diff has prev. No
-// name in it says a tenant.
-// Counters are of inboxes only.
+// A wireFeed is the JSON of a feed in events and answers: a state also has more, and a diff has prev. Its
+// names do not contain the tenant. Only inboxes have counters.
 type wireFeed struct {
 	Topic  presence.Topic  `json:"topic"`
 	Cursor presence.Cursor `json:"cursor"`
@@ -22,8 +21,8 @@ type wireFeed struct {
 	Stale  bool            `json:"stale,omitempty"`
 }
 
-// A wireItem is the JSON of an item. Actors are all who did it if there are one or two, else
-// the latest one.
+// A wireItem is the JSON of an item. Actors are all of them if there are one or two, else only the latest
+// one.
 type wireItem struct {
 	ID     string            `json:"id"`
 	Pos    int64             `json:"pos"`
@@ -40,7 +39,7 @@ type wireItem struct {
 	Data   json.RawMessage   `json:"data,omitempty"`
 	State  string            `json:"state,omitempty"`
 
-	// In inboxes, and not in streams.
+	// Only in answers about inboxes, and not in streams.
 	SeenAt string `json:"seen_at,omitempty"`
 	ReadAt string `json:"read_at,omitempty"`
 }
@@ -48,8 +47,8 @@ type wireItem struct {
 // timeLayout is that of other events.
 const timeLayout = "2006-01-02T15:04:05.000Z"
 
-// shownActors returns who is named, and how many are not: one or two people are named, of
-// more the latest one.
+// shownActors returns the actors to name, and the number of the others: one or two are named, and of more
+// only the latest one.
 func shownActors(i Item) (named []Actor, others int) {
 	switch total := len(i.Actors) + i.Others; {
 	case total == len(i.Actors) && total <= 2:
@@ -61,8 +60,8 @@ func shownActors(i Item) (named []Actor, others int) {
 	}
 }
 
-// text returns the text of an item of an inbox, with who did it. That of a room is what
-// somebody wrote, and stays as it is.
+// text returns the text of an item in an inbox, with the names of the actors. The text of a room's item is
+// what a user wrote, and stays as it is.
 func (c *Config) text(i Item) string {
 	named, others := shownActors(i)
 	names := make([]string, len(named))
@@ -73,7 +72,7 @@ func (c *Config) text(i Item) string {
 }
 
 func (c *Config) wireItem(n Name, i Item) wireItem {
-	if i.State == Removed { // what was taken back leaves the database no more
+	if i.State == Removed { // removed content never leaves the database
 		i = Item{ID: i.ID, Pos: i.Pos, Type: i.Type, V: i.V, At: i.At, Count: i.Count, State: Removed}
 	}
 	w := wireItem{
@@ -144,7 +143,7 @@ func encode(w wireFeed, items []wireItem) []byte {
 		Items []wireItem `json:"items"`
 	}{w, items})
 	if err != nil {
-		return []byte("{}") // Data was valid JSON when it was taken
+		return []byte("{}") // Data was validated when it was stored
 	}
 	return b
 }

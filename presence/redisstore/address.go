@@ -14,7 +14,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// An endpoint is where a store's server is, for whoever reads an error. It has no password.
+// An endpoint describes where a store's server is, for error messages. It contains no password.
 type endpoint struct {
 	addr    string // empty: unknown
 	tls     bool
@@ -34,7 +34,7 @@ func endpointOf(client redis.UniversalClient) endpoint {
 	return endpoint{reached: new(atomic.Bool)}
 }
 
-// explain says where the server is that cannot serve, and the likely cause if it never has.
+// explain adds to an error where the server is, and the likely cause if the server has never answered.
 func (e endpoint) explain(err error) error {
 	if e.addr == "" || !errors.Is(err, presence.ErrStoreOut) {
 		return err
@@ -45,7 +45,7 @@ func (e endpoint) explain(err error) error {
 	return fmt.Errorf("%w, at %s", err, e.addr)
 }
 
-// likely returns why a server has never answered; "" if the error says all that is known.
+// likely returns why a server may never have answered; "" if the error says enough.
 func (e endpoint) likely(err error) string {
 	_, port, _ := net.SplitHostPort(e.addr)
 	timeout, hungUp := isTimeout(err), errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)
@@ -64,7 +64,7 @@ func (e endpoint) likely(err error) string {
 	return ""
 }
 
-// noDatabase is what a server answers that has no database with the number.
+// noDatabase is the answer of a server that has no database with the number.
 const noDatabase = "DB index is out of range"
 
 func isTimeout(err error) bool {

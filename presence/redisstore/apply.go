@@ -10,20 +10,20 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// maxStep bounds the weight of one script, and of all scripts of a round trip (rule 9). So
-// much stalls the server for a millisecond or two.
+// maxStep bounds the weight of one script, and of all scripts of a round trip (rule 9). That weight occupies
+// the server for a millisecond or two.
 const (
 	maxStep    = 1000
 	beatWeight = 1 // of a heartbeat in a batch of heartbeats
 
-	beatTopicWeight = 5 // of each topic beside its heartbeats, if these are not a script's worth
+	beatTopicWeight = 5 // of each topic with heartbeats, if they do not fill a script
 
 	opWeight      = 4   // of any other operation
-	forgetWeight  = 400 // of the first guest who is forgotten, as topic_guests.lua says
-	signOutWeight = 12  // with ten leases to end, a sign-out costs as much as three other operations
+	forgetWeight  = 400 // of the first guest who is forgotten: see topic_guests.lua
+	signOutWeight = 12  // with ten leases to end, a sign-out takes as long as three other operations
 )
 
-// unit separates user and holder in a lease's name: no user id holds it.
+// unit separates user and holder in a lease's name. No user id contains it.
 const unit = "\x1f"
 
 // A writer applies batches.
@@ -57,10 +57,10 @@ func (s *writer) Apply(ctx context.Context, batches []backend.Batch) []backend.R
 	}
 	for i, r := range results {
 		if len(r.Unknown) > 0 {
-			s.index.forget(batches[i].Topic) // a server that lost leases may have lost the index
+			s.index.forget(batches[i].Topic) // a server that lost leases may have lost the index too
 		}
 	}
-	_ = s.index.note(ctx, found(batches, results)) // the next heartbeat tries again
+	_ = s.index.note(ctx, found(batches, results)) // if it fails, the next heartbeat tries again
 	for i := range left {
 		n := make(needs)
 		n.add("due", batches[i].Topic, noteEvery)
@@ -104,7 +104,7 @@ func plan(batch int, b backend.Batch) []step {
 	return steps
 }
 
-// weight returns the weight of an operation in a step, which forgets a guest already or not.
+// weight returns the weight of an operation in a step. forgets says that the step already forgets a guest.
 func weight(op backend.Op, beats, forgets bool) int {
 	switch {
 	case beats:
@@ -119,8 +119,8 @@ func weight(op backend.Op, beats, forgets bool) int {
 
 func isBeat(op backend.Op) bool { return op.Kind == backend.OpHeartbeat }
 
-// moreArg says for lua/apply.lua what is kept of a topic beyond who is online. For most topics
-// it is empty, and then none of that costs anything.
+// moreArg returns the argument of lua/apply.lua for what is kept of a topic beyond who is online. For most
+// topics it is empty and costs nothing.
 func moreArg(k presence.Keep, ops []backend.Op) string {
 	bots := slices.ContainsFunc(ops, func(op backend.Op) bool { return op.Kind == backend.OpBot })
 	if k == (presence.Keep{}) && !bots {
@@ -138,8 +138,8 @@ func moreArg(k presence.Keep, ops []backend.Op) string {
 	return text
 }
 
-// runs returns the arguments of lua/apply.lua: for each run of operations of one kind and
-// length what they have in common, and then what each has.
+// runs returns the arguments of lua/apply.lua. For each run of operations with one kind and length, it has
+// their common fields, and then those of each.
 func runs(ops []backend.Op) []any {
 	var args []any
 	for len(ops) > 0 {
@@ -156,7 +156,7 @@ func runs(ops []backend.Op) []any {
 	return args
 }
 
-// kindNames are what lua/apply.lua calls the kinds.
+// kindNames are the kinds in lua/apply.lua.
 var kindNames = [...]string{
 	backend.OpJoin: "join", backend.OpSeen: "seen", backend.OpGuest: "guest", backend.OpHeartbeat: "heartbeat",
 	backend.OpRelease: "release", backend.OpDrop: "drop", backend.OpSignOut: "signout", backend.OpUpdate: "update",
@@ -165,7 +165,7 @@ var kindNames = [...]string{
 	backend.OpAttend: "attend",
 }
 
-// kindName returns what lua/apply.lua calls what an operation does.
+// kindName returns the kind of an operation in lua/apply.lua.
 func kindName(op backend.Op) string {
 	switch {
 	case op.Kind == backend.OpJoin && op.ViewFor > 0 && op.Idle:
@@ -222,8 +222,8 @@ func appendOp(args []any, op backend.Op) []any {
 	}
 }
 
-// holderName returns a holder that fits a record. Holders of this library do. Any other, from
-// a forged request, becomes a name that no connection has.
+// holderName returns a holder that fits into a record, as the holders of this library do. Any other, from a
+// forged request, is replaced by a name that no connection has.
 func holderName(h presence.Holder) string {
 	if strings.ContainsFunc(string(h), func(r rune) bool { return r <= ' ' || r == '|' || r == '=' || r == 0x7f }) {
 		return "?"

@@ -14,7 +14,7 @@ type step struct {
 	topic  presence.Topic
 	ops    []backend.Op
 	keep   presence.Keep
-	beats  bool // they are heartbeats of one length, whose script may be about several topics
+	beats  bool // they are heartbeats of one length; one script may handle several topics
 	first  int  // the index of its first operation in the batch
 	weight int  // of maxStep
 }
@@ -25,9 +25,8 @@ type answer struct {
 	err  error
 }
 
-// wave runs the next step of each batch that has not failed, as many as fit a round trip. It
-// returns false if there is none. It marks in left the batches in which a release holds its
-// user for the grace.
+// wave runs the next step of each batch that has not failed, as many as fit into a round trip. It returns
+// false if there is none. It sets left for batches in which a release holds its user for the grace.
 func (s *writer) wave(ctx context.Context, plans [][]step, results []backend.Result, left map[int]bool) bool {
 	var steps []step
 	var weights []int
@@ -61,11 +60,10 @@ func (s *writer) wave(ctx context.Context, plans [][]step, results []backend.Res
 	return true
 }
 
-// runSteps runs steps in one round trip, and returns an answer for each. The heartbeats of all
-// topics that one script may be about are one script. If the server refuses that script, the
-// key of one topic is of another type, for example. Then each topic gets a script of its own,
-// in a second round trip: to renew a lease twice changes nothing. There is an error only if
-// every step failed.
+// runSteps runs steps in one round trip, and returns an answer for each. One script does the heartbeats of
+// all topics that may share it. If the server refuses that script, for example because the key of one topic
+// has another type, each topic gets a script of its own in a second round trip. Renewing a lease twice does
+// no harm. There is an error only if every step failed.
 func (s *writer) runSteps(ctx context.Context, steps []step) ([]answer, error) {
 	answers := make([]answer, len(steps))
 	if again := s.runShares(ctx, steps, s.share(steps), answers); len(again) > 0 {
@@ -99,8 +97,8 @@ func (s *writer) share(steps []step) (shares [][]int) {
 	return shares
 }
 
-// runShares runs a script for each share, and writes down its answer for each of the share's
-// steps. It returns the steps that are to be run once more, each as a share of its own.
+// runShares runs a script for each share, and stores its answer for each of the share's steps. It returns the
+// steps that must run again, each as a share of its own.
 func (s *writer) runShares(ctx context.Context, steps []step, shares [][]int, answers []answer) (again [][]int) {
 	evals := make([]eval, len(shares))
 	for i, share := range shares {
@@ -110,7 +108,7 @@ func (s *writer) runShares(ctx context.Context, steps []step, shares [][]int, an
 	for i, share := range shares {
 		gone, err := got[i].Int64Slice()
 		retry := len(share) > 1 && errors.Is(verdict(err), presence.ErrRefused)
-		before := int64(0) // members of the steps before, in this script
+		before := int64(0) // heartbeats in earlier steps of this script
 		for _, k := range share {
 			if retry {
 				again = append(again, []int{k})
@@ -126,7 +124,7 @@ func (s *writer) runShares(ctx context.Context, steps []step, shares [][]int, an
 	return again
 }
 
-// newEval returns the script of some steps: heartbeats of several topics, or one other step.
+// newEval returns the script for some steps: heartbeats of several topics, or one other step.
 func (s *writer) newEval(steps []step, share []int) eval {
 	if one := steps[share[0]]; !one.beats {
 		more, keys := moreArg(one.keep, one.ops), s.keys(one.topic, topicKeys[:]...)

@@ -14,12 +14,12 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// A breaker bounds the goroutines that wait for a server that is dead, or accepts calls and
-// never answers. After some calls in a row failed it opens: calls fail at once, except for
-// one now and then that tries the server.
+// A breaker bounds the goroutines that wait for a server that is dead, or that accepts calls and never
+// answers. After several failures in a row it opens: calls then fail at once, except for one from time to
+// time that tries the server.
 //
-// A store has one for reads and one for writes. Visitors cause as many reads as they like,
-// and a burst of slow reads must not delay heartbeats.
+// A store has one for reads and one for writes. Visitors can cause any number of reads, and a burst of slow
+// reads must not delay heartbeats.
 type breaker struct {
 	trips   int
 	timeout time.Duration
@@ -36,8 +36,7 @@ type breaker struct {
 	congested uint64    // calls that found no slot
 }
 
-// maxRetryWait is how long an open breaker waits at most between two tries. Leases expire
-// meanwhile.
+// maxRetryWait is the longest pause between two tries of an open breaker. Leases expire meanwhile.
 const maxRetryWait = 500 * time.Millisecond
 
 // maxCalls bounds the calls under way at the same time.
@@ -97,7 +96,7 @@ func (b *breaker) enter() bool {
 		b.refused++
 		return false
 	}
-	b.retry = time.Now().Add(b.timeout) // others wait for this one
+	b.retry = time.Now().Add(b.timeout) // other calls wait for the result of this one
 	return true
 }
 
@@ -119,8 +118,8 @@ func (b *breaker) slot(ctx context.Context) bool {
 	return false
 }
 
-// rest waits until no call is under way, for as long as a call may take. A caller that gave up did
-// not wait for its call, which goes on.
+// rest waits until no call is under way, for as long as a call may take. A call goes on after its caller has
+// given up.
 func (b *breaker) rest() {
 	bound := time.After(b.timeout)
 	for range cap(b.slots) {
@@ -168,7 +167,7 @@ func (b *breaker) leave(ctx context.Context, err error) error {
 	return b.server.explain(judged)
 }
 
-// count adds what the breaker counted.
+// count adds the breaker's figures to stats.
 func (b *breaker) count(stats *backend.StoreStats) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -186,9 +185,9 @@ func (b *breaker) outAt() time.Time {
 	return b.lastOut
 }
 
-// verdict wraps an error: in ErrStoreOut if the server was not reached or cannot serve now,
-// in ErrRefused if the server refused this call. The denial of a command to the server's
-// user stays as it is: writes then wait until the operator allows it.
+// verdict wraps an error: in ErrStoreOut if the server was not reached or cannot serve now, in ErrRefused if
+// the server refused this call. If the server's user may not use a command, the error stays as it is: writes
+// then wait until the operator allows the command.
 func verdict(err error) error {
 	var answer redis.Error
 	switch {
@@ -202,7 +201,7 @@ func verdict(err error) error {
 	return fmt.Errorf("%w: %w", presence.ErrRefused, err)
 }
 
-// unable and denials are beginnings of errors that do not concern one topic alone.
+// unable and denials are prefixes of errors that concern more than one topic.
 var (
 	unable = []string{
 		"LOADING", "READONLY", "CLUSTERDOWN", "MASTERDOWN", "TRYAGAIN", "OOM", "MISCONF", "BUSY", "NOREPLICAS",

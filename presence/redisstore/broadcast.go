@@ -10,8 +10,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// A broadcast goes by the channel of its topic's diffs, so that it needs no subscription of its
-// own. It begins with "!", which no diff does: a diff begins with the number of its version.
+// A broadcast is sent on the channel of its topic's diffs, so that it needs no subscription of its own. It
+// begins with "!". A diff begins with the number of its version.
 
 const broadcastMark = "!"
 
@@ -50,8 +50,8 @@ func (s *watcher) Send(ctx context.Context, broadcasts ...backend.Broadcast) err
 	return err
 }
 
-// firstOf returns the first error of some messages. It returns it as err only if every message
-// failed, so that a cluster that lost a part does not count as out.
+// firstOf returns the first error of some messages as failed. It is also err if every message failed: so a
+// cluster that lost a part does not count as out.
 func firstOf(messages []publication) (failed, err error) {
 	reached := false
 	for _, m := range messages {
@@ -64,15 +64,15 @@ func firstOf(messages []publication) (failed, err error) {
 	return nil, failed
 }
 
-// A publication is a PUBLISH or SPUBLISH that the client never repeats: the server may have told
-// the message already when the connection breaks, and a broadcast comes at most once.
+// A publication is a PUBLISH or SPUBLISH that the client never repeats. When a connection breaks, the server
+// may already have delivered the message, and a broadcast must arrive at most once.
 type publication struct{ *redis.IntCmd }
 
-// NoRetry is for the client.
+// NoRetry tells the client not to repeat the command.
 func (publication) NoRetry() bool { return true }
 
-// newPublication goes to the master of the channel's slot. By itself the client sends each
-// PUBLISH to another server of the cluster, from where two messages can overtake each other.
+// newPublication makes the command go to the master of the channel's slot. Otherwise the client would send
+// each PUBLISH to another server of the cluster, so that two messages could overtake each other.
 func newPublication(ctx context.Context, command, channel, message string) publication {
 	p := publication{redis.NewIntCmd(ctx, strings.ToLower(command), channel, message)}
 	p.SetFirstKeyPos(1)

@@ -37,7 +37,7 @@ func (s *Store) Check(ctx context.Context) error {
 		return fmt.Errorf("%w: it is no part of a cluster; give one address, without a comma", ErrUnfit)
 	case errors.As(err, &answer) && strings.Contains(answer.Error(), noDatabase):
 		return fmt.Errorf("%w: %s", ErrUnfit, s.writes.server.likely(err))
-	case errors.As(err, &answer): // INFO is forbidden, and nothing else needs it
+	case errors.As(err, &answer): // INFO is forbidden, which only Check needs
 	case err != nil:
 		return err
 	}
@@ -58,14 +58,13 @@ func (s *Store) Check(ctx context.Context) error {
 	return rehearse(ctx, trial)
 }
 
-// A checker asks whether a server is suitable for a keyspace.
+// A checker checks whether a server is suitable for a keyspace.
 type checker struct{ *fleet }
 
-// checkEviction refuses a server that may evict any key when its memory is full: of a
-// topic that lost one of its keys, users come and go unseen. Policies that evict
-// only keys with a time to live will do. Such are the figures of page views and
-// guests, recent users' names, and the log of a topic in which nobody is left: without
-// them a number is too low for a while, names are missing, or a page gets a state. Where both INFO and CONFIG are
+// checkEviction refuses a server that may evict any key when its memory is full: if a topic loses one of its
+// keys, users come and go unnoticed. A policy that evicts only keys with a time to live is fine. Such keys
+// are the figures of page views and guests, recent users' names, and the log of an empty topic. Without them
+// a number is too low for a while, names are missing, or a page gets a state. If both INFO and CONFIG are
 // forbidden, the policy is unknown, and the server is accepted.
 func (s checker) checkEviction(ctx context.Context) error {
 	policy, err := call(ctx, s.writes, "check", func(ctx context.Context) (string, error) {
@@ -87,8 +86,7 @@ func (s checker) checkEviction(ctx context.Context) error {
 	return nil
 }
 
-// aclRule is what the store's user needs, for the operator: all that it uses, and
-// nothing else.
+// aclRule returns the ACL rule of the store's user, for the operator: it allows exactly what the store uses.
 func (s checker) aclRule() string {
 	names := []string{"hello", "auth", "select", "cluster|slots", "ping", "publish", "spublish", "subscribe", "unsubscribe", "ssubscribe", "sunsubscribe", "info"}
 	for _, command := range commands {
@@ -129,9 +127,9 @@ func (s checker) checkKind(version, mode string) error {
 	return nil
 }
 
-// commands are what the store needs, with arguments that do no harm: {k:…}
-// stands for a key of that name. The Lua files and the Go files use no other. Redis 6.2 is the
-// oldest that has all of them: ZMSCORE, SMISMEMBER, ZADD with GT and XRANGE with "(" are new in it.
+// commands are those that the store needs, with harmless arguments: {k:…} stands for a key of that name. The
+// Lua files and the Go files use no others. Redis 6.2 is the oldest version that has all of them: ZMSCORE,
+// SMISMEMBER, ZADD with GT and XRANGE with "(" are new in it.
 var commands = []string{
 	"TIME",
 	"SET k:string 0", "SET k:string 0 KEEPTTL", "SET k:string 0 NX PX 60000", "GET k:string", "EXISTS k:string", "PEXPIRE k:string 60000", "PTTL k:string", "RENAME k:string k:renamed",
@@ -196,13 +194,13 @@ func (s checker) checkCommands(ctx context.Context) error {
 	return nil
 }
 
-// sitePrefix is the site's, of a trial's.
+// sitePrefix returns the site's prefix from that of a trial.
 func (s checker) sitePrefix() string {
 	prefix, _, _ := strings.Cut(s.prefix, ":check:")
 	return prefix
 }
 
-// rehearse does each operation of a store once.
+// rehearse runs each operation of a store once.
 func rehearse(ctx context.Context, s *Store) error {
 	const topic = presence.Topic("check")
 	stop, err := s.Watch(ctx, topic, func(backend.Diff) {})

@@ -11,18 +11,17 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// The record of a consumer (rule 20) is one hash: its entries, and what the store itself
-// keeps, in fields that begin with =. So the two cannot be lost apart. Beside it is a short
-// log of its steps, from which other nodes keep a copy up to date: a copy survives the loss
-// of the store's data together with the death of the holder. No topic has the tag of these
-// keys, since = is no byte of a topic.
+// The record of a consumer (rule 20) is one hash. It has the entries, and the store's own fields, which begin
+// with "=", so that the two cannot be lost separately. A short log of its steps is beside it. Other nodes use
+// the log to keep a copy up to date, which survives if the store loses its data and the holder dies. No topic
+// has the tag of these keys, because "=" is not allowed in topics.
 var (
 	consumerClaimScript  = newScript("time", "keep", "consumer_claim")
 	consumerCommitScript = newScript("time", "keep", "consumer_commit")
 	consumerReadScript   = newScript("consumer_read")
 )
 
-// Bounds of the log of steps: how many it keeps, about, and how many are read at once.
+// Bounds of the log of steps: about how many it keeps, and how many are read at once.
 const (
 	maxConsumerSteps = 128
 	maxConsumerRead  = 10
@@ -83,9 +82,8 @@ func (s *consumers) CommitConsumer(ctx context.Context, consumer string, step ba
 	return backend.ConsumerState(state), nil
 }
 
-// ReadConsumer implements [backend.Store]. A whole record is scanned in pieces while it may
-// change: the version is of before the scan, so that the next call returns what changed
-// meanwhile.
+// ReadConsumer implements [backend.Store]. A whole record is scanned in pieces, and may change meanwhile. So
+// the version is from before the scan, and the next call returns the changes since.
 func (s *consumers) ReadConsumer(ctx context.Context, consumer string, after backend.ConsumerVersion) (backend.ConsumerChanges, error) {
 	if err := s.ready(ctx, s.reads); err != nil {
 		return backend.ConsumerChanges{}, err
@@ -107,7 +105,7 @@ func (s *consumers) ReadConsumer(ctx context.Context, consumer string, after bac
 		Set: make(map[string]string),
 	}
 	if changes.Whole {
-		changes.More = true // what changed while it is scanned
+		changes.More = true // changes during the scan
 		return changes, s.scan(ctx, consumer, changes.Set)
 	}
 	deleted := make(map[string]bool)
@@ -157,7 +155,7 @@ func (s *consumers) scan(ctx context.Context, consumer string, entries map[strin
 	}
 }
 
-// note lists a consumer, so that an erasure finds its record.
+// note adds a consumer to the list of those whose records an erasure must search.
 func (s *consumers) note(ctx context.Context, consumer string) error {
 	_, err := call(ctx, s.writes, "note a consumer", func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, s.pipelined(ctx, func(p redis.Pipeliner) {

@@ -10,7 +10,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// maxCounted is how many topics one script reads the figures of. It takes some 0.4 ms.
+// maxCounted is how many topics' figures one script reads. That takes about 0.4 ms.
 const maxCounted = 64
 
 // Counts implements [backend.Store]. A single server runs one script for every 64 topics, a
@@ -28,7 +28,7 @@ func (s *reader) Counts(ctx context.Context, topics ...presence.Topic) ([]backen
 	})
 }
 
-// counts asks for the figures once. If crossed is true, it is to ask again.
+// counts asks for the figures once. If crossed is true, the caller must ask again.
 func (s *reader) counts(ctx context.Context, topics []presence.Topic) (_ []backend.Counts, crossed bool, _ error) {
 	groups := s.gather(topics, maxCounted)
 	evals := make([]eval, len(groups))
@@ -54,7 +54,7 @@ func (s *reader) counts(ctx context.Context, topics []presence.Topic) (_ []backe
 				counts[j], failed = countsOf([6]any(figures[6*k:]))
 			}
 			switch {
-			case errors.Is(verdict(failed), presence.ErrRefused): // of this topic alone
+			case errors.Is(verdict(failed), presence.ErrRefused): // it concerns this topic alone
 				counts[j] = backend.Counts{Unknown: true}
 			case failed != nil:
 				return nil, crossed, failed

@@ -8,42 +8,42 @@ import (
 	"time"
 )
 
-// A server that hung, or was out of reach, also executes what its callers have given up. So each
-// script names the last moment at which it may begin, by the server's clock (rule 26): when the context
-// of its call ends. A server that gets to it later changes nothing, and answers "LATE <its time, ms>".
+// A server that hung, or was unreachable, also executes calls that their callers have given up. So each
+// script contains the latest moment at which it may begin, by the server's clock (rule 26): the deadline of
+// its call's context. If the server begins later, the script changes nothing and answers "LATE <its time,
+// ms>".
 //
-// Example: Redis hangs from 12:00:00 to 12:01:00. Node A writes Alice's page, gives up after two
-// seconds, and is deployed. Alice signs out. At 12:01:00 Redis gets to the write, and refuses it.
+// Example: Redis hangs from 12:00:00 to 12:01:00. Node A writes Alice's page, gives up after two seconds, and
+// is deployed. Alice signs out. At 12:01:00 Redis begins the write, and refuses it.
 
-// A serverClock is what this node knows of the servers' clocks. It may believe that they are ahead of
-// what they are, by as long as a call takes, and never behind: a server refuses nothing that is in time.
+// A serverClock is what this node knows of the servers' clocks. It may think a clock is ahead of its true
+// time, by as long as a call takes, but never behind. So a server does not refuse a call that is in time.
 type serverClock struct {
 	began time.Time // with the store: the clock counts from here
 
 	mu    sync.Mutex
-	heard time.Duration // how much the clock of the server with the notices was ahead, in its latest answer; 0: it has not answered
-	ahead time.Duration // how much the clock of another was, which refused what was in time
+	heard time.Duration // how far the clock of the server with the notices was ahead, at its latest answer; 0: it has not answered
+	ahead time.Duration // how far the clock of another server was ahead, which refused a call that was in time
 	since time.Time     // when that was
 }
 
-// aheadFor is how long the clock of a server counts that refused what was in time. Then it may refuse
-// something once more.
+// aheadFor is how long ahead counts. After that, the server may refuse a call again.
 const aheadFor = 10 * time.Minute
 
-// told returns how much a server's clock is ahead of this node's, at most. sent is when the call was
-// made that it answered.
+// told returns how far a server's clock is ahead of this node's, at most. The server answered now to a call
+// that was made at sent.
 func (c *serverClock) told(now int64, sent time.Time) time.Duration {
 	return time.Duration(now)*time.Millisecond - sent.Sub(c.began)
 }
 
-// hears takes the time, in Unix ms, that the server with the notices told.
+// hears notes the time, in Unix ms, that the server with the notices answered.
 func (c *serverClock) hears(now int64, sent time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.heard = c.told(now, sent)
 }
 
-// refused takes the answer of a server that refused a call. It reports whether the call came too late by
+// refused handles the answer of a server that refused a call. It reports whether the call was too late by
 // that server's clock.
 func (c *serverClock) refused(err error, sent time.Time) bool {
 	if err == nil {
@@ -60,7 +60,7 @@ func (c *serverClock) refused(err error, sent time.Time) bool {
 	return true
 }
 
-// last returns ARGV[1] of a script that may begin while ctx lasts: see lua/time.lua.
+// last returns ARGV[1] for a script that may begin while ctx lasts: see lua/time.lua.
 func (c *serverClock) last(ctx context.Context) int64 {
 	ends, bound := ctx.Deadline()
 	c.mu.Lock()

@@ -13,10 +13,10 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// How lua/topic.lua writes users and diffs; its head says it in full.
+// The encoding of users and diffs in lua/topic.lua; the head of that file has the details.
 
-// storedProfile is a [presence.Profile] with shorter names. It converts to one and back, so it does
-// not compile if it lacks a field.
+// storedProfile is a [presence.Profile] with shorter JSON names. It is converted to and from a Profile, so it
+// does not compile if it lacks a field.
 type storedProfile struct {
 	Name   string          `json:"n,omitempty"`
 	Avatar string          `json:"a,omitempty"`
@@ -25,7 +25,7 @@ type storedProfile struct {
 	Data   json.RawMessage `json:"d,omitempty"`
 }
 
-// storedFields are all that is stored of a user in JSON.
+// storedFields has everything that is stored of a user in JSON.
 type storedFields struct {
 	storedProfile
 	Idle   int   `json:"i,omitempty"` // 1: rule 24. Lua alone writes it
@@ -35,7 +35,7 @@ type storedFields struct {
 func encodeProfile(u presence.User) string {
 	p := storedProfile(u.Profile())
 	fields, err := json.Marshal(p)
-	if err != nil { // data that is no JSON; users are validated before
+	if err != nil { // Data is not valid JSON; users are validated before
 		p.Data = nil
 		fields, _ = json.Marshal(p)
 	}
@@ -73,7 +73,7 @@ func decodeRecord(id, record string) (presence.Member, error) {
 	return decodeLine(id, line)
 }
 
-// holdersOf returns what holds the user of a record, in order.
+// holdersOf returns the holders in a user's record, in order.
 func holdersOf(record string) []presence.Holder {
 	held, _, _ := strings.Cut(record, " ")
 	held = strings.Trim(held, "|")
@@ -87,8 +87,8 @@ func holdersOf(record string) []presence.Holder {
 	return holders
 }
 
-// versioned writes a message, and splitVersion reads it: "<version> <text>". What
-// cannot be read is of version 0.
+// versioned encodes a message as "<version> <text>", and splitVersion decodes it. An invalid message has
+// version 0.
 func versioned(text string) string { return strconv.Itoa(messageVersion) + " " + text }
 
 func splitVersion(message string) (version int, text string) {
@@ -97,7 +97,7 @@ func splitVersion(message string) (version int, text string) {
 	return version, text
 }
 
-// decodeMessage reads what is published of a diff: "<version> <id> <diff>".
+// decodeMessage decodes the message of a diff: "<version> <id> <diff>".
 func decodeMessage(message string) (backend.Diff, error) {
 	version, rest := splitVersion(message)
 	id, text, _ := strings.Cut(rest, " ")
@@ -148,7 +148,7 @@ func decodeDiff(id, text string) (backend.Diff, error) {
 			return backend.Diff{}, bad
 		}
 		left := backend.Departure{ID: presence.UserID(lines[1])}
-		if at.UnixMilli() != 0 { // else it is not told: rule 21
+		if at.UnixMilli() != 0 { // otherwise it is not told: rule 21
 			left.LastSeen = at
 		}
 		d.Leaves = append(d.Leaves, left)

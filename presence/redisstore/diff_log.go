@@ -36,7 +36,7 @@ func (s *reader) Log(ctx context.Context, topic presence.Topic, after presence.D
 		case err != nil:
 			return nil, err
 		case page.gap:
-			s.index.forget(topic) // what lost the log may have lost the index
+			s.index.forget(topic) // a server that lost the log may have lost the index too
 			return nil, presence.ErrGap
 		}
 		diffs = append(diffs, page.diffs...)
@@ -48,7 +48,7 @@ func (s *reader) Log(ctx context.Context, topic presence.Topic, after presence.D
 // A logPage is a piece of a log.
 type logPage struct {
 	diffs []backend.Diff
-	more  bool // there may be more behind it
+	more  bool // there may be more after it
 	gap   bool // the log does not hold the diff that was asked for
 }
 
@@ -60,14 +60,13 @@ func (l logPage) head(from presence.DiffID) presence.DiffID {
 	return from
 }
 
-// An askedLog is what the server was asked for a page.
+// An askedLog is a request for a page of the log.
 type askedLog struct {
 	after presence.DiffID
-	from  *redis.XMessageSliceCmd // from after on, itself too, so that it is seen to be there
+	from  *redis.XMessageSliceCmd // the diffs from after on, including it, which shows that the log still has it
 }
 
-// askLog asks for the diffs after one, or from the oldest on where it is Origin
-// or empty.
+// askLog requests the diffs after one, or all diffs if that is Origin or empty.
 func (s *reader) askLog(ctx context.Context, p redis.Pipeliner, topic presence.Topic, after presence.DiffID) askedLog {
 	start := string(after)
 	if after == "" || after == backend.Origin {
@@ -94,8 +93,8 @@ func (a askedLog) page(invalid *atomic.Uint64) logPage {
 	return page
 }
 
-// decodeLog returns the diffs behind the last one that cannot be read, as one that a
-// newer version wrote. The log reaches back no further.
+// decodeLog decodes diffs. It drops a diff that it cannot decode, such as one that a newer version wrote, and
+// all before it. The log then reaches back no further.
 func decodeLog(entries []redis.XMessage, invalid *atomic.Uint64) (diffs []backend.Diff, torn bool) {
 	diffs = make([]backend.Diff, 0, len(entries))
 	for _, e := range entries {
@@ -112,7 +111,7 @@ func decodeLog(entries []redis.XMessage, invalid *atomic.Uint64) (diffs []backen
 	return diffs, torn
 }
 
-// streamID reports whether an id may be asked of a stream.
+// streamID reports whether an id can be an id of a Redis stream.
 func streamID(id presence.DiffID) bool {
 	if id == backend.Origin {
 		return true

@@ -77,7 +77,7 @@ func deliveryCases() []testCase {
 		}},
 		{"F1", "a message to more users than fit is split", func(t *trial) {
 			users := manyUsers(feed.MaxRecipients + 5)
-			users = append(users, users[0]) // again, in another row
+			users = append(users, users[0]) // a second time, in another row
 			if err := t.Send(t.ctx, feed.Message{To: users, Text: "hello"}); err != nil {
 				t.Fatalf("send to %d users: %v", len(users), err)
 			}

@@ -10,7 +10,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/feed"
 )
 
-// ages returns the texts of items, with how many hours ago each was seen and read: "5s2r1 4".
+// ages returns the texts of items, and how many hours ago each was seen and read: "5s2r1 4".
 func ages(items []feed.Item) string {
 	words := make([]string, len(items))
 	for i, item := range items {

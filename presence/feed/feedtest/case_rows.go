@@ -38,7 +38,7 @@ func badRowCases() []testCase {
 			if len(r.Bad) != len(bad) || len(unnamed) > 0 {
 				t.Errorf("rows that failed for the first time: got %d, want %d, each once; not named: %v", len(r.Bad), len(bad), slices.Sorted(maps.Keys(unnamed)))
 			}
-			for range 4 { // the first waits are of seconds, and a busy machine may take as long
+			for range 4 { // the first waits take seconds, and a busy machine may take as long
 				t.advance(time.Hour)
 				r = t.relay()
 			}

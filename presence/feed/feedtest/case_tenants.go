@@ -14,7 +14,7 @@ import (
 // The tenants of the cases. Their names begin alike, and one is empty: a tenant like any other.
 var tenants = []string{"", "acme", "acme-2"}
 
-// everywhere sends a message in each tenant, and moves it.
+// everywhere sends a message in each tenant, and relays it.
 func (t *trial) everywhere(m feed.Message) feed.Relayed {
 	t.Helper()
 	ms := make([]feed.Message, len(tenants))
@@ -102,7 +102,7 @@ func tenantCases() []testCase {
 				t.deliver(m)
 			}
 			join("acme-2", "dave")
-			join("acme-2", "erin") // whose item stands higher than that of acme
+			join("acme-2", "erin") // this item has a higher place than that of acme
 			join("acme", "carol")
 			for tenant, want := range map[string]int{"": 1, "acme": 2, "acme-2": 3} {
 				if items := t.items(alice.In(tenant)); len(items) != 1 || items[0].Count != want || len(items[0].Actors) != want {
@@ -274,7 +274,7 @@ func tenantCases() []testCase {
 			t.wantTexts(alice.In("acme-2"), "new")
 			m := old
 			m.Tenant = ""
-			t.wantDropped("twice", 1, m) // its ID is kept for longer than its item
+			t.wantDropped("twice", 1, m) // the ID is kept for longer than the item
 			t.wantDropped("twice", 0, old)
 		}},
 		{"T3", "a trim by number counts each tenant's own", func(t *trial) {
@@ -315,7 +315,7 @@ func tenantCases() []testCase {
 				t.send(feed.Message{Tenant: tenant, To: to("alice"), Text: "one"})
 			}
 			moved := 0
-			for range 2 { // of a call of its own, and of one behind a batch of acme's
+			for range 2 { // once by a call of its own, and once after a batch of acme's
 				r, err := t.Relay(t.ctx, t.options)
 				t.must(err)
 				moved += r.Moved

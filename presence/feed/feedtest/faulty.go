@@ -66,8 +66,8 @@ type Fault struct {
 	Lost  error         // what the call returns after its effect: the answer was lost
 }
 
-// Break applies a fault to calls of the named methods, or of all methods if none is named, in
-// place of their earlier faults.
+// Break sets the fault of the named methods, or of all methods if none is named. It replaces their earlier
+// faults.
 func (f *FaultyStore) Break(fault Fault, calls ...Call) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -79,8 +79,8 @@ func (f *FaultyStore) Break(fault Fault, calls ...Call) {
 	}
 }
 
-// Decide has a function say the fault of each call, in place of all others. It is called for
-// one call at a time.
+// Decide sets a function that returns the fault of each call. It replaces all other faults. Calls of the
+// function do not overlap.
 func (f *FaultyStore) Decide(fault func(Call) Fault) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -111,7 +111,7 @@ func (f *FaultyStore) meet(call Call) Fault {
 	return f.faults[call]
 }
 
-// befall makes one call, with its fault.
+// befall makes one call with its fault.
 func befall[T any](ctx context.Context, f *FaultyStore, call Call, effect func() (T, error)) (none T, err error) {
 	fault := f.meet(call)
 	if fault.Hang {

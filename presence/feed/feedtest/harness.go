@@ -14,8 +14,8 @@ type Harness struct {
 	New func(t testing.TB) Site
 }
 
-// A Site is a [feed.Store] with what else happens to its database. The functions may return an
-// error, which fails the case.
+// A Site is a [feed.Store] with functions for other events in its database. They may return an error, which
+// fails the case.
 type Site struct {
 	feed.Store
 
@@ -23,16 +23,16 @@ type Site struct {
 	// the tenant unless it is empty.
 	Insert func(tenant, id, message string) error
 
-	// Advance has all rows of the database be older by d, those of all tenants: it moves the
-	// times in them back, but for Born.
+	// Advance makes all rows of the database older by d, in all tenants: it moves their times back, except
+	// Born.
 	Advance func(d time.Duration) error
 
-	// Peer returns the store as another process has it, which knows nothing of what this one
-	// remembers. Nil: the store is this process's alone.
+	// Peer returns the store as another process has it, without this one's memory. Nil: only this process
+	// uses the store.
 	Peer func() feed.Store
 
-	// Rollback sends messages in a transaction that is rolled back. Nil: the store takes
-	// part in no transaction of a site's, and that case is skipped.
+	// Rollback sends messages in a transaction that is rolled back. Nil: the store cannot take part in a
+	// transaction of the site, and that case is skipped.
 	Rollback func(ms ...feed.Message) error
 
 	// Miscount sets the counters of a feed to wrong numbers. Nil: the store has no counters
@@ -40,7 +40,7 @@ type Site struct {
 	Miscount func(n feed.Name, unread, unseen int) error
 }
 
-// Site returns the store as the kit takes it.
+// Site returns the store for the kit.
 func (m *Memory) Site() Site {
 	return Site{
 		Store:   m,

@@ -15,9 +15,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence/feed"
 )
 
-// A Memory is a [feed.Store] in memory, for tests. It is simple rather than fast: the counters
-// of a feed are counted afresh each time. The kit uses it as the oracle that other stores are
-// compared with. All methods may be called concurrently.
+// A Memory is a [feed.Store] in memory, for tests. It is simple rather than fast: it counts the counters of a
+// feed each time. The kit compares other stores with it. All methods may be called concurrently.
 type Memory struct {
 	mu     sync.Mutex
 	out    bool
@@ -39,7 +38,7 @@ type list struct {
 	ids                   map[string]time.Time
 
 	mailAt  time.Time     // when a digest is due, or its claim ends. Zero: nothing is due
-	mailing int64         // the highest place of the digest that is claimed; 0: none is
+	mailing int64         // the highest place in the claimed digest; 0: none is claimed
 	claim   string        // of the latest claim
 	waited  time.Duration // as Settle said
 }
@@ -49,8 +48,8 @@ type Row struct {
 	Tenant  string
 	ID      string
 	Message string // JSON
-	Tries   int    // how often it could not be moved
-	Error   string // why; "" if it has not been tried
+	Tries   int    // how often moving it failed
+	Error   string // why it failed last; "": it has not been tried
 	Bulk    bool
 	due     time.Time // zero: inserted by another program
 	begun   time.Time
@@ -74,15 +73,15 @@ func NewMemory() *Memory {
 	return &Memory{feeds: make(map[feed.Name]*list), mutes: make(map[presence.UserID]map[string]feed.Mute)}
 }
 
-// Out has every call fail, without effect, with an error such as a driver's, until Out(false).
-// Insert, Advance and Outbox go on.
+// Out makes every call fail without effect, with an error like a driver's, until Out(false). Insert, Advance
+// and Outbox still work.
 func (m *Memory) Out(out bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.out = out
 }
 
-// Advance has all rows be older by d: it moves the times in them back. Born stays.
+// Advance makes all rows older by d: it moves their times back, except Born.
 func (m *Memory) Advance(d time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -114,7 +113,7 @@ func (m *Memory) Advance(d time.Duration) {
 	}
 }
 
-// Wipe throws everything away, as if the database were another one.
+// Wipe removes everything, as if the database were a new one.
 func (m *Memory) Wipe() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -155,7 +154,7 @@ func (m *Memory) Feeds() []feed.Name {
 	return slices.Sorted(maps.Keys(m.feeds))
 }
 
-// begin locks m, unless the call cannot go on. The caller unlocks it if there is no error.
+// begin locks m, unless the call must fail. The caller unlocks m if there is no error.
 func (m *Memory) begin(ctx context.Context, names ...feed.Name) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -206,7 +205,7 @@ func (m *Memory) Send(ctx context.Context, ms ...feed.Message) error {
 	return nil
 }
 
-// split returns a message as one or more with few enough recipients, each user once.
+// split returns a message as one or more with few enough recipients, and each user once.
 func split(msg feed.Message) []feed.Message {
 	msg.To = unique(msg.To)
 	if len(msg.To) <= feed.MaxRecipients {

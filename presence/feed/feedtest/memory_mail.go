@@ -31,7 +31,7 @@ func (m *Memory) Due(ctx context.Context, most int, claim time.Duration) ([]feed
 		}
 		items := l.toMail()
 		if len(items) == 0 {
-			l.mailing = l.pos // a digest that was claimed and has nothing left is over
+			l.mailing = l.pos // a claimed digest of which nothing is left is over
 			items = l.toMail()
 		}
 		if len(items) == 0 {
@@ -53,7 +53,7 @@ func (m *Memory) Due(ctx context.Context, most int, claim time.Duration) ([]feed
 	return all, nil
 }
 
-// inTurns returns the names that are chosen, the first one of each tenant before all second ones.
+// inTurns returns the chosen names: the first one of each tenant before any second one.
 func inTurns(names []feed.Name, chosen func(feed.Name) bool) (all []feed.Name) {
 	nth, had := make(map[feed.Name]int), make(map[string]int)
 	for _, n := range names {
@@ -67,7 +67,7 @@ func inTurns(names []feed.Name, chosen func(feed.Name) bool) (all []feed.Name) {
 	return all
 }
 
-// toMail returns what the next digest of a list has, the newest first.
+// toMail returns the items of a list's next digest, the newest first.
 func (l *list) toMail() (items []feed.Item) {
 	for _, item := range slices.Backward(l.items) {
 		if item.State == feed.Unread && item.Mail == feed.ToMail && (l.mailing == 0 || item.Pos <= l.mailing) {

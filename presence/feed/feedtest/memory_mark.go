@@ -97,7 +97,7 @@ func (m *Memory) Remove(ctx context.Context, n feed.Name, id string) (feed.Head,
 	})
 }
 
-// change changes one item of a room. edit gets nil if there is none.
+// change changes one item of a room. edit gets nil if there is no such item.
 func (m *Memory) change(ctx context.Context, n feed.Name, id string, edit func(*feed.Item) (bool, error)) (feed.Head, error) {
 	if n.Owner() != "" {
 		return feed.Head{}, fmt.Errorf("%w: %q is no room", feed.ErrInvalidName, n)
@@ -176,7 +176,7 @@ func (m *Memory) Mutes(ctx context.Context, user presence.UserID) ([]feed.Mute, 
 
 func holds(mute feed.Mute, now time.Time) bool { return mute.Until.IsZero() || mute.Until.After(now) }
 
-// muteLocked returns the strictest of a user's mutes that concern a message.
+// muteLocked returns the strictest of a user's mutes that apply to a message.
 func (m *Memory) muteLocked(user presence.UserID, msg feed.Message, now time.Time) (how feed.How) {
 	for _, scope := range msg.Scopes() {
 		if mute, ok := m.mutes[user][scope]; ok && holds(mute, now) {

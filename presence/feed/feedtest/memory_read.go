@@ -79,7 +79,7 @@ func (m *Memory) Changes(ctx context.Context, since ...feed.Since) ([]feed.Chang
 
 func (l *list) changes(s feed.Since) feed.Change {
 	c := feed.Change{Head: l.head()}
-	begun := s.Rev > 0 || !s.Born.IsZero() // else the reader had an empty feed
+	begun := s.Rev > 0 || !s.Born.IsZero() // otherwise the reader had an empty feed
 	if begun && !s.Born.Equal(c.Head.Born) || s.Rev > c.Head.Rev || s.Rev < c.Head.Floor {
 		c.Gap = true
 		return c

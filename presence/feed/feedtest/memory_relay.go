@@ -31,8 +31,8 @@ func (m *Memory) Relay(ctx context.Context, o feed.RelayOptions) (feed.Relayed, 
 	return b.Relayed, nil
 }
 
-// dueLocked returns the rows of the next batch, and whether more rows are due. Tenants take turns,
-// from the one behind the last: each has one batch, until there are rows enough.
+// dueLocked returns the rows of the next batch, and whether more rows are due. Tenants take turns, beginning
+// after the last one: each has one batch, until there are enough rows.
 func (m *Memory) dueLocked(now time.Time) (due []Row, more bool) {
 	all := make(map[string][]Row) // by tenant
 	for i := range m.outbox {
@@ -80,7 +80,7 @@ func oneBatch(rows []Row) (first []Row, more bool) {
 	return rows, false
 }
 
-// to returns the recipients of a row; none if it cannot be read.
+// to returns the recipients of a row, or none if it cannot be parsed.
 func (r Row) to() []presence.UserID {
 	var msg feed.Message
 	if json.Unmarshal([]byte(r.Message), &msg) != nil {
@@ -98,7 +98,7 @@ type batch struct {
 	changed map[feed.Name]int64
 }
 
-// move moves one row to its feeds, or has it wait.
+// move relays one row to its feeds, or postpones it.
 func (b *batch) move(row Row) {
 	var msg feed.Message
 	if err := json.Unmarshal([]byte(row.Message), &msg); err != nil {
@@ -120,7 +120,7 @@ func (b *batch) move(row Row) {
 	b.outbox = slices.DeleteFunc(b.outbox, func(r Row) bool { return r.is(row) })
 }
 
-// fail has a row wait: for 1 s the first time, 4 s, 16 s, and so on to 1 h.
+// fail postpones a row: for 1 s the first time, then 4 s, 16 s, and so on up to 1 h.
 func (b *batch) fail(row Row, reason string, err error) {
 	b.Failed[reason]++
 	for i := range b.outbox {
@@ -178,8 +178,7 @@ func (b *batch) deliver(user presence.UserID, msg feed.Message) {
 	}
 }
 
-// put puts an item on the top of a feed. The first item of a batch begins the feed's next
-// revision.
+// put adds an item at the top of a feed. The first item of a batch begins the feed's next revision.
 func (b *batch) put(name feed.Name, item feed.Item, id string) {
 	l := b.feeds[name]
 	if l == nil {
@@ -202,8 +201,8 @@ func (l *list) knows(id string) bool {
 	return ok
 }
 
-// takeGroup takes the item that a message joins off the list: the newest that is unread, of
-// the message's group, and about the same. A nil list has none.
+// takeGroup removes and returns the item that a message joins: the newest unread item with the message's
+// group and the same About. A nil list has none.
 func (l *list) takeGroup(msg feed.Message) (feed.Item, bool) {
 	if l == nil || msg.Group == "" {
 		return feed.Item{}, false

@@ -49,7 +49,7 @@ func (m *Memory) Trim(ctx context.Context, o feed.TrimOptions) (removed int, err
 	return removed, nil
 }
 
-// forget removes up to most IDs that came before a time, and whose item is gone.
+// forget removes up to most IDs that came before a time, and whose items are gone.
 func (l *list) forget(before time.Time, most int) (removed int) {
 	for id, at := range l.ids {
 		if removed < most && at.Before(before) && !slices.ContainsFunc(l.items, func(item feed.Item) bool { return item.ID == id }) {
@@ -60,7 +60,7 @@ func (l *list) forget(before time.Time, most int) (removed int) {
 	return removed
 }
 
-// Recount implements [feed.Store]. Counters that are counted each time are never wrong.
+// Recount implements [feed.Store]. It never finds an error, because the counters are counted each time.
 func (m *Memory) Recount(ctx context.Context, _ int) (wrong int, err error) {
 	if err := m.begin(ctx); err != nil {
 		return 0, err

@@ -15,10 +15,10 @@ import (
 	"github.com/rollcall-go/rollcall/presence/feed"
 )
 
-// How long a model test is. The environment may say otherwise: see the package's doc.
+// The length of a model test. The environment can change it: see the package's doc.
 const (
 	usualMoves  = 1_200 // of Model
-	faultyMoves = 600   // of Faults: each call is made twice or so
+	faultyMoves = 600   // of Faults, where each call is made about twice
 	gameMoves   = 300   // of one game, over a fresh store
 )
 
@@ -64,7 +64,7 @@ type game struct {
 	seed    uint64
 	rand    *rand.Rand
 	site    Site
-	stores  []feed.Store // the site's, and its peer, or faulty ones over them: a call takes any
+	stores  []feed.Store // the site's and its peer's, or faulty ones over them; each call uses a random one
 	oracle  *Memory
 	faulty  bool
 	readers *readers // of the site's store
@@ -74,9 +74,9 @@ type game struct {
 	trail   []string
 	n       int // messages so far
 	moves   int
-	revs    map[feed.Name][2]int64 // of the store and of the oracle, when they were compared last
-	digests [][2]feed.Digest       // of the store and of the oracle, that are claimed
-	keys    map[string]string      // of the store's digests, by the oracle's
+	revs    map[feed.Name][2]int64 // of the store and of the oracle, at the latest comparison
+	digests [][2]feed.Digest       // claimed digests, of the store and of the oracle
+	keys    map[string]string      // the Keys of the store's digests, by those of the oracle
 }
 
 // mostTrail is how many moves a failure prints.
@@ -102,7 +102,7 @@ func newGame(t testing.TB, site Site, seed uint64, faulty bool) *game {
 // errFault is what a call that fails returns.
 var errFault = errors.New("feedtest: a fault")
 
-// fault says how a call ends. The answer of Due is never lost: the oracle's claim would have
+// fault returns how a call ends. The answer of Due is never lost, because then the oracle's claim would have
 // to be lost too.
 func (g *game) fault(call Call) Fault {
 	switch g.rand.IntN(8) {
@@ -116,8 +116,8 @@ func (g *game) fault(call Call) Fault {
 	return Fault{}
 }
 
-// both makes one call of the store, which is repeated while it fails by a fault, and one of the
-// oracle. Their errors must be alike.
+// both makes the same call to the store, where it is repeated after a fault, and to the oracle. Their errors
+// must agree.
 func (g *game) both(call func(feed.Store) error) error {
 	err := errFault
 	for tries := 0; errors.Is(err, errFault) && tries < 100; tries++ {
@@ -140,7 +140,7 @@ func (g *game) move() error {
 	g.moves++
 	pick := g.rand.IntN(100)
 	var err error
-	rows := 1 << 30 // how many revisions the move may take at most
+	rows := 1 << 30 // the number of revisions that the move may take
 	if !g.faulty {
 		rows = 1
 	}
@@ -185,8 +185,8 @@ func (g *game) note(format string, args ...any) {
 	g.trail = append(g.trail, fmt.Sprintf("%4d ", g.moves)+fmt.Sprintf(format, args...))
 }
 
-// compare compares the heads of all feeds, and all that is in those that changed. A feed of the
-// store may have up to most new revisions where that of the oracle has one.
+// compare compares the heads of all feeds, and the content of those that changed. The store may have up to
+// most new revisions of a feed for one of the oracle.
 func (g *game) compare(most int64) error {
 	names := slices.Clone(gameFeeds)
 	for _, n := range gameFeeds {

@@ -11,8 +11,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence/feed"
 )
 
-// Who plays. All times of a game are whole minutes, and half a minute more: so no two of them
-// meet, however long the game takes.
+// The players. All times of a game are whole minutes and half a minute, so no two of them are equal, however
+// long the game takes.
 var (
 	gameUsers = []presence.UserID{"alice", "bob", "carol", "o'neil"}
 	gameRooms = []feed.Name{"thread:1", "thread:2"}
@@ -24,8 +24,8 @@ var (
 	types       = []string{"", "reply", "vote"}
 )
 
-// step is the unit of time of a game. All times that may run out are odd halves of it, so that a
-// machine that is busy for minutes changes nothing.
+// step is the unit of time of a game. All times that may run out are odd halves of it, so that a machine that
+// is busy for minutes does not change the result.
 const step = 10 * time.Minute
 
 // of returns a random element.
@@ -131,7 +131,7 @@ func (g *game) hints(got, want []feed.Hint) error {
 func (g *game) mark() error {
 	n := of(g, gameFeeds[:5]).In(of(g, gameTenants))
 	m := feed.Mark{As: feed.State(g.rand.IntN(3))}
-	top := g.revs[n][1] + 2 // places and revisions are about as many
+	top := g.revs[n][1] + 2 // there are about as many places as revisions
 	place := func() int64 { return 1 + g.rand.Int64N(top) }
 	switch g.rand.IntN(5) {
 	case 0:
@@ -260,7 +260,7 @@ func (g *game) due() error {
 	return nil
 }
 
-// settle says what became of a digest that was claimed, perhaps too late.
+// settle settles a claimed digest, perhaps too late.
 func (g *game) settle() error {
 	if len(g.digests) == 0 {
 		return nil
@@ -270,7 +270,7 @@ func (g *game) settle() error {
 	g.digests = slices.Delete(g.digests, i, i+1)
 	sent, later := g.rand.IntN(2) == 0, g.steps(0, 4)*time.Duration(g.rand.IntN(2))
 	if !sent && g.rand.IntN(2) == 0 {
-		delete(g.keys, string(pair[1].User.In(pair[1].Tenant))+pair[1].Key) // handed to nobody: the next one may have another Key
+		delete(g.keys, string(pair[1].User.In(pair[1].Tenant))+pair[1].Key) // nobody got it, so the next one may have another Key
 		pair[0].Key, pair[1].Key = "", ""
 	}
 	g.note("settle %.300s %v %v", fmt.Sprintf("%+v", pair[0]), sent, later)

@@ -14,13 +14,13 @@ import (
 	"github.com/rollcall-go/rollcall/presence/feed"
 )
 
-// A snapshot is what a reader had of a feed at one revision: all that is on the list.
+// A snapshot is the content of a feed's list at one revision.
 type snapshot struct {
 	head  feed.Head
 	items []feed.Item // the newest first
 }
 
-// readers are readers of each feed, who stopped at different revisions.
+// readers are readers of each feed that stopped at different revisions.
 type readers struct {
 	store feed.Store
 	had   map[feed.Name][]snapshot
@@ -35,9 +35,8 @@ func newReaders(store feed.Store) *readers {
 
 func (r *readers) names() []feed.Name { return slices.Sorted(maps.Keys(r.had)) }
 
-// look reads a feed afresh, in pages. It returns an error if the pages or the head are wrong in
-// themselves, or if the changes since an earlier snapshot do not lead to what was read. Nobody
-// may change the feed meanwhile.
+// look reads a feed in pages. It returns an error if the pages or the head are inconsistent, or if the
+// changes since an earlier snapshot do not lead to what it read. The feed must not change meanwhile.
 func (r *readers) look(ctx context.Context, n feed.Name) (snapshot, error) {
 	now, err := readAll(ctx, r.store, n, 0)
 	if err != nil {
@@ -107,7 +106,7 @@ func readAll(ctx context.Context, s feed.Store, n feed.Name, size int) (all snap
 	}
 }
 
-// check returns an error if a snapshot is wrong in itself.
+// check returns an error if a snapshot is inconsistent.
 func (s snapshot) check() error {
 	unread, ids := 0, make(map[string]bool)
 	for i, item := range s.items {
@@ -211,8 +210,8 @@ func sameHead(a, b feed.Head) bool {
 	return born && a == b
 }
 
-// sameItems returns an error that says how items differ from those wanted. Times are compared
-// coarsely. Stores number revisions differently where revs is false.
+// sameItems returns an error that says how items differ from the wanted ones. It compares times coarsely.
+// revs is false if the two stores number revisions differently.
 func sameItems(got, want []feed.Item, revs bool) error {
 	if len(got) != len(want) {
 		return fmt.Errorf("got %d items %.40q, want %d %.40q", len(got), texts(got), len(want), texts(want))
@@ -225,10 +224,10 @@ func sameItems(got, want []feed.Item, revs bool) error {
 	return nil
 }
 
-// coarse is how far two times may lie apart that are the same.
+// coarse is the greatest difference of two times that count as equal.
 const coarse = 5 * time.Second
 
-// differ returns in what an item differs from another one, or "".
+// differ returns the difference between two items, or "".
 func differ(a, b feed.Item, revs bool) string {
 	switch {
 	case a.Pos != b.Pos:
@@ -251,11 +250,11 @@ func differ(a, b feed.Item, revs bool) string {
 		return "the data"
 	case a.State != b.State:
 		return "the state"
-	case !revs && a.Mail != b.Mail: // a digest changes it without a revision
+	case !revs && a.Mail != b.Mail: // a digest changes Mail without a new revision
 		return "mail"
 	case !revs && a.At.Sub(b.At).Abs() > coarse:
 		return "the time"
-	case !revs && !sameTime(a.SeenAt, b.SeenAt): // a mark changes it without a revision
+	case !revs && !sameTime(a.SeenAt, b.SeenAt): // a mark changes SeenAt without a new revision
 		return "when it was seen"
 	case a.ReadAt.IsZero() != b.ReadAt.IsZero() || !revs && !sameTime(a.ReadAt, b.ReadAt):
 		return "when it was read"
@@ -263,7 +262,7 @@ func differ(a, b feed.Item, revs bool) string {
 	return ""
 }
 
-// sameTime reports whether two times are the same, coarsely. No time is like a zero one.
+// sameTime reports whether two times are about equal. A zero time equals only a zero time.
 func sameTime(a, b time.Time) bool {
 	return a.IsZero() == b.IsZero() && a.Sub(b).Abs() <= coarse
 }

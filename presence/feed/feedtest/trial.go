@@ -45,7 +45,7 @@ func (t *trial) finish() {
 	}
 }
 
-// look reads a feed, and checks what must always hold (rules F2, F3, F8).
+// look reads a feed, and checks the invariants (rules F2, F3, F8).
 func (t *trial) look(n feed.Name) snapshot {
 	t.Helper()
 	s, err := t.readers.look(t.ctx, n)
@@ -76,7 +76,7 @@ func (t *trial) insert(id string, m feed.Message) {
 	t.must(t.Insert(m.Tenant, id, string(text)))
 }
 
-// relay moves all that is due.
+// relay relays everything that is due.
 func (t *trial) relay() feed.Relayed {
 	t.Helper()
 	all, err := drain(t.ctx, t.Store, t.options)
@@ -93,7 +93,7 @@ func (t *trial) deliver(ms ...feed.Message) feed.Relayed {
 	return t.relay()
 }
 
-// wantDropped delivers messages, of which some must make no item.
+// wantDropped delivers messages, n of which must make no item, for a reason.
 func (t *trial) wantDropped(reason string, n int, ms ...feed.Message) {
 	t.Helper()
 	r := t.deliver(ms...)
@@ -167,7 +167,7 @@ func (t *trial) due() []feed.Digest {
 	return all
 }
 
-// dueFor claims what is due, which must be one digest of the user with these texts.
+// dueFor claims what is due. That must be one digest of the user with these texts.
 func (t *trial) dueFor(user presence.UserID, want ...string) feed.Digest {
 	t.Helper()
 	all := t.due()
@@ -203,7 +203,7 @@ func (t *trial) trim(o feed.TrimOptions) int {
 	return n
 }
 
-// drain calls Relay until no more rows are due, and adds up what it says.
+// drain calls Relay until no more rows are due, and adds up the results.
 func drain(ctx context.Context, s feed.Store, o feed.RelayOptions) (all feed.Relayed, err error) {
 	all.Failed, all.Dropped = make(map[string]int), make(map[string]int)
 	for range 10_000 {
