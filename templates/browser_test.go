@@ -167,7 +167,12 @@ type browser struct {
 }
 
 func newBrowser(t *testing.T) *browser {
-	ctx, end := chromedp.NewContext(browse.Shared(t), chromedp.WithNewBrowserContext())
+	return newTab(t, browse.Shared(t), chromedp.WithNewBrowserContext())
+}
+
+// newTab opens a tab of the browser in which another one is open, or with an option of a new one.
+func newTab(t *testing.T, of context.Context, how ...chromedp.ContextOption) *browser {
+	ctx, end := chromedp.NewContext(of, how...)
 	t.Cleanup(end)
 	b := &browser{T: t, ctx: ctx}
 	messages := chromedp.Console(b.ctx)

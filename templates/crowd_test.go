@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -44,9 +45,14 @@ func newCrowdedSite(t *testing.T, cfg track.Config, users int, view string) *cro
 	widgets := newWidgets(t, parse(`<!doctype html><html lang="en"><head><title>t</title>{{presenceHead}}</head><body>`+view+`</body></html>`), tracker, templates.Config{})
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
-		if err := widgets.Execute(w, "page", nil, r); err != nil {
+		most, _ := strconv.Atoi(r.FormValue("most"))
+		if err := widgets.Execute(w, "page", most, r); err != nil {
 			t.Error(err)
 		}
+	})
+	mux.HandleFunc("GET /login", func(w http.ResponseWriter, r *http.Request) {
+		http.SetCookie(w, &http.Cookie{Name: "who", Value: r.FormValue("name")})
+		http.Redirect(w, r, "/?most="+r.FormValue("most"), http.StatusSeeOther)
 	})
 	mux.HandleFunc("GET /favicon.ico", func(http.ResponseWriter, *http.Request) {})
 	h := handlers.New(tracker, handlers.Config{Widget: widgets.Handler()})
@@ -62,7 +68,9 @@ func newCrowdedSite(t *testing.T, cfg track.Config, users int, view string) *cro
 		s.mu.Unlock()
 		h.ServeHTTP(w, r)
 	})
-	s.Server = httptest.NewServer(mux)
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mux.ServeHTTP(w, r.WithContext(presence.ContextWithVisitor(r.Context(), visitorOf(r))))
+	}))
 	t.Cleanup(func() {
 		tracker.Close(context.Background()) // ends the streams
 		s.CloseClientConnections()
@@ -96,6 +104,25 @@ func (s *crowdedSite) requests(words ...string) (n int) {
 	return n
 }
 
+// shownIn waits until a page lists the first users, so many at most, with dots of user-0000 and so on, as the roster
+// has them.
+func (s *crowdedSite) shownIn(b *browser, most, marked int) {
+	b.Helper()
+	v, err := s.tracker.View(context.Background(), presence.Site)
+	noError(b, err)
+	var list, shown []string
+	for _, m := range v.Newest(most) {
+		list = append(list, string(m.ID))
+	}
+	for i := range marked {
+		_, is := v.Member(presence.UserID(fmt.Sprintf("user-%04d", i)))
+		shown = append(shown, map[bool]string{true: "online/online", false: "offline/offline"}[is])
+	}
+	b.until(crowdedList, strings.Join(list, " "))
+	b.until(dots, strings.Join(shown, " "))
+	b.until(`document.querySelector("#site [data-count=online]").value`, fmt.Sprint(v.Total))
+}
+
 const crowdedList = `[...document.querySelectorAll("#site [data-user]")].map((li) => li.dataset.user).join(" ")`
 
 // dotsView is a page with 10 dots of a crowd, and the list of the newest 20.
@@ -111,6 +138,7 @@ func dotsView() string {
 // hidden for a while, and hears no more than it shows. Nobody whom others' leaving brings into sight
 // has come.
 func TestBrowserShowsACrowd(t *testing.T) {
+	t.Parallel()
 	s := newCrowdedSite(t, track.Config{}, 2000, dotsView())
 	b := newBrowser(t)
 	b.do(chromedp.Navigate(s.URL))
@@ -138,20 +166,8 @@ func TestBrowserShowsACrowd(t *testing.T) {
 	check := func(when string) {
 		t.Helper()
 		time.Sleep(300 * time.Millisecond)
-		v, err := s.tracker.View(context.Background(), presence.Site)
-		noError(t, err)
-		var list, shown []string
-		for _, m := range v.Newest(20) {
-			list = append(list, string(m.ID))
-		}
-		for i := range 10 {
-			_, is := v.Member(presence.UserID(fmt.Sprintf("user-%04d", i)))
-			shown = append(shown, map[bool]string{true: "online/online", false: "offline/offline"}[is])
-		}
 		t.Log(when)
-		b.until(crowdedList, strings.Join(list, " "))
-		b.until(dots, strings.Join(shown, " "))
-		b.until(`document.querySelector("#site [data-count=online]").value`, fmt.Sprint(v.Total))
+		s.shownIn(b, 20, 10)
 	}
 	for range 3 {
 		for range 40 {
