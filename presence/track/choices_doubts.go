@@ -162,14 +162,6 @@ func (c *choices) hearAnswer(user presence.UserID, s presence.Settings) {
 	}
 }
 
-// since returns Visibility.Since of a choice of settings.
-func (c choice) since() time.Time {
-	if c.settings == nil {
-		return time.Time{}
-	}
-	return c.settings.since
-}
-
 // askAgain asks the Directory for settings of users whose changes this node may have missed. It repeats until
 // the Directory answers.
 func (c *choices) askAgain(users ...presence.UserID) {

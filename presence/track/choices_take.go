@@ -23,6 +23,9 @@ const (
 	statusCheckLast = 32 * time.Second
 )
 
+// siteOf returns the topic of the whole site whose user it is.
+func siteOf(id presence.UserID) presence.Topic { return presence.Site.In(id.Tenant()) }
+
 // writtenHere returns the topics in which this node, the publisher of a user's choice, writes it: first, and
 // then the topics in which it may hold or shows the user.
 func (c *choices) writtenHere(user presence.UserID, first ...presence.Topic) []presence.Topic {
@@ -141,14 +144,6 @@ func (c *choices) write(topics map[presence.Topic]struct{}, user presence.UserID
 			}
 		}
 	})
-}
-
-// same reports whether two choices are equal.
-func (c choice) same(other choice) bool {
-	if c.settings == nil || other.settings == nil {
-		return c.settings == nil && other.settings == nil && c.Status == other.Status
-	}
-	return c.settings.Settings == other.settings.Settings
 }
 
 // mayHaveOvertaken reports whether this node wrote to a topic of a user so recently that its write, with the

@@ -77,18 +77,3 @@ func (c *choices) updatesLocked(topic presence.Topic, user presence.UserID) []ba
 	}
 	return ops
 }
-
-// settingsOf returns a user's settings in the Directory, and whether this node knows them.
-func (p *users) settingsOf(user presence.UserID) (presence.Settings, bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.settingsLocked(user)
-}
-
-func (p *users) settingsLocked(user presence.UserID) (presence.Settings, bool) {
-	c, known := p.choiceLocked(user)
-	if !known || c.settings == nil {
-		return presence.Settings{}, false
-	}
-	return c.settings.Settings, true
-}

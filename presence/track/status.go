@@ -86,9 +86,6 @@ func (c *choices) hear(n backend.Notice) {
 	})
 }
 
-// siteOf returns the topic of the whole site whose user it is.
-func siteOf(id presence.UserID) presence.Topic { return presence.Site.In(id.Tenant()) }
-
 // setStatus is [Tracker.SetStatus].
 func (c *choices) setStatus(ctx context.Context, user presence.UserID, status presence.Status) error {
 	if c.directory.on() {

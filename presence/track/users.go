@@ -114,84 +114,6 @@ func (p *users) expire() {
 // it is written, and may have waited while the store was out.
 func (p *users) viewsMatterFor() time.Duration { return 2 * min(p.cfg.Age, math.MaxInt64/2) }
 
-// choiceLocked returns what a user chose, and whether this node knows.
-func (p *users) choiceLocked(user presence.UserID) (choice, bool) {
-	if u := p.byID[user]; u != nil {
-		if u.choice == nil {
-			return choice{}, false
-		}
-		return *u.choice, true
-	}
-	return p.dormant.Get(user)
-}
-
-// forgetUnchosen forgets which users chose nothing, and returns the choices of the others.
-func (p *users) forgetUnchosen() map[presence.UserID]choice {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	known := make(map[presence.UserID]choice)
-	for id, u := range p.byID {
-		switch {
-		case u.choice == nil:
-		case u.choice.Status == "":
-			u.choice = nil
-		default:
-			known[id] = *u.choice
-		}
-	}
-	for id, c := range p.dormant.All() {
-		if c.Status == "" {
-			p.dormant.Delete(id)
-		} else {
-			known[id] = c
-		}
-	}
-	return known
-}
-
-// forgetSettings forgets the settings of users whom this node neither holds nor writes. It returns the other
-// users whose settings it knows.
-func (p *users) forgetSettings(writes func(presence.UserID) bool) (held []presence.UserID) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.dormant.Take()
-	for id, u := range p.byID {
-		switch {
-		case u.choice == nil:
-		case len(u.connections) > 0 || len(u.views) > 0 || len(u.released) > 0 || writes(id):
-			held = append(held, id)
-		default:
-			u.choice = nil
-		}
-	}
-	return held
-}
-
-// chosen returns the status that a user chose, or "" if this node knows of none.
-func (p *users) chosen(user presence.UserID) presence.Status { return p.choiceOf(user).Status }
-
-// choiceOf returns a user's choice, or zero if this node does not know it.
-func (p *users) choiceOf(user presence.UserID) choice {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	c, _ := p.choiceLocked(user)
-	return c
-}
-
-func (p *users) lastHid() time.Time {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.hid
-}
-
-// chose reports whether a choice is still the one that this node knows.
-func (p *users) chose(user presence.UserID, now choice) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	c, known := p.choiceLocked(user)
-	return known && c.same(now)
-}
-
 // with calls do for a user whom this node remembers, with mu held: so what do reads does not change until it
 // returns, and its writes are in order.
 func (p *users) with(user presence.UserID, do func(*knownUser)) {
@@ -208,20 +130,4 @@ func (p *users) figures() (connections, users int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.connections), len(p.byID) - p.away.Len()
-}
-
-// statusOf is [Tracker.Status].
-func (p *users) statusOf(user presence.UserID) presence.Status {
-	if s, known := p.settingsOf(user); known {
-		if s.Status == "" {
-			return ""
-		}
-		return s.At(time.Now()).Status
-	}
-	return p.chosen(user)
-}
-
-// inRosters is [Tracker.InRosters].
-func (p *users) inRosters(user presence.UserID) bool {
-	return p.chosen(user).Base() != presence.Invisible
 }

@@ -284,11 +284,3 @@ func (p *users) heldLately(user presence.UserID, topic presence.Topic, within ti
 	}
 	return false
 }
-
-// wroteLately reports whether a status of a user was set at this node within a duration.
-func (p *users) wroteLately(user presence.UserID, within time.Duration) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	u := p.byID[user]
-	return u != nil && time.Since(u.wrote) < within
-}

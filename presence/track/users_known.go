@@ -30,16 +30,6 @@ type knownUser struct {
 	place       *list.Element // in users.away; nil while the user has a connection
 }
 
-// A choice is the status that a user chose; "" if the user chose none. Its time is zero if it came from the
-// store or the site. On a site with a Directory, Status is what rosters show for the settings: see
-// settings_shown.go.
-type choice struct {
-	presence.Status
-	at       time.Time
-	order    backend.Order   // 0: unknown, and before all others
-	settings *chosenSettings // nil: the site has no Directory
-}
-
 // A pageView is the latest page view of a user in a topic, on one device.
 type pageView struct {
 	topic  presence.Topic

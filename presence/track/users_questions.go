@@ -92,40 +92,6 @@ func (p *users) fullFor(user presence.UserID, most int) bool {
 	return !known && p.questions.full(user, most)
 }
 
-// choose replaces a user's choice by the result of replace, unless that is no change. It then runs the
-// functions that waited for it, and calls then with the current choice. replace and then may be nil. They are
-// called with mu held, so that a later choice is also written later.
-func (p *users) choose(user presence.UserID, replace func(was choice, known bool) (choice, bool), then func(now choice, known bool)) (now choice, changed bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	now, known := p.choiceLocked(user)
-	if replace != nil {
-		if now, changed = replace(now, known); changed {
-			known = true
-			p.learnLocked(user, now)
-		}
-	}
-	if then != nil {
-		then(now, known)
-	}
-	return now, changed
-}
-
-// learnLocked remembers a choice, and runs the functions that waited for it.
-func (p *users) learnLocked(user presence.UserID, learnt choice) {
-	known := p.knownLocked(user)
-	if learnt.Base() == presence.Invisible && (known.choice == nil || known.choice.Base() != presence.Invisible) {
-		p.hid = time.Now()
-	}
-	known.choice = &learnt
-	for _, u := range p.questions.take(user) {
-		u.then(learnt)
-	}
-}
-
-// wroteLocked notes that this node writes a status that was set here.
-func (p *users) wroteLocked(user presence.UserID) { p.knownLocked(user).wrote = time.Now() }
-
 // answer stores the answer to a question about a user, unless a notice came before it. If there is a doubt
 // about the user, it stores nothing and returns the doubt. It calls taken with mu held.
 func (p *users) answer(user presence.UserID, answer choice, taken func()) *doubt {

@@ -1,0 +1,188 @@
+package track
+
+import (
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+)
+
+// What this node knows of the users' choices. See choices for how it learns of them, and
+// questions for what it has yet to learn.
+
+// A choice is the status that a user chose; "" if the user chose none. Its time is zero if it came from the
+// store or the site. On a site with a Directory, Status is what rosters show for the settings: see
+// settings_shown.go.
+type choice struct {
+	presence.Status
+	at       time.Time
+	order    backend.Order   // 0: unknown, and before all others
+	settings *chosenSettings // nil: the site has no Directory
+}
+
+// same reports whether two choices are equal.
+func (c choice) same(other choice) bool {
+	if c.settings == nil || other.settings == nil {
+		return c.settings == nil && other.settings == nil && c.Status == other.Status
+	}
+	return c.settings.Settings == other.settings.Settings
+}
+
+// since returns Visibility.Since of a choice of settings.
+func (c choice) since() time.Time {
+	if c.settings == nil {
+		return time.Time{}
+	}
+	return c.settings.since
+}
+
+// choiceLocked returns what a user chose, and whether this node knows.
+func (p *users) choiceLocked(user presence.UserID) (choice, bool) {
+	if u := p.byID[user]; u != nil {
+		if u.choice == nil {
+			return choice{}, false
+		}
+		return *u.choice, true
+	}
+	return p.dormant.Get(user)
+}
+
+// choiceOf returns a user's choice, or zero if this node does not know it.
+func (p *users) choiceOf(user presence.UserID) choice {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c, _ := p.choiceLocked(user)
+	return c
+}
+
+// chosen returns the status that a user chose, or "" if this node knows of none.
+func (p *users) chosen(user presence.UserID) presence.Status { return p.choiceOf(user).Status }
+
+// statusOf is [Tracker.Status].
+func (p *users) statusOf(user presence.UserID) presence.Status {
+	if s, known := p.settingsOf(user); known {
+		if s.Status == "" {
+			return ""
+		}
+		return s.At(time.Now()).Status
+	}
+	return p.chosen(user)
+}
+
+// inRosters is [Tracker.InRosters].
+func (p *users) inRosters(user presence.UserID) bool {
+	return p.chosen(user).Base() != presence.Invisible
+}
+
+// settingsOf returns a user's settings in the Directory, and whether this node knows them.
+func (p *users) settingsOf(user presence.UserID) (presence.Settings, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.settingsLocked(user)
+}
+
+func (p *users) settingsLocked(user presence.UserID) (presence.Settings, bool) {
+	c, known := p.choiceLocked(user)
+	if !known || c.settings == nil {
+		return presence.Settings{}, false
+	}
+	return c.settings.Settings, true
+}
+
+// chose reports whether a choice is still the one that this node knows.
+func (p *users) chose(user presence.UserID, now choice) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c, known := p.choiceLocked(user)
+	return known && c.same(now)
+}
+
+// choose replaces a user's choice by the result of replace, unless that is no change. It then runs the
+// functions that waited for it, and calls then with the current choice. replace and then may be nil. They are
+// called with mu held, so that a later choice is also written later.
+func (p *users) choose(user presence.UserID, replace func(was choice, known bool) (choice, bool), then func(now choice, known bool)) (now choice, changed bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now, known := p.choiceLocked(user)
+	if replace != nil {
+		if now, changed = replace(now, known); changed {
+			known = true
+			p.learnLocked(user, now)
+		}
+	}
+	if then != nil {
+		then(now, known)
+	}
+	return now, changed
+}
+
+// learnLocked remembers a choice, and runs the functions that waited for it.
+func (p *users) learnLocked(user presence.UserID, learnt choice) {
+	known := p.knownLocked(user)
+	if learnt.Base() == presence.Invisible && (known.choice == nil || known.choice.Base() != presence.Invisible) {
+		p.hid = time.Now()
+	}
+	known.choice = &learnt
+	for _, u := range p.questions.take(user) {
+		u.then(learnt)
+	}
+}
+
+func (p *users) lastHid() time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.hid
+}
+
+// wroteLocked notes that this node writes a status that was set here.
+func (p *users) wroteLocked(user presence.UserID) { p.knownLocked(user).wrote = time.Now() }
+
+// wroteLately reports whether a status of a user was set at this node within a duration.
+func (p *users) wroteLately(user presence.UserID, within time.Duration) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	u := p.byID[user]
+	return u != nil && time.Since(u.wrote) < within
+}
+
+// forgetUnchosen forgets which users chose nothing, and returns the choices of the others.
+func (p *users) forgetUnchosen() map[presence.UserID]choice {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	known := make(map[presence.UserID]choice)
+	for id, u := range p.byID {
+		switch {
+		case u.choice == nil:
+		case u.choice.Status == "":
+			u.choice = nil
+		default:
+			known[id] = *u.choice
+		}
+	}
+	for id, c := range p.dormant.All() {
+		if c.Status == "" {
+			p.dormant.Delete(id)
+		} else {
+			known[id] = c
+		}
+	}
+	return known
+}
+
+// forgetSettings forgets the settings of users whom this node neither holds nor writes. It returns the other
+// users whose settings it knows.
+func (p *users) forgetSettings(writes func(presence.UserID) bool) (held []presence.UserID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.dormant.Take()
+	for id, u := range p.byID {
+		switch {
+		case u.choice == nil:
+		case len(u.connections) > 0 || len(u.views) > 0 || len(u.released) > 0 || writes(id):
+			held = append(held, id)
+		default:
+			u.choice = nil
+		}
+	}
+	return held
+}
