@@ -26,11 +26,19 @@ const MaxPeople = 1_000
 const MaxWatched = 500
 
 // A PersonSource says how track.People.FindInDetail knows a user.
+//
+// The profile of a user who is offline is kept in the recent names of [Site]: of the [Kind.Recent] users who
+// were active there latest, for a day after they left. A sign-out takes a user out of these names where
+// [Kind.ForgetSignedOut] says so. So does an erasure, and so does being online with settings by which not
+// everybody may know when the user was last seen. Where the kind of the site has no Recent, or is CountOnly,
+// there are no such names. Who turned invisible is as one who left at that moment.
 type PersonSource string
 
 // The sources.
 const (
-	SourceLive   PersonSource = "live"   // the user is online
-	SourceRecent PersonSource = "recent" // the user has left, and the topic remembers recent users by name: see [Kind.Recent]
-	SourceStored PersonSource = "stored" // only the Directory knows when the user was last seen
+	SourceLive PersonSource = "live" // the user is online
+	// SourceRecent: the user has left, and has Name, Avatar and URL of then. LastSeen is the later of what the
+	// names and the Directory say: the Directory is up to 15 s behind.
+	SourceRecent PersonSource = "recent"
+	SourceStored PersonSource = "stored" // LastSeen alone, by the Directory
 )

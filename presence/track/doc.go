@@ -47,7 +47,11 @@
 //	delivering.go                             events for programs: see package deliver
 //	signal*.go recent.go places*.go peaks*.go erase*.go stats*.go
 //
-// # Locks
+// [memstore]: https://pkg.go.dev/github.com/rollcall-go/rollcall/presence/memstore
+// [redisstore]: https://pkg.go.dev/github.com/rollcall-go/rollcall/presence/redisstore
+package track
+
+// Locks, for those who change this package.
 //
 // A goroutine that holds a mutex may only take one of a later level:
 //
@@ -72,7 +76,3 @@
 // A store may hold mutexes of its own while it calls a listener, which takes any of these.
 //
 // `go test -tags lockorder ./presence/track` fails where the order is broken (locks_ordered.go).
-//
-// [memstore]: https://pkg.go.dev/github.com/rollcall-go/rollcall/presence/memstore
-// [redisstore]: https://pkg.go.dev/github.com/rollcall-go/rollcall/presence/redisstore
-package track

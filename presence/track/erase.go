@@ -51,7 +51,12 @@ func (x *eraser) order(ctx context.Context, user presence.UserID) error {
 //	3 s  all parts are erased again: of what was on its way, and of the leave itself
 //	6 s  and once more, of what a node wrote while it forgot. The list forgets the erasure
 //
-// If a part fails the erasure stays in the list, and some node does all of it later.
+// If a part fails the erasure stays in the list, and some node does all of it later. The log has a line when
+// an erasure is put off and when it is done. It names no user.
+//
+// A node works on 32 erasures at a time: of further ones it ends the connections, and the rest waits in the
+// list, in order. So does another erasure of a user while one is worked on, for half a minute at most, and it
+// counts for all that are asked for meanwhile.
 type eraser struct {
 	cfg        *Config
 	life       *lifetime

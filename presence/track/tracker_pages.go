@@ -127,7 +127,7 @@ func (t *Tracker) Recent(ctx context.Context, topic presence.Topic, q backend.Re
 // returns the first users alone, up to limit and at most 100, and an empty Next. Within is
 // as in [backend.RecentQuery]. The answer is up to 2 s old, but Online is that of the topic's
 // roster, if this node keeps the topic current. Whoever turns invisible by [Tracker.SetStatus]
-// or [Tracker.ChangeSettings] is not online from then on, and whoever hides by the settings is
+// or [People.ChangeSettings] is not online from then on, and whoever hides by the settings is
 // left out. The first call for a
 // topic waits for the store as [Tracker.View] does. An answer that nobody asks for in a
 // minute is forgotten.
@@ -222,7 +222,7 @@ func (t *Tracker) SignOff(ctx context.Context, user presence.UserID, browser str
 //
 // Where the site has a [Config.Directory] the choice is kept there, it never ends by itself,
 // and the text beside the former status goes. Then SetStatus costs and returns what
-// [Tracker.ChangeSettings] does.
+// [People.ChangeSettings] does.
 func (t *Tracker) SetStatus(ctx context.Context, user presence.UserID, status presence.Status) error {
 	return t.choices.setStatus(ctx, user, status)
 }

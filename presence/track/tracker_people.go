@@ -40,19 +40,8 @@ func (p *People) Find(ctx context.Context, viewer presence.UserID, ids ...presen
 // FindInDetail is [People.Find] with the Source of each answer, and with the profile of
 // users who are offline, as far as presence keeps it.
 //
-// It keeps the profile in the recent names of the tenant's [presence.Site]: of the [presence.Kind.Recent] users who
-// were active there latest, for [backend.MaxWithin] after they left. A sign-out takes a user out of these
-// names where [presence.Kind.ForgetSignedOut] says so. So does an erasure, and so does being online with
-// settings by which not everybody may know when the user was last seen. Where the kind of the site
-// has no Recent, or is CountOnly, there are no such names. The viewer gets one of two answers of a
-// user who is offline and whose last seen the viewer may know:
-//
-//	SourceRecent  Name, Avatar and URL of then. LastSeen is the later of what the names and the
-//	              Directory say: the Directory is up to 15 s behind
-//	SourceStored  LastSeen alone, by the Directory
-//
-// All others are as with Find: unknown users, hidden ones, and those whose last seen is not for
-// this viewer differ in nothing. Who turned invisible is as one who left at that moment.
+// The profile comes from the recent names of the tenant's [presence.Site]: see [presence.PersonSource]. Unknown
+// users, hidden ones, and those whose last seen is not for this viewer differ in nothing, as with Find.
 //
 // It costs what Find costs. Where that asks the Directory, one round trip to the store goes
 // out beside, for all users together (with users of several tenants, one for each of them). While

@@ -76,11 +76,8 @@ func (t *Tracker) Export(ctx context.Context, user presence.UserID) ([]backend.K
 //
 // Erase returns nil once the erasure is kept in a [backend.ErasureList], and was begun. From then on it
 // will be done, also if this node dies, by any node of the fleet; and while the store or the
-// database is out, once that is back. A node works on 32 erasures at a time: of further ones it ends
-// the connections, and the rest waits in the list, in order. So does another erasure of a user while one
-// is worked on, for half a minute at most, and it counts for all that are asked for meanwhile. The log has a line when an erasure is
-// put off and when it is done. It names no user. After an error nothing is kept, and nothing has changed: say so, and that the
-// user may try again. The errors are [presence.ErrInvalidUser], [presence.ErrStoreOut] and [presence.ErrDirectoryOut].
+// database is out, once that is back. After an error nothing is kept,
+// and nothing has changed: say so, and that the user may try again. The errors are [presence.ErrInvalidUser], [presence.ErrStoreOut] and [presence.ErrDirectoryOut].
 //
 // Limit how often an address may ask for one, as examples/forum does: a node does some five a second,
 // in their order, and whoever makes up users and erases them would hold up those of all others.
