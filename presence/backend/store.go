@@ -62,6 +62,7 @@ package backend
 //     store checks and stamps its own time. After two periods without
 //     a call, the next call empties both sets.
 //  9. Work is bounded: a step touches one topic, and at most some hundred leases.
+//     A topic is the unit of order, so all of it is on one server.
 //     Within one period of its last user leaving, or a minute if that is longer, nothing
 //     remains of a topic but last seen, recent users (rule 15) and the peak (rule 17).
 //  10. A store that lost everything starts again from [Origin] with empty topics:
