@@ -11,7 +11,7 @@ type PeopleStats struct {
 	LastSeenWaiting int  // users whose last seen waits for the Directory
 	DirectoryOut    bool // the latest call of the Directory failed
 
-	// Directory are the calls of the Directory by method, in lower case. All are there.
+	// Directory has the calls of the Directory by method, in lower case. Every method has an entry.
 	Directory map[string]CallStats
 }
 
@@ -31,7 +31,7 @@ func (t *Tracker) peopleStats() (s PeopleStats) {
 	return s
 }
 
-// sizes returns how many lists there are here, how many users are on them, and how many
+// sizes returns how many watch lists there are on this node, how many users are on them, and how many
 // relations are remembered.
 func (p *peopleHere) sizes() (lists, watched, relations int) {
 	p.mu.Lock()

@@ -5,18 +5,18 @@ import "sync/atomic"
 // SignalStats are the figures of signals on this node, since it began.
 type SignalStats struct {
 	Site     uint64 // signals of the site: calls of Tracker.Signal
-	Visitors uint64 // signals of visitors that Tracker.Whisper took
+	Visitors uint64 // signals of visitors that Tracker.Whisper accepted
 
 	// Signals that were dropped, here or as they came from another node.
 	Often   uint64 // too many of visitors in a topic (rule S3)
 	Full    uint64 // too many at once in a topic, or in too many topics
-	Unseen  uint64 // of senders whom the topic's roster does not show (rule S1)
+	Unseen  uint64 // from senders whom the topic's roster does not show (rule S1)
 	Large   uint64 // too many bytes in a topic (rule S4)
-	Crowded uint64 // told, and not to those who came later: too many stood in the topic
+	Crowded uint64 // sent, but not to readers who came later: too many stood in the topic
 
-	Late    uint64 // broadcasts that the store handed on more than a second late
-	Unsent  uint64 // broadcasts that the store did not take
-	Invalid uint64 // broadcasts that could not be read: no signal of them counts, or only the others
+	Late    uint64 // broadcasts that the store delivered more than a second late
+	Unsent  uint64 // broadcasts that the store did not accept
+	Invalid uint64 // broadcasts of which all signals, or some, could not be read
 }
 
 type signalCounters struct {

@@ -11,9 +11,9 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// A timedStore is the site's store with a clock at each call.
+// A timedStore is the site's store, and measures each call.
 type timedStore struct {
-	store    backend.Store // with every method: those of features that it lacks return errors.ErrUnsupported
+	store    backend.Store // with every method: those of a missing feature return errors.ErrUnsupported
 	made     backend.Core  // as the site made it
 	features backend.Features
 	calls    [operations]timing
@@ -22,10 +22,10 @@ type timedStore struct {
 // CallStats are the calls of one method of the store, or of the [presence.Directory].
 type CallStats struct {
 	Failed  uint64
-	Latency Histogram // of all calls, failed ones included; these may be very short
+	Latency Histogram // CallStats are the figures of one method of the store, or of the [presence.Directory].
 }
 
-// A timing is of one operation.
+// A timing has the figures of one operation.
 type timing struct {
 	latency *tally
 	failed  atomic.Uint64
@@ -66,7 +66,7 @@ const (
 	operations
 )
 
-// operationName is as [Stats] has it.
+// operationName has the names of the operations in [Stats].
 var operationName = [operations]string{
 	"apply", "sweep", "renew_node", "age", "trim", "snapshot", "log", "counts", "sightings", "watch", "notify", "listen",
 	"statuses", "secret", "hear", "extras", "recent", "remembered", "topics", "inspect",
@@ -74,7 +74,7 @@ var operationName = [operations]string{
 	"export_user", "erase_user", "erasures",
 }
 
-// latencyBounds reach from memory to what times out.
+// latencyBounds reach from calls in memory to calls that time out.
 var latencyBounds = []int64{
 	int64(250 * time.Microsecond), int64(500 * time.Microsecond), int64(time.Millisecond),
 	int64(2500 * time.Microsecond), int64(5 * time.Millisecond), int64(10 * time.Millisecond),
@@ -90,11 +90,11 @@ func newTimedStore(store backend.Core) *timedStore {
 	return s
 }
 
-// Features are those of the site's store.
+// Features returns the features of the site's store.
 func (s *timedStore) Features() backend.Features { return s.features }
 
-// done counts a call that began at a moment. That the caller gave up, that a log does not reach
-// back, or that a user has made a later choice, is no failure.
+// done counts a call that began at a moment. It is no failure that the caller gave up, that a log does not
+// reach back, or that a user has made a later choice.
 func (s *timedStore) done(ctx context.Context, call int, began time.Time, err error) {
 	c := &s.calls[call]
 	c.latency.observe(int64(time.Since(began)))
@@ -312,7 +312,7 @@ func (s *timedStore) Inspect(ctx context.Context, topic presence.Topic, after pr
 	return users, err
 }
 
-// storeOut makes an error of the store one that is [presence.ErrStoreOut], unless it says more.
+// storeOut wraps an error of the store in [presence.ErrStoreOut], unless it is a more specific one.
 func storeOut(err error) error {
 	if err == nil || errors.Is(err, presence.ErrStoreOut) || errors.Is(err, presence.ErrLaterChoice) || errors.Is(err, presence.ErrInvalidQuery) || errors.Is(err, presence.ErrClosed) || errors.Is(err, errors.ErrUnsupported) {
 		return err

@@ -10,8 +10,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// set publishes a user's choice, and then writes it: this node alone, in all topics in
-// which it may hold or shows the user, and in that of the site.
+// set publishes a user's choice, and then writes it. Only this node writes it in the topics in which it may
+// hold or shows the user, and in the site's.
 func (c *choices) set(ctx context.Context, user presence.UserID, status presence.Status) error {
 	if _, err := presence.ParseStatus(string(status)); err != nil {
 		return err
@@ -31,14 +31,14 @@ func (c *choices) set(ctx context.Context, user presence.UserID, status presence
 	c.awaitHeard(ctx)
 	return c.adopt(ctx, user, topics, 1, func(was choice, known bool) (choice, bool) {
 		if known && was.order > n.Order {
-			return was, false // heard, or a later one was
+			return was, false // this choice, or a later one, was heard already
 		}
-		return choice{Status: status, at: time.Now(), order: n.Order + 1}, true // its own order is heard later
+		return choice{Status: status, at: time.Now(), order: n.Order + 1}, true // the notice brings its final order later
 	})
 }
 
-// publish publishes a choice in place of the latest one, also if this node does not know that
-// yet. A choice whose caller gave up replaces none that was made since (rule 13).
+// publish publishes a choice that replaces the latest one, even if this node does not know that yet. If the
+// caller gives up, the choice replaces none that was made since (rule 13).
 func (c *choices) publish(ctx context.Context, n backend.Notice) (backend.Notice, error) {
 	n.Order = c.users.choiceOf(n.User).order
 	for {
@@ -54,31 +54,30 @@ func (c *choices) publish(ctx context.Context, n backend.Notice) (backend.Notice
 	}
 }
 
-// awaitHeard waits until this node has heard the choice that it published, in its place among
-// those of other nodes.
+// awaitHeard waits until this node has heard its own choice, in order with those of other nodes.
 func (c *choices) awaitHeard(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, answerWait)
 	defer cancel()
 	_ = c.notices.hearAll(ctx)
 }
 
-// hear remembers the status that a user chose. The sender of the notice writes it in the
-// topics that the notice names. This node writes it in the other topics in which it holds
-// the user; and in those too where its own write of an earlier status comes last, or may have.
+// hear remembers the status that a user chose. The sender of the notice writes it in the topics that the
+// notice names. This node writes it in the other topics in which it holds the user. It also writes it in a
+// named topic if its own write of an earlier status may have come after the sender's.
 //
-// Example: Alice has a tab of "site" at node A and one of "site" and "thread:1" at node
-// B. She turns busy at A. A writes "busy" to "site", and B to "thread:1".
+// Example: Alice has a tab of "site" at node A and one of "site" and "thread:1" at node B. She turns busy at
+// A. A writes "busy" to "site", and B to "thread:1".
 //
-// Invisible is written by every node that holds the user, at once: if the sender ended
-// before it wrote, others would see the user for as long as a lease lasts.
+// Invisible is written at once by every node that holds the user: if the sender ended before it wrote, others
+// would see the user for as long as a lease lasts.
 func (c *choices) hear(n backend.Notice) {
 	status, named := n.Status()
-	if c.directory.on() { // from a node that has no Directory
+	if c.directory.on() { // it comes from a node without a Directory
 		c.askAgain(n.User)
 		return
 	}
 	heard := choice{Status: status, at: time.Now().Add(-n.Ago), order: n.Order}
-	if heard.order == 0 { // of a Bus that knows no order
+	if heard.order == 0 { // it comes from a Bus without orders
 		heard.order = backend.OrderAt(heard.at)
 	}
 	c.take(n.User, n.Ago > 0, func(was choice, _ bool) (choice, []presence.Topic, bool) {

@@ -10,7 +10,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// A statusReader reads which statuses users chose, where there is no Directory.
+// A statusReader reads which statuses users chose, on a site without a Directory.
 type statusReader struct {
 	cfg   *Config
 	store backend.Store
@@ -18,7 +18,7 @@ type statusReader struct {
 }
 
 const (
-	maxStatusCalls = 32 // calls of Config.Status at once; a call that hangs counts until it returns
+	maxStatusCalls = 32 // calls of Config.Status at once; a call that hangs keeps its place until it returns
 	statusWait     = 2 * time.Second
 )
 
@@ -26,7 +26,7 @@ func newStatusReader(cfg *Config, store backend.Store) *statusReader {
 	return &statusReader{cfg: cfg, store: store, slots: make(chan struct{}, maxStatusCalls)}
 }
 
-// ofStore asks the store what users chose: nothing, if it keeps no statuses.
+// ofStore asks the store what users chose. It returns nothing if the store keeps no statuses.
 func (s *statusReader) ofStore(ctx context.Context, users []presence.UserID) ([]backend.ChosenStatus, error) {
 	if backend.Require(s.store, backend.FeatureStatuses) != nil {
 		return make([]backend.ChosenStatus, len(users)), nil
@@ -40,8 +40,8 @@ func (s *statusReader) ofStore(ctx context.Context, users []presence.UserID) ([]
 	return kept, err
 }
 
-// ofSite asks the site's table for one user's choice. A call that does not return in time is abandoned,
-// and takes a slot until it returns.
+// ofSite asks the site's table for one user's choice. A call that does not return in time is abandoned, but
+// keeps its slot until it returns.
 func (s *statusReader) ofSite(ctx context.Context, user presence.UserID) (presence.Status, error) {
 	ctx, cancel := context.WithTimeout(ctx, statusWait)
 	defer cancel()

@@ -10,22 +10,22 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// maxAsked bounds the users whom a partial replica knows by having asked for them. A user
-// takes about 300 bytes; the bound is of the users with a connection or a page view here.
+// maxAsked bounds the users whom a partial replica remembers because it asked for them. A user takes about
+// 300 bytes. There are about as many as users with a connection or a page view here.
 const maxAsked = 1 << 16
 
 // askAtOnce is how many users the store is asked for in one round trip.
 const askAtOnce = 500
 
-// askAgain is how long nobody is asked for after the store failed to answer.
+// askAgain is the pause after the store failed to answer.
 const askAgain = time.Second
 
-// errQuiet is returned while the store is not asked.
+// errQuiet is returned during that pause.
 var errQuiet = errors.New("the store failed a moment ago")
 
-// askedUsers are the users outside the sample of a partial replica whom somebody here wants to
-// know about: pages with their dots, and middleware with their page views. They are asked for
-// once, in batches, and then kept current by the topic's diffs. It may be used concurrently.
+// askedUsers are the users outside the sample of a partial replica about whom somebody here asked: pages that
+// show their dots, and middleware with their page views. They are read from the store once, in batches, and
+// then kept current by the topic's diffs. It may be used concurrently.
 type askedUsers struct {
 	store backend.Store
 	topic presence.Topic
@@ -33,23 +33,23 @@ type askedUsers struct {
 
 	mu       answersMutex
 	known    *generations.Map[presence.UserID, *entry] // nil: absent
-	asking   map[presence.UserID]*inquiry              // waiting, or on their way to the store
-	queue    []presence.UserID                         // those of asking that wait
+	asking   map[presence.UserID]*inquiry              // waiting, or being read
+	queue    []presence.UserID                         // the users in asking that wait
 	busy     bool                                      // a goroutine asks
-	doubtful bool                                      // the store may have lost users whom nodes restore: absence is no answer
+	doubtful bool                                      // the store may have lost users that nodes are restoring, so absence proves nothing
 	quiet    time.Time                                 // when the store may be asked again
 }
 
-// errDoubt is returned for a user whom the store may have lost.
+// errDoubt is returned about a user whom the store may have lost.
 var errDoubt = errors.New("the store may have lost the user")
 
-// An inquiry is a user whom the store is asked for.
+// An inquiry is a user about whom the store is asked.
 type inquiry struct {
 	done  chan struct{} // closed with the answer
 	entry *entry        // nil: absent
 	err   error
 
-	told bool   // a diff said meanwhile where the user is, which is newer than the answer
+	told bool   // a diff has told where the user is, which is newer than the answer
 	now  *entry // what it said
 }
 
@@ -60,8 +60,8 @@ func newAskedUsers(store backend.Store, topic presence.Topic, spawn func(func(co
 	}
 }
 
-// get returns a user's entry, nil if absent. If the user is not known here it returns false,
-// and the store is asked in the background.
+// get returns a user's entry, nil if absent. For an unknown user it returns false, and asks the store in the
+// background.
 func (a *askedUsers) get(id presence.UserID) (e *entry, known bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -71,15 +71,15 @@ func (a *askedUsers) get(id presence.UserID) (e *entry, known bool) {
 	return e, known
 }
 
-// peek is get that asks nobody.
+// peek is get without asking the store.
 func (a *askedUsers) peek(id presence.UserID) (e *entry, known bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.known.Get(id)
 }
 
-// ask returns the entries of users, nil for absent ones, in their order. It waits for those who
-// are not known here: one round trip for 500.
+// ask returns the entries of users, nil for absent ones, in their order. It waits for the answers about
+// unknown users: one round trip for 500.
 func (a *askedUsers) ask(ctx context.Context, ids ...presence.UserID) ([]*entry, error) {
 	entries := make([]*entry, len(ids))
 	questions := make([]*inquiry, len(ids))
@@ -109,9 +109,9 @@ func (a *askedUsers) ask(ctx context.Context, ids ...presence.UserID) ([]*entry,
 	return entries, nil
 }
 
-// gaveUp notes that a caller did not wait for an answer. A page asks for many users, one after
-// the other: where the store is too slow for it, nobody is asked for a while. A client that closed
-// its request says nothing about the store.
+// gaveUp notes that a caller stopped waiting for an answer. A page asks about many users, one after another.
+// So if the store is too slow, no user is asked about for a while. A client that closed its request is no
+// sign of a slow store.
 func (a *askedUsers) gaveUp(why error) {
 	if !errors.Is(why, context.DeadlineExceeded) {
 		return
@@ -121,7 +121,7 @@ func (a *askedUsers) gaveUp(why error) {
 	a.mu.Unlock()
 }
 
-// askLocked returns the question after a user.
+// askLocked returns the inquiry about a user, and starts one if there is none.
 func (a *askedUsers) askLocked(id presence.UserID) *inquiry {
 	if q := a.asking[id]; q != nil {
 		return q
@@ -132,7 +132,7 @@ func (a *askedUsers) askLocked(id presence.UserID) *inquiry {
 		close(q.done)
 		return q
 	}
-	id = presence.UserID([]byte(id)) // it may be cut out of a request
+	id = presence.UserID([]byte(id)) // cloned because it may be a part of a request
 	a.asking[id] = q
 	a.queue = append(a.queue, id)
 	if !a.busy {
@@ -142,8 +142,7 @@ func (a *askedUsers) askLocked(id presence.UserID) *inquiry {
 	return q
 }
 
-// askAll asks until nobody waits. Users who are wanted while a batch is on its way are the next
-// batch.
+// askAll asks until no user waits. Users who are added while a batch is under way form the next batch.
 func (a *askedUsers) askAll(ctx context.Context) {
 	for {
 		a.mu.Lock()
@@ -163,7 +162,7 @@ func (a *askedUsers) askAll(ctx context.Context) {
 	}
 }
 
-// answer takes what the store said of users.
+// answer stores the store's answer about users.
 func (a *askedUsers) answer(ids []presence.UserID, members []presence.Member, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -193,7 +192,7 @@ func (a *askedUsers) answer(ids []presence.UserID, members []presence.Member, er
 	}
 }
 
-// tell takes what a diff says of a user: the entry, or nil where the user left.
+// tell stores what a diff says of a user: the entry, or nil if the user left.
 func (a *askedUsers) tell(id presence.UserID, e *entry) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -207,7 +206,7 @@ func (a *askedUsers) tell(id presence.UserID, e *entry) {
 	}
 }
 
-// doubt begins or ends a time in which the store may have lost users.
+// doubt begins or ends a time in which the store may lack users.
 func (a *askedUsers) doubt(is bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

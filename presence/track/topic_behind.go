@@ -7,18 +7,18 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// A reader may come from a node that is ahead of this one: it resumes at a version that is not
-// known here, because a diff is late or was lost. A state of this node would take it back in
-// time. So the node first reads what it lacks from the store's log.
+// A reader may come from a node that is ahead of this one: it resumes from a version that is not known here,
+// because a diff is late or was lost. A state of this node would take the reader back in time. So the node
+// first reads the missing diffs from the store's log.
 //
-// Example: Bob leaves at 12:00:00.0, and the diff does not reach node b, which would notice by
-// 12:00:01. Alice's stream at node a shows that he left. At 12:00:00.5 it moves to node b. Without
-// this rule she would see him come back, and leave once more.
+// Example: Bob leaves at 12:00:00.0, and the diff does not reach node b, which would notice by 12:00:01.
+// Alice's stream at node a shows that he left. At 12:00:00.5 it moves to node b. Without this rule she would
+// see him come back, and leave once more.
 //
-// The node asks also while its calls fail: it does not know yet when the store is back.
+// The node asks even while its calls fail, because it may not know yet that the store is back.
 const (
-	behindWait  = 500 * time.Millisecond // the longest wait of a reader for the log
-	behindEvery = 100 * time.Millisecond // the least time between two looks: clients can make up versions
+	behindWait  = 500 * time.Millisecond // the longest time that a reader waits for the log
+	behindEvery = 100 * time.Millisecond // the least time between two reads, because clients can make up versions
 )
 
 // reach waits until the version of a cursor is known here, if the store's log has it.
@@ -32,11 +32,11 @@ func (r *replica) reach(ctx context.Context, from presence.Cursor) {
 	}
 }
 
-// unknownVersion is the name of no version.
+// unknownVersion is an id that no version has.
 const unknownVersion presence.DiffID = "?"
 
-// reachLatest publishes what the store's log has, for readers whose cursors name no version of the
-// topic. It reports whether it looked.
+// reachLatest publishes the newest diffs in the store's log, for readers whose cursors do not name a version
+// of the topic. It reports whether it read the log.
 func (r *replica) reachLatest(ctx context.Context) bool {
 	looked := r.reachVersion(ctx, unknownVersion)
 	if looked {
@@ -49,8 +49,8 @@ func (r *replica) reachLatest(ctx context.Context) bool {
 	return looked
 }
 
-// reachVersion waits until a version is known here, if the store's log has it. It reports whether
-// there was anything to wait for.
+// reachVersion waits until a version is known here, if the store's log has it. It reports whether there was
+// anything to wait for.
 func (r *replica) reachVersion(ctx context.Context, id presence.DiffID) bool {
 	synced := r.lookBehind(id)
 	if synced == nil {
@@ -65,9 +65,8 @@ func (r *replica) reachVersion(ctx context.Context, id presence.DiffID) bool {
 	return true
 }
 
-// lookBehind reads what follows the head in the store's log, if this node does not know a
-// version. It returns a channel that is closed when it is done, nil if there is nothing to wait
-// for.
+// lookBehind reads the diffs after the head from the store's log, if this node does not know a version. It
+// returns a channel that is closed when that is done, or nil if there is nothing to wait for.
 func (r *replica) lookBehind(id presence.DiffID) <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -93,7 +92,7 @@ func (r *replica) lookBehind(id presence.DiffID) <-chan struct{} {
 		if r.closed {
 			return
 		}
-		if err != nil || !unbroken(head, diffs) { // the next figures find the gap
+		if err != nil || !unbroken(head, diffs) { // the next figures will show the gap
 			diffs = nil
 		}
 		r.replayLocked(diffs)

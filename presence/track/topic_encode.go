@@ -10,8 +10,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence/internal/wire"
 )
 
-// An entry is a member of a roster, with its JSON once an event needed it. Of a million
-// users online few ever need it. An entry never changes.
+// An entry is a member of a roster. It makes its JSON when an event first needs it, which happens for few of
+// a million users online. An entry never changes.
 type entry struct {
 	presence.Member
 	encoded atomic.Pointer[[]byte]
@@ -19,7 +19,7 @@ type entry struct {
 
 func newEntry(m presence.Member) *entry { return &entry{Member: m} }
 
-// visibility returns what a device lets others see of its user.
+// visibility returns what a device lets viewers see of its user.
 func (e *entry) visibility() presence.Visibility {
 	if e.Visibility == nil {
 		return presence.HiddenVisibility
@@ -27,7 +27,7 @@ func (e *entry) visibility() presence.Visibility {
 	return *e.Visibility
 }
 
-// json returns "alice":{…}, which is made once.
+// json returns "alice":{…}. It is encoded once.
 func (e *entry) json() []byte {
 	if b := e.encoded.Load(); b != nil {
 		return *b
@@ -43,9 +43,9 @@ func appendMember(b []byte, m presence.Member) []byte {
 	return m.AppendJSON(append(b, ':'))
 }
 
-// appendHead begins an event's object with the fields that all events have.
+// appendHead begins an event's object with the fields that every event has.
 func appendHead(b []byte, topic presence.Topic, cursor presence.Cursor) []byte {
-	b = append(b, `{"topic":"`...) // topics and cursors need no escaping
+	b = append(b, `{"topic":"`...) // names of topics and cursors need no escaping
 	b = append(b, topic.Local()...)
 	b = append(b, `","cursor":"`...)
 	b = append(b, cursor...)
@@ -109,7 +109,7 @@ func encodeState(v *View, limit int) []byte {
 	return append(b, '}')
 }
 
-// eventAt returns an event of the View's figures, for readers who have a cursor.
+// eventAt returns an event with the View's figures, for readers at a cursor.
 func (v *View) eventAt(kind presence.EventType, c presence.Cursor) *sharedEvent {
 	data := append(appendCounts(appendHead(nil, v.Topic, c), v), '}')
 	return newSharedEvent(frame{Event: presence.Event{Type: kind, Topic: v.Topic, Cursor: c, Data: data}})

@@ -9,12 +9,12 @@ import (
 
 // What a node shows of users who hid, or who chose who sees them, before the store reports it.
 
-// hidesWithin is how long a user is listed at most who became invisible. A store that works
+// hidesWithin is the longest time for which a user who became invisible is still listed. A store that works
 // reports the leave before.
 const hidesWithin = 200 * time.Millisecond
 
-// expectHidden is expectLeave for a user who became invisible. left is the leave to publish if the
-// store reports none.
+// expectHidden is expectLeave for a user who became invisible. left is the leave to publish if the store
+// reports none.
 func (r *replica) expectHidden(left backend.Departure) {
 	r.expectLeave(left.ID)
 	if view := r.view.Load(); view != nil && view.roster.get(left.ID) != nil {
@@ -22,8 +22,8 @@ func (r *replica) expectHidden(left backend.Departure) {
 	}
 }
 
-// hide removes a user who became invisible, and whose leave the store has not reported: it may have
-// lost the user, its diffs may be late, or nobody may have written the choice yet.
+// hide removes a user who became invisible and whose leave the store has not reported. The store may have
+// lost the user, its diffs may be late, or the choice may not be written yet.
 func (r *replica) hide(left backend.Departure) {
 	id := left.ID
 	r.mu.Lock()
@@ -38,7 +38,7 @@ func (r *replica) hide(left backend.Departure) {
 	}
 }
 
-// withholdLocked takes a listed user off the roster, as a revived one.
+// withholdLocked removes a listed user from the roster. The user is then a revived one.
 func (r *replica) withholdLocked(e *entry, left backend.Departure) {
 	p := &r.provisional
 	if !p.open() {
@@ -52,11 +52,11 @@ func (r *replica) withholdLocked(e *entry, left backend.Departure) {
 	r.decideLocked(net{leaves: []backend.Departure{left}})
 }
 
-// hiddenIn returns those whom a store's roster shows although this node knows that they became
-// invisible: the node that holds them has not written it yet.
+// hiddenIn returns the users in a store's roster who became invisible, as this node knows. The node that
+// holds such a user has not written that yet.
 //
-// Example: node b, which has Alice's page of thread:1, stands still. She hides at node a, where nobody
-// reads thread:1. The next reader of it there does not see her.
+// Example: node b, which has Alice's page of thread:1, stands still. She hides at node a, where nobody reads
+// thread:1. The next reader of it there does not see her.
 func (r *replica) hiddenIn(stored roster) (hidden []*entry) {
 	if r.hides == nil || r.out.topic.Reserved() {
 		return nil
@@ -70,7 +70,7 @@ func (r *replica) hiddenIn(stored roster) (hidden []*entry) {
 	return hidden
 }
 
-// hideAtStartLocked takes users off a roster that nobody has read yet.
+// hideAtStartLocked removes users from a roster that has had no readers yet.
 func (r *replica) hideAtStartLocked(hidden []*entry) {
 	for _, e := range hidden {
 		if !r.ledger.partial() {

@@ -8,29 +8,29 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// A history is the latest diffs of a topic, oldest first. From it a reader that resumes
-// at a cursor gets what it missed as one diff.
+// A history has the latest diffs of a topic, oldest first. A reader that resumes from a cursor gets one diff
+// that is merged from them.
 type history struct {
 	base     presence.DiffID // the version before the first
 	versions []version
-	index    map[presence.DiffID]int // the position after each version, dropped ones counted; nil: see fewVersions
+	index    map[presence.DiffID]int // the position after each version, counting dropped ones; nil: see fewVersions
 	dropped  int
 	limit    int // of versions
 	changes  int // in all versions
 }
 
-// maxChanges bounds the history of a topic in which thousands of users come and go at
-// once. A change takes about 300 bytes.
+// maxChanges bounds the history of a topic in which thousands of users come and go at once. A change takes
+// about 300 bytes.
 const maxChanges = 64 << 10
 
-// fewVersions is up to how many versions a history has no index: one takes 200 bytes, and most of
-// thousands of topics have a few versions each.
+// fewVersions is the number of versions up to which a history has no index. An index takes 200 bytes, and
+// most of thousands of topics have a few versions each.
 const fewVersions = 16
 
-// A version is one of the store's diffs, with its users as they were before.
+// A version is one diff of the store, with the previous entries of its users.
 type version struct {
 	id      presence.DiffID
-	local   bool // only this node has it
+	local   bool // only this node has this version
 	total   int
 	changes []rosterChange
 }
@@ -38,13 +38,13 @@ type version struct {
 // A rosterChange is what happened to one user.
 type rosterChange struct {
 	id      presence.UserID
-	before  *entry            // nil: absent, or present in a way that is not known here
+	before  *entry            // nil: absent, or present with an entry that is not known here
 	present bool              // before
 	after   *entry            // nil: gone
-	left    backend.Departure // also of a device that stays, and whose user turned invisible then
+	left    backend.Departure // also for a device that stays while its user turned invisible
 }
 
-// moment returns a moment of the change, by the store's clock; zero: it has none that is told.
+// moment returns a moment of the change, by the store's clock; zero: the change has none that may be shown.
 func (c *rosterChange) moment() time.Time {
 	if c.after != nil {
 		return c.after.Since
@@ -52,15 +52,15 @@ func (c *rosterChange) moment() time.Time {
 	return c.left.LastSeen
 }
 
-// A net is several changes merged: each user at most once.
+// A net is several changes merged. It has each user at most once.
 type net struct {
 	total    int
 	joins    []*entry // users who came, or whose profile looks different
 	leaves   []backend.Departure
-	returned []*entry            // users who are in both and look the same, and left in between, as they were before
-	silent   []*entry            // users who are in both and look the same, and whose profile differs, as they are after
-	vanished []backend.Departure // devices that stay, and whose user turned invisible
-	vague    bool                // a user among joins, of several changes, may look as before, which is not known here
+	returned []*entry            // users who left and came back, and look the same: their entries before
+	silent   []*entry            // users who stayed and look the same, but whose profile differs: their entries after
+	vanished []backend.Departure // devices that stay while their users turned invisible
+	vague    bool                // a user in joins may look as before; the entry before is not known here
 }
 
 func (n net) empty() bool { return len(n.joins)+len(n.leaves) == 0 }
@@ -94,7 +94,7 @@ func (h *history) position(id presence.DiffID) (int, bool) {
 	return h.dropped, id == h.base
 }
 
-// local reports whether only this node has the version before a position.
+// local reports whether the version before a position exists only on this node.
 func (h *history) local(pos int) bool {
 	return pos > h.dropped && h.versions[pos-h.dropped-1].local
 }
@@ -112,11 +112,11 @@ func (h *history) add(v version) {
 	}
 }
 
-// trim drops old versions over the limits, but none after the position published: no
-// reader has got these yet.
+// trim drops old versions over the limits, but none after the position published, because no reader has got
+// these yet.
 func (h *history) trim(published int) {
 	if len(h.versions) <= h.limit+h.limit/4 && h.changes <= maxChanges+maxChanges/4 {
-		return // it drops a fifth at once, so that moving the rest costs little
+		return // a fifth is dropped at once, so that moving the rest costs little
 	}
 	over := 0
 	for over < published-h.dropped && (len(h.versions)-over > h.limit || h.changes > maxChanges) {
@@ -184,8 +184,8 @@ func (h *history) size(from, to int) (changes int) {
 	return changes
 }
 
-// leadsTo reports whether a roster agrees with the history about its users. A store
-// that lost some keys of a topic may have a log about users that its roster lacks.
+// leadsTo reports whether a roster agrees with the history about its users. A store that lost some keys of a
+// topic may have a log about users whom its roster lacks.
 func (h *history) leadsTo(at roster) bool {
 	latest := make(map[presence.UserID]bool)
 	for _, v := range h.versions {
@@ -201,7 +201,8 @@ func (h *history) leadsTo(at roster) bool {
 	return true
 }
 
-// gone returns the users who are gone since a leave of which an earlier history does not know.
+// gone returns the users who left according to this history, by a leave that the earlier history does not
+// have.
 func (h *history) gone(was *history) map[presence.UserID]backend.Departure {
 	gone := make(map[presence.UserID]backend.Departure)
 	for _, v := range h.versions {
@@ -215,8 +216,8 @@ func (h *history) gone(was *history) map[presence.UserID]backend.Departure {
 	return gone
 }
 
-// stayed returns the entry of a user who is in both. It keeps the Since of before: a leave
-// and join in between cancel out, and readers do not hear of them.
+// stayed returns the entry of a user who is in both. It keeps the Since of before: a leave and a join in
+// between cancel out, and readers do not see them.
 func stayed(before, after *entry) *entry {
 	if before == nil || before.Since.Equal(after.Since) {
 		return after
@@ -226,9 +227,8 @@ func stayed(before, after *entry) *entry {
 	return newEntry(m)
 }
 
-// coldHistory splits a store's log into the history that led to a version, and the
-// diffs after it. The history knows how a user was before a change only if an earlier diff
-// of the log has the user.
+// coldHistory splits a store's log into the history that led to a version, and the diffs after it. The
+// history knows a user's entry before a change only if an earlier diff in the log has the user.
 func coldHistory(at presence.DiffID, log []backend.Diff, limit int) (*history, []backend.Diff) {
 	n := 0
 	for i, d := range log {

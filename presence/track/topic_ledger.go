@@ -7,20 +7,20 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// A ledger is what this node knows of a topic: the roster as readers have it, and the
-// diffs that came since. The outlet's mutex guards it.
+// A ledger is what this node knows of a topic: the roster that readers have, and the diffs since. The
+// outlet's mutex guards it.
 type ledger struct {
 	head      presence.DiffID            // the store's version after all diffs
 	history   *history                   // nil until the topic is loaded
 	roster    roster                     // as published
-	published int                        // the position in history that roster is at
+	published int                        // the position in history of the roster
 	pending   map[presence.UserID]*entry // users changed since; nil: gone
-	decided   []rosterChange             // in roster, and in no version yet
-	latest    int64                      // the latest moment that was known of the topic, by the store's clock, in Unix nanoseconds: who came until then, and is not there, has left
-	*part                                // of a ledger that is not whole, else nil
+	decided   []rosterChange             // changes in the roster that are in no version yet
+	latest    int64                      // the latest known moment of the topic, by the store's clock, in Unix nanoseconds: a user who came before it and is not listed has left
+	*part                                // nil unless the ledger is partial
 }
 
-// newLedger returns a ledger in which everything is published.
+// newLedger returns a ledger without unpublished changes.
 func newLedger(head presence.DiffID, members roster, h *history) ledger {
 	l := ledger{head: head, history: h, roster: members, published: h.end(), pending: make(map[presence.UserID]*entry)}
 	if e, there := members.bySince.Min(); there { // the newest is the first
@@ -43,8 +43,7 @@ func (l *ledger) reach(at time.Time) {
 
 func (l *ledger) loaded() bool { return l.history != nil }
 
-// knows reports whether a version is in the history. It returns false before the topic
-// is loaded.
+// knows reports whether a version is in the history. It is false before the topic is loaded.
 func (l *ledger) knows(id presence.DiffID) bool {
 	if !l.loaded() {
 		return false
@@ -84,7 +83,7 @@ func (l *ledger) get(id presence.UserID) *entry {
 	return l.roster.get(id)
 }
 
-// add takes the next diff. The next merge publishes it.
+// add adds the next diff. The next merge publishes it.
 func (l *ledger) add(d backend.Diff) {
 	if l.partial() {
 		l.addPart(d)
@@ -121,8 +120,7 @@ func (l *ledger) add(d backend.Diff) {
 // unpublished returns the number of diffs since the last merge.
 func (l *ledger) unpublished() int { return l.history.end() - l.published }
 
-// merge brings the roster to the head, and returns the changes of all diffs since the
-// last merge.
+// merge applies all diffs since the last merge to the roster, and returns their changes.
 func (l *ledger) merge() net {
 	if l.partial() {
 		l.published, l.shown = l.history.end(), l.users
@@ -140,8 +138,7 @@ func (l *ledger) merge() net {
 	return n
 }
 
-// decide changes the roster without a diff of the store. The next local version has the
-// changes.
+// decide changes the roster without a diff of the store. The changes become part of the next local version.
 func (l *ledger) decide(n net) {
 	for _, left := range n.leaves {
 		l.decided = append(l.decided, rosterChange{id: left.ID, before: l.roster.get(left.ID), present: true, left: left})
@@ -153,22 +150,22 @@ func (l *ledger) decide(n net) {
 	l.roster.apply(n)
 }
 
-// addLocal adds a version that only this node has. Everything is published before.
+// addLocal adds a version that exists only on this node. Everything before it must be published.
 func (l *ledger) addLocal(id presence.DiffID) {
 	l.history.add(version{id: id, local: true, changes: l.decided})
 	l.published, l.decided = l.history.end(), nil
 }
 
-// restartHistory drops all diffs: readers that resume at an older version get a state.
+// restartHistory drops all diffs. Readers that resume from an older version get a state.
 func (l *ledger) restartHistory(at presence.DiffID) {
 	l.history = newHistory(at, l.history.limit)
 	l.published, l.decided = l.history.end(), nil
 }
 
-// missedSince returns what a reader at a position of the history has missed, with users
-// as the roster has them now. A user who left and came back is among the joins, for the
-// new Since. Who stayed is not, nor who came back unseen here: a roster may have an older Since than
-// the store, which lost its data meanwhile. It returns false if the roster lacks a user that the history has.
+// missedSince returns what a reader at a position of the history has missed, with users as the roster has
+// them now. A user who left and came back is among the joins, because Since has changed. A user who stayed is
+// not, and neither is one who came back unnoticed: then the roster may have an older Since than the store,
+// which lost its data meanwhile. missedSince returns false if the roster lacks a user that the history has.
 func (l *ledger) missedSince(pos int) (net, bool) {
 	n := l.history.between(pos, l.published)
 	for i, e := range n.joins {

@@ -7,7 +7,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// A mode is how much of a topic a replica reads.
+// A mode says how much of a topic a replica reads.
 type mode int
 
 const (
@@ -16,10 +16,9 @@ const (
 	asWhole
 )
 
-// A hold is what a partial replica shows after a loss of data, until nodes have restored their
-// leases.
+// A hold keeps what a partial replica shows after a loss of data, until nodes have restored their leases.
 type hold struct {
-	users int // the total is shown as this one at least
+	users int // the total that is shown is at least this
 	timer *time.Timer
 }
 
@@ -29,7 +28,7 @@ func (h *hold) stop() {
 	}
 }
 
-// large reports whether a topic with a number of users is kept in part. was says that it is now.
+// large reports whether a topic with this number of users is kept in part. was says whether it is now.
 func (env *topicEnv) large(kind presence.Kind, users int, was bool) bool {
 	limit := max(kind.MaxRoster, env.wholeUsers)
 	switch {
@@ -41,7 +40,7 @@ func (env *topicEnv) large(kind presence.Kind, users int, was bool) bool {
 	return users > limit || was && users >= limit-limit/10
 }
 
-// totalLocked returns the total to show: of the published version.
+// totalLocked returns the total of the published version, to be shown.
 func (r *replica) totalLocked() int {
 	if !r.ledger.partial() {
 		return r.ledger.roster.len()
@@ -52,7 +51,7 @@ func (r *replica) totalLocked() int {
 	return r.ledger.shown
 }
 
-// chooseModeLocked makes the replica partial, or whole, if it is to be. Everything is published.
+// chooseModeLocked makes the replica partial or whole, as its size demands. Everything must be published.
 func (r *replica) chooseModeLocked() {
 	switch was := r.ledger.partial(); {
 	case r.hold != nil || r.provisional.open() || r.provisional.active || r.heard != nil:
@@ -80,7 +79,7 @@ func (r *replica) readAgainLocked(as mode) {
 		now, err := r.fetch(ctx, r.out.topic, r.kind, as)
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		defer func() { r.watch.resyncing = false }() // publishing must not begin another read
+		defer func() { r.watch.resyncing = false }() // publishing must not start another read
 		if r.closed {
 			return
 		}
@@ -92,9 +91,8 @@ func (r *replica) readAgainLocked(as mode) {
 	})
 }
 
-// turnLocked replaces a partial ledger by what was read: whole, or in part again. Readers know
-// totals only, so nobody is told of a join or leave: they get a total, or below the limit a
-// state.
+// turnLocked replaces a partial ledger by what was read: the whole, or a part again. Readers of totals see no
+// join or leave: they get a total, or below the limit a state.
 func (r *replica) turnLocked(now stored) {
 	r.hold.stop()
 	r.hold = nil
@@ -104,9 +102,9 @@ func (r *replica) turnLocked(now stored) {
 	r.publishLocked(net{})
 }
 
-// holdLocked replaces a partial ledger after a gap: data may be lost, which nodes restore. The
-// sample, the asked users and the total stay until they had the time. Whom the store has again it
-// has since another time.
+// holdLocked replaces a partial ledger after a gap, when data may be lost that nodes are restoring. It keeps
+// the sample, the asked users and the total until they have had the time. The store has a new Since for each
+// restored user.
 func (r *replica) holdLocked(now stored) {
 	was := r.ledger
 	users := max(r.totalLocked(), was.users)
@@ -131,8 +129,8 @@ func (r *replica) endHold() {
 	r.readAgainLocked(inPart)
 }
 
-// follow keeps the replica whole for a Go program that is told of each join and leave. It returns
-// once it is whole, or ctx or its connection ends. stop ends that.
+// follow keeps the replica whole for a Go program that gets each join and leave. It returns once the replica
+// is whole, or ctx or its connection ends. stop ends that.
 func (r *replica) follow(ctx context.Context, done <-chan struct{}) (stop func()) {
 	r.mu.Lock()
 	r.followers++

@@ -32,7 +32,8 @@ import (
 // Until then the total shown is the larger one of before and of now.
 
 const (
-	// wholeUsers is how many users a replica keeps whole although events tell totals only.
+	// wholeUsers is the number of users up to which a replica keeps the whole roster although events have
+	// only totals.
 	wholeUsers = 5_000
 	// sampleUsers is how many users the sample of a partial replica has: as many as a page shows.
 	sampleUsers = 1_000
@@ -40,24 +41,23 @@ const (
 	refillEvery = 5 * time.Second
 )
 
-// A part is what a partial ledger has beside a roster, which is then the sample. A whole ledger
-// has none.
+// A part is what a partial ledger has beside its roster, which is the sample. A whole ledger has none.
 type part struct {
 	asked  *askedUsers
 	most   int       // users in the sample
-	users  int       // online at the head
-	shown  int       // online at the published version
-	frozen bool      // nobody new gets into the sample: nodes restore users
+	users  int       // users online at the head
+	shown  int       // users online at the published version
+	frozen bool      // the sample gets no new users, because nodes are restoring users
 	filled time.Time // when the sample was read
-	since  time.Time // the sample has everybody who came later, by the store's clock
+	since  time.Time // the sample has every user who came later, by the store's clock
 }
 
-// nobodySince is the since of a sample of which it is not known: until somebody joins.
+// nobodySince is the since of a sample of which that is unknown, until a user joins.
 var nobodySince = time.Unix(0, math.MaxInt64)
 
 func (p *part) partial() bool { return p != nil }
 
-// askedUsers are those of a partial ledger, else nil.
+// askedUsers returns those of a partial ledger, or nil.
 func (p *part) askedUsers() *askedUsers {
 	if p == nil {
 		return nil
@@ -65,9 +65,8 @@ func (p *part) askedUsers() *askedUsers {
 	return p.asked
 }
 
-// shrink makes a whole ledger, in which everything is published, partial. Readers of a whole
-// roster keep the Since of a user who was away for a moment, and the store does not, so that no
-// since is taken from it.
+// shrink makes a whole ledger partial, in which everything is published. It takes no since from the roster: a
+// roster keeps the Since of a user who was away for a moment, and the store does not.
 func (l *ledger) shrink(asked *askedUsers, most int) {
 	sample := newRoster(l.roster.probes)
 	n := 0
@@ -97,8 +96,8 @@ func (l *ledger) addPart(d backend.Diff) {
 	l.history.add(version{id: d.ID, total: d.Total})
 }
 
-// takePart takes a user of a diff. All who were there before somebody who joins came before, or
-// with it: from the first join on it is known since when the sample has everybody.
+// takePart adds a user of a diff. Users who were there before a join came at the moment of the join or
+// earlier. So with the first join it is known since when the sample has every user.
 func (l *ledger) takePart(m presence.Member, joined bool) {
 	was := l.roster.get(m.ID)
 	e := stayed(was, newEntry(m))
@@ -117,7 +116,7 @@ func (l *ledger) takePart(m presence.Member, joined bool) {
 	}
 }
 
-// keepPart puts a user into the sample, out of which the one who is there longest may fall.
+// keepPart adds a user to the sample. If it is full, the user who has been in it longest is removed.
 func (l *ledger) keepPart(e *entry) {
 	l.roster.set(e)
 	if l.roster.len() > l.most {
@@ -128,16 +127,16 @@ func (l *ledger) keepPart(e *entry) {
 	}
 }
 
-// lack notes that the sample lacks a user who came at some time, by the store's clock, or has
-// another time for the user.
+// lack notes that the sample lacks a user who came at a moment, by the store's clock, or has another moment
+// for the user.
 func (p *part) lack(at time.Time) {
 	if at.After(p.since) {
 		p.since = at
 	}
 }
 
-// find returns a user's entry at the head, nil if absent, and false if the user is not known
-// here. The store is then asked in the background.
+// find returns a user's entry at the head, nil if absent. For an unknown user it returns false, and asks the
+// store in the background.
 func (l *ledger) find(id presence.UserID) (e *entry, known bool) {
 	e = l.get(id)
 	if e != nil || !l.partial() {
@@ -146,7 +145,7 @@ func (l *ledger) find(id presence.UserID) (e *entry, known bool) {
 	return l.asked.get(id)
 }
 
-// strip forgets what versions changed: readers get totals only.
+// strip drops the changes of all versions, because readers get only totals.
 func (h *history) strip() {
 	for i := range h.versions {
 		h.versions[i].changes = nil
@@ -173,7 +172,7 @@ func (env *topicEnv) fetchPart(ctx context.Context, topic presence.Topic, kind p
 	}
 	for _, m := range page.Members {
 		if l.roster.get(m.ID) == nil {
-			l.lack(m.Since) // no join of the log, so that it came before: unless the store's clock was set back
+			l.lack(m.Since) // the log has no join of the user, who therefore came before it, unless the store's clock was set back
 			l.keepPart(newEntry(m))
 		}
 	}
@@ -183,8 +182,8 @@ func (env *topicEnv) fetchPart(ctx context.Context, topic presence.Topic, kind p
 	return now, nil
 }
 
-// joined returns the users who joined in the history and are there at its end, the newest last. A
-// store need not have its roster in the order of the joins, but its log is.
+// joined returns the users who joined in the history and are there at its end, the newest last. The store's
+// roster may be in another order, but its log is in the order of the joins.
 func (h *history) joined() []presence.Member {
 	there := make(map[presence.UserID]*entry)
 	for _, v := range h.versions {
@@ -205,8 +204,8 @@ func (h *history) joined() []presence.Member {
 	return all
 }
 
-// openWindow returns a window of the topic. It waits until the replica is whole, or ctx ends: a part
-// does not have the first users.
+// openWindow returns a window of the topic. It waits until the replica is whole, or ctx ends, because a part
+// may lack the first users.
 func (r *replica) openWindow(ctx context.Context, want Window) *windowSource {
 	if !r.kind.CountOnly {
 		defer r.follow(ctx, nil)()

@@ -53,35 +53,34 @@ import (
 // uses: see nextVersion.
 type provisional struct {
 	missing  map[presence.UserID]missingUser
-	revived  map[presence.UserID]*entry           // as the store has them
-	leaving  map[presence.UserID]struct{}         // listed users who signed out or became invisible, until the store reports the leave
-	chosen   map[presence.UserID]chosenVisibility // what listed users chose, until the store reports it
+	revived  map[presence.UserID]*entry           // with their entries in the store
+	leaving  map[presence.UserID]struct{}         // listed users who signed out or became invisible, and whose leave the store has not reported
+	chosen   map[presence.UserID]chosenVisibility // choices of listed users that the store has not reported
 	active   bool                                 // the history has versions of a provisional roster
-	versions int32                                // that nextVersion has named
-	began    time.Time                            // with the latest loss of data
-	admitAt  time.Time                            // when the revived are admitted
+	versions int32                                // the number of names that nextVersion has made
+	began    time.Time                            // when the latest loss of data was noticed
+	admitAt  time.Time                            // when revived users are admitted
 	timer    *time.Timer                          // the next deadline
 }
 
-// A missingUser is listed here, and lost by the store.
+// A missingUser is listed here, but the store has lost the user.
 type missingUser struct {
 	entry *entry
 	left  backend.Departure // the leave to publish if no node restores the user
 }
 
-// admitFor is how long a revived user stays out: until a lease with a TTL that nobody renews has
-// expired and has been swept. Nobody sweeps while the nodes restore what was lost, which with a short
-// TTL takes longer than the lease.
+// admitFor is how long a revived user stays out: until a lease that nobody renews has expired and has been
+// swept. Sweeps wait while the nodes restore what was lost, which with a short TTL takes longer than the
+// lease.
 func admitFor(ttl time.Duration) time.Duration { return max(ttl, restoreFor(ttl)) + restoreWait }
 
 // open reports whether any user is missing or revived.
 func (p *provisional) open() bool { return len(p.missing)+len(p.revived) > 0 }
 
-// begin takes the changes that lead from the roster here to the one of a store that
-// lost data. It returns the changes to publish now, and notes the users of the rest as
-// missing or revived. Whoever came until latest, and is not listed, has left: this node knew all of
-// the topic until then. A second loss starts the period again.
-// gone are users whose leave the log tells.
+// begin takes the changes that lead from the roster here to that of a store that lost data. It returns the
+// changes to publish now, and notes the users of the others as missing or revived. This node knew the topic
+// completely until latest. So a user who came before that and is not listed has left. gone has the users
+// whose leave is in the log. A second loss starts the period again.
 func (p *provisional) begin(n net, listed roster, latest int64, gone map[presence.UserID]backend.Departure, ttl time.Duration) net {
 	missing := p.missing
 	p.missing, p.revived = make(map[presence.UserID]missingUser), make(map[presence.UserID]*entry)
@@ -119,8 +118,7 @@ func (p *provisional) begin(n net, listed roster, latest int64, gone map[presenc
 	return certain
 }
 
-// overlay makes a store's roster the provisional one: with the missing, without the
-// revived.
+// overlay turns a store's roster into the provisional one: it adds missing users, and removes revived ones.
 func (p *provisional) overlay(r roster) {
 	for _, m := range p.missing {
 		r.set(m.entry)
@@ -130,7 +128,7 @@ func (p *provisional) overlay(r roster) {
 	}
 }
 
-// decide forgets the users of a diff: none of them is missing, revived or leaving now.
+// decide forgets the users of a diff, who are no longer missing, revived or leaving.
 func (p *provisional) decide(d backend.Diff) {
 	for _, users := range [][]presence.Member{d.Joins, d.Updates} {
 		for _, m := range users {
@@ -149,23 +147,22 @@ func (p *provisional) forget(id presence.UserID) {
 	p.forgetChosen(id)
 }
 
-// mayWait reports whether a roster whose store was out again, or lost data again, may stay
-// provisional. Since a moment nodes can restore. A store that fails now and then after it ends the
-// wait after two TTLs.
+// mayWait reports whether a roster may stay provisional after the store was out, or lost data, once more.
+// since is when nodes began to be able to restore. If the store keeps failing, the wait ends after two TTLs.
 func (p *provisional) mayWait(sound, ttl time.Duration, since time.Time) bool {
 	return p.open() && (sound == 0 || time.Since(later(p.began, since)) < 2*ttl)
 }
 
-// postpone has the revived wait until the leases that nobody renews have expired, and sweeps that have
-// waited for the nodes to restore theirs have removed them.
+// postpone makes the revived users wait until leases that nobody renews have expired, and until sweeps, which
+// wait for the nodes to restore, have removed them.
 func (p *provisional) postpone(expired time.Duration) {
 	if at := time.Now().Add(expired + restoreWait); at.After(p.admitAt) {
 		p.admitAt = at
 	}
 }
 
-// expire returns the changes that are due: missing users leave, and once admitAt has
-// passed revived users join. For those who still wait it also returns how long.
+// expire returns the changes that are due: missing users leave, and after admitAt revived users join. wait is
+// the time until the rest are due.
 func (p *provisional) expire() (n net, wait time.Duration) {
 	for _, m := range p.missing {
 		n.leaves = append(n.leaves, m.left)
@@ -190,8 +187,8 @@ func (p *provisional) expectLeave(id presence.UserID) {
 	p.leaving[id] = struct{}{}
 }
 
-// nextVersion names a version that only this node has. Another node that is asked for
-// it answers with a state. Nodes are told apart by a hash of their whole name.
+// nextVersion returns a name for a version that exists only on this node. Another node answers a reader of it
+// with a state. The name contains a hash of the node's whole name.
 func (p *provisional) nextVersion(head presence.DiffID, node string) presence.DiffID {
 	p.versions++
 	hash := fnv.New32a()
@@ -200,7 +197,7 @@ func (p *provisional) nextVersion(head presence.DiffID, node string) presence.Di
 	return presence.DiffID(id[max(len(id)-wire.MaxDiffIDLen, 0):])
 }
 
-// after runs fn after a duration, instead of what was to run before.
+// after schedules fn, in place of the function that was scheduled before.
 func (p *provisional) after(d time.Duration, fn func()) {
 	p.stop()
 	p.timer = time.AfterFunc(d, fn)
@@ -212,8 +209,8 @@ func (p *provisional) stop() {
 	}
 }
 
-// expectLeave marks a user as signed out or invisible. If the store has lost the user,
-// there is no other leave: it is published now.
+// expectLeave marks a user as signed out or invisible. If the store has lost the user, no other leave will
+// come, so it is published now.
 func (r *replica) expectLeave(id presence.UserID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -243,7 +240,7 @@ func (r *replica) hideMissingLocked(id presence.UserID) (missing bool) {
 	return true
 }
 
-// seenAs returns the entry with another visibility.
+// seenAs returns a copy of the entry with another visibility.
 func (e *entry) seenAs(v *presence.Visibility) *entry {
 	m := e.Member
 	m.Visibility = v
@@ -261,9 +258,9 @@ func (r *replica) admit(id presence.UserID) {
 	}
 }
 
-// expireProvisional runs at a deadline of the provisional roster. While the store was out again
-// no node could restore anything: so the time that the nodes have for it begins again. So it does
-// where the store lost its data again, which a replica of a topic that was still empty cannot see.
+// expireProvisional runs at a deadline of the provisional roster. If the store was out again, no node could
+// restore anything, so the nodes get the time anew. The same holds if the store lost its data again, which a
+// replica cannot notice if the topic was still empty.
 func (r *replica) expireProvisional() {
 	sound, restore := r.outage.soundFor(), restoreFor(r.kind.TTL)
 	r.mu.Lock()
@@ -273,7 +270,7 @@ func (r *replica) expireProvisional() {
 		r.provisional.postpone(max(r.kind.TTL, restore) - sound)
 		r.provisional.after(restore-sound, r.expireProvisional)
 	case r.closed || !r.provisional.open():
-	case r.watch.resyncing: // a reload may restore users, or lose more
+	case r.watch.resyncing: // a reload is under way, which may restore users or find a new loss
 		r.provisional.after(time.Second, r.expireProvisional)
 	default:
 		r.publishPendingLocked()
@@ -285,9 +282,8 @@ func (r *replica) expireProvisional() {
 	}
 }
 
-// decideLocked publishes what was decided about users who were missing or revived. The
-// caller has published pending diffs before, because they still belong to a provisional
-// version and carry its name.
+// decideLocked publishes decisions about users who were missing or revived. The caller must have published
+// pending diffs, because they still belong to a provisional version with its own name.
 func (r *replica) decideLocked(n net) {
 	r.ledger.decide(n)
 	if !r.provisional.open() {
@@ -298,8 +294,8 @@ func (r *replica) decideLocked(n net) {
 	r.publishLocked(n)
 }
 
-// endProvisionalLocked restarts the history. Its versions count missing users as present
-// and revived users as absent, which readers from another node saw otherwise.
+// endProvisionalLocked restarts the history. Its versions count missing users as present and revived users as
+// absent, but readers from another node may have seen the opposite.
 func (r *replica) endProvisionalLocked() {
 	r.provisional.active = false
 	r.ledger.restartHistory(r.ledger.head)

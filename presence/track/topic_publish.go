@@ -9,18 +9,17 @@ import (
 // countEvery is the least time between two count events.
 const countEvery = time.Second
 
-// devicesWindow is the least time between two looks of those who watch people. It is longer
-// than for rosters: whoever comes with a page and goes with the next cancels out.
+// devicesWindow is the merge window for those who watch people. It is longer than for rosters, so that a user
+// who leaves one page and comes with the next causes no event.
 const devicesWindow = 250 * time.Millisecond
 
-// A mergeWindow merges the diffs of a busy topic: after one publication it delays the
-// next one.
+// A mergeWindow merges the diffs of a busy topic: after a publication, it delays the next one.
 type mergeWindow struct {
 	latest time.Time   // when the latest publication was
-	timer  *time.Timer // the next one, nil if none is due
+	timer  *time.Timer // of the next publication, nil if none is due
 }
 
-// opens returns how long the next publication is to wait.
+// opens returns how long the next publication must wait.
 func (w *mergeWindow) opens(length time.Duration) time.Duration {
 	return length - time.Since(w.latest)
 }
@@ -32,8 +31,8 @@ func (w *mergeWindow) stop() {
 	}
 }
 
-// schedulePublishLocked publishes what is pending: at once after a quiet moment,
-// otherwise at the end of the merge window.
+// schedulePublishLocked publishes pending changes: at once after a quiet moment, otherwise at the end of the
+// merge window.
 func (r *replica) schedulePublishLocked() {
 	length := r.cfg.MergeWindow
 	if r.heard != nil {
@@ -71,7 +70,7 @@ func (r *replica) publishPendingLocked() {
 	r.stats.diffsMerged.Add(uint64(diffs - 1))
 	r.window.latest = time.Now()
 	switch {
-	case r.provisional.active && !r.provisional.open(): // these diffs decided the last users
+	case r.provisional.active && !r.provisional.open(): // these diffs decided about the last doubtful users
 		r.endProvisionalLocked()
 		r.publishLocked(n)
 	case !n.empty() || r.ledger.partial():
@@ -81,18 +80,18 @@ func (r *replica) publishPendingLocked() {
 	}
 }
 
-// showFiguresLocked makes a new View, of the same version, and has readers told its figures.
+// showFiguresLocked makes a new View of the same version, and sends readers its figures.
 func (r *replica) showFiguresLocked() {
 	r.renewViewLocked()
 	r.out.wakeLocked()
 	r.windows.figures(r.view.Load())
 }
 
-// publishLocked makes a new View after changes, and the event that tells them.
+// publishLocked makes a new View after changes, and an event with them.
 func (r *replica) publishLocked(n net) {
 	prev, counted := r.cursor, r.counting
 	r.endStandingOfLocked(n.leaves)
-	if r.provisional.open() { // the roster is not the one that the store's version names
+	if r.provisional.open() { // the roster differs from the store's at this version
 		r.ledger.addLocal(r.provisional.nextVersion(r.ledger.head, r.cfg.Node))
 	}
 	r.cursor, r.resumed = presence.NewCursor(r.out.topic, r.ledger.history.head()), nil
@@ -103,8 +102,8 @@ func (r *replica) publishLocked(n net) {
 	case r.heard != nil:
 		r.heard(&n)
 	case r.counting:
-		r.out.publishLocked(r.view.Load().countFrame(n)) // it has waited for a second on purpose, which is no lag
-	case counted: // readers know totals only: each gets a state
+		r.out.publishLocked(r.view.Load().countFrame(n)) // it waited for a second on purpose, which is no lag
+	case counted: // readers knew only totals, so each gets a state
 		r.out.restartLocked()
 		r.ledger.restartHistory(r.ledger.history.head())
 	default:
@@ -116,8 +115,8 @@ func (r *replica) publishLocked(n net) {
 	r.stats.diffsPublished.Add(1)
 }
 
-// tellsTotals reports whether events tell totals only: in a count-only topic, and from above
-// the roster limit until clearly below it.
+// tellsTotals reports whether events have only totals: in a count-only topic, and above the roster limit
+// until the topic is clearly below it.
 func (r *replica) tellsTotals(before bool) bool {
 	limit := r.kind.MaxRoster
 	switch total := r.totalLocked(); {
@@ -153,13 +152,13 @@ func (v *View) diffFrame(prev presence.Cursor, n net) frame {
 	return n.frame(presence.Event{Type: presence.EventDiff, Topic: v.Topic, Cursor: v.Cursor, Data: encodeDiff(v.Topic, v.Cursor, prev, n)})
 }
 
-// countFrame encodes the View's totals. n is what changed, for Go programs.
+// countFrame encodes the View's totals. n has the changes for Go programs.
 func (v *View) countFrame(n net) frame {
 	n.total = v.Total
 	return n.frame(presence.Event{Type: presence.EventCount, Topic: v.Topic, Cursor: v.Cursor, Data: v.heartbeatEvent().Data})
 }
 
-// frame returns an event with the changes that it tells.
+// frame returns an event with its changes for Go programs.
 func (n net) frame(e presence.Event) frame {
 	const eachUser = 256 // bytes
 	content := &net{total: n.total, joins: n.joins, leaves: n.leaves}

@@ -10,20 +10,20 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// topicEnv is what replicas need of their tracker, which makes one for all of them.
+// topicEnv has the parts of a tracker that replicas need. All replicas share it.
 type topicEnv struct {
 	store  backend.Store
 	outage *outage
 	cfg    *Config
 	stats  *counters
-	spawn  func(func(context.Context)) // runs a function in a goroutine that the tracker ends
+	spawn  func(func(context.Context)) // runs a function in a goroutine that ends with the tracker
 	losses losses
-	hides  func(presence.UserID) bool // a user became invisible, as far as this node knows
+	hides  func(presence.UserID) bool // whether a user became invisible, as far as this node knows
 	extras func(context.Context, presence.Topic, presence.Kind) (now backend.Extras, known bool)
 	probes *sync.Pool // of *entry, to search rosters by
 	ages   broadcastAges
 
-	wholeUsers, sampleUsers int // the constants of topic_partial.go, and less in tests
+	wholeUsers, sampleUsers int // the constants of topic_partial.go, or smaller numbers in tests
 }
 
 // A replica is the roster of one topic on this node, kept current by the store's diffs.
@@ -40,33 +40,33 @@ type replica struct {
 	loaded chan struct{}        // closed once view is set
 	tried  chan struct{}        // closed once the first try to load failed
 
-	// heard, if it is not nil, gets what is published, in place of readers: the net changes,
-	// or nil where anything may have changed. It is called with the outlet's mutex held,
-	// after view was set. See backend.DevicesTopic.
+	// heard, if it is not nil, gets what is published, and there are no readers. It gets the net changes, or
+	// nil if anything may have changed. It is called with the outlet's mutex held, after view was set. See
+	// backend.DevicesTopic.
 	heard func(n *net)
 
 	rest rest // when its figures are asked for
 
-	from string // where the connection comes from in whose share the topic counts; topics.mu guards it
+	from string // the place in whose share the topic counts; topics.mu guards it
 
 	mu          outletMutex // which is the outlet's, too
 	ledger      ledger
 	watch       storeWatch
 	provisional provisional
-	counts      backend.Counts // the latest figures; their total is of the head
+	counts      backend.Counts // the latest figures; their total belongs to the head
 	pace        figurePace
-	staleSince  time.Time       // when the store was found to be out; zero while it is not
+	staleSince  time.Time       // since when the store is out; zero: it is not
 	cursor      presence.Cursor // of the latest event
-	counting    bool            // over the roster limit, or count-only: events tell totals only
+	counting    bool            // over the roster limit, or count-only: events have only totals
 	closed      bool
-	extrasTurn  uint16         // changes with the extras, and wraps around
-	followers   int32          // Go programs that are told of each join and leave
+	extrasTurn  uint16         // a number that changes with the extras, and wraps around
+	followers   int32          // number of Go programs that get each join and leave
 	hold        *hold          // nil: none
 	whole       chan struct{}  // closed once the replica is whole; nil: no follower waits
 	extras      backend.Extras // the latest
 	check       extrasCheck
 	window      mergeWindow
-	arrived     moment               // when the oldest diff came that is not published
+	arrived     moment               // when the oldest unpublished diff arrived
 	resumed     map[int]*sharedEvent // the diffs for readers that resume, by position in the history
 	signals     *topicSignals        // nil until the first signal
 	windows     *windows
@@ -86,7 +86,7 @@ func newReplica(topic presence.Topic, env *topicEnv) *replica {
 
 func (r *replica) outlet() *outlet { return r.out }
 
-// unused reports whether nobody has looked at the topic for a duration, nor reads it.
+// unused reports whether the topic has had no use and no readers for a duration.
 func (r *replica) unused(after time.Duration) bool {
 	if !r.out.unused(after) {
 		return false
@@ -115,7 +115,7 @@ func (r *replica) receive(d backend.Diff) {
 	}
 }
 
-// addLocked takes the next diff. It is published later.
+// addLocked adds the next diff, to be published later.
 func (r *replica) addLocked(d backend.Diff) {
 	if r.ledger.unpublished() == 0 {
 		r.arrived = momentOf(time.Now())
@@ -127,8 +127,8 @@ func (r *replica) addLocked(d backend.Diff) {
 	r.ledger.add(d)
 }
 
-// has reports whether a user is there, as far as this node knows. It returns true
-// before the topic is loaded, and for a user whom a partial replica does not know.
+// has reports whether a user is there, as far as this node knows. It returns true before the topic is loaded,
+// and for a user whom a partial replica does not know.
 func (r *replica) has(id presence.UserID) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -165,6 +165,6 @@ func (r *replica) close() {
 	stop := r.watch.stop
 	r.mu.Unlock()
 	if stop != nil {
-		stop() // it may wait for receive, which needs the mutex
+		stop() // stop may wait for receive, which needs the mutex
 	}
 }

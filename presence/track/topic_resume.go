@@ -2,12 +2,12 @@ package track
 
 import "github.com/rollcall-go/rollcall/presence"
 
-// maxResumeChanges bounds the changes, before merging, for which a reader that resumes
-// gets a diff. Beyond it the diff must be smaller than the state.
+// maxResumeChanges is the number of changes, before merging, up to which a reader that resumes gets a diff.
+// With more, it gets the diff only if that is smaller than the state.
 const maxResumeChanges = 1000
 
-// resumeLocked implements source.resumeLocked. All readers that resume at the same version
-// share one diff. Over the roster limit they get the totals instead.
+// resumeLocked implements source.resumeLocked. All readers that resume from the same version share one diff.
+// Over the roster limit they get the totals instead.
 func (r *replica) resumeLocked(from presence.Cursor, limit int) (missed *sharedEvent, ok bool) {
 	l := &r.ledger
 	id, ok := from.Version(r.out.topic)
@@ -36,7 +36,7 @@ func (r *replica) resumeLocked(from presence.Cursor, limit int) (missed *sharedE
 		r.resyncLocked(true)
 		return nil, false
 	}
-	if n.vague { // the diff may have a join of a user whom the reader has unchanged
+	if n.vague { // the diff may contain a join of a user whom the reader already has unchanged
 		return nil, false
 	}
 	diff := newSharedEvent(r.view.Load().diffFrame(from, n))
@@ -47,9 +47,9 @@ func (r *replica) resumeLocked(from presence.Cursor, limit int) (missed *sharedE
 	return diff, true
 }
 
-// positionLocked returns the position of a version from which the history leads to what is published. If
-// the version is newer than that, pending diffs are published first, also those that cancel out:
-// nobody goes back to an older version.
+// positionLocked returns the position of a version from which the history leads to the published one. If the
+// version is newer than that, it first publishes pending diffs, even those that cancel out, so that no reader
+// goes back to an older version.
 func (r *replica) positionLocked(id presence.DiffID) (pos int, ok bool) {
 	l := &r.ledger
 	if pos, ok = l.history.position(id); !ok || r.provisional.active && !l.history.local(pos) {
@@ -62,12 +62,12 @@ func (r *replica) positionLocked(id presence.DiffID) (pos int, ok bool) {
 	if told, _ := l.history.position(at); pos > told {
 		r.publishLocked(net{})
 	}
-	return l.history.position(id) // which may have been dropped
+	return l.history.position(id) // the version may have been dropped
 }
 
 // reachLocked implements windowed.
 func (r *replica) reachLocked(id presence.DiffID) (pos int, ok bool) {
-	if r.ledger.partial() && r.view.Load().Names { // its history has no users
+	if r.ledger.partial() && r.view.Load().Names { // the history of a partial ledger has no users
 		return 0, false
 	}
 	return r.positionLocked(id)

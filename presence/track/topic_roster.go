@@ -10,8 +10,8 @@ import (
 	"github.com/tidwall/btree"
 )
 
-// A roster is the users of a topic, in two orders. Its trees are copied on write, so a
-// copy for a View costs next to nothing.
+// A roster has the users of a topic, in two orders. Its trees are copied on write, so a copy for a View costs
+// almost nothing.
 type roster struct {
 	byID    *btree.BTreeG[*entry]
 	bySince *btree.BTreeG[*entry]
@@ -37,10 +37,10 @@ func (r roster) get(id presence.UserID) *entry {
 	return e
 }
 
-// devicesOf calls each with the devices of a user, members of backend.DevicesTopic, in the order of
-// their ids, until it returns false. No id has a character between the end of the user and
-// wire.DeviceSeparator, so they stand together. It returns the member behind them, if each was
-// never false; nil: there is none. It allocates nothing.
+// devicesOf calls each with the devices of a user, which are members of backend.DevicesTopic, in the order of
+// their ids, until each returns false. They are adjacent, because no id has a character between the end of
+// the user and wire.DeviceSeparator. If each never returned false, devicesOf returns the member that follows
+// them; nil: there is none. It allocates nothing.
 func (r roster) devicesOf(user presence.UserID, each func(*entry) bool) (behind *entry) {
 	probe := r.probes.Get().(*entry)
 	defer r.probes.Put(probe)
@@ -82,10 +82,10 @@ func (r roster) len() int { return r.byID.Len() }
 
 func (r roster) copy() roster { return roster{r.byID.Copy(), r.bySince.Copy(), r.probes} }
 
-// keepSince gives each user who is also in an older roster the Since of that one: its
-// readers were not told that the user was ever away. With it the user keeps Active: a store
-// that lost its data has the moment of the restore for all. It reports whether any was there earlier than that, by
-// the store: it is back at what it had before the user left and came.
+// keepSince gives each user who is also in an older roster that roster's Since, because its readers never saw
+// the user leave. The user keeps Active too: a store that lost its data has the moment of the restore for all
+// users. earlier reports whether a user's Since in the store was earlier than in the older roster: the store
+// is back at a state from before the user left and came.
 func (r roster) keepSince(older roster) (earlier bool) {
 	var changed []*entry
 	r.byID.Scan(func(e *entry) bool {
@@ -103,9 +103,9 @@ func (r roster) keepSince(older roster) (earlier bool) {
 	return earlier
 }
 
-// difference returns what leads from one roster to another, whatever happened between. told
-// says that users who left were last seen about now. It is false where the site has a
-// Directory: a user may have turned unseen between the two (rule 21 of [backend.Store]).
+// difference returns the changes that lead from one roster to another, whatever happened between. told says
+// that users who left were last seen about now. It is false on a site with a Directory, because a user may
+// have turned unseen between the two (rule 21 of [backend.Store]).
 func difference(before, after roster, told bool) net {
 	var n net
 	after.byID.Scan(func(e *entry) bool {

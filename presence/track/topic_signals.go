@@ -11,8 +11,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence/internal/wire"
 )
 
-// topicSignals is what a replica hears of the signals of its topic. A replica without signals
-// has none. The outlet's mutex guards it.
+// topicSignals are the signals that a replica has received. A replica that never received one has none. The
+// outlet's mutex guards it.
 type topicSignals struct {
 	pending signalQueue
 	window  mergeWindow
@@ -35,7 +35,7 @@ func (r *replica) hear(data []byte) {
 		return
 	}
 	all := b.signals
-	if len(all) == 0 || r.heard != nil { // nobody speaks among devices
+	if len(all) == 0 || r.heard != nil { // devices send no signals
 		return
 	}
 	r.mu.Lock()
@@ -57,17 +57,17 @@ func (r *replica) hear(data []byte) {
 	r.scheduleSignalsLocked()
 }
 
-// showsLocked reports whether a signal may come from a user: one whom the roster has, or who is
-// about to be in it (rule S1). The site may always.
+// showsLocked reports whether a signal may come from a sender: from the site, or from a user whom the roster
+// has or is about to have (rule S1).
 func (r *replica) showsLocked(from presence.UserID) bool {
 	if from == "" || r.kind.CountOnly {
 		return from == ""
 	}
 	e, known := r.ledger.find(from)
-	return e != nil || !known // unknown: the store is asked, and the signal waits
+	return e != nil || !known // unknown: the store is being asked, and the signal waits
 }
 
-// nameLocked returns a user as readers know the user; nil: they do not.
+// nameLocked returns the entry of a user as readers have it; nil: they do not have the user.
 func (r *replica) nameLocked(from presence.UserID) *entry {
 	if e := r.ledger.roster.get(from); e != nil || !r.ledger.partial() {
 		return e
@@ -76,8 +76,8 @@ func (r *replica) nameLocked(from presence.UserID) *entry {
 	return e
 }
 
-// scheduleSignalsLocked publishes the pending signals: at once after a quiet moment, otherwise
-// at the end of the window.
+// scheduleSignalsLocked publishes the pending signals: at once after a quiet moment, otherwise at the end of
+// the window.
 func (r *replica) scheduleSignalsLocked() {
 	w := &r.signals.window
 	switch left := w.opens(signalWindow); {
@@ -97,8 +97,8 @@ func (r *replica) endSignalWindow() {
 	}
 }
 
-// publishSignalsLocked publishes the pending signals as one event. Whose sender readers do not
-// know yet waits for the diff that tells them: signals do not hurry diffs.
+// publishSignalsLocked publishes the pending signals as one event. If readers do not know a sender yet, the
+// signal waits for the diff with the sender, because signals do not hurry diffs.
 func (r *replica) publishSignalsLocked() {
 	sig := r.signals
 	sig.window.stop()
@@ -119,7 +119,7 @@ func (r *replica) publishSignalsLocked() {
 	r.scheduleSignalsLocked()
 }
 
-// tellSignalsLocked publishes signals, and remembers what stands.
+// tellSignalsLocked publishes signals, and remembers the standing ones.
 func (r *replica) tellSignalsLocked(told []presence.Signal, now time.Time) {
 	told = slices.DeleteFunc(told, func(s presence.Signal) bool {
 		fits := r.signals.bytes.spend(len(r.appendSignal(nil, s)), signalBytes, signalBytes, now)
@@ -142,7 +142,7 @@ func (r *replica) tellSignalsLocked(told []presence.Signal, now time.Time) {
 	r.windows.signal(said)
 }
 
-// signalEvent returns the event of signals. Its cursor is the one that stands (rule S4).
+// signalEvent returns the event of signals. It does not move the cursor (rule S4).
 func (r *replica) signalEvent(all []presence.Signal) presence.Event {
 	return presence.Event{Type: presence.EventSignal, Topic: r.out.topic, Cursor: r.cursor, Data: r.encodeSignals(all)}
 }
@@ -161,8 +161,8 @@ func (r *replica) encodeSignals(all []presence.Signal) []byte {
 	return append(b, "]}"...)
 }
 
-// appendSignal appends a signal as pages read it, with the sender's name in the roster. Its data
-// are on one line, and as long as the sender's at most.
+// appendSignal appends a signal in the form for pages, with the sender's name in the roster. Its data are on
+// one line, and at most as long as the sender's.
 func (r *replica) appendSignal(b []byte, s presence.Signal) []byte {
 	b = append(b, `{"type":"`...)
 	b = append(append(b, s.Type...), '"')
@@ -178,7 +178,7 @@ func (r *replica) appendSignal(b []byte, s presence.Signal) []byte {
 	}
 	if len(s.Data) > 0 {
 		data := bytes.NewBuffer(append(b, `,"data":`...))
-		_ = json.Compact(data, s.Data) // validated as it came
+		_ = json.Compact(data, s.Data) // it was validated on arrival
 		b = data.Bytes()
 	}
 	return append(b, '}')

@@ -9,16 +9,16 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// standing is the signals of a topic that stand. The zero value has none.
+// standing has the standing signals of a topic. The zero value has none.
 type standing struct {
 	signals map[signalKey]stands
-	lapse   *time.Timer // when the next one is over
-	count   uint64      // of those that began, for their order
+	lapse   *time.Timer // runs when the next signal's time is over
+	count   uint64      // how many began, for their order
 	event   *sharedEvent
 	made    time.Time // when event was
 }
 
-// stands is a signal that stands.
+// stands is a standing signal.
 type stands struct {
 	presence.Signal
 	until time.Time
@@ -28,12 +28,12 @@ type stands struct {
 // maxStanding bounds the signals that stand in a topic.
 const maxStanding = 100
 
-// standingFresh is for how long those who come share one event of what stands. The rest of each
-// For is that much too long, which S5 allows.
+// standingFresh is how long new readers share one event with the standing signals. The remaining times in it
+// are too long by that much, which S5 allows.
 const standingFresh = 500 * time.Millisecond
 
-// keep remembers a signal that stands, and forgets one that it ends. It returns false if there
-// is no room.
+// keep stores a standing signal, and removes the one that it ends or replaces. It returns false if there is
+// no room.
 func (k *standing) keep(s presence.Signal, now time.Time) bool {
 	k.event = nil
 	key := signalKeyOf(s)
@@ -55,7 +55,7 @@ func (k *standing) keep(s presence.Signal, now time.Time) bool {
 	return true
 }
 
-// now returns what stands, each with the rest of its For, in the order in which it began.
+// now returns the standing signals, each with its remaining time, in the order in which they began.
 func (k *standing) now(at time.Time) []presence.Signal {
 	var all []stands
 	for _, s := range k.signals {
@@ -72,7 +72,7 @@ func (k *standing) now(at time.Time) []presence.Signal {
 	return signals
 }
 
-// watchStandingLocked has the next signal that is over end by itself: readers are told so.
+// watchStandingLocked schedules endStanding for the next signal whose time will be over.
 func (r *replica) watchStandingLocked(now time.Time) {
 	k := &r.signals.standing
 	if k.lapse != nil {
@@ -104,7 +104,7 @@ func (r *replica) endStanding() {
 		}
 		delete(r.signals.signals, key)
 		r.signals.event = nil
-		if _, later := r.signals.pending.latest[key]; !later { // a later word takes its place
+		if _, later := r.signals.pending.latest[key]; !later { // otherwise a later signal takes its place
 			r.signals.pending.put(presence.Signal{Type: s.Type, V: s.V, From: s.From, For: -1})
 		}
 	}
@@ -112,7 +112,7 @@ func (r *replica) endStanding() {
 	r.scheduleSignalsLocked()
 }
 
-// endStandingOfLocked forgets what users who left said: their leaves tell the readers.
+// endStandingOfLocked removes the standing signals of users who left. Readers learn of it by the leaves.
 func (r *replica) endStandingOfLocked(left []backend.Departure) {
 	if r.signals == nil || len(r.signals.signals) == 0 {
 		return

@@ -10,41 +10,40 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// restoreWait is how long all nodes together need to restore their leases. A node asks for
-// figures every houseKeeping, and finds a loss at the second answer; the third interval is
-// reserve.
+// restoreWait is how long all nodes together need to restore their leases. A node asks for figures every
+// houseKeeping, and finds a loss at the second answer; the third interval is a reserve.
 const restoreWait = 3 * houseKeeping
 
-// maxEarly bounds the diffs that wait for a reload. Diffs beyond that are dropped; the next
-// figures show them as a gap.
+// maxEarly bounds the diffs that wait for a reload. Further diffs are dropped, and the next figures show the
+// gap.
 const maxEarly = 4096
 
 // A storeWatch is how a replica follows its topic in the store.
 type storeWatch struct {
 	stop      func()         // ends the store's Watch; nil until loaded
-	resyncing bool           // a goroutine closes a gap
-	behind    chan struct{}  // closed when a look for what a reader knows is over; nil: there is none
-	looked    time.Time      // when the latest such look began
-	early     []backend.Diff // came while the topic was loaded or a gap closed
+	resyncing bool           // a goroutine is closing a gap
+	behind    chan struct{}  // closed when the current lookBehind is done; nil: none is under way
+	looked    time.Time      // when the latest lookBehind began
+	early     []backend.Diff // diffs that came while the topic was loaded or a gap was closed
 	figures   figureCheck
 }
 
-// hold keeps a diff for the end of a load or resync.
+// hold keeps a diff until the load or resync is done.
 func (w *storeWatch) hold(d backend.Diff) {
 	if len(w.early) < maxEarly {
 		w.early = append(w.early, d)
 	}
 }
 
-// A figureCheck compares the figures that the store gives every half second with the
-// ledger. It finds what no diff told. A single difference may be a race. A gap is the same
-// difference in two answers in a row, or a head older than the one known when it was asked.
+// A figureCheck compares the figures that the store returns every half second with the ledger, and so finds
+// lost diffs. A single difference may be a race. A gap is the same difference in two answers in a row, or a
+// head that is older than the one known when the store was asked.
 type figureCheck struct {
 	unknown presence.DiffID // the head in the latest figures, if the ledger did not know it
-	differs presence.DiffID // the head in the latest figures, if the ledger had another total for it
+	differs presence.DiffID // the head in the latest figures, if the ledger had another total at it
 }
 
-// A gap is what a ledger lacks.
+// A gap says what a ledger lacks.
 type gap int
 
 const (
@@ -53,9 +52,9 @@ const (
 	gapInData     // the store lost users, but not its log
 )
 
-// check returns the gap that figures show. at is where the ledger stood when they were
-// asked for. While the roster is provisional, totals are not compared: the roster here has
-// missing users and lacks revived ones. Nor is a topic empty then.
+// check returns the gap that figures show. at is the position of the ledger when the store was asked. While
+// the roster is provisional, check does not compare totals, because the roster here has missing users and
+// lacks revived ones. For the same reason the topic does not count as empty then.
 //
 // Example: a failover brings Alice back, who was the last one in thread:1 and has left. Then Redis loses
 // thread:1. If that were no gap, she would join here once the lease could have expired.
@@ -65,7 +64,7 @@ func (f *figureCheck) check(c backend.Counts, l *ledger, at int, provisional boo
 	found := noGap
 	switch {
 	case c.Head == backend.Origin && l.total() == 0 && !provisional: // the store forgot an empty topic
-	case known && pos < at: // the head is older than the one known here when it was asked for
+	case known && pos < at: // the head is older than the one known when the store was asked
 		found = gapInLog
 	case !known && f.unknown == c.Head: // a diff was lost
 		found = gapInLog
@@ -74,10 +73,10 @@ func (f *figureCheck) check(c backend.Counts, l *ledger, at int, provisional boo
 	}
 	*f = figureCheck{}
 	if !known {
-		f.unknown = c.Head // its diff may be on the way
+		f.unknown = c.Head // its diff may be under way
 	}
 	if differs {
-		f.differs = c.Head // a change may have come between the head and the total
+		f.differs = c.Head // the store may have changed between reading the head and the total
 	}
 	return found
 }
@@ -108,15 +107,15 @@ func (r *replica) load(ctx context.Context) error {
 	r.watch.stop = stop
 	close(r.loaded)
 	if r.closed {
-		r.spawn(func(context.Context) { stop() }) // it may wait for receive, which needs the mutex
+		r.spawn(func(context.Context) { stop() }) // stop may wait for receive, which needs the mutex
 	}
 	return nil
 }
 
-// stored is a topic as the store has it.
+// stored is a topic as it was read from the store.
 type stored struct {
-	ledger ledger         // at the version of a snapshot
-	newer  []backend.Diff // that the log has after it
+	ledger ledger         // at the version of the snapshot
+	newer  []backend.Diff // diffs in the log that follow it
 	counts backend.Counts
 	extras backend.Extras
 	known  bool // extras are
@@ -152,7 +151,7 @@ func (env *topicEnv) fetch(ctx context.Context, topic presence.Topic, kind prese
 	return now, nil
 }
 
-// reload reads the whole topic: at the start, and where the log cannot close a gap.
+// reload reads the whole topic: at the start, and when the log cannot close a gap.
 func (r *replica) reload(ctx context.Context) error {
 	now, err := r.fetch(ctx, r.out.topic, r.kind, r.mode())
 	if err != nil {
@@ -165,7 +164,7 @@ func (r *replica) reload(ctx context.Context) error {
 	case !r.ledger.loaded():
 		r.startLocked(now)
 		r.hideAtStartLocked(hidden)
-	case r.ledger.partial() && !now.ledger.partial(): // it became so meanwhile
+	case r.ledger.partial() && !now.ledger.partial(): // the ledger has become partial meanwhile
 		r.turnLocked(now)
 	case r.ledger.partial():
 		r.holdLocked(now)
@@ -176,7 +175,7 @@ func (r *replica) reload(ctx context.Context) error {
 	return nil
 }
 
-// mode returns how much of the topic a reload reads: as much as there is now.
+// mode returns how much of the topic a reload reads: as much as is kept now.
 func (r *replica) mode() mode {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -189,7 +188,7 @@ func (r *replica) mode() mode {
 	return asWhole
 }
 
-// takeExtrasLocked takes the extras of a topic that was read.
+// takeExtrasLocked stores the extras of a topic that was read.
 func (r *replica) takeExtrasLocked(now stored) {
 	r.check = extrasCheck{}
 	if now.known {
@@ -198,7 +197,7 @@ func (r *replica) takeExtrasLocked(now stored) {
 	}
 }
 
-// startLocked takes the topic as it is first read.
+// startLocked starts with the topic as it was first read.
 func (r *replica) startLocked(now stored) {
 	r.ledger, r.counts = now.ledger, now.counts
 	r.takeExtrasLocked(now)
@@ -212,9 +211,9 @@ func (r *replica) startLocked(now stored) {
 	}
 }
 
-// replaceLocked replaces the topic by what a store that lost data still has. Readers get
-// the difference as one diff; it does not mention users who stayed. Users whom the store
-// may have lost or revived are provisional.
+// replaceLocked replaces the topic by what a store that lost data still has. Readers get the difference as
+// one diff, which does not have users who stayed. Users whom the store may have lost or revived are
+// provisional.
 func (r *replica) replaceLocked(now stored) {
 	was := r.ledger
 	now.ledger.latest = max(now.ledger.latest, was.latest)
@@ -226,13 +225,13 @@ func (r *replica) replaceLocked(now stored) {
 
 	r.ledger, r.counts, r.staleSince = now.ledger, now.counts, time.Time{}
 	r.takeExtrasLocked(now)
-	if earlier && !r.provisional.open() { // other nodes know the store's version with the earlier Since
+	if earlier && !r.provisional.open() { // other nodes have the store's version with the earlier Since
 		r.ledger.addLocal(r.provisional.nextVersion(r.ledger.head, r.cfg.Node))
 	}
 	r.publishLocked(n)
 }
 
-// replayLocked adds diffs that the log had, and those that came meanwhile.
+// replayLocked adds diffs from the log, and those that came meanwhile.
 func (r *replica) replayLocked(missed []backend.Diff) {
 	for _, d := range append(missed, r.watch.early...) {
 		if !r.ledger.knows(d.ID) && r.ledger.follows(d) {
@@ -243,7 +242,7 @@ func (r *replica) replayLocked(missed []backend.Diff) {
 	r.schedulePublishLocked()
 }
 
-// position returns how far the replica knows its topic, for refresh.
+// position returns the end of the history, for refresh.
 func (r *replica) position() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -253,8 +252,8 @@ func (r *replica) position() int {
 	return r.ledger.history.end()
 }
 
-// refresh takes the latest figures, asked for when the replica was at a position, and reports
-// whether they are news. It starts a resync if they show a gap.
+// refresh stores the latest figures, and reports whether they have changed. at is the replica's position when
+// the store was asked. It starts a resync if the figures show a gap.
 func (r *replica) refresh(at int, c backend.Counts) (news bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -266,7 +265,7 @@ func (r *replica) refresh(at int, c backend.Counts) (news bool) {
 		news = true
 	}
 	if r.ledger.partial() {
-		r.chooseModeLocked() // reading it again may have failed
+		r.chooseModeLocked() // reading the topic again may have failed before
 	}
 	news = news || r.watch.figures != figureCheck{}
 	changed := c.Guests != r.counts.Guests || c.Recent != r.counts.Recent
@@ -278,7 +277,7 @@ func (r *replica) refresh(at int, c backend.Counts) (news bool) {
 	return news || changed
 }
 
-// markStale marks the View as possibly out of date: the store is out.
+// markStale marks the View as possibly outdated, because the store is out.
 func (r *replica) markStale() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -288,9 +287,8 @@ func (r *replica) markStale() {
 	}
 }
 
-// resyncLocked closes a gap in the background: from the store's log, or by a reload.
-// reload skips the log: the log is intact, but users are missing. If it fails, the next
-// refresh finds the gap again.
+// resyncLocked closes a gap in the background: from the store's log, or by a reload. With reload it skips the
+// log, which is intact although users are missing. If it fails, the next refresh finds the gap again.
 func (r *replica) resyncLocked(reload bool) {
 	if r.watch.resyncing {
 		return
@@ -340,9 +338,9 @@ func (r *replica) closeGap(ctx context.Context, head presence.DiffID, reload boo
 	return nil, r.reload(ctx)
 }
 
-// unbroken reports whether diffs continue from a version, each from the one before. A
-// store that lost the id of its latest diff continues from Origin although users are
-// there, and no replica could follow it.
+// unbroken reports whether each of the diffs continues from the one before, and the first from a version. A
+// store that lost the id of its latest diff continues from Origin although users are there, and no replica
+// could follow it.
 func unbroken(head presence.DiffID, diffs []backend.Diff) bool {
 	for _, d := range diffs {
 		restarts := d.Prev == backend.Origin && d.Total == len(d.Joins) && sizeOf(d) == len(d.Joins)

@@ -13,30 +13,30 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// A View is a roster as this node knows it at one moment. It never changes: a change
-// makes another View. (Of a topic that the node keeps in part, Member knows of users outside of
-// that part as they are now.) So any number of goroutines may read it without a lock, and HTML
-// made from it may be cached under its pointer.
+// A View is a roster as this node knows it at one moment. It never changes: each change makes a new View. So
+// any number of goroutines may read it without a lock, and HTML made from it may be cached under its pointer.
+// There is one exception: if the node keeps the topic in part, Member returns the current entries of users
+// outside of that part.
 type View struct {
 	Topic  presence.Topic
-	Cursor presence.Cursor // a stream that resumes here misses nothing and repeats nothing
+	Cursor presence.Cursor // a stream that resumes from it misses nothing and repeats nothing
 	Total  int             // visible users online
 	Guests int             // may lag by a second
 	Recent int             // users who viewed a page in one to two age periods; may lag by a second
-	Stale  bool            // the store is out, and this may be out of date
-	AsOf   time.Time       // since when; zero unless Stale
+	Stale  bool            // the store is out, and this may be outdated
+	AsOf   time.Time       // when the store went out; zero unless Stale
 
 	Peak  backend.Peak   // the most users who were ever online at one time; zero unless the topic's Kind asks for it
 	Bots  map[string]int // crawlers by name, in the window of Guests; nil unless the topic's Kind asks for them
 	Names bool           // false: the topic is count-only, and Member, Newest and Page return nobody
 
 	counting   bool                                     // the topic is over the roster limit, or count-only
-	extrasTurn int                                      // changes with Peak and Bots
-	roster     roster                                   // of a topic in part: a sample
-	chosen     map[presence.UserID]*presence.Visibility // of devices, in place of what roster has, as their users chose so
-	asked      *askedUsers                              // who else is known; nil: roster is the whole
-	since      time.Time                                // of a topic in part: roster has everybody who came later
-	doubtful   bool                                     // the store may lack users: it is out, or nodes restore them
+	extrasTurn int                                      // a number that changes with Peak and Bots
+	roster     roster                                   // of a partial topic: the sample
+	chosen     map[presence.UserID]*presence.Visibility // of devices: choices that the store has not reported, which replace those in roster
+	asked      *askedUsers                              // knows further users of a partial topic; nil: roster is the whole
+	since      time.Time                                // of a partial topic: roster has every user who came later
+	doubtful   bool                                     // the store may lack users, because it is out or nodes are restoring them
 
 	mu        viewMutex
 	states    map[int]*sharedEvent // by limit
@@ -44,10 +44,10 @@ type View struct {
 	windows   map[string]*sharedEvent // states, by Window.name
 }
 
-// Member returns a user's entry in the roster, and false if the user is not there.
-// It costs a search in memory, about 0.2 µs among 10,000. Of a topic over the roster limit this
-// node may keep a part: then it costs a round trip the first time, of 50 ms at most, and a user
-// of whom the store says nothing counts as absent.
+// Member returns a user's entry in the roster, and false if the user is not there. It costs a search in
+// memory, about 0.2 µs among 10,000. This node may keep only a part of a topic over the roster limit. The
+// first call for a user outside of the part then costs a round trip, of 50 ms at most. If the store does not
+// answer, the user counts as absent.
 func (v *View) Member(id presence.UserID) (presence.Member, bool) {
 	if !v.Names {
 		return presence.Member{}, false
@@ -65,9 +65,8 @@ func (v *View) Member(id presence.UserID) (presence.Member, bool) {
 	return presence.Member{}, false
 }
 
-// Look asks the store for the users whom this node does not know, in one round trip for each
-// 500, so that Member then knows them. It waits until ctx ends. For a topic that this node keeps
-// whole it is a no-op.
+// Look asks the store about the users whom this node does not know, in one round trip for each 500, so that
+// Member then knows them. It waits until ctx ends. For a topic that this node keeps whole it is a no-op.
 func (v *View) Look(ctx context.Context, ids ...presence.UserID) error {
 	if v.asked == nil || !v.Names {
 		return nil
@@ -84,8 +83,8 @@ func (v *View) look(ctx context.Context, ids ...presence.UserID) error {
 	return err
 }
 
-// find returns a user's entry, nil if absent. If the user is not known here it returns false, and
-// the store is asked in the background.
+// find returns a user's entry, nil if absent. For an unknown user it returns false, and asks the store in the
+// background.
 func (v *View) find(id presence.UserID) (e *entry, known bool) {
 	if e = v.roster.get(id); e != nil || v.asked == nil {
 		return e, true
@@ -93,10 +92,9 @@ func (v *View) find(id presence.UserID) (e *entry, known bool) {
 	return v.asked.get(id)
 }
 
-// Newest returns up to limit members, the newest first. Of a topic over the roster limit this
-// node may keep a part, a sample of up to 1,000 users, and then Newest returns members of that.
-// The sample has the newest of those who joined since the node reads the topic. At first it has
-// others.
+// Newest returns up to limit members, the newest first. This node may keep only a part of a topic over the
+// roster limit: a sample of up to 1,000 users. Newest then returns members of the sample. It has the newest
+// of the users who joined since the node reads the topic, and at first also others.
 func (v *View) Newest(limit int) []presence.Member { return members(v.newest(limit)) }
 
 func (v *View) newest(limit int) []*entry {
@@ -106,7 +104,7 @@ func (v *View) newest(limit int) []*entry {
 	return v.newestOfAll(limit)
 }
 
-// newestOfAll is newest also for a count-only topic: for Go programs, and not for pages.
+// newestOfAll is newest that also works for a count-only topic. It is for Go programs, and not for pages.
 func (v *View) newestOfAll(limit int) []*entry {
 	entries := make([]*entry, 0, min(max(limit, 0), v.Total))
 	v.roster.bySince.Scan(func(e *entry) bool {
@@ -127,10 +125,10 @@ func members(entries []*entry) []presence.Member {
 	return m
 }
 
-// errPage is returned for a page that [Tracker.RosterPage] cannot read.
+// errPage is returned for a page that [Tracker.RosterPage] did not name.
 var errPage = errors.New("the page is not one that this roster named")
 
-// maxGroupLooks is how many users pageSince looks at to find those of a group.
+// maxGroupLooks is how many users pageSince checks to find those of a group.
 const maxGroupLooks = 10_000
 
 // pageSince returns a page of the users in memory who came after a moment; zero: of all. See
@@ -146,7 +144,7 @@ func (v *View) pageSince(since time.Time, group, after string, limit int) (page 
 		return nil, "", nil
 	}
 	entries := make([]*entry, 0, min(max(limit, 0), v.Total))
-	var last *entry // that was looked at
+	var last *entry // the last user that was checked
 	looked, more := 0, false
 	collect := func(e *entry) bool {
 		if pivot != nil && presence.NewestFirst(e.Member, pivot.Member) == 0 {
@@ -175,7 +173,7 @@ func (v *View) pageSince(since time.Time, group, after string, limit int) (page 
 	return members(entries), next, nil
 }
 
-// parsePage reads where a page begins. No page names a tenant: it is the one of the topic.
+// parsePage parses the start of a page. It contains no tenant; the topic's tenant counts.
 func parsePage(after, tenant string) (*entry, error) {
 	since, id, ok := strings.Cut(after, ".")
 	nanos, err := strconv.ParseInt(since, 36, 64)
@@ -186,11 +184,11 @@ func parsePage(after, tenant string) (*entry, error) {
 	return &entry{Member: presence.Member{User: presence.User{ID: presence.UserID(name).In(tenant)}, Since: time.Unix(0, nanos)}}, nil
 }
 
-// maxStates bounds how many states a View keeps: their limits come from outside.
+// maxStates bounds how many states a View keeps, because clients choose the limits.
 const maxStates = 8
 
-// stateEvent returns a `state` event with up to limit users, alone. It is encoded once
-// for a View and limit, and shared.
+// stateEvent returns a state event with up to limit users, for a connection with a single topic. It is
+// encoded once for each limit, and shared.
 func (v *View) stateEvent(limit int) *sharedEvent {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -225,7 +223,7 @@ func (v *View) windowState(name string, encode func() presence.Event) *sharedEve
 	return state
 }
 
-// heartbeatEvent returns a heartbeat alone, shared.
+// heartbeatEvent returns a heartbeat for a connection with a single topic, shared.
 func (v *View) heartbeatEvent() *sharedEvent {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -11,45 +11,44 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// topics is the table of the topics that this node keeps current in memory. A topic gets
-// a replica when somebody here first looks at it, and loses it when nobody has looked for
-// topicIdle.
+// topics has the topics that this node keeps current in memory. A topic gets a replica when somebody here
+// first looks at it, and loses it when nobody has looked for topicIdle.
 type topics struct {
 	cfg  *Config
 	life *lifetime
 	env  *topicEnv
 	news *deviceNews // of backend.DevicesTopic
 
-	loads chan struct{} // under way: maxLoads at most
+	loads chan struct{} // slots of loads, maxLoads at most
 
 	mu       topicsMutex
 	closed   bool
 	byName   map[presence.Topic]*replica
-	shared   *shares   // nil: so few topics are kept that there are no shares
+	shared   *shares   // nil: the bound is so low that there are no shares
 	madeRoom time.Time // when topics were last forgotten to make room
 }
 
 // topicIdle is how long a topic that nobody here looks at is kept.
 const topicIdle = time.Minute
 
-// maxLoads is how many topics are loaded at a time. Visitors name as many topics at once as they
-// like, and the calls of all of them would leave no room for those that keep the others current.
+// maxLoads is how many topics are loaded at a time. Visitors can name any number of topics at once, and
+// loading all of them together would leave no calls for keeping the others current.
 const maxLoads = 32
 
-// roomInterval is the least time between two looks for topics to forget.
+// roomInterval is the least time between two searches for topics to drop.
 const roomInterval = time.Second
 
 func newTopics(cfg *Config, life *lifetime, env *topicEnv, news *deviceNews) *topics {
 	return &topics{cfg: cfg, life: life, env: env, news: news, loads: make(chan struct{}, maxLoads), byName: make(map[presence.Topic]*replica)}
 }
 
-// loaded returns a topic's replica once it is loaded. It returns [presence.ErrStoreOut] if the
-// first try to load it fails, or ctx ends.
+// loaded returns a topic's replica once it is loaded. It returns [presence.ErrStoreOut] if the first try to
+// load it fails, or ctx ends.
 func (t *topics) loaded(ctx context.Context, topic presence.Topic) (*replica, error) {
 	return t.loadedFor(ctx, topic, "")
 }
 
-// loadedFor is loaded for a connection that comes from somewhere.
+// loadedFor is loaded for a connection that comes from a place.
 func (t *topics) loadedFor(ctx context.Context, topic presence.Topic, from string) (*replica, error) {
 	r, err := t.lookFrom(topic, from)
 	if err != nil {
@@ -76,8 +75,8 @@ func (t *topics) loadedFor(ctx context.Context, topic presence.Topic, from strin
 // [presence.ErrTooManyTopicsHere] if there is no room for it.
 func (t *topics) look(topic presence.Topic) (*replica, error) { return t.lookFrom(topic, "") }
 
-// lookFrom is look for a connection, which keeps the topic. It counts in the share of where the
-// connection comes from, unless that is empty.
+// lookFrom is look for a connection from a place, which keeps the topic. The topic counts in the share of the
+// place, unless that is empty.
 func (t *topics) lookFrom(topic presence.Topic, from string) (*replica, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -89,7 +88,7 @@ func (t *topics) lookFrom(topic presence.Topic, from string) (*replica, error) {
 		return nil, presence.ErrTooManyTopicsHere
 	}
 	if r == nil {
-		topic = presence.Topic(strings.Clone(string(topic))) // it may be cut out of a request
+		topic = presence.Topic(strings.Clone(string(topic))) // cloned because it may be a part of a request
 		r = newReplica(topic, t.env)
 		if topic == backend.DevicesTopic {
 			t.news.follow(r)
@@ -151,8 +150,8 @@ func (t *topics) shown(topic presence.Topic, user presence.UserID) presence.Stat
 	return ""
 }
 
-// keepKnown has a topic that is kept here in part know a user from now on, so that this node
-// hears when the user leaves.
+// keepKnown makes a partial replica remember a user from now on, so that this node learns when the user
+// leaves.
 func (t *topics) keepKnown(topic presence.Topic, user presence.UserID) {
 	if r := t.peek(topic); r != nil {
 		if view := r.view.Load(); view != nil && view.asked != nil {
@@ -161,9 +160,8 @@ func (t *topics) keepKnown(topic presence.Topic, user presence.UserID) {
 	}
 }
 
-// load loads a topic. It tries until the store answers, or nobody looks at the topic any
-// more, or its room was needed: what clients make up while the store is out is tried no longer
-// than it is kept.
+// load loads a topic. It repeats until the store answers, nobody looks at the topic any more, or its room was
+// needed: a topic that a client made up while the store is out is not tried for longer than it is kept.
 func (t *topics) load(ctx context.Context, r *replica) {
 	for backoff := backoffFirst; ; backoff = min(2*backoff, backoffLast) {
 		err := t.loadNow(ctx, r)
@@ -198,7 +196,7 @@ func (t *topics) loadNow(ctx context.Context, r *replica) error {
 	return r.load(ctx)
 }
 
-// used returns the replicas that somebody looked at lately, and forgets the others.
+// used returns the replicas that somebody looked at lately, and drops the others.
 func (t *topics) used() []*replica {
 	all := t.all()
 	used := all[:0]
@@ -225,10 +223,10 @@ func (t *topics) forget(r *replica) {
 	}
 }
 
-// makeRoomLocked forgets the topics that nobody here streams, so that topics that a
-// client makes up take bounded memory. A connection that is being opened streams none yet, and
-// may wait connectWait for the others of its topics. makeRoomLocked looks at every topic, so it
-// does that once a second at most. It reports whether there is room.
+// makeRoomLocked drops the topics that nobody here streams, so that topics that clients make up take bounded
+// memory. It spares recent ones: a connection that is being opened streams nothing yet, and may wait
+// connectWait for its other topics. It looks at every topic, so it does that once a second at most. It
+// reports whether there is room.
 func (t *topics) makeRoomLocked() bool {
 	if time.Since(t.madeRoom) < roomInterval {
 		return false

@@ -2,19 +2,19 @@ package track
 
 import "github.com/rollcall-go/rollcall/presence"
 
-// While more than half of the table of topics is taken, nobody gets a new topic beyond these shares
-// of it. So a few visitors cannot take the topics of all others, and in a quiet table nobody
-// notices: sites whose visitors seem to come from one address have half of it in any case.
+// While more than half of the table of topics is taken, no tenant or place gets a new topic beyond these
+// shares. So a few visitors cannot take the room of all others. While the table is emptier, nobody notices
+// the shares: a site whose visitors all seem to come from one address can use half of the table.
 const (
 	shareOfPlace  = 16
 	shareOfTenant = 4
 )
 
-// shares count the topics in the table by their tenants, and by the places that connections come
-// from. A topic counts for the place whose connection came first. The empty name has no share.
+// shares count the topics in the table by tenant, and by the place of the connection that came first. The
+// empty name has no share.
 type shares struct{ tenants, places map[string]int }
 
-// add counts a topic, n times. It is a no-op for nil.
+// add adds n to the counts of a topic. It is a no-op for nil.
 func (s *shares) add(r *replica, n int) {
 	if s == nil {
 		return
@@ -32,8 +32,8 @@ func addTo(counts map[string]int, name string, n int) {
 	}
 }
 
-// sharesAllowLocked reports whether a topic, new if r is nil, fits the shares of its tenant and of
-// where a connection comes from.
+// sharesAllowLocked reports whether a topic fits the shares of its tenant and of a connection's place. r is
+// nil for a new topic.
 func (t *topics) sharesAllowLocked(r *replica, topic presence.Topic, from string) bool {
 	fits := func() bool {
 		if 2*len(t.byName) < t.cfg.MaxTopics {
@@ -57,7 +57,7 @@ func (t *topics) sharesAllowLocked(r *replica, topic presence.Topic, from string
 func (t *topics) removeLocked(r *replica) {
 	delete(t.byName, r.out.topic)
 	t.shared.add(r, -1)
-	if 3*len(t.byName) < t.cfg.MaxTopics { // well below where the shares begin
+	if 3*len(t.byName) < t.cfg.MaxTopics { // well below the point where shares begin
 		t.shared = nil
 	}
 }

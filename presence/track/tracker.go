@@ -12,14 +12,13 @@ import (
 	"github.com/rollcall-go/rollcall/presence/deliver"
 )
 
-// A Tracker is one process's part in a fleet. It takes what happens here, writes it to the
-// store in small merged batches, and keeps a replica of each topic that somebody here
-// looks at. One Tracker serves a whole process. All methods may be called concurrently.
-// [New] makes one, [Tracker.Close] ends it.
+// A Tracker is the part of a fleet in one process. It collects what happens here, writes it to the store in
+// small batches, and keeps a replica of each topic that somebody here looks at. A process needs one Tracker.
+// All methods may be called concurrently. [New] makes one, [Tracker.Close] ends it.
 //
-// Its methods are the public verbs, of which each hands over to the part that does the work. They
-// stand in tracker_site.go, tracker_pages.go, tracker_transport.go and tracker_jobs.go, by who calls
-// them. [Tracker.People] and [Tracker.Staff] have the others.
+// Its methods are the public verbs. Each calls the part that does the work. They are in tracker_site.go,
+// tracker_pages.go, tracker_transport.go and tracker_jobs.go, by who calls them. [Tracker.People] and
+// [Tracker.Staff] have the others.
 type Tracker struct {
 	cfg     *Config
 	process string // names this process in the fleet, and begins the Holder of each connection
@@ -29,9 +28,9 @@ type Tracker struct {
 	found   *findings // mistakes in how the site is wired
 	fleet   *fleet    // the other nodes
 
-	users          *users          // what is remembered of each user
+	users          *users          // what this node knows of each user
 	writer         *writer         // what waits to be written
-	outage         *outage         // can the store be trusted
+	outage         *outage         // whether the store can be trusted
 	notices        *notices        // messages to and from all nodes
 	seal           *seal           // the secret that signs tokens
 	directory      *directoryCalls // the site's knowledge of people
@@ -39,7 +38,7 @@ type Tracker struct {
 	extras         *extrasReader
 	records        *records
 	devices        *deviceRoster
-	lastSeen       *lastSeen // what waits to be written to the Directory
+	lastSeen       *lastSeen // waits to be written to the Directory
 	lastSeenWriter *lastSeenWriter
 	choices        *choices
 	attention      *attention
@@ -63,7 +62,7 @@ type Tracker struct {
 	places         *places
 	eraser         *eraser
 
-	deliveries *deliver.Consumers // what Go programs were told
+	deliveries *deliver.Consumers // events for Go programs
 }
 
 // New returns a Tracker over a store, and starts its goroutines. An unreachable store is
@@ -82,7 +81,7 @@ func New(store backend.Core, cfg Config) (*Tracker, error) {
 	return t, nil
 }
 
-// newTracker makes the parts, each after those that it uses.
+// newTracker makes the parts, each after those that it needs.
 func newTracker(inner backend.Core, cfg *Config) *Tracker {
 	process, stats, life, store := newProcess(cfg.Node), newCounters(), newLifetime(), newTimedStore(inner)
 	forgotten := func(entries int) { stats.forgotten.Add(uint64(entries)) }
@@ -177,13 +176,13 @@ func (t *Tracker) start() {
 		t.life.spawn(t.afterOutages)
 		t.life.spawn(t.choices.askWhoHid)
 	}
-	if !t.notices.listen(t.hear, t.outage.nextReturn, t.writer.done) || wasOut(t.store.made) { // a last write hears first who has hidden
-		t.outage.assume() // this node cannot know what was before it began
+	if !t.notices.listen(t.hear, t.outage.nextReturn, t.writer.done) || wasOut(t.store.made) { // before its last writes, the node must hear who has hidden
+		t.outage.assume() // what happened before this node began is unknown
 	}
 }
 
-// afterOutages asks the Directory again when the store is back from an outage: a node may have ended
-// meanwhile that alone knew of a change, and could not tell the others.
+// afterOutages asks the Directory again when the store is back from an outage. A node that alone knew of a
+// change may have ended meanwhile, and could not tell the others.
 func (t *Tracker) afterOutages(ctx context.Context) {
 	for {
 		select {
@@ -196,13 +195,13 @@ func (t *Tracker) afterOutages(ctx context.Context) {
 	}
 }
 
-// wasOut reports whether a store knows that it was out before this node began.
+// wasOut reports whether a store knows of an outage before this node began.
 func wasOut(store backend.Core) bool {
 	reporter, ok := store.(backend.OutageReporter)
 	return ok && !reporter.LastOut().IsZero()
 }
 
-// hear takes a notice from any node, this one included. It does not block.
+// hear handles a notice from any node, this one included. It does not block.
 func (t *Tracker) hear(n backend.Notice) {
 	switch n.Kind {
 	case backend.NoticeSignedOut, backend.NoticeSignedOff, backend.NoticeEnded:
@@ -238,7 +237,7 @@ func (t *Tracker) hear(n backend.Notice) {
 		}
 	case n.Kind == backend.NoticeLost:
 		t.leases.hearLost(n.Ago)
-	case n.Ago > 0: // the others are of the moment, and nobody sends them late
+	case n.Ago > 0: // the other kinds are of the moment, and are never sent late
 	case n.Kind == backend.NoticeNode:
 		t.fleet.hear(n.Payload, t.found.note)
 	case n.Kind == backend.NoticeHidden:

@@ -9,10 +9,9 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// Seen records a page view of a signed-in user in a topic: it holds the user online for
-// Config.Age. Where the site has a [Config.Directory] the device is online for Config.Age,
-// too. The zero Device, and an invalid one, is a device of which nothing is known. Seen never
-// waits for the store. It is a no-op for an invalid or hidden user.
+// Seen records a page view of a signed-in user in a topic: it holds the user online for Config.Age. With a
+// [Config.Directory] it holds the device online for as long. An invalid Device counts as the zero one, of
+// which nothing is known. Seen never waits for the store. It is a no-op for an invalid or hidden user.
 func (t *Tracker) Seen(topic presence.Topic, user presence.User, on presence.Device) {
 	t.pages.seen(topic, user, on)
 }
@@ -23,37 +22,34 @@ func (t *Tracker) SeenGuest(topic presence.Topic, guest string) {
 	t.pages.seenGuest(topic, guest)
 }
 
-// SeenBot counts a crawler that says who it is, among the bots of a topic: by its name, such
-// as "Googlebot", of 1 to [backend.MaxBotName] bytes of printable ASCII without quotes and
-// backslash, and by an id that tells it from all other crawlers, such as its address.
-// SeenBot is a no-op for another name, for an empty id, and for a topic whose [presence.Kind] counts
-// no bots. It never waits for the store.
+// SeenBot counts a crawler that identifies itself, among the bots of a topic. name is its name, such as
+// "Googlebot": 1 to [backend.MaxBotName] bytes of printable ASCII without quotes and backslash. id
+// distinguishes it from all other crawlers, such as its address. SeenBot is a no-op for another name, for an
+// empty id, and for a topic whose [presence.Kind] counts no bots. It never waits for the store.
 func (t *Tracker) SeenBot(topic presence.Topic, name, id string) {
 	t.pages.seenBot(topic, name, id)
 }
 
-// GuestSignedIn takes a guest out of the number of guests, because the guest signed in: out
-// of a topic, and out of the topics of the guest's open streams, on every node. These
-// streams belong to pages that are about to go, and no longer count. The guest counts again
-// with the next SeenGuest, as do the guest's streams at that node, or with a stream that is
-// opened later: who signs out becomes a guest again.
+// GuestSignedIn removes a guest who signed in from the number of guests: in a topic, and in the topics of the
+// guest's open streams, on every node. These streams belong to pages that are about to close, and no longer
+// count. The guest counts again with the next SeenGuest, as do the guest's streams at that node, or with a
+// stream that is opened later: a user who signs out becomes a guest again.
 //
-// Call it at the first page view of a user whose browser was a guest's before, with the id
-// that SeenGuest got. It is a no-op for an empty id and for a guest who does not count. In a
-// topic with more than [backend.ExactGuests] guests the number may stay as it is for up to two age
-// periods, since it is an estimate. GuestSignedIn never waits for the store; it costs a
-// note in memory, and a notice to the other nodes in the background.
+// Call it at the first page view of a user whose browser was a guest's before, with the id that SeenGuest
+// got. It is a no-op for an empty id and for a guest who does not count. In a topic with more than
+// [backend.ExactGuests] guests the number is an estimate, and may stay the same for up to two age periods.
+// GuestSignedIn never waits for the store; it costs a note in memory, and a notice to the other nodes in the
+// background.
 func (t *Tracker) GuestSignedIn(topic presence.Topic, guest string) {
 	t.leases.guestSignedIn(topic, strings.Clone(guest))
 }
 
-// NeedsSeen reports whether a page view of a user in a topic is to be recorded although
-// one was at a moment before. It is, if a connection that held the user was opened on
-// this node since (only later views count when it closes, and it may have), if the user
-// signed out since, or if the topic's roster does not have the user: a stream elsewhere
-// closed, or the store lost the record. It costs two looks into memory. For a topic that
-// is not loaded yet it reports false, and for a user whom this node does not know of a topic that
-// it keeps in part: it asks, and knows at the next page view.
+// NeedsSeen reports whether a page view of a user in a topic must be recorded although one was recorded at
+// since. There are three cases. A connection that held the user was opened on this node after since: when it
+// closes, only later page views count. The user signed out after since. Or the topic's roster does not have
+// the user, because a stream elsewhere closed or the store lost the record. It costs two searches in memory.
+// It returns false for a topic that is not loaded yet. If this node keeps the topic in part and does not know
+// the user, it also returns false, asks the store, and knows at the next page view.
 func (t *Tracker) NeedsSeen(topic presence.Topic, user presence.UserID, since time.Time) bool {
 	return t.pages.needsSeen(topic, user, since)
 }
@@ -78,108 +74,101 @@ func (t *Tracker) Counts(ctx context.Context, topics ...presence.Topic) ([]backe
 	return t.counts.read(ctx, topics...)
 }
 
-// Sightings returns what is known of each user in a topic, in the order of the users, or
-// an error that is [presence.ErrStoreOut]. It costs one round trip to the store. Of a count-only topic
-// nothing is known. Whoever has hidden, or is not in the roster that this node keeps, is not online:
-// the store may not have taken it yet, or may have begun with an older file.
+// Sightings returns what is known of each user in a topic, in the order of the users, or an error that is
+// [presence.ErrStoreOut]. It costs one round trip to the store. In a count-only topic nothing is known. A
+// user who has hidden, or who is not in the roster that this node keeps, is returned as offline, even if the
+// store still has the user: it may not have got the change yet, or may have restarted with an older file.
 //
-// With a [Config.Directory] it costs a query too, in which LastSeen stays empty unless the
-// user's settings let everybody know it. While the Directory is out it is empty for all.
+// With a [Config.Directory] it costs a query too, and LastSeen is empty unless the user's settings let
+// everybody know it. While the Directory is out, LastSeen is empty for all users.
 func (t *Tracker) Sightings(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]backend.Sighting, error) {
 	return t.recent.sightings(ctx, topic, users...)
 }
 
-// RosterPage returns up to limit users of a topic, the newest first, and where the next page
-// begins: empty after the last page. after is where this page begins: empty for the first one.
-// Users who join meanwhile come before the first page, so a user who stays is neither repeated
-// nor left out. group leaves the users of one [presence.User].Group; empty: of all. A page of a group
-// looks at 10,000 users at most, so it may hold fewer than limit, or nobody, and still name a
-// next one.
+// RosterPage returns up to limit users of a topic, the newest first, and where the next page begins: empty
+// after the last page. after is where this page begins: empty for the first one. Users who join meanwhile
+// come before the first page, so a user who stays is neither repeated nor left out. group selects the users
+// of one [presence.User].Group; empty: all. A page of a group checks 10,000 users at most, so it may have
+// fewer than limit, or none, although there is a next page.
 //
-// For a topic that this node keeps whole RosterPage reads memory, and every page costs the same.
-// For one that it keeps in part, the newest users come from memory, as far as the node knows all
-// of them. The others come from the store, in the store's own order, one round trip a page. Such
-// a page, too, may hold fewer users than limit. A user who stays is on one page; on Redis a user
-// is now and then on two.
+// For a topic that this node keeps whole, RosterPage reads memory, and every page costs the same. For one
+// that it keeps in part, the newest users come from memory, as far as the node knows all of them. The others
+// come from the store, in the store's own order, one round trip a page. Such a page may also have fewer users
+// than limit. A user who stays is on one page; on Redis a user is now and then on two.
 //
-// It returns [presence.ErrStoreOut] if the store does not answer until ctx ends; but the first page then
-// has users whom the node knows, as while nodes restore what the store lost. The pages behind
-// that one may name them again.
+// It returns [presence.ErrStoreOut] if the store does not answer until ctx ends. The first page is an
+// exception: it then has the users whom the node knows, as while nodes restore what the store lost. Later
+// pages may repeat them.
 func (t *Tracker) RosterPage(ctx context.Context, view *View, group, after string, limit int) (page []presence.Member, next string, err error) {
 	return t.rosters.page(ctx, view, group, after, limit)
 }
 
-// Recent returns a page of the users who were active in a topic lately, the latest active
-// first. It costs a round trip to the store, or some where it leaves users out. If the topic's [presence.Kind] has no Recent, or is
-// count-only, the page has a Total and no users.
+// Recent returns a page of the users who were active in a topic lately, the latest active first. It costs a
+// round trip to the store, or a few if it leaves users out. If the topic's [presence.Kind] has no Recent, or
+// is count-only, the page has a Total and no users.
 //
-// With a [Config.Directory] it costs a query too, and leaves out users who are away and whose
-// settings do not let everybody know when they were last seen. The Total counts them: if it did
-// not, it would tell on which page they are missing. While the Directory is out it leaves out all
-// who are away.
+// With a [Config.Directory] it costs a query too. It then leaves out offline users whose settings do not let
+// everybody know when they were last seen. The Total counts them; otherwise it would reveal on which page
+// they are missing. While the Directory is out, Recent leaves out all offline users.
 //
 // Its errors are [presence.ErrStoreOut] and [presence.ErrInvalidQuery].
 func (t *Tracker) Recent(ctx context.Context, topic presence.Topic, q backend.RecentQuery) (backend.RecentPage, error) {
 	return t.recent.readPage(ctx, topic, q)
 }
 
-// LatelyActive is [Tracker.Recent] for a page of the site: it answers from memory. It
-// returns the first users alone, up to limit and at most 100, and an empty Next. Within is
-// as in [backend.RecentQuery]. The answer is up to 2 s old, but Online is that of the topic's
-// roster, if this node keeps the topic current. Whoever turns invisible by [Tracker.SetStatus]
-// or [People.ChangeSettings] is not online from then on, and whoever hides by the settings is
-// left out. The first call for a
-// topic waits for the store as [Tracker.View] does. An answer that nobody asks for in a
+// LatelyActive is [Tracker.Recent] for pages of the site, from memory. It returns only the first users, up to
+// limit and at most 100, and an empty Next. Within is as in [backend.RecentQuery]. The answer is up to 2 s
+// old, but Online is current if this node keeps the topic. A user who turns invisible by [Tracker.SetStatus]
+// or [People.ChangeSettings] is offline in it at once, and a user who hides by the settings is left out. The
+// first call for a topic waits for the store as [Tracker.View] does. An answer that nobody asks for in a
 // minute is forgotten.
 //
-// Its errors are [presence.ErrStoreOut] if nothing is known yet, [presence.ErrClosed] and [presence.ErrInvalidQuery].
+// Its errors are [presence.ErrStoreOut] if nothing is known yet, [presence.ErrClosed] and
+// [presence.ErrInvalidQuery].
 func (t *Tracker) LatelyActive(ctx context.Context, topic presence.Topic, within time.Duration, limit int) (backend.RecentPage, error) {
 	return t.recent.latelyActive(ctx, topic, within, limit)
 }
 
-// Places returns the topics of a tenant that have users or guests, the fullest first: by users,
-// then by guests, then by name. A site without tenants has the empty one. The answer comes from
-// memory and is about two seconds old, but names nobody who hid a quarter of a second ago or
-// earlier. The first call waits for the store as [Tracker.View]
-// does, and so does a call after 30 s without one. Of a tenant with more than 10,000 topics only
-// the first 10,000 by name are looked at. Users are named in the fullest 1,000. A node keeps the
-// answers for the 1,000 tenants that were asked about last.
+// Places returns the topics of a tenant that have users or guests, the fullest first: by users, then by
+// guests, then by name. A site without tenants has the empty tenant. The answer comes from memory and is
+// about two seconds old, but leaves out users who hid more than a quarter of a second ago. The first call
+// waits for the store as [Tracker.View] does, and so does a call after 30 s without one. If a tenant has more
+// than 10,000 topics, only the first 10,000 by name are considered. The fullest 1,000 have the names of
+// users. A node keeps the answers for the latest 1,000 tenants.
 //
 // Its errors are [presence.ErrStoreOut] if nothing is known yet, and [presence.ErrClosed]. The returned slice
-// is shared, and must not be changed.
+// is shared: do not change it.
 func (t *Tracker) Places(ctx context.Context, tenant string) ([]presence.Place, error) {
 	return t.places.list(ctx, tenant)
 }
 
-// PlacesOf returns the topics in which each of the users is, the fullest first. All users are
-// of one tenant, or the others are not in the map. It answers
-// from the same memory as [Tracker.Places], and knows the users of the fullest 1,000 topics:
-// of about 100,000 at most where this node does not keep the topics current. A user who is
-// in none of these topics is not in the map. Count-only topics are left out. Its errors are
-// those of Places.
+// PlacesOf returns the topics in which each of the users is, the fullest first. All users must be of one
+// tenant; others are left out of the map. It answers from the same memory as [Tracker.Places], and covers the
+// fullest 1,000 topics, with about 100,000 users at most in those that this node does not keep current. A
+// user who is in none of these topics is not in the map. Count-only topics are left out. Its errors are those
+// of Places.
 func (t *Tracker) PlacesOf(ctx context.Context, users ...presence.UserID) (map[presence.UserID][]presence.Topic, error) {
 	return t.places.find(ctx, users...)
 }
 
-// Attended reports whether somebody is at a page of a user, on any node of the fleet: the user
-// is online, and not [presence.Idle] on all devices. It counts users who are [presence.Invisible], or whom nobody
-// may see, as all others. It is for what waits while the user looks at the site, such as a mail.
+// Attended reports whether somebody is at a page of a user, on any node of the fleet: the user is online, and
+// not [presence.Idle] on all devices. Users who are [presence.Invisible], or whom nobody may see, count like
+// others. It is for actions that wait while the user looks at the site, such as a mail.
 //
-// The nodes do not know whether a user is idle who chose a status. Such a user counts as
-// attended while online, and so does a user whose pages say nothing of attention.
+// The nodes do not know whether a user is idle who chose a status. Such a user counts as attended while
+// online, and so does a user whose pages do not report attention.
 //
-// Cost: a look into memory, about 1 µs. Without a [Config.Directory] the site's roster lacks
-// invisible users: then a user who is not in it costs a round trip, and one who chose
-// [presence.Invisible] a few more. A user whom the site's identify alone makes invisible is known on the
-// user's own nodes only, and so is each invisible user where the store is no [backend.StatusStore]
-// or no [backend.StaffStore].
+// Cost: a search in memory, about 1 µs. Without a [Config.Directory] the site's roster lacks invisible users:
+// then a user who is not in it costs a round trip, and one who chose [presence.Invisible] a few more. Some
+// invisible users are known only on their own nodes: those whom only the site's identify makes invisible, and
+// all if the store is no [backend.StatusStore] or no [backend.StaffStore].
 //
-// It returns [presence.ErrInvalidUser], or an error where the answer is unknown and will be known later:
-// [presence.ErrStoreOut] if the store is out, came back a moment ago or has lost data, or if this node
-// has not read it yet; [presence.ErrDirectoryOut] if the user is not there, and users cannot be announced.
+// It returns [presence.ErrInvalidUser], or an error if the answer is not known yet: [presence.ErrStoreOut] if
+// the store is out, came back a moment ago or has lost data, or if this node has not read it yet;
+// [presence.ErrDirectoryOut] if the user is offline here, and users cannot be announced.
 //
-// Example: Alice is invisible. Her one page, at node A, is open and she reads it: every node
-// returns true. She closes it: they return false once the grace of 10 s is over.
+// Example: Alice is invisible. Her one page, at node A, is open and she reads it: every node returns true.
+// She closes it: they return false once the grace of 10 s is over.
 func (t *Tracker) Attended(ctx context.Context, user presence.UserID) (at bool, err error) {
 	return t.attendance.attended(ctx, user)
 }
@@ -233,10 +222,10 @@ func (t *Tracker) Status(user presence.UserID) presence.Status {
 	return t.users.statusOf(user)
 }
 
-// AwaitChoice waits until this node knows what a user chose: a node that has just started asks the store
-// or the site. A page that shows its visitor before the roster does calls it, so as to show nobody who
-// hides. It returns the error of ctx if that ends first. For a user whose choice is known it reads
-// memory only.
+// AwaitChoice waits until this node knows what a user chose. A node that has just started must ask the store
+// or the site. Call it for a page that shows its visitor before the roster does, so that the page does not
+// show a user who hides. It returns the error of ctx if that ends first. For a user whose choice is known it
+// only reads memory.
 func (t *Tracker) AwaitChoice(ctx context.Context, user presence.User) error {
 	return t.choices.awaitKnown(ctx, user)
 }

@@ -21,18 +21,19 @@ type People struct {
 // [presence.ErrNoDirectory].
 func (t *Tracker) People() *People { return t.people }
 
-// Find returns users as a viewer may see them, in the order of the ids. It answers for an
-// id as often as it is named. An empty viewer is a guest, who sees what everybody may, and
-// whom the Directory is not asked about: a user who has blocked somebody is not shown.
+// Find returns users as a viewer may see them, in the order of the ids. An id that is repeated is answered
+// each time. An empty viewer is a guest, who sees what everybody may see. For a guest the Directory is not
+// asked about relations, so a user who has blocked somebody is not shown.
 //
-// It costs a look into memory, about 0.5 µs, for each user whom the viewer saw online within the
-// last five minutes, and two queries of the Directory, side by side, if there is anybody else.
-// The same two go out for a user who is hidden and for one who is not there (rule P2), and for
-// a user whom everybody sees as for one who has blocked somebody: the time tells of no block.
+// It costs a search in memory, about 0.5 µs, for each user whom the viewer saw online within the last five
+// minutes, and two queries of the Directory, side by side, if there is anybody else. The queries are the same
+// for a hidden user and an absent one (rule P2), and for a user whom everybody sees and one who has blocked
+// somebody: so the time reveals no block.
 //
-// While the Directory is out, its latest answer counts about a user who is online. Without one
-// only a user whom everybody may see is online, and last seen is unknown: that is no error. It returns [presence.ErrNoDirectory], [presence.ErrTooManyPeople], or the error of ctx. The
-// slices that Person.On has are shared, and must not be changed.
+// While the Directory is out, its latest answer about an online user counts. Without an answer, only users
+// whom everybody may see are online, and last seen is unknown; that is no error. It returns
+// [presence.ErrNoDirectory], [presence.ErrTooManyPeople], or the error of ctx. The slices Person.On are
+// shared: do not change them.
 func (p *People) Find(ctx context.Context, viewer presence.UserID, ids ...presence.UserID) ([]presence.Person, error) {
 	return p.here.find(ctx, viewer, ids, false)
 }
@@ -50,10 +51,10 @@ func (p *People) FindInDetail(ctx context.Context, viewer presence.UserID, ids .
 	return p.here.find(ctx, viewer, ids, true)
 }
 
-// Contacts returns the users whom a user lists, as the user may see them, the dearest first,
-// also those who are not online: at most most, and at most [presence.MaxPeople]. It costs a query of
-// the [presence.Directory], and what [People.Find] costs. It returns [presence.ErrNoDirectory],
-// [presence.ErrDirectoryOut], or the error of ctx.
+// Contacts returns up to most users on a user's contact list, as the user may see them, in the order of the
+// [presence.Directory], including offline ones; at most [presence.MaxPeople]. It costs a query of the
+// Directory, and what [People.Find] costs. It returns [presence.ErrNoDirectory], [presence.ErrDirectoryOut],
+// or the error of ctx.
 func (p *People) Contacts(ctx context.Context, user presence.UserID, most int) ([]presence.Person, error) {
 	return p.here.contactsOf(ctx, user, most)
 }
@@ -64,26 +65,25 @@ func (p *People) Settings(ctx context.Context, user presence.UserID) (presence.S
 	return p.choices.settings(ctx, user)
 }
 
-// ChangeSettings changes what a user chose: in the Directory first, and then on every node,
-// within a second (rule P6). change gets what the user chose before, and changes a part of it,
-// or all. Except stays as the blocks say. Of two calls at one time the one whose change reaches
-// the Directory last may undo the other: all nodes show what the Directory has.
-// ChangeSettings costs three queries, and one on each other node that knows the user. It waits
-// until the store knows.
+// ChangeSettings changes what a user chose: in the Directory first, and then on every node, within a second
+// (rule P6). change gets the current settings, and changes any part of them, except Except, which the blocks
+// decide. Of two concurrent calls, the one that reaches the Directory last may undo the other; all nodes show
+// what the Directory has. ChangeSettings costs three queries, and one on each other node that knows the user.
+// It returns when the store knows.
 //
-// It returns the error of change, [presence.ErrInvalidUser], [presence.ErrInvalidSettings], [presence.ErrNoDirectory],
-// [presence.ErrDirectoryOut], or [presence.ErrStoreOut] while the store is known to be out: then nothing has
-// changed. If the store fails after the Directory has changed, there is no error, and the
-// nodes are told once it is back. A Directory that changed all the same, in spite of its error
-// or too late, is what the nodes show.
+// It returns the error of change, [presence.ErrInvalidUser], [presence.ErrInvalidSettings],
+// [presence.ErrNoDirectory], [presence.ErrDirectoryOut], or [presence.ErrStoreOut] while the store is known
+// to be out: then nothing has changed. If the store fails after the Directory has changed, there is no error,
+// and the nodes learn of the change once the store is back. If the Directory made the change in spite of its
+// error, or too late, the nodes show it.
 func (p *People) ChangeSettings(ctx context.Context, user presence.UserID, change func(*presence.Settings) error) error {
 	return p.choices.changeSettings(ctx, user, change)
 }
 
-// RelationsChanged tells all nodes that a user's contacts or blocks have changed in the
-// Directory: they ask again. Call it also after the site has changed a user's settings there
-// by itself. It costs two queries, and a few round trips. It returns [presence.ErrInvalidUser],
-// [presence.ErrNoDirectory], [presence.ErrDirectoryOut] or [presence.ErrStoreOut]; then call it again.
+// RelationsChanged tells all nodes that a user's contacts or blocks have changed in the Directory, so that
+// they ask again. Call it also if the site has changed a user's settings there by itself. It costs two
+// queries, and a few round trips. It returns [presence.ErrInvalidUser], [presence.ErrNoDirectory],
+// [presence.ErrDirectoryOut] or [presence.ErrStoreOut]; then call it again.
 func (p *People) RelationsChanged(ctx context.Context, user presence.UserID) error {
 	return p.choices.relationsChanged(ctx, user)
 }

@@ -17,9 +17,8 @@ func (t *Tracker) Sign(purpose, text string) (presence.MAC, bool) {
 	return t.seal.signSite(purpose, text)
 }
 
-// SignEarlier returns what Sign did with the fleet's secret before the present one. It is false where
-// this node has known one secret only. A caller that compares a part of a MAC needs it; others
-// call [Tracker.Verify].
+// SignEarlier returns what Sign would return with the fleet's previous secret. It is false if this node has
+// known only one secret. Only a caller that compares a part of a MAC needs it; others call [Tracker.Verify].
 func (t *Tracker) SignEarlier(purpose, text string) (presence.MAC, bool) {
 	return t.seal.signEarlier(purpose, text)
 }
@@ -57,56 +56,54 @@ func (t *Tracker) Found(f presence.Finding, attrs ...any) {
 	t.found.note(f, attrs...)
 }
 
-// Export returns everything that is kept of a user under the user's id: by the store, by the
-// Directory and by what [Tracker.AddRecords] was given. Each part says for how long it is kept.
-// The memory of nodes holds nothing beside it that outlives a few minutes.
+// Export returns everything that is kept of a user under the user's id: by the store, by the Directory and by
+// the arguments of [Tracker.AddRecords]. Each part says for how long it is kept. Apart from that, only the
+// memory of nodes has data of the user, for a few minutes.
 //
-// It costs the store a look into each topic of the tenant, and the database some queries. Its
-// error is [presence.ErrInvalidUser], [presence.ErrStoreOut], or that of the part that could not be read: an export
-// is whole or none. Export and Erase return [errors.ErrUnsupported] if the store is no
-// [backend.ErasureStore].
+// It costs the store a look into each topic of the tenant, and the database some queries. Its error is
+// [presence.ErrInvalidUser], [presence.ErrStoreOut], or that of the part that could not be read: there are no
+// partial exports. Export and Erase return [errors.ErrUnsupported] if the store is no [backend.ErasureStore].
 func (t *Tracker) Export(ctx context.Context, user presence.UserID) ([]backend.Kept, error) {
 	return t.eraser.export(ctx, user)
 }
 
-// Erase forgets a user everywhere. It ends the user's connections on every node, and removes all
-// that [Tracker.Export] returns. The name goes from other users' inboxes and contact lists, and
-// what waits to be delivered about the user is dropped. It takes some six seconds in all: what
-// was on its way to the store or to the database when it began is removed after it has arrived.
+// Erase removes a user everywhere. It ends the user's connections on every node, and removes all that
+// [Tracker.Export] returns. It removes the name from other users' inboxes and contact lists, and drops events
+// about the user that wait to be delivered. It takes some six seconds in all, because writes that were under
+// way when it began are removed after they have arrived.
 //
 // Erase returns nil once the erasure is kept in a [backend.ErasureList], and was begun. From then on it
 // will be done, also if this node dies, by any node of the fleet; and while the store or the
 // database is out, once that is back. After an error nothing is kept,
 // and nothing has changed: say so, and that the user may try again. The errors are [presence.ErrInvalidUser], [presence.ErrStoreOut] and [presence.ErrDirectoryOut].
 //
-// Limit how often an address may ask for one, as examples/forum does: a node does some five a second,
-// in their order, and whoever makes up users and erases them would hold up those of all others.
+// Limit how often an address may ask for one, as examples/forum does: a node does some five a second, in
+// order, so a client that invents users and erases them would delay the erasures of others.
 //
-// End the site's own sessions of the user before. A user who comes back during these seconds
-// begins anew: the new session stays, and settings made meanwhile go.
+// End the site's own sessions of the user before. A user who comes back during these seconds begins anew: the
+// new session stays, and settings made meanwhile are removed.
 //
-// It costs the store a look into each topic of the tenant, three times; the logs of topics that
-// name the user start anew, so readers who come back to them get a state, and a consumer of
-// [Tracker.Deliver] that is behind there is told of a gap. In SQL it reads the contacts and the
-// items of the tenant, which have no index of names.
+// It costs the store a look into each topic of the tenant, three times. The logs of topics that name the user
+// restart, so readers who resume there get a state, and a consumer of [Tracker.Deliver] that lags there gets
+// a gap. In SQL it reads the contacts and the items of the tenant, which have no index of names.
 func (t *Tracker) Erase(ctx context.Context, user presence.UserID) error {
 	return t.eraser.order(ctx, user)
 }
 
-// AddRecords has Export and Erase also ask a part of the site's own. Call it before the first of
-// these calls, on every node.
+// AddRecords makes Export and Erase include a part of the site's own. Call it before the first of these
+// calls, on every node.
 func (t *Tracker) AddRecords(r backend.UserRecords) { t.eraser.add(r) }
 
-// Close ends the Tracker. Every connection ends with [presence.ErrClosed], so that its page comes
-// back to another node, and its leases are released with the grace. What waits is written;
-// while the store is out, Close tries for 3 s, because no other node knows of it. Close
-// returns when no goroutine is left or ctx ends. It may be called twice.
+// Close ends the Tracker. Every connection ends with [presence.ErrClosed], so that its page reconnects to
+// another node, and its leases are released with the grace. Waiting operations are written; while the store
+// is out, Close tries for 3 s, because no other node knows of them. Close returns when no goroutine is left
+// or ctx ends. It may be called twice.
 func (t *Tracker) Close(ctx context.Context) error {
 	return t.close(ctx)
 }
 
-// MeetUser notes that a request was a signed-in user's. It takes no lock.
+// MeetUser notes that a signed-in user sent a request. It takes no lock.
 func (t *Tracker) MeetUser() { t.found.meetUser() }
 
-// MetUser reports whether any request was a signed-in user's, since the Tracker began.
+// MetUser reports whether a signed-in user has sent any request since the Tracker began.
 func (t *Tracker) MetUser() bool { return t.found.met.Load() }

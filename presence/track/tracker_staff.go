@@ -8,12 +8,12 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// Staff returns the verbs of a site's staff. Who may call them is for the site to say.
+// Staff returns the verbs of a site's staff. The site decides who may call them.
 func (t *Tracker) Staff() *Staff { return t.staff }
 
-// Acts returns what staff did lately in the whole fleet: the latest 200 acts at most, the
-// latest first. A node that starts knows the acts of the ten minutes before. Each act is
-// also a line in the log of the node that was asked for it. Acts reads memory only.
+// Acts returns the recent acts of staff in the whole fleet: the latest 200 at most, the latest first. A node
+// that starts knows the acts of the last ten minutes. Each act is also logged by the node that did it. Acts
+// only reads memory.
 func (s *Staff) Acts() []presence.Act {
 	return s.acts.latest()
 }
