@@ -13,12 +13,12 @@ import (
 
 const (
 	maxClaimed = 500         // topics a round trip
-	claimFor   = time.Second // after it, the topics of a node that died are due for other nodes
-	lookAgain  = time.Second // a topic is due again after it, or when a lease expires
-	lookCosts  = 8           // the weight of a script that finds nothing to do, in leases
+	claimFor   = time.Second // after this, the topics of a node that died are due for other nodes
+	lookAgain  = time.Second // after this, or when a lease expires, a topic is due again
+	lookCosts  = 8           // the weight, in leases, of a script that finds nothing to do
 )
 
-// upkeep is what crons do to the whole fleet: sweeps, the turning of page views, and forgetting.
+// upkeep has the work of crons for the whole fleet: sweeps, the turning of page views, and forgetting.
 type upkeep struct {
 	*fleet
 	nodes    *nodes
@@ -26,13 +26,12 @@ type upkeep struct {
 	rest     rest
 }
 
-// A dueJob runs a script on each topic of an index that is due. The scripts of several topics
-// may be one.
+// A dueJob runs a script on each topic of an index that is due. One script may handle several topics.
 type dueJob interface {
-	// scripts returns what to run on so many topics.
+	// scripts returns the scripts for some topics.
 	scripts(topics []presence.Topic) []dueScript
-	// took takes the script's answer. It returns when the topic is due again; negative:
-	// the topic is empty.
+	// took handles the script's answer about a topic. It returns when the topic is due again; negative: the
+	// topic is empty.
 	took(topic presence.Topic, answer []int64) (again time.Duration)
 	// more reports whether to go on with topics that are still due.
 	more() bool
@@ -42,10 +41,10 @@ type dueJob interface {
 type dueScript struct {
 	eval
 	weight int              // of maxSweep
-	topics []presence.Topic // that it is about, with an answer of the same length each
+	topics []presence.Topic // the topics that it handles; its answer has a part of equal length for each
 }
 
-// apiece returns a script for each topic.
+// apiece returns one script for each topic.
 func apiece(topics []presence.Topic, script func(presence.Topic) (e eval, weight int)) []dueScript {
 	all := make([]dueScript, len(topics))
 	for i, t := range topics {
@@ -55,9 +54,8 @@ func apiece(topics []presence.Topic, script func(presence.Topic) (e eval, weight
 	return all
 }
 
-// eachDue claims topics of an index, runs the job on each, and writes down when they are
-// due again, until none is due at once or the job ends. A round trip takes scripts that together
-// weigh no more than maxSweep.
+// eachDue claims topics of an index, runs the job on each, and stores when they are due again, until no topic
+// is due or the job ends. The scripts of a round trip weigh at most maxSweep together.
 func (s *upkeep) eachDue(ctx context.Context, op, list string, job dueJob) error {
 	for again := true; again && job.more(); {
 		claimed, err := s.runOne(ctx, s.writes, op, eval{indexClaimScript, []string{s.indexKey(list)}, []any{s.now(), claimFor.Milliseconds(), maxClaimed}})
@@ -74,7 +72,7 @@ func (s *upkeep) eachDue(ctx context.Context, op, list string, job dueJob) error
 		}
 		waits, err := s.runJob(ctx, op, topics, job)
 		if err != nil {
-			return err // the claim runs out
+			return err // the claim expires
 		}
 		if err := s.settleDue(ctx, op, list, waits); err != nil {
 			return err
@@ -84,8 +82,8 @@ func (s *upkeep) eachDue(ctx context.Context, op, list string, job dueJob) error
 	return nil
 }
 
-// runJob runs a job's scripts and gives it their answers. It returns when each topic is due
-// again; negative: the topic is empty.
+// runJob runs a job's scripts and passes their answers to it. It returns when each topic is due again;
+// negative: the topic is empty.
 func (s *upkeep) runJob(ctx context.Context, op string, topics []presence.Topic, job dueJob) (map[presence.Topic]time.Duration, error) {
 	scripts := job.scripts(topics)
 	evals, weights := make([]eval, len(scripts)), make([]int, len(scripts))
@@ -100,7 +98,7 @@ func (s *upkeep) runJob(ctx context.Context, op string, topics []presence.Topic,
 			some, _, err := s.runGathered(ctx, evals[from:to]...)
 			return some, err
 		})
-		if len(some) == 0 || err != nil && !errors.Is(err, presence.ErrRefused) { // ErrRefused is of these topics alone
+		if len(some) == 0 || err != nil && !errors.Is(err, presence.ErrRefused) { // ErrRefused concerns these topics alone
 			return nil, err
 		}
 		answers = append(answers, some...)
@@ -119,7 +117,7 @@ func (s *upkeep) runJob(ctx context.Context, op string, topics []presence.Topic,
 	return waits, nil
 }
 
-// settleDue writes down when topics are due again.
+// settleDue stores when topics are due again.
 func (s *upkeep) settleDue(ctx context.Context, op, list string, waits map[presence.Topic]time.Duration) error {
 	args := []any{s.now(), idleFor.Milliseconds(), lookAgain.Milliseconds()}
 	for t, wait := range waits {

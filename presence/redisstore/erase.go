@@ -117,8 +117,8 @@ func escapeGlob(text string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`).Replace(text)
 }
 
-// scanMembers calls fn for each member of a key that matches a pattern, maybe more than once, in round
-// trips of about 1,000 members.
+// scanMembers calls fn for each member of a key that matches a pattern, perhaps more than once. It reads
+// about 1,000 members a round trip.
 func (s *eraser) scanMembers(ctx context.Context, command, key, pattern string, fn func(member string)) error {
 	type page struct {
 		members []string
@@ -204,9 +204,9 @@ func (s *eraser) entriesAbout(ctx context.Context, e backend.Erasure, fn func(co
 	return nil
 }
 
-// eraseEntries removes the entries about a user from the records of all consumers, whoever holds
-// them. The log of a record's steps may have such an entry that is gone, so it starts anew: nodes
-// that stand by read the whole record again.
+// eraseEntries removes the entries about a user from the records of all consumers, whoever holds them. The
+// log of a record's steps may still have such an entry. So the log is dropped, and standby nodes read the
+// whole record again.
 func (s *eraser) eraseEntries(ctx context.Context, e backend.Erasure) error {
 	return s.entriesAbout(ctx, e, func(consumer string, entries map[string]string) error {
 		_, err := call(ctx, s.writes, "erase", func(ctx context.Context) (struct{}, error) {

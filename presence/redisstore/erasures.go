@@ -10,7 +10,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// erasures are those that were promised.
+// erasures has the promised erasures.
 type erasures struct{ *fleet }
 
 // AddErasure implements [backend.Store].

@@ -58,7 +58,7 @@ func streamTime(id string) time.Time {
 	return time.UnixMilli(n)
 }
 
-// An askedKept is what the server was asked for one id in one topic.
+// An askedKept is a request for what one topic keeps under one id.
 type askedKept struct {
 	topic        presence.Topic
 	id           string
@@ -68,7 +68,7 @@ type askedKept struct {
 	views        [2]*redis.BoolCmd // current and old
 }
 
-// exportTopics appends what some topics keep.
+// exportTopics appends what some topics keep of a user.
 func (s *eraser) exportTopics(ctx context.Context, all []backend.TopicKept, topics []topicAbout) ([]backend.TopicKept, error) {
 	asked, err := call(ctx, s.reads, "export", func(ctx context.Context) (asked []askedKept, err error) {
 		err = s.pipelined(ctx, func(p redis.Pipeliner) {
@@ -99,7 +99,7 @@ func (s *eraser) exportTopics(ctx context.Context, all []backend.TopicKept, topi
 	return all, nil
 }
 
-// kept returns what was found, and whether that is anything.
+// kept returns what the topic keeps, and whether that is anything.
 func (a askedKept) kept() (backend.TopicKept, bool) {
 	k := backend.TopicKept{Topic: a.topic, Viewed: a.views[0].Val() || a.views[1].Val()}
 	k.Member.ID = presence.UserID(a.id)

@@ -38,7 +38,7 @@ func (s *extrasReader) Extras(ctx context.Context, topics ...presence.Topic) ([]
 				err = errors.Join(err, a.peak.Err())
 			}
 			switch {
-			case errors.Is(verdict(err), presence.ErrRefused): // of this topic alone
+			case errors.Is(verdict(err), presence.ErrRefused): // it concerns this topic alone
 				continue
 			case err != nil:
 				return nil, err
@@ -49,8 +49,8 @@ func (s *extrasReader) Extras(ctx context.Context, topics ...presence.Topic) ([]
 	})
 }
 
-// decodePeak reads "<total> <at> <since>", as lua/topic_peak.lua writes it. What cannot be
-// read is no peak.
+// decodePeak decodes "<total> <at> <since>", as lua/topic_peak.lua writes it. It returns no peak if that
+// fails.
 func decodePeak(text string) (p backend.Peak) {
 	words := strings.Fields(text)
 	if len(words) != 3 {
@@ -72,7 +72,7 @@ func decodePeak(text string) (p backend.Peak) {
 	return p
 }
 
-// countBots counts bots by their names. Each stands as "<when> <name>".
+// countBots counts bots by name. Their values are "<when> <name>".
 func countBots(bots map[string]string) map[string]int {
 	if len(bots) == 0 {
 		return nil

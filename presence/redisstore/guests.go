@@ -20,13 +20,13 @@ import "github.com/rollcall-go/rollcall/presence/backend"
 //	13 listed, sketches say 900   the empty entry of the period before, and 12 of this one: 900
 //	12 listed, sketches say 40    the list was deleted, and has those who came since: 40
 
-// guestsOf returns the number of guests from the list and from the sketches: the list's if
-// it is complete and the two agree. isExact in lua/topic_guests.lua has the same tolerance;
-// its caller checks the bound.
+// guestsOf returns the number of guests, given the numbers from the list and from the sketches: that of the
+// list if the list is complete and the two agree. isExact in lua/topic_guests.lua has the same tolerance; its
+// caller checks the bound.
 //
-// A sketch has 16,384 registers. Of n guests about n*n/32768 share a register with another.
-// That number varies by its square root, n/181, and so does the sketch's answer. The
-// tolerance n/32+2 is exceeded once in ten million sketches.
+// A sketch has 16,384 registers. Of n guests about n*n/32768 share a register with another. That number
+// varies by its square root, n/181, and so does the sketch's answer. The tolerance n/32+2 is exceeded once in
+// ten million sketches.
 func guestsOf(listed, sketched int) int {
 	off := max(listed-sketched, sketched-listed)
 	if listed <= backend.ExactGuests && off <= 2+listed/32 {

@@ -12,16 +12,15 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// An index lists the fleet's topics. One list ("due") has the topics with leases, for Sweep;
-// another ("views") has those with page views or guests, for Age. A node notes a topic in it
-// before a write that makes something in the topic, and again while the topic's leases are
-// renewed, so that a lost index is restored. An operation that finds no lease notes nothing,
-// because requests may name any topic. A topic leaves the index after it was empty for
-// idleFor.
+// An index lists the fleet's topics. The list "due" has the topics with leases, for Sweep. The list "views"
+// has those with page views or guests, for Age. A node notes a topic in the index before it writes something
+// new into the topic, and again while the topic's leases are renewed, so that a lost index is restored. An
+// operation that finds no lease notes nothing, because requests may name any topic. A topic is removed from
+// the index after it was empty for idleFor.
 type index struct {
 	*link
 	keyspace
-	size  atomic.Int64 // topics, as the server last said
+	size  atomic.Int64 // number of topics, as the server last said
 	mu    sync.Mutex
 	noted map[noteKey]time.Time
 }
@@ -40,7 +39,7 @@ const (
 	noteWait  = 200 * time.Millisecond
 	maxNotes  = 500 // topics a script
 
-	maxNoted = 10_000 // topics that a node remembers to have noted, to save round trips
+	maxNoted = 10_000 // topics that a node remembers as noted, to save round trips
 )
 
 func newIndex(l *link, k keyspace) *index {
@@ -77,8 +76,7 @@ func making(batches []backend.Batch) needs {
 	return n
 }
 
-// found returns the notes that batches need after they were written, for heartbeats that
-// found a lease.
+// found returns the notes that batches need after they were written: those for heartbeats that found a lease.
 func found(batches []backend.Batch, results []backend.Result) needs {
 	n := make(needs)
 	for i, b := range batches {
@@ -95,9 +93,9 @@ func found(batches []backend.Batch, results []backend.Result) needs {
 	return n
 }
 
-// note puts topics into the index. If the index is out of reach, note fails only if one of
-// the topics may not be in it. Otherwise it gives up after a moment, so that leases are
-// renewed: on a cluster, the topics' own masters may work.
+// note puts topics into the index. If the index is out of reach, note fails only if one of the topics may be
+// missing in it. Otherwise it gives up after a moment, so that leases are renewed: on a cluster, the masters
+// of the topics may still work.
 func (x *index) note(ctx context.Context, n needs) error {
 	now := x.localTime()
 	due := make(map[string][]string)
@@ -144,7 +142,7 @@ func (x *index) write(ctx context.Context, list string, topics []string) error {
 	return err
 }
 
-// took notes the number of topics, which is what the scripts that write to the index return.
+// took stores the number of topics, which scripts that write to the index return.
 func (x *index) took(answer *redis.Cmd, err error) {
 	if err != nil {
 		return
@@ -154,8 +152,7 @@ func (x *index) took(answer *redis.Cmd, err error) {
 	}
 }
 
-// remember stores notes. Over the bound it forgets those that are too old to matter, and
-// then any.
+// remember stores notes. Over the bound it drops those that are too old to matter, and then any.
 func (x *index) remember(list string, topics []string, at time.Time) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

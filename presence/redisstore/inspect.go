@@ -11,14 +11,14 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// Inspect implements [backend.Store]. It costs a round trip for every 1,000 users of the
-// topic, also of those who are not asked for, and one for every 1,000 leases that it returns.
+// Inspect implements [backend.Store]. It costs a round trip for every 1,000 users of the topic, including
+// those who are not returned, and one for every 1,000 leases that it returns.
 func (s *reader) Inspect(ctx context.Context, topic presence.Topic, after presence.UserID, most int) ([]backend.Inspected, error) {
 	if err := s.ready(ctx, s.reads); err != nil || most <= 0 {
 		return nil, err
 	}
 	found := firstRecords{after: string(after), most: most}
-	for _, name := range []string{"hidden", "users"} { // who moves between them meanwhile counts as the latter says
+	for _, name := range []string{"hidden", "users"} { // a user who moves between them meanwhile counts as in the latter
 		for cursor, more := uint64(0), true; more; more = cursor != 0 {
 			records, err := call(ctx, s.reads, "inspect", func(ctx context.Context) (records []string, err error) {
 				records, cursor, err = s.one().HScan(ctx, s.key(topic, name), cursor, "", maxSmallRoster).Result()
@@ -41,7 +41,7 @@ type inspectedRecord struct {
 	hidden     bool
 }
 
-// firstRecords are the first users by ID after one, of all that were added.
+// firstRecords are the first users by ID after a given one, among all that were added.
 type firstRecords struct {
 	after   string
 	most    int
@@ -58,7 +58,7 @@ func (f *firstRecords) add(r inspectedRecord) {
 	}
 }
 
-// all returns them in order. Of one user the record counts that was added last.
+// all returns them in order. If a user was added twice, the later record counts.
 func (f *firstRecords) all() []inspectedRecord {
 	slices.Reverse(f.records)
 	slices.SortStableFunc(f.records, func(a, b inspectedRecord) int { return strings.Compare(a.id, b.id) })

@@ -5,10 +5,10 @@ import "github.com/rollcall-go/rollcall/presence"
 // topicKeys are the names of a topic's keys, in the order of lua/topic.lua.
 var topicKeys = [...]string{"leases", "users", "hidden", "current", "old", "guests", "before", "aged", "seen", "log", "head", "count", "listed", "lately", "names"}
 
-// moreKeys are those that lua/apply.lua needs besides, where a topic keeps more.
+// moreKeys are further keys that lua/apply.lua needs if a topic keeps more.
 var moreKeys = [...]string{"peak", "bots"}
 
-// A keyspace names the keys and channels that begin with one prefix.
+// A keyspace makes the names of the keys and channels with one prefix.
 type keyspace struct{ prefix string }
 
 func (k keyspace) key(topic presence.Topic, name string) string {
@@ -23,9 +23,9 @@ func (k keyspace) keys(topic presence.Topic, names ...string) []string {
 	return keys
 }
 
-// tag returns the hash tag of a topic's keys: mostly its name. The store itself uses the
-// tags of presence:{index}:… and presence:{notices}:…, so topics of these names get tags that
-// no topic can have as its name.
+// tag returns the hash tag of a topic's keys, which is mostly the topic's name. The store uses the tags of
+// presence:{index}:… and presence:{notices}:… itself. So topics with these names get tags that cannot be
+// names of topics.
 func tag(topic presence.Topic) string {
 	if topic == "index" || topic == "notices" {
 		return "=" + string(topic)
@@ -33,7 +33,7 @@ func tag(topic presence.Topic) string {
 	return string(topic)
 }
 
-// indexKey names a list that the whole fleet shares: all of these are in one slot.
+// indexKey returns the name of a list that the whole fleet shares. All of these are in one slot.
 func (k keyspace) indexKey(name string) string { return k.prefix + ":{index}:" + name }
 
 func (k keyspace) nodeKeys(names ...string) []string {
@@ -50,26 +50,26 @@ func (k keyspace) consumerKeys(consumer string) []string {
 	return []string{tag + "record", tag + "steps"}
 }
 
-// consumersKey names the consumers that have, or had, a record.
+// consumersKey is the key of the set of consumers that have or had a record.
 func (k keyspace) consumersKey() string { return k.prefix + ":{~consumers}:names" }
 
-// erasureKeys are the erasures that were promised. No topic has their tag.
+// erasureKeys are the keys of the promised erasures. No topic has their tag.
 func (k keyspace) erasureKeys() []string {
 	tag := k.prefix + ":{~erasures}:"
 	return []string{tag + "asked", tag + "due"}
 }
 
-// notices begins the names of what notices need: all of it is in one slot.
+// notices is the prefix of the keys and the channel of notices. They are all in one slot.
 func (k keyspace) notices() string { return k.prefix + ":{notices}" }
 
-// noticeLog are the keys of the log: its notices, and a random name of it, which a wiped
-// store has lost.
+// noticeLog are the keys of the log of notices, and of the log's random name, which is lost if the store is
+// wiped.
 func (k keyspace) noticeLog() []string { return []string{k.notices() + ":log", k.notices() + ":epoch"} }
 
 // live is the name of the notices' channel without the keyspace's id.
 func (k keyspace) live() string { return k.notices() + ":live" }
 
-// statusKeys are the chosen statuses by user, and when they were chosen.
+// statusKeys are the keys of the chosen statuses by user, and of when they were chosen.
 func (k keyspace) statusKeys() []string {
 	return []string{k.notices() + ":statuses", k.notices() + ":chosen"}
 }

@@ -9,18 +9,18 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A link carries commands and scripts to the server, and counts them. Its files: breaker.go fails
-// calls while the server is out, scripts.go runs scripts, slots.go parts them on a cluster.
+// A link sends commands and scripts to the server, and counts them. breaker.go makes calls fail while the
+// server is out, scripts.go runs scripts, slots.go divides them on a cluster.
 type link struct {
 	client  redis.UniversalClient
 	timeout time.Duration
-	clock   func() time.Time // of tests; nil: the server's own time
+	clock   func() time.Time // for tests; nil: the server's own time
 	servers serverClock
 
 	reads  *breaker
 	writes *breaker
-	mode   atomic.Int32 // of publishing: plain or sharded, zero until it is known
-	apart  atomic.Bool  // a client for one server turned out to have a cluster behind it: slots.go
+	mode   atomic.Int32 // whether messages are published plain or sharded; zero until known
+	apart  atomic.Bool  // a client for one server has turned out to have a cluster behind it: slots.go
 
 	invalid  atomic.Uint64 // messages that could not be read
 	commands atomic.Uint64 // sent to the server
@@ -29,16 +29,16 @@ type link struct {
 // How messages are published.
 const (
 	plain   = 1
-	sharded = 2 // on a cluster whose servers all know it (Redis 7): a message goes to one shard, not to all
+	sharded = 2 // on a cluster whose servers all support it (Redis 7): a message goes to one shard instead of all
 )
 
-// one returns the client for one command, and counts that. Most commands go by pipelined.
+// one returns the client for a single command, and counts that. Most commands use pipelined instead.
 func (l *link) one() redis.UniversalClient {
 	l.commands.Add(1)
 	return l.client
 }
 
-// now is ARGV[1] of every script: 0 for the server's own time (rule 4), which pipe bounds.
+// now returns ARGV[1] of every script: 0 stands for the server's own time (rule 4), which pipe bounds.
 func (l *link) now() int64 {
 	if l.clock == nil {
 		return 0
@@ -46,8 +46,7 @@ func (l *link) now() int64 {
 	return l.clock().UnixMilli()
 }
 
-// localTime is this node's time. It only serves to measure how long ago the node did
-// something.
+// localTime is this node's time. It is used only to measure how long ago the node did something.
 func (l *link) localTime() time.Time {
 	if l.clock == nil {
 		return time.Now()
@@ -55,8 +54,8 @@ func (l *link) localTime() time.Time {
 	return l.clock()
 }
 
-// sharded reports whether messages go by sharded channels. It asks the cluster once, and
-// returns true until the cluster has answered.
+// sharded reports whether messages are sent on sharded channels. It asks the cluster once, and returns true
+// until the cluster has answered.
 func (l *link) sharded(ctx context.Context) bool {
 	cluster, ok := l.client.(*redis.ClusterClient)
 	if !ok || l.mode.Load() == plain {
@@ -81,7 +80,7 @@ func (l *link) sharded(ctx context.Context) bool {
 	switch {
 	case err != nil && !errors.As(err, &answer):
 		return true
-	case err != nil, all7: // or it does not say
+	case err != nil, all7: // with err, the server does not say
 		l.mode.Store(sharded)
 	default:
 		l.mode.Store(plain)
@@ -89,7 +88,7 @@ func (l *link) sharded(ctx context.Context) bool {
 	return l.mode.Load() == sharded
 }
 
-// publish returns the command with which Lua publishes messages.
+// publish returns the command by which Lua publishes messages.
 func (l *link) publish() string {
 	if _, ok := l.client.(*redis.ClusterClient); ok && l.mode.Load() != plain {
 		return "SPUBLISH"

@@ -28,14 +28,12 @@ const (
 	schema = 1
 	// oldestReader is the oldest version that can read what this one writes.
 	oldestReader = 1
-	// messageVersion is what diffs and notices say of themselves. A message of a
-	// newer version counts as lost.
+	// messageVersion is the version in diffs and notices. A message of a newer version counts as lost.
 	messageVersion = 1
 )
 
-// ready returns nil once the keyspace is known: it costs one round trip before the
-// first call, and nothing then. The error is ErrUnfit where a newer version has
-// written what this one cannot read.
+// ready returns nil once the keyspace is known. That costs one round trip at the first call, and nothing
+// later. The error is ErrUnfit if a newer version has written what this one cannot read.
 func (s *fleet) ready(ctx context.Context, b *breaker) error {
 	if s.id.Load() != nil {
 		return nil
@@ -55,8 +53,7 @@ func (s *fleet) ready(ctx context.Context, b *breaker) error {
 	return err
 }
 
-// metaEval makes the hash where it is missing, with what this node knows of it, and
-// reads it.
+// metaEval reads the hash. If that is missing, it creates it with what this node knows.
 func (s *fleet) metaEval(offer []byte) eval {
 	id := s.id.Load()
 	if id == nil {
@@ -72,7 +69,7 @@ func (s *fleet) metaEval(offer []byte) eval {
 // errAnswer is the error for an answer that is not what the script returns.
 var errAnswer = errors.New("the server's answer cannot be read: it may be no Redis")
 
-// readMeta takes the hash's content, and returns the secret, and whether the hash was missing.
+// readMeta stores the hash's content. It returns the secret, and whether the hash was missing.
 func (s *fleet) readMeta(answer *redis.Cmd) (secret []byte, made bool, err error) {
 	r, err := answer.StringSlice()
 	if err != nil {
@@ -101,8 +98,8 @@ func (s *fleet) readMeta(answer *redis.Cmd) (secret []byte, made bool, err error
 	return secret, made, nil
 }
 
-// checkReader returns an error unless this version may read the store; empty: nobody
-// has said otherwise.
+// checkReader returns an error unless this version may read the store. reader is empty if no version
+// restricts that.
 func checkReader(reader string) error {
 	if n, err := strconv.Atoi(reader); reader == "" || err == nil && n <= schema {
 		return nil
@@ -111,7 +108,7 @@ func checkReader(reader string) error {
 		ErrUnfit, reader, schema)
 }
 
-// place is the end of every channel's name.
+// place returns the end of every channel's name.
 func (s *fleet) place() string {
 	id := s.id.Load()
 	if id == nil {
@@ -120,8 +117,8 @@ func (s *fleet) place() string {
 	return ":" + *id + "." + strconv.Itoa(database(s.client))
 }
 
-// database is the number of the client's database. A cluster has one, and of a
-// client of another kind the keyspace's id must do.
+// database returns the number of the client's database. A cluster has only one. For a client of another kind
+// the keyspace's id must be enough.
 func database(client redis.UniversalClient) int {
 	if c, ok := client.(interface{ Options() *redis.Options }); ok {
 		return c.Options().DB

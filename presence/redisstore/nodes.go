@@ -13,13 +13,13 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// The leases of the nodes' processes stand in the slot of the index (rule 23).
+// The leases of the nodes' processes are in the slot of the index (rule 23).
 
-// nodeClaim is how long a sweep of what hangs on a process is one node's. If that node ends
-// meanwhile, another one sweeps.
+// nodeClaim is how long one node has the sole right to sweep the connections of a process. If that node ends
+// meanwhile, another one sweeps them.
 const nodeClaim = 5 * time.Second
 
-// nodes keep the leases of processes.
+// nodes has the leases of processes.
 type nodes struct {
 	*fleet
 	reader *reader
@@ -49,14 +49,14 @@ func (s *nodes) RenewNode(ctx context.Context, process string, term time.Duratio
 // A lapsedNode is a process whose lease has lapsed.
 type lapsedNode struct {
 	process string
-	lapsed  string // when, Unix ms, as the server wrote it
+	lapsed  string // when, in Unix ms, as the server wrote it
 	renewed int64  // the latest renewal, Unix ms
 	term    int64  // ms
 }
 
-// sweep ends what hangs on processes whose lease has lapsed. While all processes live it
-// costs one round trip. For each process that does not it costs two for every 500 topics of
-// the fleet, and one for every 500 leases or 60 topics among them.
+// sweep ends the leases of connections whose process has lapsed. While no process has, it costs one round
+// trip. For each lapsed process it costs two for every 500 topics of the fleet, and one for every 500 leases
+// or 60 topics among them.
 func (s *nodes) sweep(ctx context.Context) (swept backend.Swept, err error) {
 	for {
 		n, err := s.claimNode(ctx)
@@ -64,7 +64,7 @@ func (s *nodes) sweep(ctx context.Context) (swept backend.Swept, err error) {
 			return swept, err
 		}
 		if err := s.sweepNode(ctx, n, &swept); err != nil {
-			return swept, err // the claim runs out
+			return swept, err // the claim expires
 		}
 		if _, err := s.runOne(ctx, s.writes, "sweep", eval{nodeForgetScript, s.nodeKeys("nodes", "terms", "sweeps"), []any{n.process, n.lapsed}}); err != nil {
 			return swept, err
@@ -72,8 +72,8 @@ func (s *nodes) sweep(ctx context.Context) (swept backend.Swept, err error) {
 	}
 }
 
-// Nodes returns how many processes have a lease in the store. One that has just ended counts for
-// some seconds. It costs one round trip.
+// Nodes returns how many processes have a lease in the store. It may count a process for some seconds after
+// its end. It costs one round trip.
 func (s *nodes) Nodes(ctx context.Context) (int, error) {
 	return call(ctx, s.reads, "count nodes", func(ctx context.Context) (int, error) {
 		n, err := s.one().ZCard(ctx, s.nodeKeys("nodes")[0]).Result()
@@ -92,13 +92,13 @@ func (s *nodes) claimNode(ctx context.Context) (n lapsedNode, err error) {
 	}
 	lapsed, err := strconv.ParseInt(r[1], 10, 64)
 	n = lapsedNode{process: r[0], lapsed: r[1]}
-	n.term, _ = strconv.ParseInt(r[2], 10, 64) // of a process without a term: 0
+	n.term, _ = strconv.ParseInt(r[2], 10, 64) // 0 for a process without a term
 	n.renewed = lapsed - n.term
 	return n, wrap("sweep", err)
 }
 
-// A nodeProgress remembers up to which topic this node has swept what hangs on processes, so that
-// a sweep that ran out of time goes on there.
+// A nodeProgress remembers how far this node has swept the topics for each lapsed process, so that a sweep
+// that ran out of time can continue.
 type nodeProgress struct {
 	mu   sync.Mutex
 	upTo *generations.Map[lapsedNode, presence.Topic]
@@ -108,7 +108,7 @@ func newNodeProgress() nodeProgress {
 	return nodeProgress{upTo: generations.New[lapsedNode, presence.Topic](maxProgress, nil)}
 }
 
-// maxProgress bounds it: others may have swept the rest.
+// maxProgress bounds it. Other nodes may have swept the rest.
 const maxProgress = 1000
 
 func (p *nodeProgress) get(n lapsedNode) presence.Topic {
@@ -130,8 +130,8 @@ func (p *nodeProgress) forget(n lapsedNode) {
 	p.upTo.Delete(n)
 }
 
-// returned reports whether a process has renewed its lease since it was found to have lapsed, or
-// was swept by another node. What it holds again is not to be ended.
+// returned reports whether a process has renewed its lease since it lapsed, or was swept by another node. Its
+// new leases must not be ended.
 func (s *nodes) returned(ctx context.Context, n lapsedNode) (bool, error) {
 	return call(ctx, s.writes, "sweep", func(ctx context.Context) (bool, error) {
 		var score *redis.FloatSliceCmd
@@ -146,7 +146,7 @@ func (s *nodes) returned(ctx context.Context, n lapsedNode) (bool, error) {
 	})
 }
 
-// sweepNode ends what hangs on one process, in all topics of the fleet.
+// sweepNode ends the leases of one process, in all topics of the fleet.
 func (s *nodes) sweepNode(ctx context.Context, n lapsedNode, swept *backend.Swept) error {
 	for after := s.swept.get(n); ; {
 		topics, err := s.reader.Topics(ctx, after, maxClaimed)
@@ -174,12 +174,12 @@ func (s *nodes) sweepNode(ctx context.Context, n lapsedNode, swept *backend.Swep
 	}
 }
 
-// nodeTopics is how many topics a round trip of sweepNodeIn has at most: as many as find
-// nothing to do, or one in which the script looks at maxSweep leases.
+// nodeTopics is how many topics a round trip of sweepNodeIn has at most: as many topics without leases as
+// weigh maxSweep.
 const nodeTopics = maxSweep / lookCosts
 
-// sweepNodeIn runs a step of a sweep in some of the topics at their cursors of ZSCAN. It takes
-// a topic out that is done, or that the server refuses.
+// sweepNodeIn runs a step of a sweep in some of the topics, at their cursors of ZSCAN. It removes topics that
+// are done, or that the server refuses.
 func (s *nodes) sweepNodeIn(ctx context.Context, n lapsedNode, cursors map[presence.Topic]string, swept *backend.Swept) error {
 	var evals []eval
 	var of []presence.Topic
@@ -192,7 +192,7 @@ func (s *nodes) sweepNodeIn(ctx context.Context, n lapsedNode, cursors map[prese
 		}
 	}
 	answers, err := call(ctx, s.writes, "sweep", func(ctx context.Context) ([]*redis.Cmd, error) { return s.run(ctx, evals...) })
-	if len(answers) == 0 || err != nil && !errors.Is(err, presence.ErrRefused) { // ErrRefused is of these topics alone
+	if len(answers) == 0 || err != nil && !errors.Is(err, presence.ErrRefused) { // ErrRefused concerns these topics alone
 		return err
 	}
 	for i, t := range of {

@@ -8,8 +8,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// A wireNotice is a notice as it stands in the log and in messages, in JSON. Nodes ignore fields
-// and kinds that they do not know.
+// A wireNotice is the JSON of a notice in the log and in messages. Nodes ignore unknown fields and kinds.
 type wireNotice struct {
 	Kind    backend.NoticeKind `json:"kind,omitempty"`
 	User    presence.UserID    `json:"user,omitempty"`

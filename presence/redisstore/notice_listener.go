@@ -18,11 +18,11 @@ import (
 
 const (
 	hearEvery = time.Second
-	// noticeLate is the delay from which on a notice says how late it is.
+	// noticeLate is the delay above which a notice has an Ago.
 	noticeLate = time.Second
 )
 
-// A bus carries notices between nodes: by a channel, and lasting ones in a log too.
+// A bus carries notices between nodes: on a channel, and lasting ones also in a log.
 type bus struct {
 	*fleet
 	watcher   *watcher
@@ -30,10 +30,9 @@ type bus struct {
 	cut       atomic.Uint64 // notices dropped before their time
 }
 
-// Listen implements [backend.Store]. It costs three round trips at first, then one a
-// second, and one for each lasting notice. It returns once it has begun to read the log. The
-// notices of the last minutes may be many; they come after it, a round trip for every few
-// hundred.
+// Listen implements [backend.Store]. At first it costs three round trips, then one a second, and one for each
+// lasting notice. It returns once it has begun to read the log. The notices of the last minutes may be many;
+// they are read after that, a few hundred in a round trip.
 func (s *bus) Listen(ctx context.Context, fn func(backend.Notice)) (func(), error) {
 	l := &listener{store: s, fn: fn, kick: wait.NewWakeup(), heard: "0", read: "0"}
 	stop, err := s.watcher.subscribe(ctx, "listen", &tap{store: s.watcher, base: s.live(), fn: l.live})
@@ -79,7 +78,7 @@ type listeners struct {
 func (l *listeners) add(one *listener) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.list = append(l.list[:len(l.list):len(l.list)], one) // the slice that all returned may be in use
+	l.list = append(l.list[:len(l.list):len(l.list)], one) // a copy, because the slice that all returned may be in use
 }
 
 func (l *listeners) remove(one *listener) {
@@ -94,20 +93,20 @@ func (l *listeners) all() []*listener {
 	return l.list
 }
 
-// A listener delivers each lasting notice once, in order, also those that were published
-// while the server was out of reach. It delivers other notices as their messages come.
+// A listener delivers each lasting notice once, in order, including those that were published while the
+// server was out of reach. It delivers other notices when their messages arrive.
 type listener struct {
 	store *bus
 	kick  wait.Wakeup
 
-	telling sync.Mutex // around the calls of fn
+	telling sync.Mutex // held during calls of fn
 	fn      func(backend.Notice)
 	stopped bool
 
 	mu    sync.Mutex // held while the log is read
 	heard string     // the id of the latest notice in the log that was delivered
-	read  string     // when the log was read last, by the server's clock, ms
-	epoch string     // the log's name at that time; empty: the log was not read yet
+	read  string     // when the log was last read, by the server's clock, in ms
+	epoch string     // the log's name at that time; empty: it was not read yet
 	asked time.Time  // when the keyspace's hash was last read
 
 	sending sync.Mutex
@@ -116,7 +115,7 @@ type listener struct {
 
 func (l *listener) run(life context.Context) {
 	for {
-		_ = l.hear(life) // the next round tries again
+		_ = l.hear(life) // the next round repeats it
 		select {
 		case <-life.Done():
 			return
@@ -126,8 +125,8 @@ func (l *listener) run(life context.Context) {
 	}
 }
 
-// published notes the id of a notice that this store published. Until it is heard, the
-// publisher alone can tell that the log has lost it: a failover may lose it first.
+// published stores the id of a notice that this store published. Until the notice is heard, only its
+// publisher can find out that a failover has lost it.
 func (l *listener) published(id string) {
 	l.sending.Lock()
 	defer l.sending.Unlock()
@@ -152,7 +151,7 @@ func (l *listener) forget(id string) {
 	}
 }
 
-// live takes a message of the channel.
+// live handles a message of the channel.
 func (l *listener) live(message string) {
 	version, text := splitVersion(message)
 	if version == messageVersion && text == "" {
@@ -199,8 +198,8 @@ func (l *listener) hear(ctx context.Context) error {
 	return nil
 }
 
-// pageLocked delivers the next notices of the log, and reports whether there may be more.
-// The caller holds mu.
+// pageLocked delivers the next notices of the log, and reports whether there may be more. The caller holds
+// mu.
 func (l *listener) pageLocked(ctx context.Context) (more bool, err error) {
 	sent := l.latest()
 	h, err := l.ask(ctx, sent)
@@ -211,14 +210,14 @@ func (l *listener) pageLocked(ctx context.Context) (more bool, err error) {
 		l.forget(sent)
 		l.tell(backend.Notice{Missed: h.missed})
 	}
-	if l.epoch != h.epoch || h.missed > 0 && len(h.notices) == 0 { // the log does not hold the notice heard last
+	if l.epoch != h.epoch || h.missed > 0 && len(h.notices) == 0 { // the log no longer has the latest notice that was heard
 		l.heard = "0"
 	}
 	l.epoch, l.read = h.epoch, h.now
 	return len(h.notices) >= maxNoticePage, l.deliver(ctx, h.notices)
 }
 
-// ask reads the log, and now and then the keyspace's hash, in one round trip.
+// ask reads the log, and from time to time the keyspace's hash, in one round trip.
 func (l *listener) ask(ctx context.Context, sent string) (hearing, error) {
 	s := l.store
 	if err := s.ready(ctx, s.writes); err != nil {
@@ -253,7 +252,7 @@ func (l *listener) ask(ctx context.Context, sent string) (hearing, error) {
 		return h, err
 	})
 	if h.made {
-		_ = s.isNew(ctx) // else a sweep finds out
+		_ = s.isNew(ctx) // if this fails, a sweep finds out
 	}
 	if err == nil && len(evals) > 1 {
 		l.asked = time.Now()

@@ -8,24 +8,24 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// Lasting notices stand in a log, and the message that is published only says that the log
-// has a new one. A message is lost to a node whose connection just broke, and a user who
-// signed out must not stay online there. A node reads the log at each message, and once a
-// second. The log is trimmed by time. Notices of the moment, such as closed pages and idle
-// users, are a thousand times as many: they are published themselves, and not logged.
+// Lasting notices are kept in a log, and the message that is published only says that the log has a new one.
+// A node whose connection has just broken does not get a message, but a user who signed out must not stay
+// online there. So a node reads the log at each message, and once a second. The log is trimmed by time.
+// Notices of the moment, such as closed pages and idle users, are a thousand times as many: they are
+// published themselves, and not logged.
 const (
 	noticesKeep   = 10 * time.Minute // a node that was cut off for longer may miss notices
 	maxNoticePage = 250
-	// maxNotices bounds the log in any case, at some 100 MB. Notices over it are dropped
-	// and counted, and nodes that have not read them notice it.
+	// maxNotices bounds the log in any case, at some 100 MB. Notices over it are dropped and counted. Nodes
+	// that have not read them notice that.
 	maxNotices = 1_000_000
 )
 
-// A hearing is what notice_hear.lua returns.
+// A hearing is the answer of notice_hear.lua.
 type hearing struct {
 	made       bool // the keyspace's hash was missing
 	epoch, now string
-	missed     time.Duration // notices of up to that long ago may be missed
+	missed     time.Duration // notices from up to so long ago may be missing
 	notices    []heardNotice
 }
 
@@ -56,7 +56,7 @@ func readHearing(answer *redis.Cmd) (h hearing, err error) {
 	for r = r[3:]; len(r) >= 5; r = r[5:] {
 		ms, _ := strconv.ParseInt(r[1], 10, 64)
 		version, _ := strconv.Atoi(r[3])
-		order, _ := strconv.ParseInt(r[4], 10, 64) // empty for a notice that is no status
+		order, _ := strconv.ParseInt(r[4], 10, 64) // empty for a notice that is not a status
 		h.notices = append(h.notices, heardNotice{r[0], r[2], time.Duration(ms) * time.Millisecond, version, backend.Order(order)})
 	}
 	return h, nil

@@ -25,23 +25,20 @@ func Open(text string, cfg Config) (*Store, error) {
 	return s, nil
 }
 
-// OpenClient returns a client for what an operator writes: a redis://, rediss:// or
-// unix:// URL, a bare host:port, or several of the network kind with commas
-// between them, which are seeds of a Redis Cluster (a comma after a single one
-// makes it a cluster of which one seed is known; the parameters of the first hold
-// for all). It connects to nothing yet. An error names what is wrong, and no
-// password.
+// OpenClient returns a client for an address that an operator writes: a redis://, rediss:// or unix:// URL, a
+// bare host:port, or several network addresses separated by commas. Several addresses are seeds of a Redis
+// Cluster; a single one followed by a comma is one, too. The parameters of the first apply to all. OpenClient
+// does not connect yet. An error names what is wrong, and contains no password.
 //
-// A URL may set what [redis.ParseURL] knows, such as ?read_timeout=1s or
-// &max_retries=1. Default: 1 s to connect, 2 s to read and to write.
+// A URL may set what [redis.ParseURL] knows, such as ?read_timeout=1s or &max_retries=1. Default: 1 s to
+// connect, 2 s to read and to write.
 //
-// The client logs nothing while the server is out: the Tracker logs one line when the store
-// goes out, and one when it is back. A client of go-redis otherwise logs each dial that
-// fails, some lines a second, to a logger of the whole process, which OpenClient leaves alone.
+// The client logs nothing while the server is out: the Tracker logs one line when the store goes out, and one
+// when it is back. Other clients of go-redis log each dial that fails, some lines a second, to a logger of
+// the whole process, which OpenClient does not change.
 //
-// A site that has a client of its own, or a Sentinel, passes its client to [New]
-// instead. Its client logs as the site has it: [redis.SetLogger] with a logger of the
-// site's, such as logging.VoidLogger of go-redis, quiets it.
+// A site that has a client of its own, or a Sentinel, passes its client to [New] instead. That client logs as
+// usual: [redis.SetLogger] with a logger of the site's, such as logging.VoidLogger of go-redis, silences it.
 func OpenClient(text string) (redis.UniversalClient, error) {
 	if strings.Contains(text, ",") {
 		return openCluster(text)
@@ -51,7 +48,7 @@ func OpenClient(text string) (redis.UniversalClient, error) {
 		return nil, err
 	}
 	o.ContextTimeoutEnabled = true
-	o.PoolSize = cmp.Or(o.PoolSize, 2*maxCalls) // so that reads leave writes theirs
+	o.PoolSize = cmp.Or(o.PoolSize, 2*maxCalls) // so that reads leave connections for writes
 	defaults(&o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout)
 	o.Dialer = quiet(redis.NewDialer(o))
 	return redis.NewClient(o), nil
@@ -89,7 +86,7 @@ func openCluster(text string) (redis.UniversalClient, error) {
 		}
 		if s.TLSConfig != nil {
 			o.TLSConfig = s.TLSConfig
-			o.TLSConfig.ServerName = "" // each node is asked for its own
+			o.TLSConfig.ServerName = "" // the name of each node is checked instead
 		}
 	}
 	if o == nil {
@@ -109,9 +106,8 @@ func withScheme(text string) string {
 	return "redis://" + text
 }
 
-// parseServer reads one server's URL or address. Its errors hold no password, also
-// where the text is malformed: they repeat only what is a scheme, a host, a port of
-// digits, or the path of a socket.
+// parseServer parses one server's URL or address. Its errors contain no password, even if the text is
+// malformed: they repeat only a scheme, a host, a port of digits, or the path of a socket.
 func parseServer(text string) (*redis.Options, error) {
 	if !strings.Contains(text, "://") {
 		if strings.Contains(text, "@") {
@@ -140,8 +136,8 @@ func parseServer(text string) (*redis.Options, error) {
 	return o, validPort(o.Addr)
 }
 
-// address is what may be shown of a text that should be host:port. What stands
-// after a colon is shown only if it can be a port: it may be a password.
+// address returns the part of a malformed host:port that may be shown. Text after a colon is shown only if it
+// can be a port, because it may be a password.
 func address(text string) string {
 	host, port, ok := strings.Cut(text, ":")
 	digits := strings.Trim(port, "0123456789") == ""
@@ -156,8 +152,8 @@ func address(text string) string {
 
 const hostBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_"
 
-// validPort returns an error unless an address has a port that can be: one that
-// cannot would look like a server that is out, for ever.
+// validPort returns an error unless an address has a possible port. With an impossible one, the server would
+// seem to be out for ever.
 func validPort(addr string) error {
 	_, port, err := net.SplitHostPort(addr)
 	if n, e := strconv.ParseUint(port, 10, 16); err != nil || e != nil || n == 0 {
@@ -168,9 +164,8 @@ func validPort(addr string) error {
 
 var errEscape = errors.New("in a user name or password, write %40 for @, %2F for /, %3A for :, %3F for ?, %23 for #, %2C for a comma and %25 for %")
 
-// unreadable is the error for a URL. An error of net/url repeats the text, or the
-// piece of it that looked wrong, which may be of the password: only its kind is
-// told. Those of go-redis repeat what stands behind the host.
+// unreadable returns the error for an invalid URL. An error of net/url repeats the text, or a part that may
+// be of the password, so only its kind is used. Errors of go-redis repeat only what follows the host.
 func unreadable(err error) error {
 	var all *url.Error
 	var escape url.EscapeError

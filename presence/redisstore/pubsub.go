@@ -10,10 +10,10 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// A pubsub delivers the messages that the server publishes. All channels share one
-// connection; on a cluster, the sharded channels of a master share one (a [pubsubConn]
-// each). A pubsub notices when a connection breaks, hangs, or leads to the wrong master,
-// and subscribes again. Readers notice messages that were lost meanwhile as a gap.
+// A pubsub delivers the messages that the server publishes. All channels share one connection; on a cluster,
+// the sharded channels of a master share one (a [pubsubConn] each). A pubsub notices when a connection
+// breaks, hangs, or leads to the wrong master, and subscribes again. Readers notice a gap if messages were
+// lost meanwhile.
 type pubsub struct {
 	client  redis.UniversalClient
 	timeout time.Duration
@@ -22,7 +22,7 @@ type pubsub struct {
 	wait    sync.WaitGroup
 	kick    wait.Wakeup // a channel has no connection yet
 
-	mu       sync.Mutex // never held over a network
+	mu       sync.Mutex // never held during network calls
 	routing  bool
 	channels map[string]*channel // by name
 	unplaced map[*channel]struct{}
@@ -65,7 +65,7 @@ func (p *pubsub) subscribe(ctx context.Context, name string, sharded bool, fn fu
 	return func() { p.leave(c, key) }, nil
 }
 
-// background runs fn in a goroutine that close waits for, unless it is closed already.
+// background runs fn in a goroutine for which close waits. It is a no-op after close.
 func (p *pubsub) background(fn func(context.Context)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -98,7 +98,7 @@ func (p *pubsub) join(name string, sharded bool, key *func(string)) *channel {
 	return c
 }
 
-// await waits until the server has confirmed a subscription, or has failed to.
+// await waits until the server has confirmed a subscription, or the subscription has failed.
 func (p *pubsub) await(ctx context.Context, c *channel) error {
 	for {
 		p.mu.Lock()
@@ -117,8 +117,7 @@ func (p *pubsub) await(ctx context.Context, c *channel) error {
 	}
 }
 
-// leave takes a function off a channel. After it has returned, no call of the function is
-// under way.
+// leave removes a function from a channel. After it has returned, no call of the function is under way.
 func (p *pubsub) leave(c *channel, key *func(string)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

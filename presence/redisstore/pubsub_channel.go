@@ -11,13 +11,13 @@ type channel struct {
 	name    string
 	sharded bool
 
-	// The mutex of pubsub guards these.
-	conn    *pubsubConn   // nil: not placed yet
+	// pubsub's mutex guards these.
+	conn    *pubsubConn   // nil: it has no connection yet
 	heard   bool          // the server has confirmed the subscription
-	err     error         // why it has not; nil while it is being asked
+	err     error         // why it has not; nil while waiting for the answer
 	changed chan struct{} // closed when heard or err is set, and then replaced
 
-	mu  sync.Mutex // around the calls of fns
+	mu  sync.Mutex // held during calls of fns
 	fns map[*func(string)]struct{}
 }
 
@@ -41,9 +41,8 @@ func (n *names) add(name string, sharded bool) {
 	}
 }
 
-// changes returns the channels that came to a connection or left it since the last call.
-// asked are the channels of its session, and whether each is sharded; it is brought up to
-// date.
+// changes returns the channels that were added to a connection or removed from it since the last call. asked
+// has the channels of its session, and whether each is sharded; changes updates it.
 func (p *pubsub) changes(conn *pubsubConn, asked map[string]bool) (came, left names) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -61,8 +60,8 @@ func (p *pubsub) changes(conn *pubsubConn, asked map[string]bool) (came, left na
 	return came, left
 }
 
-// confirmed handles the server's message that it subscribed this node, or that it ended a
-// subscription of its own accord because the slot moved to another master.
+// confirmed handles the server's message that it subscribed this node, or that it ended a subscription by
+// itself because the slot moved to another master.
 func (p *pubsub) confirmed(conn *pubsubConn, m *redis.Subscription) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -73,7 +72,7 @@ func (p *pubsub) confirmed(conn *pubsubConn, m *redis.Subscription) {
 		c.setLocked(true, nil)
 	case m.Kind == "sunsubscribe":
 		c.setLocked(false, nil)
-		conn.pending[c.name] = struct{}{} // sent with the next ping, unless the channel has moved by then
+		conn.pending[c.name] = struct{}{} // subscribed again with the next ping, unless the channel has moved by then
 	}
 }
 

@@ -11,10 +11,10 @@ import (
 	"github.com/rollcall-go/rollcall/internal/wait"
 )
 
-// A pubsubConn is one connection on which messages come. When it breaks, it connects
-// again and subscribes to its channels again. go-redis would reconnect too, but it asks
-// for the sharded channels of several slots in one command, which a cluster refuses; it
-// keeps a connection on which no answer comes; and it does not say when it reconnects.
+// A pubsubConn is one connection for messages. When it breaks, it reconnects and subscribes to its channels
+// again. go-redis would reconnect too, but it subscribes to the sharded channels of several slots in one
+// command, which a cluster refuses. It also keeps a connection on which no answer comes, and does not report
+// when it reconnects.
 type pubsubConn struct {
 	pubsub *pubsub
 	addr   string
@@ -23,9 +23,9 @@ type pubsubConn struct {
 	end    context.CancelFunc
 	kick   wait.Wakeup // there are changes to send
 
-	// The mutex of pubsub guards these.
+	// pubsub's mutex guards these.
 	channels int
-	pending  map[string]struct{} // names of channels that came, left, or were lost
+	pending  map[string]struct{} // channels that were added, removed, or lost
 }
 
 // A connection pings every pingEvery. It is dead when nothing came for maxSilence.
@@ -42,8 +42,8 @@ func newPubsubConn(p *pubsub, addr string, client subscriber) *pubsubConn {
 	return c
 }
 
-// lookLocked makes the connection subscribe to a channel that is its own, or unsubscribe
-// from one that no longer is. The caller holds the mutex of pubsub.
+// lookLocked makes the connection subscribe to a channel that belongs to it, or unsubscribe from one that no
+// longer does. The caller holds the mutex of pubsub.
 func (c *pubsubConn) lookLocked(name string) {
 	c.pending[name] = struct{}{}
 	c.kick.Wake()
@@ -77,7 +77,7 @@ func (c *pubsubConn) session() error {
 		_ = socket.Close()
 		<-received
 	}()
-	asked := make(map[string]bool) // channels of this session; whether each is sharded
+	asked := make(map[string]bool) // the channels of this session, and whether each is sharded
 	tick := time.NewTicker(pingEvery)
 	defer tick.Stop()
 	for first := true; ; first = false {
@@ -105,15 +105,15 @@ func (c *pubsubConn) session() error {
 	}
 }
 
-// send bounds the time of writing a command.
+// send writes a command with a time limit.
 func (c *pubsubConn) send(write func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(c.life, c.pubsub.timeout)
 	defer cancel()
 	return write(ctx)
 }
 
-// ask subscribes to channels that came to the connection, and unsubscribes from those
-// that left it. asked are the channels of this session so far.
+// ask subscribes to channels that were added to the connection, and unsubscribes from those that were
+// removed. asked has the channels of this session so far.
 func (c *pubsubConn) ask(socket *redis.PubSub, asked map[string]bool) error {
 	came, left := c.pubsub.changes(c, asked)
 	return errors.Join(
@@ -140,7 +140,7 @@ func (c *pubsubConn) receive(socket *redis.PubSub) error {
 		var answer redis.Error
 		switch {
 		case errors.As(err, &answer):
-			c.pubsub.refused(c, err) // it does not name the channel
+			c.pubsub.refused(c, err) // the error does not name the channel
 			continue
 		case err != nil:
 			return err

@@ -6,11 +6,10 @@ import (
 	"time"
 )
 
-// go-redis logs each dial that fails, about three lines a second on standard error while the
-// server is out, and its logger is one for the whole process: a library must not replace the
-// site's. So a client of Open never fails to dial. Where there is no server it gets a
-// connection on which each read and write fails, with the error of the dial. The commands
-// then fail with that error, as they do without this.
+// go-redis logs each dial that fails: about three lines a second on standard error while the server is out.
+// Its logger is one for the whole process, so a library must not replace it. Instead, dials of a client of
+// Open never fail. If there is no server, the client gets a connection on which each read and write fails
+// with the error of the dial. Commands then fail with the same error as they would otherwise.
 
 type dialer = func(ctx context.Context, network, addr string) (net.Conn, error)
 
@@ -24,7 +23,7 @@ func quiet(dial dialer) dialer {
 	}
 }
 
-// A failedConn stands for a connection that could not be made.
+// A failedConn takes the place of a connection that could not be made.
 type failedConn struct{ err error }
 
 func (c failedConn) Read([]byte) (int, error)       { return 0, c.err }

@@ -15,8 +15,8 @@ import (
 // maxRecentPage is how many users one page holds.
 const maxRecentPage = 1000
 
-// Recent implements [backend.Store]. A page may be shorter than the limit though there are
-// more: lua/recent.lua passes over 1,000 users at most.
+// Recent implements [backend.Store]. A page may be shorter than the limit although there are more users:
+// lua/recent.lua skips 1,000 users at most.
 func (s *extrasReader) Recent(ctx context.Context, topic presence.Topic, q backend.RecentQuery) (backend.RecentPage, error) {
 	within, limit := min(max(q.Within, 0), backend.MaxWithin), min(max(q.Limit, 1), maxRecentPage)
 	args := []any{s.now(), within.Milliseconds(), limit}
@@ -107,8 +107,8 @@ func (s *extrasReader) Remembered(ctx context.Context, topic presence.Topic, use
 	return remembered, nil
 }
 
-// decodeRecent reads a user of a page from the record, of a user who is online, or from the
-// profile, of another.
+// decodeRecent decodes a user of a page: from the record if the user is online, and otherwise from the
+// profile.
 func decodeRecent(id, score, record, fields string) (u backend.RecentUser, err error) {
 	ms, err := strconv.ParseInt(score, 10, 64)
 	if err != nil || !validUserID(id) {
@@ -128,7 +128,7 @@ func decodeRecent(id, score, record, fields string) (u backend.RecentUser, err e
 	return u, nil
 }
 
-// encodeNext writes where a page ended: "<active, ms>.<user>".
+// encodeNext returns the end of a page: "<active, ms>.<user>".
 func encodeNext(user, score string) string { return strings.TrimPrefix(score, "-") + "." + user }
 
 func decodeNext(next string) (score, user string, err error) {

@@ -9,28 +9,28 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// keepAtRest is how long the keys of a fleet stay that is gone: an outage over a weekend's day
-// loses nothing, and what users left behind goes. Each script that makes a key gives it this end.
-// While a node runs, its sweeps lengthen the life of all keys. Two have no end: the record of a
-// topic (rule 17), and the hash with the fleet's secret.
+// keepAtRest is how long the keys of a fleet stay after its last node has ended. An outage over a weekend
+// loses nothing, and what users left behind is removed. Each script that creates a key gives it this time to
+// live, and the sweeps of running nodes extend it for all keys. Two keys have none: the record of a topic
+// (rule 17), and the hash with the fleet's secret.
 const keepAtRest = 48 * time.Hour
 
-// Each node lengthens the life of all keys once in restEvery. A sweep does a page of topics.
+// Each node extends the life of all keys once in restEvery. One sweep does a page of topics.
 const (
 	restEvery = 6 * time.Hour
-	restAfter = 10 * time.Minute // for the first time
-	restTopic = 100              // topics a sweep, about
+	restAfter = 10 * time.Minute // after the start
+	restTopic = 100              // about how many topics a sweep does
 )
 
-// A rest is how far this node has come with lengthening the life of all keys.
+// A rest is this node's progress in extending the life of all keys.
 type rest struct {
 	mu     sync.Mutex
-	next   time.Time // when to begin; zero: restAfter the first sweep
-	busy   bool      // a sweep of this node does a page
+	next   time.Time // when to begin; zero: restAfter after the first sweep
+	busy   bool      // a sweep of this node is doing a page
 	cursor uint64    // in the list of all topics
 }
 
-// due reports whether a page is to be done.
+// due reports whether it is time for a page.
 func (r *rest) due(now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -49,14 +49,14 @@ func (r *rest) done(next uint64, err error, now time.Time) {
 	defer r.mu.Unlock()
 	r.busy = false
 	if err != nil {
-		return // the next sweep tries again
+		return // the next sweep repeats it
 	}
 	if r.cursor = next; next == 0 {
 		r.next = now.Add(restEvery)
 	}
 }
 
-// lengthen lengthens the life of some topics' keys, and at the end of those that all topics share.
+// lengthen extends the life of some topics' keys, and at the end that of the keys that all topics share.
 func (s *upkeep) lengthen(ctx context.Context) {
 	if !s.rest.due(s.localTime()) {
 		return
@@ -71,7 +71,7 @@ func (s *upkeep) lengthen(ctx context.Context) {
 func (s *upkeep) lengthenSome(ctx context.Context, cursor uint64) (next uint64, err error) {
 	var topics []string
 	_, err = call(ctx, s.writes, "lengthen", func(ctx context.Context) (struct{}, error) {
-		// Each topic that had a lease is in this list, as long as it keeps anything.
+		// This list has each topic that has had a lease, as long as the topic keeps anything.
 		topics, next, err = s.one().SScan(ctx, s.indexKey("seen"), cursor, "", restTopic).Result()
 		return struct{}{}, err
 	})

@@ -36,7 +36,7 @@ const (
 	met     = "met"
 )
 
-// marker returns one of the scripts, for this keyspace. All versions of this library know the same.
+// marker returns one of the two scripts, for this keyspace. All versions of this library use the same.
 func (s *fleet) marker(says string) *script {
 	source := "return '" + says + "' -- presence" + s.place()
 	sum := sha1.Sum([]byte(source))
@@ -53,20 +53,20 @@ func (l *link) knows(ctx context.Context, server server, marker *script) (bool, 
 	return err == nil, err
 }
 
-// learns has a server know a script.
+// learns loads a script into a server.
 func (l *link) learns(ctx context.Context, server server, marker *script) error {
 	l.commands.Add(1)
 	return server.Eval(ctx, marker.source, server.keys).Err()
 }
 
-// A server is one that has a part of the data.
+// A server has a part of the data.
 type server struct {
 	redis.Cmdable
-	keys []string // by which the client finds it
+	keys []string // keys by which the client finds it
 }
 
-// eachServer calls fn for each server that has a part of the data, those of a cluster side by side.
-// It returns the first error, unless fn went well for another server.
+// eachServer calls fn for each server that has a part of the data, those of a cluster concurrently. It
+// returns the first error, unless fn succeeded for another server.
 func (s *fleet) eachServer(ctx context.Context, op string, fn func(context.Context, server) error) error {
 	_, err := call(ctx, s.writes, op, func(ctx context.Context) (struct{}, error) {
 		cluster, ok := s.client.(*redis.ClusterClient)
@@ -91,13 +91,13 @@ func (s *fleet) eachServer(ctx context.Context, op string, fn func(context.Conte
 	return err
 }
 
-// isNew is for a keyspace that this node has just made.
+// isNew marks a keyspace that this node has just created as renewed.
 func (s *fleet) isNew(ctx context.Context) error {
 	return s.eachServer(ctx, "begin", func(ctx context.Context, on server) error { return s.learns(ctx, on, s.marker(renewed)) })
 }
 
-// askRestarted returns [presence.ErrRestarted] where a sweep may remove nothing. It costs one round
-// trip. A server that does not answer is not swept either: see sweepScript.
+// askRestarted returns [presence.ErrRestarted] if a sweep may remove nothing. It costs one round trip. A
+// server that does not answer is not swept either: see sweepScript.
 func (s *fleet) askRestarted(ctx context.Context, opts backend.SweepOptions) error {
 	var mu sync.Mutex
 	var restarted error
@@ -125,7 +125,7 @@ func (s *fleet) askRestarted(ctx context.Context, opts backend.SweepOptions) err
 		}
 		return nil
 	})
-	mu.Lock() // a call that was given up may go on
+	mu.Lock() // a call that was given up may still run
 	defer mu.Unlock()
 	return errors.Join(restarted, err)
 }

@@ -14,13 +14,12 @@ import (
 // maxRosterPage is how many users one page holds.
 const maxRosterPage = 1000
 
-// Roster implements [backend.Store]. Its order is the one of HSCAN. A user who stays may be
-// named twice where the hash of the roster changes meanwhile.
+// Roster implements [backend.Store]. Its order is that of HSCAN. If the hash of the roster changes meanwhile,
+// a user who stays may be returned twice.
 //
-// A page ends where a call of HSCAN ended, so that it has all users whom that call returned. But
-// even the smallest step of HSCAN may return more users than a page takes: a small hash whole,
-// and several users of one bucket. Then the page has the first of them by id, and the next page
-// repeats the step.
+// A page ends where a call of HSCAN ended, so that it has all users whom that call returned. But even the
+// smallest step of HSCAN may return more users than fit on a page: a small hash as a whole, and several users
+// of one bucket. Then the page has the first of them by id, and the next page repeats the step.
 func (s *reader) Roster(ctx context.Context, topic presence.Topic, q backend.RosterQuery) (backend.RosterPage, error) {
 	from, ok := readAfter(topic, q.After)
 	if !ok {
@@ -32,7 +31,7 @@ func (s *reader) Roster(ctx context.Context, topic presence.Topic, q backend.Ros
 	limit := min(max(q.Limit, 1), maxRosterPage)
 	args := []any{from.cursor, limit, 1}
 	if from.behind == "" {
-		// HSCAN goes over its COUNT by as much as the last bucket has. An eighth less is room for that.
+		// HSCAN may exceed its COUNT by the size of the last bucket. An eighth less leaves room for that.
 		args = []any{from.cursor, limit, limit, max(limit-(limit+7)/8, 1), 1}
 	}
 	answer, err := s.runOne(ctx, s.reads, "roster", eval{rosterScript, s.keys(topic, "users", "head", "log"), args})
@@ -57,8 +56,8 @@ func (s *reader) Roster(ctx context.Context, topic presence.Topic, q backend.Ros
 			s.invalid.Add(1)
 			continue
 		}
-		// A step that ends elsewhere than it did may have users whom it did not have: where a bucket
-		// was emptied, those of the next. Then it is read from its beginning.
+		// A repeated step that ends elsewhere may have other users: if a bucket was emptied, those of the
+		// next one. It is then read from its beginning.
 		if end != from.end || id > from.behind {
 			page.Members = append(page.Members, m)
 		}
@@ -74,14 +73,14 @@ func (s *reader) Roster(ctx context.Context, topic presence.Topic, q backend.Ros
 	return page, nil
 }
 
-// A rosterPlace is where a page of a roster begins.
+// A rosterPlace is the start of a page of a roster.
 type rosterPlace struct {
 	cursor string // of HSCAN
-	end    string // where the smallest step from cursor ended for the page before, if that was within the step
-	behind string // the last user whom that page had of the step; empty: it had none
+	end    string // where the smallest step from cursor ended, if the previous page ended within it
+	behind string // the last user of the step on the previous page; empty: none
 }
 
-// readAfter reads where a page ended: "<cursor>", or "<cursor>.<end>.<user>" within a step.
+// readAfter parses the end of a page: "<cursor>", or "<cursor>.<end>.<user>" within a step.
 func readAfter(topic presence.Topic, after string) (place rosterPlace, ok bool) {
 	if after == "" {
 		return rosterPlace{cursor: "0"}, true

@@ -17,19 +17,19 @@ import (
 //go:embed lua/*.lua
 var luaFiles embed.FS
 
-// A script is Lua source with the name that a server knows it by.
+// A script is Lua source with its name on a server.
 type script struct {
 	source, sha string
 	timed       bool // begins with lua/time.lua
 }
 
-// newScript joins files of lua/, named without the ending.
+// newScript joins files of lua/, which are named without the ending.
 func newScript(files ...string) *script {
 	var source strings.Builder
 	for _, name := range files {
 		text, err := luaFiles.ReadFile("lua/" + name + ".lua")
 		if err != nil {
-			panic(err) // a name below is wrong
+			panic(err) // one of the names below is wrong
 		}
 		source.Write(text)
 	}
@@ -80,17 +80,16 @@ type eval struct {
 	args   []any
 }
 
-// run runs scripts in one round trip (on a cluster one a node, side by side).
-// The server is given the source of a script that it does not know, and asked once more where its
-// clock turns out to be ahead of what this node knew. Each answer
-// has its own error; run returns one only if every script failed, so that a
-// cluster that lost a part serves the rest.
+// run runs scripts in one round trip (on a cluster one for each node, concurrently). If the server does not
+// know a script, run sends it the source. If the server's clock turns out to be further ahead than this node
+// knew, run asks once more. Each answer has its own error. run returns an error only if every script failed,
+// so that a cluster that lost a part serves the rest.
 func (l *link) run(ctx context.Context, evals ...eval) ([]*redis.Cmd, error) {
 	sent := time.Now()
 	answers := l.pipe(ctx, evals, func(p redis.Pipeliner, e eval) *redis.Cmd {
 		return p.EvalSha(ctx, e.script.sha, e.keys, e.args...)
 	})
-	for range 2 { // a server that took over may know neither a script, nor that it is in time
+	for range 2 { // a server that took over may not know a script, and may refuse it as late
 		var missing []int
 		var again []eval
 		for i, a := range answers {
@@ -121,9 +120,9 @@ func (l *link) run(ctx context.Context, evals ...eval) ([]*redis.Cmd, error) {
 	return answers, err
 }
 
-// together returns how many scripts, of such weights, are one round trip: as many
-// as weigh no more than most, but one at least. For the server executes a pipeline
-// as it does a long script, without a look at others (rule 9).
+// together returns how many scripts with such weights go into one round trip: as many as weigh at most most
+// together, but at least one. The server executes a pipeline like a long script, without serving others (rule
+// 9).
 func together(weights []int, most int) int {
 	n := 0
 	for n < len(weights) && (n == 0 || weights[n] <= most) {
@@ -136,7 +135,7 @@ func together(weights []int, most int) int {
 func (l *link) pipe(ctx context.Context, evals []eval, send func(redis.Pipeliner, eval) *redis.Cmd) []*redis.Cmd {
 	answers := make([]*redis.Cmd, len(evals))
 	last := l.servers.last(ctx)
-	_ = l.pipelined(ctx, func(p redis.Pipeliner) { // each answer has its error
+	_ = l.pipelined(ctx, func(p redis.Pipeliner) { // each answer has its own error
 		for i, e := range evals {
 			if e.script.timed && l.clock == nil {
 				e.args[0] = last
@@ -147,9 +146,9 @@ func (l *link) pipe(ctx context.Context, evals []eval, send func(redis.Pipeliner
 	return answers
 }
 
-// pipelined sends commands in one round trip, and returns the first error. Where
-// a cluster's node cannot be reached, the client asks the others who has its slots
-// now: by itself it does that for single commands, and for these once a minute.
+// pipelined sends commands in one round trip, and returns the first error. If a cluster's node cannot be
+// reached, it makes the client ask the others for the present owners of the slots, at most once a minute. The
+// client does that by itself only for single commands.
 func (l *link) pipelined(ctx context.Context, fill func(redis.Pipeliner)) error {
 	commands, err := l.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		fill(p)
@@ -157,7 +156,7 @@ func (l *link) pipelined(ctx context.Context, fill func(redis.Pipeliner)) error 
 		return nil
 	})
 	if err != nil && !slices.ContainsFunc(commands, func(c redis.Cmder) bool { return c.Err() != nil }) {
-		for _, c := range commands { // the server refused the connection, such as for its database
+		for _, c := range commands { // the server refused the connection, for example because of its database
 			c.SetErr(err)
 		}
 	}

@@ -9,11 +9,11 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// One script may be about several topics if one server has the keys of all of them. A single
-// server has. A cluster wants all keys of a command in one slot, and a topic's keys are in the
-// slot of its tag. Any other client gets a script a topic.
+// One script can handle several topics if one server has the keys of all of them. A single server has. A
+// cluster demands that all keys of a command are in one slot, and a topic's keys are in the slot of its tag.
+// For any other client, each topic gets a script.
 
-// slot names the keys that may stand in one command with those of a topic.
+// slot returns a name for the set of keys that may be in one command with those of a topic.
 func (l *link) slot(topic presence.Topic) string {
 	switch l.client.(type) {
 	case *redis.Client:
@@ -27,7 +27,7 @@ func (l *link) slot(topic presence.Topic) string {
 	return strconv.Itoa(slotOf(tag(topic)))
 }
 
-// slotOf returns the slot that a cluster keeps a tag in: its CRC16 (XMODEM), modulo 16,384.
+// slotOf returns the slot in which a cluster keeps a tag: its CRC16 (XMODEM), modulo 16,384.
 func slotOf(tag string) int {
 	var crc uint16
 	for _, b := range []byte(tag) {
@@ -42,8 +42,8 @@ func slotOf(tag string) int {
 	return int(crc % 16384)
 }
 
-// gather returns the indexes of topics in groups that one script may be about, each of at
-// most so many, in the order of their first topics.
+// gather groups the indexes of topics by scripts that can handle them, each of at most most topics, in the
+// order of their first topics.
 func (l *link) gather(topics []presence.Topic, most int) (groups [][]int) {
 	open := make(map[string]int) // slot -> the group that is not full
 	for i, t := range topics {
@@ -58,10 +58,9 @@ func (l *link) gather(topics []presence.Topic, most int) (groups [][]int) {
 	return groups
 }
 
-// runGathered runs scripts of several topics in one round trip. A single server behind a
-// client for one may still be a cluster, as one of a hosting company behind its proxy. It
-// says CROSSSLOT once, and from then on each slot gets a script of its own: crossed is true,
-// and the caller makes its scripts once more.
+// runGathered runs scripts of several topics in one round trip. A server behind a client for a single one may
+// still be a cluster, such as that of a hosting company behind a proxy. It answers CROSSSLOT once, and from
+// then on each slot gets a script of its own: crossed is true, and the caller must make its scripts again.
 func (l *link) runGathered(ctx context.Context, evals ...eval) (answers []*redis.Cmd, crossed bool, err error) {
 	answers, err = l.run(ctx, evals...)
 	for _, a := range answers {

@@ -14,16 +14,15 @@ import (
 // is read in pieces of about that size.
 const maxSmallRoster = 1000
 
-// A roster is a topic's members while they are read.
+// A roster has a topic's members while they are being read.
 type roster map[presence.UserID]presence.Member
 
 // A reader reads topics: rosters, logs and figures.
 type reader struct{ *fleet }
 
-// Snapshot implements [backend.Store]. A roster of up to 1,000 costs one round
-// trip. A larger one is scanned in pieces, a round trip each, while it changes;
-// what happens meanwhile is read from the log along with each piece and applied
-// in the end. So no script is long, and the result is exact.
+// Snapshot implements [backend.Store]. A roster of up to 1,000 costs one round trip. A larger one is scanned
+// in pieces, a round trip each, while it changes. Changes are read from the log along with each piece, and
+// applied at the end. So no script is long, and the result is exact.
 func (s *reader) Snapshot(ctx context.Context, topic presence.Topic) (backend.Snapshot, error) {
 	if err := s.ready(ctx, s.reads); err != nil {
 		return backend.Snapshot{}, err
@@ -55,7 +54,7 @@ func (s *reader) Snapshot(ctx context.Context, topic presence.Topic) (backend.Sn
 	return snap, nil
 }
 
-// readSnapshot reads what lua/snapshot.lua returns.
+// readSnapshot parses the answer of lua/snapshot.lua.
 func readSnapshot(answer *redis.Cmd) (head presence.DiffID, online int64, records []any, err error) {
 	r, err := answer.Slice()
 	if err != nil {
@@ -67,7 +66,7 @@ func readSnapshot(answer *redis.Cmd) (head presence.DiffID, online int64, record
 	return readRoster(r[0], r[1], r[2])
 }
 
-// readRoster reads a head, the users online, and their records.
+// readRoster parses a head, the users online, and their records.
 func readRoster(first, second, third any) (head presence.DiffID, online int64, records []any, err error) {
 	id, ok1 := first.(string)
 	online, ok2 := second.(int64)
@@ -95,8 +94,8 @@ func (r roster) apply(d backend.Diff) {
 	}
 }
 
-// scan reads a large roster in pieces, each at another moment, and the diffs
-// since head. It returns the head that the roster is of.
+// scan reads a large roster in pieces, each at another moment, and the diffs since head. It returns the head
+// at which the roster then is.
 func (s *reader) scan(ctx context.Context, topic presence.Topic, head presence.DiffID, members roster) (presence.DiffID, error) {
 	type piece struct {
 		records []string
@@ -110,7 +109,7 @@ func (s *reader) scan(ctx context.Context, topic presence.Topic, head presence.D
 			var asked askedLog
 			err = s.pipelined(ctx, func(pipe redis.Pipeliner) {
 				scanned = pipe.HScan(ctx, s.key(topic, "users"), cursor, "", maxSmallRoster)
-				asked = s.askLog(ctx, pipe, topic, head) // of a later moment than the scan
+				asked = s.askLog(ctx, pipe, topic, head) // at a later moment than the scan
 			})
 			if err != nil {
 				return p, err

@@ -31,7 +31,7 @@ func (s *statuses) Statuses(ctx context.Context, users ...presence.UserID) ([]ba
 		var since *redis.FloatSliceCmd
 		var chosen *redis.SliceCmd
 		if err := s.pipelined(ctx, func(p redis.Pipeliner) {
-			since = p.ZMScore(ctx, keys[1], ids...) // first: a status may have a later order, and no earlier one
+			since = p.ZMScore(ctx, keys[1], ids...) // read first: a status may then have a later order, but no earlier one
 			chosen = p.HMGet(ctx, keys[0], ids...)
 		}); err != nil {
 			return nil, err

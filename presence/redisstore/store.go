@@ -31,8 +31,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Store implements [backend.Store]. All methods may be called concurrently. Each of its parts
-// brings some of the methods, and has files of its own.
+// Store implements [backend.Store]. All methods may be called concurrently. Its embedded parts have the
+// methods, in files of their own.
 type Store struct {
 	cfg        Config
 	ownsClient bool // Close closes it
@@ -80,8 +80,8 @@ func New(client redis.UniversalClient, cfg Config) *Store {
 	return s
 }
 
-// Close ends the subscriptions, and waits for their goroutines and for the calls that are under way,
-// [Config].Timeout at most: nothing of them uses the client after it. It closes the client of a
+// Close ends the subscriptions. It waits for their goroutines and for calls that are under way, for
+// [Config].Timeout at most. The Store does not use the client after that. Close also closes the client of a
 // Store that [Open] made.
 func (s *Store) Close() error {
 	err := s.pubsub.close()

@@ -10,29 +10,28 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// maxSweep is how many leases one script removes, or all scripts of a round trip.
+// maxSweep is how many leases one script removes, and also all scripts of a round trip together.
 const maxSweep = 500
 
 const (
 	maxLooked  = 125 // topics that one script looks at
-	lookWeight = 2   // of a topic in such a script, in leases
+	lookWeight = 2   // weight of a topic in such a script, in leases
 )
 
-// sweepWithin is how long after its look a sweep may come. It is well below the shortest grace: while
-// a sweep waits for a server that hangs, so do the joins of pages that change nodes.
+// sweepWithin is how soon a sweep must follow its look. It is well below the shortest grace, because joins of
+// pages that change nodes wait too while a sweep waits for a server that hangs.
 const sweepWithin = 250 * time.Millisecond
 
-// Sweep implements [backend.Store]. It costs one round trip, and for every 500 topics that are
-// due two, and one more for every 250 of them; a topic is due about once a second in
-// the whole fleet. Where leases have expired it costs as much again, and one round trip
-// for every 500 leases. With RenewedWithin it costs one round trip, two for every 500 topics
-// that are due, and one for every 500 leases that it looks at.
+// Sweep implements [backend.Store]. It costs one round trip, two for every 500 topics that are due, and one
+// for every 250 of them. A topic is due about once a second in the whole fleet. If leases have expired it
+// costs as much again, and one round trip for every 500 leases. With RenewedWithin it costs one round trip,
+// two for every 500 topics that are due, and one for every 500 leases that it looks at.
 //
-// A sweep must not remove leases that no node could renew. Example: a sweep is sent at
-// 12:00:00, the server is out of reach, and the sweep arrives at 12:01:00, before any
-// heartbeat. So each topic is first only looked at. The sweep names the server's time of
-// that look, and its script removes nothing if the look is older than sweepWithin, or if the server
-// does not know the script, as it may have started again since.
+// A sweep must not remove leases that no node could renew. Example: a sweep is sent at 12:00:00, the server
+// is out of reach, and the sweep arrives at 12:01:00, before any heartbeat. So each topic is first only
+// looked at. The sweep contains the server's time of that look. Its script removes nothing if the look is
+// older than sweepWithin, or if the server does not know the script, because the server may have restarted
+// since.
 func (s *upkeep) Sweep(ctx context.Context, opts backend.SweepOptions) (backend.Swept, error) {
 	if err := s.ready(ctx, s.writes); err != nil {
 		return backend.Swept{}, err
@@ -43,7 +42,7 @@ func (s *upkeep) Sweep(ctx context.Context, opts backend.SweepOptions) (backend.
 	}
 	s.lengthen(ctx)
 	var swept backend.Swept
-	if opts.Nodes { // first, because many expired leases may take all the time
+	if opts.Nodes { // before expired leases, which may be many and take all the time
 		nodes, err := s.nodes.sweep(ctx)
 		if err != nil {
 			return nodes, err
@@ -85,11 +84,11 @@ type sweepJob struct {
 	looked  map[presence.Topic]look
 	asked   time.Time // when the latest scripts were made
 	slow    bool      // a look was too old when its script ran
-	unknown bool      // or the server did not know the script
+	unknown bool      // the server did not know a script
 	torn    []presence.Topic
 }
 
-// A look is what a script found in a topic.
+// A look is what a script saw in a topic.
 type look struct {
 	at  int64 // the server's time, Unix ms
 	due int   // expired leases
@@ -121,7 +120,7 @@ func (j *sweepJob) scripts(topics []presence.Topic) []dueScript {
 	return scripts
 }
 
-// lookAlone returns the arguments of sweepScript with which it removes nothing.
+// lookAlone returns the arguments of sweepScript that make it remove nothing.
 func lookAlone(args []any) []any { return append(slices.Clone(args[:len(args)-2]), 0, 0) }
 
 func (j *sweepJob) took(topic presence.Topic, answer []int64) time.Duration {
@@ -144,7 +143,7 @@ func (j *sweepJob) more() bool { return !j.swept.More && !j.slow }
 // A sweepAnswer is what lua/sweep.lua returns.
 type sweepAnswer struct {
 	leases, leaves int           // removed, and announced
-	next           time.Duration // until the next lease expires; 0: some are due; negative: no lease is left
+	next           time.Duration // until the next lease expires; 0: some have expired; negative: there is no lease
 	look
 	torn bool // leases may be missing
 }
@@ -192,14 +191,14 @@ func (j *recentJob) took(_ presence.Topic, answer []int64) time.Duration {
 
 func (j *recentJob) more() bool { return true }
 
-// repair restores leases that a topic lost from the records of its users, a round trip
-// for every 500 records. Without a lease, a user would stay online forever.
+// repair restores leases that a topic lost from the records of its users, a round trip for every 500 records.
+// Without a lease, a user would stay online for ever.
 func (s *upkeep) repair(ctx context.Context, topic presence.Topic) error {
 	for last, name := range []string{"users", "hidden"} {
 		for cursor := "0"; ; {
 			answer, err := s.runOne(ctx, s.writes, "sweep", eval{sweepRepairScript, s.keys(topic, "leases", name, "count"), []any{s.now(), cursor, maxSweep, last}})
 			if errors.Is(err, presence.ErrRefused) {
-				return nil // an error of this topic alone
+				return nil // the error concerns this topic alone
 			} else if err != nil {
 				return err
 			}

@@ -10,7 +10,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// maxTrim is how many users one script forgets, or all scripts of a round trip.
+// maxTrim is how many users one script forgets, and also all scripts of a round trip together.
 const maxTrim = 1000
 
 // Trim implements [backend.Store]. It costs one round trip for the chosen statuses,
@@ -44,8 +44,8 @@ func (s *upkeep) Trim(ctx context.Context, keep time.Duration, most int) (forgot
 	}
 }
 
-// trimSeen forgets users who were last seen long ago, until each of the topics is within
-// the bounds. Topics in which no user is remembered leave the index.
+// trimSeen forgets users who were last seen long ago, until each of the topics is within the bounds. Topics
+// that remember no user are removed from the index.
 func (s *upkeep) trimSeen(ctx context.Context, topics []string, keep time.Duration, most int) (forgotten int, err error) {
 	var empty []any
 	for len(topics) > 0 {
@@ -61,7 +61,7 @@ func (s *upkeep) trimSeen(ctx context.Context, topics []string, keep time.Durati
 		for i, t := range topics {
 			r, err := answers[i].Int64Slice()
 			if err != nil || len(r) < 3 {
-				continue // the next Trim tries again
+				continue // the next Trim repeats it
 			}
 			dropped, more, left := r[0], r[1] == 1, r[2]
 			forgotten += int(dropped)

@@ -9,15 +9,15 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// A user's line in Redis has one word for the status. For a device, which has a
-// [presence.Visibility], that word is "<online><seen><except>.<since>.<status>.<text>.": three
-// letters (e everyone, c contacts, n nobody; x somebody is blocked, or -), the time in Unix
-// milliseconds to the base 36, the status, and the text in base64url. It has no space, which would
-// end it in the line, and ends with a dot: the "-" at the end of a status says Unseen, and base64url
-// has one. Example: "ec-.lkj3.busy.aW4gYSBjYWxs.".
+// A user's line in Redis has one word for the status. For a device, which has a [presence.Visibility], that
+// word is "<online><seen><except>.<since>.<status>.<text>.": three letters (e everyone, c contacts, n nobody;
+// x somebody is blocked, or -), the time in Unix milliseconds in base 36, the status, and the text in
+// base64url. It contains no space, because that would end it in the line. It ends with a dot, because a "-"
+// at the end of a status means Unseen, and base64url may end with one. Example:
+// "ec-.lkj3.busy.aW4gYSBjYWxs.".
 
-// encodeStatus returns the word of a user's status and visibility. It is empty for one who keeps the
-// former.
+// encodeStatus returns the word for a user's status and visibility. It is empty for a user who keeps the
+// former ones.
 func encodeStatus(u presence.User) string {
 	v := u.Visibility
 	if v == nil {
@@ -40,8 +40,8 @@ const (
 	statusBytes = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."
 )
 
-// decodeStatus reads what encodeStatus wrote. It returns false for a status that no user can have. A
-// visibility that it cannot read shows nobody.
+// decodeStatus decodes the word of encodeStatus. It returns false for a status that no user can have. If it
+// cannot decode a visibility, it returns the one that shows the user to nobody.
 func decodeStatus(text string) (presence.Status, *presence.Visibility, bool) {
 	base := presence.Status(text).Base()
 	if _, err := presence.ParseStatus(string(base)); err == nil || base == presence.Idle {
@@ -74,7 +74,7 @@ func decodeVisibility(text string) presence.Visibility {
 		return presence.HiddenVisibility
 	}
 	s.Text = string(shown)
-	if status != presence.Invisible { // of whom Seen may be wider
+	if status != presence.Invisible { // an invisible user's Seen may be wider
 		s.Seen = presence.Narrower(s.Seen, s.Online)
 	}
 	return s.Visibility(since)

@@ -13,7 +13,7 @@ type watcher struct {
 	*fleet
 	pubsub *pubsub
 
-	mu   sync.Mutex // taken with no mutex of a tap held
+	mu   sync.Mutex // no tap's mutex may be held when it is locked
 	taps map[*tap]struct{}
 }
 
@@ -31,7 +31,7 @@ func (s *watcher) diffTap(topic presence.Topic, fn func(backend.Diff)) *tap {
 		}
 		d, err := decodeMessage(message)
 		if err != nil {
-			s.invalid.Add(1) // it shows as a gap
+			s.invalid.Add(1) // readers notice a gap
 			return
 		}
 		fn(d)
@@ -44,22 +44,22 @@ func (s *watcher) diffTap(topic presence.Topic, fn func(backend.Diff)) *tap {
 // who then reads the log.
 const unknownDiff = presence.DiffID("unknown")
 
-// A tap is a subscription whose channel changes: the keyspace gets a new id after it was wiped.
+// A tap is a subscription to a channel whose name may change, because a wiped keyspace gets a new id.
 type tap struct {
 	store *watcher
 	base  string       // the channel's name without the keyspace's id
 	fn    func(string) // takes a message
-	moved func()       // called when the tap has another channel: messages may be lost; may be nil
+	moved func()       // called when the channel has changed, since messages may be lost; may be nil
 
-	mu      sync.Mutex // around the calls of fn and moved
+	mu      sync.Mutex // held during calls of fn and moved
 	stopped bool
 
-	on    string // the channel's name, by the mutex of the watcher
+	on    string // the channel's name; the watcher's mutex guards it
 	leave func() // ends the subscription
 }
 
-// subscribe starts a tap, under the breaker of reads. It needs no goroutine of the breaker:
-// waiting for a subscription ends with ctx.
+// subscribe starts a tap, under the breaker of reads. It needs no goroutine of the breaker, because waiting
+// for a subscription ends with ctx.
 func (s *watcher) subscribe(ctx context.Context, op string, t *tap) (stop func(), err error) {
 	if err := s.ready(ctx, s.reads); err != nil {
 		return nil, err

@@ -6,20 +6,20 @@ import (
 	"time"
 )
 
-// A clock translates times of this node to those of the database and back, so that a
-// fleet agrees on times although one node's clock is wrong.
+// A clock translates times of this node to those of the database and back, so that a fleet agrees on times
+// although one node's clock is wrong.
 //
-// Differences up to clockTolerance are left alone. Nodes whose clocks are kept in order
-// then read the very times that another node wrote, and the same answer every time:
-// an offset that followed each measurement would move an answer's times by milliseconds.
+// Differences up to clockTolerance are ignored. So nodes with correct clocks read exactly the times that
+// other nodes wrote, and the same answer each time. If the offset followed each measurement, the times would
+// vary by milliseconds.
 type clock struct {
 	now func() time.Time
-	ask func(context.Context) (time.Time, error) // the database's time. Nil: it has this node's clock
+	ask func(context.Context) (time.Time, error) // returns the database's time. Nil: the database uses this node's clock
 
 	mu       sync.Mutex
 	asked    time.Time     // when a measurement last began; zero: never
-	measured bool          // offset comes from a measurement
-	offset   time.Duration // what the database's clock is ahead
+	measured bool          // offset is the result of a measurement
+	offset   time.Duration // how far the database's clock is ahead
 }
 
 const (
@@ -27,8 +27,8 @@ const (
 	clockInterval  = time.Minute // between two measurements
 )
 
-// read returns by how much the database's clock is ahead. It asks the database at the
-// first call and then once a minute: one round trip.
+// read returns how far the database's clock is ahead. It asks the database at the first call and then once a
+// minute: one round trip.
 func (c *clock) read(ctx context.Context) (time.Duration, error) {
 	if c.ask == nil {
 		return 0, nil
@@ -42,14 +42,14 @@ func (c *clock) read(ctx context.Context) (time.Duration, error) {
 	took := c.now().Sub(begin)
 	if err != nil {
 		if known {
-			return offset, nil // the call itself will say what is wrong
+			return offset, nil // the call itself will return the error
 		}
 		return 0, err
 	}
 	return c.learn(theirs.Sub(begin.Add(took/2).Round(0)), took), nil
 }
 
-// due returns the offset, whether one is known, and whether this call has to measure it.
+// due returns the offset, whether it is known, and whether this call must measure it.
 func (c *clock) due() (offset time.Duration, known, due bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -61,7 +61,7 @@ func (c *clock) due() (offset time.Duration, known, due bool) {
 	return c.offset, c.measured, due
 }
 
-// learn takes a measurement, which is right to half of what it took.
+// learn stores a measurement, which is accurate to half of the time that it took.
 func (c *clock) learn(measured, took time.Duration) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -72,12 +72,12 @@ func (c *clock) learn(measured, took time.Duration) time.Duration {
 	return c.offset
 }
 
-// Times are kept as Unix milliseconds, with 0 for never.
+// Times are stored as Unix milliseconds, with 0 for never.
 
 // latestTime is the last moment that is kept.
 var latestTime = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 
-// toDatabase returns a time of this node as the database keeps it.
+// toDatabase returns a time of this node in the form of the database.
 func toDatabase(t time.Time, offset time.Duration) int64 {
 	switch {
 	case t.IsZero():
@@ -85,10 +85,10 @@ func toDatabase(t time.Time, offset time.Duration) int64 {
 	case t.After(latestTime):
 		t = latestTime
 	}
-	return max(t.Add(offset).UnixMilli(), 1) // what is long over is not never
+	return max(t.Add(offset).UnixMilli(), 1) // 0 would mean never
 }
 
-// fromDatabase is the other way round.
+// fromDatabase is the inverse of toDatabase.
 func fromDatabase(ms int64, offset time.Duration) time.Time {
 	if ms == 0 {
 		return time.Time{}

@@ -12,17 +12,16 @@ import (
 // MaxEntries is how many contacts and blocked users one user may have together.
 const MaxEntries = 5_000
 
-// An Entry is what a user has said of another one.
+// An Entry is a contact or a block on a user's lists.
 type Entry struct {
-	User     presence.UserID   // the other one, of the same tenant: the id inside
+	User     presence.UserID   // the other user, of the same tenant, by the id inside
 	Relation presence.Relation // Contact or Blocked
 }
 
-// contacts are what users say of one another.
+// contacts has the contacts and blocks of users.
 type contacts struct{ db *database }
 
-// Contacts implements [presence.Directory]. The dearest is who has been on the list for
-// longest.
+// Contacts implements [presence.Directory]. Contacts who were added first come first.
 func (c *contacts) Contacts(ctx context.Context, user presence.UserID, most int) ([]presence.UserID, error) {
 	all := []presence.UserID{}
 	if checkID(user) != nil || most <= 0 {
@@ -40,8 +39,8 @@ func (c *contacts) Contacts(ctx context.Context, user presence.UserID, most int)
 	return all, nil
 }
 
-// List returns of whom a user has said something: contacts as in [People.Contacts], then
-// who is blocked. Cost: one query of at most [MaxEntries] rows.
+// List returns a user's contacts, as [People.Contacts] does, and then the users whom the user blocks. Cost:
+// one query of at most [MaxEntries] rows.
 func (c *contacts) List(ctx context.Context, user presence.UserID) ([]Entry, error) {
 	all := []Entry{}
 	if checkID(user) != nil {
@@ -102,14 +101,14 @@ func (c *contacts) relations(ctx context.Context, pairs []presence.Pair) ([]pres
 	return all, nil
 }
 
-// The kinds that the database keeps.
+// The kinds of entries in the database.
 const (
 	kindContact = 1
 	kindNone    = 0 // no row
 	kindBlocked = -1
 )
 
-// relationOf returns the relation of a kind. An unknown one is the strictest (rule P4).
+// relationOf returns the relation for a kind. For an unknown kind it is the strictest (rule P4).
 func relationOf(kind int) presence.Relation {
 	if kind == kindContact {
 		return presence.Contact
@@ -117,14 +116,14 @@ func relationOf(kind int) presence.Relation {
 	return presence.Blocked
 }
 
-// AddContact puts other behind the user's contacts. No-op if other is one. It returns
+// AddContact adds other at the end of the user's contacts. It is a no-op if other is one already. It returns
 // [presence.ErrBlocked] while the user blocks other.
 //
-// AddContact, RemoveContact, Block and Unblock change what one user says of another. Each is
-// a transaction of at most four statements. Call People.RelationsChanged afterwards, or
-// open pages find out within five minutes. They return [presence.ErrInvalidUser], also for
-// the user's own id and for a user of another tenant, [presence.ErrTooManyContacts] for a new entry, or an error of the database.
-// Nothing has changed then.
+// AddContact, RemoveContact, Block and Unblock change an entry of user about other. Each is a transaction of
+// at most four statements. Call People.RelationsChanged afterwards, or open pages find out within five
+// minutes. They return [presence.ErrInvalidUser], also for the user's own id and for a user of another
+// tenant, [presence.ErrTooManyContacts] for a new entry, or an error of the database. Nothing has changed
+// then.
 func (c *contacts) AddContact(ctx context.Context, user, other presence.UserID) error {
 	return c.change(ctx, "add contact", user, other, func(was int) (int, error) {
 		if was == kindBlocked {
@@ -134,7 +133,7 @@ func (c *contacts) AddContact(ctx context.Context, user, other presence.UserID) 
 	})
 }
 
-// RemoveContact takes other off the user's contacts. No-op if other is none: who is blocked
+// RemoveContact removes other from the user's contacts. It is a no-op if other is not one: a blocked user
 // stays blocked.
 func (c *contacts) RemoveContact(ctx context.Context, user, other presence.UserID) error {
 	return c.change(ctx, "remove contact", user, other, func(was int) (int, error) {
@@ -145,12 +144,12 @@ func (c *contacts) RemoveContact(ctx context.Context, user, other presence.UserI
 	})
 }
 
-// Block makes the user unseen by other, and takes other off the user's contacts.
+// Block hides the user from other, and removes other from the user's contacts.
 func (c *contacts) Block(ctx context.Context, user, other presence.UserID) error {
 	return c.change(ctx, "block", user, other, func(int) (int, error) { return kindBlocked, nil })
 }
 
-// Unblock ends Block. No-op if other is not blocked. Other is a contact again only by
+// Unblock ends Block. It is a no-op if other is not blocked. Other becomes a contact again only by
 // AddContact.
 func (c *contacts) Unblock(ctx context.Context, user, other presence.UserID) error {
 	return c.change(ctx, "unblock", user, other, func(was int) (int, error) {
@@ -161,7 +160,7 @@ func (c *contacts) Unblock(ctx context.Context, user, other presence.UserID) err
 	})
 }
 
-// change writes the kind that decide returns for the one that is kept.
+// change replaces the kind of an entry by the one that decide returns.
 func (c *contacts) change(ctx context.Context, what string, user, other presence.UserID, decide func(was int) (int, error)) error {
 	err := errors.Join(checkID(user), checkID(other))
 	switch {

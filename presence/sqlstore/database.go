@@ -9,14 +9,14 @@ import (
 	"github.com/rollcall-go/rollcall/internal/wait"
 )
 
-// A database runs statements, in a transaction where they write. Each part of a Store has it.
+// A database runs statements, in a transaction if they write. Each part of a Store has it.
 type database struct {
 	pool     *sql.DB
 	dialect  Dialect
-	texts    map[string]string // statements, by the name of their file
+	texts    map[string]string // statements, by the names of their files
 	clock    clock
 	writing  wait.Mutex   // SQLite: held by the transaction that writes
-	patience atomic.Int64 // SQLite: how long a connection waits for the lock of the file, in nanoseconds; 0: not known
+	patience atomic.Int64 // SQLite: how long a connection waits for the lock of the file, in nanoseconds; 0: unknown
 }
 
 // exec runs a statement that returns no rows.

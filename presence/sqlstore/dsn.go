@@ -15,9 +15,8 @@ func SQLiteDSN(path string) string {
 	return u.String()
 }
 
-// SQLiteMemoryDSN is as [SQLiteDSN] for a database in memory that all connections of this
-// process share by its name. It is gone when the last of them is closed, so set no
-// ConnMaxLifetime and no ConnMaxIdleTime.
+// SQLiteMemoryDSN is like [SQLiteDSN], for a database in memory that all connections of this process share by
+// its name. It is gone when the last of them is closed, so set no ConnMaxLifetime and no ConnMaxIdleTime.
 func SQLiteMemoryDSN(name string) string {
 	u := url.URL{Scheme: "file", Opaque: "/" + url.PathEscape(name)}
 	u.RawQuery = "vfs=memdb&_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)"

@@ -33,7 +33,7 @@ func newFeeds(db *database) *Feeds {
 
 var _ feed.Store = (*Feeds)(nil)
 
-// A place is where a feed stands in the order of tenants and names. The zero place is before all.
+// A place is a position in the order of tenants and names of feeds. The zero place is before all.
 type place struct{ tenant, feed string }
 
 func (p place) after(o place) bool {
@@ -42,7 +42,7 @@ func (p place) after(o place) bool {
 
 func (p place) name() feed.Name { return feed.Name(p.feed).In(p.tenant) }
 
-// allPlaces is a place above all others.
+// allPlaces is greater than every place.
 const allPlaces = math.MaxInt64
 
 func milliseconds(n int64) time.Duration { return time.Duration(n) * time.Millisecond }

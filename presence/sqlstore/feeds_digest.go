@@ -16,7 +16,7 @@ import (
 // mostMailed is how many items a digest has. Further ones are counted.
 const mostMailed = 100
 
-// digests are what users are mailed.
+// digests has the digests of users.
 type digests struct{ *feedRows }
 
 // Due implements [feed.Store]. While nothing is due it is one query. Else it is a transaction
@@ -56,14 +56,14 @@ type claimant struct {
 	tenant    string
 	name      feed.Name // local
 	born, pos int64
-	mailing   int64 // the newest place of its digest; 0: up to pos
+	mailing   int64 // the newest place in its digest; 0: up to pos
 	waited    int64 // milliseconds
 	claims    int64
 	items     []feed.Item
 	total     int64
 }
 
-// claim claims digests. looked is how many feeds it looked at: some have nothing to mail.
+// claim claims digests. looked is how many feeds it read, some of which have nothing to mail.
 func (f *digests) claim(ctx context.Context, now int64, most int, claim time.Duration) (looked int, due []feed.Digest, err error) {
 	offset, err := f.db.clock.read(ctx)
 	if err != nil {
@@ -79,7 +79,7 @@ func (f *digests) claim(ctx context.Context, now int64, most int, claim time.Dur
 		if err := f.digestItems(ctx, q, all, offset, func(c *claimant) int64 { return c.upTo() }); err != nil {
 			return err
 		}
-		// A digest that was claimed before and has nothing left is over. There may be a new one.
+		// A claimed digest of which nothing is left is over. There may be a new one.
 		if err := f.digestItems(ctx, q, all, offset, func(c *claimant) int64 {
 			if len(c.items) > 0 || c.mailing == 0 {
 				return 0
@@ -108,7 +108,7 @@ func (c *claimant) upTo() int64 {
 	return c.pos
 }
 
-// claimants locks feeds whose digest is due, of each tenant in turn.
+// claimants locks feeds whose digest is due. Tenants take turns.
 func (f *digests) claimants(ctx context.Context, q querier, now int64, most int) (all []*claimant, err error) {
 	err = f.db.queryIn(ctx, q, "digest_due", func(rows *sql.Rows) error {
 		c := &claimant{}
@@ -118,7 +118,7 @@ func (f *digests) claimants(ctx context.Context, q querier, now int64, most int)
 	return all, err
 }
 
-// digestItems reads the items of digests, each up to a place; 0: none is read.
+// digestItems reads the items of digests, each up to a place; 0: none.
 func (f *digests) digestItems(ctx context.Context, q querier, all []*claimant, offset time.Duration, upTo func(*claimant) int64) error {
 	var of []*claimant
 	var asked [][3]any
@@ -144,7 +144,7 @@ func (f *digests) digestItems(ctx context.Context, q querier, all []*claimant, o
 	}, asJSON(asked), mostMailed)
 }
 
-// digest returns a digest that was claimed.
+// digest returns a claimed digest.
 func (f *digests) digest(c *claimant) feed.Digest {
 	return feed.Digest{
 		Tenant: c.tenant, User: c.name.Owner(), Items: c.items, More: int(c.total) - len(c.items), Waited: milliseconds(c.waited),
@@ -152,15 +152,15 @@ func (f *digests) digest(c *claimant) feed.Digest {
 	}
 }
 
-// digestKey returns what names a digest in all the world. No later one of the feed has the
-// same newest place, since what is up to there was mailed.
+// digestKey returns the globally unique name of a digest. No later digest of the feed has the same newest
+// place, because everything up to there was mailed.
 func (f *digests) digestKey(c *claimant) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%d\x00%d", c.tenant, c.name, c.born, c.upTo()))
 	return strings.ToLower(base32.HexEncoding.EncodeToString(sum[:15]))
 }
 
-// Settle implements [feed.Store]. No-op for a claim that ended, or was settled. A digest
-// without a Key was not sent at all, so that the next one may have newer items.
+// Settle implements [feed.Store]. It is a no-op for a claim that has ended or was settled. A digest without a
+// Key was not sent at all, so the next one may have newer items.
 func (f *digests) Settle(ctx context.Context, d feed.Digest, sent bool, later time.Duration) error {
 	name := feed.Inbox(d.User).In(d.Tenant)
 	if err := name.Validate(); err != nil {

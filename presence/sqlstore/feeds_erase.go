@@ -39,7 +39,7 @@ func (f *feedEraser) eraseUser(ctx context.Context, user presence.UserID) (chang
 	if checkID(user) != nil {
 		return nil, ctx.Err()
 	}
-	if err := f.eraseMessages(ctx, user); err != nil { // first, so that no relay makes items of them
+	if err := f.eraseMessages(ctx, user); err != nil { // first, so that no relay turns them into items
 		return nil, err
 	}
 	err = f.actsOf(ctx, user, func(n feed.Name) error {
@@ -68,7 +68,7 @@ func (f *feedEraser) eraseUser(ctx context.Context, user presence.UserID) (chang
 	return changed, f.db.exec(ctx, f.db.pool, "erase_mutes", user.Tenant(), string(user.Local()))
 }
 
-// actorText is how actors begin that are a user, in JSON.
+// actorText returns the start of the JSON of an actor who is the user.
 func actorText(user presence.UserID) string {
 	return strings.TrimSuffix(encodeActors([]feed.Actor{{ID: user.Local()}})[1:], `""]]`)
 }
@@ -118,7 +118,7 @@ func (f *feedEraser) actsIn(ctx context.Context, q querier, n feed.Name, user pr
 	return acts, err
 }
 
-// eraseActs makes a user one who is not named in the items of a feed.
+// eraseActs makes a user anonymous in the items of a feed.
 func (f *feedEraser) eraseActs(ctx context.Context, n feed.Name, user presence.UserID) (hint feed.Hint, err error) {
 	err = f.change(ctx, n, func(q querier, h *lockedHead, _ int64) error {
 		acts, err := f.actsIn(ctx, q, n, user)
@@ -138,8 +138,8 @@ func (f *feedEraser) eraseActs(ctx context.Context, n feed.Name, user presence.U
 	return hint, err
 }
 
-// without returns the actors of the item after an erasure: user has become an actor without a
-// name. At most one such actor is listed. Further ones only add to others.
+// without returns the actors of the item after an erasure, in which user has become an actor without a name.
+// At most one such actor is listed. Further ones are only counted in others.
 func (a act) without(user presence.UserID) (actors []feed.Actor, others int) {
 	others = a.others
 	for _, actor := range a.actors {
@@ -182,8 +182,8 @@ func (f *feedEraser) messagesOf(ctx context.Context, user presence.UserID, do fu
 	}
 }
 
-// names reports whether the message is to or from a user. One that will never be relayed names the
-// user wherever it has the id; and what is no JSON holds it, or may.
+// names reports whether the message is to or from a user. A message that will never be relayed names the user
+// if it contains the id anywhere; if it is not JSON, it is assumed to.
 func (m message) names(user presence.UserID) bool {
 	if m.err == nil {
 		return m.From == user.Local() || slices.Contains(m.To, user.Local())
@@ -192,7 +192,7 @@ func (m message) names(user presence.UserID) bool {
 	return json.Unmarshal([]byte(m.row.message), &said) != nil || mentions(said, string(user.Local()), string(feed.Inbox(user).Local()))
 }
 
-// mentions reports whether one of some texts is a part of a JSON value.
+// mentions reports whether a JSON value contains one of some texts.
 func mentions(said any, texts ...string) bool {
 	mention := func(part any) bool { return mentions(part, texts...) }
 	switch said := said.(type) {
@@ -206,8 +206,8 @@ func mentions(said any, texts ...string) bool {
 	return false
 }
 
-// eraseMessages takes a user out of the messages that wait. It removes those that are then to
-// nobody, and those that will never be relayed.
+// eraseMessages removes a user from the waiting messages. It deletes messages that then have no recipient,
+// and those that will never be relayed.
 func (f *feedEraser) eraseMessages(ctx context.Context, user presence.UserID) error {
 	return f.messagesOf(ctx, user, func(m message) error {
 		s, me := f.db, user.Local()

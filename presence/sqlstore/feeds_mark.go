@@ -39,7 +39,7 @@ func (f *Feeds) mark(ctx context.Context, n feed.Name, m feed.Mark) (head feed.H
 	return head, err
 }
 
-// markItems changes the state of items. Without such items nothing changes.
+// markItems changes the state of items. If there are none to change, it changes nothing.
 func (f *Feeds) markItems(ctx context.Context, q querier, h *lockedHead, m feed.Mark, now int64) (feed.Head, error) {
 	s := f.db
 	statement, args := "feed_mark_upto", []any{h.tenant, string(h.name), int(m.As), h.Rev + 1, upTo(m)}
@@ -62,8 +62,8 @@ func (f *Feeds) markItems(ctx context.Context, q querier, h *lockedHead, m feed.
 	return f.count(ctx, q, h, h.Rev+1, h.seen, trimAt)
 }
 
-// markSeen notes what the user has seen, and when. The head has a new revision if fewer are
-// unseen.
+// markSeen stores what the user has seen, and when. The head has a new revision if the number of unseen items
+// falls.
 func (f *Feeds) markSeen(ctx context.Context, q querier, h *lockedHead, m feed.Mark, now int64) (feed.Head, error) {
 	seen := min(upTo(m), h.Pos)
 	if seen <= h.seen {
@@ -153,7 +153,7 @@ func (f *Feeds) edit(ctx context.Context, n feed.Name, statement string, removes
 	return head, err
 }
 
-// hasItem notes whether a room has an item, if it may have been removed already.
+// hasItem finds out whether a room has an item. removed says whether a removed one counts.
 func (f *Feeds) hasItem(ctx context.Context, q querier, h *lockedHead, id string, removed bool, found *bool) error {
 	if !removed {
 		return nil
@@ -164,7 +164,7 @@ func (f *Feeds) hasItem(ctx context.Context, q querier, h *lockedHead, id string
 	return err
 }
 
-// validItemID reports whether an item can have that id. No other one reaches the database.
+// validItemID reports whether an item can have the id. Other ids are not sent to the database.
 func validItemID(id string) bool {
 	return feed.Message{Feed: "thread:1", ID: id, Text: "."}.Validate() == nil && id != ""
 }

@@ -113,8 +113,8 @@ func bornOf(s feed.Since) int64 {
 	return s.Born.UnixMilli()
 }
 
-// gap reports whether a reader needs a page (rule F8). A reader of a feed that had not begun
-// has nothing, and needs none.
+// gap reports whether a reader needs a page (rule F8). A reader of a feed that had not begun needs none,
+// because it has nothing.
 func gap(s feed.Since, c *feed.Change, begun bool) bool {
 	hadNothing := s.Rev == 0 && s.Born.IsZero()
 	if !begun {
@@ -123,7 +123,7 @@ func gap(s feed.Since, c *feed.Change, begun bool) bool {
 	return !hadNothing && !c.Head.Born.Equal(s.Born) || s.Rev > c.Head.Rev || s.Rev < c.Head.Floor || len(c.Items) > feed.MaxBehind
 }
 
-// A nullItem is the columns of an item, or of none.
+// A nullItem has the columns of an item, which may all be NULL.
 type nullItem struct {
 	pos, rev, v, at, others, n, mail, state sql.NullInt64
 	seenAt, readAt                          sql.NullInt64
@@ -145,13 +145,13 @@ func (i *nullItem) item(offset time.Duration) feed.Item {
 	if i.data.Valid {
 		item.Data = json.RawMessage(i.data.String)
 	}
-	if item.State != feed.Unread { // a node of an earlier version leaves the time where it marks as unread
+	if item.State != feed.Unread { // a node of an earlier version keeps the time when it marks an item as unread
 		item.ReadAt = fromDatabase(i.readAt.Int64, offset)
 	}
 	return item
 }
 
-// Actors are kept as [["alice","Alice"]].
+// Actors are stored as [["alice","Alice"]].
 
 func encodeActors(actors []feed.Actor) string {
 	pairs := make([][2]string, len(actors))
@@ -161,7 +161,7 @@ func encodeActors(actors []feed.Actor) string {
 	return asJSON(pairs)
 }
 
-// decodeActors takes what cannot be read for none.
+// decodeActors decodes actors. It returns none if that fails.
 func decodeActors(text string) []feed.Actor {
 	var pairs [][2]string
 	if text == "[]" || json.Unmarshal([]byte(text), &pairs) != nil {

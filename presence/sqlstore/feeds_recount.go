@@ -10,7 +10,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/feed"
 )
 
-// errRight rolls a transaction back in which nothing had to be mended.
+// errRight rolls back a transaction in which the counters were right.
 var errRight = errors.New("the counters are right")
 
 // A recounter mends the counters of feeds.
@@ -21,8 +21,8 @@ type recounter struct {
 	after place // the last feed that Recount looked at
 }
 
-// Recount implements [feed.Store]. It goes through the feeds of all tenants, from where the last call
-// of this Feeds ended. A feed with wrong counters gets a new revision with the right ones.
+// Recount implements [feed.Store]. It goes through the feeds of all tenants, beginning where the last call of
+// this Feeds ended. A feed with wrong counters gets a new revision with the right ones.
 func (f *recounter) Recount(ctx context.Context, most int) (wrong int, err error) {
 	f.mu.Lock()
 	after := f.after
@@ -46,7 +46,7 @@ func (f *recounter) Recount(ctx context.Context, most int) (wrong int, err error
 			err = f.change(ctx, name, func(q querier, h *lockedHead, _ int64) error {
 				head, err := f.count(ctx, q, h, h.Rev+1, h.seen, sql.NullInt64{})
 				if err == nil && head.Unread == h.Unread && head.Unseen == h.Unseen {
-					return errRight // it was mended meanwhile
+					return errRight // another call has corrected it meanwhile
 				}
 				return err
 			})

@@ -10,7 +10,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/feed"
 )
 
-// feedRows read and lock the heads of feeds. Each part of Feeds has them.
+// feedRows reads and locks the heads of feeds. Each part of Feeds has it.
 type feedRows struct{ db *database }
 
 func (f *feedRows) heads(ctx context.Context, names []feed.Name) ([]feed.Head, error) {
@@ -56,8 +56,8 @@ func (f *feedRows) head(ctx context.Context, n feed.Name) (feed.Head, error) {
 // A row is one row of a result.
 type row interface{ Scan(...any) error }
 
-// scanHead reads a feed's head, which has its name before it, with what more there is in the
-// row. When a feed began is the same on every node, so it is not translated as other times are.
+// scanHead reads a feed's head, which follows the feed's name, and the remaining columns of the row. The time
+// when a feed began is not translated by the clock, because it must be the same on every node.
 func scanHead(r row, more ...any) (h feed.Head, err error) {
 	var name string
 	var born int64
@@ -69,8 +69,8 @@ func scanHead(r row, more ...any) (h feed.Head, err error) {
 	return h, nil
 }
 
-// checkNames returns nil, or an error that is feed.ErrInvalidName. No other name reaches the
-// database: PostgreSQL keeps no byte 0.
+// checkNames returns nil, or an error that is feed.ErrInvalidName. Invalid names are not sent to the
+// database: PostgreSQL cannot store a byte 0.
 func checkNames(names []feed.Name) error {
 	for _, n := range names {
 		if err := n.Validate(); err != nil {
@@ -94,8 +94,8 @@ type lockedHead struct {
 	changed         bool // by the relay
 }
 
-// lock locks the heads of a tenant's feeds, by their local names and in the order of those, and
-// returns the database's time. A feed that has not begun is not there. The time is 0 if none is.
+// lock locks the heads of a tenant's feeds, by their local names and in the order of these. It returns the
+// heads of feeds that have begun, and the database's time, which is 0 if there are none.
 func (f *feedRows) lock(ctx context.Context, q querier, tenant string, names []feed.Name) (heads map[feed.Name]*lockedHead, now int64, err error) {
 	heads = make(map[feed.Name]*lockedHead, len(names))
 	err = f.db.queryIn(ctx, q, "feed_lock", func(rows *sql.Rows) error {
@@ -109,8 +109,8 @@ func (f *feedRows) lock(ctx context.Context, q querier, tenant string, names []f
 	return heads, now, err
 }
 
-// change locks the head of a feed, and calls do, in one transaction. No-op for a feed that
-// has not begun. do may run again, if the database asks for it.
+// change locks the head of a feed, and calls do, in one transaction. It is a no-op for a feed that has not
+// begun. The database may make it call do again.
 func (f *feedRows) change(ctx context.Context, n feed.Name, do func(q querier, h *lockedHead, now int64) error) error {
 	return f.db.transact(ctx, func(q querier) error {
 		heads, now, err := f.lock(ctx, q, n.Tenant(), []feed.Name{n.Local()})

@@ -12,8 +12,8 @@ import (
 // trimmedAtOnce is how many feeds one transaction looks at.
 const trimmedAtOnce = 50
 
-// lookAgain is after how many milliseconds each feed with rows is looked at again, since
-// somebody may have shortened what is kept.
+// lookAgain is the time in milliseconds after which each feed with rows is checked again, since the site may
+// have shortened what is kept.
 const lookAgain = 24 * 60 * 60 * 1000
 
 // A trimmer removes what is too old or too many.
@@ -22,12 +22,12 @@ type trimmer struct {
 
 	mu    sync.Mutex
 	last  feed.TrimOptions
-	after place // the last feed that Trim looked at
+	after place // the last feed that Trim checked
 }
 
-// Trim implements [feed.Store]. A transaction has at most 50 feeds of one tenant. It goes through
-// all feeds once, from where the last call of this Feeds ended: a tenant with much to remove
-// holds up no other one for good. Without anything to remove it reads the heads of all tenants.
+// Trim implements [feed.Store]. A transaction has at most 50 feeds of one tenant. It goes through all feeds
+// once, beginning where the last call of this Feeds ended: so a tenant with much to remove does not delay
+// others for ever. If there is nothing to remove, it only reads the heads of all tenants.
 func (f *trimmer) Trim(ctx context.Context, o feed.TrimOptions) (removed int, err error) {
 	all := f.newTrim(o)
 	f.mu.Lock()
@@ -49,7 +49,7 @@ func (f *trimmer) Trim(ctx context.Context, o feed.TrimOptions) (removed int, er
 			at, wrapped = place{}, true
 			continue
 		default:
-			at = place{} // it has looked at all feeds
+			at = place{} // it has checked all feeds
 		}
 		break
 	}
@@ -62,8 +62,8 @@ func (f *trimmer) Trim(ctx context.Context, o feed.TrimOptions) (removed int, er
 	return removed, nil
 }
 
-// newTrim reports whether options differ from the last ones, so that what is known of when to
-// look is worth nothing.
+// newTrim reports whether options differ from the last ones. Then the stored times of the next checks are
+// useless.
 func (f *trimmer) newTrim(o feed.TrimOptions) bool {
 	o.Rows = 0
 	f.mu.Lock()
@@ -73,8 +73,8 @@ func (f *trimmer) newTrim(o feed.TrimOptions) bool {
 	return differ
 }
 
-// trimSome trims some feeds of the first tenant that has any after a place, and returns the place
-// of the last one.
+// trimSome trims some feeds of the first tenant that has any after a place. It returns the place of the last
+// one.
 func (f *trimmer) trimSome(ctx context.Context, o feed.TrimOptions, all bool, after place, rows int) (removed int, last place, more bool, err error) {
 	s := f.db
 	err = s.transact(ctx, func(q querier) error {
@@ -126,7 +126,7 @@ func (f *trimmer) trimSome(ctx context.Context, o feed.TrimOptions, all bool, af
 	return removed, last, more, err
 }
 
-// trimRows writes what was chosen.
+// trimRows writes what trim has chosen.
 func (f *trimmer) trimRows(ctx context.Context, q querier, tenant string, names []string, t *trim) error {
 	s := f.db
 	if len(t.places) > 0 {
@@ -158,7 +158,7 @@ func (f *trimmer) trimRows(ctx context.Context, q querier, tenant string, names 
 type trim struct {
 	o      feed.TrimOptions
 	now    int64
-	rows   int // at most so many
+	rows   int // the most rows to remove
 	feeds  map[string]*trimmed
 	places [][]any // of items to remove: feed and place
 	ids    [][]any // to remove: feed and id
@@ -167,9 +167,9 @@ type trim struct {
 // A trimmed is one feed.
 type trimmed struct {
 	all   []trimItem      // the oldest first
-	items map[string]bool // ids of items that stay
+	items map[string]bool // ids of items that are kept
 	fewer bool            // items are removed
-	next  int64           // when to look again; 0: no row is left
+	next  int64           // when to check it again; 0: no row is left
 }
 
 type trimItem struct {
@@ -178,7 +178,8 @@ type trimItem struct {
 	state   feed.State
 }
 
-// chooseItems chooses items: those too old, then of too many the oldest that are not unread.
+// chooseItems chooses items to remove: first those that are too old, and then, if there are too many, the
+// oldest that are not unread.
 func (t *trim) chooseItems(names []string) {
 	for _, name := range names {
 		d := t.feeds[name]
@@ -215,12 +216,12 @@ func (t *trim) ends(i trimItem) int64 {
 	return ends
 }
 
-// chooseID chooses an id that is too old, and whose item is gone.
+// chooseID chooses an id to remove if it is too old and its item is gone.
 func (t *trim) chooseID(name, id string, at int64) {
 	d := t.feeds[name]
 	ends := at + t.o.Keep.Milliseconds()
 	switch {
-	case d.items[id]: // it goes with its item
+	case d.items[id]: // it is removed with its item
 	case ends < t.now && len(t.places)+len(t.ids) < t.rows:
 		t.ids = append(t.ids, []any{name, id})
 	default:

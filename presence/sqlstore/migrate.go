@@ -8,14 +8,13 @@ import (
 	"time"
 )
 
-// Migrate makes the tables, or brings those of an older version up to date. Call it at
-// each start, before anything else. Several processes may call it at once: each step is
-// one transaction, made by one of them, and all return when the last step is made.
-// Where nothing is left to do it only reads, so that the site's own account needs no
-// right to create tables if somebody else has migrated before.
+// Migrate makes the tables, or updates those of an older version. Call it at each start, before anything
+// else. Several processes may call it at once: each step is one transaction, made by one of them, and all
+// return when the last step is made. If nothing is left to do it only reads. So the site's own account needs
+// no right to create tables if another account has migrated before.
 //
-// It returns [ErrNewerDatabase], or an error that says what to change where the database
-// does not speak the dialect, or waits for no lock.
+// It returns [ErrNewerDatabase], or an error that says what to change if the database does not speak the
+// dialect, or does not wait for locks.
 func (s *Store) Migrate(ctx context.Context) error {
 	if err := s.migrate(ctx); err != nil {
 		return fmt.Errorf("sqlstore: migrate: %w", err)
@@ -26,8 +25,8 @@ func (s *Store) Migrate(ctx context.Context) error {
 func (s *Store) migrate(ctx context.Context) error {
 	at, err := s.version(ctx, s.pool)
 	for try := 0; try < 100 && err != nil && s.dialect == SQLite && strings.Contains(err.Error(), "database is locked"); try++ {
-		// Of several processes that open a new file, one turns it to WAL, and SQLite does not
-		// let the others wait for that.
+		// Of several processes that open a new file, one switches it to WAL, and SQLite does not let the
+		// others wait for that.
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -62,8 +61,8 @@ func (s *Store) version(ctx context.Context, q querier) (version int, err error)
 	return version, err
 }
 
-// step makes the next step, unless another process has made all. It returns the last
-// step that is made.
+// step makes the next step, unless another process has made all. It returns the number of the last step that
+// is made.
 func (s *Store) step(ctx context.Context) (at int, err error) {
 	err = s.transact(ctx, func(q querier) error {
 		if s.dialect == Postgres {
@@ -89,8 +88,8 @@ func (s *Store) step(ctx context.Context) (at int, err error) {
 	return at, err
 }
 
-// checkPatience returns an error where SQLite fails at once while another connection
-// writes: then writes would be lost for no reason.
+// checkPatience returns an error if SQLite fails at once while another connection writes, because writes
+// would then fail for no reason.
 func (s *Store) checkPatience(ctx context.Context) error {
 	if s.dialect != SQLite {
 		return nil

@@ -17,10 +17,9 @@ type Migration struct {
 	statements []string // without that
 }
 
-// Migrations returns all steps, in their order. A site runs each once, in a transaction, and
-// never another version's of one that it has run: what changes comes as a new step. Then
-// [Store.Migrate] has nothing to do, and only reads. It returns [presence.ErrInvalidConfig] with
-// every problem.
+// Migrations returns all steps, in their order. A site runs each step once, in a transaction. A step of a
+// later version with the same number never differs; changes come as new steps. [Store.Migrate] then has
+// nothing to do, and only reads. Migrations returns [presence.ErrInvalidConfig] with every problem.
 func Migrations(config Config) ([]Migration, error) {
 	if err := config.validate(); err != nil {
 		return nil, fmt.Errorf("sqlstore: %w: %w", presence.ErrInvalidConfig, err)

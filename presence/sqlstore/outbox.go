@@ -54,15 +54,13 @@ func (f *outbox) Send(ctx context.Context, ms ...feed.Message) error {
 	return nil
 }
 
-// SendTx puts messages into the outbox within a transaction of the site's own: they are sent
-// if it commits, and never if it is rolled back. Call Keeper.Kick after the commit, or the
-// messages wait for up to a second. It takes no lock that another sender wants, so the order
-// in which transactions notify people makes no deadlock.
+// SendTx puts messages into the outbox within a transaction of the site's own: they are sent if it commits,
+// and never if it is rolled back. Call Keeper.Kick after the commit, or the messages wait for up to a second.
+// It takes no lock that another sender needs, so transactions that notify people cannot deadlock.
 //
-// It is a method, since the statement depends on the Store's dialect. A message
-// may have any number of recipients: one with more than [feed.MaxRecipients] becomes several
-// rows. It returns [feed.ErrInvalidMessage], or an error of the database. Cost: one statement
-// for 100 rows.
+// It is a method, because the statement depends on the Store's dialect. A message may have any number of
+// recipients: one with more than [feed.MaxRecipients] becomes several rows. It returns
+// [feed.ErrInvalidMessage], or an error of the database. Cost: one statement for 100 rows.
 func (f *outbox) SendTx(ctx context.Context, tx Execer, ms ...feed.Message) error {
 	rows, err := outboxRows(ms)
 	if err == nil {
@@ -74,8 +72,8 @@ func (f *outbox) SendTx(ctx context.Context, tx Execer, ms ...feed.Message) erro
 	return nil
 }
 
-// rowsAtOnce is how many rows one statement puts into the outbox, and manyRecipients how many
-// recipients have a message wait for those with fewer.
+// rowsAtOnce is how many rows one statement inserts into the outbox. A message with more than manyRecipients
+// waits for those with fewer.
 const (
 	rowsAtOnce     = 100
 	manyRecipients = 50
@@ -153,8 +151,8 @@ func eachOnce(users []presence.UserID) []presence.UserID {
 // latestID is the time in the latest id that this process made.
 var latestID atomic.Int64
 
-// newOutboxID returns a random id. Those of one process sort in the order in which they were
-// made, so that messages of one moment are relayed in their order.
+// newOutboxID returns a random id. The ids of one process sort in the order in which they were made, so that
+// messages of one moment are relayed in order.
 func newOutboxID() string {
 	now := time.Now().UnixNano()
 	for {

@@ -13,7 +13,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// Bounds of one call, as presence.Directory has them.
+// Bounds of one call, as in presence.Directory.
 const (
 	maxSettingsAtOnce  = 500
 	maxSawAtOnce       = 500
@@ -21,13 +21,12 @@ const (
 	maxRelationsAtOnce = 1_000
 )
 
-// People is the [presence.Directory] of a [Store]. All methods may be called
-// concurrently. They take and return ids of inside, of any tenants. An id that no user can
-// have is unknown, as in a presence.Directory of other kinds; what would write one returns
-// [presence.ErrInvalidUser].
+// People is the [presence.Directory] of a [Store]. All methods may be called concurrently. They take and
+// return ids inside, of any tenant. An invalid id counts as an unknown user, and a method that would write it
+// returns [presence.ErrInvalidUser].
 //
-// More users than a method allows are [presence.ErrTooManyPeople]. Other errors are the
-// database's.
+// If a call has more users than the method allows, it returns [presence.ErrTooManyPeople]. Other errors are
+// the database's.
 type People struct {
 	*contacts
 	db *database
@@ -123,7 +122,7 @@ func (p *People) setSettings(ctx context.Context, user presence.UserID, s presen
 		string(s.Status), toDatabase(s.Until, offset), s.Text, string(s.Online), string(s.Seen))
 }
 
-// Saw implements [presence.Directory]. A moment that is still to come is taken for now.
+// Saw implements [presence.Directory]. A moment in the future counts as now.
 func (p *People) Saw(ctx context.Context, at map[presence.UserID]time.Time) error {
 	if err := p.saw(ctx, at); err != nil {
 		return fmt.Errorf("sqlstore: saw: %w", err)
@@ -156,10 +155,9 @@ func (p *People) saw(ctx context.Context, at map[presence.UserID]time.Time) erro
 	return p.db.exec(ctx, p.db.pool, "saw", asJSON(moments))
 }
 
-// Forget removes all that is kept of a user: settings, last seen, contacts, and what
-// others have said of the user. End the user's sessions first, since a node that still
-// holds one writes when it last saw the user. Cost: it reads all contacts of the tenant,
-// so run it apart from requests.
+// Forget removes all that is kept of a user: settings, last seen, contacts, and entries of others about the
+// user. End the user's sessions first, since a node that still holds one will write when it last saw the
+// user. Cost: it reads all contacts of the tenant, so run it apart from requests.
 func (p *People) Forget(ctx context.Context, user presence.UserID) error {
 	if checkID(user) != nil {
 		return ctx.Err()
@@ -176,8 +174,8 @@ func (p *People) Forget(ctx context.Context, user presence.UserID) error {
 	return nil
 }
 
-// checkID returns nil, or an error that is presence.ErrInvalidUser. No other id reaches
-// the database: PostgreSQL keeps no byte 0, and one such id would fail a whole batch.
+// checkID returns nil, or an error that is presence.ErrInvalidUser. Invalid ids are not sent to the database:
+// PostgreSQL cannot store a byte 0, and one such id would fail a whole batch.
 func checkID(user presence.UserID) error { return presence.User{ID: user}.ValidateInside() }
 
 func few(n, most int) error {
@@ -187,12 +185,12 @@ func few(n, most int) error {
 	return nil
 }
 
-// asJSON returns a list as one parameter of a statement, so that its text is the same for
-// any number of users.
+// asJSON returns a list as one parameter of a statement, so that the statement's text is the same for any
+// number of users.
 func asJSON[T any](list []T) string {
 	b, err := json.Marshal(list)
 	if err != nil {
-		return "[]" // strings and numbers have no error
+		return "[]" // strings and numbers always encode
 	}
 	return string(b)
 }

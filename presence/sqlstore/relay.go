@@ -15,7 +15,7 @@ import (
 const (
 	relayedRows  = 100
 	relayedItems = 1_000
-	relayTries   = 10 // then a message is given up
+	relayTries   = 10 // after these tries, a message is given up
 )
 
 // A relayer moves messages from the outbox to feeds.
@@ -23,13 +23,13 @@ type relayer struct {
 	*feedRows
 
 	mu     sync.Mutex
-	from   string    // the tenant that has the next turn: see turns
-	rested time.Time // no relay takes the file of SQLite before; see rest
+	from   string    // the tenant whose turn is next: see turns
+	rested time.Time // on SQLite, no relay may write before this; see rest
 }
 
-// Relay implements [feed.Store]. While nothing is due it is one query, without a lock, however
-// many tenants there are. A batch is a transaction of about ten statements, however many items it
-// has. Where a batch fails its messages are tried one by one, so that a bad one holds up no other.
+// Relay implements [feed.Store]. While nothing is due it is one query, without a lock, however many tenants
+// there are. A batch is a transaction of about ten statements, however many items it has. If a batch fails,
+// its messages are tried one by one, so that a bad one does not delay others.
 func (f *relayer) Relay(ctx context.Context, o feed.RelayOptions) (feed.Relayed, error) {
 	done, err := f.relay(ctx, o)
 	if err != nil {
@@ -59,7 +59,7 @@ func (f *relayer) relay(ctx context.Context, o feed.RelayOptions) (feed.Relayed,
 			return all, err
 		}
 	}
-	// What another relay has taken may be followed by messages that it did not see.
+	// Messages may have come that the other relay did not see.
 	all.More = all.More || turn.more || busy && rows > 0
 	all.Busy = busy && !all.More
 	return all, nil
@@ -88,10 +88,10 @@ func (f *relayer) relayTenant(ctx context.Context, tenant string, o feed.RelayOp
 	return all, len(b.rows), nil
 }
 
-// tire has the next relay wait for half as long as a batch took, on SQLite. That has one
-// writer at a time, and no queue: whoever finds the file taken tries again later, and fails
-// after some seconds. A message to 100,000 users is a hundred batches, and without a pause
-// between them a site's own transactions would fail meanwhile (rule F10).
+// tire makes the next relay on SQLite wait for half as long as a batch took. SQLite has one writer at a time,
+// and no queue: a transaction that finds the file locked tries again later, and fails after some seconds. A
+// message to 100,000 users is a hundred batches. Without a pause between them, the site's own transactions
+// would fail meanwhile (rule F10).
 func (f *relayer) tire(took time.Duration) {
 	if f.db.dialect != SQLite {
 		return
@@ -101,10 +101,10 @@ func (f *relayer) tire(took time.Duration) {
 	f.rested = time.Now().Add(min(took/2, maxRest))
 }
 
-// maxRest bounds a pause, should a batch have waited for the file itself.
+// maxRest bounds the pause, because the batch may itself have waited for the file.
 const maxRest = 200 * time.Millisecond
 
-// rest waits until others have had time to write.
+// rest waits, so that others have time to write.
 func (f *relayer) rest(ctx context.Context) error {
 	f.mu.Lock()
 	pause := time.Until(f.rested)
@@ -120,8 +120,8 @@ func (f *relayer) rest(ctx context.Context) error {
 	}
 }
 
-// fail has a message wait that could not be relayed by itself. If that cannot be written
-// either, the database is out: it returns the reason.
+// fail postpones a message that could not be relayed by itself. If it cannot write that either, the database
+// is out, and it returns the reason.
 func (f *relayer) fail(ctx context.Context, row outboxRow, reason string, why error, done *feed.Relayed) error {
 	*done = newRelayed()
 	err := f.db.transact(ctx, func(q querier) error {
@@ -138,8 +138,8 @@ func (f *relayer) fail(ctx context.Context, row outboxRow, reason string, why er
 	return nil
 }
 
-// wait has a message wait: for 1 s the first time, then 4 s, 16 s and so on to 1 h. The
-// tenth time it is given up.
+// wait postpones a message: for 1 s the first time, then 4 s, 16 s and so on up to 1 h. The tenth time the
+// message is given up.
 func (f *relayer) wait(ctx context.Context, q querier, row outboxRow, now int64, why error) error {
 	due := sql.NullInt64{Int64: now + min(time.Hour, time.Second<<(2*min(row.tries, 10))).Milliseconds(), Valid: row.tries+1 < relayTries}
 	text := []rune(why.Error())
@@ -154,7 +154,7 @@ type batch struct {
 	tenant string
 	only   string // the id of the one row to take; "": all that is due
 
-	rows []outboxRow // what it took, also if it fails
+	rows []outboxRow // the rows that it read, even if it fails
 	done feed.Relayed
 }
 
@@ -201,7 +201,7 @@ func (b *batch) move(ctx context.Context, q querier) error {
 	return s.exec(ctx, q, "outbox_done", b.tenant, asJSON(ids))
 }
 
-// take reads what is due, and has what cannot be read wait.
+// take reads the rows that are due, and postpones those that cannot be parsed.
 func (b *batch) take(ctx context.Context, q querier, now int64) ([]message, error) {
 	s := b.f.db
 	b.rows = nil
@@ -239,7 +239,7 @@ func (b *batch) take(ctx context.Context, q querier, now int64) ([]message, erro
 	return messages, err
 }
 
-// read locks the heads, and reads what the plan needs to know.
+// read locks the heads, and reads what the plan needs.
 func (b *batch) read(ctx context.Context, q querier, p *plan) (err error) {
 	s := b.f.db
 	names := p.names()
@@ -287,7 +287,7 @@ func (b *batch) read(ctx context.Context, q querier, p *plan) (err error) {
 	}, b.tenant, asJSON(groups))
 }
 
-// write writes what the plan has worked out.
+// write writes the results of the plan.
 func (b *batch) write(ctx context.Context, q querier, p *plan) error {
 	s := b.f.db
 	for _, step := range []struct {

@@ -9,8 +9,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence/feed"
 )
 
-// A plan works out what a batch of messages makes of feeds: places, groups and counters. It
-// knows no database: relay.go reads what it asks for, and writes what it says.
+// A plan computes how a batch of messages changes feeds: places, groups and counters. It does not use the
+// database: relay.go reads what it needs, and writes its results.
 type plan struct {
 	tenant   string // all names below are local to it
 	o        feed.RelayOptions
@@ -20,26 +20,26 @@ type plan struct {
 	// What was read.
 	heads map[feed.Name]*lockedHead
 	mutes map[[2]string]feed.How // by user and scope
-	isNew map[[2]string]bool     // feed and id of messages that the feed has not had
+	isNew map[[2]string]bool     // feed and id of messages that are new to the feed
 	open  map[groupKey]*planned  // unread items that messages may join
 
 	// What was worked out.
-	written   []*planned // items in the order of their places; some moved on
-	forgotten [][]any    // feed and id of messages that count as not sent
+	written   []*planned // items in the order of their places; some have moved on
+	forgotten [][]any    // feed and id of messages that are treated as never sent
 	dropped   map[string]int
 	count     int
 }
 
-// A groupKey says which messages are one item.
+// A groupKey identifies the messages that become one item.
 type groupKey struct {
 	name         feed.Name
 	about, group string
 }
 
-// A planned is an item that is written.
+// A planned is an item that will be written.
 type planned struct {
 	name     feed.Name
-	was, pos int64 // its place in the table, 0: none, and its new one
+	was, pos int64 // its place in the table, 0: none, and its new place
 	message  int   // the index of its latest message
 	id       string
 	actors   []feed.Actor
@@ -47,7 +47,7 @@ type planned struct {
 	count    int
 	mail     feed.Mail
 	state    feed.State
-	left     bool // it moved on within the batch
+	left     bool // it has moved on within the batch
 }
 
 func newPlan(tenant string, o feed.RelayOptions, now int64, messages []message) *plan {
@@ -55,7 +55,7 @@ func newPlan(tenant string, o feed.RelayOptions, now int64, messages []message) 
 		isNew: make(map[[2]string]bool), open: make(map[groupKey]*planned), dropped: make(map[string]int)}
 }
 
-// names returns the feeds that messages go to, each once, sorted.
+// names returns the feeds that get messages, each once, sorted.
 func (p *plan) names() []feed.Name {
 	names := make(map[feed.Name]struct{})
 	p.each(func(_ int, m *message, name feed.Name) {
@@ -66,7 +66,7 @@ func (p *plan) names() []feed.Name {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// each calls do for each message and each feed it goes to.
+// each calls do for each message and each of its feeds.
 func (p *plan) each(do func(i int, m *message, name feed.Name)) {
 	for i := range p.messages {
 		m := &p.messages[i]
@@ -79,7 +79,7 @@ func (p *plan) each(do func(i int, m *message, name feed.Name)) {
 	}
 }
 
-// scopes returns whose mutes may concern the messages, and which.
+// scopes returns the users and the scopes of mutes that may apply to the messages.
 func (p *plan) scopes() (users []presence.UserID, scopes []string) {
 	who, what := make(map[presence.UserID]struct{}), make(map[string]struct{})
 	for _, m := range p.messages {
@@ -95,7 +95,7 @@ func (p *plan) scopes() (users []presence.UserID, scopes []string) {
 	return slices.Sorted(maps.Keys(who)), slices.Sorted(maps.Keys(what))
 }
 
-// muted returns the strictest mute of a user that concerns a message.
+// muted returns the strictest mute of a user that applies to a message.
 func (p *plan) muted(user presence.UserID, m *message) (how feed.How) {
 	if len(p.mutes) == 0 {
 		return feed.MuteNothing
@@ -106,8 +106,8 @@ func (p *plan) muted(user presence.UserID, m *message) (how feed.How) {
 	return how
 }
 
-// wanted calls do for each message that comes to a feed, unless the feed has had it or is full.
-// Nobody gets a message from themselves, or one that is muted (rule F5).
+// wanted calls do for each message that a feed gets, unless the feed has had it or is full. No user gets
+// their own message, or a muted one (rule F5).
 func (p *plan) wanted(do func(i int, m *message, name feed.Name), dropped func(reason string)) {
 	p.each(func(i int, m *message, name feed.Name) {
 		switch user := name.Owner(); {
@@ -123,7 +123,7 @@ func (p *plan) wanted(do func(i int, m *message, name feed.Name), dropped func(r
 	})
 }
 
-// ids returns the feeds and ids of the messages that come, each once, sorted. Mutes were read.
+// ids returns the feeds and ids of the messages, each once, sorted. Mutes must have been read.
 func (p *plan) ids() [][2]string {
 	had := make(map[[2]string]struct{})
 	p.wanted(func(_ int, m *message, name feed.Name) { had[[2]string{string(name), m.ID}] = struct{}{} }, func(string) {})
@@ -132,7 +132,7 @@ func (p *plan) ids() [][2]string {
 	return ids
 }
 
-// groups returns the groups that messages may join. Ids were read.
+// groups returns the groups that messages may join. Ids must have been read.
 func (p *plan) groups() (groups [][3]string) {
 	had := make(map[groupKey]bool)
 	p.wanted(func(_ int, m *message, name feed.Name) {
@@ -147,17 +147,17 @@ func (p *plan) groups() (groups [][3]string) {
 	return groups
 }
 
-// work works out the items. All was read.
+// work computes the items. Everything must have been read.
 func (p *plan) work() {
 	p.wanted(p.arrive, func(reason string) { p.dropped[reason]++ })
 	for id, is := range p.isNew {
-		if is { // it was noted, and did not arrive
+		if is { // its id was stored, but it did not arrive
 			p.forgotten = append(p.forgotten, []any{id[0], id[1]})
 		}
 	}
 }
 
-// arrive brings a message to a feed.
+// arrive adds a message to a feed.
 func (p *plan) arrive(i int, m *message, name feed.Name) {
 	h := p.heads[name]
 	id := [2]string{string(name), m.ID}
@@ -195,8 +195,8 @@ func (p *plan) arrive(i int, m *message, name feed.Name) {
 	}
 }
 
-// item returns the item of a message: a new one, or the one that it joins, off its place. The
-// counters are those with the item on its new place.
+// item returns the item of a message: a new one, or the one that the message joins, removed from its place.
+// The counters already include the item at its new place.
 func (p *plan) item(m *message, h *lockedHead) *planned {
 	item := &planned{name: h.name, id: m.ID, count: 1}
 	if m.From != "" {
@@ -224,7 +224,7 @@ func (p *plan) item(m *message, h *lockedHead) *planned {
 	return item
 }
 
-// join makes an item go on from the one that its message joins.
+// join merges the earlier item into the one of the new message.
 func (i *planned) join(old *planned) {
 	i.id, i.mail, i.count, i.others = old.id, old.mail, old.count+1, old.others
 	for _, a := range old.actors {
@@ -290,7 +290,7 @@ func nullable(n sql.NullInt64) any {
 	return n.Int64
 }
 
-// report says what was done.
+// report adds the plan's results to done.
 func (p *plan) report(done *feed.Relayed) {
 	done.Moved = p.count
 	done.Dropped = p.dropped

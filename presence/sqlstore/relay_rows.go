@@ -15,13 +15,13 @@ import (
 type message struct {
 	feed.Message
 	row    outboxRow
-	err    error  // why it cannot be read
+	err    error  // why it cannot be parsed
 	reason string // "json" or "message"
 }
 
-// chooseRows returns the rows of the next batch, and whether there are more: those of few
-// recipients, or else one of many. late are the ids of rows with many recipients that were
-// inserted as ones of few.
+// chooseRows returns the rows of the next batch, and whether there are more: rows of few recipients, or
+// otherwise one with many. late has the ids of rows with many recipients that were inserted like rows with
+// few.
 func chooseRows(rows []outboxRow) (chosen []message, late []string, more bool) {
 	slices.SortFunc(rows, func(a, b outboxRow) int {
 		return cmp.Or(cmp.Compare(a.bulk, b.bulk), cmp.Compare(a.due, b.due), cmp.Compare(a.id, b.id))
@@ -54,11 +54,11 @@ func chooseRows(rows []outboxRow) (chosen []message, late []string, more bool) {
 	return chosen, late, more
 }
 
-// maxRow is how many bytes of JSON a message may have: one with all that is allowed has fewer,
-// however it is written. Of a longer one no more than these are read: outbox_due.sql, outbox_one.sql.
+// maxRow is how many bytes of JSON a message may have. A valid message has fewer, however it is written. Of a
+// longer one only so many are read: outbox_due.sql, outbox_one.sql.
 const maxRow = 1 << 20
 
-// readMessage reads a row that any program may have written.
+// readMessage parses a row that any program may have written.
 func readMessage(row outboxRow) message {
 	m := message{row: row}
 	if len(row.message) > maxRow {
@@ -74,7 +74,7 @@ func readMessage(row outboxRow) message {
 		m.err, m.reason = err, "message"
 		return m
 	}
-	if !utf8.ValidString(row.id) { // SQLite lets it in
+	if !utf8.ValidString(row.id) { // SQLite accepts such a row
 		m.err, m.reason = fmt.Errorf("%w: the id of the row is not UTF-8", feed.ErrInvalidMessage), "message"
 		return m
 	}
@@ -82,7 +82,7 @@ func readMessage(row outboxRow) message {
 	return m
 }
 
-// cleanText returns a text without what PostgreSQL does not keep.
+// cleanText returns a text without the characters that PostgreSQL cannot store.
 func cleanText(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "?"), "\x00", "?")
 }

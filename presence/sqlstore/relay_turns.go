@@ -5,9 +5,9 @@ import (
 	"database/sql"
 )
 
-// turns are the tenants whose messages one call of Relay moves, each by one batch. The next call
-// goes on with the tenant behind the last one: a tenant with 100,000 messages holds up another one
-// by a batch, and not by all of them.
+// turns are the tenants whose messages one call of Relay moves, each by one batch. The next call continues
+// with the tenant after the last one. So a tenant with 100,000 messages delays another one by a batch, and
+// not by all of them.
 type turns struct {
 	f    *relayer
 	due  []string // in the order of their turns
@@ -37,7 +37,7 @@ func (f *relayer) turns(ctx context.Context) (*turns, error) {
 	return t, nil
 }
 
-// find appends tenants from one name on, and before another one; "" for no end.
+// find appends tenants, beginning with one name, and ending before another; "" for no end.
 func (t *turns) find(ctx context.Context, from, before string) error {
 	return t.f.db.query(ctx, "outbox_tenants", func(rows *sql.Rows) error {
 		var tenant string
@@ -49,18 +49,18 @@ func (t *turns) find(ctx context.Context, from, before string) error {
 	}, from, tenantsAtOnce)
 }
 
-// next returns the tenant whose turn it is, unless the call has moved enough.
+// next returns the tenant whose turn it is. ok is false if the call has moved enough, or no tenant is left.
 func (t *turns) next(rows, items int) (tenant string, ok bool) {
 	if len(t.due) == 0 || rows >= relayedRows || items >= relayedItems {
 		t.more = len(t.due) > 0
 		return "", false
 	}
 	tenant, t.due = t.due[0], t.due[1:]
-	t.f.goOn(tenant + "\x01") // the first name behind it, without the byte 0, which PostgreSQL keeps in no text
+	t.f.goOn(tenant + "\x01") // the first possible name after it; PostgreSQL does not store a byte 0
 	return tenant, true
 }
 
-// goOn has the next call of Relay begin with a tenant, or the first one behind that name.
+// goOn makes the next call of Relay begin with a tenant, or with the first one after that name.
 func (f *relayer) goOn(from string) {
 	f.mu.Lock()
 	f.from = from

@@ -18,14 +18,14 @@ var texts embed.FS
 
 var parameter = regexp.MustCompile(`\$([0-9]+)`)
 
-// Names of tables and of indexes, as the files have them. The name of a new index has no schema:
-// it is that of its table.
+// Names of tables and of indexes in the files. The name of a new index has no schema, because it gets that of
+// its table.
 var ourName = regexp.MustCompile(`(INDEX )?rollcall_`)
 
 // validName matches what a Config may choose for a part of names.
 var validName = regexp.MustCompile(`^([a-z_][a-z0-9_]{0,31})?$`)
 
-// named returns a text with the names that the Config chooses.
+// named returns a text in which the names are those of the Config.
 func (c Config) named(text string) string {
 	prefix, schema := cmp.Or(c.Prefix, "rollcall_"), c.Schema
 	if schema != "" {
@@ -39,7 +39,7 @@ func (c Config) named(text string) string {
 	})
 }
 
-// text returns a file as the database has it, without its head.
+// text returns the content of a file for the database, without its head.
 func (c Config) text(file string) (string, error) {
 	all, err := texts.ReadFile(file)
 	if err != nil {
@@ -55,7 +55,7 @@ func (c Config) text(file string) (string, error) {
 	return c.named(strings.TrimSpace(s)), nil
 }
 
-// numbered tells a migration from a statement.
+// numbered reports whether a file is a migration, and not a statement.
 func numbered(file string) bool { return file[0] >= '0' && file[0] <= '9' }
 
 func loadStatements(c Config) (map[string]string, error) {

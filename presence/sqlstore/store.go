@@ -17,16 +17,15 @@ type Dialect string
 // The dialects.
 const (
 	SQLite   Dialect = "sqlite"   // SQLite 3.38 or later
-	Postgres Dialect = "postgres" // PostgreSQL 12 or later, and what speaks as it does
+	Postgres Dialect = "postgres" // PostgreSQL 12 or later, and databases that are compatible with it
 )
 
-// Config says what a [Store] is for.
+// Config configures a [Store].
 type Config struct {
-	// Dialect is what the database speaks. Required: a *sql.DB does not tell.
+	// Dialect is the database's. It is required, because a *sql.DB does not tell it.
 	Dialect Dialect
 
-	// Prefix is what the names of tables and indexes begin with: up to 32 bytes of a-z, 0-9 and _.
-	// Default: "rollcall_".
+	// Prefix begins the names of tables and indexes: up to 32 bytes of a-z, 0-9 and _. Default: "rollcall_".
 	Prefix string
 
 	// Schema is the schema of the tables, which exists: up to 32 bytes of a-z, 0-9 and _. Only
@@ -51,8 +50,8 @@ func (c Config) validate() error {
 	return errors.Join(problems...)
 }
 
-// A Store keeps people in a database: those of all tenants, apart by the column tenant. All
-// methods may be called concurrently.
+// A Store keeps people and feeds in a database, of all tenants: the column tenant separates them. All methods
+// may be called concurrently.
 type Store struct {
 	*database
 	steps []Migration

@@ -20,16 +20,15 @@ type Tx interface {
 // A querier is a database, or a transaction.
 type querier = Tx
 
-// Transact runs do in a transaction of the site's own, and rolls it back if do returns an
-// error, which it returns. do must use nothing but tx, and not after it has returned. Give
-// [Feeds.SendTx] the same tx, and call Kick of package feed afterwards.
+// Transact runs do in a transaction of its own, and rolls it back if do returns an error, which Transact
+// returns. do must use nothing but tx, and not after it has returned. Give [Feeds.SendTx] the same tx, and
+// call Kick of package feed afterwards.
 //
-// A site may begin transactions as it likes. This one is as both dialects need it. On
-// PostgreSQL a statement sees what was committed while it waited for a lock, whatever the
-// site's default is. On SQLite the transaction begins as one that writes: one that reads first
-// fails, instead of waiting, where another connection has written in between. Of one process
-// one such transaction runs at a time, since others would hold connections while they wait for
-// the lock of the file, and would wait longer than ctx allows.
+// A site may begin transactions in any other way. This one suits both dialects. On PostgreSQL a statement
+// sees what was committed while it waited for a lock, whatever the site's default is. On SQLite the
+// transaction begins as a writing one: one that reads first fails, instead of waiting, if another connection
+// has written in between. A process runs one such transaction at a time, since others would hold connections
+// while they wait for the lock of the file, and would wait longer than ctx allows.
 func (s *database) Transact(ctx context.Context, do func(tx Tx) error) error {
 	return s.transact(ctx, do)
 }
@@ -42,14 +41,14 @@ func (s *database) transact(ctx context.Context, do func(querier) error) error {
 	if err != nil {
 		return err
 	}
-	defer tx.Rollback() // does nothing after Commit
+	defer tx.Rollback() // a no-op after Commit
 	if err := do(tx); err != nil {
 		return err
 	}
 	return tx.Commit()
 }
 
-// transactSQLite writes BEGIN itself, since database/sql has no word for IMMEDIATE.
+// transactSQLite sends BEGIN itself, because database/sql cannot begin an IMMEDIATE transaction.
 func (s *database) transactSQLite(ctx context.Context, do func(querier) error) (err error) {
 	if err := s.writing.Lock(ctx); err != nil {
 		return err
@@ -68,7 +67,7 @@ func (s *database) transactSQLite(ctx context.Context, do func(querier) error) (
 		if committed {
 			return
 		}
-		// ctx may be why it failed. A connection that stays in a transaction is of no use.
+		// The transaction may have failed because of ctx. A connection that stays in it is useless.
 		if _, err := conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK"); err != nil {
 			_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 		}
@@ -81,9 +80,8 @@ func (s *database) transactSQLite(ctx context.Context, do func(querier) error) (
 	return err
 }
 
-// beginSQLite begins a transaction that writes. SQLite waits for the lock of the file for as
-// long as the connection's busy_timeout says, whatever becomes of ctx. So the timeout is
-// shortened to what ctx allows, and set back.
+// beginSQLite begins a transaction that writes. SQLite waits for the lock of the file for the connection's
+// busy_timeout, even if ctx ends. So the timeout is reduced to what ctx allows, and restored afterwards.
 func (s *database) beginSQLite(ctx context.Context, conn *sql.Conn) (err error) {
 	usual := time.Duration(s.patience.Load())
 	if end, ok := ctx.Deadline(); ok && time.Until(end) < usual {

@@ -63,16 +63,14 @@ func memory() presencetest.Harness {
 	}
 }
 
-// Kit runs presencetest's rules against each kind of server, and plays random games
-// of two kinds: many short ones, which a failure makes shorter still, and a long one
-// beside the memory store. Both hold each move against the same oracle, so that a
-// single Redis plays both, and the other servers only 300 moves of the long one. Where
-// PRESENCE_LONG is set all servers play both, and 100,000 moves, which takes ten
-// minutes.
+// Kit runs presencetest's rules against each kind of server. It also plays random games of two kinds: many
+// short ones, which a failure shortens further, and a long one beside the memory store. Both check each move
+// against the same oracle. So only a single Redis plays both, and the other servers play 300 moves of the
+// long one. If PRESENCE_LONG is set, all servers play both, and 100,000 moves, which takes ten minutes.
 //
-// A single Valkey runs the same scripts and commands as a single Redis, so it plays the
-// game, which makes every kind of call, and keeps to the rules only where PRESENCE_REQUIRE
-// names it, as the hosted CI does, or PRESENCE_LONG is set.
+// A single Valkey runs the same scripts and commands as a single Redis. So it only plays the game, which
+// makes every kind of call. It checks the rules too if PRESENCE_REQUIRE names it, as the hosted CI does, or
+// if PRESENCE_LONG is set.
 func Kit(t *testing.T, kinds ...ServerKind) {
 	long := os.Getenv("PRESENCE_LONG") != ""
 	for _, kind := range kinds {
@@ -96,7 +94,7 @@ func Kit(t *testing.T, kinds ...ServerKind) {
 			if kind.Name != Valkey.Name || long || need.Required("valkey") {
 				t.Run("rules", func(t *testing.T) { presencetest.Run(t, harness(client)) })
 			}
-			if single || long { // the others play the game below
+			if single || long { // the other servers play the game below
 				t.Run("model", func(t *testing.T) { presencetest.Model(t, harness(client)) })
 			}
 			t.Run("as in memory", func(t *testing.T) { presencetest.Compare(t, memory(), harness(client), moves, 1) })

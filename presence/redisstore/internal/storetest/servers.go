@@ -15,8 +15,8 @@ type ServerKind struct {
 	Start func(t *testing.T) redis.UniversalClient
 }
 
-// The kinds of servers. Valkey is skipped where it is missing: Debian 13 has a package
-// of it, and Debian 12 one in its backports, which .ci/test installs.
+// The kinds of servers. A test skips Valkey if it is not installed. .ci/test installs it: Debian 13 has a
+// package, and Debian 12 has one in its backports.
 var (
 	Standalone = ServerKind{"standalone", func(t *testing.T) redis.UniversalClient {
 		return redistest.Start(t).Client()

@@ -1,5 +1,5 @@
-// Package storetest is what the tests of the Redis store share, which are in several
-// packages so that none takes long.
+// Package storetest is shared by the tests of the Redis store. They are in several packages so that none
+// takes long.
 package storetest
 
 import (
@@ -19,11 +19,10 @@ import (
 	"github.com/rollcall-go/rollcall/presence/redisstore"
 )
 
-// Patience is how long a test waits for what should come at once, on a machine
-// that has much else to do.
+// Patience is how long a test waits for something that should happen at once. Machines may be busy.
 const Patience = time.Minute
 
-// Quiet is a logger for the Redis client: what is broken in tests is broken on purpose.
+// Quiet is a logger for the Redis client that logs nothing, because tests provoke failures.
 type Quiet struct{}
 
 func (Quiet) Printf(context.Context, string, ...any) {}
@@ -35,7 +34,7 @@ func New(t testing.TB, server *redistest.Server) *redisstore.Store {
 	return store
 }
 
-// Watch watches the site and returns what makes diffs until one arrives.
+// Watch watches the site. It returns a function that makes diffs until one arrives.
 func Watch(t *testing.T, store *redisstore.Store) (heard func(when string)) {
 	t.Helper()
 	var diffs atomic.Int64
@@ -60,14 +59,14 @@ func Watch(t *testing.T, store *redisstore.Store) (heard func(when string)) {
 	}
 }
 
-// Check returns what a store's Check finds at a server.
+// Check returns the error of a store's Check at a server.
 func Check(t *testing.T, client redis.UniversalClient) error {
 	s := redisstore.New(client, redisstore.Config{Timeout: Patience})
 	defer s.Close()
 	return s.Check(t.Context())
 }
 
-// WantUnfit asks for an error that is ErrUnfit and says something.
+// WantUnfit fails the test unless an error is ErrUnfit and contains a text.
 func WantUnfit(t *testing.T, server string, err error, says string) {
 	t.Helper()
 	if !errors.Is(err, redisstore.ErrUnfit) || !strings.Contains(fmt.Sprint(err), says) {

@@ -16,8 +16,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence/track"
 )
 
-// Tenants lets equal users and topics of two tenants and of none be online at two nodes of one
-// server or cluster, and holds that what one of them does concerns no other (rule T3).
+// Tenants puts equal users and topics of two tenants, and of no tenant, online at two nodes of one server or
+// cluster. It checks that the actions of one do not affect the others (rule T3).
 func Tenants(t *testing.T, client redis.UniversalClient) {
 	var nodes [2]*track.Tracker
 	for i := range nodes {
