@@ -98,7 +98,7 @@ func listen(ctx context.Context, server *http.Server) error {
 	go func() { failed <- server.ListenAndServe() }()
 	select {
 	case err := <-failed:
-		if errors.Is(err, http.ErrServerClosed) { // by a Close elsewhere
+		if errors.Is(err, http.ErrServerClosed) { // Close was called elsewhere
 			return nil
 		}
 		return err

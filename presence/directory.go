@@ -107,8 +107,8 @@ func (a Audience) Rank() int {
 
 // A Pair asks for the [Relation] of a viewer to a user.
 type Pair struct {
-	User   UserID // who is seen
-	Viewer UserID // who looks
+	User   UserID // the user who is seen
+	Viewer UserID // the user who looks
 }
 
 // A Relation says on which of a user's lists a viewer is.
@@ -117,7 +117,7 @@ type Relation int8
 // The relations. The zero value is that of a viewer who is on no list.
 const (
 	Stranger Relation = iota // on no list of the user
-	Contact                  // on the user's list
+	Contact                  // on the user's contact list
 	Blocked                  // the user wants to be unseen by the viewer
 )
 

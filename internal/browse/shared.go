@@ -15,7 +15,7 @@ var chromium struct {
 	mu  sync.Mutex
 	ctx context.Context // of its first tab; nil: not started
 	end func()
-	err error // of its start
+	err error // why it could not start
 	on  bool  // the tests run within Tests, which ends Chromium
 }
 

@@ -12,7 +12,7 @@ import (
 // Limit returns how many bytes this process may use: the least of GOMEMLIMIT, the bound of its
 // control group, and what the machine has. It returns 0 where none is known.
 func Limit() int64 {
-	least := debug.SetMemoryLimit(-1) // which changes nothing
+	least := debug.SetMemoryLimit(-1) // a negative limit changes nothing
 	for _, n := range []int64{controlGroup(), machine()} {
 		if n > 0 {
 			least = min(least, n)

@@ -11,7 +11,7 @@ type class uint8
 const (
 	viewing   class = iota // a page view, if isPageView says so
 	streaming              // asks a presence endpoint for events: holds a user online
-	joining                // a beat: the stream of another tab holds the page of the latest view
+	joining                // a beat of a page that joined another tab's stream, which now holds it online
 	changing               // may change who the visitor is
 	setting                // sets the visitor's status
 	other                  // any other request below the prefix

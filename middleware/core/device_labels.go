@@ -27,7 +27,7 @@ func newLabels() *labels {
 	return &labels{seed: maphash.MakeSeed(), known: generations.New[uint64, kindLabel](2*maxLabels, nil)}
 }
 
-// of is kindAndLabel.
+// of returns the kind and the label of a request's device: see kindAndLabel.
 func (l *labels) of(r *http.Request) (kind, label string) {
 	var h maphash.Hash
 	h.SetSeed(l.seed)

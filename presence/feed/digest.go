@@ -16,7 +16,7 @@ const (
 	dueAtOnce   = 100
 	claimFor    = 5 * time.Minute // after this, a digest that was not settled is due again
 	sendAgain   = time.Minute     // after the first error of send; the pause doubles with each further one
-	sendLatest  = time.Hour       // and no longer
+	sendLatest  = time.Hour       // the longest pause
 	mailLatest  = 6 * time.Hour   // the longest pause between two checks whether the user is away
 	unknownWait = time.Minute     // the pause if it is unknown whether the user is at a page
 )

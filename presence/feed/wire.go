@@ -30,7 +30,7 @@ type wireItem struct {
 	V      int               `json:"v"`
 	At     string            `json:"at"`
 	Actors []presence.UserID `json:"actors,omitempty"`
-	Names  []string          `json:"names,omitempty"` // of Actors
+	Names  []string          `json:"names,omitempty"` // the names of Actors, in their order
 	Others int               `json:"others,omitempty"`
 	N      int               `json:"n"`
 	About  string            `json:"about,omitempty"`

@@ -29,10 +29,10 @@ type topicState struct {
 	aged    time.Time // when the sets last turned; zero while there are none
 	head    presence.DiffID
 	log     []backend.Diff
-	changes int // in log
+	changes int // number of changes in log
 	changed time.Time
-	seen    map[presence.UserID]time.Time // of users who left
-	keep    presence.Keep                 // of the latest batch
+	seen    map[presence.UserID]time.Time // when each user who left was last seen
+	keep    presence.Keep                 // the Keep of the latest batch
 	names   *nameList                     // nil unless keep.Names
 }
 

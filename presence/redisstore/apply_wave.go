@@ -16,7 +16,7 @@ type step struct {
 	keep   presence.Keep
 	beats  bool // they are heartbeats of one length; one script may handle several topics
 	first  int  // the index of its first operation in the batch
-	weight int  // of maxStep
+	weight int  // its part of maxStep
 }
 
 // An answer is a script's answer about one step.

@@ -27,7 +27,7 @@ type breaker struct {
 	slots   chan struct{} // calls under way
 
 	mu        sync.Mutex
-	failed    int       // in a row
+	failed    int       // calls that failed in a row
 	retry     time.Time // when open: the next try
 	broken    uint64    // how often it opened
 	refused   uint64    // calls that it failed at once

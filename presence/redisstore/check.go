@@ -167,7 +167,7 @@ func (s checker) checkCommands(ctx context.Context) error {
 		})
 		var answer redis.Error
 		if errors.As(err, &answer) && !says(answer, unable...) {
-			err = nil // of one command
+			err = nil // other errors concern one command
 		}
 		return answers, err
 	})

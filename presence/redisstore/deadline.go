@@ -24,7 +24,7 @@ type serverClock struct {
 	mu    sync.Mutex
 	heard time.Duration // how far the clock of the server with the notices was ahead, at its latest answer; 0: it has not answered
 	ahead time.Duration // how far the clock of another server was ahead, which refused a call that was in time
-	since time.Time     // when that was
+	since time.Time     // when ahead was learned
 }
 
 // aheadFor is how long ahead counts. After that, the server may refuse a call again.

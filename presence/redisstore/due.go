@@ -40,7 +40,7 @@ type dueJob interface {
 // A dueScript is a script of a job.
 type dueScript struct {
 	eval
-	weight int              // of maxSweep
+	weight int              // its part of maxSweep
 	topics []presence.Topic // the topics that it handles; its answer has a part of equal length for each
 }
 

@@ -44,7 +44,7 @@ func (p *pubsub) place(all bool) {
 		addr, client, err := p.home(c)
 		p.mu.Lock()
 		switch {
-		case p.channels[c.name] != c: // it was left meanwhile
+		case p.channels[c.name] != c: // the channel was left meanwhile
 		case err != nil && c.conn == nil:
 			c.setLocked(false, err)
 		case err == nil && (c.conn == nil || c.conn.addr != addr):

@@ -75,7 +75,7 @@ func (s *reader) Roster(ctx context.Context, topic presence.Topic, q backend.Ros
 
 // A rosterPlace is the start of a page of a roster.
 type rosterPlace struct {
-	cursor string // of HSCAN
+	cursor string // where HSCAN continues
 	end    string // where the smallest step from cursor ended, if the previous page ended within it
 	behind string // the last user of the step on the previous page; empty: none
 }

@@ -62,7 +62,7 @@ func (f *recounter) Recount(ctx context.Context, most int) (wrong int, err error
 		return wrong, fmt.Errorf("sqlstore: recount: %w", err)
 	}
 	if looked < most {
-		last = place{} // from the beginning
+		last = place{} // the next call starts from the beginning
 	}
 	f.mu.Lock()
 	f.after = last

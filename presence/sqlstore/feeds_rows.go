@@ -91,7 +91,7 @@ type lockedHead struct {
 	mailAt          sql.NullInt64
 	mailing, claims int64
 	trimAt          sql.NullInt64
-	changed         bool // by the relay
+	changed         bool // the relay has changed it
 }
 
 // lock locks the heads of a tenant's feeds, by their local names and in the order of these. It returns the

@@ -80,7 +80,7 @@ func loadStatements(c Config) (map[string]string, error) {
 }
 
 func loadMigrations(c Config) ([]Migration, error) {
-	files, err := fs.ReadDir(texts, "sql/"+string(c.Dialect)) // by name
+	files, err := fs.ReadDir(texts, "sql/"+string(c.Dialect)) // sorted by name
 	if err != nil {
 		return nil, err
 	}

@@ -90,7 +90,7 @@ func (s *database) beginSQLite(ctx context.Context, conn *sql.Conn) (err error) 
 		}
 		defer func() {
 			if back := setBusyTimeout(context.WithoutCancel(ctx), conn, usual); back != nil {
-				_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // with its transaction
+				_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // closes the connection, with its transaction
 				err = errors.Join(err, back)
 			}
 		}()

@@ -29,7 +29,7 @@ type acts struct {
 
 	mu     actsMutex
 	heard  []heardAct                                   // the oldest first
-	barred *generations.Map[presence.UserID, time.Time] // until when
+	barred *generations.Map[presence.UserID, time.Time] // until when each user may not come back
 }
 
 // A heardAct is an act, and what names it.

@@ -156,7 +156,7 @@ func (t *tokens) beat(ctx context.Context, c claim, conn *holder, here bool, by 
 		}
 		// A token does not say whether its user hides. The roster of the user's site shows that, so it must
 		// be loaded here.
-		_, _ = t.topics.look(siteOf(c.user)) // which loads it
+		_, _ = t.topics.look(siteOf(c.user)) // looking loads the roster
 		inRoster := func(topic presence.Topic) bool { return t.topics.shown(topic, c.user) != "" }
 		if by.SignedIn() || slices.ContainsFunc(c.topics, inRoster) {
 			by.User.ID = c.user // by tells whether the user hides; the zero Visitor tells nothing

@@ -49,7 +49,7 @@ func (c *Connection) Bytes(form *Form) (b []byte, events int, alone bool) {
 	if d.single != nil {
 		return d.single.encodedAs(form), 1, true
 	}
-	for _, f := range d.frames { // of a variant
+	for _, f := range d.frames { // the form is a variant, so nothing is encoded yet
 		b = form.Append(b, f.Event)
 	}
 	if len(d.frames) > 0 {

@@ -29,7 +29,7 @@ type fleet struct {
 	notices  *notices
 	secret   string       // its form in the notice
 	settings []string     // their form in the notice
-	began    time.Time    // with the node
+	began    time.Time    // when this node began
 	own      atomic.Int64 // when this node last swept, in nanoseconds since began; 0: never
 	others   atomic.Int64 // when another node last said that it sweeps
 	soon     wait.Wakeup  // say so soon

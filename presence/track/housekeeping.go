@@ -91,7 +91,7 @@ const restAfter = 4
 
 // A rest decides in which rounds the figures of a topic are asked for. Only housekeeping uses it.
 type rest struct {
-	head presence.DiffID // in the latest answer
+	head presence.DiffID // the head in the latest answer
 	same int32           // answers in a row that changed nothing
 	left int32           // rounds in which the topic is still left out
 }

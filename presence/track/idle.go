@@ -34,7 +34,7 @@ type attention struct {
 
 // A hearing is what this node heard from a page whose connection is at another node.
 type hearing struct {
-	idle   bool   // what was written
+	idle   bool   // what was written last
 	latest bool   // the latest word of the page, while it waits
 	at     moment // when idle was written
 	turned moment // when a change was written: the next one waits for leaveTaking

@@ -56,7 +56,7 @@ func (l *leases) begin() *leases {
 // viewed writes page views of a user at a moment. It skips views that hold no longer, and those before a
 // sign-out of the user or the end of the device's session.
 func (l *leases) viewed(views ...pageView) {
-	l.choices.resolve(views[0].user, func(now resolved) { // with users.mu held
+	l.choices.resolve(views[0].user, func(now resolved) { // called with users.mu held
 		for _, view := range views {
 			left := l.cfg.Age - time.Since(view.at)
 			if left > 0 && l.users.viewCountsLocked(now.ID, view.at) && !l.users.deviceEndedLocked(now.ID, view.device.ID, view.at) {
@@ -103,7 +103,7 @@ func (l *leases) forgetStreaming(guest string) (topics []presence.Topic) {
 // each lease. If the connection has ended, the release of the lease is written after it, or was written
 // already.
 func (l *leases) join(c *holder, topics []presence.Topic, made func(resolved, []*ack)) {
-	l.choices.resolveFor(c, c.visitor.User, func(now resolved) { // with users.mu held
+	l.choices.resolveFor(c, c.visitor.User, func(now resolved) { // called with users.mu held
 		var acks []*ack
 		c.held.leased = true
 		for _, topic := range topics {

@@ -178,7 +178,7 @@ func (l *leases) endAgain() {
 		l.ends.Reset(early)
 		return
 	}
-	l.users.ended(func(key leaseKey, end leaseEnd) { // with users.mu held
+	l.users.ended(func(key leaseKey, end leaseEnd) { // called with users.mu held
 		grace, kind := l.cfg.grace(key.topic)-time.Since(end.at), end.kind
 		if grace <= 0 || kind == opLeave {
 			kind = backend.OpDrop

@@ -85,8 +85,8 @@ type lineNow struct {
 	topic     presence.Topic
 	wanted    func()
 	heartbeat atomic.Pointer[sharedEvent]
-	state     *sharedEvent                                    // the outlet's mutex guards it
-	resumed   *generations.Map[presence.DiffID, *sharedEvent] // and this
+	state     *sharedEvent // the outlet's mutex guards it, and resumed
+	resumed   *generations.Map[presence.DiffID, *sharedEvent]
 }
 
 // newLine is [Tracker.NewLine].

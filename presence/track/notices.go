@@ -16,7 +16,7 @@ import (
 type notices struct {
 	bus  backend.Bus
 	life *lifetime
-	max  int // of each sort
+	max  int // bound of each sort of notices
 
 	listening chan struct{} // closed once the bus calls our listener
 
@@ -28,7 +28,7 @@ type notices struct {
 
 type published struct {
 	notice backend.Notice
-	at     time.Time // when it happened
+	at     time.Time // when its event happened
 	taken  int       // the value of losses when the bus accepted it; 0: the bus does not have it
 }
 
@@ -217,7 +217,7 @@ func (b *notices) hearAll(ctx context.Context) error {
 	case <-b.listening:
 		return b.bus.Hear(ctx)
 	case <-ctx.Done():
-	case <-b.life.ctx.Done(): // it never will
+	case <-b.life.ctx.Done(): // this node will never listen
 	}
 	return presence.ErrStoreOut
 }

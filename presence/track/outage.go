@@ -55,7 +55,7 @@ type outage struct {
 	waiting func() int // returns how many operations wait for the store; for the log
 	retry   func()     // makes the writer try again at once
 
-	began time.Time // with the node
+	began time.Time // when this node began
 
 	mu       outageMutex
 	inOrder  chan struct{} // closed, and replaced, when calls succeed again

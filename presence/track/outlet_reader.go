@@ -13,8 +13,8 @@ type reader struct {
 	owner    subscriber
 	from     source
 	resume   presence.Cursor // the cursor with which it was opened; empty: start with a state
-	started  bool            // it has read
-	pos      uint64          // in the outlet's log
+	started  bool            // the first read is done
+	pos      uint64          // its position in the outlet's log
 	cursor   presence.Cursor // the cursor of what the connection has read
 	told     figures
 	enters   bool   // the owner is present in the topic through this reader, and does not only watch it

@@ -34,7 +34,7 @@ type keptPeak struct {
 }
 
 const (
-	keeperWait  = 2 * time.Second  // of a call
+	keeperWait  = 2 * time.Second  // the longest time of a call
 	keeperEvery = 10 * time.Second // the least time between two calls about a topic
 	keeperLook  = time.Second      // how often due topics are looked for
 	maxKeeping  = 4                // calls at once; a call that hangs counts until it returns

@@ -93,7 +93,7 @@ func (k kinds) names() []string { return kindLists[k] }
 
 // kindOf returns the kind of the device that a member's Data describes.
 func kindOf(data json.RawMessage) kinds {
-	const before = `{"kind":"` // as Device.data begins
+	const before = `{"kind":"` // the start of a device's Data
 	if len(data) > len(before) && string(data[:len(before)]) == before {
 		for i, name := range kindNames {
 			if rest := data[len(before):]; len(rest) > len(name) && string(rest[:len(name)]) == name && rest[len(name)] == '"' {
@@ -125,6 +125,6 @@ func appendPerson(b []byte, user presence.UserID, s *sight) []byte {
 	}
 	b = append(b, `"]`...)
 	u := s.profile.User
-	u.Data = nil // it describes the device
+	u.Data = nil // Data describes the device, and not the user
 	return append(u.AppendProfile(b), '}')
 }

@@ -62,7 +62,7 @@ const (
 	placesHide      = 250 * time.Millisecond // the time within which a user who hides is left out (rule P6)
 	maxPlaces       = 10_000                 // topics that are read
 	maxPlaceRosters = 1_000                  // topics whose users are read
-	maxPlaceUsers   = 10                     // that Place.Users has
+	maxPlaceUsers   = 10                     // the most users in Place.Users
 	maxWholeRoster  = 500                    // users; a replica of a larger topic is kept here instead
 	maxPlaceMembers = 100_000                // in all rosters that are remembered
 	placesAtOnce    = 1_000                  // topics in one call of the store

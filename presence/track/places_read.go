@@ -15,7 +15,7 @@ import (
 // placesNow has all places at one moment.
 type placesNow struct {
 	places  []presence.Place
-	rosters []placeRoster // of the first places
+	rosters []placeRoster // the rosters of the first places
 
 	once  sync.Once
 	of    map[presence.UserID][]int // the places of each user, except large places
@@ -34,7 +34,7 @@ type shownPlaces struct {
 // if the users are unknown.
 type placeRoster struct {
 	view    *View
-	read    bool              // from the store
+	read    bool              // it was read from the store
 	head    presence.DiffID   // the version that was read
 	members []presence.Member // all of them, unless cut
 	cut     bool              // members are only the newest ones: see maxPlaceMembers
@@ -140,7 +140,7 @@ func (p *places) stillIn(before *placesNow) *placesNow {
 		seen := slices.DeleteFunc(slices.Clone(r.members), func(m presence.Member) bool { return p.users.chosen(m.ID).Base() == presence.Invisible })
 		if hid := len(r.members) - len(seen); hid > 0 {
 			places[i].Total -= hid
-			r.members, r.head = seen, "" // to be read again
+			r.members, r.head = seen, "" // an empty head makes it be read again
 		}
 	}
 	return placesWith(places, rosters)

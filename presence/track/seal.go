@@ -36,7 +36,7 @@ type sealKeys struct{ current, before *sealKey }
 // initializing one takes three times as long as a MAC. It may be used concurrently.
 type sealKey struct {
 	secret []byte
-	hashes sync.Pool // of *sealHash
+	hashes sync.Pool // has *sealHash
 }
 
 type sealHash struct {

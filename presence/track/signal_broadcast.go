@@ -26,7 +26,7 @@ type signalsWire struct {
 // A heardBroadcast is a decoded broadcast.
 type heardBroadcast struct {
 	signals []presence.Signal // the valid ones
-	node    string            // that sent it
+	node    string            // the node that sent it
 	sent    time.Time         // zero: unknown
 }
 

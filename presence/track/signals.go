@@ -32,7 +32,7 @@ type signals struct {
 type outbound struct {
 	pending signalQueue
 	sent    time.Time                     // when the latest signals were sent
-	heard   allowance                     // of visitors
+	heard   allowance                     // for all visitors together
 	often   allowance                     // for visitors who sent within the last second
 	lately  map[presence.UserID]time.Time // when each of them last sent
 }

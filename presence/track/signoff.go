@@ -52,7 +52,7 @@ func (s *signOuts) signOff(ctx context.Context, user presence.UserID, browser st
 func (s *signOuts) hearOff(n backend.Notice) {
 	topics := s.endBrowser(n.User, n.Payload, n.Ago)
 	delete(topics, siteOf(n.User)) // the sender writes this topic, and the user may be back by now
-	if n.Ago > 0 {                 // as in hear
+	if n.Ago > 0 {                 // see signOuts.hear
 		return
 	}
 	for topic := range topics {

@@ -50,7 +50,7 @@ type inquiry struct {
 	err   error
 
 	told bool   // a diff has told where the user is, which is newer than the answer
-	now  *entry // what it said
+	now  *entry // the user's entry in that diff
 }
 
 func newAskedUsers(store backend.Store, topic presence.Topic, spawn func(func(context.Context))) *askedUsers {

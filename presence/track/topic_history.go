@@ -15,8 +15,8 @@ type history struct {
 	versions []version
 	index    map[presence.DiffID]int // the position after each version, counting dropped ones; nil: see fewVersions
 	dropped  int
-	limit    int // of versions
-	changes  int // in all versions
+	limit    int // the most versions
+	changes  int // number of changes in all versions
 }
 
 // maxChanges bounds the history of a topic in which thousands of users come and go at once. A change takes
@@ -134,7 +134,7 @@ func (h *history) between(from, to int) net {
 	type span struct {
 		first rosterChange
 		last  *rosterChange
-		left  bool // at some moment
+		left  bool // the user left in between
 	}
 	var order []presence.UserID
 	spans := make(map[presence.UserID]*span)

@@ -12,7 +12,7 @@ import (
 type ledger struct {
 	head      presence.DiffID            // the store's version after all diffs
 	history   *history                   // nil until the topic is loaded
-	roster    roster                     // as published
+	roster    roster                     // the published roster
 	published int                        // the position in history of the roster
 	pending   map[presence.UserID]*entry // users changed since; nil: gone
 	decided   []rosterChange             // changes in the roster that are in no version yet

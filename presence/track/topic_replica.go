@@ -56,7 +56,7 @@ type replica struct {
 	counts      backend.Counts // the latest figures; their total belongs to the head
 	pace        figurePace
 	staleSince  time.Time       // since when the store is out; zero: it is not
-	cursor      presence.Cursor // of the latest event
+	cursor      presence.Cursor // the cursor of the latest event
 	counting    bool            // over the roster limit, or count-only: events have only totals
 	closed      bool
 	extrasTurn  uint16         // a number that changes with the extras, and wraps around

@@ -15,7 +15,7 @@ type standing struct {
 	lapse   *time.Timer // runs when the next signal's time is over
 	count   uint64      // how many began, for their order
 	event   *sharedEvent
-	made    time.Time // when event was
+	made    time.Time // when event was encoded
 }
 
 // stands is a standing signal.

@@ -39,7 +39,7 @@ type View struct {
 	doubtful   bool                                     // the store may lack users, because it is out or nodes are restoring them
 
 	mu        viewMutex
-	states    map[int]*sharedEvent // by limit
+	states    map[int]*sharedEvent // encoded states by their limit
 	heartbeat *sharedEvent
 	windows   map[string]*sharedEvent // states, by Window.name
 }

@@ -46,7 +46,7 @@ type peopleHere struct {
 
 	mu       peopleMutex
 	byID     map[presence.UserID]*watched
-	lists    []*watchList // by number; nil: free
+	lists    []*watchList // by their numbers; nil: the number is free
 	free     []uint32
 	edges    int
 	byViewer map[presence.UserID][]*watchList // those that follow the contacts of their viewer
@@ -63,7 +63,7 @@ type watched struct {
 	// people.mu guards these.
 	followers []follower
 	told      time.Time // when all followers were last told
-	due       bool      // is in people.loud
+	due       bool      // the person is in people.loud
 	left      time.Time // when the person was last seen, by departures of devices while the person was not hidden
 	renewed   uint64    // the turn of hear that last renewed now
 	listed    uint64    // the turn of watchLocked that last looked at the person

@@ -27,12 +27,12 @@ type watchList struct {
 	// mutex is enough to look at them.
 	number uint32
 	ended  bool
-	marked bool              // is in people.marked
+	marked bool              // the list is in people.marked
 	named  []presence.UserID // users that the page named, if the list also has the viewer's contacts
 	slots  []watchSlot
 
 	mu      outletMutex     // which is the outlet's, too
-	said    []relationState // by slot
+	said    []relationState // the state of the viewer's relation to each slot's person
 	changed []uint64        // one bit for each slot: the person may have changed since the reader was told
 	dropped []toldPerson    // people whom the reader has, and who are no longer on the list
 	holds   bool            // release comes

@@ -53,7 +53,7 @@ type changedRelations struct {
 
 // An askedList is the state of a list's relations.
 type askedList struct {
-	wanted  bool      // is in relations.wanted
+	wanted  bool      // the list is in relations.wanted
 	opening bool      // its connection waits for an answer
 	since   time.Time // of the oldest answer; zero: there is none
 	waiting []chan struct{}

@@ -59,7 +59,7 @@ type pending struct {
 	planned bool      // due is set
 	due     time.Time // when they must be written, by the pace of the topic
 	touched time.Time // when the latest operation was added
-	changes bool      // not all are heartbeats
+	changes bool      // there are operations that are not heartbeats
 }
 
 // ownDevices are members of backend.DevicesTopic, by the user to whom they belong.

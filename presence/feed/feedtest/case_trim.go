@@ -72,7 +72,7 @@ func trimCases() []testCase {
 			if n := t.trim(usual); n != 2 {
 				t.Errorf("trim: got %d rows, want 2", n)
 			}
-			t.mark(alice, feed.Mark{As: feed.Read, Pos: []int64{2}}) // is gone
+			t.mark(alice, feed.Mark{As: feed.Read, Pos: []int64{2}}) // the item is gone
 			t.wantTexts(alice, "3", "1")
 			t.wantTexts(room, "two")
 			if h := t.head(room); h.Floor != h.Rev {

@@ -39,8 +39,8 @@ type list struct {
 
 	mailAt  time.Time     // when a digest is due, or its claim ends. Zero: nothing is due
 	mailing int64         // the highest place in the claimed digest; 0: none is claimed
-	claim   string        // of the latest claim
-	waited  time.Duration // as Settle said
+	claim   string        // names the latest claim
+	waited  time.Duration // the later of the latest Settle
 }
 
 // A Row is one row of the outbox.

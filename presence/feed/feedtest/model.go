@@ -17,7 +17,7 @@ import (
 
 // The length of a model test. The environment can change it: see the package's doc.
 const (
-	usualMoves  = 1_200 // of Model
+	usualMoves  = 1_200 // the moves of Model
 	faultyMoves = 600   // of Faults, where each call is made about twice
 	gameMoves   = 300   // of one game, over a fresh store
 )
@@ -69,7 +69,7 @@ type game struct {
 	faulty  bool
 	readers *readers // of the site's store
 
-	keep, archived time.Duration // of a trim
+	keep, archived time.Duration // the options of a trim
 
 	trail   []string
 	n       int // messages so far
