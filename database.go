@@ -11,7 +11,7 @@ import (
 // prepareAgain is how often a database that is out is asked whether it is back.
 const prepareAgain = 5 * time.Second
 
-// prepareSQL makes the tables. While the database is out, it goes on in the background.
+// prepareSQL makes the tables. While the database is out, it repeats that in the background.
 func (s *Site) prepareSQL(ctx context.Context) error {
 	if s.sql == nil {
 		return nil

@@ -86,7 +86,7 @@ func isNil(store backend.Core) bool {
 	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
-// start makes the parts. Those that were made before an error are for Close.
+// start makes the parts. Close ends the parts that were made before an error.
 func (s *Site) start(ctx context.Context, identify func(*http.Request) (presence.User, bool), config Config) error {
 	parts, problems := config.parts(identify)
 	otherNodes := "unknown"

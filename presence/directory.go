@@ -153,8 +153,7 @@ type Directory interface {
 	// Settings returns what users chose. At most 500 users. Cost: one query.
 	Settings(ctx context.Context, users ...UserID) ([]Settings, error)
 
-	// SetSettings replaces what a user chose, but for Except, which the blocks decide.
-	// Cost: one statement.
+	// SetSettings replaces what a user chose, except Except, which the blocks decide. Cost: one statement.
 	SetSettings(ctx context.Context, user UserID, s Settings) error
 
 	// Contacts returns whom a user lists, the dearest first. Cost: one query.

@@ -50,8 +50,8 @@ var (
 	// perhaps with old data. Nothing is removed. The nodes renew their leases, and a later sweep
 	// says backend.SweepOptions.Restarted. A track.Tracker does that by itself.
 	ErrRestarted = errors.New("the presence store started again")
-	// ErrRefused: the store answers, and does not take what one topic was sent.
-	// The track.Tracker tries a few times, then drops it, counts it and logs it.
+	// ErrRefused: the store answers, but refuses the operations of one topic. The track.Tracker tries a few
+	// times, then drops them, counts them and logs that.
 	ErrRefused = errors.New("the presence store refuses this")
 	// ErrLaterChoice: backend.Bus.Publish of a status that does not replace the user's latest one.
 	// It is not published. Ask backend.StatusStore.Statuses for the latest one, and publish again.

@@ -9,7 +9,7 @@ const (
 	EventDiff      EventType = "diff"      // joins and leaves since the one before
 	EventCount     EventType = "count"     // totals only, at most one a second, for a topic over the roster limit
 	EventHeartbeat EventType = "heartbeat" // nothing new; totals
-	EventSignal    EventType = "signal"    // what nobody keeps, such as who is typing: see [Signal]
+	EventSignal    EventType = "signal"    // a message that is not kept, such as who is typing: see [Signal]
 )
 
 // An Event is one message for the readers of a topic. Data is encoded once and

@@ -25,7 +25,7 @@ func (s Settings) Visibility(since time.Time) Visibility {
 	}
 	v := Visibility{s.Online, s.Seen, s.Except, since, s.Status, s.Text}
 	if s.Status == Invisible {
-		v.Online = Nobody // and Seen says who may know when the user left, as others take it
+		v.Online = Nobody // Seen then says who may know when the user left: to others, the user has left
 	}
 	return v
 }

@@ -101,7 +101,7 @@ type Config[C any] struct {
 	Throttle time.Duration
 }
 
-// The bounds of Config.Secret, in bytes: those of the tracker's.
+// The bounds of Config.Secret, in bytes. They are those of track.Config.Secret.
 const (
 	minSecretLen = 16
 	maxSecretLen = 64

@@ -68,7 +68,7 @@ type engine struct {
 	secret     []byte                       // for hashes of addresses and user agents; empty: none are kept
 	faults     *faults
 	recent     *recent    // signed-in visitors without cookies
-	crawlers   *recent    // those that were counted lately; nil: none is counted
+	crawlers   *recent    // crawlers that were counted lately; nil: crawlers are not counted
 	newcomers  *newcomers // nil without a tracker
 	labels     *labels    // nil without people
 	strangers  strangers
@@ -76,14 +76,14 @@ type engine struct {
 
 // A Visit is one request while the site serves it.
 type Visit struct {
-	// Request is the request to go on with. Its context holds the visitor.
+	// Request is the request to pass on. Its context holds the visitor.
 	Request *http.Request
 	// Cookies are what the response is to set. They are nil for most requests.
 	Cookies *Cookies
 
 	class   class
 	browser string  // of the throttle cookie in the request
-	engine  *engine // nil: nothing is to be done at the end
+	engine  *engine // nil: End has nothing to do
 	context *presence.VisitorContext
 }
 

@@ -68,8 +68,8 @@ func (v *requestVisit) recordUser(visitor *presence.Visitor) {
 	v.tracker.Seen(v.kept(), user, visitor.Device)
 }
 
-// seeHidden takes a hidden user, of whom nothing is recorded, out of the guests. Then the
-// cookie is that of a guest who has not been counted.
+// seeHidden removes a hidden user from the guests, because nothing may be recorded of such a user. The
+// browser then gets the cookie of a guest who has not been counted.
 func (v *requestVisit) seeHidden() {
 	if v.class == viewing && v.cookie.tag == guestTag && v.cookie.stamp != 0 && isPageView(v.request) {
 		v.leaveGuests()
@@ -77,8 +77,8 @@ func (v *requestVisit) seeHidden() {
 	}
 }
 
-// leaveGuests takes a user whose browser was a guest's until now out of the guests. An id
-// that was made up takes nobody out.
+// leaveGuests removes a user from the guests whose browser was a guest's until now. It ignores an id that the
+// browser made up.
 func (v *requestVisit) leaveGuests() {
 	if v.returned && v.cookie.tag == guestTag && v.signed(countedPurpose, v.cookie.browser) {
 		v.tracker.GuestSignedIn(v.kept(), v.inside(v.cookie.browser))

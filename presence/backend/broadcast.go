@@ -40,10 +40,9 @@ func (b Broadcast) Validate() error {
 
 // A BroadcastStore carries signals between nodes (rule 22). Without it a site has no signals.
 type BroadcastStore interface {
-	// Send hands each broadcast to those who watch the broadcasts of its topic now, on every
-	// node (rule 22). A broadcast may be lost, and an error does not say whether it was. The
-	// error is ErrInvalidBroadcast where one of them is invalid. It costs one round trip for all
-	// of them.
+	// Send delivers each broadcast to the current watchers of its topic's broadcasts, on every node (rule
+	// 22). A broadcast may be lost, and an error does not say whether it was. The error is
+	// ErrInvalidBroadcast if one of them is invalid. It costs one round trip for all of them.
 	Send(ctx context.Context, broadcasts ...Broadcast) error
 
 	// WatchBroadcasts calls fn for the data of each broadcast of a topic from now on, as Watch

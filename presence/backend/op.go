@@ -29,16 +29,14 @@ const (
 	OpRelease
 	// OpDrop ends a lease at once. [User.ID, Holder]
 	OpDrop
-	// OpSignOut ends all leases of a user in the topic at once, whoever holds
-	// them, and takes the user out of the current and old sets, unless the topic
-	// remembers names and Keep.ForgetSignedOut is off. An invisible user stays in
-	// them (rule 2): the status says so of a user whom the topic may not know any more.
-	// [User.ID, User.Status]
+	// OpSignOut ends all leases of a user in the topic at once, whoever holds them, and removes the user from
+	// the current and old sets. The user stays in the sets if the topic remembers names and
+	// Keep.ForgetSignedOut is off, and if the user is invisible (rule 2). User.Status tells the latter,
+	// because the topic may have forgotten it. [User.ID, User.Status]
 	OpSignOut
-	// OpUpdate takes a new profile for a user who is present, and does nothing
-	// for one who is not. A User whose [presence.Profile] is empty leaves the rest of
-	// the profile as it is and change the status alone. For is how long ago the user turned
-	// invisible, if that is written late: the leave tells that moment (rule 2). [User, For]
+	// OpUpdate stores a new profile for a user who is present, and is a no-op for any other. If the
+	// [presence.Profile] of User is empty, only the status changes. For is how long ago the user turned
+	// invisible, if that is written late: the leave then has that moment (rule 2). [User, For]
 	OpUpdate
 	// OpFollow takes a connection's lease to the place that it would have if it
 	// had joined now (rule 6), and lengthens it as OpHeartbeat does: the page of the

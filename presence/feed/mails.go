@@ -24,7 +24,7 @@ type mails struct {
 	places chan struct{}
 
 	mu sync.Mutex
-	to map[presence.UserID]struct{} // calls under way
+	to map[presence.UserID]struct{} // users to whom a mail is being sent
 }
 
 func newMails() *mails {

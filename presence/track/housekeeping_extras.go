@@ -102,7 +102,7 @@ type extrasCheck struct {
 	asking   int32     // users online when the latest question was asked
 }
 
-// extrasAreDue reports whether the store is to be asked.
+// extrasAreDue reports whether the store must be asked.
 func (r *replica) extrasAreDue() bool {
 	if !r.kind.Peak && !r.kind.Bots {
 		return false

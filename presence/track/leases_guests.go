@@ -60,8 +60,8 @@ func (g *guestCounts) count(h *holder) {
 	})
 }
 
-// forgetIn removes the guest of a holder, who signed in, from each topic, and returns the topics. The
-// connection no longer counts the guest.
+// forgetIn removes a holder's guest, who signed in, from each topic, and returns the topics. The connection
+// no longer counts the guest.
 func (g *guestCounts) forgetIn(h *holder) []presence.Topic {
 	h.guest.setSignedIn(true)
 	topics := h.enteredTopics()
@@ -173,7 +173,7 @@ func (g *guestCounts) showFigures(ctx context.Context, topics []presence.Topic) 
 // is a heartbeat to every reader.
 type figurePace struct {
 	last time.Time
-	gap  time.Duration // between the last two, twice houseKeeping at most
+	gap  time.Duration // time between the latest two changes; at most twice houseKeeping
 }
 
 // jitter is how much too early an answer may come, if the previous one came late.

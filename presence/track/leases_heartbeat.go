@@ -24,8 +24,7 @@ const (
 	partsOfATopic      = 4
 )
 
-// A heartbeat says which connections are renewed when, of those that are due at one interval.
-// Each is due once an interval, and never later.
+// A heartbeat decides when each connection with one interval is renewed: once an interval, and never later.
 type heartbeat struct {
 	parts int // a power of two; each part has one turn in an interval
 	turn  int // the part whose turn it is

@@ -85,8 +85,8 @@ func (l *leases) restoreSoon() {
 // reassertSoon runs reassert in the background.
 func (l *leases) reassertSoon() { l.life.spawn(l.reassert) }
 
-// Leases are renewed in parts, so that joins and leaves need not wait behind those of all
-// connections: of 50,000 within two seconds.
+// Leases are renewed in parts, so that joins and leaves need not wait behind all of them. Those of 50,000
+// connections take two seconds.
 const (
 	reassertAtOnce = 500
 	reassertPause  = 20 * time.Millisecond

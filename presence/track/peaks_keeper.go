@@ -22,7 +22,7 @@ type peakKeeping struct {
 
 	mu    answersMutex
 	known *generations.Map[presence.Topic, keptPeak]
-	due   map[presence.Topic]struct{} // topics whose record is to be loaded or saved
+	due   map[presence.Topic]struct{} // topics whose record must be loaded or saved
 }
 
 // A keptPeak is a record, and what the site's table has of it.

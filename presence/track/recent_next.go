@@ -18,7 +18,7 @@ import (
 
 const (
 	nextPurpose = "the next page of recent users"
-	nextPad     = 192 // bytes; more than a moment and an id
+	nextPad     = 192 // bytes; more than a time and an id take
 	// how often one page reads on after users were left out
 	maxRecentReads = 10
 )

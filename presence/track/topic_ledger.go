@@ -10,7 +10,7 @@ import (
 // A ledger is what this node knows of a topic: the roster that readers have, and the diffs since. The
 // outlet's mutex guards it.
 type ledger struct {
-	head      presence.DiffID            // the store's version after all diffs
+	head      presence.DiffID            // the latest version of the store, after all diffs
 	history   *history                   // nil until the topic is loaded
 	roster    roster                     // the published roster
 	published int                        // the position in history of the roster

@@ -57,7 +57,7 @@ var nobodySince = time.Unix(0, math.MaxInt64)
 
 func (p *part) partial() bool { return p != nil }
 
-// askedUsers returns those of a partial ledger, or nil.
+// askedUsers returns the askedUsers of a partial ledger, or nil.
 func (p *part) askedUsers() *askedUsers {
 	if p == nil {
 		return nil

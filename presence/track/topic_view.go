@@ -131,7 +131,7 @@ var errPage = errors.New("the page is not one that this roster named")
 // maxGroupLooks is how many users pageSince checks to find those of a group.
 const maxGroupLooks = 10_000
 
-// pageSince returns a page of the users in memory who came after a moment; zero: of all. See
+// pageSince returns a page of the users in memory who came after a moment; zero: of all users. See
 // [Tracker.RosterPage].
 func (v *View) pageSince(since time.Time, group, after string, limit int) (page []presence.Member, next string, err error) {
 	var pivot *entry

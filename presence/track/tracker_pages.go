@@ -16,8 +16,7 @@ func (t *Tracker) Seen(topic presence.Topic, user presence.User, on presence.Dev
 	t.pages.seen(topic, user, on)
 }
 
-// SeenGuest counts a guest, by an opaque id of the guest's browser, among those of a
-// topic. It never waits for the store.
+// SeenGuest counts a guest in a topic, by an opaque id of the guest's browser. It never waits for the store.
 func (t *Tracker) SeenGuest(topic presence.Topic, guest string) {
 	t.pages.seenGuest(topic, guest)
 }

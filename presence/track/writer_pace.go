@@ -29,8 +29,8 @@ const (
 	flushMost = 50 * time.Millisecond // the longest interval
 	opsWithin = time.Second           // what was written this long ago counts a third
 
-	// If callers wait for their writes, and no further caller came for this long, the batch is written:
-	// whoever would come is waiting already.
+	// A batch is written if callers wait for it and no further caller came for this long, because all callers
+	// that would come are waiting already.
 	flushLull = 20 * time.Millisecond
 
 	paceKept = 5 * time.Second // the pace of a topic is forgotten after so long without a write

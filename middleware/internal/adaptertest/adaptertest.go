@@ -24,7 +24,7 @@ type Adapter struct {
 	// Site.After. Each page works with each of them on either side.
 	Others []string
 
-	// Streaming names those of Others that streams pass through.
+	// Streaming has those of Others that do not stop streams.
 	Streaming []string
 }
 

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// testVisitors tests what an adapter tells package core of a request, and does with its answer.
-// Who is recorded, and when, is tested there.
+// testVisitors tests what an adapter passes to package core, and what it does with the answer. The tests of
+// core check who is recorded, and when.
 func testVisitors(t *testing.T, a Adapter) {
 	for name, test := range map[string]func(*world){
 		"handlers find the visitor in the request":         visitorIsInContext,

@@ -25,7 +25,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/track"
 )
 
-// The server's timeouts are those that cut streams, if nothing removes them.
+// The server's timeouts would cut streams if nothing removed them.
 const serverTimeout = 10 * time.Second
 
 // A world is a site, its server and its network, in a synctest bubble. A request names its
