@@ -66,7 +66,8 @@ func (l *feedState) ready(ctx context.Context, have presence.DiffID) {
 	}
 }
 
-// noRoom makes a feed that waits for room serve its readers: they learn that they see nothing new.
+// noRoom publishes a view for a feed for which there is no room, so that its readers learn that they see
+// nothing new.
 func (l *feedState) noRoom(ctx context.Context) {
 	if l.turn.Lock(ctx) == nil {
 		l.stale()

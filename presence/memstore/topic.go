@@ -22,7 +22,7 @@ type topicState struct {
 	newest  *newestUsers                     // the visible users in order; nil while they are few
 	total   int                              // their number
 	expiry  leaseHeap
-	joins   uint64 // the latest order of a lease: rule 6 asks which came first
+	joins   uint64 // the order of the latest lease; rule 6 depends on the order of leases
 	views   viewSets
 	guests  guestSets
 	bots    botSet
