@@ -24,6 +24,8 @@ func families() []family {
 		byKind("users_online", "Visible users online in the topics kept current on this node.", func(k track.KindStats) int { return k.Users }),
 		byKind("guests", "Guests in the topics kept current on this node, of one to two age periods; over 512 in a topic an estimate.", func(k track.KindStats) int { return k.Guests }),
 
+		gauge("windows", "Windows of these topics that streams read on this node. Streams of one topic, one size and the same dots share one.", func(f figures) int { return f.Windows }),
+
 		newFamily("build_info", "Always 1: the name of this node and the version of the library.", []string{"node", "version"}, buildInfo),
 		gauge("index_topics", "Topics that the store of the whole fleet knows, as this node last saw.", func(f figures) int { return f.Store.Topics }),
 

@@ -72,7 +72,7 @@ func site(t *testing.T) *track.Tracker {
 
 func connect(t *testing.T, tracker *track.Tracker, v presence.Visitor, topic presence.Topic) *track.Connection {
 	t.Helper()
-	c, err := tracker.Connect(t.Context(), track.ConnectOptions{Visitor: v, Topics: []presence.Topic{topic}})
+	c, err := tracker.Connect(t.Context(), track.ConnectOptions{Visitor: v, Topics: []presence.Topic{topic}, Window: track.Window{Users: 20}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,6 +91,7 @@ func TestFigures(t *testing.T) {
 			"presence_users_online{site}":                 1,
 			"presence_users_online{thread}":               2,
 			"presence_guests{site}":                       1,
+			"presence_windows":                            3, // one of each topic
 			"presence_user_sessions":                      4, // alice three times, bob once
 			"presence_sweeps_total":                       1,
 			"presence_swept_leases_total":                 2, // bob's, and that of his device

@@ -20,6 +20,7 @@ type counters struct {
 	forgotten      atomic.Uint64
 	aborted        atomic.Uint64
 	refused        atomic.Uint64
+	windows        atomic.Int64
 	sweeps         atomic.Uint64
 	swept          atomic.Uint64
 	leaves         atomic.Uint64
@@ -70,6 +71,7 @@ type Stats struct {
 	Connections    int  // open here
 	ConnectedUsers int  // signed-in users who have any of them
 	Topics         int  // kept current here
+	Windows        int  // of these topics, that connections read: those of one Window of a topic share one
 	Pending        int  // operations that wait for the store
 	StoreOut       bool // the latest write to the store, or the latest read from it, failed
 

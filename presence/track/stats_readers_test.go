@@ -197,3 +197,37 @@ func TestStatsOfSweepLag(t *testing.T) {
 		want("the next sweep", 0)
 	})
 }
+
+// Windows count while somebody reads them, and for a moment longer, as a poll comes back. Readers of the same one
+// share it.
+func TestStatsCountWindows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker := start(t, memstore.New(), track.Config{})
+		window := func(users int, also ...presence.UserID) *track.Connection {
+			return connect(t, tracker, track.ConnectOptions{Observe: true, Window: track.Window{Users: users, Also: also}})
+		}
+		want := func(n int) {
+			t.Helper()
+			if got := tracker.Stats().Windows; got != n {
+				t.Errorf("got %d windows, want %d", got, n)
+			}
+		}
+		connect(t, tracker, track.ConnectOptions{Observe: true})
+		want(0)
+		for _, c := range []*track.Connection{window(2), window(2), window(3), window(2, "bob", "alice"), window(2, "alice", "bob")} {
+			defer c.Close()
+		}
+		want(3)
+		last := window(4)
+		want(4)
+		last.Close()
+		for _, id := range []string{"alice", "bob"} {
+			time.Sleep(20 * time.Second)
+			tracker.Seen(presence.Site, user(id), presence.Device{})
+		}
+		time.Sleep(time.Second)
+		want(3)
+		noError(t, tracker.Close(t.Context()))
+		want(0)
+	})
+}

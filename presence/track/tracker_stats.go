@@ -10,6 +10,7 @@ import (
 func (t *Tracker) readStats() Stats {
 	s := Stats{
 		Kinds:          make(map[string]KindStats),
+		Windows:        int(t.stats.windows.Load()),
 		Pending:        t.writer.size(),
 		StoreOut:       t.outage.latestFailed(),
 		DiffsReceived:  t.stats.diffsReceived.Load(),

@@ -63,6 +63,7 @@ func (ws *windows) get(want Window, of windowed, like *outlet) *windowSource {
 	w.at = w.versionAt(&now)
 	w.showLocked(now.names)
 	ws.all[name] = w
+	w.out.stats.windows.Add(1)
 	for _, id := range want.Also {
 		ws.along[id] = append(ws.along[id], w)
 	}
@@ -78,7 +79,7 @@ func (ws *windows) dropUnused() {
 		if !w.out.unusedLocked(windowIdle) {
 			continue
 		}
-		w.pace.stop()
+		w.forgotten()
 		delete(ws.all, key)
 		for _, id := range w.Also {
 			ws.along[id] = slices.DeleteFunc(ws.along[id], func(other *windowSource) bool { return other == w })
@@ -142,9 +143,16 @@ func (ws *windows) forget(now stage) {
 }
 
 func (ws *windows) stop() {
-	for _, w := range ws.each() {
-		w.pace.stop()
+	for name, w := range ws.each() {
+		w.forgotten()
+		delete(ws.all, name)
 	}
+}
+
+// forgotten is called as the set loses the window.
+func (w *windowSource) forgotten() {
+	w.pace.stop()
+	w.out.stats.windows.Add(-1)
 }
 
 // inUse reports whether somebody reads a window.
