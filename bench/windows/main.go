@@ -37,11 +37,22 @@ func play(role string, args []string, w io.Writer) error {
 	quick := flags.Bool("quick", false, "one row, briefly")
 	readers := flags.Int("n", 1000, "readers of each kind")
 	length := flags.Duration("for", 30*time.Second, "each measurement")
+	sizes := flags.Bool("sizes", false, "windows of 20 alone, of 100 to 100,000 users and 0 to 32 changes a second")
+	picture := flags.String("svg", "", "also draw the bytes into this file")
 	flags.Parse(args)
-	rows := []row{{100, 1}, {100, 10}, {2_000, 1}, {2_000, 10}, {2_000, 32}, {10_000, 32}}
+	rows, kinds := []row{{100, 1}, {100, 10}, {2_000, 1}, {2_000, 10}, {2_000, 32}, {10_000, 32}}, kinds
+	if *sizes {
+		rows, kinds = nil, kinds[1:2]
+		for _, online := range []int{100, 1_000, 10_000, 100_000} {
+			for _, changes := range []int{0, 1, 10, 32} {
+				rows = append(rows, row{online, changes})
+			}
+		}
+	}
 	if *quick {
 		rows, *readers, *length = []row{{500, 32}}, 20, 3*time.Second
 	}
+	chart := newChart(*readers, *length)
 	fmt.Fprintf(w, "%d readers of each kind, %v each; bytes of a page a second, and the server's CPU for 1,000 pages in %% of a core\n\n", *readers, *length)
 	head, line := "| online | changes a second |", "|---:|---:|"
 	for _, k := range kinds {
@@ -56,10 +67,11 @@ func play(role string, args []string, w io.Writer) error {
 				return fmt.Errorf("%d online, %d changes a second, %s: %w", r.online, r.changes, k.name, err)
 			}
 			cells = append(cells, fmt.Sprintf("%.0f B, %.1f %%", got.bytes, got.cpu))
+			chart.add(r, k, got)
 		}
 		fmt.Fprintf(w, "| %d | %d | %s |\n", r.online, r.changes, strings.Join(cells, " | "))
 	}
-	return nil
+	return chart.write(*picture)
 }
 
 // A row is how many are online, and how many come and go a second.
@@ -68,14 +80,15 @@ type row struct{ online, changes int }
 // A kind is what pages ask for. Dots are of users who stay, but for one in ten.
 type kind struct {
 	name   string
+	short  string // in the picture
 	query  string
 	dots   bool
 	hidden bool
 }
 
 var kinds = []kind{
-	{name: "whole roster", query: "limit=20"},
-	{name: "window of 20", query: "window=20"},
-	{name: "window of 20, 10 dots", query: "window=20", dots: true},
-	{name: "nobody sees it", query: "window=20", hidden: true},
+	{name: "whole roster", short: "all", query: "limit=20"},
+	{name: "window of 20", short: "window", query: "window=20"},
+	{name: "window of 20, 10 dots", short: "and dots", query: "window=20", dots: true},
+	{name: "nobody sees it", short: "hidden", query: "window=20", hidden: true},
 }

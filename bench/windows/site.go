@@ -72,7 +72,7 @@ func (s *Site) Churn(c Churn, cpu *time.Duration) error {
 		return err
 	}
 	begin := time.Now()
-	for i := range int(c.For.Seconds() * float64(c.Changes)) {
+	for i := range int(c.For.Seconds() * float64(c.Changes)) { // none at rest
 		time.Sleep(time.Until(begin.Add(time.Duration(i) * time.Second / time.Duration(c.Changes))))
 		if i%2 == 0 {
 			err = s.come()
