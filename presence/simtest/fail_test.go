@@ -40,6 +40,7 @@ func (w *world) loses() {
 	w.program.loses()
 	w.mu.Lock()
 	w.lost, w.muted = true, time.Now()
+	w.losses = append(w.losses, w.muted)
 	w.mu.Unlock()
 	w.losesNotices()
 	for _, p := range w.everyProcess() {

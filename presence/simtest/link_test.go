@@ -35,6 +35,7 @@ type link struct {
 	missed  []time.Time                   // when each was
 	muddled time.Time                     // until when notices came that had waited
 	since   time.Time                     // when the latest stall began, or break
+	stalls  []stall                       // that are over
 	landed  time.Time                     // when the latest write landed that had waited for a stall to end
 	outdone map[presence.UserID]time.Time // when each user was last written as visible while notices came late
 	hears   []func(backend.Notice)
@@ -182,8 +183,11 @@ func (l *link) set(stalled, frozen, broken bool) {
 		}
 	}
 	back := l.broken && !broken
-	if (stalled || frozen || broken) && !l.stalled && !l.frozen && !l.broken {
+	switch ails, ailed := stalled || frozen || broken, l.stalled || l.frozen || l.broken; {
+	case ails && !ailed:
 		l.since = time.Now()
+	case ailed && !ails:
+		l.stalls = append(l.stalls, stall{l.since, time.Now()})
 	}
 	if l.stalled, l.broken = stalled, broken; !back { // else the listener connects again first
 		l.readLocked()
@@ -288,6 +292,23 @@ func (l *link) outrun(user string, at time.Time) bool {
 	defer l.mu.Unlock()
 	wrote := l.outdone[presence.UserID(user)]
 	return at.After(l.since) && at.Before(l.landed) && time.Since(l.landed) < catchesUp || wrote.After(at) && time.Since(wrote) < catchesUp
+}
+
+// A stall is a time in which a link was stalled or broken.
+type stall struct{ from, to time.Time }
+
+// upLocked returns for how long the link was neither stalled nor broken between two moments. A stall that is
+// not over ends after them.
+func (l *link) upLocked(from, to time.Time) time.Duration {
+	whole := to.Sub(from)
+	up, stalls := whole, l.stalls
+	if l.stalled || l.frozen || l.broken {
+		stalls = append(slices.Clone(stalls), stall{l.since, to})
+	}
+	for _, s := range stalls {
+		up -= max(0, min(s.to.Sub(from), whole)-max(s.from.Sub(from), 0))
+	}
+	return up
 }
 
 // outFor returns for how long the link has been stalled or broken.

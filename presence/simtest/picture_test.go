@@ -24,6 +24,7 @@ type picture struct {
 	back    map[string]int       // or again
 	went    map[string]string    // since when each user was there whom it saw leave last
 	decided map[string]bool      // it saw the user leave last from a provisional roster: a node may have decided so by itself
+	since   time.Time            // when cursor came: a window that is the same in a provisional roster keeps its cursor
 	typing  map[string]time.Time // until when users are
 	gained  map[string]bool      // it was told that the user came at that moment: see justCame
 }
@@ -114,7 +115,7 @@ func (s *picture) state(d payload) {
 			}
 		}
 	}
-	s.roster, s.cursor, s.fresh, s.old = now, d.Cursor, false, false
+	s.roster, s.cursor, s.since, s.fresh, s.old = now, d.Cursor, time.Now(), false, false
 	clear(s.gained)
 }
 
@@ -156,7 +157,7 @@ func (s *picture) diff(d payload) {
 	if d.Total < len(s.roster) || d.Total > len(s.roster) && !s.part {
 		s.fault("has %d users, and gets total %d", len(s.roster), d.Total)
 	}
-	s.cursor, s.fresh, s.old = d.Cursor, false, false
+	s.cursor, s.since, s.fresh, s.old = d.Cursor, time.Now(), false, false
 	s.note("gets a diff to %s: joins %v, leaves %v", d.Cursor, keys(d.Joins), keys(d.Leaves))
 }
 
@@ -176,7 +177,7 @@ func (s *picture) count(d payload) {
 	if !s.windowed() || d.Total <= s.p.window {
 		s.fault("gets a count: %+v", d)
 	}
-	s.cursor, s.total, s.part, s.fresh, s.old = d.Cursor, d.Total, true, false, false
+	s.cursor, s.since, s.total, s.part, s.fresh, s.old = d.Cursor, time.Now(), d.Total, true, false, false
 }
 
 // heartbeat is for when nothing was missed. A window that lacks users has their number before it has the
@@ -193,7 +194,7 @@ func (s *picture) heartbeat(d payload) {
 func (s *picture) leaves(user, by string, how departure) {
 	s.left[user]++
 	_, s.went[user], _ = strings.Cut(s.roster[user], " since ")
-	s.decided[user] = provisional(s.cursor)
+	s.decided[user] = provisional(s.cursor) || s.windowed() && s.since.Before(s.p.w.lostData())
 	s.drops(user)
 	if by == "a diff" && s.topic == presence.PeopleTopic {
 		s.parts(user, how)

@@ -242,7 +242,7 @@ func (s *picture) returns(user string, now profile, cursor string) {
 	if w.hidesNow(user) { // each node hides the user when it hears
 		return
 	}
-	if provisional(cursor) && (s.decided[user] && !w.hides(user) || s.p.process.link.missedBefore(w.lostData())) {
+	if provisional(cursor) && (s.decided[user] && !w.hides(user) || slices.ContainsFunc(w.undecided(), s.p.process.link.missedBefore)) {
 		return
 	}
 	w.mu.Lock()
@@ -261,11 +261,11 @@ func (s *picture) returns(user string, now profile, cursor string) {
 func provisional(cursor string) bool { return strings.Count(cursor, "-") > 1 }
 
 // missedBefore reports whether a diff to the process was lost shortly before at, so that the process cannot
-// have noticed the gap yet.
+// have noticed the gap yet: the time does not count in which it was stalled or broken.
 func (l *link) missedBefore(at time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.ContainsFunc(l.missed, func(lost time.Time) bool { return lost.Before(at) && at.Sub(lost) < 2*hearEvery })
+	return slices.ContainsFunc(l.missed, func(lost time.Time) bool { return lost.Before(at) && l.upLocked(lost, at) < 2*hearEvery })
 }
 
 // hides reports whether nobody sees a user: every node hears of that.
@@ -289,6 +289,21 @@ func (w *world) lostData() time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.muted
+}
+
+// undecided returns when the store lost all its data, as far as the nodes may not have decided since who has
+// not come back: they begin anew with each loss.
+func (w *world) undecided() (losses []time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	next := time.Now()
+	for _, at := range slices.Backward(w.losses) {
+		if next.Sub(at) > w.game.restTime() {
+			break
+		}
+		losses, next = append(losses, at), at
+	}
+	return losses
 }
 
 // parts is for when who watches people is told that a user left. Who hides leaves as others do: with

@@ -43,6 +43,7 @@ type world struct {
 	trouble [troubles]clock // mu guards it
 	rewound time.Time       // when the latest failover began
 	muted   time.Time       // when the store last lost notices
+	losses  []time.Time     // when it lost all its data
 	stalled time.Time       // when the latest stall of the store, or of a node's way to it, ends
 	starts  atomic.Int64    // of processes, and ends
 	waiting sync.WaitGroup  // what is not over: nodes that come back, requests
