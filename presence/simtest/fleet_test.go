@@ -36,6 +36,7 @@ type process struct {
 	mu     sync.Mutex
 	failed map[string]presencetest.Fault // what fails now, by what it is
 	ails   clock                         // whatever goes wrong here
+	asks   clock                         // what goes wrong with its Directory
 }
 
 func (w *world) newProcess(name string) *process {
@@ -131,6 +132,20 @@ func (p *process) suffers() (well func()) {
 		defer p.mu.Unlock()
 		p.ails.ends()
 	}
+}
+
+// asksWell returns for how long nothing has gone wrong with the process' Directory.
+func (p *process) asksWell() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.asks.since()
+}
+
+// hearsWell returns for how long nothing has held up what the process hears.
+func (p *process) hearsWell() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.ails.since()
 }
 
 // well returns for how long nothing has gone wrong.

@@ -165,14 +165,14 @@ func (w *world) forgot(u *person) bool {
 }
 
 // toldLate reports whether a page asked for its connection so soon after a sign-out that its node may end it. A
-// node that hears of a sign-out within a second takes it for a new one: so something that held up the notice
-// may. And a sign-out that was refused is told once the store is back, with its age, but its node does not know
+// node that hears of a sign-out within a second takes it for a new one, where something has held up the notice
+// since. And a sign-out that was refused is told once the store is back, with its age, but its node does not know
 // how long that call takes.
 func (u *person) toldLate(asked time.Time, by *process) bool {
-	ailed := by.well() < catchesUp
+	well := by.hearsWell()
 	u.w.mu.Lock()
 	defer u.w.mu.Unlock()
-	return ailed && asked.Sub(u.asked) < hearEvery || asked.Sub(u.untold) < u.w.game.slowness()
+	return well < time.Since(u.asked) && asked.Sub(u.asked) < hearEvery || asked.Sub(u.untold) < u.w.game.slowness()
 }
 
 // signOutViews ends the user's page views. A failover that is under way may undo it.

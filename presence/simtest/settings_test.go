@@ -103,9 +103,15 @@ func (w *world) directoryFails(a act) {
 	}
 	w.cut = true
 	p.directory.Break(directoryFailures[a.do])
+	p.mu.Lock()
+	p.asks.begins()
+	p.mu.Unlock()
 	w.fails(a.do, func() {
 		time.Sleep(a.d)
 		p.directory.Heal()
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.asks.ends()
 	})
 }
 

@@ -114,9 +114,9 @@ func (w *world) fails(do string, fn func()) {
 // told is for when the page is told of a user who is there. A node that is well tells of nobody
 // who hid before: unless the store has lost that, and a node that knew it has ended; or a node wrote of
 // the user that had not heard of it, as the write was under way when the node's stall ended, or as
-// notices come late there. A node whose Directory does not answer hides a user within a second (rule P6).
+// notices come late there. A node whose Directory has not answered since hides a user within a second (rule P6).
 func (s *picture) told(user, by string) {
-	u, well := s.p.w.person(user), s.p.process.well()
+	u, well, asked := s.p.w.person(user), s.p.process.well(), s.p.process.asksWell()
 	if u == nil {
 		return
 	}
@@ -127,7 +127,7 @@ func (s *picture) told(user, by string) {
 		hidden = time.Time{}
 	}
 	most := s.p.reads()
-	if s.p.w.trouble[ofDirectory].since() < catchesUp {
+	if asked < time.Since(hidden) {
 		most = hides + s.p.waited
 	}
 	s.p.w.mu.Unlock()
