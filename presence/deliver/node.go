@@ -23,6 +23,10 @@ type Node struct {
 	Trusted  func() bool          // the store has all that it had: see SoundFor
 	SoundFor func() time.Duration // since when the store has neither been out nor lost data
 
+	// RestoringSince returns when nodes could last begin to restore what the store had lost, also if that was no
+	// record of a consumer.
+	RestoringSince func() time.Time
+
 	// After a loss of data all nodes have restored a topic's leases once CatchUp is over, also where
 	// the store loses its data several times in a row. Settles is how long one restore takes.
 	CatchUp func(presence.Topic) time.Duration

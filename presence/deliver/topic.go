@@ -278,7 +278,7 @@ func (l *leader) compareTotal(f *followed, c backend.Counts) {
 // have lost the leave of a user, who is then in the roster again. Such a user waits until
 // leases that no node renews have expired.
 func (l *leader) decide(ctx context.Context, f *followed) {
-	lostNow := time.Since(l.lost) < l.catchUp(f.topic) // the store lost its data once more
+	lostNow := time.Since(later(l.lost, l.node.RestoringSince())) < l.catchUp(f.topic) // the store lost data once more
 	if lostNow || f.doubt.IsZero() || time.Now().Before(f.decideAt) || !l.node.Trusted() {
 		return
 	}

@@ -960,6 +960,10 @@ var known = []struct {
 		{at: 30977959950, do: "move", who: 2},
 		{at: 35162870107, do: "move", who: 26},
 	}}},
+	{"the store loses its notices before its data are restored, and a program is told", game{seed: 63119328, nodes: 4, features: []feature{consumer}, acts: []act{
+		{at: 3013883536, do: "wipe"},
+		{at: 5848067304, do: "lose part", who: 2, with: "notices"},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines

@@ -15,7 +15,7 @@ func delivering(cfg *Config, life *lifetime, store backend.Store, o *outage) del
 		Name: cfg.Node, Logger: cfg.Logger, Store: store,
 		Life: life.ctx, Spawn: life.spawn, TTL: ttl, Late: lateGrace,
 		Trusted:  func() bool { state, _ := o.state(); return state == trusted },
-		SoundFor: o.soundFor,
+		SoundFor: o.soundFor, RestoringSince: o.restoringSince,
 		CatchUp: func(topic presence.Topic) time.Duration {
 			return max(min(ttl(topic), heartbeatFor(ttl(topic))+2*backoffLast), choicesWait) + restoreWait
 		},
