@@ -43,7 +43,7 @@ type Message struct {
 	// Text is a sentence for people, at most [MaxTextLen] bytes of UTF-8. In an inbox, {actors} in it is
 	// replaced by names: "Alice", and for a group "Alice and 3 others". In a room it is not replaced.
 	Text string          `json:"text"`
-	URL  string          `json:"url,omitempty"`  // the target of its link: a path of this site, or an http or https URL. At most 2 KiB
+	URL  string          `json:"url,omitempty"`  // the target of its link: a path of this site as browsers see it, with its base path, or an http or https URL. At most 2 KiB
 	Data json.RawMessage `json:"data,omitempty"` // one JSON value, at most [MaxDataLen] bytes
 
 	Mail bool `json:"mail,omitempty"` // may be part of a digest

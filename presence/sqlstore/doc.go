@@ -39,6 +39,7 @@
 //	rollcall_ids         a row for each message that reached a feed: none counts twice
 //	rollcall_outbox      a row for each message that waits
 //	rollcall_mutes       a row for each thing that a user does not want
+//	rollcall_erasures    a row for each erasure of a user that is not done
 //	rollcall_migrations  a row for each migration that was applied
 //
 // [Config].Prefix and [Config].Schema choose other names. A site that has its migrations in a list

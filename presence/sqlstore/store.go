@@ -28,8 +28,8 @@ type Config struct {
 	// Prefix begins the names of tables and indexes: up to 32 bytes of a-z, 0-9 and _. Default: "rollcall_".
 	Prefix string
 
-	// Schema is the schema of the tables, which exists: up to 32 bytes of a-z, 0-9 and _. Only
-	// PostgreSQL has schemas. Default: that of the connection's search_path.
+	// Schema is the schema of the tables: up to 32 bytes of a-z, 0-9 and _. You have created it; Migrate
+	// does not. Only PostgreSQL has schemas. Default: that of the connection's search_path.
 	Schema string
 }
 
