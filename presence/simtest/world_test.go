@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -58,8 +59,17 @@ type world struct {
 	began  time.Time
 }
 
-// play plays a game, and returns what was wrong, and all that happened.
+// longest is how long a game may take, by a clock outside the bubble. Most take a tenth of a second.
+const longest = 2 * time.Minute
+
+// play plays a game, and returns what was wrong, and all that happened. A game that
+// does not end is a panic, with what all goroutines are at.
 func play(t *testing.T, g game) (faults, notes []string) {
+	ends := time.AfterFunc(longest, func() {
+		debug.SetTraceback("all")
+		panic(fmt.Sprintf("seed %d: the game does not end\n%v", g.seed, g))
+	})
+	defer ends.Stop()
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{
 			game: g, server: &server{Store: memstore.New()}, statuses: make(map[string]int), directory: presencetest.NewMemoryDirectory(), began: time.Now(),
