@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// The modules in assets make the five scripts in assets/built.
+// go generate makes the five scripts in assets/built from the modules in assets.
 //
 //go:generate go test -run ^TestBuilt$ ./internal/built -update
 //go:embed assets/built/*.js assets/*.css
@@ -29,28 +29,28 @@ func newAsset(name, contentType, body string) asset {
 }
 
 // clientName is the file from which a site's own script imports the client. Its name has no
-// hash. It exports from the script that the page has loaded already.
+// hash. It exports the client of the script that the page has loaded already.
 const clientName = "connect.js"
 
-// clientSignal is the end of that file, around the name of the script that sends signals. It
-// is loaded with the first signal.
+// clientSignal is the end of the file clientName. Between its two parts goes the name of the
+// script that sends signals. Browsers load that script with the first signal.
 var clientSignal = [2]string{
 	"const send = (...what) => import(", ").then(({ send }) => send(...what));\n" +
 		"export const connect = (options) => Object.assign(followed(options), { signal: (...what) => send(options?.src, ...what) });\n",
 }
 
-// assets are the scripts and the style, by name.
+// assets are the scripts and the style. script, texts and style are names of files.
 type assets struct {
 	byName  map[string]asset
 	current map[string]string // names by the name without a hash, such as "presence.js"
 	script  string
-	texts   string // what the script says, in the language of the widgets; it is loaded before the script
+	texts   string // the texts of the script, in the language of the widgets; pages load them before the script
 	style   string
 }
 
-// newAssets reads the files. The names are the same on every node with the same files and
-// groups. Only a site with people has the options for people in its client, and the rules
-// for people in its style, and only one with feeds those for feeds. texts are JSON.
+// newAssets reads the files. Their names depend only on the files and the arguments, so all nodes
+// of a site have the same names. texts are JSON. withPeople adds the options for people to the
+// client, and the rules for people to the style. withFeeds adds the rules for feeds to the style.
 func newAssets(groups []Group, texts []byte, withPeople, withFeeds bool) *assets {
 	all := &assets{byName: make(map[string]asset), current: make(map[string]string)}
 	add := func(stem, ext, contentType, body string) string {
@@ -91,11 +91,11 @@ func newAssets(groups []Group, texts []byte, withPeople, withFeeds bool) *assets
 // hashed matches a name with a hash, of any version.
 var hashed = regexp.MustCompile(`^([a-z]+)\.[0-9a-f]{8,64}(\.[a-z]+)$`)
 
-// find returns the file with a name, and whether it lasts: whether it is always the file
-// with that name. During a deploy, a page from a node of another version may ask for a
-// hash that this node does not have. It gets the current file. So the script must work
-// with the markup of the previous release, and later.js, people.js and inbox.js must export what the scripts of that
-// release import.
+// find returns the file with a name. lasts reports whether browsers may cache the file for ever.
+// During a deploy, a page from a node of another version may ask for a hash that this node does
+// not have. Then find returns the current file, which does not last. So the script must work with
+// the markup of the previous release, and later.js, people.js and inbox.js must export what the
+// scripts of that release import.
 func (all *assets) find(name string) (a asset, lasts, ok bool) {
 	if a, ok := all.byName[name]; ok {
 		return a, name != clientName, true

@@ -8,7 +8,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/feed"
 )
 
-// mostShown is the highest number that a bell shows. A higher one has a plus.
+// mostShown is the highest number that a bell shows. It shows a higher number as "99+".
 const mostShown = 99
 
 // bellIcon is 24 by 24 pixels, in the colour of the text.
@@ -16,7 +16,7 @@ const bellIcon = `<svg class="presence-icon" viewBox="0 0 24 24" width="24" heig
 	`stroke-linecap="round" stroke-linejoin="round" aria-hidden="true" focusable="false"><path d="M6 10a6 6 0 0 1 12 0c0 5 2 6.5 2 6.5H4S6 15 6 10"/><path d="M10 20a2.3 2.3 0 0 0 4 0"/></svg>`
 
 // bell renders the link to the visitor's notifications, with the number of unread ones. A
-// guest has none. While the database is slow or out there is no number (rule F10).
+// guest has no bell. While the database is slow or out, the bell has no number (rule F10).
 func (e *feedElements) bell(options ...any) (template.HTML, error) {
 	ws := e.workshop
 	texts := ws.cfg.Texts.Feeds
@@ -45,7 +45,7 @@ func (e *feedElements) bell(options ...any) (template.HTML, error) {
 		label = ws.locale.text(parts.text, head.Unread)
 	}
 	b.raw(parts.link)
-	if o.word { // which the name for screen readers has
+	if o.word { // hidden from screen readers, which read the label below
 		b.raw(`<span class="presence-word" aria-hidden="true">`).text(o.label).raw(`</span>`)
 	}
 	b.raw(`<span class="presence-badge" aria-hidden="true">`).text(number).raw(`</span><span class="presence-said">`).text(label).raw("</span></a>")
@@ -57,8 +57,8 @@ func (e *feedElements) bell(options ...any) (template.HTML, error) {
 	return e.element(b.raw("</presence-bell></presence-part>").html()), nil
 }
 
-// unreadOf returns the head of the visitor's inbox, as the page shows it everywhere. It asks
-// once a page.
+// unreadOf returns the head of the visitor's inbox, and whether it is known. A page asks for it
+// once, so that all of its elements show the same number.
 func (e *feedElements) unreadOf(name feed.Name) (feed.Head, bool) {
 	if in := &e.inbox; !in.asked {
 		in.asked = true
@@ -67,18 +67,18 @@ func (e *feedElements) unreadOf(name feed.Name) (feed.Head, bool) {
 			return err
 		})
 		if in.known = err == nil; !in.known {
-			in.head = feed.Head{} // the last known number is not today's
+			in.head = feed.Head{} // an old number is not shown
 		}
 	}
 	return e.inbox.head, e.inbox.known
 }
 
-// bellParts are what all bells of a name have in common.
+// bellParts are the parts that all bells with one label share.
 type bellParts struct {
 	label string
-	text  Plural        // the name with a number
-	open  template.HTML // up to the number's attribute
-	link  template.HTML // up to the icon
+	text  Plural        // the label with a number
+	open  template.HTML // the element, up to the attributes with the numbers
+	link  template.HTML // the start of the link, with the icon
 }
 
 func (ws *workshop) newBellParts(label string) bellParts {

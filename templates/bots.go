@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// botsOf returns which bots there are, as "Bots: Googlebot (2), Bingbot (1)", the most
-// first; "" for none.
+// botsOf renders the names and numbers of bots, the highest number first: "Bots: Googlebot (2),
+// Bingbot (1)". It returns "" if there are none.
 func (ws *workshop) botsOf(bots map[string]int) template.HTML {
 	if len(bots) == 0 {
 		return ""

@@ -16,8 +16,8 @@ import (
 // Config says what the widgets show. The zero value is usable: each field's
 // comment states its default.
 type Config struct {
-	// Topic is the topic in which the site records page views. Dots, isOnline and lastSeen
-	// take it. A visitor is shown in it at once, before the page view is recorded.
+	// Topic is the topic in which the site records page views. Dots, isOnline and lastSeen are
+	// about this topic. A page shows its visitor in it at once, before the page view is recorded.
 	// Default: [presence.Site].
 	Topic presence.Topic
 
@@ -27,7 +27,7 @@ type Config struct {
 	// Default: guests see what members see.
 	Members bool
 
-	// Max is how many users a widget shows by name, unless the template says so itself.
+	// Max is how many users a widget shows by name, unless the template gives a number.
 	// Default: 100, and never more than 1,000; negative: counts only.
 	Max int
 
@@ -38,54 +38,55 @@ type Config struct {
 	// order of the legend: see [presence.User].Group. Default: none.
 	Groups []Group
 
-	// Authorize reports whether a visitor may see who is in a topic. Only then the topic is
-	// shown to the visitor as a place where users are. Set it to the same function as
+	// Authorize reports whether a visitor may see who is in a topic. A page shows the topic as
+	// a place only if Authorize returns true. Set it to the same function as
 	// handlers.Config.Authorize. It is called once for each topic of a page, for at most
 	// 500 topics, and may be called concurrently. Default: no places are shown.
 	Authorize func(r *http.Request, v presence.Visitor, topic presence.Topic) bool
 
 	// Title returns the words for a topic as a place, such as the title of a thread.
-	// For "" visitors read Texts.Elsewhere instead. It is called while a page is rendered,
-	// so it must not take long. Default: the topic itself.
+	// If it returns "", visitors read Texts.Elsewhere. It is called while a page is rendered,
+	// so it must return quickly. Default: the topic itself.
 	Title func(ctx context.Context, topic presence.Topic) string
 
 	// Link returns the address of a place's page; "" if it has none. It is not called for
 	// a topic without a title. Default: no place has an address.
 	Link func(ctx context.Context, topic presence.Topic) string
 
-	// Users returns users with their names, pictures and addresses, in the order of the
-	// ids, for a list of contacts: presence knows those of users who are online. It is
-	// called once for a list, for all of its users, so that nothing in its calls depends on
-	// who is hidden. After an error, or with another number of users, the ids are the
-	// names. It is called while a page is rendered; ctx ends when the page stops waiting. Default: users who are offline have their ids for names.
+	// Users returns the names, pictures and addresses of users, in the order of ids. A list of
+	// contacts needs them for users who are offline, whose names presence does not know. Users
+	// is called once for a list, with all users of the list, so that its calls do not reveal
+	// who is hidden. If it returns an error, or not one user for each id, the list shows ids
+	// in place of names. It is called while a page is rendered; ctx ends when the page stops
+	// waiting. Default: the list shows users who are offline by their ids.
 	Users func(ctx context.Context, ids []presence.UserID) ([]presence.User, error)
 
 	// Feeds keeps inboxes and rooms, for bell, notifications and rooms. Default: none; these
 	// functions show nothing.
 	Feeds *feed.Keeper
 
-	// App names the site's build, such as "4.13.0": the same as handlers.Config.App. The
-	// script learns from the stream that the site has another build by now, and fires
-	// presence:outdated. Default: none; pages learn nothing.
+	// App names the site's build, such as "4.13.0". Set it to the same as handlers.Config.App.
+	// When the stream names another build than the page has, the script fires
+	// presence:outdated. Default: none; pages do not notice a new build.
 	App string
 
 	// NotificationsURL is the page of all notifications: http, https or relative. Default:
 	// "/notifications".
 	NotificationsURL string
 
-	// MarkURL, SettingsURL and ContactsURL are where the forms are posted that mark
-	// notifications, and change settings and contacts: http, https or relative.
-	// Default: the presence endpoints, which answer them.
+	// MarkURL, SettingsURL and ContactsURL are the addresses to which forms are posted: those
+	// that mark notifications, change settings, and change contacts. They are http, https or
+	// relative. Default: the presence endpoints, which answer these forms.
 	MarkURL, SettingsURL, ContactsURL string
 
-	// EndSessionURL is where the form is posted that ends a session, such as
-	// "/presence/form/session/{device}", where the presence endpoints answer it if
-	// handlers.Config.EndSession is set. {device} stands for the [presence.DeviceID].
-	// Default: none, and devices have no form.
+	// EndSessionURL is the address to which the form that ends a session is posted. {device}
+	// stands for the [presence.DeviceID]. The presence endpoints answer the form at
+	// "/presence/form/session/{device}" if handlers.Config.EndSession is set. Default: none,
+	// and devices have no form.
 	EndSessionURL string
 
-	// Fields returns further fields of each form for a request, such as the field of a CSRF
-	// token: html/template's own HTML. Default: none. The presence endpoints check the origin
+	// Fields returns the HTML of further fields, such as the field of a CSRF token. Each form
+	// of the request's page gets them. Default: none. The presence endpoints check the origin
 	// of a form, and need no token.
 	Fields func(r *http.Request) template.HTML
 }
@@ -101,7 +102,7 @@ const (
 
 func clampUsers(n int) int { return min(max(n, 0), maxUsers) }
 
-// withDefaults takes the path of the presence endpoints.
+// withDefaults returns c with its defaults. prefix is the path of the presence endpoints.
 func (c Config) withDefaults(prefix string) Config {
 	c.Topic = cmp.Or(c.Topic, presence.Site)
 	c.Max = clampUsers(cmp.Or(c.Max, defaultUsers))

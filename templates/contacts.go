@@ -8,12 +8,12 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// defaultContacts is how many contacts a list shows, unless the template says so.
+// defaultContacts is how many contacts a list shows, unless the template gives a number.
 const defaultContacts = 100
 
 // contacts renders the visitor's contacts, the dearest first, as the visitor may see them. A
-// guest has none. A contact keeps the place in the list, whoever comes online: nothing moves
-// under the visitor's pointer.
+// guest has none. The order does not depend on who is online, so nothing moves under the
+// visitor's pointer when a contact comes online.
 func (e *peopleElements) contacts(options ...any) (template.HTML, error) {
 	ws := e.workshop
 	texts := ws.cfg.Texts.People
@@ -62,9 +62,9 @@ func (ws *workshop) contactList(b *markup, people []presence.Person, users []pre
 	b.raw(`</ul><p class="presence-lost" role="status"></p><p class="presence-said" role="status"></p>`)
 }
 
-// usersOf returns the name, the picture and the address of people. Those of a user who is
-// online come from the presence; all others' from the site, which is asked about everybody:
-// so it learns nothing of who is hidden, and takes as long for them.
+// usersOf returns the names, pictures and addresses of people. For people who are online, presence
+// has them. For the others, it asks the site's Config.Users. It asks the site about everybody, so
+// neither the call nor its duration reveals who is hidden.
 func (ws *workshop) usersOf(ctx context.Context, people []presence.Person) []presence.User {
 	users := make([]presence.User, len(people))
 	if ws.cfg.Users != nil {

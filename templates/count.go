@@ -13,12 +13,12 @@ import (
 )
 
 // A Count is what [Page.Total] and the template function onlineTotal return: a number of
-// users, or [Unknown]. Templates compare it like any number, and Known tells the two apart:
+// users, or [Unknown]. Templates compare it like any number. Known reports which of the two it is:
 //
 //	{{if gt (onlineTotal "site") 9}}It is busy here.{{end}}
 //	{{with $n := onlineTotal .Topic}}{{if $n.Known}}({{$n}} viewing){{end}}{{end}}
 //
-// In {{if}} and {{with}} only zero is false.
+// In {{if}} and {{with}} only zero is false, so [Unknown] is true.
 type Count int
 
 // Unknown is the Count of a topic that is not in memory, while the store is slow or out.
@@ -36,9 +36,9 @@ func (c Count) String() string {
 	return strconv.Itoa(int(c))
 }
 
-// onlineCount renders how many users are online in a topic. For topics that this page does
-// not know it leaves markers. All their counts are asked for together at the end of the page,
-// in one round trip, so a list of a hundred threads loads no roster.
+// onlineCount renders how many users are online in a topic. It leaves a marker if the page does
+// not know the count. At the end of the page one round trip gets the counts for all markers. So
+// a list of a hundred threads loads no roster.
 func (e *markedElements) onlineCount(topic any) (template.HTML, error) {
 	if e.closed() {
 		return "", nil
@@ -53,8 +53,8 @@ func (e *markedElements) onlineCount(topic any) (template.HTML, error) {
 	return e.element(e.workshop.countElement(parsed, e.workshop.counting(e.totalOf(parsed)))), nil
 }
 
-// counted reports whether the page knows how many users are online in a topic, or has to
-// load its roster to know it.
+// counted reports whether a topic's count needs no marker: the count was prefetched, or the page
+// has the topic's roster, or the topic is the site's own.
 func (e *markedElements) counted(topic presence.Topic) bool {
 	_, prefetched := e.counts[topic]
 	return prefetched || topic.Local() == e.workshop.cfg.Topic || e.knows(topic)
@@ -86,13 +86,13 @@ func (e *markedElements) totalOf(topic presence.Topic) Count {
 	return Count(t.total())
 }
 
-// prefetchCounts is a template function, which must return something.
+// prefetchCountsOf is prefetchCounts as a template function, which must return a value.
 func (e *markedElements) prefetchCountsOf(topics ...any) (string, error) {
 	return "", e.prefetchCounts(topics)
 }
 
-// prefetchCounts loads how many users are online in topics. The arguments are topics, or
-// slices of topics.
+// prefetchCounts loads how many users are online in topics. Each argument is a topic or a slice
+// of topics.
 func (e *markedElements) prefetchCounts(topics []any) error {
 	all := make([]presence.Topic, 0, len(topics))
 	for _, name := range flatten(topics) {
@@ -106,8 +106,8 @@ func (e *markedElements) prefetchCounts(topics []any) error {
 	return nil
 }
 
-// loadCounts asks for the counts of topics that the page does not know, in one round trip. If
-// there is no answer they are [Unknown].
+// loadCounts asks for the counts that the page does not know, in one round trip. Without an
+// answer they are [Unknown].
 func (e *markedElements) loadCounts(topics []presence.Topic) {
 	missing := slices.Clone(topics)
 	slices.Sort(missing)
@@ -131,7 +131,7 @@ func (e *markedElements) loadCounts(topics []presence.Topic) {
 	}
 }
 
-// flatten returns the texts of values, and of the elements of those that are slices.
+// flatten returns values as texts. A slice or an array gives one text for each of its elements.
 func flatten(values []any) []string {
 	var all []string
 	for _, value := range values {

@@ -11,8 +11,8 @@ import (
 // mostEditors is how many editors are shown by name.
 const mostEditors = 10
 
-// editors renders who else edits something: the roster of a topic that pages follow while
-// they edit it, without the visitor. The one who came first is the first.
+// editors renders the other users who edit the same thing. They are the roster of a topic, without
+// the visitor: pages follow the topic while they edit. The user who came first is first.
 func (e *rosterElements) editors(topic any, options ...any) (template.HTML, error) {
 	if e.closed() {
 		return "", nil
@@ -50,7 +50,7 @@ func (e *rosterElements) editors(topic any, options ...any) (template.HTML, erro
 	}
 	rest := max(len(others)-mostEditors, 0)
 	b.raw(`</ul><p class="presence-more"`).hidden(rest == 0).raw(">").text(ws.locale.text(ws.cfg.Texts.More, rest))
-	// A page without script does not learn that somebody comes: that nobody is there is for the script to say.
+	// Only the script shows this text. Without script the page would still say it after somebody came.
 	b.raw(`</p><p class="presence-nobody" hidden>`).text(texts.NoEditors)
 	b.raw(`</p><p class="presence-unknown"`).hidden(known).raw(">").text(texts.NotKnown)
 	b.raw(`</p><div class="presence-saved" role="alert"><div hidden><p class="presence-newer"></p>`)
@@ -62,8 +62,8 @@ func (e *rosterElements) editors(topic any, options ...any) (template.HTML, erro
 	return e.element(b.raw(`</div></div><p class="presence-said" role="status"></p></section></presence-part>`).html()), nil
 }
 
-// othersIn returns the members of a topic but the visitor, the first first, and the id of the
-// first of all of them.
+// othersIn returns the members of a topic except the visitor, in the order in which they came.
+// owner is the member who came first of all, who may be the visitor.
 func (e *rosterElements) othersIn(t knownTopic) (others []presence.Member, owner presence.UserID) {
 	if t.view == nil {
 		return nil, ""
@@ -81,7 +81,7 @@ func (e *rosterElements) othersIn(t knownTopic) (others []presence.Member, owner
 	return slices.DeleteFunc(all, func(m presence.Member) bool { return m.ID == e.visitor.User.ID }), owner
 }
 
-// editor writes one editor.
+// editor writes the list item of an editor.
 func (ws *workshop) editor(b *markup, m presence.Member, owner bool) {
 	status := shownStatus(m)
 	b.raw(`<li data-editor="`).text(string(m.ID.Local())).raw(`" data-status="`).text(status).raw(`"`)
@@ -97,7 +97,7 @@ func (ws *workshop) editor(b *markup, m presence.Member, owner bool) {
 	b.raw("</span></li>")
 }
 
-// hidden writes the attribute of an element that is not shown.
+// hidden writes the attribute hidden if is is true.
 func (m *markup) hidden(is bool) *markup {
 	if is {
 		m.raw(" hidden")

@@ -7,7 +7,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// The small elements. They are concatenated and not templates, because a page may have
+// The small elements are built by concatenation and not by templates, because a page may have
 // hundreds of them.
 
 // dot returns the dot of a user.
@@ -45,9 +45,9 @@ func (ws *workshop) counting(n Count) counting {
 	return counting{strconv.Itoa(int(n)), ws.locale.number(int(n))}
 }
 
-// countElement returns the element that says how many users are online in a topic. Only the
-// site's own topic is followed for it: elements of others have a src, from where the script
-// brings them up to date now and then.
+// countElement returns the element that says how many users are online in a topic. The script
+// follows the site's own topic. An element of any other topic has a src instead: the script asks
+// there for new numbers once a minute.
 func (ws *workshop) countElement(topic presence.Topic, n counting) template.HTML {
 	src, topic := "", topic.Local()
 	if topic != ws.cfg.Topic {

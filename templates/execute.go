@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// errUnbound is what the functions of Funcs return.
+// errUnbound is returned by the functions of Funcs, which have no request.
 var errUnbound = errors.New("templates: the template must be executed by Widgets.Execute or templates.RendererFor, or, " +
 	"by an engine of your own, with the functions of the request: a clone's Funcs(widgets.Page(r).Funcs())")
 
@@ -57,7 +57,7 @@ func (p *Page) funcs() template.FuncMap {
 // An execution executes the site's templates for one request at a time.
 type execution struct {
 	page    Page
-	bound   *template.Template // a copy of the site's templates, whose functions are those of page
+	bound   *template.Template // a copy of the site's templates, with the functions of page
 	markers markers
 }
 
@@ -65,8 +65,8 @@ type execution struct {
 // (see [presence.ContextWithVisitor]). It writes the page in one piece, and nothing if the
 // template has an error. It returns the error of the template or of w.
 //
-// It takes topics and last seen from memory. For those that are not in memory it waits
-// for the store, 50 ms for the whole page at most; then they are unknown.
+// It takes topics and times of last seen from memory. For those that are not in memory it waits
+// for the store, at most 50 ms for the whole page. After that they are unknown.
 func (ws *Widgets) Execute(w io.Writer, name string, data any, r *http.Request) error {
 	if ws.original == nil {
 		return errors.New("templates: New was given no templates")
@@ -83,9 +83,9 @@ func (ws *Widgets) Execute(w io.Writer, name string, data any, r *http.Request) 
 	return err
 }
 
-// execute runs the template in a copy of its own: a template's functions can learn of the
-// request only by being bound to it. Copies are kept, since one costs about as much as
-// parsing the templates.
+// execute runs the named template in a copy of the site's templates. The copy has functions of its
+// own, because that is the only way in which template functions can get the request. Copies are
+// kept for later requests, since a copy costs about as much as parsing the templates.
 func (ws *Widgets) execute(out *bytes.Buffer, name string, data any, r *http.Request) error {
 	e, ok := ws.executions.Get().(*execution)
 	if !ok {
@@ -109,7 +109,7 @@ func (ws *Widgets) execute(out *bytes.Buffer, name string, data any, r *http.Req
 	return err
 }
 
-// end makes an execution ready for another request. It keeps the memory of the lists.
+// end makes an execution ready for another request. It keeps the allocated memory of the lists.
 func (e *execution) end() {
 	p, ws := &e.page, e.page.workshop
 	topics, first, people := emptied(p.topics), emptied(p.first), emptied(p.people.shown)
@@ -125,10 +125,10 @@ func emptied[T any](list []T) []T {
 	return list[:0]
 }
 
-// maxKeptBuffer is how many bytes a buffer may have to be kept for another page.
+// maxKeptBuffer is the largest capacity, in bytes, of a buffer that is kept for another page.
 const maxKeptBuffer = 256 << 10
 
-// buffers are kept from page to page.
+// buffers has the buffers that are kept for other pages.
 type buffers struct{ pool sync.Pool }
 
 func (b *buffers) get() *bytes.Buffer {

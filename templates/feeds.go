@@ -10,10 +10,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence/feed"
 )
 
-// What a page shows of feeds: the bell, the list of notifications, and rooms. It is there
-// where the site has a Config.Feeds.
-
-// feedElements show the visitor's inbox, and rooms.
+// feedElements show the visitor's inbox, as a bell and as a list of notifications, and rooms. They
+// need a Config.Feeds.
 type feedElements struct {
 	*visit
 	inbox inbox
@@ -29,18 +27,18 @@ type feedOptions struct {
 	popover  bool          // of the bell: the script opens the list in place
 	word     bool          // of the bell: its name stands beside the icon
 	list     string        // of a room: the id of the element that has its items
-	about    *string       // of a room: what it is about; nil: its name
+	about    *string       // of a room: the feed.Item.About of its notifications; nil: the room's name
 	template string        // of a room: the id of the template of an item
 }
 
-// A page of notifications has as many items as a state event has, unless the template says so.
+// A page of notifications has as many items as a state event has, unless the template gives a number.
 const (
 	defaultItems = feed.PageItems
 	maxItems     = feed.MaxPage
 )
 
-// with returns o changed by pairs of a name and a value, from a template. Only the named
-// options are options of the function.
+// with returns o with the options that a template gives, as pairs of a name and a value. names are
+// the options that the function has.
 func (o feedOptions) with(function string, pairs []any, names ...string) (feedOptions, error) {
 	if len(pairs)%2 != 0 {
 		return o, fmt.Errorf("templates: %s wants its options in pairs, and has %d values", function, len(pairs))
@@ -90,8 +88,8 @@ type inbox struct {
 	head         feed.Head
 }
 
-// cursor writes the attributes that say what an element shows of a feed. An element without
-// them does not know, and the script waits for the first state.
+// cursor writes the attribute with the version of the feed that an element shows. If an element
+// has none, the script waits for the first state.
 func (m *markup) cursor(c presence.Cursor) *markup {
 	return m.raw(` cursor="`).text(string(c)).raw(`"`)
 }
@@ -112,12 +110,12 @@ func (ws *workshop) feedElement(b *markup, class template.HTML, topic presence.T
 func wordsOf(texts map[string]any) template.HTML {
 	words, err := json.Marshal(texts)
 	if err != nil {
-		return "" // texts and Plurals: it cannot fail
+		return "" // it cannot fail with strings and Plurals
 	}
 	return ` data-words="` + escaped(string(words)) + `"`
 }
 
-// feedParts are what the elements of feeds on all pages have in common.
+// feedParts are the parts of feed elements that are the same on all pages.
 type feedParts struct {
 	bell       bellParts
 	list, room template.HTML // the words for the script
@@ -132,12 +130,13 @@ func (ws *workshop) newFeedParts() feedParts {
 	}
 }
 
-// fresh writes what says that there are news: a button, without a text yet, that shows what
-// waits; and the places for what screen readers read.
+// fresh writes the button that shows new items. The script gives it a text when there are any.
 func (m *markup) fresh() *markup {
 	return m.raw(`<button type="button" class="presence-fresh" hidden></button>`)
 }
 
+// said writes two empty texts for the script: that the connection is lost, and news for screen
+// readers.
 func (m *markup) said() *markup {
 	return m.raw(`<p class="presence-lost" role="status"></p><p class="presence-said" role="status"></p>`)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/feed"
 )
 
-// A feedSource is where feeds come from: the site's Keeper.
+// A feedSource reads feeds. It is the site's feed.Keeper.
 type feedSource interface {
 	Head(ctx context.Context, n feed.Name) (feed.Head, error)
 	Page(ctx context.Context, n feed.Name, before int64, limit int) (feed.Page, error)
@@ -15,7 +15,8 @@ type feedSource interface {
 	Text(i feed.Item) string
 }
 
-// hasFeeds reports whether the site has feeds, and reports a finding if only the tracker knows of them.
+// hasFeeds reports whether the site has a Config.Feeds. If the tracker serves feeds nevertheless, the
+// site has forgotten the field, and hasFeeds reports a finding.
 func (ws *workshop) hasFeeds() bool {
 	if ws.feeds == nil && ws.tracker.Serves(feed.InboxTopic) {
 		ws.tracker.Found(presence.NoKeeper, "config", "templates.Config.Feeds")

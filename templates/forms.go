@@ -7,7 +7,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// fields returns the further fields of a form: those of the template, and else those of
+// fields returns the further fields of a form: own, if the template gives any, or else those of
 // Config.Fields.
 func (v *visit) fields(own template.HTML) template.HTML {
 	if own != "" || v.workshop.cfg.Fields == nil {
@@ -16,12 +16,13 @@ func (v *visit) fields(own template.HTML) template.HTML {
 	return v.workshop.cfg.Fields(v.request)
 }
 
-// back writes the field that names the page to which the answer to a form leads, for browsers
-// that do not say from where a form comes.
+// back writes a field with the page's address. The answer to the form leads back there, even if
+// the browser sends no Referer.
 func (v *visit) back(b *markup) { b.field("back", v.request.RequestURI, "") }
 
-// contact renders the buttons with which the visitor lists or blocks a user. There are none for
-// guests and for the visitor, and none while it is not known what the user is to the visitor.
+// contact renders the buttons with which the visitor adds a user to the contacts, or blocks the
+// user. It renders nothing for guests, for the visitor's own id, and while the relation of the two
+// is not known.
 func (e *peopleElements) contact(id any) (template.HTML, error) {
 	user := e.idOf(id)
 	if err := (presence.User{ID: user}).ValidateInside(); err != nil {

@@ -18,10 +18,10 @@ type fragment struct {
 	part   string // one of fragmentParts
 	topic  presence.Topic
 	within time.Duration // of "recent": as in backend.RecentQuery
-	max    int           // of "recent" and "where": users, and places; of "about": users
+	max    int           // of "recent" and "about": users; of "where": places
 }
 
-// fragmentParts has the function that renders the content of each part.
+// fragmentParts has the function that renders the content of a part, by the name of the part.
 var fragmentParts = map[string]func(*partElements, fragment) (template.HTML, error){
 	"recent": (*partElements).recent,
 	"peak":   (*partElements).peak,
@@ -30,10 +30,10 @@ var fragmentParts = map[string]func(*partElements, fragment) (template.HTML, err
 	"about":  (*partElements).abouts,
 }
 
-// maxNames is how many names or places a part shows, unless the template says so.
+// maxNames is how many names or places a part shows, unless the template gives a number.
 const maxNames = 50
 
-// The words for fragment.within: those of the endpoint for recent users too.
+// withins has the words for fragment.within. The endpoint for recent users takes the same words.
 var withins = map[string]time.Duration{"age": 0, "24h": backend.MaxWithin}
 
 func parseWithin(s string) (time.Duration, error) {
@@ -44,8 +44,8 @@ func parseWithin(s string) (time.Duration, error) {
 	return within, nil
 }
 
-// with returns f changed by pairs of a name and a value, from a template. Only the named
-// options are options of the function.
+// with returns f with the options that a template gives, as pairs of a name and a value. names are
+// the options that the function has.
 func (f fragment) with(function string, pairs []any, names ...string) (fragment, error) {
 	if len(pairs)%2 != 0 {
 		return f, fmt.Errorf("templates: %s wants its options in pairs, and has %d values", function, len(pairs))
@@ -73,7 +73,7 @@ func (f fragment) with(function string, pairs []any, names ...string) (fragment,
 	return f, nil
 }
 
-// src returns where the content of the part comes from.
+// src returns the address from which the script loads the content of the part.
 func (f fragment) src(prefix string) string {
 	query := url.Values{"part": {f.part}, "topic": {string(f.topic.Local())}}
 	if f.max > 0 {
@@ -85,8 +85,8 @@ func (f fragment) src(prefix string) string {
 	return prefix + "/widget?" + query.Encode()
 }
 
-// parseFragment returns the fragment that a request asks for, or what is wrong with its
-// parameters, for the visitor.
+// parseFragment returns the fragment that a request asks for. problem tells the visitor what is
+// wrong with the parameters; empty: nothing is.
 func parseFragment(topic presence.Topic, query url.Values) (f fragment, problem string) {
 	f = fragment{part: query.Get("part"), topic: topic, max: maxNames}
 	if fragmentParts[f.part] == nil {
@@ -109,7 +109,7 @@ func parseFragment(topic presence.Topic, query url.Values) (f fragment, problem 
 	return f, ""
 }
 
-// partElements show what changes slowly: the script asks for it once a minute.
+// partElements render parts whose content changes slowly. The script asks for it once a minute.
 type partElements struct {
 	*visit
 	placed map[presence.Topic]place // topics that the page has asked the site about
@@ -159,7 +159,7 @@ func (m *markup) time(at time.Time, text string) *markup {
 	return m.raw(`<time datetime="`).text(at.Format(time.RFC3339)).raw(`" title="`).text(at.Format("2006-01-02 15:04 UTC")).raw(`">`).text(text).raw("</time>")
 }
 
-// rest writes how many more there are than are shown.
+// rest writes that n more are not shown, if n is not 0.
 func (ws *workshop) rest(m *markup, n int) {
 	if n > 0 {
 		m.raw(`<p class="presence-more">`).text(ws.locale.text(ws.cfg.Texts.More, n)).raw("</p>")

@@ -22,15 +22,16 @@ type Group struct {
 	// each user of the group. Default: Name.
 	Title string
 
-	// Color is the colour of the names, as "#c0392b" or "#c03". What visitors see has its
-	// hue: it is darkened on a light page and lightened on a dark one, until its contrast
-	// is 4.5 to 1. Default: the colour of the text.
+	// Color is the colour of the names, as "#c0392b" or "#c03". Visitors see it darkened on
+	// a light page, or lightened on a dark one, until its contrast is 4.5 to 1. Default: the
+	// colour of the text.
 	Color string
 }
 
 func (g Group) title() string { return cmp.Or(g.Title, g.Name) }
 
-// validate returns what is wrong with a group that comes after others.
+// validate returns what is wrong with a group. before are the groups before it, whose names it
+// may not have.
 func (g Group) validate(before []Group) error {
 	var errs []error
 	if !presence.ValidGroup(g.Name) {
@@ -85,7 +86,7 @@ func (ws *workshop) legend() template.HTML {
 	return b.raw("</ul>").html()
 }
 
-// A color has red, green and blue from 0 to 1, as sRGB has them.
+// A color has the values of red, green and blue in sRGB, from 0 to 1.
 type color [3]float64
 
 // parseColor reads "#rrggbb" or "#rgb".
@@ -137,18 +138,18 @@ var (
 	leastDark  = color{0x3c / 255., 0x3c / 255., 0x3c / 255.}
 )
 
-// minContrast is what WCAG 2 asks for of text: https://www.w3.org/TR/WCAG22/#contrast-minimum.
+// minContrast is the contrast that WCAG 2 requires of text: https://www.w3.org/TR/WCAG22/#contrast-minimum.
 const minContrast = 4.5
 
-// darkened returns c scaled down by share, and whether that can be read on a light page.
+// darkened returns c scaled down by share, and whether that is readable on a light page.
 func darkened(c color, share float64) (color, bool) {
 	for i := range c {
-		c[i] = math.Round(255*c[i]*(1-share)) / 255 // as it will be written
+		c[i] = math.Round(255*c[i]*(1-share)) / 255 // rounded, as String writes it
 	}
 	return c, c.contrast(leastLight) >= minContrast && c.luminance() < leastLight.luminance()
 }
 
-// lightened returns c mixed with white by share, and whether that can be read on a dark page.
+// lightened returns c mixed with white by share, and whether that is readable on a dark page.
 func lightened(c color, share float64) (color, bool) {
 	for i := range c {
 		c[i] = math.Round(255*(c[i]+(1-c[i])*share)) / 255
@@ -156,7 +157,7 @@ func lightened(c color, share float64) (color, bool) {
 	return c, c.contrast(leastDark) >= minContrast && c.luminance() > leastDark.luminance()
 }
 
-// until changes a colour as little as needed, in steps of a hundredth, until it can be read.
+// until changes a colour in steps of a hundredth, until it is readable.
 func (c color) until(change func(color, float64) (color, bool)) color {
 	for share := 0.; ; share += 0.01 {
 		if changed, ok := change(c, share); ok || share >= 1 {

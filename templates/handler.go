@@ -15,18 +15,20 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// Handler returns what the package handlers takes as its Config.Widget. It serves GET
-// /widget?topic=…&max=…&form=…, the widget as an HTML fragment; with form=typing the line that
-// says who is typing; and GET /assets/…, the
-// script and the style, under names that hold a hash of their content. It sends these
-// packed by gzip if the browser accepts that, unless a middleware before it packs answers.
-// A request for the widget is not a page view.
+// Handler returns the handler for Config.Widget of the package handlers.
 //
-// A site in several languages has Widgets for each, over one tracker, and others are all but the
-// first: what pages say in these languages is served too.
+// It serves GET /widget?topic=…&max=…&form=…, the widget as an HTML fragment. With form=typing
+// this is the line that says who is typing. The topic is one of the tenant of the request's
+// visitor. A request for the widget is not a page view.
 //
-// It checks no permissions: any visitor who reaches it sees any topic. The package
-// handlers asks its Config.Authorize first. The topic is of the tenant of the request's visitor.
+// It also serves GET /assets/…, the script and the style, under names with a hash of their content.
+// It packs these by gzip if the browser accepts that, unless a middleware before it packs answers.
+//
+// A site in several languages has Widgets for each language, over one tracker. It calls Handler of
+// one of them, and passes all others, so that the texts of every language are served.
+//
+// The handler checks no permissions: any visitor who reaches it sees any topic. The package
+// handlers asks its Config.Authorize first.
 func (ws *Widgets) Handler(others ...*Widgets) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name, isAsset := strings.CutPrefix(r.URL.Path, "/assets/")
@@ -77,7 +79,7 @@ func (ws *workshop) serveAsset(w http.ResponseWriter, r *http.Request, name stri
 		body = packed
 		h.Set("Content-Encoding", "gzip")
 		h.Set("Content-Length", strconv.Itoa(len(packed))) // ServeContent leaves it out of packed answers
-		h.Set("ETag", "W/"+h.Get("ETag"))                  // other bytes of the same file
+		h.Set("ETag", "W/"+h.Get("ETag"))                  // weak: other bytes of the same file
 	}
 	http.ServeContent(w, r, "", time.Time{}, strings.NewReader(body))
 }
@@ -107,7 +109,7 @@ func (ws *Widgets) serveWidget(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	view, err := ws.tracker.View(r.Context(), topic)
-	if err != nil { // the page keeps its widget
+	if err != nil { // the page keeps the widget that it has
 		w.Header().Set("Retry-After", "5")
 		refuse(w, http.StatusServiceUnavailable, "Who is online is not known right now.")
 		return
@@ -131,8 +133,8 @@ func (ws *workshop) serveTyping(w http.ResponseWriter, r *http.Request, topic pr
 	writeHTML(w, ws.typistsNow(view, presence.VisitorFromContext(r.Context()).Inside()))
 }
 
-// serveFragment answers with the content of a part of a page. An answer that the browser has
-// already is not sent again.
+// serveFragment answers with the content of a part of a page. It answers 304 if the browser has
+// this content already.
 func (ws *Widgets) serveFragment(w http.ResponseWriter, r *http.Request, topic presence.Topic, query url.Values) {
 	f, problem := parseFragment(topic, query)
 	if problem != "" {

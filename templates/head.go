@@ -10,7 +10,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// headParts are what the heads of all pages have in common.
+// headParts are the links that are the same in the heads of all pages.
 type headParts struct {
 	style, texts, script template.HTML // links
 }
@@ -26,8 +26,8 @@ func (ws *workshop) newHeadParts() (h headParts, err error) {
 	return h, err
 }
 
-// head returns the links of a page's head, and what the script must know: among it the
-// page's user, so that pages of two users in one browser share nothing.
+// head returns the links of a page's head, and a <meta> with what the script must know. The
+// <meta> names the page's user, so that pages of two users in one browser share nothing.
 func (ws *workshop) head(t knownTopic, visitor presence.Visitor, nonce string) (template.HTML, error) {
 	var cursor presence.Cursor
 	if t.view != nil {
@@ -49,7 +49,8 @@ func (ws *workshop) head(t knownTopic, visitor presence.Visitor, nonce string) (
 		withNonce(ws.headParts.style, nonce) + "\n" + withNonce(ws.headParts.texts, nonce) + "\n" + withNonce(ws.headParts.script, nonce), nil
 }
 
-// withNonce returns a link to a style or a script with the nonce of the page's policy; "": none.
+// withNonce returns a link to a style or a script with the nonce of the page's
+// Content-Security-Policy, or the same link if the nonce is empty.
 func withNonce(link template.HTML, nonce string) template.HTML {
 	if nonce == "" {
 		return link
@@ -58,9 +59,9 @@ func withNonce(link template.HTML, nonce string) template.HTML {
 	return link[:at] + ` nonce="` + escaped(nonce) + `"` + link[at:]
 }
 
-// lateElements returns the selector of the elements that want more of the page's connection than
-// the users of a topic. A page that has one connects when the script of that element is there.
-// With [data-people] in it, elements that show a user show what this visitor may see of people.
+// lateElements returns the selector of the elements for which the page's connection needs more than
+// the rosters of topics. A page with such an element connects once the element's script has loaded.
+// If the selector has [data-people], dots and times of last seen show what this visitor may see.
 func (ws *workshop) lateElements(visitor presence.Visitor) string {
 	if ws.site.Directory != nil && visitor.SignedIn() {
 		return "[data-people],online-dot,last-seen,[data-feed]"
@@ -68,8 +69,8 @@ func (ws *workshop) lateElements(visitor presence.Visitor) string {
 	return "online-dot,last-seen,[data-feed]" // a guest may follow rooms
 }
 
-// tenantTag returns what tells the pages of one tenant from those of others in the names of
-// the browser's locks: two tenants may have one origin. It is empty for the empty tenant, and
+// tenantTag returns a hash of a tenant. It is part of the names of the browser's locks, so that
+// pages of two tenants with one origin share no connection. It is empty for the empty tenant, and
 // is never sent to the server.
 func tenantTag(tenant string) string {
 	if tenant == "" {
@@ -81,8 +82,8 @@ func tenantTag(tenant string) string {
 
 func escaped(text string) template.HTML { return template.HTML(template.HTMLEscapeString(text)) }
 
-// startTagEnd returns where the start tag of an element ends, for one more attribute. In the
-// attributes of this package's elements > is escaped.
+// startTagEnd returns the position of the > that ends the start tag of an element. It is the first
+// >, because the attributes of this package's elements are escaped.
 func startTagEnd(element template.HTML) int {
 	return strings.IndexByte(string(element), '>')
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// A sighting is when a user was last seen, as texts for visitors. The zero value is that
-// of a user of whom it is unknown.
+// A sighting is when a user was last seen, as texts for visitors. The zero value means that it
+// is unknown.
 type sighting struct{ datetime, title, text string }
 
 // lastSeen renders when a user was last seen.
@@ -22,8 +22,8 @@ func (e *markedElements) lastSeen(id any) (template.HTML, error) {
 	return e.element(lastSeenElement(user, e.sighting(e.site(), user))), nil
 }
 
-// sighting returns when a user was last seen: a marker, if the store is to be asked when
-// the page is rendered.
+// sighting returns when a user was last seen. It returns a marker if the store must be asked: that
+// happens at the end of the page, for all users at once.
 func (e *markedElements) sighting(t knownTopic, user presence.UserID) sighting {
 	if _, online := t.member(user); online {
 		return sighting{text: e.workshop.cfg.Texts.OnlineNow}
@@ -35,10 +35,10 @@ func (e *markedElements) sighting(t knownTopic, user presence.UserID) sighting {
 	return e.workshop.sighting(user)
 }
 
-// prefetchSeen is prefetch as a template function, which must return something.
+// prefetchSeen is prefetch as a template function, which must return a value.
 func (e *markedElements) prefetchSeen(ids ...any) (string, error) { return "", e.prefetch(ids) }
 
-// prefetch loads when users were last seen. The ids are ids, or slices of ids.
+// prefetch loads when users were last seen. Each argument is an id or a slice of ids.
 func (e *markedElements) prefetch(ids []any) error {
 	var all []presence.UserID
 	for _, id := range flatten(ids) {
@@ -48,7 +48,7 @@ func (e *markedElements) prefetch(ids []any) error {
 	return nil
 }
 
-// see loads when users were last seen, while the page still waits.
+// see loads when users were last seen, unless the page waits no longer.
 func (e *markedElements) see(t knownTopic, ids ...presence.UserID) {
 	seen := e.workshop.seen
 	if !e.waits() || !seen.missing(ids...) {
@@ -68,7 +68,7 @@ func (e *markedElements) see(t knownTopic, ids ...presence.UserID) {
 	}
 }
 
-// sighting returns when a user was last seen, as far as that is in memory.
+// sighting returns when a user was last seen, from memory.
 func (ws *workshop) sighting(user presence.UserID) sighting {
 	seen := ws.seen.get(user)
 	if seen.IsZero() {

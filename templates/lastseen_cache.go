@@ -15,9 +15,9 @@ import (
 const (
 	maxSeen    = 4096             // users, those who were never seen included
 	maxAsked   = 200              // users in one call of the store
-	seenFresh  = 30 * time.Second // until the store is asked again
-	seenHides  = time.Second      // the same where users may hide when they were last seen (rule P6)
-	retryAfter = time.Second      // until the store is asked again after an error
+	seenFresh  = 30 * time.Second // after this, the store is asked again
+	seenHides  = time.Second      // the same on sites where users may hide when they were last seen (rule P6)
+	retryAfter = time.Second      // after an error, the store is not asked for this long
 )
 
 // A lastSeenCache remembers for a while when users were last seen. It may be used
@@ -25,8 +25,8 @@ const (
 type lastSeenCache struct {
 	tracker *track.Tracker
 	topic   presence.Topic // without a tenant
-	fresh   time.Duration  // until the store is asked again
-	forgets bool           // an answer that is older is not returned
+	fresh   time.Duration  // after this, the store is asked again
+	forgets bool           // get does not return an older answer
 
 	mu       sync.Mutex
 	latest   *generations.Map[presence.UserID, seenEntry]
@@ -46,8 +46,8 @@ func newLastSeenCache(tracker *track.Tracker, topic presence.Topic) *lastSeenCac
 	return s
 }
 
-// get returns when a user was last seen, zero if that is unknown. An older answer is returned
-// too, unless the site has a Directory: then the user may have chosen since that nobody is told.
+// get returns when a user was last seen, or zero if that is unknown. It also returns an answer that
+// is no longer fresh, unless the site has a Directory: there the user may have hidden it since.
 func (s *lastSeenCache) get(id presence.UserID) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,7 +58,7 @@ func (s *lastSeenCache) get(id presence.UserID) time.Time {
 	return last.seen
 }
 
-// missing reports whether the store is to be asked for at least one of the users.
+// missing reports whether the store should be asked about at least one of the users.
 func (s *lastSeenCache) missing(ids ...presence.UserID) bool {
 	now := time.Now()
 	s.mu.Lock()
@@ -69,7 +69,7 @@ func (s *lastSeenCache) missing(ids ...presence.UserID) bool {
 	})
 }
 
-// ask asks the store for users, who are of one tenant, in one round trip.
+// ask asks the store when users were last seen, in one round trip. All users are of one tenant.
 func (s *lastSeenCache) ask(ctx context.Context, ids []presence.UserID) error {
 	began := time.Now()
 	got, err := s.tracker.Sightings(ctx, s.topic.In(ids[0].Tenant()), ids...)
