@@ -10,12 +10,12 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// markers are placeholders for when users were last seen, and for how many are online in a
-// topic, in a page that is rendered into a buffer. When the whole page is rendered, the
-// store is asked once for all users, and once for all topics.
+// markers are placeholders in a page that is rendered into a buffer. They stand for when a user was
+// last seen, and for how many users are online in a topic. At the end of the page, the store is
+// asked once for all users, and once for all topics.
 //
-// A marker is a secret of the page, a number and a letter. So no text from a user can be
-// taken for a marker, and html/template changes a marker in no context.
+// A marker consists of the page's secret, a number and a letter. No user knows the secret, so no
+// user can write a marker. html/template leaves letters and digits unchanged in every context.
 type markers struct {
 	secret string // empty: the page has no marker
 	users  []presence.UserID
@@ -36,7 +36,7 @@ func (m *markers) addCount(topic presence.Topic) counting {
 	return counting{value: mark + "v", text: mark + "n"}
 }
 
-// mark returns what the markers with a number begin with.
+// mark returns the beginning of the markers with a number.
 func (m *markers) mark(number int) string {
 	if m.secret == "" {
 		m.secret = rand.Text()
@@ -50,15 +50,14 @@ func (m *markers) reset() {
 	m.secret, m.users, m.topics = "", m.users[:0], m.topics[:0]
 }
 
-// markedElements are the elements for which a page in a buffer has markers.
+// markedElements render the elements for which a page in a buffer has markers.
 type markedElements struct {
 	*visit
 	markers *markers // nil: the page is not in a buffer
 	counts  map[presence.Topic]Count
 }
 
-// fillMarkers asks the store for what the page has markers for, and puts the answers into
-// the page.
+// fillMarkers asks the store for the values of all markers, and puts them into the page.
 func (e *markedElements) fillMarkers(out *bytes.Buffer) {
 	m := e.markers
 	if m.secret == "" {
@@ -77,8 +76,8 @@ func (e *markedElements) fillMarkers(out *bytes.Buffer) {
 	e.workshop.buffers.put(page)
 }
 
-// marked returns what a marker stands for, by its number and letter, and what comes after
-// it in the element; ok is false if the page has no such marker.
+// marked returns the value of the marker with a number and a letter. end is the HTML that follows
+// the marker in its element. ok is false if the page has no such marker.
 func (e *markedElements) marked(number int, letter byte) (text, end string, ok bool) {
 	m := e.markers
 	if letter == 'v' || letter == 'n' {
@@ -104,7 +103,8 @@ func (e *markedElements) marked(number int, letter byte) (text, end string, ok b
 	}
 }
 
-// fill writes a page with what its markers stand for.
+// fill writes a page with values in place of its markers. of returns the value of a marker, as marked
+// does.
 func (m *markers) fill(w *bytes.Buffer, page []byte, of func(number int, letter byte) (text, end string, ok bool)) {
 	for {
 		before, rest, found := bytes.Cut(page, []byte(m.secret))
@@ -134,8 +134,8 @@ func (m *markers) fill(w *bytes.Buffer, page []byte, of func(number int, letter 
 	}
 }
 
-// escapeAll returns a text as HTML that ends no string and no attribute in any context,
-// also no attribute without quotes.
+// escapeAll returns a text as HTML that is safe in any context: it can end no string and no
+// attribute, not even an attribute without quotes.
 func escapeAll(text string) string {
 	var b strings.Builder
 	for _, r := range text {

@@ -22,7 +22,7 @@ func (m *markup) raw(html template.HTML) *markup {
 	return m
 }
 
-// text appends a text, escaped. It may stand in an attribute in quotes too.
+// text appends a text, escaped for HTML and for attributes in quotes.
 func (m *markup) text(s string) *markup {
 	if strings.ContainsAny(s, "&<>\"'\x00") {
 		s = template.HTMLEscapeString(s)
@@ -39,7 +39,7 @@ func (m *markup) int(n int) *markup {
 func (m *markup) html() template.HTML { return template.HTML(m.b.String()) }
 
 // fillIn returns a text of Config.Texts as HTML, with HTML in place of the names in braces.
-// The pairs are a name, such as "{n}", and what stands for it.
+// Each pair is a name, such as "{n}", and its HTML.
 func fillIn(text string, pairs ...string) template.HTML {
 	return template.HTML(strings.NewReplacer(pairs...).Replace(template.HTMLEscapeString(text)))
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence/feed"
 )
 
-// The fields of the forms of notifications are do, with pos, upto or scope and how; and me, the
-// user for whom the page was rendered.
+// Each form of notifications has the field do, and with it pos, or upto, or scope and how. It also
+// has me, the user for whom the page was rendered.
 
 // A listing is what a list of notifications shows.
 type listing struct {
@@ -22,7 +22,7 @@ type listing struct {
 }
 
 // notifications renders the visitor's notifications, the newest first, each with a form. A
-// guest has none. The list is below the place that the parameter before of the request says.
+// guest has none. If the request has the parameter before, the list begins below that place.
 func (e *feedElements) notifications(options ...any) (template.HTML, error) {
 	ws := e.workshop
 	texts := ws.cfg.Texts.Feeds
@@ -53,7 +53,7 @@ func before(u *url.URL) int64 {
 	return at
 }
 
-// list writes the list of notifications. One that is not known is empty.
+// list writes the list of notifications. The list is empty while they are not known.
 func (e *feedElements) list(b *markup, l listing) {
 	ws, o, items := e.workshop, l.options, l.page.Items
 	texts := ws.cfg.Texts.Feeds
@@ -81,8 +81,9 @@ func (e *feedElements) list(b *markup, l listing) {
 	b.said().raw("</section></presence-part>")
 }
 
-// listBar writes what stands above the list: how many are unread, the button for news, and the
-// form that marks all. That form marks nothing that came after this page was rendered.
+// listBar writes the bar above the list: the number of unread items, the button that shows new
+// items, and the form that marks all items as read. The form leaves out items that came after this
+// page was rendered.
 func (e *feedElements) listBar(b *markup, l listing) {
 	ws := e.workshop
 	texts := ws.cfg.Texts.Feeds
@@ -105,7 +106,8 @@ func (e *feedElements) listBar(b *markup, l listing) {
 	b.raw("</div>")
 }
 
-// pages writes the links to newer and older pages; in a popover that to the page of all.
+// pages writes the links to newer and older pages. In a popover it writes the link to the page of
+// all notifications instead.
 func (ws *workshop) pages(b *markup, l listing) {
 	texts, address := ws.cfg.Texts.Feeds, ws.cfg.NotificationsURL
 	if l.options.popover {
@@ -131,7 +133,8 @@ func (ws *workshop) pages(b *markup, l listing) {
 	b.raw("</p>")
 }
 
-// item writes an item of the list; nil: the one that the script copies and fills.
+// item writes an item of the list. Without an item it writes the element that the script copies
+// and fills.
 func (e *feedElements) item(b *markup, item *feed.Item, o feedOptions) {
 	ws := e.workshop
 	texts := ws.cfg.Texts.Feeds
@@ -168,7 +171,7 @@ func (e *feedElements) item(b *markup, item *feed.Item, o feedOptions) {
 	b.raw("</form></li>")
 }
 
-// scopeOf returns what is muted by the button of an item: what the item is about, or its type.
+// scopeOf returns the scope that the button of an item mutes: the item's About, or else its type.
 func scopeOf(i feed.Item) string {
 	if i.About != "" {
 		return "about:" + i.About
@@ -176,14 +179,14 @@ func scopeOf(i feed.Item) string {
 	return "type:" + i.Type
 }
 
-// form begins a form for notifications. The site can tell from me that another user has signed
-// in since: places of one inbox must not be marked in another.
+// form begins a form for notifications. The field me is for the case that Bob signs in while a page
+// of Alice is still open: the site refuses Alice's form, which would mark places of Bob's inbox.
 func (e *feedElements) form(b *markup, class template.HTML, o feedOptions) *markup {
 	b.raw(`<form class="`).raw(class).raw(`" method="post" action="`).text(e.workshop.cfg.MarkURL).raw(`">`).raw(e.fields(o.fields))
 	return b.field("me", string(e.visitor.User.ID.Local()), "")
 }
 
-// field writes a hidden field of a form, with the slot that the script fills; empty: none.
+// field writes a hidden field of a form. If slot is not empty, the script fills the field by it.
 func (m *markup) field(name template.HTML, value string, slot template.HTML) *markup {
 	m.raw(`<input type="hidden" name="`).raw(name).raw(`" value="`).text(value).raw(`"`)
 	if slot != "" {
@@ -192,8 +195,8 @@ func (m *markup) field(name template.HTML, value string, slot template.HTML) *ma
 	return m.raw(">")
 }
 
-// do writes a button of an item. Screen readers read which item. The button is shown for items
-// of one state; empty: always.
+// do writes a button of an item. Its name for screen readers includes the item's text. when is the
+// state in which the item shows the button; empty: in all states.
 func (m *markup) do(do template.HTML, label, text string, when template.HTML, hidden bool) *markup {
 	m.raw(`<button name="do" value="`).raw(do).raw(`"`)
 	if when != "" {

@@ -26,21 +26,21 @@ func parseForm(s string) (form, error) {
 	return "", fmt.Errorf("templates: there is no form %q; there are list and compact", s)
 }
 
-// maxPictures is how many pictures are in a row, unless the template says so.
+// maxPictures is how many pictures a row has, unless the template gives a number.
 const maxPictures = 8
 
-// options are those of one widget.
+// options are the options of one widget.
 type options struct {
 	max   int
 	form  form
 	label string
 	more  string // the address of the whole list; empty: none
-	about bool   // beside each name since when the user is there, and where
+	about bool   // show beside each name where the user is, and since when
 
-	figures figureSet // those that are shown
+	figures figureSet // the figures that are shown
 }
 
-// A figureSet is some of the widget's figures.
+// A figureSet is a set of the widget's figures, as bits.
 type figureSet uint8
 
 // figureNames are the figures of a widget, in their order.
@@ -63,7 +63,7 @@ func parseFigures(s string) (set figureSet, err error) {
 // has reports whether the i-th of figureNames is shown.
 func (s figureSet) has(i int) bool { return s>>i&1 == 1 }
 
-// optionsFor returns the options of a topic's widget if the template gives none.
+// optionsFor returns the default options of a topic's widget.
 func (ws *workshop) optionsFor(topic presence.Topic) options {
 	o := options{max: ws.cfg.Max, form: list, label: ws.cfg.Texts.Label, figures: allFigures}
 	if topic.Local() != ws.cfg.Topic {
@@ -72,7 +72,7 @@ func (ws *workshop) optionsFor(topic presence.Topic) options {
 	return o
 }
 
-// allowed returns the options for a topic: a count-only one has no names.
+// allowed returns o as the topic allows it: a count-only topic has no names.
 func (ws *workshop) allowed(topic presence.Topic, o options) options {
 	if ws.site.Kind(topic).CountOnly {
 		o.max, o.about = 0, false
@@ -80,7 +80,8 @@ func (ws *workshop) allowed(topic presence.Topic, o options) options {
 	return o
 }
 
-// in returns the options for a form: a row is short unless a max is given too.
+// in returns o for a form. A compact row shows at most maxPictures users, unless the template gives a
+// max too.
 func (o options) in(f form) options {
 	o.form = f
 	if f == compact {
@@ -89,7 +90,7 @@ func (o options) in(f form) options {
 	return o
 }
 
-// with returns o changed by pairs of a name and a value, from a template.
+// with returns o with the options that a template gives, as pairs of a name and a value.
 func (o options) with(pairs []any) (options, error) {
 	if len(pairs)%2 != 0 {
 		return o, fmt.Errorf("templates: whosOnline wants its options in pairs, and has %d values", len(pairs))
@@ -131,8 +132,8 @@ func (o options) with(pairs []any) (options, error) {
 	return o, nil
 }
 
-// of returns o changed by the parameters of a request for the widget, or what is wrong with
-// the parameters, for the visitor.
+// of returns o with the parameters of a request for the widget. problem tells the visitor what is
+// wrong with the parameters; empty: nothing is.
 func (o options) of(query url.Values) (_ options, problem string) {
 	if query.Has("form") {
 		f, err := parseForm(query.Get("form"))

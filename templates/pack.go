@@ -15,7 +15,7 @@ func pack(body string) string {
 	var b bytes.Buffer
 	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
 	if err != nil {
-		panic(err) // the level is one that there is
+		panic(err) // the level is valid
 	}
 	w.Write([]byte(body)) // a Buffer has no errors
 	w.Close()
@@ -25,9 +25,9 @@ func pack(body string) string {
 	return b.String()
 }
 
-// wantsPacked reports whether the answer to r may be packed here. It may if the browser
-// accepts gzip and asks for the whole file, unless a middleware before packs answers too:
-// some, as Echo's, pack again what is packed.
+// wantsPacked reports whether to pack the answer to r here: if the browser accepts gzip and asks
+// for the whole file, and no middleware before packs answers too. Some middlewares, such as Echo's,
+// pack a packed answer again.
 func wantsPacked(w http.ResponseWriter, r *http.Request) bool {
 	return acceptsGzip(r.Header) && r.Header.Get("Range") == "" &&
 		w.Header().Get("Content-Encoding") == "" && !mayPack(w)
@@ -49,12 +49,12 @@ func acceptsGzip(h http.Header) bool {
 	return false
 }
 
-// packer matches the names of types, and of their packages, that pack what is written.
+// packer matches the package and the name of a type that packs what is written to it.
 var packer = regexp.MustCompile(`(?i)gzip|gzhttp|compress|deflate|flate|brotli|zstd`)
 
-// mayPack reports whether a writer may pack what is written to it. It does if one of the
-// writers that it wraps is named like that, or if the innermost is not a server's own: then
-// one without a method Unwrap hides what is behind it.
+// mayPack reports whether a writer, or one that it wraps, may pack what is written to it. It looks
+// for a type that packer matches. It also returns true if the last writer that Unwrap leads to is
+// not one of net/http's server: that writer may wrap others and have no method Unwrap.
 func mayPack(w http.ResponseWriter) bool {
 	for {
 		t := reflect.TypeOf(w)
@@ -67,7 +67,7 @@ func mayPack(w http.ResponseWriter) bool {
 		wrapper, ok := w.(interface{ Unwrap() http.ResponseWriter })
 		if !ok {
 			isServer := strings.HasPrefix(t.PkgPath(), "net/http") || t.PkgPath() == "golang.org/x/net/http2"
-			return !isServer || t.Name() == "timeoutWriter" // that of http.TimeoutHandler
+			return !isServer || t.Name() == "timeoutWriter" // the writer of http.TimeoutHandler
 		}
 		if w = wrapper.Unwrap(); w == nil {
 			return true

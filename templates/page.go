@@ -21,7 +21,7 @@ import (
 //
 // The methods return no errors. An invalid topic or option is a mistake in the site's
 // code: its element is left out of the page, and one line a minute is logged. If the store
-// is slow or out, a page waits 50 ms for it in all, and then says that it does not know.
+// is slow or out, a page waits 50 ms for it in all. After that it shows that an answer is unknown.
 //
 // A Page belongs to one request. It shows each topic as it was when the page first asked
 // for it. The first element that it renders names the visitor, so the HTML must not be
@@ -44,7 +44,7 @@ func (ws *Widgets) Page(r *http.Request) *Page {
 	return p
 }
 
-// init ties the elements to what they share.
+// init gives all elements of the page the same visit.
 func (p *Page) init(ws *workshop) {
 	v := &p.visit
 	v.workshop, v.hangs = ws, &ws.hangs
@@ -58,8 +58,8 @@ func (p *Page) begin(r *http.Request) {
 	p.me = p.visitor.User.ID.Local()
 }
 
-// Head links the style and the script. Put it into the page's head, once. The nonce is that
-// of a Content-Security-Policy, for policies that use nonces: both links have it.
+// Head links the style and the script. Put it into the page's head, once. The nonce is for pages
+// with a Content-Security-Policy that uses nonces: all links get it.
 func (p *Page) Head(nonce ...string) template.HTML {
 	return p.orNothing(p.rosters.head(strings.Join(nonce, "")))
 }
@@ -100,8 +100,8 @@ func (p *Page) RecentlyActive(topic any, options ...any) template.HTML {
 // MostOnline renders the most users who were ever online in a topic, and when.
 func (p *Page) MostOnline(topic any) template.HTML { return p.orNothing(p.parts.mostOnline(topic)) }
 
-// Where renders where in the site users are, as far as the visitor may see it. The option is
-// "max".
+// Where renders where in the site users are. It leaves out places that the visitor may not see.
+// The option is "max".
 func (p *Page) Where(options ...any) template.HTML { return p.orNothing(p.parts.where(options...)) }
 
 // Legend renders the site's groups of users.
@@ -117,7 +117,8 @@ func (p *Page) Contacts(options ...any) template.HTML {
 // was last seen. It costs what [track.People.Find] costs.
 func (p *Page) Person(id any) template.HTML { return p.orNothing(p.people.person(id)) }
 
-// Contact renders the buttons with which the visitor lists a user, or blocks the user.
+// Contact renders the buttons with which the visitor adds a user to the contacts, or blocks the
+// user.
 func (p *Page) Contact(id any) template.HTML { return p.orNothing(p.people.contact(id)) }
 
 // Sessions renders the devices from which the visitor is online. The options are pairs of a
@@ -127,15 +128,15 @@ func (p *Page) Sessions(options ...any) template.HTML {
 }
 
 // Settings renders the form with which the visitor chooses a status, and who sees it. The
-// options are pairs of a name and a value: "label", "error", and "fields" as of Sessions.
+// options are pairs of a name and a value: "label", "error", and "fields" as for [Page.Sessions].
 func (p *Page) Settings(options ...any) template.HTML {
 	return p.orNothing(p.people.settings(options...))
 }
 
 // Bell renders the link to the visitor's notifications, with the number of unread ones. The
-// options are pairs of a name and a value: "label", "popover", "word", and "fields" and "mute" as of
-// Notifications. Cost: nothing where a page of the visitor is open at this node, else one
-// query.
+// options are pairs of a name and a value: "label", "popover", "word", and "fields" and "mute" as for
+// [Page.Notifications]. It costs nothing while a page of the visitor is open at this node, and
+// otherwise one query.
 func (p *Page) Bell(options ...any) template.HTML { return p.orNothing(p.feeds.bell(options...)) }
 
 // Notifications renders the visitor's notifications. The options are pairs of a name and a
@@ -145,30 +146,30 @@ func (p *Page) Notifications(options ...any) template.HTML {
 	return p.orNothing(p.feeds.notifications(options...))
 }
 
-// Room renders the live end of a room. head is the [feed.Head] of the room, which the site
-// has read before it has read the items that the page shows; nil: not known. The options are
-// pairs of a name and a value: "template", "list" and "about".
+// Room renders the element that adds new items of a room to the page. head is the [feed.Head] of
+// the room: read it before you read the items that the page shows. It is nil if it is not known.
+// The options are pairs of a name and a value: "template", "list" and "about".
 func (p *Page) Room(name, head any, options ...any) template.HTML {
 	return p.orNothing(p.feeds.room(name, head, options...))
 }
 
-// Typing renders the line that says who is typing in a topic, and has a form say so of its
-// visitor: the form around the element, or the one that the option names. The options are
-// pairs of a name and a value: "input". It costs nothing.
+// Typing renders the line that says who is typing in a topic. While the visitor types in a form, the
+// page also tells the topic so: in the form around the element, or in the one that the option
+// selects. The options are pairs of a name and a value: "input". It costs nothing.
 func (p *Page) Typing(topic any, options ...any) template.HTML {
 	return p.orNothing(p.rosters.typing(topic, options...))
 }
 
-// Editors renders who else follows a topic that pages follow while they edit something. The
-// options are pairs of a name and a value: "label", "revision" and "saved". It costs what
-// WhosOnline costs.
+// Editors renders the other users who edit the same thing: those in a topic that pages follow while
+// they edit it. The options are pairs of a name and a value: "label", "revision" and "saved". It
+// costs what [Page.WhosOnline] costs.
 func (p *Page) Editors(topic any, options ...any) template.HTML {
 	return p.orNothing(p.rosters.editors(topic, options...))
 }
 
-// PrefetchCounts loads how many users are online in topics, in one round trip for all that
-// are not in memory, so that Count and Total of them cost none. Each argument is a topic or
-// a slice of topics.
+// PrefetchCounts loads how many users are online in topics. Topics that are not in memory take one
+// round trip together, and Count and Total of them cost none afterwards. Each argument is a topic
+// or a slice of topics.
 func (p *Page) PrefetchCounts(topics ...any) { p.orNothing("", p.marked.prefetchCounts(topics)) }
 
 // Count renders how many users are online in a topic, or "–" if that is unknown. For a list

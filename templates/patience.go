@@ -11,42 +11,41 @@ const (
 	// maxPageWait is how long a page waits for the store and the Directory in all: for
 	// topics that are not in memory, for last seen, and for people.
 	maxPageWait = 50 * time.Millisecond
-	// maxOwnWait is how long a page waits in all for what only the Directory has, and the
-	// page is about: the visitor's contacts, devices, settings and notifications. An empty list of contacts
-	// would be wrong, where a dot without a colour is only late.
+	// maxOwnWait is how long a page waits in all for the visitor's own contacts, devices,
+	// settings and notifications. It is longer than maxPageWait: a dot without a colour gets
+	// it later, but an empty list of contacts would be wrong.
 	maxOwnWait = 500 * time.Millisecond
-	// noWait is how long other pages do not wait after one page has waited in vain. A
-	// store that hangs counts as out only once its first calls fail.
+	// noWait is how long no page waits for a source after one page has waited for it in vain.
+	// It matters when a store hangs, because the store counts as out only once calls fail.
 	noWait = time.Second
 )
 
-// patience is how long a page goes on waiting, for the store and for the site's Directory
-// together.
+// patience is how long a page may still wait.
 type patience struct {
 	left  time.Duration
-	begun bool
+	begun bool // left is set
 }
 
-// A hanging says when a page last waited in vain for something.
+// A hanging is when a page last waited in vain for a source.
 type hanging struct{ at atomic.Int64 } // Unix nanoseconds
 
-// lately reports whether that is so short ago that no page waits for it again.
+// lately reports whether a page waited in vain less than noWait ago, so that no page waits now.
 func (h *hanging) lately(now time.Time) bool { return now.UnixNano()-h.at.Load() < int64(noWait) }
 
-// hangs says of each source when a page last waited in vain for it. So one that hangs does not
-// keep pages from waiting for the others.
+// hangs has a hanging for each source. If one source hangs, pages still wait for the others.
 type hangs struct{ store, directory, own, feeds, inbox hanging }
 
-// An asker asks for one page, which waits for a short time in all.
+// An asker asks the store and the site's Directory for one page. It bounds how long the page waits
+// in all.
 type asker struct {
 	request *http.Request
-	hangs   *hangs // of all pages
-	wait    patience
+	hangs   *hangs   // shared by all pages
+	wait    patience // for the store and the Directory together
 	ownWait patience // for the visitor's own contacts, devices, settings and notifications
 }
 
 // ask calls fn, which asks the store, and returns its error. The context of fn ends when the
-// page stops waiting. It may have ended before: fn then takes what is in memory.
+// page stops waiting. It may have ended already: then fn can only answer from memory.
 func (a *asker) ask(fn func(ctx context.Context) error) error {
 	return a.askOf(&a.hangs.store, fn)
 }
@@ -56,7 +55,8 @@ func (a *asker) askPeople(fn func(ctx context.Context) error) error {
 	return a.askOf(&a.hangs.directory, fn)
 }
 
-// askOwn is askPeople for what belongs to the visitor, and has a patience of its own.
+// askOwn is askPeople for the visitor's own contacts, devices and settings. The page waits for these
+// up to maxOwnWait.
 func (a *asker) askOwn(fn func(ctx context.Context) error) error {
 	return a.askWithin(&a.ownWait, maxOwnWait, &a.hangs.own, fn)
 }
@@ -77,8 +77,8 @@ func (a *asker) askWithin(left *patience, most time.Duration, of *hanging, fn fu
 	ctx, cancel := context.WithTimeout(a.request.Context(), wait)
 	defer cancel()
 	err := fn(ctx)
-	// A store that is only slow answers one question of a page in time: a second question
-	// that finds little time left does not count. Nor does a visitor who went away.
+	// A question counts only if it had most of the time: the source may be merely slow, and an
+	// earlier question may have used up the time. A visitor who went away does not count.
 	if err != nil && wait > most/2 && ctx.Err() == context.DeadlineExceeded {
 		of.at.Store(time.Now().UnixNano())
 	}

@@ -13,20 +13,18 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// What a page shows of people: users as its visitor may see them. It is there where the site
-// has a track.Config.Directory.
-
-// peopleElements show users as the visitor may see them, and what the visitor chose.
+// peopleElements show users as the visitor may see them, and the visitor's own devices and
+// settings. They need a track.Config.Directory.
 type peopleElements struct {
 	*visit
-	shown []presence.Person // by person
+	shown []presence.Person // whom the page has asked for: see personOf
 }
 
-// errNoPeople is logged where a template shows people on a site that has none.
+// errNoPeople is logged if a template shows people on a site without a Directory.
 var errNoPeople = errors.New("templates: contacts, person, sessions and settings need a track.Config.Directory")
 
-// hasPeople reports whether the site has people. If not, it logs that the template has a
-// mistake: the element is left out, and the rest of the page stays.
+// hasPeople reports whether the site has a Directory. If not, it logs errNoPeople, and the caller
+// leaves its element out of the page.
 func (e *peopleElements) hasPeople() bool {
 	if e.workshop.site.Directory != nil {
 		return true
@@ -43,8 +41,8 @@ type peopleOptions struct {
 	error  string        // of settings: what was wrong with the form
 }
 
-// with returns o changed by pairs of a name and a value, from a template. Only the named
-// options are options of the function.
+// with returns o with the options that a template gives, as pairs of a name and a value. names are
+// the options that the function has.
 func (o peopleOptions) with(function string, pairs []any, names ...string) (peopleOptions, error) {
 	if len(pairs)%2 != 0 {
 		return o, fmt.Errorf("templates: %s wants its options in pairs, and has %d values", function, len(pairs))
@@ -78,9 +76,9 @@ func (o peopleOptions) with(function string, pairs []any, names ...string) (peop
 	return o, nil
 }
 
-// personOf returns a user as the visitor may see the user. One whom the page has shown
-// already is the same as there. While the Directory hangs or is out the user is offline, and
-// last seen is unknown.
+// personOf returns a user as the visitor may see the user. A page asks for each user once, so that
+// all of its elements agree. While the Directory hangs or is out, the user is offline and it is
+// unknown when the user was last seen.
 func (e *peopleElements) personOf(id presence.UserID) presence.Person {
 	for _, known := range e.shown {
 		if known.ID == id {
@@ -114,7 +112,7 @@ func (e *peopleElements) person(id any) (template.HTML, error) {
 	}
 	ws, person := e.workshop, e.personOf(user)
 	b := newMarkup(768)
-	if !e.visitor.SignedIn() { // a guest watches nobody
+	if !e.visitor.SignedIn() { // guests cannot follow people, so the script has nothing to do
 		b.raw(`<span class="presence-profile"`).state(person).raw(">")
 		return ws.note(b, person).raw("</span>").html(), nil
 	}
@@ -135,8 +133,8 @@ func statusOf(p presence.Person) string {
 	return shownStatus(presence.Member{User: presence.User{Status: p.Status}})
 }
 
-// note writes the dot of a person and what stands beside it. The script changes each part of
-// it, so all of them are always there.
+// note writes the dot of a person and the texts beside it. It writes empty elements too, because
+// the script fills them later.
 func (ws *workshop) note(b *markup, p presence.Person) *markup {
 	texts, status := ws.cfg.Texts, statusOf(p)
 	word := texts.Status.Offline
@@ -154,8 +152,8 @@ func (ws *workshop) note(b *markup, p presence.Person) *markup {
 	return b.time(p.LastSeen, strings.ReplaceAll(texts.People.LastSeen, "{ago}", ago)).raw("</span>")
 }
 
-// device returns the words for the kinds of a person's devices: those that explain why an
-// answer may be short, and no others.
+// device returns the words for a person whose devices are all phones, or all tablets: that explains
+// why an answer may be short. It returns "" for any other person.
 func (ws *workshop) device(on []string) string {
 	if len(on) == 1 {
 		switch on[0] {

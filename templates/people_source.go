@@ -6,7 +6,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// A peopleSource is where people come from: track.People.
+// A peopleSource reads people, and a user's own sessions and settings. It is track.People.
 type peopleSource interface {
 	Find(ctx context.Context, viewer presence.UserID, ids ...presence.UserID) ([]presence.Person, error)
 	Contacts(ctx context.Context, user presence.UserID, most int) ([]presence.Person, error)

@@ -14,8 +14,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// How a user is shown. The script has the same rules, in assets/person.js. Tests hold both
-// to testdata/people.json.
+// This file has the rules for how a user is shown. The script has the same rules, in
+// assets/person.js. Tests check both against testdata/people.json.
 
 // sinceLayout is the layout of times in the stream's events.
 const sinceLayout = "2006-01-02T15:04:05.000Z07:00"
@@ -28,7 +28,7 @@ type person struct {
 	StatusText       string
 	Since            string // empty: joined just now
 	Data             string // JSON as JSON.stringify writes it; empty: none
-	HasAbout         bool   // there is a place for About
+	HasAbout         bool   // the item has an element for About, which may be empty
 	About            template.HTML
 	Initials         string
 	Hue              int
@@ -48,8 +48,8 @@ func newPerson(m presence.Member, texts StatusTexts) person {
 	return p
 }
 
-// compactJSON returns JSON without blanks, and with <, > and & unescaped. The script writes
-// it in the same way, so it does not replace what the server rendered.
+// compactJSON returns JSON without blanks, and with <, > and & unescaped. JSON.stringify writes the
+// same, so the script sees no change and leaves the element as the server rendered it.
 func compactJSON(data json.RawMessage) string {
 	var b bytes.Buffer
 	if err := json.Compact(&b, data); err != nil {
@@ -58,8 +58,8 @@ func compactJSON(data json.RawMessage) string {
 	return b.String()
 }
 
-// shownStatus returns the status that others see. It is Online for a member from the
-// site's identify function, which need not set one.
+// shownStatus returns the status that others see. A member without a status is Online: the site's
+// identify function need not set one.
 func shownStatus(m presence.Member) string {
 	return string(cmp.Or(m.Status, presence.Online).Shown())
 }

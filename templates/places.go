@@ -9,13 +9,13 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// Bounds of what a page shows of places.
+// Bounds for the places that a page shows.
 const (
-	maxAuthorized = 500 // topics of which a page asks Config.Authorize
+	maxAuthorized = 500 // topics about which a page asks Config.Authorize
 	maxPlacesOf   = 2   // places that are named beside one user
 )
 
-// A place is a topic for one visitor.
+// A place is a topic as one visitor may see it.
 type place struct {
 	seen  bool // the visitor may see it
 	title string
@@ -32,7 +32,8 @@ func (e *partElements) where(options ...any) (template.HTML, error) {
 	return e.part(f)
 }
 
-// places is the content of the part: the places that the visitor may see, the fullest first.
+// places renders the content of the part "where": the places that the visitor may see, the fullest
+// first.
 func (e *partElements) places(f fragment) (template.HTML, error) {
 	ws := e.workshop
 	var all []presence.Place
@@ -153,8 +154,8 @@ func (ws *workshop) placeOf(b *markup, at place) {
 	}
 }
 
-// abouts is the content of the part "about": for each of the newest users, what stands beside
-// the user's name in a widget.
+// abouts renders the content of the part "about": the notes beside the names of the newest users in
+// a widget.
 func (e *partElements) abouts(f fragment) (template.HTML, error) {
 	t := e.know(f.topic)
 	if t.view == nil {
@@ -169,9 +170,9 @@ func (e *partElements) abouts(f fragment) (template.HTML, error) {
 	return b.html(), nil
 }
 
-// about returns a function that renders what stands beside the name of a topic's member: the
-// places that the visitor may see, since when the member is online, and when the member last
-// viewed a page. The function works for the given members.
+// about returns a function that renders the note beside a member's name: the member's places that
+// the visitor may see, since when the member is online, and when the member last viewed a page.
+// The function works only for the given members of the topic.
 func (e *partElements) about(topic presence.Topic, members []presence.Member) func(presence.Member) template.HTML {
 	ws := e.workshop
 	ids := make([]presence.UserID, len(members))
@@ -200,7 +201,7 @@ func (e *partElements) about(topic presence.Topic, members []presence.Member) fu
 			at := newMarkup(128).time(m.Since, ws.clock(m.Since)).html()
 			b.raw("<span>").raw(fillIn(ws.cfg.Texts.Since, "{time}", string(at))).raw("</span>")
 		}
-		at := m.Active // the roster has it where the topic's Kind asks for it
+		at := m.Active // zero unless the topic's Kind has Active
 		if at.IsZero() {
 			at = active[m.ID]
 		}
@@ -212,8 +213,8 @@ func (e *partElements) about(topic presence.Topic, members []presence.Member) fu
 	}
 }
 
-// lastActive returns when the latest users of a topic were active, if its Kind remembers
-// recent users. So a page tells it without a diff at each page view.
+// lastActive returns when the latest users of a topic were active, if its Kind has Recent. So a page
+// can show these times without Kind.Active, which costs diffs for page views.
 func (e *partElements) lastActive(topic presence.Topic) map[presence.UserID]time.Time {
 	cfg := e.workshop.tracker.Config()
 	if cfg.Kind(topic).Recent == 0 {
@@ -233,7 +234,7 @@ func (e *partElements) lastActive(topic presence.Topic) map[presence.UserID]time
 // maxLatelyShown is how many users [track.Tracker.LatelyActive] returns at most.
 const maxLatelyShown = 100
 
-// clock returns the time of a moment within the last day, and else its date.
+// clock returns the time of day of a moment in the last 24 hours, and the date of an older one.
 func (ws *workshop) clock(at time.Time) string {
 	if time.Since(at) < 24*time.Hour {
 		return at.UTC().Format("15:04 UTC")

@@ -24,14 +24,14 @@ func (e *partElements) recentlyActive(topic any, options ...any) (template.HTML,
 	return e.part(f)
 }
 
-// of returns a fragment for a topic of any type.
+// of returns f for the topic that a template gives, which may be of any type.
 func (f fragment) of(v *visit, topic any) (fragment, error) {
 	parsed, err := v.topicOf(topic)
 	f.topic = parsed
 	return f, err
 }
 
-// recent is the content of the part: the names, and when each user was active last.
+// recent renders the content of the part "recent": the names, and when each user was active last.
 func (e *partElements) recent(f fragment) (template.HTML, error) {
 	ws := e.workshop
 	var page backend.RecentPage
@@ -64,9 +64,9 @@ func (e *partElements) recent(f fragment) (template.HTML, error) {
 	return b.html(), nil
 }
 
-// onlineFirst returns users with those who are online before the others. Their latest page
-// view may be older than that of a user who has left, and the list says "online now" of
-// them: nobody was active later.
+// onlineFirst returns users with those who are online before the others. A user who is online may
+// have viewed a page earlier than a user who has left. But the list says "online now" beside the
+// former, so that user comes first.
 func onlineFirst(users []backend.RecentUser) []backend.RecentUser {
 	users = slices.Clone(users)
 	slices.SortStableFunc(users, func(a, b backend.RecentUser) int {
@@ -90,7 +90,7 @@ func (e *partElements) mostOnline(topic any) (template.HTML, error) {
 	return e.part(f)
 }
 
-// peak is the content of the part, empty for a topic without a record.
+// peak renders the content of the part "peak". It is empty for a topic without a record.
 func (e *partElements) peak(f fragment) (template.HTML, error) {
 	t := e.know(f.topic)
 	if t.view == nil || t.view.Peak.At.IsZero() {
@@ -110,7 +110,7 @@ func (ws *workshop) moment(at time.Time) string {
 		"{year}", strconv.Itoa(at.Year()), "{time}", at.Format("15:04")).Replace(texts.Moment)
 }
 
-// bots is the content of the part: the crawlers that say who they are, most first.
+// bots renders the content of the part "bots": the crawlers by name, the highest number first.
 func (e *partElements) bots(f fragment) (template.HTML, error) {
 	t := e.know(f.topic)
 	if t.view == nil {

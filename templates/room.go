@@ -9,9 +9,9 @@ import (
 	"github.com/rollcall-go/rollcall/presence/feed"
 )
 
-// room renders the live end of a room, such as the posts of a thread. The site renders the
-// items that it has in its own way, and head is what it read before it read them. Without
-// script the element shows nothing.
+// room renders the element that adds new items of a room to the page, such as the posts of a thread.
+// The site renders the items that it has already. head is the head of the room, which the site has
+// read before those items. Without script the element shows nothing.
 func (e *feedElements) room(name, head any, options ...any) (template.HTML, error) {
 	if e.closed() {
 		return "", nil
@@ -53,7 +53,7 @@ func (e *feedElements) room(name, head any, options ...any) (template.HTML, erro
 	return e.element(b.fresh().said().raw("</presence-part>").html()), nil
 }
 
-// roomOf returns the room that a template names, as topicOf does.
+// roomOf returns the room that a template names, as topicOf does for topics.
 func (e *feedElements) roomOf(name any) (feed.Name, error) {
 	room := feed.Name(fmt.Sprint(name))
 	if room.Tenant() == e.visitor.Tenant {
@@ -63,8 +63,8 @@ func (e *feedElements) roomOf(name any) (feed.Name, error) {
 	return room, room.Validate()
 }
 
-// headOf returns the head that a template gives, and whether there is one: nil is for a site
-// whose database was out.
+// headOf returns the head that a template gives, and whether it is known. A site gives nil if it
+// could not read the head.
 func headOf(value any) (h feed.Head, known bool, err error) {
 	switch head := value.(type) {
 	case nil:

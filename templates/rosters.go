@@ -7,7 +7,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// rosterElements show who is in a topic, and link what shows it live.
+// rosterElements show who is in a topic, and link the script and the style.
 type rosterElements struct {
 	*visit
 	parts *partElements
@@ -45,7 +45,8 @@ func (e *rosterElements) whosOnline(topic any, options ...any) (template.HTML, e
 	return e.element(html), nil
 }
 
-// widget renders the widget of a topic. Where the users are depends on the visitor.
+// widget renders the widget of a topic. With the option about it asks the parts of this page for the
+// notes beside the names, because the visitor may not see all places.
 func (e *rosterElements) widget(t knownTopic, o options) (template.HTML, error) {
 	if !o.about || t.view == nil {
 		return e.workshop.widget(t, o, nil)
@@ -53,10 +54,11 @@ func (e *rosterElements) widget(t knownTopic, o options) (template.HTML, error) 
 	return e.workshop.widget(t, o, e.parts.about)
 }
 
-// dotsLooked is how many dots are looked at, until one is of a user who is online.
+// dotsLooked is how many dots noteDot looks at, unless one is of a user who is online.
 const dotsLooked = 100
 
-// noteDot reports that all dots are grey, on a site where somebody is online.
+// noteDot reports a finding if all dots are grey though somebody is online: the ids in the templates
+// may not be the ids of the site's users.
 func (ws *workshop) noteDot(site knownTopic, id presence.UserID) {
 	if site.view == nil || site.view.Total == 0 || ws.dots.Load() >= dotsLooked {
 		return

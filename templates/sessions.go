@@ -25,7 +25,7 @@ func (e *peopleElements) sessions(options ...any) (template.HTML, error) {
 		return err
 	})
 	if this := e.visitor.Device; err == nil && this.ID != "" && !slices.ContainsFunc(sessions, func(s presence.Session) bool { return s.ID == this.ID }) {
-		// This page view is recorded later, so that no page waits for that.
+		// This page view is recorded later, so this device may not be among the sessions yet.
 		sessions = append([]presence.Session{{Device: this}}, sessions...)
 	}
 	b := newMarkup(128 + 640*len(sessions))
@@ -45,7 +45,7 @@ func (e *peopleElements) sessions(options ...any) (template.HTML, error) {
 	return b.raw("</section>").html(), nil
 }
 
-// session writes a device. One without an id has no form: nothing could name it.
+// session writes a device. A device without an id has no form, because the form could not name it.
 func (e *peopleElements) session(b *markup, s presence.Session, current bool, fields template.HTML) {
 	ws := e.workshop
 	texts := ws.cfg.Texts

@@ -11,13 +11,14 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// The fields of the form of settings are those of PUT /settings and PUT /status.
+// The form of settings has the same fields as PUT /settings and PUT /status.
 
 // ends are the times after which a status may end by itself.
 var ends = []time.Duration{30 * time.Minute, time.Hour, 4 * time.Hour, 24 * time.Hour, 7 * 24 * time.Hour}
 
 // settings renders the form with which the visitor chooses a status, and who sees it. A guest
-// has none. While the settings are not known there is no form: to save it would replace them.
+// has none. While the settings are not known there is no form, because saving it would overwrite
+// them.
 func (e *peopleElements) settings(options ...any) (template.HTML, error) {
 	ws := e.workshop
 	texts := ws.cfg.Texts.People
@@ -57,11 +58,11 @@ func (e *peopleElements) settings(options ...any) (template.HTML, error) {
 	return b.raw("<p><button>").text(texts.Save).raw("</button></p></form>").html(), nil
 }
 
-// A settingsForm is what the fields of the form hold.
+// A settingsForm has the values of the form's fields.
 type settingsForm struct{ status, text, after, online, seen string }
 
-// settingsForm returns the fields of the form: the settings, or what the visitor has sent
-// just now, if the page is the answer to that.
+// settingsForm returns the values of the form's fields. If the page answers a POST of the form, they
+// are what the visitor has sent; otherwise they are the settings.
 func (e *peopleElements) settingsForm(s presence.Settings) settingsForm {
 	f := settingsForm{status: string(s.Status), text: s.Text, online: string(s.Online), seen: string(s.Seen)}
 	if left := time.Until(s.Until); !s.Until.IsZero() && left > 0 {
@@ -77,8 +78,8 @@ func (e *peopleElements) settingsForm(s presence.Settings) settingsForm {
 	return f
 }
 
-// ends returns the values and the texts of when a status may end. The first is never; the
-// end that is set already is the second.
+// ends returns the choices for when a status ends, as pairs of a value and a text. The first choice
+// is never. If an end is set already, it is the second.
 func (ws *workshop) ends(s presence.Settings) [][2]string {
 	texts := ws.cfg.Texts.People
 	all := [][2]string{{"", texts.Never}}
@@ -115,7 +116,7 @@ func (m *markup) choice(name, legend, hint, value string, pairs [][2]string) {
 	m.raw("</fieldset>")
 }
 
-// chosen writes an attribute if it holds.
+// chosen writes an attribute if is is true.
 func (m *markup) chosen(attribute template.HTML, is bool) *markup {
 	if is {
 		m.raw(attribute)

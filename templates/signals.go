@@ -10,18 +10,16 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// What a page shows of signals: who is typing, and who edits the same thing.
-
 // signalOptions are the options of typing or editors.
 type signalOptions struct {
-	input    string        // of typing: a selector of the form or field that says so of its visitor
+	input    string        // of typing: a selector of the form or field in which the visitor types
 	label    string        // of editors: the name of the element, for screen readers
 	revision int           // of editors: the version that the page shows; 0: not known
-	saved    template.HTML // of editors: what a visitor is to do whose version is older
+	saved    template.HTML // of editors: what to do when a newer version was saved
 }
 
-// with returns o changed by pairs of a name and a value, from a template. Only the named
-// options are options of the function.
+// with returns o with the options that a template gives, as pairs of a name and a value. names are
+// the options that the function has.
 func (o signalOptions) with(function string, pairs []any, names ...string) (signalOptions, error) {
 	if len(pairs)%2 != 0 {
 		return o, fmt.Errorf("templates: %s wants its options in pairs, and has %d values", function, len(pairs))
@@ -49,10 +47,11 @@ func (o signalOptions) with(function string, pairs []any, names ...string) (sign
 	return o, nil
 }
 
-// errNoSignals is returned for a topic that has no roster, and so no senders either.
+// errNoSignals is returned for a topic without a roster: only users in a roster send signals.
 var errNoSignals = errors.New("templates: typing and editors need a topic with a roster, which inbox, people and feeds have not")
 
-// rosterTopic returns a topic that is followed for its roster and its signals.
+// rosterTopic returns the topic that a template names, as topicOf does. It returns errNoSignals for
+// a topic without a roster.
 func (v *visit) rosterTopic(topic any) (presence.Topic, error) {
 	t, err := v.topicOf(topic)
 	if name := t.Local(); err == nil && (name == "people" || name == "inbox" || strings.HasPrefix(string(name), "feed:")) {
@@ -61,7 +60,7 @@ func (v *visit) rosterTopic(topic any) (presence.Topic, error) {
 	return t, err
 }
 
-// signalParts are what the elements of signals on all pages have in common.
+// signalParts are the parts of typing and editors that are the same on all pages.
 type signalParts struct {
 	typing, editors template.HTML // the words for the script
 }
@@ -77,7 +76,7 @@ func (ws *workshop) newSignalParts() signalParts {
 	}
 }
 
-// isolated returns a name as HTML whose direction is its own.
+// isolated returns a name as HTML. A name from right to left does not change the text around it.
 func isolated(name string) string {
 	return "<bdi>" + template.HTMLEscapeString(name) + "</bdi>"
 }

@@ -10,15 +10,16 @@ import (
 
 // tags are the start tags of a page's first elements. One of them names the visitor.
 type tags struct {
-	first    []template.HTML // the first of each kind; outside a buffer, the first of all
+	first    []template.HTML // the first tag of each kind of element; outside a buffer, the page's first tag
 	buffered bool            // the page is in a buffer until it is whole
-	me       presence.UserID // of the visitor, as the site knows it
+	me       presence.UserID // the visitor's id, as the site knows it
 }
 
-// element returns an element of the script, from HTML that is the same for every visitor.
-// The first element of a page names the visitor: the script learns from it that somebody
-// has signed in, or out, where pages come without a new head. A page in a buffer gets the
-// name at its end, so that a widget of 40 KB is not copied for it.
+// element returns an element that the script keeps live, from HTML that is the same for every
+// visitor. The first element of a page names the visitor in an attribute. htmx and Turbo load pages
+// without a new head, and then the script learns from this attribute that the visitor has signed in
+// or out. In a page in a buffer the name is inserted at the end, so that a widget of 40 KB need not
+// be copied.
 func (t *tags) element(html template.HTML) template.HTML {
 	kind := html[:strings.IndexByte(string(html), ' ')+1]
 	for _, tag := range t.first {
@@ -39,9 +40,9 @@ func (t *tags) name() template.HTML {
 	return ` me="` + escaped(string(t.me)) + `"`
 }
 
-// fillName names the visitor at the first element of the page. An element may be missing,
-// because html/template has escaped it in an attribute or a script; then it is the first of
-// another kind, or else a later one of the same kind.
+// fillName names the visitor at the first element of the page. That element may be missing, because
+// html/template has escaped it in an attribute or a script. Then fillName takes the first element
+// of another kind, or else a later one of the same kind.
 func (t *tags) fillName(out *bytes.Buffer) {
 	for _, tag := range t.first {
 		if at := indexTag(out.Bytes(), []byte(tag)); at >= 0 {
@@ -69,7 +70,7 @@ func (t *tags) insertName(out *bytes.Buffer, at int) {
 	copy(page[at:], name)
 }
 
-// opening returns what the start tags of all elements of a kind begin with.
+// opening returns the beginning that the start tags of all elements of one kind share.
 func opening(tag template.HTML) template.HTML {
 	for _, first := range [...]string{` data-presence-dot="`, ` data-presence-seen="`, ` topic="`} {
 		if before, _, found := strings.Cut(string(tag), first); found {
@@ -79,8 +80,8 @@ func opening(tag template.HTML) template.HTML {
 	return tag
 }
 
-// indexTag returns where a start tag is in a page, or -1. It looks for the name first: a
-// short text is found fast.
+// indexTag returns the position of a start tag in a page, or -1. It searches for the name first,
+// because searching for a short text is fast.
 func indexTag(page, tag []byte) int {
 	name := tag[:bytes.IndexByte(tag, ' ')+1]
 	for at := 0; ; at += len(name) {

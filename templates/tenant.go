@@ -7,13 +7,12 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// Several sites may share a process: see presence.Visitor.Tenant. In this package topics and
-// users have the names of inside, of the tenant of the page's visitor. What a template names is
-// taken inside by topicOf and idOf. What is written into a page, and what the site's functions
-// get, has the names that the site knows: by Local.
+// Several sites may share a process: see presence.Visitor.Tenant. In this package the names of topics
+// and users include the tenant of the page's visitor. topicOf and idOf add the tenant to a name from
+// a template. Local removes it again, for names in a page and for arguments of the site's functions.
 
-// topicOf returns the topic that a template names. A Go program that gives a template what it
-// got of the tracker may name one of the page's tenant as it is.
+// topicOf returns the topic that a template names. The name may include the page's tenant already,
+// because a Go program may give a template a topic that it got from the tracker.
 func (v *visit) topicOf(topic any) (presence.Topic, error) {
 	name := presence.Topic(fmt.Sprint(topic))
 	if name.Tenant() == v.visitor.Tenant {

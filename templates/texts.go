@@ -19,13 +19,13 @@ import (
 type Texts struct {
 	// Lang is the language of the texts, as in <html lang>: "de", "pt-BR". It
 	// decides which form of a [Plural] goes with a number, and how digits are
-	// grouped. Default: "en", also if it is not a language tag.
+	// grouped. Default: "en", which also replaces an invalid language tag.
 	Lang string `json:"lang"`
 
 	Label   string `json:"-"`       // the name of the widget in Config.Topic, for screen readers: "Who’s online"
-	Here    string `json:"-"`       // and in any other topic: "Who’s here"
+	Here    string `json:"-"`       // the same in any other topic: "Who’s here"
 	Online  Plural `json:"online"`  // "member online", "members online"
-	Present Plural `json:"present"` // in any other topic: "member here", "members here"
+	Present Plural `json:"present"` // the same in any other topic: "member here", "members here"
 	Guests  Plural `json:"guests"`  // "guest", "guests"
 	Recent  Plural `json:"recent"`  // "recently active"
 	More    Plural `json:"more"`    // "and {n} more"
@@ -51,7 +51,7 @@ type Texts struct {
 	Hours     Plural `json:"hours"`
 	Days      Plural `json:"days"`
 
-	// What is rendered by the server alone.
+	// Texts that only the server renders.
 	Nobody    string     `json:"-"` // no user was active lately: "Nobody."
 	Record    string     `json:"-"` // "Most users ever online: {n}, {time}"
 	Moment    string     `json:"-"` // a time: "{day} {month} {year}, {time} UTC"
@@ -181,8 +181,8 @@ func languageOf(lang string) language.Tag {
 // A locale has the rules of a language for plurals and digits.
 type locale struct{ tag language.Tag }
 
-// newLocale returns the locale of a language. It has Latin digits in every language, as the
-// script has: browsers differ in which languages get digits of their own.
+// newLocale returns the locale of a language. Server and script use Latin digits in every language,
+// because browsers differ in which languages get digits of their own.
 func newLocale(lang string) locale {
 	tag := languageOf(lang)
 	if latin, err := tag.SetTypeForKey("nu", "latn"); err == nil {

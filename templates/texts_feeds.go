@@ -12,7 +12,7 @@ type FeedTexts struct {
 	Bell          Plural // the name of a bell with a number: "{label}, {n} unread"
 	Unread        Plural // beside the number: "unread"
 	New           string // an item that is not read: "unread"
-	Fresh         Plural // the button for news that wait: "{n} new"
+	Fresh         Plural // the button that shows new items: "{n} new"
 	MarkRead      string // "Mark as read"
 	MarkUnread    string // "Mark as unread"
 	MarkAll       string // "Mark all as read"
@@ -23,12 +23,12 @@ type FeedTexts struct {
 	Newest        string // "Newest"
 	All           string // below the list of a popover: "All notifications"
 
-	NewPosts Plural // the button for news of a room: "{n} new post", "{n} new posts"
-	Removed  string // in place of a text that was taken back: "This was removed."
+	NewPosts Plural // the button that shows new posts of a room: "{n} new post", "{n} new posts"
+	Removed  string // in place of the text of a removed item: "This was removed."
 
 	// Who did something, for {actors} in texts: see Texts.Actors.
-	Somebody string // of nobody the name is known: "Somebody"
-	People   Plural // and of several: "{n} people"
+	Somebody string // one user whose name is not known: "Somebody"
+	People   Plural // several users whose names are not known: "{n} people"
 	Both     string // "{name} and {other}"
 	Others   Plural // "{name} and {n} other", "{name} and {n} others"
 }
@@ -63,7 +63,7 @@ func (t FeedTexts) withDefaults() FeedTexts {
 //
 //	feed.Config{Actors: texts.Actors}
 //
-// names has one or two names, others is how many more there are.
+// names has at most two names. others is how many more users there are.
 func (t Texts) Actors(names []string, others int) string {
 	texts, locale := t.Feeds.withDefaults(), newLocale(t.Lang)
 	switch {

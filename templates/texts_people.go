@@ -9,8 +9,8 @@ type PeopleTexts struct {
 	Online     Plural // "contact online", "contacts online"
 	NoContacts string // "There is nobody on your list yet."
 	LastSeen   string // "last seen {ago}"
-	Phone      string // the user's devices are phones: "on a phone"
-	Tablet     string // "on a tablet"
+	Phone      string // all of the user's devices are phones: "on a phone"
+	Tablet     string // all are tablets: "on a tablet"
 
 	Sessions    string // the name of the list, for screen readers: "Your devices"
 	NoSessions  string // "You are online from no device."
@@ -22,7 +22,7 @@ type PeopleTexts struct {
 	Settings  string // the name of the form, for screen readers: "Who sees you"
 	Status    string // "Status"
 	Invisible string // "invisible"
-	// InvisibleHint says what that is: "Invisible: you look offline to everybody."
+	// InvisibleHint explains the status invisible: "Invisible: you look offline to everybody."
 	InvisibleHint string
 	Text          string // "What you are doing"
 	TextHint      string // "It stands beside your status. At most 100 characters, fewer in some scripts."

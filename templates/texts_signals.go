@@ -11,13 +11,13 @@ type SignalTexts struct {
 
 	Editors    string  // the name of the list, for screen readers: "Who is editing this"
 	Editing    string  // "{name} is editing this, since {time}"
-	NoEditors  string  // shown while that is sure: "Nobody else is editing this."
+	NoEditors  string  // shown only while it is certain: "Nobody else is editing this."
 	NotKnown   string  // the store is out, or the connection is lost: "It is not known right now who else is editing this."
 	CameToEdit Summary // news for screen readers: "{name} is editing this, too"
 	LeftEdit   Summary // "{name} is no longer editing this"
 
 	Saved  string // "{name} saved a newer version. Yours is older."
-	Next   string // what to do then: "Copy what you have written before you load it."
+	Next   string // what to do after Saved: "Copy what you have written before you load it."
 	Reload string // the link to the newer version: "Load the newer version"
 }
 

@@ -8,14 +8,14 @@ import (
 	"github.com/rollcall-go/rollcall/presence/track"
 )
 
-// typingForm is the form of the widget that is the line of those who are typing.
+// typingForm is the form in which GET /widget returns only the line that says who is typing.
 const typingForm = "typing"
 
 // typingSignal is the type of the signals that say that somebody is typing.
 const typingSignal = "typing"
 
-// typing renders the line that says who is typing in a topic. The server leaves it empty: a
-// page without script would say for ever that Bob is typing.
+// typing renders the line that says who is typing in a topic. The server leaves the line empty,
+// because a page without script would say for ever that Bob is typing.
 func (e *rosterElements) typing(topic any, options ...any) (template.HTML, error) {
 	if e.closed() {
 		return "", nil
@@ -42,8 +42,8 @@ func (m *markup) typists(t presence.Topic, line template.HTML) *markup {
 	return m.raw(`<p class="presence-typists" data-typing="`).text(string(t)).raw(`">`).raw(line).raw("</p>")
 }
 
-// typistsNow returns the line of a topic as it is now, for streams of HTML: those come again
-// when it changes. The visitor is not in it.
+// typistsNow returns the line that says who is typing in a topic now, except the visitor. It is for
+// streams of HTML, which send the line again when it changes.
 func (ws *workshop) typistsNow(view *track.View, visitor presence.Visitor) template.HTML {
 	var names []string
 	for _, s := range ws.standing(view.Topic) {
@@ -57,7 +57,7 @@ func (ws *workshop) typistsNow(view *track.View, visitor presence.Visitor) templ
 	return newMarkup(256).typists(view.Topic.Local(), ws.typistsLine(names)).html()
 }
 
-// typistsLine returns the text for those who are typing.
+// typistsLine returns the text for the names of users who are typing.
 func (ws *workshop) typistsLine(names []string) template.HTML {
 	texts := ws.cfg.Texts.Signals
 	switch len(names) {

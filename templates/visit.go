@@ -9,20 +9,21 @@ import (
 	"github.com/rollcall-go/rollcall/presence/track"
 )
 
-// A visit is what all elements of one page share: who looks at it, and which topics it has
+// A visit is what all elements of one page share: the visitor, and the topics that the page has
 // shown.
 type visit struct {
 	asker
 	tags
 	workshop *workshop
-	visitor  presence.Visitor // by the names of inside
+	visitor  presence.Visitor // with the tenant in its names: see tenant.go
 	topics   []knownTopic
 }
 
-// closed reports whether the page shows nothing of presence: a guest's, on a site of members.
+// closed reports whether the page shows nothing of presence, because the visitor is a guest and the
+// site has Config.Members.
 func (v *visit) closed() bool { return v.workshop.cfg.Members && !v.visitor.SignedIn() }
 
-// A knownTopic is a topic as one page shows it, the same at every place in the page.
+// A knownTopic is a topic as one page shows it. All elements of the page show the same.
 type knownTopic struct {
 	topic presence.Topic
 	view  *track.View      // nil: unknown
@@ -49,9 +50,9 @@ func (t knownTopic) member(id presence.UserID) (presence.Member, bool) {
 	return t.view.Member(id)
 }
 
-// know returns a topic. A page asks for each topic once, also when the store is out: a page
-// with 200 dots must not wait 200 times. If the page stops waiting, the tracker goes on
-// loading the topic, for the next page.
+// know returns a topic. A page asks for each topic once, even if there is no answer: a page with
+// 200 dots must not wait 200 times. If the page stops waiting, the tracker goes on loading the
+// topic, for the next page.
 func (v *visit) know(topic presence.Topic) knownTopic {
 	for _, t := range v.topics {
 		if t.topic == topic {
@@ -68,8 +69,8 @@ func (v *visit) know(topic presence.Topic) knownTopic {
 	return t
 }
 
-// self returns the visitor if this page view makes the visitor online, and the topic does
-// not show it yet: page views are recorded later, so that no page waits for that.
+// self returns the visitor if this page view makes the visitor online, but the topic's roster does
+// not have the visitor yet. Page views are recorded later, so that no page waits for it.
 func (v *visit) self(t knownTopic) *presence.Member {
 	user := v.visitor.User
 	if t.topic.Local() != v.workshop.cfg.Topic || !v.visitor.SignedIn() || user.Hidden {
@@ -81,7 +82,7 @@ func (v *visit) self(t knownTopic) *presence.Member {
 		}
 	}
 	tracker := v.workshop.tracker
-	// If nobody can tell what the visitor chose, the page says online: no other visitor reads it.
+	// If the visitor's choice stays unknown, the page says online. No other visitor reads this page.
 	_ = v.ask(func(ctx context.Context) error { return tracker.AwaitChoice(ctx, user) })
 	status := cmp.Or(user.Status, tracker.Status(user.ID))
 	if status == presence.Invisible || status == "" && user.Veiled || !tracker.InRosters(user.ID) {

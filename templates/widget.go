@@ -10,7 +10,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/track"
 )
 
-// A figure is one of the counts.
+// A figure is one of the widget's counts, such as the number of guests.
 type figure struct {
 	Name   string
 	N      int
@@ -35,19 +35,20 @@ type widgetData struct {
 	More    string // the text that says how many more there are
 	MoreURL string
 	Empty   bool
-	Since   string // from when the list is, RFC 3339, if the store is out
+	Since   string // if the store is out: the time of the list, RFC 3339
 	Lost    string
-	About   string        // where what stands beside the names comes from; empty: nothing does
+	About   string        // the address of the notes beside the names; empty: there are none
 	Bots    template.HTML // the part for bots
 	Texts   Texts
 }
 
-// An aboutFunc prepares the notes of some members of a topic, and returns a function that gives
-// the note of each: what stands beside the member's name.
+// An aboutFunc prepares the notes of some members of a topic. It returns a function that renders the
+// note beside the name of one of them.
 type aboutFunc func(presence.Topic, []presence.Member) func(presence.Member) template.HTML
 
-// widget returns the element for a topic. It is rendered once a View, unless it shows the
-// visitor, whom the View does not have yet, or unless about says something of each user.
+// widget returns the element for a topic. The element is rendered once for each View. It is rendered
+// for each page if it shows the visitor, whom the View does not have yet, or if it has the notes of
+// about.
 func (ws *workshop) widget(t knownTopic, o options, about aboutFunc) (template.HTML, error) {
 	o = ws.allowed(t.topic, o)
 	fresh := func() (template.HTML, error) {
@@ -63,13 +64,14 @@ func (ws *workshop) widget(t knownTopic, o options, about aboutFunc) (template.H
 	return ws.keep(t.view, part{"widget", o}, fresh)
 }
 
-// A part is what is rendered once a View: a template of widget.html with options.
+// A part is a template of widget.html with options. It is rendered once for each View.
 type part struct {
 	template string
 	options
 }
 
-// keep returns the part of a View from memory, where it was rendered before.
+// keep returns a part of a View from memory. If it is not there, keep renders it by fresh and keeps
+// it.
 func (ws *workshop) keep(v *track.View, p part, fresh func() (template.HTML, error)) (template.HTML, error) {
 	if html, ok := ws.rendered.Get(v, p); ok {
 		return html, nil
@@ -157,7 +159,7 @@ func (ws *workshop) people(t knownTopic, n int) (first template.HTML, err error)
 	return first + rest, err
 }
 
-// peopleAbout returns the items of the newest n members, with what is about each of them.
+// peopleAbout returns the items of the newest n members, with the notes of about.
 func (ws *workshop) peopleAbout(t knownTopic, n int, about aboutFunc) (template.HTML, error) {
 	var members []presence.Member
 	if t.self != nil && n > 0 {

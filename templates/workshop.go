@@ -17,8 +17,8 @@ import (
 //go:embed widget.html
 var widgetFile embed.FS
 
-// A workshop makes the elements of all pages: it has the texts and the looks, and what the
-// elements show comes from its sources. All methods may be called concurrently.
+// A workshop renders the elements of all pages. It has the texts and the looks, and the sources of
+// what the elements show. All methods may be called concurrently.
 type workshop struct {
 	tracker *track.Tracker
 	source  peopleSource
@@ -35,17 +35,17 @@ type workshop struct {
 	feedParts feedParts
 
 	signalParts signalParts
-	standing    func(presence.Topic) []presence.Signal // of the tracker
+	standing    func(presence.Topic) []presence.Signal // Tracker.Standing
 
 	rendered viewcache.Cache[part, template.HTML]
 	seen     *lastSeenCache
 	buffers  buffers
-	mistakes minute.Gate // in calls of a Page's methods
-	dots     atomic.Int32
+	mistakes minute.Gate  // bounds how often mistakes of the site's code are logged
+	dots     atomic.Int32 // how many dots noteDot has looked at
 	hangs    hangs
 }
 
-// newWorkshop returns every problem at once.
+// newWorkshop returns the workshop of a site, and every problem of its Config at once.
 func newWorkshop(tracker *track.Tracker, cfg Config) (*workshop, error) {
 	cfg = cfg.withDefaults(tracker.Config().Prefix)
 	ws := &workshop{
@@ -75,7 +75,7 @@ func newWorkshop(tracker *track.Tracker, cfg Config) (*workshop, error) {
 	return ws, problems
 }
 
-// render returns one of the templates of widget.html.
+// render executes one of the templates of widget.html.
 func (ws *workshop) render(name string, data any) (template.HTML, error) {
 	var b strings.Builder
 	err := ws.markup.ExecuteTemplate(&b, name, data)
