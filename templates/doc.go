@@ -25,7 +25,7 @@
 //
 // Users who were here lately, the record of users online, and where users are:
 //
-//	{{recentlyActive "site"}}                       "Bob, 5 minutes ago", who is online first
+//	{{recentlyActive "site"}}                       "Bob, 5 minutes ago"; users who are online come first
 //	{{recentlyActive "site" "within" "24h" "max" 30}}
 //	{{mostOnline "site"}}                           "Most users ever online: 132, 21 November 2026, 06:57 UTC"
 //	{{where "max" 10}}                              the places with users, and their names
@@ -37,7 +37,7 @@
 // On a site with a track.Config.Directory, as the page's visitor may see it:
 //
 //	{{contacts}}                  the visitor's contacts: dot, name, status, text, "last seen 2 hours ago"
-//	{{person .User.ID}}           the same of one user, for a profile; without the name
+//	{{person .User.ID}}           the same for one user, without the name, for a profile
 //	{{sessions}}                  the visitor's devices, each with a form that ends its session if [Config].EndSessionURL is set
 //	{{settings}}                  a form: status, text, until when, and who sees it
 //
@@ -49,18 +49,18 @@
 //
 // On every site:
 //
-//	{{typing "thread:1"}}         who is typing; in a form, which says so of its visitor
+//	{{typing "thread:1"}}         who is typing; put it into the form in which the visitor types
 //	{{editors "edit:1:3"}}        who else edits the same thing
 //
-// To decide something, and where no element may stand, as in <title>:
+// In conditions, and where no element is allowed, as in <title>:
 //
 //	{{if isOnline "alice"}}Say hello!{{end}}
 //	{{if gt (onlineTotal "site") 9}}It is busy here.{{end}}
 //	<title>{{onlineTotal "site"}} online</title>
 //
-// lastSeen and onlineCount render elements also if the answer is unknown, so {{if}} and
-// {{with}} find them true in any case. In an attribute, as in title="{{lastSeen .ID}}",
-// html/template leaves only their text.
+// lastSeen and onlineCount render elements even if the answer is unknown, so they are always
+// true in {{if}} and {{with}}. In an attribute, as in title="{{lastSeen .ID}}", html/template
+// leaves only their text.
 //
 // {{presenceStyle}} links the style alone, for pages that htmx or Turbo keep live.
 //
@@ -122,25 +122,24 @@
 //
 // # Time
 //
-// A page takes what it shows from memory. It waits for the store only for topics and for
-// last seen that are not in memory, 50 ms for the whole page at most. After that they are
-// unknown on this page: a widget says so, a dot has the status "unknown", onlineCount says
+// A page takes what it shows from memory. If a topic or a time of last seen is not in memory, it
+// waits for the store, at most 50 ms for the whole page. After that they are unknown
+// on this page: a widget says so, a dot has the status "unknown", onlineCount says
 // "–", onlineTotal is [Unknown], lastSeen is empty and isOnline is false. The topics are
 // loaded meanwhile, for the next page.
 //
-// A template is executed into a buffer, and lastSeen leaves a marker in it. At the end the
-// store is asked for all users at once, up to 200 in a round trip, and the markers are
-// replaced.
-// A [Page] has no such end: its LastSeen asks for each user, unless [Page.PrefetchSeen] was
-// called with all ids before. In templates prefetchSeen may be left out.
+// A template is executed into a buffer, and lastSeen leaves a marker in it. At the end of the page
+// the store is asked for all users at once, up to 200 in a round trip, and the answers replace the
+// markers. So templates need no prefetchSeen. The methods of a [Page] have no buffer: LastSeen asks
+// for each user, unless [Page.PrefetchSeen] was called with all ids before.
 //
-// When a user was last seen is remembered for 30 s, of 4,096 users; for 1 s where the site has a
-// Directory, since users may hide it there.
+// Times of last seen are kept for 30 s, for 4,096 users. On a site with a Directory they are kept
+// for 1 s, since users may hide them there.
 //
-// onlineCount works in the same way for topics that the page does not show otherwise: a list
+// onlineCount leaves a marker too, for a topic that the page does not show otherwise. So a list
 // of a hundred threads costs one round trip, and loads no roster. onlineTotal must return a
-// number at once, so it loads the roster of its topic. For a list call prefetchCounts first,
-// with all topics; then onlineTotal loads none.
+// number at once, so it loads the roster of its topic. For a list, call prefetchCounts first,
+// with all topics. Then onlineTotal loads no roster.
 //
 // # Places
 //
@@ -153,9 +152,10 @@
 //
 // contacts, person, sessions and settings show what the page's visitor may see. They need a
 // track.Config.Directory. Without one they render nothing, and one line a minute is
-// logged. A guest has no contacts, devices and settings, and sees of a person what everybody
-// may. All questions to the Directory are part of the 50 ms that a page waits. After that
-// contacts, devices and settings are "not known right now", and a person is offline.
+// logged. A guest has no contacts, devices or settings, and sees of a person what everybody
+// may see. For persons a page waits at most 50 ms, the wait for the store included. After that
+// they are offline. For the visitor's own contacts, devices and settings it waits at most
+// half a second. After that they are "not known right now".
 //
 // Their options are pairs of a name and a value:
 //
@@ -168,75 +168,76 @@
 //
 // Presence does not know the names of users who are offline: [Config].Users returns them.
 //
-// {{contact .ID}} renders the buttons with which the visitor lists a user, or blocks the user.
+// {{contact .ID}} renders the buttons with which the visitor adds a user to the contacts, or
+// blocks the user.
 //
-// The presence endpoints answer the forms, and lead back to the page that has the form. A site
-// that answers them itself says where, by [Config].SettingsURL, ContactsURL and EndSessionURL. It
-// gets the fields of settings (status, text, for (seconds; empty: for good), online and seen), and
-// of contact (do, user and me). A page that answers such a POST, and whose request's form is
-// parsed, shows the fields of settings as the visitor has sent them.
+// The presence endpoints answer the forms, and redirect to the page that has the form. A site
+// that answers forms itself sets their addresses: [Config].SettingsURL, ContactsURL and
+// EndSessionURL. The form of settings has the fields status, text, for (seconds; empty: for good),
+// online and seen. The form of contact has do, user and me. If a page answers a POST of
+// settings, and the form of its request is parsed, it shows the values that the visitor has sent.
 //
-// With script contacts and persons are live: they share the page's stream, over which they
-// follow the topic people. A contact keeps the place in the list, so nothing moves. A dot
-// shows without script what everybody may know. With it, on the page of a user, it shows
-// what this user may see.
+// With script, contacts and persons are live. They follow the topic people over the page's
+// stream. A contact keeps the place in the list, so nothing moves. Without script a dot
+// shows what everybody may know. With script, on the page of a user, it shows what this user
+// may see.
 //
-// In the document contacts is a <presence-part class="presence-contacts"> with data-live as
-// of the widget, and person a <presence-part class="presence-profile">. Each person is a
-// [data-person] with a data-status, which can be "offline". They fire presence:live,
+// In the document contacts is a <presence-part class="presence-contacts"> with a data-live, as
+// the widget has, and person is a <presence-part class="presence-profile">. Each person is a
+// [data-person] with a data-status, which can be "offline". These elements fire presence:live,
 // presence:state, presence:join and presence:leave with the topic "people". A device is a
 // [data-session] with a data-kind.
 //
-// A site's own script watches people too:
+// A site's own script can watch people too:
 //
 //	import { connect } from "/presence/assets/connect.js";
 //	connect({ people: ["bob"] }).on("join", (id, { status, text }) => …);
 //
-// All tabs of a browser watch their people over one connection. At most 60 people are in
-// its address. A longer list is the body of a POST, or a message over WebSocket. Where a
-// site refuses that POST, and over long polls, the connection watches 60; the console says
-// so. A list of contacts is one parameter, however long it is.
+// All tabs of a browser watch their people over one connection. Its address holds at most 60
+// people. A longer list is the body of a POST, or a message over WebSocket. If the site refuses
+// that POST, and over long polls, the connection watches only 60 people, and the console says
+// so. The visitor's contacts are one parameter, however many they are.
 //
 // # Feeds
 //
 // bell, notifications and room need a [Config].Feeds, and render nothing without one. A guest
-// has no bell and no notifications. For the number at the bell a page waits 50 ms, together
-// with what else it waits for, and then shows the bell without a number. For the list it waits
-// half a second. What is not known has no cursor: with script it comes over the stream.
+// has no bell and no notifications. For the number at the bell a page waits 50 ms, the wait for
+// the store included. After that it shows the bell without a number. For the list it waits half
+// a second. With script, a number or a list that was not known comes later, over the stream.
 //
 // Their options are pairs of a name and a value:
 //
 //   - "label", of bell and notifications: the name for screen readers
 //   - "word", of bell: true shows its name beside the icon
-//   - "popover", of bell: true adds an empty list, which the script opens in place of the page
+//   - "popover", of bell: true adds an empty list. A click on the bell then opens the list, and
+//     does not lead to the page of notifications
 //   - "max", of notifications: how many are shown; 20, and at most 100
-//   - "mute", of notifications, and of bell for its list: true adds a button that mutes what an
-//     item is about, or else its type
-//   - "fields", of the same: a template.HTML that each form gets, such as the field of a CSRF
-//     token
+//   - "mute", of notifications, and of bell for its list: true adds a button that mutes an item's
+//     About, or else its type
+//   - "fields", of notifications, and of bell for its list: a template.HTML that each form gets,
+//     such as the field of a CSRF token
 //   - "error", of notifications: what was wrong with the form that the visitor has sent
 //   - "template", of room: the id of a <template> in the page; required
-//   - "list", of room: the id of the element that has the items, to whose end new ones go
-//   - "about", of room: what notifications of these items are about, which an attended page
-//     marks as read. Default: the name of the room
+//   - "list", of room: the id of the element that has the items. New items go to its end
+//   - "about", of room: the About of notifications for these items. The page marks them as read
+//     while the visitor is at the page. Default: the name of the room
 //
-// The presence endpoints answer the forms. A site that answers them itself says where, by
-// [Config].MarkURL. They have these fields:
+// The presence endpoints answer the forms. A site that answers them itself sets
+// [Config].MarkURL. The forms have these fields:
 //
 //	do=read, do=unread or do=archive    with pos, the place of an item (see feed.Mark)
 //	do=read                             with upto, the newest place of the page: all up to there
 //	do=mute                             with scope and how (see feed.Mute)
 //
-// All of them have me, the user whom the page was rendered for. Refuse the form if another user
-// has signed in since: it would mark places of that user's inbox. Also refuse an upto of 0.
-// [Config].NotificationsURL is the page that has the list.
-// The parameter before of a page with notifications is the place below which the list begins;
-// the link "Older" has it.
+// All of them have me, the user for whom the page was rendered. Refuse the form if another user
+// has signed in since, because it would mark places of that user's inbox. Also refuse an upto of 0.
+// [Config].NotificationsURL is the page that has the list. Its link "Older" has the parameter
+// before, the place below which the list begins.
 //
-// A room goes on where the page ends. The site reads the [feed.Head] of the room first and its
-// own items afterwards, and gives the head to room: an item that comes in between is then not
-// missed, and not shown twice if each item of the page has its ID in data-item. nil is for a
-// site that could not read the head.
+// A room goes on where the page ends. The site reads the [feed.Head] of the room first, and its
+// own items afterwards. It gives the head to room, so that the page does not miss an item that
+// comes in between. The page does not show that item twice either, if each of its items has its
+// ID in data-item. A site that could not read the head gives nil.
 //
 //	<div id="posts">{{range .Posts}}<article data-item="post-{{.N}}">…</article>{{end}}</div>
 //	<template id="new-post"><article data-slot="id">
@@ -245,8 +246,8 @@
 //	</article></template>
 //	{{room "thread:1" .Head "list" "posts" "template" "new-post"}}
 //
-// The script copies the first element of the template for each new item, and fills what has a
-// data-slot, which may have several words:
+// The script copies the first element of the template for each new item, and fills the elements
+// that have a data-slot. A data-slot has one or several of these words:
 //
 //   - actor: the name of who did it
 //   - text: the item's text, in one line; paragraphs: the same as <p> elements
@@ -259,29 +260,29 @@
 // data-state, data-type and data-about. Each of the three is in a <presence-part> with the
 // topic as its data-feed.
 //
-// [Texts].Actors is a feed.Config.Actors in the language of the texts.
+// [Texts].Actors can be the feed.Config.Actors of a site, in the language of the texts.
 //
 // # Typing and editors
 //
-// typing is a line whose room is kept: nothing moves when somebody types. It is empty without
-// script, because a page that says "Bob is typing" would say so for ever. In a form it also has
-// the form say so of the page's visitor: at most once in three seconds while the visitor types,
-// and that it is over when the visitor leaves the form, sends it, rests for six seconds or
-// leaves the page. handlers.Config.Whispers must allow the signal "typing" for the kind of the
-// topic. Only a visitor whom the topic's roster shows is heard. Its option is
+// typing is a line that is always as high as its text, so nothing moves when somebody types. Without
+// script it is empty, because a page that says "Bob is typing" would say so for ever. In a form it
+// also sends signals. While the visitor types in the form, a signal says so, at most once in three
+// seconds. Another signal ends this when the visitor leaves the form, sends it, rests for six
+// seconds or leaves the page. handlers.Config.Whispers must allow the signal "typing" for the kind
+// of the topic. Signals come only from visitors whom the topic's roster shows. The option is
 //
-//   - "input": a CSS selector of the form or field, where the line is not in that form
+//   - "input": a CSS selector of the form or field, if the line is not in that form
 //
-// The line names one or two people, and is "Several people are typing…" for more. A typist is
-// off it when the signal is over, which is six seconds after the last one at most, and when the
-// typist leaves the topic. Screen readers read it once in ten seconds at most.
+// The line names one or two people, and is "Several people are typing…" for more. It drops a user
+// at most six seconds after the user's last signal, and when the user leaves the topic. Screen
+// readers read it once in ten seconds at most.
 //
-// editors shows the roster of a topic that only pages follow on which something is edited. A
-// page follows it by the element itself. Each other editor has a line, the first to come first,
-// with the time of that, and "away" after five minutes without input. It is there without script
-// too, as of the rendering. With script it is live, and says that nobody else edits while that
-// is sure. While the stream is down or the store is out it says that this is not known. Its
-// options are
+// editors shows the roster of a topic. Only pages on which one thing is edited follow the topic,
+// and they do so by this element. Each other editor has a line with the time at which the editor
+// came, and "away" after five minutes without input. The first to come is first. Without script
+// the list is as old as the page. With script it is live, and says that nobody else edits while
+// that is certain. While the stream is down or the store is out, it says that this is not known.
+// The options are
 //
 //   - "label": the name for screen readers
 //   - "revision": an int, the version that the page shows
@@ -297,14 +298,14 @@
 //
 // In the document both are a <presence-part> with the topic as its data-feed. The line is a
 // [data-typing]. The list of editors has data-live as the widget has, and data-editors: how many
-// others edit, or "unknown". An editor is a [data-editor] with a data-status; the first of all,
-// if that is not the visitor, has data-owner too. The element fires presence:join,
-// presence:leave and presence:live, and presence:saved {topic, revision, name}.
+// others edit, or "unknown". An editor is a [data-editor] with a data-status. The editor who came
+// first has data-owner too; the visitor has no item, and so no data-owner. The element fires
+// presence:join, presence:leave and presence:live, and presence:saved {topic, revision, name}.
 //
-// For streams of HTML GET /widget?topic=…&form=typing is the line alone. Such a stream is the
-// same for all of its readers, so it names also the one who reads it.
+// For streams of HTML, GET /widget?topic=…&form=typing is the line alone. Such a stream is the
+// same for all of its readers, so it also names a reader who is typing.
 //
-// A site's own script hears all signals of a topic, and sends those that are allowed:
+// A site's own script can hear all signals of a topic, and send those that the site allows:
 //
 //	import { connect } from "/presence/assets/connect.js";
 //	const p = connect({ topics: ["thread:1"] });
@@ -324,40 +325,40 @@
 // data-status, and with a data-json if the user has Data; so a large Data makes large
 // pages. A dot is an <online-dot> with data-presence-dot and a data-status, which can also
 // be "offline" or "unknown". lastSeen renders <last-seen> with data-presence-seen, datetime
-// and title, both of which are empty unless it says a time. onlineCount renders
+// and title. The latter two are empty unless the element shows a time. onlineCount renders
 // <online-count> with the attributes topic and value, the number without grouping; value is
 // empty if it is unknown.
 //
 // recentlyActive, mostOnline, where and the bots in a widget are <presence-part> elements.
 // The script asks their src for new content once a minute, while the page is in view. It
-// leaves a part alone while the visitor has the focus or a selection in it. Users have a
+// does not change a part while the visitor has the focus or a selection in it. Users have a
 // data-group if they have a group. In parts a user has data-recent or data-person, and a
 // place has data-place.
 //
-// An onlineCount of another topic than the site's has a src too, and the page does not
-// follow the topic: that would make its visitor present there. If the page has a widget of
+// An onlineCount of another topic than the site's has a src too. The page does not follow such
+// a topic, because its visitor would be present there. If the page has a widget of
 // the same topic, the count shows the widget's number. Otherwise the script asks for all
 // such counts of the page once a minute.
 //
 // The first of these elements on a page has an attribute me, the id of the page's visitor,
-// which is empty for a guest. When htmx or Turbo put a page into the document whose visitor
-// has signed in or out meanwhile, the script goes on as that visitor. So the HTML of a page
-// is for one visitor: do not keep it for others.
+// which is empty for a guest. When the visitor signs in or out, and htmx or Turbo then insert a
+// new page, the script reads the attribute and goes on as that visitor. So the HTML of a page
+// is for one visitor: do not show it to others.
 //
 // The list has the newest users first. It does not change while the pointer moves over it
 // or the focus is in it, until both have rested for 30 s; the counts do change.
 //
 // A polite live region says which users came and went, once in ten seconds at most for
-// all widgets of a page. After three seconds without a connection the widget shows from
-// when its list is. If the store was out when the page was rendered, it does so at once,
-// and without script.
+// all widgets of a page. After three seconds without a connection the widget shows the time
+// of its list. If the store was out when the page was rendered, it shows this time at once,
+// even without script.
 //
 // When the user of a page signs out, the page goes on as a guest's. When another user
 // signs in after that, the page says that it must be loaded again, until it gets an
 // element that was rendered for that user.
 //
-// All elements of a page share one stream. Dots of users that are not in the stream's
-// rosters are asked for together, 100 at a time.
+// All elements of a page share one stream. For dots of users who are not in the stream's
+// rosters, the script asks the server, for up to 100 users in a request.
 //
 // The element fires events that bubble. Their detail is:
 //
@@ -366,8 +367,8 @@
 //   - presence:join {topic, id, name, status, since, avatar, url, data}
 //   - presence:leave {topic, id, name, last_seen}
 //
-// A user who is not in the list, because it is cut off, can cause a join when only the
-// profile changes.
+// If the list is cut off, a user who is not in it can cause a join when only the user's profile
+// changes.
 //
 // A topic over the roster limit has counts, but no joins and leaves. Its list is a sample.
 // A page that is in view asks for a new sample every 10 to 15 s, and for its dots every 30
@@ -383,9 +384,10 @@
 // A page says which version of the stream it speaks. If [Config].App and handlers.Config.App
 // name the site's build, the script fires presence:outdated on document when the server has
 // another build than the page, once a page and in every tab, with the detail {page, server}.
-// While a deploy goes on, a page of the new build may also meet a node of the old one. Nothing
-// is loaded again by itself: somebody may be writing. A page whose version of the stream is not
-// spoken any more says Texts.Outdated, and fires the event with an empty server.
+// While a deploy goes on, a page of the new build may also meet a node of the old build. The script
+// never loads a page again by itself, because the visitor may be writing. If the server no longer
+// speaks the page's version of the stream, the page shows Texts.Outdated, and fires the event with
+// an empty server.
 //
 // # In another language
 //
@@ -424,8 +426,8 @@
 //	.presence .presence-card { background: none; padding: 0; padding-inline-start: 1.25rem }
 //	.presence .presence-card::before { inset-inline-start: 0; inset-block-start: .4rem }
 //
-// Such a rule names two classes, in a style sheet after presenceHead. Rules for elements, such
-// as ".panel ul" or "button", do not reach into the widget.
+// Such a rule must name two classes, and stand in a style sheet after presenceHead. Rules for
+// elements, such as ".panel ul" or "button", do not reach into the widget.
 //
 // The style follows prefers-reduced-motion and forced-colors. Statuses differ in shape as
 // well as in colour.
