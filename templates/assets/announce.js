@@ -1,4 +1,4 @@
-// News for screen readers: which users came and went, in a few words, now and then.
+// News for screen readers: short texts, at intervals, that say which users came and went.
 // Loaded with the first news.
 
 const SETTLE = 1000; // ms to collect what happens at once
@@ -24,15 +24,15 @@ export function summary(locale, { alone, others }, names) {
   return names.length ? text.replace("{name}", () => names[0]) + "." : "";
 }
 
-/** By the element that says the news. @type {WeakMap<HTMLElement, Announcer>} */
+/** The announcers, by the element that they write to. @type {WeakMap<HTMLElement, Announcer>} */
 const announcers = new WeakMap();
 
 /**
  * Announces news of a widget.
- * @param {HTMLElement} said the part of the widget that says them
+ * @param {HTMLElement} said the part of the widget that screen readers read
  * @param {import("./texts.js").Locale} locale
  * @param {Record<"came" | "went" | "joined" | "left", Summary>} texts
- * @param {boolean} home whether it is the widget of the site's topic
+ * @param {boolean} home whether the widget is of the site's topic
  * @param {[string, string, boolean]} news as for note
  */
 export function announce(said, locale, { came, went, joined, left }, home, ...news) {
@@ -68,7 +68,7 @@ export class Announcer {
   #news = new Map();
   #say;
 
-  /** @param {(came: string[], went: string[]) => void} say is given names */
+  /** @param {(came: string[], went: string[]) => void} say writes the news, from names of users */
   constructor(say) {
     this.#say = say;
   }

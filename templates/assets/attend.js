@@ -1,15 +1,15 @@
-// Whether the visitor is at the page: what the page shows is marked as seen and read only then.
+// Whether the visitor is at the page. Only then the page marks what it shows as seen or read.
 
 const RECENT = 120_000; // ms after the last input for which a visitor counts as being there
 
 let input = Date.now(); // the page was opened by the visitor
-/** Who waits for the visitor. @type {Set<() => void>} */
+/** Callbacks for when the visitor comes back. @type {Set<() => void>} */
 const comers = new Set();
 
 /** Whether the page is in view and has the focus, and its visitor did something lately. */
 export const attended = () => !document.hidden && document.hasFocus() && Date.now() - input < RECENT;
 
-/** Calls back each time that the visitor comes, or does something, as long as it is wanted. */
+/** Calls back each time that the visitor comes back to the page, until offAttend. */
 export const onAttend = (callback) => comers.add(callback);
 export const offAttend = (callback) => comers.delete(callback);
 

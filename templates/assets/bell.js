@@ -5,10 +5,10 @@ const GAP = 8; // px around the list that a bell opens
 const LEAST = 160; // px: a lower list could not be read
 
 /**
- * Returns what a bell says of a number.
+ * Returns the texts of a bell for a number.
  * @param {{label: string, unread: import("./texts.js").Plural}} words
  * @param {import("./texts.js").Locale} locale
- * @param {number} [unread] undefined: it is not known
+ * @param {number} [unread] undefined: the number is not known
  * @returns {{badge: string, name: string}} the text of the badge, and the name of the link
  */
 export function bellText(words, locale, unread) {
@@ -34,7 +34,7 @@ export function bellView(part, { locale }) {
     else bell.dataset[name] = value;
   };
 
-  // The list opens beside the bell, if the page has one. With a modifier the link leads to its page.
+  // If the bell has a list, a click opens it as a popover. With a modifier key the link works as usual.
   const template = bell.querySelector("template");
   let popover;
   if (template && HTMLElement.prototype.showPopover) {
@@ -53,7 +53,7 @@ export function bellView(part, { locale }) {
     });
   }
 
-  /** Puts the list below the bell, as high as there is room. */
+  /** Puts the list below the bell. Its height is at most what is left of the window. */
   const place = ({ style }) => {
     const below = Math.max(0, link.getBoundingClientRect().bottom) + GAP;
     style.top = below + "px";
@@ -61,7 +61,7 @@ export function bellView(part, { locale }) {
   };
 
   return {
-    cursor: bell.getAttribute("cursor") ?? "", // from which the stream starts
+    cursor: bell.getAttribute("cursor") ?? "", // the stream starts from it
     unread: number(bell.dataset.unread),
     unseen: number(bell.dataset.unseen),
     take() {},

@@ -1,5 +1,5 @@
-// What is wrong with how the site is wired, told to its developers in the console: each
-// text once a page. Loaded with the first complaint.
+// Warnings in the console, for the site's developers, about how the site is wired. A page writes
+// each text once. Loaded with the first complaint.
 
 const told = new Set();
 
@@ -8,9 +8,9 @@ function warn(text) {
   told.add(text);
 }
 
-let old = false; // the page, as it was told
+let old = false; // presence:outdated was fired
 
-/** Tells the page, once, that the site has another build by now. Nothing is loaded again: somebody may be writing. */
+/** Fires presence:outdated, once: the site has another build by now. The page is not reloaded, because the visitor may be writing. */
 function outdated(page = "", server) {
   if (old) return;
   old = true;
@@ -20,9 +20,9 @@ function outdated(page = "", server) {
 /**
  * Explains what went wrong.
  * @param {Response | {warnings?: string[]}} about an answer that refuses a request, or texts of the server
- * @param {{app?: string, texts?: object}} site what the page says of itself
- * @param {import("./link.js").Page} [page] of which a beat got another answer than 204. An answer other than those of the
- *   handlers, such as the page of a sign-in or the refusal of a CSRF check, is the last that the page hears of its beats.
+ * @param {{app?: string, texts?: object}} site the build and the texts of the page
+ * @param {import("./link.js").Page} [page] the page, if a beat got another answer than 204. If the answer does not come from the
+ *   handlers, such as a sign-in page or the refusal of a CSRF check, the page sends no more beats.
  */
 export async function explain(about, site, page) {
   if (page) {
@@ -31,7 +31,7 @@ export async function explain(about, site, page) {
   }
   const { warnings = [], url, type, status, app } = about;
   if (status === 426) {
-    if (site.texts) site.texts.lost = site.texts.outdated; // the connection is not only lost
+    if (site.texts) site.texts.lost = site.texts.outdated; // a new try would not help: the server does not speak the page's version
     outdated(site.app, "");
   } else if (app && site.app && app !== site.app) outdated(site.app, app);
   for (const text of warnings) warn(text);

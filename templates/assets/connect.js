@@ -3,10 +3,10 @@
 import { Roster } from "./roster.js";
 import { openStream } from "./stream.js";
 
-/** What presenceHead says about the site. The texts are in a script of their own, before this one. */
+/** What presenceHead says about the site. The texts are in a separate script, which was loaded before this one. */
 export const site = { texts: globalThis.presenceTexts, ...JSON.parse(document.querySelector("meta[name=presence]")?.content ?? '{"me":""}') };
 
-/** By the path of the handlers. @type {Map<string, ReturnType<typeof openStream>>} */
+/** The streams, by the path of the handlers. @type {Map<string, ReturnType<typeof openStream>>} */
 const streams = new Map();
 const all = (what) => streams.forEach(what);
 
@@ -20,7 +20,7 @@ for (const type of ["pointerdown", "pointermove", "keydown", "wheel"]) {
   addEventListener(type, () => all((stream) => stream.input()), { capture: true, passive: true });
 }
 
-/** Goes on as a user: the one for whom the server has rendered what is on the page now; empty: a guest. */
+/** Goes on as another user, for whom the server has rendered the elements that are on the page now; empty: a guest. */
 export function become(user) {
   site.me = user;
   all((stream) => stream.become(user));
@@ -28,7 +28,7 @@ export function become(user) {
 
 /** @type {typeof import("./connect.js").connect} */
 export function connect({ topics = ["site"], src = site.src ?? "/presence", limit = 100, known } = {}) {
-  // Where the server names no elements, this looks for an <undefined>.
+  // If the head has no selector, this looks for an element <undefined>, which no page has.
   if (!streams.has(src)) streams.set(src, openStream(src, site, document.querySelectorAll(site.people)));
   const stream = streams.get(src);
   const listeners = {};

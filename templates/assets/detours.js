@@ -1,11 +1,11 @@
-// The transports, best first, for networks that Server-Sent Events do not get through,
-// such as behind a proxy that buffers answers.
+// The transports for networks that let no Server-Sent Events through, such as behind a proxy
+// that buffers answers. The best is first.
 
 import { cut, split } from "./list_post.js";
 
 export const detours = [webSocket, longPoll];
 
-/** Returns the data of an event, with the users whom the server does not know to be wanted. */
+/** Returns the data of an event, with the users who were left out of the address: see cut. */
 const marked = (data, cut) => (data && cut ? { ...data, cut } : data);
 
 function webSocket(address, signal, hear, get, parse) {
@@ -23,7 +23,7 @@ function webSocket(address, signal, hear, get, parse) {
   });
 }
 
-/** Waits for longer and longer answers, as long as they get through. */
+/** Lets the server hold each answer twice as long as the one before, up to 25 s, as long as answers get through. */
 async function longPoll(address, signal, hear, get) {
   for (let wait = 1; ; wait = Math.min(2 * wait, 25)) {
     const [url, dropped] = cut(address("poll"));

@@ -1,14 +1,14 @@
-// <online-dot>, <last-seen> and <online-count>, loaded by pages that have one. All elements
-// of a topic share one connection, which has their users besides the first of the topic.
-// They ask the server together for users of whom they know nothing.
+// <online-dot>, <last-seen> and <online-count>. Loaded by pages that have one. All elements of
+// a topic share one connection, which follows their users beside the newest users of the topic.
+// Together they ask the server about users of whom they know nothing.
 
 import { loadPeople } from "./parts.js";
 
 const BATCH = 100; // the most users in one request
 const MOST = 500; // users whom a connection has besides the first of its topics
 const MAX_ID = 128; // bytes
-const SOON = 20; // ms: elements come in groups
-const AGE = 10_000; // ms after which the texts of last seen are looked at again
+const SOON = 20; // ms to collect elements, which come in groups
+const AGE = 10_000; // ms between two updates of texts such as "5 minutes ago"
 
 const MINUTE = 60_000; // ms
 const HOUR = 3_600_000;
@@ -27,16 +27,16 @@ export function ago(texts, locale, ms) {
 }
 
 /**
- * Has a connection tell of users wherever they are in its topics.
+ * Follows users beside the newest of a topic, over a connection.
  * @param {typeof import("./connect.js").connect} connect
  * @param {() => Iterable<string>} ids
  */
 function along(connect, src, ids) {
   let client;
-  let list; // whom it has
-  let due; // a review
+  let list; // the users whom the client follows
+  let due; // the timer of a review
   return {
-    /** The ids have changed. */
+    /** To call when the ids have changed. */
     review() {
       due ??= setTimeout(() => {
         due = undefined;
@@ -45,7 +45,7 @@ function along(connect, src, ids) {
         list = wanted;
         const before = client;
         client = wanted.length ? connect({ topics: wanted, src, limit: 0 }) : undefined;
-        before?.close(); // after the other is open: who is in both stays
+        before?.close(); // after the new client is open, so that users in both stay known
       }, SOON);
     },
     end() {
@@ -55,14 +55,14 @@ function along(connect, src, ids) {
   };
 }
 
-/** Whether an id may be a user's: with another one the server would refuse the list. */
+/** Whether an id is valid. The server would refuse a list with an invalid id. */
 const isID = (id) => /^\P{Cc}+$/u.test(id) && new TextEncoder().encode(id).length <= MAX_ID;
 
 /**
  * Keeps the elements of a topic live: those with a data-presence-dot and those with a
  * data-presence-seen show a user, all others the number of users.
- * @param {import("./connect.js").Presence & {moved?: boolean}} presence follows the topic; moved: there was an event before
- * @param {import("./marks.js").Script["site"]} site if people names elements of people, dots show whom this visitor may see online, and not only whom everybody may
+ * @param {import("./connect.js").Presence & {moved?: boolean}} presence follows the topic; moved: it had events since the page was rendered
+ * @param {import("./marks.js").Script["site"]} site if its people has data-people, dots show what this visitor may see of users, and not only what everybody may
  * @param {import("./marks.js").Script} script
  */
 export function openDots(presence, { topic, src, texts, people }, script) {
@@ -71,20 +71,21 @@ export function openDots(presence, { topic, src, texts, people }, script) {
   const marks = new Map();
   /** @type {Set<HTMLElement>} */
   const counts = new Set();
-  /** Ids to ask for; and ids that had an event since, so that the answer is out of date. */
+  /** Ids to ask for. */
   const unknown = new Set();
+  /** Ids that had an event since the question: the answer about them is out of date. */
   const told = new Set();
   let aging;
-  /** Whom this visitor sees online, of those whom the dots show. @type {Map<string, import("./connect.js").User>} */
+  /** The users of dots whom this visitor sees online, by id. @type {Map<string, import("./connect.js").User>} */
   const seen = new Map();
-  let watching; // the users of the elements
+  let watching; // follows the users of the elements
   let ended = false;
 
   const write = (element, text) => {
     if (element.textContent !== text) element.textContent = text;
   };
 
-  /** Shows when a user was last seen. @param {string} [at] empty: the user is online, or it is not known */
+  /** Shows when a user was last seen. @param {string} [at] empty: the user is online, or the time is not known */
   const date = (element, at = "", text = "") => {
     const time = new Date(at);
     if (isNaN(time)) at = "";
@@ -93,7 +94,7 @@ export function openDots(presence, { topic, src, texts, people }, script) {
     write(element, at ? ago(texts, locale, Date.now() - time) : text);
   };
 
-  /** Has the texts of last seen grow old, as long as there are any. */
+  /** Updates the texts of last seen at intervals, as long as there are any. */
   const age = () => {
     aging ??= setTimeout(() => {
       aging = undefined;
@@ -105,7 +106,7 @@ export function openDots(presence, { topic, src, texts, people }, script) {
     }, AGE);
   };
 
-  /** Shows a user. An offline user's lastSeen is undefined if the server may know it, and empty if it does not. */
+  /** Shows a user. For an offline user, an undefined lastSeen means that the server may know it; empty: the server does not. */
   const show = (id, status, lastSeen) => {
     status = seen.get(id)?.status ?? status;
     for (const element of marks.get(id) ?? []) {
@@ -120,7 +121,7 @@ export function openDots(presence, { topic, src, texts, people }, script) {
     }
   };
 
-  /** Asks for users, in one request a turn. A request that fails changes nothing. */
+  /** Asks about users, in one request for all ids of a turn of the event loop. A request that fails changes nothing. */
   const ask = (ids) => {
     if (!unknown.size) setTimeout(fetchUnknown, 0);
     for (const id of ids) unknown.add(id);
@@ -152,7 +153,7 @@ export function openDots(presence, { topic, src, texts, people }, script) {
     write(element, locale.number(total));
   };
 
-  /** Shows a person as this visitor may see the person; absent: as everybody may. */
+  /** Shows a user as this visitor may see the user. Without a user: as everybody may see the user. */
   const see = (id, user, lastSeen) => {
     if (user) seen.set(id, user);
     else if (!seen.delete(id)) return;
@@ -177,7 +178,7 @@ export function openDots(presence, { topic, src, texts, people }, script) {
       const id = idOf(element);
       if (id === undefined) {
         counts.add(element);
-        // Without a connection what is known may be older than what the server has rendered.
+        // Without a connection the known number may be older than the one that the server has rendered.
         if (presence.live === "on" || !element.getAttribute("value")) count(element);
         return;
       }
@@ -201,7 +202,7 @@ export function openDots(presence, { topic, src, texts, people }, script) {
       watching?.review();
     },
 
-    /** The last element has left the page. */
+    /** To call when the last element has left the page. */
     end() {
       ended = true;
       watching?.end();
@@ -221,7 +222,7 @@ export function openDots(presence, { topic, src, texts, people }, script) {
     },
   };
   for (const type of ["join", "change", "leave", "state", "sync"]) presence.on(type, (...what) => all[type](...what));
-  // The elements that are added now may have missed who left.
+  // The elements may still show users who left before this was loaded.
   if (presence.moved) setTimeout(() => ask([...marks.keys()].filter((id) => !presence.roster(topic).has(id))), 0);
   return all;
 }

@@ -1,20 +1,20 @@
-// Who else edits something: the others in a topic that pages follow while they edit it. That
-// nobody is there is said only while it is sure.
+// Who else edits the same thing: the other users in a topic that pages follow while they edit.
+// The element says that nobody else edits only while that is certain.
 
 import { isolated, sentence, show } from "./words.js";
 
 const LOST = 3000; // ms without a connection before the element says so
-const OWN = 5000; // ms for which a page that was sent says nothing of what is saved: it may be its own, and another page comes
-const MOST = 10; // editors by name
+const OWN = 5000; // ms after a form was sent for which the page shows no newer version: that may be its own, and a new page loads
+const MOST = 10; // editors that are shown by name
 const DAY = 86_400_000; // ms
 
-/** Returns the editors, the first first. @param {Iterable<[string, import("./connect.js").User]>} users */
+/** Returns the editors in the order in which they came. @param {Iterable<[string, import("./connect.js").User]>} users */
 export function inOrder(users) {
   const at = ([, { since }]) => Date.parse(since ?? "9999");
   return [...users].sort((a, b) => at(a) - at(b) || (a[0] < b[0] ? -1 : 1));
 }
 
-/** Returns the text of a time: with the date if it is not of the last day. */
+/** Returns the text of a time, with the date if it is more than a day ago. */
 export const clock = (at, lang) =>
   Date.now() - at < DAY ? at.toLocaleTimeString(lang, { timeStyle: "short" }) : at.toLocaleString(lang, { dateStyle: "short", timeStyle: "short" });
 
@@ -31,10 +31,10 @@ export function editorsView(part, { connect, site, locale, announce }) {
   const [list, more, nobody, unknown, saved, said] = ["editing", "more", "nobody", "unknown", "saved", "said"].map((name) => part.querySelector(".presence-" + name));
   const ending = new AbortController();
   const { signal } = ending;
-  const came = new Map(); // when users came whose time is not known
-  let heard = false; // there was a state
-  let losing;
-  let revision = +(part.dataset.revision ?? 0); // the newest of which the page tells
+  const came = new Map(); // when the page first saw an editor who has no since, by id
+  let heard = false; // the roster was known once
+  let losing; // the timer of lost
+  let revision = +(part.dataset.revision ?? 0); // the newest that the page knows
   let sent = -Infinity; // when a form of the page was sent
   let news; // a newer version that is not shown yet
 
@@ -92,7 +92,7 @@ export function editorsView(part, { connect, site, locale, announce }) {
       heard = true;
       losing = clearTimeout(losing);
     } else {
-      hide(nobody, true); // who came since is not known
+      hide(nobody, true); // somebody may have come meanwhile
       if (heard || refused || signedOut !== undefined) part.dataset.editors = "unknown";
       if (refused || signedOut !== undefined) lost(signedOut);
       else losing ??= setTimeout(lost, heard ? LOST / 3 : LOST);
@@ -106,7 +106,7 @@ export function editorsView(part, { connect, site, locale, announce }) {
     hide(unknown, false);
   };
 
-  /** Tells of a newer version, unless this page may be the one that has saved it. */
+  /** Shows that there is a newer version, unless this page may have saved it. */
   const tell = () => {
     const wait = sent + OWN - Date.now();
     if (wait > 0) return setTimeout(tell, wait);
@@ -119,7 +119,7 @@ export function editorsView(part, { connect, site, locale, announce }) {
 
   presence.on("signal", ({ signals = [] }) => {
     for (const { type, from, data } of signals) {
-      if (type !== "saved" || from) continue; // of the site alone
+      if (type !== "saved" || from) continue; // only the site may say so, and no user
       const newest = +(data?.revision ?? NaN);
       if (newest <= revision) continue;
       if (newest) revision = newest;

@@ -1,5 +1,5 @@
-// The topics of a page: what is known of each, and how many users are wanted of it, by
-// the watchers in this tab and, where this tab leads, by other tabs.
+// The topics of a page: the roster of each, and how many of its users are wanted. Watchers in
+// this tab want some. If this tab leads, other tabs want some too.
 
 import { site } from "./connect.js";
 import { complain } from "./link.js";
@@ -13,16 +13,17 @@ import { Roster } from "./roster.js";
  */
 
 /**
- * By topic. Lists of users are feeds too, without events: "bob\nalso" for each user of whom a page shows a dot, "bob\nperson"
- * for each person, and "contacts\nlist". Their values and names are parameters of a connection, beside the topics, which
- * have the events of each "also", and the topic "people", which has those of the other lists.
+ * The rosters, by topic. Some keys are no topics. They add users to the connection: "bob\nalso" a user of whom a page shows a
+ * dot, "bob\nperson" a person, and "contacts\nlist" the visitor's contacts. Each becomes a parameter of the connection:
+ * also=bob, person=bob, list=contacts. They have no events. Events about an "also" come in its topics, and those about the
+ * others in the topic "people".
  * @extends {Map<string, Roster>}
  */
 export class Feeds extends Map {
   live = "connecting";
   /** The topics that the visitor may not follow, with commas. */
   refused = "";
-  /** How many users other tabs want, by the id of the tab and by topic. Only a leader has any. @type {Map<string, Map<string, number>>} */
+  /** How many users each other tab wants, by the id of the tab and then by topic. Empty unless this tab leads. @type {Map<string, Map<string, number>>} */
   tabs = new Map();
 
   /** Returns the roster of a topic, an empty one if there was none. */
@@ -31,12 +32,12 @@ export class Feeds extends Map {
     return this.get(topic);
   }
 
-  /** How many users are wanted of a topic; negative: nobody wants the topic. */
+  /** Returns how many users of a topic are wanted; negative: the topic is not wanted. */
   limit(topic) {
     return Math.max(-1, ...[...this.get(topic).watchers].map(({ limit }) => limit), ...[...this.tabs.values()].map((wants) => wants.get(topic) ?? -1));
   }
 
-  /** Tells all watchers whether changes arrive, and of which topics never. */
+  /** Tells all watchers whether changes arrive, and which topics the visitor may not follow. */
   tell(live, signedOut, refused = this.refused) {
     if (this.live === live && this.refused === refused) return;
     this.live = live;
@@ -46,10 +47,10 @@ export class Feeds extends Map {
 
   /**
    * Takes an event.
-   * @param {string[]} keys the feeds for which the link was opened that has the event. Without one of this tab's,
-   *   a person of this tab's list may be absent from it who is online.
+   * @param {string[]} keys the feeds for which the link was opened that received the event. If one of this tab's is not among them,
+   *   an event of "people" may lack a person who is online, and is dropped.
    * @param {number} most the window of that link
-   * @returns {string | undefined} not empty: events before this one are missing, and a state must be asked for
+   * @returns {string | undefined} not empty: events before this one are missing, and the caller must ask for a state
    */
   take(type, data, keys, most) {
     if (data.warnings || (data.app && data.app !== site.app)) complain(data);
@@ -59,7 +60,7 @@ export class Feeds extends Map {
     if (roster.lacks(type, data)) {
       const { cursor } = roster;
       roster.cursor = "";
-      return cursor; // without a cursor, a state was asked for before
+      return cursor; // empty: a state was asked for already
     }
     const changes = roster.apply(type, data, keys, most);
     for (const watcher of roster.watchers) watcher.onEvent(data.topic, type, data, changes);

@@ -1,24 +1,24 @@
-// Bells, lists of notifications, and rooms: feeds of items that last. Loaded by pages that
-// show any. A page follows each feed once, however many elements show it.
+// Bells, lists of notifications, and rooms. They show feeds of items. Loaded by pages that have
+// any. A page follows each feed once, however many elements show it.
 
 import { bellView } from "./bell.js";
 import { listView } from "./notes.js";
 import { roomView } from "./room.js";
 import { fillers } from "./slots.js";
 
-const AGE = 10_000; // ms after which the texts of times are looked at again
+const AGE = 10_000; // ms between two updates of texts such as "5 minutes ago"
 const LOST = 3000; // ms without a connection before an element says so
-const AGAIN = 300; // ms until the server is asked again what an element missed; each further time waits twice as long
+const AGAIN = 300; // ms until the server is asked again for what an element missed; each further wait is twice as long
 const TRIES = 6;
 
 /**
- * @typedef {object} View what shows a feed in a part of the page
+ * @typedef {object} View shows a feed in a part of the page
  * @property {string} [cursor] the version that it shows; empty: it shows nothing yet
  * @property {number} [unread] as the server rendered it
  * @property {number} [unseen]
  * @property {boolean} [items] whether it shows items, and not only numbers
- * @property {boolean} [quiet] whether its part is that of another view, which fires the events
- * @property {(type: "state" | "diff", data: any) => void} take is given what leads to a newer version
+ * @property {boolean} [quiet] whether another view has the same part, and fires the events
+ * @property {(type: "state" | "diff", data: any) => void} take takes an event, which leads to a newer version
  * @property {(now: {unread?: number, unseen?: number, stale: boolean}) => void} paint shows numbers
  * @property {() => void} clear removes what belongs to a user who has signed out
  *
@@ -27,22 +27,22 @@ const TRIES = 6;
  *   follow: (topic: string, part: HTMLElement, view: View) => void}} Tools
  */
 
-/** What shows feeds on this page. @type {ReturnType<typeof openInbox>} */
+/** Keeps the elements of feeds on this page live. @type {ReturnType<typeof openInbox>} */
 let page;
 
 /**
- * Returns what shows feeds on this page.
+ * Returns the object that keeps the elements of feeds on this page live.
  * @param {import("./marks.js").Script & {ago: typeof import("./dots.js").ago}} script
  */
 export const inboxOf = (script) => (page ??= openInbox(script));
 
-/** By data-show, in the order in which they start. */
+/** The views by data-show, in the order in which they start. */
 const views = { list: listView, bell: bellView, room: roomView };
 
 function openInbox(script) {
   const { connect, site, get, locale, ago } = script;
   const { texts, src } = site;
-  /** By topic. @type {Map<string, ReturnType<typeof openFeed>>} */
+  /** The feeds, by topic. @type {Map<string, ReturnType<typeof openFeed>>} */
   const feeds = new Map();
   /** The elements of feeds. @type {Set<HTMLElement>} */
   const elements = new Set();
@@ -50,7 +50,7 @@ function openInbox(script) {
   const times = new Set();
   let aging;
 
-  /** Returns items below a place, or what changed since a cursor. It throws if the page is another user's by then. */
+  /** Returns items below a place, or the changes since a cursor. Throws if the page has become another user's meanwhile. */
   const read = async (topic, query) => {
     const { me } = site;
     const data = await (await get(`${src}/feed?${new URLSearchParams({ topic, ...query, me })}`)).json();
@@ -58,7 +58,7 @@ function openInbox(script) {
     return data;
   };
 
-  /** Marks items, as the user whose page it is. It throws the response if the server refuses. */
+  /** Marks items of the page's user. Throws the response if the server refuses. */
   const post = async (topic, what) => {
     const { me } = site;
     const response = await fetch(`${src}/feed/mark?${new URLSearchParams({ me })}`, {
@@ -79,7 +79,7 @@ function openInbox(script) {
     if (time.textContent !== text) time.textContent = text;
   };
 
-  /** Has times grow old, as long as there are any. */
+  /** Updates the texts of times at intervals, as long as there are elements of feeds. */
   const grow = () => {
     aging ??= setTimeout(() => {
       aging = undefined;
@@ -97,8 +97,8 @@ function openInbox(script) {
     const mine = topic === "inbox"; // rooms are the same for all users
     let me = site.me;
     let { unread, unseen } = start;
-    let fresh = Date.now(); // when the views were up to date
-    let losing;
+    let fresh = Date.now(); // when the views were last up to date
+    let losing; // the timer of lost
     const presence = connect({ topics: [topic], src, limit: 0, known: { cursor: start.cursor } });
 
     const paint = () => {
@@ -110,7 +110,7 @@ function openInbox(script) {
 
     const fire = (part, type, detail) => part.dispatchEvent(new CustomEvent("presence:" + type, { bubbles: true, detail }));
 
-    /** Forgets what belongs to another user than the page's. */
+    /** Clears the views of an inbox if its user has signed out, or is no longer the page's user. */
     const check = (signedOut) => {
       if (site.me === me && !signedOut) return;
       me = site.me;
@@ -131,7 +131,7 @@ function openInbox(script) {
       check();
       count(data);
       for (const view of shown.keys()) {
-        // A view that came late may have another version: catchUp brings it to this one.
+        // A view that came late may have another version. catchUp brings it to this one.
         if (view.items && type === "diff" && view.cursor !== data.prev) continue;
         view.cursor = data.cursor;
         view.take(type, data);
@@ -165,17 +165,17 @@ function openInbox(script) {
       }
     };
 
-    /** Whether a view has not what the stream has. */
+    /** Whether a view is not at the version of the stream. */
     const lacks = (view, cursor) => (view.items ? !view.cursor || view.cursor !== cursor : mine && !view.quiet && unread === undefined);
 
-    /** Brings a view to the version of the stream: by what the server answers, or by a state that comes meanwhile. */
+    /** Brings a view to the version of the stream: it asks the server, unless a state comes meanwhile. */
     const catchUp = async (view) => {
       for (let i = 0; i < TRIES && shown.has(view) && lacks(view, presence.cursor(topic)); i++) {
         if (presence.cursor(topic) || presence.live === "off") {
           const from = view.items && view.cursor;
           const data = await read(topic, from ? { cursor: from } : {}).catch(() => "");
           const cursor = presence.cursor(topic);
-          // An answer of another version than the stream's would be undone, or doubled, by the next event.
+          // If the answer had another version than the stream, the next event would undo or repeat a change.
           if (data && (data.cursor === cursor || !cursor) && lacks(view, cursor)) {
             view.cursor = data.cursor;
             view.take(data.prev && data.prev === from ? "diff" : "state", data);
@@ -202,7 +202,7 @@ function openInbox(script) {
         });
       },
 
-      /** Takes the answer to a request that marked items. Without a stream, the new numbers come in no other way. */
+      /** Takes the answer to a request that marked items. Without a stream, only this answer has the new numbers. */
       told(data) {
         if (presence.live === "on") return;
         count(data);
@@ -219,7 +219,7 @@ function openInbox(script) {
     };
   };
 
-  /** Has a view follow a feed, as long as a part of the page is there. */
+  /** Makes a view follow a feed, as long as its part is in the page. */
   const follow = (topic, part, view) => {
     if (!feeds.has(topic)) feeds.set(topic, openFeed(topic, view));
     feeds.get(topic).add(view, part);
@@ -227,7 +227,7 @@ function openInbox(script) {
 
   const tools = { ...script, age, fill: fillers(age), read, post, follow };
   const shows = Object.keys(views);
-  let coming; // elements that came at once
+  let coming; // elements that came in this turn of the event loop
 
   return {
     /** Keeps an element live until it leaves the page. @param {HTMLElement} element a <presence-part> with a data-feed */
@@ -238,7 +238,7 @@ function openInbox(script) {
       if (coming) return coming.push(element);
       coming = [element];
       setTimeout(() => {
-        // A list is first: it was rendered after the bell of its page, so its numbers are newer.
+        // Lists come first: a page renders its list after its bell, so the numbers of the list are newer.
         const all = coming.sort((a, b) => shows.indexOf(a.dataset.show) - shows.indexOf(b.dataset.show));
         coming = undefined;
         for (const each of all) {

@@ -1,24 +1,24 @@
-// The items of an inbox, as one list on this page knows them, and how each event changes them.
+// The items of an inbox that one list on this page knows, and how each event changes them.
 
 /**
  * @typedef {import("./connect.js").Item} Item
  * @typedef {{fresh: Item[], changed: Item[], gone: Item[]}} Changes
- *   What an event changed: items that were not known, items that were, and items that are off the list.
+ *   The changes of an event: new items, known items that changed, and items that left the list.
  */
 
 /** Whether an item belongs on the list. */
 const listed = ({ state }) => state !== "archived" && state !== "removed";
 
 export class Items {
-  /** By id, the highest place first. @type {Map<string, Item>} */
+  /** The items by id, the highest place first. @type {Map<string, Item>} */
   all = new Map();
-  /** The version that the list has; empty: unknown, a state is wanted. */
+  /** The version of the list; empty: unknown, the list waits for a state. */
   cursor = "";
-  /** All items of the feed from this place on are known. Infinity: none is. */
+  /** The list has all items of the feed from this place upwards. Infinity: it has none. */
   floor = Infinity;
 
   /**
-   * Starts anew from what is known.
+   * Replaces the list.
    * @param {{items?: Item[], cursor?: string, more?: boolean}} known more: the feed has items below these
    */
   reset({ items = [], cursor = "", more } = {}) {
@@ -29,15 +29,15 @@ export class Items {
     this.#sort();
   }
 
-  /** Whether events between this list and an event are missing. */
+  /** Whether the list has missed events before this one. */
   lacks(type, { prev, cursor }) {
     return (type === "diff" && prev !== this.cursor) || (type === "heartbeat" && cursor !== this.cursor);
   }
 
   /**
-   * Takes the data of an event. After a state the list is what the state has: older items may
-   * have changed, too. Of a diff, items below the list are left out, or the list would have a
-   * hole above them. Other events change nothing.
+   * Takes the data of an event. A state replaces the list, because older items may have changed
+   * too. A diff adds no items below the list, or the list would have a hole above them. Other
+   * events change nothing.
    * @returns {Changes}
    */
   apply(type, { cursor, items = [], more }) {
@@ -72,7 +72,7 @@ export class Items {
   }
 }
 
-/** The place from which on a page of items is whole. */
+/** Returns the place from which a page of items is complete. */
 function lowest(items, more) {
   return more ? Math.min(...items.map(({ pos }) => pos)) : 0;
 }
