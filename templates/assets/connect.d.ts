@@ -34,7 +34,7 @@ export interface Counts {
 
 /** An item of a feed: a notification, or a post of a room. Optional fields are absent where they are empty. */
 export interface Item {
-  /** Stays, while pos changes when a message joins the item. */
+  /** Does not change. (pos changes when a message joins the item.) */
   id: string;
   /** The place: newer items have higher ones. */
   pos: number;
@@ -43,10 +43,10 @@ export interface Item {
   v: number;
   /** RFC 3339. */
   at: string;
-  /** Who did it, the latest first, and what they are called. */
+  /** The ids of users who did it, the latest first, and their names. */
   actors?: string[];
   names?: string[];
-  /** How many more did it. */
+  /** How many more users did it. */
   others?: number;
   /** How many messages the item stands for. */
   n: number;
@@ -60,7 +60,7 @@ export interface Item {
 
 /** What a state or a diff of a feed says. The numbers are of inboxes. */
 export interface Feed {
-  /** Of a state the newest, of a diff those that changed, as they are now: an item replaces the one of the same id. */
+  /** A state has the newest items, a diff those that changed. An item replaces the one with the same id. */
   items?: Item[];
   /** Of a state: whether there are older items. */
   more?: boolean;
@@ -68,15 +68,15 @@ export interface Feed {
   unseen?: number;
 }
 
-/** Something that the readers of a topic hear now, and that nobody keeps. */
+/** A message to the readers of a topic. It is not stored. */
 export interface Signal {
   type: string;
   /** The version of data. */
   v: number;
-  /** The user who says it, and what the user is called. Absent: the site. */
+  /** The id and the name of the user who sent it. Absent: the site sent it. */
   from?: string;
   name?: string;
-  /** How many seconds it stands. Negative: it has ended. Absent: it does not stand. */
+  /** For how many seconds it holds. Negative: it has ended. Absent: it is about one moment only. */
   for?: number;
   data?: unknown;
 }
@@ -104,8 +104,9 @@ export interface Events {
   diff(diff: { topic: string; cursor: string; prev: string; out?: string[] } & Counts & Feed, topic: string): void;
   /**
    * Signals came, such as that somebody is typing. They may be lost, so their data say how
-   * things are and not what has changed. A standing signal ends by a later one of the same
-   * type and user, after its time, and when the user leaves: the listener has to see to that.
+   * things are, and not what has changed. A signal that holds for some time ends with a later
+   * one of the same type and user, after its time, and when the user leaves. The listener has
+   * to end it.
    */
   signal(data: { topic: string; signals: Signal[] }, topic: string): void;
   /** Roster and counts are up to date after an event: draw now. */

@@ -1,20 +1,20 @@
-// A link to the server: one connection after the other, until the link is closed or
-// refused. It uses the first transport that gets through.
+// A link to the server. It makes one connection after the other, until it is closed or the server
+// refuses it. It uses the best transport that gets through.
 
 import { site } from "./connect.js";
 
 const FIRST_WAIT = 1000; // ms before the first retry; each further one waits twice as long
 const LONGEST_WAIT = 60_000;
 const RETRY = 10_000; // ms before a beat that failed is sent again
-const PATIENCE = 3000; // ms to wait for a welcome; a proxy that buffers answers would delay it
+const PATIENCE = 3000; // ms to wait for the event welcome, which a proxy that buffers answers delays
 
-const LONG_LIST = 61; // users, of whom an address holds 60: the list is the body of a POST
+const LONG_LIST = 61; // users: an address holds 60, so such a list is the body of a POST
 const UNSEEN_HEARTBEAT = 60_000; // ms between two heartbeats while nobody sees a tab
 
 /**
- * How many transports there are: events and two detours, best first. Each returns when the
- * server ends the connection, or throws: the response, if the server refuses. Few pages
- * need the detours, which are loaded on demand.
+ * The number of transports: events and two detours, best first. A transport returns when the
+ * server ends the connection. It throws if the connection fails; the response, if the server
+ * refuses. The detours are loaded on demand, because few pages need them.
  */
 const TRANSPORTS = 3;
 
@@ -37,7 +37,7 @@ async function events(address, signal, hear) {
     text = blocks.pop();
     for (const block of blocks) {
       const [type, data, retry] = ["event", "data", "retry"].map((name) => block.match(`(?:^|\n)${name}: (.*)`)?.[1]);
-      hear(type, cut ? { ...parse(data), cut } : parse(data), retry); // also of a comment: a beat may be due
+      hear(type, cut ? { ...parse(data), cut } : parse(data), retry); // called for comments too, because a beat may be due
     }
   }
 }
@@ -54,8 +54,8 @@ export async function get(url, signal, headers) {
 }
 
 /**
- * Tells the site's developers, in the console, what is wrong. The texts are loaded on demand, and so is what decides
- * whether the answer to a beat is the last: see explain.
+ * Explains in the console, to the site's developers, what is wrong. After the answer to a beat it also decides whether the
+ * page sends more beats. See explain, which is loaded on demand.
  */
 export const complain = (about, page) => import("./complaints.js").then(({ explain }) => explain(about, site, page)).catch(() => {});
 
@@ -83,10 +83,10 @@ function remembered(transport) {
 
 /**
  * @typedef {object} Page
- * @property {string} me the user whose page it is; empty: a guest, who sends no beats but to say that nobody sees a tab
+ * @property {string} me the page's user; empty: a guest, whose page sends beats only to say whether a tab is in view
  * @property {number | ""} [nobeat] the status with which a beat was refused: the page sends no more
- * @property {() => boolean} idle whether the visitor is away; never of a guest
- * @property {boolean} [hidden] whether nobody sees a tab; undefined: that was never so
+ * @property {() => boolean} idle whether the visitor is away; always false for a guest
+ * @property {boolean} [hidden] whether no tab is in view; undefined: a tab was in view all the time
  */
 
 /**
@@ -96,7 +96,7 @@ function remembered(transport) {
  * @param {object} to
  * @param {() => string} to.query the parameters of each connection
  * @param {(live: import("./connect.js").Live, user?: string, refused?: string) => void} to.live
- *   with the user, if the server names one, and the topics that the visitor may not follow, with commas
+ *   called with the user, if the server names one, and with the topics that the visitor may not follow, separated by commas
  * @param {(type: string, data: any) => void} to.hear
  * @param {(status: number) => void} to.refused
  */
@@ -104,20 +104,20 @@ export function openLink(src, page, { query, live, hear, refused }) {
   let turn, token, timer;
   let every; // ms between two beats; a WebSocket needs none
   let next; // when a beat is due
-  let said; // to the server: see news
-  let heartbeat; // ms, at most, between two events of the server, if anybody sees a tab
+  let said; // the news that the server has: see news
+  let heartbeat; // ms, at most, between two events of the server while a tab is in view; 0: no welcome yet
   let closed = false;
-  let wake; // ends the wait before the next try; undefined where the server has said how long that is
+  let wake; // ends the wait before the next try; undefined if the server has asked for a time
 
   const within = (ms) => {
     clearTimeout(timer);
     timer = setTimeout(() => turn.abort(), ms);
   };
 
-  /** Waits for the next event. */
+  /** Ends the connection if no event comes in time. */
   const listen = () => within(PATIENCE + 2 * (page.hidden ? UNSEEN_HEARTBEAT : heartbeat));
 
-  /** What a beat says. */
+  /** Returns what a beat says, as text. */
   const news = (hidden = page.hidden) => "" + [page.idle(), !!hidden];
 
   const beat = async () => {
@@ -129,17 +129,17 @@ export function openLink(src, page, { query, live, hear, refused }) {
     const { hidden } = page;
     const status = await report(src + "/beat", page, { connection: token, idle: page.idle(), hidden }, signal);
     if (status !== 204) rest(RETRY);
-    else if (hidden !== page.hidden) beat(); // the one that has said so since may have been faster
-    // Without beats the next connection holds the user online by itself.
+    else if (hidden !== page.hidden) beat(); // page.hidden has changed since, and a beat about that may have come before this one
+    // Connects anew. If the page sends no beats, the next connection keeps the user online without them.
     if ((status === 410 || (page.me && page.nobeat)) && !signal.aborted) turn.abort();
   };
 
   const rest = (ms) => {
     next = Date.now() + ms;
-    setTimeout(due, ms + 9); // no timer may be early
+    setTimeout(due, ms + 9); // later by a little, because a timer may be early
   };
 
-  /** Beats if that is due, or if there is news. Events of the server ask too: browsers slow down timers in hidden tabs. */
+  /** Sends a beat if one is due, or if there is news. Events of the server call this too, because browsers slow down timers in hidden tabs. */
   const due = () => (said !== news() || Date.now() >= next) && beat();
 
   const address = (path) => {
@@ -147,7 +147,7 @@ export function openLink(src, page, { query, live, hear, refused }) {
     return `${src}/${path}?${query()}` + (page.me && (page.nobeat ? "&nobeat=" + page.nobeat : "&beat=auto") + "&me=" + encodeURIComponent(page.me) + (page.idle() ? "&idle=1" : ""));
   };
 
-  /** Waits for ms, or until the browser is online again, or until a page has come, unless the server has asked to wait. */
+  /** Waits for ms. The wait ends early when the browser is online again. It also ends early when another page arrives, unless the server has asked for this wait. */
   const sleep = (ms, asked) =>
     new Promise((over) => {
       turn = new AbortController();
@@ -186,8 +186,8 @@ export function openLink(src, page, { query, live, hear, refused }) {
         refusal = why;
       }
       const silent = signal.aborted;
-      const { status, headers } = refusal ?? ""; // 0: a redirect, as to a sign-in: the endpoints have none
-      if (status > -1) await complain(refusal); // before the abort, which would end the body too
+      const { status, headers } = refusal ?? ""; // 0: a redirect, such as to a sign-in, which the presence endpoints never send
+      if (status > -1) await complain(refusal); // before the abort, after which the body cannot be read
       clearTimeout(timer);
       turn.abort();
       token = "";
@@ -207,9 +207,9 @@ export function openLink(src, page, { query, live, hear, refused }) {
   run();
 
   return {
-    /** A page has just come: the site is up, so there is no need to wait for the next try. */
+    /** To call when another page has just loaded: the site is up, so the link tries again at once. */
     arrived: () => wake?.(),
-    /** Beats if there is news, such as that the visitor is back, or if a beat is due. */
+    /** Sends a beat if there is news, such as that the visitor is back, or if a beat is due. */
     beat: due,
     /** The token of the connection; empty: there is no connection. */
     get token() {
@@ -219,7 +219,7 @@ export function openLink(src, page, { query, live, hear, refused }) {
       closed = true;
       turn.abort();
     },
-    /** Tells the server that the page is closed, and that no other tab goes on. */
+    /** Tells the server that the page is closed, and that no other tab needs the connection. */
     leave() {
       if (token) navigator.sendBeacon(src + "/leave", JSON.stringify({ connection: token }));
     },

@@ -1,9 +1,9 @@
-// The list of users in a widget. It does not change while the visitor points at it or has
-// the focus in it. Loaded with the first change.
+// The list of users in a widget. It does not change while the pointer is over it or the focus is
+// in it. Loaded with the first change.
 
 import { hue, initials, link } from "./person.js";
 
-const HOLD = 30_000; // ms for which a pointer or a focus at rest keeps the list as it is
+const HOLD = 30_000; // ms after which a resting pointer or focus does not hold the list any more
 
 /**
  * @param {HTMLElement} list as the server rendered it, after its template
@@ -13,10 +13,10 @@ const HOLD = 30_000; // ms for which a pointer or a focus at rest keeps the list
 export function userList(list, statuses) {
   const blank = list.previousElementSibling.content.firstElementChild; // an item without a user
   const broken = new Set(); // pictures that do not load
-  let paint; // shows what is not shown yet
+  let paint; // shows the latest users; null: they are shown
   let timer;
-  let pointer = list.matches(":hover"); // it is over the list
-  let until = Date.now() + HOLD; // when the pointer and the focus have rested for too long
+  let pointer = list.matches(":hover"); // the pointer is over the list
+  let until = Date.now() + HOLD; // until then, the pointer or the focus holds the list
 
   for (const type of ["pointermove", "focusin", "keydown"]) {
     list.addEventListener(type, () => {
@@ -32,7 +32,7 @@ export function userList(list, statuses) {
     });
   }
 
-  /** Leaves the initials where a picture does not load. */
+  /** Removes a picture that does not load, so that the initials show. */
   const drop = (image) => {
     broken.add(image.getAttribute("src"));
     image.remove();
@@ -49,7 +49,7 @@ export function userList(list, statuses) {
     now?.();
   };
 
-  /** Changes only what differs, and keeps the focus near where it was. */
+  /** Shows users. It changes only items that differ, and keeps the focus near where it was. */
   const put = (users) => {
     const focused = list.querySelector(":focus");
     const place = [...list.children].findIndex((item) => item.contains(focused));

@@ -1,9 +1,9 @@
-// Lists of users that are too long for an address. Loaded by pages that have one.
+// Lists of users that are too long for an address. Loaded by pages with such a list.
 
 const IN_ADDRESS = 60; // users
 
 /**
- * Returns an address without the parameters of some names, and those parameters.
+ * Splits an address: returns it without the parameters of some names, and these parameters.
  * @param {string} address
  * @param {string[]} names also: users of whom the page shows a dot; person: people
  * @returns {[string, [name: string, id: string][]]}
@@ -16,7 +16,7 @@ export function split(address, names = ["also", "person"]) {
 }
 
 /**
- * Returns an address with as many users as it can hold, and, if there are more, those of whom the page shows a dot.
+ * Returns an address with at most IN_ADDRESS users. If there are more, it also returns the ids of users of dots that were left out.
  * @param {string} address
  * @returns {[string, string[] | undefined]}
  */
@@ -27,7 +27,7 @@ export function cut(address) {
   return [`${rest}&${new URLSearchParams(users.splice(0, IN_ADDRESS))}`, users.filter(([name]) => name === "also").map(([, id]) => id)];
 }
 
-/** Posts the users of an address. A site that refuses the POST, such as by a CSRF check, gets an address that holds fewer. */
+/** Posts the users of an address. If the site refuses the POST, such as by a CSRF check, it gets an address with fewer users. */
 export async function postList(url, signal, headers) {
   const [rest, users] = split(url);
   const options = { signal, headers, cache: "no-store", redirect: "manual" };

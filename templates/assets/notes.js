@@ -1,5 +1,5 @@
-// The list of notifications. What is new waits while the visitor is busy in the list, or has
-// scrolled down; what is read or archived elsewhere changes in its place.
+// The list of notifications. New items wait while the visitor is busy in the list, or has
+// scrolled down. Items that are read or archived elsewhere change in their place.
 
 import { attended, onAttend } from "./attend.js";
 import { number } from "./bell.js";
@@ -7,10 +7,10 @@ import { Items } from "./items.js";
 import { element, fill, setState } from "./slots.js";
 import { still } from "./still.js";
 
-/** What a button of a form does: the states that the server knows. Other buttons, such as for mutes, post their form. */
+/** The state that a button sets, by the button's value. Other buttons, such as for mutes, post their form as usual. */
 const DOES = { read: "read", unread: "unread", archive: "archived" };
 
-/** How many items wait to be shown: those that are not shown, or stand higher now. */
+/** Returns how many items wait: those that are not shown yet, or now belong at a higher place. */
 export const waiting = (items, places) => [...items].filter(({ id, pos }) => places.get(id) !== pos).length;
 
 /**
@@ -28,15 +28,15 @@ export function listView(part, tools) {
   const template = find("template");
   const button = find(".presence-fresh");
   const said = find("p.presence-said");
-  const before = number(part.dataset.before); // an older page, which gets no new items
+  const before = number(part.dataset.before); // set on an older page, which gets no new items
   const items = new Items();
   let numbers = {};
   let seen = 0; // the highest place that was marked as seen
   let inView = false;
-  let plain; // a form that is posted as it is
+  let plain; // a form that the browser posts as usual
 
   const rows = () => new Map([...list.children].map((row) => [row.dataset.item, row]));
-  /** The places of the rows, as they are shown. @type {Map<string, number>} */
+  /** The places of the rows as they are shown, by id. @type {Map<string, number>} */
   const places = new Map();
 
   for (const time of list.querySelectorAll("[data-slot~=time][datetime]")) tools.age(time);
@@ -47,13 +47,13 @@ export function listView(part, tools) {
   const busy = still(list, () => paint());
   const scrolled = () => part.getBoundingClientRect().top < 0 && scrollY > 0;
 
-  /** Shows what is known. @param {boolean} [now] also what waits */
+  /** Shows the items. @param {boolean} [now] whether to show waiting items too */
   const paint = (now) => {
     const known = rows();
     const held = !now && busy();
     for (const [id, row] of known) {
       if (items.all.has(id)) continue;
-      if (held) setState(row, "archived"); // it goes when the pointer has left
+      if (held) setState(row, "archived"); // the row is removed when the visitor is not busy any more
       else remove(row);
     }
     const all = [...items.all.values()];
@@ -76,10 +76,10 @@ export function listView(part, tools) {
       places.set(item.id, item.pos);
       if (list.children[at] !== row) list.insertBefore(row, list.children[at] ?? null);
     });
-    focused?.focus({ preventScroll: true }); // a row that was moved has lost it
+    focused?.focus({ preventScroll: true }); // moving a row takes the focus from it
   };
 
-  /** Removes a row, and keeps the focus near it. */
+  /** Removes a row. If the row had the focus, a row near it gets the focus. */
   const remove = (row) => {
     const near = row.matches(":focus-within") && (row.nextElementSibling ?? row.previousElementSibling);
     const lost = row.matches(":focus-within");
@@ -112,7 +112,7 @@ export function listView(part, tools) {
     }
   };
 
-  /** Marks as seen what is shown, once, if the visitor is there. */
+  /** Marks the shown items as seen, once, if the visitor is at the page. */
   const look = () => {
     const upto = Math.max(0, ...places.values());
     if (!inView || !attended() || !numbers.unseen || upto <= seen || before) return;
@@ -121,7 +121,7 @@ export function listView(part, tools) {
     post(topic, { as: "seen", upto }).catch(() => (seen = was));
   };
 
-  /** The items that a form is about, and what becomes of them. */
+  /** Returns the items that a form is about, and their new state; undefined if the browser should post the form. */
   const wanted = (form, does) => {
     const as = DOES[does];
     if (!as) return;
@@ -129,7 +129,7 @@ export function listView(part, tools) {
     return upto ? { as, upto: +upto.value } : pos && { as, pos: [+pos.value] };
   };
 
-  /** Shows at once what the server has done. */
+  /** Shows at once the change that the server has made. */
   const done = ({ as, upto = 0, pos = [] }) => {
     for (const [id, row] of rows()) {
       const item = items.all.get(id);
@@ -138,7 +138,7 @@ export function listView(part, tools) {
       if (as === "archived") items.all.delete(id);
       else items.all.set(id, { ...item, state: as });
       setState(row, as);
-      // By keyboard the next row is no surprise; under a pointer it would be.
+      // With the keyboard, the next row may take the place at once. Under a pointer that would surprise.
       if (as === "archived" && focused?.matches(":focus-visible")) remove(row);
     }
     paint();
@@ -155,7 +155,7 @@ export function listView(part, tools) {
       await post(topic, what);
       done(what);
     } catch ({ status }) {
-      if (status === 401) return location.reload(); // the form would mark items of who has signed in since
+      if (status === 401) return location.reload(); // another user has signed in since, whose items the form would mark
       plain = form;
       form.requestSubmit(submitter);
       plain = undefined;
@@ -164,7 +164,7 @@ export function listView(part, tools) {
     }
   });
 
-  // Who follows a link has read its item.
+  // A visitor who follows a link has read its item.
   list.addEventListener("click", ({ target }) => {
     const row = target.closest("[data-slot~=link][href]")?.closest("[data-item]");
     const item = row && items.all.get(row.dataset.item);

@@ -1,39 +1,39 @@
-// What is brought up to date once a minute: parts of the page as the server renders them,
-// and the numbers of users in topics that the page does not follow. A page that follows a
-// topic only to show its number would make its visitor present there.
+// Updates elements once a minute: parts of the page that the server renders, and the numbers of
+// users in topics that the page does not follow. The page does not follow a topic only to show
+// its number, because that would make the visitor present there.
 
-const MINUTE = 60_000; // ms between two looks, about
+const MINUTE = 60_000; // ms between two updates, about
 const TIMEOUT = 30_000; // ms
 const BATCH = 100; // the most topics in one request
-const SOON = 5000; // ms, at least, from a join until its user's place is asked for
+const SOON = 5000; // ms, at least, from a join until the page asks where the user is
 
 import { announce } from "./announce.js";
 import { ago } from "./dots.js";
 
 /** The elements on the page. @type {Set<HTMLElement>} */
 const kept = new Set();
-/** What shows the number of a widget of the same topic. @type {WeakMap<HTMLElement, HTMLDataElement>} */
+/** By <online-count>, the number in a widget of the same topic, if there is one. @type {WeakMap<HTMLElement, HTMLDataElement>} */
 const figures = new WeakMap();
-/** The parts that will be asked for soon. */
+/** The parts that have a timer in soon. */
 const pending = new WeakSet();
 let running;
 
-/** Returns what shows people on this page. @param {import("./marks.js").Script} script */
+/** Loads the module for people. @param {import("./marks.js").Script} script */
 export const loadPeople = (script) => import("./people.js").then(({ peopleOf }) => peopleOf({ ...script, announce, ago }));
 
-/** Returns what shows feeds of items on this page. @param {import("./marks.js").Script} script */
+/** Loads the module for feeds of items. @param {import("./marks.js").Script} script */
 const loadInbox = (script) => import("./inbox.js").then(({ inboxOf }) => inboxOf({ ...script, ago }));
 
-/** Returns what shows signals on this page. @param {import("./marks.js").Script} script */
+/** Loads the module for signals. @param {import("./marks.js").Script} script */
 export const loadSignals = (script) => import("./signals.js").then(({ signalsOf }) => signalsOf({ ...script, announce }));
 
 /** Whether an element shows signals. */
 export const isSignals = ({ dataset }) => /^(typing|editors)$/.test(dataset.show);
 
 /**
- * Keeps an element up to date until it leaves the page: a <presence-part>, whose src is
- * where its content comes from, or an <online-count>, whose src is where the handlers are.
- * A <presence-part> that shows people or a feed has as its src where the handlers are, too.
+ * Keeps an element up to date until it leaves the page. The src of a <presence-part> is the
+ * address of its content. The src of an <online-count>, and of a <presence-part> that shows
+ * signals, people or a feed, is the path of the handlers.
  * @param {HTMLElement} element
  * @param {import("./texts.js").Locale} locale
  * @param {import("./marks.js").Script} script
@@ -52,10 +52,10 @@ const isCount = (element) => element.localName === "online-count";
 /** Whether the content of a part belongs beside the names of the widget around it. */
 const isAbout = (part) => "about" in part.dataset;
 
-/** Looks once a minute, and when a page that was hidden for longer is in view again. */
+/** Updates all elements once a minute. In a hidden page it waits until the page is in view again. */
 async function run(locale) {
   for (;;) {
-    await new Promise((wake) => setTimeout(wake, MINUTE * (0.75 + Math.random() / 2))); // not at once with every other browser
+    await new Promise((wake) => setTimeout(wake, MINUTE * (0.75 + Math.random() / 2))); // at random, so that not all browsers ask at once
     while (document.hidden) await new Promise((wake) => document.addEventListener("visibilitychange", wake, { once: true }));
     for (const element of kept) if (!element.isConnected) kept.delete(element);
     const all = [...kept];
@@ -63,7 +63,7 @@ async function run(locale) {
   }
 }
 
-/** Asks the server. Without a good answer nothing changes. */
+/** Asks the server. Returns undefined or false without a good answer. */
 async function ask(url, read) {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT) });
@@ -77,7 +77,7 @@ function busy(element) {
   return element.contains(document.activeElement) || (selection?.isCollapsed === false && selection.containsNode(element, true));
 }
 
-/** Gives an element the content of another, if that is new and the visitor is not busy there. */
+/** Replaces the content of an element, if it differs and the visitor is not busy there. */
 function fill(element, fresh) {
   const same = element.cloneNode();
   same.replaceChildren(...fresh.childNodes);
@@ -97,7 +97,7 @@ async function refresh(part) {
   }
 }
 
-/** A user came into a widget that says where its users are. */
+/** Soon updates the places in a widget, after a user came into it. */
 function soon({ currentTarget }) {
   const part = currentTarget.querySelector("presence-part[data-about]");
   if (!part || pending.has(part)) return;
@@ -113,7 +113,7 @@ const show = (element, value, text) => {
   if (element.textContent !== text) element.textContent = text;
 };
 
-/** Has a count show the number of a widget of the same topic, which is live. */
+/** Makes a count show the live number of a widget of the same topic, if the page has one. */
 function follow(element) {
   const figure = document.querySelector(`whos-online[topic="${element.getAttribute("topic")}"] [data-count=online]`);
   if (!figure) return;
@@ -126,7 +126,7 @@ function follow(element) {
 /** Brings counts up to date, in one request for each hundred topics. */
 async function count(elements, locale) {
   const counts = elements.filter((element) => !figures.get(element)?.isConnected);
-  // Sorted: elements come in no fixed order while this is loaded, and equal questions have equal addresses.
+  // Sorted, so that equal requests have equal addresses: elements come in no fixed order.
   const topics = [...new Set(counts.map((element) => element.getAttribute("topic")))].sort();
   while (topics.length) {
     const query = new URLSearchParams(topics.splice(0, BATCH).map((topic) => ["topic", topic]));

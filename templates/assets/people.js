@@ -3,13 +3,13 @@
 
 const MOST = 500; // people whom a connection watches
 const BATCH = 100; // the most people in one request
-const AGE = 10_000; // ms after which the texts of last seen are looked at again
-const SOON = 50; // ms: elements come in groups
+const AGE = 10_000; // ms between two updates of texts such as "5 minutes ago"
+const SOON = 50; // ms to collect elements, which come in groups
 const LOST = 3000; // ms without a connection before a list says so
 
 /**
- * Returns connect with the options people and contacts. The topic of people has the events of
- * all lists in all tabs of the browser, and each call is told of its own.
+ * Returns connect with the options people and contacts. The topic "people" has the events of
+ * all lists in all tabs of the browser. The listeners of a call hear only of the call's own people.
  * @param {typeof import("./connect.js").connect} connect
  * @returns {typeof import("./connect.js").connect}
  */
@@ -46,11 +46,11 @@ export const withPeople = (connect) => ({ people, contacts, ...options } = {}) =
   };
 };
 
-/** What shows people on this page. @type {ReturnType<typeof openPage>} */
+/** Keeps the elements of people on this page live. @type {ReturnType<typeof openPage>} */
 let page;
 
 /**
- * Returns what shows people on this page.
+ * Returns the object that keeps the elements of people on this page live.
  * @param {import("./marks.js").Script & {ago: typeof import("./dots.js").ago, announce: typeof import("./announce.js").announce}} script
  */
 export const peopleOf = (script) => (page ??= openPage(script));
@@ -61,25 +61,25 @@ const write = (element, text) => {
 
 function openPage({ connect, site, get, locale, ago, announce }) {
   const { texts, src } = site;
-  /** The elements with a data-people. @type {Map<HTMLElement, Record<string, any>>} with their words */
+  /** The elements with a data-people, and their texts. @type {Map<HTMLElement, Record<string, any>>} */
   const elements = new Map();
-  /** What shows people in another way: the dots. */
+  /** Other modules that show people: the dots. */
   const others = new Set();
-  let client; // of all of them
-  let list; // whom it watches
-  let due; // a review
-  let fresh = Date.now(); // when the lists were up to date
+  let client; // watches the people of all elements
+  let list; // the people whom it watches, as JSON
+  let due; // the timer of review
+  let fresh = Date.now(); // when the lists were last up to date
   let alive; // whether changes arrive
-  let losing;
-  let growing;
+  let losing; // the timer of lost
+  let growing; // the timer of grow
 
-  /** The items of an element that show a person, or those of all people. */
+  /** Returns the items of an element: those that show one person, or without an id all. */
   const itemsOf = (element, id) => {
     const items = element.dataset.person === undefined ? [...element.querySelectorAll("[data-person]")] : [element];
     return items.filter(({ dataset }) => id === undefined || dataset.person === id);
   };
 
-  /** Soon watches who is on the page now. */
+  /** Soon watches the people who are on the page then. */
   const review = () => {
     due ??= setTimeout(() => {
       due = undefined;
@@ -105,10 +105,10 @@ function openPage({ connect, site, get, locale, ago, announce }) {
       client.on("live", (_, signedOut) => live(signedOut));
       live();
     }
-    before?.close(); // after the other is open: who is known stays so
+    before?.close(); // after the new client is open, so that people in both stay known
   };
 
-  /** Shows a person wherever that is shown. An absent user is offline, with an empty lastSeen if that is not known. */
+  /** Shows a person in all elements. Without a user the person is offline; an empty lastSeen: not known. */
   const put = (id, user, lastSeen) => {
     for (const [element, words] of elements) for (const item of itemsOf(element, id)) show(element, words, item, user, lastSeen);
     for (const other of others) other.put(id, user, lastSeen);
@@ -121,7 +121,7 @@ function openPage({ connect, site, get, locale, ago, announce }) {
     item.dataset.status = item.querySelector(".presence-dot").dataset.status = status;
     write(word, texts.status[status]);
     write(says.firstElementChild, user?.text ?? "");
-    says.title = says.textContent; // which may be cut off
+    says.title = says.textContent; // the text may be cut off
     write(on, (user?.on?.length === 1 && words[user.on[0]]) || "");
     date(time, words, user ? "" : lastSeen);
     const name = item.querySelector(".presence-link bdi");
@@ -145,7 +145,7 @@ function openPage({ connect, site, get, locale, ago, announce }) {
     write(figure.nextElementSibling, locale.text(words.online, +figure.value));
   };
 
-  /** Shows when a person was last seen. @param {string} at empty: it is not known, or the person is online */
+  /** Shows when a person was last seen. @param {string} at empty: the time is not known, or the person is online */
   const date = (time, words, at) => {
     const moment = new Date(at);
     if (isNaN(moment)) {
@@ -158,7 +158,7 @@ function openPage({ connect, site, get, locale, ago, announce }) {
     write(time, words.seen.replace("{ago}", ago(texts, locale, Date.now() - moment)));
   };
 
-  /** All who are online have been put: the others are offline. */
+  /** Takes a state. The people in it were shown by put before, so all others are offline. */
   const state = (data) => {
     const gone = new Set();
     for (const [element, words] of elements) {
@@ -176,7 +176,7 @@ function openPage({ connect, site, get, locale, ago, announce }) {
     ask([...gone]);
   };
 
-  /** Asks when people were last seen who left while there was no connection. */
+  /** Asks when people were last seen, for those who left while there was no connection. */
   const ask = async (ids) => {
     while (ids.length) {
       const query = new URLSearchParams(ids.splice(0, BATCH).map((id) => ["id", id]));
@@ -211,7 +211,7 @@ function openPage({ connect, site, get, locale, ago, announce }) {
     }
   };
 
-  /** Has the texts of last seen grow old, and forgets elements that have left the page. */
+  /** Updates the texts of last seen at intervals, and drops elements that have left the page. */
   const grow = () => {
     growing ??= setTimeout(() => {
       growing = undefined;
@@ -222,7 +222,7 @@ function openPage({ connect, site, get, locale, ago, announce }) {
   };
 
   return {
-    /** Keeps an element live that the server rendered. */
+    /** Keeps an element of the server live. */
     keep(element) {
       elements.set(element, JSON.parse(element.dataset.words));
       grow();
@@ -235,14 +235,14 @@ function openPage({ connect, site, get, locale, ago, announce }) {
       if (client) live();
     },
     /**
-     * Tells of people whom others show.
+     * Watches the people whom another module shows, and passes their changes to it.
      * @param {{ids: () => Iterable<string>, put: (id: string, user?: any, lastSeen?: string) => void, only: (users: object) => void}} other
      */
     join(other) {
       others.add(other);
       review();
       return {
-        /** The ids have changed. */
+        /** To call when the ids have changed. */
         review,
         end() {
           others.delete(other);

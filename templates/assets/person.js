@@ -1,5 +1,5 @@
-// How a user without a picture is shown. The server has the same rules, in person.go.
-// Tests hold both to testdata/people.json.
+// The rules for how a user without a picture is shown. The server has the same rules, in
+// person.go. Tests check both against testdata/people.json.
 
 /**
  * Returns the first letters of the first and the last word of a name, or the first
@@ -20,7 +20,7 @@ export function hue(id) {
 
 /**
  * Returns url if it is a safe address for a link or a picture: http, https or relative.
- * @returns {string} empty for any other
+ * @returns {string} empty for any other address
  */
 export function link(url, base) {
   try {

@@ -1,12 +1,12 @@
-// <whos-online>, <online-dot>, <last-seen> and <online-count>: what the server rendered,
-// kept live.
+// The elements <whos-online>, <online-dot>, <last-seen>, <online-count> and <presence-part>. The
+// server renders them, and the script keeps them live.
 
 import { become, connect, site } from "./connect.js";
 import { get, parse } from "./link.js";
 import { shown } from "./roster.js";
 import { openLocale } from "./texts.js";
 
-/** The names of counts: in data-count, and in events. */
+/** The names of counts: those in events, by those in data-count. */
 const FIGURES = { online: "total", guests: "guests", recent: "recent" };
 
 const LOST = 3000; // ms without a connection before the widget says so
@@ -14,12 +14,12 @@ const LOST = 3000; // ms without a connection before the widget says so
 const { texts } = site;
 const locale = openLocale(texts.lang);
 
-/** An element that the server rendered. The attribute me of a page's first one says whose page it is. */
+/** An element of the server. The page's first such element has the attribute me, which names the page's user. */
 class Rendered extends HTMLElement {
   static observedAttributes = ["me"];
-  #me; // what it has said: an element that outlives its page says nothing new
+  #me; // the user whom it has named already: an element that stays in the next page must not name its old user again
 
-  /** An element comes that says it, or a page is morphed into that of another user. */
+  /** Called when an element with the attribute comes, or when a page is morphed into another user's page. */
   attributeChangedCallback() {
     const me = this.getAttribute("me") ?? this.#me;
     if (this.isConnected && this.#me !== me) become((this.#me = me));
@@ -27,9 +27,9 @@ class Rendered extends HTMLElement {
 }
 
 class WhosOnline extends Rendered {
-  #list; // changes the list of users, once it is loaded
+  #list; // a promise of the function that changes the list of users
   #shown; // the users in the list, as JSON
-  #fresh = Date.now(); // when the list was up to date
+  #fresh = Date.now(); // when the list was last up to date
   #timer;
 
   connectedCallback() {
@@ -37,9 +37,9 @@ class WhosOnline extends Rendered {
     const topic = (this.topic = this.getAttribute("topic"));
     const known = this.#read();
     this.#shown ??= JSON.stringify([...known.users]);
-    this.addEventListener("error", this.#change, true); // a picture does not load
+    this.addEventListener("error", this.#change, true); // of a picture that does not load
     for (const image of this.querySelectorAll("img")) if (image.complete && !image.naturalWidth) this.#change();
-    let listens = known.cursor; // without a cursor, the first state has users who were there before: no news
+    let listens = known.cursor; // without a cursor, the first state has users who were there before, and they are no news
     const p = (this.presence = connect({ topics: [topic], src: this.getAttribute("src"), limit: this.max || 1, known }));
     for (const type of ["join", "leave"]) {
       p.on(type, (id, user) => {
@@ -54,7 +54,7 @@ class WhosOnline extends Rendered {
       this.#paint();
     });
     this.#paint();
-    if (known.stale) this.#lost(texts.lost); // in the visitor's time zone
+    if (known.stale) this.#lost(texts.lost); // replaces the server's text by one in the visitor's time zone
   }
 
   disconnectedCallback() {
@@ -82,7 +82,7 @@ class WhosOnline extends Rendered {
     this.dataset.live = live;
     this.#fire("live", { topic: this.topic, live });
     if (was === "on") this.#fresh = Date.now();
-    // From the first failure, not from each.
+    // The timer runs from the first failure, and later failures do not restart it.
     if (live !== "on" && signedOut === undefined && !p.refused(this.topic)) return (this.#timer ||= setTimeout(() => this.#lost(texts.lost), LOST));
     this.#timer = clearTimeout(this.#timer);
     this.#lost(signedOut ? texts.signedOut : "");
@@ -96,7 +96,7 @@ class WhosOnline extends Rendered {
     delete lost.dataset.since;
   }
 
-  /** Reads what the server rendered. */
+  /** Returns the roster that the server rendered. */
   #read() {
     const users = new Map([...this.querySelectorAll("[data-user]")].map((item) => [
       item.dataset.user,
@@ -112,7 +112,7 @@ class WhosOnline extends Rendered {
     ]));
     const counts = {};
     for (const name in FIGURES) {
-      const { value } = this.querySelector(`[data-count=${name}]`) ?? ""; // some are left out
+      const { value } = this.querySelector(`[data-count=${name}]`) ?? ""; // the template may leave figures out
       if (value) counts[FIGURES[name]] = +value;
     }
     const { since } = this.#part("lost").dataset; // the store was out when the page was rendered
@@ -120,7 +120,7 @@ class WhosOnline extends Rendered {
     return { users, counts, cursor: this.getAttribute("cursor"), stale: !!since };
   }
 
-  /** Shows what is known. */
+  /** Shows users and counts. */
   #paint() {
     const counts = this.presence.counts(this.topic);
     const shown = [...this.presence.roster(this.topic)].slice(0, this.max);
@@ -134,7 +134,7 @@ class WhosOnline extends Rendered {
     this.#live();
   }
 
-  /** Loads what changes the list of users, with the first change. If that fails, the next event tries again. */
+  /** Loads the function that changes the list of users, with the first change. If that fails, the next event tries again. */
   #change = () => (this.#list ??= import("./list.js").then(({ userList }) => userList(this.#part("users"), texts.status)).catch(() => (this.#list = this.#shown = undefined)));
 
   /** Shows users in the list, if there is one. */
@@ -158,7 +158,7 @@ class WhosOnline extends Rendered {
   }
 }
 
-/** What is beside a name or in a sentence. What keeps it live is loaded on demand. */
+/** Any other element, such as a dot beside a name. The module that keeps it live is loaded on demand. */
 class Mark extends Rendered {
   connectedCallback() {
     this.attributeChangedCallback();
@@ -170,7 +170,7 @@ class Mark extends Rendered {
   }
 }
 
-// The page may have loaded the script of another version, too.
+// Another version of the script, which the page has loaded too, may have defined the elements.
 for (const name of ["whos-online", "online-dot", "last-seen", "online-count", "presence-part"]) {
   customElements.get(name) ?? customElements.define(name, name === "whos-online" ? WhosOnline : class extends Mark {});
 }

@@ -1,18 +1,18 @@
-// The live end of a room, such as the posts of a thread: new items come to the end of the
-// list that the site has rendered, and what was edited or removed changes in its place.
+// Keeps a room live, such as the posts of a thread. New items are added at the end of the list
+// that the site has rendered. Items that are edited or removed change in their place.
 
 import { attended, onAttend } from "./attend.js";
 import { number } from "./bell.js";
 import { element, fill } from "./slots.js";
 
-const HOLD = 30_000; // ms for which a pointer or a focus at rest below the list keeps it as it is
-const SETTLE = 1000; // ms to collect what comes at once: news, and an item of the inbox and the post that it is about
-const PAGE = 100; // items of one request for what a state left out
+const HOLD = 30_000; // ms after which a pointer or focus that rests below the list does not hold the list any more
+const SETTLE = 1000; // ms to collect events that come together, such as a post and the notification about it
+const PAGE = 100; // items in one request for items that a state left out
 const PAGES = 10; // such requests, at most
 
 /**
- * Returns the place up to which the items of an inbox about a room may be marked as read: the
- * page shows the posts of all that are unread. 0: there is none.
+ * Returns the place up to which the items of an inbox about a room may be marked as read: up to
+ * there the page shows the posts of all unread items. 0: there is no such item.
  * @param {Iterable<import("./connect.js").Item>} items
  * @param {string} about
  * @param {(url?: string) => boolean} shows whether the page shows what an address leads to
@@ -43,22 +43,22 @@ export function roomView(part, tools) {
   const said = part.querySelector("p.presence-said");
   /** New items that are not shown yet, by id. @type {Map<string, import("./connect.js").Item>} */
   const waiting = new Map();
-  let top = number(part.dataset.pos) ?? (part.hasAttribute("cursor") ? 0 : -1); // the highest known place; -1: the next state says it
-  /** The ids of removed items: a page that was asked for before may still have one. */
+  let top = number(part.dataset.pos) ?? (part.hasAttribute("cursor") ? 0 : -1); // the highest known place; -1: unknown until the next state
+  /** The ids of removed items. An answer to an earlier request may still have such an item. */
   const removed = new Set();
-  let added = 0; // items, since the last announcement
-  let telling;
-  let pointed; // below the list
-  let rested = 0; // when the pointer and the focus have rested for too long
-  let trying;
+  let added = 0; // items since the last announcement
+  let telling; // the timer of tell
+  let pointed; // the element under the pointer
+  let rested = 0; // until then, the pointer or the focus holds the list
+  let trying; // the timer of show
 
-  /** Returns the element of an item, whoever rendered it. */
+  /** Returns the element of an item, whether the site or this script made it. */
   const find = (id) => {
     const row = list.querySelector(`[data-item="${CSS.escape(id)}"]`) ?? document.getElementById(id);
     return row && list.contains(row) ? row : null;
   };
 
-  /** Whether a part of the page would move if the list grew. */
+  /** Whether a node is below the list, and so would move if the list grew. */
   const below = (node) => node && !list.contains(node) && !part.contains(node) && (list.compareDocumentPosition(node) & Node.DOCUMENT_POSITION_FOLLOWING) > 0;
 
   const busy = () => Date.now() < rested && (below(pointed) || below(document.activeElement));
@@ -75,7 +75,7 @@ export function roomView(part, tools) {
     if (waiting.size && !busy()) show();
   });
 
-  /** Takes an item. One that the page does not show is new from a place on. */
+  /** Takes an item. If the page does not show it, it is new if its place is above from. */
   const put = (item, from) => {
     const row = find(item.id);
     if (item.state === "removed") {
@@ -86,7 +86,7 @@ export function roomView(part, tools) {
     else if (item.pos > from || waiting.has(item.id)) waiting.set(item.id, item);
   };
 
-  /** A removed item leaves a note, if it has a place for one. */
+  /** Removes an item. If it has a place for a text, it stays with a note that it was removed. */
   const remove = (row) => {
     const [text] = row.querySelectorAll("[data-slot~=paragraphs],[data-slot~=text]");
     if (!text || !words.removed) return row.remove();
@@ -94,7 +94,7 @@ export function roomView(part, tools) {
     text.textContent = words.removed;
   };
 
-  /** Shows what waits, unless the visitor is busy below the list. @param {boolean} [now] */
+  /** Shows the waiting items, unless the visitor is busy below the list. @param {boolean} [now] even then */
   const show = (now) => {
     clearTimeout(trying);
     const wait = !now && waiting.size > 0 && busy();
@@ -111,7 +111,7 @@ export function roomView(part, tools) {
     mark();
   };
 
-  /** Says, soon, how many items are new. */
+  /** Soon tells screen readers how many items are new. */
   const tell = (n) => {
     added += n;
     if (!n) return;
@@ -122,7 +122,7 @@ export function roomView(part, tools) {
     }, SETTLE);
   };
 
-  /** Adds items whose position is above from, and updates items that the page shows already. */
+  /** Adds items whose place is above from, and updates items that the page shows already. */
   const take = (items, from = top) => {
     const before = waiting.size;
     for (const item of items) put(item, from);
@@ -131,12 +131,12 @@ export function roomView(part, tools) {
     show();
   };
 
-  /** Takes a state, and asks for the items between it and what was known. */
+  /** Takes a state, and asks for the items between the state and the highest known place. */
   const state = async ({ items = [], more }) => {
     if (top < 0) top = Math.max(0, ...items.map(({ pos }) => pos));
     const from = top;
     let lowest = more ? Math.min(...items.map(({ pos }) => pos)) : 0;
-    // Of the items whose places are known, those that the state leaves out are gone.
+    // Items on the page with a place in the range of the state, but not in the state, are gone.
     const ids = new Set(items.map(({ id }) => id));
     for (const row of list.querySelectorAll("[data-item][data-pos]")) {
       const { item, pos } = row.dataset;
@@ -152,12 +152,12 @@ export function roomView(part, tools) {
     }
   };
 
-  // What an attended page shows of a room is read: also the items of the inbox about it.
+  // While the visitor is at the page, the visitor reads the room. So notifications about its posts are marked as read.
   const about = part.dataset.about ?? topic.replace(/^feed:/, "");
   /** @type {Map<string, import("./connect.js").Item>} */
   const inbox = new Map();
   let marking;
-  let upto = 0; // what was marked
+  let upto = 0; // the place up to which items were marked
 
   const shows = (url = "") => {
     try {

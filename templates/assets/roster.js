@@ -1,9 +1,9 @@
-// The roster of one topic, as this page knows it, and how each event changes it.
+// The roster of one topic on this page, and how each event changes it.
 
 /**
  * @typedef {import("./connect.js").User} User
  * @typedef {{joined: Map<string, User>, changed: Map<string, User>, parted: Map<string, Partial<User> & {last_seen?: string}>}} Changes
- *   What an event changed, by user id. A user who left has all that was known.
+ *   The changes of an event, by user id. A user who left has all fields that the roster had.
  */
 
 /** Returns the status to show. A status that only newer servers have is shown as online. */
@@ -15,22 +15,22 @@ export function shown(status) {
 const newestFirst = (a, b) => at(b) - at(a) || (a[0] < b[0] ? -1 : 1);
 const at = ([, { since }]) => Date.parse(since ?? "9999");
 
-/** The users that a page shows: the first of a topic, which are its window, and those that the page shows a dot of. */
+/** The users of a topic that a page knows: the newest, which are its window, and those of whom the page shows a dot. */
 export class Roster {
-  /** Who is told of its events. @type {Set<import("./feeds.js").Watcher>} */
+  /** They are told of its events. @type {Set<import("./feeds.js").Watcher>} */
   watchers = new Set();
-  /** Newest first. A Map, since an id may be "__proto__". @type {Map<string, User>} */
+  /** The users by id, newest first. A Map, since an id may be "__proto__". @type {Map<string, User>} */
   users = new Map();
   /** @type {import("./connect.js").Counts} */
   counts = {};
-  /** The version of the topic; empty: unknown, a state is wanted. */
+  /** The version of the topic; empty: unknown, the roster waits for a state. */
   cursor = "";
   /** Whether the server could not reach its store, and sent what it knew last. */
   stale = false;
-  /** How many of the topic's first users are here. Infinity: all that the topic has, or nothing is known. */
+  /** How many of the topic's newest users are here. Infinity: all users of the topic, or nothing is known. */
   window = Infinity;
 
-  /** Starts anew from what is known. */
+  /** Replaces the roster, such as by the one that the server rendered. */
   reset({ users = [], counts, cursor = "", stale }) {
     this.#fill(users);
     this.counts = { ...counts };
@@ -40,15 +40,16 @@ export class Roster {
     this.window = (size || cursor) && !(size >= counts?.total) ? size : Infinity;
   }
 
-  /** Whether events between this roster and an event are missing. */
+  /** Whether the roster has missed events before this one. */
   lacks(type, { prev, cursor }) {
     return (/^(diff|count)$/.test(type) && (!prev || prev !== this.cursor)) || (type === "heartbeat" && cursor !== this.cursor);
   }
 
   /**
-   * Takes the data of an event. A user who falls out of the window has not left. A user who moves up into it, because
-   * others left, has not joined: one who has joined since stands before the last user of the window that was.
-   * @param {string[]} [keys] the feeds for which the link was opened that has the event: "bob\nalso" stays in sight
+   * Takes the data of an event. A user who falls out of the window has not left. A user who moves up into the window,
+   * because others left, has not joined. Such a user is older than the last user of the window before the event.
+   * @param {string[]} [keys] the feeds for which the link was opened that received the event: with "bob\nalso", Bob stays in
+   *   the roster when he falls out of the window
    * @param {number} [most] the window of that link
    * @returns {Changes}
    */
@@ -57,9 +58,9 @@ export class Roster {
     if (!/^(state|diff|count|heartbeat)$/.test(type)) return changes;
     let { joins = {}, leaves = {}, out = [] } = data;
     const size = Math.min(this.window, most);
-    const last = [...this.users][size - 1]; // undefined: all users of the topic were here, if size is not 0
+    const last = [...this.users][size - 1]; // undefined: the roster had all users of the topic, unless size is 0
     if (type === "state") {
-      this.counts.total ??= 0; // of a feed
+      this.counts.total ??= 0; // the state of a feed of items has no total
       joins = data.users ?? {};
       this.window = data.window ?? this.window;
       for (const [id, user] of this.users) {

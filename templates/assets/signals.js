@@ -1,5 +1,5 @@
-// Typing and editors: what a page shows of signals, and of a topic that is followed for them.
-// Loaded by pages that show any, and with the first signal that a site's script sends.
+// The elements that show signals: typing and editors. Loaded by pages that have one, and with the
+// first signal that a site's script sends.
 
 import { editorsView } from "./editors.js";
 import { typingView } from "./typing.js";
@@ -9,22 +9,22 @@ import { typingView } from "./typing.js";
  *   send: (topic: string, type: string, more: object, me?: string) => Promise<{status?: number, wait?: number}>}} Tools
  */
 
-/** By data-show. */
+/** The views by data-show. */
 const views = { typing: typingView, editors: editorsView };
 
-/** What shows signals on this page. @type {ReturnType<typeof openSignals>} */
+/** Keeps the elements of signals on this page live. @type {ReturnType<typeof openSignals>} */
 let page;
 
 /**
- * Returns what shows signals on this page.
+ * Returns the object that keeps the elements of signals on this page live.
  * @param {import("./marks.js").Script & {announce: typeof import("./announce.js").announce}} script
  */
 export const signalsOf = (script) => (page ??= openSignals(script));
 
 /**
- * Posts a signal. It outlives the page, so a page that goes may say so.
+ * Posts a signal. The request outlives the page, so a page that is being closed can still send one.
  * @param {string} src where the handlers are mounted
- * @param {string} [me] the user whose page it is: the server refuses a signal of another
+ * @param {string} [me] the page's user: the server refuses the signal if another user has signed in since
  * @returns {Promise<{status?: number, wait?: number}>} the status, undefined without an answer; and how many ms to wait
  */
 async function post(src, topic, type, { for: seconds, data } = {}, me) {
@@ -45,7 +45,7 @@ export async function send(src, topic, type, more) {
 }
 
 function openSignals(script) {
-  /** By element, what ends it. @type {Map<HTMLElement, () => void>} */
+  /** The functions that end the views, by element. @type {Map<HTMLElement, () => void>} */
   const shown = new Map();
 
   return {
@@ -54,7 +54,7 @@ function openSignals(script) {
       if (shown.has(element) || !element.isConnected) return;
       shown.set(element, views[element.dataset.show](element, { ...script, send: (...what) => post(element.getAttribute("src"), ...what) }));
     },
-    /** Ends what an element showed that has left the page. */
+    /** Ends the view of an element that has left the page. */
     drop(element) {
       shown.get(element)?.();
       shown.delete(element);

@@ -1,5 +1,5 @@
-// The parts of an item's element that show its words: elements with a data-slot. The same
-// slots serve lists and rooms. Text is set as text and never as HTML.
+// Slots are the parts of an item's element that the script fills: elements with a data-slot. Lists
+// and rooms have the same slots. A slot gets text, never HTML.
 
 /** Returns url if it is a safe address for a link: http, https or relative; else "". */
 export function safe(url) {
@@ -20,7 +20,7 @@ const write = (element, text) => {
 };
 
 /**
- * Returns what fills the slots of an element, by the words of a data-slot.
+ * Returns the functions that fill slots, by the words of a data-slot.
  * @param {(time: HTMLTimeElement) => void} age shows how long ago a time is
  */
 export const fillers = (age) => ({
@@ -31,7 +31,7 @@ export const fillers = (age) => ({
       p.append(...lines.flatMap((line, i) => (i ? [document.createElement("br"), line] : [line])));
       return p;
     });
-    // What the server rendered from the same text stays, also with more markup.
+    // If the server has rendered the same text, its elements stay: they may have more markup.
     const words = (part) => part.replace(/\s+/g, "");
     if (words(element.textContent) !== words(text)) element.replaceChildren(...fresh);
   },
@@ -53,17 +53,17 @@ export const fillers = (age) => ({
   scope: (element, { about, type }) => (element.value = about ? "about:" + about : "type:" + type),
 });
 
-/** Shows the state of an item; undefined: those of rooms have none. */
+/** Shows the state of an item. Items of rooms have none: undefined. */
 export function setState(element, state) {
   const focused = element.querySelector(":focus");
   if (state) element.dataset.state = state;
   else delete element.dataset.state;
   for (const part of element.querySelectorAll("[data-when]")) part.hidden = part.dataset.when !== state;
-  // The stream may say so before the answer to the form does.
+  // A focused button may be hidden here, because the stream may bring the new state before the form's answer.
   if (focused?.hidden) focused.parentElement.querySelector("button:not([hidden])")?.focus();
 }
 
-/** Fills the slots of an item's element, itself among them. */
+/** Fills the slots of an item's element. The element itself may be a slot too. */
 export function fill(element, item, by) {
   const { dataset } = element;
   dataset.item = item.id;

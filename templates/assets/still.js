@@ -1,7 +1,7 @@
-// Whether the visitor is busy in a part of the page, which must not change under the pointer
-// or the focus. The list of users waits in the same way, see list.js.
+// Whether the visitor is busy in a part of the page. The part must not change under the pointer
+// or the focus. The list of users has the same rule, see list.js.
 
-const HOLD = 30_000; // ms for which a pointer or a focus at rest keeps a part as it is
+const HOLD = 30_000; // ms after which a resting pointer or focus does not count any more
 
 /**
  * Watches a part of the page.
@@ -10,13 +10,13 @@ const HOLD = 30_000; // ms for which a pointer or a focus at rest keeps a part a
  * @returns {() => boolean} whether the visitor is busy
  */
 export function still(part, changed) {
-  let pointer = false; // it is over the part
-  let until = 0; // when pointer and focus have rested for too long
+  let pointer = false; // the pointer is over the part
+  let until = 0; // until then, the pointer or the focus counts
   let timer;
 
   const busy = () => Date.now() < until && (pointer || part.matches(":focus-within"));
 
-  /** Looks again when the rest is over. */
+  /** Calls changed once the visitor is not busy any more. */
   const later = () => {
     timer ??= setTimeout(() => {
       timer = undefined;

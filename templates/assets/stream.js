@@ -1,8 +1,8 @@
-// What a page shows, over one connection a browser: the tabs of one visitor elect a
-// leader, which connects to the server and tells the others what happens.
+// The stream of events of a page. A browser has one connection for all tabs of a visitor: the tabs
+// elect a leader, which connects to the server and passes the events to the other tabs.
 //
-// Each tab has rosters of its own and finds gaps by itself. So a tab goes on from where
-// it is, whichever tab leads.
+// Each tab has its own rosters and detects missing events by itself. So any tab can take over as
+// the leader.
 
 import { openElection } from "./election.js";
 import { Feeds } from "./feeds.js";
@@ -10,23 +10,23 @@ import { openLead } from "./lead.js";
 import { report } from "./link.js";
 
 /**
- * The version of the messages below. It is part of the name of the channel and of the
- * locks, so tabs of two versions of the script never hear each other: during a deploy a
- * browser has a connection for each version. Raise it with any change of a message.
+ * The version of the messages below. It is part of the names of the channel and the locks, so
+ * tabs with different versions never hear each other. During a deploy a browser has a
+ * connection for each version. Raise it with any change of a message.
  */
 const PROTOCOL = 2;
 
-const SOON = 20; // ms: elements and tabs come in groups, and cost one connection
+const SOON = 20; // ms to collect elements and tabs, which come in groups and need only one connection
 const IDLE = 300_000; // ms without input until the visitor is away
 const RETRY = 10_000; // ms before a beat without an answer is sent again
-const LATE = 1000; // ms, at most, that the first connection waits for scripts that are loaded on demand
+const LATE = 1000; // ms for which the first connection waits for scripts that are loaded on demand
 
 /**
  * Opens the stream of a page.
  * @param {string} src where the handlers are mounted
- * @param {{me?: string, tenant?: string, app?: string}} site what the page says: its user, empty for a guest; the tenant, so that
- *   two on one origin share no connection; and the site's build
- * @param {HTMLElement[]} late elements whose topics are followed by scripts that are loaded on demand, such as people.js and inbox.js
+ * @param {{me?: string, tenant?: string, app?: string}} site me: the page's user, empty for a guest; tenant: a hash, so that
+ *   two tenants on one origin share no connection; app: the site's build
+ * @param {HTMLElement[]} late elements whose modules are loaded on demand, such as people.js and inbox.js, and then follow topics
  */
 export function openStream(src, site, late) {
   const id = "" + Math.random(); // of this tab
@@ -34,17 +34,17 @@ export function openStream(src, site, late) {
   const idle = () => page.me > "" && Date.now() - input > IDLE;
   /** @type {import("./link.js").Page} */
   const page = { ...site, idle };
-  let joined = !page.me; // the server knows that a connection shows this page view; that of a guest holds nobody online
+  let joined = !page.me; // the server knows that a connection shows this page view; for a guest it need not know
   let input = Date.now(); // when the visitor last did something, in any tab
-  let election; // from when the page is shown until it is hidden or wants nothing
-  let lead; // only in the tab that leads; null: the server has refused this tab
-  let group = 0; // of tabs that share a connection; a tab whose topics do not fit joins the next; -1: signed out
+  let election; // undefined while the page is paused or wants no topics
+  let lead; // undefined unless this tab leads; null: the server has refused this tab
+  let group = 0; // the number of a group of tabs that share a connection; a tab whose topics do not fit joins the next; -1: signed out
   let paused = false;
   let timer;
 
   const want = () => election?.post("want", id, [...feeds].map(([topic, roster]) => [topic, feeds.limit(topic), roster.state(topic)]), document.hidden);
 
-  /** Soon does what is to be done, once for all that happens until then. */
+  /** Soon brings the connection up to date with the feeds, once for all changes until then. */
   const review = () => {
     for (const { dataset: { feed, presenceDot, presenceSeen } } of late) if (![feed ?? "people", (presenceDot ?? presenceSeen) + "\nalso"].some((key) => feeds.has(key))) return setTimeout(() => review((late = [])), LATE);
     if (!election && !paused) begin();
@@ -87,13 +87,13 @@ export function openStream(src, site, late) {
     review();
   };
 
-  /** The visitor did something, here or in another tab. */
+  /** Notes that the visitor did something, here or in another tab. */
   const attend = (at) => {
     input = at;
     lead?.link.beat();
   };
 
-  /** Tells the server, once a page view, which tab's connection shows it. */
+  /** Tells the server, once for each page view, which connection shows the page. */
   const join = async (connection) => {
     if (joined || !connection) return;
     joined = true;
@@ -105,39 +105,39 @@ export function openStream(src, site, late) {
     }, RETRY);
   };
 
-  /** The leader's link came or went. */
+  /** Called in the leader when its link came or went. */
   const live = (now, user, refused) => {
-    // The visitor has signed out. A page that is loaded after the next sign-in must not be led by a guest's stream.
+    // The visitor has signed out, so the stream is a guest's. Pages that load after the next sign-in must not share it.
     if (page.me && user === "" && group >= 0) return move(-1);
     const { token } = lead.link;
-    if (token) joined = true; // a connection of the page's own is later than the view
+    if (token) joined = true; // this tab's own connection is newer than its page view, so the server knows
     feeds.tell(now, undefined, refused);
     election.post("live", now, token, feeds.refused);
   };
 
-  /** What tabs say to each other. */
+  /** The messages between tabs. */
   const messages = {
-    /** A tab wants topics, and says what it knows of them, and whether it is hidden. */
+    /** From a tab: the topics that it wants, what it knows of them, and whether it is hidden. */
     want: (...what) => lead?.serve(...what),
-    /** The leader has an event. */
+    /** From the leader: an event. */
     event: (...what) => feeds.take(...what) && want(),
-    /** The leader's link came or went. */
+    /** From the leader: its link came or went. */
     live(now, token, refused) {
       join(token);
       feeds.tell(now, undefined, refused);
     },
-    /** There is no room for a tab in this group. */
+    /** From the leader: this group has no room for a tab. */
     away: (tab) => tab === id && move(group + 1),
-    /** There is a new leader. */
+    /** From a new leader. */
     lead: want,
-    /** The visitor did something. */
+    /** From a tab: the visitor did something there. */
     input: attend,
   };
 
   return {
     feeds,
 
-    /** Goes on as a user, of whom there is a page view: anew, unless it is the same user and nothing was refused. */
+    /** Goes on as a user who has a new page view. It connects anew, unless the user is the same and nothing was refused. */
     become(user) {
       if (user === page.me && group >= 0 && lead !== null) return;
       page.me = user;
@@ -147,8 +147,8 @@ export function openStream(src, site, late) {
     },
 
     /**
-     * Keeps a watcher informed of a topic. The watchers of a topic share a roster, which
-     * starts from the most that one of them knew.
+     * Keeps a watcher informed of a topic. The watchers of a topic share a roster. It starts from
+     * the watcher that knew the most users.
      * @param {string} topic
      * @param {import("./feeds.js").Watcher} watcher
      * @returns {import("./roster.js").Roster}
@@ -157,7 +157,7 @@ export function openStream(src, site, late) {
       const roster = feeds.open(topic);
       if (!roster.cursor || known.users?.size > roster.users.size) {
         roster.reset(known);
-        if (lead === null) end("connecting"); // what was refused may be granted with this topic
+        if (lead === null) end("connecting"); // with this topic, the server may accept the connection
         if (roster.cursor) lead?.renew();
       }
       roster.watchers.add(watcher);
@@ -170,10 +170,10 @@ export function openStream(src, site, late) {
       review();
     },
 
-    /** This tab has come into view, or is hidden now. */
+    /** To call when this tab has come into view, or is hidden now. */
     look: () => (lead ? lead.look() : want()),
 
-    /** Ends the connection while the page is hidden; or for good, as the page goes. */
+    /** Ends the connection until resume. With going, the page is closed for good. */
     pause(going) {
       if (going && !feeds.tabs.size) lead?.link.leave();
       paused = true;
@@ -187,7 +187,7 @@ export function openStream(src, site, late) {
       review();
     },
 
-    /** The visitor did something. The other tabs are told once a minute at most. */
+    /** To call when the visitor did something. It tells the other tabs once a minute at most. */
     input() {
       const now = Date.now();
       if (now - input > IDLE / 5) election?.post("input", now);

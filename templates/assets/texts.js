@@ -1,5 +1,5 @@
 // Plurals and digits in the language of the texts. The server has the same rules, in
-// texts.go. Tests hold both to testdata/texts.json.
+// texts.go. Tests check both against testdata/texts.json.
 
 /**
  * @typedef {{zero?: string, one?: string, two?: string, few?: string, many?: string, other: string}} Plural

@@ -1,11 +1,11 @@
-// The line that says who is typing, and the form that says so of the page's visitor.
+// The line that says who is typing. It also watches the form in which the page's visitor types.
 
 import { openTypist } from "./typist.js";
 import { Typists } from "./typists.js";
 import { isolated, sentence, show } from "./words.js";
 
 const QUIET = 10_000; // ms, at least, between two texts that screen readers read
-const SAID = 3000; // ms for which such a text stands
+const SAID = 3000; // ms after which such a text is removed
 
 /** Returns the text for names, as nodes. @param {{one: string, two: string, many: string}} words */
 export function line({ one, two, many }, locale, names) {
@@ -15,7 +15,7 @@ export function line({ one, two, many }, locale, names) {
 }
 
 /**
- * Returns the fields to which an element belongs: a form or field on the page.
+ * Returns the form or field in which the visitor types.
  * @returns {HTMLElement | null}
  */
 const inputOf = (part) => (part.dataset.input ? document.querySelector(part.dataset.input) : part.closest("form"));
@@ -35,7 +35,7 @@ export function typingView(part, { connect, site, locale, send }) {
   const ending = new AbortController();
   const { signal } = ending;
   let timer;
-  let quiet = 0; // until when screen readers read nothing
+  let quiet = 0; // until then, screen readers get no text
   let speaking;
 
   const paint = () => {
@@ -51,7 +51,7 @@ export function typingView(part, { connect, site, locale, send }) {
     if (!shown.textContent) return;
     quiet = Date.now() + QUIET;
     said.textContent = shown.textContent;
-    setTimeout(() => (said.textContent = ""), SAID); // the line itself can be read
+    setTimeout(() => (said.textContent = ""), SAID); // screen readers can still read the line itself
   };
 
   const presence = connect({ topics: [topic], src: part.getAttribute("src"), limit: 0 });
@@ -72,11 +72,11 @@ export function typingView(part, { connect, site, locale, send }) {
     typists.state(state);
     paint();
   });
-  // Timers of hidden pages are late, and those of sleeping ones do not run.
+  // In hidden pages timers are late, and in sleeping pages they do not run.
   document.addEventListener("visibilitychange", paint, { signal });
   for (const type of ["pageshow", "focus"]) addEventListener(type, paint, { signal });
 
-  // On the document, since the form may come later, or anew.
+  // The listeners are on the document, since the form may come later or be replaced.
   const mine = ({ target }) => !!inputOf(part)?.contains(target);
   document.addEventListener("input", (e) => {
     if (!mine(e) || /^(checkbox|radio|file|submit|button|hidden)$/.test(e.target.type)) return;

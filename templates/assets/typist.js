@@ -1,19 +1,19 @@
-// The page's visitor as somebody who types: what the others are told, and when.
+// Sends signals while the page's visitor types.
 
 const AGAIN = 3000; // ms, at least, between two signals
 const REST = 6000; // ms without input until the visitor does not type any more
-const FOR = 6; // s that a signal stands
+const FOR = 6; // s for which a signal holds
 
 /**
- * @param {(seconds: number) => Promise<{status?: number, wait?: number}>} send tells the others that the visitor
- *   types, or by a negative number that that is over. Its answer has the status, and how many ms to wait.
- * @param {() => boolean} there whether the others see the visitor in the topic: nobody else is heard
+ * @param {(seconds: number) => Promise<{status?: number, wait?: number}>} send sends a signal: the visitor types for so
+ *   many seconds, or no longer types if the number is negative. Its answer has the status, and how many ms to wait.
+ * @param {() => boolean} there whether the topic's roster shows the visitor: the server takes no signals from others
  */
 export function openTypist(send, there) {
   let sent = -Infinity; // when the last signal was sent
   let input = -Infinity; // when the visitor last typed
-  let quiet = -Infinity; // until when the server wants to hear nothing
-  let typing = false; // as the others were told
+  let quiet = -Infinity; // until then, the server wants no signal
+  let typing = false; // the last signal said that the visitor types
   let refused = false;
   let timer;
 
@@ -31,7 +31,7 @@ export function openTypist(send, there) {
     if (refused || now - input >= REST) return end();
     const due = Math.max(sent + AGAIN, quiet);
     if (input > sent && now >= due && there()) say(FOR);
-    // Either the visitor goes on, or has come to rest.
+    // Looks again when the next signal may be sent, or when the visitor has rested long enough.
     timer = setTimeout(review, Math.max(20, Math.min(input > sent && due > now ? due : Infinity, input + REST) - now));
   };
 
@@ -43,14 +43,14 @@ export function openTypist(send, there) {
   };
 
   return {
-    /** The visitor has typed. */
+    /** To call when the visitor has typed. */
     type() {
       input = Date.now();
       review();
     },
-    /** The visitor does not type any more. */
+    /** To call when the visitor does not type any more. */
     end,
-    /** The visitor has come into the topic, or another user's page has begun: what was refused may be granted. */
+    /** To call when the page's user has come into the topic. The server may then take signals that it refused before. */
     again() {
       refused = false;
     },

@@ -1,10 +1,10 @@
-// Who is typing in a topic. A typist is forgotten at the end of the time that the latest
-// signal gave, when the typist leaves the topic, and after a state without the typist.
+// Who is typing in a topic. A typist is removed at the end of the time that the latest signal
+// gave, when the typist leaves the topic, and after a state without the typist.
 
-const LONGEST = 30; // s that a signal may stand
+const LONGEST = 30; // s for which a signal may hold
 
 export class Typists {
-  /** By id, the first to type first. @type {Map<string, {name: string, until: number}>} */
+  /** The typists by id, the first to type first. @type {Map<string, {name: string, until: number}>} */
   #all = new Map();
 
   /**
@@ -22,19 +22,19 @@ export class Typists {
     this.#all.delete(id);
   }
 
-  /** Takes a state: who is not in it is not there, unless it leaves users out. */
+  /** Takes a state. Typists who are not in it have left, unless the state leaves users out. */
   state({ users = {}, truncated, names }) {
     if (truncated || names === false) return;
     for (const id of this.#all.keys()) if (!Object.hasOwn(users, id)) this.leave(id);
   }
 
-  /** Returns the names of those who are typing now, but for the page's own user. */
+  /** Returns the names of the users who are typing now, without the page's own user. */
   names(me, now) {
     for (const [id, { until }] of this.#all) if (until <= now) this.leave(id);
     return [...this.#all].filter(([id]) => id !== me).map(([, { name }]) => name);
   }
 
-  /** When the next of them is forgotten, in ms; Infinity if there is none. */
+  /** When the next typist is removed, in ms; Infinity if there is none. */
   get next() {
     return Math.min(...[...this.#all.values()].map(({ until }) => until));
   }

@@ -1,21 +1,21 @@
-// Sentences with names and times in them.
+// Texts that contain names and times as elements.
 
 /**
- * Returns the nodes of a text, with nodes in place of the words in braces. A name cannot
- * spell one of these.
+ * Returns the nodes of a text, with nodes in place of the words in braces. A name such as
+ * "{time}" is not replaced, because only the text is searched.
  * @param {string} text
  * @param {Record<string, Node | string>} parts
  */
 export const sentence = (text, parts) => text.split(/(\{\w+\})/).map((piece) => parts[piece] ?? piece);
 
-/** Returns an element for a name, whose direction is its own. */
+/** Returns an element for a name. A name from right to left does not change the text around it. */
 export function isolated(name) {
   const bdi = document.createElement("bdi");
   bdi.textContent = name;
   return bdi;
 }
 
-/** Gives an element nodes, unless it shows the same. Returns whether it has changed. */
+/** Replaces the content of an element, unless it is the same. Returns whether it has changed. */
 export function show(element, nodes) {
   const same = element.cloneNode();
   same.replaceChildren(...nodes);
