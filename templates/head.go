@@ -27,7 +27,7 @@ func (ws *workshop) newHeadParts() (h headParts, err error) {
 }
 
 // head returns the links of a page's head, and a <meta> with what the script must know. The
-// <meta> names the page's user, so that pages of two users in one browser share nothing.
+// <meta> names the page's user, so that pages of two users in one browser share no connection.
 func (ws *workshop) head(t knownTopic, visitor presence.Visitor, nonce string) (template.HTML, error) {
 	var cursor presence.Cursor
 	if t.view != nil {

@@ -22,7 +22,7 @@ const sinceLayout = "2006-01-02T15:04:05.000Z07:00"
 
 // A person is a member as the widget shows it.
 type person struct {
-	presence.Profile // URL and Avatar are safe, or empty; Name is there
+	presence.Profile // URL and Avatar are safe or empty; Name is not empty
 	ID               string
 	Status           string
 	StatusText       string

@@ -13,8 +13,8 @@ const UNSEEN_HEARTBEAT = 60_000; // ms between two heartbeats while nobody sees 
 
 /**
  * The number of transports: events and two detours, best first. A transport returns when the
- * server ends the connection. It throws if the connection fails; the response, if the server
- * refuses. The detours are loaded on demand, because few pages need them.
+ * server ends the connection, and throws if the connection fails. If the server refuses it, the
+ * response is thrown. The detours are loaded on demand, because few pages need them.
  */
 const TRANSPORTS = 3;
 
