@@ -23,7 +23,7 @@ type Config struct {
 
 	// Members is for a site where guests see nothing of presence: pages of guests have no
 	// elements, and widgets do not show how many guests there are. Authorize must refuse
-	// guests too, and so must the same function of package handlers.
+	// guests too, and so must handlers.Config.Authorize.
 	// Default: guests see what members see.
 	Members bool
 

@@ -378,8 +378,8 @@
 //
 // The script ignores events, fields and statuses that it does not know. Tabs with two
 // versions of the script may be open at once: each version has its own connection. When a
-// page asks a node of another version for its script, it gets the script of that node,
-// which is not cached then.
+// page asks a node of another version for its script, it gets the script of that node, and
+// browsers do not cache it.
 //
 // A page says which version of the stream it speaks. If [Config].App and handlers.Config.App
 // name the site's build, the script fires presence:outdated on document when the server has

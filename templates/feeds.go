@@ -23,7 +23,7 @@ type feedOptions struct {
 	label    string        // the name of the element, for screen readers
 	fields   template.HTML // further fields of each form, such as a CSRF token
 	error    string        // of notifications: what was wrong with the form
-	mute     bool          // each item has a button that mutes what it is about
+	mute     bool          // each item has a button that mutes the item's About, or else its type
 	popover  bool          // of the bell: the script opens the list in place
 	word     bool          // of the bell: its name stands beside the icon
 	list     string        // of a room: the id of the element that has its items

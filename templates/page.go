@@ -71,7 +71,7 @@ func (p *Page) Style(nonce ...string) template.HTML {
 }
 
 // WhosOnline renders the widget of a topic. The options are pairs of a name and a value:
-// "max", "form", "label" and "more".
+// "max", "form", "figures", "label", "more" and "about".
 func (p *Page) WhosOnline(topic any, options ...any) template.HTML {
 	return p.orNothing(p.rosters.whosOnline(topic, options...))
 }

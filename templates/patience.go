@@ -29,7 +29,7 @@ type patience struct {
 // A hanging is when a page last waited in vain for a source.
 type hanging struct{ at atomic.Int64 } // Unix nanoseconds
 
-// lately reports whether a page waited in vain less than noWait ago, so that no page waits now.
+// lately reports whether a page waited in vain less than noWait ago. Then no page waits again.
 func (h *hanging) lately(now time.Time) bool { return now.UnixNano()-h.at.Load() < int64(noWait) }
 
 // hangs has a hanging for each source. If one source hangs, pages still wait for the others.

@@ -59,8 +59,8 @@ function along(connect, src, ids) {
 const isID = (id) => /^\P{Cc}+$/u.test(id) && new TextEncoder().encode(id).length <= MAX_ID;
 
 /**
- * Keeps the elements of a topic live: those with a data-presence-dot and those with a
- * data-presence-seen show a user, all others the number of users.
+ * Keeps the elements of a topic live. Elements with a data-presence-dot or a data-presence-seen
+ * show a user. All others show the number of users.
  * @param {import("./connect.js").Presence & {moved?: boolean}} presence follows the topic; moved: it had events since the page was rendered
  * @param {import("./marks.js").Script["site"]} site if its people has data-people, dots show what this visitor may see of users, and not only what everybody may
  * @param {import("./marks.js").Script} script

@@ -20,7 +20,7 @@ const LINGER = 2000; // ms for which the topics of a closed tab stay: the next p
 export function openLead(src, page, feeds, { post, hold }, review, on) {
   const { tabs } = feeds;
   let link;
-  let good; // the link may stay, as far as the feeds fit; false: open must make a new link
+  let good; // whether the link may be kept; if not, open makes a new link
   let keys; // the keys of the feeds when the link was opened
   let window; // how many of the newest users of each topic the link has
   let timer;
@@ -99,7 +99,7 @@ export function openLead(src, page, feeds, { post, hold }, review, on) {
     /** Makes the next call of open open a new link. */
     renew: () => (good = false),
 
-    /** Serves what another tab wants. */
+    /** Follows the topics that another tab wants. If there are too many, it sends the tab to another group. */
     serve(tab, wants, hidden) {
       const limits = new Map(wants);
       limits.hidden = hidden;

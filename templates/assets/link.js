@@ -9,7 +9,7 @@ const RETRY = 10_000; // ms before a beat that failed is sent again
 const PATIENCE = 3000; // ms to wait for the event welcome, which a proxy that buffers answers delays
 
 const LONG_LIST = 61; // users: an address holds 60, so such a list is the body of a POST
-const UNSEEN_HEARTBEAT = 60_000; // ms between two heartbeats while nobody sees a tab
+const UNSEEN_HEARTBEAT = 60_000; // ms between two heartbeats while no tab is in view
 
 /**
  * The number of transports: events and two detours, best first. A transport returns when the

@@ -34,7 +34,7 @@ export function mark(element, script) {
 }
 
 function open(presence, script) {
-  // Users may have left before this was loaded, whom the elements of the page still show.
+  // The elements of the page may still show users who left before this was loaded.
   const { topic, cursor } = script.site;
   const rendered = [cursor, ...[...document.querySelectorAll("whos-online")].map((list) => list.getAttribute("cursor"))];
   presence.moved = !opened && !rendered.includes(presence.cursor(topic));

@@ -1,7 +1,7 @@
 // People: users as the visitor may see them, in lists of contacts, on profiles and beside
 // names. Loaded by pages that show any, of sites that have people.
 
-const MOST = 500; // people whom a connection watches
+const MOST = 500; // the most people that a connection watches
 const BATCH = 100; // the most people in one request
 const AGE = 10_000; // ms between two updates of texts such as "5 minutes ago"
 const SOON = 50; // ms to collect elements, which come in groups

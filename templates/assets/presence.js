@@ -6,7 +6,7 @@ import { get, parse } from "./link.js";
 import { shown } from "./roster.js";
 import { openLocale } from "./texts.js";
 
-/** The names of counts: those in events, by those in data-count. */
+/** The names of counts in events, by their names in data-count. */
 const FIGURES = { online: "total", guests: "guests", recent: "recent" };
 
 const LOST = 3000; // ms without a connection before the widget says so

@@ -11,8 +11,8 @@ const PAGE = 100; // items in one request for items that a state left out
 const PAGES = 10; // such requests, at most
 
 /**
- * Returns the place up to which the items of an inbox about a room may be marked as read: up to
- * there the page shows the posts of all unread items. 0: there is no such item.
+ * Returns the place up to which notifications about a room may be marked as read. The page shows
+ * the posts of all unread notifications up to that place. 0: there are none.
  * @param {Iterable<import("./connect.js").Item>} items
  * @param {string} about
  * @param {(url?: string) => boolean} shows whether the page shows what an address leads to

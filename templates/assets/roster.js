@@ -17,7 +17,7 @@ const at = ([, { since }]) => Date.parse(since ?? "9999");
 
 /** The users of a topic that a page knows: the newest, which are its window, and those of whom the page shows a dot. */
 export class Roster {
-  /** They are told of its events. @type {Set<import("./feeds.js").Watcher>} */
+  /** The watchers get the events of the topic. @type {Set<import("./feeds.js").Watcher>} */
   watchers = new Set();
   /** The users by id, newest first. A Map, since an id may be "__proto__". @type {Map<string, User>} */
   users = new Map();
