@@ -157,7 +157,7 @@
 // they are offline. For the visitor's own contacts, devices and settings it waits at most
 // half a second. After that they are "not known right now".
 //
-// Their options are pairs of a name and a value:
+// The options of contacts, sessions and settings are pairs of a name and a value:
 //
 //   - "max", of contacts: how many are shown, the dearest first; 100, and at most
 //     presence.MaxWatched
@@ -205,7 +205,7 @@
 // the store included. After that it shows the bell without a number. For the list it waits half
 // a second. With script, a number or a list that was not known comes later, over the stream.
 //
-// Their options are pairs of a name and a value:
+// The options of bell, notifications and room are pairs of a name and a value:
 //
 //   - "label", of bell and notifications: the name for screen readers
 //   - "word", of bell: true shows its name beside the icon
@@ -277,12 +277,12 @@
 // at most six seconds after the user's last signal, and when the user leaves the topic. Screen
 // readers read it once in ten seconds at most.
 //
-// editors shows the roster of a topic. Only pages on which one thing is edited follow the topic,
-// and they do so by this element. Each other editor has a line with the time at which the editor
-// came, and "away" after five minutes without input. The first to come is first. Without script
-// the list is as old as the page. With script it is live, and says that nobody else edits while
-// that is certain. While the stream is down or the store is out, it says that this is not known.
-// The options are
+// editors shows the roster of a topic for one thing that users edit. The element makes its page
+// follow the topic, and no other page should follow it. Each other editor has a line with the time
+// at which the editor came, and "away" after five minutes without input. The first to come is
+// first. Without script the list is as old as the page. With script it is live, and says that nobody
+// else edits while that is certain. While the stream is down or the store is out, it says that this
+// is not known. The options are
 //
 //   - "label": the name for screen readers
 //   - "revision": an int, the version that the page shows

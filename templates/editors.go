@@ -97,7 +97,7 @@ func (ws *workshop) editor(b *markup, m presence.Member, owner bool) {
 	b.raw("</span></li>")
 }
 
-// hidden writes the attribute hidden if is is true.
+// hidden writes the attribute hidden if the argument is true.
 func (m *markup) hidden(is bool) *markup {
 	if is {
 		m.raw(" hidden")

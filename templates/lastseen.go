@@ -48,7 +48,7 @@ func (e *markedElements) prefetch(ids []any) error {
 	return nil
 }
 
-// see loads when users were last seen, unless the page waits no longer.
+// see asks the store when users were last seen, if the page still waits for the store.
 func (e *markedElements) see(t knownTopic, ids ...presence.UserID) {
 	seen := e.workshop.seen
 	if !e.waits() || !seen.missing(ids...) {

@@ -36,7 +36,7 @@ func (m *markers) addCount(topic presence.Topic) counting {
 	return counting{value: mark + "v", text: mark + "n"}
 }
 
-// mark returns the beginning of the markers with a number.
+// mark returns the common beginning of all markers with one number.
 func (m *markers) mark(number int) string {
 	if m.secret == "" {
 		m.secret = rand.Text()

@@ -153,9 +153,9 @@ func (p *Page) Room(name, head any, options ...any) template.HTML {
 	return p.orNothing(p.feeds.room(name, head, options...))
 }
 
-// Typing renders the line that says who is typing in a topic. While the visitor types in a form, the
-// page also tells the topic so: in the form around the element, or in the one that the option
-// selects. The options are pairs of a name and a value: "input". It costs nothing.
+// Typing renders the line that says who is typing in a topic. The page also sends signals while its
+// visitor types in the form around the element, or in the form or field that the option "input"
+// selects. Options are pairs of a name and a value. Typing costs nothing.
 func (p *Page) Typing(topic any, options ...any) template.HTML {
 	return p.orNothing(p.rosters.typing(topic, options...))
 }

@@ -116,7 +116,7 @@ func (m *markup) choice(name, legend, hint, value string, pairs [][2]string) {
 	m.raw("</fieldset>")
 }
 
-// chosen writes an attribute if is is true.
+// chosen writes an attribute if the second argument is true.
 func (m *markup) chosen(attribute template.HTML, is bool) *markup {
 	if is {
 		m.raw(attribute)
