@@ -94,7 +94,7 @@ export function roomView(part, tools) {
     text.textContent = words.removed;
   };
 
-  /** Shows the waiting items, unless the visitor is busy below the list. @param {boolean} [now] even then */
+  /** Shows the waiting items, unless the visitor is busy below the list. @param {boolean} [now] shows them in any case */
   const show = (now) => {
     clearTimeout(trying);
     const wait = !now && waiting.size > 0 && busy();

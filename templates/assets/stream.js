@@ -19,7 +19,7 @@ const PROTOCOL = 2;
 const SOON = 20; // ms to collect elements and tabs, which come in groups and need only one connection
 const IDLE = 300_000; // ms without input until the visitor is away
 const RETRY = 10_000; // ms before a beat without an answer is sent again
-const LATE = 1000; // ms for which the first connection waits for scripts that are loaded on demand
+const LATE = 1000; // ms, at most, for which the first connection waits for scripts that are loaded on demand
 
 /**
  * Opens the stream of a page.
