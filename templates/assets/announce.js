@@ -1,7 +1,7 @@
 // News for screen readers: short texts, at intervals, that say which users came and went.
 // Loaded with the first news.
 
-const SETTLE = 1000; // ms to collect news that come together
+const SETTLE = 1000; // ms to collect joins and leaves that come together
 const QUIET = 10_000; // ms between two announcements on a page
 
 /** The announcers that have news. @type {Set<Announcer>} */

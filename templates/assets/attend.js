@@ -2,7 +2,7 @@
 
 const RECENT = 120_000; // ms after the last input for which a visitor counts as being there
 
-let input = Date.now(); // the page was opened by the visitor
+let input = Date.now(); // when the visitor last did something; opening the page counts
 /** Callbacks for when the visitor comes back. @type {Set<() => void>} */
 const comers = new Set();
 

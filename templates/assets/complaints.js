@@ -27,7 +27,7 @@ function outdated(page = "", server) {
 export async function explain(about, site, page) {
   if (page) {
     if (/408|410|429|50[234]/.test(about.status)) return;
-    page.nobeat = about.status || 302; // a redirect is shown without its status
+    page.nobeat = about.status || 302; // the browser hides the status of a redirect
   }
   const { warnings = [], url, type, status, app } = about;
   if (status === 426) {

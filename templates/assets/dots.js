@@ -5,7 +5,7 @@
 import { loadPeople } from "./parts.js";
 
 const BATCH = 100; // the most users in one request
-const MOST = 500; // users whom a connection has besides the first of its topics
+const MOST = 500; // the most users that a connection follows beside the newest of its topics
 const MAX_ID = 128; // bytes
 const SOON = 20; // ms to collect elements, which come in groups
 const AGE = 10_000; // ms between two updates of texts such as "5 minutes ago"

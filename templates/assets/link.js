@@ -107,7 +107,7 @@ export function openLink(src, page, { query, live, hear, refused }) {
   let said; // the news that the server has: see news
   let heartbeat; // ms, at most, between two events of the server while a tab is in view; 0: no welcome yet
   let closed = false;
-  let wake; // ends the wait before the next try; undefined if the server has asked for a time
+  let wake; // ends the wait before the next try; undefined if the server has said how long to wait
 
   const within = (ms) => {
     clearTimeout(timer);

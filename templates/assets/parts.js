@@ -14,7 +14,7 @@ import { ago } from "./dots.js";
 const kept = new Set();
 /** By <online-count>, the number in a widget of the same topic, if there is one. @type {WeakMap<HTMLElement, HTMLDataElement>} */
 const figures = new WeakMap();
-/** The parts that have a timer in soon. */
+/** The parts for which soon has started a timer. */
 const pending = new WeakSet();
 let running;
 
