@@ -1,10 +1,10 @@
-// Package deliver tells Go programs of joins and leaves: at least once in the whole fleet, on one node at
-// a time, and in order for each user and topic. A site calls track.Tracker.Deliver, of which this package
-// is the whole; it knows the engine by [Node] alone.
+// Package deliver reports joins and leaves to Go programs: at least once in the whole fleet, on one node at a
+// time, and in order for each user and topic. A site calls track.Tracker.Deliver, which only wraps this
+// package. The package reaches the engine through [Node] alone.
 //
 // # Files
 //
-//	deliver.go stats.go forget.go   the door: [Consumers.Run], figures, erasures
+//	deliver.go stats.go forget.go   the entry points: [Consumers.Run], figures, erasures
 //	standby.go lead.go new.go       which node leads, and how a consumer begins
 //	topic.go kind.go tap.go told.go what happened in the topics, and what was told of it
 //	outbox.go entry.go              what waits to be told; the record in the store
@@ -28,8 +28,8 @@ import (
 
 // An Event is one event for a program: see [Consumers.Run].
 type Event struct {
-	// ID names the event. A repetition has the same ID: for one session of a user in a
-	// topic there is one ID of its join, and one of its leave.
+	// ID identifies the event. A repetition has the same ID. For one session of a user in a topic there is one
+	// ID of its join, and one of its leave.
 	ID    string
 	Type  EventType
 	Topic presence.Topic
@@ -43,18 +43,17 @@ type Event struct {
 	Try int       // 1 for the first call of this node with the event
 }
 
-// EventType says what a [Event] tells.
+// EventType says what an [Event] reports.
 type EventType string
 
 // The types of events.
 const (
 	Join  EventType = "join"  // a user came into a topic
 	Leave EventType = "leave" // a user left; Since is that of the join
-	// Gap: joins and leaves of the topic may be missing. Either the store's log
-	// does not reach back to what the consumer was told last, or more events waited than
-	// are kept. A gap whose Topic is that of [AllOf] is one of the kind: topics may have come
-	// and gone untold. After a gap of the log come the leaves and joins that lead to the roster
-	// as it is. The events that were dropped because too many waited do not come again.
+	// Gap: joins and leaves of the topic may be missing. Either the store's log does not reach back to the
+	// consumer's latest event, or more events waited than are kept. If Topic is a value of [AllOf], topics of
+	// that kind may have come and gone without an event. After a gap of the log come the leaves and joins that
+	// lead to the present roster. Events that were dropped because too many waited are not repeated.
 	Gap EventType = "gap"
 )
 
@@ -63,17 +62,16 @@ type Options struct {
 	// Lanes is how many calls of fn run at a time, each for a different user or topic.
 	// Default: 1.
 	Lanes int
-	// Most is how many events wait at most. Over that the oldest ones are dropped, and a
-	// gap stands in their place: [Stats].Dropped counts them. An event takes about
-	// 500 bytes, in the store and on each node.
+	// Most is how many events wait at most. Above that, the oldest ones are dropped, and a gap takes their
+	// place. [Stats].Dropped counts them. An event takes about 500 bytes, in the store and on each node.
 	// Default: 10,000.
 	Most int
-	// MaxTopics is how many topics of kinds ([AllOf]) are followed at a time. Named topics do
-	// not count, nor do topics in which nobody is any more. Further ones wait until others are
-	// empty, and [Stats].Left counts them. While more than half of the places are taken, a
-	// tenant among the kinds gets no new one beyond an equal share. A visitor has no share, since
-	// the store does not know who opened a topic: see track.Config.MaxTopicsPerConnection. Each takes about 100 bytes, in the store and on
-	// each node, and so does an empty one while its log stays, of which there are 10,000 at most.
+	// MaxTopics is how many topics of kinds ([AllOf]) are followed at a time. Neither named topics nor empty
+	// ones count. Further topics wait until followed ones are empty, and [Stats].Left counts them. While more
+	// than half of the places are taken, the kinds of a tenant get no new place beyond the tenant's equal
+	// share. Visitors have no shares, since the store does not know who opened a topic: see
+	// track.Config.MaxTopicsPerConnection. A topic takes about 100 bytes, in the store and on each node. So
+	// does an empty topic while its log is kept; there are at most 10,000 of these.
 	// Default: 1,000. More than 10,000 is [presence.ErrInvalidConfig].
 	MaxTopics int
 }
@@ -85,58 +83,56 @@ const (
 	maxKindTopics     = 10_000
 )
 
-// Run calls fn for each join and leave in topics: at least once in the whole fleet, on
-// one node at a time, and in order for each user and topic. name is that of the consumer, under
-// which the store keeps what fn was told: 1-64 bytes of A-Z a-z 0-9 _ - . and the colon. Call
-// it on every node, with the same name and topics. It blocks until ctx ends, or until the
-// node closes ([presence.ErrClosed]). An invalid argument is an error at once: [presence.ErrInvalidConfig] or
-// [presence.ErrInvalidTopic]. So is a store that is no [backend.ConsumerStore], or for [AllOf] no
-// [backend.StaffStore]: [errors.ErrUnsupported].
+// Run calls fn for each join and leave in topics: at least once in the whole fleet, on one node at a time, and
+// in order for each user and topic. name is the name of the consumer: 1-64 bytes of A-Z a-z 0-9 _ - . and the
+// colon. The store keeps the consumer's progress under it. Call Run on every node, with the same name and
+// topics. Run blocks until ctx ends, or until the node closes ([presence.ErrClosed]). An invalid argument is
+// an error at once: [presence.ErrInvalidConfig] or [presence.ErrInvalidTopic]. So is a store that is no
+// [backend.ConsumerStore], or for [AllOf] no [backend.StaffStore]: [errors.ErrUnsupported].
 //
 //	topics := []presence.Topic{presence.Site}
 //	go tracker.Deliver(ctx, "mailer", topics, deliver.Options{}, func(ctx context.Context, e deliver.Event) error {
 //		…
 //	})
 //
-// One node calls fn. If that node dies, another one takes over within 8 s; if it closes,
-// within a second or two, and one that has just begun within six. The new node goes on where the
-// consumer was, and may repeat the latest events, with the same IDs. A consumer that is new is
-// told of the users who are online as joins, after some seconds, and of all that happened
-// meanwhile, also if each node that called Run has ended by then. If the store is out all the time until they end, the
-// consumer stays new. A change of status or name is no event. A user who turns invisible
-// leaves. A count-only topic has names here as any other.
+// One node calls fn. If that node dies, another one takes over within 8 s. If it closes, another one takes
+// over within two seconds, or within six if that one has just begun. The new node continues where the old one
+// stopped, and may repeat the latest events, with the same IDs. A new consumer gets the users who are online
+// as joins, after some seconds. It also gets all that happened in those seconds, even if each node that called
+// Run has ended by then. If the store is unreachable until these nodes end, the consumer stays new. A change
+// of status or name is no event. A user who turns invisible leaves. A count-only topic has names here, like
+// any other topic.
 //
 // If fn returns an error or panics, the same event comes again after 1 s, then 2 s, up to
 // 1 min, and later events of that user and topic wait for it; [RetryIn] and [GiveUp]
 // choose otherwise. fn must return when its ctx ends. A slow or failing fn delays no other
 // consumer, and no page.
 //
-// If the store lost its data, or its log does not reach back to what the consumer was told
-// last, fn is called with a [Gap], and then with the joins and leaves that lead to
-// the roster as it is. Users who stayed are not among them. If the node that calls fn also ended
-// or was cut off about then, what it told in the last second may come again with other IDs. If
-// the node that goes on was cut off too, so may what was told meanwhile; and the next leave of a user
-// who left and came back meanwhile has the ID of that leave. If no node is left that knew the
-// consumer, the consumer is new.
+// If the store lost its data, or its log does not reach back to the consumer's latest event, fn is called with
+// a [Gap], and then with the joins and leaves that lead to the present roster. Users who stayed are not among
+// them. If the node that calls fn also ended or was cut off at about that time, the events of its last second
+// may be repeated with other IDs. If the node that takes over was cut off too, the same is true of all events
+// until it took over. A user who left and came back in that time then has one ID for that leave and for the
+// next one. If no node is left that knew the consumer, the consumer is new.
 //
-// Among topics may be all topics of a kind: [AllOf]. The promises are the same, with these
-// differences. An event is up to two seconds late, and later where the store lists more than
-// 1,000 topics of the kind, guests' topics included: by a second for each further 1,000. At most
-// Options.MaxTopics are followed at a time; a topic for which there is no room is told of
-// later, as far as its log reaches back. The kind has a gap where topics may have come and gone
-// untold: as there is no room, and again once there is; where the store loses the consumer's
-// record; where no node held the record for 20 s, as in a long restart; and where the leader
-// could not look at all topics for 15 s, since the store was out or has more than some 15,000
-// topics of the kind. Who came into a new topic and left it within the last two seconds before
+// A topic may also stand for all topics of a kind: [AllOf]. The promises are the same, with these differences.
+// An event is up to two seconds late. It is later where the store lists more than 1,000 topics of the kind,
+// guests' topics included: by a second for each further 1,000. At most Options.MaxTopics are followed at a
+// time. The events of a topic without room come later, as far as its log reaches back. The kind has a gap
+// where topics may have come and gone without an event: when room runs out, and again once there is room; when
+// the store loses the consumer's record; when no node held the record for 20 s, as in a long restart; and when
+// the leader could not look at all topics for 15 s, since the store was unreachable or has more than some
+// 15,000 topics of the kind. If a user came into a new topic and left it within the last two seconds before
+// the store lost its data, there is no event.
 // the store lost its data is not told.
 //
 //	topics := []presence.Topic{presence.Site, deliver.AllOf("thread")}
 //
-// Run costs the store two round trips a second on each node, and on the node that calls
-// fn one more for a topic with changes, and one for all events of about 20 ms. Each node
-// follows the named topics, as if it showed them. A kind costs the node that calls fn three round
-// trips a second more, and one for each of its topics with changes. Run keeps about 200 bytes for each user
-// online and 500 for each event that waits, in the store and on each node.
+// Run costs the store two round trips a second on each node. On the node that calls fn it costs one more for a
+// topic with changes, and one for all events of about 20 ms. Each node follows the named topics, as if one of
+// its pages showed them. A kind costs the node that calls fn three round trips a second more, and one for each
+// of its topics with changes. Run keeps about 200 bytes for each user online and 500 for each event that
+// waits, in the store and on each node.
 func (d *Consumers) Run(ctx context.Context, name string, topics []presence.Topic, o Options, fn func(context.Context, Event) error) error {
 	topics = slices.Compact(slices.Sorted(slices.Values(topics)))
 	if err := valid(name, topics, o); err != nil {
@@ -176,7 +172,7 @@ func (d *Consumers) Run(ctx context.Context, name string, topics []presence.Topi
 	return ctx.Err()
 }
 
-// deliveryNeeds returns what a store must be able to do for a consumer of topics.
+// needs returns the features that a store must have for a consumer of topics.
 func needs(topics []presence.Topic) backend.Features {
 	if slices.ContainsFunc(topics, isAll) {
 		return backend.FeatureConsumers | backend.FeatureStaff
@@ -206,8 +202,8 @@ func valid(name string, topics []presence.Topic, o Options) error {
 // again after a duration.
 func RetryIn(after time.Duration, err error) error { return &retryError{err, after} }
 
-// GiveUp returns an error with which the fn of [Consumers.Run] gives an event up: the event
-// does not come again. It is counted as dropped, and logged at most once a minute.
+// GiveUp returns an error with which the fn of [Consumers.Run] gives up an event: the event is not repeated.
+// It counts as dropped, and is logged at most once a minute.
 func GiveUp(err error) error { return &giveUpError{err} }
 
 type retryError struct {
@@ -227,8 +223,7 @@ const (
 	retryLast  = time.Minute
 )
 
-// retryAfter returns how long an event waits after a failed try. It returns false if fn gave
-// the event up.
+// retryAfter returns how long an event waits after a failed try. It returns false if fn gave up the event.
 func retryAfter(err error, try int) (time.Duration, bool) {
 	var gone *giveUpError
 	var later *retryError
@@ -244,7 +239,7 @@ func retryAfter(err error, try int) (time.Duration, bool) {
 // maxConsumerLen is the length of the longest name of a consumer, in bytes.
 const maxConsumerLen = 64
 
-// validConsumer returns an error for a name that no consumer may have.
+// validConsumer returns an error if the name is not valid for a consumer.
 func validConsumer(name string) error {
 	if len(name) == 0 || len(name) > maxConsumerLen || strings.ContainsFunc(name, func(r rune) bool { return r > 127 || !wire.TopicByte(byte(r)) }) {
 		return fmt.Errorf("%w: a consumer's name must be 1-%d bytes of A-Z a-z 0-9 _ - . and the colon", presence.ErrInvalidConfig, maxConsumerLen)

@@ -16,13 +16,13 @@ import (
 // The entries of a consumer's record:
 //
 //	begun           the record is whole
-//	steps           the number of the latest step: its time in Unix us, and more than the one
-//	                before. By it a leader finds that the store lost steps, and a node that its
-//	                copy is newer than the record
-//	new             the record was prepared, and is not begun: see prepare
+//	steps           the number of the latest step: its time in Unix us, and larger than the step before.
+//	                By this number a leader finds that the store lost steps, and a standby node that
+//	                its copy is newer than the record
+//	new             the record is prepared, and no node leads with it yet: see prepare
 //	p/<topic>       "<diff id> <latest> <doubt> <loss>": see position. The moments are in Unix
 //	                us, 0 for none
-//	t/<topic>/<id>  "<since> <seen> <name>": a user who was told to be there, and a proof of
+//	t/<topic>/<id>  "<since> <seen> <name>": a user whose join was told, with a proof of
 //	                life after a loss, or 0; in Unix ns. "-" for seen: the user is unseen
 //	                (rule 21 of Store)
 //	e/<number>      an event that waits, in JSON
@@ -47,12 +47,12 @@ func stepsOf(entries map[string]string) uint64 {
 
 func eventKey(number uint64) string { return fmt.Sprintf("%s%016x", wire.EventPrefix, number) }
 
-// A position is how far a topic was told.
+// A position says up to where the consumer was told the events of a topic.
 type position struct {
 	at     presence.DiffID
-	latest time.Time // by the store's clock: the consumer was told of all until then
-	doubt  time.Time // since when the roster is in doubt; zero: it is not
-	loss   time.Time // the latest loss or gap since then
+	latest time.Time // by the store's clock: all events until then were told
+	doubt  time.Time // since when the roster is in doubt; zero: no doubt
+	loss   time.Time // the latest loss or gap since doubt began
 }
 
 func (p position) encode() string {
@@ -85,9 +85,9 @@ func fromMicros(us int64) time.Time {
 type toldUser struct {
 	name  string
 	since time.Time
-	seen  time.Time // restored by a node after a loss, then; zero: never
+	seen  time.Time // when a node restored the user after a loss; zero: never
 
-	unseen bool // no last seen may be told
+	unseen bool // a leave must not say when the user was last seen
 }
 
 func (u toldUser) encode() string {
@@ -112,7 +112,7 @@ func decodeTold(text string) toldUser {
 	return u
 }
 
-// A wireDelivery is an event as it waits in the store; moments are Unix nanoseconds.
+// A wireEvent is an event as the store keeps it while it waits; moments are Unix nanoseconds.
 type wireEvent struct {
 	ID    string          `json:"id"`
 	Type  EventType       `json:"type"`
@@ -132,7 +132,7 @@ func encodeDelivery(d Event) string {
 	if !d.LastSeen.IsZero() {
 		w.Seen = d.LastSeen.UnixNano()
 	}
-	text, _ := json.Marshal(w) // strings and numbers
+	text, _ := json.Marshal(w) // no error: strings and numbers alone
 	return string(text)
 }
 
@@ -151,14 +151,14 @@ func decodeDelivery(text string) (Event, bool) {
 	return d, true
 }
 
-// leave sets when the user was last seen, at the join or later.
+// leave sets when the user was last seen, but not before the join.
 func (d *Event) leave(seen time.Time) {
 	d.LastSeen = later(seen, d.Since)
 	d.Seconds = d.LastSeen.Sub(d.Since).Seconds()
 }
 
-// deliveryID returns the ID of an event. It names the session, and not the diff that told
-// it, since the diffs are lost with the store's data.
+// deliveryID returns the ID of an event. It names the session rather than the diff, since diffs are lost with
+// the store's data.
 func deliveryID(consumer string, d Event, session string) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s\n%s\n%s", consumer, d.Type, d.Topic, d.User.ID, session))
 	return "evt_" + hex.EncodeToString(sum[:16])

@@ -7,7 +7,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// Forget has each consumer forget a user.
+// Forget makes each consumer forget a user.
 func (d *Consumers) Forget(e backend.Erasure) {
 	d.mu.Lock()
 	running := make([]*consumer, 0, len(d.running))
@@ -20,7 +20,7 @@ func (d *Consumers) Forget(e backend.Erasure) {
 	}
 }
 
-// forget has the goroutine that owns the consumer forget a user.
+// forget hands an erasure to the goroutine that owns the consumer.
 func (c *consumer) forget(e backend.Erasure) {
 	c.erasing.mu.Lock()
 	c.erasing.all = append(c.erasing.all, erasedAt{e, time.Now().Add(-e.Ago)})
@@ -37,13 +37,13 @@ func (c *consumer) takeErased() []erasedAt {
 	return all
 }
 
-// An erasedAt is an erasure, and when it was asked for.
+// An erasedAt is an erasure, and the time of its request.
 type erasedAt struct {
 	backend.Erasure
 	at time.Time
 }
 
-// forgetErased removes erased users from the copies of a node that stands by.
+// forgetErased removes erased users from the copies of a standby node.
 func (c *consumer) forgetErased() {
 	for _, e := range c.takeErased() {
 		for _, entries := range []map[string]string{c.copy, c.read.entries} {
@@ -56,8 +56,8 @@ func (c *consumer) forgetErased() {
 	}
 }
 
-// forgetErased removes erased users from the record: who was told of them, and what waits to be
-// told. Events that a lane is telling now are the last ones.
+// forgetErased removes erased users from the record: those whose joins were told, and their events that wait.
+// An event for which a lane is calling fn now is the last one.
 func (l *leader) forgetErased() {
 	for _, e := range l.takeErased() {
 		for _, f := range l.follows {

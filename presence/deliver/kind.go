@@ -14,17 +14,17 @@ import (
 	"github.com/rollcall-go/rollcall/presence/internal/wire"
 )
 
-// AllOf returns what [Consumers.Run] takes for all topics of a kind: AllOf("thread") is
-// "thread:*", which stands for each topic that begins with "thread:". It is no topic: nobody can
-// be there. [presence.Topic.In] makes it that of a tenant.
+// AllOf returns the argument of [Consumers.Run] for all topics of a kind: AllOf("thread") is "thread:*", for
+// each topic that begins with "thread:". It is not a topic itself: nobody can be there. [presence.Topic.In]
+// makes it all topics of the kind in one tenant.
 func AllOf(kind string) presence.Topic { return presence.Topic(kind + allSuffix) }
 
-const allSuffix = ":*" // isAllno topic has an asterisk
+const allSuffix = ":*" // no topic has an asterisk
 
-// isAll reports whether a topic is one of AllOf.
+// isAll reports whether a topic is a value of AllOf.
 func isAll(t presence.Topic) bool { return strings.HasSuffix(string(t), allSuffix) }
 
-// validateAll returns an error for what AllOf does not return for any kind.
+// validateAll returns an error unless t is the value of AllOf for a valid kind.
 func validateAll(t presence.Topic) error {
 	kind := strings.TrimSuffix(string(t), allSuffix)
 	if kind == "" || strings.HasSuffix(kind, wire.TopicSeparator) || strings.Contains(kind, ":") {
@@ -33,13 +33,12 @@ func validateAll(t presence.Topic) error {
 	return presence.Topic(kind + ":").ValidateInside()
 }
 
-// A followedKind is all topics of a kind, as a leader follows them. Once a second the leader
-// looks at a page of the store's list of topics. A topic that it does not follow, and in which
-// somebody was lately, begins at Origin: its log has all that happened before the leader saw it.
-// A topic in which nobody is, and of which all was told, is followed no longer: it rests, and takes
-// no place of another. While the store lists it, its position stays, and whoever comes back is told
-// from there. Once the store has nothing of it, it is at Origin, as all topics of the kind are that
-// the record does not name.
+// A followedKind has all topics of a kind, as a leader follows them. Once a second the leader looks at a page
+// of the store's list of topics. A topic that it does not follow, and that somebody was in lately, starts at
+// Origin: its log has all that happened before the leader saw it. A topic rests once it is empty and all its
+// events were told: it is no longer followed, and takes no place. While the store lists the topic, its
+// position is kept, and a user who comes back is told from there. Once the store has dropped the topic, it is
+// at Origin, like all topics of the kind that the record does not name.
 //
 //	12:00:00.2   alice joins thread:7     the store lists thread:7, before she is in it
 //	12:00:00.9   alice leaves             the log of thread:7 stays for a minute
@@ -47,38 +46,38 @@ func validateAll(t presence.Topic) error {
 //	12:00:02.0   all was told             thread:7 rests
 //	12:01:02.0   the log is gone          the leader forgets thread:7
 //
-// So nothing is missed as long as each part of the list is looked at before a log is gone that
-// began after the look before. The longest time between two looks at one part is
+// Nothing is missed as long as the leader looks at each part of the list before any log is gone that began
+// after its previous look. The longest time between two looks at one part is
 //
 //	kindLap of the leader that dies, holdFor, kindQuiet, kindLap of the next leader: 56 s
 //
-// Whatever takes longer is a gap of the kind.
+// If a look comes later than that, the kind has a gap.
 type followedKind struct {
 	all     presence.Topic // "thread:*"
 	prefix  string         // "thread:"
-	begun   bool           // it is in the record: a topic that is not there is at Origin
+	begun   bool           // the record has the kind: a topic that it does not name is at Origin
 	lapped  bool           // this node has looked at the whole list
-	after   presence.Topic // where the next look goes on
+	after   presence.Topic // the next look begins after this topic
 	lap     time.Time
-	left    int       // topics of this lap for which there is no room
-	waiting int       // the same of the lap before
-	leftAt  time.Time // when there was no room last
-	crowded bool      // that was told
-	lost    time.Time // the loss of the record that was told
-	laps    int       // how many looks at the whole list there were
+	left    int       // topics without room in this lap
+	waiting int       // topics without room in the lap before
+	leftAt  time.Time // when a topic was last without room
+	crowded bool      // the gap for the missing room was made
+	lost    time.Time // the loss of the record for which a gap was made
+	laps    int       // number of looks at the whole list
 	resting map[presence.Topic]resting
 }
 
-// A resting topic was told up to a version, and is not followed.
+// A resting topic was told up to a version, and is no longer followed.
 type resting struct {
 	position
-	lap int // in which it was in the list last
+	lap int // the latest lap whose list had the topic
 }
 
 const (
-	kindLap   = 15 * time.Second // looks at the whole list
-	kindQuiet = 20 * time.Second // nobody holds the record
-	kindCalm  = 10 * time.Second // after it there is room for all topics again
+	kindLap   = 15 * time.Second // a slower look at the whole list is a gap
+	kindQuiet = 20 * time.Second // a longer time without a holder of the record is a gap
+	kindCalm  = 10 * time.Second // after this time without a lack of room, the kind is no longer crowded
 )
 
 // maxResting is the largest number of topics that may rest at a time. A topic over it stays followed.
@@ -89,14 +88,14 @@ const crowdedMark = "crowded"
 
 func (c *consumer) newKind(all presence.Topic) *followedKind {
 	k := &followedKind{all: all, prefix: strings.TrimSuffix(string(all), "*"), lap: time.Now(), resting: make(map[presence.Topic]resting)}
-	if c.copy == nil || time.Since(c.lost) >= holdFor+newWait { // else it is to be told
+	if c.copy == nil || time.Since(c.lost) >= holdFor+newWait { // otherwise the loss still needs its gap
 		k.lost = c.lost
 	}
 	k.after = k.start()
 	return k
 }
 
-// start returns what comes before all topics of the kind: the byte before the colon is 9.
+// start returns a text that sorts before all topics of the kind: 9 is the byte before the colon.
 func (k *followedKind) start() presence.Topic {
 	return presence.Topic(strings.TrimSuffix(k.prefix, ":") + "9\xff")
 }
@@ -114,8 +113,8 @@ func (k *followedKind) entry() recordChange {
 	return recordChange{key: positionKey(k.all), value: value}
 }
 
-// followedOf returns the topic of a leader; nil if it is neither named nor of a kind. A topic of
-// a kind that was not followed is followed from now on.
+// followedOf returns the leader's state of a topic; nil if the topic is neither named nor of a kind. It begins
+// to follow a topic of a kind that was not followed.
 func (l *leader) followedOf(topic presence.Topic) *followed {
 	if f := l.byTopic[topic]; f != nil {
 		return f
@@ -147,8 +146,8 @@ func (l *leader) lookForTopics(ctx context.Context) {
 	l.stats.left.Store(int64(left))
 }
 
-// look looks at a page of the topics of a kind, and follows those that are new. It returns true at
-// the end of the list.
+// look looks at a page of the topics of a kind, and follows the new ones. It returns true at the end of the
+// list.
 func (l *leader) look(ctx context.Context, k *followedKind) (whole bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -182,7 +181,7 @@ func (l *leader) look(ctx context.Context, k *followedKind) (whole bool, err err
 		}
 		switch {
 		case c.Unknown || rests && c.Head == rest.at && c.Total == 0:
-		case c.Head == backend.Origin && c.Total == 0: // guests alone
+		case c.Head == backend.Origin && c.Total == 0: // only guests
 		case room <= 0:
 			k.left++
 			k.leftAt = time.Now()
@@ -202,9 +201,9 @@ func (l *leader) look(ctx context.Context, k *followedKind) (whole bool, err err
 	return whole, nil
 }
 
-// room returns for how many more topics of a kind there is room. While more than half of the places
-// are taken, the kinds of a tenant get no more than the tenant's equal share of them. A visitor has
-// no share: nothing in the store says who opened a topic.
+// room returns how many more topics of a kind may be followed. While more than half of the places are taken,
+// the kinds of a tenant get at most the tenant's equal share. Visitors have no shares: the store does not know
+// who opened a topic.
 func (l *leader) room(k *followedKind) int {
 	most, taken := l.opts.MaxTopics, make(map[string]int)
 	for _, k := range l.kinds {
@@ -220,8 +219,8 @@ func (l *leader) room(k *followedKind) int {
 	return min(most-places, max((most+1)/2-places, share-taken[k.all.Tenant()]))
 }
 
-// endLap ends a look at the whole list. A kind that gets crowded has a gap, and a kind in which
-// there is room again has another one, since topics came and went meanwhile.
+// endLap ends a look at the whole list. A kind that becomes crowded has a gap. A kind that has room again has
+// another one, since topics came and went in between.
 func (l *leader) endLap(k *followedKind) {
 	crowded := k.left > 0 || k.crowded && time.Since(k.leftAt) < kindCalm
 	if crowded != k.crowded {
@@ -251,7 +250,7 @@ func (l *leader) missed(k *followedKind) {
 	l.log().Warn("presence: a consumer may have missed joins and leaves", slog.String("topic", string(k.all)))
 }
 
-// beginKinds notes in the record that kinds have begun, of which each topic has begun.
+// beginKinds notes in the record that a kind has begun, once all of its topics have begun.
 func (l *leader) beginKinds() {
 	for _, k := range l.kinds {
 		if !k.begun && k.lapped && !slices.ContainsFunc(l.follows, func(f *followed) bool { return !f.begun && k.has(f.topic) }) {
@@ -282,8 +281,8 @@ func (l *leader) prepareKinds(ctx context.Context) bool {
 	return true
 }
 
-// rest follows the topics of kinds no longer of which all was told. What is at Origin is forgotten:
-// the record does not name it.
+// rest stops following the topics of kinds that are empty and whose events were all told. It forgets those at
+// Origin: the record does not name them.
 func (l *leader) rest() {
 	rests := 0
 	for _, k := range l.kinds {
@@ -305,8 +304,8 @@ func (l *leader) rest() {
 	})
 }
 
-// restsAt reports whether all was told of a topic of a kind up to a version, and nobody was told to
-// be there.
+// restsAt reports whether a topic of a kind may rest: all its events up to a version were told, and no user is
+// left whose join was told.
 func (f *followed) restsAt(head presence.DiffID) bool {
 	return f.ofKind && f.begun && !f.unheld && len(f.users) == 0 && f.at == head && f.doubt.IsZero()
 }

@@ -19,34 +19,32 @@ import (
 	"github.com/rollcall-go/rollcall/presence/internal/wire"
 )
 
-// A leader is a consumer on the node that holds its record. One goroutine, in lead, owns
-// all fields but the outbox: it turns diffs into events, and commits events, who was told,
-// and the position together. Lanes call fn.
+// A leader is a consumer on the node that holds its record. One goroutine, in lead, owns all fields but the
+// outbox. It turns diffs into events. It commits events, users and the position together. Lanes call fn.
 //
 //	Watch ─wake─► advance ── events, told, position ──► commit ──► the record
 //	                                                      │ ▲ done, at most ackEvery later
 //	                                                      ▼ │
 //	                                                    outbox ──► lanes ──► fn
 //
-// A change goes to the memory first and then to the store. A commit is repeated until the
-// store answers. So the memory is never behind the store, and the record can be made again
-// from it.
+// A change goes into memory first and then to the store. A commit is repeated until the store answers. So
+// memory is never behind the store, and the record can be rebuilt from it.
 type leader struct {
 	*consumer
 	out     *outbox
-	follows []*followed // the named topics, and those of kinds
+	follows []*followed // the named topics, and topics of kinds
 	byTopic map[presence.Topic]*followed
 	kinds   []*followedKind
-	number  uint64 // of the latest event
+	number  uint64 // the number of the latest event
 	steps   uint64 // the number of the latest step that the store acknowledged
-	sure    bool   // the record is as that step left it, for all that this node knows
+	sure    bool   // as far as this node knows, the record is as that step left it
 	logs    minute.Gate
 
 	changes []recordChange // not committed yet, in order
-	made    []*parcel      // their events
+	made    []*parcel      // the events of changes
 }
 
-// A recordChange is one entry of the record that was set, or is gone.
+// A recordChange is one entry of the record that was set or removed.
 type recordChange struct {
 	key, value string
 	gone       bool
@@ -54,9 +52,9 @@ type recordChange struct {
 
 // Times of a leader.
 const (
-	gatherFor = 20 * time.Millisecond  // changes within it are one commit
+	gatherFor = 20 * time.Millisecond  // changes within this time are one commit
 	ackEvery  = 100 * time.Millisecond // events that are done are committed after this time
-	giveUpFor = time.Second            // to give the record up at the end
+	giveUpFor = time.Second            // the longest time to give up the record at the end
 )
 
 // lead calls fn until ctx ends, or another node holds the record.
@@ -119,9 +117,9 @@ func (c *consumer) lead(ctx context.Context, claimed backend.ConsumerClaimed) {
 	}
 }
 
-// load takes the record into memory, and reports whether the whole record must be written
-// again. It removes users and positions of topics that are no longer delivered, and what of a
-// prepared record is not in the copy that takes its place.
+// load takes the record into memory, and reports whether the whole record must be written again. It removes
+// users and positions of topics that are no longer delivered. If a copy replaces a prepared record, load
+// removes the entries that the copy lacks.
 func (l *leader) load() (again bool) {
 	entries, again := l.record()
 	l.steps, l.sure = stepsOf(entries), !again
@@ -205,7 +203,7 @@ func (l *leader) all() []recordChange {
 	return append(changes, recordChange{key: stepsKey, value: strconv.FormatUint(l.steps, 10)}, recordChange{key: begunKey, value: "1"})
 }
 
-// remember keeps the whole record for the time after this node led.
+// remember keeps the whole record as a copy for the time after this node led.
 func (l *leader) remember() {
 	l.copy, l.led = make(map[string]string), true
 	for _, entry := range l.all() {
@@ -228,10 +226,10 @@ func (l *leader) set(key, value string) {
 	l.changes = append(l.changes, recordChange{key: key, value: value})
 }
 
-// commit writes what changed, and holds the record for holdFor from now on, also if nothing
-// changed. A large change takes several steps, in this order: an event, then who was told,
-// then the position. So a node that takes over between two steps finds the event again, with
-// the same ID. commit returns false once ctx ends, or if another node holds the record.
+// commit writes the changes, and holds the record for holdFor from now on, even without changes. A large
+// change takes several steps, in this order: an event, then its user, then the position. So a node that takes
+// over between two steps finds the event again, with the same ID. commit returns false once ctx ends, or if
+// another node holds the record.
 func (l *leader) commit(ctx context.Context) bool {
 	changes, made := append(l.changes, l.out.takeAcks()...), l.made
 	l.changes, l.made = nil, nil
@@ -259,7 +257,7 @@ func (l *leader) write(ctx context.Context, changes []recordChange) bool {
 			continue
 		case state == backend.ConsumerTaken:
 			return false
-		case state == backend.ConsumerMissing && time.Since(l.current) > holdFor: // another node may know better, and is first
+		case state == backend.ConsumerMissing && time.Since(l.current) > holdFor: // another node may have a newer copy, and goes first
 			return false
 		case state == backend.ConsumerMissing:
 			claimed, err := l.claim(ctx, true)
@@ -293,13 +291,13 @@ func (l *leader) write(ctx context.Context, changes []recordChange) bool {
 	}
 }
 
-// landed reports whether the record is as a step left it, whose answer was lost.
+// landed reports whether a step arrived although its answer was lost.
 func (l *leader) landed(step backend.ConsumerStep) bool {
 	number, ok := step.Set[stepsKey]
 	return ok && l.read.entries[stepsKey] == number
 }
 
-// anew returns the changes that make the record again, whatever it has.
+// anew returns the changes that rebuild the record, whatever the store has of it.
 func (l *leader) anew() (changes []recordChange) {
 	for key := range l.read.entries {
 		changes = append(changes, recordChange{key: key, gone: true})
@@ -313,11 +311,11 @@ func (l *leader) try(ctx context.Context, step backend.ConsumerStep) (backend.Co
 	return l.node.Store.CommitConsumer(ctx, l.name, step)
 }
 
-// next returns the number of the next step: the time, so that a record which is made again is
-// newer than each copy of the one before it.
+// next returns the number of the next step. It is the time, so that a rebuilt record is newer than each copy
+// of the previous one.
 func (l *leader) next() uint64 { return max(l.steps+1, uint64(time.Now().UnixMicro())) }
 
-// step returns a step of the first changes, and the other changes.
+// step returns a step with the first changes, and the changes that are left.
 func (l *leader) step(changes []recordChange, number uint64) (backend.ConsumerStep, []recordChange) {
 	n := min(len(changes), backend.MaxConsumerStep-1)
 	latest := make(map[string]recordChange, n)
@@ -342,7 +340,7 @@ func (l *leader) step(changes []recordChange, number uint64) (backend.ConsumerSt
 	return step, changes[n:]
 }
 
-// giveUp commits what is done, and lets another node take over at once.
+// giveUp commits the events that are done, and lets another node take over at once.
 func (l *leader) giveUp(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveUpFor)
 	defer cancel()

@@ -7,11 +7,10 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// A consumer without a record seems to be new, or its record was lost and other nodes may have
-// copies. A node without a copy cannot tell. It prepares a record at once, with a join of each
-// user who is online, and the versions of the topics: so the consumer is told of all that
-// happens from then on, also if that node ends at the next moment. Nobody holds a prepared
-// record, and fn is not called yet:
+// A consumer without a record is new, or its record was lost and other nodes may have copies. A node without a
+// copy cannot tell which. It prepares a record at once, with a join of each user who is online, and the
+// versions of the topics. So the consumer gets all events from then on, even if that node ends a moment later.
+// No node holds a prepared record, and fn is not called yet:
 //
 //	a node has a copy      it holds the record at its next look, and puts the copy in its place
 //	no node has a copy     after newWait a node goes on from the prepared record
@@ -43,8 +42,8 @@ func (c *consumer) prepare(ctx context.Context) {
 	c.prepared = l.leaveRecord(ctx, l.changes)
 }
 
-// prepareAtEnd prepares the record if ctx ended before that: whoever calls Deliver again, on
-// whatever node, goes on there.
+// prepareAtEnd prepares the record if ctx ended before that. The next call of Run, on any node, continues from
+// there.
 func (c *consumer) prepareAtEnd(ctx context.Context) {
 	if c.prepared {
 		return
@@ -54,8 +53,8 @@ func (c *consumer) prepareAtEnd(ctx context.Context) {
 	c.lookForRecord(ctx, time.Time{})
 }
 
-// leaveRecord commits changes, and gives the record up with the last of them. It returns false
-// if the store did not take them all.
+// leaveRecord commits changes, and gives up the record with the last of them. It returns false if the store
+// did not take all of them.
 func (l *leader) leaveRecord(ctx context.Context, changes []recordChange) bool {
 	for {
 		step, rest := l.step(changes, l.next())

@@ -9,7 +9,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// A Node is what [Consumers] need of the node that they run on. A track.Tracker makes it.
+// A Node has what [Consumers] need from the node that they run on. A track.Tracker makes it.
 type Node struct {
 	Name   string
 	Logger *slog.Logger
@@ -18,24 +18,24 @@ type Node struct {
 	Life  context.Context                     // ends when the node closes
 	Spawn func(fn func(context.Context)) bool // runs fn until Life ends; false: it has ended
 	TTL   func(presence.Topic) time.Duration  // how long a user of a topic stays without a proof of life
-	Late  time.Duration                       // by how much another node may find a store back later
+	Late  time.Duration                       // how much later another node may find that the store is back
 
-	Trusted  func() bool          // the store has all that it had: see SoundFor
-	SoundFor func() time.Duration // since when the store has neither been out nor lost data
+	Trusted  func() bool          // the store's data is complete: see SoundFor
+	SoundFor func() time.Duration // how long the store has neither been unreachable nor lost data
 
-	// RestoringSince returns when nodes could last begin to restore what the store had lost, also if that was no
-	// record of a consumer.
+	// RestoringSince returns when nodes could last begin to restore lost data, whether or not a record of a
+	// consumer was lost.
 	RestoringSince func() time.Time
 
-	// After a loss of data all nodes have restored a topic's leases once CatchUp is over, also where
-	// the store loses its data several times in a row. Settles is how long one restore takes.
+	// CatchUp returns how long after a loss of data all nodes have restored a topic's leases, even if the
+	// store loses its data several times in a row. Settles is how long one restore takes.
 	CatchUp func(presence.Topic) time.Duration
 	Settles time.Duration
 
-	TellsLastSeen bool // a leave tells when the user was last seen: the site has no Directory
+	TellsLastSeen bool // a leave says when the user was last seen, since the site has no Directory
 }
 
-// Bounds of one call of the store, and the first pause after one that failed.
+// Bounds of one call of the store, and the first pause after a failed call.
 const (
 	callTimeout  = 3 * time.Second
 	readTimeout  = 10 * time.Second

@@ -12,8 +12,8 @@ import (
 	"github.com/tidwall/btree"
 )
 
-// An outbox has the events of a consumer that are not done. Lanes take them in order, and for
-// each user and topic one at a time. All methods may be called concurrently.
+// An outbox has the events of a consumer that are not done. Lanes take them in order, and one at a time for
+// each user and topic. All methods may be called concurrently.
 type outbox struct {
 	most  int
 	stats *counters
@@ -22,11 +22,11 @@ type outbox struct {
 	all     btree.Map[uint64, *parcel]
 	queues  map[queueKey]*eventQueue
 	ready   *btree.BTreeG[*eventQueue] // queues whose first parcel may be taken, by time
-	acks    []uint64                   // done, and still in the record
+	acks    []uint64                   // done, but still in the record
 	changed chan struct{}              // closed when ready changes
-	run     context.Context            // of calls of fn; nil: no calls, because another node may hold the record
+	run     context.Context            // the context of calls of fn; nil: no calls, because another node may hold the record
 	end     context.CancelFunc
-	until   time.Time // how long run lasts
+	until   time.Time // when run ends
 	expires *time.Timer
 	closed  bool
 }
@@ -38,21 +38,21 @@ type parcel struct {
 	added  time.Time // when this node added it
 	held   bool      // not in the record yet
 	taken  bool      // a lane calls fn with it
-	last   bool      // it does not come again, because its user was erased
+	last   bool      // it is not repeated, because its user was erased
 }
 
 // An eventQueue has the events of one user and topic, by number. Gaps of a topic have one, too.
 type eventQueue struct {
 	key   queueKey
 	queue []*parcel
-	at    time.Time // when the first may be taken
-	tries int       // of the first
-	in    bool      // in ready
+	at    time.Time // when the first event may be taken
+	tries int       // of the first event
+	in    bool      // the queue is in ready
 }
 
 type queueKey struct {
 	topic presence.Topic
-	user  presence.UserID // empty: gaps
+	user  presence.UserID // empty: the queue has the topic's gaps
 }
 
 func newOutbox(most int, stats *counters) *outbox {
@@ -64,7 +64,7 @@ func newOutbox(most int, stats *counters) *outbox {
 	}
 }
 
-// add adds a parcel. If it is held, lanes take it after free.
+// add adds a parcel. Lanes cannot take a held one before free.
 func (o *outbox) add(p *parcel) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -89,7 +89,7 @@ func (o *outbox) addLocked(p *parcel) {
 	})
 }
 
-// free lets lanes take parcels, which are in the record now.
+// free lets lanes take held parcels, which are now in the record.
 func (o *outbox) free(parcels []*parcel) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -118,14 +118,14 @@ func (o *outbox) changeLocked(l *eventQueue, change func()) {
 	}
 }
 
-// shed drops the oldest events over the bound, and puts a gap of the topic into the place of
-// the first one of each topic. It returns the changes of the record.
+// shed drops the oldest events over the bound. In each topic a gap replaces the first dropped event. It
+// returns the changes of the record.
 func (o *outbox) shed() (changes []recordChange) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for o.all.Len() > o.most {
 		var oldest *parcel
-		gaps := make(map[presence.Topic]bool) // that come before it
+		gaps := make(map[presence.Topic]bool) // topics with a gap before oldest
 		o.all.Scan(func(_ uint64, p *parcel) bool {
 			if p.Type == Gap {
 				gaps[p.Topic] = gaps[p.Topic] || !p.taken
@@ -166,8 +166,8 @@ func (o *outbox) removeLocked(p *parcel) {
 	})
 }
 
-// take waits for an event that may be delivered now. It returns the context for the call,
-// and nil once ctx ends.
+// take waits for an event that may be delivered now. It returns the event and the context for the call, or nil
+// once ctx ends.
 func (o *outbox) take(ctx context.Context) (*parcel, context.Context) {
 	for {
 		o.mu.Lock()
@@ -189,8 +189,8 @@ func (o *outbox) take(ctx context.Context) (*parcel, context.Context) {
 	}
 }
 
-// done ends a call of fn: the event is done, or comes again. It reports whether the event is
-// the first one that is done and still in the record.
+// done ends a call of fn: the event is done, or waits to be repeated. It reports whether this is the first
+// event that is done but still in the record.
 func (o *outbox) done(p *parcel, run context.Context, err error) (first bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -198,7 +198,7 @@ func (o *outbox) done(p *parcel, run context.Context, err error) (first bool) {
 	switch {
 	case err == nil:
 		o.stats.told.Add(1)
-	case run.Err() != nil: // the call was cut, and nobody knows what became of it
+	case run.Err() != nil: // the call was cancelled, and its outcome is unknown
 	default:
 		o.stats.failed.Add(1)
 		if delay, again = retryAfter(err, p.Try); !again {
@@ -242,7 +242,7 @@ func (o *outbox) entries() (changes []recordChange) {
 	return changes
 }
 
-// lease lets lanes call fn until a moment. Calls that run then are cancelled.
+// lease lets lanes call fn until a moment. Calls that still run then are cancelled.
 func (o *outbox) lease(until time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -250,7 +250,7 @@ func (o *outbox) lease(until time.Time) {
 		return
 	}
 	if time.Until(until) <= 0 {
-		return // the timer cuts them, or has
+		return // the timer cancels the calls, or has done so
 	}
 	if o.run == nil {
 		o.run, o.end = context.WithCancel(context.Background())

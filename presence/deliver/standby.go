@@ -12,15 +12,15 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// A consumer is one call of [Consumers.Run]. On each node it stands by until it holds
-// the consumer's record in the store, and then leads: reads the topics, and calls fn.
+// A consumer is one call of [Consumers.Run]. On each node it stands by until it holds the consumer's record in
+// the store. Then it leads: it reads the topics, and calls fn.
 //
 //	node A   leads ───── dies at 12:00:00
 //	node B   stands by, reads the record once a second ──┬── leads from 12:00:06 on
 //	                                                     └ A's time in the store is over
 //
-// A node that stands by keeps a copy of the record. So the record can be made again after
-// the store lost its data, also if the leader died at the same time:
+// A standby node keeps a copy of the record. So the record can be rebuilt after the store lost its data, even
+// if the leader died at the same time:
 //
 //	the store is wiped     the leader finds out at its next commit, within 1 s, and makes
 //	                       the record again from its memory, if its time was not over
@@ -33,12 +33,12 @@ import (
 //	no node has a copy     the consumer is new: a node prepares a record at once, and leads
 //	                       after newWait, and after an outage or a loss backWait later
 //
-// A leader that lost the record to another node has its memory for a copy, until it has read
-// what the other one wrote.
+// A leader that lost the record to another node uses its memory as the copy, until it has read what that node
+// wrote.
 type consumer struct {
 	node   *Node
 	name   string
-	topics []presence.Topic // that are named
+	topics []presence.Topic // the named topics
 	allOf  []presence.Topic // all topics of kinds
 	opts   Options
 	fn     func(context.Context, Event) error
@@ -48,9 +48,9 @@ type consumer struct {
 	read recordRead        // the record as the store has it
 	copy map[string]string // the latest whole record; nil: none
 	led  bool              // copy is this node's memory as the leader
-	had  time.Time         // since when there is one
+	had  time.Time         // when this node first had a copy
 
-	ended endedSessions // those whose leave this node told
+	ended endedSessions // sessions whose leave this node told
 
 	current  time.Time   // when copy, or the leader's memory, was last known to be the latest
 	prepared bool        // there was a record, or prepare made one
@@ -64,7 +64,7 @@ type consumer struct {
 	}
 }
 
-// recordRead is how far the record was read.
+// A recordRead says how far this node has read the record.
 type recordRead struct {
 	version backend.ConsumerVersion
 	entries map[string]string
@@ -78,11 +78,11 @@ const (
 	holdMargin = time.Second
 	renewEvery = time.Second
 	copyWait   = 2 * time.Second
-	oldWait    = copyWait + renewEvery // with a copy that may be old
+	oldWait    = copyWait + renewEvery // the wait of a node whose copy may be old
 	newWait    = 4 * time.Second
 )
 
-// backWait is as newWait where the store was out: a node with a copy may find it back last.
+// backWait is newWait after an outage of the store: a node with a copy may be the last to find the store back.
 func (c *consumer) backWait() time.Duration { return oldWait + 2*c.node.Late }
 
 // run stands by and leads until ctx ends.
@@ -129,8 +129,8 @@ func (c *consumer) standBy(ctx context.Context) (backend.ConsumerClaimed, bool) 
 	}
 }
 
-// lookForRecord reads the record for a node that has no copy, or an old one, and prepares one if
-// there is none. It returns since when there is no whole record.
+// lookForRecord reads the record for a node whose copy is missing or old, and prepares a record if there is
+// none. It returns since when there is no whole record.
 func (c *consumer) lookForRecord(ctx context.Context, missing time.Time) time.Time {
 	if c.readOn(ctx) != nil || c.copy != nil && !c.outdated() {
 		return time.Time{}
@@ -144,9 +144,9 @@ func (c *consumer) lookForRecord(ctx context.Context, missing time.Time) time.Ti
 	return missing
 }
 
-// tryToHold claims the record, and reads it if that succeeds. A record that lost steps, or that was
-// only prepared, is left to the node that led last for as long as a missing one. missing is since when
-// there is no record with all steps; it returns what is known of that afterwards.
+// tryToHold claims the record, and reads it if that succeeds. If the record lost steps, or is only prepared,
+// the node that led last goes first, as if the record were missing. missing is since when there is no record
+// with all steps. tryToHold returns its new value.
 func (c *consumer) tryToHold(ctx context.Context, missing time.Time) (backend.ConsumerClaimed, time.Time) {
 	if c.readOn(ctx) != nil {
 		return backend.ConsumerClaimed{}, time.Time{}
@@ -173,38 +173,36 @@ func (c *consumer) tryToHold(ctx context.Context, missing time.Time) (backend.Co
 			c.lost = missing
 		}
 	case c.readOn(ctx) != nil:
-		claimed.State = backend.ConsumerTaken // by this node: the next try reads on
+		claimed.State = backend.ConsumerTaken // held by this node: the next try continues to read
 	}
 	return claimed, missing
 }
 
-// watch begins the watches of the topics that have not begun.
+// watch begins the watches that have not begun.
 func (c *consumer) watch(ctx context.Context) {
 	for _, t := range c.taps {
 		t.watch(ctx, c.node.Store)
 	}
 }
 
-// mayBeBehind reports whether this node may know only the old record of a store that began with an old
-// file: a node that knows a newer one has had no time yet to put its memory there.
+// mayBeBehind reports whether this node may know only an old record, of a store that began with an old file. A
+// node that knows a newer record may have had no time yet to write it.
 func (c *consumer) mayBeBehind() bool {
 	return time.Since(c.had) < newWait || c.node.SoundFor() < c.backWait()
 }
 
-// outdated reports whether this node was cut off for so long that others have led since: it lets
-// them be first.
+// outdated reports whether this node was cut off for so long that others have led since. Those go first.
 func (c *consumer) outdated() bool { return time.Since(c.current) > 2*holdFor }
 
-// patience is how long a record that is missing since a moment stays so before this node makes one. The
-// node that led goes before a node whose copy may lack what was told last, also where it finds the
-// store back last.
+// patience returns how long a record must be missing before this node rebuilds it. The node that led goes
+// before a node whose copy may lack the latest events, even if it is the last to find the store back.
 func (c *consumer) patience(missing time.Time) time.Duration {
 	switch {
 	case c.copy == nil && c.node.SoundFor() < c.backWait(): // each new loss has the nodes with a copy wait anew
 		return math.MaxInt64
 	case c.copy == nil:
 		return newWait
-	case !c.led && missing.Sub(c.current) > copyWait: // it was cut off, or the store was out
+	case !c.led && missing.Sub(c.current) > copyWait: // this node was cut off, or the store was unreachable
 		return oldWait + c.node.Late
 	case c.outdated():
 		return oldWait
@@ -218,8 +216,8 @@ func (c *consumer) claim(ctx context.Context, create bool) (backend.ConsumerClai
 	return c.node.Store.ClaimConsumer(ctx, c.name, backend.ConsumerClaim{Holder: c.holder, For: holdFor, Create: create})
 }
 
-// readOn brings the copy up to date. While another node is still making the record again, or
-// if the store lost its latest steps, the copy stays as it was.
+// readOn brings the copy up to date. The copy stays as it was while another node rebuilds the record, or if
+// the store lost its latest steps.
 func (c *consumer) readOn(ctx context.Context) error {
 	asked := time.Now()
 	if err := c.fetch(ctx); err != nil {
@@ -268,7 +266,7 @@ func (c *consumer) lostSteps() bool {
 	return begun && stepsOf(c.read.entries) < stepsOf(c.copy)
 }
 
-// record returns the record to lead with, and whether it must be written again because the
+// record returns the record to lead with. It returns true if the record must be written again because the
 // store has only a part of it, or nothing.
 func (c *consumer) record() (entries map[string]string, again bool) {
 	_, begun := c.read.entries[begunKey]

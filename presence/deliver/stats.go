@@ -12,14 +12,14 @@ type Stats struct {
 	Told     uint64        // events that fn took
 	Failed   uint64        // calls of fn that returned an error or panicked
 	Repeated uint64        // failed calls whose event comes again
-	Dropped  uint64        // events given up, or dropped since too many waited
+	Dropped  uint64        // events given up, or dropped because too many waited
 	Gaps     uint64        // gaps that were found
 	Backlog  int           // events that wait; 0 on a node that does not lead
 	Oldest   time.Duration // how long the oldest of them has waited
-	Left     int           // topics of kinds that are not followed, since Options.MaxTopics are
+	Left     int           // topics of kinds that are not followed, because Options.MaxTopics others are
 }
 
-// Consumers are all consumers, and their figures.
+// Consumers has all consumers of a node, and their figures.
 type Consumers struct {
 	node Node
 
@@ -29,10 +29,10 @@ type Consumers struct {
 	running map[*consumer]struct{}
 }
 
-// New returns the consumers of a node: none yet.
+// New returns the Consumers of a node. None runs yet.
 func New(node Node) *Consumers { return &Consumers{node: node} }
 
-// begin notes a consumer that runs, and end that it ended.
+// begin adds a running consumer to the figures, and end removes it.
 func (d *Consumers) begin(c *consumer) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -90,7 +90,7 @@ func (d *Consumers) Stats() map[string]Stats {
 	return all
 }
 
-// waits notes how many events wait, and since when the oldest does.
+// waits stores how many events wait, and since when the oldest of them does.
 func (c *counters) waits(n int, oldest time.Time) {
 	c.backlog.Store(int64(n))
 	if n == 0 {

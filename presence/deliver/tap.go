@@ -9,9 +9,9 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// A tapped keeps the diffs of a topic, as they come, until the consumer was told of them.
-// Nodes that stand by keep the diffs after the record's position too: if the leader dies and
-// the store loses its log, only these nodes know what happened meanwhile.
+// A tapped keeps the diffs of a topic until the consumer was told of them. Standby nodes also keep the diffs
+// after the record's position: if the leader dies and the store loses its log, only these nodes know what
+// happened in between.
 type tapped struct {
 	topic presence.Topic
 	wake  func()

@@ -32,8 +32,8 @@ func (l *leader) move(f *followed, to position) {
 	l.set(positionKey(f.topic), to.encode())
 }
 
-// join makes a join, unless the consumer was told of the user already. Then it only notes the
-// user's name, and whether the user is unseen.
+// join makes a join, unless the consumer was told of the user already. Then join only notes the user's name,
+// and whether the user is unseen.
 func (l *leader) join(f *followed, m presence.Member) {
 	was, told := f.users[m.ID]
 	if told {
@@ -60,25 +60,25 @@ func (l *leader) join(f *followed, m presence.Member) {
 	l.came(f, m, since)
 }
 
-// revived reports whether a member of the store's roster has left. The store lost the leave, since it
-// went back in time or began with an old file. The consumer was not told that this user is there. See decide.
+// revived reports whether a member of the store's roster has really left. The store lost the leave, since it
+// went back in time or began with an old file. The consumer gets no join of this user: see decide.
 func (l *leader) revived(f *followed, m presence.Member) bool {
 	return m.Since.Before(f.latest) || l.ended.has(f.topic, m.ID, m.Since)
 }
 
-// knows notes that the consumer was told of all that happened until a moment.
+// knows notes that all events until a moment were told.
 func (f *followed) knows(until time.Time) { f.latest = later(f.latest, until) }
 
-// knowsAll notes that the consumer was told of some members of the roster, and of all that came before.
+// knowsAll notes that the consumer was told of some members of the roster, and of all earlier events.
 func (f *followed) knowsAll(members []presence.Member) {
 	for _, m := range members {
 		f.knows(m.Since)
 	}
 }
 
-// sinceInDoubt returns the begin of a session that a store with old data has. Another node may have told
-// the leave of that session already. So the last nanoseconds name the loss: the session that goes on gets
-// IDs of its own.
+// sinceInDoubt returns when a session began that is in the old data of a store. Another node may have told the
+// leave of that session already. So the last nanoseconds of the result name the loss, and the continued
+// session has other IDs.
 func sinceInDoubt(since, doubt time.Time) time.Time {
 	return since.Truncate(time.Microsecond).Add(time.Duration(1 + doubt.UnixMilli()%998))
 }
@@ -110,7 +110,7 @@ func (l *leader) leave(f *followed, left backend.Departure) {
 	delete(f.users, left.ID)
 	l.changes = append(l.changes, recordChange{key: toldKey(f.topic, left.ID), gone: true})
 	l.ended.add(f.topic, left.ID, was.since)
-	if !was.seen.IsZero() { // a node restored the user: the store has the user since then
+	if !was.seen.IsZero() { // a node restored the user: the store has had the user since then
 		l.ended.add(f.topic, left.ID, was.seen)
 	}
 }
@@ -125,11 +125,10 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// leaveAll makes the leaves of users who are gone without a leave in any diff. The store may
-// know when a user was last seen. Otherwise it was about at the loss of data: at the first
-// one since the topic is in doubt, or at the latest one for a user who came or was restored
-// in between. That is not told of an unseen user (rule 21 of Store), nor where the site has a
-// Directory: any user may have turned unseen.
+// leaveAll makes the leaves of users who are gone without a leave in any diff. The store may know when a user
+// was last seen. If not, the time of the data loss is used: of the first loss since the topic is in doubt, or
+// of the latest one for a user who came or was restored in between. A leave has no such time for an unseen
+// user (rule 21 of Store), nor where the site has a Directory: any user may have turned unseen.
 func (l *leader) leaveAll(ctx context.Context, f *followed, gone []presence.UserID) {
 	slices.Sort(gone)
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)

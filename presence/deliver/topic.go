@@ -11,32 +11,32 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// A followed is a topic of a leader. The leader compares each diff with users, whose joins
-// the consumer was told. The join of such a user is no event, and neither is the leave of
-// another user. So it does no harm to read a diff twice, or to read the joins of users whom
-// the nodes restored after the store lost its data.
+// A followed is a topic of a leader. The field users has those whose joins the consumer was told. The leader
+// compares each diff with users. The join of one of them is no event, and neither is the leave of anybody
+// else. So it does no harm to read a diff twice, or to read the joins of users whom the nodes restored after
+// the store lost its data.
 type followed struct {
 	*tapped
-	ofKind bool // it is not named: see followedKind
-	over   bool // it is to rest
-	begun  bool // it has a position
+	ofKind bool // the topic is not named: see followedKind
+	over   bool // the topic is about to rest
+	begun  bool // the topic has a position
 	position
-	users    map[presence.UserID]toldUser // who were told to be there
+	users    map[presence.UserID]toldUser // users whose joins were told
 	decideAt time.Time                    // when the doubt ends
 	sound    time.Time                    // when the store last had the version that the consumer was told of
 	unheld   bool                         // nobody held the record for quietFor before this node did: see readLog
-	differs  presence.DiffID              // the version at which the store's total was another than that of users
+	differs  presence.DiffID              // the version at which the store's total differed from that of users
 }
 
-// quietFor is how long nobody may hold a record before an empty topic that starts from
-// Origin counts as one that somebody may have come to and left. A log stays for a minute.
+// quietFor is how long a record may have no holder before an empty topic that starts from Origin has a gap:
+// somebody may have come and left. A log stays for a minute.
 const quietFor = 30 * time.Second
 
-// decideAgain is how long a doubt goes on for users who came back from the dead.
+// decideAgain is how much longer a doubt lasts for users whose leave the store lost.
 const decideAgain = 5 * time.Second
 
-// catchUp is how long after a loss of data a doubt goes on: until all nodes have restored their
-// leases, also where the store loses its data several times in a row.
+// catchUp returns how long a doubt lasts after a loss of data: until all nodes have restored their leases,
+// even if the store loses its data several times in a row.
 func (c *consumer) catchUp(topic presence.Topic) time.Duration {
 	return c.node.CatchUp(topic)
 }
@@ -44,9 +44,9 @@ func (c *consumer) catchUp(topic presence.Topic) time.Duration {
 // advanceFor bounds a round of advance, so that the leader commits in time to stay one.
 const advanceFor = time.Second
 
-// advance takes the diffs that came. If it is due it also asks the store for the heads of
-// the topics, since diffs may be lost on their way, and ends doubts. A round that takes too long
-// leaves the last topics for the next one, which begins with them.
+// advance makes events of the diffs that came. If due is set, it also asks the store for the heads of the
+// topics, since diffs may be lost on their way, and ends doubts. If a round takes too long, the next round
+// begins with the topics that are left.
 func (l *leader) advance(ctx context.Context, due bool) {
 	var counts []backend.Counts
 	if due {
@@ -107,8 +107,8 @@ func (l *leader) advanceIn(ctx context.Context, f *followed, due bool, c backend
 	}
 }
 
-// beginTopic makes a join for each user who is in the topic. There are users who were told
-// already if a node prepared a part of the record: of these it makes the leaves.
+// beginTopic makes a join for each user who is in the topic. If a node prepared a part of the record, some
+// users were told already. beginTopic makes the leaves of those who are gone.
 func (l *leader) beginTopic(ctx context.Context, f *followed) bool {
 	snap, err := l.snapshot(ctx, f)
 	if err != nil {
@@ -125,7 +125,7 @@ func (l *leader) beginTopic(ctx context.Context, f *followed) bool {
 	return true
 }
 
-// gone returns the users who were told to be there, and are not.
+// gone returns the users whose join was told, and who are not there.
 func (f *followed) gone(there map[presence.UserID]bool) (gone []presence.UserID) {
 	for id := range f.users {
 		if !there[id] {
@@ -141,8 +141,8 @@ func (l *leader) snapshot(ctx context.Context, f *followed) (backend.Snapshot, e
 	return l.node.Store.Snapshot(ctx, f.topic)
 }
 
-// take makes events of the diffs that the watch brought, in order. It returns the diffs that
-// do not continue from the position, and whether the log must be read.
+// take makes events of the diffs that the watch brought, in order. It returns the diffs that do not continue
+// from the position, and whether the log must be read.
 func (l *leader) take(f *followed) (skipped []backend.Diff, behind bool) {
 	early, lost := f.tapped.take()
 	for _, d := range early {
@@ -160,10 +160,10 @@ func (f *followed) continues(d backend.Diff) bool {
 	return d.Prev == f.at || d.Prev == backend.Origin && len(f.users) == 0 && !f.unheld
 }
 
-// readLog makes events of the diffs in the store's log after the position. If the log does
-// not reach back to the position, there is a gap. An empty topic that starts again from
-// Origin is no gap, unless nobody held the record for long: then somebody may have come and
-// left meanwhile. Nor does a topic start again whose log has what was told: the store went back.
+// readLog makes events of the diffs in the store's log after the position. If the log does not reach back to
+// the position, there is a gap. An empty topic that starts again from Origin is no gap, unless the record had
+// no holder for long: then somebody may have come and left. If the log has events that were told already, the
+// topic has not started again: the store went back in time.
 //
 // Example: Alice, the last one in thread:1, leaves at 12:00:00.0. The consumer is told, and the topic
 // rests. At 12:00:00.5 Redis fails over, and loses that. Its log of thread:1 begins with users who came
@@ -173,7 +173,7 @@ func (l *leader) readLog(ctx context.Context, f *followed, skipped []backend.Dif
 	defer cancel()
 	diffs, err := l.node.Store.Log(try, f.topic, f.at)
 	if err == nil && f.unheld && f.at == backend.Origin {
-		err = presence.ErrGap // the log may start again from Origin, for all that anybody knows
+		err = presence.ErrGap // the log may start again from Origin
 	}
 	if errors.Is(err, presence.ErrGap) && len(f.users) == 0 && !f.unheld {
 		if diffs, err = l.node.Store.Log(try, f.topic, backend.Origin); err == nil && len(diffs) == 0 {
@@ -201,17 +201,16 @@ func (l *leader) readLog(ctx context.Context, f *followed, skipped []backend.Dif
 	f.unheld, f.sound = false, time.Now()
 }
 
-// toldOf returns a function that reports whether a diff has a user who was told to have come and left.
+// toldOf returns a function that reports whether a diff has the join of a user whose leave was told already.
 func (l *leader) toldOf(f *followed) func(backend.Diff) bool {
 	return func(d backend.Diff) bool {
 		return slices.ContainsFunc(d.Joins, func(m presence.Member) bool { return l.revived(f, m) })
 	}
 }
 
-// gap makes a gap, because events may be missing. Then it goes on with the diffs that the
-// watch brought since the store began anew, or else with the store's present roster. Users
-// who are new join at once. Users who are gone are in doubt until every node has had time to
-// restore its leases.
+// gap makes a gap, because events may be missing. It continues with the diffs that the watch brought since the
+// store began anew, or else with the store's present roster. New users join at once. Users who are gone are in
+// doubt until every node has had time to restore its leases.
 func (l *leader) gap(ctx context.Context, f *followed, skipped []backend.Diff) {
 	anew := slices.IndexFunc(skipped, func(d backend.Diff) bool { return d.Prev == backend.Origin })
 	var snap backend.Snapshot
@@ -222,8 +221,8 @@ func (l *leader) gap(ctx context.Context, f *followed, skipped []backend.Diff) {
 		}
 	}
 	f.unheld = false
-	loss := later(l.lossSeen(), f.sound) // the record may have been lost alone, before
-	if loss.Sub(f.loss) < holdFor {      // that one is known, perhaps from another node: this is the next
+	loss := later(l.lossSeen(), f.sound) // the record alone may have been lost, earlier than that
+	if loss.Sub(f.loss) < holdFor {      // that loss is known, perhaps from another node: this is the next one
 		loss = time.Now()
 	}
 	f.loss = loss
@@ -249,8 +248,7 @@ func (l *leader) gap(ctx context.Context, f *followed, skipped []backend.Diff) {
 	}
 }
 
-// lossSeen returns when this node found that the store lost its data: before it made the
-// record again, or now.
+// lossSeen returns when this node found that the store lost its data: before it rebuilt the record, or now.
 func (c *consumer) lossSeen() time.Time {
 	if time.Since(c.lost) < holdFor+newWait {
 		return c.lost
@@ -258,8 +256,8 @@ func (c *consumer) lossSeen() time.Time {
 	return time.Now()
 }
 
-// compareTotal puts a topic in doubt if its total in the store differs from the number of
-// users who were told, twice at the same version: the store lost users, but not its log.
+// compareTotal puts a topic in doubt if its total in the store differs, twice at the same version, from the
+// number of users whose joins were told. Then the store lost users, but not its log.
 func (l *leader) compareTotal(f *followed, c backend.Counts) {
 	if c.Unknown || c.Head != f.at || c.Total == len(f.users) || !f.doubt.IsZero() {
 		f.differs = ""
@@ -273,10 +271,9 @@ func (l *leader) compareTotal(f *followed, c backend.Counts) {
 	f.differs = c.Head
 }
 
-// decide ends a doubt: users who were told, and who are not in the store's roster, have left.
-// It compares at one version, to which the log leads. A store that went back in time may
-// have lost the leave of a user, who is then in the roster again. Such a user waits until
-// leases that no node renews have expired.
+// decide ends a doubt. Users whose join was told and who are not in the store's roster have left. It compares
+// at one version, to which the log leads. A store that went back in time may have lost the leave of a user,
+// who is then in the roster again. Such a user stays in doubt until leases that no node renews have expired.
 func (l *leader) decide(ctx context.Context, f *followed) {
 	lostNow := time.Since(later(l.lost, l.node.RestoringSince())) < l.catchUp(f.topic) // the store lost data once more
 	if lostNow || f.doubt.IsZero() || time.Now().Before(f.decideAt) || !l.node.Trusted() {

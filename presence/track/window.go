@@ -13,11 +13,11 @@ import (
 
 // A Window is the part of each roster that a connection reads.
 type Window struct {
-	// Users is how many: the first of the roster, the newest first. 0: the connection reads the
-	// whole roster.
+	// Users is the number of users in the window: the first of the roster, newest first. 0: the connection
+	// reads the whole roster.
 	Users int
 	// Also are users who have a dot on the page. The connection reads them too, wherever they are in the
-	// roster, and is told of them at once.
+	// roster, and gets their changes at once.
 	Also []presence.UserID
 }
 
@@ -27,8 +27,8 @@ const (
 	MaxAlso   = 500
 )
 
-// name returns the word of the window in its readers' cursors. A reader goes on where it was in the
-// same window alone.
+// name returns the word that names the window in the cursors of its readers. A reader can resume only in the
+// same window.
 func (w Window) name() string {
 	name := "w" + strconv.Itoa(w.Users)
 	if len(w.Also) == 0 {
@@ -42,20 +42,19 @@ func (w Window) name() string {
 	return name + "-" + strconv.FormatUint(h.Sum64(), 36)
 }
 
-// sorted returns the window with Also in order, each user once.
+// sorted returns the window with Also in order, without duplicates.
 func (w Window) sorted() Window {
 	w.Also = slices.Compact(slices.Sorted(slices.Values(w.Also)))
 	return w
 }
 
-// A windowSource is the source of the readers of a topic who have one Window. They get the differences of
-// what they see, and share them as readers of the whole roster share its diffs: see
-// window_diff.go. While the whole roster is in the window, that is at the same moment and in the
-// same words. Of a larger topic they get an event as often as its bytes allow: see
-// window_pace.go.
+// A windowSource is the source of the readers of a topic who have the same Window. They get the differences in
+// what they see, and share the encoded events: see window_diff.go. While the window holds the whole roster,
+// they get the same events at the same moment as readers of the whole roster. In a larger topic they get an
+// event as often as its bytes allow: see window_pace.go.
 //
-// A window keeps no log of diffs. Whatever version a reader has, the topic's history tells what the
-// reader saw then (see past). So who comes back, was slow or could not be seen gets one diff.
+// A window keeps no log of diffs. The topic's history tells what a reader saw at any version (see past). So a
+// reader that reconnects, was slow or was on a hidden page gets one diff.
 //
 // Example, in a window of two: Carol and Bob are in it, and Alice behind them. Dave comes. The diff
 // is {"joins":{"dave":…},"out":["bob"]}.
@@ -63,15 +62,15 @@ type windowSource struct {
 	Window
 	name string
 	of   windowed
-	out  *outlet // its log has signals alone
+	out  *outlet // its log has only signals
 	view atomic.Pointer[windowView]
 
 	// The outlet's mutex guards these.
 	restart *historyRestart
-	now     *stage                           // what the readers who follow have, or read next
-	at      windowVersion                    // of now
+	now     *stage                           // the stage that following readers have, or read next
+	at      windowVersion                    // the version of now
 	turn    uint64                           // the number of stages so far
-	steps   map[presence.Cursor]*sharedEvent // those that lead there, by where from
+	steps   map[presence.Cursor]*sharedEvent // the events that lead to now, by the cursor they start from
 	pace    windowPace
 }
 
@@ -79,18 +78,18 @@ type windowSource struct {
 type windowed interface {
 	stander
 
-	// published is what readers of the whole roster have now.
+	// published returns what readers of the whole roster have now.
 	published() stage
 
-	// reachLocked returns the position of a version in the history, after it has published what leads
-	// there. It returns false if nothing leads from the version to what is published now.
+	// reachLocked returns the position of a version in the history. First it publishes the changes up to that
+	// version. It returns false if no diffs lead from the version to the published one.
 	reachLocked(id presence.DiffID) (pos int, ok bool)
 }
 
-// A windowVersion is what a reader has: the first users as they were at one version, and those of
-// Window.Also as they were at another, which may be later. The sum is of who the first users were. Nodes that
-// restored a lost roster, each by itself, may have it in different orders: then nothing leads from one to the
-// other but a state.
+// A windowVersion is what a reader has: the first users as of one version, and those of Window.Also as of
+// another, which may be later. The sum identifies the first users and their order. Nodes that restored a lost
+// roster, each by itself, may have it in different orders. Then no diff leads from one order to the other, and
+// a reader needs a state.
 type windowVersion struct {
 	names, also presence.DiffID
 	sum         string // empty: of a page that lists nobody
@@ -105,7 +104,7 @@ func (w *windowSource) cursor(v windowVersion) presence.Cursor {
 	return c
 }
 
-// made reports whether a cursor is the window's own, and not of a page.
+// made reports whether the window itself made a cursor, rather than a page.
 func (w *windowSource) made(c presence.Cursor) bool {
 	_, words, ok := c.Variant(w.out.topic)
 	return ok && words[0] == w.name
@@ -116,7 +115,7 @@ func (w *windowSource) versionAt(s *stage) windowVersion {
 	return windowVersion{versionOf(s.names), versionOf(s.also), sumOf(s.names.newest(w.Users))}
 }
 
-// sumOf is short for who the users are, and in which order.
+// sumOf returns a short hash of the users and their order.
 func sumOf(users []*entry) string {
 	h := fnv.New32a()
 	for _, e := range users {
@@ -126,9 +125,9 @@ func sumOf(users []*entry) string {
 	return strconv.FormatUint(uint64(h.Sum32()), 36)
 }
 
-// PageCursor returns the cursor for a page that lists the first users of the View, so many at most. A stream of
-// the whole roster goes on from it. So does one of a window if the page lists who is in it: of as many users, or
-// where all are listed. A page that lists nobody fits any window.
+// PageCursor returns the cursor for a page that lists the View's first users, as many as users says. A stream
+// of the whole roster can resume from it. So can a stream of a window, if the page lists the users in the
+// window: just as many, or the whole roster. The cursor of a page without users fits any window.
 func (v *View) PageCursor(users int) presence.Cursor {
 	if users <= 0 {
 		return v.Cursor.With("p0")
@@ -136,8 +135,7 @@ func (v *View) PageCursor(users int) presence.Cursor {
 	return v.Cursor.With("p"+strconv.Itoa(users), sumOf(v.newest(users)))
 }
 
-// versionOf reads a cursor, also one that a page was rendered with. It returns false for one of another
-// window.
+// versionOf parses a cursor, including one from a page. It returns false for a cursor of another window.
 func (w *windowSource) versionOf(c presence.Cursor) (v windowVersion, ok bool) {
 	id, words, ok := c.Variant(w.out.topic)
 	v = windowVersion{names: id, also: id}
@@ -161,7 +159,7 @@ func (w *windowSource) latest() sourceView { return w.view.Load() }
 
 func (w *windowSource) standingLocked() *sharedEvent { return w.of.standingLocked() }
 
-// A windowView is what the readers of a window are told of the topic's figures.
+// A windowView has the topic's figures for the readers of a window.
 type windowView struct {
 	*View
 	turn uint64 // of the latest stage
@@ -170,20 +168,20 @@ type windowView struct {
 	heartbeats map[presence.Cursor]*sharedEvent
 }
 
-// showLocked has readers told the figures of a View.
+// showLocked publishes the figures of a View to the readers.
 func (w *windowSource) showLocked(view *View) {
 	w.pace.shown = time.Now()
 	w.view.Store(&windowView{View: view, turn: w.turn})
 }
 
-// figures also hold the total, which the diffs of a large topic lack for a while.
+// figures returns the topic's figures with the total, which the diffs of a large topic lack for a while.
 func (v *windowView) figures() figures {
 	f := v.View.figures()
 	return figures{f[0], f[1], f[3]<<1 | f[2], v.Total}
 }
 
-// maxHeartbeats bounds how many cursors a windowView keeps heartbeats for: they come from readers
-// who are not all at one version.
+// maxHeartbeats bounds how many cursors a windowView keeps heartbeats for: its readers may be at many
+// versions.
 const maxHeartbeats = 64
 
 // heartbeatAt returns a heartbeat for readers at a cursor.
@@ -203,11 +201,11 @@ func (v *windowView) heartbeatAt(c presence.Cursor) *sharedEvent {
 	return e
 }
 
-// A stage is what the readers of a window have at one time: the first users, and those of Window.Also,
-// each as published then.
+// A stage is what the readers of a window have at one time: the first users, and those of Window.Also, each as
+// of a published version.
 type stage struct {
 	names, also *View
-	history     *history // of which these are positions
+	history     *history // the history that these positions belong to
 	namesAt     int
 	alsoAt      int
 }
@@ -218,5 +216,5 @@ func versionOf(v *View) presence.DiffID {
 	return id
 }
 
-// told returns who was seen at a stage.
+// told returns the users whom readers saw at a stage.
 func (s *stage) told() told { return told{past{view: s.names}, past{view: s.also}} }

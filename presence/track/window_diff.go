@@ -9,11 +9,11 @@ import (
 	"github.com/rollcall-go/rollcall/presence/internal/wire"
 )
 
-// told is what a reader of a window was told: the first users of one roster, and those of
-// Window.Also in another one, which may be later.
+// told is what a reader of a window was told: the first users as of one version, and those of Window.Also as
+// of another, which may be later.
 type told struct{ names, also past }
 
-// A windowDiff leads from what a reader was told to what there is.
+// A windowDiff leads from what a reader was told to the present roster.
 type windowDiff struct {
 	joins  []*entry // users who came into sight, or look different
 	leaves []presence.UserID
@@ -28,7 +28,7 @@ func (w *windowSource) inAlso(id presence.UserID) bool {
 	return found
 }
 
-// diff returns what leads from one to another.
+// diff returns the windowDiff from one told to another.
 func (w *windowSource) diff(from, to told) (d windowDiff) {
 	first, before := to.names.newest(w.Users), from.names.newest(w.Users)
 	was := make(map[presence.UserID]*entry, len(before))

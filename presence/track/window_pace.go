@@ -11,22 +11,22 @@ import (
 // second, with heartbeats. The frames of the transport take the rest.
 const (
 	windowRate  = 540                    // bytes a second
-	windowLate  = 10 * time.Second       // what readers have is not older, whatever it costs
+	windowLate  = 10 * time.Second       // readers are never further behind, whatever it costs
 	windowTell  = time.Second            // the least time between two figures
 	windowAlong = 300 * time.Millisecond // the least time between two diffs of users of Window.Also
-	windowGrid  = 100 * time.Millisecond // windows are looked at together, so that their readers are written to together
-	windowLook  = 500 * time.Millisecond // the least time between two looks that find no change in sight
+	windowGrid  = 100 * time.Millisecond // looks happen at multiples of this, so that all readers are written to together
+	windowLook  = 500 * time.Millisecond // the least time between two looks that find no change
 	windowFrame = 120                    // about what a transport adds to an event, in bytes
 )
 
-// A windowPace says when a window's readers get the next event. The outlet's mutex guards it.
+// A windowPace decides when a window's readers get the next event. The outlet's mutex guards it.
 type windowPace struct {
-	paid   time.Time // up to when the bytes that were sent are paid for
-	behind time.Time // when the first change came that readers were not told; zero: none did
-	shown  time.Time // when they were last told the figures
+	paid   time.Time // the sent bytes are paid for up to this time
+	behind time.Time // when the first change came that readers do not have; zero: they have all
+	shown  time.Time // when readers last got the figures
 	along  bool      // a user of Window.Also has changed since
-	told   time.Time // when readers were last told of one
-	again  time.Time // when to look again, as the latest look found no change in sight
+	told   time.Time // when readers last got such a change
+	again  time.Time // when to look again, after a look that found no change
 	timer  *time.Timer
 	due    time.Time // when the timer ends
 }
@@ -61,7 +61,7 @@ func (p *windowPace) next() time.Time {
 	return next
 }
 
-// publishedLocked takes what is published now.
+// publishedLocked handles a new publication.
 func (w *windowSource) publishedLocked(now stage, arrived time.Time) {
 	if now.names == w.now.names && now.also == w.now.also {
 		return
@@ -80,7 +80,7 @@ func (w *windowSource) publishedLocked(now stage, arrived time.Time) {
 // whole reports whether the window has all users of a View.
 func (w *windowSource) whole(v *View) bool { return v.Total <= w.Users && v.Names }
 
-// figuresLocked takes a View with new figures.
+// figuresLocked handles a View with new figures.
 func (w *windowSource) figuresLocked(view *View) {
 	if w.whole(view) {
 		w.showLocked(view)
@@ -90,7 +90,7 @@ func (w *windowSource) figuresLocked(view *View) {
 	w.lookLocked(w.of.published())
 }
 
-// lookLocked tells readers what they may be told by now, and comes back for the rest.
+// lookLocked sends readers what they may get by now, and plans the next look for the rest.
 func (w *windowSource) lookLocked(now stage) {
 	at := time.Now()
 	if w.pace.along && !w.pace.told.Add(windowAlong).After(at) {
@@ -118,8 +118,8 @@ func (w *windowSource) lookLocked(now stage) {
 	w.wakeAtLocked(due)
 }
 
-// stepAlongLocked tells readers of users of Window.Also. If one of them comes into the window or was in
-// it, they go to what is published now; else the first users wait for their turn.
+// stepAlongLocked sends readers the changes of users of Window.Also. If one of these users comes into the
+// window or was in it, readers go to the published stage. Otherwise the first users wait for their turn.
 func (w *windowSource) stepAlongLocked(now stage) {
 	step := now
 	if w.now.history == now.history && !w.alongTouches(now) {
@@ -129,7 +129,7 @@ func (w *windowSource) stepAlongLocked(now stage) {
 	w.pace.along = false
 }
 
-// alongTouches reports whether a user of Window.Also who has changed is, or was, among the first.
+// alongTouches reports whether a changed user of Window.Also is or was among the first users.
 func (w *windowSource) alongTouches(now stage) bool {
 	before, after := w.lastOf(w.now.names), w.lastOf(now.names)
 	among := func(last, e *entry) bool { return e != nil && (last == nil || newestFirst(e, last) <= 0) }
@@ -151,7 +151,7 @@ func (w *windowSource) lastOf(v *View) *entry {
 	return first[len(first)-1]
 }
 
-// wakeAtLocked has the window looked at again at a moment; zero: not by itself.
+// wakeAtLocked plans the next look for a moment; zero: no look is planned.
 func (w *windowSource) wakeAtLocked(due time.Time) {
 	p := &w.pace
 	if due.IsZero() {
@@ -159,21 +159,21 @@ func (w *windowSource) wakeAtLocked(due time.Time) {
 		return
 	}
 	due = due.Truncate(windowGrid).Add(windowGrid)
-	if p.timer != nil && !due.Before(p.due) { // which looks when it is time
+	if p.timer != nil && !due.Before(p.due) { // the timer looks early enough
 		return
 	}
 	p.stop()
 	p.due = due
 	p.timer = w.out.after(time.Until(due), func() {
-		if p.timer != nil && p.due.Equal(due) { // else it was stopped too late
+		if p.timer != nil && p.due.Equal(due) { // otherwise the timer was stopped too late
 			p.timer = nil
 			w.lookLocked(w.of.published())
 		}
 	})
 }
 
-// catchUpLocked takes readers to what is published now. Where nothing that they see has changed they
-// go on to the version only so often that the history reaches back to the one they have.
+// catchUpLocked takes readers to the published stage. If nothing that they see has changed, they move on only
+// as often as needed to stay within reach of the history.
 func (w *windowSource) catchUpLocked(now stage, at time.Time) {
 	if d := w.diff(w.now.told(), now.told()); d.empty() && at.Sub(w.pace.behind) < windowLate {
 		w.pace.again = at.Add(windowLook)
@@ -182,7 +182,7 @@ func (w *windowSource) catchUpLocked(now stage, at time.Time) {
 	w.stepLocked(now)
 }
 
-// stepLocked has readers go to a stage. Those at the one before share the event.
+// stepLocked takes readers to a stage. Readers at the stage before share the event.
 func (w *windowSource) stepLocked(to stage) {
 	was, from, at := w.now, w.cursor(w.at), time.Now()
 	w.now, w.at, w.steps = &to, w.versionAt(&to), nil

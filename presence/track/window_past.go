@@ -10,10 +10,10 @@ import (
 // A past is a roster as it was at a version: a later View, and the users who were different then.
 type past struct {
 	view *View
-	was  map[presence.UserID]*entry // who differs from the view; nil: was absent
+	was  map[presence.UserID]*entry // the users who were different; nil: the user was absent
 }
 
-// get returns a user's entry, nil if absent, as everybody of a count-only topic is.
+// get returns a user's entry; nil if the user is absent. In a count-only topic every user is.
 func (p past) get(id presence.UserID) *entry {
 	if !p.view.Names {
 		return nil
@@ -24,7 +24,7 @@ func (p past) get(id presence.UserID) *entry {
 	return p.view.roster.get(id)
 }
 
-// newest returns the first n users, the newest first; nobody of a count-only topic.
+// newest returns the first n users, newest first; none in a count-only topic.
 func (p past) newest(n int) []*entry {
 	if len(p.was) == 0 || !p.view.Names {
 		return p.view.newest(n)
@@ -54,9 +54,9 @@ func (p past) newest(n int) []*entry {
 
 func newestFirst(a, b *entry) int { return presence.NewestFirst(a.Member, b.Member) }
 
-// pastOf returns a roster as it was at a position, from a View of a later one. It returns false
-// if the history does not reach back, does not know how a user was then, or has so many changes
-// between that a state costs less.
+// pastOf returns a roster as it was at a position, given a View of a later position. It returns false if the
+// history does not reach back, if it does not know how a user was then, or if so many changes lie in between
+// that a state costs less.
 func pastOf(view *View, h *history, at, now int) (past, bool) {
 	if at < h.dropped || at > now || h.size(at, now) > maxResumeChanges {
 		return past{}, false
@@ -80,7 +80,7 @@ func pastOf(view *View, h *history, at, now int) (past, bool) {
 	return p, true
 }
 
-// departure returns how a user left last between two positions, and false if the history does not say.
+// departure returns how a user last left between two positions. It returns false if the history does not say.
 func (h *history) departure(id presence.UserID, from, to int) (left backend.Departure, ok bool) {
 	first := max(from-h.dropped, 0)
 	for _, v := range slices.Backward(h.versions[first:max(to-h.dropped, first)]) {
@@ -93,8 +93,8 @@ func (h *history) departure(id presence.UserID, from, to int) (left backend.Depa
 	return backend.Departure{ID: id}, false
 }
 
-// departure returns how a user left last between two stages, of which the latest replacement of the history may be
-// between. If no history says, nothing but the user is known.
+// departure returns how a user last left between two stages. The topic's history may have been replaced in
+// between. If no history says how, the result has only the user.
 func (w *windowSource) departure(id presence.UserID, was, to *stage) backend.Departure {
 	from, until := min(was.namesAt, was.alsoAt), max(to.namesAt, to.alsoAt)
 	if was.history == to.history {

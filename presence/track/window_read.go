@@ -24,16 +24,15 @@ func (w *windowSource) readLocked(s *reader, form *Form) (d chunk, more bool) {
 		}
 		return d, s.pos != w.out.log.end()
 	case !w.out.log.holds(s.pos):
-		s.pos = w.out.log.end() // signals are lost to a slow reader
+		s.pos = w.out.log.end() // a slow reader misses signals
 	case s.pos != w.out.log.end():
 		s.takeLocked(w.out, form, &d)
 	}
 	return d, s.pos != w.out.log.end()
 }
 
-// beginLocked is the first read: the diff that leads from the cursor that the reader came with to the stage
-// that there is, nil if there is none, or a state of what is published now. So polls are paced as streams
-// are.
+// beginLocked returns the first event of a reader: the diff from the reader's cursor to the current stage, nil
+// if nothing has changed, or a state of what is published now. So polls are paced like streams.
 func (w *windowSource) beginLocked(s *reader) *sharedEvent {
 	s.pos, s.turn = w.out.log.end(), w.turn
 	from, ok := w.versionOf(s.resume)
@@ -52,11 +51,11 @@ func (w *windowSource) beginLocked(s *reader) *sharedEvent {
 	return w.stateLocked(s)
 }
 
-// stateLocked takes a reader to what is published now.
+// stateLocked takes a reader to the published roster by a state.
 func (w *windowSource) stateLocked(s *reader) *sharedEvent {
 	state := w.stateOf(w.of.published().names)
 	s.turn, s.cursor = w.turn, state.Cursor
-	s.told = w.view.Load().figures() // the state tells later ones
+	s.told = w.view.Load().figures() // the state has figures that are no older
 	return state
 }
 
@@ -79,8 +78,8 @@ func (w *windowSource) followLocked(s *reader) *sharedEvent {
 	return e
 }
 
-// leadLocked takes a reader from a version to the stage that there is. Whoever is ahead of the stage, having
-// come later, stays there. It returns false if nothing leads on.
+// leadLocked takes a reader from a version to the current stage. A reader that came later may be ahead of the
+// stage, and stays there. leadLocked returns false if no diff leads on.
 func (w *windowSource) leadLocked(s *reader, from windowVersion) (*sharedEvent, bool) {
 	namesAt, ok := w.of.reachLocked(from.names)
 	if !ok {
@@ -90,7 +89,7 @@ func (w *windowSource) leadLocked(s *reader, from windowVersion) (*sharedEvent, 
 	if !ok {
 		return nil, false
 	}
-	now, to, version := w.of.published(), w.now, w.at // reachLocked may have published
+	now, to, version := w.of.published(), w.now, w.at // reachLocked may have published another stage
 	if to.history != now.history {
 		to, version = &now, w.versionAt(&now)
 	}
@@ -147,7 +146,8 @@ func (w *windowSource) keepStep(from presence.Cursor, e *sharedEvent) {
 	}
 }
 
-// stepEvent returns the event of a diff. A diff without users tells the total: as a count.
+// stepEvent returns the event of a diff. The event of a diff without users is a count, since only the total
+// changes.
 func (w *windowSource) stepEvent(from presence.Cursor, to windowVersion, d windowDiff, now *stage, left func(presence.UserID) backend.Departure) *sharedEvent {
 	e := presence.Event{Type: presence.EventDiff, Topic: w.out.topic, Cursor: w.cursor(to)}
 	if d.empty() && !w.whole(now.names) && w.made(from) {

@@ -8,16 +8,16 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// windows are the windows of a topic that have readers. The outlet's mutex guards it. nil: there were
-// none so far.
+// windows has the windows of a topic that have readers. The outlet's mutex guards it. nil: there were none so
+// far.
 type windows struct {
 	all     map[string]*windowSource            // by Window.name
 	along   map[presence.UserID][]*windowSource // by user of Window.Also
 	restart historyRestart
 }
 
-// A historyRestart is the latest replacement of a topic's history. The new history does not tell how users left with
-// it.
+// A historyRestart is the latest replacement of a topic's history. The new history does not know how users
+// left in that replacement.
 type historyRestart struct {
 	history *history // the new one
 	at      int      // the position of the publication that replaced it
@@ -47,12 +47,12 @@ func newWindows() *windows {
 	return &windows{all: make(map[string]*windowSource), along: make(map[presence.UserID][]*windowSource)}
 }
 
-// get returns a window, a new one if there was none.
+// get returns a window, and makes it if there is none.
 func (ws *windows) get(want Window, of windowed, like *outlet) *windowSource {
 	name := want.name()
 	if w := ws.all[name]; w != nil {
 		w.out.touch()
-		if !w.out.readLocked() { // it was told of nothing meanwhile
+		if !w.out.readLocked() { // without readers it got no publications
 			w.publishedLocked(of.published(), time.Time{})
 		}
 		return w
@@ -70,10 +70,10 @@ func (ws *windows) get(want Window, of windowed, like *outlet) *windowSource {
 	return w
 }
 
-// windowIdle is how long a window without readers stays: a poll comes back to it.
+// windowIdle is how long a window without readers stays, because a poll may come back to it.
 const windowIdle = 15 * time.Second
 
-// dropUnused forgets the windows that nobody reads.
+// dropUnused removes the windows without readers.
 func (ws *windows) dropUnused() {
 	for key, w := range ws.all {
 		if !w.out.unusedLocked(windowIdle) {
@@ -90,8 +90,8 @@ func (ws *windows) dropUnused() {
 	}
 }
 
-// published tells all windows what is published now, which users have changed, and when the oldest
-// change arrived.
+// published hands all windows a new publication: the stage, the users who changed, and when the oldest change
+// arrived.
 func (ws *windows) published(now stage, n net, arrived time.Time) {
 	if ws == nil {
 		return
@@ -100,7 +100,7 @@ func (ws *windows) published(now stage, n net, arrived time.Time) {
 	ws.restart.published(now, n)
 	changed := func(id presence.UserID) {
 		for _, w := range ws.along[id] {
-			w.pace.along = now.names.Names // that a user has changed is a secret of a count-only topic
+			w.pace.along = now.names.Names // in a count-only topic, changes of users are secret
 		}
 	}
 	for _, e := range n.joins {
@@ -116,7 +116,7 @@ func (ws *windows) published(now stage, n net, arrived time.Time) {
 	}
 }
 
-// figures tells all windows of new figures.
+// figures hands new figures to all windows.
 func (ws *windows) figures(view *View) {
 	for _, w := range ws.each() {
 		if w.out.readLocked() {
@@ -132,7 +132,7 @@ func (ws *windows) signal(f frame) {
 	}
 }
 
-// forget has each reader get a state next, so that nothing is kept of what they had.
+// forget makes each reader get a state next, so that nothing is kept of what they had.
 func (ws *windows) forget(now stage) {
 	for _, w := range ws.each() {
 		w.now, w.at, w.steps = &now, w.versionAt(&now), nil
@@ -149,13 +149,13 @@ func (ws *windows) stop() {
 	}
 }
 
-// forgotten is called as the set loses the window.
+// forgotten is called when the set drops the window.
 func (w *windowSource) forgotten() {
 	w.pace.stop()
 	w.out.stats.windows.Add(-1)
 }
 
-// inUse reports whether somebody reads a window.
+// inUse reports whether a window has readers.
 func (ws *windows) inUse() bool {
 	if ws == nil {
 		return false
