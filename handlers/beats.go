@@ -10,27 +10,25 @@ import (
 	"github.com/rollcall-go/rollcall/presence/track"
 )
 
-// Beats returns a handler that answers beats and leaves by itself, and gives next all other
-// requests. A site mounts it before its own middleware:
+// Beats returns a handler that serves beats and leaves itself, and passes all other requests to next. A site
+// mounts it before its own middleware:
 //
 //	http.Server{Handler: live.Beats(sessions(whosOnline(mux)))}
 //
-// A beat needs no cookie, no session and no identify: the token that the page sends was
-// signed by the fleet, and is the only authority. So a beat then costs the site nothing, and
-// the handler a few microseconds. Without Beats all works as well, and each beat goes through
-// the site's middleware.
+// A beat needs no cookie, no session and no Identify. The fleet signed the token that the page sends, and the
+// token alone counts. So a beat costs the site nothing, and the handler a few microseconds. Without Beats
+// everything works too, but each beat goes through the site's middleware.
 //
-// What is checked: that no page of another origin sends the request, the size of the body
-// (MaxBody), the token, its tenant ([Config].Tenant), and how often the connection sends
-// (MaxRate). Requests about a connection of another node ask the store, so they count with
-// the user's requests too. Requests that are refused count by their address. With a token that
-// this fleet did not make they are answered 410, and the store is not asked.
+// Beats checks that no page of another origin sends the request, the size of the body (MaxBody), the token,
+// its tenant ([Config].Tenant), and how often the connection sends (MaxRate). A request about a connection of
+// another node needs the store, so it counts with the user's other requests too. Refused requests count by
+// their address. A token that this fleet did not make is answered 410, without a call of the store.
 //
-// A beat with a query, as of a page that joins the stream of another tab (?joined=1), goes to
-// next: the middleware also has to set a cookie then. That is once a page view.
+// A beat with a query goes to next, because the middleware has to set a cookie then. A page sends one
+// (?joined=1) once a page view, when it joins the stream of another tab.
 //
-// Of the requests for endpoints that it gives to next it reports one that comes neither to the
-// presence middleware nor to the handler: [presence.LoginWall].
+// Beats also finds requests for endpoints that never reach the presence middleware or the handler behind next.
+// It reports one as [presence.LoginWall].
 //
 // Beats has the form of a middleware of net/http. It may be called concurrently.
 func (h *Handler) Beats(next http.Handler) http.Handler {
@@ -55,7 +53,7 @@ func (h *Handler) Beats(next http.Handler) http.Handler {
 	})
 }
 
-// watched gives a request to next, and reports one for an endpoint that is stopped on its way.
+// watched passes a request to next, and reports a request for an endpoint that is stopped on its way.
 func (h *Handler) watched(next http.Handler, w http.ResponseWriter, r *http.Request) {
 	if _, ok := h.endpoints[h.cfg.endpointName(r.URL.Path)]; !ok || r.Method == http.MethodOptions {
 		next.ServeHTTP(w, r)
@@ -73,16 +71,16 @@ func (h *Handler) watched(next http.Handler, w http.ResponseWriter, r *http.Requ
 	h.tracker.Found(found, "endpoint", h.cfg.endpointName(r.URL.Path), "location", shownLocation(w.Header()))
 }
 
-// shownLocation returns to where an answer leads, for a log, without its query.
+// shownLocation returns the address that an answer redirects to, without its query, for a log.
 func shownLocation(header http.Header) string {
 	to, _, _ := strings.Cut(header.Get("Location"), "?")
 	return to[:min(len(to), maxShownPath)]
 }
 
-// errToNext gives a request to the site after all: only the site's middleware knows its tenant.
+// errToNext passes a request to the site after all: only the site's middleware knows its tenant.
 var errToNext = errors.New("the site serves this request")
 
-// serveByToken serves a beat or a leave. It returns an error only if nothing was written.
+// byToken serves a beat or a leave. It returns an error only if nothing was written.
 func (e *beatEndpoints) byToken(w http.ResponseWriter, r *http.Request, isBeat bool, b *[]byte) error {
 	if !e.cfg.sameOrigin(r, false) {
 		e.counters.foreign.Add(1)
@@ -133,14 +131,14 @@ func (e *beatEndpoints) pass(r *http.Request, token presence.Token) (track.Pass,
 	return e.tracker.Pass(ctx, token)
 }
 
-// expired is a context that waits for nothing.
+// expired is a context that has ended: calls with it do not wait.
 var expired = func() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	return ctx
 }()
 
-// report does what a page says of its connection.
+// report does what a page's report about its connection asks for.
 func (e *beatEndpoints) report(w http.ResponseWriter, r *http.Request, pass track.Pass, said pageReport, isBeat bool) error {
 	ctx := r.Context()
 	if !pass.Local() {

@@ -12,18 +12,17 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// bodies keeps memory for the bodies of beats.
+// bodies has buffers for the bodies of beats.
 var bodies = sync.Pool{New: func() any {
 	b := make([]byte, maxReport)
 	return &b
 }}
 
-// maxReport is the size of the bodies that need no memory of their own, in bytes. A token has
-// at most 2.4 KiB.
+// maxReport is the size of the buffers, in bytes. Larger bodies get memory of their own. A token has at most
+// 2.4 KiB.
 const maxReport = 4 << 10
 
-// readBodyInto is readBody for a body that is mostly small. The body is valid until b is used
-// again.
+// readBodyInto is readBody for bodies that are mostly small. The body is valid until the next use of b.
 func readBodyInto(w http.ResponseWriter, r *http.Request, limit int64, b *[]byte) ([]byte, error) {
 	if r.ContentLength < 0 || r.ContentLength > int64(len(*b)) || limit >= 0 && r.ContentLength > limit {
 		return readBody(w, r, limit)
@@ -45,7 +44,7 @@ func readBodyInto(w http.ResponseWriter, r *http.Request, limit int64, b *[]byte
 // keptBody returns a body for a request whose body was read.
 func keptBody(body []byte) io.ReadCloser { return io.NopCloser(bytes.NewReader(bytes.Clone(body))) }
 
-// parseReport reads a report, as the script writes it without the cost of reading JSON.
+// parseReport parses a report. The forms that the script writes do not need the slower JSON decoder.
 func parseReport(body []byte) (pageReport, error) {
 	if said, ok := plainReport(body); ok {
 		return said, nil
@@ -53,7 +52,7 @@ func parseReport(body []byte) (pageReport, error) {
 	return decodeReport(body)
 }
 
-// What the script writes.
+// The parts of the forms that the script writes.
 var (
 	reportBegin  = []byte(`{"connection":"`)
 	reportEnd    = []byte(`"}`)
@@ -64,7 +63,8 @@ var (
 
 var isTrue, isFalse = true, false
 
-// isEscaped reports whether a rune in a text of JSON may stand for another one.
+// isEscaped reports whether a rune of a JSON string is not plain: it begins an escape, needs one, or is not
+// ASCII.
 func isEscaped(r rune) bool { return r < ' ' || r == '\\' || r > '~' }
 
 // plainReport reads a report of one of the forms above. It reports false for any other.

@@ -56,8 +56,8 @@ func errSlowBody() error {
 
 func errBodyCut() error { return badRequest("The body could not be read to its end.") }
 
-// decodeJSON decodes a body that has the form of an example. It ignores the Content-Type:
-// sendBeacon, fetch and curl each send another one for a string.
+// decodeJSON decodes a body of the form that the example shows. It ignores the Content-Type, since sendBeacon,
+// fetch and curl send different ones for a string.
 func decodeJSON(body []byte, into any, example string) error {
 	if err := json.Unmarshal(body, into); err != nil {
 		return notExpected(example)
@@ -65,8 +65,8 @@ func decodeJSON(body []byte, into any, example string) error {
 	return nil
 }
 
-// eachField calls set for each field of a body that is a JSON object of the form of an
-// example, in the order of their names, so that of two errors always the same is told. It
+// eachField calls set for each field of a body that is a JSON object. It goes by the fields' names in order,
+// so that of two errors the same one is always returned. example is shown in the error for other bodies. It
 // returns the fields, or the first error.
 func eachField(body []byte, example string, set func(name string, value json.RawMessage) error) (map[string]json.RawMessage, error) {
 	var fields map[string]json.RawMessage

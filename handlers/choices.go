@@ -15,13 +15,12 @@ import (
 	"github.com/rollcall-go/rollcall/presence/track"
 )
 
-// ErrTooManyStatuses is the error of [Handler.SetStatus] for a user who changes the own
-// status more often than [Config.MaxRate] allows. The site answers 429 with
-// "Retry-After: 1".
+// ErrTooManyStatuses is the error of [Handler.SetStatus] for users who change their status more often than
+// [Config.MaxRate] allows. The site answers 429 with "Retry-After: 1".
 var ErrTooManyStatuses = errors.New("handlers: the status was changed too often")
 
-// choices changes what users choose for themselves: the status, the text beside it, and who sees
-// them. Requests, messages, forms and the site's own code share the rates.
+// choices changes the settings of users: the status, the text beside it, and who sees them. Requests,
+// messages, forms and the site's own code share the rates.
 type choices struct {
 	tracker  *track.Tracker
 	cfg      *settings
@@ -29,11 +28,10 @@ type choices struct {
 	changing userLocks // users whose settings are being changed
 }
 
-// SetStatus sets a user's status as PUT /status does, for forms of the site's own. The
-// site must have checked that the user is the one who asks. All of these requests share
-// one rate for the user. On a site with a Directory the status has no end, and the text
-// beside it goes. It costs what [track.Tracker.SetStatus] costs, and may be
-// called concurrently.
+// SetStatus sets a user's status as PUT /status does, for forms of the site's own. The site must have checked
+// that the request comes from that user. All of these requests share one rate for the user. On a site with a
+// Directory the new status has no end, and the text beside it is removed. It costs what
+// [track.Tracker.SetStatus] costs, and may be called concurrently.
 //
 // The errors are [ErrTooManyStatuses], [presence.ErrInvalidUser], and those of
 // [track.Tracker.SetStatus], which has no rate.
@@ -57,20 +55,20 @@ func (cs *choices) changeStatus(ctx context.Context, user presence.UserID, statu
 	if cs.cfg.people {
 		return cs.change(ctx, user, wholeStatus(status))
 	}
-	user = presence.UserID(strings.Clone(string(user))) // the tracker keeps it: else it would keep the whole request in memory
+	user = presence.UserID(strings.Clone(string(user))) // the tracker keeps the id: without a copy it would keep the whole request
 	if !cs.limits.statuses.take(user, time.Now()) {
 		return ErrTooManyStatuses
 	}
 	return cs.tracker.SetStatus(ctx, user, status)
 }
 
-// wholeStatus returns the change to a status without a text and without an end.
+// wholeStatus returns the change to a status that has no text and no end.
 func wholeStatus(status presence.Status) settingsChange {
 	return settingsChange{status: &status, text: new(string), until: new(time.Time)}
 }
 
-// A statusRequest is what a request or a message says of the visitor's own status. Only a
-// site with a Directory keeps the text beside it, and its end.
+// A statusRequest is the visitor's own status in a request or a message. Only a site with a Directory keeps
+// its text and its end.
 type statusRequest struct {
 	Status string          `json:"status"`
 	For    json.RawMessage `json:"for"`  // seconds; nil: it has no end
@@ -125,12 +123,11 @@ func (cs *choices) status(w http.ResponseWriter, r *http.Request, v presence.Vis
 	return nil
 }
 
-// ChangeSettings changes a user's settings, for forms of the site's own: change gets what the
-// user chose before, and an error of change is returned. The site must have checked that the
-// user is the one who asks. It counts as a change of the user's status, by
-// [Config.MaxRate], and waits for a change of the same user that is under way here, so
-// that none is lost. It costs what [track.People.ChangeSettings] costs, takes 6 s at most
-// also if ctx ends before, and may be called concurrently.
+// ChangeSettings changes a user's settings, for forms of the site's own. change gets the current settings, and
+// an error of change is returned. The site must have checked that the request comes from that user. The change
+// counts as one of the user's status, by [Config.MaxRate]. It waits for any other change of the same user on
+// this node, so that none is lost. It costs what [track.People.ChangeSettings] costs, takes 6 s at most even
+// if ctx ends before, and may be called concurrently.
 //
 // The errors are [ErrTooManyStatuses], [presence.ErrInvalidUser], and those of
 // [track.People.ChangeSettings], which has no rate.
@@ -148,7 +145,7 @@ func (h *Handler) ChangeSettings(ctx context.Context, user presence.UserID, chan
 	return err
 }
 
-// change replaces what a request names of a user's settings.
+// change replaces the settings that a request names.
 func (cs *choices) change(ctx context.Context, user presence.UserID, c settingsChange) error {
 	rate := &cs.limits.audiences
 	if c.ofStatus() {
@@ -160,10 +157,10 @@ func (cs *choices) change(ctx context.Context, user presence.UserID, c settingsC
 	})
 }
 
-// rated changes a user's settings if the user has not done so too often. Changes of one user
-// follow one another.
+// rated changes a user's settings, if the user has not done so too often. It makes the changes of one user one
+// after another.
 func (cs *choices) rated(ctx context.Context, user presence.UserID, rate *meter[presence.UserID], change func(*presence.Settings) error) error {
-	user = presence.UserID(strings.Clone(string(user))) // else the tracker would keep the whole request in memory
+	user = presence.UserID(strings.Clone(string(user))) // without a copy the tracker would keep the whole request
 	if !rate.take(user, time.Now()) {
 		return ErrTooManyStatuses
 	}
@@ -177,18 +174,17 @@ func (cs *choices) rated(ctx context.Context, user presence.UserID, rate *meter[
 	return cs.tracker.People().ChangeSettings(ctx, user, change)
 }
 
-// changeWait is how long a change of settings may take: it reads the Directory, writes it,
-// and tells the nodes.
+// changeWait is how long a change of settings may take: it reads the Directory, writes it, and informs the
+// nodes.
 const changeWait = 3 * storeWait
 
-// changeContext returns the context of a change. It does not end with the request: a client
-// that goes away must not leave a change that the Directory has and the nodes have not.
+// changeContext returns the context of a change. It does not end with the request. Otherwise a client that
+// goes away could leave a change in the Directory that the nodes do not have.
 func changeContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), changeWait)
 }
 
-// userLocks has a lock for each user of whom something is being changed. The zero value has
-// none.
+// userLocks has a lock for each user whose settings are being changed. The zero value has none.
 type userLocks struct {
 	mu   sync.Mutex
 	held map[presence.UserID]*userLock
@@ -196,11 +192,11 @@ type userLocks struct {
 
 type userLock struct {
 	turn    wait.Mutex
-	callers int // who hold it or wait for it; userLocks.mu guards it
+	callers int // callers that hold the lock or wait for it; userLocks.mu guards it
 }
 
-// lock waits for a user's lock, and returns the function that gives it back. It returns the
-// error of ctx if that ends before.
+// lock waits for a user's lock, and returns the function that unlocks it. It returns the error of ctx if ctx
+// ends before.
 func (l *userLocks) lock(ctx context.Context, user presence.UserID) (unlock func(), err error) {
 	l.mu.Lock()
 	one := l.held[user]
@@ -220,7 +216,7 @@ func (l *userLocks) lock(ctx context.Context, user presence.UserID) (unlock func
 	return func() { one.turn.Unlock(); l.leave(user, one) }, nil
 }
 
-// leave forgets a lock after its last caller.
+// leave removes a lock after its last caller.
 func (l *userLocks) leave(user presence.UserID, one *userLock) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

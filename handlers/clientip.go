@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// ForwardedFor returns a function for [Config.ClientIP] of a site behind proxies that write
-// the address that they saw to the end of X-Forwarded-For, with or without a port. nginx
-// and HAProxy append it when configured; Caddy overwrites the header. The function trusts
-// proxies on this machine, also at a Unix socket, and those in the given networks.
+// ForwardedFor returns a function for [Config.ClientIP] of a site behind proxies that append the address of
+// their client to X-Forwarded-For, with or without a port. nginx and HAProxy do when configured; Caddy
+// overwrites the header. The function trusts proxies on this machine, also at a Unix socket, and those in the
+// given networks.
 //
-// The function reads addresses from the last to the first, beginning with the other end of
-// the connection, and returns the first that is not a trusted proxy, or the frontmost if
-// all are. A visitor can only add addresses in front of those, so a visitor cannot choose
-// the result. Give networks that contain proxies alone.
+// The function reads addresses from the last to the first, beginning with the other end of the connection. It
+// returns the first address that is not a trusted proxy, or the frontmost one if all are. A visitor can only
+// add addresses in front of those, and so cannot choose the result. Give only networks in which all machines
+// are proxies.
 func ForwardedFor(proxies ...netip.Prefix) func(r *http.Request) string {
 	proxies = slices.Clone(proxies)
 	isProxy := func(address string) bool {
@@ -45,14 +45,14 @@ func ForwardedFor(proxies ...netip.Prefix) func(r *http.Request) string {
 	}
 }
 
-// atSocket reports whether a request came through a Unix socket: from this machine. Such a
-// connection has no address, or the name of a socket.
+// atSocket reports whether a request came through a Unix socket, and so from this machine. Such a connection
+// has no address, or the name of a socket.
 func atSocket(r *http.Request) bool {
 	return r.RemoteAddr == "" || r.RemoteAddr[0] == '@' || r.RemoteAddr[0] == '/'
 }
 
-// withoutPort returns an address without its port, which some proxies append. It is another
-// one for each connection.
+// withoutPort returns an address without its port. Some proxies append a port, which differs for each
+// connection.
 func withoutPort(address string) string {
 	if at, err := netip.ParseAddrPort(address); err == nil {
 		return at.Addr().String()

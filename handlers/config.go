@@ -23,12 +23,11 @@ type Config struct {
 	// a heartbeat, so it should be cheap. It may be called concurrently. If it returns
 	// false, the answer is the same whether the topic exists or not.
 	//
-	// For an open stream it is called after the handler has returned, in another
-	// goroutine, with a copy of the request. It must not use objects that a framework
-	// pools, such as Echo's context. At most 32 such calls run at a time, and streams
-	// that ask the same question share one. The request's context ends after a
-	// heartbeat, but not within 1 s and not later than 5 s. If there is no answer by then,
-	// or a panic, the stream ends.
+	// For an open stream it is called after the handler has returned, in another goroutine, with a copy of the
+	// request. It must not use objects that a framework pools, such as Echo's context. At most 32 such calls
+	// run at a time, and streams that ask the same question share one. The request's context ends after a
+	// heartbeat, but not within 1 s and not later than 5 s. If there is a panic, or no answer by then, the
+	// stream ends.
 	// Default: all visitors may see [presence.Site], and no other topic.
 	Authorize func(r *http.Request, v presence.Visitor, t presence.Topic) bool
 
@@ -43,62 +42,60 @@ type Config struct {
 
 	// Widget serves widget and assets/…, without the prefix in the path.
 	//
-	// All readers of an HTML stream's topic get the same answer. So for them Widget is
-	// called with a request that has no header, no Host, no RemoteAddr, the empty
-	// visitor, and a context without the values of middleware, which ends after 5 s. The
-	// stream leaves out an answer that takes longer, or a panic. At most 16 such calls
-	// run at a time. Of the parameters of a request a stream passes on form and max, which
-	// are those of package templates, with 256 bytes at most. It is refused with others.
+	// All readers of an HTML stream's topic get the same answer. So for a stream, Widget gets a request
+	// without header, Host and RemoteAddr, with the empty visitor, and with a context that lacks the values of
+	// middleware and ends after 5 s. If Widget panics or takes longer, the stream leaves the widget out. At
+	// most 16 such calls run at a time. A stream passes on the parameters form and max of package templates,
+	// with 256 bytes at most. A stream with other parameters is refused.
 	// Default: none; these paths are not found.
 	Widget http.Handler
 
-	// EndSession ends the site's own session of a user's device: the device whose id
-	// [presence.Visitor].Device had. DELETE /sessions/… and [Handler.EndSession] call it
-	// before presence ends. The id comes from the user's request, so it may be one of
-	// another user, or of no session any more. EndSession must end nothing of another user,
-	// and return nil if there is nothing to end. After an error, a panic or 5 s presence
-	// goes on, and the user is asked to try again. It may be called concurrently.
-	// Default: none; sessions are shown and cannot be ended. To end presence alone would
-	// say that a session is over while the site still accepts it.
+	// EndSession ends the site's own session of a user's device, whose id is the one in
+	// [presence.Visitor].Device. DELETE /sessions/… and [Handler.EndSession] call it before they end the
+	// presence. The id comes from the user's request, so it may belong to another user, or to no session any
+	// more. EndSession must end nothing of another user, and return nil if there is nothing to end. After an
+	// error, a panic or 5 s the presence is not ended, and the user is asked to try again. It may be called
+	// concurrently.
+	// Default: none; sessions are shown and cannot be ended. If presence alone ended, the page would say that
+	// a session is over while the site still accepts it.
 	EndSession func(ctx context.Context, user presence.UserID, device presence.DeviceID) error
 
-	// Feeds keeps inboxes and rooms. With it streams have the topics "inbox", of each
-	// signed-in visitor, and "feed:…", and there are the endpoints feed, feed/mark and
-	// mutes. Authorize is asked about rooms under their topic, such as "feed:thread:42".
-	// Default: none; nothing of this exists.
+	// Feeds keeps inboxes and rooms. With it, streams have the topic "inbox" of each signed-in visitor, and
+	// the topics "feed:…". It also adds the endpoints feed, feed/mark and mutes. Authorize is asked about
+	// rooms under their topic, such as "feed:thread:42".
+	// Default: none; there are no feeds.
 	Feeds *feed.Keeper
 
-	// Contacts changes whom users list and block, for the forms of package templates. The People
-	// of package sqlstore do. Default: none; there is no such form.
+	// Contacts changes whom users list and block, for the forms of package templates. The People of package
+	// sqlstore is one. Default: none; there is no such form.
 	Contacts Contacts
 
-	// FormFailed answers a form of package templates that was not done: settings, contacts,
-	// notifications and sessions. text says why, as an English sentence for the visitor.
+	// FormFailed answers a form of package templates that failed: settings, contacts, notifications and
+	// sessions. text says why, as an English sentence for the visitor.
 	// Default: a page of that sentence, with a link back.
 	FormFailed func(w http.ResponseWriter, r *http.Request, status int, text string)
 
-	// Whispers says which signals visitors may send into which topics, such as that they are
-	// typing: by the kind of the topic, and by the type of the signal. Only a user whom the
-	// roster of the topic shows may send one.
+	// Whispers says which signals visitors may send into which topics, such as that they are typing: by the
+	// kind of the topic, and then by the type of the signal. Only users whom the topic's roster shows may send
+	// one.
 	// Default: none; POST /signal and the message signal are refused for every topic.
 	Whispers map[string]map[string]Whisper
 
-	// App names the site's build, such as "4.13.0". A page that was loaded from another build
-	// learns so, and may offer to be loaded again: see presence:outdated in package templates.
-	// Default: none; no page learns anything.
+	// App names the site's build, such as "4.13.0". A page that was loaded from another build is told, and may
+	// offer to reload: see presence:outdated in package templates.
+	// Default: none; no page is told.
 	App string
 
-	// Down converts the data of an item or a signal for a page that knows an older version of
-	// its type: from a version to the one that the page knows. ok is false where that cannot be
-	// done: then the page gets no data, and "refresh":true. Down is asked once for each event
-	// and version, and not by pages that do not say what they know (the parameter types). It
-	// may be called concurrently. A panic, more than 5 ms, and what is no JSON of up to 16 KiB
-	// count as false. After a late answer Down is not asked for a second.
+	// Down converts the data of an item or a signal for a page that knows only an older version of its type:
+	// from the data's version to the page's. If ok is false, the page gets no data, and "refresh":true. Down
+	// is called once for each event and version. It is not called for pages that do not say what they know
+	// (the parameter types). It may be called concurrently. A panic, a call of more than 5 ms, and a result
+	// that is no JSON of up to 16 KiB count as false. After a late answer Down is not called for a second.
 	// Default: nothing can be converted.
 	Down func(typ string, from, to int, data json.RawMessage) (converted json.RawMessage, ok bool)
 
-	// CrossOrigin decides which pages of other origins may change a status or open a
-	// stream. A site with several origins gives one that trusts them.
+	// CrossOrigin decides which pages of other origins may change a status or open a stream. A site with
+	// several origins sets one that trusts them.
 	// Default: no page of another origin.
 	CrossOrigin *http.CrossOriginProtection
 
@@ -118,28 +115,28 @@ type Config struct {
 	// WebSocket, in bytes. Default: 4 KiB; negative: any.
 	MaxBody int64
 
-	// MaxRate is how many PUT, POST and DELETE requests, and how many messages over a
-	// WebSocket, a visitor may send within a second. Two limits grow with it: reads, which are
-	// GET requests but those of assets, and changes of the own status. Both have a rate in the
+	// MaxRate is how many PUT, POST and DELETE requests, and how many messages over a WebSocket, a visitor may
+	// send within a second. Two other limits grow with it: for reads (GET requests, without assets), and for
+	// changes of the visitor's own status. Each has a long-run rate and a burst:
 	// long run, and a larger number at once:
 	//
 	//	MaxRate   reads a second, at once   statuses a second, at once
 	//	20        50              200       1                  5
 	//	40        100             400       2                  10
 	//
-	// A status may change once a second however low MaxRate is. The text beside it counts too;
-	// who may see the user may be changed as often in the long run, and four times as often at
-	// once. Statuses of a user count over all requests and WebSockets.
+	// A status may change once a second however low MaxRate is. The text beside it counts too. The setting of
+	// who may see the user has the same long-run rate, and a burst four times as large. Statuses of a user
+	// count over all requests and WebSockets.
 	//
-	// Guests are counted by their browser, and all guests at one address may send four times as
-	// many; over all tenants together 32 times. Requests that [Handler.Beats] serves count by their connection; with the user's
-	// other requests too, if it is of another node.
+	// Guests are counted by their browser. All guests at one address may send four times as many; over all
+	// tenants together 32 times. Requests that [Handler.Beats] serves count by their connection. If that is a
+	// connection of another node, they count with the user's other requests too.
 	//
-	// A request about many topics counts as one for each 20 of them about which Authorize is
-	// asked: where asks about 1,000 at most, and counts about 100.
+	// A request about many topics counts as one request for each 20 topics about which Authorize is asked. GET
+	// /where asks about at most 1,000; GET /counts asks about 100.
 	//
-	// Raise it if the metric presence_clients_limited_total grows while nobody floods the site,
-	// such as on a site whose pages ask for much.
+	// Raise MaxRate if the metric presence_clients_limited_total grows while nobody floods the site, for
+	// example because its pages ask for much.
 	// Default: 20; negative: any number of all of these.
 	MaxRate int
 
@@ -148,58 +145,54 @@ type Config struct {
 	// Default: 100,000; negative: any number.
 	MaxConnections int
 
-	// MaxConnectionsPerTenant is how many of them the visitors of one tenant may have open,
-	// so that a loud tenant leaves room for the others. Further ones are answered as those
-	// over MaxConnections, and [Stats].TenantFull counts them. A site without tenants has no
-	// such bound: the empty tenant is not counted. A tenant that has most of the site's
-	// visitors needs a larger one.
+	// MaxConnectionsPerTenant is how many streams and long polls the visitors of one tenant may have open, so
+	// that a loud tenant leaves room for the others. Further ones are answered like those over MaxConnections,
+	// and [Stats].TenantFull counts them. A site without tenants has no such bound: the empty tenant is not
+	// counted. A tenant with most of the site's visitors needs a larger bound.
 	// Default: half of MaxConnections, at least 1; negative: any number.
 	MaxConnectionsPerTenant int
 
-	// MaxConnectionsPerAddress is how many connections the guests at one address may have
-	// open on this node, in one tenant; over all tenants together eight times as many. IPv6
-	// addresses count by their network of 64 bits. The
-	// connections of users are limited by [track.Config.MaxConnectionsPerUser].
+	// MaxConnectionsPerAddress is how many connections the guests at one address may have open on this node,
+	// in one tenant; over all tenants together eight times as many. IPv6 addresses count by their network of
+	// 64 bits. The connections of users are limited by [track.Config.MaxConnectionsPerUser].
 	// Default: 256; negative: any number.
 	MaxConnectionsPerAddress int
 
 	// ClientIP returns the address of the client that sent a request. It may be called
 	// concurrently. All requests for which it returns "" or panics count as one address.
 	//
-	// Behind a proxy the default returns the proxy's address, which all guests then
-	// share. [ForwardedFor] is for proxies that append to X-Forwarded-For. A function of
-	// your own returns the address from a header that your proxy sets on every request.
-	// From a header that your proxy passes through, a client could take any address, and
-	// so have no limit. An Echo site may give its extractor.
+	// Behind a proxy the default returns the proxy's address, which all guests then share. [ForwardedFor] is
+	// for proxies that append to X-Forwarded-For. A function of your own must read a header that your proxy
+	// sets on every request. If your proxy only passes the header through, a client can claim any address, and
+	// so has no limit. An Echo site may use its extractor.
 	// Default: the other end of the connection, by RemoteAddr.
 	ClientIP func(r *http.Request) string
 
-	// Tenant returns the tenant that a request is for: what Tenant of the middleware returns.
-	// It is for [Handler.Beats], which serves requests before the middleware does. It may be
-	// called concurrently. After a panic, and for a name that is not valid, the request is
-	// refused.
-	// Default: Beats gives requests of tenants to the middleware.
+	// Tenant returns the tenant that a request is for, as Tenant of the middleware does. It is for
+	// [Handler.Beats], which serves requests before the middleware. It may be called concurrently. After a
+	// panic, and for an invalid name, the request is refused.
+	// Default: Beats passes requests of tenants to the middleware.
 	Tenant func(r *http.Request) string
 }
 
-// A Whisper is the rules for the signals of one type that visitors send. The zero Whisper takes
-// signals without data.
+// A Whisper has the rules for the signals of one type that visitors send. The zero Whisper accepts signals
+// without data.
 type Whisper struct {
-	// For is the longest time that a signal may stand. A longer one is cut.
+	// For is the longest time that a signal may stand. A longer time is shortened to it.
 	// Default: [presence.MaxSignalFor].
 	For time.Duration
 
-	// Rate is how many a visitor may send a second, over all requests and sockets, and as many
-	// at once. Signals of all types take from one allowance. Default: 5; never more than 20.
+	// Rate is how many signals a visitor may send a second, over all requests and sockets. The burst is as
+	// large. Signals of all types share one allowance. Default: 5; never more than 20.
 	Rate int
 
-	// Data returns an error for data that the site does not take: a sentence that is shown to
-	// the client. The data are JSON of at most 1 KiB. Data may be called concurrently. After a
-	// panic the signal is refused, and so it is after 5 s. Default: there must be no data.
+	// Data returns an error for data that the site does not accept; its text is shown to the client, so it
+	// should be a sentence. The data are JSON of at most 1 KiB. Data may be called concurrently. After a
+	// panic, or after 5 s, the signal is refused. Default: there must be no data.
 	Data func(data json.RawMessage) error
 }
 
-// settings are a Config with its defaults, and what New has found out.
+// settings are a Config with its defaults, and what New derived from it and the tracker.
 type settings struct {
 	Config
 	prefix       string // of the endpoints, without a slash at the end; "": the root

@@ -10,13 +10,12 @@ import (
 // connKey is the key of a connection in the contexts of its requests.
 type connKey struct{}
 
-// ConnContext is for [http.Server.ConnContext]. With it, a stream that net/http writes
-// (over HTTP/2, over TLS, or with a writer that cannot be hijacked) knows its
-// connection. If the client stops reading, the kernel then keeps about 64 KB for it,
-// and the connection is closed a second after the write deadline. Without ConnContext
-// the kernel keeps some megabytes; over HTTP/2, where net/http ends the stream and not
-// the connection, for as long as the client likes. Other requests of the connection are
-// not affected.
+// ConnContext is for [http.Server.ConnContext]. With it, a stream that net/http writes (over HTTP/2, over TLS,
+// or with a writer that cannot be hijacked) knows its connection. If the client stops reading, the kernel then
+// keeps about 64 KB for it, and the connection is closed a second after the write deadline. Without
+// ConnContext the kernel keeps some megabytes. Over HTTP/2 it keeps them for as long as the client likes,
+// because net/http ends only the stream and not the connection. Other requests of the connection are not
+// affected.
 //
 // It adds one value to the context. A ConnContext of the site's own may call it. It may
 // be called concurrently.
@@ -51,8 +50,8 @@ func control(conn net.Conn, f func(fd int)) {
 	}
 }
 
-// abort closes the socket of a client that does not read. Over TLS, Close would write an
-// alert first and wait until the client reads that.
+// abort closes the socket of a client that does not read. Close would be wrong over TLS: it first writes an
+// alert, and waits until the client reads that.
 func abort(conn net.Conn) {
 	if conn != nil {
 		innermost(conn).Close()

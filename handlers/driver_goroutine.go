@@ -85,12 +85,12 @@ func (s *stream) receiveAll(p []byte) error {
 	e, err := s.receive(p, time.Now())
 	for ; e != nil; e, err = s.receive(nil, time.Now()) {
 		e()()
-		s.hear(time.Now()) // meanwhile nothing was read
+		s.hear(time.Now()) // nothing was read while the errand ran
 	}
 	return err
 }
 
-// send writes and counts. A client that does not take the bytes in time counts as slow.
+// send writes and counts the bytes. If the client does not take them in time, it counts as slow.
 func (s *stream) send(to sink, b []byte) error {
 	c := s.streams.counters
 	c.behind.Add(1)

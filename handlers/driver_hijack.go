@@ -18,9 +18,8 @@ func hijackable(r *http.Request) bool {
 	return false
 }
 
-// hijack takes the connection of a request from net/http, and drives the stream over
-// it. It returns at once if a shard drives the stream, else when the stream has ended.
-// After an error nothing was done.
+// hijack takes the connection of a request from net/http, and drives the stream over it. If a shard drives the
+// stream, hijack returns at once, otherwise when the stream has ended. An error means that nothing was done.
 func (s *stream) hijack(w http.ResponseWriter, r *http.Request) error {
 	conn, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -46,8 +45,8 @@ func headSSE(header http.Header) []byte {
 	})
 }
 
-// answerHead returns the head of an answer: the header that middleware has set, without
-// the names that say how a body is sent, and with some more.
+// answerHead returns the head of an answer: the header that middleware has set, without the names that say how
+// a body is sent, and with the fields of more.
 func answerHead(status string, header http.Header, more map[string]string) []byte {
 	header = header.Clone()
 	for name := range header {

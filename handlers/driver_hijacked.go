@@ -20,13 +20,13 @@ func (h *hijacked) write(b []byte) error {
 	}
 	_, err := h.conn.Write(b)
 	if err != nil {
-		abort(h.conn) // what was written may end within a frame
+		abort(h.conn) // the bytes written so far may end within a frame
 	}
 	return err
 }
 
-// runHijacked drives a stream over a connection that was taken from net/http, and
-// closes the connection. The input was read from it already.
+// runHijacked drives a stream over a connection that was taken from net/http, and closes the connection. input
+// has the bytes that were already read from it.
 func (s *stream) runHijacked(ctx context.Context, conn net.Conn, input []byte) {
 	defer conn.Close()
 	defer s.streams.faults.recoverStream()

@@ -30,8 +30,8 @@ type response struct {
 	late    bool
 }
 
-// newResponse returns the sink of an answer. It limits what the kernel keeps for the
-// socket, if ConnContext has told which that is.
+// newResponse returns the sink of an answer. If ConnContext has made the socket known, it limits what the
+// kernel keeps for it.
 func newResponse(w http.ResponseWriter, r *http.Request, deadline time.Duration) *response {
 	l := &response{w: w, control: http.NewResponseController(w), deadline: deadline, http1: r.ProtoMajor == 1}
 	l.conn, _ = r.Context().Value(connKey{}).(net.Conn)
@@ -47,7 +47,7 @@ func newResponse(w http.ResponseWriter, r *http.Request, deadline time.Duration)
 func (s *stream) respond(w http.ResponseWriter, r *http.Request) {
 	defer s.close()
 	defer s.streams.faults.recoverStream()
-	s.request = wholeRequest(r) // which is in memory anyway
+	s.request = wholeRequest(r) // the request is in memory anyway
 	l := newResponse(w, r, s.streams.cfg.WriteDeadline)
 	if l.http1 {
 		// The body has no chunks, and the connection ends with it.
@@ -57,8 +57,8 @@ func (s *stream) respond(w http.ResponseWriter, r *http.Request) {
 	s.run(r.Context(), l, nil)
 }
 
-// rearm is the least time between two settings of a deadline over HTTP/1. A write may
-// take that much longer.
+// rearm is the least time between two settings of a deadline over HTTP/1. A write may exceed its deadline by
+// that much.
 const rearm = 100 * time.Millisecond
 
 func (l *response) write(b []byte) error {
@@ -73,7 +73,7 @@ func (l *response) write(b []byte) error {
 	return err
 }
 
-// begin gives a write its deadline.
+// begin sets the deadline of a write.
 func (l *response) begin() {
 	switch {
 	case l.deadline <= 0:

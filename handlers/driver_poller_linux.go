@@ -20,8 +20,8 @@ type poller struct {
 	buf  [128]syscall.EpollEvent
 }
 
-// An edge is a poller's report of a socket. The socket may have been closed meanwhile,
-// and another may have its number.
+// An edge is a poller's report about a socket. The socket may have been closed since, and its number may
+// belong to another one.
 type edge struct {
 	fd       int
 	readable bool // or closed
@@ -46,7 +46,7 @@ func newPoller() (*poller, error) {
 	return p, nil
 }
 
-// watch reports a socket at once, and at each change until it is closed.
+// watch begins to report on a socket: at once, and at each change until the socket is closed.
 func (p *poller) watch(fd int) error {
 	const edgeTriggered = 1 << 31 // syscall.EPOLLET is negative
 	event := syscall.EpollEvent{
@@ -56,12 +56,12 @@ func (p *poller) watch(fd int) error {
 	return os.NewSyscallError("epoll_ctl", syscall.EpollCtl(p.fd, syscall.EPOLL_CTL_ADD, fd, &event))
 }
 
-// wait wakes ready when edges may return some. It returns after close. It needs no
-// thread: Go's own poller waits for this one.
+// wait wakes ready when edges may return some. It returns after close. It occupies no thread, because it waits
+// through Go's own poller.
 func (p *poller) wait(ready wait.Wakeup) {
 	p.raw.Read(func(uintptr) bool {
 		ready.Wake()
-		return false // there is always more to wait for
+		return false // false: wait for more
 	})
 }
 
@@ -117,8 +117,8 @@ func write(fd int, b []byte) (n int, err error) {
 	return n, nil
 }
 
-// read reads what has arrived. It returns 0 and no error if that is nothing, and an
-// error at the end of the input or if the connection is broken.
+// read reads the bytes that have arrived. It returns 0 and no error if there are none. It returns an error at
+// the end of the input or if the connection is broken.
 func read(fd int, b []byte) (n int, err error) {
 	for {
 		n, err := syscall.Read(fd, b)

@@ -46,8 +46,8 @@ type task struct {
 	do func()
 }
 
-// post queues a task and reports whether it was queued. If the goroutine does not run,
-// post starts it where start is true.
+// post queues a task and reports whether it was queued. If the goroutine does not run, post starts it, but
+// only if start is true.
 func (sh *shard) post(s *shardStream, do func(), start bool) bool {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
@@ -67,8 +67,7 @@ func (sh *shard) post(s *shardStream, do func(), start bool) bool {
 	return true
 }
 
-// run drives the streams until there are none. Its successor may start while it
-// cleans up.
+// run drives the streams until there are none. The next run may start while this one cleans up.
 func (sh *shard) run(p *poller) {
 	sh.poller = p
 	var watching sync.WaitGroup
@@ -91,7 +90,7 @@ func (sh *shard) run(p *poller) {
 		case <-timer.C:
 			sh.now = time.Now()
 		}
-		sh.runTasks() // after a timer too: an answer that is queued has come in time
+		sh.runTasks() // even after a timer: a queued answer has come in time
 		unread := sh.unread
 		sh.unread = nil
 		for _, s := range unread {
@@ -157,7 +156,7 @@ func (sh *shard) untilDue() time.Duration {
 	switch {
 	case len(sh.unread) > 0:
 		return 0
-	case len(sh.agenda) == 0: // its first stream is about to come
+	case len(sh.agenda) == 0: // the first stream is about to be added
 		return time.Minute
 	}
 	return time.Until(sh.agenda[0].due)

@@ -1,8 +1,7 @@
 package handlers
 
-// An agenda is the heap of a shard's streams, the one that is due first at the top. A
-// stream that was served before it was due stays in its place, so it may come to the
-// top too early: about once a heartbeat.
+// An agenda is a heap of a shard's streams, ordered by when they are due. A stream that was served early keeps
+// its place, so it may come to the top too early: about once a heartbeat.
 type agenda []*shardStream
 
 func (a agenda) Len() int           { return len(a) }

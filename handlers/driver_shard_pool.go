@@ -21,11 +21,11 @@ func newShardPool(f *faults, shards int) *shardPool {
 	return p
 }
 
-// adopt gives a stream and its socket to a shard, with the input that was already read.
-// It reports false, and does nothing, for a connection that the poller cannot watch.
+// adopt gives a stream and its socket to a shard. input has the bytes that were already read. It returns
+// false, and does nothing, if the poller cannot watch the connection.
 func (p *shardPool) adopt(s *stream, socket net.Conn, input []byte) bool {
 	switch socket.(type) {
-	case *net.TCPConn, *net.UnixConn: // a type around one of these may change the bytes
+	case *net.TCPConn, *net.UnixConn: // no wrapper of these, which may change the bytes
 	default:
 		return false
 	}

@@ -22,8 +22,8 @@ type shardStream struct {
 	place int       // in the agenda
 }
 
-// A phase is what a shardStream is doing. While unsent holds bytes, a stream of any
-// phase writes those and nothing else, and an open one does not read.
+// A phase is what a shardStream is doing. While unsent holds bytes, a stream of any phase writes only those,
+// and an open stream does not read.
 //
 //	phase    input           new output  next phases
 //	open     read            written     waiting: a message needs the store or the site
@@ -71,11 +71,10 @@ func (s *shardStream) free() bool { return s.phase == phaseOpen && !s.behind() }
 // to close its end.
 const partTime = time.Second
 
-// readsAtOnce bounds the reads from one client in a round, so that others have their
-// turn.
+// readsAtOnce bounds the reads from one client in a round, so that other clients have their turn.
 const readsAtOnce = 16
 
-// next returns when the stream has something to do if nothing happens before.
+// next returns when the stream must be served if no input or event comes before.
 func (s *shardStream) next(now time.Time) time.Time {
 	next := now.Add(s.heartbeat)
 	if s.free() {
@@ -153,7 +152,7 @@ func (sh *shard) write(s *shardStream, out []byte, shared bool) {
 	}
 }
 
-// flush writes unsent, and goes on with the stream once all of it is written.
+// flush writes unsent, and continues the stream once all of it is written.
 func (sh *shard) flush(s *shardStream) {
 	n, err := write(s.fd, s.unsent)
 	s.streams.counters.bytes.Add(uint64(n))
@@ -175,7 +174,7 @@ func (sh *shard) flush(s *shardStream) {
 	sh.read(s)
 }
 
-// handleEdge does what the poller reports of a stream's socket.
+// handleEdge handles what the poller reports about a stream's socket.
 func (sh *shard) handleEdge(s *shardStream, e edge) {
 	if e.writable && s.behind() {
 		sh.flush(s)
@@ -184,7 +183,7 @@ func (sh *shard) handleEdge(s *shardStream, e edge) {
 		if s.behind() {
 			s.streams.counters.failed.Add(1)
 		}
-		sh.drop(s) // its last input is not waited for
+		sh.drop(s) // without reading the last input
 		return
 	}
 	if e.readable {
@@ -214,8 +213,8 @@ func (sh *shard) read(s *shardStream) {
 	sh.unread = append(sh.unread, s)
 }
 
-// receive handles input, and writes the answers. An errand runs in a goroutine of its
-// own; the stream waits for it.
+// receive handles input, and writes the answers. An errand runs in a goroutine of its own, and the stream
+// waits for it.
 func (sh *shard) receive(s *shardStream, input []byte) {
 	e, err := s.receive(input, sh.now)
 	if err != nil {
@@ -253,7 +252,7 @@ func (sh *shard) errandDone(s *shardStream, after func()) {
 	default:
 		s.move(phaseOpen)
 		after()
-		s.hear(sh.now) // meanwhile nothing was read
+		s.hear(sh.now) // nothing was read while the errand ran
 		sh.receive(s, nil)
 		sh.read(s)
 	}
@@ -267,7 +266,7 @@ func (sh *shard) onDue(s *shardStream) {
 		sh.drop(s)
 	case late && s.behind():
 		s.streams.counters.slowCut.Add(1)
-		sh.end(s, errSlow) // a client that reads again learns why
+		sh.end(s, errSlow) // a client that reads again learns the reason
 	case s.phase == phaseEnding:
 	case s.free() && s.silent(sh.now):
 		sh.end(s, errLost)

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Bounds of what the kernel keeps for a client that does not read: twice sendBuffer in
-// bytes, for at most userTimeout.
+// Bounds of what the kernel keeps for a client that does not read: about twice sendBuffer bytes, for at most
+// userTimeout.
 const (
 	sendBuffer  = 32 << 10
 	userTimeout = 30 * time.Second
@@ -25,9 +25,8 @@ func limitSocket(fd int) {
 	_ = syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, tcpUserTimeout, int(userTimeout.Milliseconds()))
 }
 
-// limitSharedSocket does so for a socket that carries other answers too. It limits the
-// bytes that were not sent yet. It does not limit those on their way, since a large
-// answer to a far client needs many of them.
+// limitSharedSocket limits a socket that carries other answers too. It limits the bytes that were not sent
+// yet, but not the bytes on their way, since a large answer to a far client needs many of them.
 func limitSharedSocket(fd int) {
 	_ = syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, tcpNotSentLowat, sendBuffer)
 	_ = syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, tcpUserTimeout, int(userTimeout.Milliseconds()))

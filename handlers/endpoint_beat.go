@@ -9,7 +9,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/track"
 )
 
-// beatEndpoints hear from pages about their connections.
+// beatEndpoints handle what pages report about their connections.
 type beatEndpoints struct {
 	tracker  *track.Tracker
 	cfg      *settings

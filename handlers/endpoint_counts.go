@@ -18,9 +18,9 @@ type countJSON struct {
 	Guests int `json:"guests"`
 }
 
-// counts answers with the figures of up to 100 topics. Topics that the visitor may not
-// see are left out, and so are those of which nobody can tell while the store is out. It costs
-// one round trip to the store, and none for topics that are in memory.
+// counts answers with the figures of up to 100 topics. It leaves out topics that the visitor may not see, and
+// topics with no known figures while the store is unreachable. It costs one round trip to the store, and none
+// for topics that are in memory.
 func (e *rosterEndpoints) counts(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
 	q, err := e.site.query(r, v)
 	if err != nil {

@@ -45,7 +45,7 @@ func (ss *streams) openEvents(w http.ResponseWriter, r *http.Request, v presence
 	if err := ss.clearDeadline(w, "events", "Streaming"); err != nil {
 		return nil, err
 	}
-	taken := !q.Has("as") && hijackable(r) && hijacks(w) // the connection will be, past all writers
+	taken := !q.Has("as") && hijackable(r) && hijacks(w) // whether the connection will be taken from net/http, past all writers
 	if !taken && !flushes(w) {
 		return nil, ss.collected(w, "events", "Streaming")
 	}
@@ -76,7 +76,7 @@ func (ss *streams) openEvents(w http.ResponseWriter, r *http.Request, v presence
 		}
 		s.owed = nil
 		if !flushes(w) {
-			s.conn.Drop() // its user was never there
+			s.conn.Drop() // its user never was on the page
 			s.close()
 			return nil, ss.collected(w, "events", "Streaming")
 		}
@@ -94,21 +94,20 @@ func (ss *streams) clearDeadline(w http.ResponseWriter, endpoint, what string) e
 	case errors.Is(err, http.ErrNotSupported):
 		return ss.collected(lastWriter(w), endpoint, what)
 	}
-	return collects(what) // such as of a closed connection, which is no mistake of the site
+	return collects(what) // another error, such as of a closed connection, is no mistake of the site
 }
 
-// streamOptions are what a stream's request asks for, and what its client is told about
-// that.
+// streamOptions are the options in a stream's request, and the notes for its client about them.
 type streamOptions struct {
 	track.ConnectOptions
 	notes
-	types   *pageTypes // nil: the page does not say
-	partial bool       // without the topics that the visitor may not see
-	auto    bool       // the page leaves it to the server whether it beats
+	types   *pageTypes // nil: the page does not name any
+	partial bool       // leave out the topics that the visitor may not see
+	auto    bool       // the server decides whether the page beats
 }
 
-// connectOptions returns what a stream's request asks for. It returns an error unless the
-// visitor may see every topic, or with partial=1 at least one.
+// connectOptions returns the options in a stream's request. It returns an error unless the visitor may see
+// every topic, or with partial=1 at least one.
 func (ss *streams) connectOptions(q query) (o streamOptions, err error) {
 	o.Visitor = q.visitor
 	if q.visitor.SignedIn() {
@@ -163,8 +162,8 @@ func (ss *streams) connectOptions(q query) (o streamOptions, err error) {
 	return o, ss.permitTopics(q, &o)
 }
 
-// permitTopics returns an error unless the visitor may see the topics of a stream, or with
-// partial=1 at least one of them: then the others are left out.
+// permitTopics returns an error unless the visitor may see all topics of a stream. With partial=1 one of them
+// is enough, and the others are left out.
 func (ss *streams) permitTopics(q query, o *streamOptions) error {
 	has := ss.site.follows
 	if q.Has("as") {
@@ -175,7 +174,7 @@ func (ss *streams) permitTopics(q query, o *streamOptions) error {
 	if !o.partial {
 		return ss.site.permit(has, q.request, q.visitor, o.Topics...)
 	}
-	o.Partial = !q.Has("as") // the messages of an HTML stream are rendered by its topics
+	o.Partial = !q.Has("as") // an HTML stream renders its messages by its topics
 	seen, refused := ss.site.part(has, q.request, q.visitor, slices.Clone(o.Topics))
 	ss.refuseTopics(q, refused, &o.notes)
 	if o.Topics = seen; len(seen) > 0 {

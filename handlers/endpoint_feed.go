@@ -8,7 +8,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/feed"
 )
 
-// feedEndpoints answer about feeds, and change what the visitor has read and muted.
+// feedEndpoints serve feeds, and change what the visitor has read and muted.
 type feedEndpoints struct {
 	cfg   *settings
 	site  *siteCode
@@ -43,7 +43,7 @@ func (e *feedEndpoints) read(w http.ResponseWriter, r *http.Request, v presence.
 	if err != nil {
 		return err
 	}
-	event := presence.Event{Type: presence.EventState, Topic: name.Topic(), Data: body} // or a diff, which has no other keys of its own
+	event := presence.Event{Type: presence.EventState, Topic: name.Topic(), Data: body} // or a diff, which has the same keys
 	newEncodedPage(v, types.read(event)).write(w, r)
 	return nil
 }

@@ -43,7 +43,7 @@ func (e *feedEndpoints) mark(w http.ResponseWriter, r *http.Request, v presence.
 	return writeFresh(w, headJSON{e.cfg.Feeds.Cursor(name, head), head.Unread, head.Unseen})
 }
 
-// ofOwner returns an error unless a request is from a page of the user who is signed in.
+// ofOwner returns an error unless a request comes from a page of the signed-in user.
 func (e *feedEndpoints) ofOwner(r *http.Request, v presence.Visitor) error {
 	if !v.SignedIn() {
 		return presence.ErrGuest
@@ -55,8 +55,8 @@ func (e *feedEndpoints) ofOwner(r *http.Request, v presence.Visitor) error {
 	return q.mine()
 }
 
-// parseMark returns the mark that a JSON object says. A field that is not known is an error:
-// with about and a misspelled upto, more would be marked than was asked for.
+// parseMark parses a mark from a JSON object. An unknown field is an error: with about and a misspelled upto,
+// the mark would reach further than the page meant.
 func parseMark(body []byte) (feed.Mark, error) {
 	m := markRequest{topic: string(feed.InboxTopic)}
 	fields, err := eachField(body, `{"topic":"inbox","as":"read","pos":[41,42]}`, m.set)
@@ -74,7 +74,7 @@ func parseMark(body []byte) (feed.Mark, error) {
 // markWords are the values of as.
 const markWords = "read, unread, archived or seen"
 
-// A markRequest is what a request says of a mark.
+// A markRequest has the fields of a request for a mark.
 type markRequest struct {
 	topic string
 	mark  feed.Mark

@@ -12,9 +12,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence/track"
 )
 
-// A form of package templates is an ordinary POST below form/, so that it works without script.
-// It may come from pages of this site alone, as every POST. The answer leads back to the page
-// that has the form.
+// A form of package templates is an ordinary POST below form/, so that it works without script. Like every
+// POST it may come only from pages of this site. The answer redirects to the page that has the form.
 
 // A formAction does what a visitor's form asks for. rest is the path below the name of the form.
 type formAction func(r *http.Request, v presence.Visitor, rest string, form url.Values) error
@@ -68,8 +67,8 @@ func (e *formEndpoints) form(w http.ResponseWriter, r *http.Request, v presence.
 	return nil
 }
 
-// backFrom returns the page from which a form came, as a path of this site: what the browser says,
-// or else the form, or else the page above the endpoints.
+// backFrom returns the page from which a form came, as a path of this site. It takes the page that the browser
+// names, or else the one in the form, or else the page above the endpoints.
 func (s *settings) backFrom(r *http.Request, form url.Values) string {
 	for _, text := range []string{r.Referer(), form.Get("back")} {
 		page, err := url.Parse(text)
@@ -82,11 +81,11 @@ func (s *settings) backFrom(r *http.Request, form url.Values) string {
 	return path.Dir(s.prefix)
 }
 
-// formPage says why a form was not done.
+// formPage is the page that says why a form failed.
 var formPage = template.Must(template.New("").Parse(`<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">` +
 	`<title>{{.Title}}</title><p>{{.Detail}}</p><p><a href="{{.Back}}">Back</a></p></html>`))
 
-// formFailed answers a form that was not done.
+// failed answers a form that failed.
 func (e *formEndpoints) failed(w http.ResponseWriter, r *http.Request, back string, p *problem.Problem) {
 	for name, value := range p.Header {
 		w.Header().Set(name, value)
@@ -99,5 +98,5 @@ func (e *formEndpoints) failed(w http.ResponseWriter, r *http.Request, back stri
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(p.Status)
-	_ = formPage.Execute(w, map[string]string{"Title": p.Title, "Detail": p.Detail, "Back": back}) // a client that is gone reads no error
+	_ = formPage.Execute(w, map[string]string{"Title": p.Title, "Detail": p.Detail, "Back": back}) // an error means that the client has gone
 }

@@ -16,7 +16,7 @@ type muteJSON struct {
 	Until string `json:"until,omitempty"` // left out: the mute has no end
 }
 
-// mutes answers with what the visitor has muted, or changes one of it.
+// mutes answers with the visitor's mutes, or changes one of them.
 func (e *feedEndpoints) mutes(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
 	if err := e.ofOwner(r, v); err != nil {
 		return err
@@ -55,7 +55,7 @@ func (e *feedEndpoints) putMute(w http.ResponseWriter, r *http.Request, user pre
 	return nil
 }
 
-// parseMute returns the mute that a JSON object says.
+// parseMute parses a mute from a JSON object.
 func parseMute(body []byte, now time.Time) (m feed.Mute, err error) {
 	fields, err := eachField(body, `{"scope":"about:thread:1","how":"all"}`, func(name string, value json.RawMessage) (err error) {
 		switch name {

@@ -17,15 +17,15 @@ const (
 	maxInQuery      = 60  // parameters person of a stream; more go into a body
 )
 
-// The sizes of the largest lists of people, in bytes, unless Config.MaxBody is larger. Both have
-// room for 500 of the longest ids: a form escapes each byte with three.
+// The sizes of the largest lists of people, in bytes, unless Config.MaxBody is larger. Both have room for 500
+// of the longest ids. A form is larger because it escapes each byte with three.
 const (
 	maxPeopleMessage = 64 << 10  // over a WebSocket
 	maxPeopleForm    = 192 << 10 // in the body of a POST
 )
 
-// personJSON is the JSON of one person. All persons whom the visitor may not see are the
-// zero value, and so is an unknown one.
+// personJSON is the JSON of one person. An unknown person and one whom the visitor may not see have the zero
+// value.
 type personJSON struct {
 	Online   bool            `json:"online"`
 	Status   presence.Status `json:"status,omitempty"`
@@ -41,8 +41,8 @@ type personJSON struct {
 	URL    string                `json:"url,omitempty"`
 }
 
-// peopleEndpoints answer about users on a site with a Directory: how the visitor may see others,
-// and the visitor's own settings and sessions.
+// peopleEndpoints serve people on a site with a Directory: other users as the visitor may see them, and the
+// visitor's own settings and sessions.
 type peopleEndpoints struct {
 	tracker *track.Tracker
 	cfg     *settings
@@ -51,9 +51,9 @@ type peopleEndpoints struct {
 	choices *choices
 }
 
-// people answers how the visitor may see other users. The users are in the order of their
-// ids, so that equal sight is an equal entity tag, whatever the order of the request. A POST
-// is answered 304 too: it only reads, and has a body because the list may be long.
+// people answers how the visitor may see other users. The users are in the order of their ids, so that equal
+// answers have equal entity tags, whatever the order of the request. A POST is answered 304 too: it only
+// reads, and has a body because the list may be long.
 func (e *peopleEndpoints) people(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
 	if !v.SignedIn() {
 		return presence.ErrGuest
@@ -115,9 +115,9 @@ func rfc3339(t time.Time) string {
 	return t.UTC().Format(timeLayout)
 }
 
-// readForm returns the form in a request's body, which may be larger than other bodies. It
-// ignores the Content-Type, as decodeJSON does. A middleware that has parsed the form before,
-// such as for a token of its own, has taken the body: then the form is what it found.
+// readForm returns the form in a request's body, which may be larger than other bodies. It ignores the
+// Content-Type, as decodeJSON does. A middleware may have read the body already, for example for a CSRF token.
+// Then readForm returns the form that the middleware parsed.
 func readForm(w http.ResponseWriter, r *http.Request, limit int64) (url.Values, error) {
 	if r.PostForm != nil {
 		return r.PostForm, nil

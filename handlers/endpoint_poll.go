@@ -20,9 +20,9 @@ const (
 	maxPollWait     = 55
 )
 
-// poll answers with the events since the cursor of the previous answer. If there are
-// none, it waits for some. Each poll is a connection of its own: while it waits it holds
-// its user online; between two polls the grace does.
+// poll answers with the events since the cursor of the previous answer. If there are none, it waits for some.
+// Each poll is a connection of its own. While it waits it holds its user online; between two polls the user
+// stays for the grace.
 func (ss *streams) poll(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
 	q, err := ss.site.query(r, v)
 	if err != nil {
@@ -33,7 +33,7 @@ func (ss *streams) poll(w http.ResponseWriter, r *http.Request, v presence.Visit
 		return err
 	}
 	options.Beat, options.auto = false, false // a poll that waits proves that its page is alive
-	options.PullStanding = true               // what stood before is no news: a poll would never wait
+	options.PullStanding = true               // signals that already stood are no news: otherwise a poll would never wait
 	wait, err := pollWait(q.Values)
 	if err != nil {
 		return err
@@ -55,7 +55,7 @@ func (ss *streams) poll(w http.ResponseWriter, r *http.Request, v presence.Visit
 	defer conn.Close()
 	ss.counters.poll.Add(1)
 	defer ss.counters.poll.Add(-1)
-	// A writer that collects answers has no deadlines, and is good enough for a poll.
+	// A writer that collects answers has no deadlines, but works for a poll.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
 
 	b := ss.batches.get()
@@ -72,19 +72,19 @@ func (ss *streams) poll(w http.ResponseWriter, r *http.Request, v presence.Visit
 	return nil
 }
 
-// pollAnswer makes the answer of a batch's events. It returns an error if the visitor has
-// lost the right to see the topics while the poll waited.
+// pollAnswer makes the answer with the events of a batch. It returns an error if the visitor has lost the
+// right to see the topics while the poll waited.
 func (ss *streams) pollAnswer(r *http.Request, conn *track.Connection, o streamOptions, b *batch) error {
 	lost, err := ss.lostTopics(r, o)
 	if err != nil {
 		return err
 	}
 	for _, topic := range lost {
-		conn.Unsubscribe(topic) // the cursor must not pass events that are left out
+		conn.Unsubscribe(topic) // the cursor must not move past events that are left out
 	}
 	b.events = slices.DeleteFunc(b.events, func(e presence.Event) bool { return slices.Contains(lost, e.Topic) })
 	cursor, heartbeats := conn.Cursor(), conn.Heartbeats(nil)
-	if len(lost) > 0 && conn.Err() != nil { // it has kept its topics
+	if len(lost) > 0 && conn.Err() != nil { // after the end of the connection, Unsubscribe does nothing
 		cursor, b.events, heartbeats = o.Cursor, b.events[:0], nil
 	} else {
 		b.events = appendStanding(b.events, conn)
@@ -99,8 +99,7 @@ func (ss *streams) pollAnswer(r *http.Request, conn *track.Connection, o streamO
 	return nil
 }
 
-// pollNotes returns what the client is told beside the events. The first answer names the site's
-// build.
+// pollNotes returns the notes for the client that go with the events. The first answer names the site's build.
 func (ss *streams) pollNotes(o streamOptions) *notes {
 	n := o.notes
 	if o.Cursor == "" {
@@ -109,8 +108,8 @@ func (ss *streams) pollNotes(o streamOptions) *notes {
 	return &n
 }
 
-// appendStanding appends the signals that stand, also those that stood before the poll came: it
-// may have missed them between two polls. It leaves out an event that the poll has already.
+// appendStanding appends the signals that stand, including those that stood before the poll came: the client
+// may have missed them between two polls. It leaves out events that the poll has already.
 func appendStanding(events []presence.Event, conn *track.Connection) []presence.Event {
 	n := len(events)
 	for _, e := range conn.Standing(nil) {
@@ -124,8 +123,8 @@ func appendStanding(events []presence.Event, conn *track.Connection) []presence.
 	return events
 }
 
-// beforeTimeout shortens a wait that would end after the request's context, or hardly
-// before: a timeout middleware would then answer in place of the poll.
+// beforeTimeout shortens a wait that would end after the request's context, or just before: otherwise a
+// timeout middleware would answer instead of the poll.
 func beforeTimeout(ctx context.Context, wait time.Duration) time.Duration {
 	end, ok := ctx.Deadline()
 	if !ok {
@@ -135,8 +134,8 @@ func beforeTimeout(ctx context.Context, wait time.Duration) time.Duration {
 	return min(wait, left-min(time.Second, left/2))
 }
 
-// lostTopics asks again which topics the visitor may see. It returns those of a partial poll
-// that have been lost, or an error if none is left, or for one of another poll.
+// lostTopics asks the site again which topics the visitor may see. For a partial poll it returns the topics
+// that were lost, or an error if none is left. For any other poll one lost topic is an error.
 func (ss *streams) lostTopics(r *http.Request, o streamOptions) (lost []presence.Topic, err error) {
 	if o.partial {
 		if lost = ss.rights.lost(wholeRequest(r), o.Topics); len(lost) < len(o.Topics) {
@@ -162,7 +161,7 @@ func news(ctx context.Context, conn *track.Connection, events []presence.Event, 
 		case <-conn.Ready():
 		case <-timer.C:
 			return events
-		case <-conn.Done(): // the client polls again, on another node or as another user
+		case <-conn.Done(): // the client polls again, perhaps on another node or as another user
 			return events
 		case <-ctx.Done():
 			return events

@@ -64,10 +64,9 @@ func (e *rosterEndpoints) recent(w http.ResponseWriter, r *http.Request, v prese
 	return writeFresh(w, answer)
 }
 
-// maxRecentLooks is how often one request for a group asks the store, unless it has looked
-// at as many users before as a page may have: a rare group must not make a request far
-// dearer than others. A page of a group may therefore hold fewer than the limit, and still
-// name a next one.
+// maxRecentLooks is how often one request for a group asks the store, unless the request has looked at as many
+// users before as a page may have. Otherwise a rare group would make a request far more expensive than others.
+// So a page of a group may have fewer users than the limit, and still name a next one.
 const maxRecentLooks = 10
 
 // recentOf returns a page of the users of one group; empty: of all users.

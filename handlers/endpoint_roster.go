@@ -14,7 +14,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/track"
 )
 
-// rosterEndpoints answer about the users of topics.
+// rosterEndpoints serve the rosters of topics and their figures.
 type rosterEndpoints struct {
 	tracker   *track.Tracker
 	site      *siteCode
@@ -67,15 +67,14 @@ func (p *encodedPage) write(w http.ResponseWriter, r *http.Request) {
 	writeBody(w, "application/json", http.StatusOK, p.body)
 }
 
-// A rosterQuery is which page of a roster a request asks for.
+// A rosterQuery says which page of a roster a request asks for.
 type rosterQuery struct {
 	after string // empty: the first page
 	limit int
 	group string // empty: all users
 }
 
-// rosterPages keeps the first page of rosters, by limit: the page that a site's own pages
-// ask for.
+// rosterPages keeps the first page of rosters, by limit. The site's own pages ask for the first page.
 type rosterPages struct {
 	first viewcache.Cache[int, *encodedPage]
 }
@@ -156,8 +155,8 @@ func (e *rosterEndpoints) encodePage(ctx context.Context, view *track.View, q ro
 	return newEncodedPage(presence.Visitor{Tenant: view.Topic.Tenant()}, body), nil
 }
 
-// newEncodedPage returns an answer whose entity tag is a hash of its body, and of the visitor's
-// tenant: equal answers of two tenants have two tags (rule T3).
+// newEncodedPage returns an answer whose entity tag is a hash of its body and of the visitor's tenant: equal
+// answers of two tenants have different tags (rule T3).
 func newEncodedPage(v presence.Visitor, body []byte) *encodedPage {
 	sum := sha256.Sum256(body)
 	if v.Tenant != "" {
@@ -171,8 +170,7 @@ func badPage() error {
 	return badRequest("The parameter after is what an earlier page named as next.")
 }
 
-// members is encoded as one object by id, in its own order. The values are those of a
-// state event.
+// members is encoded as one object by id, in the order of the slice. The values are those of a state event.
 type members []presence.Member
 
 // MarshalJSON implements [json.Marshaler].

@@ -39,8 +39,8 @@ func (e *peopleEndpoints) ownSessions(w http.ResponseWriter, r *http.Request, v 
 	return writeFresh(w, map[string]any{"sessions": sessions})
 }
 
-// endOwnSession ends the visitor's session of the device in the path. It answers the same
-// for a session that has ended, for one of another user, and for one that never was.
+// endOwnSession ends the visitor's session of the device in the path. The answer is the same for a session
+// that has ended, a session of another user, and one that never existed.
 func (e *peopleEndpoints) endOwnSession(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
 	if !v.SignedIn() {
 		return presence.ErrGuest

@@ -19,7 +19,7 @@ type settingsJSON struct {
 	Seen   presence.Audience `json:"seen"`
 }
 
-// ownSettings answers with what the visitor chose, or changes what the body names.
+// ownSettings answers with the visitor's settings, or changes those that the body names.
 func (e *peopleEndpoints) ownSettings(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
 	if !v.SignedIn() {
 		return presence.ErrGuest
@@ -51,8 +51,7 @@ func (e *peopleEndpoints) putSettings(w http.ResponseWriter, r *http.Request, us
 	return nil
 }
 
-// A settingsChange is what a request replaces of a user's settings. A nil field stays as it
-// is.
+// A settingsChange has the changes that a request makes to a user's settings. A nil field changes nothing.
 type settingsChange struct {
 	status       *presence.Status
 	text         *string
@@ -63,8 +62,8 @@ type settingsChange struct {
 // maxFor is the longest time for which a status may be chosen.
 const maxFor = 365 * 24 * time.Hour
 
-// parseSettings returns the change that a JSON object names. A field that is not known is
-// an error: a page that misspells a setting must not be told that it has been kept.
+// parseSettings parses the change in a JSON object. An unknown field is an error: a page that misspells a
+// setting must not get the answer that it was saved.
 func parseSettings(body []byte, now time.Time) (settingsChange, error) {
 	var c settingsChange
 	fields, err := eachField(body, `{"online":"contacts","seen":"nobody"}`, func(name string, value json.RawMessage) error {
@@ -125,7 +124,7 @@ func (c *settingsChange) set(name string, value json.RawMessage, now time.Time) 
 	return nil
 }
 
-// parseFor returns the end of what lasts for a number of seconds; zero: no end.
+// parseFor returns when a number of seconds from now is over; zero: no end.
 func parseFor(value json.RawMessage, now time.Time) (until time.Time, err error) {
 	var seconds *int64
 	if json.Unmarshal(value, &seconds) != nil || seconds == nil || *seconds < 0 || *seconds > int64(maxFor/time.Second) {
@@ -151,8 +150,7 @@ func notAWord(field string, value json.RawMessage, words string) error {
 	return badRequest("The value of " + field + " is " + words + ", and not " + shown(string(value)) + ".")
 }
 
-// shown returns what a client sent for the answer to it: quoted, and not all of it if it is
-// long.
+// shown returns a text of the client for use in the answer: quoted, and cut if it is long.
 func shown(s string) string {
 	if word, ok := jsonString(json.RawMessage(s)); ok {
 		s = word
@@ -166,10 +164,9 @@ func shown(s string) string {
 
 // apply returns the settings after the change.
 //
-// An end belongs to the status and the text with which it was given. A new status without
-// an end has none, and drops a text that was to end. Example: Alice is busy, "in a call",
-// for an hour. After ten minutes she chooses to be invisible. That lasts, and the text has
-// gone.
+// An end belongs to the status and the text with which it was given. A new status without an end has none, and
+// removes a text that had an end. Example: Alice is busy, "in a call", for an hour. After ten minutes she
+// chooses to be invisible. The new status has no end, and the text is removed.
 func (c settingsChange) apply(s presence.Settings, now time.Time) presence.Settings {
 	ended := !s.Until.IsZero() && !s.Until.After(now)
 	if ended {
@@ -192,5 +189,5 @@ func replace[T any](old *T, with *T) {
 	}
 }
 
-// ofStatus reports whether the change is of what others see beside the user's name.
+// ofStatus reports whether the change concerns what others see beside the user's name.
 func (c settingsChange) ofStatus() bool { return c.status != nil || c.text != nil || c.until != nil }

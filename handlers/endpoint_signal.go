@@ -6,7 +6,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// signal sends a visitor's signal to all who follow a topic.
+// signal sends a visitor's signal to all readers of a topic.
 func (ws *whispers) signal(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
 	q, err := ws.site.query(r, v)
 	if err != nil {

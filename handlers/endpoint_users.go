@@ -20,9 +20,9 @@ type userJSON struct {
 	LastSeen string          `json:"last_seen,omitempty"`
 }
 
-// users answers whether each of up to 100 users is online, from memory. For the others
-// it asks the store. While the store is out, the answer is what this node knew last, and has
-// "stale":true. If that is nothing of any of the users, it is 503.
+// users answers whether each of up to 100 users is online. It finds those who are in memory, and asks the
+// store about the others. While the store is unreachable, the answer is what this node knew last, and has
+// "stale":true. If the node knows nothing of any of the users, the answer is 503.
 func (e *rosterEndpoints) users(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
 	q, err := e.site.query(r, v)
 	if err != nil {
@@ -42,7 +42,7 @@ func (e *rosterEndpoints) users(w http.ResponseWriter, r *http.Request, v presen
 	if err != nil {
 		return err
 	}
-	stale := view.Look(ctx, ids...) != nil || view.Stale // without an answer they count as absent
+	stale := view.Look(ctx, ids...) != nil || view.Stale // if the store does not answer, these users count as absent
 	users := make(map[presence.UserID]userJSON, len(ids))
 	var absent []presence.UserID
 	for _, id := range ids {
@@ -54,7 +54,7 @@ func (e *rosterEndpoints) users(w http.ResponseWriter, r *http.Request, v presen
 		}
 	}
 	if !view.Names {
-		absent = nil // nobody's name is known of such a topic, nor when anybody was last seen
+		absent = nil // nobody has a name in such a topic, or a time when last seen
 	}
 	sightings, err := e.sightings.get(ctx, e.tracker, topic, absent)
 	for i, s := range sightings {
@@ -93,9 +93,8 @@ func userIDs(v presence.Visitor, params []string, most int) ([]presence.UserID, 
 	return ids, err
 }
 
-// distinctIDs returns the ids that a visitor names, each once and in their order, and without
-// the request's memory.
-// It returns [presence.ErrTooManyPeople] if there are more than most.
+// distinctIDs returns the ids that a visitor names, each once and in their order. They are copies, so that the
+// request's memory is freed. It returns [presence.ErrTooManyPeople] if there are more than most.
 func distinctIDs[T ~string](v presence.Visitor, names []T, most int) ([]presence.UserID, error) {
 	known := make(map[T]struct{}, min(len(names), most))
 	ids := make([]presence.UserID, 0, min(len(names), most))

@@ -6,8 +6,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// ws streams topics over a WebSocket. A bad request gets an ordinary answer, before the
-// connection turns into a WebSocket.
+// ws streams topics over a WebSocket. A bad request gets an ordinary answer, before the connection becomes a
+// WebSocket.
 func (ss *streams) ws(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
 	if err := checkHandshake(r); err != nil {
 		return err
@@ -36,7 +36,7 @@ func (ss *streams) ws(w http.ResponseWriter, r *http.Request, v presence.Visitor
 	}
 	s.owed = headSocket(w.Header(), r)
 	if err := s.hijack(w, r); err != nil {
-		s.conn.Drop() // its user was never there
+		s.conn.Drop() // its user never was on the page
 		s.close()
 		return ss.collected(w, "ws", "WebSocket")
 	}

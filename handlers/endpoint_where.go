@@ -9,7 +9,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/track"
 )
 
-// Bounds of one answer: the topics in it, and the topics about which the site is asked
+// Bounds of one answer: the number of topics in it, and the number of topics about which the site is asked
 // whether the visitor may see them.
 const (
 	maxPlaces      = 100
@@ -65,11 +65,10 @@ func (e *rosterEndpoints) where(w http.ResponseWriter, r *http.Request, v presen
 	return writeFresh(w, answer)
 }
 
-// seenPlaces returns up to limit places that the visitor may see, from after a given place
-// on, and where the next page begins. It asks the site about maxPlacesAsked topics at most.
-// If it has asked about all of these there is no next page: next names a topic, so it must
-// be one that the visitor has seen. It returns an error for a visitor who has asked about too
-// many lately: see purse.
+// seenPlaces returns up to limit places that the visitor may see, after a given place, and where the next page
+// begins. It asks the site about maxPlacesAsked topics at most. If that is reached there is no next page,
+// because next must name a topic that the visitor may see. It returns an error if the visitor has asked about
+// too many topics lately: see purse.
 func (e *rosterEndpoints) seenPlaces(r *http.Request, v presence.Visitor, all []presence.Place, after *presence.Place, limit int) (seen []presence.Place, next string, err error) {
 	asking, cancel := e.site.asking(r)
 	defer cancel()
@@ -95,8 +94,8 @@ func (e *rosterEndpoints) seenPlaces(r *http.Request, v presence.Visitor, all []
 	return seen, "", nil
 }
 
-// placeName is what next holds: where in the order of places the next page begins. It works
-// also if the place has changed since.
+// placeName is the value of next: where in the order of places the next page begins. It stays valid if the
+// place has changed since.
 type placeName struct {
 	Topic         presence.Topic
 	Total, Guests int

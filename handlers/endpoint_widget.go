@@ -14,7 +14,7 @@ type widgetEndpoints struct {
 	site    *siteCode
 }
 
-// widget passes a request for the widget on if the visitor may see its topic.
+// widget passes a request on to the site's widget, if the visitor may see its topic.
 func (e *widgetEndpoints) widget(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
 	q, err := e.site.query(r, v)
 	if err != nil {
@@ -28,7 +28,7 @@ func (e *widgetEndpoints) widget(w http.ResponseWriter, r *http.Request, v prese
 	return e.toWidget(w, r.WithContext(ctx))
 }
 
-// assets passes a request for the widget's script or style on.
+// assets passes on a request for the widget's script or style.
 func (e *widgetEndpoints) assets(w http.ResponseWriter, r *http.Request, _ presence.Visitor) error {
 	return e.toWidget(w, r)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// What [Handler.EndSession] returns, beside the errors of [track.People.EndSession].
+// Errors of [Handler.EndSession], beside those of [track.People.EndSession].
 var (
 	// ErrNoEndSession: [Config.EndSession] is not set. The site answers 404.
 	ErrNoEndSession = errors.New("handlers: Config.EndSession is not set")
@@ -16,15 +16,14 @@ var (
 	ErrSessionNotEnded = errors.New("handlers: the site could not end the session")
 )
 
-// EndSession ends a user's session of a device as DELETE /sessions/… does, for forms of the
-// site's own: the site's session by [Config.EndSession] first, then its presence on all
-// nodes. The site must have checked that the user is the one who asks. It returns nil if
-// there is no such session. It costs what both calls cost, takes 7 s at most, and may be
-// called concurrently.
+// EndSession ends a user's session of a device as DELETE /sessions/… does, for forms of the site's own. It
+// ends the site's session by [Config.EndSession] first, and then the session's presence on all nodes. The site
+// must have checked that the request comes from that user. It returns nil if there is no such session. It
+// costs what both calls cost, takes 7 s at most, and may be called concurrently.
 //
-// The errors are [ErrNoEndSession], [ErrSessionNotEnded], [presence.ErrInvalidUser], and
-// those of [track.People.EndSession]: then the site's session has ended, its presence
-// may last as long as its connections, and another try ends it.
+// The errors are [ErrNoEndSession], [ErrSessionNotEnded], [presence.ErrInvalidUser], and those of
+// [track.People.EndSession]. After one of the last, the site's session has ended, but its presence may last as
+// long as its connections. Another try ends it.
 func (h *Handler) EndSession(ctx context.Context, user presence.UserID, device presence.DeviceID) error {
 	return h.people.endSession(ctx, user, device)
 }
@@ -45,7 +44,7 @@ func (e *peopleEndpoints) endSession(ctx context.Context, user presence.UserID, 
 	case e.cfg.EndSession == nil:
 		return ErrNoEndSession
 	}
-	ctx = context.WithoutCancel(ctx) // a client that goes away must not keep the presence of a session that has ended
+	ctx = context.WithoutCancel(ctx) // even if the client goes away, the presence of an ended session must end
 	if err := e.site.endSession(ctx, user, device); err != nil {
 		e.faults.warn(endSessionFailed, "presence: Config.EndSession failed; the session goes on", "user", user, "error", err)
 		return ErrSessionNotEnded

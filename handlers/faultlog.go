@@ -44,9 +44,8 @@ func (f *faults) warn(which fault, text string, attrs ...any) {
 	}
 }
 
-// panicked logs a panic with the stack of the calling goroutine. Call it in the
-// deferred function that recovered the panic, while the stack still shows where it
-// happened. A logger that panics too is ignored.
+// panicked logs a panic with the stack of the calling goroutine. Call it in the deferred function that
+// recovered the panic: there the stack still shows where it happened. A logger that panics too is ignored.
 func (f *faults) panicked(which fault, text string, value any, attrs ...any) {
 	defer func() { _ = recover() }()
 	if f.logged[which].Pass() {

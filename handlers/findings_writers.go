@@ -8,14 +8,13 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// collected returns the answer to a request for a stream where a writer collects answers,
-// and reports that.
+// collected reports that a writer collects answers, and returns the answer to the request for a stream.
 func (ss *streams) collected(by http.ResponseWriter, endpoint, what string) error {
 	ss.tracker.Found(presence.AnswersCollected, "endpoint", endpoint, "writer", fmt.Sprintf("%T", by))
 	return collects(what)
 }
 
-// collects returns the answer to a request for a stream that cannot flow.
+// collects returns the answer to a request for a stream whose bytes would be held back.
 func collects(what string) error {
 	return problem.New(http.StatusInternalServerError, what+" does not work here: a middleware before this handler "+
 		"collects answers, such as a timeout, or wraps the ResponseWriter without Unwrap. It must skip this path.")
@@ -47,13 +46,12 @@ func hijacks(w http.ResponseWriter) bool {
 	return false
 }
 
-// flushes reports whether what is written to w can reach the client before the answer
-// ends. It reports false if no writer can flush. It also reports false if the answer is
-// said to be compressed, and no writer but the server's own can flush: then the compressor
-// keeps what it has.
+// flushes reports whether bytes written to w can reach the client before the answer ends. It returns false if
+// no writer can flush. It also returns false if the answer is compressed according to its header, and only the
+// server's own writer can flush: then the compressor holds the bytes back.
 //
-// It cannot know what a writer's Flush does. An answer that is kept by a Flush that does
-// nothing, or by a proxy, looks like any other.
+// It cannot know what a writer's Flush does. If Flush does nothing, or a proxy holds the answer back, it still
+// returns true.
 func flushes(w http.ResponseWriter) bool {
 	for outermost := true; w != nil; outermost = false {
 		inner := innerWriter(w)

@@ -10,7 +10,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/feed"
 )
 
-// notifications marks items of the visitor's inbox, or mutes what one is about.
+// notifications marks items of the visitor's inbox, or mutes the subject of one.
 func (e *formEndpoints) notifications(r *http.Request, v presence.Visitor, _ string, form url.Values) error {
 	ctx, cancel := storeContext(r)
 	defer cancel()

@@ -22,7 +22,7 @@ func (e *formEndpoints) settings(r *http.Request, v presence.Visitor, _ string, 
 	return e.people.choices.change(r.Context(), v.User.ID, change)
 }
 
-// settingsOf returns the change that a form names. An empty for is no end.
+// settingsOf returns the change in a form. An empty for means no end.
 func settingsOf(form url.Values, now time.Time) (c settingsChange, err error) {
 	for _, name := range [...]string{"status", "text", "for", "online", "seen"} {
 		if !form.Has(name) {
@@ -50,22 +50,22 @@ func (e *formEndpoints) session(r *http.Request, v presence.Visitor, device stri
 	return e.people.endSession(r.Context(), v.User.ID, presence.DeviceID(device))
 }
 
-// Contacts changes whom users list and whom they block, by the ids inside. The People of package
-// sqlstore do.
+// Contacts changes whom users list and whom they block. The ids include the user's tenant
+// ([presence.UserID.In]). The People of package sqlstore implements it.
 type Contacts interface {
-	// AddContact puts other at the end of the user's list. It returns
-	// [presence.ErrTooManyContacts], and [presence.ErrBlocked] where the user blocks other.
+	// AddContact adds other to the end of the user's list. It returns [presence.ErrTooManyContacts], and
+	// [presence.ErrBlocked] if the user blocks other.
 	AddContact(ctx context.Context, user, other presence.UserID) error
-	// RemoveContact takes other off the list.
+	// RemoveContact removes other from the list.
 	RemoveContact(ctx context.Context, user, other presence.UserID) error
-	// Block takes other off the list, and hides the user from other. It returns
+	// Block removes other from the list, and hides the user from other. It returns
 	// [presence.ErrTooManyContacts].
 	Block(ctx context.Context, user, other presence.UserID) error
 	// Unblock ends a block.
 	Unblock(ctx context.Context, user, other presence.UserID) error
 }
 
-// contacts changes what another user is to the visitor.
+// contacts adds another user to the visitor's lists, or removes one.
 func (e *formEndpoints) contacts(r *http.Request, v presence.Visitor, _ string, form url.Values) error {
 	do := map[string]func(ctx context.Context, user, other presence.UserID) error{
 		"add": e.cfg.Contacts.AddContact, "remove": e.cfg.Contacts.RemoveContact, "block": e.cfg.Contacts.Block, "unblock": e.cfg.Contacts.Unblock,
@@ -82,7 +82,7 @@ func (e *formEndpoints) contacts(r *http.Request, v presence.Visitor, _ string, 
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), changeWait)
 	defer cancel()
 	if err := do(ctx, v.User.ID, other.ID.In(v.Tenant)); err != nil {
-		return fmt.Errorf("%w: %w", presence.ErrDirectoryOut, err) // unless it is one of Contacts
+		return fmt.Errorf("%w: %w", presence.ErrDirectoryOut, err) // unless it is an error that Contacts names
 	}
 	return e.tracker.People().RelationsChanged(ctx, v.User.ID)
 }

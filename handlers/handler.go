@@ -6,14 +6,14 @@ import (
 	"github.com/rollcall-go/rollcall/presence/track"
 )
 
-// The prefix of a file's name says whose it is:
+// The prefix of a file's name says what the file is about:
 //
 //	endpoint_   one path each: what a request gets
 //	stream_     what a stream writes and when, whatever drives it
-//	driver_     what moves a stream's bytes: a shard, a goroutine, or net/http
+//	driver_     what writes a stream's bytes: a shard, a goroutine, or net/http
 //	transport_  how Server-Sent Events and WebSocket format output and parse input
 //	limit_      what is counted and refused
-//	types_      what pages know of the site's own types
+//	types_      which versions of the site's own types pages know
 
 // A Handler serves the endpoints of this package over one tracker. Make it with [New]. It
 // needs no Close: closing the tracker ends the streams, [Handler.Wait] waits for their
@@ -27,7 +27,7 @@ type Handler struct {
 	counters  counters
 	endpoints map[string]endpoint // by the path below the prefix
 
-	// What the endpoints share with the methods.
+	// Shared by the endpoints and the methods.
 	beats   *beatEndpoints
 	people  *peopleEndpoints
 	rosters *rosterEndpoints

@@ -22,9 +22,9 @@ import (
 //     been out for longer than [track.Config.TTL]. During a shorter outage, such as a
 //     restart of Redis, it is 200. Use it for a readinessProbe.
 //
-// All nodes lose a common store at the same time, and a balancer without any ready node
-// serves nobody. Pages work without presence. So let the balancer serve all nodes where
-// none is ready, or use ?live for readiness too.
+// If the nodes share a store, all of them lose it at the same time, and a balancer without any ready node
+// serves nobody. Pages work without presence. So configure the balancer to serve all nodes if none is ready,
+// or use ?live for readiness too.
 func (h *Handler) Health() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		status, text := http.StatusOK, "ok\n"
@@ -39,7 +39,7 @@ func (h *Handler) Health() http.Handler {
 	})
 }
 
-// readiness returns the answer to what [track.Tracker.Health] says.
+// readiness returns the answer for an error of [track.Tracker.Health].
 func readiness(err error) (status int, text string) {
 	switch {
 	case err == nil:

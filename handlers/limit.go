@@ -15,8 +15,8 @@ type limits struct {
 	maxConnections int          // of this node; negative: any number
 	connections    atomic.Int64 // open streams and polls
 	tenants        openBy       // connections of each tenant but the empty one
-	addresses      openBy       // connections of guests by address, in each tenant
-	everywhere     openBy       // the same over all tenants
+	addresses      openBy       // connections of guests by address, in one tenant
+	everywhere     openBy       // connections of guests by address, in all tenants
 	reads          rates        // of GET and HEAD
 	writes         rates        // of PUT, POST and DELETE
 	beats          beatRate     // of connections, by their tokens
@@ -25,7 +25,7 @@ type limits struct {
 	signals        meter[presence.UserID] // each takes a token of the pace of its type
 }
 
-// What Config.MaxRate says of other requests than those it counts.
+// The rates that follow from Config.MaxRate.
 const (
 	readsPerWrites  = 5 // for two writes
 	writesPerStatus = 20

@@ -9,8 +9,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// maxAddress bounds an address that is not an IP address, in bytes. A longer one, such as
-// from a header that a client wrote, counts as empty.
+// maxAddress bounds an address that is not an IP address, in bytes. A longer one, for example from a header
+// that a client wrote, counts as empty.
 const maxAddress = 64
 
 // address returns the address by which a guest's request is counted. For IPv6 that is the
@@ -32,16 +32,16 @@ func (s *siteCode) address(r *http.Request) string {
 	return ip.String()
 }
 
-// addressIn returns the name by which an address counts in a tenant: guests of one tenant do not
-// use up what those of another one may send from the same address.
+// addressIn returns the name under which an address counts in a tenant. So guests of one tenant do not use up
+// the limit of another one's guests at the same address.
 func addressIn(tenant, address string) string { return string(presence.UserID(address).In(tenant)) }
 
-// tenantsPerAddress is how many times the bound of one tenant an address has over all tenants
-// together. A client may name as many tenants as it knows hosts.
+// tenantsPerAddress is how many times the limit of one tenant an address has over all tenants together. A
+// client may use as many tenants as it knows hosts of.
 const tenantsPerAddress = 8
 
-// behindProxy reports whether a request seems to come through a proxy of the site and the
-// site has set no Config.ClientIP: all guests then count as one address.
+// behindProxy reports whether a request seems to come through a proxy while the site has not set
+// Config.ClientIP: all guests then count as one address.
 func (s *siteCode) behindProxy(r *http.Request) bool {
 	if s.cfg.hasClientIP {
 		return false

@@ -6,18 +6,17 @@ import (
 	"time"
 )
 
-// A beatRate limits how often each connection sends beats and leaves. It knows a connection
-// by a hash of its name under a seed of its own, so it needs no memory for names, and it
-// forgets whoever sent nothing for a second or two. The burst of a pace is at most a second,
-// so nobody gains by being forgotten.
+// A beatRate limits how often each connection sends beats and leaves. It stores a hash of a connection's name,
+// with a random seed, so it needs no memory for names. It forgets a connection that sent nothing for a second
+// or two. That is no way around the limit, since the burst of a pace is at most a second.
 type beatRate struct {
 	pace pace
 	seed maphash.Seed
 
 	mu          sync.Mutex
-	now, before map[uint64]bucket // who sent in the present second, and in the one before
+	now, before map[uint64]bucket // the connections that sent in the present second, and in the one before
 	began       time.Time         // the present second
-	shared      bucket            // of all beyond maxBeating
+	shared      bucket            // shared by all connections beyond maxBeating
 }
 
 // maxBeating bounds the connections of a second, and so the memory: 64 MB at most, in a

@@ -7,7 +7,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// openBy counts open connections by a name: those of guests by address, or all by tenant.
+// openBy counts open connections by a name: those of guests by address, or those of all visitors by tenant.
 type openBy struct {
 	limit int // of one name; negative: any number
 
@@ -35,9 +35,9 @@ func (o *openBy) release(name string) {
 	}
 }
 
-// shareOfTenant is the part of the node's connections that one tenant may have open by default:
-// one half. A topic's tenant has a share of the table too, which is smaller: topics can be made
-// up, and a tenant that has most of the site's visitors has most of its connections.
+// shareOfTenant is the part of the node's connections that one tenant may have open by default: one half. A
+// tenant's share of the topics is smaller: a client can make up topics, but a tenant with most of the site's
+// visitors also has most of its connections.
 const shareOfTenant = 2
 
 // An admission is how a connection was counted.
@@ -74,8 +74,8 @@ func errFull() error {
 	return again(http.StatusServiceUnavailable, 10, "This server has no room for more streams. Try again later.")
 }
 
-// acquire counts a guest's connection by its address: in its tenant, and over all tenants. A site
-// without tenants needs the first alone.
+// acquire counts a guest's connection by its address: in its tenant, and over all tenants. A site without
+// tenants needs only the first count.
 func (l *limits) acquire(in admission) bool {
 	own := addressIn(in.tenant, in.address)
 	if !l.addresses.acquire(own) {
@@ -99,7 +99,7 @@ func (l *limits) discharge(in admission) {
 	}
 }
 
-// leave takes a connection off the node and its tenant.
+// leave uncounts a connection of the node and its tenant.
 func (l *limits) leave(in admission) {
 	l.connections.Add(-1)
 	if in.tenant != "" {

@@ -6,12 +6,12 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// questionsPerToken is how many questions to Config.Authorize one token of reads pays for. A
-// request brings its own token.
+// questionsPerToken is how many calls of Config.Authorize one read token pays for. The token of the request
+// itself pays for the first ones.
 const questionsPerToken = 20
 
-// A purse pays for the questions of one request out of the reads of its visitor: a request that
-// asks the site about 1,000 topics counts as 50.
+// A purse pays for the calls of Config.Authorize in one request with the read tokens of its visitor: a request
+// about 1,000 topics counts as 50.
 type purse struct {
 	limits  *limits
 	request *http.Request
@@ -19,8 +19,8 @@ type purse struct {
 	asked   int
 }
 
-// pays counts n more questions, and reports whether the visitor may have them asked. Questions
-// that the site does not hear are free.
+// pays counts n more calls, and reports whether the visitor may cause them. Topics about which the site is not
+// asked are free.
 func (p *purse) pays(n int) bool {
 	if !p.limits.site.cfg.hasAuthorize {
 		return true

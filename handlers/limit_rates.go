@@ -54,8 +54,8 @@ const maxMetered = 10_000
 // buckets, which are the same as none, the least recently used first. While maxMetered
 // keys have a bucket that is not full, all further keys share one.
 //
-// It does not use golang.org/x/time/rate: it needs to know when a bucket is full again,
-// has one lock for all, and keeps thousands.
+// It does not use golang.org/x/time/rate for three reasons: a meter must know when a bucket is full again,
+// needs one lock for all buckets, and keeps thousands.
 type meter[K ~string] struct {
 	pace    pace
 	crowded *atomic.Uint64 // counts the tokens taken from the shared bucket
@@ -79,8 +79,8 @@ func (m *meter[K]) take(key K, now time.Time) bool {
 	return m.takePaced(key, m.pace, now)
 }
 
-// takePaced is take by another pace than the meter's. Tokens of all paces come out of the
-// key's one bucket: the slower the pace, the larger the token.
+// takePaced is take with another pace than the meter's. Tokens of all paces come from the key's one bucket:
+// the slower the pace, the larger the token.
 func (m *meter[K]) takePaced(key K, p pace, now time.Time) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -96,7 +96,7 @@ func (m *meter[K]) takePaced(key K, p pace, now time.Time) bool {
 		if m.kept == nil {
 			m.kept = make(map[K]*list.Element)
 		}
-		key = K(strings.Clone(string(key))) // else it would keep the whole request in memory
+		key = K(strings.Clone(string(key))) // without a copy the key would keep the whole request in memory
 		e = m.order.PushFront(&metered[K]{key: key})
 		m.kept[key] = e
 	}
@@ -113,8 +113,8 @@ func (m *meter[K]) giveBack(key K) {
 	}
 }
 
-// maxDropped is how many full buckets a call of take drops: so many that after a flood
-// ordinary traffic frees their memory within a minute.
+// maxDropped is how many full buckets a call of take drops. At this number, ordinary traffic frees the memory
+// of a flood within a minute.
 const maxDropped = 16
 
 // dropFullLocked drops up to maxDropped full buckets.
@@ -136,9 +136,9 @@ func (m *meter[K]) size() int {
 	return len(m.kept)
 }
 
-// rates limits the requests of each visitor: of users by their id, of guests by the id of
-// their browser and by their address. The browser's id alone would be no limit, since a
-// client can make up ids, and neither would the address in one tenant.
+// rates limits the requests of each visitor: of users by their id, of guests by the id of their browser and by
+// their address. A browser id alone is no limit, since a client can make up ids. An address in one tenant is
+// none either, since a client can name many tenants.
 type rates struct {
 	users      meter[presence.UserID]
 	guests     meter[string]
@@ -146,8 +146,7 @@ type rates struct {
 	everywhere meter[string] // addresses over all tenants
 }
 
-// guestsPerAddress is how many times the rate of one visitor all guests at one address
-// share.
+// guestsPerAddress is how many times the rate of one visitor all guests at one address may send together.
 const guestsPerAddress = 4
 
 func (r *rates) init(p pace, crowded *atomic.Uint64) {
@@ -180,7 +179,7 @@ func (r *rates) takeAt(address string, v presence.Visitor, now time.Time) bool {
 	if !over && r.takeOf(v, now) {
 		return true
 	}
-	r.addresses.giveBack(own) // a refused visitor must not use up the tokens of others there
+	r.addresses.giveBack(own) // a refused visitor must not use up the tokens of others at the address
 	if v.Tenant != "" && !over {
 		r.everywhere.giveBack(address)
 	}
@@ -204,8 +203,8 @@ func (l *limits) overRate(r *http.Request, v presence.Visitor) bool {
 	return !rates.takeAt(l.site.address(r), v, now)
 }
 
-// overRateAt counts a request of nobody who is known by the address, and reports whether too
-// many came from there.
+// overRateAt counts a request without a known visitor by its address, and reports whether too many came from
+// there.
 func (l *limits) overRateAt(r *http.Request) bool {
 	if l.writes.addresses.pace.interval < 0 {
 		return false
@@ -213,8 +212,8 @@ func (l *limits) overRateAt(r *http.Request) bool {
 	return !l.writes.addresses.take(l.site.address(r), time.Now())
 }
 
-// overRateOf counts a request that changes something, and reports whether a user has sent too
-// many. It reports false for a guest, of whom the store keeps nothing.
+// overRateOf counts a request that changes something, and reports whether the user has sent too many. For a
+// guest it returns false, since the store keeps nothing of guests.
 func (l *limits) overRateOf(user presence.UserID) bool {
 	if user == "" || l.writes.users.pace.interval < 0 {
 		return false
@@ -222,11 +221,11 @@ func (l *limits) overRateOf(user presence.UserID) bool {
 	return !l.writes.users.take(user, time.Now())
 }
 
-// Allow counts a request to the site's own code, such as a sign-in or sign-out, and
-// reports whether the visitor may send it. If not, the site answers 429 with
-// "Retry-After: 1". The request counts with the visitor's PUT, POST and DELETE requests to this
-// handler, by [Config.MaxRate], and by its address, also for a signed-in visitor: all
-// visitors at one address may send four times as many. It may be called concurrently.
+// Allow counts a request to the site's own code, such as a sign-in or sign-out, and reports whether the
+// visitor may send it. If not, the site answers 429 with "Retry-After: 1". The request counts with the
+// visitor's PUT, POST and DELETE requests to this handler, by [Config.MaxRate]. It also counts by its address,
+// even for a signed-in visitor: all visitors at one address may send four times as many. Allow may be called
+// concurrently.
 func (h *Handler) Allow(r *http.Request) bool {
 	if h.limits.writes.users.pace.interval < 0 {
 		return true

@@ -25,7 +25,7 @@ func again(status, seconds int, detail string) *problem.Problem {
 	return problem.New(status, detail).With("Retry-After", strconv.Itoa(seconds))
 }
 
-// problemOf returns the answer to an error, and reports whether the error is expected.
+// problemOf returns the answer for an error, and reports whether the error is expected.
 func problemOf(err error) (p *problem.Problem, expected bool) {
 	if errors.As(err, &p) {
 		return p, true
@@ -61,7 +61,7 @@ func problemOf(err error) (p *problem.Problem, expected bool) {
 		{presence.ErrTooManyTopicsHere, again(http.StatusServiceUnavailable, 5, "This server follows too many topics right now. Try again later.")},
 		{presence.ErrStoreOut, storeOut},
 		{context.DeadlineExceeded, storeOut},
-		{context.Canceled, storeOut}, // nobody reads it
+		{context.Canceled, storeOut}, // nobody reads this answer
 	} {
 		if errors.Is(err, known.err) {
 			return known.answer, true
@@ -70,8 +70,8 @@ func problemOf(err error) (p *problem.Problem, expected bool) {
 	return storeOut, false // an unknown error comes from the store
 }
 
-// explain returns the answer to an error, counts a refusal, and logs an unexpected error. It
-// says what the visitor had asked for.
+// explain returns the answer for an error, counts a refusal, and logs an unexpected error. what is the
+// visitor's request, for the log.
 func (f *faults) explain(err error, what string, by presence.Visitor) *problem.Problem {
 	p, expected := problemOf(err)
 	if !expected {
@@ -81,7 +81,7 @@ func (f *faults) explain(err error, what string, by presence.Visitor) *problem.P
 	return p
 }
 
-// fail answers a request that could not be served. Nothing was written yet.
+// fail answers a request that failed before anything was written.
 func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	h.faults.explain(err, h.cfg.endpointName(r.URL.Path), presence.VisitorFromContext(r.Context())).Write(w)
 }

@@ -47,8 +47,8 @@ func parseQuery(r *http.Request) (url.Values, error) {
 	return q, nil
 }
 
-// named returns the topics that a request names by the given parameters, each once; if it
-// names none, the whole site. It returns an error for more than limit topics.
+// named returns the topics that a request names in the given parameters, each once. If it names none, it
+// returns the topic of the whole site. More than limit topics are an error.
 func (q query) named(limit int, params ...string) ([]presence.Topic, error) {
 	var topics []presence.Topic
 	for _, param := range params {
@@ -82,7 +82,7 @@ func (q query) topic() (presence.Topic, error) {
 	return topics[0], q.site.permit(q.site.lists, q.request, q.visitor, topics...)
 }
 
-// errForbidden is the same whether the topic exists or not.
+// errForbidden is the same error whether the topic exists or not.
 func errForbidden() error {
 	return forbidden("There is no such topic, or you may not see it. The site's handlers.Config.Authorize decides that.")
 }
@@ -96,7 +96,7 @@ func (q query) limit() (int, error) {
 	return int(n), err
 }
 
-// number returns a parameter that is a whole number from least to most; 0 if it is not given.
+// number returns a parameter that is a whole number from least to most; 0 if it is missing.
 func (q query) number(param string, least, most int64) (int64, error) {
 	if !q.Has(param) {
 		return 0, nil
@@ -108,7 +108,7 @@ func (q query) number(param string, least, most int64) (int64, error) {
 	return n, nil
 }
 
-// cursor returns the cursors of a request as one.
+// cursor joins the cursors of a request into one.
 func (q query) cursor() presence.Cursor {
 	cursors := make([]presence.Cursor, len(q.Values["cursor"]))
 	for i, c := range q.Values["cursor"] {
@@ -139,7 +139,7 @@ func isOne(param string, values []string) (bool, error) {
 	return len(values) > 0, nil
 }
 
-// beat returns whether the page beats, and whether it leaves that to the server.
+// beat returns whether the page beats, and whether it lets the server decide that.
 func (q query) beat() (beats, auto bool, err error) {
 	switch said := q.Get("beat"); {
 	case !q.Has("beat"):
@@ -154,9 +154,8 @@ func (q query) beat() (beats, auto bool, err error) {
 	}
 }
 
-// mine returns an error if the request comes from the page of another user: the parameter
-// me names the user whose page it is. If another user has signed in meanwhile, the page must
-// neither follow nor change anything as that one.
+// mine returns an error if the request comes from the page of another user. The parameter me names the page's
+// user. If another user has signed in since, the page must not follow or change anything as that user.
 func (q query) mine() error {
 	if me := q.Get("me"); me != "" && q.visitor.SignedIn() && me != string(q.visitor.User.ID.Local()) {
 		return problem.New(http.StatusUnauthorized, "Somebody else has signed in since this page was loaded. Load it again.")
@@ -164,7 +163,7 @@ func (q query) mine() error {
 	return nil
 }
 
-// nobeat returns the status by which a beat of the page was refused; 0: none was.
+// nobeat returns the status with which a beat of the page was refused; 0: none was.
 func (q query) nobeat() (status int, err error) {
 	if !q.Has("nobeat") {
 		return 0, nil

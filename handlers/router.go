@@ -15,8 +15,8 @@ import (
 // An endpoint serves one path.
 type endpoint struct {
 	methods []string
-	// holds: the request holds its user online even if its method is GET, so a page of a
-	// foreign origin may not send it.
+	// holds: the request holds its user online even if its method is GET. So pages of other origins may not
+	// send it.
 	holds bool
 	// static: the answer is the same for all visitors and has no rate.
 	static bool
@@ -70,9 +70,8 @@ func errTooManyRequests() error {
 	return again(http.StatusTooManyRequests, 1, "Too many requests within one second.")
 }
 
-// endpointName returns the endpoint that a path names: "roster", or "assets/" for all
-// paths below that. A path that is not clean names none, so that no check of paths can be
-// evaded.
+// endpointName returns the endpoint that a path names: "roster", or "assets/" for all paths below that. A path
+// that is not clean names no endpoint, so that nobody can evade checks of paths.
 func (s *settings) endpointName(p string) string {
 	name, ok := strings.CutPrefix(p, s.prefix+"/")
 	if !ok || path.Clean(p) != p {
@@ -87,8 +86,8 @@ func (s *settings) endpointName(p string) string {
 // maxShownPath bounds the part of a path that is shown in a log or an answer, in bytes.
 const maxShownPath = 100
 
-// nothingAt returns the answer to a request whose path names no endpoint. If it would name
-// one under another prefix, the handler is mounted at the wrong place.
+// nothingAt returns the answer to a request whose path names no endpoint. If the path would name one under
+// another prefix, the handler is mounted at the wrong place, and nothingAt reports that.
 func (h *Handler) nothingAt(r *http.Request) error {
 	if under(r.URL.Path, h.cfg.prefix) {
 		return notFound("There is nothing at this path.")
@@ -110,17 +109,16 @@ func under(p, prefix string) bool {
 	return ok && (rest == "" || rest[0] == '/')
 }
 
-// namesEndpoint reports whether a path is one of an endpoint under any prefix. A handler
-// that serves a whole host is asked for all kinds of other paths, such as /favicon.ico.
+// namesEndpoint reports whether a path is that of an endpoint under any prefix. A handler that serves a whole
+// host also gets other paths, such as /favicon.ico.
 func (h *Handler) namesEndpoint(p string) bool {
 	_, ok := h.endpoints[path.Base(p)]
 	return ok || strings.Contains(p, "/assets/")
 }
 
-// sameOrigin reports whether the page that sent a request may send it. Browsers let any
-// page send a GET, so one that holds a user is checked like a POST. Without TLS such a
-// GET, as of <img src="…/poll">, may have neither Sec-Fetch-Site nor Origin; then its
-// Referer counts.
+// sameOrigin reports whether the page that sent a request may send it. Browsers let any page send a GET, so a
+// GET that holds a user is checked like a POST. Without TLS such a GET, for example from <img src="…/poll">,
+// may have neither Sec-Fetch-Site nor Origin; then its Referer counts.
 func (s *settings) sameOrigin(r *http.Request, holds bool) bool {
 	if holds {
 		r = r.WithContext(r.Context()) // a copy

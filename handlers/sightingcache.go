@@ -18,15 +18,14 @@ const sightingAge = time.Second
 // maxSightings bounds the answers of the store that are kept for /users.
 const maxSightings = 10_000
 
-// A sightingCache keeps the store's answers about users who are not online for a short
-// time. It keeps empty answers too, or each request for unknown ids would reach the
-// store. A timer drops old answers, also without further requests; it runs while there
-// are any.
+// A sightingCache keeps the store's answers about users who are not online for a short time. It keeps empty
+// answers too; otherwise each request for unknown ids would reach the store. A timer drops old answers even if
+// no request comes; it runs while there are answers.
 type sightingCache struct {
-	age time.Duration // how long an answer is valid: sightingAge, and others in tests
+	age time.Duration // how long an answer is valid: sightingAge, other values in tests
 
 	mu    sync.Mutex
-	timer *time.Timer // runs while answers are kept; nil: none was yet
+	timer *time.Timer // runs while answers are kept; nil: never started
 	kept  *generations.Map[sightingKey, keptSighting]
 }
 
@@ -80,8 +79,8 @@ func (c *sightingCache) lookUp(topic presence.Topic, users []presence.UserID, in
 	return missing, at
 }
 
-// keep adds answers of the store. They are as old as the question: what a user chose since
-// is not in them.
+// keep adds answers of the store. Their age counts from the question: a choice that a user has made since is
+// not in them.
 func (c *sightingCache) keep(topic presence.Topic, users []presence.UserID, found []backend.Sighting, asked time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -89,12 +88,12 @@ func (c *sightingCache) keep(topic presence.Topic, users []presence.UserID, foun
 		c.startTimerLocked()
 	}
 	for i, s := range found {
-		user := presence.UserID(strings.Clone(string(users[i]))) // else it would keep the whole request in memory
+		user := presence.UserID(strings.Clone(string(users[i]))) // without a copy the key would keep the whole request in memory
 		c.kept.Set(sightingKey{topic, user}, keptSighting{s, asked})
 	}
 }
 
-// startTimerLocked makes a timer drop each answer within two ages.
+// startTimerLocked starts a timer that drops each answer within two ages.
 func (c *sightingCache) startTimerLocked() {
 	if c.timer != nil {
 		c.timer.Reset(c.age)

@@ -10,11 +10,10 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// siteCode calls the site's own functions: Config.Authorize, Config.Enter,
-// Config.ClientIP, Config.Tenant, Config.EndSession, Config.Widget, Config.Down and the Data of
-// Config.Whispers. No other code calls them. Each call recovers a panic and fails closed.
-// They get the names that the site knows: a topic or user of a tenant without the tenant, and
-// the visitor as the middleware found it (rule T4).
+// siteCode calls the site's own functions: Config.Authorize, Config.Enter, Config.ClientIP, Config.Tenant,
+// Config.EndSession, Config.Widget, Config.Down and the Data of Config.Whispers. No other code calls them.
+// Each call recovers a panic and fails closed. The functions get the names that the site knows: topics and
+// users without their tenant, and the visitor as the middleware found it (rule T4).
 type siteCode struct {
 	cfg      *settings
 	counters *counters
@@ -32,12 +31,12 @@ const (
 // maxSiteWait is how long a request or a stream waits for the site's own code.
 const maxSiteWait = 5 * time.Second
 
-// siteContext returns a context that ends when the site's code has had its time.
+// siteContext returns a context that ends after maxSiteWait.
 func siteContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, maxSiteWait)
 }
 
-// authorize calls Config.Authorize. A panic is a no.
+// authorize calls Config.Authorize. After a panic it returns false.
 func (s *siteCode) authorize(r *http.Request, v presence.Visitor, t presence.Topic) (ok bool) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -61,7 +60,7 @@ func (s *siteCode) observed(k keptRequest, v presence.Visitor) func(presence.Top
 	}
 }
 
-// enters calls Config.Enter. A panic is a no.
+// enters calls Config.Enter. After a panic it returns false.
 func (s *siteCode) enters(r *http.Request, v presence.Visitor, t presence.Topic) (ok bool) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -73,8 +72,8 @@ func (s *siteCode) enters(r *http.Request, v presence.Visitor, t presence.Topic)
 	return s.cfg.Enter(r, v.Outside(), t.Local())
 }
 
-// permit returns an error unless the visitor of a request has a right to all of the topics.
-// It calls the site in this goroutine; for an open stream, rights does.
+// permit returns an error unless the visitor of a request has a right to all of the topics. It calls the site
+// in this goroutine. Open streams use rights instead.
 func (s *siteCode) permit(has right, r *http.Request, v presence.Visitor, topics ...presence.Topic) error {
 	r, cancel := s.asking(r)
 	defer cancel()
@@ -86,8 +85,8 @@ func (s *siteCode) permit(has right, r *http.Request, v presence.Visitor, topics
 	return nil
 }
 
-// part parts topics into those to which the visitor of a request has a right, and the
-// others. It changes the slice.
+// part splits topics into those to which the visitor of a request has a right, and the others. It changes the
+// slice.
 func (s *siteCode) part(has right, r *http.Request, v presence.Visitor, topics []presence.Topic) (seen, refused []presence.Topic) {
 	r, cancel := s.asking(r)
 	defer cancel()
@@ -102,8 +101,7 @@ func (s *siteCode) part(has right, r *http.Request, v presence.Visitor, topics [
 	return seen, refused
 }
 
-// asking returns the request for calls of Config.Authorize, whose context ends when the
-// site has had its time.
+// asking returns the request for calls of Config.Authorize. Its context ends after maxSiteWait.
 func (s *siteCode) asking(r *http.Request) (*http.Request, context.CancelFunc) {
 	if !s.cfg.hasAuthorize {
 		return r, func() {}
@@ -124,7 +122,7 @@ func (s *siteCode) clientIP(r *http.Request) (address string) {
 	return s.cfg.ClientIP(r)
 }
 
-// tenant calls Config.Tenant. After a panic the tenant is one that nobody has.
+// tenant calls Config.Tenant. After a panic it returns a tenant that has no visitors.
 func (s *siteCode) tenant(r *http.Request) (tenant string) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -136,10 +134,10 @@ func (s *siteCode) tenant(r *http.Request) (tenant string) {
 	return s.cfg.Tenant(r)
 }
 
-// endSession calls Config.EndSession, for maxSiteWait at most. A panic is an error. A call
-// that does not return in time goes on by itself.
+// endSession calls Config.EndSession, for maxSiteWait at most. A panic is an error. A call that does not
+// return in time is left running.
 func (s *siteCode) endSession(ctx context.Context, user presence.UserID, device presence.DeviceID) error {
-	if tenant := user.Tenant(); presence.VisitorFromContext(ctx).Tenant != tenant { // of a Go program
+	if tenant := user.Tenant(); presence.VisitorFromContext(ctx).Tenant != tenant { // the call comes from a Go program
 		ctx = presence.ContextWithVisitor(ctx, presence.Visitor{Tenant: tenant, User: presence.User{ID: user.Local()}})
 	}
 	return s.bounded(ctx, s.ending, func(ctx context.Context) error {
@@ -150,8 +148,8 @@ func (s *siteCode) endSession(ctx context.Context, user presence.UserID, device 
 	})
 }
 
-// checkData calls Whisper.Data, for maxSiteWait at most. After a panic the data are refused. A
-// call that does not return in time goes on by itself.
+// checkData calls Whisper.Data, for maxSiteWait at most. After a panic the data are refused. A call that does
+// not return in time is left running.
 func (s *siteCode) checkData(ctx context.Context, of visitorSignal) error {
 	switch {
 	case of.Data == nil:
@@ -174,10 +172,9 @@ func (s *siteCode) checkData(ctx context.Context, of visitorSignal) error {
 	return err
 }
 
-// bounded makes a call in a goroutine of its own, and waits for it until ctx ends, but for
-// maxSiteWait at most. The places bound the calls under way: one that hangs keeps its place.
-// After a panic the error is that of panicked, which is called while the stack still shows
-// where it happened.
+// bounded makes a call in a goroutine of its own, and waits for it until ctx ends, but for maxSiteWait at
+// most. places bounds the running calls: a call that hangs keeps its place. After a panic, bounded returns the
+// error of panicked, which it calls while the stack still shows where the panic happened.
 func (s *siteCode) bounded(ctx context.Context, places chan struct{}, call func(context.Context) error, panicked func(p any) error) error {
 	ctx, cancel := siteContext(ctx)
 	defer cancel()
@@ -205,8 +202,8 @@ func (s *siteCode) bounded(ctx context.Context, places chan struct{}, call func(
 	}
 }
 
-// serveWidget calls Config.Widget. After a panic it returns a problem if the answer has
-// not begun. Otherwise it aborts the answer, which ends the connection.
+// serveWidget calls Config.Widget. After a panic it returns a problem if the answer has not begun. Otherwise
+// it aborts the answer, which ends the connection.
 func (s *siteCode) serveWidget(w http.ResponseWriter, r *http.Request) (err error) {
 	answer := &beginning{ResponseWriter: w}
 	defer func() {
@@ -228,7 +225,7 @@ func (s *siteCode) serveWidget(w http.ResponseWriter, r *http.Request) (err erro
 	return nil
 }
 
-// A beginning notes whether an answer has begun.
+// A beginning records whether an answer has begun.
 type beginning struct {
 	http.ResponseWriter
 	begun bool

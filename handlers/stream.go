@@ -24,9 +24,8 @@ var (
 // topic.
 const eventWelcome presence.EventType = "welcome"
 
-// A stream carries the events of one connection. It knows what to write and when. A
-// driver writes that: a goroutine of its own (run), or a shard that drives thousands.
-// Only the driver calls the methods.
+// A stream carries the events of one connection. It decides what to write and when. A driver writes it: a
+// goroutine of the stream's own (run), or a shard that drives thousands. Only the driver calls the methods.
 type stream struct {
 	transport
 	streams *streams
@@ -41,7 +40,7 @@ type stream struct {
 	lastEvents lastEvents
 	checkAt    time.Time // when the visitor's rights are checked next
 	answerBy   time.Time // when the site must have answered whether the stream may go on; zero: not asked
-	stirAt     time.Time // when the page is stirred next: see stirs
+	stirAt     time.Time // when the page gets the next comment: see stirs
 	endAt      time.Time // when the stream ends at the latest; zero: never
 	welcomed   bool
 	notes      *notes // for welcome; nil: none
@@ -50,9 +49,9 @@ type stream struct {
 	pongs      *pongs // of a WebSocket with beat=auto; else nil
 
 	owed      []byte     // answers to the client, to be written before events
-	unhandled []byte     // input that came behind a message with an errand
-	watches   window     // lists of people that came over a WebSocket
-	lateWatch []byte     // the last list of too many; nil: none
+	unhandled []byte     // input after a message with an errand
+	watches   window     // counts the lists of people from a WebSocket
+	lateWatch []byte     // the last list of people beyond the limit; nil: none
 	snapshots *snapshots // states that the client asked for lately; nil: none
 }
 
@@ -75,8 +74,8 @@ func (ss *streams) newStream(r keptRequest, conn *track.Connection, o streamOpti
 	return s
 }
 
-// turn returns all that is new to the client, in one piece. If shared is true, other
-// streams send the same bytes, which must not be changed; else they are b's.
+// turn returns all that is new to the client, in one piece. If shared is true, other streams send the same
+// bytes, which must not be changed. Otherwise the bytes belong to b.
 func (s *stream) turn(now time.Time, b *batch) (out []byte, shared bool) {
 	if s.snapshots != nil {
 		s.sendDueSnapshots(now)
@@ -126,7 +125,7 @@ func (s *stream) close() {
 	s.streams.open.closed(s.ofTransport)
 }
 
-// lastBytes returns the owed answers and why the stream ends.
+// lastBytes returns the owed answers, followed by the reason why the stream ends.
 func (s *stream) lastBytes(why error) []byte {
 	return s.appendEnd(s.owed, why, s.wait())
 }
@@ -143,7 +142,7 @@ func (s *stream) checks(now time.Time) bool {
 	return true
 }
 
-// next returns when the stream has something to do if nothing happens before.
+// next returns when the stream must be served if no input or event comes before.
 func (s *stream) next(now time.Time) time.Time {
 	next := s.lastEvents.oldest(now).Add(s.beatsEvery())
 	check := s.checkAt
@@ -165,8 +164,7 @@ func (s *stream) next(now time.Time) time.Time {
 	return s.nextComment(s.nextPing(next))
 }
 
-// appendHeartbeats appends a heartbeat of each topic that had no event for the time of
-// one.
+// appendHeartbeats appends a heartbeat of each topic that has been silent for as long as a heartbeat takes.
 func (s *stream) appendHeartbeats(events []presence.Event, now time.Time) []presence.Event {
 	due := now.Add(-s.beatsEvery())
 	if s.lastEvents.oldest(now).After(due) {
@@ -205,9 +203,8 @@ func (s *stream) appendWelcome(b []byte) []byte {
 	return s.form().Append(s.appendRetry(b, s.wait()), presence.Event{Type: eventWelcome, Data: data})
 }
 
-// wait returns how long a client should wait before it reconnects: well within the
-// grace, so that its user does not leave, and random, so that a thousand clients do not
-// reconnect at once.
+// wait returns how long a client should wait before it reconnects. That is well within the grace, so that its
+// user does not leave, and random, so that a thousand clients do not reconnect at once.
 func (s *stream) wait() time.Duration {
 	wait := min(max(s.grace/5, 100*time.Millisecond), 2*time.Second)
 	return wait/2 + rand.N(wait)

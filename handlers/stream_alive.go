@@ -7,10 +7,10 @@ import (
 	"github.com/gobwas/ws"
 )
 
-// A page that said beat=auto is alive as long as it beats, or over a WebSocket as long as its
-// client answers. The server pings a client from which nothing came for a third of the TTL. A
-// client that stays silent for 8/9 of the TTL is lost: its user is gone a TTL after the last
-// message, as if beats had stopped (track.Connection.Lost).
+// A page that said beat=auto is alive as long as it beats, or over a WebSocket as long as its client answers.
+// The server pings a client that sent nothing for a third of the TTL. A client that stays silent for 8/9 of
+// the TTL is lost: its user is gone a TTL after the last message, as if beats had stopped
+// (track.Connection.Lost).
 
 // errLost ends a WebSocket whose client does not answer.
 var errLost = errors.New("the client does not answer")
@@ -18,8 +18,8 @@ var errLost = errors.New("the client does not answer")
 // longestBeat is the longest time from one beat of a page to the next.
 const longestBeat = 20 * time.Second
 
-// beatEvery returns how often the page of a stream with beat=auto beats; 0: not at all. A
-// beat that gets lost is made up for by the next.
+// beatEvery returns how often the page of a stream with beat=auto beats; 0: not at all. One lost beat does no
+// harm, because the next one comes in time.
 func (s *stream) beatEvery() time.Duration {
 	if s.pongs != nil {
 		return 0
@@ -27,11 +27,11 @@ func (s *stream) beatEvery() time.Duration {
 	return min(longestBeat, s.conn.TTL()*4/9).Truncate(time.Millisecond)
 }
 
-// pongs is what a stream knows of a client that is to answer pings.
+// pongs is the state of a client that must answer pings.
 type pongs struct {
 	ttl    time.Duration
-	heard  time.Time // when something came from the client
-	pinged bool      // since then
+	heard  time.Time // when the client last sent something
+	pinged bool      // a ping was sent since heard
 	last   time.Time // when the client is lost; zero: it has been silent for less than 7/9 of the TTL
 }
 
@@ -52,8 +52,8 @@ func (s *stream) appendPing(b []byte, now time.Time) []byte {
 	return appendHeader(b, ws.OpPing, 0)
 }
 
-// silent reports whether the client is lost. A server that was stopped itself first reads
-// what came meanwhile: the client has a ninth of the TTL from the moment at which it is missed.
+// silent reports whether the client is lost. If the server itself was stopped, it first reads what came
+// meanwhile: the client has another ninth of the TTL from the moment at which its silence is noticed.
 func (s *stream) silent(now time.Time) bool {
 	p := s.pongs
 	switch {
@@ -66,7 +66,7 @@ func (s *stream) silent(now time.Time) bool {
 	return !now.Before(p.last)
 }
 
-// nextPing returns when a ping, or the end, is due, if that is before a moment.
+// nextPing returns when a ping, or the end of the stream, is due, but not after the given moment.
 func (s *stream) nextPing(next time.Time) time.Time {
 	p := s.pongs
 	if p == nil {
@@ -85,8 +85,7 @@ func (s *stream) nextPing(next time.Time) time.Time {
 	return next
 }
 
-// closeConn ends the connection: with the grace, unless the client has been silent since a
-// ping.
+// closeConn ends the connection. The user stays for the grace, unless the client has been silent since a ping.
 func (s *stream) closeConn(now time.Time) {
 	if p := s.pongs; p != nil && now.Sub(p.heard) > p.ttl/2 {
 		s.conn.Lost(p.heard)

@@ -19,14 +19,13 @@ import (
 // larger than a diff.
 const htmlPace = time.Second
 
-// An htmlFormat is the form of a topic's messages.
+// An htmlFormat says how to write the messages of a stream.
 type htmlFormat struct {
 	turbo bool
 	named bool   // each message is named after its topic, since the stream has several
 	query string // of the request for the widget
 
-	// typing: the widget shows the signals that stand in its topic. No other one changes with
-	// signals.
+	// typing: the widget shows the signals that stand in its topic. Other widgets do not change with signals.
 	typing bool
 }
 
@@ -36,13 +35,13 @@ const formTyping = "typing"
 // widgetParams are the parameters of package templates that a stream passes on.
 var widgetParams = []string{"form", "max", "figures"}
 
-// maxWidgetQuery bounds the widget's parameters of a stream, in bytes.
+// maxWidgetQuery bounds the widget's parameters in a stream's request, in bytes.
 const maxWidgetQuery = 256
 
-// newHTMLFormat reads the format from a request. Parameters that are not the stream's
-// are the widget's. Only widgetParams are allowed: each combination of
-// values is rendered and cached by itself. The topics are as many as the request names: a
-// page that reads messages by their names does so too if all topics but one are refused.
+// newHTMLFormat reads the format from a request. The parameters that the stream does not know are the
+// widget's. Only widgetParams are allowed, because each combination of values is rendered and cached by
+// itself. topics is the number of topics that the request names: a page that reads messages by name does so
+// even if all topics but one are refused.
 func newHTMLFormat(q url.Values, topics int) (htmlFormat, error) {
 	as := q.Get("as")
 	if as != "html" && as != "turbo" {
@@ -63,7 +62,7 @@ func newHTMLFormat(q url.Values, topics int) (htmlFormat, error) {
 		}
 		widget[name] = values
 	}
-	turbo := as == "turbo" // whose messages name their place
+	turbo := as == "turbo" // Turbo messages name their place themselves
 	return htmlFormat{turbo: turbo, named: topics > 1 && !turbo, query: widget.Encode(), typing: widget.Get("form") == formTyping}, nil
 }
 
@@ -107,7 +106,7 @@ func (ss *streams) openHTML(w http.ResponseWriter, r *http.Request, q url.Values
 // runHTML drives an HTML stream until it ends.
 func (s *stream) runHTML(r *http.Request, to sink, format htmlFormat) {
 	n := changedTopics{typing: format.typing}
-	var due, wrote time.Time // when a message may be written, and when one was
+	var due, wrote time.Time // the earliest time for the next message, and the time of the latest one
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -150,11 +149,11 @@ func (s *stream) runHTML(r *http.Request, to sink, format htmlFormat) {
 type changedTopics struct {
 	topics []presence.Topic
 	begun  bool
-	typing bool // signals are changes
+	typing bool // signals count as changes
 	events []presence.Event
 
-	// shown are the latest messages of a stream of typing: most changes of a roster change
-	// nothing there.
+	// shown has the latest message of each topic in a stream of typing: most changes of a roster do not change
+	// that message.
 	shown map[presence.Topic][]byte
 }
 
@@ -165,7 +164,7 @@ func (n *changedTopics) gather(conn *track.Connection) {
 		switch {
 		case slices.Contains(n.topics, e.Topic):
 			continue
-		case n.typing: // a page that comes back may show what is over
+		case n.typing: // a page that comes back may still show old signals
 		case !n.begun && repeats(e), e.Type == presence.EventSignal:
 			continue
 		}
@@ -187,12 +186,11 @@ func (n *changedTopics) shows(topic presence.Topic, message []byte) bool {
 	return true
 }
 
-// repeats reports whether the first event of a topic brings nothing new. A client that
-// reconnects and has missed nothing gets a heartbeat; only if the store is out does the
-// page have to change.
+// repeats reports whether the first event of a topic brings nothing new. A client that reconnects and has
+// missed nothing gets a heartbeat. The page then changes only if the store is unreachable.
 func repeats(e presence.Event) bool {
 	var figures struct{ Stale bool }
-	json.Unmarshal(e.Data, &figures) // of the tracker: it cannot fail
+	json.Unmarshal(e.Data, &figures) // the tracker made the data: it cannot fail
 	return e.Type == presence.EventHeartbeat && !figures.Stale
 }
 
@@ -206,8 +204,8 @@ func earliest(moments ...time.Time) (first time.Time) {
 	return first
 }
 
-// appendHTML appends a message for each topic. It leaves out a topic that cannot be
-// rendered now: the page keeps its widget.
+// appendHTML appends a message for each topic. It leaves out a topic that cannot be rendered now, and the page
+// keeps the old widget.
 func (s *stream) appendHTML(b []byte, r *http.Request, n *changedTopics, format htmlFormat) []byte {
 	ctx, cancel := siteContext(r.Context())
 	defer cancel()
@@ -222,7 +220,7 @@ func (s *stream) appendHTML(b []byte, r *http.Request, n *changedTopics, format 
 		}
 		if i == len(n.topics)-1 {
 			b = append(b, "id: "...)
-			if !view.Stale { // without an id a client that reconnects gets the widget when the store is back
+			if !view.Stale { // a stale message has no id: so a client that reconnects gets the widget again when the store is back
 				b = append(b, s.conn.Cursor()...)
 			}
 			b = append(b, '\n')
@@ -233,7 +231,7 @@ func (s *stream) appendHTML(b []byte, r *http.Request, n *changedTopics, format 
 	return b
 }
 
-// unixBreaks turns each line break of Server-Sent Events into a newline.
+// unixBreaks turns each line break that Server-Sent Events know into a newline.
 var unixBreaks = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
 // appendMessage appends a widget as one message: unnamed, for htmx's sse-swap="message"

@@ -17,10 +17,9 @@ import (
 // maxRendering is how many calls of Config.Widget for streams run at a time.
 const maxRendering = 16
 
-// A renderer renders the widget for HTML streams, once for a view and a format: streams
-// that ask for it meanwhile share the result. Each rendering has a goroutine, which
-// calls the site's widget. A stream may stop waiting for it; the goroutine keeps its
-// place among maxRendering until the call returns.
+// A renderer renders the widget for HTML streams, once for a view and a format. Streams that ask for it in the
+// meantime share the result. Each rendering has a goroutine, which calls the site's widget. A stream may stop
+// waiting for it, but the goroutine keeps its place among maxRendering until the call returns.
 type renderer struct {
 	tracker *track.Tracker
 	site    *siteCode
@@ -49,7 +48,7 @@ func (n *renderer) keyOf(view *track.View, format htmlFormat) renderKey {
 	return key
 }
 
-// A rendering is under way or done.
+// A rendering is one call of the widget, under way or done.
 type rendering struct {
 	done    chan struct{}   // closed after the other fields are set
 	message []byte          // nil: the widget was not rendered
@@ -60,11 +59,11 @@ func newRenderer(tracker *track.Tracker, site *siteCode) *renderer {
 	return &renderer{tracker: tracker, site: site, places: make(chan struct{}, maxRendering), open: make(map[renderKey]*rendering)}
 }
 
-// errRefused: the widget has answered with an error status.
+// errRefused means that the widget has answered with an error status.
 var errRefused = errors.New("the widget refuses")
 
-// try has the widget rendered for each topic. If that fails, it returns an error and
-// the widget's answer, if there is one.
+// try renders the widget for each topic. If that fails, it returns an error and the widget's answer, if there
+// is one.
 func (n *renderer) try(r *http.Request, topics []presence.Topic, format htmlFormat) (refusal *recordedAnswer, err error) {
 	ctx, cancel := siteContext(r.Context())
 	defer cancel()
@@ -85,8 +84,8 @@ func (n *renderer) try(r *http.Request, topics []presence.Topic, format htmlForm
 	return nil, nil
 }
 
-// message returns the message that all readers of a view get. If the widget fails, it
-// returns the widget's answer instead, or nil if there was none in time.
+// message returns the message of a view, the same for all readers. If the widget fails, it returns the
+// widget's answer instead, or nil if there was none in time.
 func (n *renderer) message(ctx context.Context, view *track.View, format htmlFormat) ([]byte, *recordedAnswer) {
 	message, r := n.render(ctx, n.keyOf(view, format))
 	if message != nil {
@@ -104,12 +103,12 @@ func (n *renderer) message(ctx context.Context, view *track.View, format htmlFor
 	return nil, nil
 }
 
-// render returns the message, or the rendering that is under way, or starts one. A
-// rendering leaves n.open after it has cached its message, so none is started twice.
+// render returns the message if it is cached. Otherwise it returns the rendering that is under way, or starts
+// one. A rendering leaves n.open only after its message is cached, so none is started twice.
 func (n *renderer) render(ctx context.Context, key renderKey) ([]byte, *rendering) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if !key.format.typing { // what stands changes more often than it repeats
+	if !key.format.typing { // not cached: the signals of a topic seldom repeat
 		if message, ok := n.made.Get(key.view, key.format); ok {
 			return message, nil
 		}
@@ -123,7 +122,7 @@ func (n *renderer) render(ctx context.Context, key renderKey) ([]byte, *renderin
 	return nil, r
 }
 
-// run renders once there is a place, and caches the message.
+// run waits for a place, renders, and caches the message.
 func (n *renderer) run(ctx context.Context, key renderKey, r *rendering) {
 	ctx, cancel := siteContext(ctx)
 	defer cancel()

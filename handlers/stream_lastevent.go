@@ -6,9 +6,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// lastEvents holds when each topic of a stream last had an event, signals apart: a page that
-// knows no signals would take a stream without other events, and without heartbeats, for dead.
-// Topics are few, so it is searched from the beginning.
+// lastEvents has the time of each topic's last event. Signals do not count: a page that does not know signals
+// would take a stream that has only signals for dead. Topics are few, so it is searched from the beginning.
 type lastEvents []lastEvent
 
 type lastEvent struct {
@@ -16,7 +15,7 @@ type lastEvent struct {
 	at    time.Time
 }
 
-// newLastEvents takes now as the time of each topic's last event.
+// newLastEvents returns lastEvents with now as the time of each topic's last event.
 func newLastEvents(topics []presence.Topic, now time.Time) lastEvents {
 	l := make(lastEvents, len(topics))
 	for i, t := range topics {

@@ -25,13 +25,12 @@ type message struct {
 // eventError answers a message that failed.
 const eventError presence.EventType = "error"
 
-// An errand is the part of a message's work that waits for the store or the site. It may
-// run in any goroutine. Until it has returned, the stream reads no input. The driver
-// then calls after.
+// An errand is the part of a message's work that waits for the store or the site. It may run in any goroutine.
+// The stream reads no input until the errand has returned. Then the driver calls after.
 type errand func() (after func())
 
-// receive handles input up to the first errand. After the errand, call receive again,
-// with nothing, for the input behind it. An error ends the stream.
+// receive handles input up to the first errand. After the errand, call receive with no input: it handles the
+// rest. An error ends the stream.
 func (s *stream) receive(p []byte, now time.Time) (errand, error) {
 	if len(p) > 0 {
 		s.hear(now)
@@ -61,7 +60,7 @@ func (s *stream) receive(p []byte, now time.Time) (errand, error) {
 	return nil, nil
 }
 
-// reply tells the client why its message failed; nil: it did not.
+// reply tells the client why its message failed. If err is nil, it does nothing.
 func (s *stream) reply(err error) {
 	if err == nil {
 		return
@@ -74,7 +73,7 @@ func (s *stream) reply(err error) {
 	s.owed = s.form().Append(s.owed, presence.Event{Type: eventError, Data: data})
 }
 
-// handle does what a message asks for, or returns the errand that does.
+// handle does what a message asks for, or returns an errand for it.
 func (s *stream) handle(text []byte, now time.Time) errand {
 	list := isWatch(text)
 	if list && s.defersWatch(text, now) {
@@ -158,7 +157,7 @@ func (s *stream) subscribe(topic presence.Topic, from presence.Cursor) errand {
 		return func() {
 			if s.reply(err); err == nil {
 				s.lastEvents = append(s.lastEvents, lastEvent{topic, time.Now()})
-				s.heartbeat, s.grace = s.conn.Timing() // by the kinds of its topics
+				s.heartbeat, s.grace = s.conn.Timing() // they depend on the kinds of its topics
 				if s.pongs != nil {
 					s.pongs.ttl = s.conn.TTL()
 				}
@@ -168,8 +167,8 @@ func (s *stream) subscribe(topic presence.Topic, from presence.Cursor) errand {
 	}
 }
 
-// eventToken gives a page that beats a new token after the topics of its connection have
-// changed: a beat that reaches another node renews the topics of the token.
+// eventToken gives a page that beats a new token after the topics of its connection have changed: if a beat
+// reaches another node, it renews the topics that its token names.
 const eventToken presence.EventType = "token"
 
 // token returns the connection's token if the page beats.

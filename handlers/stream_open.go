@@ -10,7 +10,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/track"
 )
 
-// streams opens connections for pages, and has what drives them.
+// streams opens connections for pages, and has the parts that drive them.
 type streams struct {
 	tracker  *track.Tracker
 	cfg      *settings
@@ -43,7 +43,7 @@ func (ss *streams) openStream(r *http.Request, o streamOptions, over transport, 
 	return ss.openStreamAfter(r, o, over, ofTransport, func() error { return nil })
 }
 
-// openStreamAfter calls prepare once the stream is admitted, before its user is
+// openStreamAfter opens a stream, and calls prepare once the stream is admitted but before its user is
 // recorded. An error of prepare refuses the stream.
 func (ss *streams) openStreamAfter(r *http.Request, o streamOptions, over transport, ofTransport *atomic.Int64, prepare func() error) (*stream, error) {
 	kept, err := keepRequest(r)
@@ -71,8 +71,8 @@ func (ss *streams) openStreamAfter(r *http.Request, o streamOptions, over transp
 	return s, nil
 }
 
-// connect opens the connection of a stream or poll. Topics for which this node has no room are
-// refused like those that the visitor may not see, if the page said partial=1.
+// connect opens the connection of a stream or poll. If this node has no room for a topic, connect refuses it
+// like a forbidden one, if the page said partial=1.
 func (ss *streams) connect(r *http.Request, o *streamOptions) (*track.Connection, error) {
 	if !ss.site.behindProxy(r) {
 		o.From = ss.site.address(r)

@@ -9,7 +9,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// watched reads whom a stream watches, from its query and its body.
+// watched reads which people a stream watches, from its query and its body.
 func (q query) watched(o *streamOptions) error {
 	if !q.site.cfg.people {
 		return nil
@@ -32,16 +32,15 @@ func (q query) watched(o *streamOptions) error {
 }
 
 const (
-	// maxWatches is how many lists of people a client may change within a second: a list
-	// costs far more than any other message.
+	// maxWatches is how many lists of people a client may send within a second: a list costs far more than any
+	// other message.
 	maxWatches = 5
-	// maxWatchHead is within how many bytes a message shows that it is a list.
+	// maxWatchHead is the number of bytes within which a message must show that it is a list.
 	maxWatchHead = 64
 )
 
-// isWatch reports whether a message, of which there may be only the beginning, is a list of
-// people. Only such a message may be larger than others. It must name its type first, as
-// {"type":"watch","users":[…]} does.
+// isWatch reports whether a message is a list of people. message may be just the beginning. Only lists may be
+// larger than other messages. A list must name its type first, as {"type":"watch","users":[…]} does.
 func isWatch(message []byte) bool {
 	const head = `{"type":"watch"`
 	message = message[:min(len(message), maxWatchHead)]
@@ -57,8 +56,8 @@ func isWatch(message []byte) bool {
 	return true
 }
 
-// defersWatch counts a list of people. If it is one too many within a second, the list waits
-// for the end of that second in place of any that waits already: the last one counts.
+// defersWatch counts a list of people. If there are too many within a second, the list waits for the end of
+// that second and replaces any list that waits already: only the last one counts.
 func (s *stream) defersWatch(text []byte, now time.Time) bool {
 	s.lateWatch = nil
 	if !s.streams.cfg.people || !s.watches.exceeded(now) {
@@ -68,17 +67,17 @@ func (s *stream) defersWatch(text []byte, now time.Time) bool {
 	return true
 }
 
-// lateWatchAt is when the list that waits counts.
+// lateWatchAt returns when the waiting list is due.
 func (s *stream) lateWatchAt() time.Time { return s.watches.begin.Add(time.Second) }
 
-// watchLate handles the list that waits, once it is due.
+// watchLate handles the waiting list, once it is due.
 func (s *stream) watchLate(now time.Time) {
 	if s.lateWatch != nil && !now.Before(s.lateWatchAt()) {
 		s.handle(s.lateWatch, now) // a list needs no errand
 	}
 }
 
-// watch replaces the list of people whom the visitor watches.
+// watch replaces the list of people whom the stream watches.
 func (s *stream) watch(users *[]presence.UserID) error {
 	switch {
 	case !s.request.visitor().SignedIn():

@@ -12,26 +12,25 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// A keptRequest is the request that opened a stream. The stream keeps it to ask the
-// site about its visitor again. It is small: it has nothing of the connection, and its
-// header is one string instead of many.
+// A keptRequest is the request that opened a stream. The stream keeps it, to ask the site about its visitor
+// again. It is small: it has nothing of the connection, and its header is one string instead of many.
 type keptRequest struct {
 	bare   *http.Request // without header and body; its context does not end with the handler
 	header string        // each name and value, with a zero byte behind
 	whole  bool          // bare is the request itself, since its handler is still running
 }
 
-// maxKeptRequest bounds what a stream keeps of its request, in bytes: its address and
-// its header. A stream of an hour must not hold a megabyte that a client sent once.
+// maxKeptRequest bounds the address and the header that a stream keeps of its request, in bytes. A stream may
+// be open for an hour, and must not keep a megabyte for that time.
 const maxKeptRequest = 16 << 10
 
-// keepRequest returns what a stream keeps of a request, or a problem if that is too
-// large. Cursors do not count and are not kept: the stream has read them.
+// keepRequest returns the part of a request that a stream keeps, or a problem if that is too large. Cursors do
+// not count and are not kept, because the stream has read them.
 func keepRequest(r *http.Request) (keptRequest, error) {
 	k := keptRequest{header: wholeRequest(r).headers()}
 	bare := r.WithContext(context.WithoutCancel(r.Context()))
 	bare.Header, bare.Body, bare.GetBody = nil, http.NoBody, nil
-	bare.Form, bare.PostForm, bare.MultipartForm = nil, nil, nil // the stream has read its list
+	bare.Form, bare.PostForm, bare.MultipartForm = nil, nil, nil // the stream has read its list of people
 	if len(r.RequestURI)+len(k.header) > maxKeptRequest {
 		bare.URL = withoutCursors(r.URL)
 		bare.RequestURI = bare.URL.RequestURI()
@@ -94,7 +93,7 @@ func (k keptRequest) with(ctx context.Context) *http.Request {
 	return r
 }
 
-// context returns the request's context. It never ends, unless the request is whole.
+// context returns the request's context. It never ends, unless the keptRequest is whole.
 func (k keptRequest) context() context.Context { return k.bare.Context() }
 
 // visitor returns the visitor who opened the stream.

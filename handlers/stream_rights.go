@@ -17,8 +17,8 @@ import (
 // there are and however long it takes. Streams that ask the same question at the same
 // time share its answer.
 //
-// A question without an answer within its patience counts as a no, and is dropped, so
-// that questions do not pile up while Authorize hangs.
+// A question without an answer within the patience counts as a no, and is dropped, so that questions do not
+// pile up while Authorize hangs.
 type rights struct {
 	tracker *track.Tracker
 	site    *siteCode
@@ -33,10 +33,9 @@ type rights struct {
 // maxAsking is how many goroutines of a Handler call Authorize for open streams.
 const maxAsking = 32
 
-// A rightKey identifies a question. Two streams ask the same question if the visitor, the
-// topic, and everything that Authorize can read of their requests are the same. Two tabs
-// of one browser do; two browsers of one user do not, since their sessions may end at
-// different times.
+// A rightKey identifies a question. Two streams ask the same question if the visitor, the topic, and
+// everything that Authorize can read of their requests are the same. Two tabs of one browser ask the same
+// question. Two browsers of one user do not, since their sessions may end at different times.
 type rightKey struct {
 	user    presence.UserID
 	guest   string
@@ -44,7 +43,7 @@ type rightKey struct {
 	request uint64 // a hash of the rest
 }
 
-// A question is whether one visitor may see one topic.
+// A question is a call of Authorize: may one visitor see one topic?
 type question struct {
 	key     rightKey
 	request keptRequest
@@ -66,9 +65,8 @@ func newRights(tracker *track.Tracker, site *siteCode) *rights {
 // heartbeats, a busy machine must not end streams.
 const minSiteWait = time.Second
 
-// patience is how long a stream waits for an answer: a heartbeat, but at least
-// minSiteWait and at most maxSiteWait. So a stream without its right ends within two
-// heartbeats.
+// patience returns how long a stream waits for an answer: a heartbeat, but at least minSiteWait and at most
+// maxSiteWait. So a stream that loses its right ends within two heartbeats.
 func (a *rights) patience() time.Duration {
 	return min(max(a.tracker.Config().Heartbeat(), minSiteWait), maxSiteWait)
 }
@@ -118,10 +116,10 @@ func (a *rights) allowed(r keptRequest, topics ...presence.Topic) bool {
 	}
 }
 
-// lost asks for each topic by itself, and returns those that the visitor may not see. A
-// topic without an answer in time is lost.
+// lost asks about each topic separately, and returns the topics that the visitor may not see. A topic without
+// an answer in time is among them.
 func (a *rights) lost(r keptRequest, topics []presence.Topic) []presence.Topic {
-	answered := make(chan presence.Topic, len(topics)) // those that may be seen; "" for another
+	answered := make(chan presence.Topic, len(topics)) // the topics that may be seen; "" for a forbidden one
 	for _, topic := range topics {
 		a.ask(r, []presence.Topic{topic}, func(ok bool) {
 			if !ok {
@@ -160,7 +158,7 @@ func (a *rights) dropExpiredLocked(now time.Time) {
 	}
 }
 
-// closeLocked removes a question from the open ones.
+// closeLocked removes a question from those that are open.
 func (a *rights) closeLocked(q *question) {
 	if a.open[q.key] == q {
 		delete(a.open, q.key)

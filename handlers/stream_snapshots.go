@@ -51,7 +51,7 @@ func (s *stream) sendDueSnapshots(now time.Time) {
 	}
 }
 
-// next returns when the next state is due, or before if that is earlier.
+// next returns when the next state is due, but not after before.
 func (a *snapshots) next(before time.Time) time.Time {
 	for _, sent := range a.sent {
 		if due := sent.Add(snapshotPace); due.Before(before) {

@@ -9,15 +9,15 @@ import (
 	"github.com/rollcall-go/rollcall/presence/feed"
 )
 
-// This file decides who may do what with a topic. There are three sorts:
+// This file decides what a visitor may do with a topic. There are three sorts of topics:
 //
 //	rosters     Config.Authorize says who may see and follow them
-//	own topics  people and inbox: each user who is signed in follows what is the own, and
-//	            the site is not asked
+//	own topics  people and inbox: a signed-in user follows that user's own, and the site is
+//	            not asked
 //	rooms       feed:…: Config.Authorize says who may follow them
 //
-// Own topics and rooms have no roster: what shows one is answered as if nobody may see the
-// topic, and the site is not asked.
+// Own topics and rooms have no roster. An endpoint that shows a roster answers for them as for a forbidden
+// topic, without asking the site.
 
 // A right reports whether the visitor of a request may do something with a topic.
 type right func(r *http.Request, v presence.Visitor, t presence.Topic) bool
@@ -35,20 +35,18 @@ func (s *siteCode) follows(r *http.Request, v presence.Visitor, t presence.Topic
 	return s.authorize(r, v, t)
 }
 
-// own reports whether a topic is one of each visitor's own. It is a topic like any other on a
-// site without a Directory, or without feeds.
+// own reports whether each visitor has a topic of this name: people or inbox. On a site without a Directory,
+// or without feeds, these are topics like any other.
 func (s *settings) own(t presence.Topic) bool {
 	return s.people && t.Local() == presence.PeopleTopic || s.Feeds != nil && t.Local() == feed.InboxTopic
 }
 
-// lacksKeeper reports whether a topic is one of feeds, which the tracker has and this handler has
-// not.
+// lacksKeeper reports whether a topic belongs to feeds that the tracker has and this handler lacks.
 func (s *settings) lacksKeeper(t presence.Topic) bool {
 	return s.Feeds == nil && (t.Local() == feed.InboxTopic || t.Kind() == roomKind) && s.rosterless(t)
 }
 
-// asked returns those of a visitor's topics about which the site is asked. It does not
-// change the slice.
+// asked returns the topics about which the site must be asked. It does not change the slice.
 func (s *settings) asked(v presence.Visitor, topics []presence.Topic) []presence.Topic {
 	if !v.SignedIn() || !slices.ContainsFunc(topics, s.own) {
 		return topics
@@ -56,9 +54,8 @@ func (s *settings) asked(v presence.Visitor, topics []presence.Topic) []presence
 	return slices.DeleteFunc(slices.Clone(topics), s.own)
 }
 
-// followable returns an error for topics that the visitor cannot follow whatever the site
-// says: [presence.ErrGuest] for a guest's own topics, and another one, which goes first, for
-// a topic that looks like a feed and is none.
+// followable returns an error for topics that the visitor cannot follow whatever the site says. A topic that
+// looks like a feed and is none comes first. The other error is [presence.ErrGuest], for a guest's own topics.
 func (s *settings) followable(v presence.Visitor, topics ...presence.Topic) (err error) {
 	for _, t := range topics {
 		if !s.named(t) {
@@ -71,7 +68,7 @@ func (s *settings) followable(v presence.Visitor, topics ...presence.Topic) (err
 	return err
 }
 
-// named reports whether a topic that looks like a feed names one.
+// named reports whether a topic that looks like a feed is the name of one.
 func (s *settings) named(t presence.Topic) bool {
 	if s.Feeds == nil || t.Local() == feed.InboxTopic || t.Kind() != feed.InboxTopic.Kind() && t.Kind() != roomKind {
 		return true

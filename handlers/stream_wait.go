@@ -10,10 +10,10 @@ import (
 type openStreams struct {
 	mu   sync.Mutex
 	n    int
-	none chan struct{} // closed when n is 0 again; nil: no call of Wait needs it
+	none chan struct{} // closed when n is 0 again; nil: Wait is not waiting
 }
 
-// opened counts one more, also among the streams of its transport.
+// opened counts one more stream, also among those of its transport.
 func (o *openStreams) opened(ofTransport *atomic.Int64) {
 	ofTransport.Add(1)
 	o.mu.Lock()
@@ -21,7 +21,7 @@ func (o *openStreams) opened(ofTransport *atomic.Int64) {
 	o.n++
 }
 
-// closed takes back one call of opened.
+// closed undoes one call of opened.
 func (o *openStreams) closed(ofTransport *atomic.Int64) {
 	ofTransport.Add(-1)
 	o.mu.Lock()
@@ -32,10 +32,9 @@ func (o *openStreams) closed(ofTransport *atomic.Int64) {
 	}
 }
 
-// Wait waits until no stream is open, or returns the error of ctx. Streams end when
-// the tracker closes: each client is told when to reconnect, and has a second to read
-// that. [http.Server] does not know most streams, so a site that stops closes the
-// tracker, calls Wait, and then shuts its server down.
+// Wait waits until no stream is open, or returns the error of ctx. Streams end when the tracker closes: each
+// client is told when to reconnect, and has a second to read that. [http.Server] does not know most streams.
+// So a site that stops closes the tracker, calls Wait, and then shuts its server down.
 func (h *Handler) Wait(ctx context.Context) error {
 	o := &h.streams.open
 	o.mu.Lock()

@@ -38,10 +38,10 @@ func (q query) window() (w track.Window, err error) {
 	return w, err
 }
 
-// hiddenHeartbeat is how often a page that nobody can see gets a heartbeat.
+// hiddenHeartbeat is how often a hidden page gets a heartbeat.
 const hiddenHeartbeat = time.Minute
 
-// beatsEvery returns how long a topic is silent before a heartbeat.
+// beatsEvery returns how long a topic may be silent before a heartbeat.
 func (s *stream) beatsEvery() time.Duration {
 	if s.conn.Hidden() {
 		return hiddenHeartbeat
@@ -49,15 +49,15 @@ func (s *stream) beatsEvery() time.Duration {
 	return s.heartbeat
 }
 
-// stirs reports whether the page is to be stirred: nobody sees it, and it beats by itself. Browsers slow down the
-// timers of such pages, so that its beats come too late. A comment is no event, and has the script look whether
+// stirs reports whether the page gets comments: it is hidden, and it sends beats. Browsers slow down the
+// timers of such pages, so that beats come too late. A comment is no event, but makes the script check whether
 // a beat is due.
 func (s *stream) stirs() bool {
 	_, events := s.transport.(*sse)
 	return events && s.auto && s.conn.Hidden()
 }
 
-// appendComment appends a comment if the page is to be stirred by now.
+// appendComment appends a comment if one is due.
 func (s *stream) appendComment(b []byte, now time.Time) []byte {
 	if !s.stirs() || now.Before(s.stirAt) {
 		return b
@@ -66,7 +66,7 @@ func (s *stream) appendComment(b []byte, now time.Time) []byte {
 	return append(b, ":\n\n"...)
 }
 
-// nextComment returns when the page is to be stirred, if that is before a moment.
+// nextComment returns when the next comment is due, but not after next.
 func (s *stream) nextComment(next time.Time) time.Time {
 	if s.stirs() && s.stirAt.Before(next) {
 		return s.stirAt
@@ -74,7 +74,7 @@ func (s *stream) nextComment(next time.Time) time.Time {
 	return next
 }
 
-// hide takes what a client says of its page.
+// hide handles a client's report that its page is hidden or visible.
 func (s *stream) hide(hidden flag) {
 	if !hidden.said {
 		s.reply(badRequest(`The message is {"type":"hidden","hidden":true}, or false.`))
@@ -100,7 +100,7 @@ func (f *flag) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// pointer returns what was said, nil if nothing was.
+// pointer returns the value; nil if the field was left out.
 func (f flag) pointer() *bool {
 	if !f.said {
 		return nil

@@ -7,14 +7,14 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// Several sites may share a process: see presence.Visitor.Tenant. In this package every
-// visitor, topic and user has the name of inside. There are three gates:
+// Several sites may share a process: see presence.Visitor.Tenant. In this package the names of all visitors,
+// topics and users include their tenant. Names are converted in three places:
 //
 //	in    visitorOf and keptRequest.visitor; parseTopic and insideIDs for what a client writes
 //	out   Local, in all that is encoded, beside the events, which the tracker encodes
 //	site  siteCode, which calls the site's functions with the names that the site knows
 //
-// So no endpoint needs to know of tenants (rules T1 to T4).
+// So no endpoint needs to know about tenants (rules T1 to T4).
 
 // visitorOf returns the visitor of a request.
 func visitorOf(r *http.Request) presence.Visitor {
@@ -33,7 +33,7 @@ func parseTopic(v presence.Visitor, s string) (presence.Topic, error) {
 	return t.In(v.Tenant), nil
 }
 
-// insideIDs takes the ids of users that a visitor names inside.
+// insideIDs adds the visitor's tenant to ids of users.
 func insideIDs(v presence.Visitor, ids []presence.UserID) []presence.UserID {
 	if v.Tenant != "" {
 		for i, id := range ids {
@@ -43,7 +43,7 @@ func insideIDs(v presence.Visitor, ids []presence.UserID) []presence.UserID {
 	return ids
 }
 
-// localTopics returns topics as pages know them. It does not change the slice.
+// localTopics returns topics without their tenant. It does not change the slice.
 func localTopics(topics []presence.Topic) []presence.Topic {
 	if len(topics) == 0 || topics[0].Tenant() == "" { // all are of one tenant
 		return topics

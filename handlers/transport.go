@@ -8,7 +8,7 @@ import (
 
 // A transport formats the output of a stream and parses its input. It does no I/O.
 type transport interface {
-	// form returns how the transport writes events, without an id where that is empty.
+	// form returns how the transport writes events. An event with an empty id has none.
 	form() *track.Form
 	// appendRetry appends how long the client should wait, after the end of this
 	// stream, before it reconnects. A frame follows.
@@ -16,9 +16,9 @@ type transport interface {
 	// appendEnd appends the last bytes: why the stream ends, and how long the client
 	// should wait before it reconnects.
 	appendEnd(b []byte, why error, wait time.Duration) []byte
-	// nextMessage parses input up to the end of one message. It returns the message,
-	// valid until the next call, an answer to send at once, and the input behind it.
-	// While the message is incomplete, it returns nil. An error ends the stream.
+	// nextMessage parses input up to the end of one message. It returns the message, valid until the next
+	// call, an answer to send at once, and the rest of the input. While the message is incomplete, it is nil.
+	// An error ends the stream.
 	nextMessage(p []byte, now time.Time) (message, answer, rest []byte, err error)
 }
 

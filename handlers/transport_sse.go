@@ -9,8 +9,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/track"
 )
 
-// sse is the transport of Server-Sent Events. Its client sends no messages: a little
-// input is ignored.
+// sse is the transport of Server-Sent Events. Its client sends no messages. A little input is ignored.
 type sse struct {
 	as       *track.Form // how the page reads events; nil: as HTML
 	received int         // bytes
@@ -38,7 +37,7 @@ func frameSSE(b []byte, e presence.Event) []byte {
 func (s *sse) appendRetry(b []byte, wait time.Duration) []byte {
 	b = append(b, "retry: "...)
 	b = strconv.AppendInt(b, wait.Milliseconds(), 10)
-	return append(b, '\n') // clients obey it whether an event follows or not
+	return append(b, '\n') // clients obey the field whether an event follows or not
 }
 
 func (s *sse) appendEnd(b []byte, _ error, wait time.Duration) []byte { return s.appendRetry(b, wait) }

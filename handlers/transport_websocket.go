@@ -52,7 +52,7 @@ func appendHeader(b []byte, op ws.OpCode, n int) []byte {
 	}
 }
 
-// appendRetry appends nothing: WebSocket has no field for it.
+// appendRetry appends nothing: WebSocket has no such field.
 func (s *socket) appendRetry(b []byte, _ time.Duration) []byte { return b }
 
 // appendEnd appends a close frame. Nothing may follow it.
@@ -73,7 +73,7 @@ type closing struct {
 
 func (c closing) Error() string { return c.reason }
 
-// closingFor returns the closing for a reason of the handler.
+// closingFor returns the closing for the reason why the handler ends a stream.
 func closingFor(why error) closing {
 	switch {
 	case errors.Is(why, presence.ErrClosed), errors.Is(why, errStops):
@@ -90,8 +90,8 @@ func closingFor(why error) closing {
 	return closing{ws.StatusNormalClosure, "the page has left"}
 }
 
-// nextMessage answers pings and returns messages. For a close frame of the client, or a
-// broken rule, the error is a closing.
+// nextMessage answers pings and returns messages. If the client sends a close frame or breaks a rule, the
+// error is a closing.
 func (s *socket) nextMessage(p []byte, now time.Time) (message, answer, rest []byte, err error) {
 	op, payload, rest, err := s.frames.next(p, now)
 	switch op {

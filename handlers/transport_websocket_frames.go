@@ -9,13 +9,12 @@ import (
 	"github.com/gobwas/ws"
 )
 
-// A frameReader makes whole messages of the frames that a client sends over a WebSocket
-// (RFC 6455 §5). Input may come in pieces of any size. It allocates for bytes that have
-// arrived, not for the length that a frame announces, and keeps only the beginning of
-// an incomplete message.
+// A frameReader joins the frames that a client sends over a WebSocket to whole messages (RFC 6455 §5). Input
+// may come in pieces of any size. The memory grows with the bytes that have arrived, not with the length that
+// a frame announces, and only an incomplete message is kept.
 type frameReader struct {
 	maxMessage int64 // bytes; negative: any number
-	maxList    int64 // bytes of a message that isWatch; 0: as maxMessage
+	maxList    int64 // bytes of a message that isWatch; 0: maxMessage
 	rate       window
 
 	head       []byte    // the beginning of an incomplete frame header
@@ -28,10 +27,9 @@ type frameReader struct {
 	control    []byte // the payload of a control frame so far
 }
 
-// next parses p up to the end of the next message, ping or close frame. It returns the
-// kind and the payload, valid until the next call, and the rest of p. While none of
-// them is complete, the kind is OpContinuation. An error is a closing: the client broke
-// a rule.
+// next parses p up to the end of the next message, ping or close frame. It returns the kind, the payload,
+// valid until the next call, and the rest of p. If none of them is complete, the kind is OpContinuation. The
+// error is a closing, because the client broke a rule.
 func (f *frameReader) next(p []byte, now time.Time) (op ws.OpCode, payload, rest []byte, err error) {
 	for len(p) > 0 || f.inFrame && f.left == 0 {
 		if !f.inFrame {
@@ -111,7 +109,7 @@ func (f *frameReader) check(h ws.Header, now time.Time) error {
 	if h.OpCode.IsControl() {
 		return nil
 	}
-	length := max(h.Length, 1) // counts empty frames, of which a message could have any number
+	length := max(h.Length, 1) // empty frames count too, since a message could have any number of them
 	if f.maxMessage >= 0 && length > max(f.maxMessage, f.maxList)-f.size {
 		return errTooBig
 	}
@@ -122,8 +120,8 @@ func (f *frameReader) check(h ws.Header, now time.Time) error {
 // errTooBig ends a WebSocket whose client sends a message over its limit.
 var errTooBig = closing{ws.StatusMessageTooBig, "a message is too large"}
 
-// checkList returns a closing if a message is larger than others may be, and its beginning
-// shows that it is no list of people.
+// checkList returns a closing if a message is larger than ordinary ones may be, and its beginning shows that
+// it is no list of people.
 func (f *frameReader) checkList() error {
 	if f.maxMessage < 0 || f.size <= f.maxMessage || isWatch(f.message) || len(f.message) < maxWatchHead && f.left > 0 {
 		return nil
@@ -148,7 +146,7 @@ func (f *frameReader) payload(p []byte) (rest []byte, err error) {
 	return p[n:], err
 }
 
-// whole returns the message or control frame that a frame has completed.
+// whole returns the message or control frame that the latest frame completes.
 func (f *frameReader) whole() (op ws.OpCode, payload []byte, err error) {
 	if f.frame.OpCode.IsControl() {
 		payload, f.control = f.control, nil
@@ -165,12 +163,12 @@ func (f *frameReader) whole() (op ws.OpCode, payload []byte, err error) {
 		return 0, nil, closing{ws.StatusInvalidFramePayloadData, "a message is not UTF-8"}
 	}
 	if payload == nil {
-		payload = []byte{} // nil would be no message
+		payload = []byte{} // nil would mean no message
 	}
 	return ws.OpText, payload, nil
 }
 
-// asClosing returns the closing that an error is, if it is one.
+// asClosing returns the closing in an error, if there is one.
 func asClosing(err error) (c closing, ok bool) {
 	ok = errors.As(err, &c)
 	return c, ok
@@ -183,7 +181,7 @@ type window struct {
 	n     int
 }
 
-// exceeded counts one more, and reports whether that is too many.
+// exceeded counts one more event, and reports whether that is too many.
 func (w *window) exceeded(now time.Time) bool {
 	if now.Sub(w.begin) >= time.Second {
 		w.begin, w.n = now, 0

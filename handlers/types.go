@@ -17,11 +17,11 @@ const (
 	maxTypes     = 16  // types that a page names
 	maxTypesText = 256 // bytes
 	maxTypeName  = 32  // bytes, as of items and signals
-	maxTypeSets  = 16  // sets whose pages share what is converted; further ones do not
+	maxTypeSets  = 16  // kept sets; the pages of further ones do not share conversions
 )
 
-// typeSets has the sets of types that pages name, each once. The oldest of more than
-// maxTypeSets is forgotten: its open streams keep it, and new ones get another.
+// typeSets has the sets of types that pages name, each once. Beyond maxTypeSets it drops the oldest one: open
+// streams keep that set, and new streams get a new one.
 type typeSets struct {
 	downs *downs
 
@@ -29,7 +29,7 @@ type typeSets struct {
 	sets []*pageTypes // the latest used last
 }
 
-// parse reads a set such as reply:1,badge:2. It returns nil for the empty one.
+// parse parses a set such as reply:1,badge:2. It returns nil for an empty one.
 func (s *typeSets) parse(text string) (*pageTypes, error) {
 	known, ok := parseTypes(text)
 	if !ok {
@@ -66,7 +66,7 @@ func parseTypes(text string) (known map[string]int, ok bool) {
 		if _, twice := known[name]; twice || err != nil || v < 1 || !validTypeName(name) || len(known) == maxTypes {
 			return nil, false
 		}
-		known[strings.Clone(name)] = int(v) // not the whole request
+		known[strings.Clone(name)] = int(v) // a copy, or the set would keep the whole request
 	}
 	return known, true
 }
@@ -75,19 +75,19 @@ func validTypeName(s string) bool {
 	return s != "" && len(s) <= maxTypeName && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789._-") == ""
 }
 
-// pageTypes is a set of types with the versions that some pages know. It converts events that
-// have items or signals of a newer version. It may be used concurrently.
+// A pageTypes is a set of types with the versions that some pages know. It converts events that have items or
+// signals of a newer version. It may be used concurrently.
 type pageTypes struct {
 	known map[string]int
 	downs *downs
 
 	mu     sync.Mutex
-	forms  map[*track.Form]*track.Form // by what they vary
-	recent [16]readEvent               // the events of a log have many readers
-	next   int                         // of recent
+	forms  map[*track.Form]*track.Form // the forms for these pages, by the transport's form
+	recent [16]readEvent               // several readers of a log read the same events
+	next   int                         // index in recent
 }
 
-// A readEvent is what a set makes of an event's data, which never change.
+// A readEvent is the result for an event's data, which never change.
 type readEvent struct {
 	of   []byte
 	same bool   // nothing in it is newer than the pages know
@@ -115,13 +115,13 @@ func (p *pageTypes) form(base *track.Form) *track.Form {
 	return form
 }
 
-// same reports whether the pages read an event as it is. It asks no code of the site.
+// same reports whether the pages read an event unchanged. It does not call the site.
 func (p *pageTypes) same(e presence.Event) bool {
 	list := typedList(e)
 	return list == "" || p.look(e.Data, list).same
 }
 
-// read returns the data of an event as the pages read them, unchanged if p is nil. It may wait for
+// read returns the data of an event as the pages read them. If p is nil, they are unchanged. It may wait for
 // Config.Down.
 func (p *pageTypes) read(e presence.Event) []byte {
 	list := typedList(e)
@@ -143,7 +143,7 @@ func (p *pageTypes) read(e presence.Event) []byte {
 	return data
 }
 
-// look returns what is known of data, after it has looked for newer types.
+// look returns the result for data. It looks for newer types, but does not convert.
 func (p *pageTypes) look(data []byte, list string) readEvent {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -156,7 +156,7 @@ func (p *pageTypes) look(data []byte, list string) readEvent {
 	return r
 }
 
-// findLocked finds data by where they are: recent holds them, so nothing else can be there.
+// findLocked finds data by their address: recent keeps them alive, so nothing else can have it.
 func (p *pageTypes) findLocked(data []byte) *readEvent {
 	for i := range p.recent {
 		if of := p.recent[i].of; len(of) == len(data) && len(of) > 0 && &of[0] == &data[0] {
@@ -166,8 +166,7 @@ func (p *pageTypes) findLocked(data []byte) *readEvent {
 	return nil
 }
 
-// typedList returns the key of the list in an event whose entries have types of the site; "":
-// there is none.
+// typedList returns the key of the list in an event whose entries have types of the site; "" if there is none.
 func typedList(e presence.Event) string {
 	switch e.Type {
 	case presence.EventSignal:

@@ -11,14 +11,14 @@ import (
 // Bounds of Config.Down. A stream waits for it, and a shard drives thousands of streams.
 const (
 	downPatience = 5 * time.Millisecond // for one answer
-	downRest     = time.Second          // after a late one nothing is asked
-	downRetry    = time.Minute          // after a panic or a late answer the same is not asked again
+	downRest     = time.Second          // after a late answer, Down is not called for this time
+	downRetry    = time.Minute          // after a panic or a late answer, the same question is not asked again for this time
 	maxDownData  = 16 << 10             // bytes of an answer
 	maxDownCalls = 256                  // calls under way
 	maxDownKept  = 256                  // answers in memory
 )
 
-// downs asks Config.Down, once for the same data and versions, and keeps the latest answers.
+// downs calls Config.Down, once for the same data and versions, and keeps the latest answers.
 type downs struct {
 	site *siteCode
 
@@ -29,7 +29,7 @@ type downs struct {
 	restEnd time.Time
 }
 
-// A downKey is a question.
+// A downKey identifies a question to Config.Down.
 type downKey struct {
 	typ      string
 	from, to int
@@ -42,11 +42,11 @@ type downAnswer struct {
 	done   chan struct{}
 	data   json.RawMessage
 	ok     bool
-	failed bool // by a panic or by time
+	failed bool // by a panic, or because it came too late
 }
 
-// convert returns data of a type as a page reads them that knows an older version, and false if
-// that cannot be done. It waits for downPatience at most.
+// convert returns the data of a type in the older version that a page knows. It returns false if that is not
+// possible. It waits for downPatience at most.
 func (d *downs) convert(typ string, from, to int, data json.RawMessage) (json.RawMessage, bool) {
 	if d.site.cfg.Down == nil {
 		return nil, false
@@ -74,8 +74,8 @@ func (d *downs) convert(typ string, from, to int, data json.RawMessage) (json.Ra
 	return nil, false
 }
 
-// answer returns the answer to a question, which may not be there yet. It returns nil if nothing
-// is asked now.
+// answer returns the answer to a question, which may still be on its way. It returns nil if Down must not be
+// called now.
 func (d *downs) answer(key downKey) *downAnswer {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -127,7 +127,7 @@ func (d *downs) call(key downKey, a *downAnswer) {
 	}
 }
 
-// down calls Config.Down. A panic is a no, and so is an answer that pages could not read.
+// down calls Config.Down. It returns false after a panic, and for an answer that pages could not read.
 func (s *siteCode) down(key downKey) (converted json.RawMessage, ok, failed bool) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence/feed"
 )
 
-// An entry of a list in an event: an item or a signal. All other fields stay as they are, so
-// every page has a text and a URL to show (rule E5).
+// A typedEntry is an entry of a list in an event: an item or a signal. Fields that are not here stay
+// unchanged, so every page has a text and a URL to show (rule E5).
 type typedEntry struct {
 	Type  string          `json:"type"`
 	V     int             `json:"v"`
@@ -16,8 +16,8 @@ type typedEntry struct {
 	Data  json.RawMessage `json:"data"`
 }
 
-// newerThan returns the version that the pages know of an entry's type, and false if they read
-// the entry as it is.
+// newerThan returns the version that the pages know of an entry's type. It returns false if they can read the
+// entry unchanged.
 func (e *typedEntry) newerThan(known map[string]int) (to int, newer bool) {
 	to, listed := known[e.Type]
 	return to, listed && e.V > to && e.State != feed.Removed.String()
@@ -41,8 +41,8 @@ func (p *pageTypes) newer(data []byte, list string) bool {
 	return false
 }
 
-// convert returns an event's data with the entries of its list as the pages read them. The order
-// of all fields stays.
+// convert returns an event's data with each entry of its list as the pages read it. All fields keep their
+// order.
 func (p *pageTypes) convert(data []byte, list string) []byte {
 	fields, ok := fieldsOf(data)
 	if !ok {
@@ -64,7 +64,7 @@ func (p *pageTypes) convert(data []byte, list string) []byte {
 	return jsonObject(fields)
 }
 
-// ask asks Config.Down about an entry, so that the answers for all entries come at the same time.
+// ask starts a call of Config.Down for an entry, so that the calls for all entries run at the same time.
 func (p *pageTypes) ask(raw json.RawMessage) {
 	var e typedEntry
 	if json.Unmarshal(raw, &e) != nil {
@@ -75,8 +75,8 @@ func (p *pageTypes) ask(raw json.RawMessage) {
 	}
 }
 
-// convertEntry asks Config.Down about an entry of a newer version. Where it cannot convert, the
-// page gets no data, and learns that it would by loading again.
+// convertEntry converts an entry of a newer version by Config.Down. If Down cannot convert it, the page gets
+// no data, and learns that a reload would bring them.
 func (p *pageTypes) convertEntry(raw json.RawMessage) json.RawMessage {
 	var e typedEntry
 	if json.Unmarshal(raw, &e) != nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/rollcall-go/rollcall/presence/track"
 )
 
-// checkVersion returns an error for a page that cannot read the stream (rule E4). A page names the
-// highest version that it speaks, and one that names none speaks version 1. There is one version
-// so far, so a page that speaks a higher one gets that one too.
+// checkVersion returns an error for a page that cannot read the stream (rule E4). A page names the highest
+// version that it supports; the default is 1. There is only version 1 so far, so a page that names a higher
+// one gets version 1 too.
 func (q query) checkVersion() error {
 	speaks := track.StreamVersion
 	if text := q.Values["v"]; len(text) > 0 {
@@ -54,14 +54,14 @@ func (q query) outdated() *problem.Problem {
 	return p
 }
 
-// subprotocolPrefix begins the names of the subprotocols of WebSocket, one a version.
+// subprotocolPrefix begins the WebSocket subprotocols' names, one for each version.
 const subprotocolPrefix = "presence.v"
 
-// subprotocol is the name of the version that the server speaks.
+// subprotocol is the name for the server's version.
 var subprotocol = subprotocolPrefix + strconv.Itoa(track.StreamVersion)
 
-// offeredVersion returns the highest version among the subprotocols that a request offers, and
-// false if it offers none of ours.
+// offeredVersion returns the highest version among the subprotocols that a request offers. It returns false if
+// it offers none of ours.
 func offeredVersion(r *http.Request) (highest int, ok bool) {
 	for _, line := range r.Header["Sec-Websocket-Protocol"] {
 		for name := range strings.SplitSeq(line, ",") {
@@ -74,8 +74,8 @@ func offeredVersion(r *http.Request) (highest int, ok bool) {
 	return highest, ok
 }
 
-// types returns which of the site's own types the page knows, nil if it does not say. It returns an
-// error for a page that cannot read the stream.
+// types returns which versions of the site's own types the page knows; nil if the page does not say. It
+// returns an error for a page that cannot read the stream.
 func (q query) types(sets *typeSets) (*pageTypes, error) {
 	if err := q.checkVersion(); err != nil || !q.Has("types") {
 		return nil, err
@@ -83,8 +83,8 @@ func (q query) types(sets *typeSets) (*pageTypes, error) {
 	return sets.parse(strings.Join(q.Values["types"], ","))
 }
 
-// speaks are the types of events that every page of a version may get, for welcome. A page
-// ignores others (rule E2).
+// speaks has the types of events that every page of a version may get, for welcome. A page ignores other types
+// (rule E2).
 var speaks = speech{
 	presence.EventState, presence.EventDiff, presence.EventCount, presence.EventHeartbeat, presence.EventSignal,
 }

@@ -21,8 +21,8 @@ type visitorSignal struct {
 	rules Whisper
 }
 
-// signalJSON is a signal in the body of a request, or in a message. Who sends it is the visitor,
-// whatever a body says (rule S6).
+// signalJSON is a signal in the body of a request, or in a message. The sender is always the visitor, whatever
+// a body says (rule S6).
 type signalJSON struct {
 	Topic  string          `json:"topic"`
 	Type   string          `json:"type"`   // of a request's signal; of a message: signal
@@ -32,7 +32,7 @@ type signalJSON struct {
 	Data   json.RawMessage `json:"data"`
 }
 
-// Bounds of what visitors send, where [Whisper] says nothing else.
+// Bounds of what visitors send, unless [Whisper] has others.
 const (
 	defaultWhispers = 5 // a second
 	maxWhispers     = 20
@@ -46,9 +46,8 @@ type whispers struct {
 	limits  *limits
 }
 
-// read returns the signal that a body or a message says, or an error if it breaks a
-// bound, if the site takes no such signal, or if the visitor has sent too many. It reads
-// memory only.
+// read returns the signal in a body or a message. It returns an error if the signal breaks a bound, if the
+// site accepts no such signal, or if the visitor has sent too many. It reads memory only.
 func (ws *whispers) read(v presence.Visitor, text []byte, inMessage bool) (s visitorSignal, err error) {
 	if s, err = parseSignal(v, text, inMessage); err != nil {
 		return s, err
@@ -65,7 +64,7 @@ func (ws *whispers) read(v presence.Visitor, text []byte, inMessage bool) (s vis
 	return s, nil
 }
 
-// parseSignal returns the signal of a visitor that a JSON object says.
+// parseSignal parses a visitor's signal from a JSON object.
 func parseSignal(v presence.Visitor, text []byte, inMessage bool) (s visitorSignal, err error) {
 	var j signalJSON
 	if json.Unmarshal(text, &j) != nil {
@@ -89,8 +88,8 @@ func parseSignal(v presence.Visitor, text []byte, inMessage bool) (s visitorSign
 	return s, nil
 }
 
-// signalFor returns a [presence.Signal].For. A number over its bound stays over it, and any
-// negative one ends the signal.
+// signalFor converts seconds to a [presence.Signal].For. A number over the bound stays over it, and any
+// negative number ends the signal.
 func signalFor(seconds float64) time.Duration {
 	switch {
 	case seconds < 0:
@@ -109,8 +108,8 @@ func (w Whisper) longest() time.Duration {
 	return min(max(w.For, time.Second), presence.MaxSignalFor)
 }
 
-// rate returns how many signals a visitor may send a second. One who sends several types has
-// one allowance for all: a signal uses up so much of a second.
+// rate returns how many signals a visitor may send a second. All types share one allowance: a signal uses up
+// its part of a second.
 func (w Whisper) rate() int {
 	return min(max(cmp.Or(w.Rate, defaultWhispers), 1), maxWhispers)
 }
@@ -129,8 +128,7 @@ func (ws *whispers) send(ctx context.Context, v presence.Visitor, s visitorSigna
 	return err
 }
 
-// errNoSignal is the same whatever the reason: nobody learns which topics there are, and who
-// is in them.
+// errNoSignal is the same whatever the reason, so that nobody learns which topics exist and who is in them.
 func errNoSignal() error {
 	return forbidden("This signal cannot be sent: there is no such topic, or you may not see it, or it takes no such signal, or you are not among those whom it shows.")
 }
@@ -139,8 +137,8 @@ func errGuestSignals() error {
 	return problem.New(http.StatusUnauthorized, "Sign in first: only a user can send signals.")
 }
 
-// signal handles a message that is a signal. If the stream has the topic, the site was asked
-// about it lately. Then a signal without data waits for nothing.
+// signal handles a message that is a signal. If the stream has the topic, the site was asked about it lately.
+// Then a signal without data needs no errand.
 func (s *stream) signal(text []byte) errand {
 	v := s.request.visitor()
 	if !v.SignedIn() {

@@ -22,9 +22,9 @@ import (
 
 // Config configures a [Bridge]. The zero value is usable.
 type Config struct {
-	// Topics are published. The server does not check who may see a stream, so every
-	// client that reaches it sees them. Rooms such as feed:thread:1 may be among them; people
-	// and inbox may not, since nobody is signed in here. Default: presence.Site.
+	// Topics are published. The server does not check who may see a stream, so every client that reaches it
+	// sees them. Rooms such as feed:thread:1 are allowed. The topics people and inbox are not, since nobody is
+	// signed in here. Default: presence.Site.
 	Topics []presence.Topic
 	// Stream returns the name of a topic's stream. Default: the topic itself.
 	Stream func(presence.Topic) string
@@ -32,11 +32,10 @@ type Config struct {
 	Limit int
 }
 
-// A Bridge publishes each topic into a stream of its own: the events state, diff, count and
-// heartbeat, as in package handlers, without a welcome. The ids are integers, as that
-// server needs; an event's data holds its cursor. Whenever a client subscribes, all
-// clients on the stream get a state, at most one a second. A client replaces its roster by
-// each state, and ignores all events before the first.
+// A Bridge publishes each topic into a stream of its own: the events state, diff, count and heartbeat, as in
+// package handlers, without a welcome. The ids are integers, as that server needs; an event's data has its
+// cursor. When a client subscribes, all clients on the stream get a state, at most one a second. A client
+// replaces its roster by each state, and ignores all events before the first state.
 type Bridge struct {
 	feeds map[string]*feed // by stream
 }

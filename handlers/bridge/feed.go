@@ -31,10 +31,10 @@ type feed struct {
 }
 
 const (
-	statePace = time.Second            // least time between two states for new subscribers
-	fullPace  = 250 * time.Millisecond // between two tries while the stream is full
-	minRetry  = 250 * time.Millisecond // after a connection has ended or could not begin
-	maxRetry  = 5 * time.Second        // the same, after several
+	statePace = time.Second            // the least time between two states for new subscribers
+	fullPace  = 250 * time.Millisecond // the time between two tries while the stream is full
+	minRetry  = 250 * time.Millisecond // the wait after a connection has ended or could not begin
+	maxRetry  = 5 * time.Second        // the longest wait, after several failures
 )
 
 func newFeed(tracker *track.Tracker, server *sse.Server, topic presence.Topic, stream string, limit int) *feed {
@@ -46,9 +46,9 @@ func (f *feed) wantState() {
 	f.wanted.Wake()
 }
 
-// run publishes until ctx ends or the tracker closes. If its connection ends for another
-// reason, or cannot begin, it connects again after a wait. The wait doubles with each try,
-// and is short again after a connection that has lasted.
+// run publishes until ctx ends or the tracker closes. If its connection ends for another reason, or cannot
+// begin, run connects again after a wait. The wait doubles with each try. After a connection that has lasted
+// it is short again.
 func (f *feed) run(ctx context.Context) error {
 	for pause := minRetry; ; pause = min(2*pause, maxRetry) {
 		conn, err := f.connect(ctx, track.ConnectOptions{Topics: []presence.Topic{f.topic}, Observe: true, Limit: f.limit})

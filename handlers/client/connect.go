@@ -30,7 +30,7 @@ const (
 	maxRetry      = 10 * time.Minute
 )
 
-// A connection is one connection of a follower.
+// A connection is one of a follower's connections, which come one after another.
 type connection struct {
 	*follower
 	yield    func(Event) bool
@@ -40,8 +40,8 @@ type connection struct {
 	watchdog *time.Timer // ends the connection when no event arrives
 }
 
-// connect makes one connection and yields its events until it ends. It returns why the
-// connection ended: io.EOF if the server ended it.
+// connect makes one connection and yields its events until it ends. It returns the reason of the end: io.EOF
+// if the server ended the connection.
 func (f *follower) connect(ctx context.Context, yield func(Event) bool) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -69,8 +69,8 @@ func (f *follower) connect(ctx context.Context, yield func(Event) bool) error {
 	return cmp.Or(err, io.EOF)
 }
 
-// never is a backoff policy of r3labs's client with one try. The follower reconnects: the
-// client could not after a stream that ended without an error.
+// never is a backoff policy of r3labs's client with one try. The follower reconnects itself, because the
+// client does not after a stream that ended without an error.
 type never struct{}
 
 func (never) NextBackOff() time.Duration { return -1 }
@@ -117,7 +117,7 @@ func (c *connection) handle(kind string, data []byte) error {
 	return nil
 }
 
-// event returns the event, and moves the topic's cursor.
+// event returns an event, and moves the topic's cursor.
 func (c *connection) event(kind string, w eventJSON) (Event, error) {
 	if kind == "welcome" {
 		beat := time.Duration(min(max(w.Heartbeat, 0), maxHeartbeat.Seconds()) * float64(time.Second))
@@ -161,8 +161,8 @@ func (c *connection) event(kind string, w eventJSON) (Event, error) {
 	return event, nil
 }
 
-// waits reports whether an event says that the state of a feed will follow once the site's
-// database is back. It has no version that a client could go on from.
+// waits reports whether an event only announces that the state of a feed will follow once the site's database
+// is back. Such an event has no version to resume from.
 func waits(kind string, w eventJSON) bool {
 	version, _ := w.Cursor.Version(w.Topic)
 	return kind == string(presence.EventHeartbeat) && version == track.NoVersion

@@ -41,8 +41,8 @@ func (e *StatusError) Error() string {
 	return text
 }
 
-// final reports whether another try is useless. It is not after a 5xx, or after a status
-// by which a limit or a proxy refuses for the moment.
+// final reports whether another try is useless. Another try may work after a 5xx, and after a status by which
+// a limit or a proxy refuses for the moment.
 func (e *StatusError) final() bool {
 	switch e.Status {
 	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
@@ -51,7 +51,7 @@ func (e *StatusError) final() bool {
 	return e.Status < 500
 }
 
-// maxProblem bounds what is read of an answer other than a stream, in bytes.
+// maxProblem bounds how much of an answer other than a stream is read, in bytes.
 const maxProblem = 64 << 10
 
 // maxRetryAfter bounds the wait that a server may ask for.
@@ -68,7 +68,7 @@ func check(resp *http.Response) error {
 	return answerError(resp, kind)
 }
 
-// answerError returns the error of an answer that was not expected. kind is its media type.
+// answerError returns the error for an unexpected answer. kind is its media type.
 func answerError(resp *http.Response, kind string) *StatusError {
 	e := &StatusError{Status: resp.StatusCode, Title: http.StatusText(resp.StatusCode)}
 	switch {

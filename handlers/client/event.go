@@ -11,9 +11,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// An Event is one of [Welcome], [State], [Diff], [Count], [Heartbeat], [Signals] and [Lost], or of
-// a feed [FeedState] and [FeedDiff]. The caller of [Follow] may keep it. Later versions may have
-// more: pass over those that you do not know.
+// An Event is a [Welcome], [State], [Diff], [Count], [Heartbeat], [Signals] or [Lost]. Feeds have [FeedState]
+// and [FeedDiff]. The caller of [Follow] may keep it. Later versions may have more types: ignore unknown ones.
 type Event interface{ event() }
 
 // Welcome opens a connection.
@@ -30,7 +29,7 @@ type Totals struct {
 	Total  int             // visible users online
 	Guests int
 	Recent int
-	Stale  bool // the site's store or database is out: this is what was last known
+	Stale  bool // the site's store or database is unreachable: these are the last known figures
 }
 
 // State is a topic's whole roster, or, if Truncated, its newest users. Users who are
@@ -54,8 +53,8 @@ type Diff struct {
 // next State.
 type Count struct{ Totals }
 
-// Heartbeat says that no event was missed, and has the present figures. A feed has none but
-// Stale.
+// Heartbeat says that no event was missed, and has the present figures. The heartbeat of a feed has no figure
+// but Stale.
 type Heartbeat struct{ Totals }
 
 // Lost says that the connection has ended and that another one follows.
@@ -111,7 +110,7 @@ func decode(data []byte) (eventJSON, error) {
 	}
 	for _, users := range []map[presence.UserID]userJSON{w.Users, w.Joins} {
 		for id, u := range users {
-			if err := u.User(id).Validate(); err != nil { // a status may be of a later version
+			if err := u.User(id).Validate(); err != nil { // the status may come from a later version
 				return w, fmt.Errorf("%w: %w", ErrMalformed, err)
 			}
 		}

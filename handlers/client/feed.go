@@ -8,17 +8,15 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// Feed is how a feed stands: the inbox of the user who is signed in by Options.Header, or a
-// room.
+// Feed is the state of a feed: a room, or the inbox of the user whom Options.Header signs in.
 type Feed struct {
 	Topic  presence.Topic  // "inbox", or such as "feed:thread:1"
 	Cursor presence.Cursor // the feed's version
 	Unread int             // items that are unread; of an inbox
-	Unseen int             // of them, those that came since the user last looked; of an inbox
+	Unseen int             // unread items that came since the user last looked; of an inbox
 }
 
-// FeedState is the newest items of a feed. Items that a client has from before may still be
-// there, further down.
+// FeedState is the newest items of a feed. A client's older items may still be in the feed, further down.
 type FeedState struct {
 	Feed
 	Items []Item // the newest first
@@ -53,7 +51,7 @@ type Item struct {
 func (FeedState) event() {}
 func (FeedDiff) event()  {}
 
-// feedJSON is what the data of a feed's event has beside that of other events.
+// feedJSON has the fields that only the events of feeds have.
 type feedJSON struct {
 	Unread int     `json:"unread"`
 	Unseen int     `json:"unseen"`

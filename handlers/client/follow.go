@@ -21,23 +21,23 @@ import (
 
 // Options configure [Follow]. The zero value is usable.
 type Options struct {
-	// Cursors are the cursors of the latest events of an earlier run, by topic. Follow
-	// goes on there. Default: none; the first event of a topic is its state.
+	// Cursors are the cursors of the latest events of an earlier run, by topic. Follow resumes there. Default:
+	// none; the first event of a topic is its state.
 	Cursors map[presence.Topic]presence.Cursor
 	// Limit is the largest number of users in a state, at most 1000. Default: the
 	// site's, 100.
 	Limit int
-	// Hold keeps the user who is signed in by Header online in the topics, as a page
-	// does. Default: false; Follow only watches.
+	// Hold keeps the user whom Header signs in online in the topics, as a page does. Default: false; Follow
+	// only watches.
 	Hold bool
 	// Header goes with each request, such as a cookie. Default: none.
 	Header map[string]string
 	// HTTP sends the requests. Its Timeout must be zero, or it would end each
 	// stream. Default: a client over http.DefaultTransport.
 	HTTP *http.Client
-	// MaxEvent bounds one event, in bytes. A state of 1,000 users may have some hundred
-	// KB. Memory use is about that of one event. r3labs's reader scans the whole event
-	// whenever more of it arrives, so a large bound costs CPU. Default: 4 MiB.
+	// MaxEvent bounds one event, in bytes. A state of 1,000 users may have some hundred KB. Memory use is
+	// about the size of one event. r3labs's reader scans the whole event whenever more of it arrives, so a
+	// large bound costs CPU. Default: 4 MiB.
 	MaxEvent int
 	// MaxWait bounds the wait between two tries, unless the server asks for a longer
 	// one. Default: 30 s.
@@ -53,15 +53,14 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Follow yields the events of topics of a site. The URL is that above the endpoints, such as
-// https://example.com/presence. Follow ends when ctx ends, when the loop breaks, or with
-// an error after which another try is useless: a [*StatusError], for example of a topic
-// that the visitor may not see, or an invalid argument.
+// Follow yields the events of topics of a site. site is the URL above the endpoints, such as
+// https://example.com/presence. Follow ends when ctx ends, when the loop breaks, or with an error after which
+// another try is useless: an invalid argument, or a [*StatusError], for example about a topic that the visitor
+// may not see.
 //
-// When the connection breaks, Follow yields a [Lost], waits, and reconnects with its
-// cursors: the next event is one diff of all missed changes, or a state. The wait is the
-// one that the server asks for, or grows from half a second to MaxWait. Both have jitter,
-// so that not all clients reconnect to a restarted server at once.
+// When the connection breaks, Follow yields a [Lost], waits, and reconnects with its cursors. The next event
+// is one diff of all missed changes, or a state. The server may ask for a wait; otherwise it grows from half a
+// second to MaxWait. Both have jitter, so that not all clients reconnect to a restarted server at once.
 //
 // The stream waits for the loop body: a slow one gets merged diffs, or a state.
 //
@@ -84,12 +83,12 @@ func Follow(ctx context.Context, site string, topics []presence.Topic, o Options
 type follower struct {
 	options Options
 	url     *url.URL
-	cursors map[presence.Topic]presence.Cursor // of each topic; "": the next event must be a state
+	cursors map[presence.Topic]presence.Cursor // by topic; "": the next event must be a state
 	retry   time.Duration                      // the wait that the server asks for
 	tries   int                                // since the last event
 }
 
-// Waits until the server has sent its own.
+// Waits for servers that have not sent their own.
 const (
 	retryDefault = 2 * time.Second // after a stream that the server ended
 	retryFirst   = 500 * time.Millisecond
@@ -137,7 +136,7 @@ func (f *follower) follow(ctx context.Context, yield func(Event) bool) error {
 		case errors.As(err, &status) && status.final():
 			return status
 		case errors.Is(err, ErrTooLarge), errors.Is(err, ErrMalformed):
-			for topic := range f.cursors { // a state may be readable
+			for topic := range f.cursors { // a new state may be readable
 				f.cursors[topic] = ""
 			}
 		}

@@ -30,13 +30,13 @@ type Change struct {
 
 // A Leave is one user who has left.
 type Leave struct {
-	backend.Departure                 // LastSeen is zero if a state showed the leave, or if it is not told
+	backend.Departure                 // LastSeen is zero if a state showed the leave, or if the site does not reveal it
 	User              presence.Member // as last known; only its ID if it was unknown
 }
 
-// Apply applies an event, and returns what it changed. For the first state of a topic that
-// is all its users; for a later state, the difference. A truncated state makes no user
-// leave, since it may have left that user out.
+// Apply applies an event, and returns the change. The first state of a topic adds all its users; a later state
+// is compared with the roster. A user who is missing from a truncated state has not left: the state may just
+// lack that user.
 func (r *Roster) Apply(e Event) Change {
 	switch e := e.(type) {
 	case State:
@@ -63,8 +63,8 @@ func (r *Roster) Users(topic presence.Topic) []presence.Member {
 	return slices.SortedFunc(maps.Values(t.users), presence.NewestFirst)
 }
 
-// Complete reports whether Users returns all users of a topic. It does not after a
-// truncated state or a count.
+// Complete reports whether Users returns all users of a topic. It returns false after a truncated state or a
+// count.
 func (r *Roster) Complete(topic presence.Topic) bool {
 	t := r.topics[topic]
 	return t != nil && t.complete
@@ -132,8 +132,7 @@ func (t *topicRoster) diff(d Diff) Change {
 	return change
 }
 
-// set adds users to the roster, and returns which of them are new or changed compared
-// with before.
+// set adds users to the roster. It returns those who are new or changed, compared with before.
 func (t *topicRoster) set(topic presence.Topic, before map[presence.UserID]presence.Member, users []presence.Member) Change {
 	change := Change{Topic: topic}
 	for _, m := range users {

@@ -15,15 +15,15 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// Signals is what was said in a topic, and is kept by nobody. It moves no cursor. Each
-// connection begins with what stands, such as that a user is typing.
+// Signals are messages in a topic that nobody stores. They move no cursor. Each connection begins with the
+// signals that still stand, such as that a user is typing.
 type Signals struct {
 	Topic   presence.Topic
 	Signals []Signal // the latest of each type and sender
 }
 
-// Signal is one of [Signals]. A signal that stands ends after its For, by a later one of the
-// same Type and From, or when From leaves the topic.
+// Signal is one of [Signals]. A signal that stands ends after its For, when a later one of the same Type and
+// From comes, or when From leaves the topic.
 type Signal struct {
 	presence.Signal        // a negative For: it has ended
 	Name            string // of From, as shown
@@ -48,8 +48,8 @@ type signalJSON struct {
 	Data json.RawMessage `json:"data"`
 }
 
-// signals yields an event of signals. It leaves out what this version cannot read: a signal that
-// is lost leaves nothing wrong, and is no reason to connect again.
+// signals yields an event of signals. It skips signals that this version cannot read. A lost signal does no
+// lasting harm, so there is no need to reconnect.
 func (c *connection) signals(data []byte) error {
 	var w signalsJSON
 	if json.Unmarshal(data, &w) != nil || len(w.Signals) > maxSignals {
@@ -82,11 +82,11 @@ func readSignal(data []byte) (s Signal, ok bool) {
 		return s, false
 	}
 	rest := s.Signal
-	rest.For = 0 // what stands has less and less of it
+	rest.For = 0 // the rest of For shrinks while the signal stands
 	return s, rest.Validate() == nil
 }
 
-// signalFor returns a number of seconds as a Signal.For.
+// signalFor converts seconds to a Signal.For.
 func signalFor(seconds float64) time.Duration {
 	if seconds < 0 {
 		return -time.Second
@@ -94,12 +94,12 @@ func signalFor(seconds float64) time.Duration {
 	return time.Duration(min(seconds, presence.MaxSignalFor.Seconds()) * float64(time.Second))
 }
 
-// Whisper sends a signal into a topic, as the user who is signed in by Options.Header: see
-// [track.Tracker.Whisper]. The URL is that of [Follow]. The sender must be seen in the topic:
-// a Follow with Options.Hold is enough. From of the signal is not sent.
+// Whisper sends a signal into a topic, as the user whom Options.Header signs in: see [track.Tracker.Whisper].
+// site is the URL as for [Follow]. The sender must be visible in the topic: a Follow with Options.Hold is
+// enough. From of the signal is not sent.
 //
-// The error is a [*StatusError] if the site refuses the signal, [presence.ErrInvalidSignal], or
-// one of the connection. Whisper does not repeat a signal. It costs a request.
+// The error is a [*StatusError] if the site refuses the signal, [presence.ErrInvalidSignal], or an error of
+// the connection. Whisper does not retry. It costs a request.
 func Whisper(ctx context.Context, site string, topic presence.Topic, s presence.Signal, o Options) error {
 	u, err := parseSite(site)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence/deliver"
 )
 
-// deliveryFamilies are the metrics of consumers of [track.Tracker.Deliver]. A site's code
-// names the consumers, so their label is bounded.
+// deliveryFamilies returns the metrics of consumers of [track.Tracker.Deliver]. The site's code names the
+// consumers, so the values of their label are few.
 func deliveryFamilies() []family {
 	count := func(name, help string, value func(deliver.Stats) uint64) family {
 		return byConsumer(name, help, prometheus.CounterValue, func(s deliver.Stats) float64 { return float64(value(s)) })

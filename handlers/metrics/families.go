@@ -11,7 +11,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/track"
 )
 
-// A family is one metric, with where its values come from.
+// A family is one metric, with the source of its values.
 type family struct {
 	desc    *prometheus.Desc
 	collect func(*prometheus.Desc, figures, chan<- prometheus.Metric)
@@ -137,7 +137,7 @@ func histogram(name, help string, value func(figures) track.Histogram) family {
 	})
 }
 
-// constHistogram gives a histogram's values in a unit: seconds for nanoseconds.
+// constHistogram returns a histogram's values in a unit: seconds for nanoseconds.
 func constHistogram(desc *prometheus.Desc, h track.Histogram, unit float64, labels ...string) prometheus.Metric {
 	buckets := make(map[float64]uint64, len(h.Bounds))
 	for i, bound := range h.Bounds {
@@ -146,8 +146,7 @@ func constHistogram(desc *prometheus.Desc, h track.Histogram, unit float64, labe
 	return prometheus.MustNewConstHistogram(desc, h.Count, float64(h.Sum)/unit, buckets, labels...)
 }
 
-// byTransport gives the connections: what is open and not the handler's is a Go
-// program's.
+// byTransport returns the connections by transport. A connection that is not the handler's is of a Go program.
 func byTransport(desc *prometheus.Desc, f figures, out chan<- prometheus.Metric) {
 	give := func(transport string, n int) {
 		out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(n), transport)
@@ -156,11 +155,10 @@ func byTransport(desc *prometheus.Desc, f figures, out chan<- prometheus.Metric)
 	give("sse", c.SSE)
 	give("websocket", c.WebSocket)
 	give("poll", c.Poll)
-	give("other", max(f.Connections-c.SSE-c.WebSocket-c.Poll, 0)) // read a moment earlier
+	give("other", max(f.Connections-c.SSE-c.WebSocket-c.Poll, 0)) // c was read a moment earlier
 }
 
-// byFinding gives all findings, also those that were never made: a counter that begins at 1
-// has no increase.
+// byFinding returns all findings, including those never made: a counter that begins at 1 shows no increase.
 func byFinding(desc *prometheus.Desc, f figures, out chan<- prometheus.Metric) {
 	times := make(map[presence.Finding]uint64, len(f.findings))
 	for _, d := range f.findings {
@@ -171,7 +169,7 @@ func byFinding(desc *prometheus.Desc, f figures, out chan<- prometheus.Metric) {
 	}
 }
 
-// byWord gives a counter for each of two values of a label.
+// byWord returns a counter with two values of one label.
 func byWord(a string, ofA func(figures) uint64, b string, ofB func(figures) uint64) func(*prometheus.Desc, figures, chan<- prometheus.Metric) {
 	return func(desc *prometheus.Desc, f figures, out chan<- prometheus.Metric) {
 		out <- prometheus.MustNewConstMetric(desc, prometheus.CounterValue, float64(ofA(f)), a)
@@ -179,7 +177,7 @@ func byWord(a string, ofA func(figures) uint64, b string, ofB func(figures) uint
 	}
 }
 
-// buildInfo gives the node, and the version of this module in the site's program.
+// buildInfo returns the node, and the version of this module in the site's program.
 func buildInfo(desc *prometheus.Desc, f figures, out chan<- prometheus.Metric) {
 	out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, 1, f.node, version())
 }

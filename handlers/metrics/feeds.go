@@ -48,7 +48,7 @@ func ofFeeds(name, help string, kind prometheus.ValueType, value func(*feed.Stat
 	})
 }
 
-// byFeedWord gives a counter for each word, also for those that were never counted.
+// byFeedWord returns a counter for each word, including words that were never counted.
 func byFeedWord(name, help, label string, values func(*feed.Stats) map[string]uint64) family {
 	return newFamily(name, help, []string{label}, func(desc *prometheus.Desc, f figures, out chan<- prometheus.Metric) {
 		if f.streams.Feeds == nil {

@@ -24,8 +24,8 @@ type kinds struct {
 	known map[string]struct{}
 }
 
-// fold adds up the kinds without a label of their own. Kinds that are new in the same
-// scrape get labels in the order of their names.
+// fold adds up the kinds without a label of their own. If several kinds are new in one scrape, they get labels
+// in the order of their names.
 func (k *kinds) fold(all map[string]track.KindStats) map[string]track.KindStats {
 	k.mu.Lock()
 	defer k.mu.Unlock()

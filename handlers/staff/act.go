@@ -13,14 +13,14 @@ import (
 // maxForm is the size of the largest form, in bytes.
 const maxForm = 4 << 10
 
-// messages has what the page says after an act, by the value of the parameter done.
+// messages has the message that the page shows after an act, by the value of the parameter done.
 var messages = map[string]string{
 	"disconnect": "The user was disconnected.",
 	"cut":        "The connection was closed. Its page will come back by itself.",
 	"reset":      "The record starts anew from now.",
 }
 
-// errUnknownAct is returned for a form whose field do is none of the page's acts.
+// errUnknownAct is the error for a form whose field do names none of the page's acts.
 var errUnknownAct = errors.New("the form asks for nothing that this page offers")
 
 // act does what a form asks, and shows the page again.

@@ -1,10 +1,10 @@
-// Package staff is a page for the staff of a site. It shows who is online, also invisible
-// users, with the leases that hold each user and the nodes of the connections. Staff can
-// disconnect a user, close one connection, or reset the record of a topic. The page also
-// shows the state of the store, and what staff did lately.
+// Package staff is a page for the staff of a site. It shows who is online, including invisible users, with the
+// leases that hold each user and the nodes of the connections. Staff can disconnect a user, close one
+// connection, or reset the record of a topic. The page also shows the state of the store, and the latest acts
+// of staff.
 //
-// The page is rendered by the server and works without script. With script it is kept
-// current by the site's own stream. Nobody may open it until the site sets [Config.Allow].
+// The page is rendered by the server and works without script. With script, the site's own stream keeps it
+// current. Nobody may open the page until the site sets [Config.Allow].
 //
 //	page := staff.New(tracker, staff.Config{
 //		Allow: func(r *http.Request, v presence.Visitor) bool { return v.User.ID == "alice" },
@@ -37,16 +37,15 @@ type Config struct {
 	// Path is where the site mounts the page. Default: "/staff".
 	Path string
 
-	// Title returns the words for a topic, such as a thread's title. It gets no request, so the
-	// topic of a tenant has its name of inside: see [presence.Topic.Tenant] and Local.
+	// Title returns the title of a topic, such as a thread's. It gets no request, so a tenant's topic comes
+	// with its tenant: see [presence.Topic.Tenant] and Local.
 	// Default: the topic, without its tenant.
 	Title func(t presence.Topic) string
 
-	// OnDisconnect ends the site's own session of a user whom staff disconnects. Otherwise
-	// the user's pages connect again after Bar. The user is as the site knows it, and ctx has the
-	// member of staff, whose tenant is the user's ([presence.VisitorFromContext]). It is called before anything else: if it
-	// returns an error, the user is not disconnected, and the answer is 503. Default: the
-	// session stays.
+	// OnDisconnect ends the site's own session of a user whom staff disconnects. Without it, the user's pages
+	// connect again after Bar. The user has the id that the site knows. ctx has the member of staff, who is of
+	// the same tenant ([presence.VisitorFromContext]). OnDisconnect is called before anything else. If it
+	// returns an error, the user is not disconnected, and the answer is 503. Default: the session stays.
 	OnDisconnect func(ctx context.Context, user presence.UserID) error
 
 	// Bar is how long a disconnected user may not come back, at most [track.MaxBar].
@@ -66,7 +65,7 @@ type Page struct {
 
 // New returns the page over a tracker.
 func New(tracker *track.Tracker, cfg Config) *Page {
-	cfg.Path = strings.TrimSuffix("/"+strings.Trim(cmp.Or(cfg.Path, "/staff"), "/"), "/") // "": the root
+	cfg.Path = strings.TrimSuffix("/"+strings.Trim(cmp.Or(cfg.Path, "/staff"), "/"), "/") // "": mounted at the root
 	cfg.Bar = max(cmp.Or(cfg.Bar, time.Minute), 0)
 	if cfg.Title == nil {
 		cfg.Title = func(t presence.Topic) string { return string(t.Local()) }
@@ -86,7 +85,7 @@ var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMa
 func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	w.Header().Set("X-Frame-Options", "DENY") // a page around this one could lead a click
+	w.Header().Set("X-Frame-Options", "DENY") // a page of another site could frame this one, and lead a click
 	v := presence.VisitorFromContext(r.Context())
 	switch {
 	case !presence.ValidTenant(v.Tenant):
@@ -104,7 +103,7 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// allows calls Config.Allow. A panic is a no.
+// allows calls Config.Allow. After a panic it returns false.
 func (p *Page) allows(r *http.Request, v presence.Visitor) (ok bool) {
 	defer func() {
 		if panicked := recover(); panicked != nil {
@@ -115,7 +114,7 @@ func (p *Page) allows(r *http.Request, v presence.Visitor) (ok bool) {
 	return p.cfg.Allow != nil && p.cfg.Allow(r, v)
 }
 
-// get serves the page and its files. The page shows what is of the visitor's tenant alone.
+// get serves the page and its files. The page shows only the visitor's tenant.
 func (p *Page) get(w http.ResponseWriter, r *http.Request, v presence.Visitor) {
 	switch r.URL.Path {
 	case p.cfg.Path, p.cfg.Path + "/":

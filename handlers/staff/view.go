@@ -48,7 +48,7 @@ type storeView struct {
 	Calls   []callView
 }
 
-// A callView is how calls of one method went since the node began.
+// A callView has the figures of one method of the store since the node began.
 type callView struct {
 	Name        string
 	Done        uint64
@@ -158,7 +158,7 @@ func (p *Page) fill(ctx context.Context, v *view, chosen presence.Topic, after p
 	return nil
 }
 
-// acts returns what the staff of a tenant did lately, with the names that they know.
+// acts returns the latest acts of a tenant's staff, with the names that they know.
 func (p *Page) acts(tenant string) (acts []presence.Act) {
 	for _, a := range p.tracker.Staff().Acts() {
 		if a.By.Tenant() == tenant {

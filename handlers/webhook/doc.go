@@ -10,19 +10,18 @@
 //	 "user":{"id":"alice","name":"Alice"},"since":"2026-11-21T06:57:00Z",
 //	 "last_seen":"2026-11-21T07:02:12Z","seconds":312}}
 //
-// with the headers webhook-id, webhook-timestamp and webhook-signature. A presence.join has
-// no last_seen and no seconds, and neither has the presence.leave of a user who hides last
-// seen. A presence.gap has a topic alone. A receiver verifies the
-// signature with a library of Standard Webhooks, and ignores an id that it has seen.
+// with the headers webhook-id, webhook-timestamp and webhook-signature. A presence.join has no last_seen and
+// no seconds. The same holds for the presence.leave of a user who hides last seen. A presence.gap has only a
+// topic. A receiver verifies the signature with a library of Standard Webhooks, and ignores an id that it has
+// seen.
 //
-// An event is posted again, with the same id and body, until the answer is 2xx: after 5 s at
-// first, about once a minute in the first quarter of an hour, then less often, and for a day
-// at most. A Retry-After in the answer can lengthen each wait, to an hour at most. Later
-// events of the same user and topic wait meanwhile, and all others go on. After eight
-// failures in a row posts go one at a time until one succeeds, so a receiver that is slow to
-// fail gets fewer posts than that.
+// An event is posted again, with the same id and body, until the answer is 2xx: after 5 s at first, about once
+// a minute in the first quarter of an hour, then less often, and for a day at most. A Retry-After in the
+// answer can lengthen each wait, to an hour at most. Later events of the same user and topic wait meanwhile,
+// and all others go on. After eight failures in a row, posts go one at a time until one succeeds. So a
+// receiver that fails slowly gets fewer posts.
 //
-// [deliver.Consumers.Run] says what holds across nodes.
+// The guarantees across nodes are those of [deliver.Consumers.Run].
 //
 // [deliver.Consumers.Run]: https://pkg.go.dev/github.com/rollcall-go/rollcall/presence/deliver#Consumers.Run
 package webhook

@@ -30,14 +30,14 @@ type (
 	}
 )
 
-// encode returns the body for an event. It is the same at every try.
+// encode returns the body for an event. Every try has the same body.
 func encode(d deliver.Event) ([]byte, error) {
 	m := message{Type: "presence." + string(d.Type), Timestamp: moment(d.At), Data: data{Tenant: d.Topic.Tenant(), Topic: d.Topic.Local()}}
 	if d.Type != deliver.Gap {
 		m.Data.User = &user{d.User.ID.Local(), d.User.DisplayName()}
 		m.Data.Since = moment(d.Since)
 	}
-	if !d.LastSeen.IsZero() { // of a leave, and told
+	if !d.LastSeen.IsZero() { // only a leave has one, unless the user hides it
 		m.Data.LastSeen = moment(d.LastSeen)
 		seconds := seconds(whole(d.LastSeen).Sub(whole(d.Since)))
 		m.Data.Seconds = &seconds
@@ -47,12 +47,12 @@ func encode(d deliver.Event) ([]byte, error) {
 
 func moment(t time.Time) string { return whole(t).Format(time.RFC3339Nano) }
 
-// whole returns a moment as a body has it, with milliseconds. Durations are between such
-// moments, so that a receiver comes to the same.
+// whole returns a moment as bodies have it, in whole milliseconds. Durations are computed from these, so that
+// a receiver gets the same result.
 func whole(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
-// seconds returns a duration as a whole number, or with milliseconds where that would be
-// off by more than half a percent.
+// seconds returns a duration in whole seconds, or with milliseconds if rounding would be off by more than half
+// a percent.
 func seconds(d time.Duration) float64 {
 	s := d.Seconds()
 	if s >= 100 {

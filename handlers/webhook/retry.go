@@ -11,10 +11,10 @@ import (
 	"github.com/rollcall-go/rollcall/internal/wait"
 )
 
-// When an event is posted again: after 5 s, 10 s, 20 s, 40 s, and then every 45 s until it
-// is a quarter of an hour old. After that each wait is a fifth of the event's age, and at
-// most an hour. Jitter shortens each wait by up to a quarter. A post that is not answered
-// takes 10 s, so that the steps stay under a minute.
+// When an event is posted again: after 5 s, 10 s, 20 s, 40 s, and then every 45 s until it is a quarter of an
+// hour old. After that each wait is a fifth of the event's age, and at most an hour. Jitter shortens each wait
+// by up to a quarter. A post without an answer takes 10 s, so the time from one post to the next stays under a
+// minute.
 const (
 	firstWait = 5 * time.Second
 	earlyWait = 45 * time.Second
@@ -35,7 +35,7 @@ func backoff(try int, age time.Duration) time.Duration {
 // maxAsked bounds the Retry-After of a receiver.
 const maxAsked = time.Hour
 
-// retryAfter reads the header: seconds, or a moment. It returns 0 where there is none.
+// retryAfter parses the header: seconds, or a moment. It returns 0 if there is none.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	text := h.Get("Retry-After")
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
@@ -47,8 +47,8 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	return 0
 }
 
-// A circuit spares a receiver that fails: after maxFailures posts in a row have failed,
-// posts begin probeEvery apart, until one of them is taken.
+// A circuit spares a failing receiver: after maxFailures failures in a row, posts begin probeEvery apart,
+// until one of them succeeds.
 type circuit struct {
 	mu     sync.Mutex
 	failed int       // in a row
@@ -58,12 +58,11 @@ type circuit struct {
 const (
 	// maxFailures is how many posts fail in a row before the circuit opens.
 	maxFailures = 8
-	// probeEvery lets all events that wait, by default 10,000 at most, be posted again
-	// once a minute.
+	// probeEvery is short enough to post all events that wait, 10,000 at most by default, about once a minute.
 	probeEvery = 5 * time.Millisecond
 )
 
-// enter waits until a post may begin. The post ends with leave.
+// enter waits until a post may begin. Call leave after the post.
 func (c *circuit) enter(ctx context.Context) error {
 	if pause := c.turn(); pause > 0 && !wait.For(ctx, pause) {
 		return ctx.Err()
@@ -71,7 +70,7 @@ func (c *circuit) enter(ctx context.Context) error {
 	return nil
 }
 
-// turn takes the next turn, and returns how long until then.
+// turn reserves the next turn, and returns how long to wait for it.
 func (c *circuit) turn() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -21,9 +21,9 @@ import (
 
 // Errors of [New].
 var (
-	// ErrInvalidURL: Config.URL is not where a webhook can be posted. The text says why.
+	// ErrInvalidURL: Config.URL is no URL to which a webhook can be posted. The text says why.
 	ErrInvalidURL = errors.New("must be a URL such as https://example.org/hook")
-	// ErrInvalidSecret: Config.Secret cannot sign. The text does not hold the secret.
+	// ErrInvalidSecret: Config.Secret is not usable as a key. The text does not hold the secret.
 	ErrInvalidSecret = errors.New("must be whsec_ and then at least 16 bytes in base64")
 )
 
@@ -31,10 +31,9 @@ var (
 type Config struct {
 	URL string // of the receiver: http or https
 
-	// Secret signs each post: "whsec_" and then random bytes in base64, the same on every
-	// node. Standard Webhooks asks for 24 to 64 bytes; [New] refuses fewer than 16. Default:
-	// a key that [Sender.Run] derives from the fleet's secret. No receiver can know that
-	// key, so none can verify the posts.
+	// Secret signs each post: "whsec_" and then random bytes in base64, the same on every node. Standard
+	// Webhooks asks for 24 to 64 bytes; [New] refuses fewer than 16. Default: a key that [Sender.Run] derives
+	// from the fleet's secret. A receiver cannot know that key, and so cannot verify the posts.
 	Secret string
 
 	Timeout time.Duration // of one post. Default: 10 s
@@ -70,7 +69,7 @@ func New(cfg Config) (*Sender, error) {
 	s := &Sender{cfg: cfg, client: &http.Client{
 		Transport: cfg.Transport,
 		Timeout:   cfg.Timeout,
-		// A redirect is an answer that is not 2xx: the operator names the receiver.
+		// A redirect counts as a failure: only the operator names the receiver.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 	if cfg.Secret == "" {
@@ -105,14 +104,14 @@ func (s *Sender) Run(ctx context.Context, tracker *track.Tracker, consumer strin
 		})
 }
 
-// fleetKey derives a key from the fleet's secret. It returns false while that is not known.
+// fleetKey derives a key from the fleet's secret. It returns false while the secret is unknown.
 func fleetKey(tracker *track.Tracker) (key, bool) {
 	first, known := tracker.Sign("webhook", "1")
 	second, _ := tracker.Sign("webhook", "2")
 	return append(first[:], second[:]...), known
 }
 
-// maxAge is how old an event may be: an older one is given up.
+// maxAge is how old an event may be. Older events are given up.
 const maxAge = 24 * time.Hour
 
 // errTooOld is why an event is given up.
@@ -132,7 +131,7 @@ func (s *Sender) deliver(ctx context.Context, d deliver.Event, k key) error {
 	case err == nil:
 		s.circuit.leave(true)
 		return nil
-	case ctx.Err() != nil: // this node stops: the receiver is not to blame
+	case ctx.Err() != nil: // this node stops, so this is no failure of the receiver
 		return err
 	}
 	s.circuit.leave(false)
@@ -144,12 +143,11 @@ func (s *Sender) deliver(ctx context.Context, d deliver.Event, k key) error {
 	return deliver.RetryIn(min(wait, max(maxAge-age, 0)), err)
 }
 
-// maxAnswer is how much of an answer is read, in bytes, so that the connection may be used
-// again.
+// maxAnswer is how many bytes of an answer are read, so that the connection can be reused.
 const maxAnswer = 64 << 10
 
-// post posts an event once. Unless the answer is 2xx it returns an error, and after which
-// time the receiver asks for another try.
+// post posts an event once. Unless the answer is 2xx, it returns an error, and the wait for which the receiver
+// asks.
 func (s *Sender) post(ctx context.Context, d deliver.Event, k key) (asked time.Duration, err error) {
 	body, err := encode(d)
 	if err != nil {
@@ -168,7 +166,7 @@ func (s *Sender) post(ctx context.Context, d deliver.Event, k key) (asked time.D
 	res, err := s.client.Do(req)
 	if err != nil {
 		var failed *url.Error
-		if errors.As(err, &failed) { // its text has the URL, which may hold a password
+		if errors.As(err, &failed) { // drop its text: that has the URL, which may hold a password
 			err = failed.Err
 		}
 		return 0, err
