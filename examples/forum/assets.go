@@ -19,15 +19,14 @@ var views embed.FS
 //go:embed static/forum.css static/icon.svg
 var static embed.FS
 
-// An asset is a file whose URL names its content, so that a browser may keep
-// it for good, and a new one is another URL.
+// An asset is a file whose URL contains a hash of its content. So a browser may keep it for good, and new
+// content has another URL.
 type asset struct {
 	path    string
 	content []byte
 }
 
-// newAsset returns an embedded file as an asset. It panics on a name that is
-// not embedded.
+// newAsset returns an embedded file as an asset. It panics if the name is not embedded.
 func newAsset(name string) asset {
 	content, err := static.ReadFile(name)
 	if err != nil {

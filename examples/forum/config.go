@@ -16,7 +16,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/redisstore"
 )
 
-// config is what an operator may choose, from flags and the environment.
+// config has the settings of an operator, from flags and the environment.
 type config struct {
 	addr   string
 	redis  string
@@ -33,13 +33,13 @@ type config struct {
 	webhook webhookConfig
 	mail    mailConfig
 
-	base string // address of the site in mails, such as http://127.0.0.1:8080; of no flag
+	base string // address of the site in mails, such as http://127.0.0.1:8080; no flag sets it
 }
 
 // leastPeriod is the shortest duration that a flag takes.
 const leastPeriod = 100 * time.Millisecond
 
-// A secret has at least so many bytes.
+// leastSecret is the length of the shortest secret, in bytes.
 const leastSecret = 16
 
 // flags returns the flag set that fills c. A flag wins over the environment,
@@ -97,8 +97,8 @@ func (p *periodFlag) Set(value string) error {
 	return nil
 }
 
-// parseConfig reads the command line. Its errors are one line each and name
-// the flag; asked for help, it returns flag.ErrHelp.
+// parseConfig reads the command line. Its errors are one line each and name the flag. For -help it returns
+// flag.ErrHelp.
 func parseConfig(args []string, getenv func(string) string) (config, error) {
 	var c config
 	set := c.flags(getenv)
@@ -154,8 +154,8 @@ func (c config) validate() error {
 	return nil
 }
 
-// key returns what presence signs with: nil to let it make one, and the hash of a
-// secret that is longer than presence takes.
+// key returns the key with which presence signs. If it is nil, presence makes one. A secret that is too long
+// for presence is hashed.
 func (c config) key() []byte {
 	if len(c.secret) > 64 {
 		hash := sha256.Sum256([]byte(c.secret))
@@ -164,7 +164,7 @@ func (c config) key() []byte {
 	return []byte(c.secret)
 }
 
-// validRedis reads the URL; it connects to nothing.
+// validRedis checks the URL without connecting.
 func validRedis(text string) error {
 	if text == "" {
 		return nil
@@ -187,8 +187,7 @@ func validAddr(addr string) error {
 	return nil
 }
 
-// validNode keeps the rule of track.Config's field Node here too, so that
-// the message can name the flag.
+// validNode checks the rule of track.Config's field Node here too, so that the message can name the flag.
 func validNode(name string) bool {
 	outside := func(r rune) bool {
 		switch {

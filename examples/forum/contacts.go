@@ -11,7 +11,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// contactsPage answers GET /contacts: whom the reader lists and whom the reader blocks.
+// contactsPage answers GET /contacts: the users whom the reader lists and blocks.
 func (s *site) contactsPage(c echo.Context) error {
 	user, err := s.member(c)
 	if err != nil {
@@ -73,8 +73,7 @@ func (s *site) setContacts(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, "/contacts")
 }
 
-// contactNamed returns the id of a user whom a form names, as people write the name or by
-// the id.
+// contactNamed returns the id of a user from a form, which has the user's name or id.
 func contactNamed(text string) (presence.UserID, bool) {
 	if user, ok := userNamed(text); ok {
 		return user.ID, true

@@ -10,10 +10,10 @@ import (
 	"github.com/rollcall-go/rollcall/templates"
 )
 
-// rulesTopic is what the readers of the rules are present in.
+// rulesTopic is the topic of the rules page.
 const rulesTopic presence.Topic = "rules"
 
-// groups are those that the legend names.
+// groups are the groups in the legend.
 var groups = []templates.Group{
 	{Name: "staff", Title: "Staff", Color: "#c0392b"},
 	{Name: "moderator", Title: "Moderators", Color: "#2e8b57"},
@@ -28,10 +28,10 @@ type thread struct {
 	ID      int
 	Title   string
 	Board   string
-	Opener  presence.User // wrote the first post
-	Replies int           // how many posts answer the first
-	Last    post          // the latest
-	Posts   []post        // those that a page shows, the oldest first
+	Opener  presence.User // author of the first post
+	Replies int           // number of posts after the first
+	Last    post          // the latest post
+	Posts   []post        // the posts that a page shows, the oldest first
 	Earlier string        // URL of the page with earlier posts; empty: this page has the first post
 }
 
@@ -40,15 +40,15 @@ type post struct {
 	N        int
 	Author   presence.User
 	Time     time.Time
-	Raw      string // blank lines part its paragraphs
-	Revision int    // of the text: 1 is as the author wrote it
-	Editor   string // the name of whoever wrote this revision, if it is not the first
+	Raw      string // blank lines separate its paragraphs
+	Revision int    // of the text: 1 is the author's first version
+	Editor   string // name of the author of this revision; empty for the first
 }
 
-// firstRevision is the text as the author wrote it.
+// firstRevision is the number of the author's first version.
 const firstRevision = 1
 
-// Topic is what the thread's readers are present in.
+// Topic is the topic that the thread's readers are present in.
 func (t thread) Topic() presence.Topic {
 	return presence.Topic(fmt.Sprintf("thread:%d", t.ID))
 }
@@ -59,7 +59,7 @@ func (t thread) Room() string { return string(t.Topic()) }
 // URL is the thread's page.
 func (t thread) URL() string { return fmt.Sprintf("/threads/%d", t.ID) }
 
-// with returns the thread with posts to show.
+// with returns the thread with the posts that a page shows.
 func (t thread) with(posts []post) thread {
 	t.Posts, t.Earlier = posts, ""
 	if first := posts[0].N; first > 0 {
@@ -68,7 +68,7 @@ func (t thread) with(posts []post) thread {
 	return t
 }
 
-// before returns the posts that are before a number, if that is not 0.
+// before returns the thread's posts before post n; all of them if n is 0.
 func (t thread) before(n int) []post {
 	if n == 0 || n > len(t.Posts) {
 		return t.Posts
@@ -84,7 +84,7 @@ func (t thread) EditTopic(n int) presence.Topic {
 	return presence.Topic(fmt.Sprintf("edit:%d:%d", t.ID, n))
 }
 
-// until returns the thread with its latest post.
+// until returns the thread with last as its latest post.
 func (t thread) until(last post) thread {
 	t.Last, t.Replies = last, last.N
 	return t
@@ -93,10 +93,10 @@ func (t thread) until(last post) thread {
 // Anchor names the post on its page, and in the thread's feed.
 func (p post) Anchor() string { return fmt.Sprintf("post-%d", p.N) }
 
-// Edited reports whether the text is not as the author wrote it.
+// Edited reports whether the text was changed after the author wrote it.
 func (p post) Edited() bool { return p.Revision > firstRevision }
 
-// Type is that of the post's item in the thread's feed. The style sheet shows "edited" by it.
+// Type is the type of the post's item in the thread's feed. The style sheet uses it to show "edited".
 func (p post) Type() string {
 	if p.Edited() {
 		return "edited"
@@ -104,7 +104,7 @@ func (p post) Type() string {
 	return "post"
 }
 
-// of returns the post, read from the database, with what follows from its row.
+// of returns the post, read from the database, with the fields that follow from its row.
 func (p post) of(at int64) post {
 	p.Time = time.UnixMilli(at).UTC()
 	p.Author.Group = members[p.Author.ID]

@@ -17,18 +17,17 @@ import (
 	"github.com/rollcall-go/rollcall/presence/feed"
 )
 
-// An editing is the page on which a post is edited. Posts are edited together: every member
-// may edit every post. Nothing is locked. Who saves a text that somebody else has changed
-// meanwhile gets both texts, and nothing is lost.
+// An editing is the page on which a post is edited. Every member may edit every post, and nothing is locked. A
+// member who saves a text that somebody else has changed in the meantime gets both texts, so nothing is lost.
 type editing struct {
 	Thread   thread
 	Post     post   // as it is now
 	Text     string // in the form
 	Problem  string
-	Conflict bool // Post is not what the form began with
+	Conflict bool // the post has changed since the form was opened
 }
 
-// Saved is what an editor reads whose text is older than what somebody else has saved.
+// Saved is the notice for an editor whose text is older than the saved one.
 func (editing) Saved() template.HTML {
 	return "<p>Go on with yours: when you save, you see both texts, and nothing is lost.</p>"
 }
@@ -47,7 +46,7 @@ func (s *site) renderEditing(c echo.Context, status int, e editing) error {
 	return s.render(c, status, "edit", page{Title: "Edit a post", Editing: e})
 }
 
-// editingAt returns the post that a request's path names, and the member who asks for it.
+// editingAt returns the post that a request's path names, and the member who makes the request.
 func (s *site) editingAt(c echo.Context) (e editing, user presence.User, err error) {
 	t, ok := s.threadAt(c)
 	n, isNumber := number(c.Param("n"))
@@ -67,7 +66,7 @@ func (s *site) editingAt(c echo.Context) (e editing, user presence.User, err err
 	return editing{Thread: t, Post: p}, user, nil
 }
 
-// number reads a number as the forum's own addresses have it.
+// number parses a number in an address of the forum. It accepts only the form that the forum writes.
 func number(text string) (int, bool) {
 	n, err := strconv.ParseInt(text, 10, 32)
 	return int(n), err == nil && n >= 0 && text == strconv.Itoa(int(n))
@@ -89,7 +88,7 @@ func (s *site) savePost(c echo.Context) error {
 		e.Problem = "That form does not say which revision it changes. This one does."
 	}
 	if e.Problem != "" {
-		e.Conflict = e.Post.Revision != revision // the form gets the present revision, so the page shows its text
+		e.Conflict = e.Post.Revision != revision // the form gets the present revision, since the page shows its text
 		return s.renderEditing(c, http.StatusBadRequest, e)
 	}
 	ctx, cancel := context.WithTimeout(c.Request().Context(), formWait)
@@ -118,8 +117,8 @@ func (s *site) savePost(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, e.Thread.URL()+"#"+now.Anchor())
 }
 
-// tellSaved tells the other editors and the open pages of the thread that a post has a new
-// revision. The post is saved already: what fails here makes pages late, and nothing wrong.
+// tellSaved tells the other editors and the open pages of the thread that a post has a new revision. The post
+// is saved already: a failure here only makes pages late.
 func (s *site) tellSaved(ctx context.Context, tenant string, t thread, p post, editor presence.User) {
 	s.signal(t.EditTopic(p.N).In(tenant), "saved", map[string]any{"revision": p.Revision, "name": editor.Name})
 	if err := s.showPost(ctx, tenant, t, p); err != nil {
@@ -127,7 +126,7 @@ func (s *site) tellSaved(ctx context.Context, tenant string, t thread, p post, e
 	}
 }
 
-// signal sends a signal of the site's.
+// signal sends a signal from the site.
 func (s *site) signal(topic presence.Topic, typ string, data any) {
 	text, err := json.Marshal(data)
 	if err == nil {
@@ -138,9 +137,8 @@ func (s *site) signal(topic presence.Topic, typ string, data any) {
 	}
 }
 
-// showPost changes the post's item in the thread's feed. Where two edits follow one another
-// closely, the item may get the older text last: whoever wrote it finds the newer revision
-// then, and writes that.
+// showPost changes the post's item in the thread's feed. If two edits come close together, the older text may
+// arrive last. But its sender then finds the newer revision, and writes that.
 func (s *site) showPost(ctx context.Context, tenant string, t thread, p post) error {
 	for {
 		if err := s.changeItem(ctx, tenant, t, p); err != nil {
@@ -154,17 +152,17 @@ func (s *site) showPost(ctx context.Context, tenant string, t thread, p post) er
 	}
 }
 
-// changeItem has the item of a post show its text. The posts that a forum begins with have no
-// item, and neither have those that the feed no longer keeps: they get one, which the pages
-// that show the post take for it. Pages begin with the latest posts, so one that is not among
-// those gets none: pages would show it as a new post.
+// changeItem makes the item of a post show its text. Some posts have no item: the forum's first posts, and
+// posts that the feed no longer keeps. They get an item, and pages that show the post take it for theirs.
+// Pages begin with the latest posts. A post that is not among those gets no item: pages would show it as a new
+// post.
 func (s *site) changeItem(ctx context.Context, tenant string, t thread, p post) error {
 	room, m := roomOf(t, tenant), postMessage(tenant, t, p)
 	err := s.feeds.Edit(ctx, room, p.Anchor(), m)
 	if !errors.Is(err, feed.ErrNoItem) {
 		return err
 	}
-	// It may be in the outbox still.
+	// The item may still be in the outbox.
 	if _, err := s.feeds.Relay(ctx); err != nil {
 		return err
 	}
@@ -178,18 +176,18 @@ func (s *site) changeItem(ctx context.Context, tenant string, t thread, p post) 
 	if err := s.feeds.Send(ctx, m); err != nil {
 		return err
 	}
-	// Of two messages of one ID the first one counts. If that was another editor's, the item
-	// has that one's text.
+	// Of two messages with one ID the first one counts. If that was another editor's, the item has that
+	// editor's text.
 	if _, err := s.feeds.Relay(ctx); err != nil {
 		return err
 	}
 	if err := s.feeds.Edit(ctx, room, p.Anchor(), m); !errors.Is(err, feed.ErrNoItem) {
 		return err
 	}
-	return nil // it is on its way, by the relay of another node
+	return nil // the relay of another node is sending it
 }
 
-// editAt returns the thread and the number of the post of a topic of editors.
+// editAt returns the thread and the number of the post for the topic of an edit page.
 func (s *site) editAt(topic presence.Topic) (t thread, n int, ok bool) {
 	kind, what, _ := strings.Cut(string(topic), ":")
 	id, post, _ := strings.Cut(what, ":")

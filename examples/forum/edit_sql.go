@@ -8,10 +8,9 @@ import (
 	"github.com/rollcall-go/rollcall/presence/sqlstore"
 )
 
-// edit replaces the text of a post if its revision is still the one that the editor began
-// with. It returns the post as it is now, and whether that has the editor's text: a text that
-// somebody else has saved meanwhile stays. The same text again is no new revision. It returns
-// sql.ErrNoRows where there is no such post.
+// edit replaces the text of a post if its revision is still the one that the editor began with. It returns the
+// post as it is now, and whether it has the editor's text. A text that somebody else has saved in the meantime
+// stays. An unchanged text is no new revision. It returns sql.ErrNoRows if there is no such post.
 func (d *database) edit(ctx context.Context, tenant string, t thread, n, revision int, text string, editor presence.User) (now post, saved bool, err error) {
 	err = d.store.Transact(ctx, func(tx sqlstore.Tx) error {
 		if err := d.lockThread(ctx, tx, tenant, t.ID); err != nil {

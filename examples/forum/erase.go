@@ -15,15 +15,15 @@ import (
 	"github.com/rollcall-go/rollcall/presence/sqlstore"
 )
 
-// maxExports is how many exports and erasures one process makes at a time: each reads the tables of
-// the whole tenant.
+// maxExports is how many exports and erasures one process runs at a time: each reads the tables of the whole
+// tenant.
 const maxExports = 2
 
-// exportWrite is how long a reader may take for the file.
+// exportWrite is how long a reader may take to receive the file.
 const exportWrite = time.Minute
 
-// export answers GET /settings/export: all that is kept of the reader, as a file. A reader who
-// takes long for it keeps nobody else waiting.
+// export answers GET /settings/export: all stored data about the reader, as a file. A slow download keeps
+// nobody else waiting.
 func (s *site) export(c echo.Context) error {
 	user, err := s.member(c)
 	if err != nil {
@@ -50,8 +50,8 @@ func (s *site) export(c echo.Context) error {
 	return writeWithin(c, exportWrite, "application/json; charset=utf-8", text)
 }
 
-// keptOf returns what is kept of the user who makes a request. The place is free again before the
-// answer is written.
+// keptOf returns all stored data about the user who makes a request. It frees its place among maxExports
+// before the answer is written.
 func (s *site) keptOf(c echo.Context, user presence.UserID) ([]backend.Kept, error) {
 	ctx, cancel := context.WithTimeout(c.Request().Context(), formWait)
 	defer cancel()
@@ -66,8 +66,8 @@ func (s *site) keptOf(c echo.Context, user presence.UserID) ([]backend.Kept, err
 	return kept, nil
 }
 
-// writeWithin answers with a text that its reader must have taken by then. The server has no such
-// bound of its own, since streams last.
+// writeWithin answers with a text, and gives the reader the time most to receive it. The server has no such
+// limit of its own, because streams last.
 func writeWithin(c echo.Context, most time.Duration, contentType string, text []byte) error {
 	control := http.NewResponseController(c.Response())
 	_ = control.SetWriteDeadline(time.Now().Add(most))
@@ -76,13 +76,13 @@ func writeWithin(c echo.Context, most time.Duration, contentType string, text []
 		err = control.Flush()
 	}
 	if err == nil {
-		_ = control.SetWriteDeadline(time.Time{}) // the next answer of the connection has none
+		_ = control.SetWriteDeadline(time.Time{}) // the connection's next answer has no deadline
 	}
 	return err
 }
 
-// erase answers POST /settings/erase. From the answer on the user will be erased, whatever becomes
-// of this process: Tracker.Erase has written it down.
+// erase answers POST /settings/erase. Tracker.Erase has stored the request before the answer. So the user will
+// be erased even if this process dies.
 func (s *site) erase(c echo.Context) error {
 	user, form, err := s.memberForm(c)
 	if err != nil {
@@ -104,7 +104,7 @@ func (s *site) erase(c echo.Context) error {
 		return errTooMany(c)
 	}
 	defer s.exports.leave()
-	devices, _ := s.tracker.People().Sessions(ctx, me(c)) // a session of while the database was out is in no table
+	devices, _ := s.tracker.People().Sessions(ctx, me(c)) // without the sessions that began while the database was unreachable: no table has those
 	if err := s.tracker.Erase(ctx, me(c)); err != nil {
 		return s.notNow(c, user.ID, err)
 	}
@@ -115,12 +115,12 @@ func (s *site) erase(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, "/")
 }
 
-// A turnstile lets maxExports in at a time, and has one request of a user's under way.
+// A turnstile admits maxExports requests at a time, and one request of each user.
 type turnstile struct {
 	places chan struct{}
 
 	mu    sync.Mutex
-	users map[presence.UserID]bool // who has a request under way
+	users map[presence.UserID]bool // users with a request under way
 }
 
 func newTurnstile() *turnstile {
@@ -144,7 +144,7 @@ func (t *turnstile) end(user presence.UserID) {
 	delete(t.users, user)
 }
 
-// enter waits for a place. If it reports that there is one, the caller must call leave.
+// enter waits for a place. If it returns true, the caller must call leave.
 func (t *turnstile) enter(ctx context.Context) bool {
 	select {
 	case t.places <- struct{}{}:
@@ -156,11 +156,10 @@ func (t *turnstile) enter(ctx context.Context) bool {
 
 func (t *turnstile) leave() { <-t.places }
 
-// formerMember is the author of the posts of a user who was erased. They stay.
+// formerMember is shown as the author of the posts of an erased user. The posts stay.
 const formerMember = "A former member"
 
-// records are what the forum itself keeps of a user, in exports and erasures: the posts, and the
-// sessions.
+// records exports and erases what the forum itself stores about a user: the posts and the sessions.
 type records struct{ *site }
 
 var _ backend.UserRecords = records{}
@@ -215,7 +214,8 @@ func (r records) ExportUser(ctx context.Context, id presence.UserID) ([]backend.
 	}, rows.Err()
 }
 
-// EraseUser implements backend.UserRecords. The sessions end, and the table of ended sessions stays.
+// EraseUser implements backend.UserRecords. It ends the sessions, and leaves their rows in the table of ended
+// sessions.
 func (r records) EraseUser(ctx context.Context, e backend.Erasure) error {
 	ended, err := r.sql.endAll(ctx, e.User)
 	for _, session := range ended {
@@ -224,7 +224,7 @@ func (r records) EraseUser(ctx context.Context, e backend.Erasure) error {
 	return errors.Join(err, r.sql.disown(ctx, e.User))
 }
 
-// endAll ends all sessions of a user, and returns those that had not ended.
+// endAll ends all sessions of a user, and returns those that it ended.
 func (d *database) endAll(ctx context.Context, id presence.UserID) (ended []presence.DeviceID, err error) {
 	rows, err := d.QueryContext(ctx, `UPDATE forum_sessions SET ended = `+d.now+`
 		WHERE tenant = $1 AND user_id = $2 AND ended = 0 RETURNING id, ended`, id.Tenant(), string(id.Local()))
@@ -244,7 +244,7 @@ func (d *database) endAll(ctx context.Context, id presence.UserID) (ended []pres
 	return ended, rows.Err()
 }
 
-// disown makes a user's posts those of a former member, and edits too. Pages know an editor by name.
+// disown makes a former member the author of a user's posts and edits. Pages show the editor's name.
 func (d *database) disown(ctx context.Context, id presence.UserID) error {
 	return d.store.Transact(ctx, func(tx sqlstore.Tx) error {
 		_, err := tx.ExecContext(ctx, `UPDATE forum_posts SET author_id = '', author = $3 WHERE tenant = $1 AND author_id = $2`,
@@ -265,7 +265,8 @@ func (d *database) disown(ctx context.Context, id presence.UserID) error {
 	})
 }
 
-// editorNames returns the names by which a user edited posts: people write one name in many ways.
+// editorNames returns the names under which a user edited posts: one user's name may be written in several
+// ways.
 func editorNames(ctx context.Context, q sqlstore.Tx, id presence.UserID) (names []string, err error) {
 	rows, err := q.QueryContext(ctx, `SELECT DISTINCT editor FROM forum_posts WHERE tenant = $1 AND editor <> ''`, id.Tenant())
 	if err != nil {

@@ -12,22 +12,22 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// An address may ask for eraseAtOnce erasures, and then for one every eraseEvery. The fleet works on
-// some five a second, in their order: whoever makes up members and erases them would hold up
-// everybody else's.
+// An address may ask for eraseAtOnce erasures, and then for one every eraseEvery. The fleet handles about five
+// erasures a second, one after another. So a client that makes up members and erases them would delay the
+// erasures of all other users.
 const (
 	eraseAtOnce  = 8
 	eraseEvery   = 5 * time.Second
-	maxAddresses = 10_000 // of which the forum remembers that they asked
+	maxAddresses = 10_000 // bound of the addresses that the forum remembers
 )
 
-// An eraseLimit has, for each address, when it may ask for eraseAtOnce erasures again.
+// An eraseLimit has, for each address, the time when it may ask for eraseAtOnce erasures again.
 type eraseLimit struct {
 	mu   sync.Mutex
 	full map[string]time.Time
 }
 
-// wait counts an erasure of an address, or returns how long it is until the address may ask for one.
+// wait counts an erasure of an address. If there were too many, it returns how long the address must wait.
 func (l *eraseLimit) wait(address string, now time.Time) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -51,7 +51,7 @@ func (l *eraseLimit) wait(address string, now time.Time) time.Duration {
 	return 0
 }
 
-// mayErase returns an error where too many erasures were asked for from the address of a request.
+// mayErase returns an error if the address of a request has asked for too many erasures.
 func (s *site) mayErase(c echo.Context) error {
 	address := c.RealIP()
 	if ip, err := netip.ParseAddr(address); err == nil && ip.Unmap().Is6() {

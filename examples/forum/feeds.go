@@ -13,19 +13,18 @@ import (
 	"github.com/rollcall-go/rollcall/presence/track"
 )
 
-// A page waits for feeds for feedWait at most, and is shown without them otherwise. What a
-// page marks as read goes on for markTime.
+// A page waits for feeds for feedWait at most, and is then shown without them. A page's marks as read may take
+// markTime.
 const (
 	feedWait = 50 * time.Millisecond
 	markTime = 2 * time.Second
 )
 
-// checkAlone is how often a node without a Redis looks for what other nodes, of the same
-// database, have changed: nobody tells it.
+// checkAlone is how often a node without Redis looks for changes that other nodes made in the same database.
+// No node announces its changes then.
 const checkAlone = 2 * time.Second
 
-// newFeeds returns the keeper of inboxes and of the posts of threads, nil where there is no
-// database.
+// newFeeds returns the keeper of inboxes and of the threads' posts, or nil without a database.
 func newFeeds(config config, d *database, tracker *track.Tracker) (*feed.Keeper, error) {
 	if d == nil {
 		return nil, nil
@@ -37,12 +36,12 @@ func newFeeds(config config, d *database, tracker *track.Tracker) (*feed.Keeper,
 	return feed.New(d.store.Feeds(), tracker, c)
 }
 
-// heads are where feeds stood before a page read its posts. A field that is nil is not known.
+// heads are the positions of feeds before a page read its posts. A nil field is unknown.
 type heads struct{ room, inbox *feed.Head }
 
-// headsFor returns where the feed of a thread stands, and the inbox of the reader of its page:
-// a page that goes on from there misses no post, and marks nothing as read that it does not
-// show. Guests have no inbox, and neither has a page that nobody looks at yet.
+// headsFor returns the head of a thread's feed, and that of the reader's inbox. A page that continues from
+// there misses no post, and marks nothing as read that it does not show. There is no inbox for a guest, and
+// for a page that nobody looks at yet.
 func (s *site) headsFor(c echo.Context, t thread) (h heads) {
 	if s.feeds == nil {
 		return h
@@ -56,8 +55,8 @@ func (s *site) headsFor(c echo.Context, t thread) (h heads) {
 	return h
 }
 
-// inboxHead returns where the inbox of a member stands, nil if that is not known or if nobody
-// looks at the page yet.
+// inboxHead returns the head of a member's inbox. It returns nil if that is unknown, or if nobody looks at the
+// page yet.
 func (s *site) inboxHead(c echo.Context) *feed.Head {
 	if !isLookedAt(c.Request()) {
 		return nil
@@ -78,14 +77,14 @@ func (s *site) headOf(ctx context.Context, n feed.Name) *feed.Head {
 	return &head
 }
 
-// isLookedAt reports whether a visitor sees the answer to a request. A browser also fetches
-// pages in advance, which the visitor may never open.
+// isLookedAt reports whether the visitor sees the answer to a request now. A browser also fetches pages in
+// advance, which the visitor may never open.
 func isLookedAt(r *http.Request) bool {
 	return r.Method == http.MethodGet && r.Header.Get("Sec-Purpose") == "" && r.Header.Get("Purpose") == "" && r.Header.Get("X-Moz") == ""
 }
 
-// mark changes the reader's inbox because of the page that is shown. It waits for feedWait, so
-// that the page shows the change; a slower one goes on by itself.
+// mark changes the reader's inbox because of the page that is shown. It waits for feedWait, so that the page
+// shows the change; a slower change continues in the background.
 func (s *site) mark(c echo.Context, m feed.Mark) {
 	ctx := c.Request().Context()
 	inbox := feed.Inbox(me(c))
@@ -94,7 +93,7 @@ func (s *site) mark(c echo.Context, m feed.Mark) {
 		defer close(done)
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), markTime)
 		defer cancel()
-		_, _ = s.feeds.Mark(ctx, inbox, m) // the keeper logs that the database is out
+		_, _ = s.feeds.Mark(ctx, inbox, m) // if the database is unreachable, the keeper logs that
 	})
 	select {
 	case <-done:
@@ -102,11 +101,11 @@ func (s *site) mark(c echo.Context, m feed.Mark) {
 	}
 }
 
-// A muteButton mutes a thread for the reader, or lifts that.
+// A muteButton mutes or unmutes a thread for the reader.
 type muteButton struct{ Scope, How, Text string }
 
-// muteButton returns the button for a thread, nil for a guest and where it is not known
-// whether the thread is muted.
+// muteButton returns the button for a thread. It returns nil for a guest, and if it is unknown whether the
+// thread is muted.
 func (s *site) muteButton(ctx context.Context, t thread) *muteButton {
 	if s.feeds == nil || !presence.VisitorFromContext(ctx).SignedIn() {
 		return nil
@@ -126,7 +125,7 @@ func (s *site) muteButton(ctx context.Context, t thread) *muteButton {
 	return &muteButton{scope, feed.MuteAll.String(), "Mute this thread"}
 }
 
-// feedRoutes are what needs feeds. Without a database they are not found.
+// feedRoutes adds the routes that need feeds. Without a database they do not exist.
 func (s *site) feedRoutes() {
 	s.POST("/threads/:id/replies", s.addReply, ownForms, s.limited)
 	read := []string{http.MethodGet, http.MethodHead}

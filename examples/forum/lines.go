@@ -10,16 +10,16 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// maxLogged is how many bytes of a text are logged, such as of a path: visitors choose those.
+// maxLogged is how many bytes of a visitor's text are logged, such as of a path.
 const maxLogged = 100
 
-// onceAMinute returns a logger for lines that may come with every request. It logs each message
-// once a minute, with the number of those left out since.
+// onceAMinute returns a logger for lines that every request may cause. It logs each message once a minute,
+// with the number of repetitions since.
 func onceAMinute(log *slog.Logger) *slog.Logger {
 	return slog.New(minutely{log.Handler(), &lines{byMessage: make(map[string]*line)}})
 }
 
-// A minutely is the handler of such a logger. Its messages are constants, so there are few.
+// A minutely is the handler of a logger from onceAMinute. Its messages are constants, so there are few.
 type minutely struct {
 	slog.Handler
 	lines *lines
@@ -31,11 +31,11 @@ type lines struct {
 }
 
 type line struct {
-	last time.Time // when it was logged
-	left int       // how many were left out since
+	last time.Time // when the message was last logged
+	left int       // repetitions since
 }
 
-// pass reports whether a message may be logged, and how many were left out before it.
+// pass reports whether a message may be logged, and how many repetitions were left out before it.
 func (l *lines) pass(message string, now time.Time) (left int, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -82,5 +82,5 @@ func (m minutely) WithGroup(name string) slog.Handler {
 	return minutely{m.Handler.WithGroup(name), m.lines}
 }
 
-// hungUp reports whether the reader of a page has gone. What fails then is no fault of anybody's.
+// hungUp reports whether the reader of a page has gone. An error after that is nobody's fault.
 func hungUp(c echo.Context) bool { return c.Request().Context().Err() != nil }

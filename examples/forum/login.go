@@ -16,18 +16,17 @@ import (
 
 // cookieName is the cookie that says who is signed in.
 //
-// It holds the bare name: anybody may sign in as anybody here, so there is no
-// secret to keep, and every node of a fleet can read it without sharing a key.
-// A real site puts its session middleware in this file's place; presence sees
-// nothing of it but what identify returns.
+// It holds the bare name: anybody may sign in as anybody here. So there is no secret to keep, and every node
+// of a fleet can read the cookie without a shared key. A real site replaces this file by its session
+// middleware. Presence only needs the result of identify.
 //
-// Where the forum has a database, a sign-in makes a session too: see sessionCookie.
+// If the forum has a database, a sign-in also begins a session: see sessionCookie.
 const cookieName = "forum_name"
 
 const maxFormLen = 4 << 10 // bytes
 
-// identify returns who makes a request to a tenant, by the login cookie. The cookie of
-// another tenant is nobody's.
+// identify returns the user who makes a request to a tenant, by the login cookie. It ignores the cookie of
+// another tenant.
 func identify(c echo.Context, tenant string) (presence.User, bool) {
 	cookie, err := c.Cookie(cookieName)
 	if err != nil {
@@ -67,14 +66,14 @@ func (s *site) login(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, localPath(form.Get("next")))
 }
 
-// errTooMany answers whoever sends forms more often than people do.
+// errTooMany is the answer to a visitor who sends forms more often than people do.
 func errTooMany(c echo.Context) error {
 	c.Response().Header().Set("Retry-After", "1")
 	return echo.NewHTTPError(http.StatusTooManyRequests, "That was too often. Wait a second, and try again.")
 }
 
-// limited refuses a form whose sender, or whose address, has sent too many. Each costs
-// the whole fleet a little.
+// limited refuses a form if its sender or its address has sent too many. Each form costs the whole fleet a
+// little.
 func (s *site) limited(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if !s.streams.Allow(c.Request()) {
@@ -84,10 +83,10 @@ func (s *site) limited(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// readForm returns the fields of a form of either encoding.
+// readForm returns the fields of a form in either encoding.
 func readForm(c echo.Context) (url.Values, error) { return readFormOf(c, maxFormLen) }
 
-// readFormOf does the same for a form of at most so many bytes.
+// readFormOf is readForm for a form of at most the given number of bytes.
 func readFormOf(c echo.Context, most int64) (url.Values, error) {
 	r := c.Request()
 	r.Body = http.MaxBytesReader(c.Response(), r.Body, most)
@@ -104,9 +103,8 @@ func readFormOf(c echo.Context, most int64) (url.Values, error) {
 	return r.PostForm, nil
 }
 
-// logout answers POST /logout. The session ends in this browser alone, so the tracker
-// ends what this browser holds: the streams of all its tabs, on every node. With the
-// user's last browser all else ends too.
+// logout answers POST /logout. The session ends only in this browser. So the tracker ends the streams of all
+// tabs of this browser, on every node. If it is the user's last browser, the user leaves.
 func (s *site) logout(c echo.Context) error {
 	if user, ok := s.identify(c); ok {
 		s.dropSession(c)
@@ -128,9 +126,9 @@ func (s *site) forgetCookies(c echo.Context) {
 	}
 }
 
-// setCookie sets a cookie of the site's: until the browser closes if maxAge is 0; a negative
-// maxAge removes it. Behind a proxy that ends TLS the scheme is the one that the
-// proxy forwards, so that the cookie is Secure there too.
+// setCookie sets a cookie of the site. If maxAge is 0, it lasts until the browser closes; a negative maxAge
+// removes it. The scheme of the request is the one that a proxy forwards, so the cookie is Secure behind a
+// proxy that ends TLS.
 func setCookie(c echo.Context, name, value string, maxAge int) {
 	c.SetCookie(&http.Cookie{
 		Name: name, Value: value, Path: "/", MaxAge: maxAge,
@@ -138,8 +136,8 @@ func setCookie(c echo.Context, name, value string, maxAge int) {
 	})
 }
 
-// localPath returns the path of target on this site, whatever host it may name,
-// so that a forged form leads nowhere else.
+// localPath returns the path of target on this site, whatever host target names. So a forged form cannot
+// redirect to another site.
 func localPath(target string) string {
 	u, err := url.Parse(target)
 	if err != nil {

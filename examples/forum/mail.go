@@ -17,8 +17,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence/feed"
 )
 
-// mailConfig is where digests are written, nowhere without a directory, and how long after
-// the first unread notification.
+// mailConfig says in which directory digests are written, and how long after the first unread notification.
+// Without a directory there are no digests.
 type mailConfig struct {
 	dir   string
 	after time.Duration
@@ -31,7 +31,7 @@ func (c *mailConfig) flags(set *flag.FlagSet, getenv func(string) string) {
 	set.Var((*periodFlag)(&c.after), "mail-after", "a digest is due this `time` after the first notification that is unread")
 }
 
-// validate reports a directory that will not do.
+// validate returns an error for a directory that cannot be used.
 func (c mailConfig) validate() error {
 	if c.dir == "" {
 		return nil
@@ -59,8 +59,8 @@ func (c mailConfig) sender(base string, feeds *feed.Keeper) func(context.Context
 	}
 }
 
-// write writes a digest to a file, unless there is one: the same digest was sent before. A
-// reader of the directory never sees half of one.
+// write writes a digest to a file. If the file exists, the digest was sent before, and write does nothing. A
+// program that reads the directory never sees half a file.
 func (c mailConfig) write(name, text string) error {
 	path := filepath.Join(c.dir, name)
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
@@ -80,19 +80,19 @@ func (c mailConfig) write(name, text string) error {
 	return err
 }
 
-// maxNamePart is how long each of the two parts of a file's name may be, in bytes. File
-// systems take names of 255.
+// maxNamePart is the largest length of each of the two parts of a file's name, in bytes. File systems allow
+// names of 255 bytes.
 const maxNamePart = 120
 
-// mailName returns the name of a digest's file. Two digests have two names, also where a file
-// system does not tell capitals from small letters: the last - parts user and key.
+// mailName returns the name of a digest's file. Two digests always have different names, even if a file system
+// ignores case. The last - separates the user from the key.
 func mailName(d feed.Digest) string {
 	return namePart(string(d.User), "-_.'") + "-" + namePart(d.Key, "_.") + ".txt"
 }
 
-// namePart returns a part of a file's name for an id. Small letters and digits stay as they
-// are, and signs, unless they begin the id. Whatever else there is becomes % and its bytes; an
-// id that is too long, two % and its hash.
+// namePart returns a part of a file's name for an id. Small letters and digits stay unchanged, and so do
+// signs, except at the start of the id. Other bytes are escaped with %. An id that is too long becomes %% and
+// its hash.
 func namePart(id, signs string) string {
 	var name strings.Builder
 	for i, r := range id {
@@ -136,7 +136,7 @@ func mailText(d feed.Digest, base string, text func(feed.Item) string) string {
 	return b.String()
 }
 
-// oneLine returns a text without what could end a line.
+// oneLine returns a text without characters that could end a line.
 func oneLine(text string) string {
 	return strings.Join(strings.FieldsFunc(text, func(r rune) bool {
 		return unicode.IsSpace(r) || unicode.IsControl(r)

@@ -30,11 +30,11 @@ const stopTime = 5 * time.Second
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends it the hard way
+	context.AfterFunc(ctx, stop) // a second signal kills the process
 	os.Exit(run(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr))
 }
 
-// run is main without the process around it. It returns the exit code.
+// run is main, with its arguments, environment and output as parameters. It returns the exit code.
 func run(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) int {
 	config, err := parseConfig(args, getenv)
 	if errors.Is(err, flag.ErrHelp) {
@@ -75,7 +75,7 @@ func serve(ctx context.Context, config config, stdout io.Writer, logger *slog.Lo
 	}
 	bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 	defer cancel()
-	// The streams end first, by the tracker: Shutdown would wait for them.
+	// The tracker ends the streams first, because Shutdown would wait for them.
 	written := site.drain(bound)
 	if err := server.Shutdown(bound); err != nil {
 		logger.Warn("some requests were cut", "err", errors.Join(err, server.Close()))
@@ -86,13 +86,12 @@ func serve(ctx context.Context, config config, stdout io.Writer, logger *slog.Lo
 	return err
 }
 
-// maxHeader is how long a request's first line and header may be together. Each
-// open stream keeps its own.
+// maxHeader is the largest size of a request's first line and header together. Each open stream keeps them.
 const maxHeader = 32 << 10
 
-// newServer returns the server of a site. A client that sends its request bit by
-// bit, or not to the end, holds a connection for ten seconds at most. ReadTimeout
-// does not end a stream: it ends with the request.
+// newServer returns the server of a site. A client that sends its request slowly or incompletely holds a
+// connection for ten seconds at most. ReadTimeout does not end streams, since it covers only reading the
+// request.
 func newServer(site http.Handler, logger *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:           site,
@@ -105,9 +104,8 @@ func newServer(site http.Handler, logger *slog.Logger) *http.Server {
 	}
 }
 
-// reachable returns the host and port to open: the host that was asked for
-// (of ":8080", which means every address, the local one), and the port that it
-// became.
+// reachable returns the host and port to open in a browser. That is the host that was asked for; an address
+// such as ":8080" means all hosts, so localhost is returned. The port is the one that the listener got.
 func reachable(asked string, got net.Addr) string {
 	host, _, _ := net.SplitHostPort(asked)
 	_, port, _ := net.SplitHostPort(got.String())

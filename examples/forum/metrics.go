@@ -14,8 +14,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence/track"
 )
 
-// metricsHandler answers GET /metrics. The registry is the forum's own, so that
-// nothing else in the process slips in.
+// metricsHandler answers GET /metrics. The registry is the forum's own, so that it has no metrics of other
+// code in the process.
 func metricsHandler(tracker *track.Tracker, streams *handlers.Handler) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(
@@ -26,9 +26,9 @@ func metricsHandler(tracker *track.Tracker, streams *handlers.Handler) http.Hand
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{Registry: registry})
 }
 
-// forOperators lets in programs of this machine and the staff: the metrics tell of all tenants, and
-// of invisible users. A request that a proxy has passed on is nobody's of this machine, whatever
-// address its headers say.
+// forOperators admits programs on this machine and the staff, because the metrics include all tenants and
+// invisible users. A request through a proxy does not count as one from this machine, whatever address its
+// headers give.
 func (s *site) forOperators(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if fromHere(c.Request()) {
@@ -44,7 +44,7 @@ func (s *site) forOperators(next echo.HandlerFunc) echo.HandlerFunc {
 // forwarded are the headers of proxies.
 var forwarded = []string{"X-Forwarded-For", "Forwarded", "X-Real-Ip", "X-Forwarded-Host", "X-Forwarded-Proto", "Via"}
 
-// fromHere reports whether a program of this machine sent a request itself.
+// fromHere reports whether a program on this machine sent a request itself.
 func fromHere(r *http.Request) bool {
 	for _, name := range forwarded {
 		if _, ok := r.Header[name]; ok {

@@ -21,9 +21,8 @@ const nameRule = "A name has 1 to 32 characters: letters of any language, digits
 // userNamed returns the user who signs in with a name, and false if the name is
 // not allowed. "María José" is shown as typed, and its id is "maría-josé".
 //
-// Names with the same id are the same user: "Alice" and "alice", "Al B" and
-// "al-b". A keyboard may send "é" as one character or as "e" and a combining
-// accent; both become the first.
+// Names with the same id are the same user: "Alice" and "alice", "Al B" and "al-b". A keyboard may send "é" as
+// one character, or as "e" and a combining accent; both become the one character.
 func userNamed(name string) (presence.User, bool) {
 	if !utf8.ValidString(name) {
 		return presence.User{}, false
@@ -34,7 +33,7 @@ func userNamed(name string) (presence.User, bool) {
 	}
 	id := strings.ReplaceAll(strings.ToLower(name), " ", "-")
 	user := presence.User{ID: presence.UserID(id), Name: name, Group: members[presence.UserID(id)]}
-	return user, user.Validate() == nil // a name of many marks may be too long
+	return user, user.Validate() == nil // a name with many marks may be too long
 }
 
 // oneSpace returns a name without the spaces around it, and with one space for
@@ -46,8 +45,8 @@ func oneSpace(name string) string {
 	return strings.Join(strings.FieldsFunc(name, func(r rune) bool { return r == ' ' }), " ")
 }
 
-// validName reports whether a name in its composed form consists of what
-// nameRule lists. A combining mark belongs to the letter before it.
+// validName reports whether a name in its composed form has only the characters of nameRule. A combining mark
+// belongs to the letter before it.
 func validName(name string) bool {
 	characters, marks, onLetter := 0, 0, false
 	for _, r := range name {

@@ -16,7 +16,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/feed"
 )
 
-// notificationsPage answers GET /notifications. Whoever opens it has seen what there is.
+// notificationsPage answers GET /notifications. It marks all notifications as seen.
 func (s *site) notificationsPage(c echo.Context) error {
 	if _, err := s.member(c); err != nil {
 		return err
@@ -66,10 +66,10 @@ func (s *site) changeNotifications(c echo.Context) error {
 	return s.answerNotifications(c, user, err, "/notifications")
 }
 
-// maxMarkLen is how large a form of notifications may be, in bytes: it may name 100 places.
+// maxMarkLen is the largest size of a form of notifications, in bytes: it may name 100 places.
 const maxMarkLen = 8 << 10
 
-// markOf returns what a form wants to have marked.
+// markOf returns the mark that a form asks for.
 func markOf(form url.Values) (m feed.Mark, err error) {
 	switch do := form.Get("do"); do {
 	case "read":
@@ -97,7 +97,7 @@ func markOf(form url.Values) (m feed.Mark, err error) {
 	return m, err
 }
 
-// place returns the place of an item that a form names.
+// place parses the place of an item in a form.
 func place(text string) (int64, error) {
 	pos, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || pos < 1 {
@@ -132,7 +132,7 @@ func (s *site) setMute(c echo.Context) error {
 	return s.mute(c, user, form, localPath(cmp.Or(form.Get("next"), "/notifications")))
 }
 
-// mute keeps or lifts the mute that a form names: how is all, mail or nothing.
+// mute sets or lifts the mute that a form names: how is all, mail or empty.
 func (s *site) mute(c echo.Context, user presence.User, form url.Values, next string) error {
 	how, err := feed.ParseHow(form.Get("how"))
 	if err == nil {
@@ -146,7 +146,7 @@ func (s *site) mute(c echo.Context, user presence.User, form url.Values, next st
 // A mutedRow is a mute on the page that lists them.
 type mutedRow struct{ Scope, Title, URL, Kept string }
 
-// muted returns a mute in words.
+// muted describes a mute in words.
 func (s *site) muted(m feed.Mute) mutedRow {
 	row := mutedRow{Scope: m.Scope, Title: m.Scope, Kept: "no notifications"}
 	if m.How == feed.MuteMail {

@@ -12,35 +12,35 @@ import (
 	"github.com/rollcall-go/rollcall/presence/feed"
 )
 
-// A page is what every view gets.
+// A page has the data of every view.
 type page struct {
 	Title   string
-	Path    string        // where a sign-in leads back to
+	Path    string        // the page to return to after a sign-in
 	Style   string        // URL of the style sheet
-	Icon    string        // and of the icon
-	User    presence.User // who reads it; without an ID for a guest
-	Staff   bool          // whether that is one of the staff
+	Icon    string        // URL of the icon
+	User    presence.User // the reader; without an ID for a guest
+	Staff   bool          // whether the reader is one of the staff
 	Threads []thread      // of the front page
 	Thread  thread        // of a thread's page
-	Latest  bool          // and whether it has the latest posts
-	Feed    *feed.Head    // where the thread's feed stood before the posts were read; nil: not known
-	Draft   draft         // and a reply that was not posted
-	Mute    *muteButton   // and whether the reader has muted the thread; nil: not known
+	Latest  bool          // of a thread's page: it has the latest posts
+	Feed    *feed.Head    // of a thread's page: where its feed stood before the posts were read; nil: not known
+	Draft   draft         // of a thread's page: a reply that was not posted
+	Mute    *muteButton   // of a thread's page: mutes or unmutes it; nil: not known
 	Roster  roster        // of the page of who is online
 	Editing editing       // of the page on which a post is edited
-	Problem string        // of an error's page, or of a form that could not be done
-	People  bool          // whether there are settings, contacts, sessions, replies and notifications
+	Problem string        // of an error's page, or of a form that failed
+	People  bool          // whether the site has settings, contacts, sessions, replies and notifications
 
 	Contacts []presence.UserID // of the page of contacts
-	Blocked  []presence.UserID // and whom the reader blocks
+	Blocked  []presence.UserID // of the page of contacts: users whom the reader blocks
 	Person   person            // of a user's page
 	Mutes    []mutedRow        // of the page of notifications; nil: none, or not known
 
-	status presence.Status // what the reader chose; empty: nothing
+	status presence.Status // the reader's own choice; empty: none
 }
 
-// render answers with a view. A browser may keep the page for its back button,
-// and asks again otherwise: what it shows is for one reader, at one moment.
+// render answers with a view. A browser may keep the page for its back button, and otherwise asks again,
+// because the page is for one reader at one moment.
 func (s *site) render(c echo.Context, status int, view string, p page) error {
 	p.Path = cmp.Or(p.Path, c.Request().URL.Path)
 	p.Style, p.Icon = s.style.path, s.icon.path
@@ -59,18 +59,18 @@ func (s *site) frontPage(c echo.Context) error {
 	return s.render(c, http.StatusOK, "front", page{Title: "Threads", Threads: all})
 }
 
-// placesPage answers GET /online/places: where in the forum everybody is.
+// placesPage answers GET /online/places: all places in the forum with the users in them.
 func (s *site) placesPage(c echo.Context) error {
 	return s.render(c, http.StatusOK, "places", page{Title: "Where everybody is"})
 }
 
-// rulesPage answers GET /rules, whose readers are counted and not named.
+// rulesPage answers GET /rules. Its readers are counted and not named.
 func (s *site) rulesPage(c echo.Context) error {
 	return s.render(c, http.StatusOK, "rules", page{Title: "The rules"})
 }
 
-// threadPage answers GET /threads/{id}. Without script the posts before those of the page
-// are on pages of their own.
+// threadPage answers GET /threads/{id}. Earlier posts have pages of their own, which readers without script
+// use.
 func (s *site) threadPage(c echo.Context) error {
 	t, ok := s.threadAt(c)
 	if !ok {
@@ -97,9 +97,9 @@ func (s *site) threadAt(c echo.Context) (thread, bool) {
 	return thread{}, false
 }
 
-// renderThread answers with a thread. What is about the thread is read once its latest posts
-// are shown: no more of it than there was before they were read, and nothing where they could
-// not be read, since the page shows older ones then.
+// renderThread answers with a thread. After its latest posts are shown, the notifications about the thread are
+// marked as read, up to the state before the posts were read. If the latest posts could not be read, nothing
+// is marked, because the page then shows older ones.
 func (s *site) renderThread(c echo.Context, status int, id, before int, d draft) error {
 	ctx, tenant := c.Request().Context(), tenantOf(c)
 	p := page{Draft: d}
@@ -124,8 +124,7 @@ func (s *site) renderThread(c echo.Context, status int, id, before int, d draft)
 	return s.render(c, status, "thread", p)
 }
 
-// errorPage answers with a page that says what went wrong, as far as that is
-// the reader's business.
+// errorPage answers with a page that says what went wrong, without internal details.
 func (s *site) errorPage(err error, c echo.Context) {
 	if c.Response().Committed {
 		return

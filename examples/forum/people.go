@@ -12,13 +12,13 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// How long a page and a form wait for the database and the store.
+// How long a page and a form wait for the database and the store:
 const (
 	pageWait = time.Second
 	formWait = 4 * time.Second
 )
 
-// peopleRoutes are what needs a database. Without one they are not found.
+// peopleRoutes adds the routes that need a database. Without one they do not exist.
 func (s *site) peopleRoutes() {
 	read := []string{http.MethodGet, http.MethodHead}
 	s.Match(read, "/settings", s.settingsPage)
@@ -32,8 +32,8 @@ func (s *site) peopleRoutes() {
 	s.Match(read, "/people/:id", s.personPage)
 }
 
-// personURL returns the address of a user's page, empty where there is none: a browser
-// takes a dot for the page above.
+// personURL returns the address of a user's page; empty if there is none. The ids "." and ".." have none: a
+// browser would take them for parts of the path.
 func personURL(id presence.UserID) string {
 	if id == "." || id == ".." {
 		return ""
@@ -41,8 +41,8 @@ func personURL(id presence.UserID) string {
 	return "/people/" + url.PathEscape(string(id))
 }
 
-// personPage answers GET /people/{id}: what the reader may know of a user. A user who was
-// never here looks like one who is not online, so nobody learns who exists.
+// personPage answers GET /people/{id}: a user as the reader may see that user. A user who does not exist looks
+// like one who is not online, so nobody learns who exists.
 func (s *site) personPage(c echo.Context) error {
 	id, ok := userID(param(c, "id"))
 	if !ok {
@@ -69,15 +69,15 @@ type person struct {
 // A deed is a button of a form of contacts.
 type deed struct{ Do, Text string }
 
-// deeds say what a user can do with another one, by what the other is to the user.
+// deeds has the deeds for another user, by the user's present relation to the other.
 var deeds = map[presence.Relation][]deed{
 	presence.Stranger: {{"add", "Add to your contacts"}, {"block", "Block"}},
 	presence.Contact:  {{"remove", "Remove from your contacts"}, {"block", "Block"}},
 	presence.Blocked:  {{"unblock", "Unblock"}},
 }
 
-// param returns a part of the path. Echo leaves one escaped where the path could be read in
-// two ways; nothing is left of one that cannot be read.
+// param returns a part of the path, unescaped. Echo leaves a part escaped if the path could be read in two
+// ways. A part that cannot be unescaped is empty.
 func param(c echo.Context, name string) string {
 	text := c.Param(name)
 	if c.Request().URL.RawPath != "" {
@@ -92,7 +92,7 @@ func userID(text string) (presence.UserID, bool) {
 	return id, presence.User{ID: id}.Validate() == nil
 }
 
-// member returns the user who makes a request. A guest gets the page that asks to sign in.
+// member returns the user who makes a request. For a guest it returns an error, whose page asks to sign in.
 func (s *site) member(c echo.Context) (presence.User, error) {
 	visitor := presence.VisitorFromContext(c.Request().Context())
 	if !visitor.SignedIn() {
@@ -109,7 +109,7 @@ func (s *site) memberForm(c echo.Context) (user presence.User, form url.Values, 
 	return user, form, err
 }
 
-// notNow answers a form while the database or the store is out.
+// notNow answers a form while the database or the store is unreachable.
 func (s *site) notNow(c echo.Context, user presence.UserID, err error) error {
 	if hungUp(c) {
 		return err
@@ -119,10 +119,10 @@ func (s *site) notNow(c echo.Context, user presence.UserID, err error) error {
 	return echo.NewHTTPError(http.StatusServiceUnavailable, "That could not be done just now. Try again in a moment.")
 }
 
-// funcs are what the forum's own views call.
+// funcs are the functions that the forum's own views call.
 var funcs = template.FuncMap{"personURL": personURL, "known": newKnown}
 
-// A known is a user on a list, with the deed that takes the user off it.
+// A known is a user on a list, with the deed that removes the user from it.
 type known struct {
 	User presence.UserID
 	deed
@@ -130,8 +130,7 @@ type known struct {
 
 func newKnown(user presence.UserID, do, text string) known { return known{user, deed{do, text}} }
 
-// usersOf returns contacts as lists show those who are offline. Of them the forum knows the
-// id and the page.
+// usersOf returns contacts for a list of offline users. The forum knows only their ids and pages.
 func usersOf(_ context.Context, ids []presence.UserID) ([]presence.User, error) {
 	users := make([]presence.User, len(ids))
 	for i, id := range ids {

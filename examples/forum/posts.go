@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// A reading of posts takes postsWait at most. After one that failed, pages show the posts
-// that are known for postsPause, so that a database that is out slows down one page a
-// second.
+// A query for posts takes postsWait at most. After a failed query, pages show the known posts for postsPause.
+// So an unreachable database slows down only one page a second.
 const (
 	postsWait  = 500 * time.Millisecond
 	postsPause = time.Second
@@ -19,20 +18,20 @@ const (
 // pagePosts is how many posts one page of a thread has at most.
 const pagePosts = 200
 
-// maxTenants is of how many tenants a process knows posts. It forgets the oldest.
+// maxTenants is the number of tenants whose posts a process keeps. It drops the oldest ones.
 const maxTenants = 1000
 
-// posts are what pages show of the threads. A page gets them from the database, and while
-// that is out, the latest that are known here. All methods may be called concurrently.
+// posts has the posts of the threads for pages: from the database, or while that is unreachable, the latest
+// ones that are known here. All methods may be called concurrently.
 type posts struct {
 	db    *database // nil: the posts are fixed
 	first []thread  // with the posts that a forum begins with
 	ids   []int     // of the threads
 
 	mu      sync.Mutex
-	known   map[string][]thread // by tenant, in the order of threads(); none: those of the beginning
-	tenants []string            // those of known, the oldest first
-	paused  time.Time           // until then no query is made
+	known   map[string][]thread // by tenant, in the order of threads(); a missing tenant has the forum's first posts
+	tenants []string            // the tenants in known, the oldest first
+	paused  time.Time           // no query is made until then
 }
 
 func newPosts(db *database, threads []thread) *posts {
@@ -43,7 +42,7 @@ func newPosts(db *database, threads []thread) *posts {
 	return p
 }
 
-// threads returns all threads of a tenant, as the front page has them.
+// threads returns all threads of a tenant, for the front page.
 func (p *posts) threads(ctx context.Context, tenant string) []thread {
 	var latest map[int]post
 	p.ask(ctx, func(ctx context.Context) (err error) {
@@ -60,9 +59,9 @@ func (p *posts) threads(ctx context.Context, tenant string) []thread {
 	return all
 }
 
-// thread returns a tenant's thread with its latest posts, or with the latest before a number
-// if that is not 0. fresh: they were read just now, and are not the ones that were known. It
-// returns false if there are no such posts, or, not fresh, if they are not known.
+// thread returns a tenant's thread with its latest posts. If before is not 0, it returns the latest posts
+// before that number. fresh is true if they were read just now, and false if they were known here. It returns
+// false for ok if there are no such posts, or if they are neither readable nor known.
 func (p *posts) thread(ctx context.Context, tenant string, id, before int) (t thread, fresh, ok bool) {
 	var page []post
 	fresh = p.ask(ctx, func(ctx context.Context) (err error) {
@@ -73,7 +72,7 @@ func (p *posts) thread(ctx context.Context, tenant string, id, before int) (t th
 	switch {
 	case !ok:
 		return thread{}, false, false
-	case fresh && len(page) == 0: // nobody has written in this tenant's forum yet
+	case fresh && len(page) == 0: // nobody has posted in this tenant's forum yet
 		return t.with(p.begin(id).before(before)), true, true
 	case before > 0 && len(page) == 0:
 		return t, fresh || p.db == nil, false
@@ -85,35 +84,35 @@ func (p *posts) thread(ctx context.Context, tenant string, id, before int) (t th
 	return t.with(page), fresh, true
 }
 
-// post returns one post as it is now, and whether there is one of that number. It returns
-// errPostsOut where that cannot be said.
+// post returns one post as it is now, and whether there is a post with that number. It returns errPostsOut if
+// that is unknown.
 func (p *posts) post(ctx context.Context, tenant string, id, n int) (found post, ok bool, err error) {
 	if n < 0 || p.db == nil {
 		return post{}, false, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, formWait) // nothing else can be shown in its place
+	ctx, cancel := context.WithTimeout(ctx, formWait) // a longer wait, since there is nothing to show instead
 	defer cancel()
 	page, err := p.db.postsOf(ctx, tenant, id, n+1, 1)
 	if err != nil {
 		return post{}, false, errPostsOut
 	}
-	if len(page) == 0 { // nobody has written in this tenant's forum yet
+	if len(page) == 0 { // nobody has posted in this tenant's forum yet
 		page = p.begin(id).before(n + 1)
 	}
 	found = page[len(page)-1]
 	return found, found.N == n, nil
 }
 
-// errPostsOut is that posts cannot be read just now.
+// errPostsOut is the error while posts cannot be read.
 var errPostsOut = errors.New("the posts cannot be read")
 
-// begin returns a thread as a forum begins with it.
+// begin returns a thread with the posts that a new forum has.
 func (p *posts) begin(id int) thread {
 	return p.first[slices.Index(p.ids, id)]
 }
 
-// has reports whether a thread has a post of a number. It asks the database only about posts
-// that are not known here: no post goes.
+// has reports whether a thread has a post with a number. Posts are never removed, so it asks the database only
+// about unknown ones.
 func (p *posts) has(ctx context.Context, tenant string, id, n int) bool {
 	if t, ok := p.get(tenant, id); !ok || 0 <= n && n <= t.Last.N {
 		return ok
@@ -127,7 +126,7 @@ func (p *posts) has(ctx context.Context, tenant string, id, n int) bool {
 	return ok
 }
 
-// learn keeps a thread of a tenant with its latest posts.
+// learn stores a tenant's thread with its latest posts in known.
 func (p *posts) learn(tenant string, t thread) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -152,7 +151,7 @@ func (p *posts) knownOf(tenant string) []thread {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if known, ok := p.known[tenant]; ok {
-		return slices.Clone(known) // learn writes to it
+		return slices.Clone(known) // a copy, since learn writes to it
 	}
 	return p.first
 }
@@ -166,8 +165,7 @@ func (p *posts) get(tenant string, id int) (thread, bool) {
 	return thread{}, false
 }
 
-// ask makes a query, unless the latest one failed a moment ago. It returns whether that
-// succeeded.
+// ask makes a query, unless the latest one failed a moment ago. It returns whether the query succeeded.
 func (p *posts) ask(ctx context.Context, query func(context.Context) error) bool {
 	if p.db == nil || p.isPaused() {
 		return false
@@ -175,7 +173,7 @@ func (p *posts) ask(ctx context.Context, query func(context.Context) error) bool
 	bounded, cancel := context.WithTimeout(ctx, postsWait)
 	defer cancel()
 	err := query(bounded)
-	if ctx.Err() == nil { // else the reader has gone, which says nothing
+	if ctx.Err() == nil { // otherwise the reader has gone, and the error says nothing about the database
 		p.pause(err != nil)
 	}
 	return err == nil
@@ -187,7 +185,7 @@ func (p *posts) isPaused() bool {
 	return time.Now().Before(p.paused)
 }
 
-// resume has the next page ask the database.
+// resume makes the next page ask the database.
 func (p *posts) resume() { p.pause(false) }
 
 func (p *posts) pause(on bool) {

@@ -12,9 +12,9 @@ import (
 	"github.com/rollcall-go/rollcall/presence/sqlstore"
 )
 
-// postTable holds the posts of the forum. The numbers of a thread's posts have no gaps. Times
-// are Unix milliseconds by the database's clock. A change of a text is a new revision, and
-// editor is the name of whoever made it.
+// postTable holds the posts of the forum. The numbers of a thread's posts have no gaps. Times are Unix
+// milliseconds by the database's clock. Each change of a text has a new revision, and editor is the name of
+// its author.
 const postTable = `CREATE TABLE IF NOT EXISTS forum_posts (tenant text NOT NULL DEFAULT '', thread integer NOT NULL, n integer NOT NULL,
 	author_id text NOT NULL, author text NOT NULL, text text NOT NULL, at bigint NOT NULL,
 	revision integer NOT NULL DEFAULT 1, editor text NOT NULL DEFAULT '', PRIMARY KEY (tenant, thread, n))`
@@ -39,14 +39,14 @@ func seedPosts(ctx context.Context, tx sqlstore.Tx, tenant string) error {
 
 const postColumns = "thread, n, author_id, author, text, at, revision, editor"
 
-// postsOf returns the latest posts of a tenant's thread, those before a number if that is not
-// 0, the oldest of them first. There are none before anybody has written in the tenant.
+// postsOf returns the latest posts of a tenant's thread, the oldest of them first. If before is not 0, it
+// returns the latest posts before that number. It returns none until somebody has posted in the tenant.
 func (d *database) postsOf(ctx context.Context, tenant string, thread, before, most int) ([]post, error) {
 	var page []post
 	err := eachPost(ctx, d, func(_ int, p post) { page = append(page, p) }, `SELECT `+postColumns+` FROM forum_posts
 		WHERE tenant = $1 AND thread = $2 AND n < $3 ORDER BY n DESC LIMIT $4`, tenant, thread, cmp.Or(before, math.MaxInt32), most)
 	if err != nil {
-		return nil, err // not the half that came in time
+		return nil, err // without the posts that came in time
 	}
 	slices.Reverse(page)
 	return page, nil
@@ -54,7 +54,7 @@ func (d *database) postsOf(ctx context.Context, tenant string, thread, before, m
 
 // latestPosts returns the latest post of each of some threads.
 func (d *database) latestPosts(ctx context.Context, tenant string, threads []int) (map[int]post, error) {
-	one := make([]string, len(threads)) // each is one look into the table's index
+	one := make([]string, len(threads)) // one look into the table's index for each thread
 	for i, t := range threads {
 		one[i] = fmt.Sprintf(`SELECT * FROM (SELECT %s FROM forum_posts WHERE tenant = $1 AND thread = %d ORDER BY n DESC LIMIT 1) t%d`, postColumns, t, t)
 	}
@@ -82,8 +82,8 @@ func eachPost(ctx context.Context, q sqlstore.Tx, do func(thread int, p post), q
 	return rows.Err()
 }
 
-// reply writes a post in one transaction with two messages: one notifies the thread's earlier
-// authors, the other one shows the post on open pages. It returns the number of the post.
+// reply writes a post in one transaction with two messages: one notifies the thread's other authors, and one
+// shows the post on open pages. It returns the number of the post.
 func (d *database) reply(ctx context.Context, tenant string, t thread, author presence.User, text string) (n int, err error) {
 	err = d.store.Transact(ctx, func(tx sqlstore.Tx) error {
 		if err := d.lockThread(ctx, tx, tenant, t.ID); err != nil {
@@ -104,9 +104,9 @@ func (d *database) reply(ctx context.Context, tenant string, t thread, author pr
 	return n, err
 }
 
-// lockThread has whoever writes in a thread wait for whoever writes in it just now, so that
-// the numbers are in the order of the commits. SQLite has one writer anyway. It also writes
-// the first posts of a tenant in whose forum nobody has written yet.
+// lockThread locks a thread for writing until the transaction ends, so that the numbers of posts are in the
+// order of the commits. SQLite needs no lock, since it has one writer at a time. lockThread also writes the
+// first posts of a tenant in which nobody has posted yet.
 func (d *database) lockThread(ctx context.Context, tx sqlstore.Tx, tenant string, thread int) error {
 	if err := seedPosts(ctx, tx, tenant); err != nil || d.dialect != sqlstore.Postgres {
 		return err
@@ -115,7 +115,7 @@ func (d *database) lockThread(ctx context.Context, tx sqlstore.Tx, tenant string
 	return err
 }
 
-// otherAuthors returns who else has written in a thread.
+// otherAuthors returns the other users who have posted in a thread.
 func otherAuthors(ctx context.Context, tx sqlstore.Tx, tenant string, thread int, but presence.UserID) (users []presence.UserID, err error) {
 	rows, err := tx.QueryContext(ctx, `SELECT DISTINCT author_id FROM forum_posts WHERE tenant = $1 AND thread = $2 AND author_id <> $3 AND author_id <> ''`,
 		tenant, thread, string(but))

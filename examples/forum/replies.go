@@ -58,7 +58,7 @@ func (s *site) addReply(c echo.Context) error {
 // A draft is a reply that could not be posted.
 type draft struct{ Text, Problem string }
 
-// postText returns what a member wrote as it is kept, and what is wrong with it.
+// postText returns a member's text in the form that is stored, and what is wrong with it.
 func postText(written string) (text, problem string) {
 	if !utf8.ValidString(written) {
 		return strings.ToValidUTF8(written, "\uFFFD"), "That is not text in UTF-8."
@@ -76,11 +76,11 @@ func postText(written string) (text, problem string) {
 	return text, ""
 }
 
-// lineEnds makes the line ends of forms those of texts.
+// lineEnds turns the line ends of forms into newlines.
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
-// replyMessages are what a new post of a tenant sends: to the others who have written in the thread, and
-// to the thread's own feed.
+// replyMessages returns the messages about a new post: to the other authors in the thread, and to the thread's
+// own feed.
 func replyMessages(tenant string, t thread, p post, others []presence.UserID) []feed.Message {
 	post := postMessage(tenant, t, p)
 	ms := []feed.Message{post}
@@ -93,10 +93,10 @@ func replyMessages(tenant string, t thread, p post, others []presence.UserID) []
 	return ms
 }
 
-// postMessage is a post as an item of the thread's feed.
+// postMessage returns a post as an item of the thread's feed.
 func postMessage(tenant string, t thread, p post) feed.Message {
 	name := p.Author.Name
-	if len(name) > presence.MaxUserIDLen { // one of many marks
+	if len(name) > presence.MaxUserIDLen { // a name with many combining marks
 		name = string(p.Author.ID)
 	}
 	m := feed.Message{

@@ -14,22 +14,22 @@ import (
 // rosterPage is how many members one page of the roster shows.
 const rosterPage = 100
 
-// allOfThem is the page after the widget where the widget is no page of the list.
+// allOfThem stands for the page after the widget if the widget is not exactly a page of the list.
 const allOfThem = "widget"
 
-// A roster is a page of everybody who is online, for who reads without script.
+// A roster is a page of the users who are online, for readers without script.
 type roster struct {
-	Max     int               // of the first page, which is the widget
+	Max     int               // of the first page, which is the widget: the number of users in it
 	Older   string            // URL of the page after this; empty: this is the last
 	Members []presence.Member // of any page but the first
 }
 
-// onlinePage answers GET /online. The first page is the widget, which keeps itself
-// up to date; those behind it are lists of the moment.
+// onlinePage answers GET /online. The first page is the widget, which keeps itself up to date. The later pages
+// are lists that do not change.
 func (s *site) onlinePage(c echo.Context) error {
 	p := page{Title: "Who’s online", Roster: roster{Max: rosterPage}}
 	view, err := s.tracker.View(c.Request().Context(), presence.Site)
-	if err != nil { // the widget says so itself
+	if err != nil { // the widget shows the error itself
 		return s.render(c, http.StatusOK, "online", p)
 	}
 	after, most := c.QueryParam("after"), rosterPage
@@ -37,7 +37,7 @@ func (s *site) onlinePage(c echo.Context) error {
 	if after == allOfThem {
 		after = ""
 	} else if first {
-		most-- // the widget may put the reader first, whom the roster does not hold yet
+		most-- // the widget may show the reader first, before the roster has the reader
 	}
 	members, next, err := s.tracker.RosterPage(c.Request().Context(), view, "", after, most)
 	if errors.Is(err, presence.ErrStoreOut) {
@@ -53,7 +53,7 @@ func (s *site) onlinePage(c echo.Context) error {
 	case !first:
 		p.Roster.Members = members
 	case !slices.EqualFunc(members, view.Newest(most), func(a, b presence.Member) bool { return a.ID == b.ID }):
-		p.Roster.Older = "/online?after=" + allOfThem // the node knows a part, and the widget shows other users than the page has
+		p.Roster.Older = "/online?after=" + allOfThem // the node knows only a part of the roster, and the widget shows other users than the page
 	}
 	return s.render(c, http.StatusOK, "online", p)
 }

@@ -8,8 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// contentPolicy allows what this site serves itself, and nothing inline: the
-// widget needs no more.
+// contentPolicy allows only what this site serves itself, and nothing inline. The widget needs no more.
 var contentPolicy = strings.Join([]string{
 	"default-src 'none'",
 	"script-src 'self'",
@@ -21,7 +20,7 @@ var contentPolicy = strings.Join([]string{
 	"frame-ancestors 'none'",
 }, "; ")
 
-// secureHeaders sets on every answer what keeps a browser careful.
+// secureHeaders sets the security headers of every answer.
 func secureHeaders(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		h := c.Response().Header()
@@ -32,7 +31,7 @@ func secureHeaders(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// ownForms refuses forms that another site's page sent.
+// ownForms refuses forms from pages of other sites.
 func ownForms(next echo.HandlerFunc) echo.HandlerFunc {
 	protection := http.NewCrossOriginProtection()
 	return func(c echo.Context) error {
@@ -43,9 +42,9 @@ func ownForms(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// ownLinks refuses a GET that another site's page made a browser send, where the answer is a file
-// of the reader's. An address that the reader typed is from no site. Without TLS such a GET has
-// neither Sec-Fetch-Site nor Origin; then its Referer counts.
+// ownLinks refuses a GET that a page of another site caused, for addresses that answer with a file of the
+// reader's. A GET for an address that the reader typed comes from no site. Without TLS such a GET has neither
+// Sec-Fetch-Site nor Origin; then its Referer counts.
 func ownLinks(next echo.HandlerFunc) echo.HandlerFunc {
 	protection := http.NewCrossOriginProtection()
 	return func(c echo.Context) error {

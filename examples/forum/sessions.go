@@ -15,16 +15,16 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// sessionCookie is the cookie with the token of a session: one sign-in, in one browser. It
-// stands beside the cookie with the name where the forum has a database.
+// sessionCookie is the cookie with the token of a session: one sign-in, in one browser. If the forum has a
+// database, the browser has it in addition to the cookie with the name.
 //
-// A session goes on until its user ends it, and for sessionAge at most. The database does
-// not say which sessions are good: it lists those that have ended. So a page asks nobody,
-// and whoever is signed in stays so while the database is out. A token holds the moment of
-// the sign-in, so the list needs to go back no further than sessionAge.
+// A session lasts until its user ends it, and for sessionAge at most. The database lists the sessions that
+// have ended, not those that are valid. So a page needs no query, and users stay signed in while the database
+// is unreachable. A token holds the moment of the sign-in, so the list needs to go back no further than
+// sessionAge.
 //
-// Somebody who has the cookie with the name alone is signed in without a session: anybody
-// may sign in as anybody here.
+// A visitor with only the cookie with the name is signed in without a session, because anybody may sign in as
+// anybody here.
 const sessionCookie = "forum_session"
 
 const sessionAge = 30 * 24 * time.Hour
@@ -43,13 +43,13 @@ func newToken(now time.Time) string {
 	return base64.RawURLEncoding.EncodeToString(token)
 }
 
-// A session is what a token says to those who may not have the token.
+// A session is the part of a token that others may know.
 type session struct {
-	sessionName           // its id is public: nobody finds the token by it
+	sessionName           // its id is public, and does not reveal the token
 	begun       time.Time // to the minute
 }
 
-// sessionOf returns the session of the token of a tenant's user, and false if it is none.
+// sessionOf returns the session of a token of a tenant's user. It returns false if the token is not valid.
 func sessionOf(token, tenant string, user presence.UserID) (session, bool) {
 	raw, err := base64.RawURLEncoding.DecodeString(token)
 	if err != nil || len(raw) != tokenTime+tokenRandom {
@@ -63,11 +63,11 @@ func sessionOf(token, tenant string, user presence.UserID) (session, bool) {
 	}, true
 }
 
-// sessionKey is where identify leaves the session of a request for sessionID.
+// sessionKey is the key under which identify stores the session of a request for sessionID.
 const sessionKey = "forum session"
 
-// inSession reports whether a request may be made as the user whom its cookie names: it has
-// no session, or one that goes on.
+// inSession reports whether a request may be made as the user whom its cookie names: it has no session, or one
+// that has not ended.
 func (s *site) inSession(c echo.Context, tenant string, user presence.UserID) bool {
 	if s.sql == nil {
 		return true
@@ -84,15 +84,13 @@ func (s *site) inSession(c echo.Context, tenant string, user presence.UserID) bo
 	return true
 }
 
-// sessionID is what the middleware asks for: the public id of a request's session, empty
-// where it has none.
+// sessionID returns the public id of a request's session for the middleware; empty if there is no session.
 func sessionID(c echo.Context) string {
 	session, _ := c.Get(sessionKey).(session)
 	return string(session.id)
 }
 
-// beginSession gives a browser a session, or leaves it the one that it has. A database that
-// is out stops nobody from signing in.
+// beginSession gives a browser a session, unless it has one. It works even if the database is unreachable.
 func (s *site) beginSession(c echo.Context, user presence.UserID) {
 	if s.sql == nil {
 		return
@@ -118,25 +116,24 @@ func (s *site) signedIn(c echo.Context, user presence.UserID) bool {
 	return presence.VisitorFromContext(c.Request().Context()).User.ID == user
 }
 
-// dropSession ends the session of a browser that signs out, so that a copy of its cookie is
-// good for nothing.
+// dropSession ends the session of a browser that signs out, so that a copy of its cookie is useless.
 func (s *site) dropSession(c echo.Context) {
 	session, ok := c.Get(sessionKey).(session)
 	if !ok {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request().Context()), time.Second) // also if the browser hangs up
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request().Context()), time.Second) // even if the browser hangs up
 	defer cancel()
 	if _, err := s.sql.end(ctx, session.sessionName, true); err != nil {
 		s.log.Warn("a session that ended is not in the database", "user", session.user, "err", err)
 	}
 }
 
-// endSession ends a session of a user's in the database. The presence endpoints call it
-// before they end what presence holds of the session's device. It is a no-op for a session of somebody else's.
+// endSession ends a user's session in the database. The presence endpoints call it before they end the
+// presence of the session's device. It does nothing if the session belongs to another user.
 //
-// A browser that signed in while the database was out has a session that is not in there.
-// It is known by being online.
+// If a browser signed in while the database was unreachable, its session is not in the database. Then
+// endSession knows the session by its presence.
 func (s *site) endSession(ctx context.Context, user presence.UserID, device presence.DeviceID) error {
 	name := sessionName{presence.VisitorFromContext(ctx).Tenant, user, device}
 	found, err := s.sql.end(ctx, name, false)
@@ -180,10 +177,10 @@ func (s *site) endSessionForm(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, "/sessions")
 }
 
-// endedElsewhere is called for a session that ended on another node. That node has told
-// presence; a request that was on its way may have brought the device back since.
+// endedElsewhere is called for a session that ended on another node. That node has ended its presence too, but
+// a request that was on its way may have brought the device back.
 func (s *site) endedElsewhere(name sessionName) {
 	ctx, cancel := context.WithTimeout(context.Background(), queryWait)
 	defer cancel()
-	_ = s.tracker.People().EndSession(ctx, name.user.In(name.tenant), name.id) // the other node logs what fails
+	_ = s.tracker.People().EndSession(ctx, name.user.In(name.tenant), name.id) // the other node logs errors
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// sessionTable holds the sessions of the forum. It has no token: an id is a hash of one.
-// Times are Unix milliseconds by the database's clock; an ended of 0 is a session that goes
-// on. Ids of two tenants differ by themselves: see sessionOf.
+// sessionTable holds the sessions of the forum. It has no tokens: an id is a hash of one. Times are Unix
+// milliseconds by the database's clock. A session whose ended is 0 has not ended. Ids of two tenants always
+// differ: see sessionOf.
 var sessionTable = []string{
 	`CREATE TABLE IF NOT EXISTS forum_sessions (user_id text NOT NULL, id text NOT NULL,
 		created bigint NOT NULL, ended bigint NOT NULL DEFAULT 0, tenant text NOT NULL DEFAULT '', PRIMARY KEY (user_id, id))`,
@@ -22,7 +22,7 @@ var sessionTable = []string{
 
 const (
 	endedEvery   = 250 * time.Millisecond // how often a node asks which sessions have ended
-	endedOverlap = 10 * time.Second       // how long a transaction may take to be seen
+	endedOverlap = 10 * time.Second       // how long after its write an ended session may become visible
 	maxEnded     = 100_000                // how many ended sessions a node remembers
 	clockSlack   = 5 * time.Minute        // how far the clocks of a node and the database may be apart
 	prepareEvery = 2 * time.Second        // how often a database that was out is tried
@@ -30,25 +30,25 @@ const (
 	purgeEvery   = time.Hour
 )
 
-// endedSessions are the sessions that have ended and whose tokens would still be good. It
-// may be used concurrently.
+// endedSessions has the sessions that have ended and whose tokens would otherwise still be valid. It may be
+// used concurrently.
 type endedSessions struct {
 	mu     sync.RWMutex
 	at     map[sessionName]int64 // when each ended, by the database's clock
-	latest int64                 // the latest of those
-	least  time.Time             // sessions that began before this are over, known or not
+	latest int64                 // the latest time in at
+	least  time.Time             // all sessions that began before this have ended, listed or not
 }
 
-// A sessionName is by what the database knows a session.
+// A sessionName is the key of a session in the database.
 type sessionName struct {
 	tenant string
-	user   presence.UserID // as identify names the user
+	user   presence.UserID // the user as identify names it
 	id     presence.DeviceID
 }
 
 func newEndedSessions() *endedSessions { return &endedSessions{at: make(map[sessionName]int64)} }
 
-// has reports whether a session is over.
+// has reports whether a session has ended.
 func (e *endedSessions) has(s session, now time.Time) bool {
 	if s.begun.Before(now.Add(-sessionAge)) {
 		return true
@@ -59,7 +59,7 @@ func (e *endedSessions) has(s session, now time.Time) bool {
 	return ended || s.begun.Before(e.least)
 }
 
-// add notes that a session has ended, and reports whether that is new.
+// add stores that a session has ended, and reports whether that is new.
 func (e *endedSessions) add(name sessionName, at int64) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -72,8 +72,8 @@ func (e *endedSessions) add(name sessionName, at int64) bool {
 	return !known
 }
 
-// forgetLocked forgets the half of the sessions that ended first. None of them comes back:
-// from now on a session is over that began before the last of them ended.
+// forgetLocked drops the half of the sessions that ended first. They stay ended: from now on all sessions
+// count as ended that began before the last of these ended.
 func (e *endedSessions) forgetLocked() {
 	times := make([]int64, 0, len(e.at))
 	for _, at := range e.at {
@@ -89,22 +89,22 @@ func (e *endedSessions) forgetLocked() {
 	e.least = time.UnixMilli(cut).Add(clockSlack)
 }
 
-// since returns from when on the database is to be asked.
+// since returns the time from which on to ask the database.
 func (e *endedSessions) since() int64 {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
 	return max(e.latest-endedOverlap.Milliseconds(), 0)
 }
 
-// begin writes a session that begins now.
+// begin stores a session that begins now.
 func (d *database) begin(ctx context.Context, s session) error {
 	_, err := d.ExecContext(ctx, `INSERT INTO forum_sessions (tenant, user_id, id, created) VALUES ($1, $2, $3, `+d.now+`)
 		ON CONFLICT DO NOTHING`, s.tenant, string(s.user), string(s.id))
 	return err
 }
 
-// end writes that a session has ended, and reports whether the database had it. If missing,
-// it also writes one that the database did not have.
+// end stores that a session has ended, and reports whether the database had the session. If missing is true,
+// it also stores a session that the database did not have.
 func (d *database) end(ctx context.Context, name sessionName, missing bool) (bool, error) {
 	found, err := d.endBy(ctx, `UPDATE forum_sessions SET ended = `+d.now+`
 		WHERE tenant = $1 AND user_id = $2 AND id = $3 AND ended = 0 RETURNING ended`, name)
@@ -115,7 +115,8 @@ func (d *database) end(ctx context.Context, name sessionName, missing bool) (boo
 	return found, err
 }
 
-// endBy runs a statement that ends at most one session and returns when, and notes it here.
+// endBy runs a statement that ends at most one session and returns the time. It also adds the session to the
+// ended ones on this node.
 func (d *database) endBy(ctx context.Context, statement string, name sessionName) (bool, error) {
 	var at int64
 	err := d.QueryRowContext(ctx, statement, name.tenant, string(name.user), string(name.id)).Scan(&at)
@@ -128,7 +129,7 @@ func (d *database) endBy(ctx context.Context, statement string, name sessionName
 	return err == nil, err
 }
 
-// readEnded reads which sessions have ended lately, and returns those that are new here.
+// readEnded reads the sessions that have ended lately, and returns those that are new to this node.
 func (d *database) readEnded(ctx context.Context) (fresh []sessionName, err error) {
 	rows, err := d.QueryContext(ctx, `SELECT tenant, user_id, id, ended FROM forum_sessions WHERE ended > $1 AND ended > `+d.now+` - $2
 		ORDER BY ended`, d.ended.since(), sessionAge.Milliseconds())
@@ -149,8 +150,8 @@ func (d *database) readEnded(ctx context.Context) (fresh []sessionName, err erro
 	return fresh, rows.Err()
 }
 
-// watchEnded reads which sessions end on other nodes, until ctx ends. It prepares a database
-// that was out at the start, and logs when the database goes and comes.
+// watchEnded reads which sessions end on other nodes, until ctx ends. It prepares the database if that was
+// unreachable at the start. It logs when the database becomes unreachable and when it is back.
 func (d *database) watchEnded(ctx context.Context, onEnd func(sessionName)) {
 	wait, purged := endedEvery, time.Now()
 	for {
@@ -179,7 +180,7 @@ func (d *database) watchEnded(ctx context.Context, onEnd func(sessionName)) {
 	}
 }
 
-// step does once what watchEnded does.
+// step is one round of watchEnded.
 func (d *database) step(ctx context.Context, onEnd func(sessionName)) error {
 	ctx, cancel := context.WithTimeout(ctx, queryWait)
 	defer cancel()
@@ -193,11 +194,11 @@ func (d *database) step(ctx context.Context, onEnd func(sessionName)) error {
 	return err
 }
 
-// purge deletes the sessions whose tokens are too old to be good.
+// purge deletes the sessions whose tokens are too old to be valid.
 func (d *database) purge(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, queryWait)
 	defer cancel()
 	least := d.now + " - $1"
 	_, _ = d.ExecContext(ctx, `DELETE FROM forum_sessions WHERE created < `+least+` AND (ended = 0 OR ended < `+least+`)`,
-		(sessionAge + clockSlack).Milliseconds()) // an error: the next hour does it
+		(sessionAge + clockSlack).Milliseconds()) // after an error, the next hour's purge does it
 }

@@ -28,7 +28,7 @@ func (s *site) settingsPage(c echo.Context) error {
 	return s.render(c, http.StatusOK, "settings", page{Title: "Your settings"})
 }
 
-// setSettings answers POST /settings. What the form does not name stays as it is.
+// setSettings answers POST /settings. Settings that the form does not name stay unchanged.
 func (s *site) setSettings(c echo.Context) error {
 	user, form, err := s.memberForm(c)
 	if err != nil {
@@ -38,7 +38,7 @@ func (s *site) setSettings(c echo.Context) error {
 		*settings, err = changeSettings(*settings, form, time.Now())
 		return cmp.Or(err, settings.Validate())
 	}
-	if err := change(new(presence.Settings)); err != nil { // before it counts as a change
+	if err := change(new(presence.Settings)); err != nil { // an invalid form must not count as a change
 		return s.render(c, http.StatusBadRequest, "settings", page{Title: "Your settings", Problem: sentence(err)})
 	}
 	ctx, cancel := context.WithTimeout(c.Request().Context(), formWait)
@@ -52,8 +52,8 @@ func (s *site) setSettings(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, "/settings")
 }
 
-// changeSettings returns settings as a form changes them. A status or a text that the form
-// changes lasts, unless the form says for how many seconds.
+// changeSettings returns the settings after the changes of a form. A status or a text that the form changes
+// has no end, unless the form says after how many seconds it ends.
 func changeSettings(was presence.Settings, form url.Values, now time.Time) (presence.Settings, error) {
 	s := was
 	if form.Has("status") {
@@ -91,7 +91,7 @@ func changeSettings(was presence.Settings, form url.Values, now time.Time) (pres
 
 var errStatusFor = fmt.Errorf("%w: a status may end after 0 seconds, which is never, to a year", presence.ErrInvalidSettings)
 
-// sentence returns an error as a sentence for people.
+// sentence returns an error's text as a sentence.
 func sentence(err error) string {
 	text := err.Error()
 	return cmp.Or(strings.ToUpper(text[:min(1, len(text))])+text[min(1, len(text)):]+".", "That cannot be.")

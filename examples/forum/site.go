@@ -25,7 +25,7 @@ import (
 // A site is the forum, wired.
 type site struct {
 	*echo.Echo
-	log      *slog.Logger // of what may go wrong with every request
+	log      *slog.Logger // for errors that every request may cause
 	tracker  *track.Tracker
 	streams  *handlers.Handler
 	erasures eraseLimit
@@ -40,7 +40,7 @@ type site struct {
 
 	threads []thread          // with the posts that a forum begins with
 	staff   []presence.UserID // who may open /staff
-	tenants map[string]bool   // one of which the host of a request names; none: there are no tenants
+	tenants map[string]bool   // the tenants that a host may name; none: there are no tenants
 	style   asset
 	icon    asset
 }
@@ -87,7 +87,7 @@ func newSite(config config, log *slog.Logger) (*site, error) {
 	pages := template.Must(template.New("").Funcs(templates.Funcs()).Funcs(funcs).ParseFS(views, "views/*.html"))
 	widgets, err := templates.New(pages, tracker, templates.Config{
 		Groups: groups, Authorize: s.authorize, Title: s.placeTitle, Link: s.placeLink, Users: usersOf, Feeds: feeds, App: config.app,
-		MarkURL: "/notifications", SettingsURL: "/settings", EndSessionURL: "/sessions/{device}/end", // the forum answers these itself
+		MarkURL: "/notifications", SettingsURL: "/settings", EndSessionURL: "/sessions/{device}/end", // the forum handles these itself
 	})
 	if err != nil {
 		return nil, err
@@ -98,14 +98,13 @@ func newSite(config config, log *slog.Logger) (*site, error) {
 	}
 	webhooks.post(tenants)
 	s.HTTPErrorHandler = s.errorPage
-	// Behind a proxy every request comes from the proxy. Its word on the address counts
-	// if it is on this machine or in a private network, as in compose.yaml; a visitor
-	// from elsewhere who makes an address up counts by the real one. On an intranet
-	// visitors have private addresses too: there, trust those of the proxies alone
-	// (echo.TrustPrivateNet(false), echo.TrustIPRange).
+	// Behind a proxy every request comes from the proxy's address. The forum believes the address in
+	// X-Forwarded-For if the proxy is on this machine or in a private network, as in compose.yaml. A visitor
+	// from elsewhere cannot make up an address. On an intranet visitors have private addresses too: there,
+	// trust only those of the proxies (echo.TrustPrivateNet(false), echo.TrustIPRange).
 	s.IPExtractor = echo.ExtractIPFromXFFHeader()
 
-	// Presence: who asks, the pages that show who is there, what keeps them live.
+	// Presence: the middleware, the pages that show who is online, and the streams that keep them live.
 	s.Use(echomiddleware.Recover(), secureHeaders, middleware.PresenceWithConfig(middleware.Config{
 		Tracker: tracker, Identify: s.identify, Tenant: s.tenant, Throttle: config.throttle, Skipper: forMachines, ClientIP: s.IPExtractor,
 		Session: sessionID, Secret: config.key(),
@@ -153,21 +152,21 @@ func newSite(config config, log *slog.Logger) (*site, error) {
 	return s, nil
 }
 
-// forMachines reports whether a request is for what no person reads.
+// forMachines reports whether a request is for a URL that only programs read.
 func forMachines(c echo.Context) bool {
 	path := c.Request().URL.Path
 	return path == "/metrics" || path == "/healthz"
 }
 
-// kinds say what the store keeps of topics, beyond who is online.
+// kinds says what the store keeps of topics, beyond who is online.
 var kinds = map[string]presence.Kind{
 	"site":  {Peak: true, Bots: true, Recent: 10_000},
-	"rules": {CountOnly: true}, // who reads the rules is nobody's business
+	"rules": {CountOnly: true}, // nobody should see who reads the rules
 }
 
-// authorize says who may see a topic: everybody the site's own, that of each thread, that of
-// the thread's posts and that of the rules; members those of the editors of each post; and
-// nobody any other.
+// authorize says who may see a topic. Everybody may see the topics of the site, of each thread and its posts,
+// and of the rules. Members may also see the topics of the editors of each post. Nobody may see any other
+// topic.
 func (s *site) authorize(r *http.Request, v presence.Visitor, topic presence.Topic) bool {
 	if t, n, ok := s.editAt(topic); ok {
 		return v.SignedIn() && s.feeds != nil && s.posts.has(r.Context(), v.Tenant, t.ID, n)
@@ -179,7 +178,7 @@ func (s *site) authorize(r *http.Request, v presence.Visitor, topic presence.Top
 	return topic == presence.Site || topic == rulesTopic || isPosts && s.feeds != nil
 }
 
-// placeTitle returns the words for a topic as a place.
+// placeTitle returns the title of a topic as a place.
 func (s *site) placeTitle(_ context.Context, topic presence.Topic) string {
 	if topic == rulesTopic {
 		return "The rules"
@@ -214,15 +213,15 @@ func (s *site) threadOf(topic presence.Topic) (thread, bool) {
 	return thread{}, false
 }
 
-// close drains the site, and closes what it reads from.
+// close drains the site, and closes the database and the store.
 func (s *site) close(ctx context.Context) error {
 	return errors.Join(s.drain(ctx), s.release())
 }
 
-// release closes the database and the store. No request may be under way any more.
+// release closes the database and the store. Call it after the last request.
 func (s *site) release() error { return errors.Join(s.sql.close(), s.closeStore()) }
 
-// drain ends the jobs and the streams, and writes what waits to be written.
+// drain ends the jobs and the streams, and writes data that was not written yet.
 func (s *site) drain(ctx context.Context) error {
 	s.jobs.Stop()
 	err := errors.Join(s.tracker.Close(ctx), s.streams.Wait(ctx))

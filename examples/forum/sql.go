@@ -21,9 +21,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence/sqlstore"
 )
 
-// A database keeps posts, notifications, what users chose, whom they know, and their sessions.
-// While it is out the forum goes on: nothing can be changed, and nobody learns more than
-// before.
+// A database keeps posts, notifications, settings, contacts, blocks and sessions. While it is unreachable the
+// forum goes on, but nothing can be changed, and nobody sees more than before.
 type database struct {
 	*sql.DB
 	store  *sqlstore.Store
@@ -31,24 +30,24 @@ type database struct {
 	ended  *endedSessions
 
 	dialect sqlstore.Dialect
-	now     string  // the moment by the database's clock, in Unix milliseconds
-	keeper  *sql.DB // of a database in memory, which lives as long as a connection to it
+	now     string  // SQL for the present moment by the database's clock, in Unix milliseconds
+	keeper  *sql.DB // holds a database in memory, which lives as long as a connection to it
 	log     *slog.Logger
 
-	prepared, out bool // for watchEnded alone, once it runs
+	prepared, out bool // used only by watchEnded, once it runs
 
 	stop context.CancelFunc // ends watchEnded
 	done sync.WaitGroup
 }
 
-// The moment, as each dialect says it.
+// The present moment, in each SQL dialect.
 const (
 	sqliteNow   = "CAST(unixepoch('subsec') * 1000 AS INTEGER)"
 	postgresNow = "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)"
 )
 
-// validSQL reads the value of -sql; it connects to nothing. Its errors do not hold the
-// value, which may have a password.
+// validSQL checks the value of -sql without connecting. Its errors do not contain the value, which may have a
+// password.
 func validSQL(value string) error {
 	switch scheme, rest, _ := strings.Cut(value, ":"); {
 	case value == "":
@@ -71,8 +70,8 @@ func validSQL(value string) error {
 	return errors.New("must be file:PATH or postgres://…")
 }
 
-// openSQL returns the database of the flags -sql and -redis, or nil where there is to be
-// none. A database of a newer version is an error; one that is out is not.
+// openSQL returns the database of the flags -sql and -redis, or nil if the flags ask for none. A database with
+// a newer schema is an error; an unreachable one is not.
 func openSQL(config config, log *slog.Logger) (*database, error) {
 	if config.sql == "" && config.redis != "" {
 		log.Info("no database: there are no settings, contacts, sessions, replies and notifications; -sql names one")
@@ -88,7 +87,7 @@ func openSQL(config config, log *slog.Logger) (*database, error) {
 	case isFile:
 		d.DB, err = sql.Open("sqlite", sqlstore.SQLiteDSN(strings.TrimPrefix(path, "//")))
 	case config.sql == "":
-		most = 1 // several would only wait for one another
+		most = 1 // more would only wait for one another
 		if d.DB, d.keeper, err = openMemory(ctx); err != nil {
 			return nil, err
 		}
@@ -115,10 +114,10 @@ func openSQL(config config, log *slog.Logger) (*database, error) {
 	return d, nil
 }
 
-// openMemory returns a database in memory, and what keeps it while its own connection is
+// openMemory returns a database in memory, and a second connection that keeps it alive while the first one is
 // replaced.
 func openMemory(ctx context.Context) (db, keeper *sql.DB, err error) {
-	dsn := sqlstore.SQLiteMemoryDSN(newToken(time.Now())) // a name that no other site of this process has
+	dsn := sqlstore.SQLiteMemoryDSN(newToken(time.Now())) // a name that no other site in this process has
 	db, err = sql.Open("sqlite", dsn)
 	if err == nil {
 		keeper, err = sql.Open("sqlite", dsn)
@@ -129,7 +128,7 @@ func openMemory(ctx context.Context) (db, keeper *sql.DB, err error) {
 	return db, keeper, err
 }
 
-// openPostgres returns a PostgreSQL. It does not connect.
+// openPostgres returns a PostgreSQL database. It does not connect.
 func openPostgres(url string) (*sql.DB, error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
@@ -141,7 +140,7 @@ func openPostgres(url string) (*sql.DB, error) {
 	return stdlib.OpenDB(*config), nil
 }
 
-// prepare makes the tables that are missing, and reads which sessions have ended.
+// prepare creates missing tables, and reads which sessions have ended.
 func (d *database) prepare(ctx context.Context) error {
 	if err := d.store.Migrate(ctx); err != nil {
 		return err
@@ -154,8 +153,8 @@ func (d *database) prepare(ctx context.Context) error {
 	return err
 }
 
-// makeTables makes the forum's own tables. Where two processes start at once, one waits for
-// the other: PostgreSQL returns an error to the second of two that make the same table.
+// makeTables creates the forum's own tables. If two processes start at once, one waits for the other, because
+// PostgreSQL returns an error if two create the same table at once.
 func (d *database) makeTables(ctx context.Context, tx sqlstore.Tx) error {
 	if d.dialect == sqlstore.Postgres {
 		if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(hashtext('forum_posts'))`); err != nil {
@@ -170,14 +169,14 @@ func (d *database) makeTables(ctx context.Context, tx sqlstore.Tx) error {
 	return seedPosts(ctx, tx, "")
 }
 
-// start lets the database tell onEnd which sessions end on other nodes, until close.
+// start calls onEnd for sessions that end on other nodes, until close.
 func (d *database) start(onEnd func(sessionName)) {
 	ctx, cancel := context.WithCancel(context.Background())
 	d.stop = cancel
 	d.done.Go(func() { d.watchEnded(ctx, onEnd) })
 }
 
-// directory returns what the tracker asks about people, nil where there is no database.
+// directory returns the tracker's Directory, or nil without a database.
 func (d *database) directory() presence.Directory {
 	if d == nil {
 		return nil
@@ -185,7 +184,7 @@ func (d *database) directory() presence.Directory {
 	return d.people
 }
 
-// close ends the reader of ended sessions, and the connections.
+// close stops watchEnded, and closes the connections.
 func (d *database) close() error {
 	if d == nil {
 		return nil

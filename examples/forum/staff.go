@@ -13,9 +13,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// staffPage is the page of staff, for the users that the flag -staff names. The forum has
-// no sessions to end: anybody may sign in as anybody. So whom staff disconnects may come
-// back after the bar.
+// staffPage is the page of staff, for the users in the flag -staff. It ends no sessions of the forum, because
+// anybody may sign in as anybody. So a user whom staff disconnects may come back after the bar.
 func (s *site) staffPage() http.Handler {
 	return staff.New(s.tracker, staff.Config{
 		Allow: func(_ *http.Request, v presence.Visitor) bool { return s.isStaff(v.User.ID) },
@@ -23,8 +22,8 @@ func (s *site) staffPage() http.Handler {
 	})
 }
 
-// forStaff answers everybody else with a page of the forum's. The library's page, which
-// programs may ask too, would answer with JSON.
+// forStaff answers visitors who are not staff with a page of the forum. The library's page would answer them
+// with JSON, since programs may call it too.
 func (s *site) forStaff(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		visitor := presence.VisitorFromContext(c.Request().Context())
@@ -41,8 +40,8 @@ func (s *site) forStaff(next echo.HandlerFunc) echo.HandlerFunc {
 // isStaff reports whether the flag -staff names a user.
 func (s *site) isStaff(id presence.UserID) bool { return slices.Contains(s.staff, id) }
 
-// identify is what the site tells presence: who makes this request, whether it is one of the
-// staff, and where the user's page is.
+// identify tells presence who makes a request, whether that user is one of the staff, and where the user's
+// page is.
 func (s *site) identify(c echo.Context) (presence.User, bool) {
 	tenant := s.hostOf(c.Request())
 	user, ok := identify(c, tenant)
@@ -58,7 +57,7 @@ func (s *site) identify(c echo.Context) (presence.User, bool) {
 	return user, true
 }
 
-// topicTitle returns the words for a topic on the page of staff.
+// topicTitle returns the title of a topic on the page of staff.
 func (s *site) topicTitle(topic presence.Topic) string {
 	if topic == presence.Site {
 		return "The whole forum"
@@ -66,7 +65,7 @@ func (s *site) topicTitle(topic presence.Topic) string {
 	return cmp.Or(s.placeTitle(context.Background(), topic), string(topic))
 }
 
-// parseStaff reads the ids of the flag -staff.
+// parseStaff parses the ids of the flag -staff.
 func parseStaff(text string) (ids []presence.UserID, err error) {
 	for id := range strings.SplitSeq(text, ",") {
 		if id = strings.TrimSpace(id); id == "" {

@@ -13,15 +13,15 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// Statuses are those that the menu offers.
+// Statuses returns the statuses in the menu.
 func (page) Statuses() []presence.Status {
 	return []presence.Status{presence.Online, presence.Away, presence.Busy, presence.Invisible}
 }
 
-// Status is what the reader chose.
+// Status returns the reader's own choice.
 func (p page) Status() presence.Status { return cmp.Or(p.status, presence.Online) }
 
-// setStatus answers POST /status, the menu's form, which works without script.
+// setStatus answers POST /status, the form of the menu. It works without script.
 func (s *site) setStatus(c echo.Context) error {
 	user, form, err := s.memberForm(c)
 	if err != nil {

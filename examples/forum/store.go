@@ -15,9 +15,9 @@ import (
 // checkTime bounds how long the start waits for Redis.
 const checkTime = 5 * time.Second
 
-// openStore returns the store that -redis names, and what closes it after the
-// tracker. A Redis that will not do is an error; one that is out is not: the
-// forum starts, and presence begins when it is back.
+// openStore returns the store that -redis names, and a function that closes it after the tracker. An
+// unsuitable Redis is an error. An unreachable one is not: the forum starts, and presence begins when Redis is
+// back.
 func openStore(url string, log *slog.Logger) (backend.Store, func() error, error) {
 	if url == "" {
 		return memstore.New(), func() error { return nil }, nil
@@ -30,7 +30,7 @@ func openStore(url string, log *slog.Logger) (backend.Store, func() error, error
 	defer cancel()
 	err = store.Check(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = store.Check(ctx) // a first connection may take long, by TLS from a busy machine
+		err = store.Check(ctx) // the first connection may take long, for example by TLS from a busy machine
 	}
 	switch {
 	case errors.Is(err, presence.ErrStoreOut):

@@ -15,16 +15,16 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// Several sites may share a forum's process: the tenants, which the flag -tenants lists. The
-// first label of the address names one, as in acme.example.org. Tenants have the threads that a
-// forum begins with in common, and nothing else: posts, members, sessions and all that presence
-// knows part by presence.Visitor.Tenant, which hostOf says and nobody else. A client may write
-// any Host, so one that is not listed has no forum: what a client can make up has no bound.
+// Several sites may share a forum's process: the tenants, which the flag -tenants lists. The first label of
+// the host names the tenant, as in acme.example.org. Tenants share only the threads that a new forum has.
+// Posts, members, sessions and all data of presence are separated by presence.Visitor.Tenant, which only
+// hostOf determines. A client may send any Host. A host that is not listed has no forum, so that clients
+// cannot create any number of tenants.
 
-// maxListed bounds the list, since each tenant may cost a webhook's consumer.
+// maxListed bounds the list, since each tenant may cost a consumer of the webhook.
 const maxListed = 1000
 
-// parseTenants reads the tenants of the flag -tenants.
+// parseTenants parses the flag -tenants.
 func parseTenants(text string) (tenants []string, err error) {
 	for tenant := range strings.SplitSeq(text, ",") {
 		if tenant = strings.TrimSpace(tenant); tenant == "" {
@@ -53,8 +53,8 @@ func firstLabel(host string) string {
 	return label
 }
 
-// hostOf is what the site tells presence beside identify: the tenant that a request is for.
-// Everything else asks presence.Visitor. Without -tenants each host is the forum's.
+// hostOf tells presence the tenant of a request. All other code reads presence.Visitor. Without -tenants every
+// host belongs to the forum.
 func (s *site) hostOf(r *http.Request) string {
 	if len(s.tenants) == 0 {
 		return ""
@@ -65,7 +65,7 @@ func (s *site) hostOf(r *http.Request) string {
 	return presence.NoTenant
 }
 
-// tenant is hostOf for the middleware. What machines read is no tenant's.
+// tenant is hostOf for the middleware. URLs that only programs read have no tenant.
 func (s *site) tenant(c echo.Context) string {
 	if forMachines(c) {
 		return ""
@@ -73,11 +73,11 @@ func (s *site) tenant(c echo.Context) string {
 	return s.hostOf(c.Request())
 }
 
-// knownHosts refuses a request for a host that is no tenant's.
+// knownHosts refuses a request for a host that names no tenant.
 func (s *site) knownHosts(next echo.HandlerFunc) echo.HandlerFunc {
 	refuse := secureHeaders(func(c echo.Context) error {
 		r := c.Request()
-		nobody := presence.Visitor{Tenant: presence.NoTenant} // reads the page that says so
+		nobody := presence.Visitor{Tenant: presence.NoTenant} // the visitor for the page with the error
 		c.SetRequest(r.WithContext(presence.ContextWithVisitor(r.Context(), nobody)))
 		return echo.NewHTTPError(http.StatusMisdirectedRequest, "There is no forum at this address.")
 	})
@@ -99,13 +99,12 @@ func inside(ctx context.Context, id presence.UserID) presence.UserID {
 	return id.In(presence.VisitorFromContext(ctx).Tenant)
 }
 
-// me returns the id by which presence and feeds know the user who makes a request; empty: a
-// guest does.
+// me returns the id by which presence and feeds know the user who makes a request; empty for a guest.
 func me(c echo.Context) presence.UserID {
 	return presence.VisitorFromContext(c.Request().Context()).Inside().User.ID
 }
 
-// tenantBase returns the address of a tenant's forum, where base is that of the process.
+// tenantBase returns the address of a tenant's forum; base is the address of the process.
 func tenantBase(base, tenant string) string {
 	u, err := url.Parse(base)
 	if err != nil || tenant == "" {

@@ -12,7 +12,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/track"
 )
 
-// webhookConfig is where joins and leaves are posted; no URL: nowhere.
+// webhookConfig says where joins and leaves are posted. Without a URL they are not posted.
 type webhookConfig struct{ url, secret string }
 
 func (c *webhookConfig) flags(set *flag.FlagSet, getenv func(string) string) {
@@ -23,12 +23,12 @@ func (c *webhookConfig) flags(set *flag.FlagSet, getenv func(string) string) {
 			"verifies by it; empty: one of the fleet's own, by which no receiver can verify (environment: WEBHOOK_SECRET)")
 }
 
-// sender returns what posts, nil where nothing is to be posted. Its errors hold neither the
-// URL, which may have a password, nor the secret.
+// sender returns the sender of posts, or nil if there is no URL. Its errors contain neither the URL, which may
+// have a password, nor the secret.
 func (c webhookConfig) sender(log *slog.Logger) (*webhook.Sender, error) {
 	url := c.url
 	if url == "" {
-		url = "http://localhost" // for the check of the secret
+		url = "http://localhost" // any URL will do to check the secret
 	}
 	sender, err := webhook.New(webhook.Config{URL: url, Secret: c.secret, Logger: log})
 	switch {
@@ -42,9 +42,9 @@ func (c webhookConfig) sender(log *slog.Logger) (*webhook.Sender, error) {
 	return sender, nil
 }
 
-// webhooks post joins and leaves of the whole site and of each thread. All tenants are one
-// consumer: its name is a label of the metrics, which are to name no tenant. A consumer costs the
-// store two round trips a second.
+// webhooks posts joins and leaves of the whole site and of each thread. One consumer serves all tenants,
+// because its name is a label of the metrics, which must not name a tenant. A consumer costs the store two
+// round trips a second.
 type webhooks struct {
 	sender  *webhook.Sender // nil: nothing is posted
 	tracker *track.Tracker
@@ -61,7 +61,7 @@ func newWebhooks(c webhookConfig, tracker *track.Tracker, threads []thread, log 
 	return w, err
 }
 
-// post posts what happens in the tenants, or in the forum that has none, until the tracker closes.
+// post posts the joins and leaves of the tenants, or of a forum without tenants, until the tracker closes.
 func (w *webhooks) post(tenants []string) {
 	if w.sender == nil {
 		return

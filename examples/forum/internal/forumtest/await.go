@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Roster returns the site's, without users where it cannot be had.
+// Roster returns the site's roster. It has no users if it cannot be read.
 func (v *Visitor) Roster() (e Event) {
 	v.T.Helper()
 	if res := v.Get("/presence/roster?topic=site"); res.Status == http.StatusOK {
@@ -30,7 +30,7 @@ func Await(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// Kill ends a node at once.
+// Kill kills the process of a node.
 func (f *Forum) Kill(t *testing.T) {
 	t.Helper()
 	if err := f.cmd.Process.Kill(); err != nil {
@@ -40,7 +40,7 @@ func (f *Forum) Kill(t *testing.T) {
 	_ = f.cmd.Wait()
 }
 
-// At is the same browser at another node.
+// At returns the same browser at another node.
 func (v *Visitor) At(f *Forum) *Visitor { return &Visitor{T: v.T, URL: f.URL, Client: v.Client} }
 
 var connectionsOpen = regexp.MustCompile(`(?m)^presence_connections\{transport="(\w+)"\} (\d+)`)
@@ -57,7 +57,7 @@ func (f *Forum) connections(t *testing.T) map[string]int {
 	return open
 }
 
-// WantConnections waits until that is what the forum has open.
+// WantConnections waits until the forum has the wanted streams open.
 func (f *Forum) WantConnections(t *testing.T, want string) {
 	t.Helper()
 	var got string

@@ -16,9 +16,8 @@ import (
 	"time"
 )
 
-// A BareClient speaks HTTP/1.1 over bare sockets: it may say what net/http would
-// never send. It stands behind a proxy on this machine, which names the address
-// that its requests come from.
+// A BareClient speaks HTTP/1.1 over bare sockets, so it can send what net/http would never send. It acts as a
+// proxy on this machine, which names the address that its requests come from.
 type BareClient struct {
 	Addr string // of the forum
 	From string // the visitor's address; empty: this machine's own
@@ -27,7 +26,7 @@ type BareClient struct {
 	read *bufio.Reader
 }
 
-// answerMost is how much of a body a bareClient reads.
+// answerMost is how much of a body a BareClient reads.
 const answerMost = 1 << 20
 
 // Head returns a request up to the end of its headers. Each of more is a header
@@ -47,7 +46,7 @@ func (c *BareClient) Head(method, target, cookie string, more ...string) string 
 	return b.String() + "\r\n"
 }
 
-// Dial opens a socket that lives for at most the client's wait.
+// Dial opens a socket with a deadline after the client's wait.
 func (c *BareClient) Dial() (net.Conn, error) {
 	conn, err := net.DialTimeout("tcp", c.Addr, c.Wait)
 	if err != nil {
@@ -56,8 +55,8 @@ func (c *BareClient) Dial() (net.Conn, error) {
 	return conn, conn.SetDeadline(time.Now().Add(c.Wait))
 }
 
-// Do sends a request over the connection that is kept, and returns the answer. A
-// connection that the forum has closed is opened again, once.
+// Do sends a request over the kept connection, and returns the answer. If the forum has closed the connection,
+// Do opens a new one, once.
 func (c *BareClient) Do(method, target, cookie, body string) (status int, header http.Header, text string, err error) {
 	request := c.Head(method, target, cookie)
 	if method != http.MethodGet {
@@ -101,8 +100,8 @@ func (c *BareClient) Close() {
 	}
 }
 
-// Raw sends some bytes over a socket of their own, and returns the statuses of the
-// answers, at most so many.
+// Raw sends some bytes over a socket of their own. It returns the statuses of the answers, up to the given
+// number.
 func (c *BareClient) Raw(request string, answers int) (statuses []int, err error) {
 	conn, err := c.Dial()
 	if err != nil {
@@ -112,7 +111,7 @@ func (c *BareClient) Raw(request string, answers int) (statuses []int, err error
 	var sending sync.WaitGroup
 	sending.Go(func() { _, _ = io.WriteString(conn, request) })
 	defer sending.Wait()
-	defer conn.Close() // ends what still sends
+	defer conn.Close() // ends the goroutine that still sends
 	read := bufio.NewReader(conn)
 	for len(statuses) < answers {
 		res, err := http.ReadResponse(read, nil)
@@ -134,11 +133,10 @@ type BareStream struct {
 	Token string // from the welcome
 }
 
-// errRefused is the answer to a stream that was not opened.
+// errRefused is the error for a stream that the forum refuses.
 var errRefused = errors.New("refused")
 
-// Stream opens an event stream and reads its welcome. With life the socket has no
-// deadline afterwards.
+// Stream opens an event stream and reads its welcome. If life is true, the socket has no deadline after that.
 func (c *BareClient) Stream(query, cookie string, life bool) (s *BareStream, status int, err error) {
 	conn, err := c.Dial()
 	if err != nil {
@@ -187,7 +185,7 @@ func (s *BareStream) Next() (typ, data string, err error) {
 			typ = value
 		case "data":
 			data = value
-		case "id", "retry", ":": // a comment
+		case "id", "retry", ":": // ignored
 		case "":
 			if typ != "" || data != "" {
 				return typ, data, nil
@@ -200,7 +198,7 @@ func (s *BareStream) Next() (typ, data string, err error) {
 	}
 }
 
-// Socket opens a WebSocket. What comes over it is thrown away.
+// Socket opens a WebSocket. Its input is discarded.
 func (c *BareClient) Socket(query, cookie string) (net.Conn, int, error) {
 	conn, status, err := c.SocketRead(query, cookie)
 	if err == nil {
@@ -209,8 +207,8 @@ func (c *BareClient) Socket(query, cookie string) (net.Conn, int, error) {
 	return conn, status, err
 }
 
-// SocketRead opens a WebSocket whose caller reads what comes over it. What came
-// together with the answer is lost.
+// SocketRead opens a WebSocket, from which the caller reads. Bytes that arrive together with the answer are
+// lost.
 func (c *BareClient) SocketRead(query, cookie string) (net.Conn, int, error) {
 	conn, err := c.Dial()
 	if err != nil {
@@ -275,7 +273,7 @@ func GuestCookie() string { return "presence=0." + MadeUp(12) + ".-" }
 
 func UserCookie(name string) string { return CookieName + "=" + name }
 
-// Long returns a parameter's value of n bytes that no other call returns.
+// Long returns a unique value of n bytes for a parameter.
 func Long(n int) string {
 	begin := MadeUp(12)
 	return begin + string(bytes.Repeat([]byte{'x'}, n-len(begin)))

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// A HangingProxy stands between a forum and Redis. Frozen, it accepts and never
-// answers, and holds up what is on its way in either direction, mid-command or
-// not; thawed, it lets all of that go on, as a network does that was away.
+// A HangingProxy stands between a forum and Redis. While frozen, it accepts connections and never answers. It
+// holds up the bytes in either direction, perhaps in the middle of a command. Once thawed, it passes them all
+// on, like a network after an outage.
 type HangingProxy struct {
 	listener net.Listener
 	network  string // of the target
@@ -17,7 +17,7 @@ type HangingProxy struct {
 
 	mu     sync.Mutex
 	closed bool
-	frozen chan struct{} // closed by thaw; nil: it lets through
+	frozen chan struct{} // closed by thaw; nil: not frozen
 	conns  map[net.Conn]struct{}
 }
 
@@ -46,7 +46,7 @@ func (p *HangingProxy) accept() {
 	}
 }
 
-// keep registers a connection, so that close and cut reach it.
+// keep registers a connection, so that close and cut can end it.
 func (p *HangingProxy) keep(conn net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -98,7 +98,7 @@ func (p *HangingProxy) pump(to, from net.Conn) {
 	}
 }
 
-// wait returns when the proxy lets through.
+// wait returns once the proxy is not frozen.
 func (p *HangingProxy) wait() {
 	p.mu.Lock()
 	frozen := p.frozen

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// A Library keeps rosters and events each once, and works out once what an event makes
-// of a roster: thousands of readers have the same few, so that checks cost little.
+// A Library keeps each roster and each event once, and computes the result of an event on a roster once.
+// Thousands of readers have the same few, so checks are cheap.
 type Library struct {
 	seed maphash.Seed
 
@@ -19,11 +19,11 @@ type Library struct {
 	events  map[string]map[string]*RosterEvent // type, data
 	rosters map[rosterKey]*Roster
 	steps   map[stepKey]*chaosStep
-	leaves  map[string][]string // by user: each event that told of a leave, and when
+	leaves  map[string][]string // by user: each event with a leave of the user, and when it came
 	Empty   *Roster
 }
 
-// A Roster is who is there, with their profiles as JSON. It never changes.
+// A Roster has the users who are present, with their profiles as JSON. It never changes.
 type Roster struct {
 	Users map[string]string
 	hash  uint64
@@ -39,7 +39,7 @@ type stepKey struct {
 	event *RosterEvent
 }
 
-// A chaosStep is what an event makes of a roster.
+// A chaosStep is the result of an event on a roster.
 type chaosStep struct {
 	To     *Roster
 	Left   []string
@@ -66,7 +66,7 @@ func NewLibrary() *Library {
 	return l
 }
 
-// Forget drops what nobody will ask for again.
+// Forget drops the rosters and events that are no longer needed.
 func (l *Library) Forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -76,14 +76,14 @@ func (l *Library) Forget() {
 	l.rosters = make(map[rosterKey]*Roster)
 }
 
-// Leaves returns the events since the last Forget that told of a user's leave, and when.
+// Leaves returns the events since the last Forget that have a leave of a user, and when they came.
 func (l *Library) Leaves(user string) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.leaves[user])
 }
 
-// Event returns the event with that data, nil where its type changes no roster.
+// Event returns the event with the given data; nil if events of its type change no roster.
 func (l *Library) Event(typ, data []byte) *RosterEvent {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -100,7 +100,7 @@ func (l *Library) Event(typ, data []byte) *RosterEvent {
 	return e
 }
 
-// Apply returns what an event makes of a roster.
+// Apply returns the result of an event on a roster.
 func (l *Library) Apply(from *Roster, e *RosterEvent) *chaosStep {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -173,7 +173,7 @@ func (l *Library) roster(users map[string]string) *Roster {
 	return r
 }
 
-// Status is a user's in the roster, "" where it holds none.
+// Status returns a user's status in the roster; "" if the user is not in it.
 func (r *Roster) Status(user string) string {
 	var profile struct{ Status string }
 	if text, ok := r.Users[user]; ok && json.Unmarshal([]byte(text), &profile) == nil {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// A Node is a forum process that comes back on the same address.
+// A Node is a forum process that can be restarted on the same address.
 type Node struct {
 	T    *testing.T
 	Args []string
@@ -31,7 +31,7 @@ type Ended struct {
 	Killed bool
 }
 
-// LastEnd returns when a process of the node last ended.
+// LastEnd returns when and how a process of the node last ended.
 func (n *Node) LastEnd() Ended {
 	if e := n.ended.Load(); e != nil {
 		return *e
@@ -76,7 +76,7 @@ func (n *Node) Kill() {
 	}
 }
 
-// Stop asks the process to end, as a deploy does, and waits.
+// Stop asks the process to end, as a deploy does, and waits until it has ended.
 func (n *Node) Stop() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -93,7 +93,7 @@ func (n *Node) Stop() {
 	n.Cmd = nil
 }
 
-// URL of a page on a node.
+// URL returns the URL of a page on the node.
 func (n *Node) URL(path string) string { return "http://" + n.Addr + path }
 
 // Logged is what the process wrote to standard error.
@@ -102,6 +102,6 @@ func (n *Node) Logged() string {
 	return n.Log.String()
 }
 
-// FindTime is what nodes need to find out that Redis is back (2 s), and, where it
-// lost its data, to put theirs back before they read it (1.5 s).
+// FindTime is how long nodes need to find out that Redis is back (2 s), and to restore data that Redis lost
+// before they read it (1.5 s).
 const FindTime = 3500 * time.Millisecond

@@ -18,16 +18,15 @@ import (
 	"time"
 )
 
-// Patience is how long a test waits for something that should be there at once,
-// on a machine that has much else to do.
+// Patience is how long a test waits for something that should be there at once, in case the machine is busy.
 const Patience = time.Minute
 
-// A Forum is a running one.
+// A Forum is a running forum process.
 type Forum struct {
 	URL    string
 	cmd    *exec.Cmd
 	stderr logged
-	rest   chan string // what it still printed when it ended
+	rest   chan string // the rest of its output, once it has ended
 }
 
 // A logged is a buffer that may be read while a process writes to it.
@@ -48,8 +47,8 @@ func (l *logged) String() string {
 	return l.text.String()
 }
 
-// Start runs a forum on a port of its own until the test ends. It must then
-// stop cleanly, having printed one line and logged no fault.
+// Start runs a forum on a port of its own until the test ends. Then the forum must stop cleanly, having
+// printed one line and logged no fault.
 func Start(t *testing.T, args ...string) *Forum {
 	t.Helper()
 	slow(t)
@@ -91,7 +90,7 @@ func (f *Forum) Stop(t *testing.T, signal os.Signal) {
 	}
 	hangs := time.AfterFunc(Patience, func() { _ = f.cmd.Process.Kill() })
 	defer hangs.Stop()
-	rest := <-f.rest // all is read before Wait closes the pipe
+	rest := <-f.rest // read all output, before Wait closes the pipe
 	if err := f.cmd.Wait(); err != nil {
 		t.Errorf("after %v: got %v, want exit code 0", signal, err)
 	}
@@ -105,14 +104,13 @@ func (f *Forum) Stop(t *testing.T, signal os.Signal) {
 	}
 }
 
-// A Visitor is a browser without a screen: it keeps cookies, and follows no
-// redirect.
+// A Visitor is a browser without a screen. It keeps cookies, and does not follow redirects.
 type Visitor struct {
 	T      *testing.T
 	URL    string
 	Client *http.Client
-	Header http.Header // of every request, beside what a browser sends
-	Host   string      // that the browser thinks it is at; empty: that of URL
+	Header http.Header // of every request, beside the headers of a browser
+	Host   string      // the host in the browser's address bar; empty: that of URL
 }
 
 // As returns the same browser at another host of the forum. Cookies are by host, as in browsers.
@@ -135,16 +133,16 @@ func (f *Forum) Visitor(t *testing.T) *Visitor {
 	}}
 }
 
-// Ready waits until the forum knows who is there. A page waits 50 ms for that, and
-// says so if it is too little.
+// Ready waits until the forum has loaded its roster. A page waits only 50 ms for that, and otherwise says that
+// it is unknown who is there.
 func (f *Forum) Ready(t *testing.T) {
 	t.Helper()
 	reader := f.Visitor(t)
 	Await(t, "the roster", func() bool { return reader.Get("/presence/roster?topic=site").Status == http.StatusOK })
 }
 
-// User returns a visitor who has signed in. It waits where an address may not send more
-// requests at the moment, which a test with many users on a fast machine reaches.
+// User returns a visitor who has signed in. If the address has sent too many requests, it waits. A test with
+// many users on a fast machine gets there.
 func (f *Forum) User(t *testing.T, name string) *Visitor {
 	t.Helper()
 	v := f.Visitor(t)
@@ -165,7 +163,7 @@ func (v *Visitor) SignIn(name string) {
 	}
 }
 
-// A Response is one that was read to its end.
+// A Response is an answer whose body was read to its end.
 type Response struct {
 	Status int
 	Header http.Header

@@ -19,20 +19,18 @@ import (
 // CookieName is the forum's cookie with the name of the user.
 const CookieName = "forum_name"
 
-// asForum, in the environment, makes the program of the forum's own tests the forum.
+// asForum is an environment variable that makes the test program of the forum run as the forum.
 const asForum = "FORUM_TEST_RUN"
 
-// program returns the path of the forum's program. Where built, that is not the
-// program of the tests themselves.
+// program returns the path of the forum's program. If built is true, that is not the test program itself.
 var (
 	program = func() string { return os.Args[0] }
 	built   bool
 )
 
-// Main runs the tests of a package and ends the process. The forum's own package
-// gives its main function: its test program is then the forum too. Elsewhere main is
-// nil, and the forum is built once, by the first test that starts one, with the race
-// detector if the tests have it.
+// Main runs the tests of a package and ends the process. The forum's own package passes its main function, so
+// that its test program can also run as the forum. Other packages pass nil. Then the first test that starts a
+// forum builds it once, with the race detector if the tests have it.
 func Main(m interface{ Run() int }, main func()) {
 	if main != nil {
 		if os.Getenv(asForum) != "" {
@@ -51,8 +49,8 @@ func Main(m interface{ Run() int }, main func()) {
 	os.Exit(code)
 }
 
-// slow skips a test of a short run whose package builds the forum: chaos, hostile
-// clients and browsers take their time by nature.
+// slow skips a test in a short run, if its package builds the forum. Tests with chaos, hostile clients and
+// browsers are slow by nature.
 func slow(t *testing.T) {
 	t.Helper()
 	if built && testing.Short() {
@@ -60,9 +58,9 @@ func slow(t *testing.T) {
 	}
 }
 
-// build builds the forum in a directory and returns the path of the program. Of go run
-// and go build, go run alone keeps the linked program for the next package's tests: cp
-// is what runs it. The forum is built in its own module, whichever module the tests are in.
+// build builds the forum in a directory and returns the path of the program. It uses go run with cp as the
+// runner, because only go run keeps the linked program for the next package's tests. The forum is built in its
+// own module, whichever module the tests are in.
 func build(dir string) string {
 	file := filepath.Join(dir, "forum")
 	home, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/rollcall-go/rollcall").Output()
@@ -81,8 +79,8 @@ func build(dir string) string {
 	return file
 }
 
-// Command returns a command that runs the forum. A forum with the race detector does
-// not wait at its end for other reports, as the detector does for a second otherwise.
+// Command returns a command that runs the forum. With the race detector, a process waits at its end for a
+// second for other reports; this forum does not.
 func Command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := bound.To(exec.CommandContext(ctx, program(), args...), syscall.SIGKILL)
 	cmd.Env = append(os.Environ(), asForum+"=1", "ADDR=", "REDIS_URL=", "SQL_URL=", "SECRET=", "MAIL_DIR=", "APP=", "GORACE=atexit_sleep_ms=0 "+os.Getenv("GORACE"))

@@ -2,6 +2,6 @@
 
 package forumtest
 
-// Raced says that the forum runs under the race detector, which keeps several times
-// the forum's own memory and does not give it back.
+// Raced says that the forum runs under the race detector. The detector needs several times the forum's own
+// memory and does not free it.
 const Raced = true

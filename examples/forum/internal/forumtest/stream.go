@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// An Event is one of a stream, with the fields that these tests look at.
+// An Event is an event of a stream, with the fields that these tests read.
 type Event struct {
 	Type   string
 	Topic  string
@@ -30,10 +30,10 @@ type Event struct {
 	Connection string
 }
 
-// An Item is one of a feed.
+// An Item is an item of a feed.
 type Item struct{ ID, Text, URL, State string }
 
-// A Signal is one of a topic.
+// A Signal is a signal in a topic.
 type Signal struct {
 	Type, From, Name string
 	For              float64
@@ -49,7 +49,7 @@ type Stream struct {
 	Connection string // its token
 }
 
-// Stream opens a stream, and waits until it is there.
+// Stream opens a stream, and waits until it is open.
 func (v *Visitor) Stream(query string) *Stream {
 	v.T.Helper()
 	ctx, cancel := context.WithCancel(v.T.Context())
@@ -153,7 +153,7 @@ func (s *Stream) Leave(id string) Event {
 	return s.Until("the leave of "+id, func(e Event) bool { return Has(e.Leaves, id) })
 }
 
-// Drain reads to the end.
+// Drain reads the stream to its end.
 func (s *Stream) Drain() {
 	defer time.AfterFunc(Patience, s.Close).Stop()
 	for _, ok := s.Next(); ok; _, ok = s.Next() {

@@ -1,4 +1,4 @@
-// Package forumtab drives tabs of a Chromium in tests of the forum.
+// Package forumtab drives tabs of Chromium in tests of the forum.
 package forumtab
 
 import (
@@ -45,8 +45,8 @@ func NewOwn(t *testing.T) *Browser {
 	return &Browser{t, ctx}
 }
 
-// A Tab is one that is open at a forum. At the end of the test there may have been
-// no fault in it: no script error, nothing that the content policy refused.
+// A Tab is an open tab at a forum. At the end of the test it must have had no fault: no script error, and
+// nothing that the content policy refused.
 type Tab struct {
 	t     *testing.T
 	Ctx   context.Context    // of chromedp
@@ -55,14 +55,14 @@ type Tab struct {
 
 	mu     sync.Mutex
 	faults []string
-	sent   []string // what its pages asked the presence endpoints for, without the files
+	sent   []string // requests of its pages to the presence endpoints, without the files
 	at     []time.Time
-	broken bool     // the network, on purpose: the console may say so
-	joined bool     // too late, once: see joinsLate
-	barred []string // why its pages could not be kept for the back button
+	broken bool     // the network fails on purpose, so errors in the console are expected
+	joined bool     // one late join is excused already: see joinsLate
+	barred []string // the reasons why its pages could not be kept for the back button
 }
 
-// Profile opens a tab in a profile of its own: it shares no cookie with another.
+// Profile opens a tab in a new profile, which shares no cookies with others.
 func (b *Browser) Profile(f *forumtest.Forum) *Tab {
 	b.t.Helper()
 	return NewTab(b.t, b.Ctx, f.URL, chromedp.WithNewBrowserContext())
@@ -74,7 +74,7 @@ func (tb *Tab) Another() *Tab {
 	return NewTab(tb.t, tb.Ctx, tb.url)
 }
 
-// NewTab opens a tab at a forum, or at what stands before it.
+// NewTab opens a tab at a forum, or at a proxy before it.
 func NewTab(t *testing.T, parent context.Context, url string, options ...chromedp.ContextOption) *Tab {
 	t.Helper()
 	tb := &Tab{t: t, url: url}
@@ -93,12 +93,12 @@ func NewTab(t *testing.T, parent context.Context, url string, options ...chromed
 	return tb
 }
 
-// Of returns a tab that is open already. Faults in it do not fail the test.
+// Of returns a Tab for an open tab. Faults in it do not fail the test.
 func Of(t *testing.T, ctx context.Context, url string) *Tab {
 	return &Tab{t: t, Ctx: ctx, url: url}
 }
 
-// listen notes what happens in the tab.
+// listen records an event of the tab.
 func (tb *Tab) listen(e any) {
 	tb.mu.Lock()
 	defer tb.mu.Unlock()
@@ -121,23 +121,23 @@ func (tb *Tab) listen(e any) {
 	}
 }
 
-// joinsLate reports whether a fault is the first answer 410 to a tab that joined another tab's
-// stream. On a busy machine that stream may have given way to the next one meanwhile. The tab
-// joins again, and only a second 410 is a fault.
+// joinsLate reports whether a fault is the first answer 410 to a tab that joined another tab's stream. On a
+// busy machine that stream may have been replaced by a new one in the meantime. The tab then joins again. Only
+// a second 410 is a fault.
 func (tb *Tab) joinsLate(fault string) bool {
 	late := !tb.joined && strings.Contains(fault, "410 (Gone)") && strings.HasSuffix(fault, "/presence/beat?joined=1")
 	tb.joined = tb.joined || late
 	return late
 }
 
-// Requests returns for what the tab's pages asked the presence endpoints so far.
+// Requests returns the requests of the tab's pages to the presence endpoints so far.
 func (tb *Tab) Requests() []string {
 	tb.mu.Lock()
 	defer tb.mu.Unlock()
 	return slices.Clone(tb.sent)
 }
 
-// Asked returns how often the tab's pages asked for what begins so.
+// Asked returns how many of these requests begin with the given text.
 func (tb *Tab) Asked(what string) (n int) {
 	for _, sent := range tb.Requests() {
 		if strings.HasPrefix(sent, what) {
@@ -147,7 +147,7 @@ func (tb *Tab) Asked(what string) (n int) {
 	return n
 }
 
-// Asks waits until the tab's pages have asked so often for what begins so.
+// Asks waits until so many requests begin with the given text.
 func (tb *Tab) Asks(what string, times int) {
 	tb.t.Helper()
 	for deadline := time.Now().Add(forumtest.Patience); tb.Asked(what) < times; time.Sleep(10 * time.Millisecond) {
@@ -157,14 +157,14 @@ func (tb *Tab) Asks(what string, times int) {
 	}
 }
 
-// Breaks says that the network will not do what the tab wants.
+// Breaks announces that the network will fail the tab.
 func (tb *Tab) Breaks() {
 	tb.mu.Lock()
 	defer tb.mu.Unlock()
 	tb.broken = true
 }
 
-// Do runs actions, each of which has to succeed while patience lasts.
+// Do runs actions. Each of them must succeed within the patience.
 func (tb *Tab) Do(what string, actions ...chromedp.Action[chromedp.Void]) {
 	tb.t.Helper()
 	ctx, cancel := context.WithTimeout(tb.Ctx, forumtest.Patience)
@@ -174,7 +174,7 @@ func (tb *Tab) Do(what string, actions ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// Shows returns the widgets on the page, as far as it still says.
+// Shows returns the text of the widgets on the page, if the page still answers.
 func (tb *Tab) Shows() string {
 	ctx, cancel := context.WithTimeout(tb.Ctx, 5*time.Second)
 	defer cancel()
@@ -191,7 +191,7 @@ func (tb *Tab) Open(path string) {
 	tb.Do("open "+path, chromedp.Navigate(tb.url+path))
 }
 
-// Click clicks what leads to another page, and waits for that.
+// Click clicks an element that leads to another page, and waits for that page.
 func (tb *Tab) Click(selector string) {
 	tb.t.Helper()
 	tb.Do("click "+selector, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
@@ -207,13 +207,13 @@ func (tb *Tab) SignIn(name string) {
 	tb.Click("form[action='/login'] button")
 }
 
-// Sees waits until something is on the page.
+// Sees waits until the page has an element.
 func (tb *Tab) Sees(selector string) {
 	tb.t.Helper()
 	tb.Do("see "+selector, chromedp.WaitVisible(chromedp.CSS(selector)))
 }
 
-// Misses waits until something is no longer on the page.
+// Misses waits until the page no longer has an element.
 func (tb *Tab) Misses(selector string) {
 	tb.t.Helper()
 	tb.Do("miss "+selector, chromedp.WaitNotPresent(chromedp.CSS(selector)))
@@ -237,14 +237,14 @@ func Eval[T any](tb *Tab, expression string) T {
 	return value
 }
 
-// Note makes the page note the comings and goings of which its elements tell.
+// Note makes the page record the joins and leaves that its elements announce.
 func (tb *Tab) Note() {
 	tb.t.Helper()
 	Eval[[]string](tb, `noted = [], ["join", "leave"].forEach((type) => document.addEventListener("presence:" + type,
 		(e) => noted.push(type + " " + e.detail.topic + " " + e.detail.id))), noted`)
 }
 
-// Noted returns what Note noted.
+// Noted returns the records of Note.
 func (tb *Tab) Noted() []string {
 	tb.t.Helper()
 	return Eval[[]string](tb, "noted")
@@ -265,12 +265,12 @@ func (tb *Tab) Scripts(on bool) {
 	}))
 }
 
-// ComesAbout waits until an expression has a value. It asks nothing but that of a
-// page that the browser had kept, of which chromedp has no nodes.
+// ComesAbout waits until an expression has a value. It uses only expressions, because chromedp has no nodes of
+// a page that the browser had kept for the back button.
 func (tb *Tab) ComesAbout(expression, want string) {
 	tb.t.Helper()
 	var got string
-	var err error // on the way from page to page
+	var err error // an error between two pages is ignored
 	for deadline := time.Now().Add(forumtest.Patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if got, err = chromedp.Run(tb.Ctx, chromedp.Evaluate[string]("String("+expression+")")); err == nil && got == want {
 			return
@@ -279,8 +279,8 @@ func (tb *Tab) ComesAbout(expression, want string) {
 	tb.t.Fatalf("%s: got %q and error %v, want %q", expression, got, err, want)
 }
 
-// AskedSince returns when, after a time, the tab's pages last asked the presence
-// endpoints for what begins so; zero: not since then.
+// AskedSince returns when, after a time, the tab's pages last sent a request to the presence endpoints that
+// begins with the given text; zero: not since then.
 func (tb *Tab) AskedSince(what string, since time.Time) (at time.Time) {
 	tb.mu.Lock()
 	defer tb.mu.Unlock()
@@ -292,7 +292,7 @@ func (tb *Tab) AskedSince(what string, since time.Time) (at time.Time) {
 	return at
 }
 
-// Barred returns why its pages could not be kept for the back button.
+// Barred returns the reasons why the tab's pages could not be kept for the back button.
 func (tb *Tab) Barred() []string {
 	tb.mu.Lock()
 	defer tb.mu.Unlock()
