@@ -147,7 +147,7 @@ func (e *beatEndpoints) report(w http.ResponseWriter, r *http.Request, pass trac
 		ctx = limited
 	}
 	if !isBeat {
-		_ = pass.Leave(ctx) // see leave
+		_ = pass.Leave(ctx) // an error is not reported: see leave
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}

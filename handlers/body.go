@@ -39,7 +39,7 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 		return nil, errBodyCut()
 	}
 	if timed {
-		control.SetReadDeadline(time.Time{}) // not after an error: the deadline also bounds how long the server reads the rest
+		control.SetReadDeadline(time.Time{}) // not after an error: the deadline must still bound how long the server reads the rest
 	}
 	return body, nil
 }

@@ -71,8 +71,8 @@ func wholeStatus(status presence.Status) settingsChange {
 // its text and its end.
 type statusRequest struct {
 	Status string          `json:"status"`
-	For    json.RawMessage `json:"for"`  // seconds; nil: it has no end
-	Text   json.RawMessage `json:"text"` // nil: there is none
+	For    json.RawMessage `json:"for"`  // seconds; nil: the status has no end
+	Text   json.RawMessage `json:"text"` // nil: no text
 }
 
 // setStatus sets the status of a visitor who must be signed in.

@@ -15,7 +15,7 @@ const shardsWork = true
 // is Linux's epoll, edge-triggered, so that each change is reported once.
 type poller struct {
 	fd   int
-	file *os.File // of fd: it lets Go's own poller wait for ours
+	file *os.File // the file of fd: Go's own poller waits for fd through it
 	raw  syscall.RawConn
 	buf  [128]syscall.EpollEvent
 }
@@ -24,7 +24,7 @@ type poller struct {
 // belong to another one.
 type edge struct {
 	fd       int
-	readable bool // or closed
+	readable bool // readable, or closed
 	writable bool
 	hungUp   bool // the other end sends no more, or is gone
 }
@@ -61,7 +61,7 @@ func (p *poller) watch(fd int) error {
 func (p *poller) wait(ready wait.Wakeup) {
 	p.raw.Read(func(uintptr) bool {
 		ready.Wake()
-		return false // false: wait for more
+		return false // keep waiting
 	})
 }
 

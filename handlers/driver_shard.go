@@ -26,7 +26,7 @@ type shard struct {
 	streams map[*track.Connection]*shardStream
 	byFD    map[int]*shardStream
 	agenda  agenda
-	unread  []*shardStream // whose sockets may hold more than one round reads
+	unread  []*shardStream // streams whose sockets may hold more than one round reads
 	batch   batch
 	woken   []*track.Connection
 	edges   []edge

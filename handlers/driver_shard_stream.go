@@ -12,14 +12,14 @@ import (
 type shardStream struct {
 	*stream
 	socket net.Conn
-	fd     int // of socket
+	fd     int // the descriptor of socket
 	phase  phase
 
 	unsent   []byte    // output for which the socket had no room
 	deadline time.Time // when unsent must be written; of an ending stream: when the client must have closed; zero: none
 
 	due   time.Time // when the stream has something to do, or earlier
-	place int       // in the agenda
+	place int       // index in the agenda
 }
 
 // A phase is what a shardStream is doing. While unsent holds bytes, a stream of any phase writes only those,

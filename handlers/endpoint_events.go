@@ -76,7 +76,7 @@ func (ss *streams) openEvents(w http.ResponseWriter, r *http.Request, v presence
 		}
 		s.owed = nil
 		if !flushes(w) {
-			s.conn.Drop() // its user never was on the page
+			s.conn.Drop() // the page got no stream, so its user was never there
 			s.close()
 			return nil, ss.collected(w, "events", "Streaming")
 		}
@@ -157,7 +157,7 @@ func (ss *streams) connectOptions(q query) (o streamOptions, err error) {
 		o.Beat, o.auto = false, false
 	}
 	if !o.Visitor.SignedIn() && ss.site.behindProxy(q.request) {
-		o.warn(presence.UnnamedProxy) // which the router has reported
+		o.warn(presence.UnnamedProxy) // the router has reported it
 	}
 	return o, ss.permitTopics(q, &o)
 }
@@ -167,7 +167,7 @@ func (ss *streams) connectOptions(q query) (o streamOptions, err error) {
 func (ss *streams) permitTopics(q query, o *streamOptions) error {
 	has := ss.site.follows
 	if q.Has("as") {
-		has = ss.site.lists // an HTML stream has rosters only
+		has = ss.site.lists // an HTML stream supports only topics with rosters
 	} else if err := ss.cfg.followable(q.visitor, o.Topics...); err != nil && !(o.partial && errors.Is(err, presence.ErrGuest)) {
 		return err
 	}

@@ -16,7 +16,7 @@ type recentJSON struct {
 	Topic presence.Topic    `json:"topic"`
 	Total int               `json:"total"`
 	Users recentUsers       `json:"users"`
-	Order []presence.UserID `json:"order"` // of Users, since JSON objects have none
+	Order []presence.UserID `json:"order"` // the order of Users, since JSON objects have none
 	Next  string            `json:"next,omitempty"`
 	Names *bool             `json:"names,omitempty"` // false: the topic is count-only; otherwise left out
 }

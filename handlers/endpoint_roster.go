@@ -110,13 +110,13 @@ type pageJSON struct {
 	Total     int               `json:"total"`
 	Guests    int               `json:"guests"`
 	Recent    int               `json:"recent"`
-	Peak      *peakJSON         `json:"peak,omitempty"`  // the most users ever online; nil: none is remembered
+	Peak      *peakJSON         `json:"peak,omitempty"`  // the most users ever online; nil: unknown
 	Bots      map[string]int    `json:"bots,omitempty"`  // crawlers by name
 	Names     *bool             `json:"names,omitempty"` // false: the topic is count-only; otherwise left out
-	Stale     bool              `json:"stale,omitempty"` // the store is out: this is the last known roster
+	Stale     bool              `json:"stale,omitempty"` // the store is unreachable: this is the last known roster
 	Users     members           `json:"users"`
 	Truncated bool              `json:"truncated"`
-	Order     []presence.UserID `json:"order"`          // of Users, since JSON objects have none
+	Order     []presence.UserID `json:"order"`          // the order of Users, since JSON objects have none
 	Next      string            `json:"next,omitempty"` // the parameter after of the next page
 }
 
@@ -176,7 +176,7 @@ type members []presence.Member
 // MarshalJSON implements [json.Marshaler].
 func (ms members) MarshalJSON() ([]byte, error) {
 	return objectOf(len(ms), func(i int) (presence.UserID, []byte, error) {
-		value, err := ms[i].MarshalJSON() // json.Marshal would check the result once more
+		value, err := ms[i].MarshalJSON() // directly, because json.Marshal would check the result once more
 		return ms[i].ID, value, err
 	})
 }

@@ -36,7 +36,7 @@ func (ss *streams) ws(w http.ResponseWriter, r *http.Request, v presence.Visitor
 	}
 	s.owed = headSocket(w.Header(), r)
 	if err := s.hijack(w, r); err != nil {
-		s.conn.Drop() // its user never was on the page
+		s.conn.Drop() // the page got no stream, so its user was never there
 		s.close()
 		return ss.collected(w, "ws", "WebSocket")
 	}

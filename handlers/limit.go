@@ -17,17 +17,17 @@ type limits struct {
 	tenants        openBy       // connections of each tenant but the empty one
 	addresses      openBy       // connections of guests by address, in one tenant
 	everywhere     openBy       // connections of guests by address, in all tenants
-	reads          rates        // of GET and HEAD
-	writes         rates        // of PUT, POST and DELETE
-	beats          beatRate     // of connections, by their tokens
+	reads          rates        // rates of GET and HEAD requests
+	writes         rates        // rates of PUT, POST and DELETE requests
+	beats          beatRate     // rate of each connection, by its token
 	statuses       meter[presence.UserID]
 	audiences      meter[presence.UserID] // changes of who may see a user
-	signals        meter[presence.UserID] // each takes a token of the pace of its type
+	signals        meter[presence.UserID] // signals of a user; their pace depends on their type
 }
 
 // The rates that follow from Config.MaxRate.
 const (
-	readsPerWrites  = 5 // for two writes
+	readsPerWrites  = 5 // reads for every two writes
 	writesPerStatus = 20
 )
 

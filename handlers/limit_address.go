@@ -26,7 +26,7 @@ func (s *siteCode) address(r *http.Request) string {
 		return strings.Clone(address)
 	}
 	if ip = ip.Unmap(); ip.Is6() {
-		network, _ := ip.Prefix(64) // 64 is not too many
+		network, _ := ip.Prefix(64) // no error: IPv6 addresses have more than 64 bits
 		return network.String()
 	}
 	return ip.String()

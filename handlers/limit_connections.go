@@ -44,7 +44,7 @@ const shareOfTenant = 2
 type admission struct {
 	tenant  string
 	guest   bool
-	address string // of a guest
+	address string // of a guest; empty for a user
 }
 
 // admit counts a connection: on the node, by its tenant, and that of a guest by its address.

@@ -61,7 +61,7 @@ type meter[K ~string] struct {
 	crowded *atomic.Uint64 // counts the tokens taken from the shared bucket
 
 	mu     sync.Mutex
-	kept   map[K]*list.Element // of *metered[K]
+	kept   map[K]*list.Element // elements of order, with a *metered[K] each
 	order  list.List           // the most recently used at the front
 	shared bucket
 }

@@ -67,7 +67,7 @@ func problemOf(err error) (p *problem.Problem, expected bool) {
 			return known.answer, true
 		}
 	}
-	return storeOut, false // an unknown error comes from the store
+	return storeOut, false // unknown errors come from the store
 }
 
 // explain returns the answer for an error, counts a refusal, and logs an unexpected error. what is the

@@ -12,7 +12,7 @@ import (
 // behind.
 type Stats struct {
 	Connections Connections // open now
-	Behind      int         // streams among them whose client has not read all that was written
+	Behind      int         // open streams whose client has not read all that was written
 
 	Events  uint64 // sent over streams, and in answers to long polls
 	Bytes   uint64 // of those events, framed
@@ -31,7 +31,7 @@ type Stats struct {
 	Unrendered uint64 // widgets left out of a stream because Config.Widget did not answer in time
 	Broken     uint64 // streams ended by a panic
 
-	Feeds *feed.Stats // of Config.Feeds; nil without
+	Feeds *feed.Stats // the figures of Config.Feeds; nil without feeds
 }
 
 // Connections are the open connections by transport.

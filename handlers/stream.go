@@ -46,7 +46,7 @@ type stream struct {
 	notes      *notes // for welcome; nil: none
 	beats      bool   // the page may send beats
 	auto       bool   // the page said beat=auto
-	pongs      *pongs // of a WebSocket with beat=auto; else nil
+	pongs      *pongs // of a WebSocket with beat=auto; otherwise nil
 
 	owed      []byte     // answers to the client, to be written before events
 	unhandled []byte     // input after a message with an errand
@@ -193,7 +193,7 @@ func (s *stream) appendWelcome(b []byte) []byte {
 		Heartbeat  float64         `json:"heartbeat"` // seconds
 		Grace      float64         `json:"grace"`
 		Beat       *float64        `json:"beat,omitempty"` // seconds between two beats of a page that said beat=auto; 0: none
-		User       presence.UserID `json:"user"`           // who reads the stream; empty: a guest
+		User       presence.UserID `json:"user"`           // the user who reads the stream; empty: a guest
 		V          int             `json:"v"`
 		Speaks     speech          `json:"speaks"`
 		App        string          `json:"app,omitempty"`

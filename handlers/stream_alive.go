@@ -32,7 +32,7 @@ type pongs struct {
 	ttl    time.Duration
 	heard  time.Time // when the client last sent something
 	pinged bool      // a ping was sent since heard
-	last   time.Time // when the client is lost; zero: it has been silent for less than 7/9 of the TTL
+	last   time.Time // when the client counts as lost; zero: it has been silent for less than 7/9 of the TTL
 }
 
 // hear notes that something came from the client.

@@ -23,7 +23,7 @@ const htmlPace = time.Second
 type htmlFormat struct {
 	turbo bool
 	named bool   // each message is named after its topic, since the stream has several
-	query string // of the request for the widget
+	query string // the query of the request for the widget
 
 	// typing: the widget shows the signals that stand in its topic. Other widgets do not change with signals.
 	typing bool

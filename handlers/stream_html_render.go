@@ -52,7 +52,7 @@ func (n *renderer) keyOf(view *track.View, format htmlFormat) renderKey {
 type rendering struct {
 	done    chan struct{}   // closed after the other fields are set
 	message []byte          // nil: the widget was not rendered
-	answer  *recordedAnswer // of the widget; nil: it was not called
+	answer  *recordedAnswer // the widget's answer; nil: the widget was not called
 }
 
 func newRenderer(tracker *track.Tracker, site *siteCode) *renderer {

@@ -18,8 +18,8 @@ type message struct {
 	Topic  string          `json:"topic"`
 	Cursor presence.Cursor `json:"cursor"`
 	statusRequest
-	Users  *[]presence.UserID `json:"users"`  // of watch
-	Hidden flag               `json:"hidden"` // of hidden
+	Users  *[]presence.UserID `json:"users"`  // in a message of type watch
+	Hidden flag               `json:"hidden"` // in a message of type hidden
 }
 
 // eventError answers a message that failed.

@@ -16,7 +16,7 @@ import (
 // again. It is small: it has nothing of the connection, and its header is one string instead of many.
 type keptRequest struct {
 	bare   *http.Request // without header and body; its context does not end with the handler
-	header string        // each name and value, with a zero byte behind
+	header string        // names and values, each followed by a zero byte
 	whole  bool          // bare is the request itself, since its handler is still running
 }
 

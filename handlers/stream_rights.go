@@ -40,7 +40,7 @@ type rightKey struct {
 	user    presence.UserID
 	guest   string
 	topic   presence.Topic
-	request uint64 // a hash of the rest
+	request uint64 // a hash of all else that Authorize can read
 }
 
 // A question is a call of Authorize: may one visitor see one topic?
@@ -53,7 +53,7 @@ type question struct {
 
 // A rightCheck collects the answers for all topics of a stream.
 type rightCheck struct {
-	left   int        // topics without an answer; after a no, 0
+	left   int        // topics without an answer; 0 after a no
 	answer func(bool) // called once, from any goroutine
 }
 

@@ -12,8 +12,8 @@ const snapshotPace = time.Second
 
 // snapshots are the states that a client has asked for lately.
 type snapshots struct {
-	sent map[presence.Topic]time.Time // when each was sent, within the pace
-	owed map[presence.Topic]bool      // asked for again since
+	sent map[presence.Topic]time.Time // when each state was sent, within the last snapshotPace
+	owed map[presence.Topic]bool      // topics whose state was asked for again since
 }
 
 // snapshot makes a state the next event of a topic: at once, or as soon as the pace

@@ -45,7 +45,7 @@ func insideIDs(v presence.Visitor, ids []presence.UserID) []presence.UserID {
 
 // localTopics returns topics without their tenant. It does not change the slice.
 func localTopics(topics []presence.Topic) []presence.Topic {
-	if len(topics) == 0 || topics[0].Tenant() == "" { // all are of one tenant
+	if len(topics) == 0 || topics[0].Tenant() == "" { // all topics are of one tenant
 		return topics
 	}
 	local := make([]presence.Topic, len(topics))

@@ -8,7 +8,7 @@ import (
 
 // A transport formats the output of a stream and parses its input. It does no I/O.
 type transport interface {
-	// form returns how the transport writes events. An event with an empty id has none.
+	// form returns how the transport writes events. An event whose id is empty is written without one.
 	form() *track.Form
 	// appendRetry appends how long the client should wait, after the end of this
 	// stream, before it reconnects. A frame follows.

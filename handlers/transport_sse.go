@@ -9,10 +9,11 @@ import (
 	"github.com/rollcall-go/rollcall/presence/track"
 )
 
-// sse is the transport of Server-Sent Events. Its client sends no messages. A little input is ignored.
+// sse is the transport of Server-Sent Events. Its client should send nothing: up to maxReceived bytes are
+// ignored.
 type sse struct {
 	as       *track.Form // how the page reads events; nil: as HTML
-	received int         // bytes
+	received int         // bytes from the client
 }
 
 // maxReceived bounds the input of an event stream, in bytes.

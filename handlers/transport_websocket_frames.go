@@ -22,7 +22,7 @@ type frameReader struct {
 	inFrame    bool
 	left       int64 // bytes of the frame's payload to come
 	fragmented bool  // the message has frames to come
-	size       int64 // of the message so far
+	size       int64 // bytes of the message so far
 	message    []byte
 	control    []byte // the payload of a control frame so far
 }

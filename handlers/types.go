@@ -14,8 +14,8 @@ import (
 
 // Bounds of the parameter types.
 const (
-	maxTypes     = 16  // types that a page names
-	maxTypesText = 256 // bytes
+	maxTypes     = 16  // types that one page may name
+	maxTypesText = 256 // bytes of the whole parameter
 	maxTypeName  = 32  // bytes, as of items and signals
 	maxTypeSets  = 16  // kept sets; the pages of further ones do not share conversions
 )
@@ -90,8 +90,8 @@ type pageTypes struct {
 // A readEvent is the result for an event's data, which never change.
 type readEvent struct {
 	of   []byte
-	same bool   // nothing in it is newer than the pages know
-	data []byte // converted; nil: not yet
+	same bool   // the pages can read the event unchanged
+	data []byte // the converted data; nil: not converted yet
 }
 
 // form returns the variant of a transport's Form for these pages; base itself if p is nil.

@@ -10,7 +10,7 @@ import (
 
 // Bounds of Config.Down. A stream waits for it, and a shard drives thousands of streams.
 const (
-	downPatience = 5 * time.Millisecond // for one answer
+	downPatience = 5 * time.Millisecond // how long to wait for one answer
 	downRest     = time.Second          // after a late answer, Down is not called for this time
 	downRetry    = time.Minute          // after a panic or a late answer, the same question is not asked again for this time
 	maxDownData  = 16 << 10             // bytes of an answer

@@ -25,16 +25,16 @@ type visitorSignal struct {
 // a body says (rule S6).
 type signalJSON struct {
 	Topic  string          `json:"topic"`
-	Type   string          `json:"type"`   // of a request's signal; of a message: signal
-	Signal string          `json:"signal"` // of a message's signal
+	Type   string          `json:"type"`   // in a request, the signal's type; in a message, the word signal
+	Signal string          `json:"signal"` // in a message, the signal's type
 	V      int             `json:"v"`
-	For    float64         `json:"for"` // seconds; negative: it has ended
+	For    float64         `json:"for"` // seconds; negative: the signal has ended
 	Data   json.RawMessage `json:"data"`
 }
 
 // Bounds of what visitors send, unless [Whisper] has others.
 const (
-	defaultWhispers = 5 // a second
+	defaultWhispers = 5 // signals a second
 	maxWhispers     = 20
 )
 

@@ -26,7 +26,7 @@ type config struct {
 	staff  string
 	app    string
 
-	tenants string // with commas; the first label of Host names one
+	tenants string // separated by commas; the first label of Host names one
 
 	throttle, age, ttl, nodeTTL, grace, sweep time.Duration
 
@@ -46,7 +46,7 @@ const leastSecret = 16
 // the environment over the default.
 func (c *config) flags(getenv func(string) string) *flag.FlagSet {
 	set := flag.NewFlagSet("forum", flag.ContinueOnError)
-	set.SetOutput(io.Discard) // run prints one line instead
+	set.SetOutput(io.Discard) // run prints one line instead of the usage
 	set.StringVar(&c.addr, "addr", cmp.Or(getenv("ADDR"), "127.0.0.1:8080"),
 		"listen `address`; port 0 picks one (environment: ADDR)")
 	set.StringVar(&c.redis, "redis", getenv("REDIS_URL"),

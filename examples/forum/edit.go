@@ -21,8 +21,8 @@ import (
 // member who saves a text that somebody else has changed in the meantime gets both texts, so nothing is lost.
 type editing struct {
 	Thread   thread
-	Post     post   // as it is now
-	Text     string // in the form
+	Post     post   // the post as it is now
+	Text     string // the text in the form
 	Problem  string
 	Conflict bool // the post has changed since the form was opened
 }

@@ -35,7 +35,7 @@ func (l *eraseLimit) wait(address string, now time.Time) time.Duration {
 		maps.DeleteFunc(l.full, func(_ string, full time.Time) bool { return full.Before(now) })
 	}
 	if _, known := l.full[address]; !known && len(l.full) >= maxAddresses {
-		address = "" // all others share it
+		address = "" // the addresses beyond maxAddresses share one entry
 	}
 	full := l.full[address]
 	if full.Before(now) {

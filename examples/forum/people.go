@@ -63,7 +63,7 @@ func (s *site) personPage(c echo.Context) error {
 // A person is a user with a page.
 type person struct {
 	ID    presence.UserID
-	Deeds []deed // what the reader can do with the user
+	Deeds []deed // the buttons that the reader has for the user
 }
 
 // A deed is a button of a form of contacts.

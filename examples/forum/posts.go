@@ -25,7 +25,7 @@ const maxTenants = 1000
 // ones that are known here. All methods may be called concurrently.
 type posts struct {
 	db    *database // nil: the posts are fixed
-	first []thread  // with the posts that a forum begins with
+	first []thread  // the threads with the posts of a new forum
 	ids   []int     // of the threads
 
 	mu      sync.Mutex

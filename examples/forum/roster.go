@@ -20,8 +20,8 @@ const allOfThem = "widget"
 // A roster is a page of the users who are online, for readers without script.
 type roster struct {
 	Max     int               // of the first page, which is the widget: the number of users in it
-	Older   string            // URL of the page after this; empty: this is the last
-	Members []presence.Member // of any page but the first
+	Older   string            // URL of the next page; empty: this is the last page
+	Members []presence.Member // of all pages but the first
 }
 
 // onlinePage answers GET /online. The first page is the widget, which keeps itself up to date. The later pages

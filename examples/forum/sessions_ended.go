@@ -25,8 +25,8 @@ const (
 	endedOverlap = 10 * time.Second       // how long after its write an ended session may become visible
 	maxEnded     = 100_000                // how many ended sessions a node remembers
 	clockSlack   = 5 * time.Minute        // how far the clocks of a node and the database may be apart
-	prepareEvery = 2 * time.Second        // how often a database that was out is tried
-	queryWait    = 2 * time.Second        // how long one query of the reader may take
+	prepareEvery = 2 * time.Second        // how often to try a database that was unreachable at the start
+	queryWait    = 2 * time.Second        // the longest time for one query of watchEnded
 	purgeEvery   = time.Hour
 )
 

@@ -38,8 +38,8 @@ type site struct {
 	exports    *turnstile
 	closeStore func() error
 
-	threads []thread          // with the posts that a forum begins with
-	staff   []presence.UserID // who may open /staff
+	threads []thread          // the threads with the posts of a new forum
+	staff   []presence.UserID // the users who may open /staff
 	tenants map[string]bool   // the tenants that a host may name; none: there are no tenants
 	style   asset
 	icon    asset
@@ -178,7 +178,7 @@ func (s *site) authorize(r *http.Request, v presence.Visitor, topic presence.Top
 	return topic == presence.Site || topic == rulesTopic || isPosts && s.feeds != nil
 }
 
-// placeTitle returns the title of a topic as a place.
+// placeTitle returns a topic's title in the list of places.
 func (s *site) placeTitle(_ context.Context, topic presence.Topic) string {
 	if topic == rulesTopic {
 		return "The rules"

@@ -81,7 +81,7 @@ func openSQL(config config, log *slog.Logger) (*database, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), checkTime)
 	defer cancel()
 	var err error
-	most := 10 // connections
+	most := 10 // connections at most
 	path, isFile := strings.CutPrefix(config.sql, "file:")
 	switch {
 	case isFile:

@@ -26,9 +26,9 @@ var (
 
 // A StatusError is an answer other than a stream.
 type StatusError struct {
-	Status     int           // of HTTP
-	Title      string        // the server's, or the text of the status
-	Detail     string        // the server's; "": none
+	Status     int           // the HTTP status
+	Title      string        // the title in the answer, or else the text of the status
+	Detail     string        // the detail in the answer; "": none
 	RetryAfter time.Duration // the wait that the server asks for; zero: none
 }
 

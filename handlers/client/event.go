@@ -37,7 +37,7 @@ type Totals struct {
 type State struct {
 	Totals
 	Users     []presence.Member // the newest first
-	Truncated bool              // there are more than Users
+	Truncated bool              // the roster has more users than Users
 }
 
 // Diff is the changes since the previous event.
@@ -59,8 +59,8 @@ type Heartbeat struct{ Totals }
 
 // Lost says that the connection has ended and that another one follows.
 type Lost struct {
-	Err  error         // io.EOF if the server ended it, as it does about every 15 minutes
-	Wait time.Duration // until the next try
+	Err  error         // io.EOF if the server ended the connection, as it does about every 15 minutes
+	Wait time.Duration // the wait before the next try
 }
 
 func (Welcome) event()   {}

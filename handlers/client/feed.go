@@ -12,7 +12,7 @@ import (
 type Feed struct {
 	Topic  presence.Topic  // "inbox", or such as "feed:thread:1"
 	Cursor presence.Cursor // the feed's version
-	Unread int             // items that are unread; of an inbox
+	Unread int             // unread items; of an inbox
 	Unseen int             // unread items that came since the user last looked; of an inbox
 }
 
@@ -20,7 +20,7 @@ type Feed struct {
 type FeedState struct {
 	Feed
 	Items []Item // the newest first
-	More  bool   // there are older ones
+	More  bool   // the feed has older items
 }
 
 // FeedDiff is the items of a feed that changed since the previous event, as they are now. An
@@ -37,15 +37,15 @@ type Item struct {
 	Type   string            `json:"type"`
 	V      int               `json:"v"` // the version of Data
 	At     time.Time         `json:"at"`
-	Actors []presence.UserID `json:"actors"` // one or two who did it, the latest first
-	Names  []string          `json:"names"`  // of Actors
-	Others int               `json:"others"` // how many more did it
+	Actors []presence.UserID `json:"actors"` // the latest one or two users behind the item, the latest first
+	Names  []string          `json:"names"`  // the names of Actors
+	Others int               `json:"others"` // how many more users are behind the item
 	Count  int               `json:"n"`      // how many messages the item stands for
 	About  string            `json:"about"`
 	Text   string            `json:"text"`
 	URL    string            `json:"url"`
 	Data   json.RawMessage   `json:"data"`
-	State  string            `json:"state"` // unread, read, archived or removed; of a room removed or nothing
+	State  string            `json:"state"` // unread, read, archived or removed; in a room removed or empty
 }
 
 func (FeedState) event() {}

@@ -85,7 +85,7 @@ type follower struct {
 	url     *url.URL
 	cursors map[presence.Topic]presence.Cursor // by topic; "": the next event must be a state
 	retry   time.Duration                      // the wait that the server asks for
-	tries   int                                // since the last event
+	tries   int                                // tries since the last event
 }
 
 // Waits for servers that have not sent their own.

@@ -31,7 +31,7 @@ type Change struct {
 // A Leave is one user who has left.
 type Leave struct {
 	backend.Departure                 // LastSeen is zero if a state showed the leave, or if the site does not reveal it
-	User              presence.Member // as last known; only its ID if it was unknown
+	User              presence.Member // as last known; only the ID if the user was unknown
 }
 
 // Apply applies an event, and returns the change. The first state of a topic adds all its users; a later state

@@ -25,8 +25,8 @@ type Signals struct {
 // Signal is one of [Signals]. A signal that stands ends after its For, when a later one of the same Type and
 // From comes, or when From leaves the topic.
 type Signal struct {
-	presence.Signal        // a negative For: it has ended
-	Name            string // of From, as shown
+	presence.Signal        // a negative For: the signal has ended
+	Name            string // the name of From, as shown
 }
 
 func (Signals) event() {}
@@ -82,7 +82,7 @@ func readSignal(data []byte) (s Signal, ok bool) {
 		return s, false
 	}
 	rest := s.Signal
-	rest.For = 0 // the rest of For shrinks while the signal stands
+	rest.For = 0 // the server sends the time that is left, which may be shorter than a new signal's
 	return s, rest.Validate() == nil
 }
 

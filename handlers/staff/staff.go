@@ -85,7 +85,7 @@ var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMa
 func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	w.Header().Set("X-Frame-Options", "DENY") // a page of another site could frame this one, and lead a click
+	w.Header().Set("X-Frame-Options", "DENY") // another site's page could frame this one, and trick staff into a click
 	v := presence.VisitorFromContext(r.Context())
 	switch {
 	case !presence.ValidTenant(v.Tenant):

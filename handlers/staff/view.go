@@ -19,9 +19,9 @@ import (
 
 // Bounds of one page.
 const (
-	maxTopics = 1000 // read from the store, by name
-	shown     = 100  // topics, the fullest
-	maxUsers  = 100  // of the chosen topic, by id
+	maxTopics = 1000 // topics that are read from the store, by name
+	shown     = 100  // topics that are shown, the fullest
+	maxUsers  = 100  // users of the chosen topic that are shown, by id
 	maxWait   = 2 * time.Second
 )
 
@@ -53,8 +53,8 @@ type callView struct {
 	Name        string
 	Done        uint64
 	Failed      uint64
-	Most        time.Duration // nine of ten took no longer
-	MostUnknown bool          // longer than the histogram reaches
+	Most        time.Duration // nine of ten calls took no longer
+	MostUnknown bool          // Most is unknown: it is longer than the histogram reaches
 }
 
 // A topicView is a topic with its figures.
@@ -77,7 +77,7 @@ type userView struct {
 type leaseView struct {
 	Holder     presence.Holder
 	Connection bool
-	Node       string // of a connection
+	Node       string // of a connection; empty for other leases
 	Left       time.Duration
 }
 
@@ -117,7 +117,7 @@ func (p *Page) show(w http.ResponseWriter, r *http.Request, tenant string) {
 // fill asks the store for the topics, and for the users of the chosen one.
 func (p *Page) fill(ctx context.Context, v *view, chosen presence.Topic, after presence.UserID) error {
 	if after.Local() == "" {
-		after = "" // from the first on
+		after = "" // show the first users
 	}
 	names, err := p.tracker.Staff().Topics(ctx, chosen.Tenant(), "", maxTopics)
 	if err != nil {
@@ -171,7 +171,7 @@ func (p *Page) acts(tenant string) (acts []presence.Act) {
 
 func (p *Page) topic(t presence.Topic, c backend.Counts, chosen presence.Topic) topicView {
 	title := p.cfg.Title(t)
-	if title == string(t) { // the site has no words for it
+	if title == string(t) { // the site has no title for it
 		title = string(t.Local())
 	}
 	return topicView{

@@ -6,8 +6,11 @@
 //
 //	deliver.go stats.go forget.go   the entry points: [Consumers.Run], figures, erasures
 //	standby.go lead.go new.go       which node leads, and how a consumer begins
-//	topic.go kind.go tap.go told.go what happened in the topics, and what was told of it
-//	outbox.go entry.go              what waits to be told; the record in the store
+//	topic.go kind.go tap.go told.go changes of the topics, and how they become events
+//	outbox.go entry.go              events that wait for fn; the record in the store
+//
+// In the comments, a consumer was told of a change once the change's events are in the consumer's record. Such
+// events may still wait for fn.
 package deliver
 
 import (
@@ -36,8 +39,8 @@ type Event struct {
 	User  presence.User // only ID and Name are set; zero for a gap
 
 	Since    time.Time // when the user joined, by the store's clock; zero for a gap
-	LastSeen time.Time // only for a leave: the last proof of life; zero: not told
-	Seconds  float64   // only for a leave: from Since to LastSeen; 0 if that is not told
+	LastSeen time.Time // only for a leave: the last proof of life; zero: unknown or hidden
+	Seconds  float64   // only for a leave: from Since to LastSeen; 0 without LastSeen
 
 	At  time.Time // when the event was found, by the clock of the node that found it
 	Try int       // 1 for the first call of this node with the event

@@ -26,7 +26,7 @@ func (c *consumer) prepare(ctx context.Context) {
 	l.set(newKey, "1")
 	for _, f := range l.follows {
 		if !l.beginTopic(ctx, f) {
-			return // the next look tries again
+			return // the next look at the record tries again
 		}
 	}
 	if !l.prepareKinds(ctx) {

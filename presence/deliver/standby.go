@@ -39,7 +39,7 @@ type consumer struct {
 	node   *Node
 	name   string
 	topics []presence.Topic // the named topics
-	allOf  []presence.Topic // all topics of kinds
+	allOf  []presence.Topic // the kinds: values of AllOf
 	opts   Options
 	fn     func(context.Context, Event) error
 	holder string // unique
@@ -55,7 +55,7 @@ type consumer struct {
 	current  time.Time   // when copy, or the leader's memory, was last known to be the latest
 	prepared bool        // there was a record, or prepare made one
 	lost     time.Time   // when the record was last found missing
-	taps     []*tapped   // the topics
+	taps     []*tapped   // one for each topic
 	woken    wait.Wakeup // diffs came, or events are done
 
 	erasing struct {
@@ -198,7 +198,7 @@ func (c *consumer) outdated() bool { return time.Since(c.current) > 2*holdFor }
 // before a node whose copy may lack the latest events, even if it is the last to find the store back.
 func (c *consumer) patience(missing time.Time) time.Duration {
 	switch {
-	case c.copy == nil && c.node.SoundFor() < c.backWait(): // each new loss has the nodes with a copy wait anew
+	case c.copy == nil && c.node.SoundFor() < c.backWait(): // after each new loss, nodes with a copy wait again
 		return math.MaxInt64
 	case c.copy == nil:
 		return newWait

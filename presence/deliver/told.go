@@ -140,7 +140,7 @@ func (l *leader) leaveAll(ctx context.Context, f *followed, gone []presence.User
 			switch {
 			case err == nil && seen[i].LastSeen.After(u.since):
 				left.LastSeen = seen[i].LastSeen
-			case u.unseen || !l.node.TellsLastSeen: // not told
+			case u.unseen || !l.node.TellsLastSeen: // the leave has no last seen
 			case later(u.seen, u.since).Before(f.doubt):
 				left.LastSeen = f.doubt
 			default:

@@ -115,7 +115,7 @@ func (l *leader) beginTopic(ctx context.Context, f *followed) bool {
 		return false
 	}
 	there := make(map[presence.UserID]bool, len(snap.Members))
-	for _, m := range slices.Backward(snap.Members) { // who came first is told first
+	for _, m := range slices.Backward(snap.Members) { // joins come in the order in which the users came
 		there[m.ID] = true
 		l.join(f, m)
 	}

@@ -92,7 +92,7 @@ type windowed interface {
 // a reader needs a state.
 type windowVersion struct {
 	names, also presence.DiffID
-	sum         string // empty: of a page that lists nobody
+	sum         string // empty for a page that lists nobody
 }
 
 // cursor returns the cursor of a version.
@@ -150,7 +150,7 @@ func (w *windowSource) versionOf(c presence.Cursor) (v windowVersion, ok bool) {
 		return v, false
 	}
 	v.sum = words[1]
-	return v, v.also.Valid() && (words[0] == w.name || len(words) == 2 && strings.HasPrefix(words[0], "p")) // the sum tells whether the page has the window
+	return v, v.also.Valid() && (words[0] == w.name || len(words) == 2 && strings.HasPrefix(words[0], "p")) // the sum tells whether the page lists the window's users
 }
 
 func (w *windowSource) outlet() *outlet { return w.out }

@@ -17,7 +17,7 @@ type told struct{ names, also past }
 type windowDiff struct {
 	joins  []*entry // users who came into sight, or look different
 	leaves []presence.UserID
-	out    []*entry // users who are online and no longer among the first
+	out    []*entry // users who are online, but no longer among the first
 }
 
 func (d *windowDiff) empty() bool { return len(d.joins)+len(d.leaves)+len(d.out) == 0 }

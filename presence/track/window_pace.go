@@ -12,7 +12,7 @@ import (
 const (
 	windowRate  = 540                    // bytes a second
 	windowLate  = 10 * time.Second       // readers are never further behind, whatever it costs
-	windowTell  = time.Second            // the least time between two figures
+	windowTell  = time.Second            // the least time between two events with new figures
 	windowAlong = 300 * time.Millisecond // the least time between two diffs of users of Window.Also
 	windowGrid  = 100 * time.Millisecond // looks happen at multiples of this, so that all readers are written to together
 	windowLook  = 500 * time.Millisecond // the least time between two looks that find no change
@@ -28,7 +28,7 @@ type windowPace struct {
 	told   time.Time // when readers last got such a change
 	again  time.Time // when to look again, after a look that found no change
 	timer  *time.Timer
-	due    time.Time // when the timer ends
+	due    time.Time // when the timer fires
 }
 
 // spend notes bytes that each reader gets.

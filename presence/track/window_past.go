@@ -13,7 +13,7 @@ type past struct {
 	was  map[presence.UserID]*entry // the users who were different; nil: the user was absent
 }
 
-// get returns a user's entry; nil if the user is absent. In a count-only topic every user is.
+// get returns a user's entry; nil if the user was absent. In a count-only topic it is always nil.
 func (p past) get(id presence.UserID) *entry {
 	if !p.view.Names {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// windows has the windows of a topic that have readers. The outlet's mutex guards it. nil: there were none so
-// far.
+// A windows is the set of a topic's windows that have readers. The outlet's mutex guards it. nil: the topic
+// had no window so far.
 type windows struct {
 	all     map[string]*windowSource            // by Window.name
 	along   map[presence.UserID][]*windowSource // by user of Window.Also

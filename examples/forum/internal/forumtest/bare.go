@@ -130,7 +130,7 @@ func (c *BareClient) Raw(request string, answers int) (statuses []int, err error
 type BareStream struct {
 	Conn  net.Conn
 	lines *bufio.Reader
-	Token string // from the welcome
+	Token string // the token in the welcome
 }
 
 // errRefused is the error for a stream that the forum refuses.

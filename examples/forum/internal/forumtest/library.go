@@ -16,7 +16,7 @@ type Library struct {
 	seed maphash.Seed
 
 	mu      sync.Mutex
-	events  map[string]map[string]*RosterEvent // type, data
+	events  map[string]map[string]*RosterEvent // by type and data
 	rosters map[rosterKey]*Roster
 	steps   map[stepKey]*chaosStep
 	leaves  map[string][]string // by user: each event with a leave of the user, and when it came
