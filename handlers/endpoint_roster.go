@@ -120,7 +120,7 @@ type pageJSON struct {
 	Next      string            `json:"next,omitempty"` // the parameter after of the next page
 }
 
-// peakJSON is the JSON of a record.
+// peakJSON is the JSON of a topic's peak.
 type peakJSON struct {
 	Total int    `json:"total"`
 	At    string `json:"at"`

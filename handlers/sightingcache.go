@@ -63,7 +63,7 @@ func (c *sightingCache) get(ctx context.Context, tracker *track.Tracker, topic p
 	return all, nil
 }
 
-// lookUp fills in the kept sightings. It returns the users without one, and their places.
+// lookUp fills in the kept sightings. It returns the users without one, and their indexes.
 func (c *sightingCache) lookUp(topic presence.Topic, users []presence.UserID, into []backend.Sighting) (missing []presence.UserID, at []int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

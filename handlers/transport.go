@@ -17,7 +17,7 @@ type transport interface {
 	// should wait before it reconnects.
 	appendEnd(b []byte, why error, wait time.Duration) []byte
 	// nextMessage parses input up to the end of one message. It returns the message, valid until the next
-	// call, an answer to send at once, and the rest of the input. While the message is incomplete, it is nil.
+	// call, an answer to send at once, and the rest of the input. An incomplete message is nil.
 	// An error ends the stream.
 	nextMessage(p []byte, now time.Time) (message, answer, rest []byte, err error)
 }

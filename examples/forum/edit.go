@@ -152,10 +152,10 @@ func (s *site) showPost(ctx context.Context, tenant string, t thread, p post) er
 	}
 }
 
-// changeItem makes the item of a post show its text. Some posts have no item: the forum's first posts, and
-// posts that the feed no longer keeps. They get an item, and pages that show the post take it for theirs.
-// Pages begin with the latest posts. A post that is not among those gets no item: pages would show it as a new
-// post.
+// changeItem makes the item of a post show its text. The forum's first posts have no item, and neither have
+// posts that the feed no longer keeps. For such a post changeItem sends a new item. Pages that show the post
+// replace their copy of it by the item. Pages that do not show it would add it as a new post. Pages begin with
+// the latest posts, so changeItem sends no item for an older one.
 func (s *site) changeItem(ctx context.Context, tenant string, t thread, p post) error {
 	room, m := roomOf(t, tenant), postMessage(tenant, t, p)
 	err := s.feeds.Edit(ctx, room, p.Anchor(), m)

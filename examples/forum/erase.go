@@ -104,7 +104,7 @@ func (s *site) erase(c echo.Context) error {
 		return errTooMany(c)
 	}
 	defer s.exports.leave()
-	devices, _ := s.tracker.People().Sessions(ctx, me(c)) // without the sessions that began while the database was unreachable: no table has those
+	devices, _ := s.tracker.People().Sessions(ctx, me(c)) // no table has the sessions that began while the database was unreachable
 	if err := s.tracker.Erase(ctx, me(c)); err != nil {
 		return s.notNow(c, user.ID, err)
 	}

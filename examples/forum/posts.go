@@ -26,7 +26,7 @@ const maxTenants = 1000
 type posts struct {
 	db    *database // nil: the posts are fixed
 	first []thread  // the threads with the posts of a new forum
-	ids   []int     // of the threads
+	ids   []int     // ids of the threads
 
 	mu      sync.Mutex
 	known   map[string][]thread // by tenant, in the order of threads(); a missing tenant has the forum's first posts

@@ -10,7 +10,7 @@
 //	outbox.go entry.go              events that wait for fn; the record in the store
 //
 // In the comments, a consumer was told of a change once the change's events are in the consumer's record. Such
-// events may still wait for fn.
+// events may still wait for fn. [Stats].Told counts an event later, once fn has taken it.
 package deliver
 
 import (

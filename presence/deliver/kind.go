@@ -62,7 +62,7 @@ type followedKind struct {
 	left    int       // topics without room in this lap
 	waiting int       // topics without room in the lap before
 	leftAt  time.Time // when a topic was last without room
-	crowded bool      // the gap for the missing room was made
+	crowded bool      // there is no room, and the gap for that was made
 	lost    time.Time // the loss of the record for which a gap was made
 	laps    int       // number of looks at the whole list
 	resting map[presence.Topic]resting

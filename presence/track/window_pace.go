@@ -24,7 +24,7 @@ type windowPace struct {
 	paid   time.Time // the sent bytes are paid for up to this time
 	behind time.Time // when the first change came that readers do not have; zero: they have all
 	shown  time.Time // when readers last got the figures
-	along  bool      // a user of Window.Also has changed since
+	along  bool      // a user of Window.Also has changed since told
 	told   time.Time // when readers last got such a change
 	again  time.Time // when to look again, after a look that found no change
 	timer  *time.Timer
@@ -159,7 +159,7 @@ func (w *windowSource) wakeAtLocked(due time.Time) {
 		return
 	}
 	due = due.Truncate(windowGrid).Add(windowGrid)
-	if p.timer != nil && !due.Before(p.due) { // the timer looks early enough
+	if p.timer != nil && !due.Before(p.due) { // the timer fires early enough
 		return
 	}
 	p.stop()
