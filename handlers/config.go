@@ -118,7 +118,6 @@ type Config struct {
 	// MaxRate is how many PUT, POST and DELETE requests, and how many messages over a WebSocket, a visitor may
 	// send within a second. Two other limits grow with it: for reads (GET requests, without assets), and for
 	// changes of the visitor's own status. Each has a long-run rate and a burst:
-	// long run, and a larger number at once:
 	//
 	//	MaxRate   reads a second, at once   statuses a second, at once
 	//	20        50              200       1                  5

@@ -104,7 +104,7 @@ func (s *site) erase(c echo.Context) error {
 		return errTooMany(c)
 	}
 	defer s.exports.leave()
-	devices, _ := s.tracker.People().Sessions(ctx, me(c)) // no table has the sessions that began while the database was unreachable
+	devices, _ := s.tracker.People().Sessions(ctx, me(c)) // the sessions that presence knows: some began while the database was unreachable, and are in no table
 	if err := s.tracker.Erase(ctx, me(c)); err != nil {
 		return s.notNow(c, user.ID, err)
 	}

@@ -46,7 +46,7 @@ func newToken(now time.Time) string {
 // A session is the part of a token that others may know.
 type session struct {
 	sessionName           // its id is public, and does not reveal the token
-	begun       time.Time // to the minute
+	begun       time.Time // when it began, to the minute
 }
 
 // sessionOf returns the session of a token of a tenant's user. It returns false if the token is not valid.

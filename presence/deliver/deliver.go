@@ -127,7 +127,6 @@ const (
 // the leader could not look at all topics for 15 s, since the store was unreachable or has more than some
 // 15,000 topics of the kind. If a user came into a new topic and left it within the last two seconds before
 // the store lost its data, there is no event.
-// the store lost its data is not told.
 //
 //	topics := []presence.Topic{presence.Site, deliver.AllOf("thread")}
 //
