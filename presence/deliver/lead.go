@@ -241,7 +241,7 @@ func (l *leader) commit(ctx context.Context) bool {
 	return true
 }
 
-// write is commit for some changes.
+// write commits the given changes, in the way that commit describes.
 func (l *leader) write(ctx context.Context, changes []recordChange) bool {
 	backoff, number := backoffFirst, l.next()
 	for {
