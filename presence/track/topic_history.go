@@ -70,9 +70,12 @@ func newHistory(base presence.DiffID, limit int) *history {
 }
 
 // head returns the latest version.
-func (h *history) head() presence.DiffID {
-	if n := len(h.versions); n > 0 {
-		return h.versions[n-1].id
+func (h *history) head() presence.DiffID { return h.at(h.end()) }
+
+// at returns the version before a position.
+func (h *history) at(pos int) presence.DiffID {
+	if pos > h.dropped {
+		return h.versions[pos-h.dropped-1].id
 	}
 	return h.base
 }

@@ -117,6 +117,9 @@ func (l *ledger) add(d backend.Diff) {
 	l.head = d.ID
 }
 
+// version returns the version that the roster is at, as readers have it.
+func (l *ledger) version() presence.DiffID { return l.history.at(l.published) }
+
 // unpublished returns the number of diffs since the last merge.
 func (l *ledger) unpublished() int { return l.history.end() - l.published }
 

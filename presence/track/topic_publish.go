@@ -94,7 +94,7 @@ func (r *replica) publishLocked(n net) {
 	if r.provisional.open() { // the roster differs from the store's at this version
 		r.ledger.addLocal(r.provisional.nextVersion(r.ledger.head, r.cfg.Node))
 	}
-	r.cursor, r.resumed = presence.NewCursor(r.out.topic, r.ledger.history.head()), nil
+	r.cursor, r.resumed = presence.NewCursor(r.out.topic, r.ledger.version()), nil
 	r.chooseModeLocked()
 	r.counting = r.tellsTotals(counted) || r.ledger.partial()
 	r.renewViewLocked()

@@ -47,22 +47,28 @@ func (r *replica) resumeLocked(from presence.Cursor, limit int) (missed *sharedE
 	return diff, true
 }
 
-// positionLocked returns the position of a version from which the history leads to the published one. If the
-// version is newer than that, it first publishes pending diffs, even those that cancel out, so that no reader
-// goes back to an older version.
+// positionLocked returns the position of a version from which the history leads to what is published. If
+// the version is newer than what readers here have, pending diffs are published first, also those that cancel
+// out: nobody goes back to an older version.
 func (r *replica) positionLocked(id presence.DiffID) (pos int, ok bool) {
 	l := &r.ledger
 	if pos, ok = l.history.position(id); !ok || r.provisional.active && !l.history.local(pos) {
 		return 0, false
 	}
-	if pos > l.published {
+	if pos > r.toldLocked() {
 		r.publishPendingLocked()
+		if pos > r.toldLocked() { // what was pending cancels out
+			r.publishLocked(net{})
+		}
 	}
+	return l.history.position(id) // which may have been dropped
+}
+
+// toldLocked returns the position of the latest version of which readers were told.
+func (r *replica) toldLocked() int {
 	at, _ := r.cursor.Version(r.out.topic)
-	if told, _ := l.history.position(at); pos > told {
-		r.publishLocked(net{})
-	}
-	return l.history.position(id) // the version may have been dropped
+	told, _ := r.ledger.history.position(at)
+	return told
 }
 
 // reachLocked implements windowed.

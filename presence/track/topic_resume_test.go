@@ -2,6 +2,7 @@ package track_test
 
 import (
 	"fmt"
+	"maps"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -67,5 +68,38 @@ func TestResumeWhereWhatWasMissedCancelsOut(t *testing.T) {
 		moved.roster["site"], moved.cursor["site"] = there.roster["site"], string(at)
 		moved.want("diff +dave -")
 		here.want("diff +dave -")
+	})
+}
+
+// The same while another change waits at the other node: the reader gets that, with the version that has it.
+func TestResumeWhereWhatWasMissedCancelsOutBeforeAChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memstore.New()
+		a := start(t, store, track.Config{Node: "a", MergeWindow: time.Second})
+		b := start(t, store, track.Config{Node: "b"})
+		bob := connect(t, b, track.ConnectOptions{Visitor: visitor("bob")})
+		here := openPage(t, a, track.ConnectOptions{Observe: true})
+		there := openPage(t, b, track.ConnectOptions{Observe: true})
+		here.want("state bob")
+		there.want("state bob")
+		time.Sleep(2 * time.Second)
+
+		connect(t, b, track.ConnectOptions{Visitor: visitor("carol")})
+		there.want("diff +carol -")
+		bob.Drop()
+		there.want("diff + -bob")
+		connect(t, b, track.ConnectOptions{Visitor: visitor("bob")})
+		there.want("diff +bob -")
+		at, roster := presence.Cursor(there.cursor["site"]), maps.Clone(there.roster["site"])
+		time.Sleep(time.Second) // node a has merged both, and waits again
+		connect(t, b, track.ConnectOptions{Visitor: visitor("dave")})
+		there.want("diff +dave -")
+		poll := openPage(t, a, track.ConnectOptions{Observe: true, Cursor: at})
+		poll.roster["site"], poll.cursor["site"] = roster, string(at)
+		poll.want("diff +dave -")
+		if got, want := poll.cursor["site"], there.cursor["site"]; got != want {
+			t.Errorf("got cursor %q, want %q", got, want)
+		}
+		here.want("diff +carol -", "diff +dave -")
 	})
 }
