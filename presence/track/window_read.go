@@ -1,6 +1,8 @@
 package track
 
 import (
+	"time"
+
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
@@ -34,6 +36,9 @@ func (w *windowSource) readLocked(s *reader, form *Form) (d chunk, more bool) {
 // beginLocked returns the first event of a reader: the diff from the reader's cursor to the current stage, nil
 // if nothing has changed, or a state of what is published now. So polls are paced like streams.
 func (w *windowSource) beginLocked(s *reader) *sharedEvent {
+	if now := w.of.published(); w.whole(now.names) {
+		w.publishedLocked(now, time.Time{}) // nobody read the window when that was published
+	}
 	s.pos, s.turn = w.out.log.end(), w.turn
 	from, ok := w.versionOf(s.resume)
 	if ok {
