@@ -89,6 +89,11 @@ type SweepOptions struct {
 	// looks at every lease of the fleet for each such process, in bounded steps. Limit does not
 	// count them.
 	Nodes bool
+
+	// Soonest is the least time from an operation to the end of a lease that it makes or shortens, as long as
+	// no node has trouble. A store may look again after this time at a topic in which no lease expires sooner.
+	// 0: unknown.
+	Soonest time.Duration
 }
 
 // An OutageReporter is a [Core] that knows of its own outages. A track.Tracker that starts

@@ -114,4 +114,8 @@ type Swept struct {
 	Leases int  // expired leases that this call removed
 	Leaves int  // leaves that this call announced
 	More   bool // the limit was reached: call again
+
+	// Next is how long it takes until a sweep may find something to do, given [SweepOptions.Soonest].
+	// 0: unknown.
+	Next time.Duration
 }

@@ -160,7 +160,7 @@ func (s *Store) Sweep(ctx context.Context, opts backend.SweepOptions) (backend.S
 		swept.Leases, swept.Leaves = swept.Leases+recent.Leases, swept.Leaves+recent.Leaves
 		return swept, nil
 	}
-	expired := 0
+	expired, next := 0, opts.Soonest
 	for name, t := range s.topics {
 		for t.due(time.Now()) {
 			if expired >= opts.Limit {
@@ -172,6 +172,12 @@ func (s *Store) Sweep(ctx context.Context, opts backend.SweepOptions) (backend.S
 			expired, swept.Leases = expired+n, swept.Leases+n
 			swept.Leaves += s.commitLocked(name, step)
 		}
+		if len(t.expiry) > 0 {
+			next = min(next, time.Until(t.expiry[0].due))
+		}
+	}
+	if opts.Soonest > 0 {
+		swept.Next = next
 	}
 	return swept, nil
 }

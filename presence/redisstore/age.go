@@ -14,7 +14,7 @@ func (s *upkeep) Age(ctx context.Context, period time.Duration) (turned int, err
 		return 0, err
 	}
 	j := &ageJob{store: s, period: period}
-	err = s.eachDue(ctx, "age", "views", j)
+	_, err = s.eachDue(ctx, "age", "views", lookAgain, j)
 	return j.turned, err
 }
 

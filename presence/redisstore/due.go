@@ -3,8 +3,7 @@ package redisstore
 import (
 	"context"
 	"errors"
-	"maps"
-	"slices"
+	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -14,7 +13,7 @@ import (
 const (
 	maxClaimed = 500         // topics a round trip
 	claimFor   = time.Second // after this, the topics of a node that died are due for other nodes
-	lookAgain  = time.Second // after this, or when a lease expires, a topic is due again
+	lookAgain  = time.Second // after this at the earliest, or when a lease expires, a topic is due again
 	lookCosts  = 8           // the weight, in leases, of a script that finds nothing to do
 )
 
@@ -55,31 +54,53 @@ func apiece(topics []presence.Topic, script func(presence.Topic) (e eval, weight
 }
 
 // eachDue claims topics of an index, runs the job on each, and stores when they are due again, until no topic
-// is due or the job ends. The scripts of a round trip weigh at most maxSweep together.
-func (s *upkeep) eachDue(ctx context.Context, op, list string, job dueJob) error {
+// is due or the job ends. An empty topic is due again after rest. It returns how long it takes until a topic
+// is due; negative: there is none. The scripts of a round trip weigh at most maxSweep together.
+func (s *upkeep) eachDue(ctx context.Context, op, list string, rest time.Duration, job dueJob) (next time.Duration, err error) {
 	for again := true; again && job.more(); {
-		claimed, err := s.runOne(ctx, s.writes, op, eval{indexClaimScript, []string{s.indexKey(list)}, []any{s.now(), claimFor.Milliseconds(), maxClaimed}})
-		if err != nil {
-			return err
-		}
-		names, err := claimed.StringSlice()
-		if err != nil || len(names) == 0 {
-			return wrap(op, err)
-		}
-		topics := make([]presence.Topic, len(names))
-		for i, name := range names {
-			topics[i] = presence.Topic(name)
+		var topics []presence.Topic
+		if topics, next, err = s.claimDue(ctx, op, list); err != nil || len(topics) == 0 {
+			return next, err
 		}
 		waits, err := s.runJob(ctx, op, topics, job)
 		if err != nil {
-			return err // the claim expires
+			return 0, err // the claim expires
 		}
-		if err := s.settleDue(ctx, op, list, waits); err != nil {
-			return err
+		if err := s.settleDue(ctx, op, list, rest, waits); err != nil {
+			return 0, err
 		}
-		again = len(topics) == maxClaimed || slices.ContainsFunc(slices.Collect(maps.Values(waits)), func(wait time.Duration) bool { return wait == 0 })
+		again = len(topics) == maxClaimed
+		for _, wait := range waits {
+			if wait < 0 {
+				wait = rest
+			}
+			if again = again || wait == 0; next < 0 || wait < next {
+				next = wait
+			}
+		}
 	}
-	return nil
+	return next, nil
+}
+
+// claimDue claims topics of an index that are due. It returns how long it takes until another one is due;
+// negative: there is none.
+func (s *upkeep) claimDue(ctx context.Context, op, list string) (topics []presence.Topic, next time.Duration, err error) {
+	claimed, err := s.runOne(ctx, s.writes, op, eval{indexClaimScript, []string{s.indexKey(list)}, []any{s.now(), claimFor.Milliseconds(), maxClaimed}})
+	if err != nil {
+		return nil, 0, err
+	}
+	answer, err := claimed.StringSlice()
+	if err == nil && len(answer) == 0 {
+		err = errAnswer
+	}
+	if err != nil {
+		return nil, 0, wrap(op, err)
+	}
+	ms, err := strconv.ParseInt(answer[0], 10, 64)
+	for _, name := range answer[1:] {
+		topics = append(topics, presence.Topic(name))
+	}
+	return topics, time.Duration(ms) * time.Millisecond, wrap(op, err)
 }
 
 // runJob runs a job's scripts and passes their answers to it. It returns when each topic is due again;
@@ -117,9 +138,9 @@ func (s *upkeep) runJob(ctx context.Context, op string, topics []presence.Topic,
 	return waits, nil
 }
 
-// settleDue stores when topics are due again.
-func (s *upkeep) settleDue(ctx context.Context, op, list string, waits map[presence.Topic]time.Duration) error {
-	args := []any{s.now(), idleFor.Milliseconds(), lookAgain.Milliseconds()}
+// settleDue stores when topics are due again, empty ones after rest.
+func (s *upkeep) settleDue(ctx context.Context, op, list string, rest time.Duration, waits map[presence.Topic]time.Duration) error {
+	args := []any{s.now(), idleFor.Milliseconds(), rest.Milliseconds()}
 	for t, wait := range waits {
 		args = append(args, string(t), max(wait.Milliseconds(), -1))
 	}

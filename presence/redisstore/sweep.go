@@ -57,15 +57,21 @@ func (s *upkeep) Sweep(ctx context.Context, opts backend.SweepOptions) (backend.
 func (s *upkeep) sweepExpired(ctx context.Context, opts backend.SweepOptions) (backend.Swept, error) {
 	if opts.RenewedWithin != 0 {
 		j := &recentJob{store: s, SweepOptions: opts}
-		err := s.eachDue(ctx, "sweep", "due", j)
+		_, err := s.eachDue(ctx, "sweep", "due", lookAgain, j)
 		return j.swept, err
 	}
-	j := &sweepJob{store: s, limit: opts.Limit, looked: make(map[presence.Topic]look)}
-	err := s.eachDue(ctx, "sweep", "due", j)
+	j := &sweepJob{store: s, limit: opts.Limit, again: max(lookAgain, opts.Soonest), looked: make(map[presence.Topic]look)}
+	next, err := s.eachDue(ctx, "sweep", "due", j.again, j)
 	if err == nil && j.unknown {
 		if err = s.askRestarted(ctx, opts); err == nil {
 			j.slow = false
-			err = s.eachDue(ctx, "sweep", "due", j)
+			next, err = s.eachDue(ctx, "sweep", "due", j.again, j)
+		}
+	}
+	if opts.Soonest > 0 && j.more() {
+		j.swept.Next = opts.Soonest
+		if next >= 0 {
+			j.swept.Next = min(next, opts.Soonest)
 		}
 	}
 	for _, topic := range j.torn {
@@ -80,6 +86,7 @@ func (s *upkeep) sweepExpired(ctx context.Context, opts backend.SweepOptions) (b
 type sweepJob struct {
 	store   *upkeep
 	limit   int
+	again   time.Duration // after this, a topic is looked at again
 	swept   backend.Swept
 	looked  map[presence.Topic]look
 	asked   time.Time // when the latest scripts were made
@@ -135,7 +142,7 @@ func (j *sweepJob) took(topic presence.Topic, answer []int64) time.Duration {
 	if a.torn {
 		j.torn = append(j.torn, topic)
 	}
-	return min(a.next, lookAgain)
+	return min(a.next, j.again)
 }
 
 func (j *sweepJob) more() bool { return !j.swept.More && !j.slow }

@@ -3,6 +3,7 @@ package track
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -17,6 +18,9 @@ const (
 	jobTimeout  = 5 * time.Second
 )
 
+// maxSweepRest is the longest time in which no sweep asks the store.
+const maxSweepRest = 5 * time.Second
+
 // jobs are the methods that a site's cron calls.
 type jobs struct {
 	cfg       *Config
@@ -26,6 +30,18 @@ type jobs struct {
 	leases    *leases
 	nodeLease *nodeLease
 	fleet     *fleet
+	rest      atomic.Pointer[sweepRest]
+}
+
+// A sweepRest is a time in which no lease expires, as a sweep found.
+type sweepRest struct{ from, until time.Time }
+
+// rests reports whether a sweep would find nothing to do. After trouble, leases may expire sooner than the
+// latest sweep found.
+func (j *jobs) rests(o backend.SweepOptions) bool {
+	r := j.rest.Load()
+	plain := o.RenewedWithin == 0 && !o.Look && !o.Nodes && !o.Restarted
+	return plain && r != nil && time.Now().Before(r.until) && j.outage.soundFor() > time.Since(r.from)
 }
 
 // sweep is [Tracker.Sweep].
@@ -35,9 +51,15 @@ func (j *jobs) sweep(ctx context.Context) (backend.Swept, error) {
 	if err != nil || !may {
 		return backend.Swept{}, err
 	}
+	asked := time.Now()
+	o.Soonest = j.cfg.soonest()
+	if j.rests(o) {
+		j.stats.sweptClean.Store(int64(asked.Sub(j.stats.began)))
+		j.stats.sweeps.Add(1)
+		return backend.Swept{}, nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, jobTimeout)
 	defer cancel()
-	asked := time.Now()
 	swept, err := j.store.Sweep(ctx, o)
 	switch {
 	case errors.Is(err, presence.ErrRestarted):
@@ -49,6 +71,7 @@ func (j *jobs) sweep(ctx context.Context) (backend.Swept, error) {
 			j.stats.sweptClean.Store(int64(asked.Sub(j.stats.began)))
 		}
 		j.outage.settles(asked)
+		j.rest.Store(&sweepRest{asked, asked.Add(swept.Next)})
 	}
 	j.outage.reportSweep(err)
 	if err != nil {

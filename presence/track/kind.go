@@ -46,6 +46,16 @@ func (c *Config) grace(t presence.Topic) time.Duration {
 // heartbeatFor returns how often a lease with a TTL is renewed.
 func heartbeatFor(ttl time.Duration) time.Duration { return min(15*time.Second, ttl/3) }
 
+// soonest returns the least time from an operation to the end of a lease that it makes or shortens. It is at
+// most maxSweepRest, since operations that waited while the store was out end leases sooner.
+func (c *Config) soonest() time.Duration {
+	soonest := min(c.shortestTTL(), max(c.Grace, 0), maxSweepRest)
+	for _, k := range c.Kinds {
+		soonest = min(soonest, max(cmp.Or(k.Grace, c.Grace), 0))
+	}
+	return soonest
+}
+
 // shortestTTL returns the least TTL of any topic, longestTTL the greatest.
 func (c *Config) shortestTTL() time.Duration {
 	ttl := c.TTL

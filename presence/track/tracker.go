@@ -138,7 +138,7 @@ func newTracker(inner backend.Core, cfg *Config) *Tracker {
 		rosters:    &rosterPages{store},
 		attendance: &attendance{store, outage, users, topics, directory},
 		pages:      &pageViews{cfg, writer, users, topics, directory, devices, acts, attention, leases, lastSeen},
-		jobs:       &jobs{cfg, stats, store, outage, leases, nodeLease, fleet},
+		jobs:       &jobs{cfg: cfg, stats: stats, store: store, outage: outage, leases: leases, nodeLease: nodeLease, fleet: fleet},
 		staff:      &Staff{cfg, store, acts, signOuts, records, found},
 		places:     newPlaces(cfg, life, store, users, topics),
 		eraser: (&eraser{
