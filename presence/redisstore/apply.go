@@ -36,6 +36,7 @@ type writer struct{ *fleet }
 // not noted lately, a join or page view costs one more round trip before it, and heartbeats
 // or releases that find their lease cost one after it.
 func (s *writer) Apply(ctx context.Context, batches []backend.Batch) []backend.Result {
+	s.pace.used()
 	results := make([]backend.Result, len(batches))
 	err := s.ready(ctx, s.writes)
 	if s.sharded(ctx); err == nil {

@@ -21,6 +21,11 @@ func (a Answer) Refused() bool { return errors.Is(verdict(a), presence.ErrRefuse
 // HearTime has the server with the notices tell a time.
 func (s *Store) HearTime(now time.Time) { s.servers.hears(now.UnixMilli(), time.Now()) }
 
+// Rest makes the node one that nobody has used for a while, and Rests reports whether it is.
+func (s *Store) Rest() { s.pace.last.Store(int64(-restsAfter)) }
+
+func (s *Store) Rests() bool { return s.pace.rests() }
+
 // UnderWay returns how many writes are under way.
 func (s *Store) UnderWay() int { return len(s.writes.slots) }
 

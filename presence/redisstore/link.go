@@ -16,6 +16,7 @@ type link struct {
 	timeout time.Duration
 	clock   func() time.Time // for tests; nil: the server's own time
 	servers serverClock
+	pace    *pace
 
 	reads  *breaker
 	writes *breaker

@@ -18,6 +18,7 @@ import (
 
 const (
 	hearEvery = time.Second
+	metaEvery = 10 * time.Second
 	// noticeLate is the delay above which a notice has an Ago.
 	noticeLate = time.Second
 )
@@ -30,8 +31,8 @@ type bus struct {
 	cut       atomic.Uint64 // notices dropped before their time
 }
 
-// Listen implements [backend.Store]. At first it costs three round trips, then one a second, and one for each
-// lasting notice. It returns once it has begun to read the log. The notices of the last minutes may be many;
+// Listen implements [backend.Store]. At first it costs three round trips, then one a second, or one in ten
+// seconds while nobody uses the node, and one for each lasting notice. It returns once it has begun to read the log. The notices of the last minutes may be many;
 // they are read after that, a few hundred in a round trip.
 func (s *bus) Listen(ctx context.Context, fn func(backend.Notice)) (func(), error) {
 	l := &listener{store: s, fn: fn, kick: wait.NewWakeup(), heard: "0", read: "0"}
@@ -114,13 +115,18 @@ type listener struct {
 }
 
 func (l *listener) run(life context.Context) {
+	pace := l.store.pace
 	for {
-		_ = l.hear(life) // the next round repeats it
+		pause := pace.or(hearEvery, restHear)
+		if l.hear(life) != nil {
+			pause = hearEvery
+		}
 		select {
 		case <-life.Done():
 			return
 		case <-l.kick:
-		case <-time.After(hearEvery*3/4 + mathrand.N(hearEvery/2)):
+		case <-pace.woken:
+		case <-time.After(pause*3/4 + mathrand.N(pause/2)):
 		}
 	}
 }
@@ -210,14 +216,19 @@ func (l *listener) pageLocked(ctx context.Context) (more bool, err error) {
 		l.forget(sent)
 		l.tell(backend.Notice{Missed: h.missed})
 	}
-	if l.epoch != h.epoch || h.missed > 0 && len(h.notices) == 0 { // the log no longer has the latest notice that was heard
+	wiped := l.epoch != h.epoch
+	if wiped || h.missed > 0 && len(h.notices) == 0 { // the log no longer has the latest notice that was heard
 		l.heard = "0"
 	}
+	again := wiped && l.epoch != "" && !l.asked.IsZero()
+	if again { // the keyspace may be new
+		l.asked = time.Time{}
+	}
 	l.epoch, l.read = h.epoch, h.now
-	return len(h.notices) >= maxNoticePage, l.deliver(ctx, h.notices)
+	return again || len(h.notices) >= maxNoticePage, l.deliver(ctx, h.notices)
 }
 
-// ask reads the log, and from time to time the keyspace's hash, in one round trip.
+// ask reads the log, and the keyspace's hash after metaEvery or if that may be new, in one round trip.
 func (l *listener) ask(ctx context.Context, sent string) (hearing, error) {
 	s := l.store
 	if err := s.ready(ctx, s.writes); err != nil {
@@ -226,7 +237,7 @@ func (l *listener) ask(ctx context.Context, sent string) (hearing, error) {
 	evals := []eval{{noticeHearScript, s.noticeLog(), []any{
 		s.now(), l.heard, maxNoticePage, l.epoch, l.read, noticesKeep.Milliseconds(), rand.Text(), sent,
 	}}}
-	if time.Since(l.asked) > hearEvery*2/3 {
+	if time.Since(l.asked) > metaEvery {
 		evals = append(evals, s.metaEval(nil))
 	}
 	h, err := call(ctx, s.writes, "listen", func(ctx context.Context) (h hearing, err error) {

@@ -17,6 +17,7 @@ import (
 type pubsub struct {
 	client  redis.UniversalClient
 	timeout time.Duration
+	pace    *pace
 	life    context.Context
 	end     context.CancelFunc
 	wait    sync.WaitGroup
@@ -29,9 +30,9 @@ type pubsub struct {
 	conns    map[string]*pubsubConn // by the master's address; "": for channels that are not sharded
 }
 
-func newPubsub(client redis.UniversalClient, timeout time.Duration) *pubsub {
+func newPubsub(client redis.UniversalClient, timeout time.Duration, pace *pace) *pubsub {
 	p := &pubsub{
-		client: client, timeout: timeout,
+		client: client, timeout: timeout, pace: pace,
 		kick:     wait.NewWakeup(),
 		channels: make(map[string]*channel),
 		unplaced: make(map[*channel]struct{}),

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -23,18 +24,24 @@ type pubsubConn struct {
 	end    context.CancelFunc
 	kick   wait.Wakeup // there are changes to send
 
+	answered atomic.Bool // the server has said something
+
 	// pubsub's mutex guards these.
 	channels int
 	pending  map[string]struct{} // channels that were added, removed, or lost
 }
 
-// A connection pings every pingEvery. It is dead when nothing came for maxSilence.
+// A connection pings every pingEvery, or every restPing while nobody uses the node. It is dead when nothing
+// came for maxSilence after a ping.
 const (
-	pingEvery    = time.Second
-	maxSilence   = 4 * time.Second
+	pingEvery    = 2 * time.Second
+	maxSilence   = 3 * time.Second
+	lookEvery    = time.Second           // how often the connection looks whether to ping, and whether it is dead
 	firstBackoff = 50 * time.Millisecond // before connecting again; doubled up to the timeout
 	maxNames     = 500                   // channels in one command
 )
+
+var errSilent = errors.New("the server does not answer a ping")
 
 func newPubsubConn(p *pubsub, addr string, client subscriber) *pubsubConn {
 	c := &pubsubConn{pubsub: p, addr: addr, client: client, kick: wait.NewWakeup(), pending: make(map[string]struct{})}
@@ -56,6 +63,7 @@ func (c *pubsubConn) run() {
 		began := time.Now()
 		err := c.session()
 		c.pubsub.lost(c, err)
+		c.pubsub.pace.used()
 		if time.Since(began) > maxSilence {
 			backoff = firstBackoff
 		}
@@ -78,8 +86,9 @@ func (c *pubsubConn) session() error {
 		<-received
 	}()
 	asked := make(map[string]bool) // the channels of this session, and whether each is sharded
-	tick := time.NewTicker(pingEvery)
+	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
+	pings := pings{sent: time.Now(), silent: time.Now()}
 	for first := true; ; first = false {
 		if err := c.ask(socket, asked); err != nil {
 			return err
@@ -98,11 +107,34 @@ func (c *pubsubConn) session() error {
 			return err
 		case <-c.kick:
 		case <-tick.C:
-			if err := c.send(func(ctx context.Context) error { return socket.Ping(ctx) }); err != nil {
-				return err
-			}
+		}
+		if err := c.ping(socket, &pings); err != nil {
+			return err
 		}
 	}
+}
+
+// pings are those of a session.
+type pings struct {
+	sent   time.Time // the latest one
+	silent time.Time // the first one that has no answer; zero: the server has said something since
+}
+
+// ping sends a ping if it is time. It returns an error if the connection is dead.
+func (c *pubsubConn) ping(socket *redis.PubSub, p *pings) error {
+	if c.answered.Swap(false) {
+		p.silent = time.Time{}
+	}
+	if !p.silent.IsZero() && time.Since(p.silent) > maxSilence {
+		return errSilent
+	}
+	if time.Since(p.sent) < c.pubsub.pace.or(pingEvery, restPing) {
+		return nil
+	}
+	if p.sent = time.Now(); p.silent.IsZero() {
+		p.silent = p.sent
+	}
+	return c.send(func(ctx context.Context) error { return socket.Ping(ctx) })
 }
 
 // send writes a command with a time limit.
@@ -136,7 +168,8 @@ func (c *pubsubConn) sendNames(names []string, most int, command func(context.Co
 // receive delivers messages until the connection breaks.
 func (c *pubsubConn) receive(socket *redis.PubSub) error {
 	for {
-		message, err := socket.ReceiveTimeout(c.life, maxSilence)
+		message, err := socket.Receive(c.life)
+		c.answered.Store(true)
 		var answer redis.Error
 		switch {
 		case errors.As(err, &answer):

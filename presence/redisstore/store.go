@@ -67,10 +67,10 @@ func New(client redis.UniversalClient, cfg Config) *Store {
 		client, clock = c.UniversalClient, c.Now
 	}
 	server := endpointOf(client)
-	l := &link{client: client, timeout: cfg.Timeout, clock: clock, servers: serverClock{began: time.Now()}, reads: newBreaker(cfg, server), writes: newBreaker(cfg, server)}
+	l := &link{client: client, timeout: cfg.Timeout, clock: clock, servers: serverClock{began: time.Now()}, pace: newPace(), reads: newBreaker(cfg, server), writes: newBreaker(cfg, server)}
 	keys := keyspace{cfg.Prefix}
 	f := &fleet{link: l, keyspace: keys, index: newIndex(l, keys), logSize: cfg.LogSize, keepLog: keepLog}
-	s := &Store{cfg: cfg, pubsub: newPubsub(client, cfg.Timeout), fleet: f, writer: &writer{f}, statuses: &statuses{f}, consumers: &consumers{f}, erasures: &erasures{f}}
+	s := &Store{cfg: cfg, pubsub: newPubsub(client, cfg.Timeout, l.pace), fleet: f, writer: &writer{f}, statuses: &statuses{f}, consumers: &consumers{f}, erasures: &erasures{f}}
 	s.reader, s.extrasReader = &reader{f}, &extrasReader{f}
 	s.watcher = &watcher{fleet: f, pubsub: s.pubsub, taps: make(map[*tap]struct{})}
 	s.bus = &bus{fleet: f, watcher: s.watcher}

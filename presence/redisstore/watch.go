@@ -76,6 +76,9 @@ func (s *watcher) subscribe(ctx context.Context, op string, t *tap) (stop func()
 	}
 	s.mu.Lock()
 	s.taps[t] = struct{}{}
+	if len(s.taps) > 1 {
+		s.pace.used()
+	}
 	s.mu.Unlock()
 	return t.stop, nil
 }
@@ -113,6 +116,9 @@ func (s *watcher) tend() {
 	sharded := s.sharded(s.pubsub.life)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if len(s.taps) > 1 { // beside that of the notices
+		s.pace.used()
+	}
 	for t := range s.taps {
 		if on := t.base + place; on != t.on {
 			if leave := s.follow(t, on, sharded); leave != nil {

@@ -170,8 +170,8 @@ func (c Config) validate() error {
 // [presence.Kind] has a TTL have their own: see [Connection.Timing].
 func (c Config) Heartbeat() time.Duration { return heartbeatFor(c.TTL) }
 
-// houseKeeping is how often the store is asked for figures, so that they lag by less than a second. If a node
-// has more than fewTopics, the figures of inactive topics lag by a second.
+// houseKeeping is how often the store is asked for figures, so that they lag by less than a second. Those of
+// inactive topics lag by a second.
 const houseKeeping = 500 * time.Millisecond
 
 // How long a page and a stream wait for a topic that is not in memory yet, and how long loading it may take.

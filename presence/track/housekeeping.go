@@ -18,6 +18,8 @@ type housekeeper struct {
 	users   *users
 	topics  *topics
 	notices *notices
+
+	round int32 // only run uses it
 }
 
 // run does the housekeeping until ctx ends.
@@ -35,8 +37,8 @@ func (h *housekeeper) run(ctx context.Context) {
 	}
 }
 
-// refresh gives the loaded topics their latest figures, or marks them as stale. It asks for the figures of a
-// few topics each time. Of many topics, it asks less often for those that do not change.
+// refresh gives the loaded topics their latest figures, or marks them as stale. It asks less often for those
+// that do not change. A node without topics learns of an outage by the renewals of its lease.
 func (h *housekeeper) refresh(ctx context.Context) {
 	var loaded, asked []*replica
 	for _, r := range h.topics.used() {
@@ -46,12 +48,16 @@ func (h *housekeeper) refresh(ctx context.Context) {
 	}
 	var topics []presence.Topic
 	var at []int
+	h.round++
 	for _, r := range loaded {
-		if r.rest.due() || len(loaded) <= fewTopics {
+		if h.asksFor(r, len(loaded)) {
 			asked, topics, at = append(asked, r), append(topics, r.out.topic), append(at, r.position())
 		}
 	}
 	if len(topics) == 0 {
+		if h.outage.fineLately() && !h.notices.waiting() {
+			return
+		}
 		topics = []presence.Topic{presence.Site} // to find out whether the store is reachable
 	}
 	ctx, cancel := context.WithTimeout(ctx, applyTimeout)
@@ -82,37 +88,38 @@ func (h *housekeeper) refresh(ctx context.Context) {
 	}
 }
 
-// Up to this number of topics, all figures are asked for every time: they are one script in Redis.
-const fewTopics = 64
+// A topic rests when its figures stayed the same in restAfter answers in a row. It is then asked for in every
+// second round, so once a second. With up to fewTopics, all that rest are asked for in the same round, because
+// they are one script in Redis. With more topics, each round asks for half of them.
+const (
+	restAfter = 4
+	fewTopics = 64
+)
 
-// With more topics, one whose figures stayed the same in so many answers in a row is asked for in every
-// second round, so once a second.
-const restAfter = 4
+// asksFor reports whether a topic, one of so many, is asked for in this round. A node with few topics must not
+// leave out a round where it could miss an outage by that.
+func (h *housekeeper) asksFor(r *replica, of int) bool {
+	if r.rest.same < restAfter {
+		return true
+	}
+	if of > fewTopics {
+		return (h.round+r.rest.turn)%2 == 0
+	}
+	return h.round%2 == 0 || h.outage.leasesMayHaveExpired() || h.outage.cfg.harmlessOutage() < 4*houseKeeping
+}
 
-// A rest decides in which rounds the figures of a topic are asked for. Only housekeeping uses it.
+// A rest says whether the figures of a topic change. Only housekeeping uses it.
 type rest struct {
 	head presence.DiffID // the head in the latest answer
 	same int32           // answers in a row that changed nothing
-	left int32           // rounds in which the topic is still left out
+	turn int32           // random: which rounds ask for the topic while it rests
 }
 
-// due reports whether the topic is asked for in this round, and counts the round.
-func (r *rest) due() bool {
-	if r.left > 0 {
-		r.left--
-		return false
-	}
-	return true
-}
-
-// told notes an answer. After an answer without news the topic rests for more rounds.
+// told notes an answer.
 func (r *rest) told(head presence.DiffID, news bool) {
 	if news || head != r.head {
-		*r = rest{head: head}
+		*r = rest{head: head, turn: rand.Int32N(2)}
 		return
 	}
-	// Random, so that half of the topics are asked for in one round, and half in the other.
-	if r.same++; r.same > restAfter || r.same == restAfter && rand.IntN(2) == 0 {
-		r.left = 1
-	}
+	r.same++
 }

@@ -11,10 +11,11 @@ import (
 )
 
 // How often the store is asked for the extras of a topic that is loaded here. If a record grows, it is asked
-// at once.
+// at once. Bots that stayed the same in botsRest answers in a row are asked for as seldom as records.
 const (
 	botsEvery = 2 * time.Second
 	peakEvery = 10 * time.Second
+	botsRest  = 5
 )
 
 // asksExtras reports whether a topic of any kind has extras.
@@ -98,6 +99,7 @@ func (x *extrasReader) take(topic presence.Topic, kind presence.Kind, stored bac
 // An extrasCheck decides when the store is asked for the extras of a topic.
 type extrasCheck struct {
 	answered time.Time // when the store answered; zero: not since the topic was loaded
+	same     int32     // answers in a row that changed nothing
 	total    int32     // users online when that question was asked
 	asking   int32     // users online when the latest question was asked
 }
@@ -115,7 +117,7 @@ func (r *replica) extrasAreDue() bool {
 	total, since := r.peakTotalLocked(), time.Since(r.check.answered)
 	r.check.asking = int32(total)
 	grown := r.kind.Peak && total > r.extras.Peak.Total && total > int(r.check.total)
-	return grown || since >= peakEvery || r.kind.Bots && since >= botsEvery
+	return grown || since >= peakEvery || r.kind.Bots && since >= botsEvery && r.check.same < botsRest
 }
 
 // peakTotalLocked returns the users online, with guests if the record counts them, as this node knows them.
@@ -132,7 +134,9 @@ func (r *replica) setExtras(now backend.Extras) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.check.answered, r.check.total = time.Now(), r.check.asking
-	r.changeExtrasLocked(now)
+	if r.check.same++; r.changeExtrasLocked(now) {
+		r.check.same = 0
+	}
 }
 
 // setPeak applies a record from a notice or from the site's table.
@@ -142,11 +146,14 @@ func (r *replica) setPeak(p backend.Peak) {
 	r.changeExtrasLocked(backend.Extras{Peak: p, Bots: r.extras.Bots})
 }
 
-// changeExtrasLocked makes a new View, and notifies readers, if the extras have changed.
-func (r *replica) changeExtrasLocked(now backend.Extras) {
-	if !r.closed && r.ledger.loaded() && r.mergeExtrasLocked(now) {
+// changeExtrasLocked makes a new View, and notifies readers, if the extras have changed. It reports whether
+// they have.
+func (r *replica) changeExtrasLocked(now backend.Extras) (changed bool) {
+	changed = !r.closed && r.ledger.loaded() && r.mergeExtrasLocked(now)
+	if changed {
 		r.showFiguresLocked()
 	}
+	return changed
 }
 
 // mergeExtrasLocked stores extras for the next View, and reports whether they have changed.

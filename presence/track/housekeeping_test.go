@@ -3,14 +3,16 @@ package track_test
 import (
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/presencetest"
 	"github.com/rollcall-go/rollcall/presence/track"
 )
 
-// The figures of a few topics are asked for twice a second, and those of many while they change.
+// The figures of topics are asked for twice a second while they change, and once a second at rest.
 func TestFiguresOfTopicsAtRest(t *testing.T) {
 	for _, tt := range []struct {
 		topics      int
@@ -18,7 +20,7 @@ func TestFiguresOfTopicsAtRest(t *testing.T) {
 		lateAtRest  time.Duration // until a reader here knows a guest there
 		lateInHaste time.Duration // while figures of the topic change
 	}{
-		{64, 2.1 * 64, time.Second, time.Second},
+		{64, 1.1 * 64, 1100 * time.Millisecond, time.Second},
 		{200, 1.1 * 200, 1100 * time.Millisecond, time.Second},
 	} {
 		bubble(t, fmt.Sprint(tt.topics), func(t *testing.T) {
@@ -57,4 +59,37 @@ func TestFiguresOfTopicsAtRest(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A node that nobody uses asks the store for nothing but the renewals of its own lease. It learns of an outage
+// by them.
+func TestNodeThatNobodyUses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		faults := presencetest.NewFaults(memstore.New())
+		node := start(t, faults, track.Config{})
+		node.Seen(presence.Site, user("alice"), presence.Device{})
+		time.Sleep(10 * time.Minute)
+		before := faults.Calls(presencetest.CallCounts)
+		sweeps, renewals := faults.Calls(presencetest.CallSweep), faults.Calls(presencetest.CallRenewNode)
+		time.Sleep(time.Minute)
+		if got := faults.Calls(presencetest.CallCounts) - before; got > 0 {
+			t.Errorf("asked %d times for figures in a minute, want never", got)
+		}
+		if got := faults.Calls(presencetest.CallSweep) - sweeps; got > 6 {
+			t.Errorf("asked %d times in a minute what to sweep, want 6 times at most", got)
+		}
+		if got := faults.Calls(presencetest.CallRenewNode) - renewals; got < 17 || got > 19 {
+			t.Errorf("renewed the node's lease %d times in a minute, want 18 times", got)
+		}
+		faults.Break(presencetest.Fault{Err: presence.ErrStoreOut})
+		time.Sleep(4 * time.Second)
+		if !node.Stats().StoreOut {
+			t.Error("the store is out for 4 s, and the node does not know")
+		}
+		faults.Heal()
+		time.Sleep(time.Second)
+		if node.Stats().StoreOut {
+			t.Error("the store is back for a second, and the node does not know")
+		}
+	})
 }

@@ -19,7 +19,7 @@ const (
 )
 
 // maxSweepRest is the longest time in which no sweep asks the store.
-const maxSweepRest = 5 * time.Second
+const maxSweepRest = 10 * time.Second
 
 // jobs are the methods that a site's cron calls.
 type jobs struct {

@@ -156,6 +156,9 @@ func (b *notices) republish(ctx context.Context) bool {
 	return true
 }
 
+// waiting reports whether there is a notice that the bus does not have.
+func (b *notices) waiting() bool { return len(b.due()) > 0 }
+
 // has reports whether the bus still has a notice.
 func (b *notices) has(p *published) bool {
 	b.mu.Lock()

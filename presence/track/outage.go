@@ -150,6 +150,17 @@ func (o *outage) state() (storeState, time.Duration) {
 	return trusted, back
 }
 
+// fineLately reports whether the store is trusted, and a call has succeeded so lately that no other one is
+// needed to find an outage in time.
+func (o *outage) fineLately() bool {
+	if o.leasesMayHaveExpired() {
+		return false
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return time.Since(o.wentWell) < o.cfg.harmlessOutage()/2
+}
+
 // latestFailed reports whether the latest write or read failed.
 func (o *outage) latestFailed() bool {
 	o.mu.Lock()
@@ -162,13 +173,6 @@ func (o *outage) readsGoWell() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return time.Since(o.readWell) < 2*houseKeeping
-}
-
-// unsettledLocked reports whether the nodes had not yet had time to catch up with an earlier outage, or with
-// one before this node began, when a call last succeeded. A new outage then counts as a continuation of the
-// earlier one, and so as long.
-func (o *outage) unsettledLocked() bool {
-	return o.wentWell.Sub(o.back) < o.cfg.catchUp() || o.wentWell.Sub(o.began) < o.cfg.catchUp()
 }
 
 // leasesMayHaveExpired reports whether a lease may have expired because no node could renew it: true in every
@@ -258,7 +262,10 @@ func (o *outage) report(kind int, began time.Time, err error) {
 		o.wentWell = began
 	}
 	if err == nil && !is {
-		if o.hangsLocked() || now.Sub(o.wentWell) > o.cfg.harmlessOutage() || was && o.unsettledLocked() { // a hanging call has not failed yet, so failing alone is not enough
+		// The nodes have not yet had time to catch up with an earlier outage, or with one before this node began.
+		// A new outage then counts as a continuation of the earlier one, and so as long.
+		unsettled := o.wentWell.Sub(o.back) < o.cfg.catchUp() || o.wentWell.Sub(o.began) < o.cfg.catchUp()
+		if o.hangsLocked() || now.Sub(o.wentWell) > o.cfg.harmlessOutage() || was && unsettled { // a hanging call has not failed yet, so failing alone is not enough
 			o.back, o.trouble = now, now
 		}
 		o.wentWell = now

@@ -77,7 +77,8 @@ func TestPeakIsTold(t *testing.T) {
 }
 
 // The store is asked for extras of loaded topics whose kind asks alone: when the record
-// grows, and else every 10 s; for bots every 2 s. Without such a kind it is not asked at all.
+// grows, and else every 10 s; for bots every 2 s, or every 10 s while they stay the same. Without such a kind it is
+// not asked at all.
 func TestExtrasAreAskedForRarely(t *testing.T) {
 	for _, tc := range []struct {
 		name       string
@@ -87,7 +88,7 @@ func TestExtrasAreAskedForRarely(t *testing.T) {
 	}{
 		{"none", presence.Kind{}, 0, 0},
 		{"peak", presence.Kind{Peak: true}, 6, 5},
-		{"bots", presence.Kind{Bots: true}, 30, 2},
+		{"bots", presence.Kind{Bots: true}, 6, 0},
 	} {
 		bubble(t, tc.name, func(t *testing.T) {
 			faults := presencetest.NewFaults(memstore.New())
@@ -107,6 +108,17 @@ func TestExtrasAreAskedForRarely(t *testing.T) {
 			}
 			if got := faults.Calls(presencetest.CallExtras) - before; got < tc.whileGrows || got > tc.whileGrows+1 {
 				t.Errorf("got %d calls while users came, want %d", got, tc.whileGrows)
+			}
+			if !tc.kind.Bots {
+				return
+			}
+			before = faults.Calls(presencetest.CallExtras)
+			for i := range 20 {
+				a.SeenBot(presence.Site, "Googlebot", fmt.Sprint("crawler", i))
+				time.Sleep(2 * time.Second)
+			}
+			if got := faults.Calls(presencetest.CallExtras) - before; got < 15 {
+				t.Errorf("got %d calls in 40 s in which bots came, want 15 at least", got)
 			}
 		})
 	}
