@@ -18,7 +18,7 @@ import (
 
 const (
 	hearEvery = time.Second
-	metaEvery = 10 * time.Second
+	metaEvery = 30 * time.Second // and Secret reads the same hash
 	// noticeLate is the delay above which a notice has an Ago.
 	noticeLate = time.Second
 )
