@@ -96,9 +96,10 @@ func (f *follower) catchUp(ctx context.Context, names []Name) {
 
 // check compares the feeds with the database every Config.Check, and a second after a call failed. So a lost
 // hint does no harm, and neither does a read that failed while other calls succeeded. While no hints can
-// come, it does so every deafCheck.
+// come, it does so every deafCheck. It does nothing if the data is as it was at the last check.
 func (f *follower) check(ctx context.Context) {
 	next, deaf := time.Now().Add(f.cfg.Check), time.Time{}
+	var checked int64 // the version of the data at the last check; 0: none, or a call has failed since
 	for {
 		timer := time.NewTimer(min(time.Until(next), deafCheck))
 		select {
@@ -108,6 +109,7 @@ func (f *follower) check(ctx context.Context) {
 		case <-f.turned:
 			timer.Stop()
 			f.markStale(ctx)
+			checked = 0
 			if soon := time.Now().Add(retryOut); soon.Before(next) {
 				next = soon
 			}
@@ -122,11 +124,22 @@ func (f *follower) check(ctx context.Context) {
 			continue
 		}
 		every := f.cfg.Check
-		if !f.checkAll(ctx) || f.calls.isOut() {
-			every = min(every, retryOut)
+		if version := f.version(); version == 0 || version != checked {
+			checked = version
+			if !f.checkAll(ctx) || f.calls.isOut() {
+				checked, every = 0, min(every, retryOut)
+			}
 		}
 		next = time.Now().Add(every)
 	}
+}
+
+// version returns what the store says of its data, or 0 if it does not know of changes.
+func (f *follower) version() int64 {
+	if store, ok := f.store.(DataVersioner); ok {
+		return store.DataVersion()
+	}
+	return 0
 }
 
 // While the presence store is out, no hints come, and none come until each node listens again. The feeds are

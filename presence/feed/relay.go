@@ -37,7 +37,7 @@ func (r *relayer) relayWhenKicked(ctx context.Context) {
 		case <-r.kicked:
 		}
 		bound, cancel := context.WithTimeout(ctx, relayPatience)
-		_, _ = r.relay(bound) // the job logs errors
+		_, _ = r.relay(bound, false) // the job logs errors
 		cancel()
 	}
 }
@@ -49,15 +49,16 @@ const (
 )
 
 // Relay moves due messages from the outbox to feeds, until nothing is due or ctx ends, and tells all nodes. A
-// job calls it once a second.
+// job calls it once a second. A store that knows of changes, as package sqlstore does, asks its database only
+// after one.
 func (r *relayer) Relay(ctx context.Context) (moved int, err error) {
 	r.relays.Store(true)
-	return r.relay(ctx)
+	return r.relay(ctx, true)
 }
 
-func (r *relayer) relay(ctx context.Context) (moved int, err error) {
-	o := RelayOptions{MailAfter: r.cfg.MailAfter, Most: r.cfg.Most}
-	for busy := 0; ctx.Err() == nil; {
+func (r *relayer) relay(ctx context.Context, poll bool) (moved int, err error) {
+	o := RelayOptions{MailAfter: r.cfg.MailAfter, Most: r.cfg.Most, Poll: poll}
+	for busy := 0; ctx.Err() == nil; o.Poll = false {
 		done, err := call(ctx, r.calls, func(ctx context.Context) (Relayed, error) { return r.store.Relay(ctx, o) })
 		r.stats.relayed(done)
 		r.logBad(done.Bad)

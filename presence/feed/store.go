@@ -97,6 +97,11 @@ type Store interface {
 	Waiting(ctx context.Context) (Outbox, error)
 }
 
+// A DataVersioner is a [Store] that knows of changes without a query. DataVersion returns another number than
+// before if the data has changed since, whoever has changed it. It is never 0. A Keeper does not compare feeds
+// with a store of which nothing has changed.
+type DataVersioner interface{ DataVersion() int64 }
+
 // MaxHeads is how many feeds one call of Heads or Changes may name.
 const MaxHeads = 1_000
 
@@ -107,6 +112,7 @@ const MaxBehind = 200
 type RelayOptions struct {
 	MailAfter time.Duration // a digest is due this long after the first unread item for mail
 	Most      int           // a message to an inbox with that many unread items is dropped, and counted as full
+	Poll      bool          // nobody knows of a new message: do nothing if nothing has changed since the latest poll
 }
 
 // Relayed is the result of one call of Relay.

@@ -15,6 +15,7 @@ type database struct {
 	dialect  Dialect
 	texts    map[string]string // statements, by the names of their files
 	clock    clock
+	signs    signs
 	writing  wait.Mutex   // SQLite: held by the transaction that writes
 	patience atomic.Int64 // SQLite: how long a connection waits for the lock of the file, in nanoseconds; 0: unknown
 }

@@ -29,6 +29,7 @@ func (p *People) AddErasure(ctx context.Context, user presence.UserID, hold time
 		now := p.db.clock.now()
 		err = p.db.pool.QueryRowContext(ctx, p.db.texts["erasure_put"], user.Tenant(), string(user.Local()),
 			toDatabase(now, offset), toDatabase(now.Add(hold), offset)).Scan(&asked)
+		p.db.changed()
 		e.ID = strconv.FormatInt(asked, 10)
 	}
 	if err != nil {
@@ -37,11 +38,20 @@ func (p *People) AddErasure(ctx context.Context, user presence.UserID, hold time
 	return e, nil
 }
 
-// ClaimErasures implements [backend.ErasureList].
+// ClaimErasures implements [backend.ErasureList]. While nothing is due it is one query, or none if the data is
+// as it was.
 func (p *People) ClaimErasures(ctx context.Context, most int, hold time.Duration) (claimed []backend.Erasure, err error) {
+	version := p.db.DataVersion()
+	if p.erasures.rests(version) {
+		return nil, nil
+	}
 	offset, err := p.db.clock.read(ctx)
+	now := p.db.clock.now()
+	var first sql.NullInt64
 	if err == nil {
-		now := p.db.clock.now()
+		err = p.db.pool.QueryRowContext(ctx, p.db.texts["erasure_first"], toDatabase(now, offset)).Scan(&first)
+	}
+	if err == nil && p.erasures.note(version, first) {
 		err = p.db.query(ctx, "erasure_claim", func(rows *sql.Rows) error {
 			var tenant string
 			var user presence.UserID

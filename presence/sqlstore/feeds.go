@@ -26,12 +26,18 @@ func newFeeds(db *database) *Feeds {
 	rows := &feedRows{db}
 	reader := &feedReader{rows}
 	return &Feeds{
-		feedRows: rows, feedReader: reader, outbox: &outbox{rows}, relayer: &relayer{feedRows: rows}, digests: &digests{rows},
+		feedRows: rows, feedReader: reader, outbox: &outbox{feedRows: rows}, relayer: &relayer{feedRows: rows}, digests: &digests{feedRows: rows},
 		trimmer: &trimmer{feedRows: rows}, recounter: &recounter{feedRows: rows}, feedEraser: &feedEraser{rows, reader},
 	}
 }
 
-var _ feed.Store = (*Feeds)(nil)
+var (
+	_ feed.Store         = (*Feeds)(nil)
+	_ feed.DataVersioner = (*Feeds)(nil)
+)
+
+// DataVersion implements [feed.DataVersioner]: see [Store.DataVersion].
+func (f *Feeds) DataVersion() int64 { return f.feedRows.db.DataVersion() }
 
 // A place is a position in the order of tenants and names of feeds. The zero place is before all.
 type place struct{ tenant, feed string }

@@ -17,9 +17,12 @@ import (
 const mostMailed = 100
 
 // digests has the digests of users.
-type digests struct{ *feedRows }
+type digests struct {
+	*feedRows
+	agenda agenda
+}
 
-// Due implements [feed.Store]. While nothing is due it is one query. Else it is a transaction
+// Due implements [feed.Store]. While nothing is due it is one query, or none if the data is as it was. Else it is a transaction
 // of at most four statements.
 func (f *digests) Due(ctx context.Context, most int, claim time.Duration) ([]feed.Digest, error) {
 	due, err := f.due(ctx, most, claim)
@@ -31,12 +34,17 @@ func (f *digests) Due(ctx context.Context, most int, claim time.Duration) ([]fee
 
 func (f *digests) due(ctx context.Context, most int, claim time.Duration) (all []feed.Digest, err error) {
 	for len(all) < most {
+		version := f.db.DataVersion()
+		if f.agenda.rests(version) {
+			return all, nil
+		}
 		var now int64
 		var first sql.NullInt64
 		if err := f.db.pool.QueryRowContext(ctx, f.db.texts["digest_first"]).Scan(&now, &first); err != nil {
 			return all, err
 		}
-		if !first.Valid || first.Int64 > now {
+		first.Int64 -= now
+		if !f.agenda.note(version, first) {
 			return all, nil
 		}
 		looked, some, err := f.claim(ctx, now, most-len(all), claim)

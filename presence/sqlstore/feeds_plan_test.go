@@ -22,6 +22,7 @@ var searches = []struct {
 	{"feed_counted", []any{"", "inbox:a", 1, 1, nil}, "rollcall_items_unread"},
 	{"feed_read_about", []any{"", "inbox:a", 1, 1, 1, "thread:1", 1}, "rollcall_items_unread"},
 	{"outbox_tenants", []any{"", 200}, "rollcall_outbox_due"},
+	{"outbox_next", nil, "rollcall_outbox_due"},
 	{"outbox_due", []any{"", 1, 100}, "rollcall_outbox_due"},
 	{"outbox_done", []any{"", "[]"}, "outbox"},
 	{"relay_mutes", []any{"", "[]", "[]", 1}, "mutes"},

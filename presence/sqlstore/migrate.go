@@ -37,8 +37,10 @@ func (s *Store) migrate(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("is %s what the database speaks, as Config.Dialect says? %w", s.dialect, err)
 	}
-	if err := s.checkPatience(ctx); err != nil {
-		return err
+	if s.dialect == SQLite {
+		if err := errors.Join(s.checkPatience(ctx), s.findFile(ctx)); err != nil {
+			return err
+		}
 	}
 	for at < len(s.steps) {
 		if at, err = s.step(ctx); err != nil {
@@ -91,9 +93,6 @@ func (s *Store) step(ctx context.Context) (at int, err error) {
 // checkPatience returns an error if SQLite fails at once while another connection writes, because writes
 // would then fail for no reason.
 func (s *Store) checkPatience(ctx context.Context) error {
-	if s.dialect != SQLite {
-		return nil
-	}
 	var ms int
 	if err := s.pool.QueryRowContext(ctx, "PRAGMA busy_timeout").Scan(&ms); err != nil {
 		return err

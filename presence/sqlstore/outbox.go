@@ -38,7 +38,16 @@ func (f ExecFunc) ExecContext(ctx context.Context, query string, args ...any) (s
 }
 
 // An outbox takes messages.
-type outbox struct{ *feedRows }
+type outbox struct {
+	*feedRows
+	empty atomic.Pointer[emptyOutbox] // nil: messages wait, or it is not known
+}
+
+// An emptyOutbox is the state of an outbox in which nothing waits, and DataVersion before the query.
+type emptyOutbox struct {
+	feed.Outbox
+	version int64
+}
 
 // Send implements [feed.Store].
 func (f *outbox) Send(ctx context.Context, ms ...feed.Message) error {
@@ -89,6 +98,7 @@ type outboxRow struct {
 
 func (f *outbox) put(ctx context.Context, tx Execer, rows []outboxRow) error {
 	s := f.db
+	defer s.changed()
 	for some := range slices.Chunk(rows, rowsAtOnce) {
 		statement, args := "outbox_put", []any{some[0].tenant, some[0].id, some[0].message, some[0].bulk}
 		if len(some) > 1 {
@@ -169,8 +179,12 @@ func newOutboxID() string {
 	return strings.ToLower(base32.HexEncoding.EncodeToString(id))
 }
 
-// Waiting implements [feed.Store].
+// Waiting implements [feed.Store]. While nothing waits, it is no query until the data changes.
 func (f *outbox) Waiting(ctx context.Context) (feed.Outbox, error) {
+	version := f.db.DataVersion()
+	if empty := f.empty.Load(); empty != nil && empty.version == version {
+		return empty.Outbox, nil
+	}
 	var o feed.Outbox
 	var oldest int64
 	err := f.db.pool.QueryRowContext(ctx, f.db.texts["outbox_waiting"]).Scan(&o.Waiting, &o.Failed, &oldest)
@@ -179,6 +193,8 @@ func (f *outbox) Waiting(ctx context.Context) (feed.Outbox, error) {
 	}
 	if o.Waiting > 0 {
 		o.Oldest = max(milliseconds(oldest), 0)
+		return o, nil
 	}
+	f.empty.Store(&emptyOutbox{o, version})
 	return o, nil
 }

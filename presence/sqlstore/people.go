@@ -29,7 +29,8 @@ const (
 // the database's.
 type People struct {
 	*contacts
-	db *database
+	db       *database
+	erasures agenda
 }
 
 var _ presence.Directory = (*People)(nil)

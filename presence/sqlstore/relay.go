@@ -25,10 +25,12 @@ type relayer struct {
 	mu     sync.Mutex
 	from   string    // the tenant whose turn is next: see turns
 	rested time.Time // on SQLite, no relay may write before this; see rest
+
+	agenda agenda // of polls
 }
 
 // Relay implements [feed.Store]. While nothing is due it is one query, without a lock, however many tenants
-// there are. A batch is a transaction of about ten statements, however many items it has. If a batch fails,
+// there are; a poll is none while the data stays as it is. A batch is a transaction of about ten statements, however many items it has. If a batch fails,
 // its messages are tried one by one, so that a bad one does not delay others.
 func (f *relayer) Relay(ctx context.Context, o feed.RelayOptions) (feed.Relayed, error) {
 	done, err := f.relay(ctx, o)
@@ -41,6 +43,12 @@ func (f *relayer) Relay(ctx context.Context, o feed.RelayOptions) (feed.Relayed,
 // relay moves a batch of each tenant whose turn it is.
 func (f *relayer) relay(ctx context.Context, o feed.RelayOptions) (feed.Relayed, error) {
 	all := newRelayed()
+	if o.Poll {
+		due, err := f.due(ctx)
+		if err != nil || !due {
+			return all, err
+		}
+	}
 	turn, err := f.turns(ctx)
 	if err != nil {
 		return all, err
@@ -63,6 +71,19 @@ func (f *relayer) relay(ctx context.Context, o feed.RelayOptions) (feed.Relayed,
 	all.More = all.More || turn.more || busy && rows > 0
 	all.Busy = busy && !all.More
 	return all, nil
+}
+
+// due reports whether a message is due. It asks the database only if that may be.
+func (f *relayer) due(ctx context.Context) (bool, error) {
+	version := f.db.DataVersion()
+	if f.agenda.rests(version) {
+		return false, nil
+	}
+	var in sql.NullInt64
+	if err := f.db.pool.QueryRowContext(ctx, f.db.texts["outbox_next"]).Scan(&in); err != nil {
+		return false, err
+	}
+	return f.agenda.note(version, in), nil
 }
 
 // relayTenant moves one batch of a tenant's messages. It returns how many rows it took.

@@ -18,9 +18,9 @@ var texts embed.FS
 
 var parameter = regexp.MustCompile(`\$([0-9]+)`)
 
-// Names of tables and of indexes in the files. The name of a new index has no schema, because it gets that of
-// its table.
-var ourName = regexp.MustCompile(`(INDEX )?rollcall_`)
+// Names in the files. The names of a new index and of a trigger have no schema, because they get that of their
+// table.
+var ourName = regexp.MustCompile(`(INDEX |TRIGGER )?rollcall_`)
 
 // validName matches what a Config may choose for a part of names.
 var validName = regexp.MustCompile(`^([a-z_][a-z0-9_]{0,31})?$`)
@@ -32,8 +32,8 @@ func (c Config) named(text string) string {
 		schema += "."
 	}
 	return ourName.ReplaceAllStringFunc(text, func(name string) string {
-		if strings.HasPrefix(name, "INDEX ") {
-			return "INDEX " + prefix
+		if of, is := strings.CutSuffix(name, " rollcall_"); is {
+			return of + " " + prefix
 		}
 		return schema + prefix
 	})

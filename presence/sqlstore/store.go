@@ -79,6 +79,7 @@ func New(db *sql.DB, config Config) (*Store, error) {
 		return nil, err
 	}
 	s.clock.now = time.Now
+	s.signs.began = time.Now()
 	if config.Dialect == Postgres { // SQLite has the clock of this machine
 		s.clock.ask = s.databaseNow
 	}
@@ -89,7 +90,7 @@ func New(db *sql.DB, config Config) (*Store, error) {
 func (s *Store) Ping(ctx context.Context) error { return s.pool.PingContext(ctx) }
 
 // People returns the site's people: a [presence.Directory], for track.Config.Directory.
-func (s *Store) People() *People { return &People{&contacts{s.database}, s.database} }
+func (s *Store) People() *People { return &People{contacts: &contacts{s.database}, db: s.database} }
 
 // Feeds returns the site's inboxes and rooms: a feed.Store, for feed.New.
 func (s *Store) Feeds() *Feeds { return s.feeds }

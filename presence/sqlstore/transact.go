@@ -34,6 +34,7 @@ func (s *database) Transact(ctx context.Context, do func(tx Tx) error) error {
 }
 
 func (s *database) transact(ctx context.Context, do func(querier) error) error {
+	defer s.changed()
 	if s.dialect == SQLite {
 		return s.transactSQLite(ctx, do)
 	}
