@@ -20,8 +20,16 @@ var sessionTable = []string{
 	`CREATE INDEX IF NOT EXISTS forum_sessions_ended ON forum_sessions (ended)`,
 }
 
+// sessionTrigger has PostgreSQL notify all nodes of a session that ends: see sqlstore.Store.Listen. SQLite
+// needs none.
+var sessionTrigger = []string{
+	`DROP TRIGGER IF EXISTS forum_sessions_changed ON forum_sessions`,
+	`CREATE TRIGGER forum_sessions_changed AFTER INSERT OR UPDATE ON forum_sessions
+		FOR EACH ROW WHEN (NEW.ended > 0) EXECUTE FUNCTION rollcall_changed()`,
+}
+
 const (
-	endedEvery   = 250 * time.Millisecond // how often a node asks which sessions have ended
+	endedEvery   = 250 * time.Millisecond // how often a node asks which sessions have ended, while the data changes
 	endedOverlap = 10 * time.Second       // how long after its write an ended session may become visible
 	maxEnded     = 100_000                // how many ended sessions a node remembers
 	clockSlack   = 5 * time.Minute        // how far the clocks of a node and the database may be apart
@@ -187,9 +195,16 @@ func (d *database) step(ctx context.Context, onEnd func(sessionName)) error {
 	if !d.prepared {
 		return d.prepare(ctx)
 	}
+	version := d.store.DataVersion()
+	if version == d.read {
+		return nil
+	}
 	fresh, err := d.readEnded(ctx)
 	for _, name := range fresh {
 		onEnd(name)
+	}
+	if err == nil {
+		d.read = version
 	}
 	return err
 }

@@ -34,7 +34,8 @@ type database struct {
 	keeper  *sql.DB // holds a database in memory, which lives as long as a connection to it
 	log     *slog.Logger
 
-	prepared, out bool // used only by watchEnded, once it runs
+	prepared, out bool  // used only by watchEnded, once it runs
+	read          int64 // the version of the data of which it read the ended sessions
 
 	stop context.CancelFunc // ends watchEnded
 	done sync.WaitGroup
@@ -161,7 +162,11 @@ func (d *database) makeTables(ctx context.Context, tx sqlstore.Tx) error {
 			return err
 		}
 	}
-	for _, statement := range append(slices.Clone(sessionTable), postTable) {
+	statements := append(slices.Clone(sessionTable), postTable)
+	if d.dialect == sqlstore.Postgres {
+		statements = append(statements, sessionTrigger...)
+	}
+	for _, statement := range statements {
 		if _, err := tx.ExecContext(ctx, statement); err != nil {
 			return err
 		}
@@ -174,6 +179,19 @@ func (d *database) start(onEnd func(sessionName)) {
 	ctx, cancel := context.WithCancel(context.Background())
 	d.stop = cancel
 	d.done.Go(func() { d.watchEnded(ctx, onEnd) })
+	d.done.Go(func() { d.store.Listen(ctx, waitPostgres) })
+}
+
+// waitPostgres is a sqlstore.WaitFunc.
+func waitPostgres(ctx context.Context, conn *sql.Conn) (payload string, err error) {
+	err = conn.Raw(func(c any) error {
+		n, err := c.(*stdlib.Conn).Conn().WaitForNotification(ctx)
+		if err == nil {
+			payload = n.Payload
+		}
+		return err
+	})
+	return payload, err
 }
 
 // directory returns the tracker's Directory, or nil without a database.
