@@ -24,8 +24,8 @@ type Config struct {
 	MailAfter time.Duration
 
 	// Check is how often the feeds that pages here follow are compared with the database, in case a hint was
-	// lost: one query for 1,000 feeds. Without a presence store that carries hints to other processes, it is
-	// how soon those see a change. Default: 30 s.
+	// lost: one query for 1,000 feeds, and none if the store knows that nothing has changed. Without a presence
+	// store that carries hints to other processes, it is how soon those see a change. Default: 30 s.
 	Check time.Duration
 	// MaxLines is how many feeds the pages of this node may follow at once, including feeds whose last page
 	// left within a minute. Each signed-in user with a page has one, and so has each room: raise it with

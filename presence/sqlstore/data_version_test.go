@@ -3,6 +3,8 @@ package sqlstore_test
 import (
 	"context"
 	"database/sql"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -67,19 +69,26 @@ type quietDatabase struct {
 
 // eachQuiet runs a test on each kind of database that other programs may change.
 func eachQuiet(t *testing.T, test func(t *testing.T, d quietDatabase)) {
-	t.Run("SQLite", func(t *testing.T) {
-		t.Parallel()
-		path := filepath.Join(t.TempDir(), "site.db")
-		k := kinds()[1]
-		db, count := sqlcount.Open(t, k.driver, sqlstore.SQLiteDSN(path))
-		d := quietDatabase{newStore(t, db, sqlstore.Config{Dialect: k.dialect}), open(t, k, sqlstore.SQLiteDSN(path)), count, func() {
-			for _, file := range []string{path, path + "-wal"} {
-				noError(t, os.Chtimes(file, time.Time{}, time.Now().Add(-time.Minute)))
-			}
-		}}
-		noError(t, d.Migrate(t.Context()))
-		test(t, d)
-	})
+	for name, dsn := range map[string]func(path string) string{
+		"SQLite":         sqlstore.SQLiteDSN,
+		"SQLite_journal": func(path string) string { return "file:" + path + "?_pragma=busy_timeout(5000)" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "site.db")
+			k := kinds()[1]
+			db, count := sqlcount.Open(t, k.driver, dsn(path))
+			d := quietDatabase{newStore(t, db, sqlstore.Config{Dialect: k.dialect}), open(t, k, dsn(path)), count, func() {
+				for _, file := range []string{path, path + "-wal"} {
+					if err := os.Chtimes(file, time.Time{}, time.Now().Add(-time.Minute)); !errors.Is(err, fs.ErrNotExist) {
+						noError(t, err)
+					}
+				}
+			}}
+			noError(t, d.Migrate(t.Context()))
+			test(t, d)
+		})
+	}
 	t.Run("Postgres", func(t *testing.T) {
 		t.Parallel()
 		k := kinds()[2]

@@ -78,6 +78,13 @@
 // Tenants take turns, of one batch each, and so do their digests: a tenant with 100,000
 // messages holds up no other one.
 //
+// # At rest
+//
+// While nobody changes anything, jobs and pages make no query, but a few every two minutes, in case a sign of a
+// change was lost. Nothing is later for that: [Store.DataVersion] notices what any program commits, and everything
+// is polled as often as before until it has been read. On SQLite this works by itself. On PostgreSQL each
+// process runs [Store.Listen], with a [WaitFunc] of its driver's; without that everything is polled.
+//
 // # When the database is out
 //
 // Calls return the driver's error, and end with their context. The Tracker takes such an

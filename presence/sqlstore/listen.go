@@ -93,6 +93,9 @@ func (s *database) listen(ctx context.Context, next WaitFunc) error {
 	if err := s.exec(ctx, conn, "listen"); err != nil {
 		return err
 	}
+	if err := l.check(ctx); err != nil { // before anybody notifies, for PgBouncer
+		return err
+	}
 	for {
 		if err := s.exec(ctx, conn, "listen_begin"); err != nil {
 			return err
@@ -122,9 +125,6 @@ type listener struct {
 // quiet listens until many notifications come, or something fails.
 func (l *listener) quiet(ctx context.Context) error {
 	if err := l.outlive(ctx); err != nil {
-		return err
-	}
-	if err := l.check(ctx); err != nil {
 		return err
 	}
 	l.hear(true)
