@@ -111,14 +111,12 @@ func (s *database) changed() {
 	s.signs.mu.Unlock()
 }
 
-// findFile finds out which file SQLite uses. Windows may delay the time of an open file.
-func (s *database) findFile(ctx context.Context) error {
+// findFile finds out which file SQLite uses. If it cannot, everything is polled. Windows may delay the time of an
+// open file.
+func (s *database) findFile(ctx context.Context) {
 	var path sql.NullString
-	if err := s.pool.QueryRowContext(ctx, "SELECT file FROM pragma_database_list WHERE name = 'main'").Scan(&path); err != nil {
-		return err
-	}
+	err := s.pool.QueryRowContext(ctx, "SELECT file FROM pragma_database_list WHERE name = 'main'").Scan(&path)
 	s.signs.mu.Lock()
-	s.signs.file, s.signs.found = path.String, path.String == "" || runtime.GOOS != "windows"
+	s.signs.file, s.signs.found = path.String, err == nil && (path.String == "" || runtime.GOOS != "windows")
 	s.signs.mu.Unlock()
-	return nil
 }

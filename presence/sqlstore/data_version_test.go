@@ -15,6 +15,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/internal/pgtest"
 	"github.com/rollcall-go/rollcall/internal/sqlcount"
+	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/feed"
 	"github.com/rollcall-go/rollcall/presence/sqlstore"
 )
@@ -128,6 +129,30 @@ func TestDataVersion(t *testing.T) {
 			eventually(t, change, func() bool { return d.DataVersion() != version })
 		}
 	})
+}
+
+// Of a database in memory, only what goes through the store is noticed. Migrate counts as a change.
+func TestDataVersionInMemory(t *testing.T) {
+	t.Parallel()
+	s, _ := migrated(t, kinds()[0])
+	time.Sleep(2200 * time.Millisecond) // the tables are no longer new
+	for name, change := range map[string]func() error{
+		"Send": func() error {
+			return s.Feeds().Send(t.Context(), feed.Message{To: []presence.UserID{"alice"}, Type: "reply", Text: "hello"})
+		},
+		"Transact": func() error { return s.Transact(t.Context(), func(sqlstore.Tx) error { return nil }) },
+		"Migrate":  func() error { return s.Migrate(t.Context()) },
+	} {
+		version := s.DataVersion()
+		noError(t, change())
+		if s.DataVersion() == version {
+			t.Errorf("%s: got the version of before", name)
+		}
+	}
+	time.Sleep(2200 * time.Millisecond)
+	if !rests(s) {
+		t.Error("the store does not rest")
+	}
 }
 
 // A transaction is noticed when it is committed, and not before.

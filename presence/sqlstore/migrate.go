@@ -23,6 +23,7 @@ func (s *Store) Migrate(ctx context.Context) error {
 }
 
 func (s *Store) migrate(ctx context.Context) error {
+	defer s.changed() // what was committed before there was a trigger is noticed
 	at, err := s.version(ctx, s.pool)
 	for try := 0; try < 100 && err != nil && s.dialect == SQLite && strings.Contains(err.Error(), "database is locked"); try++ {
 		// Of several processes that open a new file, one switches it to WAL, and SQLite does not let the
@@ -38,9 +39,10 @@ func (s *Store) migrate(ctx context.Context) error {
 		return fmt.Errorf("is %s what the database speaks, as Config.Dialect says? %w", s.dialect, err)
 	}
 	if s.dialect == SQLite {
-		if err := errors.Join(s.checkPatience(ctx), s.findFile(ctx)); err != nil {
+		if err := s.checkPatience(ctx); err != nil {
 			return err
 		}
+		s.findFile(ctx)
 	}
 	for at < len(s.steps) {
 		if at, err = s.step(ctx); err != nil {
