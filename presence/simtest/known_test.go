@@ -964,6 +964,12 @@ var known = []struct {
 		{at: 3013883536, do: "wipe"},
 		{at: 5848067304, do: "lose part", who: 2, with: "notices"},
 	}}},
+	{"a node that is cut off for long has a page view to write", game{seed: 81004604, nodes: 3, slow: true, late: false, acts: []act{
+		{at: 86861756321, do: "view", who: 4, node: 2},
+		{at: 94265271306, do: "node cut off", who: 2, d: 123787746753},
+		{at: 98121577041, do: "view", who: 4, node: 2},
+		{at: 284121079132, do: "navigate", who: 6, node: 2},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines

@@ -1,6 +1,8 @@
 package track_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -111,4 +113,38 @@ func TestProvisionalRosterOfAFlappingStore(t *testing.T) {
 			t.Errorf("ten minutes after a node died the site still shows %v", w.roster["site"])
 		}
 	})
+}
+
+// A page view that waits while the store is out holds its user for as long as one that is written at once.
+func TestViewsThatWaitedEndInTime(t *testing.T) {
+	for outage, want := range map[time.Duration]string{
+		2 * time.Minute: "join 2m0s, leave 5m0s",
+		6 * time.Minute: "",
+	} {
+		bubble(t, fmt.Sprint(outage), func(t *testing.T) {
+			memory := memstore.New()
+			faults := presencetest.NewFaults(memory)
+			a := start(t, faults, track.Config{Node: "a"})
+			noError(t, a.SetStatus(t.Context(), "alice", presence.Busy)) // so the view does not wait for what she chose
+			began, got := time.Now(), []string(nil)
+			note := func(did string) { got = append(got, fmt.Sprint(did, " ", time.Since(began).Round(5*time.Second))) }
+			faults.Break(presencetest.Fault{Err: errDown})
+			a.Seen(presence.Site, user("alice"), presence.Device{})
+			time.Sleep(outage)
+			faults.Heal()
+			for there := false; time.Since(began) < 15*time.Minute; time.Sleep(time.Second) {
+				now := stored(t, memory, presence.Site) != ""
+				switch {
+				case now && !there:
+					note("join")
+				case there && !now:
+					note("leave")
+				}
+				there = now
+			}
+			if got := strings.Join(got, ", "); got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
+	}
 }

@@ -141,7 +141,7 @@ func (w *writer) putLocked(topic presence.Topic, op operation) *pending {
 		p = newPending()
 		w.topics[topic] = p
 	}
-	if op.Kind == backend.OpRelease && op.until.IsZero() {
+	if (op.Kind == backend.OpRelease || op.Kind == backend.OpSeen) && op.until.IsZero() {
 		op.until = time.Now().Add(op.For)
 	}
 	w.grewLocked(op.User.ID, p.add(op))
@@ -340,6 +340,7 @@ func (w *writer) take() map[presence.Topic]*pending {
 	topics, next := w.topics, time.Time{}
 	w.topics, w.ops, w.shares = make(map[presence.Topic]*pending), 0, nil
 	for topic, p := range topics {
+		forgetOldViews(p, now)
 		if p.size() == 0 {
 			p.acknowledge(nil, nil)
 			delete(topics, topic)

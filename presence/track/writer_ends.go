@@ -190,3 +190,12 @@ func (p *pending) signOut(user presence.UserID, at time.Time, of func(presence.V
 func (p *pending) forgetViews(user presence.UserID, at time.Time) {
 	p.forget(user, func(op operation) bool { return op.Kind == backend.OpSeen && !op.asked.After(at) })
 }
+
+// forgetOldViews removes the page views that hold no longer, because the store was out for as long.
+func forgetOldViews(p *pending, now time.Time) {
+	for i := range p.ops {
+		if op := &p.ops[i]; op.Kind == backend.OpSeen && !op.until.After(now) {
+			p.remove(i)
+		}
+	}
+}

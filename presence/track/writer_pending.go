@@ -15,9 +15,9 @@ import (
 type operation struct {
 	backend.Op
 
-	// For an OpRelease: when the grace ends, and the lease that the release ends, nil if this node does not
-	// have it.
-	until time.Time
+	until time.Time // for an OpRelease and an OpSeen: when the grace ends, or when the view holds no longer
+
+	// For an OpRelease: the lease that it ends, nil if this node does not have it.
 	lease *lease
 	hold  bool // the lease waits with the release, and is made first
 
@@ -398,14 +398,20 @@ func renewed(ops []operation, doubt bool) []operation {
 // that the store is back, and a node to which the user has moved holds the user.
 const lateGrace = returningFor + backoffLast
 
-// shorten subtracts from each grace the time for which its release waited for the store. So pages that closed
-// in an outage do not look open for a whole grace after its end.
+// shorten subtracts from each grace, and from what a page view holds, the time for which the operation waited
+// for the store. So pages that closed in an outage do not look open for a whole grace after its end.
 func shorten(ops []operation, now time.Time) {
 	for i := range ops {
 		op := &ops[i]
 		left := op.until.Sub(now)
-		if op.Kind == backend.OpRelease && op.For-left >= time.Second { // shorter times are ignored, so that equal lengths can be applied together
+		if op.until.IsZero() || op.For-left < time.Second { // shorter times are ignored, so that equal lengths can be applied together
+			continue
+		}
+		switch op.Kind {
+		case backend.OpRelease:
 			op.For = max(left.Round(time.Second), min(op.For, lateGrace))
+		case backend.OpSeen:
+			op.For = max(left.Round(time.Second), time.Second)
 		}
 	}
 }
