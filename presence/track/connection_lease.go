@@ -125,8 +125,9 @@ func (c *Connection) releaseFor(topic presence.Topic, kind backend.OpKind, grace
 	}
 	release := operation{Op: releaseOf(c.member(topic), c.id, kind, grace)}
 	if kind == backend.OpRelease {
+		release.lease = &lease{visitor: c.visitor, asked: t.users.identified(&c.holder)}
 		t.choices.ifKnown(c.visitor.User, func(user resolved) { // otherwise the lease was not made, or the store has just lost its data
-			release.lease = &lease{c.leaseOf(topic, user), c.visitor, c.held.identified}
+			release.lease.Op = c.leaseOf(topic, user)
 		})
 	}
 	t.writer.put(topic, release)

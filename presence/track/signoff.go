@@ -94,7 +94,7 @@ func (s *signOuts) endWhere(user presence.UserID, ago time.Duration, kind backen
 	at := time.Now().Add(-ago)
 	for _, c := range s.users.connectionsOf(user) {
 		switch {
-		case ago > 0 && s.users.identifiedSince(c, at): // it belongs to a later sign-in
+		case ago > 0 && s.users.identified(c).After(at): // it belongs to a later sign-in
 		case ends(c.visitor):
 			topics = append(topics, c.conn.finish(presence.ErrSignedOut, kind)...)
 		case ago == 0:

@@ -109,7 +109,7 @@ func (s *signOuts) endHere(user presence.UserID, ago time.Duration) map[presence
 	}
 	again := false
 	for _, c := range s.users.connectionsOf(user) {
-		if ago > 0 && s.users.identifiedSince(c, at) {
+		if ago > 0 && s.users.identified(c).After(at) {
 			again = true // signed in since
 			continue
 		}

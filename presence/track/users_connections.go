@@ -197,11 +197,11 @@ func (p *users) openedAt(c *holder) time.Time {
 	return c.held.opened
 }
 
-// identifiedSince reports whether a connection's visitor was identified after a moment.
-func (p *users) identifiedSince(c *holder, at time.Time) bool {
+// identified returns when a connection's visitor was identified, or when the latest page joined.
+func (p *users) identified(c *holder) time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return c.held.identified.After(at)
+	return c.held.identified
 }
 
 // signedOutSince reports whether the user of another node's connection signed out after the visitor was

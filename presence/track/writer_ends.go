@@ -39,7 +39,7 @@ func (p *pending) end(op operation) (operation, bool) {
 			return op, false
 		}
 		p.replaceEnds(&op)
-		if op.lease != nil && p.alone(join, keyOf(op.Op)) {
+		if op.renews() && p.alone(join, keyOf(op.Op)) {
 			p.removeSince(join, keyOf(op.Op))
 			op.hold = true
 		}
@@ -124,7 +124,7 @@ func (op *operation) inherit(old operation) {
 	if old.until.After(op.until) {
 		op.For, op.until = left, old.until
 	}
-	if op.lease != nil && old.lease != nil && op.lease.Idle && !old.lease.Idle { // rule 24
+	if op.renews() && old.renews() && op.lease.Idle && !old.lease.Idle { // rule 24
 		lease := *op.lease
 		lease.Idle = false
 		op.lease = &lease

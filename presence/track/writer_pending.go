@@ -17,9 +17,8 @@ type operation struct {
 
 	until time.Time // for an OpRelease and an OpSeen: when the grace ends, or when the view holds no longer
 
-	// For an OpRelease: the lease that it ends, nil if this node does not have it.
-	lease *lease
-	hold  bool // the lease waits with the release, and is made first
+	lease *lease // for an OpRelease: the lease that it ends, nil for the connection of another node
+	hold  bool   // the lease waits with the release, and is made first
 
 	asked time.Time // for an OpSeen and an OpUpdate: when the page asked for it
 
@@ -31,10 +30,14 @@ type operation struct {
 
 // endsAtOnce reports whether the end of a connection leaves no grace.
 func (op operation) endsAtOnce() bool {
-	return op.Kind == backend.OpDrop || op.Kind == backend.OpRelease && op.For == 0 && op.lease == nil
+	return op.Kind == backend.OpDrop || op.Kind == backend.OpRelease && op.For == 0 && !op.renews()
 }
 
-// A lease is the OpJoin that makes a connection's lease, its visitor, and when the page asked for it.
+// renews reports whether this node can make the lease that the release ends.
+func (op operation) renews() bool { return op.lease != nil && op.lease.Kind != 0 }
+
+// A lease is the OpJoin that makes a connection's lease, its visitor, and when the page asked for it. It has no
+// OpJoin if this node does not know what the user chose.
 type lease struct {
 	backend.Op
 	visitor presence.Visitor
@@ -384,7 +387,7 @@ func renewed(ops []operation, doubt bool) []operation {
 		if key := keyOf(op.Op); op.Kind == backend.OpJoin {
 			joined[key] = true
 		} else if op.Kind == backend.OpRelease && !op.endsAtOnce() && (op.hold || doubt && !joined[key]) {
-			if op.lease == nil {
+			if !op.renews() {
 				continue
 			}
 			all = append(all, operation{Op: op.lease.Op})
