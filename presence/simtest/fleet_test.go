@@ -37,6 +37,7 @@ type process struct {
 	failed map[string]presencetest.Fault // what fails now, by what it is
 	ails   clock                         // whatever goes wrong here
 	asks   clock                         // what goes wrong with its Directory
+	mute   time.Time                     // until when answers are lost
 }
 
 func (w *world) newProcess(name string) *process {
@@ -163,6 +164,8 @@ func (p *process) applyLocked() {
 	_, paused := p.failed["paused"]
 	_, frozen := p.failed["frozen"]
 	p.link.set((hangs || paused) && !dead, frozen && !dead, dead || away)
+	_, slow := p.failed["slow"]
+	p.link.slows(slow)
 	p.way.Break(p.failed["slow"])
 	for _, what := range []string{"dead", "away"} {
 		if f, ok := p.failed[what]; ok {

@@ -38,6 +38,8 @@ type link struct {
 	stalls  []stall                       // that are over
 	landed  time.Time                     // when the latest write landed that had waited for a stall to end
 	outdone map[presence.UserID]time.Time // when each user was last written as visible while notices came late
+	slow    clock                         // calls take long
+	slowly  map[presence.UserID]time.Time // when each user was last written as visible by a call that took long
 	hears   []func(backend.Notice)
 	idle    chan struct{} // closed while nothing waits
 
@@ -69,7 +71,7 @@ func (n lateNotice) is(other lateNotice) bool {
 }
 
 func newLink(w *world, node string) *link {
-	l := &link{server: w.server, world: w, node: node, idle: make(chan struct{}), outdone: make(map[presence.UserID]time.Time)}
+	l := &link{server: w.server, world: w, node: node, idle: make(chan struct{}), outdone: make(map[presence.UserID]time.Time), slowly: make(map[presence.UserID]time.Time)}
 	close(l.idle)
 	return l
 }
@@ -279,10 +281,38 @@ func (l *link) writes(ops []backend.Op) {
 			status = v.Status
 		}
 		shows := status != "" || op.Kind == backend.OpJoin || op.Kind == backend.OpSeen
-		if shows && status.Base() != presence.Invisible && time.Now().Before(l.muddled) {
+		if !shows || status.Base() == presence.Invisible {
+			continue
+		}
+		if time.Now().Before(l.muddled) {
 			l.outdone[user] = time.Now()
 		}
+		if l.slow.since() <= l.world.game.slowness() {
+			l.slowly[user] = time.Now()
+		}
 	}
+}
+
+// slows is for when calls take long from now on, or (false) no longer.
+func (l *link) slows(slow bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if slow == (l.slow.going > 0) {
+		return
+	}
+	if slow {
+		l.slow.begins()
+	} else {
+		l.slow.ends()
+	}
+}
+
+// tookLong reports whether a write of a user as visible was on its way at a moment, in a call that took long.
+func (l *link) tookLong(user string, at time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	wrote := l.slowly[presence.UserID(user)]
+	return wrote.After(at) && wrote.Sub(at) < l.world.game.slowness()
 }
 
 // outrun reports whether a write of a user landed lately whose process had not heard what happened at
@@ -328,6 +358,13 @@ func (l *link) muddles(until time.Time) {
 	if until.After(l.muddled) {
 		l.muddled = until
 	}
+}
+
+// hearsLate reports whether notices come late now.
+func (l *link) hearsLate() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return time.Now().Before(l.muddled)
 }
 
 // muddledLately reports whether what is heard may have waited, and say that it is new.

@@ -32,6 +32,31 @@ func moveAct(rnd *rand.Rand, at time.Duration) act {
 	return act{at: at, do: "move", who: rnd.IntN(100)}
 }
 
+// hearsFirst is how long a node that is back hears what it missed, at most, before it writes.
+const hearsFirst = time.Second
+
+// loses is for when the process gets no answers for some time.
+func (p *process) loses(d time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.mute = time.Now().Add(d)
+}
+
+// arrives is for when a page has come to a process. One that does not reach the store, and to which notices
+// come late, may write of the page's user too late for a grace as short as hearsFirst.
+func (u *person) arrives(p *process) {
+	if u == nil || u.w.game.grace() > hearsFirst || !p.link.hearsLate() {
+		return
+	}
+	out := p.cutOff()
+	p.mu.Lock()
+	out = out || time.Now().Before(p.mute)
+	p.mu.Unlock()
+	if out {
+		u.delayed.Add(1)
+	}
+}
+
 // move moves one of all pages.
 func (w *world) move(which int) {
 	pages := w.everyPage()

@@ -127,6 +127,7 @@ func (p *page) connect() (again bool) {
 		s.fresh = true
 	}
 	p.mu.Unlock()
+	p.person.arrives(process)
 	p.w.note("%s is connected to %s", p.name, process.tracker.Config().Node)
 	defer func() {
 		p.mu.Lock()

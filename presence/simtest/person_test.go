@@ -37,6 +37,7 @@ type person struct {
 	unsure     bool          // a change may have reached the Directory, and nobody was told
 	chosen     chan struct{} // closed when the choice before the next one is done; nil: there was none
 	outs       atomic.Int64  // sign-outs under way
+	delayed    atomic.Int64  // pages that came to a process which may write of them too late
 }
 
 func (u *person) visitor() presence.Visitor {

@@ -126,7 +126,7 @@ func (s *picture) diff(d payload) {
 	for user, u := range d.Joins {
 		s.told(user, "a diff")
 		if s.roster[user] == "" && !s.part {
-			s.joins(user)
+			s.joins(user, s.windowed() && d.Total > s.p.window)
 		}
 		if s.roster[user] == u.String() && !s.gained[user] {
 			s.fault("gets a join of %s, who was there unchanged", user)

@@ -199,7 +199,7 @@ func (w *world) settle(when string) {
 	}
 	w.cut = false
 	for _, u := range w.persons {
-		u.departs(more)
+		u.departs(more + int(u.delayed.Swap(0)))
 	}
 	for _, p := range append(w.everyPage(), w.leaving...) {
 		p.mu.Lock()

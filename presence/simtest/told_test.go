@@ -115,6 +115,7 @@ func (w *world) fails(do string, fn func()) {
 // who hid before: unless the store has lost that, and a node that knew it has ended; or a node wrote of
 // the user that had not heard of it, as the write was under way when the node's stall ended, or as
 // notices come late there. A node whose Directory has not answered since hides a user within a second (rule P6).
+// So does one to which a write was on its way then that takes long.
 func (s *picture) told(user, by string) {
 	u, well, asked := s.p.w.person(user), s.p.process.well(), s.p.process.asksWell()
 	if u == nil {
@@ -127,10 +128,11 @@ func (s *picture) told(user, by string) {
 		hidden = time.Time{}
 	}
 	most := s.p.reads()
-	if asked < time.Since(hidden) {
+	s.p.w.mu.Unlock()
+	slow := func(p *process) bool { return p.link.tookLong(user, hidden) }
+	if asked < time.Since(hidden) || slices.ContainsFunc(s.p.w.everyProcess(), slow) {
 		most = hides + s.p.waited
 	}
-	s.p.w.mu.Unlock()
 	outrun := func(p *process) bool { return p.link.outrun(user, hidden) }
 	if ago := time.Since(hidden); !hidden.IsZero() && ago > most && well > catchesUp && !slices.ContainsFunc(s.p.w.everyProcess(), outrun) {
 		s.fault("is told by %s of %s, who hid %v ago", by, user, ago)
@@ -148,8 +150,9 @@ func (w *world) know(u *person) bool {
 }
 
 // joins is for when a diff has a user who was not there. Where nothing but failovers goes wrong,
-// and where other nodes but hear late, nobody comes back who has gone.
-func (s *picture) joins(user string) {
+// and where other nodes but hear late, nobody comes back who has gone. paced is for a diff to a window of
+// a larger topic, which is sent once the window's bytes allow it.
+func (s *picture) joins(user string, paced bool) {
 	u, well := s.p.w.person(user), s.p.process.well()
 	if u == nil || u.kind == visits {
 		return
@@ -165,7 +168,7 @@ func (s *picture) joins(user string) {
 	if back := s.p.w.trouble[ofStore].last; back.After(gone) && back.Sub(s.p.w.muted) < s.p.w.game.restTime() {
 		quiet -= asksAgain // nodes notice a loss when the store is back
 	}
-	out, late := u.out, s.fresh || s.p.w.trouble[rewinds].since() < s.p.w.game.ttl()+settles
+	out, late := u.out, paced || s.fresh || s.p.w.trouble[rewinds].since() < s.p.w.game.ttl()+settles
 	s.p.w.mu.Unlock()
 	if !out.IsZero() && time.Since(out) > s.p.reads() && well > catchesUp && s.p.w.tellsOuts(user, out) {
 		s.fault("is told that %s joins, who signed out %v ago", user, time.Since(out))

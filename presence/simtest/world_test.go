@@ -231,6 +231,7 @@ func (w *world) do(a act) {
 	case "answers lost":
 		if p := w.at(node); p != nil {
 			p.way.Break(presencetest.Fault{Err: errAway, Landed: true, Times: 2})
+			p.loses(time.Second)
 			well := p.suffers()
 			w.fails(a.do, func() {
 				time.Sleep(time.Second)
