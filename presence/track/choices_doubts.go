@@ -192,7 +192,7 @@ func (c *choices) hearAll(ctx context.Context) error {
 	if err := c.notices.hearAll(ctx); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, 2*doubtWait)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*doubtWait) // hearing may have taken all the time of ctx
 	defer cancel()
 	for user, d := range c.users.allDoubts() {
 		if c.life.over() { // nothing asks any more

@@ -242,3 +242,34 @@ func TestChangesAreAskedForTogether(t *testing.T) {
 		}
 	})
 }
+
+// A slowEar takes long until it gives a node the notices that were kept.
+type slowEar struct{ *deafStore }
+
+func (b slowEar) Hear(ctx context.Context) error {
+	time.Sleep(900 * time.Millisecond)
+	return b.deafStore.Hear(ctx)
+}
+
+// Alice hides while node B cannot write, and B hears of it just in time. B awaits the Directory's answer all
+// the same before it writes a page of hers.
+func TestSettingsHeardJustInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory, directory := memstore.New(), presencetest.NewMemoryDirectory()
+		deaf, reads := &deafStore{Store: memory}, presencetest.NewFaultyDirectory(directory)
+		way := presencetest.NewFaults(slowEar{deaf})
+		a := start(t, memory, track.Config{Node: "a", Directory: directory})
+		b := start(t, way, track.Config{Node: "b", Directory: reads})
+		connect(t, b, track.ConnectOptions{Visitor: visitor("alice")})
+		time.Sleep(10 * time.Second)
+		way.Break(presencetest.Fault{Err: errDown}, presencetest.CallApply, presencetest.CallHear, presencetest.CallCounts)
+		connect(t, b, track.ConnectOptions{Visitor: visitor("alice")})
+		time.Sleep(5 * time.Second)
+		deaf.setDeaf(true)
+		noError(t, a.People().ChangeSettings(t.Context(), "alice", to(presence.Settings{Status: presence.Invisible})))
+		reads.Break(presencetest.DirectoryFault{Delay: 240 * time.Millisecond})
+		time.Sleep(time.Second)
+		way.Heal()
+		wantHidden(t, memory, 10*time.Second)
+	})
+}
