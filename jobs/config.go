@@ -38,7 +38,7 @@ const minInterval = 100 * time.Millisecond
 // How often the other jobs run. A job with a jitter runs earlier or later by a random part of it, so that the
 // nodes of a fleet do not run the job at the same time.
 const (
-	ageMost     = 15 * time.Second // or a tenth of the tracker's Age, if that is shorter
+	ageMost     = 10 * time.Second // or a tenth of the tracker's Age, if that is shorter
 	trimEvery   = time.Hour
 	trimJitter  = trimEvery / 10
 	relayEvery  = 875 * time.Millisecond

@@ -203,7 +203,7 @@ func TestAgeAndTrimByHand(t *testing.T) {
 
 // An outage is logged by the tracker: two lines, and none of a job. A job that cannot reach
 // the store while the tracker can is logged after a while, and one that fails otherwise at
-// once, also during an outage.
+// once, also during an outage. A sweep asks the store every ten seconds at least.
 func TestOutageIsLoggedOnce(t *testing.T) {
 	out := presencetest.Fault{Err: fmt.Errorf("%w: connection refused", presence.ErrStoreOut)}
 	for name, tt := range map[string]struct {
@@ -217,7 +217,7 @@ func TestOutageIsLoggedOnce(t *testing.T) {
 		"hangs":                      {presencetest.Fault{Hang: true}, nil, time.Minute, []string{"the store is out", "the store is back"}},
 		"sweeps alone for a moment":  {out, []presencetest.Call{presencetest.CallSweep}, 10 * time.Second, nil},
 		"sweeps alone":               {out, []presencetest.Call{presencetest.CallSweep}, time.Minute, []string{"a job fails", "a job works again"}},
-		"sweeps for another reason":  {presencetest.Fault{Err: errors.New("NOPERM")}, []presencetest.Call{presencetest.CallSweep}, 2 * time.Second, []string{"a job fails", "a job works again"}},
+		"sweeps for another reason":  {presencetest.Fault{Err: errors.New("NOPERM")}, []presencetest.Call{presencetest.CallSweep}, 11 * time.Second, []string{"a job fails", "a job works again"}},
 		"an outage, and a bad sweep": {out, []presencetest.Call{presencetest.CallApply, presencetest.CallCounts, presencetest.CallAge}, time.Minute, []string{"the store is out", "the store is back"}},
 	} {
 		t.Run(name, func(t *testing.T) {
