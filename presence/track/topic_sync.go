@@ -151,8 +151,12 @@ func (env *topicEnv) fetch(ctx context.Context, topic presence.Topic, kind prese
 	return now, nil
 }
 
-// reload reads the whole topic: at the start, and when the log cannot close a gap.
+// reload reads the whole topic: at the start, and when the log cannot close a gap. Diffs that came before are
+// in what it reads, unless the store has lost them since.
 func (r *replica) reload(ctx context.Context) error {
+	r.mu.Lock()
+	before := len(r.watch.early)
+	r.mu.Unlock()
 	now, err := r.fetch(ctx, r.out.topic, r.kind, r.mode())
 	if err != nil {
 		return err
@@ -160,6 +164,7 @@ func (r *replica) reload(ctx context.Context) error {
 	hidden := r.hiddenIn(now.ledger.roster)
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.watch.early = r.watch.early[before:]
 	switch {
 	case !r.ledger.loaded():
 		r.startLocked(now)
