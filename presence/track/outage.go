@@ -248,7 +248,7 @@ func (o *outage) beginWrite() {
 // when it is back.
 func (o *outage) report(kind int, began time.Time, err error) {
 	o.mu.Lock()
-	was, found := o.failingLocked(), kind == reads && err == nil && o.failing[reads]
+	was, found := o.failingLocked(), kind != writes && err == nil && o.failing[kind]
 	o.failing[kind] = err != nil
 	is := o.failingLocked()
 	now := time.Now()

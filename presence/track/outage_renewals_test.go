@@ -37,3 +37,23 @@ func TestOutageOfWritesAtANodeThatHasNone(t *testing.T) {
 		}
 	})
 }
+
+// A node that finds the store writable again writes what waits at once, however often it has failed before.
+func TestWritesFollowARenewal(t *testing.T) {
+	for range 10 { // the pauses of a writer are random
+		synctest.Test(t, func(t *testing.T) {
+			store := memstore.New()
+			way := presencetest.NewFaults(store)
+			a := start(t, way, track.Config{Node: "a"})
+			time.Sleep(time.Minute)
+			way.Break(presencetest.Fault{Err: errDown}, presencetest.CallApply, presencetest.CallRenewNode)
+			a.Seen(presence.Site, user("alice"), presence.Device{})
+			time.Sleep(30 * time.Second)
+			way.Heal()
+			time.Sleep(600 * time.Millisecond)
+			if got := stored(t, store, presence.Site); got == "" {
+				t.Error("nothing is written 600 ms after the store is back")
+			}
+		})
+	}
+}
