@@ -29,19 +29,33 @@ func (g game) fileActs(rnd *rand.Rand, length time.Duration) (acts []act) {
 	return acts
 }
 
-// views is for when the store has begun with a file. A page view in there of who has signed out since
-// holds its user until it ends, as no node remembers it.
-func (w *world) views() {
+// views is for when the store begins with a file. A page view in there of who has signed out since holds its
+// user until it ends, as no node remembers it. So does one that the store has lost since, and the node that
+// took it has ended.
+func (w *world) views(begins func()) {
+	before := w.stored()
+	begins()
+	for _, u := range w.persons {
+		if u.kind == visits && w.stored()[u.id] && !before[u.id] {
+			u.departs(1)
+			if u.viewed.IsZero() {
+				u.viewed, u.sure = time.Now(), false
+			}
+		}
+	}
+}
+
+// stored returns who is in the store's roster.
+func (w *world) stored() map[string]bool {
 	snap, err := w.server.Snapshot(context.Background(), presence.Site)
 	if err != nil {
 		panic(err)
 	}
-	for _, u := range w.persons {
-		if u.kind == visits && u.viewed.IsZero() && slices.ContainsFunc(snap.Members, func(m presence.Member) bool { return string(m.ID) == u.id }) {
-			u.departs(1)
-			u.viewed, u.sure = time.Now(), false
-		}
+	there := make(map[string]bool)
+	for _, m := range snap.Members {
+		there[string(m.ID)] = true
 	}
+	return there
 }
 
 // write writes the file.

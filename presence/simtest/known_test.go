@@ -1004,6 +1004,24 @@ var known = []struct {
 		{at: 91688977475, do: "wipe", who: 1},
 		{at: 91709058356, do: "sign out", who: 1, node: 1},
 	}}},
+	{"a user hides between two losses of data", game{seed: 81019850, nodes: 3, slow: true, late: false, features: []feature{threads}, acts: []act{
+		{at: 37937038183, do: "status", who: 2, node: 2, with: "online"},
+		{at: 90036759134, do: "enter", who: 2},
+		{at: 128883594999, do: "wipe"},
+		{at: 129141891170, do: "wipe"},
+		{at: 129726258630, do: "status", who: 2, node: 1, with: "invisible"},
+		{at: 133720150430, do: "move", who: 56},
+	}}},
+	{"an old file has a page view that the store and its node have lost", game{seed: 81022884, nodes: 2, slow: true, late: false, acts: []act{
+		{at: 39926640424, do: "go", who: 7, node: 1},
+		{at: 43434120597, do: "view", who: 4},
+		{at: 94650179093, do: "exit", who: 6},
+		{at: 94759148700, do: "save"},
+		{at: 100184887603, do: "kill", d: 434848466},
+		{at: 101592620285, do: "wipe"},
+		{at: 110221694521, do: "restart store", d: 397972260},
+		{at: 113048701486, do: "sign out", who: 3},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines

@@ -23,6 +23,7 @@ type picture struct {
 	missed  map[string]int       // how often a state elsewhere held a user no more
 	back    map[string]int       // or again
 	went    map[string]string    // since when each user was there whom it saw leave last
+	came    map[string]time.Time // when it last saw the user come, by a diff
 	decided map[string]bool      // it saw the user leave last from a provisional roster: a node may have decided so by itself
 	since   time.Time            // when cursor came: a window that is the same in a provisional roster keeps its cursor
 	typing  map[string]time.Time // until when users are
@@ -32,7 +33,7 @@ type picture struct {
 func newPicture(p *page, topic presence.Topic) *picture {
 	return &picture{
 		p: p, topic: topic, fresh: true, roster: make(map[string]string),
-		left: make(map[string]int), missed: make(map[string]int), back: make(map[string]int), went: make(map[string]string), decided: make(map[string]bool),
+		left: make(map[string]int), missed: make(map[string]int), back: make(map[string]int), went: make(map[string]string), came: make(map[string]time.Time), decided: make(map[string]bool),
 		typing: make(map[string]time.Time), gained: make(map[string]bool),
 	}
 }
@@ -134,7 +135,7 @@ func (s *picture) diff(d payload) {
 		if _, both := d.Leaves[user]; both {
 			s.fault("gets %s twice in one diff", user)
 		}
-		s.roster[user], s.gained[user] = u.String(), s.justCame(u)
+		s.roster[user], s.gained[user], s.came[user] = u.String(), s.justCame(u), time.Now()
 	}
 	for user, left := range d.Leaves {
 		if s.roster[user] == "" && (!s.part || s.windowed()) {
@@ -193,6 +194,7 @@ func (s *picture) heartbeat(d payload) {
 
 func (s *picture) leaves(user, by string, how departure) {
 	s.left[user]++
+	delete(s.came, user)
 	_, s.went[user], _ = strings.Cut(s.roster[user], " since ")
 	s.decided[user] = provisional(s.cursor) || s.windowed() && s.since.Before(s.p.w.lostData())
 	s.drops(user)

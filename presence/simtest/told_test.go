@@ -239,10 +239,14 @@ const hides = time.Second + onTheWay
 // Not so who watches people: that cursor names no version, so that it tells nothing of who is hidden.
 //
 // After a loss of data a roster may be provisional. Then the log says nothing of users who never came
-// back, or whose leave it has lost. cursor is that of the state.
+// back, or whose leave it has lost. Nor does it say anything of who left and came back before that: the
+// nodes that make their leases again say since when they are there. cursor is that of the state.
 func (s *picture) returns(user string, now profile, cursor string) {
 	w := s.p.w
 	if w.hidesNow(user) { // each node hides the user when it hears
+		return
+	}
+	if came := s.came[user]; !came.IsZero() && w.lostData().After(came) {
 		return
 	}
 	if provisional(cursor) && (s.decided[user] && !w.hides(user) || slices.ContainsFunc(w.undecided(), s.p.process.link.missedBefore)) {

@@ -206,9 +206,8 @@ func (w *world) do(a act) {
 		})
 	case "restart store": // with its file, or without data
 		w.storeFails("away", presencetest.Fault{Err: errAway}, a.d)
-		w.server.restart()
+		w.views(w.server.restart)
 		w.loses()
-		w.views()
 	case "save":
 		w.server.write()
 	case "store away": // and back with its data
