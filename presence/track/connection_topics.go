@@ -75,7 +75,7 @@ func rosterOf(s *reader) *replica {
 	case *replica:
 		return from
 	case *windowSource:
-		return from.of.(*replica)
+		return from.in.of.(*replica)
 	}
 	return nil
 }

@@ -213,7 +213,7 @@ func (r *replica) openWindow(ctx context.Context, want Window) *windowSource {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.windows == nil {
-		r.windows = newWindows()
+		r.windows = newWindows(r, r.out)
 	}
-	return r.windows.get(want, r, r.out)
+	return r.windows.get(want)
 }

@@ -144,6 +144,7 @@ func (r *replica) renewViewLocked() {
 		v.since, v.doubtful = r.ledger.since, v.Stale || r.hold != nil
 	}
 	r.view.Store(v)
+	r.windows.viewed()
 }
 
 // diffFrame encodes the changes that lead from a cursor to the View.

@@ -41,7 +41,7 @@ type View struct {
 	mu        viewMutex
 	states    map[int]*sharedEvent // encoded states by their limit
 	heartbeat *sharedEvent
-	windows   map[string]*sharedEvent // states, by Window.name
+	firsts    map[int]*firstUsers // by their number
 }
 
 // Member returns a user's entry in the roster, and false if the user is not there. It costs a search in
@@ -202,23 +202,6 @@ func (v *View) stateEvent(limit int) *sharedEvent {
 	}
 	if len(v.states) < maxStates {
 		v.states[limit] = state
-	}
-	return state
-}
-
-// windowState returns the state for a window of a name. It is encoded once, and shared.
-func (v *View) windowState(name string, encode func() presence.Event) *sharedEvent {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if state := v.windows[name]; state != nil {
-		return state
-	}
-	state := newSharedEvent(frame{Event: encode()})
-	if v.windows == nil {
-		v.windows = make(map[string]*sharedEvent)
-	}
-	if len(v.windows) < maxStates {
-		v.windows[name] = state
 	}
 	return state
 }

@@ -61,17 +61,16 @@ func (w Window) sorted() Window {
 type windowSource struct {
 	Window
 	name string
-	of   windowed
+	in   *windows
 	out  *outlet // its log has only signals
 	view atomic.Pointer[windowView]
 
 	// The outlet's mutex guards these.
-	restart *historyRestart
-	now     *stage                           // the stage that following readers have, or read next
-	at      windowVersion                    // the version of now
-	turn    uint64                           // the number of stages so far
-	steps   map[presence.Cursor]*sharedEvent // the events that lead to now, by the cursor they start from
-	pace    windowPace
+	now   *stage                           // the stage that following readers have, or read next
+	at    windowVersion                    // the version of now
+	turn  uint64                           // the number of stages so far
+	steps map[presence.Cursor]*sharedEvent // the events that lead to now, by the cursor they start from
+	pace  windowPace
 }
 
 // windowed is the topic of a window. Its methods are called with the outlet's mutex held.
@@ -112,17 +111,7 @@ func (w *windowSource) made(c presence.Cursor) bool {
 
 // versionAt returns the version of a stage.
 func (w *windowSource) versionAt(s *stage) windowVersion {
-	return windowVersion{versionOf(s.names), versionOf(s.also), sumOf(s.names.newest(w.Users))}
-}
-
-// sumOf returns a short hash of the users and their order.
-func sumOf(users []*entry) string {
-	h := fnv.New32a()
-	for _, e := range users {
-		h.Write([]byte(e.ID))
-		h.Write([]byte{0})
-	}
-	return strconv.FormatUint(uint64(h.Sum32()), 36)
+	return windowVersion{versionOf(s.names), versionOf(s.also), s.names.first(w.Users).sum}
 }
 
 // PageCursor returns the cursor for a page that lists the View's first users, as many as users says. A stream
@@ -132,7 +121,7 @@ func (v *View) PageCursor(users int) presence.Cursor {
 	if users <= 0 {
 		return v.Cursor.With("p0")
 	}
-	return v.Cursor.With("p"+strconv.Itoa(users), sumOf(v.newest(users)))
+	return v.Cursor.With("p"+strconv.Itoa(users), v.first(users).sum)
 }
 
 // versionOf parses a cursor, including one from a page. It returns false for a cursor of another window.
@@ -157,7 +146,7 @@ func (w *windowSource) outlet() *outlet { return w.out }
 
 func (w *windowSource) latest() sourceView { return w.view.Load() }
 
-func (w *windowSource) standingLocked() *sharedEvent { return w.of.standingLocked() }
+func (w *windowSource) standingLocked() *sharedEvent { return w.in.of.standingLocked() }
 
 // A windowView has the topic's figures for the readers of a window.
 type windowView struct {

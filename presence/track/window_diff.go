@@ -28,52 +28,86 @@ func (w *windowSource) inAlso(id presence.UserID) bool {
 	return found
 }
 
+// changesTo returns the windowDiff from what readers have to a stage.
+func (w *windowSource) changesTo(to *stage) windowDiff {
+	was, now := w.now.told(), to.told()
+	if !w.pace.along && w.now.history == to.history { // nobody in Window.Also has changed
+		was.also = now.also
+	}
+	return w.diff(was, now)
+}
+
 // diff returns the windowDiff from one told to another.
 func (w *windowSource) diff(from, to told) (d windowDiff) {
-	first, before := to.names.newest(w.Users), from.names.newest(w.Users)
-	was := make(map[presence.UserID]*entry, len(before))
-	for _, e := range before {
-		was[e.ID] = e
+	shared := w.in.diff(w.Users, from.names, to.names)
+	if len(w.Also) == 0 {
+		return shared
 	}
-	is := make(map[presence.UserID]bool, len(first))
-	join := func(was, e *entry) {
-		if was != e && (was == nil || !was.LooksLike(e.Member) || !was.Since.Equal(e.Since)) {
+	for _, e := range shared.joins {
+		if !w.inAlso(e.ID) {
 			d.joins = append(d.joins, e)
 		}
 	}
-	for _, e := range first {
-		is[e.ID] = true
-		if !w.inAlso(e.ID) {
-			join(was[e.ID], e)
+	for _, id := range shared.leaves {
+		if !w.inAlso(id) {
+			d.leaves = append(d.leaves, id)
+		} else if e := to.also.get(id); e != nil {
+			d.out = append(d.out, e)
 		}
 	}
-	for _, e := range before {
-		online := to.names.get(e.ID) != nil
-		if w.inAlso(e.ID) {
-			online = to.also.get(e.ID) != nil
-		}
-		switch {
-		case online && !is[e.ID]:
+	for _, e := range shared.out {
+		if !w.inAlso(e.ID) || to.also.get(e.ID) != nil {
 			d.out = append(d.out, e)
-		case !online && !w.inAlso(e.ID):
+		}
+	}
+	if from.also.same(to.also) {
+		return d
+	}
+	for _, id := range w.Also {
+		switch was, e := from.also.get(id), to.also.get(id); {
+		case e == nil && was != nil:
+			d.leaves = append(d.leaves, id)
+		case e != nil && changed(was, e):
+			d.joins = append(d.joins, e)
+		}
+	}
+	return d
+}
+
+// changed reports whether readers are told of a user who was different.
+func changed(was, is *entry) bool {
+	return was != is && (was == nil || !was.LooksLike(is.Member) || !was.Since.Equal(is.Since))
+}
+
+// diff returns the windowDiff for a window without Window.Also. The windows of a size share it.
+func (ws *windows) diff(users int, from, to past) (d windowDiff) {
+	first, before := to.first(users), from.first(users)
+	if d, ok := ws.diffs[[2]*firstUsers{before, first}]; ok {
+		return d
+	}
+	for _, e := range first.users {
+		if changed(before.byID[e.ID], e) {
+			d.joins = append(d.joins, e)
+		}
+	}
+	for _, e := range before.users {
+		switch {
+		case first.byID[e.ID] != nil:
+		case to.get(e.ID) != nil:
+			d.out = append(d.out, e)
+		default:
 			d.leaves = append(d.leaves, e.ID)
 		}
 	}
-	for _, id := range w.Also {
-		was, e := from.also.get(id), to.also.get(id)
-		switch {
-		case e != nil:
-			join(was, e)
-		case was != nil:
-			d.leaves = append(d.leaves, id)
-		}
+	if len(ws.diffs) < maxSteps {
+		ws.diffs[[2]*firstUsers{before, first}] = d
 	}
 	return d
 }
 
 // encodeState returns the data of a state, whose cursor is at.
 func (w *windowSource) encodeState(view *View, at presence.Cursor) []byte {
-	first := view.newest(w.Users)
+	first := view.first(w.Users).users
 	users := slices.Clip(first)
 	for _, id := range w.Also {
 		if e := view.roster.get(id); e != nil && view.Names && !slices.Contains(first, e) {

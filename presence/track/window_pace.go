@@ -14,7 +14,7 @@ const (
 	windowLate  = 10 * time.Second       // readers are never further behind, whatever it costs
 	windowTell  = time.Second            // the least time between two events with new figures
 	windowAlong = 300 * time.Millisecond // the least time between two diffs of users of Window.Also
-	windowGrid  = 100 * time.Millisecond // looks happen at multiples of this, so that all readers are written to together
+	windowGrid  = 100 * time.Millisecond // looks happen at multiples of this
 	windowLook  = 500 * time.Millisecond // the least time between two looks that find no change
 	windowFrame = 120                    // about what a transport adds to an event, in bytes
 )
@@ -27,8 +27,7 @@ type windowPace struct {
 	along  bool      // a user of Window.Also has changed since told
 	told   time.Time // when readers last got such a change
 	again  time.Time // when to look again, after a look that found no change
-	timer  *time.Timer
-	due    time.Time // when the timer fires
+	due    int       // when the window looks next: see windowLooks; 0: it waits for the next publication
 }
 
 // spend notes bytes that each reader gets.
@@ -39,13 +38,6 @@ func (p *windowPace) spend(bytes int, now time.Time) {
 	p.paid = p.paid.Add(time.Duration(bytes+windowFrame) * time.Second / windowRate)
 	if latest := now.Add(windowLate); p.paid.After(latest) {
 		p.paid = latest
-	}
-}
-
-func (p *windowPace) stop() {
-	if p.timer != nil {
-		p.timer.Stop()
-		p.timer = nil
 	}
 }
 
@@ -68,13 +60,18 @@ func (w *windowSource) publishedLocked(now stage, arrived time.Time) {
 	}
 	if w.whole(now.names) {
 		w.out.arrived = arrived
-		w.stepLocked(now)
+		w.stepLocked(now, w.changesTo(&now))
 		return
 	}
 	if w.pace.behind.IsZero() {
-		w.pace.behind = time.Now()
+		w.behindLocked(time.Now())
 	}
 	w.lookLocked(now)
+}
+
+// tellsLocked reports whether a View has figures that readers do not have.
+func (w *windowSource) tellsLocked(view *View) bool {
+	return w.view.Load().figures() != (&windowView{View: view}).figures()
 }
 
 // whole reports whether the window has all users of a View.
@@ -87,7 +84,7 @@ func (w *windowSource) figuresLocked(view *View) {
 		w.out.wakeLocked()
 		return
 	}
-	w.lookLocked(w.of.published())
+	w.lookLocked(w.in.of.published())
 }
 
 // lookLocked sends readers what they may get by now, and plans the next look for the rest.
@@ -100,22 +97,38 @@ func (w *windowSource) lookLocked(now stage) {
 	if !w.pace.behind.IsZero() && !w.pace.next().After(at) {
 		w.catchUpLocked(now, at)
 	}
-	var due time.Time
-	if stale := w.view.Load(); stale.figures() != (&windowView{View: now.names}).figures() {
-		if due = w.pace.shown.Add(windowTell); !due.After(at) {
+	var next time.Time // zero: never
+	plan := func(t time.Time) {
+		if next.IsZero() || t.Before(next) {
+			next = t
+		}
+	}
+	if w.tellsLocked(now.names) {
+		if next := w.pace.shown.Add(windowTell); next.After(at) {
+			plan(next)
+		} else {
 			w.showLocked(now.names)
 			w.pace.spend(len(w.view.Load().heartbeatAt(w.cursor(w.at)).Data), at)
 			w.out.wakeLocked()
-			due = time.Time{}
 		}
 	}
-	if next := w.pace.next(); !w.pace.behind.IsZero() && (due.IsZero() || next.Before(due)) {
-		due = next
+	if !w.pace.behind.IsZero() {
+		plan(w.pace.next())
+		plan(at.Add(windowTell)) // by then there may be new figures
 	}
-	if next := w.pace.told.Add(windowAlong); w.pace.along && (due.IsZero() || next.Before(due)) {
-		due = next
+	if w.pace.along {
+		plan(w.pace.told.Add(windowAlong))
 	}
-	w.wakeAtLocked(due)
+	w.in.planLocked(w, next)
+}
+
+// behindLocked notes when the first change came that readers do not have; zero: they have all.
+func (w *windowSource) behindLocked(at time.Time) {
+	if w.pace.behind = at; at.IsZero() {
+		w.in.resting[w] = true
+	} else {
+		delete(w.in.resting, w)
+	}
 }
 
 // stepAlongLocked sends readers the changes of users of Window.Also. If one of these users comes into the
@@ -125,7 +138,7 @@ func (w *windowSource) stepAlongLocked(now stage) {
 	if w.now.history == now.history && !w.alongTouches(now) {
 		step.names, step.namesAt = w.now.names, w.now.namesAt
 	}
-	w.stepLocked(step)
+	w.stepLocked(step, w.changesTo(&step))
 	w.pace.along = false
 }
 
@@ -144,53 +157,33 @@ func (w *windowSource) alongTouches(now stage) bool {
 
 // lastOf returns the last of the first users; nil: all users are among them.
 func (w *windowSource) lastOf(v *View) *entry {
-	first := v.newest(w.Users)
+	first := v.first(w.Users).users
 	if len(first) < w.Users {
 		return nil
 	}
 	return first[len(first)-1]
 }
 
-// wakeAtLocked plans the next look for a moment; zero: no look is planned.
-func (w *windowSource) wakeAtLocked(due time.Time) {
-	p := &w.pace
-	if due.IsZero() {
-		p.stop()
-		return
-	}
-	due = due.Truncate(windowGrid).Add(windowGrid)
-	if p.timer != nil && !due.Before(p.due) { // the timer fires early enough
-		return
-	}
-	p.stop()
-	p.due = due
-	p.timer = w.out.after(time.Until(due), func() {
-		if p.timer != nil && p.due.Equal(due) { // otherwise the timer was stopped too late
-			p.timer = nil
-			w.lookLocked(w.of.published())
-		}
-	})
-}
-
 // catchUpLocked takes readers to the published stage. If nothing that they see has changed, they move on only
 // as often as needed to stay within reach of the history.
 func (w *windowSource) catchUpLocked(now stage, at time.Time) {
-	if d := w.diff(w.now.told(), now.told()); d.empty() && at.Sub(w.pace.behind) < windowLate {
+	d := w.changesTo(&now)
+	if d.empty() && at.Sub(w.pace.behind) < windowLate {
 		w.pace.again = at.Add(windowLook)
 		return
 	}
-	w.stepLocked(now)
+	w.stepLocked(now, d)
 }
 
-// stepLocked takes readers to a stage. Readers at the stage before share the event.
-func (w *windowSource) stepLocked(to stage) {
+// stepLocked takes readers to a stage by its windowDiff. Readers at the stage before share the event.
+func (w *windowSource) stepLocked(to stage, d windowDiff) {
 	was, from, at := w.now, w.cursor(w.at), time.Now()
 	w.now, w.at, w.steps = &to, w.versionAt(&to), nil
 	w.turn++
 	if to.names == to.also {
-		w.pace.behind, w.pace.along = time.Time{}, false
+		w.behindLocked(time.Time{})
+		w.pace.along = false
 	}
-	d := w.diff(was.told(), to.told())
 	e := w.stepEvent(from, w.at, d, &to, func(id presence.UserID) backend.Departure {
 		return w.departure(id, was, &to)
 	})

@@ -24,10 +24,15 @@ func (p past) get(id presence.UserID) *entry {
 	return p.view.roster.get(id)
 }
 
-// newest returns the first n users, newest first; none in a count-only topic.
-func (p past) newest(n int) []*entry {
+// same reports whether two pasts are the same View.
+func (p past) same(other past) bool {
+	return p.view == other.view && len(p.was)+len(other.was) == 0
+}
+
+// first returns the first n users; none in a count-only topic.
+func (p past) first(n int) *firstUsers {
 	if len(p.was) == 0 || !p.view.Names {
-		return p.view.newest(n)
+		return p.view.first(n)
 	}
 	var different []*entry
 	for _, e := range p.was {
@@ -49,7 +54,7 @@ func (p past) newest(n int) []*entry {
 		}
 		return len(first) < n
 	})
-	return append(first, different[:min(len(different), n-len(first))]...)
+	return newFirstUsers(append(first, different[:min(len(different), n-len(first))]...))
 }
 
 func newestFirst(a, b *entry) int { return presence.NewestFirst(a.Member, b.Member) }
@@ -101,11 +106,11 @@ func (w *windowSource) departure(id presence.UserID, was, to *stage) backend.Dep
 		left, _ := to.history.departure(id, from, until)
 		return left
 	}
-	if w.restart.history == to.history {
-		if left, ok := to.history.departure(id, w.restart.at, until); ok {
+	if w.in.restart.history == to.history {
+		if left, ok := to.history.departure(id, w.in.restart.at, until); ok {
 			return left
 		}
-		if left, ok := w.restart.left[id]; ok {
+		if left, ok := w.in.restart.left[id]; ok {
 			return left
 		}
 	}

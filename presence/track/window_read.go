@@ -36,7 +36,7 @@ func (w *windowSource) readLocked(s *reader, form *Form) (d chunk, more bool) {
 // beginLocked returns the first event of a reader: the diff from the reader's cursor to the current stage, nil
 // if nothing has changed, or a state of what is published now. So polls are paced like streams.
 func (w *windowSource) beginLocked(s *reader) *sharedEvent {
-	if now := w.of.published(); w.whole(now.names) {
+	if now := w.in.of.published(); w.whole(now.names) {
 		w.publishedLocked(now, time.Time{}) // nobody read the window when that was published
 	}
 	s.pos, s.turn = w.out.log.end(), w.turn
@@ -58,7 +58,7 @@ func (w *windowSource) beginLocked(s *reader) *sharedEvent {
 
 // stateLocked takes a reader to the published roster by a state.
 func (w *windowSource) stateLocked(s *reader) *sharedEvent {
-	state := w.stateOf(w.of.published().names)
+	state := w.stateOf(w.in.of.published().names)
 	s.turn, s.cursor = w.turn, state.Cursor
 	s.told = w.view.Load().figures() // the state has figures that are no older
 	return state
@@ -86,15 +86,15 @@ func (w *windowSource) followLocked(s *reader) *sharedEvent {
 // leadLocked takes a reader from a version to the current stage. A reader that came later may be ahead of the
 // stage, and stays there. leadLocked returns false if no diff leads on.
 func (w *windowSource) leadLocked(s *reader, from windowVersion) (*sharedEvent, bool) {
-	namesAt, ok := w.of.reachLocked(from.names)
+	namesAt, ok := w.in.of.reachLocked(from.names)
 	if !ok {
 		return nil, false
 	}
-	alsoAt, ok := w.of.reachLocked(from.also)
+	alsoAt, ok := w.in.of.reachLocked(from.also)
 	if !ok {
 		return nil, false
 	}
-	now, to, version := w.of.published(), w.now, w.at // reachLocked may have published another stage
+	now, to, version := w.in.of.published(), w.now, w.at // reachLocked may have published another stage
 	if to.history != now.history {
 		to, version = &now, w.versionAt(&now)
 	}
@@ -102,7 +102,7 @@ func (w *windowSource) leadLocked(s *reader, from windowVersion) (*sharedEvent, 
 	if !ok {
 		return nil, false
 	}
-	sum := sumOf(was.names.newest(w.Users))
+	sum := was.names.first(w.Users).sum
 	if from.sum != "" && from.sum != sum {
 		return nil, false
 	}
@@ -162,10 +162,15 @@ func (w *windowSource) stepEvent(from presence.Cursor, to windowVersion, d windo
 	return newSharedEvent(frame{Event: e})
 }
 
-// stateOf returns the state of a View.
+// stateOf returns the state of the published View. It is encoded once, and shared.
 func (w *windowSource) stateOf(v *View) *sharedEvent {
-	return v.windowState(w.name, func() presence.Event {
-		c := w.cursor(w.versionAt(&stage{names: v, also: v}))
-		return presence.Event{Type: presence.EventState, Topic: v.Topic, Cursor: c, Data: w.encodeState(v, c)}
-	})
+	if state := w.in.states[w]; state != nil {
+		return state
+	}
+	c := w.cursor(w.versionAt(&stage{names: v, also: v}))
+	state := newSharedEvent(frame{Event: presence.Event{Type: presence.EventState, Topic: v.Topic, Cursor: c, Data: w.encodeState(v, c)}})
+	if len(w.in.states) < maxSteps {
+		w.in.states[w] = state
+	}
+	return state
 }

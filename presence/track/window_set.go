@@ -11,6 +11,14 @@ import (
 // A windows is the set of a topic's windows that have readers. The outlet's mutex guards it. nil: the topic
 // had no window so far.
 type windows struct {
+	of      windowed
+	like    *outlet // of the topic
+	looks   windowLooks
+	resting map[*windowSource]bool              // those whose readers have all changes: the next publication is for them
+	most    int                                 // the largest Window.Users
+	diffs   map[[2]*firstUsers]windowDiff       // to the published roster
+	states  map[*windowSource]*sharedEvent      // of it
+	cleaned time.Time                           // when dropUnused last looked
 	all     map[string]*windowSource            // by Window.name
 	along   map[presence.UserID][]*windowSource // by user of Window.Also
 	restart historyRestart
@@ -43,26 +51,29 @@ func (ws *windows) each() map[string]*windowSource {
 	return ws.all
 }
 
-func newWindows() *windows {
-	return &windows{all: make(map[string]*windowSource), along: make(map[presence.UserID][]*windowSource)}
+func newWindows(of windowed, like *outlet) *windows {
+	return &windows{
+		of: of, like: like, looks: windowLooks{began: time.Now(), planned: make(map[int][]*windowSource)},
+		all: make(map[string]*windowSource), along: make(map[presence.UserID][]*windowSource), resting: make(map[*windowSource]bool), diffs: make(map[[2]*firstUsers]windowDiff), states: make(map[*windowSource]*sharedEvent),
+	}
 }
 
 // get returns a window, and makes it if there is none.
-func (ws *windows) get(want Window, of windowed, like *outlet) *windowSource {
+func (ws *windows) get(want Window) *windowSource {
 	name := want.name()
 	if w := ws.all[name]; w != nil {
 		w.out.touch()
 		if !w.out.readLocked() { // without readers it got no publications
-			w.publishedLocked(of.published(), time.Time{})
+			w.publishedLocked(ws.of.published(), time.Time{})
 		}
 		return w
 	}
 	ws.dropUnused()
-	now := of.published()
-	w := &windowSource{Window: want, name: name, of: of, restart: &ws.restart, now: &now, out: newOutlet(like.topic, like.stats, like.mu)}
+	now := ws.of.published()
+	w := &windowSource{Window: want, name: name, in: ws, now: &now, out: newOutlet(ws.like.topic, ws.like.stats, ws.like.mu)}
 	w.at = w.versionAt(&now)
 	w.showLocked(now.names)
-	ws.all[name] = w
+	ws.all[name], ws.resting[w], ws.most = w, true, max(ws.most, w.Users)
 	w.out.stats.windows.Add(1)
 	for _, id := range want.Also {
 		ws.along[id] = append(ws.along[id], w)
@@ -70,17 +81,27 @@ func (ws *windows) get(want Window, of windowed, like *outlet) *windowSource {
 	return w
 }
 
-// windowIdle is how long a window without readers stays, because a poll may come back to it.
-const windowIdle = 15 * time.Second
+const (
+	windowIdle = 15 * time.Second // how long a window without readers stays, because a poll may come back to it
+	windowDrop = time.Second      // the least time between two looks for such windows
+)
 
 // dropUnused removes the windows without readers.
 func (ws *windows) dropUnused() {
+	now := time.Now()
+	if now.Sub(ws.cleaned) < windowDrop {
+		return
+	}
+	ws.cleaned, ws.most = now, 0
 	for key, w := range ws.all {
 		if !w.out.unusedLocked(windowIdle) {
+			ws.most = max(ws.most, w.Users)
 			continue
 		}
-		w.forgotten()
+		w.out.stats.windows.Add(-1)
 		delete(ws.all, key)
+		delete(ws.resting, w)
+		w.pace.due = 0
 		for _, id := range w.Also {
 			ws.along[id] = slices.DeleteFunc(ws.along[id], func(other *windowSource) bool { return other == w })
 			if len(ws.along[id]) == 0 {
@@ -98,30 +119,61 @@ func (ws *windows) published(now stage, n net, arrived time.Time) {
 	}
 	ws.dropUnused()
 	ws.restart.published(now, n)
+	var concerned []*windowSource
 	changed := func(id presence.UserID) {
 		for _, w := range ws.along[id] {
-			w.pace.along = now.names.Names // in a count-only topic, changes of users are secret
+			w.pace.along = true
+			concerned = append(concerned, w)
 		}
 	}
-	for _, e := range n.joins {
-		changed(e.ID)
+	if now.names.Names { // in a count-only topic, changes of users are secret
+		for _, e := range n.joins {
+			changed(e.ID)
+		}
+		for _, left := range n.leaves {
+			changed(left.ID)
+		}
 	}
-	for _, left := range n.leaves {
-		changed(left.ID)
+	hear := func(w *windowSource) { w.publishedLocked(now, arrived) }
+	ws.readyLocked(now.names, hear)
+	for _, w := range concerned {
+		if w.pace.along && w.out.readLocked() {
+			hear(w)
+		}
+	}
+}
+
+// viewed notes that the topic has a new View.
+func (ws *windows) viewed() {
+	if ws == nil {
+		return
+	}
+	clear(ws.diffs)
+	clear(ws.states)
+}
+
+// readyLocked calls hear for the windows with readers that do not wait for a look: those whose readers have
+// all changes, and in a small topic all windows.
+func (ws *windows) readyLocked(view *View, hear func(*windowSource)) {
+	if view.Total > ws.most {
+		for w := range ws.resting {
+			if w.out.readLocked() {
+				hear(w)
+			}
+		}
+		return
 	}
 	for _, w := range ws.all {
 		if w.out.readLocked() {
-			w.publishedLocked(now, arrived)
+			hear(w)
 		}
 	}
 }
 
 // figures hands new figures to all windows.
 func (ws *windows) figures(view *View) {
-	for _, w := range ws.each() {
-		if w.out.readLocked() {
-			w.figuresLocked(view)
-		}
+	if ws != nil {
+		ws.readyLocked(view, func(w *windowSource) { w.figuresLocked(view) })
 	}
 }
 
@@ -138,21 +190,19 @@ func (ws *windows) forget(now stage) {
 		w.now, w.at, w.steps = &now, w.versionAt(&now), nil
 		w.turn++
 		w.showLocked(now.names)
+		w.behindLocked(time.Time{})
 		w.out.log = frameLog{base: w.out.log.end()}
 	}
 }
 
 func (ws *windows) stop() {
-	for name, w := range ws.each() {
-		w.forgotten()
-		delete(ws.all, name)
+	if ws == nil {
+		return
 	}
-}
-
-// forgotten is called when the set drops the window.
-func (w *windowSource) forgotten() {
-	w.pace.stop()
-	w.out.stats.windows.Add(-1)
+	ws.looks.stop()
+	ws.like.stats.windows.Add(int64(-len(ws.all)))
+	clear(ws.all)
+	clear(ws.resting)
 }
 
 // inUse reports whether a window has readers.
