@@ -67,7 +67,7 @@ type outage struct {
 	trouble  time.Time     // when an outage of any length, or a loss of data, was last noticed; zero: never
 	lost     time.Time     // when a loss of data was last noticed; zero: there was none
 	sweepErr error         // of the latest sweep; nil: it succeeded
-	unswept  bool          // no complete sweep has succeeded since
+	swept    time.Time     // when the latest complete sweep began that succeeded; zero: none did
 	process  processLease
 }
 
@@ -215,7 +215,7 @@ func (o *outage) nextReturn() <-chan struct{} {
 func (o *outage) lostData() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.lost, o.unswept = time.Now(), true
+	o.lost = time.Now()
 	o.trouble = o.lost
 }
 
@@ -225,7 +225,7 @@ func (o *outage) heardLoss(at time.Time) (news bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	news = at.Sub(o.lost) > restoreWait
-	o.lost, o.trouble, o.unswept = later(o.lost, at), later(o.trouble, at), true
+	o.lost, o.trouble = later(o.lost, at), later(o.trouble, at)
 	return news
 }
 

@@ -47,19 +47,21 @@ func (o *outage) sweeps() (opts backend.SweepOptions, may bool, err error) {
 		opts.RenewedWithin = max(time.Since(o.began), 1)
 	default:
 		opts.Nodes = o.process.judges(o.cfg.NodeTTL)
-		opts.Restarted = o.unswept
+		opts.Restarted = !o.lost.IsZero() && !o.lost.Before(o.swept)
 	}
 	return opts, true, nil
 }
 
 // settles notes a complete sweep that began at a moment and succeeded: leases that were restored before it
-// are swept.
+// are swept. A loss of before that settles nothing more, whenever it is heard of once more.
+//
+// Example with a TTL of 3 s: Redis starts again with its file at 12:00:00, and nodes tell each other. They sweep
+// from 12:00:05 on. At 12:00:07.0 Redis starts again, and refuses a sweep of node A. At 12:00:07.1 node B tells
+// once more of the first loss, as the notice is lost. Node C must not take that as its permission to sweep.
 func (o *outage) settles(began time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.lost.Before(began) {
-		o.unswept = false
-	}
+	o.swept = later(o.swept, began)
 }
 
 // reportSweep takes the result of a sweep. A refused or unanswered sweep is a sign of an outage.
