@@ -104,7 +104,8 @@ func (s *picture) state(d payload) {
 	for user, u := range d.Users {
 		s.told(user, "a state")
 		now[user] = u.String()
-		if _, there := s.roster[user]; !there && moved && (knew || s.went[user] == u.Since) {
+		since, went := s.went[user] // a page that did not show the user knows no since
+		if _, there := s.roster[user]; !there && moved && (knew || went && (since == "" || since == u.Since)) {
 			s.back[user]++
 			s.returns(user, u, d.Cursor)
 		}

@@ -168,6 +168,8 @@ func (s *picture) joins(user string, paced bool) {
 	if back := s.p.w.trouble[ofStore].last; back.After(gone) && back.Sub(s.p.w.muted) < s.p.w.game.restTime() {
 		quiet -= asksAgain // nodes notice a loss when the store is back
 	}
+	// After an outage nodes remove nobody for a while: who comes to a page then sees who is still listed.
+	listed := s.fresh && gone.After(s.p.w.trouble[rewinds].last) && s.p.w.trouble[ofStore].since() < s.p.w.game.ttl()+settles
 	out, late := u.out, paced || s.fresh || s.p.w.trouble[rewinds].since() < s.p.w.game.ttl()+settles
 	s.p.w.mu.Unlock()
 	if !out.IsZero() && time.Since(out) > s.p.reads() && well > catchesUp && s.p.w.tellsOuts(user, out) {
@@ -175,7 +177,7 @@ func (s *picture) joins(user string, paced bool) {
 	}
 	ago := time.Since(gone)
 	// Who is there for the grace; and after a failover a node may withhold for so long who came back elsewhere.
-	if late && ago < s.p.w.game.grace()+s.p.w.game.sweep()+time.Second {
+	if listed || late && ago < s.p.w.game.grace()+s.p.w.game.sweep()+time.Second {
 		return
 	}
 	if !gone.IsZero() && ago > s.p.reads() && quiet > catchesUp {
