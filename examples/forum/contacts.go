@@ -11,7 +11,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// contactsPage answers GET /contacts: the users whom the reader lists and blocks.
+// contactsPage answers GET /contacts. The page lists the contacts of the signed-in user, and whom the user blocks.
 func (s *site) contactsPage(c echo.Context) error {
 	user, err := s.member(c)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 
 // cookieName is the cookie that says who is signed in.
 //
-// It holds the bare name: anybody may sign in as anybody here. So there is no secret to keep, and every node
-// of a fleet can read the cookie without a shared key. A real site replaces this file by its session
+// It holds the bare name, because a visitor of this forum may sign in under any name. So there is no secret to keep,
+// and every node of a fleet can read the cookie without a shared key. A real site replaces this file by its session
 // middleware. Presence only needs the result of identify.
 //
 // If the forum has a database, a sign-in also begins a session: see sessionCookie.

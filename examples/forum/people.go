@@ -32,7 +32,7 @@ func (s *site) peopleRoutes() {
 	s.Match(read, "/people/:id", s.personPage)
 }
 
-// personURL returns the address of a user's page; empty if there is none. The ids "." and ".." have none: a
+// personURL returns the address of a user's page. It returns "" for the ids "." and "..", which have no page, because a
 // browser would take them for parts of the path.
 func personURL(id presence.UserID) string {
 	if id == "." || id == ".." {

@@ -66,8 +66,8 @@ func sessionOf(token, tenant string, user presence.UserID) (session, bool) {
 // sessionKey is the key under which identify stores the session of a request for sessionID.
 const sessionKey = "forum session"
 
-// inSession reports whether a request may be made as the user whom its cookie names: it has no session, or one
-// that has not ended.
+// inSession reports whether the user of a request counts as signed in. The request has no session, or its session has
+// not ended.
 func (s *site) inSession(c echo.Context, tenant string, user presence.UserID) bool {
 	if s.sql == nil {
 		return true

@@ -13,8 +13,9 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// staffPage is the page of staff, for the users in the flag -staff. It ends no sessions of the forum, because
-// anybody may sign in as anybody. So a user whom staff disconnects may come back after the bar.
+// staffPage is the page of staff, for the users in the flag -staff. It ends no sessions of the forum: a
+// visitor could sign in under the same name at once. So a user whom staff disconnects may come back when the time is
+// over.
 func (s *site) staffPage() http.Handler {
 	return staff.New(s.tracker, staff.Config{
 		Allow: func(_ *http.Request, v presence.Visitor) bool { return s.isStaff(v.User.ID) },

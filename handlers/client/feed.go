@@ -8,7 +8,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// Feed is the state of a feed: a room, or the inbox of the user whom Options.Header signs in.
+// Feed says how far a feed is. A feed is a room, or the inbox of the user whom Options.Header signs in.
 type Feed struct {
 	Topic  presence.Topic  // "inbox", or such as "feed:thread:1"
 	Cursor presence.Cursor // the feed's version

@@ -134,7 +134,7 @@ func (f *Forum) Visitor(t *testing.T) *Visitor {
 }
 
 // Ready waits until the forum has loaded its roster. A page waits only 50 ms for that, and otherwise says that
-// it is unknown who is there.
+// it does not know who is online.
 func (f *Forum) Ready(t *testing.T) {
 	t.Helper()
 	reader := f.Visitor(t)
