@@ -116,7 +116,7 @@ type Config struct {
 	MaxBody int64
 
 	// MaxRate is how many PUT, POST and DELETE requests, and how many messages over a WebSocket, a visitor may
-	// send within a second. Two other limits grow with it: for reads (GET requests, without assets), and for
+	// send to this node within a second. Two other limits grow with it: for reads (GET requests, without assets), and for
 	// changes of the visitor's own status. Each has a long-run rate and a burst:
 	//
 	//	MaxRate   reads a second, at once   statuses a second, at once

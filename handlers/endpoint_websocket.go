@@ -26,7 +26,7 @@ func (ss *streams) ws(w http.ResponseWriter, r *http.Request, v presence.Visitor
 	if !hijacks(w) {
 		return ss.collected(lastWriter(w), "ws", "WebSocket")
 	}
-	over := &socket{as: options.types.form(formSocket), frames: frameReader{maxMessage: ss.cfg.MaxBody, rate: window{limit: ss.cfg.MaxRate}}}
+	over := &socket{as: options.types.form(formSocket), frames: frameReader{maxMessage: ss.cfg.MaxBody, rate: perSecond{limit: ss.cfg.MaxRate}}}
 	if ss.cfg.people && v.SignedIn() {
 		over.frames.maxList = maxPeopleMessage
 	}

@@ -88,7 +88,7 @@ func SocketFrame(event presence.EventType, id presence.Cursor, data []byte) []by
 // ReadFrames reads the input of a WebSocket in pieces of a size. It returns a line for each
 // message, control frame or error, and the largest number of bytes kept.
 func ReadFrames(sent []byte, size int) (said []string, kept int) {
-	f := frameReader{maxMessage: 4 << 10, rate: window{limit: -1}}
+	f := frameReader{maxMessage: 4 << 10, rate: perSecond{limit: -1}}
 	for piece := range slices.Chunk(sent, size) {
 		for len(piece) > 0 {
 			op, payload, rest, err := f.next(piece, time.Time{})

@@ -50,7 +50,7 @@ type stream struct {
 
 	owed      []byte     // answers to the client, to be written before events
 	unhandled []byte     // input after a message with an errand
-	watches   window     // counts the lists of people from a WebSocket
+	watches   perSecond     // counts the lists of people from a WebSocket
 	lateWatch []byte     // the last list of people beyond the limit; nil: none
 	snapshots *snapshots // states that the client asked for lately; nil: none
 }
@@ -58,9 +58,9 @@ type stream struct {
 // newStream returns the stream of a connection that was opened just now.
 func (ss *streams) newStream(r keptRequest, conn *track.Connection, o streamOptions, over transport) *stream {
 	now := time.Now()
-	s := &stream{transport: over, streams: ss, request: r, conn: conn, beats: o.Beat || o.auto, auto: o.auto, watches: window{limit: maxWatches}}
+	s := &stream{transport: over, streams: ss, request: r, conn: conn, beats: o.Beat || o.auto, auto: o.auto, watches: perSecond{limit: maxWatches}}
 	s.heartbeat, s.grace = conn.Timing()
-	if _, isSocket := over.(*socket); isSocket && o.auto {
+	if over.proof() == proofPongs && o.auto {
 		s.pongs = &pongs{ttl: conn.TTL(), heard: now}
 	}
 	s.lastEvents = newLastEvents(o.Topics, now)

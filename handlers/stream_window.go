@@ -53,8 +53,7 @@ func (s *stream) beatsEvery() time.Duration {
 // timers of such pages, so that beats come too late. A comment is no event, but makes the script check whether
 // a beat is due.
 func (s *stream) stirs() bool {
-	_, events := s.transport.(*sse)
-	return events && s.auto && s.conn.Hidden()
+	return s.transport.proof() == proofBeats && s.auto && s.conn.Hidden()
 }
 
 // appendComment appends a comment if one is due.

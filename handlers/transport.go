@@ -20,7 +20,17 @@ type transport interface {
 	// call, an answer to send at once, and the rest of the input. An incomplete message is nil.
 	// An error ends the stream.
 	nextMessage(p []byte, now time.Time) (message, answer, rest []byte, err error)
+	// proof returns by what the client shows that it is alive.
+	proof() proof
 }
+
+// A proof is how a client shows that it is alive, where the page asked the server to watch over that.
+type proof int
+
+const (
+	proofBeats proof = iota // by requests of its own
+	proofPongs              // by the answers to pings
+)
 
 // The forms of events. All handlers share them, so events are encoded once a transport.
 var (

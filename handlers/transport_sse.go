@@ -43,6 +43,8 @@ func (s *sse) appendRetry(b []byte, wait time.Duration) []byte {
 
 func (s *sse) appendEnd(b []byte, _ error, wait time.Duration) []byte { return s.appendRetry(b, wait) }
 
+func (*sse) proof() proof { return proofBeats }
+
 func (s *sse) nextMessage(p []byte, _ time.Time) (message, answer, rest []byte, err error) {
 	if s.received += len(p); s.received > maxReceived {
 		err = errReceived

@@ -15,7 +15,7 @@ import (
 type frameReader struct {
 	maxMessage int64 // bytes; negative: any number
 	maxList    int64 // bytes of a message that isWatch; 0: maxMessage
-	rate       window
+	rate       perSecond
 
 	head       []byte    // the beginning of an incomplete frame header
 	frame      ws.Header // the frame whose payload is read
@@ -174,15 +174,15 @@ func asClosing(err error) (c closing, ok bool) {
 	return c, ok
 }
 
-// A window counts events within a second.
-type window struct {
+// A perSecond counts events within a second.
+type perSecond struct {
 	limit int // negative: any number
 	begin time.Time
 	n     int
 }
 
 // exceeded counts one more event, and reports whether that is too many.
-func (w *window) exceeded(now time.Time) bool {
+func (w *perSecond) exceeded(now time.Time) bool {
 	if now.Sub(w.begin) >= time.Second {
 		w.begin, w.n = now, 0
 	}

@@ -364,7 +364,7 @@
 //
 //   - presence:live {topic, live}
 //   - presence:state, the data of a state event of the stream
-//   - presence:join {topic, id, name, status, since, avatar, url, data}
+//   - presence:join {topic, id, name, status, since, avatar, url, group, data}
 //   - presence:leave {topic, id, name, last_seen}
 //
 // If the list is cut off, a user who is not in it can cause a join when only the user's profile

@@ -40,7 +40,7 @@ type Counts struct {
 	Head   presence.DiffID // the version that Total is of
 	Total  int             // visible users online
 	Recent int             // users who viewed a page
-	Guests int             // guests who viewed a page or have a stream; over ExactGuests an estimate within about 1 %
+	Guests int             // guests who viewed a page or have a stream; over ExactGuests an estimate within 3 %
 
 	// Unknown says that the store answers, and cannot tell the figures of this topic,
 	// such as where one of its keys is of another kind. The other fields are zero.

@@ -91,9 +91,9 @@ type Op struct {
 	ViewFor time.Duration
 }
 
-// A Batch is what happened in one topic, in order. It is applied as one atomic
-// step and gives at most one diff: what cancels out inside it is not seen.
-// (A store may cut a batch of more than some hundred ops into several steps.)
+// A Batch is what happened in one topic, in order. A batch of up to a hundred ops is applied as one atomic step,
+// and gives at most one diff: what cancels out inside it is not seen. A store may cut a larger one into several such
+// steps.
 type Batch struct {
 	Topic presence.Topic
 	Ops   []Op

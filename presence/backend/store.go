@@ -155,8 +155,8 @@ package backend
 //     process, which [presence.Holder.Process] names, hang on it. Once it has lapsed, a
 //     sweep with SweepOptions.Nodes ends the leases of these connections as it ends expired
 //     ones. The node's last renewal counts as a proof of life of each of them (rule 7). A
-//     lease with a proof of life in the second half of the node's last term, or later, was
-//     renewed by another node, or by this one after it came back. It stays. Nothing hangs
+//     lease stays if its own proof of life is later than half of the term that began with
+//     that renewal: another node has renewed it, or this one after it came back. Nothing hangs
 //     on a process without a lease. A lapsed lease is forgotten once all that hangs on it
 //     was swept.
 //     Example: node a renews its lease for 10 s at 12:00:00, and crashes at 12:00:02. The

@@ -50,7 +50,7 @@ type Config struct {
 	// MaxTopics is how many topics this node keeps current at once. A topic is kept while somebody here looks
 	// at it, and for a minute after that. Further topics are refused with [presence.ErrTooManyTopicsHere]
 	// until one is idle. If the metric presence_topics comes close to it, raise it as far as the memory
-	// allows. While more than half of the topics are taken, connections from one place
+	// allows. While more than half of the topics are taken, connections from one address
 	// ([ConnectOptions].From) cannot take more than a sixteenth, and a tenant not more than a quarter.
 	// Default: as many as fit into an eighth of the memory that this process may use, at 8 KiB each, and
 	// 10,000 at least.

@@ -35,7 +35,7 @@ type ConnectOptions struct {
 	Window   Window // the part of each roster that is read, in place of Limit. Default: the whole
 
 	// From says where the client is, such as its address. While many topics are kept here, connections from
-	// one place cannot take most of the room: see [Config].MaxTopics. Empty: unknown.
+	// one address cannot take most of the room: see [Config].MaxTopics. Empty: unknown.
 	From string
 
 	// Partial opens the connection without those topics for which this node has no room: see

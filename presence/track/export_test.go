@@ -244,7 +244,7 @@ func (t *Tracker) TopicShares() int {
 	if t.topics.shared == nil {
 		return 0
 	}
-	return len(t.topics.shared.tenants) + len(t.topics.shared.places)
+	return len(t.topics.shared.tenants) + len(t.topics.shared.addresses)
 }
 
 // TopicsByMemory returns the default of Config.MaxTopics.

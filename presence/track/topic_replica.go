@@ -40,14 +40,14 @@ type replica struct {
 	loaded chan struct{}        // closed once view is set
 	tried  chan struct{}        // closed once the first try to load failed
 
-	// heard, if it is not nil, gets what is published, and there are no readers. It gets the net changes, or
-	// nil if anything may have changed. It is called with the outlet's mutex held, after view was set. See
+	// heard, if it is not nil, takes the place of readers: it gets the net changes of each publication, or nil
+	// if anything may have changed. It is called with the outlet's mutex held, after view was set. See
 	// backend.DevicesTopic.
 	heard func(n *net)
 
 	rest rest // when its figures are asked for
 
-	from string // the place in whose share the topic counts; topics.mu guards it
+	from string // the client's address in whose share the topic counts; topics.mu guards it
 
 	mu          outletMutex // which is the outlet's, too
 	ledger      ledger

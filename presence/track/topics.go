@@ -48,7 +48,7 @@ func (t *topics) loaded(ctx context.Context, topic presence.Topic) (*replica, er
 	return t.loadedFor(ctx, topic, "")
 }
 
-// loadedFor is loaded for a connection that comes from a place.
+// loadedFor is loaded for a connection that comes from an address.
 func (t *topics) loadedFor(ctx context.Context, topic presence.Topic, from string) (*replica, error) {
 	r, err := t.lookFrom(topic, from)
 	if err != nil {
@@ -75,8 +75,8 @@ func (t *topics) loadedFor(ctx context.Context, topic presence.Topic, from strin
 // [presence.ErrTooManyTopicsHere] if there is no room for it.
 func (t *topics) look(topic presence.Topic) (*replica, error) { return t.lookFrom(topic, "") }
 
-// lookFrom is look for a connection from a place, which keeps the topic. The topic counts in the share of the
-// place, unless that is empty.
+// lookFrom is look for a connection from an address, which keeps the topic. The topic counts in the share of the
+// address, unless that is empty.
 func (t *topics) lookFrom(topic presence.Topic, from string) (*replica, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

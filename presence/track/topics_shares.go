@@ -2,17 +2,17 @@ package track
 
 import "github.com/rollcall-go/rollcall/presence"
 
-// While more than half of the table of topics is taken, no tenant or place gets a new topic beyond these
+// While more than half of the table of topics is taken, no tenant or address gets a new topic beyond these
 // shares. So a few visitors cannot take the room of all others. While the table is emptier, nobody notices
 // the shares: a site whose visitors all seem to come from one address can use half of the table.
 const (
-	shareOfPlace  = 16
-	shareOfTenant = 4
+	shareOfAddress = 16
+	shareOfTenant  = 4
 )
 
-// shares count the topics in the table by tenant, and by the place of the connection that came first. The
+// shares count the topics in the table by tenant, and by the address of the connection that came first. The
 // empty name has no share.
-type shares struct{ tenants, places map[string]int }
+type shares struct{ tenants, addresses map[string]int }
 
 // add adds n to the counts of a topic. It is a no-op for nil.
 func (s *shares) add(r *replica, n int) {
@@ -20,7 +20,7 @@ func (s *shares) add(r *replica, n int) {
 		return
 	}
 	addTo(s.tenants, r.out.topic.Tenant(), n)
-	addTo(s.places, r.from, n)
+	addTo(s.addresses, r.from, n)
 }
 
 func addTo(counts map[string]int, name string, n int) {
@@ -32,7 +32,7 @@ func addTo(counts map[string]int, name string, n int) {
 	}
 }
 
-// sharesAllowLocked reports whether a topic fits the shares of its tenant and of a connection's place. r is
+// sharesAllowLocked reports whether a topic fits the shares of its tenant and of a connection's address. r is
 // nil for a new topic.
 func (t *topics) sharesAllowLocked(r *replica, topic presence.Topic, from string) bool {
 	fits := func() bool {
@@ -48,7 +48,7 @@ func (t *topics) sharesAllowLocked(r *replica, topic presence.Topic, from string
 		if r == nil && t.shared.tenants[topic.Tenant()] >= max(1, t.cfg.MaxTopics/shareOfTenant) {
 			return false
 		}
-		return r != nil && r.from != "" || t.shared.places[from] < max(1, t.cfg.MaxTopics/shareOfPlace)
+		return r != nil && r.from != "" || t.shared.addresses[from] < max(1, t.cfg.MaxTopics/shareOfAddress)
 	}
 	return fits() || t.makeRoomLocked() && fits()
 }

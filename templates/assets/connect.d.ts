@@ -12,6 +12,8 @@ export interface User {
   since?: string;
   avatar?: string;
   url?: string;
+  /** The group under which a list shows the user. */
+  group?: string;
   /** Data of the site's identify function. */
   data?: unknown;
   /** Of a watched person: the text beside the status. */
