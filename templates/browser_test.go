@@ -196,11 +196,14 @@ func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
 	noError(b, chromedp.Do(ctx, steps...))
 }
 
+// lookAgain is the pause between two looks at a page. Without it, a wait takes all of a core.
+const lookAgain = 10 * time.Millisecond
+
 // until waits for an expression to have a value.
 func (b *browser) until(expression, want string) {
 	b.Helper()
 	var got string
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(lookAgain) {
 		var err error
 		if got, err = chromedp.Run(b.ctx, chromedp.Evaluate[string]("String("+expression+")")); err == nil && got == want {
 			return

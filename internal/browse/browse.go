@@ -22,6 +22,9 @@ import (
 // patience is how long a test waits for something that should happen at once. Machines may be busy.
 const patience = time.Minute
 
+// lookAgain is the pause between two looks at a page. Without it, a wait takes all of a core.
+const lookAgain = 10 * time.Millisecond
+
 // Start returns the first tab of a Chromium of its own. Chromium starts with the
 // first action in the tab, and ends with the test.
 func Start(t *testing.T) context.Context {
@@ -150,6 +153,9 @@ func (tab *Tab) Until(expression, want string) {
 	for ctx.Err() == nil && got != want {
 		if s, err := chromedp.Run(ctx, chromedp.Evaluate[string]("String("+expression+")")); err == nil {
 			got = s
+		}
+		if got != want {
+			time.Sleep(lookAgain)
 		}
 	}
 	if got != want {
