@@ -218,11 +218,10 @@ func (w *world) end(p *process) {
 
 // alive returns a process that accepts connections, or nil.
 func (w *world) alive(rnd *rand.Rand) *process {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	first := rnd.IntN(len(w.nodes))
-	for i := range w.nodes {
-		if p := w.nodes[(first+i)%len(w.nodes)]; p != nil && p.link.pausedNow() == nil {
+	nodes := w.nodesNow()
+	first := rnd.IntN(len(nodes))
+	for i := range nodes {
+		if p := nodes[(first+i)%len(nodes)]; p != nil && p.link.pausedNow() == nil {
 			return p
 		}
 	}
@@ -231,12 +230,19 @@ func (w *world) alive(rnd *rand.Rand) *process {
 
 // at returns the process of a node that can be reached, or nil.
 func (w *world) at(node int) *process {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if p := w.nodes[node%len(w.nodes)]; p != nil && p.link.pausedNow() == nil {
+	nodes := w.nodesNow()
+	if p := nodes[node%len(nodes)]; p != nil && p.link.pausedNow() == nil {
 		return p
 	}
 	return nil
+}
+
+// nodesNow returns the processes that run. A link may take a note with its mutex held, so w.mu comes after
+// that, and must not be held where a link is asked.
+func (w *world) nodesNow() []*process {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.nodes)
 }
 
 // replace takes a node's process away, and starts another one once ready is closed and a pause is over.
