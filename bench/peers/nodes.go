@@ -24,8 +24,8 @@ type nodes struct {
 	ready func(ctx context.Context, addr string) error
 
 	mu    sync.Mutex
-	addrs [3]string
-	procs [3]*process
+	addrs [4]string
+	procs [4]*process
 }
 
 // A process is a node that runs.
@@ -153,4 +153,5 @@ func (n *nodes) pid(node int) int {
 func (n *nodes) killAll() {
 	n.kill(1)
 	n.kill(2)
+	n.kill(3)
 }

@@ -38,7 +38,7 @@ type place struct {
 	redis string // host:port of a Redis, which stays the same when the Redis behind it is replaced
 }
 
-// A fleet is two nodes of a peer, numbered 1 and 2, and its pages. Each method may be called
+// A fleet is two nodes of a peer, numbered 1 and 2, and its pages. A scenario may start a node 3. Each method may be called
 // from several goroutines. A page connects to an address that the driver gives: the node's own,
 // or a proxy before it.
 type fleet interface {
@@ -81,4 +81,4 @@ type change struct {
 }
 
 // peers are the rows, in the order of the tables.
-var peers = []*peer{}
+var peers = []*peer{rollcallDefault, rollcallShort, phpBB, heartbeats}
