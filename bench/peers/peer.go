@@ -81,4 +81,4 @@ type change struct {
 }
 
 // peers are the rows, in the order of the tables.
-var peers = []*peer{rollcallDefault, rollcallShort, phpBB, heartbeats}
+var peers = []*peer{rollcallDefault, rollcallShort, centrifugo, centrifugoFixed, phpBB, heartbeats}

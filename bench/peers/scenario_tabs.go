@@ -47,6 +47,7 @@ func navigations(nodes ...int) func(*stage) error {
 			s.wait(300 * time.Millisecond)
 			v = s.come("walks", nodes[(i+1)%len(nodes)])
 		}
+		s.fails()
 		s.see(0, quiet)
 		return s.connected([]*visit{v})
 	}

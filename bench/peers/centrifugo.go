@@ -1,0 +1,294 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// centrifugoVersion is the last of version 5. Its documentation has a page "Online presence".
+const centrifugoVersion = "v5.4.9"
+
+// A centrifugoSite is how a site uses Centrifugo.
+type centrifugoSite struct {
+	ttl, update time.Duration // of presence in Redis; 0: the defaults
+	// The page asks for presence at this interval, and shows a leave after this grace. 0: it does
+	// neither, as the documentation shows.
+	every, grace time.Duration
+}
+
+var (
+	centrifugo = centrifugoPeer("Centrifugo", "Centrifugo 5.4.9 as its page *Online presence* shows: a namespace with `presence`, `join_leave` and `force_push_join_leave`; the page asks for presence once it is subscribed, then follows joins and leaves; defaults: presence ttl 60 s, renewed each 27 s",
+		75*time.Second, centrifugoSite{})
+	centrifugoFixed = centrifugoPeer("Centrifugo, with fixes", "the same with presence ttl 10 s, renewed each 4 s; the page also asks for presence each 5 s, and shows a leave 10 s after the user was last seen",
+		35*time.Second, centrifugoSite{ttl: 10 * time.Second, update: 4 * time.Second, every: 5 * time.Second, grace: 10 * time.Second})
+)
+
+func centrifugoPeer(name, says string, slowest time.Duration, site centrifugoSite) *peer {
+	return &peer{
+		name: name, says: says, slowest: slowest,
+		missing: func(c config) error {
+			_, err := buildCentrifugo(c.Cache)
+			return errors.Join(err, needsRedis(c))
+		},
+		prepare: func(_ context.Context, in place) (fleet, error) { return newCentrifugo(in, site) },
+	}
+}
+
+var building sync.Mutex
+
+// buildCentrifugo builds the server, once a machine. It does so in a module of its own, so that
+// the server's requirements are not those of this one.
+func buildCentrifugo(cache string) (program string, err error) {
+	building.Lock()
+	defer building.Unlock()
+	program = filepath.Join(cache, "centrifugo-"+centrifugoVersion)
+	if _, err := os.Stat(program); err == nil {
+		return program, nil
+	}
+	dir, err := os.MkdirTemp("", "centrifugo")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(dir)
+	module := "module peer\n\ngo 1.26\n\nrequire github.com/centrifugal/centrifugo/v5 " + centrifugoVersion + "\n"
+	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte(module), 0o600); err != nil {
+		return "", err
+	}
+	cmd := exec.Command("go", "build", "-mod=mod", "-o", program, "github.com/centrifugal/centrifugo/v5")
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build Centrifugo: %w: %s", err, out)
+	}
+	return program, nil
+}
+
+const (
+	centrifugoSecret  = "not a secret"
+	centrifugoKey     = "key"
+	centrifugoChannel = "site:all"
+)
+
+type centrifugoFleet struct {
+	nodes
+	site centrifugoSite
+}
+
+func newCentrifugo(in place, site centrifugoSite) (fleet, error) {
+	program, err := buildCentrifugo(in.Cache)
+	if err != nil {
+		return nil, err
+	}
+	f := &centrifugoFleet{site: site}
+	f.dir = in.dir
+	settings := map[string]any{
+		"engine": "redis", "redis_address": in.redis,
+		"token_hmac_secret_key": centrifugoSecret, "api_key": centrifugoKey,
+		"health": true, "log_level": "error", "allowed_origins": []string{"*"},
+		"namespaces": []map[string]any{{
+			"name": "site", "presence": true, "join_leave": true, "force_push_join_leave": true,
+			"allow_subscribe_for_client": true, "allow_presence_for_subscriber": true,
+		}},
+	}
+	if site.ttl > 0 {
+		settings["global_presence_ttl"] = site.ttl.String()
+		settings["client_presence_update_interval"] = site.update.String()
+	}
+	text, err := json.Marshal(settings)
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(in.dir, "config.json")
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		return nil, err
+	}
+	f.command = func(node int, addr string) (*exec.Cmd, error) {
+		host, port, _ := strings.Cut(addr, ":")
+		return exec.Command(program, "--config", path, "--address", host, "--port", port, "--name", "n"+strconv.Itoa(node)), nil
+	}
+	f.ready = func(ctx context.Context, addr string) error {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+addr+"/health", nil)
+		if err != nil {
+			return err
+		}
+		res, err := http.DefaultClient.Do(req)
+		if err == nil {
+			res.Body.Close()
+		}
+		return err
+	}
+	return f, nil
+}
+
+func (f *centrifugoFleet) close() { f.killAll() }
+
+// centrifugoPresence is what the server answers about a channel, by client.
+type centrifugoPresence struct {
+	Presence map[string]struct {
+		User string `json:"user"`
+	} `json:"presence"`
+}
+
+func (f *centrifugoFleet) roster(ctx context.Context, node int) ([]string, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+f.addr(node)+"/api/presence", strings.NewReader(`{"channel":"`+centrifugoChannel+`"}`))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("X-API-Key", centrifugoKey)
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		return nil, err
+	}
+	var answer struct {
+		Error  json.RawMessage
+		Result *centrifugoPresence
+	}
+	if err := json.Unmarshal(b, &answer); err != nil {
+		return nil, err
+	}
+	if answer.Result == nil {
+		return nil, fmt.Errorf("presence: %s %s", res.Status, answer.Error)
+	}
+	users := map[string]bool{}
+	for _, c := range answer.Result.Presence {
+		users[c.User] = true
+	}
+	var all []string
+	for u := range users {
+		all = append(all, u)
+	}
+	return all, nil
+}
+
+// centrifugoToken returns a JWT for a user.
+func centrifugoToken(user string) string {
+	part := base64.RawURLEncoding.EncodeToString
+	text := part([]byte(`{"alg":"HS256","typ":"JWT"}`)) + "." + part([]byte(`{"sub":"`+user+`"}`))
+	mac := hmac.New(sha256.New, []byte(centrifugoSecret))
+	mac.Write([]byte(text))
+	return text + "." + part(mac.Sum(nil))
+}
+
+func (f *centrifugoFleet) open(ctx context.Context, addr, user string) (tab, error) {
+	t := &centrifugoTab{closer: newCloser()}
+	life, cancel := context.WithCancel(context.Background())
+	t.cancel = cancel
+	ready := make(chan struct{})
+	failed := make(chan error, 1)
+	go func() {
+		defer t.end()
+		failed <- centrifugoConnect(life, addr, user, func(r centrifugoReply, _ func(string) error) {
+			if r.ID == centrifugoSubscribe {
+				close(ready)
+			}
+		})
+	}()
+	return t, t.await(ctx, ready, failed)
+}
+
+// A centrifugoTab is a page.
+type centrifugoTab struct {
+	closer
+	cancel context.CancelFunc
+}
+
+func (t *centrifugoTab) close() {
+	t.cancel()
+	<-t.done
+}
+
+func (t *centrifugoTab) await(ctx context.Context, ready <-chan struct{}, failed <-chan error) (err error) {
+	select {
+	case <-ready:
+		return nil
+	case err = <-failed:
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	t.close()
+	return err
+}
+
+// A centrifugoReply is what comes from the server.
+type centrifugoReply struct {
+	ID       int                 `json:"id"`
+	Error    json.RawMessage     `json:"error"`
+	Presence *centrifugoPresence `json:"presence"`
+	Push     *struct {
+		Join, Leave *struct {
+			Info struct {
+				User   string `json:"user"`
+				Client string `json:"client"`
+			} `json:"info"`
+		}
+		Disconnect json.RawMessage
+	} `json:"push"`
+}
+
+// The ids of a page's commands.
+const (
+	centrifugoHello = 1 + iota
+	centrifugoSubscribe
+	centrifugoAsk
+)
+
+const centrifugoAsks = `{"id":3,"presence":{"channel":"` + centrifugoChannel + `"}}`
+
+// centrifugoConnect is a connection of the JSON protocol, until it ends. It answers pings.
+func centrifugoConnect(ctx context.Context, addr, user string, each func(r centrifugoReply, say func(string) error)) error {
+	conn, err := dialSocket(ctx, "ws://"+addr+"/connection/websocket")
+	if err != nil {
+		return err
+	}
+	defer conn.close()
+	if err := conn.say(`{"id":1,"connect":{"token":"` + centrifugoToken(user) + `"}}`); err != nil {
+		return err
+	}
+	for {
+		frame, err := conn.read()
+		if err != nil {
+			return err
+		}
+		for line := range bytes.Lines(frame) {
+			line = bytes.TrimSpace(line)
+			if len(line) <= 2 {
+				if err := conn.say("{}"); err != nil {
+					return err
+				}
+				continue
+			}
+			var r centrifugoReply
+			if err := json.Unmarshal(line, &r); err != nil {
+				return err
+			}
+			if r.ID != 0 && r.ID != centrifugoAsk && r.Error != nil {
+				return fmt.Errorf("the server refuses: %s", r.Error)
+			}
+			if r.ID == centrifugoHello {
+				if err := conn.say(`{"id":2,"subscribe":{"channel":"` + centrifugoChannel + `"}}`); err != nil {
+					return err
+				}
+			}
+			each(r, conn.say)
+		}
+	}
+}
