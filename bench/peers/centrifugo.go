@@ -196,7 +196,7 @@ func (f *centrifugoFleet) open(ctx context.Context, addr, user string) (tab, err
 	failed := make(chan error, 1)
 	go func() {
 		defer t.end()
-		failed <- centrifugoConnect(life, addr, user, func(r centrifugoReply, _ func(string) error) {
+		failed <- centrifugoConnect(life, addr, user, false, func(r centrifugoReply, _ func(string) error) {
 			if r.ID == centrifugoSubscribe {
 				close(ready)
 			}
@@ -254,7 +254,8 @@ const (
 const centrifugoAsks = `{"id":3,"presence":{"channel":"` + centrifugoChannel + `"}}`
 
 // centrifugoConnect is a connection of the JSON protocol, until it ends. It answers pings.
-func centrifugoConnect(ctx context.Context, addr, user string, each func(r centrifugoReply, say func(string) error)) error {
+// Without pushes, it reads over what is pushed.
+func centrifugoConnect(ctx context.Context, addr, user string, pushes bool, each func(r centrifugoReply, say func(string) error)) error {
 	conn, err := dialSocket(ctx, "ws://"+addr+"/connection/websocket")
 	if err != nil {
 		return err
@@ -274,6 +275,9 @@ func centrifugoConnect(ctx context.Context, addr, user string, each func(r centr
 				if err := conn.say("{}"); err != nil {
 					return err
 				}
+				continue
+			}
+			if !pushes && bytes.HasPrefix(line, []byte(`{"push"`)) {
 				continue
 			}
 			var r centrifugoReply

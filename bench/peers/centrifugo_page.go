@@ -27,7 +27,7 @@ func (f *centrifugoFleet) watch(ctx context.Context, addr string, show func(chan
 	go func() {
 		defer t.end()
 		for wait := 0; life.Err() == nil; wait++ {
-			centrifugoConnect(life, addr, watcherName, func(r centrifugoReply, say func(string) error) {
+			centrifugoConnect(life, addr, watcherName, true, func(r centrifugoReply, say func(string) error) {
 				if r.ID == centrifugoSubscribe {
 					wait = 0
 				}

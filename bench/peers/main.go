@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -11,6 +12,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -144,6 +146,8 @@ func playAll(ctx context.Context, c config, rows []*peer, columns []*scenario, r
 			}
 		}
 	}
+	// The slowest begin first, so that none is left at the end.
+	slices.SortStableFunc(shared, func(a, b turn) int { return cmp.Compare(b.peer.longest(), a.peer.longest()) })
 	absent := map[*peer]bool{}
 	for _, p := range rows {
 		if err := p.missing(c); err != nil {

@@ -30,8 +30,8 @@ var scenarios = []*scenario{
 	{letter: "G", title: "Redis away for 15 s", needs: []ingredient{aRedis}, play: outage, headline: 1},
 	{letter: "H", title: "Redis fails over", needs: []ingredient{aRedis}, play: failover},
 	{letter: "V", title: "10 clients vanish", play: vanish},
-	{letter: "F", title: "one of 50 pages stops reading", needs: []ingredient{aConnection}, alone: true, play: slowReader},
-	{letter: "J", title: "many join in ten seconds", alone: true, play: storm},
+	{letter: "F", title: "one of 50 pages stops reading", needs: []ingredient{aConnection}, alone: true, play: slowReader, headline: 1},
+	{letter: "J", title: "many join in ten seconds", alone: true, play: storm, headline: 1},
 }
 
 // possible reports whether a peer has what a scenario breaks.

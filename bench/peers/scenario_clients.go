@@ -1,8 +1,8 @@
 package main
 
 import (
+	"context"
 	"strconv"
-	"sync/atomic"
 	"time"
 )
 
@@ -44,18 +44,16 @@ func slowReader(s *stage) error {
 	}
 	defer slow.close()
 	slow.small = 4096
-	for i := range 49 {
-		addr := s.fleet.addr(watched)
-		if i == 0 {
-			addr = slow.address()
-		}
-		var shown atomic.Int64
-		t, err := s.fleet.watch(s.ctx, addr, func(c change) { shown.Add(int64(len(c.Joins) + len(c.Leaves))) })
-		if err != nil {
-			return err
-		}
-		defer t.close()
+	if _, err := s.crowd("reader", 48, watched); err != nil {
+		return err
 	}
+	opening, cancel := context.WithTimeout(s.ctx, openTime)
+	defer cancel()
+	t, err := s.fleet.watch(opening, slow.address(), func(change) {})
+	if err != nil {
+		return err
+	}
+	defer t.close()
 	if err := s.assemble(calm); err != nil {
 		return err
 	}
@@ -70,6 +68,8 @@ func slowReader(s *stage) error {
 		})
 		s.wait(50 * time.Millisecond)
 	}
+	s.wait(6 * time.Second)
+	s.fails() // all have left
 	s.see(0, quiet)
 	return nil
 }
@@ -87,6 +87,7 @@ func storm(s *stage) error {
 		all = append(all, s.come("u"+strconv.Itoa(i), 1+i%2))
 		s.wait(time.Until(begin.Add(time.Duration(i) * 10 * time.Second / time.Duration(s.Joins))))
 	}
+	s.fails() // all have come
 	if err := s.connected(all); err != nil {
 		return err
 	}
