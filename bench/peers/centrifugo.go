@@ -49,6 +49,7 @@ func centrifugoPeer(name, says string, slowest time.Duration, site centrifugoSit
 	}
 }
 
+// building is held while a server is built.
 var building sync.Mutex
 
 // buildCentrifugo builds the server, once a machine. It does so in a module of its own, so that
@@ -56,7 +57,9 @@ var building sync.Mutex
 func buildCentrifugo(cache string) (program string, err error) {
 	building.Lock()
 	defer building.Unlock()
-	program = filepath.Join(cache, "centrifugo-"+centrifugoVersion)
+	if program, err = filepath.Abs(filepath.Join(cache, "centrifugo-"+centrifugoVersion)); err != nil {
+		return "", err
+	}
 	if _, err := os.Stat(program); err == nil {
 		return program, nil
 	}

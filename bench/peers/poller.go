@@ -37,7 +37,7 @@ var (
 	// WordPress's Heartbeat API: 15 to 120 s, 15 s being the fastest a site may choose for long.
 	heartbeats = pollerPeer("Poller, heartbeat 15 s", "the same with a request each 15 s from each page, as WordPress' Heartbeat at its fastest: who wrote in the last 60 s is online; the answer is the list",
 		polling{view: 15 * time.Second, online: time.Minute, reload: 15 * time.Second}, 80*time.Second)
-	quickPoller = pollerPeer("Poller, quick", "", polling{view: 500 * time.Millisecond, online: 2 * time.Second, reload: 500 * time.Millisecond}, 4*time.Second)
+	quickPoller = pollerPeer("Poller, quick", "", polling{view: time.Second, online: 4 * time.Second, reload: time.Second}, 0)
 )
 
 func pollerPeer(name, says string, times polling, slowest time.Duration) *peer {

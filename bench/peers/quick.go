@@ -3,11 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"time"
 )
-
-// quickWatch is how long the smoke test watches. Rollcall's time until it is right is a second.
-const quickWatch = 8 * time.Second
 
 // quickPeers are the rows of the smoke test: both with times so short that a failure is over
 // within seconds. They are in no table.

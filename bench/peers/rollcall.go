@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -27,7 +26,7 @@ func rollcallPeer(name, says string, slowest time.Duration, flags ...string) *pe
 var (
 	rollcallDefault = rollcallPeer("Rollcall", "`examples/forum` with its defaults: ttl 45 s, node-ttl 10 s, grace 10 s; pages over SSE that beat as the widget does", 60*time.Second)
 	rollcallShort   = rollcallPeer("Rollcall, ttl 10 s", "the same with `-ttl 10s`", 25*time.Second, "-ttl", "10s")
-	quickRollcall   = rollcallPeer("Rollcall, quick", "", 6*time.Second, "-ttl", "2s", "-node-ttl", "2s", "-grace", "1s", "-sweep", "200ms")
+	quickRollcall   = rollcallPeer("Rollcall, quick", "", 0, "-ttl", "10s", "-node-ttl", "3s", "-grace", "1s")
 )
 
 func needsRedis(config) error {
@@ -40,23 +39,28 @@ type rollcall struct {
 	client http.Client // for beats and rosters
 }
 
-// buildForum builds the forum once a process.
-var buildForum = sync.OnceValues(func() (program string, err error) {
+// buildForum builds the forum, in the module that this one measures. If the program is there and
+// nothing has changed, that takes no time.
+func buildForum(cache string) (program string, err error) {
+	building.Lock()
+	defer building.Unlock()
 	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/rollcall-go/rollcall").Output()
 	if err != nil {
 		return "", fmt.Errorf("find the forum: %w", err)
 	}
-	program = filepath.Join(cacheDir(), "forum")
+	if program, err = filepath.Abs(filepath.Join(cache, "forum")); err != nil {
+		return "", err
+	}
 	cmd := exec.Command("go", "build", "-o", program, "./examples/forum")
 	cmd.Dir = strings.TrimSpace(string(root))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the forum: %w: %s", err, out)
 	}
 	return program, nil
-})
+}
 
 func newRollcall(_ context.Context, in place, flags []string) (fleet, error) {
-	program, err := buildForum()
+	program, err := buildForum(in.Cache)
 	if err != nil {
 		return nil, err
 	}

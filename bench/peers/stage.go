@@ -237,6 +237,9 @@ func (s *stage) see(least, quiet time.Duration) {
 	if s.Watch > 0 {
 		most = s.Watch
 	}
+	if s.Quick {
+		quiet = 2 * time.Second
+	}
 	end := time.Now().Add(most)
 	since := time.Now()
 	for time.Now().Before(end) && pause(s.ctx, 250*time.Millisecond) {

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// What several runs showed is one text: the median of the times, and the worst of what is wrong.
+func TestLook(t *testing.T) {
+	crash := findScenario("B")
+	of := func(right ...float64) (s summary) {
+		for _, r := range right {
+			v := verdict{Right: r}
+			if r == never {
+				v.Ghosts = 50
+			}
+			s.cells = append(s.cells, cell{Page: []verdict{v}})
+		}
+		return s
+	}
+	some := of(1, 12, 3)
+	some.cells[1].FalseLeaves = 4
+	for _, tt := range []struct {
+		name string
+		runs summary
+		want string
+	}{
+		{"one run", of(11.6), "12"},
+		{"the median of three", some, "**4 false**, 3.0"},
+		{"wrong in one of three", of(1, never, 3), "3.0"},
+		{"wrong in two of three", of(never, never, 3), "**never**: 50 ghosts"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := tt.runs.page(crash).text(); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// The seconds of a scenario with two failures count from its headline, and what is wrong after
+// the other one makes it never right.
+func TestLookOfTwoFailures(t *testing.T) {
+	wipe := findScenario("C")
+	good, bad := verdict{Right: 2}, verdict{Right: never, Missing: 90}
+	for want, verdicts := range map[string][]verdict{
+		"2.0":                   {good, verdict{Right: 10}},
+		"**never**: 90 missing": {good, bad},
+		"**never**":             {bad, good},
+	} {
+		s := summary{cells: []cell{{Page: verdicts}}}
+		if got := s.page(wipe).text(); got != want {
+			t.Errorf("%+v: got %q, want %q", verdicts, got, want)
+		}
+	}
+}
+
+// Results that are added again take the place of the earlier ones, also in the file.
+func TestResults(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "r.json")
+	for _, users := range []int{1, 2} {
+		r, err := loadResults(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, letter := range []string{"A", "B"} {
+			if err := r.add(cell{Peer: "p", Scenario: letter, Users: users}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	r, err := loadResults(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Cells) != 2 || r.Cells[0].Users != 2 || r.Cells[1].Users != 2 {
+		t.Errorf("got %+v, want the later two", r.Cells)
+	}
+}
+
+// The pictures have a field for each row and scenario that they show.
+func TestDraw(t *testing.T) {
+	dir := t.TempDir()
+	cells := []cell{{Peer: rollcallDefault.name, Scenario: "B", Page: []verdict{{Right: 11}}}}
+	var out strings.Builder
+	if err := report(&out, cells, dir); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"failures-time.svg", "failures-wrong.svg"} {
+		b, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := strings.Count(string(b), "<rect"), len(strings.Fields(drawn)); got != want {
+			t.Errorf("%s: got %d fields, want %d", name, got, want)
+		}
+	}
+}
