@@ -18,10 +18,10 @@ func draw(dir string, cells []cell, all summaries, rows []string) error {
 	if len(cells) > 0 {
 		note = fmt.Sprintf("Two nodes, 50 users on each, %s. –: there is no Redis, or no second node.", cells[0].Began.Format("2006-01-02"))
 	}
-	time := &plot.Grid{Title: "Seconds until the page is right for good", Note: note,
+	time := &plot.Grid{Title: "Seconds until page and roster are right for good", Note: note,
 		Subtitle: "From the failure, or from the last time that somebody left. Never: wrong at the end, a minute or more later."}
-	wrong := &plot.Grid{Title: "What the page shows wrongly", Note: note,
-		Subtitle: "False: shown to leave while there, or away for less than 5 s. Ghosts and missing: still so at the end."}
+	wrong := &plot.Grid{Title: "What page and roster show wrongly", Note: note,
+		Subtitle: "False: the page shows a leave of a user who is there, or back within 5 s. Ghosts and missing: still so at the end."}
 	for _, sc := range scenarios {
 		if drawnScenario(sc) {
 			time.Columns, wrong.Columns = append(time.Columns, sc.title), append(wrong.Columns, sc.title)
@@ -35,7 +35,7 @@ func draw(dir string, cells []cell, all summaries, rows []string) error {
 			}
 			t, w := plot.Field{Text: "–", Level: -1}, plot.Field{Text: "–", Level: -1}
 			if s := all[[2]string{name, sc.letter}]; len(s.cells) > 0 {
-				l := s.page(sc)
+				l := s.both(sc)
 				t, w = timeField(l), wrongField(l)
 			}
 			times.Fields, wrongs.Fields = append(times.Fields, t), append(wrongs.Fields, w)

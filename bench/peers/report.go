@@ -63,6 +63,17 @@ func (s summary) roster(sc *scenario) look {
 	return s.look(sc, func(c cell) ([]verdict, int) { return c.Roster, 0 })
 }
 
+// both returns the worse of the page and the roster: a reader sees the one or, on the next page,
+// the other.
+func (s summary) both(sc *scenario) look {
+	l, r := s.page(sc), s.roster(sc)
+	if l.Right != never && (r.Right == never || r.Right > l.Right) {
+		l.Right = r.Right
+	}
+	l.Ghosts, l.Missing = max(l.Ghosts, r.Ghosts), max(l.Missing, r.Missing)
+	return l
+}
+
 func (s summary) look(sc *scenario, of func(cell) ([]verdict, int)) (l look) {
 	var right []float64
 	for _, c := range s.cells {

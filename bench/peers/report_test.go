@@ -57,6 +57,25 @@ func TestLookOfTwoFailures(t *testing.T) {
 	}
 }
 
+// A picture shows the worse of page and roster.
+func TestBoth(t *testing.T) {
+	crash := findScenario("B")
+	for _, tt := range []struct {
+		page, roster verdict
+		want         look
+	}{
+		{verdict{Right: 1}, verdict{Right: 24}, look{Right: 24}},
+		{verdict{Right: 24}, verdict{Right: 1}, look{Right: 24}},
+		{verdict{Right: 1}, verdict{Right: never, Missing: 9}, look{Right: never, Missing: 9}},
+		{verdict{Right: never, Ghosts: 50}, verdict{Right: 56}, look{Right: never, Ghosts: 50}},
+	} {
+		s := summary{cells: []cell{{Page: []verdict{tt.page}, Roster: []verdict{tt.roster}}}}
+		if got := s.both(crash); got != tt.want {
+			t.Errorf("page %+v, roster %+v: got %+v, want %+v", tt.page, tt.roster, got, tt.want)
+		}
+	}
+}
+
 // Results that are added again take the place of the earlier ones, also in the file.
 func TestResults(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "r.json")

@@ -36,7 +36,7 @@ const (
 	gridLeft   = 178 // room for labels
 	gridTop    = 102
 	gridColumn = 74
-	gridRow    = 36
+	gridHigh   = 36
 	gridGap    = 2
 	gridWords  = 11 // characters of a line of a column's title
 )
@@ -55,7 +55,7 @@ text.l0{fill:#a7f3d0}text.l1{fill:#d9f99d}text.l2{fill:#fef08a}text.l3{fill:#ffe
 // WriteTo writes the grid.
 func (g *Grid) WriteTo(w io.Writer) (int64, error) {
 	wide := gridLeft + gridColumn*len(g.Columns) + 8
-	high := gridTop + gridRow*len(g.Rows) + bottom
+	high := gridTop + gridHigh*len(g.Rows) + bottom
 	s := fmt.Appendf(nil, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img" aria-label="%s">`+"\n",
 		wide, high, wide, high, html.EscapeString(g.Title))
 	s = append(s, gridStyle...)
@@ -68,7 +68,7 @@ func (g *Grid) WriteTo(w io.Writer) (int64, error) {
 		}
 	}
 	for i, r := range g.Rows {
-		y := gridTop + gridRow*i
+		y := gridTop + gridHigh*i
 		s = text(s, "", gridLeft-10, y+22, "end", r.Label)
 		for j, f := range r.Fields {
 			class := "none"
@@ -76,7 +76,7 @@ func (g *Grid) WriteTo(w io.Writer) (int64, error) {
 				class = fmt.Sprintf("l%d", min(f.Level, MaxLevel))
 			}
 			x := gridLeft + gridColumn*j
-			s = fmt.Appendf(s, `<rect class="%s" x="%d" y="%d" width="%d" height="%d" rx="3"/>`+"\n", class, x+gridGap/2, y, gridColumn-gridGap, gridRow-gridGap)
+			s = fmt.Appendf(s, `<rect class="%s" x="%d" y="%d" width="%d" height="%d" rx="3"/>`+"\n", class, x+gridGap/2, y, gridColumn-gridGap, gridHigh-gridGap)
 			lines := strings.Split(f.Text, "\n")
 			for k, line := range lines {
 				s = text(s, "field "+class, x+gridColumn/2, y+22+14*k-7*(len(lines)-1), "middle", line)
