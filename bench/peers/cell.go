@@ -58,7 +58,8 @@ func playCell(ctx context.Context, c config, p *peer, sc *scenario, run int) (ou
 	}
 	out.FalseLeaves = judge(truth, page, 0, end).FalseLeaves
 	out.Users, out.Unanswered, out.Notes = s.truth.size(), s.unanswer, s.extra
-	out.PageBytes, out.PageSeconds = s.watcher.down.Load(), end.Seconds()
+	out.Watched = millis(out.Watched)
+	out.PageBytes, out.PageSeconds = s.watcher.down.Load(), millis(end.Seconds())
 	return out
 }
 
@@ -111,7 +112,7 @@ func (r *results) add(c cell) error {
 	if r.path == "" {
 		return nil
 	}
-	b, err := json.MarshalIndent(r, "", " ")
+	b, err := r.json()
 	if err != nil {
 		return err
 	}
@@ -119,4 +120,20 @@ func (r *results) add(c cell) error {
 		return err
 	}
 	return os.Rename(r.path+".new", r.path)
+}
+
+// json has a line for each cell.
+func (r *results) json() ([]byte, error) {
+	b := []byte(`{"Cells":[`)
+	for i, c := range r.Cells {
+		line, err := json.Marshal(c)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(b, '\n'), line...)
+	}
+	return append(b, "\n]}\n"...), nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 )
@@ -94,12 +95,16 @@ func judge(truth, shown []shift, failure, end time.Duration) (v verdict) {
 		}
 	}
 	advance(end)
-	v.Right = (right - failure).Seconds()
+	v.Right = millis((right - failure).Seconds())
+	v.GhostSeconds, v.MissSeconds = millis(v.GhostSeconds), millis(v.MissSeconds)
 	if v.Ghosts+v.Missing > 0 {
 		v.Right = never
 	}
 	return v
 }
+
+// millis rounds seconds to a thousandth.
+func millis(s float64) float64 { return math.Round(s*1000) / 1000 }
 
 // A judged shift is one of the page or one of the truth.
 type judged struct {
@@ -161,7 +166,7 @@ func delaysOf(truth, shown []shift) (d delays) {
 	}
 	slices.Sort(took)
 	if d.Shown = len(took); d.Shown > 0 {
-		d.P50, d.P99 = took[len(took)/2], took[(len(took)*99)/100]
+		d.P50, d.P99 = millis(took[len(took)/2]), millis(took[(len(took)*99)/100])
 	}
 	return d
 }

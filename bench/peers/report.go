@@ -147,17 +147,23 @@ func report(w io.Writer, cells []cell, plots string) error {
 	for _, table := range []struct {
 		title string
 		look  func(summary, *scenario) look
-	}{{"The page", summary.page}, {"The roster", summary.roster}} {
+		shown func(*scenario) bool
+	}{
+		{"Page and roster", summary.both, drawnScenario},
+		{"The page", summary.page, everyScenario},
+		{"The roster", summary.roster, everyScenario},
+	} {
 		fmt.Fprintf(w, "\n### %s: seconds until right, false leaves, and what is wrong at the end\n\n", table.title)
 		head, line := []string{""}, []string{"---"}
-		for _, sc := range scenarios {
+		columns := slices.DeleteFunc(slices.Clone(scenarios), func(sc *scenario) bool { return !table.shown(sc) })
+		for _, sc := range columns {
 			head, line = append(head, sc.letter+": "+sc.title), append(line, "--:")
 		}
 		row(head...)
 		row(line...)
 		for _, name := range rows {
 			parts := []string{name}
-			for _, sc := range scenarios {
+			for _, sc := range columns {
 				parts = append(parts, all.text(name, sc, table.look))
 			}
 			row(parts...)
@@ -169,6 +175,8 @@ func report(w io.Writer, cells []cell, plots string) error {
 	}
 	return draw(plots, cells, all, rows)
 }
+
+func everyScenario(*scenario) bool { return true }
 
 // text is a cell of a table: "–" where the peer has not what the scenario breaks.
 func (all summaries) text(name string, sc *scenario, of func(summary, *scenario) look) string {
@@ -205,7 +213,7 @@ func costs(w io.Writer, all summaries, rows []string) {
 		}
 		note := func(name string) func(cell) float64 { return func(c cell) float64 { return c.Notes[name] } }
 		row(name,
-			of("B", func(c cell) float64 { return float64(c.PageBytes) / 1024 / c.PageSeconds * 60 }, "%.0f"),
+			of("B", func(c cell) float64 { return float64(c.PageBytes) / 1024 / c.PageSeconds * 60 }, "%.1f"),
 			of("J", func(c cell) float64 { return float64(c.PageBytes) / float64(max(c.Users, 1)) }, "%.0f"),
 			of("J", note("CPU ms a join"), "%.1f"),
 			of("J", note("KB a connection"), "%.0f"),

@@ -51,5 +51,5 @@ func processUsed(pid int) (u used, err error) {
 func (s *stage) note(name string, value float64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.extra[name] = value
+	s.extra[name] = millis(value)
 }
