@@ -31,11 +31,11 @@ type polling struct {
 
 var (
 	// phpBB 3: load_online_time is 5 minutes; session.php writes session_time when a minute has
-	// passed since it last did. It has no heartbeat, so a reader here views a page each two minutes.
-	phpBB = pollerPeer("Poller, phpBB's times", "a table of sessions in SQLite: who viewed a page in the last 5 minutes (`load_online_time`); a view writes at most once a minute; readers view a page each 2 minutes; the list is loaded again each minute",
+	// passed since it last did, or when the page changes. It has no heartbeat, so a reader here views a page each two minutes.
+	phpBB = pollerPeer("Poller, phpBB's times", "a table of sessions in SQLite; online is who wrote in the last 5 minutes (`load_online_time`), a view writes if the last one is over a minute old (`session.php`); a reader here views a page each 2 minutes, and the list is loaded again each minute",
 		polling{view: 2 * time.Minute, write: time.Minute, online: 5 * time.Minute, reload: time.Minute}, 6*time.Minute)
 	// WordPress's Heartbeat API: 15 to 120 s, 15 s being the fastest a site may choose for long.
-	heartbeats = pollerPeer("Poller, heartbeat 15 s", "the same with a request each 15 s from each page, as WordPress' Heartbeat at its fastest: who wrote in the last 60 s is online; the answer is the list",
+	heartbeats = pollerPeer("Poller, heartbeat 15 s", "the same table; each page sends a request each 15 s, as WordPress' Heartbeat at its usual fastest, and the answer is the list; online is who wrote in the last 60 s (BuddyPress, on WordPress, takes 15 minutes)",
 		polling{view: 15 * time.Second, online: time.Minute, reload: 15 * time.Second}, 80*time.Second)
 	quickPoller = pollerPeer("Poller, quick", "", polling{view: time.Second, online: 4 * time.Second, reload: time.Second}, 0)
 )

@@ -144,6 +144,14 @@ func seconds(s float64) string {
 func report(w io.Writer, cells []cell, plots string) error {
 	all, rows := summarize(cells), rowsOf(cells)
 	row := func(parts ...string) { fmt.Fprintln(w, "| "+strings.Join(parts, " | ")+" |") }
+	fmt.Fprintf(w, "\n### The rows\n\n")
+	row("row", "what it is")
+	row("---", "---")
+	for _, p := range peers {
+		if slices.Contains(rows, p.name) {
+			row(p.name, p.says)
+		}
+	}
 	for _, table := range []struct {
 		title string
 		look  func(summary, *scenario) look
