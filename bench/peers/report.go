@@ -156,16 +156,17 @@ func report(w io.Writer, cells []cell, plots string) error {
 		title string
 		look  func(summary, *scenario) look
 		shown func(*scenario) bool
+		head  func(*scenario) string
 	}{
-		{"Page and roster", summary.both, drawnScenario},
-		{"The page", summary.page, everyScenario},
-		{"The roster", summary.roster, everyScenario},
+		{"Page and roster", summary.both, drawnScenario, func(sc *scenario) string { return sc.title }},
+		{"The page", summary.page, everyScenario, func(sc *scenario) string { return sc.letter }},
+		{"The roster", summary.roster, everyScenario, func(sc *scenario) string { return sc.letter }},
 	} {
 		fmt.Fprintf(w, "\n### %s: seconds until right, false leaves, and what is wrong at the end\n\n", table.title)
 		head, line := []string{""}, []string{"---"}
 		columns := slices.DeleteFunc(slices.Clone(scenarios), func(sc *scenario) bool { return !table.shown(sc) })
 		for _, sc := range columns {
-			head, line = append(head, sc.letter+": "+sc.title), append(line, "--:")
+			head, line = append(head, table.head(sc)), append(line, "--:")
 		}
 		row(head...)
 		row(line...)
