@@ -26,9 +26,9 @@ type peer struct {
 type ingredient string
 
 const (
-	aRedis       ingredient = "a Redis"
-	aConnection  ingredient = "a connection that stays" // a poller has none
-	manyReplicas ingredient = "a node of its own each"  // ejabberd's room lives on one node
+	aRedis      ingredient = "a Redis"
+	aConnection ingredient = "a connection that stays" // a poller has none
+	aSecondNode ingredient = "a second node"           // prosody has no cluster
 )
 
 // A place is what the driver gives to a fleet.
@@ -81,4 +81,8 @@ type change struct {
 }
 
 // peers are the rows, in the order of the tables.
-var peers = []*peer{rollcallDefault, rollcallShort, centrifugo, centrifugoFixed, phpBB, heartbeats}
+var peers = []*peer{
+	rollcallDefault, rollcallShort, centrifugo, centrifugoFixed,
+	socketIO, socketIOFixed, hocuspocus, hocuspocusFixed, ejabberd, ejabberdFixed, prosody, prosodyFixed,
+	phpBB, heartbeats,
+}

@@ -21,10 +21,10 @@ type scenario struct {
 // scenarios are the columns, in the order of the tables.
 var scenarios = []*scenario{
 	{letter: "A", title: "two tabs, then none", play: tabs},
-	{letter: "D", title: "30 navigations", play: navigations(1, 2), headline: 1},
+	{letter: "D", title: "30 navigations", needs: []ingredient{aSecondNode}, play: navigations(1, 2), headline: 1},
 	{letter: "D1", title: "30 navigations on one node", play: navigations(1, 1), headline: 1},
-	{letter: "B", title: "kill -9, users stay away", play: crash},
-	{letter: "B2", title: "kill -9, users come back", play: crashAndReturn, headline: 1},
+	{letter: "B", title: "kill -9, users stay away", needs: []ingredient{aSecondNode}, play: crash},
+	{letter: "B2", title: "kill -9, users come back", needs: []ingredient{aSecondNode}, play: crashAndReturn, headline: 1},
 	{letter: "N", title: "a node is deployed", play: deploy},
 	{letter: "C", title: "FLUSHALL", needs: []ingredient{aRedis}, play: wipe},
 	{letter: "G", title: "Redis away for 15 s", needs: []ingredient{aRedis}, play: outage, headline: 1},

@@ -18,7 +18,11 @@ type used struct {
 // used adds up both nodes.
 func (s *stage) used() (sum used, err error) {
 	for _, node := range []int{1, watched} {
-		u, err := processUsed(s.fleet.pid(node))
+		pid := s.fleet.pid(node)
+		if pid == 0 {
+			continue // it is the other one
+		}
+		u, err := processUsed(pid)
 		if err != nil {
 			return sum, err
 		}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"embed"
+	"os/exec"
+	"path/filepath"
+	"time"
+)
+
+//go:embed *.mjs
+var scripts embed.FS
+
+// scriptTexts returns the texts of scripts.
+func scriptTexts(names ...string) map[string][]byte {
+	texts := map[string][]byte{}
+	for _, name := range names {
+		text, err := scripts.ReadFile(name)
+		if err != nil {
+			panic(err) // the program was built without it
+		}
+		texts[name] = text
+	}
+	return texts
+}
+
+// A pagedFleet is a fleet whose pages are those of a process of Node.js.
+type pagedFleet struct {
+	*nodes
+	pages *pageChild
+}
+
+// openPages takes the pages, or closes the fleet.
+func (f *pagedFleet) openPages(pages *pageChild, err error) error {
+	f.pages = pages
+	if err != nil {
+		f.close()
+	}
+	return err
+}
+
+func (f *pagedFleet) open(ctx context.Context, addr, user string) (tab, error) {
+	return f.pages.open(ctx, addr, user)
+}
+
+func (f *pagedFleet) watch(ctx context.Context, addr string, show func(change)) (tab, error) {
+	return f.pages.watch(ctx, addr, show)
+}
+
+func (f *pagedFleet) roster(ctx context.Context, node int) ([]string, error) {
+	return f.pages.roster(ctx, f.addr(node))
+}
+
+func (f *pagedFleet) close() {
+	if f.pages != nil {
+		f.pages.stop()
+	}
+	f.killAll()
+}
+
+// A scriptPeer is a peer whose server is a script of Node.js. Nodes share a Redis.
+type scriptPeer struct {
+	name, says   string
+	slowest      time.Duration
+	server, page string   // scripts
+	options      []string // of the server
+	settings     []string // of the page
+	packages     []string // of npm
+}
+
+func (sp scriptPeer) peer() *peer {
+	return &peer{
+		name: sp.name, says: sp.says, slowest: sp.slowest,
+		missing: needs(append(sp.packages, "ws")...),
+		prepare: func(_ context.Context, in place) (fleet, error) {
+			if err := writeScripts(in, scriptTexts(sp.server, "site.mjs", "ask.mjs")); err != nil {
+				return nil, err
+			}
+			f := &pagedFleet{nodes: &nodes{dir: in.dir, command: func(_ int, addr string) (*exec.Cmd, error) {
+				return exec.Command("node", append([]string{filepath.Join(in.dir, sp.server), addr, in.redis}, sp.options...)...), nil
+			}}}
+			return f, f.openPages(startPages(in, sp.page, scriptTexts(sp.page)[sp.page], sp.settings...))
+		},
+	}
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"text/template"
+	"time"
+)
+
+//go:embed prosody.cfg.lua
+var prosodyConfig string
+
+func missingProsody(c config) error {
+	if _, err := exec.LookPath("prosody"); err != nil {
+		return errors.New("install it: apt-get install prosody")
+	}
+	return needs("ws")(c)
+}
+
+// A prosodyFleet is one process, whatever node is asked for: Prosody has no cluster.
+type prosodyFleet struct {
+	pagedFleet
+	mu sync.Mutex
+}
+
+func (f *prosodyFleet) addr(int) string { return f.nodes.addr(1) }
+
+func (f *prosodyFleet) start(ctx context.Context, _ int) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if p := f.running(1); p != nil {
+		select {
+		case <-p.done:
+		default:
+			return nil
+		}
+	}
+	return f.nodes.start(ctx, 1)
+}
+
+func (f *prosodyFleet) stop(int) error { return f.nodes.stop(1) }
+func (f *prosodyFleet) kill(int)       { f.nodes.kill(1) }
+
+func (f *prosodyFleet) pid(node int) int {
+	if node != 1 {
+		return 0
+	}
+	return f.nodes.pid(1)
+}
+
+func (f *prosodyFleet) roster(ctx context.Context, _ int) ([]string, error) {
+	return f.pages.roster(ctx, f.addr(1))
+}
+
+// prosodyPeer returns a row. The page asks for stream management for some seconds, or for none.
+func prosodyPeer(name, says string, slowest time.Duration, resume int) *peer {
+	return &peer{
+		name: name, says: says, slowest: slowest, without: []ingredient{aRedis, aSecondNode}, missing: missingProsody,
+		prepare: func(_ context.Context, in place) (fleet, error) {
+			accounts := filepath.Join(in.dir, "localhost", "accounts")
+			if err := os.MkdirAll(accounts, 0o700); err != nil {
+				return nil, err
+			}
+			f := &prosodyFleet{}
+			f.nodes = &nodes{dir: in.dir, command: func(_ int, addr string) (*exec.Cmd, error) { return runProsody(in.dir, addr) }}
+			return f, f.openPages(startXMPP(in, xmppSettings{Path: "xmpp-websocket", Accounts: accounts, Resume: resume}))
+		},
+	}
+}
+
+var (
+	prosody      = prosodyPeer("Prosody, one node", "0.12.3, which has no cluster; users are in a room (MUC), pages over XMPP and WebSocket", 0, 0)
+	prosodyFixed = prosodyPeer("Prosody, one node, with fixes", "stream management for 10 s, and a page that keeps its session", 30*time.Second, 10)
+)
+
+func runProsody(dir, addr string) (*exec.Cmd, error) {
+	_, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, err
+	}
+	var text bytes.Buffer
+	if err := template.Must(template.New("").Parse(prosodyConfig)).Execute(&text, map[string]string{"Port": port, "Dir": dir}); err != nil {
+		return nil, err
+	}
+	file := filepath.Join(dir, "prosody.cfg.lua")
+	return exec.Command("prosody", "--config", file, "-F"), os.WriteFile(file, text.Bytes(), 0o600)
+}
