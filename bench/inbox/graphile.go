@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/rollcall-go/rollcall/bench/internal/npm"
 	"github.com/rollcall-go/rollcall/internal/bound"
 )
 
@@ -27,13 +28,7 @@ type graphileQueue struct {
 	command func(args ...string) *exec.Cmd
 }
 
-func missingGraphile(r *run) error {
-	if _, err := os.Stat(filepath.Join(r.NodeModules, "graphile-worker")); err != nil {
-		return errors.New("install it: npm install --no-save graphile-worker@0.18.0, and -node_modules")
-	}
-	_, err := exec.LookPath("node")
-	return err
-}
+func missingGraphile(r *run) error { return npm.Missing(r.NodeModules, "graphile-worker") }
 
 func openGraphile(ctx context.Context, r *run, e *engine, database string) (queue, error) {
 	script := filepath.Join(e.dir, "graphile.js")

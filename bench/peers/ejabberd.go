@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"text/template"
@@ -33,7 +34,16 @@ const xmppKey = "a key of at least thirty-two bytes"
 // ejabberdValues are what a node's configuration has of its own.
 type ejabberdValues struct {
 	Port, Key string
-	Careful   bool
+	Fixed     bool
+}
+
+func ejabberdText(values ejabberdValues) (string, error) {
+	t, err := template.New("").Parse(ejabberdConfig)
+	var text strings.Builder
+	if err == nil {
+		err = t.Execute(&text, values)
+	}
+	return text.String(), err
 }
 
 // An ejabberdFleet is two nodes of Erlang that are joined to one cluster, with an epmd of their
@@ -42,7 +52,7 @@ type ejabberdValues struct {
 type ejabberdFleet struct {
 	pagedFleet
 	dir      string
-	careful  bool
+	fixed    bool
 	epmdPort string
 	epmd     *exec.Cmd
 	stopJob  context.CancelFunc
@@ -60,12 +70,12 @@ func missingEjabberd(c config) error {
 	return needs("ws")(c)
 }
 
-// prepareEjabberd returns the function that prepares a fleet. A careful site uses stream
+// prepareEjabberd returns the function that prepares a fleet. With fixes it has stream
 // management, notices clients that vanish within half a minute, and touches the room every five
 // seconds.
-func prepareEjabberd(careful bool) func(context.Context, place) (fleet, error) {
+func prepareEjabberd(fixed bool) func(context.Context, place) (fleet, error) {
 	return func(ctx context.Context, in place) (fleet, error) {
-		f := &ejabberdFleet{dir: in.dir, careful: careful, stopJob: func() {}}
+		f := &ejabberdFleet{dir: in.dir, fixed: fixed, stopJob: func() {}}
 		f.nodes = &nodes{dir: in.dir, command: f.run, ready: f.answers}
 		_, f.epmdPort, _ = net.SplitHostPort(freeAddr())
 		f.epmd = bound.To(exec.Command("epmd", "-port", f.epmdPort, "-address", "127.0.0.1"), syscall.SIGKILL)
@@ -73,7 +83,7 @@ func prepareEjabberd(careful bool) func(context.Context, place) (fleet, error) {
 			return nil, err
 		}
 		settings := xmppSettings{Path: "ws", Key: xmppKey, API: true}
-		if careful {
+		if fixed {
 			settings.Resume = 10
 			var every context.Context
 			every, f.stopJob = context.WithCancel(context.Background())
@@ -111,8 +121,8 @@ func (f *ejabberdFleet) run(node int, addr string) (*exec.Cmd, error) {
 		return nil, err
 	}
 	key := filepath.Join(dir, "key")
-	var text bytes.Buffer
-	if err := template.Must(template.New("").Parse(ejabberdConfig)).Execute(&text, ejabberdValues{port, key, f.careful}); err != nil {
+	text, err := ejabberdText(ejabberdValues{port, key, f.fixed})
+	if err != nil {
 		return nil, err
 	}
 	jwk, err := json.Marshal(map[string]string{"kty": "oct", "k": base64.RawURLEncoding.EncodeToString([]byte(xmppKey))})
@@ -120,7 +130,7 @@ func (f *ejabberdFleet) run(node int, addr string) (*exec.Cmd, error) {
 		err = os.WriteFile(key, jwk, 0o600)
 	}
 	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, "ejabberd.yml"), text.Bytes(), 0o600)
+		err = os.WriteFile(filepath.Join(dir, "ejabberd.yml"), []byte(text), 0o600)
 	}
 	return f.erl(dir, "-sname", nodeName(node), "+K", "true", "+P", "250000", "-mnesia", "dir", strconv.Quote(dir), "-s", "ejabberd"), err
 }
@@ -231,8 +241,8 @@ func (f *ejabberdFleet) close() {
 	f.epmd.Wait()
 }
 
-func ejabberdPeer(name, says string, slowest time.Duration, careful bool) *peer {
-	return &peer{name: name, says: says, slowest: slowest, without: []ingredient{aRedis}, missing: missingEjabberd, prepare: prepareEjabberd(careful)}
+func ejabberdPeer(name, says string, slowest time.Duration, fixed bool) *peer {
+	return &peer{name: name, says: says, slowest: slowest, without: []ingredient{aRedis}, missing: missingEjabberd, prepare: prepareEjabberd(fixed)}
 }
 
 var (

@@ -6,7 +6,6 @@ import (
 	_ "embed"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -14,6 +13,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/rollcall-go/rollcall/bench/internal/npm"
 	"github.com/rollcall-go/rollcall/internal/bound"
 )
 
@@ -65,7 +65,7 @@ type pageCommand struct {
 // startPages starts the child with the module of a peer, which is a text that is written into
 // the directory of the place. The module finds the settings in process.argv, from the fourth on.
 func startPages(in place, name string, module []byte, settings ...string) (*pageChild, error) {
-	if err := writeScripts(in, map[string][]byte{"page.mjs": pageScript, name: module}); err != nil {
+	if err := npm.Write(in.dir, in.NodeModules, map[string][]byte{"page.mjs": pageScript, name: module}); err != nil {
 		return nil, err
 	}
 	c := &pageChild{done: make(chan struct{}), answers: map[int]chan pageLine{}, tabs: map[int]*pageTab{}}
@@ -90,34 +90,9 @@ func startPages(in place, name string, module []byte, settings ...string) (*page
 	return c, nil
 }
 
-// writeScripts writes scripts into the directory of a place, beside a link to the packages of npm.
-func writeScripts(in place, texts map[string][]byte) error {
-	modules, err := filepath.Abs(in.NodeModules)
-	if err != nil {
-		return err
-	}
-	if err := os.Symlink(modules, filepath.Join(in.dir, "node_modules")); err != nil && !errors.Is(err, os.ErrExist) {
-		return err
-	}
-	for name, text := range texts {
-		if err := os.WriteFile(filepath.Join(in.dir, name), text, 0o600); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // needs returns a function that tells which packages of npm are missing.
 func needs(packages ...string) func(config) error {
-	return func(c config) error {
-		for _, p := range packages {
-			if _, err := os.Stat(filepath.Join(c.NodeModules, p)); err != nil {
-				return fmt.Errorf("%s is not installed: see bench/peers/README.md, and -node_modules", p)
-			}
-		}
-		_, err := exec.LookPath("node")
-		return err
-	}
+	return func(c config) error { return npm.Missing(c.NodeModules, packages...) }
 }
 
 // listen hands out what the child says, until it ends.

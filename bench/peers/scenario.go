@@ -22,7 +22,7 @@ type scenario struct {
 var scenarios = []*scenario{
 	{letter: "A", title: "two tabs, then none", play: tabs},
 	{letter: "D", title: "30 navigations", needs: []ingredient{aSecondNode}, play: navigations(1, 2), headline: 1},
-	{letter: "D1", title: "30 navigations on one node", play: navigations(1, 1), headline: 1},
+	{letter: "D1", title: "30 navigations on one node", play: navigations(watched, watched), headline: 1},
 	{letter: "B", title: "kill -9, users stay away", needs: []ingredient{aSecondNode}, play: crash},
 	{letter: "B2", title: "kill -9, users come back", needs: []ingredient{aSecondNode}, play: crashAndReturn, headline: 1},
 	{letter: "N", title: "a node is deployed", play: deploy},

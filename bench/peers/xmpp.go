@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+
+	"github.com/rollcall-go/rollcall/bench/internal/npm"
 )
 
 // xmppSettings are the settings of page-xmpp.mjs.
@@ -14,7 +16,7 @@ type xmppSettings struct {
 }
 
 func startXMPP(in place, s xmppSettings) (*pageChild, error) {
-	if err := writeScripts(in, scriptTexts("ask.mjs")); err != nil {
+	if err := npm.Write(in.dir, in.NodeModules, scriptTexts("ask.mjs")); err != nil {
 		return nil, err
 	}
 	settings, err := json.Marshal(s)

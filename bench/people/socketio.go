@@ -2,30 +2,20 @@ package main
 
 import (
 	_ "embed"
-	"errors"
-	"os"
 	"os/exec"
 	"path/filepath"
+
+	"github.com/rollcall-go/rollcall/bench/internal/npm"
 )
 
 //go:embed socketio.js
 var socketIOServer []byte
 
-func missingSocketIO(cfg config) error {
-	if _, err := os.Stat(filepath.Join(cfg.NodeModules, "socket.io")); err != nil {
-		return errors.New("install it: npm install socket.io@4.8.4, and -node_modules")
-	}
-	_, err := exec.LookPath("node")
-	return err
-}
+func missingSocketIO(cfg config) error { return npm.Missing(cfg.NodeModules, "socket.io") }
 
 func socketIO(cfg config, dir string) (*exec.Cmd, error) {
-	script := filepath.Join(dir, "socketio.js")
-	if err := os.WriteFile(script, socketIOServer, 0o600); err != nil {
-		return nil, err
-	}
-	module, err := filepath.Abs(filepath.Join(cfg.NodeModules, "socket.io"))
-	return exec.Command("node", "--expose-gc", script, module), err
+	err := npm.Write(dir, cfg.NodeModules, map[string][]byte{"socketio.js": socketIOServer})
+	return exec.Command("node", "--expose-gc", filepath.Join(dir, "socketio.js")), err
 }
 
 func openSocketIO(addr string, _ int, persons []int) (*watcher, error) {

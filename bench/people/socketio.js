@@ -1,6 +1,6 @@
 // Socket.IO with a room a person. It obeys the lines that serve in server.go describes.
 const { createServer } = require('http');
-const { Server } = require(process.argv[2]);
+const { Server } = require('socket.io');
 const server = createServer();
 const io = new Server(server, { transports: ['websocket'], pingInterval: 3600000, maxHttpBufferSize: 1e6 });
 const online = new Map();

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/rollcall-go/rollcall/bench/internal/npm"
 	"github.com/rollcall-go/rollcall/bench/internal/usage"
 	"github.com/rollcall-go/rollcall/internal/bound"
 )
@@ -235,27 +236,13 @@ func processorTime(pid int) (time.Duration, error) {
 
 // needs returns a function that tells which packages of npm are missing.
 func needs(packages ...string) func(config) error {
-	return func(cfg config) error {
-		for _, p := range packages {
-			if _, err := os.Stat(filepath.Join(cfg.NodeModules, p)); err != nil {
-				return fmt.Errorf("%s is not installed: see bench/signals/README.md, and -node_modules", p)
-			}
-		}
-		_, err := exec.LookPath("node")
-		return err
-	}
+	return func(cfg config) error { return npm.Missing(cfg.NodeModules, packages...) }
 }
 
 // script returns a function that starts a script of Node.js. Its argument is the socket of Redis.
 func script(name string, text []byte) func(config, *bus, string) (*exec.Cmd, error) {
 	return func(cfg config, b *bus, dir string) (*exec.Cmd, error) {
-		modules, err := filepath.Abs(cfg.NodeModules)
-		if err == nil {
-			err = os.Symlink(modules, filepath.Join(dir, "node_modules"))
-		}
-		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, name), text, 0o600)
-		}
+		err := npm.Write(dir, cfg.NodeModules, map[string][]byte{name: text})
 		return exec.Command("node", filepath.Join(dir, name), b.path()), err
 	}
 }
