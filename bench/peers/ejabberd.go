@@ -132,7 +132,8 @@ func (f *ejabberdFleet) run(node int, addr string) (*exec.Cmd, error) {
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, "ejabberd.yml"), []byte(text), 0o600)
 	}
-	return f.erl(dir, "-sname", nodeName(node), "+K", "true", "+P", "250000", "-mnesia", "dir", strconv.Quote(dir), "-s", "ejabberd"), err
+	// +sbwt: Erlang's threads do not spin while they wait, since all nodes share two cores.
+	return f.erl(dir, "-sname", nodeName(node), "+K", "true", "+P", "250000", "+sbwt", "none", "-mnesia", "dir", strconv.Quote(dir), "-s", "ejabberd"), err
 }
 
 // start starts a node. The first one is a cluster, and each other one joins it:
@@ -186,6 +187,8 @@ func (f *ejabberdFleet) control(node int, words ...string) error {
 
 // answers returns nil once the node's API does.
 func (f *ejabberdFleet) answers(ctx context.Context, addr string) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second) // a node that starts may never answer
+	defer cancel()
 	return callAPI(ctx, addr, "status", map[string]string{})
 }
 
