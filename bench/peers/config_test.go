@@ -1,8 +1,11 @@
 package main
 
 import (
+	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/rollcall-go/rollcall/internal/need"
 )
 
 // Only the row with fixes has the lines that are marked so, and each value has its place.
@@ -36,5 +39,12 @@ func TestProsodyPlaysWhatOneNodeCan(t *testing.T) {
 	}
 	if got.String() != "A D1 N V F J " {
 		t.Errorf("got %s, want A D1 N V F J", got.String())
+	}
+}
+
+func TestPatient(t *testing.T) {
+	need.Program(t, "node", "node")
+	if out, err := exec.Command("node", "patient_test.mjs").CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
 	}
 }

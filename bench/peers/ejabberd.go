@@ -84,7 +84,7 @@ func prepareEjabberd(fixed bool) func(context.Context, place) (fleet, error) {
 		}
 		settings := xmppSettings{Path: "ws", Key: xmppKey, API: true}
 		if fixed {
-			settings.Resume = 10
+			settings.Resume, settings.Patience = xmppResume, xmppPatience
 			var every context.Context
 			every, f.stopJob = context.WithCancel(context.Background())
 			go f.touch(every)
@@ -250,5 +250,5 @@ func ejabberdPeer(name, says string, slowest time.Duration, fixed bool) *peer {
 
 var (
 	ejabberd      = ejabberdPeer("ejabberd", "23.01, two nodes joined; users are in a room (MUC), pages over XMPP and WebSocket", 0, false)
-	ejabberdFixed = ejabberdPeer("ejabberd, with fixes", "stream management for 10 s, and a page that keeps its session; clients that vanish are noticed in 20 s; a job touches the room every 5 s", 30*time.Second, true)
+	ejabberdFixed = ejabberdPeer("ejabberd, with fixes", "stream management for 10 s, and a page that keeps its session and shows a leave 5 s later; clients that vanish are noticed in 20 s; a job touches the room every 5 s", 30*time.Second, true)
 )

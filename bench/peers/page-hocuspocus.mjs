@@ -4,6 +4,7 @@ import { HocuspocusProvider, HocuspocusProviderWebsocket } from '@hocuspocus/pro
 import WebSocket from 'ws';
 import * as Y from 'yjs';
 import { getJSON } from './ask.mjs';
+import { patient } from './patient.mjs';
 
 const patience = Number(process.argv[3] ?? 0);
 
@@ -37,25 +38,13 @@ export async function open({ addr, user, gone }) {
   return { close: () => close(page) };
 }
 
-export async function watch({ addr, all }) {
+export async function watch({ addr, all, join, leave }) {
   const page = connect(addr);
   const { socket, provider } = page;
-  const leaving = new Map(); // user → timer
-  const shown = new Set();
+  const list = patience > 0 ? patient(patience, { all, join, leave }) : { all };
   const show = () => {
     if (socket.status !== 'connected') return; // the client forgets the others; the page does not
-    const there = new Set([...provider.awareness.getStates().values()].map((state) => state.user).filter(Boolean));
-    for (const user of there) {
-      clearTimeout(leaving.get(user));
-      leaving.delete(user);
-      shown.add(user);
-    }
-    for (const user of shown) {
-      if (there.has(user) || leaving.has(user)) continue;
-      if (patience === 0) shown.delete(user);
-      else leaving.set(user, setTimeout(() => { leaving.delete(user); shown.delete(user); all(shown); }, patience));
-    }
-    all(shown);
+    list.all(new Set([...provider.awareness.getStates().values()].map((state) => state.user).filter(Boolean)));
   };
   provider.awareness.on('change', show);
   provider.on('synced', show);

@@ -6,11 +6,13 @@
 //	accounts  a directory where the user's account is written at first; his password is "secret"
 //	resume    for how many seconds the server keeps the session of a page that went (XEP-0198);
 //	          the tab keeps its id and goes on with it, as in its sessionStorage
+//	patience  for how many milliseconds a page goes on to show a user who has left
 //	api       the server has an API that names the occupants
 import { createHmac } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import WebSocket from 'ws';
 import { getJSON } from './ask.mjs';
+import { patient } from './patient.mjs';
 
 const settings = JSON.parse(process.argv[3]);
 const room = 'room@conference.localhost';
@@ -123,7 +125,8 @@ export async function open({ addr, user, gone }) {
 const watcher = /^watcher\d+$/;
 let watchers = 0;
 
-export async function watch({ addr, all, join, leave }) {
+export async function watch({ addr, ...page }) {
+  const { all, join, leave } = settings.patience ? patient(settings.patience, page) : page;
   const user = `watcher${++watchers}`;
   let closed, stream, timer;
   let entering; // whom the room has named, until it has named all

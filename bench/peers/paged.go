@@ -75,7 +75,7 @@ func (sp scriptPeer) peer() *peer {
 		name: sp.name, says: sp.says, slowest: sp.slowest,
 		missing: needs(append(sp.packages, "ws")...),
 		prepare: func(_ context.Context, in place) (fleet, error) {
-			if err := npm.Write(in.dir, in.NodeModules, scriptTexts(sp.server, "site.mjs", "ask.mjs")); err != nil {
+			if err := npm.Write(in.dir, in.NodeModules, scriptTexts(sp.server, "site.mjs", "ask.mjs", "patient.mjs")); err != nil {
 				return nil, err
 			}
 			f := &pagedFleet{nodes: &nodes{dir: in.dir, command: func(_ int, addr string) (*exec.Cmd, error) {

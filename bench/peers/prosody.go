@@ -59,8 +59,8 @@ func (f *prosodyFleet) roster(ctx context.Context, _ int) ([]string, error) {
 	return f.pages.roster(ctx, f.addr(1))
 }
 
-// prosodyPeer returns a row. The page asks for stream management for some seconds, or for none.
-func prosodyPeer(name, says string, slowest time.Duration, resume int) *peer {
+// prosodyPeer returns a row. For resume and patience see xmppSettings; zero is without.
+func prosodyPeer(name, says string, slowest time.Duration, resume, patience int) *peer {
 	return &peer{
 		name: name, says: says, slowest: slowest, without: []ingredient{aRedis, aSecondNode}, missing: missingProsody,
 		prepare: func(_ context.Context, in place) (fleet, error) {
@@ -70,14 +70,14 @@ func prosodyPeer(name, says string, slowest time.Duration, resume int) *peer {
 			}
 			f := &prosodyFleet{}
 			f.nodes = &nodes{dir: in.dir, command: func(_ int, addr string) (*exec.Cmd, error) { return runProsody(in.dir, addr) }}
-			return f, f.openPages(startXMPP(in, xmppSettings{Path: "xmpp-websocket", Accounts: accounts, Resume: resume}))
+			return f, f.openPages(startXMPP(in, xmppSettings{Path: "xmpp-websocket", Accounts: accounts, Resume: resume, Patience: patience}))
 		},
 	}
 }
 
 var (
-	prosody      = prosodyPeer("Prosody, one node", "0.12.3, which has no cluster; users are in a room (MUC), pages over XMPP and WebSocket", 0, 0)
-	prosodyFixed = prosodyPeer("Prosody, one node, with fixes", "stream management for 10 s, and a page that keeps its session", 30*time.Second, 10)
+	prosody      = prosodyPeer("Prosody, one node", "0.12.3, which has no cluster; users are in a room (MUC), pages over XMPP and WebSocket", 0, 0, 0)
+	prosodyFixed = prosodyPeer("Prosody, one node, with fixes", "stream management for 10 s, and a page that keeps its session and shows a leave 5 s later", 30*time.Second, xmppResume, xmppPatience)
 )
 
 func runProsody(dir, addr string) (*exec.Cmd, error) {

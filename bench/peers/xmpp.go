@@ -11,12 +11,20 @@ type xmppSettings struct {
 	Path     string `json:"path"`
 	Key      string `json:"key,omitempty"`
 	Accounts string `json:"accounts,omitempty"`
-	Resume   int    `json:"resume,omitempty"` // seconds
+	Resume   int    `json:"resume,omitempty"`   // seconds
+	Patience int    `json:"patience,omitempty"` // milliseconds
 	API      bool   `json:"api,omitempty"`
 }
 
+// The rows with fixes: a session outlives its page by the first while the user goes to the next
+// page, and a leave that the server tells at once, as when it is deployed, is shown after the second.
+const (
+	xmppResume   = 10   // seconds
+	xmppPatience = 5000 // milliseconds
+)
+
 func startXMPP(in place, s xmppSettings) (*pageChild, error) {
-	if err := npm.Write(in.dir, in.NodeModules, scriptTexts("ask.mjs")); err != nil {
+	if err := npm.Write(in.dir, in.NodeModules, scriptTexts("ask.mjs", "patient.mjs")); err != nil {
 		return nil, err
 	}
 	settings, err := json.Marshal(s)
