@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	_ "embed"
 	"encoding/json"
 	"errors"
 	"io"
@@ -16,9 +15,6 @@ import (
 	"github.com/rollcall-go/rollcall/bench/internal/npm"
 	"github.com/rollcall-go/rollcall/internal/bound"
 )
-
-//go:embed page.mjs
-var pageScript []byte
 
 // A pageChild is a process of Node.js that runs the pages of a fleet. One is enough for all of
 // them. It speaks lines of JSON: each command has an id, and is answered under it. In between it
@@ -62,14 +58,14 @@ type pageCommand struct {
 	User string `json:"user,omitempty"`
 }
 
-// startPages starts the child with the module of a peer, which is a text that is written into
-// the directory of the place. The module finds the settings in process.argv, from the fourth on.
-func startPages(in place, name string, module []byte, settings ...string) (*pageChild, error) {
-	if err := npm.Write(in.dir, in.NodeModules, map[string][]byte{"page.mjs": pageScript, name: module}); err != nil {
+// startPages starts the child with the module of a peer. The module finds the settings in
+// process.argv, from the fourth on.
+func startPages(in place, module string, settings ...string) (*pageChild, error) {
+	if err := writeScripts(in, "page.mjs", module, "ask.mjs", "patient.mjs"); err != nil {
 		return nil, err
 	}
 	c := &pageChild{done: make(chan struct{}), answers: map[int]chan pageLine{}, tabs: map[int]*pageTab{}}
-	c.cmd = bound.To(exec.Command("node", append([]string{filepath.Join(in.dir, "page.mjs"), filepath.Join(in.dir, name)}, settings...)...), syscall.SIGKILL)
+	c.cmd = bound.To(exec.Command("node", append([]string{filepath.Join(in.dir, "page.mjs"), filepath.Join(in.dir, module)}, settings...)...), syscall.SIGKILL)
 	log, err := os.Create(filepath.Join(in.dir, "page.log"))
 	if err != nil {
 		return nil, err

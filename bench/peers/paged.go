@@ -13,17 +13,17 @@ import (
 //go:embed *.mjs
 var scripts embed.FS
 
-// scriptTexts returns the texts of scripts.
-func scriptTexts(names ...string) map[string][]byte {
+// writeScripts writes scripts into the directory of a place.
+func writeScripts(in place, names ...string) error {
 	texts := map[string][]byte{}
 	for _, name := range names {
 		text, err := scripts.ReadFile(name)
 		if err != nil {
-			panic(err) // the program was built without it
+			return err
 		}
 		texts[name] = text
 	}
-	return texts
+	return npm.Write(in.dir, in.NodeModules, texts)
 }
 
 // A pagedFleet is a fleet whose pages are those of a process of Node.js.
@@ -75,13 +75,13 @@ func (sp scriptPeer) peer() *peer {
 		name: sp.name, says: sp.says, slowest: sp.slowest,
 		missing: needs(append(sp.packages, "ws")...),
 		prepare: func(_ context.Context, in place) (fleet, error) {
-			if err := npm.Write(in.dir, in.NodeModules, scriptTexts(sp.server, "site.mjs", "ask.mjs", "patient.mjs")); err != nil {
+			if err := writeScripts(in, sp.server, "site.mjs"); err != nil {
 				return nil, err
 			}
 			f := &pagedFleet{nodes: &nodes{dir: in.dir, command: func(_ int, addr string) (*exec.Cmd, error) {
 				return exec.Command("node", append([]string{filepath.Join(in.dir, sp.server), addr, in.redis}, sp.options...)...), nil
 			}}}
-			return f, f.openPages(startPages(in, sp.page, scriptTexts(sp.page)[sp.page], sp.settings...))
+			return f, f.openPages(startPages(in, sp.page, sp.settings...))
 		},
 	}
 }

@@ -2,8 +2,6 @@ package main
 
 import (
 	"encoding/json"
-
-	"github.com/rollcall-go/rollcall/bench/internal/npm"
 )
 
 // xmppSettings are the settings of page-xmpp.mjs.
@@ -24,12 +22,9 @@ const (
 )
 
 func startXMPP(in place, s xmppSettings) (*pageChild, error) {
-	if err := npm.Write(in.dir, in.NodeModules, scriptTexts("ask.mjs", "patient.mjs")); err != nil {
-		return nil, err
-	}
 	settings, err := json.Marshal(s)
 	if err != nil {
 		return nil, err
 	}
-	return startPages(in, "page-xmpp.mjs", scriptTexts("page-xmpp.mjs")["page-xmpp.mjs"], string(settings))
+	return startPages(in, "page-xmpp.mjs", string(settings))
 }
