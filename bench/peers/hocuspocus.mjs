@@ -25,8 +25,12 @@ class WithLeaves extends Redis {
   }
 }
 
-const roster = (instance) => {
-  const states = instance.documents.get('room')?.awareness.getStates() ?? new Map();
+// A node where nobody has opened the room does not know who is there, so the site opens it:
+// https://tiptap.dev/docs/hocuspocus/server/methods.
+let room;
+const roster = async (instance) => {
+  const { document } = await (room ??= instance.openDirectConnection('room'));
+  const states = document.awareness.getStates();
   return [...new Set([...states.values()].map((state) => state.user).filter(Boolean))];
 };
 const Extension = process.argv[4] === 'fixed' ? WithLeaves : Redis;

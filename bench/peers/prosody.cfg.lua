@@ -14,7 +14,10 @@ data_path = "{{.Dir}}"
 pidfile = "{{.Dir}}/pid"
 run_as_root = true
 log = { { levels = { min = "warn" }, to = "console" } }
-smacks_hibernation_time = 10 -- 600; only the page with fixes asks for it
+{{if .Fixed}}
+smacks_hibernation_time = 10 -- 600
+network_settings = { read_timeout = 10 } -- 840: then a client is asked, and cut when it does not answer
+{{end}}
 VirtualHost "localhost"
 Component "conference.localhost" "muc"
 muc_room_locking = false

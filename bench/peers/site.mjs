@@ -6,6 +6,9 @@ const [, , address, redis] = process.argv;
 export const redisURL = `redis://${redis}`;
 export const [host, port] = address.split(':');
 
+// An adapter publishes without a handler for the case that Redis is away.
+process.on('unhandledRejection', (err) => console.error(err));
+
 export async function answer(response, roster) {
   try {
     const text = JSON.stringify(await roster());

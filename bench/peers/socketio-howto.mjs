@@ -4,8 +4,8 @@
 // @socket.io/redis-adapter, wired as https://socket.io/docs/v4/redis-adapter/ shows. What the
 // how-to leaves open is left open: nobody tells pages about the users of a dead process.
 //
-// Two things are added. A page asks once for the list. An error in a timer is printed: the how-to
-// has no handler, and Node.js would end the process.
+// Two things are added. A page asks once for the list. And site.mjs prints errors that nobody
+// handles: the how-to has no handler, and Node.js would end the process.
 import { randomUUID } from 'node:crypto';
 import { createAdapter } from '@socket.io/redis-adapter';
 import { createClient, defineScript } from 'redis';
@@ -39,15 +39,14 @@ await Promise.all([redis.connect(), publisher.connect(), subscriber.connect()]);
 
 const id = randomUUID();
 await redis.multi().sAdd('processes', id).set(`${id}:is-up`, '1', { EX: 10 }).exec();
-const every5s = (task) => setInterval(() => task().catch((err) => console.error('socket.io how-to:', err.message)), 5000);
-every5s(() => redis.expire(`${id}:is-up`, 10));
-every5s(async () => {
+setInterval(() => redis.expire(`${id}:is-up`, 10), 5000);
+setInterval(async () => {
   const processes = await redis.sMembers('processes');
   const states = await redis.mGet(processes.map((p) => `${p}:is-up`));
   for (const [i, p] of processes.entries()) {
     if (states[i] !== '1') await redis.multi().cleanup('users', `${p}:users`).sRem('processes', p).exec();
   }
-});
+}, 5000);
 
 const io = new Server({ adapter: createAdapter(publisher, subscriber) });
 const list = () => redis.hKeys('users');
