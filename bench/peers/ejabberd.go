@@ -84,7 +84,8 @@ func prepareEjabberd(fixed bool) func(context.Context, place) (fleet, error) {
 		}
 		settings := xmppSettings{Path: "ws", Key: xmppKey, API: true}
 		if fixed {
-			settings.Resume, settings.Patience = xmppResume, xmppPatience
+			// A leave that a node tells as it is deployed is shown after the second.
+			settings.Resume, settings.Patience = 10, 5000
 			var every context.Context
 			every, f.stopJob = context.WithCancel(context.Background())
 			go f.touch(every)

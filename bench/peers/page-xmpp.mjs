@@ -47,15 +47,21 @@ class Stream {
     if (this.counts && /^<(iq|message|presence)\b/.test(stanza)) this.seen++;
     if (/^<(enabled|resumed)\b/.test(stanza)) this.counts = true;
     if (/^<r\b/.test(stanza)) return this.send(`<a xmlns='urn:xmpp:sm:3' h='${this.seen}'/>`);
+    if (/^<close\b/.test(stanza)) { // the server ends the session, and waits for the client's word
+      this.id = undefined;
+      this.send(`<close xmlns='urn:ietf:params:xml:ns:xmpp-framing'/>`);
+      return this.socket.close();
+    }
     const i = this.#waiting.findIndex(({ want }) => want.test(stanza));
     if (i >= 0) this.#waiting.splice(i, 1)[0].done(stanza);
     heard(stanza);
   }
   send(stanza) {
-    this.socket.send(stanza);
+    if (this.socket.readyState === WebSocket.OPEN) this.socket.send(stanza);
   }
   // await returns the next stanza of this form.
   await(want) {
+    if (this.socket.readyState !== WebSocket.OPEN) throw new Error('the connection is closed');
     return new Promise((done, fail) => this.#waiting.push({ want, done, fail }));
   }
   async ask(stanza, want) {

@@ -14,8 +14,8 @@ data_path = "{{.Dir}}"
 pidfile = "{{.Dir}}/pid"
 run_as_root = true
 log = { { levels = { min = "warn" }, to = "console" } }
-{{if .Fixed}}
-smacks_hibernation_time = 10 -- 600
+{{if .Resume}}
+smacks_hibernation_time = {{.Resume}} -- 600
 network_settings = { read_timeout = 10 } -- 840: then a client is asked, and cut when it does not answer
 {{end}}
 VirtualHost "localhost"

@@ -69,7 +69,7 @@ func prosodyPeer(name, says string, slowest time.Duration, resume, patience int)
 				return nil, err
 			}
 			f := &prosodyFleet{}
-			f.nodes = &nodes{dir: in.dir, command: func(_ int, addr string) (*exec.Cmd, error) { return runProsody(in.dir, addr, resume > 0) }}
+			f.nodes = &nodes{dir: in.dir, command: func(_ int, addr string) (*exec.Cmd, error) { return runProsody(in.dir, addr, resume) }}
 			return f, f.openPages(startXMPP(in, xmppSettings{Path: "xmpp-websocket", Accounts: accounts, Resume: resume, Patience: patience}))
 		},
 	}
@@ -77,10 +77,10 @@ func prosodyPeer(name, says string, slowest time.Duration, resume, patience int)
 
 var (
 	prosody      = prosodyPeer("Prosody, one node", "0.12.3, which has no cluster; users are in a room (MUC), pages over XMPP and WebSocket", 0, 0, 0)
-	prosodyFixed = prosodyPeer("Prosody, one node, with fixes", "stream management for 10 s, and a page that keeps its session and shows a leave 5 s later; a client that is silent for 10 s is asked, and cut after 10 more", 40*time.Second, xmppResume, xmppPatience)
+	prosodyFixed = prosodyPeer("Prosody, one node, with fixes", "stream management for 5 s, and a page that keeps its session and shows a leave 10 s later, as a restart takes that long; a client that is silent for 10 s is asked, and cut after 10 more", 40*time.Second, 5, 10000)
 )
 
-func runProsody(dir, addr string, fixed bool) (*exec.Cmd, error) {
+func runProsody(dir, addr string, resume int) (*exec.Cmd, error) {
 	_, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		return nil, err
@@ -88,8 +88,8 @@ func runProsody(dir, addr string, fixed bool) (*exec.Cmd, error) {
 	var text bytes.Buffer
 	if err := template.Must(template.New("").Parse(prosodyConfig)).Execute(&text, struct {
 		Port, Dir string
-		Fixed     bool
-	}{port, dir, fixed}); err != nil {
+		Resume    int
+	}{port, dir, resume}); err != nil {
 		return nil, err
 	}
 	file := filepath.Join(dir, "prosody.cfg.lua")
