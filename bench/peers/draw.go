@@ -85,15 +85,14 @@ func wrongField(l look) plot.Field {
 	if l.False > 0 {
 		lines = append(lines, fmt.Sprintf("%d false", l.False))
 	}
-	if l.Right == never {
-		switch {
-		case l.Missing == 0:
-			lines = append(lines, plural(l.Ghosts, "ghost"))
-		case l.Ghosts == 0:
-			lines = append(lines, fmt.Sprintf("%d missing", l.Missing))
-		default:
-			lines = append(lines, fmt.Sprintf("%d gh., %d miss.", l.Ghosts, l.Missing))
-		}
+	if l.Right == never && l.Ghosts > 0 {
+		lines = append(lines, plural(l.Ghosts, "ghost"))
+	}
+	if l.Right == never && l.Missing > 0 {
+		lines = append(lines, fmt.Sprintf("%d missing", l.Missing))
+	}
+	if len(lines) > 2 { // a field has two
+		lines = append(lines[:1], fmt.Sprintf("%d wrong", l.Ghosts+l.Missing))
 	}
 	if len(lines) == 0 {
 		return plot.Field{Text: "0", Level: 0}

@@ -33,9 +33,9 @@ const MaxLevel = 4
 
 // Measures of a grid, in pixels.
 const (
-	gridLeft   = 178 // room for labels
+	gridLeft   = 200 // room for labels
 	gridTop    = 102
-	gridColumn = 74
+	gridColumn = 78
 	gridHigh   = 36
 	gridGap    = 2
 	gridWords  = 11 // characters of a line of a column's title
