@@ -33,7 +33,7 @@ const MaxLevel = 4
 
 // Measures of a grid, in pixels.
 const (
-	gridLeft   = 200 // room for labels
+	gridLeft   = 214 // room for labels
 	gridTop    = 102
 	gridColumn = 78
 	gridHigh   = 36
