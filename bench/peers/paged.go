@@ -32,12 +32,9 @@ type pagedFleet struct {
 	pages *pageChild
 }
 
-// openPages takes the pages, or closes the fleet.
+// openPages takes the pages, if there are any.
 func (f *pagedFleet) openPages(pages *pageChild, err error) error {
 	f.pages = pages
-	if err != nil {
-		f.close()
-	}
 	return err
 }
 

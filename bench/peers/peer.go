@@ -18,7 +18,7 @@ type peer struct {
 	slowest time.Duration
 	// missing returns why the peer cannot be played here, or nil.
 	missing func(config) error
-	// prepare makes an empty fleet. It starts no node.
+	// prepare makes an empty fleet. It starts no node. A fleet that comes with an error is closed.
 	prepare func(ctx context.Context, in place) (fleet, error)
 }
 
