@@ -28,6 +28,8 @@ async function password(user) {
   return `${text}.${createHmac('sha256', settings.key).update(text).digest('base64url')}`;
 }
 
+const presenceMark = 'p'.charCodeAt(0); // in <presence
+
 // A Stream is a connection of a user. Each message of its WebSocket is one stanza.
 class Stream {
   #waiting = [];
@@ -36,7 +38,10 @@ class Stream {
 
   constructor(addr, heard, gone) {
     this.socket = new WebSocket(`ws://${addr}/${settings.path}`, 'xmpp');
-    this.socket.on('message', (data) => this.#hear(String(data), heard));
+    this.socket.on('message', (data) => {
+      if (heard || this.#waiting.length > 0 || data[1] !== presenceMark) return this.#hear(String(data), heard);
+      if (this.counts) this.seen++; // nobody looks at it
+    });
     this.socket.on('error', () => {});
     this.socket.on('close', () => {
       for (const { fail } of this.#waiting.splice(0)) fail(new Error('the connection closed'));
@@ -54,7 +59,7 @@ class Stream {
     }
     const i = this.#waiting.findIndex(({ want }) => want.test(stanza));
     if (i >= 0) this.#waiting.splice(i, 1)[0].done(stanza);
-    heard(stanza);
+    heard?.(stanza);
   }
   send(stanza) {
     if (this.socket.readyState === WebSocket.OPEN) this.socket.send(stanza);
@@ -112,7 +117,7 @@ function presence(stanza) {
 }
 
 export async function open({ addr, user, gone }) {
-  const stream = new Stream(addr, () => {}, gone);
+  const stream = new Stream(addr, undefined, gone);
   await stream.login(user);
   const session = kept.get(user)?.pop();
   if (!session || !(await stream.resume(session))) {
