@@ -218,7 +218,7 @@ func costs(w io.Writer, all summaries, rows []string) {
 			if v := values[len(values)/2]; v != never {
 				return fmt.Sprintf(format, v)
 			}
-			return "never"
+			return fmt.Sprintf("> %.0f", newNodeTime.Seconds())
 		}
 		note := func(name string) func(cell) float64 { return func(c cell) float64 { return c.Notes[name] } }
 		row(name,

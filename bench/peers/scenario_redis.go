@@ -44,12 +44,15 @@ func wipe(s *stage) error {
 	return nil
 }
 
+// newNodeTime is how long a new node may take to know all users.
+const newNodeTime = 20 * time.Second
+
 // newNode starts a node, and notes when it knows all users for the first time.
 func (s *stage) newNode(users int) {
 	begin := time.Now()
 	right := float64(never)
 	if s.start(3) == nil {
-		for time.Since(begin) < 20*time.Second && s.ctx.Err() == nil {
+		for time.Since(begin) < newNodeTime && s.ctx.Err() == nil {
 			got, err := s.ask(3)
 			if got = slices.DeleteFunc(got, func(u string) bool { return u == watcherName }); err == nil && len(got) == users {
 				right = time.Since(begin).Seconds()
