@@ -30,6 +30,7 @@ import (
 //	                       copy may lack the latest steps waits longer: see patience
 //	a node is new          it takes over after newWait, since it cannot tell an old record
 //	the store was out      a node that did not lead takes over after backWait, for the same reason
+//	a copy is new          the same: it may be of an old file, with which the store began before it was wiped
 //	no node has a copy     the consumer is new: a node prepares a record at once, and leads
 //	                       after newWait, and after an outage or a loss backWait later
 //
@@ -202,6 +203,8 @@ func (c *consumer) patience(missing time.Time) time.Duration {
 		return math.MaxInt64
 	case c.copy == nil:
 		return newWait
+	case !c.led && missing.Sub(c.had) < newWait: // the copy may be of an old file
+		return c.backWait()
 	case !c.led && missing.Sub(c.current) > copyWait: // this node was cut off, or the store was unreachable
 		return oldWait + c.node.Late
 	case c.outdated():

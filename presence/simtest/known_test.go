@@ -1022,6 +1022,16 @@ var known = []struct {
 		{at: 110221694521, do: "restart store", d: 397972260},
 		{at: 113048701486, do: "sign out", who: 3},
 	}}},
+	{"the store begins with an old file of a consumer's record, and is wiped", game{seed: 81023021, nodes: 2, late: true, features: []feature{consumer, pauses}, acts: []act{
+		{at: 12408648703, do: "save"},
+		{at: 19886101082, do: "slow way", who: 1, d: 2029963373},
+		{at: 23689806178, do: "view", who: 4, node: 1},
+		{at: 26813083453, do: "deploy", d: 1182095189},
+		{at: 27312605574, do: "store away", d: 1111771198},
+		{at: 28542595510, do: "restart store", d: 773486985},
+		{at: 31466222987, do: "wipe"},
+		{at: 49134875438, do: "status", who: 2, node: 1, with: "invisible"},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines
