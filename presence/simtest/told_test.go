@@ -172,7 +172,11 @@ func (s *picture) joins(user string, paced bool) {
 	listed := s.fresh && gone.After(s.p.w.trouble[rewinds].last) && s.p.w.trouble[ofStore].since() < s.p.w.game.ttl()+settles
 	out, late := u.out, paced || s.fresh || s.p.w.trouble[rewinds].since() < s.p.w.game.ttl()+settles
 	s.p.w.mu.Unlock()
-	if !out.IsZero() && time.Since(out) > s.p.reads() && well > catchesUp && s.p.w.tellsOuts(user, out) {
+	most := s.p.reads()
+	if slices.ContainsFunc(s.p.w.everyProcess(), func(p *process) bool { return p.link.tookLong(user, out) }) {
+		most += s.p.w.game.slowness()
+	}
+	if !out.IsZero() && time.Since(out) > most && well > catchesUp && s.p.w.tellsOuts(user, out) {
 		s.fault("is told that %s joins, who signed out %v ago", user, time.Since(out))
 	}
 	ago := time.Since(gone)
