@@ -1032,6 +1032,12 @@ var known = []struct {
 		{at: 31466222987, do: "wipe"},
 		{at: 49134875438, do: "status", who: 2, node: 1, with: "invisible"},
 	}}},
+	{"the store begins with an old file just after nodes were told once more of a loss", game{seed: 81020693, nodes: 3, late: true, features: []feature{signals}, acts: []act{
+		{at: 13566679826, do: "restart store", d: 771520148},
+		{at: 18613492680, do: "navigate", who: 7},
+		{at: 18977691582, do: "save"},
+		{at: 21855470732, do: "restart store", d: 31391353},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines
