@@ -62,6 +62,7 @@ type outage struct {
 	failing  [calls]bool   // by kind of call: the latest one failed
 	wentWell time.Time     // when a call last succeeded while no call of another kind was failing or about to fail
 	readWell time.Time     // when a read last succeeded
+	wrote    time.Time     // when the latest write began
 	writing  time.Time     // when the write under way began; zero: none is
 	back     time.Time     // when the latest long outage ended; zero: there was none
 	trouble  time.Time     // when an outage of any length, or a loss of data, was last noticed; zero: never
@@ -151,14 +152,14 @@ func (o *outage) state() (storeState, time.Duration) {
 }
 
 // fineLately reports whether the store is trusted, and a call has succeeded so lately that no other one is
-// needed to find an outage in time.
+// needed to find an outage in time. While a node writes, an outage must be found sooner: requests wait for it.
 func (o *outage) fineLately() bool {
 	if o.leasesMayHaveExpired() {
 		return false
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return time.Since(o.wentWell) < o.cfg.harmlessOutage()/2
+	return time.Since(o.wentWell) < o.cfg.harmlessOutage()/2 && time.Since(o.wrote) > topicIdle
 }
 
 // latestFailed reports whether the latest write or read failed.
@@ -242,6 +243,7 @@ func (o *outage) beginWrite() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.writing = time.Now()
+	o.wrote = o.writing
 }
 
 // report takes the result of a call of a kind, which began at a moment. It logs when the store goes out and
