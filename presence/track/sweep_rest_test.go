@@ -53,10 +53,13 @@ func TestSweepsDoNotRestAfterTrouble(t *testing.T) {
 		a := start(t, faults, track.Config{})
 		connect(t, a, track.ConnectOptions{Visitor: visitor("alice")})
 		time.Sleep(time.Minute)
-		faults.Break(presencetest.Fault{Err: presence.ErrStoreOut, Times: 1}, presencetest.CallCounts)
-		time.Sleep(2 * time.Second)
 		before := faults.Calls(presencetest.CallSweep)
-		time.Sleep(1100 * time.Millisecond)
+		for faults.Calls(presencetest.CallSweep) == before { // just now a sweep has asked
+			time.Sleep(10 * time.Millisecond)
+		}
+		before++
+		faults.Break(presencetest.Fault{Err: presence.ErrStoreOut, Times: 1}, presencetest.CallCounts)
+		time.Sleep(4 * time.Second)
 		if faults.Calls(presencetest.CallSweep) == before {
 			t.Error("a call failed, and no sweep has asked the store since")
 		}
