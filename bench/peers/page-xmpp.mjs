@@ -118,11 +118,19 @@ function presence(stanza) {
 
 export async function open({ addr, user, gone }) {
   const stream = new Stream(addr, undefined, gone);
-  await stream.login(user);
-  const session = kept.get(user)?.pop();
-  if (!session || !(await stream.resume(session))) {
-    await stream.bind();
-    await stream.enter(user);
+  const late = setTimeout(() => stream.socket.terminate(), 10000); // nobody waits for it any more
+  try {
+    await stream.login(user);
+    const session = kept.get(user)?.pop();
+    if (!session || !(await stream.resume(session))) {
+      await stream.bind();
+      await stream.enter(user);
+    }
+  } catch (err) {
+    stream.socket.terminate();
+    throw err;
+  } finally {
+    clearTimeout(late);
   }
   return {
     close() {
