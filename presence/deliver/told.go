@@ -115,6 +115,17 @@ func (l *leader) leave(f *followed, left backend.Departure) {
 	}
 }
 
+// endOf returns the latest moment in a diff.
+func endOf(d backend.Diff) (end time.Time) {
+	for _, m := range d.Joins {
+		end = later(end, m.Since)
+	}
+	for _, left := range d.Leaves {
+		end = later(end, left.LastSeen)
+	}
+	return end
+}
+
 // maxSightings is how many users the store is asked for at once.
 const maxSightings = 500
 

@@ -90,6 +90,7 @@ func (l *leader) advanceIn(ctx context.Context, f *followed, due bool, c backend
 	if !f.begun && !l.beginTopic(ctx, f) {
 		return
 	}
+	told := f.latest
 	skipped, behind := l.take(f)
 	if due && !c.Unknown {
 		behind = behind || f.unheld || c.Head != f.at
@@ -98,7 +99,7 @@ func (l *leader) advanceIn(ctx context.Context, f *followed, due bool, c backend
 		}
 	}
 	if behind {
-		l.readLog(ctx, f, skipped)
+		l.readLog(ctx, f, skipped, told)
 	}
 	if due {
 		l.compareTotal(f, c)
@@ -168,7 +169,10 @@ func (f *followed) continues(d backend.Diff) bool {
 // Example: Alice, the last one in thread:1, leaves at 12:00:00.0. The consumer is told, and the topic
 // rests. At 12:00:00.5 Redis fails over, and loses that. Its log of thread:1 begins with users who came
 // and left long ago.
-func (l *leader) readLog(ctx context.Context, f *followed, skipped []backend.Diff) {
+//
+// There is a gap, too, if the log lacks a skipped diff with an event of after told, when the latest event was that
+// the consumer was told of. The store went back in time, and went on from the position.
+func (l *leader) readLog(ctx context.Context, f *followed, skipped []backend.Diff, told time.Time) {
 	try, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	diffs, err := l.node.Store.Log(try, f.topic, f.at)
@@ -186,6 +190,11 @@ func (l *leader) readLog(ctx context.Context, f *followed, skipped []backend.Dif
 	if err != nil && !errors.Is(err, presence.ErrGap) {
 		f.giveBack(skipped)
 		return // the next tick finds that the topic is behind
+	}
+	if slices.ContainsFunc(skipped, func(d backend.Diff) bool {
+		return endOf(d).After(told) && !slices.ContainsFunc(diffs, func(kept backend.Diff) bool { return kept.ID == d.ID })
+	}) {
+		err = presence.ErrGap
 	}
 	for _, d := range diffs {
 		if err != nil || !f.continues(d) {

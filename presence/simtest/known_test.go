@@ -1038,6 +1038,15 @@ var known = []struct {
 		{at: 18977691582, do: "save"},
 		{at: 21855470732, do: "restart store", d: 31391353},
 	}}},
+	{"the store goes on with an old file from where the consumer stood", game{seed: 81041921, nodes: 3, late: true, features: []feature{consumer, pauses}, acts: []act{
+		{at: 21557694400, do: "navigate", who: 7, node: 1},
+		{at: 21830854081, do: "save"},
+		{at: 22663964862, do: "kill", d: 933353587},
+		{at: 23130283055, do: "come", who: 7},
+		{at: 24319641235, do: "sign out", who: 7, node: 1},
+		{at: 25503203957, do: "go", who: 3, node: 1},
+		{at: 25568770807, do: "restart store", d: 707360427},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines
