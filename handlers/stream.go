@@ -50,7 +50,7 @@ type stream struct {
 
 	owed      []byte     // answers to the client, to be written before events
 	unhandled []byte     // input after a message with an errand
-	watches   perSecond     // counts the lists of people from a WebSocket
+	watches   perSecond  // counts the lists of people from a WebSocket
 	lateWatch []byte     // the last list of people beyond the limit; nil: none
 	snapshots *snapshots // states that the client asked for lately; nil: none
 }
