@@ -14,7 +14,7 @@ type StoreStats struct {
 	Topics      int    // that the store of the whole fleet knows, as this node last saw
 }
 
-// A StatsStore is a [Store] that has figures of its own. A Store need not be one.
+// A StatsStore is a [Core] that has figures of its own. A store need not be one.
 type StatsStore interface {
 	// Stats may be called at any time, and costs no round trip.
 	Stats() StoreStats
