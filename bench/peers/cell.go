@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,6 +18,7 @@ type cell struct {
 	Peer, Scenario string
 	Run            int
 	Began          time.Time
+	Commit         string  // of this repository
 	Load           float64 // of the machine, over a minute
 	Users          int     // who were there at the end
 	Watched        float64 // seconds after the last failure
@@ -32,8 +34,8 @@ type cell struct {
 
 // playCell plays a scenario, and judges.
 func playCell(ctx context.Context, c config, p *peer, sc *scenario, run int) (out cell) {
-	out = cell{Peer: p.name, Scenario: sc.letter, Run: run, Began: time.Now().UTC(), Load: load()}
-	s, err := setStage(ctx, c, p)
+	out = cell{Peer: p.name, Scenario: sc.letter, Run: run, Began: time.Now().UTC(), Commit: commit(), Load: load()}
+	s, err := setStage(ctx, c, p, fmt.Sprint(p.name, sc.letter, run))
 	if err != nil {
 		out.Error = err.Error()
 		return out
@@ -62,6 +64,16 @@ func playCell(ctx context.Context, c config, p *peer, sc *scenario, run int) (ou
 	out.PageBytes, out.PageSeconds = s.watcher.down.Load(), millis(end.Seconds())
 	return out
 }
+
+// commit returns that of the tree which is measured. Results lie in the tree, so changes in it
+// are not told.
+var commit = sync.OnceValue(func() string {
+	b, err := exec.Command("git", "rev-parse", "--short=8", "HEAD").Output()
+	if err != nil {
+		return "unknown"
+	}
+	return strings.TrimSpace(string(b))
+})
 
 // load returns the machine's load over the last minute.
 func load() float64 {

@@ -13,33 +13,35 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 )
 
-// centrifugoVersion is the last of version 5. Its documentation has a page "Online presence".
-const centrifugoVersion = "v5.4.9"
+const (
+	centrifugoModule  = "github.com/centrifugal/centrifugo/v6"
+	centrifugoVersion = "v6.9.1"
+)
 
 // A centrifugoSite is how a site uses Centrifugo.
 type centrifugoSite struct {
 	ttl, update time.Duration // of presence in Redis; 0: the defaults
-	// The page asks for presence at this interval, and shows a leave after this grace. 0: it does
-	// neither, as the documentation shows.
+	ping, pong  time.Duration // that notice clients who vanish; 0: the defaults
+	// The page asks for presence at this interval, and shows a leave this long after the user was
+	// missed. 0: it does neither, as the documentation shows.
 	every, grace time.Duration
 }
 
 var (
-	centrifugo = centrifugoPeer("Centrifugo", "Centrifugo 5.4.9 as its page *Online presence* shows: a namespace with `presence`, `join_leave` and `force_push_join_leave`; the page asks for presence once it is subscribed, then follows joins and leaves; defaults: presence ttl 60 s, renewed each 27 s",
-		75*time.Second, centrifugoSite{})
-	centrifugoFixed = centrifugoPeer("Centrifugo, with fixes", "the same with presence ttl 10 s, renewed each 4 s; the page also asks for presence each 5 s, and shows a leave 10 s after the user was last seen",
-		35*time.Second, centrifugoSite{ttl: 10 * time.Second, update: 4 * time.Second, every: 5 * time.Second, grace: 10 * time.Second})
+	centrifugo = centrifugoPeer("Centrifugo", "6.9.1 as its page *Online presence* shows: a namespace with `presence`, `join_leave` and `force_push_join_leave`; the page asks for presence once it is subscribed, then follows joins and leaves; defaults: presence ttl 60 s, renewed each 27 s",
+		75*time.Second, 27*time.Second, "Redis, a server beside the site; 0 lines", centrifugoSite{})
+	centrifugoFixed = centrifugoPeer("Centrifugo, with fixes", "the same with presence ttl 10 s, renewed each 4 s, ping_interval 5 s, pong_timeout 4 s; the page also asks for presence each 5 s, and shows a leave 6 s after the user was missed",
+		30*time.Second, 5*time.Second, "Redis, a server beside the site; 30 lines in the page", centrifugoSite{ttl: 10 * time.Second, update: 4 * time.Second, ping: 5 * time.Second, pong: 4 * time.Second, every: 5 * time.Second, grace: 6 * time.Second})
 )
 
-func centrifugoPeer(name, says string, slowest time.Duration, site centrifugoSite) *peer {
+func centrifugoPeer(name, says string, slowest, renewal time.Duration, needs string, site centrifugoSite) *peer {
 	return &peer{
-		name: name, says: says, slowest: slowest,
+		name: name, says: says, year: "2026", needs: needs, slowest: slowest, renewal: renewal,
 		missing: func(c config) error {
 			_, err := buildCentrifugo(c.Cache)
 			return errors.Join(err, needsRedis(c))
@@ -67,11 +69,11 @@ func buildCentrifugo(cache string) (program string, err error) {
 		return "", err
 	}
 	defer os.RemoveAll(dir)
-	module := "module peer\n\ngo 1.26\n\nrequire github.com/centrifugal/centrifugo/v5 " + centrifugoVersion + "\n"
+	module := "module peer\n\ngo 1.26\n\nrequire " + centrifugoModule + " " + centrifugoVersion + "\n"
 	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte(module), 0o600); err != nil {
 		return "", err
 	}
-	cmd := exec.Command("go", "build", "-mod=mod", "-o", program, "github.com/centrifugal/centrifugo/v5")
+	cmd := exec.Command("go", "build", "-mod=mod", "-o", program, centrifugoModule)
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build Centrifugo: %w: %s", err, out)
@@ -98,18 +100,24 @@ func newCentrifugo(in place, site centrifugoSite) (fleet, error) {
 	f := &centrifugoFleet{site: site}
 	f.dir = in.dir
 	settings := map[string]any{
-		"engine": "redis", "redis_address": in.redis,
-		"token_hmac_secret_key": centrifugoSecret, "api_key": centrifugoKey,
-		"health": true, "log_level": "error", "allowed_origins": []string{"*"},
-		"namespaces": []map[string]any{{
+		"http_api": map[string]any{"key": centrifugoKey}, "health": map[string]any{"enabled": true},
+		"log": map[string]any{"level": "error"},
+		"channel": map[string]any{"namespaces": []map[string]any{{
 			"name": "site", "presence": true, "join_leave": true, "force_push_join_leave": true,
 			"allow_subscribe_for_client": true, "allow_presence_for_subscriber": true,
-		}},
+		}}},
+	}
+	redis := map[string]any{"address": in.redis}
+	client := map[string]any{
+		"token":           map[string]any{"hmac_secret_key": centrifugoSecret},
+		"allowed_origins": []string{"*"},
 	}
 	if site.ttl > 0 {
-		settings["global_presence_ttl"] = site.ttl.String()
-		settings["client_presence_update_interval"] = site.update.String()
+		redis["presence_ttl"] = site.ttl.String()
+		client["presence_update_interval"] = site.update.String()
+		client["ping_interval"], client["pong_timeout"] = site.ping.String(), site.pong.String()
 	}
+	settings["engine"], settings["client"] = map[string]any{"type": "redis", "redis": redis}, client
 	text, err := json.Marshal(settings)
 	if err != nil {
 		return nil, err
@@ -118,9 +126,9 @@ func newCentrifugo(in place, site centrifugoSite) (fleet, error) {
 	if err := os.WriteFile(path, text, 0o600); err != nil {
 		return nil, err
 	}
-	f.command = func(node int, addr string) (*exec.Cmd, error) {
+	f.command = func(_ int, addr string) (*exec.Cmd, error) {
 		host, port, _ := strings.Cut(addr, ":")
-		return exec.Command(program, "--config", path, "--address", host, "--port", port, "--name", "n"+strconv.Itoa(node)), nil
+		return exec.Command(program, "--config", path, "--http_server.address", host, "--http_server.port", port), nil
 	}
 	f.ready = func(ctx context.Context, addr string) error {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+addr+"/health", nil)

@@ -37,8 +37,8 @@ func TestProsodyPlaysWhatOneNodeCan(t *testing.T) {
 			got.WriteString(sc.letter + " ")
 		}
 	}
-	if got.String() != "A D1 N V F J " {
-		t.Errorf("got %s, want A D1 N V F J", got.String())
+	if got.String() != "A D1 N M V F R J " {
+		t.Errorf("got %s, want A D1 N M V F R J", got.String())
 	}
 }
 

@@ -82,7 +82,7 @@ func prepareEjabberd(fixed bool) func(context.Context, place) (fleet, error) {
 		if err := f.epmd.Start(); err != nil {
 			return nil, err
 		}
-		settings := xmppSettings{Path: "ws", Key: xmppKey, API: true}
+		settings := xmppSettings{Path: "ws", Key: xmppKey, API: true, Sessions: fixed}
 		if fixed {
 			// A leave that a node tells as it is deployed is shown after the second.
 			settings.Resume, settings.Patience = 10, 5000
@@ -245,11 +245,11 @@ func (f *ejabberdFleet) close() {
 	f.epmd.Wait()
 }
 
-func ejabberdPeer(name, says string, slowest time.Duration, fixed bool) *peer {
-	return &peer{name: name, says: says, slowest: slowest, without: []ingredient{aRedis}, missing: missingEjabberd, prepare: prepareEjabberd(fixed)}
+func ejabberdPeer(name, says, needs string, slowest, renewal time.Duration, fixed bool) *peer {
+	return &peer{name: name, says: says, year: "2023", needs: needs, slowest: slowest, renewal: renewal, without: []ingredient{aRedis}, missing: missingEjabberd, prepare: prepareEjabberd(fixed)}
 }
 
 var (
-	ejabberd      = ejabberdPeer("ejabberd", "23.01, two nodes joined; users are in a room (MUC), pages over XMPP and WebSocket", 0, false)
-	ejabberdFixed = ejabberdPeer("ejabberd, with fixes", "stream management for 10 s, and a page that keeps its session and shows a leave 5 s later; clients that vanish are noticed in 20 s; a job touches the room every 5 s", 30*time.Second, true)
+	ejabberd      = ejabberdPeer("ejabberd", "23.01, two nodes joined; users are in a room (MUC), pages over XMPP and WebSocket", "a cluster beside the site; 0 lines", 5*time.Minute, 0, false)
+	ejabberdFixed = ejabberdPeer("ejabberd, with fixes", "stream management for 10 s, and a page that keeps its session and shows a leave 5 s later; clients that vanish are noticed in 20 s; a job touches the room every 5 s; the roster is `connected_users_vhost`", "a cluster beside the site, a job; 60 lines in the page", 30*time.Second, 5*time.Second, true)
 )

@@ -30,7 +30,7 @@ type verdict struct {
 	Ghosts, Missing           int     // at the end
 	MostMissing               int     // at one time after the failure
 	GhostSeconds, MissSeconds float64 // users × seconds, after the failure
-	Delays                    delays  // until somebody's coming was shown
+	Delays                    delays  // until somebody's coming was shown, of those who came after the failure
 }
 
 // delays are percentiles in seconds.
@@ -44,7 +44,7 @@ const never = -1
 
 // judge compares what a list showed with the truth, from a failure until the end.
 func judge(truth, shown []shift, failure, end time.Duration) (v verdict) {
-	v.Delays = delaysOf(truth, shown)
+	v.Delays = delaysOf(truth, shown, failure, end)
 	for _, s := range shown {
 		if !s.There && failure <= s.At && s.At <= end && !away(truth, s.User, s.At) {
 			v.FalseLeaves++
@@ -135,16 +135,16 @@ func away(truth []shift, user string, at time.Duration) bool {
 	return gone
 }
 
-// delaysOf returns how long it took until those who came were shown. Who was not shown while
-// there is not in it.
-func delaysOf(truth, shown []shift) (d delays) {
+// delaysOf returns how long it took until those were shown who came between two times. Who was
+// not shown while there is not in it.
+func delaysOf(truth, shown []shift, from, to time.Duration) (d delays) {
 	listed := map[string][]shift{}
 	for _, s := range shown {
 		listed[s.User] = append(listed[s.User], s)
 	}
 	var took []float64
 	for i, s := range truth {
-		if !s.There {
+		if !s.There || s.At < from || s.At >= to {
 			continue
 		}
 		until := time.Duration(1<<63 - 1)

@@ -67,7 +67,11 @@ func TestDelays(t *testing.T) {
 	truth := []shift{at(1, "a", true), at(2, "b", true), at(5, "a", false), at(5.5, "a", true), at(7, "c", true)}
 	shown := []shift{at(1.5, "a", true), at(4, "b", true)}
 	// The short absence of a is not shown, so a does not come a second time. Nobody sees c.
-	if got, want := delaysOf(truth, shown), (delays{P50: 2, P99: 2, Shown: 2}); got != want {
+	if got, want := delaysOf(truth, shown, 0, 10*time.Second), (delays{P50: 2, P99: 2, Shown: 2}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	// Only a came in the first two seconds.
+	if got, want := delaysOf(truth, shown, 0, 2*time.Second), (delays{P50: .5, P99: .5, Shown: 1}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 }

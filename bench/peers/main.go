@@ -25,6 +25,7 @@ type config struct {
 	Cache       string        // where servers are kept that are built here
 	Users       int           // on each node, where a scenario does not say otherwise
 	Joins       int           // in the storm
+	Resting     int           // users in the minute at rest
 	Watch       time.Duration // how long a scenario watches after its failure; 0: as it says
 	Quick       bool          // a scenario is over once all was right for two seconds
 }
@@ -57,6 +58,7 @@ func run(ctx context.Context, args []string, w io.Writer) error {
 	set.StringVar(&c.Cache, "cache", cacheDir(), "`directory` of the servers that are built here")
 	set.IntVar(&c.Users, "users", 50, "users on a node")
 	set.IntVar(&c.Joins, "joins", 1000, "users who join within ten seconds in scenario J")
+	set.IntVar(&c.Resting, "resting", 200, "users in scenario R, a minute at rest")
 	set.DurationVar(&c.Watch, "watch", 0, "how long to watch after a failure (default: as each scenario and peer needs)")
 	if err := set.Parse(args); err != nil {
 		return err

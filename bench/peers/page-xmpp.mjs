@@ -8,6 +8,7 @@
 //	          the tab keeps its id and goes on with it, as in its sessionStorage
 //	patience  for how many milliseconds a page goes on to show a user who has left
 //	api       the server has an API that names the occupants
+//	sessions  that names the users of all sessions instead
 import { createHmac } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import WebSocket from 'ws';
@@ -194,6 +195,10 @@ async function site(addr) {
 
 export async function roster({ addr }) {
   if (!settings.api) return site(addr);
+  if (settings.sessions) {
+    const jids = await getJSON(`http://${addr}/api/connected_users_vhost`, { method: 'POST', body: '{"host":"localhost"}', headers: { 'Content-Type': 'application/json' } });
+    return new Set(jids.map((jid) => jid.split('@')[0]).filter((user) => !watcher.test(user)));
+  }
   const body = JSON.stringify({ name: 'room', service: 'conference.localhost' });
   const occupants = await getJSON(`http://${addr}/api/get_room_occupants`, { method: 'POST', body, headers: { 'Content-Type': 'application/json' } });
   return new Set(occupants.map(({ nick }) => nick).filter((nick) => !watcher.test(nick)));

@@ -60,7 +60,9 @@ func (f *pagedFleet) close() {
 // A scriptPeer is a peer whose server is a script of Node.js. Nodes share a Redis.
 type scriptPeer struct {
 	name, says   string
+	year, needs  string
 	slowest      time.Duration
+	renewal      time.Duration
 	server, page string   // scripts
 	options      []string // of the server
 	settings     []string // of the page
@@ -69,7 +71,7 @@ type scriptPeer struct {
 
 func (sp scriptPeer) peer() *peer {
 	return &peer{
-		name: sp.name, says: sp.says, slowest: sp.slowest,
+		name: sp.name, says: sp.says, year: sp.year, needs: sp.needs, slowest: sp.slowest, renewal: sp.renewal,
 		missing: needs(append(sp.packages, "ws")...),
 		prepare: func(_ context.Context, in place) (fleet, error) {
 			if err := writeScripts(in, sp.server, "site.mjs"); err != nil {

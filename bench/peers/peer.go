@@ -8,14 +8,19 @@ import (
 // A peer is one row of the tables: a server, its settings, and the page that a site would write
 // for it.
 type peer struct {
-	name string // as -peers and the tables name it: "Rollcall", "Rollcall, ttl 10 s"
-	says string // version and settings, for the README
+	name  string // as -peers and the tables name it: "Rollcall", "Rollcall, ttl 10 s"
+	says  string // version and settings, for the README
+	year  string // of the version's release
+	needs string // what a site runs and writes beside its own pages
 	// without are the ingredients that the peer does not have. A scenario that needs one of them
 	// has no cell in this row.
 	without []ingredient
 	// slowest is the longest time in which this row shows a leave if its settings are kept, even
 	// after a crash. The scenarios watch at least that long. Zero: a minute.
 	slowest time.Duration
+	// renewal is the longest interval at which this row renews what it knows. A failure has a random
+	// place in it.
+	renewal time.Duration
 	// missing returns why the peer cannot be played here, or nil.
 	missing func(config) error
 	// prepare makes an empty fleet. It starts no node. A fleet that comes with an error is closed.
@@ -83,6 +88,6 @@ type change struct {
 // peers are the rows, in the order of the tables.
 var peers = []*peer{
 	rollcallDefault, rollcallShort, centrifugo, centrifugoFixed,
-	socketIO, socketIOFixed, hocuspocus, hocuspocusFixed, ejabberd, ejabberdFixed, prosody, prosodyFixed,
-	phpBB, heartbeats,
+	socketIO, socketIOFetch, socketIOFixed, hocuspocus, hocuspocusFixed, ejabberd, ejabberdFixed, prosody, prosodyFixed,
+	phpBB, heartbeats, shortHeartbeats,
 }

@@ -60,9 +60,9 @@ func (f *prosodyFleet) roster(ctx context.Context, _ int) ([]string, error) {
 }
 
 // prosodyPeer returns a row. For resume and patience see xmppSettings; zero is without.
-func prosodyPeer(name, says string, slowest time.Duration, resume, patience int) *peer {
+func prosodyPeer(name, says, needs string, slowest time.Duration, resume, patience int) *peer {
 	return &peer{
-		name: name, says: says, slowest: slowest, without: []ingredient{aRedis, aSecondNode}, missing: missingProsody,
+		name: name, says: says, year: "2023", needs: needs, slowest: slowest, without: []ingredient{aRedis, aSecondNode}, missing: missingProsody,
 		prepare: func(_ context.Context, in place) (fleet, error) {
 			accounts := filepath.Join(in.dir, "localhost", "accounts")
 			if err := os.MkdirAll(accounts, 0o700); err != nil {
@@ -76,8 +76,8 @@ func prosodyPeer(name, says string, slowest time.Duration, resume, patience int)
 }
 
 var (
-	prosody      = prosodyPeer("Prosody, one node", "0.12.3, which has no cluster; users are in a room (MUC), pages over XMPP and WebSocket", 0, 0, 0)
-	prosodyFixed = prosodyPeer("Prosody, one node, with fixes", "stream management for 5 s, and a page that keeps its session and shows a leave 10 s later, as a restart takes that long; a client that is silent for 10 s is asked, and cut after 10 more", 40*time.Second, 5, 10000)
+	prosody      = prosodyPeer("Prosody, one node", "0.12.3, which has no cluster; users are in a room (MUC), pages over XMPP and WebSocket", "a server beside the site; 0 lines", 5*time.Minute, 0, 0)
+	prosodyFixed = prosodyPeer("Prosody, one node, with fixes", "stream management for 5 s, and a page that keeps its session and shows a leave 10 s later, as a restart takes that long; a client that is silent for 10 s is asked, and cut after 10 more", "a server beside the site; 60 lines in the page", 40*time.Second, 5, 10000)
 )
 
 func runProsody(dir, addr string, resume int) (*exec.Cmd, error) {

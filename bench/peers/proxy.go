@@ -10,7 +10,8 @@ import (
 // A proxy passes bytes between its clients and a server, which may be replaced.
 type proxy struct {
 	listener net.Listener
-	down     atomic.Int64 // bytes to the clients
+	down, up atomic.Int64 // bytes to the clients and from them
+	sent     atomic.Int64 // what clients wrote: requests and messages, if each is one write
 
 	mu            sync.Mutex
 	network, addr string
@@ -68,8 +69,8 @@ func (p *proxy) serve(client net.Conn) {
 		}
 		return
 	}
-	go p.pass(server, client, nil)
-	p.pass(client, server, &p.down)
+	go p.pass(server, client, func(n int) { p.up.Add(int64(n)); p.sent.Add(1) })
+	p.pass(client, server, func(n int) { p.down.Add(int64(n)) })
 }
 
 // keep remembers the two ends of a connection. It reports false if the proxy is closed.
@@ -84,7 +85,7 @@ func (p *proxy) keep(client, server net.Conn) bool {
 }
 
 // pass copies until either end closes, and closes the other one.
-func (p *proxy) pass(to, from net.Conn, counted *atomic.Int64) {
+func (p *proxy) pass(to, from net.Conn, count func(bytes int)) {
 	defer func() {
 		<-p.gate() // a client that vanished says no goodbye
 		p.mu.Lock()
@@ -99,9 +100,7 @@ func (p *proxy) pass(to, from net.Conn, counted *atomic.Int64) {
 		n, err := from.Read(b)
 		<-p.gate()
 		if n > 0 {
-			if counted != nil {
-				counted.Add(int64(n))
-			}
+			count(n)
 			if _, err := to.Write(b[:n]); err != nil {
 				return
 			}

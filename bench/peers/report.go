@@ -50,6 +50,7 @@ func rowsOf(cells []cell) (names []string) {
 // A look is what a list showed, over all runs.
 type look struct {
 	Right           float64 // the median
+	Watched         float64 // seconds after the last failure, the least of a run
 	False           int     // the most of a run
 	Ghosts, Missing int     // at the end, the most of a run
 }
@@ -63,8 +64,7 @@ func (s summary) roster(sc *scenario) look {
 	return s.look(sc, func(c cell) ([]verdict, int) { return c.Roster, 0 })
 }
 
-// both returns the worse of the page and the roster: a reader sees the one or, on the next page,
-// the other.
+// both returns the worse of the page and the roster, for the pictures.
 func (s summary) both(sc *scenario) look {
 	l, r := s.page(sc), s.roster(sc)
 	if l.Right != never && (r.Right == never || r.Right > l.Right) {
@@ -78,6 +78,9 @@ func (s summary) look(sc *scenario, of func(cell) ([]verdict, int)) (l look) {
 	var right []float64
 	for _, c := range s.cells {
 		verdicts, false := of(c)
+		if len(right) == 0 || c.Watched < l.Watched {
+			l.Watched = c.Watched
+		}
 		if len(verdicts) <= sc.headline {
 			continue
 		}
@@ -104,11 +107,20 @@ func (l look) text() string {
 		parts = append(parts, fmt.Sprintf("**%d false**", l.False))
 	}
 	if l.Right == never {
-		parts = append(parts, "**never**"+l.rest())
+		parts = append(parts, fmt.Sprintf("**not in %.0f s**", l.Watched)+l.rest())
 	} else {
 		parts = append(parts, seconds(l.Right))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// pair is the page and the roster in a cell of a table.
+func (s summary) pair(sc *scenario) string {
+	page, roster := s.page(sc).text(), s.roster(sc).text()
+	if page == roster {
+		return page
+	}
+	return page + " / " + roster
 }
 
 // rest says what is wrong at the end.
@@ -145,22 +157,22 @@ func report(w io.Writer, cells []cell, plots string) error {
 	all, rows := summarize(cells), rowsOf(cells)
 	row := func(parts ...string) { fmt.Fprintln(w, "| "+strings.Join(parts, " | ")+" |") }
 	fmt.Fprintf(w, "\n### The rows\n\n")
-	row("row", "what it is")
-	row("---", "---")
+	row("row", "what it is", "released", "what it needs")
+	row("---", "---", "---", "---")
 	for _, p := range peers {
 		if slices.Contains(rows, p.name) {
-			row(p.name, p.says)
+			row(p.name, p.says, p.year, p.needs)
 		}
 	}
 	for _, table := range []struct {
 		title string
-		look  func(summary, *scenario) look
+		text  func(summary, *scenario) string
 		shown func(*scenario) bool
 		head  func(*scenario) string
 	}{
-		{"Page and roster", summary.both, drawnScenario, func(sc *scenario) string { return sc.title }},
-		{"The page", summary.page, everyScenario, func(sc *scenario) string { return sc.letter }},
-		{"The roster", summary.roster, everyScenario, func(sc *scenario) string { return sc.letter }},
+		{"Page / roster", summary.pair, drawnScenario, func(sc *scenario) string { return sc.title }},
+		{"The page", func(s summary, sc *scenario) string { return s.page(sc).text() }, everyScenario, func(sc *scenario) string { return sc.letter }},
+		{"The roster", func(s summary, sc *scenario) string { return s.roster(sc).text() }, everyScenario, func(sc *scenario) string { return sc.letter }},
 	} {
 		fmt.Fprintf(w, "\n### %s: seconds until right, false leaves, and what is wrong at the end\n\n", table.title)
 		head, line := []string{""}, []string{"---"}
@@ -173,7 +185,7 @@ func report(w io.Writer, cells []cell, plots string) error {
 		for _, name := range rows {
 			parts := []string{name}
 			for _, sc := range columns {
-				parts = append(parts, all.text(name, sc, table.look))
+				parts = append(parts, all.text(name, sc, table.text))
 			}
 			row(parts...)
 		}
@@ -185,49 +197,32 @@ func report(w io.Writer, cells []cell, plots string) error {
 	return draw(plots, cells, all, rows)
 }
 
-func everyScenario(*scenario) bool { return true }
+func everyScenario(sc *scenario) bool { return sc.letter != "R" }
 
-// text is a cell of a table: "–" where the peer has not what the scenario breaks.
-func (all summaries) text(name string, sc *scenario, of func(summary, *scenario) look) string {
+// text is a cell of a table: "–" where the peer has not what the scenario breaks. Several runs are
+// counted in brackets.
+func (all summaries) text(name string, sc *scenario, of func(summary, *scenario) string) string {
 	s, ok := all[[2]string{name, sc.letter}]
 	switch {
-	case !ok:
+	case !ok && !possible(name, sc):
 		return "–"
+	case !ok:
+		return "not played"
 	case len(s.cells) == 0:
 		return "not to be had"
 	}
-	return of(s, sc).text()
+	return of(s, sc) + s.runs()
 }
 
-// costs writes what a page and a connection cost.
-func costs(w io.Writer, all summaries, rows []string) {
-	row := func(parts ...string) { fmt.Fprintln(w, "| "+strings.Join(parts, " | ")+" |") }
-	fmt.Fprintf(w, "\n### What it costs\n\n")
-	row("", "KB a minute to a page, in B", "bytes to a page a join, in J", "CPU ms a join, in J", "KB a connection, in J", "p99 s of a join, in J", "p99 s of a join at the others, in F", "s until a new node is right, in C")
-	row("---", "--:", "--:", "--:", "--:", "--:", "--:", "--:")
-	for _, name := range rows {
-		of := func(letter string, value func(cell) float64, format string) string {
-			var values []float64
-			for _, c := range all[[2]string{name, letter}].cells {
-				values = append(values, value(c))
-			}
-			if len(values) == 0 {
-				return "–"
-			}
-			slices.Sort(values)
-			if v := values[len(values)/2]; v != never {
-				return fmt.Sprintf(format, v)
-			}
-			return fmt.Sprintf("> %.0f", newNodeTime.Seconds())
-		}
-		note := func(name string) func(cell) float64 { return func(c cell) float64 { return c.Notes[name] } }
-		row(name,
-			of("B", func(c cell) float64 { return float64(c.PageBytes) / 1024 / c.PageSeconds * 60 }, "%.1f"),
-			of("J", func(c cell) float64 { return float64(c.PageBytes) / float64(max(c.Users, 1)) }, "%.0f"),
-			of("J", note("CPU ms a join"), "%.1f"),
-			of("J", note("KB a connection"), "%.0f"),
-			of("J", func(c cell) float64 { return c.Page[0].Delays.P99 }, "%.2f"),
-			of("F", func(c cell) float64 { return c.Page[0].Delays.P99 }, "%.2f"),
-			of("C", note("new node right after s"), "%.1f"))
+func (s summary) runs() string {
+	if len(s.cells) == 1 {
+		return ""
 	}
+	return fmt.Sprintf(" (%d)", len(s.cells))
+}
+
+// possible reports whether a row has what a scenario breaks.
+func possible(name string, sc *scenario) bool {
+	i := slices.IndexFunc(peers, func(p *peer) bool { return p.name == name })
+	return i < 0 || sc.possible(peers[i])
 }

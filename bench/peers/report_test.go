@@ -16,7 +16,7 @@ func TestLook(t *testing.T) {
 			if r == never {
 				v.Ghosts = 50
 			}
-			s.cells = append(s.cells, cell{Page: []verdict{v}})
+			s.cells = append(s.cells, cell{Watched: 60, Page: []verdict{v}})
 		}
 		return s
 	}
@@ -30,7 +30,7 @@ func TestLook(t *testing.T) {
 		{"one run", of(11.6), "12"},
 		{"the median of three", some, "**4 false**, 3.0"},
 		{"wrong in one of three", of(1, never, 3), "3.0"},
-		{"wrong in two of three", of(never, never, 3), "**never**: 50 ghosts"},
+		{"wrong in two of three", of(never, never, 3), "**not in 60 s**: 50 ghosts"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := tt.runs.page(crash).text(); got != tt.want {
@@ -46,13 +46,36 @@ func TestLookOfTwoFailures(t *testing.T) {
 	wipe := findScenario("C")
 	good, bad := verdict{Right: 2}, verdict{Right: never, Missing: 90}
 	for want, verdicts := range map[string][]verdict{
-		"2.0":                   {good, verdict{Right: 10}},
-		"**never**: 90 missing": {good, bad},
-		"**never**":             {bad, good},
+		"2.0":                         {good, verdict{Right: 10}},
+		"**not in 60 s**: 90 missing": {good, bad},
+		"**not in 60 s**":             {bad, good},
 	} {
-		s := summary{cells: []cell{{Page: verdicts}}}
+		s := summary{cells: []cell{{Watched: 60, Page: verdicts}}}
 		if got := s.page(wipe).text(); got != want {
 			t.Errorf("%+v: got %q, want %q", verdicts, got, want)
+		}
+	}
+}
+
+// A cell that was not played says so, unless the row has not what the scenario breaks.
+func TestNotPlayed(t *testing.T) {
+	for _, tt := range []struct {
+		row  *peer
+		want string
+	}{{rollcallDefault, "not played"}, {prosody, "–"}} {
+		got := summaries{}.text(tt.row.name, findScenario("C"), summary.pair)
+		if got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.row.name, got, tt.want)
+		}
+	}
+}
+
+// The headline has page and roster, and the number of runs if there are several.
+func TestPair(t *testing.T) {
+	c := cell{Peer: rollcallDefault.name, Scenario: "B", Page: []verdict{{Right: 1}}, Roster: []verdict{{Right: 2}}}
+	for want, cells := range map[string][]cell{"1.0 / 2.0": {c}, "1.0 / 2.0 (2)": {c, c}} {
+		if got := summarize(cells).text(c.Peer, findScenario("B"), summary.pair); got != want {
+			t.Errorf("got %q, want %q", got, want)
 		}
 	}
 }

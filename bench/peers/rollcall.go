@@ -16,17 +16,17 @@ import (
 )
 
 // rollcallPeer is the forum of the examples with some flags.
-func rollcallPeer(name, says string, slowest time.Duration, flags ...string) *peer {
+func rollcallPeer(name, says string, slowest, renewal time.Duration, flags ...string) *peer {
 	return &peer{
-		name: name, says: says, slowest: slowest, missing: needsRedis,
+		name: name, says: says, year: "2026", needs: "Redis; part of a site in Go", slowest: slowest, renewal: renewal, missing: needsRedis,
 		prepare: func(ctx context.Context, in place) (fleet, error) { return newRollcall(ctx, in, flags) },
 	}
 }
 
 var (
-	rollcallDefault = rollcallPeer("Rollcall", "`examples/forum` with its defaults: ttl 45 s, node-ttl 10 s, grace 10 s; pages over SSE that beat as the widget does", 60*time.Second)
-	rollcallShort   = rollcallPeer("Rollcall, ttl 10 s", "the same with `-ttl 10s`", 25*time.Second, "-ttl", "10s")
-	quickRollcall   = rollcallPeer("Rollcall, quick", "", 0, "-ttl", "10s", "-node-ttl", "3s", "-grace", "1s")
+	rollcallDefault = rollcallPeer("Rollcall", "`examples/forum` with its defaults: ttl 45 s, node-ttl 10 s, grace 10 s; pages over SSE that beat as the widget does", 60*time.Second, 15*time.Second)
+	rollcallShort   = rollcallPeer("Rollcall, ttl 10 s", "the same with `-ttl 10s`", 25*time.Second, 5*time.Second, "-ttl", "10s")
+	quickRollcall   = rollcallPeer("Rollcall, quick", "", 0, 0, "-ttl", "10s", "-node-ttl", "3s", "-grace", "1s")
 )
 
 func needsRedis(config) error {

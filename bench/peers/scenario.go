@@ -26,11 +26,15 @@ var scenarios = []*scenario{
 	{letter: "B", title: "kill -9, users stay away", needs: []ingredient{aSecondNode}, play: crash},
 	{letter: "B2", title: "kill -9, users come back", needs: []ingredient{aSecondNode}, play: crashAndReturn, headline: 1},
 	{letter: "N", title: "a node is deployed", play: deploy},
+	{letter: "M", title: "the page's node is killed", play: ownCrash},
+	{letter: "S", title: "a node stands still for 15 s", needs: []ingredient{aSecondNode}, play: standstill, headline: 1},
 	{letter: "C", title: "FLUSHALL", needs: []ingredient{aRedis}, play: wipe},
-	{letter: "G", title: "Redis away for 15 s", needs: []ingredient{aRedis}, play: outage, headline: 1},
+	{letter: "G", title: "Redis away for 15 s", needs: []ingredient{aRedis}, play: outage(15 * time.Second), headline: 1},
+	{letter: "G2", title: "Redis away for 60 s", needs: []ingredient{aRedis}, play: outage(time.Minute), headline: 1},
 	{letter: "H", title: "Redis fails over", needs: []ingredient{aRedis}, play: failover},
 	{letter: "V", title: "10 clients vanish", play: vanish},
 	{letter: "F", title: "one of 50 pages stops reading", needs: []ingredient{aConnection}, alone: true, play: slowReader, headline: 1},
+	{letter: "R", title: "a minute at rest", play: rest},
 	{letter: "J", title: "many join in ten seconds", alone: true, play: storm, headline: 1},
 }
 

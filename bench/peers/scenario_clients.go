@@ -98,6 +98,7 @@ func storm(s *stage) error {
 	}
 	joins := float64(s.Joins)
 	s.note("CPU ms a join", (after.cpu-before.cpu).Seconds()*1000/joins)
+	s.note("Redis CPU ms a join", (after.redis-before.redis).Seconds()*1000/joins)
 	s.note("KB a connection", float64(after.resident-before.resident)/1024/joins)
 	return nil
 }

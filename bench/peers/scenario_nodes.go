@@ -2,6 +2,7 @@ package main
 
 import (
 	"math/rand/v2"
+	"syscall"
 	"time"
 )
 
@@ -37,10 +38,21 @@ func crash(s *stage) error {
 	}
 	s.kill(1)
 	s.fails()
+	s.loops.Go(s.countMinute)
 	leaveAll(all)
-	s.see(time.Minute, 0)
+	s.see(time.Minute+time.Second, 0)
 	return nil
 }
+
+// countMinute notes what the page that is judged is sent in a minute.
+func (s *stage) countMinute() {
+	from := s.watcher.down.Load()
+	if pause(s.ctx, time.Minute) {
+		s.note(pageMinute, float64(s.watcher.down.Load()-from)/1024)
+	}
+}
+
+const pageMinute = "KB to the page in a minute"
 
 // crashAndReturn kills a node. Its users find the other one within four seconds, and later some
 // of them leave.
@@ -87,6 +99,49 @@ func deploy(s *stage) error {
 	if err := s.start(1); err != nil {
 		return err
 	}
+	s.see(0, 0)
+	return nil
+}
+
+// ownCrash kills the node of the page that is judged, and starts it again after a second. Its
+// pages find a node again.
+func ownCrash(s *stage) error {
+	stays := s.come("stays", 1)
+	if _, err := s.crowd("u", s.Users, watched); err != nil {
+		return err
+	}
+	if err := s.connected([]*visit{stays}); err != nil {
+		return err
+	}
+	if err := s.assemble(calm); err != nil {
+		return err
+	}
+	s.fails()
+	s.kill(watched)
+	s.wait(time.Second)
+	if err := s.start(watched); err != nil {
+		return err
+	}
+	s.see(0, 0)
+	return nil
+}
+
+// standstill stops the process of node 1 for 15 seconds: a machine that swaps, or is moved. Its
+// users are there all the time.
+func standstill(s *stage) error {
+	if _, err := prepareCrash(s); err != nil {
+		return err
+	}
+	node := s.fleet.pid(1)
+	s.fails()
+	if err := syscall.Kill(node, syscall.SIGSTOP); err != nil {
+		return err
+	}
+	s.wait(15 * time.Second)
+	if err := syscall.Kill(node, syscall.SIGCONT); err != nil {
+		return err
+	}
+	s.fails() // what counts is the time since it goes on
 	s.see(0, 0)
 	return nil
 }

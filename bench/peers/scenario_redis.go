@@ -36,36 +36,48 @@ func wipe(s *stage) error {
 		return err
 	}
 	s.fails()
-	s.loops.Go(func() { s.newNode(len(all)) })
+	known := make(chan struct{})
+	go func() { defer close(known); s.newNode() }()
 	s.wait(max(35*time.Second, s.Watch)) // the longest time after which a store here is written anew
 	s.fails()
 	leaveAll(some(all))
 	s.see(0, 0)
+	<-known
 	return nil
 }
 
-// newNodeTime is how long a new node may take to know all users.
-const newNodeTime = 20 * time.Second
-
-// newNode starts a node, and notes when it knows all users for the first time.
-func (s *stage) newNode(users int) {
-	begin := time.Now()
+// newNode starts a node, and notes when it knows all who are there for the first time. It watches
+// for as long as the longest time in the row's settings, with some room.
+func (s *stage) newNode() {
+	begin, most := time.Now(), s.peer.longest()
+	s.note(newNodeWatched, most.Seconds())
 	right := float64(never)
 	if s.start(3) == nil {
-		for time.Since(begin) < newNodeTime && s.ctx.Err() == nil {
+		for time.Since(begin) < most && s.ctx.Err() == nil {
 			got, err := s.ask(3)
-			if got = slices.DeleteFunc(got, func(u string) bool { return u == watcherName }); err == nil && len(got) == users {
+			got = slices.DeleteFunc(got, func(u string) bool { return u == watcherName })
+			if err == nil && len(got) == s.truth.size() {
 				right = time.Since(begin).Seconds()
 				break
 			}
 			s.wait(100 * time.Millisecond)
 		}
 	}
-	s.note("new node right after s", right)
+	s.note(newNodeRight, right)
 }
 
-// outage stops Redis for 15 seconds. Meanwhile some go and others come.
-func outage(s *stage) error {
+// The notes of newNode.
+const (
+	newNodeRight   = "new node right after s"
+	newNodeWatched = "new node watched for s"
+)
+
+// outage stops Redis for a while. Meanwhile some go and others come.
+func outage(away time.Duration) func(*stage) error {
+	return func(s *stage) error { return s.outage(away) }
+}
+
+func (s *stage) outage(away time.Duration) error {
 	all, err := onBoth(s)
 	if err != nil {
 		return err
@@ -80,7 +92,7 @@ func outage(s *stage) error {
 	for i := range len(some(all)) {
 		s.come("late"+strconv.Itoa(i), 1+i%2)
 	}
-	s.wait(time.Until(begin.Add(15 * time.Second)))
+	s.wait(time.Until(begin.Add(away)))
 	if err := s.bus.resume(); err != nil {
 		return err
 	}

@@ -2,12 +2,15 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -21,6 +24,7 @@ type stage struct {
 	fleet  fleet
 	bus    *bus
 	dir    string
+	chance *rand.Rand // from the names of the row and the scenario, and the run
 	begin  time.Time
 
 	truth, page, roster *record
@@ -32,6 +36,7 @@ type stage struct {
 	up       [4]bool
 	failures []time.Duration // since begin; each begins a part of the verdict
 	unanswer int             // times that the roster was not answered
+	asking   atomic.Bool     // while the roster is read
 	extra    map[string]float64
 }
 
@@ -39,8 +44,8 @@ type stage struct {
 const watched = 2
 
 // setStage starts two nodes and the page that is judged.
-func setStage(ctx context.Context, c config, p *peer) (*stage, error) {
-	s := &stage{config: c, peer: p, tabs: map[string]int{}, extra: map[string]float64{}}
+func setStage(ctx context.Context, c config, p *peer, seed string) (*stage, error) {
+	s := &stage{config: c, peer: p, chance: rand.New(rand.NewChaCha8(sha256.Sum256([]byte(seed)))), tabs: map[string]int{}, extra: map[string]float64{}}
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	if err := s.set(); err != nil {
 		s.strike()
@@ -78,6 +83,7 @@ func (s *stage) set() (err error) {
 	if _, err := s.fleet.watch(opening, s.watcher.address(), s.page.apply); err != nil {
 		return fmt.Errorf("open the page that is judged: %w", err)
 	}
+	s.asking.Store(true)
 	s.loops.Go(s.readRosters)
 	return nil
 }
@@ -88,6 +94,9 @@ const rosterEvery = 500 * time.Millisecond
 // readRosters asks the watched node again and again. While it does not answer, its last answer counts.
 func (s *stage) readRosters() {
 	for pause(s.ctx, rosterEvery) {
+		if !s.asking.Load() {
+			continue
+		}
 		users, err := s.ask(watched)
 		switch {
 		case err == nil:
@@ -200,7 +209,8 @@ func (s *stage) connected(all []*visit) error {
 	return nil
 }
 
-// assemble waits until the page shows all users, and then a while longer.
+// assemble waits until the page shows all users, and then a while longer. A random part of the row's
+// longest renewal is added, so that a failure has no fixed place in it.
 func (s *stage) assemble(rest time.Duration) error {
 	for begin := time.Now(); s.page.size() != s.truth.size(); {
 		if time.Since(begin) > connectTime+s.peer.slowest {
@@ -210,7 +220,9 @@ func (s *stage) assemble(rest time.Duration) error {
 			return s.ctx.Err()
 		}
 	}
-	s.wait(rest)
+	phase := time.Duration(s.chance.Float64() * float64(s.peer.renewal))
+	s.note("phase s", phase.Seconds())
+	s.wait(rest + phase)
 	return s.ctx.Err()
 }
 

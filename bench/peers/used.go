@@ -9,13 +9,14 @@ import (
 	"time"
 )
 
-// used is what the processes of the nodes have used, and hold.
+// used is what processes have used, and hold.
 type used struct {
 	cpu      time.Duration
-	resident int // bytes
+	resident int           // bytes
+	redis    time.Duration // the part of cpu that is Redis'
 }
 
-// used adds up both nodes.
+// used adds up both nodes and Redis.
 func (s *stage) used() (sum used, err error) {
 	for _, node := range []int{1, watched} {
 		pid := s.fleet.pid(node)
@@ -29,7 +30,14 @@ func (s *stage) used() (sum used, err error) {
 		sum.cpu += u.cpu
 		sum.resident += u.resident
 	}
-	return sum, nil
+	if s.bus == nil {
+		return sum, nil
+	}
+	u, err := processUsed(s.bus.main.Process.Pid)
+	sum.cpu += u.cpu
+	sum.resident += u.resident
+	sum.redis = u.cpu
+	return sum, err
 }
 
 // ticksPerSecond is the unit of /proc/<pid>/stat.

@@ -12,6 +12,7 @@ type xmppSettings struct {
 	Resume   int    `json:"resume,omitempty"`   // seconds
 	Patience int    `json:"patience,omitempty"` // milliseconds
 	API      bool   `json:"api,omitempty"`
+	Sessions bool   `json:"sessions,omitempty"` // the roster is that of all sessions
 }
 
 func startXMPP(in place, s xmppSettings) (*pageChild, error) {
