@@ -15,7 +15,7 @@ var (
 	hocuspocusFixed = scriptPeer{
 		name: "Hocuspocus, with fixes",
 		says: "its nodes tell each other whom they have, each 3 s, and who has left at once; who was not told for 10 s has left; the page shows a leave 6 s later",
-		year: "2026", needs: "Redis, Node.js; 35 lines in the server, 30 in the page", renewal: 15 * time.Second,
+		year: "2026", needs: "Redis, Node.js; 46 lines in the server, 30 in the page", renewal: 15 * time.Second,
 		slowest: 45 * time.Second,
 		server:  "hocuspocus.mjs", page: "page-hocuspocus.mjs", packages: hocuspocusPackages,
 		options: []string{"fixed"}, settings: []string{"6000"},

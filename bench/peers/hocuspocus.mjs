@@ -18,7 +18,10 @@ class WithLeaves extends Redis {
     leaves.subscribe('leaves');
     leaves.on('message', (_, text) => {
       const { node, left, here } = JSON.parse(text);
-      if (left) this.remove(left);
+      if (left && node !== port) { // another node knows nothing better of ours
+        const ours = new Set(this.ours());
+        this.remove(left.filter((client) => !ours.has(client)));
+      }
       for (const client of here ?? []) this.told.set(client, Date.now());
       if (node === port) this.heard = Date.now();
     });
