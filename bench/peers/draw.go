@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/rollcall-go/rollcall/bench/internal/plot"
@@ -61,14 +62,11 @@ func draw(dir string, cells []cell, all summaries, rows []string) error {
 	return nil
 }
 
-func drawnScenario(sc *scenario) bool {
-	for _, letter := range strings.Fields(drawn) {
-		if letter == sc.letter {
-			return true
-		}
-	}
-	return false
-}
+// short are the scenarios of the table in the README of bench.
+const short = "A D1 B N M S C G V"
+
+func drawnScenario(sc *scenario) bool { return slices.Contains(strings.Fields(drawn), sc.letter) }
+func headlined(sc *scenario) bool     { return slices.Contains(strings.Fields(short), sc.letter) }
 
 func timeField(l look) plot.Field {
 	if l.Right == never {

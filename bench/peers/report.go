@@ -166,13 +166,11 @@ func report(w io.Writer, cells []cell, plots string) error {
 	}
 	for _, table := range []struct {
 		title string
-		text  func(summary, *scenario) string
 		shown func(*scenario) bool
 		head  func(*scenario) string
 	}{
-		{"Page / roster", summary.pair, drawnScenario, func(sc *scenario) string { return sc.title }},
-		{"The page", func(s summary, sc *scenario) string { return s.page(sc).text() }, everyScenario, func(sc *scenario) string { return sc.letter }},
-		{"The roster", func(s summary, sc *scenario) string { return s.roster(sc).text() }, everyScenario, func(sc *scenario) string { return sc.letter }},
+		{"In short", headlined, func(sc *scenario) string { return sc.title }},
+		{"Page / roster", everyScenario, func(sc *scenario) string { return sc.letter }},
 	} {
 		fmt.Fprintf(w, "\n### %s: seconds until right, false leaves, and what is wrong at the end\n\n", table.title)
 		head, line := []string{""}, []string{"---"}
@@ -185,7 +183,7 @@ func report(w io.Writer, cells []cell, plots string) error {
 		for _, name := range rows {
 			parts := []string{name}
 			for _, sc := range columns {
-				parts = append(parts, all.text(name, sc, table.text))
+				parts = append(parts, all.text(name, sc))
 			}
 			row(parts...)
 		}
@@ -201,7 +199,7 @@ func everyScenario(sc *scenario) bool { return sc.letter != "R" }
 
 // text is a cell of a table: "–" where the peer has not what the scenario breaks. Several runs are
 // counted in brackets.
-func (all summaries) text(name string, sc *scenario, of func(summary, *scenario) string) string {
+func (all summaries) text(name string, sc *scenario) string {
 	s, ok := all[[2]string{name, sc.letter}]
 	switch {
 	case !ok && !possible(name, sc):
@@ -211,7 +209,7 @@ func (all summaries) text(name string, sc *scenario, of func(summary, *scenario)
 	case len(s.cells) == 0:
 		return "not to be had"
 	}
-	return of(s, sc) + s.runs()
+	return s.pair(sc) + s.runs()
 }
 
 func (s summary) runs() string {

@@ -63,7 +63,7 @@ func TestNotPlayed(t *testing.T) {
 		row  *peer
 		want string
 	}{{rollcallDefault, "not played"}, {prosody, "–"}} {
-		got := summaries{}.text(tt.row.name, findScenario("C"), summary.pair)
+		got := summaries{}.text(tt.row.name, findScenario("C"))
 		if got != tt.want {
 			t.Errorf("%s: got %q, want %q", tt.row.name, got, tt.want)
 		}
@@ -74,7 +74,7 @@ func TestNotPlayed(t *testing.T) {
 func TestPair(t *testing.T) {
 	c := cell{Peer: rollcallDefault.name, Scenario: "B", Page: []verdict{{Right: 1}}, Roster: []verdict{{Right: 2}}}
 	for want, cells := range map[string][]cell{"1.0 / 2.0": {c}, "1.0 / 2.0 (2)": {c, c}} {
-		if got := summarize(cells).text(c.Peer, findScenario("B"), summary.pair); got != want {
+		if got := summarize(cells).text(c.Peer, findScenario("B")); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
