@@ -18,7 +18,7 @@ type cell struct {
 	Peer, Scenario string
 	Run            int
 	Began          time.Time
-	Commit         string  // of this repository
+	Commit         string  // of this repository, and the tree of this directory in it
 	Load           float64 // of the machine, over a minute
 	Users          int     // who were there at the end
 	Watched        float64 // seconds after the last failure
@@ -65,14 +65,14 @@ func playCell(ctx context.Context, c config, p *peer, sc *scenario, run int) (ou
 	return out
 }
 
-// commit returns that of the tree which is measured. Results lie in the tree, so changes in it
-// are not told.
+// commit returns that of the repository, and the tree of this directory in it: a commit that is
+// moved keeps its tree. Results lie in the tree, so changes that are not committed are not told.
 var commit = sync.OnceValue(func() string {
-	b, err := exec.Command("git", "rev-parse", "--short=8", "HEAD").Output()
+	b, err := exec.Command("git", "rev-parse", "--short=8", "HEAD", "HEAD:./peers").Output()
 	if err != nil {
 		return "unknown"
 	}
-	return strings.TrimSpace(string(b))
+	return strings.Join(strings.Fields(string(b)), " peers ")
 })
 
 // load returns the machine's load over the last minute.
