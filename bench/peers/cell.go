@@ -68,11 +68,15 @@ func playCell(ctx context.Context, c config, p *peer, sc *scenario, run int) (ou
 // commit returns that of the repository, and the tree of this directory in it: a commit that is
 // moved keeps its tree. Results lie in the tree, so changes that are not committed are not told.
 var commit = sync.OnceValue(func() string {
-	b, err := exec.Command("git", "rev-parse", "--short=8", "HEAD", "HEAD:./peers").Output()
-	if err != nil {
-		return "unknown"
+	var parts []string
+	for _, what := range []string{"HEAD", "HEAD:./peers"} {
+		b, err := exec.Command("git", "rev-parse", "--short=8", what).Output()
+		if err != nil {
+			return "unknown"
+		}
+		parts = append(parts, strings.TrimSpace(string(b)))
 	}
-	return strings.Join(strings.Fields(string(b)), " peers ")
+	return strings.Join(parts, " peers ")
 })
 
 // load returns the machine's load over the last minute.
