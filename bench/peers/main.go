@@ -49,6 +49,7 @@ func run(ctx context.Context, args []string, w io.Writer) error {
 	names := set.String("peers", "", "rows to play, with semicolons between; empty: all that can be had here")
 	letters := set.String("scenarios", "", "letters of scenarios, with commas between; empty: all")
 	runs := set.Int("runs", 1, "how often each is played")
+	first := set.Int("first", 0, "number of the first run, so that more are added to those of a file")
 	lanes := set.Int("lanes", 4, "how many are played at a time; those that measure load are played alone")
 	path := set.String("json", "", "`file` of results, to which each one is added at once")
 	from := set.String("from", "", "`file` of results: write tables and pictures, and play nothing")
@@ -86,7 +87,7 @@ func run(ctx context.Context, args []string, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := playAll(ctx, c, rows, columns, *runs, *lanes, r); err != nil {
+	if err := playAll(ctx, c, rows, columns, *first, *runs, *lanes, r); err != nil {
 		return err
 	}
 	return report(w, r.Cells, *plots)
@@ -133,9 +134,9 @@ type turn struct {
 }
 
 // playAll plays each scenario against each peer, some at a time, and then those that measure load.
-func playAll(ctx context.Context, c config, rows []*peer, columns []*scenario, runs, lanes int, r *results) error {
+func playAll(ctx context.Context, c config, rows []*peer, columns []*scenario, first, runs, lanes int, r *results) error {
 	var shared, alone []turn
-	for run := range runs {
+	for run := first; run < first+runs; run++ {
 		for _, sc := range columns {
 			for _, p := range rows {
 				if !sc.possible(p) {
