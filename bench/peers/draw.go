@@ -63,7 +63,7 @@ func draw(dir string, cells []cell, all summaries, rows []string) error {
 }
 
 // short are the scenarios of the table in the README of bench.
-const short = "A D1 B N M S C G V"
+const short = "A D1 B N S C G V"
 
 func drawnScenario(sc *scenario) bool { return slices.Contains(strings.Fields(drawn), sc.letter) }
 func headlined(sc *scenario) bool     { return slices.Contains(strings.Fields(short), sc.letter) }

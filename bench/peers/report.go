@@ -116,11 +116,13 @@ func (l look) text() string {
 
 // pair is the page and the roster in a cell of a table.
 func (s summary) pair(sc *scenario) string {
-	page, roster := s.page(sc).text(), s.roster(sc).text()
-	if page == roster {
-		return page
+	page, roster := s.page(sc), s.roster(sc)
+	text := page.text()
+	page.False = 0 // those are the page's alone
+	if page.text() == roster.text() {
+		return text
 	}
-	return page + " / " + roster
+	return text + " / " + roster.text()
 }
 
 // rest says what is wrong at the end.
