@@ -18,9 +18,14 @@ func figure(title, letter, format string, value func(cell) float64) cost {
 	return cost{title, letter, func(c cell) (string, float64) { v := value(c); return fmt.Sprintf(format, v), v }}
 }
 
-// noted returns a cost that is a note of the scenario.
+// noted returns a cost that is a note of the scenario. An old cell may not have it.
 func noted(title, letter, format, note string) cost {
-	return figure(title, letter, format, func(c cell) float64 { return c.Notes[note] })
+	return cost{title, letter, func(c cell) (string, float64) {
+		if v, ok := c.Notes[note]; ok {
+			return fmt.Sprintf(format, v), v
+		}
+		return "not played", 0
+	}}
 }
 
 // withRedis returns a cost of which a part is Redis'.
