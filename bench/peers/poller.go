@@ -37,7 +37,7 @@ var (
 	// WordPress's Heartbeat API: 15 to 120 s, 15 s being the fastest a site may choose for long.
 	heartbeats = pollerPeer("Poller, heartbeat 15 s", "the same table; each page sends a request each 15 s, as WordPress' Heartbeat at its usual fastest, and the answer is the list; online is who wrote in the last 60 s (BuddyPress, on WordPress, takes 15 minutes)",
 		polling{view: 15 * time.Second, online: time.Minute, reload: 15 * time.Second}, 80*time.Second)
-	shortHeartbeats = pollerPeer("Poller, heartbeat 15 s, cut-off 35 s", "the same, but online is who wrote in the last 35 s: two beats and some room",
+	shortHeartbeats = pollerPeer("Poller, cut-off 35 s", "the same, but online is who wrote in the last 35 s: two beats and some room",
 		polling{view: 15 * time.Second, online: 35 * time.Second, reload: 15 * time.Second}, 50*time.Second)
 	quickPoller = pollerPeer("Poller, quick", "", polling{view: time.Second, online: 4 * time.Second, reload: time.Second}, 0)
 )

@@ -27,7 +27,7 @@ var scenarios = []*scenario{
 	{letter: "B2", title: "kill -9, users come back", needs: []ingredient{aSecondNode}, play: crashAndReturn, headline: 1},
 	{letter: "N", title: "a node is deployed", play: deploy},
 	{letter: "M", title: "the page's node is killed", play: ownCrash},
-	{letter: "S", title: "a node stands still for 15 s", needs: []ingredient{aSecondNode}, play: standstill, headline: 1},
+	{letter: "S", title: "a node stalls for 15 s", needs: []ingredient{aSecondNode}, play: standstill, headline: 1},
 	{letter: "C", title: "FLUSHALL", needs: []ingredient{aRedis}, play: wipe},
 	{letter: "G", title: "Redis away for 15 s", needs: []ingredient{aRedis}, play: outage(15 * time.Second), headline: 1},
 	{letter: "G2", title: "Redis away for 60 s", needs: []ingredient{aRedis}, play: outage(time.Minute), headline: 1},

@@ -11,7 +11,7 @@ var (
 		packages: []string{"socket.io", "socket.io-client", "@socket.io/redis-adapter", "redis"},
 	}.peer()
 	socketIOFetch = scriptPeer{
-		name: "Socket.IO, fetchSockets() each 5 s",
+		name: "Socket.IO, fetchSockets()",
 		says: "4.8.4, redis-streams-adapter 0.3.1; each process asks all for their sockets each 5 s, and a user leaves who is in none of two answers",
 		year: "2026", needs: "Redis, Node.js; 38 lines, the whole server",
 		slowest: 60 * time.Second, renewal: 5 * time.Second,
