@@ -43,7 +43,7 @@ var fleetBugs = []bug{
 	{"sign-outs that come late are ignored", "tracker.go", "case n.Kind == backend.NoticeSignedOut:", "case n.Kind == backend.NoticeSignedOut && n.Ago == 0:"},
 	{"other nodes are not told of a sign-out", "signout.go", "published := s.notices.publish(ctx, backend.SignOutNotice(user))", "var published error"},
 	{"a stream opens whose user signed out meanwhile", "users_connections.go", "if u.signedOut.After(c.held.identified) {", "if false {"},
-	{"a late sign-out ends those who came since", "signout.go", "if ago > 0 && s.users.identifiedSince(c, at) {", "if false {"},
+	{"a late sign-out ends those who came since", "signout.go", "if ago > 0 && s.users.identified(c).After(at) {", "if false {"},
 	{"a sign-out ends the topics' leases at no node", "signout.go", "op := backend.Op{Kind: backend.OpSignOut, User: presence.User{ID: member}}", "op := backend.Op{Kind: backend.OpHeartbeat, User: presence.User{ID: member}}"},
 
 	// Statuses.
