@@ -48,7 +48,10 @@ func listen(t *testing.T, s *sqlstore.Store) {
 }
 
 // rests reports whether a store knows that nothing changes.
-func rests(s *sqlstore.Store) bool { return s.DataVersion() == s.DataVersion() }
+func rests(s *sqlstore.Store) bool {
+	before := s.DataVersion()
+	return before == s.DataVersion()
+}
 
 // eventually waits until a condition holds.
 func eventually(t *testing.T, what string, holds func() bool) {
