@@ -32,7 +32,8 @@ type bus struct {
 }
 
 // Listen implements [backend.Store]. At first it costs three round trips, then one a second, or one in ten
-// seconds while nobody uses the node, and one for each lasting notice. It returns once it has begun to read the log. The notices of the last minutes may be many;
+// seconds while nobody uses the node, and one for each lasting notice. It returns once it has begun to read
+// the log. The notices of the last minutes may be many;
 // they are read after that, a few hundred in a round trip.
 func (s *bus) Listen(ctx context.Context, fn func(backend.Notice)) (func(), error) {
 	l := &listener{store: s, fn: fn, kick: wait.NewWakeup(), heard: "0", read: "0"}

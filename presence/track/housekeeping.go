@@ -55,7 +55,7 @@ func (h *housekeeper) refresh(ctx context.Context) {
 		}
 	}
 	if len(topics) == 0 {
-		if h.outage.fineLately() && !h.notices.waiting() {
+		if len(loaded) > 0 || h.outage.fineLately() && !h.notices.waiting() { // the loaded ones are asked for in the next round
 			return
 		}
 		topics = []presence.Topic{presence.Site} // to find out whether the store is reachable

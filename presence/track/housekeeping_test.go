@@ -93,3 +93,18 @@ func TestNodeThatNobodyUses(t *testing.T) {
 		}
 	})
 }
+
+// A topic at rest costs a node one question a second, also while a page there renews its lease.
+func TestPageAtRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		faults := presencetest.NewFaults(memstore.New())
+		node := start(t, faults, track.Config{})
+		connect(t, node, track.ConnectOptions{Visitor: visitor("alice")})
+		time.Sleep(time.Minute)
+		before := faults.Calls(presencetest.CallCounts)
+		time.Sleep(time.Minute)
+		if got := faults.Calls(presencetest.CallCounts) - before; got < 59 || got > 62 {
+			t.Errorf("asked %d times for figures in a minute, want 60 times", got)
+		}
+	})
+}
