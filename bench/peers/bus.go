@@ -60,7 +60,7 @@ func (b *bus) replicate(ctx context.Context) (err error) {
 	if err := b.main.Client.ConfigSet(ctx, "repl-diskless-sync-delay", "0").Err(); err != nil {
 		return err
 	}
-	if err := b.replica.Client.SlaveOf(ctx, host, port).Err(); err != nil {
+	if err := b.replica.Client.Do(ctx, "REPLICAOF", host, port).Err(); err != nil {
 		return err
 	}
 	for range 200 {
@@ -84,7 +84,7 @@ func (b *bus) fail() {
 
 // promote makes the replica the one that answers.
 func (b *bus) promote(ctx context.Context) error {
-	if err := b.replica.Client.SlaveOf(ctx, "NO", "ONE").Err(); err != nil {
+	if err := b.replica.Client.Do(ctx, "REPLICAOF", "NO", "ONE").Err(); err != nil {
 		return err
 	}
 	b.front.lead("unix", b.replica.Socket)

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -92,13 +91,23 @@ type centrifugoFleet struct {
 	site centrifugoSite
 }
 
+// newCentrifugoFleet returns a fleet that has no program yet.
+func newCentrifugoFleet(in place, site centrifugoSite) *centrifugoFleet {
+	f := &centrifugoFleet{site: site}
+	f.dir = in.dir
+	f.ready = func(ctx context.Context, addr string) error {
+		_, err := fetch(ctx, http.DefaultClient, http.MethodGet, "http://"+addr+"/health", "", nil)
+		return err
+	}
+	return f
+}
+
 func newCentrifugo(in place, site centrifugoSite) (fleet, error) {
 	program, err := buildCentrifugo(in.Cache)
 	if err != nil {
 		return nil, err
 	}
-	f := &centrifugoFleet{site: site}
-	f.dir = in.dir
+	f := newCentrifugoFleet(in, site)
 	settings := map[string]any{
 		"http_api": map[string]any{"key": centrifugoKey}, "health": map[string]any{"enabled": true},
 		"log": map[string]any{"level": "error"},
@@ -130,17 +139,6 @@ func newCentrifugo(in place, site centrifugoSite) (fleet, error) {
 		host, port, _ := strings.Cut(addr, ":")
 		return exec.Command(program, "--config", path, "--http_server.address", host, "--http_server.port", port), nil
 	}
-	f.ready = func(ctx context.Context, addr string) error {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+addr+"/health", nil)
-		if err != nil {
-			return err
-		}
-		res, err := http.DefaultClient.Do(req)
-		if err == nil {
-			res.Body.Close()
-		}
-		return err
-	}
 	return f, nil
 }
 
@@ -154,17 +152,8 @@ type centrifugoPresence struct {
 }
 
 func (f *centrifugoFleet) roster(ctx context.Context, node int) ([]string, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+f.addr(node)+"/api/presence", strings.NewReader(`{"channel":"`+centrifugoChannel+`"}`))
-	if err != nil {
-		return nil, err
-	}
-	req.Header.Set("X-API-Key", centrifugoKey)
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer res.Body.Close()
-	b, err := io.ReadAll(res.Body)
+	b, err := fetch(ctx, http.DefaultClient, http.MethodPost, "http://"+f.addr(node)+"/api/presence", `{"channel":"`+centrifugoChannel+`"}`,
+		func(h http.Header) { h.Set("X-API-Key", centrifugoKey) })
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +165,7 @@ func (f *centrifugoFleet) roster(ctx context.Context, node int) ([]string, error
 		return nil, err
 	}
 	if answer.Result == nil {
-		return nil, fmt.Errorf("presence: %s %s", res.Status, answer.Error)
+		return nil, fmt.Errorf("presence: %s", answer.Error)
 	}
 	users := map[string]bool{}
 	for _, c := range answer.Result.Presence {
@@ -188,6 +177,8 @@ func (f *centrifugoFleet) roster(ctx context.Context, node int) ([]string, error
 	}
 	return all, nil
 }
+
+var base64URL = base64.RawURLEncoding.DecodeString
 
 // centrifugoToken returns a JWT for a user.
 func centrifugoToken(user string) string {

@@ -246,7 +246,7 @@ func (f *ejabberdFleet) close() {
 }
 
 func ejabberdPeer(name, says, needs string, slowest, renewal time.Duration, fixed bool) *peer {
-	return &peer{name: name, says: says, year: "2023", needs: needs, slowest: slowest, renewal: renewal, without: []ingredient{aRedis}, missing: missingEjabberd, prepare: prepareEjabberd(fixed)}
+	return &peer{name: name, says: says, year: "2023", needs: needs, slowest: slowest, renewal: renewal, without: []ingredient{aRedis, aLeanPage}, missing: missingEjabberd, prepare: prepareEjabberd(fixed)}
 }
 
 var (

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -104,6 +107,28 @@ func accepts(_ context.Context, addr string) error {
 		conn.Close()
 	}
 	return err
+}
+
+// fetch sends a request, and returns the body of an answer that is no error. A function, if there is
+// one, sets headers.
+func fetch(ctx context.Context, client *http.Client, method, address, body string, headers func(http.Header)) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	if headers != nil {
+		headers(req.Header)
+	}
+	res, err := client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err == nil && res.StatusCode >= 300 {
+		err = fmt.Errorf("%s: %s", address, res.Status)
+	}
+	return b, err
 }
 
 // tail returns the end of a file.

@@ -71,7 +71,7 @@ type scriptPeer struct {
 
 func (sp scriptPeer) peer() *peer {
 	return &peer{
-		name: sp.name, says: sp.says, year: sp.year, needs: sp.needs, slowest: sp.slowest, renewal: sp.renewal,
+		name: sp.name, says: sp.says, year: sp.year, needs: sp.needs, slowest: sp.slowest, renewal: sp.renewal, without: []ingredient{aLeanPage},
 		missing: needs(append(sp.packages, "ws")...),
 		prepare: func(_ context.Context, in place) (fleet, error) {
 			if err := writeScripts(in, sp.server, "site.mjs"); err != nil {

@@ -34,6 +34,7 @@ const (
 	aRedis      ingredient = "a Redis"
 	aConnection ingredient = "a connection that stays" // a poller has none
 	aSecondNode ingredient = "a second node"           // prosody has no cluster
+	aLeanPage   ingredient = "pages by the thousand"   // not where pages run in one process of Node.js
 )
 
 // A place is what the driver gives to a fleet.
@@ -87,7 +88,7 @@ type change struct {
 
 // peers are the rows, in the order of the tables.
 var peers = []*peer{
-	rollcallDefault, rollcallShort, centrifugo, centrifugoFixed,
+	rollcallDefault, rollcallShort, centrifugo, centrifugoFixed, centrifugeLibrary,
 	socketIO, socketIOFetch, socketIOFixed, hocuspocus, hocuspocusFixed, ejabberd, ejabberdFixed, prosody, prosodyFixed,
 	phpBB, heartbeats, shortHeartbeats,
 }

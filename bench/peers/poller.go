@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -56,7 +55,10 @@ const roleVariable = "ROLLCALL_BENCH_PEERS"
 
 // serveRole is a child.
 func serveRole(ctx context.Context, role string, args []string) error {
-	if role != "poller" || len(args) != 4 {
+	switch {
+	case role == "centrifuge" && len(args) == 2:
+		return serveCentrifuge(ctx, args[0], args[1])
+	case role != "poller" || len(args) != 4:
 		return errors.New("there is no server " + role)
 	}
 	write, err := time.ParseDuration(args[2])
@@ -158,19 +160,7 @@ func (p *poller) roster(ctx context.Context, node int) ([]string, error) {
 }
 
 func pollerAsk(ctx context.Context, client *http.Client, method, address string) (users []string, err error) {
-	req, err := http.NewRequestWithContext(ctx, method, address, nil)
-	if err != nil {
-		return nil, err
-	}
-	res, err := client.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer res.Body.Close()
-	b, err := io.ReadAll(res.Body)
-	if err == nil && res.StatusCode != http.StatusOK {
-		err = errors.New(res.Status)
-	}
+	b, err := fetch(ctx, client, method, address, "", nil)
 	if err == nil {
 		err = json.Unmarshal(b, &users)
 	}

@@ -62,7 +62,7 @@ func (f *prosodyFleet) roster(ctx context.Context, _ int) ([]string, error) {
 // prosodyPeer returns a row. For resume and patience see xmppSettings; zero is without.
 func prosodyPeer(name, says, needs string, slowest time.Duration, resume, patience int) *peer {
 	return &peer{
-		name: name, says: says, year: "2023", needs: needs, slowest: slowest, without: []ingredient{aRedis, aSecondNode}, missing: missingProsody,
+		name: name, says: says, year: "2023", needs: needs, slowest: slowest, without: []ingredient{aRedis, aSecondNode, aLeanPage}, missing: missingProsody,
 		prepare: func(_ context.Context, in place) (fleet, error) {
 			accounts := filepath.Join(in.dir, "localhost", "accounts")
 			if err := os.MkdirAll(accounts, 0o700); err != nil {

@@ -209,7 +209,7 @@ func (all summaries) text(name string, sc *scenario) string {
 	case !ok:
 		return "not played"
 	case len(s.cells) == 0:
-		return "not to be had"
+		return "failed" // README.md says why
 	}
 	return s.pair(sc) + s.runs()
 }

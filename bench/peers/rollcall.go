@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -80,28 +79,14 @@ func newRollcall(_ context.Context, in place, flags []string) (fleet, error) {
 
 // ask sends a request as a page does, and returns the answer.
 func (r *rollcall) ask(ctx context.Context, method, addr, path, body, user string) ([]byte, error) {
-	req, err := http.NewRequestWithContext(ctx, method, "http://"+addr+path, strings.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	rollcallHeader(req, user)
-	res, err := r.client.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer res.Body.Close()
-	b, err := io.ReadAll(res.Body)
-	if err == nil && res.StatusCode >= 300 {
-		err = fmt.Errorf("%s: %s", path, res.Status)
-	}
-	return b, err
+	return fetch(ctx, &r.client, method, "http://"+addr+path, body, func(h http.Header) { rollcallHeader(h, user) })
 }
 
 // rollcallHeader makes a request one of a signed-in user's browser.
-func rollcallHeader(req *http.Request, user string) {
-	req.Header.Set("Cookie", "forum_name="+user)
-	req.Header.Set("Sec-Fetch-Site", "same-origin")
-	req.Header.Set("User-Agent", "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0")
+func rollcallHeader(h http.Header, user string) {
+	h.Set("Cookie", "forum_name="+user)
+	h.Set("Sec-Fetch-Site", "same-origin")
+	h.Set("User-Agent", "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0")
 }
 
 // A rollcallList is a state, a diff or a roster.
@@ -212,7 +197,7 @@ func (t *rollcallTab) connect(query string, welcomed chan struct{}) error {
 	if err != nil {
 		return err
 	}
-	rollcallHeader(req, t.user)
+	rollcallHeader(req.Header, t.user)
 	req.Header.Set("Accept", "text/event-stream")
 	if t.lastID != "" {
 		req.Header.Set("Last-Event-ID", t.lastID)

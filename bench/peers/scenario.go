@@ -33,9 +33,10 @@ var scenarios = []*scenario{
 	{letter: "G2", title: "Redis away for 60 s", needs: []ingredient{aRedis}, play: outage(time.Minute), headline: 1},
 	{letter: "H", title: "Redis fails over", needs: []ingredient{aRedis}, play: failover},
 	{letter: "V", title: "10 clients vanish", play: vanish},
-	{letter: "F", title: "one of 50 pages stops reading", needs: []ingredient{aConnection}, alone: true, play: slowReader, headline: 1},
+	{letter: "F", title: "one of 50 pages stops reading", needs: []ingredient{aConnection}, play: slowReader, headline: 1},
 	{letter: "R", title: "a minute at rest", play: rest},
-	{letter: "J", title: "many join in ten seconds", alone: true, play: storm, headline: 1},
+	{letter: "J", title: "many join in ten seconds", alone: true, play: storm(1), headline: 1},
+	{letter: "J2", title: "ten times as many join", needs: []ingredient{aLeanPage}, alone: true, play: storm(10), headline: 1},
 }
 
 // possible reports whether a peer has what a scenario breaks.

@@ -75,30 +75,32 @@ func slowReader(s *stage) error {
 }
 
 // storm lets many users come within ten seconds, and measures what that costs.
-func storm(s *stage) error {
-	before, err := s.used()
-	if err != nil {
-		return err
+func storm(more int) func(*stage) error {
+	return func(s *stage) error {
+		before, err := s.used()
+		if err != nil {
+			return err
+		}
+		s.fails()
+		begin, users := time.Now(), more*s.Joins
+		var all []*visit
+		for i := range users {
+			all = append(all, s.come("u"+strconv.Itoa(i), 1+i%2))
+			s.wait(time.Until(begin.Add(time.Duration(i) * 10 * time.Second / time.Duration(users))))
+		}
+		s.fails() // all have come
+		if err := s.connectedWithin(4*connectTime, all); err != nil {
+			return err
+		}
+		s.see(0, 5*time.Second)
+		after, err := s.used()
+		if err != nil {
+			return err
+		}
+		joins := float64(users)
+		s.note("CPU ms a join", (after.cpu-before.cpu).Seconds()*1000/joins)
+		s.note("Redis CPU ms a join", (after.redis-before.redis).Seconds()*1000/joins)
+		s.note("KB a connection", float64(after.resident-before.resident)/1024/joins)
+		return nil
 	}
-	s.fails()
-	begin := time.Now()
-	var all []*visit
-	for i := range s.Joins {
-		all = append(all, s.come("u"+strconv.Itoa(i), 1+i%2))
-		s.wait(time.Until(begin.Add(time.Duration(i) * 10 * time.Second / time.Duration(s.Joins))))
-	}
-	s.fails() // all have come
-	if err := s.connected(all); err != nil {
-		return err
-	}
-	s.see(0, 5*time.Second)
-	after, err := s.used()
-	if err != nil {
-		return err
-	}
-	joins := float64(s.Joins)
-	s.note("CPU ms a join", (after.cpu-before.cpu).Seconds()*1000/joins)
-	s.note("Redis CPU ms a join", (after.redis-before.redis).Seconds()*1000/joins)
-	s.note("KB a connection", float64(after.resident-before.resident)/1024/joins)
-	return nil
 }

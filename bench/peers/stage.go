@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -195,13 +194,15 @@ func (s *stage) crowd(prefix string, n, node int) ([]*visit, error) {
 // connectTime is how long pages may take to connect when nothing has failed.
 const connectTime = 30 * time.Second
 
-func (s *stage) connected(all []*visit) error {
-	late := time.After(connectTime)
+func (s *stage) connected(all []*visit) error { return s.connectedWithin(connectTime, all) }
+
+func (s *stage) connectedWithin(d time.Duration, all []*visit) error {
+	late := time.After(d)
 	for _, v := range all {
 		select {
 		case <-v.in:
 		case <-late:
-			return errors.New("not all pages were connected in time")
+			return fmt.Errorf("not all pages were connected within %.0f s", d.Seconds())
 		case <-s.ctx.Done():
 			return s.ctx.Err()
 		}
