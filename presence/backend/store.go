@@ -186,6 +186,9 @@ package backend
 //     Example: Redis hangs from 12:00:00 to 12:01:00. Node a writes Alice's page, gives up after
 //     two seconds, and is deployed. Alice signs out. At 12:01:00 Redis gets to the write, and
 //     refuses it.
+//  27. A [ChangeTeller] names each topic whose figures changed since the call that returned a
+//     mark, or says that all may have: also after a sweep, a turn of the page views, and an
+//     erasure, of whatever node, and after the store was wiped. A store need not be one.
 //
 // Rules 15 to 17 follow the Keep of the topic's latest batch, also in a sweep. If that Keep
 // asks for fewer names, or for none, the store forgets the others: at the latest by the

@@ -76,7 +76,7 @@ func chapters() []chapter {
 		{topicsCases(), backend.FeatureStaff}, {consumerCases(), backend.FeatureConsumers},
 		{broadcastCases(), backend.FeatureBroadcasts}, {nodeCases(), backend.FeatureNodes},
 		{cases: idleCases()}, {rosterCases(), backend.FeaturePages}, {eraseCases(), backend.FeatureErasures},
-		{cases: deadlineCases()},
+		{cases: deadlineCases()}, {cases: changesCases()},
 	}
 }
 

@@ -31,7 +31,7 @@ func mutants() map[string]mutant {
 		"a feature is lost": {caught: "rule 20/", plant: func(s backend.Store) backend.Store { return backend.Extend(coreOnly{s}) }},
 	}
 	for _, some := range []map[string]mutant{leaseMutants(), sweepMutants(), nodeMutants(), diffMutants(), busMutants(), figureMutants(), guestMutants(), lastingMutants(),
-		recentMutants(), pageMutants(), peakMutants(), botMutants(), activeMutants(), signOffMutants(), unseenMutants(), idleMutants(), sightingMutants(), staffMutants(), consumerMutants(), broadcastMutants(), rosterMutants(), eraseMutants(), deadlineMutants()} {
+		recentMutants(), pageMutants(), peakMutants(), botMutants(), activeMutants(), signOffMutants(), unseenMutants(), idleMutants(), sightingMutants(), staffMutants(), consumerMutants(), broadcastMutants(), rosterMutants(), eraseMutants(), deadlineMutants(), changesMutants()} {
 		for name, m := range some {
 			all[name] = m
 		}

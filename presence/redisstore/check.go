@@ -233,6 +233,7 @@ func rehearse(ctx context.Context, s *Store) error {
 	try(s.Snapshot(ctx, topic))
 	try(s.Log(ctx, topic, ""))
 	try(s.Counts(ctx, topic))
+	try(s.Changes(ctx, ""))
 	try(s.Sightings(ctx, topic, "check"))
 	try(s.Extras(ctx, topic))
 	try(s.Recent(ctx, topic, backend.RecentQuery{Limit: 1}))
@@ -252,7 +253,7 @@ func rehearse(ctx context.Context, s *Store) error {
 // sweepUp removes the keys of a trial.
 func (s checker) sweepUp(ctx context.Context) {
 	keys := s.keys("check", append(append(topicKeys[:], moreKeys[:]...), "string", "renamed", "hash", "set", "zset", "stream")...)
-	for _, name := range []string{"due", "due:idle", "views", "views:idle", "topics", "seen"} {
+	for _, name := range []string{"due", "due:idle", "views", "views:idle", "topics", "seen", "changed", "era"} {
 		keys = append(keys, s.indexKey(name))
 	}
 	keys = append(append(append(keys, s.noticeLog()...), s.statusKeys()...), s.metaKey())

@@ -1,6 +1,10 @@
 package redisstore
 
-import "github.com/rollcall-go/rollcall/presence"
+import (
+	"strings"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
 
 // topicKeys are the names of a topic's keys, in the order of lua/topic.lua.
 var topicKeys = [...]string{"leases", "users", "hidden", "current", "old", "guests", "before", "aged", "seen", "log", "head", "count", "listed", "lately", "names"}
@@ -31,6 +35,13 @@ func tag(topic presence.Topic) string {
 		return "=" + string(topic)
 	}
 	return string(topic)
+}
+
+// topicOf returns the topic of a key.
+func topicOf(key string) presence.Topic {
+	_, rest, _ := strings.Cut(key, ":{")
+	tag, _, _ := strings.Cut(rest, "}")
+	return presence.Topic(strings.TrimPrefix(tag, "="))
 }
 
 // indexKey returns the name of a list that the whole fleet shares. All of these are in one slot.

@@ -14,6 +14,7 @@ import (
 type link struct {
 	client  redis.UniversalClient
 	timeout time.Duration
+	changed string           // the key of the topics whose figures changed: changes.go
 	clock   func() time.Time // for tests; nil: the server's own time
 	servers serverClock
 	pace    *pace

@@ -21,6 +21,7 @@ var luaFiles embed.FS
 type script struct {
 	source, sha string
 	timed       bool // begins with lua/time.lua
+	changes     bool // may change the figures of the topic that has the first key
 }
 
 // newScript joins files of lua/, which are named without the ending.
@@ -37,19 +38,25 @@ func newScript(files ...string) *script {
 	return &script{source: source.String(), sha: hex.EncodeToString(sum[:]), timed: files[0] == "time"}
 }
 
+func changing(files ...string) *script {
+	s := newScript(files...)
+	s.changes = true
+	return s
+}
+
 // The scripts. They never change.
 var (
-	applyScript         = newScript("time", "keep", "topic_count", "topic", "topic_names", "topic_settle", "topic_guests", "topic_peak", "topic_bots", "apply")
-	sweepScript         = newScript("time", "keep", "topic_count", "topic", "topic_names", "topic_settle", "sweep")
+	applyScript         = changing("time", "keep", "topic_count", "topic", "topic_names", "topic_settle", "topic_guests", "topic_peak", "topic_bots", "apply")
+	sweepScript         = changing("time", "keep", "topic_count", "topic", "topic_names", "topic_settle", "sweep")
 	sweepLookScript     = newScript("time", "keep", "topic_count", "sweep_look")
-	sweepRecentScript   = newScript("time", "keep", "topic_count", "topic", "topic_names", "topic_settle", "sweep_recent")
+	sweepRecentScript   = changing("time", "keep", "topic_count", "topic", "topic_names", "topic_settle", "sweep_recent")
 	sweepRepairScript   = newScript("time", "keep", "sweep_repair")
-	sweepNodeScript     = newScript("time", "keep", "topic_count", "topic", "topic_names", "topic_settle", "sweep_node")
+	sweepNodeScript     = changing("time", "keep", "topic_count", "topic", "topic_names", "topic_settle", "sweep_node")
 	nodeRenewScript     = newScript("time", "keep", "node_renew")
 	nodeClaimScript     = newScript("time", "keep", "node_claim")
 	nodeForgetScript    = newScript("node_forget")
 	heartbeatScript     = newScript("time", "keep", "topic_count", "heartbeat")
-	viewsAgeScript      = newScript("time", "views_age")
+	viewsAgeScript      = changing("time", "views_age")
 	seenTrimScript      = newScript("time", "seen_trim")
 	countsScript        = newScript("counts")
 	snapshotScript      = newScript("snapshot")
@@ -65,12 +72,14 @@ var (
 	noticeHearScript    = newScript("time", "keep", "notice_hear")
 	statusTrimScript    = newScript("time", "status_trim")
 	metaScript          = newScript("meta")
-	eraseScript         = newScript("time", "keep", "topic_count", "topic", "topic_names", "topic_settle", "erase")
+	eraseScript         = changing("time", "keep", "topic_count", "topic", "topic_names", "topic_settle", "erase")
 	noticeEraseScript   = newScript("notice_erase")
 	erasurePutScript    = newScript("time", "erasure_put")
 	erasureClaimScript  = newScript("time", "erasure_claim")
 	erasureEndScript    = newScript("erasure_end")
 	restScript          = newScript("keep", "rest")
+	indexChangedScript  = newScript("time", "index_changed")
+	indexChangesScript  = newScript("time", "index_changes")
 )
 
 // An eval is one run of a script.
@@ -85,6 +94,22 @@ type eval struct {
 // knew, run asks once more. Each answer has its own error. run returns an error only if every script failed,
 // so that a cluster that lost a part serves the rest.
 func (l *link) run(ctx context.Context, evals ...eval) ([]*redis.Cmd, error) {
+	asked := len(evals)
+	if note, ok := l.notes(evals); ok {
+		evals = append(slices.Clip(evals), note)
+	}
+	answers := l.runAll(ctx, evals)[:asked]
+	var err error
+	for _, a := range answers {
+		if a.Err() == nil {
+			return answers, nil
+		}
+		err = cmp.Or(err, a.Err())
+	}
+	return answers, err
+}
+
+func (l *link) runAll(ctx context.Context, evals []eval) []*redis.Cmd {
 	sent := time.Now()
 	answers := l.pipe(ctx, evals, func(p redis.Pipeliner, e eval) *redis.Cmd {
 		return p.EvalSha(ctx, e.script.sha, e.keys, e.args...)
@@ -110,14 +135,7 @@ func (l *link) run(ctx context.Context, evals ...eval) ([]*redis.Cmd, error) {
 			answers[missing[i]] = a
 		}
 	}
-	var err error
-	for _, a := range answers {
-		if a.Err() == nil {
-			return answers, nil
-		}
-		err = cmp.Or(err, a.Err())
-	}
-	return answers, err
+	return answers
 }
 
 // together returns how many scripts with such weights go into one round trip: as many as weigh at most most

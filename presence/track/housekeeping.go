@@ -18,6 +18,7 @@ type housekeeper struct {
 	users   *users
 	topics  *topics
 	notices *notices
+	changes figureChanges
 
 	round int32 // only run uses it
 }
@@ -49,19 +50,20 @@ func (h *housekeeper) refresh(ctx context.Context) {
 	var topics []presence.Topic
 	var at []int
 	h.round++
+	ctx, cancel := context.WithTimeout(ctx, applyTimeout)
+	defer cancel()
+	changed := h.changed(ctx, loaded)
 	for _, r := range loaded {
-		if h.asksFor(r, len(loaded)) {
+		if h.asksFor(r, len(loaded), changed) {
 			asked, topics, at = append(asked, r), append(topics, r.out.topic), append(at, r.position())
 		}
 	}
 	if len(topics) == 0 {
-		if len(loaded) > 0 || h.outage.fineLately() && !h.notices.waiting() { // the loaded ones are asked for in the next round
+		if changed == nil && len(loaded) > 0 || h.outage.fineLately() && !h.notices.waiting() { // the loaded ones are asked for in the next round
 			return
 		}
 		topics = []presence.Topic{presence.Site} // to find out whether the store is reachable
 	}
-	ctx, cancel := context.WithTimeout(ctx, applyTimeout)
-	defer cancel()
 	began := time.Now()
 	counts, err := h.store.Counts(ctx, topics...)
 	if h.life.over() {
@@ -90,17 +92,38 @@ func (h *housekeeper) refresh(ctx context.Context) {
 
 // A topic rests when its figures stayed the same in restAfter answers in a row. It is then asked for in every
 // second round, so once a second. With up to fewTopics, all that rest are asked for in the same round, because
-// they are one script in Redis. With more topics, each round asks for half of them.
+// they are one script in Redis. With more topics, each round asks for half of them; or if the store tells which
+// ones changed, for those, and for each topic once a minute.
 const (
-	restAfter = 4
-	fewTopics = 64
+	restAfter  = 4
+	fewTopics  = 64
+	slowRounds = int32(time.Minute / houseKeeping)
 )
+
+// changed returns the topics that the store says may have changed since the last round. It returns nil if all
+// may have.
+func (h *housekeeper) changed(ctx context.Context, loaded []*replica) map[presence.Topic]bool {
+	if len(loaded) <= fewTopics || h.outage.leasesMayHaveExpired() {
+		h.changes.mark = ""
+		return nil
+	}
+	changed := h.changes.ask(ctx)
+	if changed == nil && h.changes.teller != nil {
+		for _, r := range loaded { // what was missed may be found at the second answer
+			r.rest = rest{}
+		}
+	}
+	return changed
+}
 
 // asksFor reports whether a topic, one of so many, is asked for in this round. A node with few topics must not
 // leave out a round where it could miss an outage by that.
-func (h *housekeeper) asksFor(r *replica, of int) bool {
-	if r.rest.same < restAfter {
+func (h *housekeeper) asksFor(r *replica, of int, changed map[presence.Topic]bool) bool {
+	if r.rest.same < restAfter || changed[r.out.topic] {
 		return true
+	}
+	if changed != nil {
+		return (h.round+r.rest.turn)%slowRounds == 0
 	}
 	if of > fewTopics {
 		return (h.round+r.rest.turn)%2 == 0
@@ -118,7 +141,7 @@ type rest struct {
 // told notes an answer.
 func (r *rest) told(head presence.DiffID, news bool) {
 	if news || head != r.head {
-		*r = rest{head: head, turn: rand.Int32N(2)}
+		*r = rest{head: head, turn: rand.Int32N(slowRounds)}
 		return
 	}
 	r.same++

@@ -1,12 +1,16 @@
 package track_test
 
 import (
+	"context"
 	"fmt"
+	"strconv"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 	"github.com/rollcall-go/rollcall/presence/track"
@@ -59,6 +63,98 @@ func TestFiguresOfTopicsAtRest(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A tellingStore tells which topics were written.
+type tellingStore struct {
+	askedStore
+	mu    sync.Mutex
+	told  []presence.Topic
+	wiped bool // it does not know the next mark
+	deaf  bool // it notes nothing
+}
+
+func (s *tellingStore) Apply(ctx context.Context, batches []backend.Batch) []backend.Result {
+	results := s.Store.Apply(ctx, batches)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, b := range batches {
+		if !s.deaf {
+			s.told = append(s.told, b.Topic)
+		}
+	}
+	return results
+}
+
+func (s *tellingStore) Changes(_ context.Context, mark string) (backend.Changes, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := backend.Changes{Mark: strconv.Itoa(len(s.told))}
+	at, err := strconv.Atoi(mark)
+	if c.All = err != nil || s.wiped; c.All {
+		s.wiped = false
+		return c, nil
+	}
+	c.Topics = s.told[at:]
+	return c, nil
+}
+
+// A store that tells which topics changed is asked for those, and for each topic once a minute.
+func TestFiguresThatAreTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const many = 200
+		store := &tellingStore{askedStore: askedStore{Store: memstore.New()}}
+		here, there := start(t, store, track.Config{Node: "a"}), start(t, store, track.Config{Node: "b"})
+		names := make([]presence.Topic, many)
+		for i := range names {
+			names[i] = presence.Topic(fmt.Sprintf("thread:%d", i))
+			connect(t, here, track.ConnectOptions{Topics: names[i : i+1], Observe: true})
+		}
+		time.Sleep(10 * time.Second)
+		asked := func(d time.Duration) (n int) {
+			store.take()
+			time.Sleep(d)
+			for _, topics := range store.take() {
+				n += topics
+			}
+			return n
+		}
+		if got := asked(2 * time.Minute); got < 2*many-10 || got > 3*many {
+			t.Errorf("asked for the figures of %d topics in two minutes, want each of %d twice, and little more", got, many)
+		}
+		guests := 0
+		comes := func(most time.Duration) {
+			t.Helper()
+			guests++
+			there.SeenGuest(names[7], fmt.Sprint("guest", guests))
+			for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+				view, err := here.View(t.Context(), names[7])
+				noError(t, err)
+				if view.Guests == guests {
+					return
+				}
+				if time.Since(began) > most {
+					t.Fatalf("%v after guest %d came: got %d", most, guests, view.Guests)
+				}
+			}
+		}
+		for range 3 {
+			comes(time.Second)
+		}
+		time.Sleep(10 * time.Second)
+		store.mu.Lock()
+		store.deaf = true
+		store.mu.Unlock()
+		comes(time.Minute + time.Second) // a note that was lost
+		time.Sleep(10 * time.Second)
+		store.mu.Lock()
+		store.wiped = true
+		store.mu.Unlock()
+		comes(time.Second)
+		if got := asked(2 * time.Second); got < many {
+			t.Errorf("asked for the figures of %d topics after the store was wiped, want all of %d", got, many)
+		}
+	})
 }
 
 // A node that nobody uses asks the store for nothing but the renewals of its own lease. It learns of an outage

@@ -1,0 +1,37 @@
+package track
+
+import (
+	"context"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+)
+
+// figureChanges asks a store which topics' figures changed. Only housekeeping uses it.
+type figureChanges struct {
+	teller backend.ChangeTeller // nil: the store cannot tell
+	mark   string               // of the latest answer
+}
+
+func tellerOf(store backend.Core) figureChanges {
+	teller, _ := store.(backend.ChangeTeller)
+	return figureChanges{teller: teller}
+}
+
+// ask returns the topics that may have changed since the last call. It returns nil if all may have, or if the
+// store does not answer.
+func (f *figureChanges) ask(ctx context.Context) map[presence.Topic]bool {
+	if f.teller == nil {
+		return nil
+	}
+	c, err := f.teller.Changes(ctx, f.mark)
+	f.mark = c.Mark
+	if err != nil || c.All {
+		return nil
+	}
+	changed := make(map[presence.Topic]bool, len(c.Topics))
+	for _, t := range c.Topics {
+		changed[t] = true
+	}
+	return changed
+}
