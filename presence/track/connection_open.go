@@ -122,7 +122,6 @@ func (o *opener) open(ctx context.Context, with ConnectOptions) (*Connection, er
 		c.held.identified = time.Now()
 	}
 	c.id, c.conn = newHolder(o.process, c.held.identified), c
-	c.turn = turnOf(c.id, topics)
 	wait, cancel := context.WithTimeout(ctx, connectWait)
 	defer cancel()
 	readers, opened := make([]*reader, 0, len(topics)), false
@@ -149,6 +148,7 @@ func (o *opener) open(ctx context.Context, with ConnectOptions) (*Connection, er
 		return nil, full
 	}
 	c.readers.Store(&readers)
+	c.turn = turnOf(c.id, readers)
 	if err := o.env.seal.await(wait, o.env.life.ctx); err != nil { // there is no token without the secret
 		return nil, err
 	}

@@ -17,7 +17,7 @@ import (
 // leases are to be renewed: 2,500 of them each 0.94 s.
 //
 // Connections with the same topics have their turn in few parts, because heartbeats of one topic
-// cost less together.
+// cost less together: in one part where the topic has few users.
 const (
 	connectionsPerPart = 500
 	mostParts          = 16
@@ -33,12 +33,17 @@ type heartbeat struct {
 var turns = maphash.MakeSeed()
 
 // turnOf returns a number from which a connection's turn follows.
-func turnOf(id presence.Holder, topics []presence.Topic) uint32 {
+func turnOf(id presence.Holder, topics []*reader) uint32 {
 	own := maphash.String(turns, string(id))
 	if len(topics) < 2 { // for example the site alone, where everybody is
 		return uint32(own)
 	}
-	return uint32(maphash.String(turns, string(topics[len(topics)-1])) + own%partsOfATopic)
+	last := topics[len(topics)-1]
+	of := maphash.String(turns, string(last.topic()))
+	if roster := rosterOf(last); roster != nil && roster.view.Load().Total <= connectionsPerPart {
+		return uint32(of)
+	}
+	return uint32(of + own%partsOfATopic)
 }
 
 // next begins the next turn. connections is how many there are. all is true if all of them must be renewed

@@ -100,3 +100,59 @@ func TestHeartbeatsInParts(t *testing.T) {
 		}
 	})
 }
+
+// The users of a small topic are renewed together, since each batch of heartbeats costs the store something. Those
+// of a large one are not, since a join would wait behind them.
+func TestHeartbeatsOfATopicGoTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &batchStore{Store: memstore.New(), batches: make(map[presence.Topic]int)}
+		tracker := start(t, store, track.Config{MaxRoster: 1, MaxConnectionsPerUser: -1})
+		for i := range 4000 {
+			topic := presence.Topic(fmt.Sprint("thread:", i%100))
+			if i%4 == 0 {
+				topic = "crowd:1"
+			}
+			connect(t, tracker, track.ConnectOptions{Visitor: visitor(fmt.Sprint("u", i)), Topics: []presence.Topic{presence.Site, topic}})
+			if i%100 == 0 {
+				time.Sleep(100 * time.Millisecond)
+			}
+		}
+		every := tracker.Config().Heartbeat()
+		time.Sleep(2 * every)
+		store.take()
+		time.Sleep(4 * every)
+		batches := store.take()
+		if got := batches["thread:1"]; got < 4 || got > 5 {
+			t.Errorf("in four intervals, the users of a thread were renewed in %d batches, want one in each", got)
+		}
+		if got := batches["crowd:1"]; got < 12 || got > 20 {
+			t.Errorf("in four intervals, the users of a crowd were renewed in %d batches, want four in each", got)
+		}
+	})
+}
+
+// A batchStore counts the batches with heartbeats.
+type batchStore struct {
+	backend.Store
+	mu      sync.Mutex
+	batches map[presence.Topic]int
+}
+
+func (s *batchStore) Apply(ctx context.Context, batches []backend.Batch) []backend.Result {
+	s.mu.Lock()
+	for _, b := range batches {
+		if b.Ops[0].Kind == backend.OpHeartbeat {
+			s.batches[b.Topic]++
+		}
+	}
+	s.mu.Unlock()
+	return s.Store.Apply(ctx, batches)
+}
+
+func (s *batchStore) take() map[presence.Topic]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	batches := s.batches
+	s.batches = make(map[presence.Topic]int)
+	return batches
+}
