@@ -50,8 +50,9 @@ func rowsOf(cells []cell) (names []string) {
 // A look is what a list showed, over all runs.
 type look struct {
 	Right           float64 // the median
+	First, Last     float64 // the least and the most
 	Watched         float64 // seconds after the last failure, the least of a run
-	False           int     // the most of a run
+	False, Least    int     // the most and the least of a run
 	Ghosts, Missing int     // at the end, the most of a run
 }
 
@@ -76,10 +77,13 @@ func (s summary) both(sc *scenario) look {
 
 func (s summary) look(sc *scenario, of func(cell) ([]verdict, int)) (l look) {
 	var right []float64
-	for _, c := range s.cells {
+	for i, c := range s.cells {
 		verdicts, false := of(c)
-		if len(right) == 0 || c.Watched < l.Watched {
+		if i == 0 || c.Watched < l.Watched {
 			l.Watched = c.Watched
+		}
+		if i == 0 || false < l.Least {
+			l.Least = false
 		}
 		if len(verdicts) <= sc.headline {
 			continue
@@ -93,32 +97,53 @@ func (s summary) look(sc *scenario, of func(cell) ([]verdict, int)) (l look) {
 		right = append(right, r)
 	}
 	slices.Sort(right)
-	l.Right = never
-	if len(right) > 0 && !math.IsInf(right[len(right)/2], 1) {
-		l.Right = right[len(right)/2]
+	at := func(i int) float64 {
+		if len(right) == 0 || math.IsInf(right[i], 1) {
+			return never
+		}
+		return right[i]
 	}
+	l.First, l.Right, l.Last = at(0), at(len(right)/2), at(max(len(right)-1, 0))
+	return l
+}
+
+// median returns the look without what only some runs showed.
+func (l look) median() look {
+	l.First, l.Last, l.Least = l.Right, l.Right, l.False
 	return l
 }
 
 // text is a look in a cell of a table.
 func (l look) text() string {
 	var parts []string
-	if l.False > 0 {
+	switch {
+	case l.Least < l.False:
+		parts = append(parts, fmt.Sprintf("**%d–%d false**", l.Least, l.False))
+	case l.False > 0:
 		parts = append(parts, fmt.Sprintf("**%d false**", l.False))
 	}
-	if l.Right == never {
-		parts = append(parts, fmt.Sprintf("**not in %.0f s**", l.Watched)+l.rest())
-	} else {
+	late := fmt.Sprintf("**not in %.0f s**", l.Watched) + l.rest()
+	switch {
+	case l.First == never:
+		parts = append(parts, late)
+	case l.Last == never:
+		parts = append(parts, seconds(l.First)+" or "+late)
+	case l.Last-l.First > 1:
+		parts = append(parts, seconds(l.First)+"–"+seconds(l.Last))
+	default:
 		parts = append(parts, seconds(l.Right))
 	}
 	return strings.Join(parts, ", ")
 }
 
-// pair is the page and the roster in a cell of a table.
-func (s summary) pair(sc *scenario) string {
+// pair is the page and the roster in a cell of a table: with the spread of the runs, or the medians alone.
+func (s summary) pair(sc *scenario, spread bool) string {
 	page, roster := s.page(sc), s.roster(sc)
+	if !spread {
+		page, roster = page.median(), roster.median()
+	}
 	text := page.text()
-	page.False = 0 // those are the page's alone
+	page.False, page.Least = 0, 0 // those are the page's alone
 	if page.text() == roster.text() {
 		return text
 	}
@@ -167,12 +192,13 @@ func report(w io.Writer, cells []cell, plots string) error {
 		}
 	}
 	for _, table := range []struct {
-		title string
-		shown func(*scenario) bool
-		head  func(*scenario) string
+		title  string
+		shown  func(*scenario) bool
+		head   func(*scenario) string
+		spread bool
 	}{
-		{"In short", headlined, func(sc *scenario) string { return sc.title }},
-		{"Page / roster", everyScenario, func(sc *scenario) string { return sc.letter }},
+		{"In short", headlined, func(sc *scenario) string { return sc.title }, false},
+		{"Page / roster", everyScenario, func(sc *scenario) string { return sc.letter }, true},
 	} {
 		fmt.Fprintf(w, "\n### %s: seconds until right, false leaves, and what is wrong at the end\n\n", table.title)
 		head, line := []string{""}, []string{"---"}
@@ -185,7 +211,7 @@ func report(w io.Writer, cells []cell, plots string) error {
 		for _, name := range rows {
 			parts := []string{name}
 			for _, sc := range columns {
-				parts = append(parts, all.text(name, sc))
+				parts = append(parts, all.text(name, sc, table.spread))
 			}
 			row(parts...)
 		}
@@ -199,9 +225,12 @@ func report(w io.Writer, cells []cell, plots string) error {
 
 func everyScenario(sc *scenario) bool { return sc.letter != "R" }
 
-// text is a cell of a table: "–" where the peer has not what the scenario breaks. Several runs are
-// counted in brackets.
-func (all summaries) text(name string, sc *scenario) string {
+// usual is how often most cells are played.
+const usual = 3
+
+// text is a cell of a table: "–" where the peer has not what the scenario breaks. If it was not played as often
+// as usual, the runs are counted in brackets.
+func (all summaries) text(name string, sc *scenario, spread bool) string {
 	s, ok := all[[2]string{name, sc.letter}]
 	switch {
 	case !ok && !possible(name, sc):
@@ -211,11 +240,11 @@ func (all summaries) text(name string, sc *scenario) string {
 	case len(s.cells) == 0:
 		return "failed" // README.md says why
 	}
-	return s.pair(sc) + s.runs()
+	return s.pair(sc, spread) + s.runs()
 }
 
 func (s summary) runs() string {
-	if len(s.cells) == 1 {
+	if len(s.cells) == usual {
 		return ""
 	}
 	return fmt.Sprintf(" (%d)", len(s.cells))

@@ -28,15 +28,21 @@ func TestLook(t *testing.T) {
 		want string
 	}{
 		{"one run", of(11.6), "12"},
-		{"the median of three", some, "**4 false**, 3.0"},
-		{"wrong in one of three", of(1, never, 3), "3.0"},
-		{"wrong in two of three", of(never, never, 3), "**not in 60 s**: 50 ghosts"},
+		{"much spread", some, "**0–4 false**, 1.0–12"},
+		{"little spread", of(1.2, 1.9, 1.3), "1.3"},
+		{"wrong in one of three", of(1, never, 3), "1.0 or **not in 60 s**: 50 ghosts"},
+		{"wrong in all", of(never, never, never), "**not in 60 s**: 50 ghosts"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := tt.runs.page(crash).text(); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
+	}
+	for want, runs := range map[string]summary{"**4 false**, 3.0": some, "3.0": of(1, never, 3), "**not in 60 s**: 50 ghosts": of(never, never, 3)} {
+		if got := runs.page(crash).median().text(); got != want {
+			t.Errorf("the median is %q, want %q", got, want)
+		}
 	}
 }
 
@@ -63,7 +69,7 @@ func TestNotPlayed(t *testing.T) {
 		row  *peer
 		want string
 	}{{rollcallDefault, "not played"}, {prosody, "–"}} {
-		got := summaries{}.text(tt.row.name, findScenario("C"))
+		got := summaries{}.text(tt.row.name, findScenario("C"), true)
 		if got != tt.want {
 			t.Errorf("%s: got %q, want %q", tt.row.name, got, tt.want)
 		}
@@ -73,8 +79,8 @@ func TestNotPlayed(t *testing.T) {
 // The headline has page and roster, and the number of runs if there are several.
 func TestPair(t *testing.T) {
 	c := cell{Peer: rollcallDefault.name, Scenario: "B", Page: []verdict{{Right: 1}}, Roster: []verdict{{Right: 2}}}
-	for want, cells := range map[string][]cell{"1.0 / 2.0": {c}, "1.0 / 2.0 (2)": {c, c}} {
-		if got := summarize(cells).text(c.Peer, findScenario("B")); got != want {
+	for want, cells := range map[string][]cell{"1.0 / 2.0 (1)": {c}, "1.0 / 2.0 (2)": {c, c}, "1.0 / 2.0": {c, c, c}} {
+		if got := summarize(cells).text(c.Peer, findScenario("B"), true); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}

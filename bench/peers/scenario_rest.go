@@ -22,7 +22,7 @@ func rest(s *stage) error {
 		all = append(all, s.comeThrough("u"+strconv.Itoa(i), 1+i%2, fronts[i%2]))
 		s.wait(20 * time.Millisecond)
 	}
-	if err := s.connected(all); err != nil {
+	if err := s.connectedWithin(4*connectTime, all); err != nil {
 		return err
 	}
 	if err := s.assemble(10 * time.Second); err != nil {
