@@ -18,7 +18,7 @@ type ChangeTeller interface {
 
 // Changes are what a [ChangeTeller] answers.
 type Changes struct {
-	Mark   string // for the next call
+	Mark   string // for the next call; empty: the store cannot tell
 	All    bool   // every topic may have changed, and Topics is empty: the mark is not known, or too old
 	Topics []presence.Topic
 }

@@ -247,6 +247,15 @@ func (f *Faults) Counts(ctx context.Context, topics ...presence.Topic) ([]backen
 	return ask(ctx, f, CallCounts, func() ([]backend.Counts, error) { return f.store.Counts(ctx, topics...) })
 }
 
+// Changes implements [backend.ChangeTeller], if the store does. It fails as Counts does.
+func (f *Faults) Changes(ctx context.Context, mark string) (backend.Changes, error) {
+	teller, ok := f.store.(backend.ChangeTeller)
+	if !ok {
+		return backend.Changes{All: true}, nil
+	}
+	return ask(ctx, f, CallCounts, func() (backend.Changes, error) { return teller.Changes(ctx, mark) })
+}
+
 // Sightings implements [backend.Store].
 func (f *Faults) Sightings(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]backend.Sighting, error) {
 	return ask(ctx, f, CallSightings, func() ([]backend.Sighting, error) { return f.store.Sightings(ctx, topic, users...) })

@@ -22,9 +22,10 @@
 // (settings_test.go), signals (signals_test.go), and a cluster that fails in parts
 // (cluster_test.go). A program may be told of joins and leaves (deliver_test.go), users may have an
 // inbox (inbox_test.go), processes may stand still (pause_test.go), and the store may evict keys
-// (evict_test.go), or start again with an old file (file_test.go). With SIM_SHRINK the acts of a seed that fails are left out one by one, until the
-// shortest list that still fails is left. That is printed as Go code, with what happened, for
-// known_test.go.
+// (evict_test.go), or start again with an old file (file_test.go). Nodes may follow so many topics that they
+// ask which of them changed (changes_test.go). With SIM_SHRINK the acts of a seed that fails are left
+// out one by one, until the shortest list that still fails is left. That is printed as Go code, with
+// what happened, for known_test.go.
 //
 // In the games of odd seeds a server that hung also does what its callers gave up, within the time of
 // the call; with SIM_LATE=1 in all, and with SIM_LATE=0 in none.

@@ -26,13 +26,14 @@ const (
 	apart    feature = "apart"    // nodes find the store back one after another
 	windows  feature = "windows"  // some pages ask for a window
 	file     feature = "file"     // the store saves a file now and then, and starts again with it
+	many     feature = "many"     // nodes follow many topics, and the store tells which ones changed
 )
 
 // features says which games have a feature: one in so many.
 var features = []struct {
 	feature feature
 	oneIn   int
-}{{web, 3}, {limited, 3}, {threads, 3}, {cluster, 4}, {signals, 2}, {people, 4}, {settings, 4}, {consumer, 4}, {inbox, 4}, {pauses, 4}, {evicts, 4}, {apart, 3}, {file, 4}, {windows, 3}}
+}{{web, 3}, {limited, 3}, {threads, 3}, {cluster, 4}, {signals, 2}, {people, 4}, {settings, 4}, {consumer, 4}, {inbox, 4}, {pauses, 4}, {evicts, 4}, {apart, 3}, {file, 4}, {windows, 3}, {many, 8}}
 
 // newFeatures returns those of the game of a seed, or those of SIM_FEATURES.
 func newFeatures(seed uint64) (has []feature) {

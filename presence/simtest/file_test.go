@@ -76,6 +76,7 @@ func (s *server) restart() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	move(s.Store, s.file.store)
+	s.changes.rewinds(s, false)
 	if at := len(s.file.log) - 1; len(s.log)-1 != at || at >= 0 && s.log[at].at != s.file.log[at].at {
 		s.losses.Add(1)
 	}

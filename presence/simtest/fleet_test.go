@@ -82,6 +82,9 @@ func (w *world) newProcess(name string) *process {
 	if p.feeds != nil {
 		w.running.Go(func() { p.relays(ctx) })
 	}
+	if w.game.has(many) {
+		w.running.Go(func() { p.readMany(ctx) })
+	}
 	w.running.Go(func() {
 		for ctx.Err() == nil {
 			time.Sleep(w.game.sweep())

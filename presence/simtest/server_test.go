@@ -29,6 +29,8 @@ type server struct {
 	log        []lateNotice // the lasting notices
 	replicated int          // of these the replica has
 
+	changes changeLog
+
 	losses atomic.Int64 // how often the log lost some: listeners notice it
 }
 
@@ -52,6 +54,7 @@ func (s *server) rewind() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	move(s.Store, s.saved)
+	s.changes.rewinds(s, false)
 	if len(s.log) > s.replicated {
 		s.losses.Add(1)
 	}
@@ -78,6 +81,7 @@ func (s *server) wipe() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	move(s.Store, memstore.New())
+	s.changes.rewinds(s, true)
 	s.losses.Add(1)
 	s.saved, s.log = nil, nil
 }

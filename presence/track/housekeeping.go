@@ -108,7 +108,7 @@ func (h *housekeeper) changed(ctx context.Context, loaded []*replica) map[presen
 		return nil
 	}
 	changed := h.changes.ask(ctx)
-	if changed == nil && h.changes.teller != nil {
+	if changed == nil && h.changes.mark != "" { // it tells changes from now on
 		for _, r := range loaded { // what was missed may be found at the second answer
 			r.rest = rest{}
 		}

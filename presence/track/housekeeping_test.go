@@ -68,10 +68,11 @@ func TestFiguresOfTopicsAtRest(t *testing.T) {
 // A tellingStore tells which topics were written.
 type tellingStore struct {
 	askedStore
-	mu    sync.Mutex
-	told  []presence.Topic
-	wiped bool // it does not know the next mark
-	deaf  bool // it notes nothing
+	mu     sync.Mutex
+	told   []presence.Topic
+	wiped  bool // it does not know the next mark
+	deaf   bool // it notes nothing
+	cannot bool // it is a cluster, which cannot tell
 }
 
 func (s *tellingStore) Apply(ctx context.Context, batches []backend.Batch) []backend.Result {
@@ -89,6 +90,9 @@ func (s *tellingStore) Apply(ctx context.Context, batches []backend.Batch) []bac
 func (s *tellingStore) Changes(_ context.Context, mark string) (backend.Changes, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.cannot {
+		return backend.Changes{All: true}, nil
+	}
 	c := backend.Changes{Mark: strconv.Itoa(len(s.told))}
 	at, err := strconv.Atoi(mark)
 	if c.All = err != nil || s.wiped; c.All {
@@ -153,6 +157,13 @@ func TestFiguresThatAreTold(t *testing.T) {
 		comes(time.Second)
 		if got := asked(2 * time.Second); got < many {
 			t.Errorf("asked for the figures of %d topics after the store was wiped, want all of %d", got, many)
+		}
+		store.mu.Lock()
+		store.cannot = true
+		store.mu.Unlock()
+		time.Sleep(10 * time.Second)
+		if got := asked(20 * time.Second); got < 19*many || got > 21*many {
+			t.Errorf("asked a store that cannot tell for the figures of %d topics in 20 s, want all of %d once a second", got, many)
 		}
 	})
 }

@@ -25,6 +25,9 @@ var fleetBugs = []bug{
 	{"the history of a provisional roster goes on", "topic_provisional.go", "	r.provisional.active = false\n	r.ledger.restartHistory(r.ledger.head)", "	r.provisional.active = false"},
 	{"nodes have a second to restore what was lost", "outage.go", "return max(catchUpFor(ttl), choicesWait+restoreWait)", "return time.Second"},
 
+	// Figures.
+	{"topics that changed are not asked for", "housekeeping.go", "r.rest.same < restAfter || changed[r.out.topic]", "r.rest.same < restAfter"},
+
 	// Restoring.
 	{"what a store lost is restored before sign-outs are heard", "leases_restore.go", "if err := l.choices.hearAll(ctx); err != nil {", "if err := ctx.Err(); err != nil {"},
 	{"page views are restored of users who have left", "leases_restore.go", "if !l.hasLeft(view) {", "if true {"},
