@@ -33,10 +33,10 @@ func (l *link) notes(evals []eval) (e eval, ok bool) {
 	args := []any{l.now(), keepChanges.Milliseconds()}
 	for _, one := range evals {
 		if one.script.changes {
-			args = append(args, string(topicOf(one.keys[0])))
+			args = append(args, string(l.space.topicOf(one.keys[0])))
 		}
 	}
-	return eval{script: indexChangedScript, keys: []string{l.changed}, args: args}, len(args) > 2
+	return eval{script: indexChangedScript, keys: []string{l.space.indexKey("changed")}, args: args}, len(args) > 2
 }
 
 // Changes implements [backend.ChangeTeller].
@@ -50,7 +50,7 @@ func (s *reader) Changes(ctx context.Context, mark string) (backend.Changes, err
 	since, era, _ := strings.Cut(mark, " ")
 	at, _ := strconv.ParseInt(since, 10, 64)
 	answer, err := s.runOne(ctx, s.reads, "changes", eval{
-		script: indexChangesScript, keys: []string{s.changed, s.indexKey("era")},
+		script: indexChangesScript, keys: []string{s.indexKey("changed"), s.indexKey("era")},
 		args: []any{s.now(), max(0, at-changesOverlap.Milliseconds()), strings.ToLower(rand.Text()), keepAtRest.Milliseconds(), maxChanges},
 	})
 	if err != nil {

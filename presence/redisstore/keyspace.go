@@ -38,9 +38,8 @@ func tag(topic presence.Topic) string {
 }
 
 // topicOf returns the topic of a key.
-func topicOf(key string) presence.Topic {
-	_, rest, _ := strings.Cut(key, ":{")
-	tag, _, _ := strings.Cut(rest, "}")
+func (k keyspace) topicOf(key string) presence.Topic {
+	tag, _, _ := strings.Cut(key[len(k.prefix)+len(":{"):], "}")
 	return presence.Topic(strings.TrimPrefix(tag, "="))
 }
 

@@ -13,8 +13,8 @@ import (
 // server is out, scripts.go runs scripts, slots.go divides them on a cluster.
 type link struct {
 	client  redis.UniversalClient
+	space   keyspace // for the notes of topics that changed
 	timeout time.Duration
-	changed string           // the key of the topics whose figures changed: changes.go
 	clock   func() time.Time // for tests; nil: the server's own time
 	servers serverClock
 	pace    *pace

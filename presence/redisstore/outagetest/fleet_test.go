@@ -63,6 +63,7 @@ func newNode(t *testing.T, client redis.UniversalClient, name string, ttl time.D
 	ctx, cancel := context.WithCancel(context.Background())
 	var jobs sync.WaitGroup
 	jobs.Go(func() { n.reader.follow(ctx, tracker) })
+	jobs.Go(func() { n.followMany(ctx) })
 	jobs.Go(func() {
 		for ; ctx.Err() == nil; time.Sleep(100 * time.Millisecond) {
 			_, _ = tracker.Sweep(ctx)
@@ -80,6 +81,19 @@ func newNode(t *testing.T, client redis.UniversalClient, name string, ttl time.D
 		store.Close()
 	})
 	return n
+}
+
+// followMany opens pages of so many topics that the node asks the store which of them changed, and not for the
+// figures of each.
+func (n *node) followMany(ctx context.Context) {
+	for i := 0; i < 70 && ctx.Err() == nil; {
+		topics := []presence.Topic{presence.Topic(fmt.Sprint("quiet:", i))}
+		if _, err := n.Connect(ctx, track.ConnectOptions{Topics: topics, Observe: true}); err == nil {
+			i++
+		} else {
+			time.Sleep(50 * time.Millisecond)
+		}
+	}
 }
 
 // open opens a page of a user on a node, which stays until the test ends or the
