@@ -7,6 +7,7 @@
 //	deliver.go stats.go forget.go   the entry points: [Consumers.Run], figures, erasures
 //	standby.go lead.go new.go       which node leads, and how a consumer begins
 //	topic.go kind.go tap.go told.go changes of the topics, and how they become events
+//	lookout.go                      times in which a leader may have missed something
 //	outbox.go entry.go              events that wait for fn; the record in the store
 //
 // In the comments, a consumer was told of a change once the change's events are in the consumer's record. Such
@@ -113,20 +114,23 @@ const (
 //
 // If the store lost its data, or its log does not reach back to the consumer's latest event, fn is called with
 // a [Gap], and then with the joins and leaves that lead to the present roster. Users who stayed are not among
-// them. If the node that calls fn also ended or was cut off at about that time, the events of its last second
-// may be repeated with other IDs. If the node that takes over was cut off too, the same is true of all events
-// until it took over. A user who left and came back in that time then has one ID for that leave and for the
-// next one. If no node is left that knew the consumer, the consumer is new.
+// them. If the store began with an older file in which nothing differs, there is a gap only if no node had
+// looked at the topics within two seconds before. If the node that calls fn also ended or was cut off at about
+// that time, the events of its last second may be repeated with other IDs. If the node that takes over was cut
+// off too, the same is true of all events until it took over. A user who left and came back in that time then
+// has one ID for that leave and for the next one. If no node is left that knew the consumer, the consumer is
+// new.
 //
 // A topic may also stand for all topics of a kind: [AllOf]. The promises are the same, with these differences.
 // An event is up to two seconds late. It is later where the store lists more than 1,000 topics of the kind,
 // guests' topics included: by a second for each further 1,000. At most Options.MaxTopics are followed at a
 // time. The events of a topic without room come later, as far as its log reaches back. The kind has a gap
 // where topics may have come and gone without an event: when room runs out, and again once there is room; when
-// the store loses the consumer's record; when no node held the record for 20 s, as in a long restart; and when
-// the leader could not look at all topics for 15 s, since the store was unreachable or has more than some
-// 15,000 topics of the kind. If a user came into a new topic and left it within the last two seconds before
-// the store lost its data, there is no event.
+// the store loses the consumer's record; when it loses data, and no node had looked at the topics just before;
+// when no node held the record for 20 s, as in a long restart; and when the leader could not look at all
+// topics for 15 s, since the store was unreachable or has more than some 15,000 topics of the kind. If a user
+// came into a new topic and left it within the last two seconds before the store lost its data, there is no
+// event.
 //
 //	topics := []presence.Topic{presence.Site, deliver.AllOf("thread")}
 //

@@ -66,6 +66,7 @@ type followedKind struct {
 	lost    time.Time // the loss of the record for which a gap was made
 	laps    int       // number of looks at the whole list
 	resting map[presence.Topic]resting
+	lookout lookout
 }
 
 // A resting topic was told up to a version, and is no longer followed.
@@ -136,11 +137,14 @@ func (l *leader) follow(t *tapped, ofKind bool) *followed {
 func (l *leader) lookForTopics(ctx context.Context) {
 	left := 0
 	for _, k := range l.kinds {
-		if k.lost != l.lost {
+		if _, err := l.look(ctx, k); err == nil { // after an error the next tick tries again
+			k.lookout.look()
+		}
+		_, lost := l.node.RestoringSince()
+		if blind := k.lookout.missed(lost); blind || k.lost != l.lost {
 			k.lost = l.lost
 			l.missed(k)
 		}
-		_, _ = l.look(ctx, k) // after an error the next tick tries again
 		left += max(k.waiting, k.left)
 	}
 	l.stats.left.Store(int64(left))

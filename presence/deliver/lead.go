@@ -39,6 +39,7 @@ type leader struct {
 	steps   uint64 // the number of the latest step that the store acknowledged
 	sure    bool   // as far as this node knows, the record is as that step left it
 	logs    minute.Gate
+	lookout lookout // at the topics that are followed
 
 	changes []recordChange // not committed yet, in order
 	made    []*parcel      // the events of changes
@@ -60,6 +61,10 @@ const (
 // lead calls fn until ctx ends, or another node holds the record.
 func (c *consumer) lead(ctx context.Context, claimed backend.ConsumerClaimed) {
 	l := &leader{consumer: c, out: newOutbox(c.opts.Most, c.stats)}
+	l.lookout.looked = c.current
+	if claimed.Idle > 0 { // another node led
+		l.lookout.looked = time.Now().Add(-claimed.Idle - holdFor)
+	}
 	l.current = time.Now()
 	again := l.load()
 	for _, f := range l.follows {
@@ -67,8 +72,9 @@ func (c *consumer) lead(ctx context.Context, claimed backend.ConsumerClaimed) {
 		f.over = f.at != backend.Origin && f.restsAt(f.at)
 	}
 	l.rest()
-	if claimed.Idle > kindQuiet {
-		for _, k := range l.kinds {
+	for _, k := range l.kinds {
+		k.lookout = l.lookout
+		if claimed.Idle > kindQuiet {
 			l.missed(k)
 		}
 	}
@@ -229,7 +235,11 @@ func (l *leader) set(key, value string) {
 // commit writes the changes, and holds the record for holdFor from now on, even without changes. A large
 // change takes several steps, in this order: an event, then its user, then the position. So a node that takes
 // over between two steps finds the event again, with the same ID. commit returns false once ctx ends, or if
-// another node holds the record.
+// another node holds the record, or may have held it since this node's time was over.
+//
+// Example: node A leads, and stands still from 12:00:00 to 12:00:10. Node B leads from 12:00:06 on, and tells of
+// Alice. At 12:00:09 Redis starts again with a file of 12:00:00, in which A leads. If A went on with that
+// record, it would tell of Alice once more, with another ID.
 func (l *leader) commit(ctx context.Context) bool {
 	changes, made := append(l.changes, l.out.takeAcks()...), l.made
 	l.changes, l.made = nil, nil
@@ -245,6 +255,9 @@ func (l *leader) commit(ctx context.Context) bool {
 func (l *leader) write(ctx context.Context, changes []recordChange) bool {
 	backoff, number := backoffFirst, l.next()
 	for {
+		if time.Since(l.current) > holdFor { // others may have led since, and the store may have lost that
+			return false
+		}
 		step, rest := l.step(changes, number)
 		began := time.Now()
 		state, err := l.try(ctx, step)
@@ -256,8 +269,6 @@ func (l *leader) write(ctx context.Context, changes []recordChange) bool {
 			backoff = min(2*backoff, renewEvery)
 			continue
 		case state == backend.ConsumerTaken:
-			return false
-		case state == backend.ConsumerMissing && time.Since(l.current) > holdFor: // another node may have a newer copy, and goes first
 			return false
 		case state == backend.ConsumerMissing:
 			claimed, err := l.claim(ctx, true)

@@ -24,8 +24,8 @@ type Node struct {
 	SoundFor func() time.Duration // how long the store has neither been unreachable nor lost data
 
 	// RestoringSince returns when nodes could last begin to restore lost data, whether or not a record of a
-	// consumer was lost.
-	RestoringSince func() time.Time
+	// consumer was lost. lost is when this node last noticed a loss; zero: never.
+	RestoringSince func() (since, lost time.Time)
 
 	// CatchUp returns how long after a loss of data all nodes have restored a topic's leases, even if the
 	// store loses its data several times in a row. Settles is how long one restore takes.

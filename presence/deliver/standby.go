@@ -31,6 +31,7 @@ import (
 //	a node is new          it takes over after newWait, since it cannot tell an old record
 //	the store was out      a node that did not lead takes over after backWait, for the same reason
 //	a copy is new          the same: it may be of an old file, with which the store began before it was wiped
+//	a leader's time is over  the same: another node may have led, and its record may be lost
 //	no node has a copy     the consumer is new: a node prepares a record at once, and leads
 //	                       after newWait, and after an outage or a loss backWait later
 //
@@ -49,7 +50,7 @@ type consumer struct {
 	read recordRead        // the record as the store has it
 	copy map[string]string // the latest whole record; nil: none
 	led  bool              // copy is this node's memory as the leader
-	had  time.Time         // when this node first had a copy
+	had  time.Time         // when this node first had a copy, or had one again after others may have led
 
 	ended endedSessions // sessions whose leave this node told
 
@@ -227,7 +228,7 @@ func (c *consumer) readOn(ctx context.Context) error {
 		return err
 	}
 	if _, begun := c.read.entries[begunKey]; begun && stepsOf(c.read.entries) >= stepsOf(c.copy) {
-		if c.copy == nil {
+		if c.copy == nil || asked.Sub(c.current) > holdFor {
 			c.had = asked
 		}
 		c.copy, c.led, c.current, c.prepared = c.read.entries, false, asked, true

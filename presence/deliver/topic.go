@@ -26,6 +26,7 @@ type followed struct {
 	sound    time.Time                    // when the store last had the version that the consumer was told of
 	unheld   bool                         // nobody held the record for quietFor before this node did: see readLog
 	differs  presence.DiffID              // the version at which the store's total differed from that of users
+	blind    bool                         // events may be missing without a trace in the store: see lookout
 }
 
 // quietFor is how long a record may have no holder before an empty topic that starts from Origin has a gap:
@@ -54,6 +55,12 @@ func (l *leader) advance(ctx context.Context, due bool) {
 		var err error
 		if counts, err = l.counts(ctx); err != nil {
 			return
+		}
+		l.lookout.look()
+		if _, lost := l.node.RestoringSince(); l.lookout.missed(lost) {
+			for _, f := range l.follows {
+				f.blind = f.begun
+			}
 		}
 	} else {
 		counts = make([]backend.Counts, len(l.follows))
@@ -101,6 +108,10 @@ func (l *leader) advanceIn(ctx context.Context, f *followed, due bool, c backend
 	if behind {
 		l.readLog(ctx, f, skipped, told)
 	}
+	if f.blind && f.doubt.IsZero() {
+		l.gap(ctx, f, nil)
+	}
+	f.blind = f.blind && f.doubt.IsZero() // if the store did not answer
 	if due {
 		l.compareTotal(f, c)
 		l.decide(ctx, f)
@@ -284,7 +295,8 @@ func (l *leader) compareTotal(f *followed, c backend.Counts) {
 // at one version, to which the log leads. A store that went back in time may have lost the leave of a user,
 // who is then in the roster again. Such a user stays in doubt until leases that no node renews have expired.
 func (l *leader) decide(ctx context.Context, f *followed) {
-	lostNow := time.Since(later(l.lost, l.node.RestoringSince())) < l.catchUp(f.topic) // the store lost data once more
+	restoring, _ := l.node.RestoringSince()
+	lostNow := time.Since(later(l.lost, restoring)) < l.catchUp(f.topic) // the store lost data once more
 	if lostNow || f.doubt.IsZero() || time.Now().Before(f.decideAt) || !l.node.Trusted() {
 		return
 	}

@@ -1047,6 +1047,40 @@ var known = []struct {
 		{at: 25503203957, do: "go", who: 3, node: 1},
 		{at: 25568770807, do: "restart store", d: 707360427},
 	}}},
+	{"the store begins with a file in which a node leads that stood still", game{seed: 81036933, nodes: 3, slow: false, late: true, features: []feature{consumer}, acts: []act{
+		{at: 10136166019, do: "save"},
+		{at: 10516366356, do: "pause", d: 7940861950},
+		{at: 14566840250, do: "come twice", who: 1},
+		{at: 17286359825, do: "restart store", d: 998380172},
+	}}},
+	{"the store begins with an old file before a node that died while writes hung has a successor, and a program asks for a kind", game{seed: 81001881, nodes: 3, slow: false, late: true, features: []feature{threads, consumer}, acts: []act{
+		{at: 1707434979, do: "writes hang", d: 5246594690},
+		{at: 4529079493, do: "save"},
+		{at: 5108416270, do: "deploy", d: 892941557},
+		{at: 5198910128, do: "enter", who: 2},
+		{at: 9542789982, do: "answers lost"},
+		{at: 9751985947, do: "status", who: 2, node: 1, with: "invisible"},
+		{at: 14364418130, do: "restart store", d: 682204152},
+	}}},
+	{"the store begins with an old file while the connection of the node that leads hangs", game{seed: 81021624, nodes: 4, slow: false, late: false, features: []feature{consumer, apart}, acts: []act{
+		{at: 9868691445, do: "store hangs", d: 3500000000},
+		{at: 10716462665, do: "come twice", who: 5, node: 2},
+		{at: 12377513045, do: "save"},
+		{at: 12884878909, do: "sign out", who: 5, node: 3},
+		{at: 14019013430, do: "restart store", d: 870685563},
+	}}},
+	{"the store begins with an old file before a node that died has a successor", game{seed: 157, nodes: 3, slow: false, late: true, features: []feature{consumer}, acts: []act{
+		{at: 12337802312, do: "store hangs", who: 1, d: 1413590770},
+		{at: 12883926561, do: "kill", who: 2, d: 1612456575},
+		{at: 13448084518, do: "come", who: 7},
+		{at: 13702823035, do: "navigate", who: 6, node: 1},
+		{at: 13706330240, do: "save"},
+		{at: 14467835543, do: "navigate", who: 2, node: 1},
+		{at: 15030452871, do: "navigate", who: 2},
+		{at: 15127695098, do: "status", who: 2, node: 2, with: "away"},
+		{at: 15196668510, do: "restart store", d: 929287040},
+		{at: 15304205028, do: "sign out", who: 7, node: 2},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines

@@ -85,7 +85,7 @@ func shrink(t *testing.T, g game) {
 // shortest leaves out acts, one by one and in parts, as long as the game fails.
 func shortest(t *testing.T, g game) game {
 	fails := func(g game) bool {
-		for range 3 { // the order of goroutines is left to chance
+		for range number("SIM_PLAYS", 3) { // the order of goroutines is left to chance
 			if faults, _ := play(t, g); len(faults) > 0 {
 				return true
 			}

@@ -263,10 +263,11 @@ func (r *replica) admit(id presence.UserID) {
 // replica cannot notice if the topic was still empty.
 func (r *replica) expireProvisional() {
 	sound, restore := r.outage.soundFor(), restoreFor(r.kind.TTL)
+	since, _ := r.outage.restoringSince()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
-	case sound < restore && r.provisional.mayWait(sound, r.kind.TTL, r.outage.restoringSince()) && !r.closed:
+	case sound < restore && r.provisional.mayWait(sound, r.kind.TTL, since) && !r.closed:
 		r.provisional.postpone(max(r.kind.TTL, restore) - sound)
 		r.provisional.after(restore-sound, r.expireProvisional)
 	case r.closed || !r.provisional.open():
