@@ -342,11 +342,14 @@ func (p *program) mends(keepers []*process) {
 	time.Sleep(3 * time.Second)
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	running := p.w.processes()
 	for _, at := range keepers {
-		if at != nil && at.healthy() && at.tracker.Stats().Deliveries["program"].Leads {
-			i := slices.Index(p.keepers, at)
+		other := func(cut *process) bool { return cut != at && slices.Contains(running, cut) }
+		switch i := slices.Index(p.keepers, at); {
+		case i < 0: // all was well meanwhile
+		case at != nil && at.healthy() && at.tracker.Stats().Deliveries["program"].Leads:
 			p.keepers = slices.Delete(p.keepers, i, i+1)
-		} else { // it could not, and another node may lead before it can
+		case slices.ContainsFunc(p.cut, other): // it could not, and one that was cut off for longer may lead before it can
 			p.cut = append(p.cut, at)
 		}
 	}

@@ -1081,6 +1081,25 @@ var known = []struct {
 		{at: 15196668510, do: "restart store", d: 929287040},
 		{at: 15304205028, do: "sign out", who: 7, node: 2},
 	}}},
+	{"an old file has a user who left before the store was wiped, and whose topic nobody restored", game{seed: 81039832, nodes: 2, slow: false, late: false, features: []feature{threads}, acts: []act{
+		{at: 4946020478, do: "come", who: 3},
+		{at: 10364926981, do: "save"},
+		{at: 10631181387, do: "enter", who: 3},
+		{at: 18260733026, do: "restart store", d: 759552078},
+		{at: 22895966620, do: "enter"},
+		{at: 23110181986, do: "go", who: 3},
+		{at: 24284871490, do: "save"},
+		{at: 29654391928, do: "wipe", who: 1},
+		{at: 30993381720, do: "exit"},
+		{at: 34175806525, do: "restart store", d: 869481551},
+	}}},
+	{"a node that was cut off for longer than the one that told of joins is the first to find a wiped store", game{seed: 81037446, nodes: 3, slow: true, late: false, features: []feature{consumer, apart}, acts: []act{
+		{at: 18691495987, do: "store away", d: 38943665001},
+		{at: 49085134062, do: "come", who: 5},
+		{at: 50191073334, do: "node cut off", who: 2, d: 56987661620},
+		{at: 95393740129, do: "restart store", who: 2, d: 303170022},
+		{at: 97666251714, do: "store away", d: 41413989069},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines

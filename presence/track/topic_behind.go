@@ -92,7 +92,7 @@ func (r *replica) lookBehind(id presence.DiffID) <-chan struct{} {
 		if r.closed {
 			return
 		}
-		if err != nil || !unbroken(head, diffs) { // the next figures will show the gap
+		if err != nil || !unbroken(head, diffs) || r.goesBackLocked(head, diffs) { // the next figures will show the gap
 			diffs = nil
 		}
 		r.replayLocked(diffs)

@@ -324,13 +324,13 @@ func (r *replica) resyncLocked(reload bool) {
 //   - with reload;
 //   - if the log does not reach back to the version: the store lost data, or this node was
 //     out of reach for long;
-//   - if the log does not continue from the version: see unbroken.
+//   - if the log does not continue from the version: see unbroken and goesBack.
 func (r *replica) closeGap(ctx context.Context, head presence.DiffID, reload bool) ([]backend.Diff, error) {
 	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
 	if !reload {
 		diffs, err := r.store.Log(ctx, r.out.topic, head)
-		if err != nil && !errors.Is(err, presence.ErrGap) || err == nil && unbroken(head, diffs) {
+		if err != nil && !errors.Is(err, presence.ErrGap) || err == nil && unbroken(head, diffs) && !r.goesBack(head, diffs) {
 			return diffs, err
 		}
 	}
@@ -355,6 +355,31 @@ func unbroken(head presence.DiffID, diffs []backend.Diff) bool {
 		head = d.ID
 	}
 	return true
+}
+
+// goesBack reports whether a log that begins at Origin is older than what this node knows: it has somebody who
+// came before that, and is not listed.
+//
+// Example: Bob has left thread:1, and Redis is wiped. Carol, who is missing, leaves too. So nobody restores the
+// topic, and its version is Origin. Redis then starts again with a file in which Bob is there.
+func (r *replica) goesBack(head presence.DiffID, log []backend.Diff) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.goesBackLocked(head, log)
+}
+
+func (r *replica) goesBackLocked(head presence.DiffID, log []backend.Diff) bool {
+	if head != backend.Origin || r.ledger.partial() {
+		return false
+	}
+	for _, d := range log {
+		for _, m := range d.Joins {
+			if m.Since.UnixNano() <= r.ledger.latest && r.ledger.get(m.ID) == nil {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // sizeOf is the number of changes in d.
