@@ -54,6 +54,7 @@ type consumer struct {
 
 	ended endedSessions // sessions whose leave this node told
 
+	looked   time.Time   // when this node last looked for the record while it stood by
 	current  time.Time   // when copy, or the leader's memory, was last known to be the latest
 	prepared bool        // there was a record, or prepare made one
 	lost     time.Time   // when the record was last found missing
@@ -134,7 +135,8 @@ func (c *consumer) standBy(ctx context.Context) (backend.ConsumerClaimed, bool) 
 // lookForRecord reads the record for a node whose copy is missing or old, and prepares a record if there is
 // none. It returns since when there is no whole record.
 func (c *consumer) lookForRecord(ctx context.Context, missing time.Time) time.Time {
-	if c.readOn(ctx) != nil || c.copy != nil && !c.outdated() {
+	missing, err := c.readWaiting(ctx, missing)
+	if err != nil || c.copy != nil && !c.outdated() {
 		return time.Time{}
 	}
 	if missing.IsZero() {
@@ -150,7 +152,8 @@ func (c *consumer) lookForRecord(ctx context.Context, missing time.Time) time.Ti
 // the node that led last goes first, as if the record were missing. missing is since when there is no record
 // with all steps. tryToHold returns its new value.
 func (c *consumer) tryToHold(ctx context.Context, missing time.Time) (backend.ConsumerClaimed, time.Time) {
-	if c.readOn(ctx) != nil {
+	missing, err := c.readWaiting(ctx, missing)
+	if err != nil {
 		return backend.ConsumerClaimed{}, time.Time{}
 	}
 	_, begun := c.read.entries[begunKey]
@@ -178,6 +181,20 @@ func (c *consumer) tryToHold(ctx context.Context, missing time.Time) (backend.Co
 		claimed.State = backend.ConsumerTaken // held by this node: the next try continues to read
 	}
 	return claimed, missing
+}
+
+// readWaiting is readOn for a node that may wait because there is no whole record since a moment. It returns that
+// moment, moved on by the time in which the store did not answer: no other node could make the record again then.
+//
+// Example: Redis loses the record at 12:00:00.0, and hangs from 12:00:00.5 to 12:00:05. The node that led makes the
+// record again at 12:00:05. A node that stands by must not take these five seconds for its patience.
+func (c *consumer) readWaiting(ctx context.Context, missing time.Time) (time.Time, error) {
+	err := c.readOn(ctx)
+	if waited := time.Since(c.looked); !missing.IsZero() && waited > 2*renewEvery {
+		missing = missing.Add(waited - renewEvery)
+	}
+	c.looked = time.Now()
+	return missing, err
 }
 
 // watch begins the watches that have not begun.

@@ -306,7 +306,7 @@ func (l *leader) decide(ctx context.Context, f *followed) {
 	}
 	there := make(map[presence.UserID]bool, len(snap.Members))
 	revived := false
-	expired := time.Since(f.loss) > l.catchUp(f.topic)+l.node.TTL(f.topic)+l.node.Settles
+	expired := time.Since(later(f.loss, restoring)) > l.catchUp(f.topic)+l.node.TTL(f.topic)+l.node.Settles
 	for _, m := range snap.Members {
 		there[m.ID] = true
 		if _, told := f.users[m.ID]; !told && l.revived(f, m) {

@@ -26,15 +26,16 @@ type program struct {
 
 	mu     sync.Mutex
 	chance *rand.Rand
-	caller *process             // whose call runs; nil: none
-	latest *process             // who told the program something last
-	at     time.Time            // when that was
-	told   map[string]string    // what each ID was
-	there  map[string]time.Time // who was told to be there, and since when
-	events map[string][]string  // of each user since all was well, without repetitions
-	should map[string][]string  // the same, by the store's diffs
-	was    map[string]bool      // who is there by these
-	atOnce map[string]bool      // the leaves of sessions that ended when they began
+	caller *process               // whose call runs; nil: none
+	latest *process               // who told the program something last
+	at     time.Time              // when that was
+	told   map[string]string      // what each ID was
+	there  map[string]time.Time   // who was told to be there, and since when
+	events map[string][]string    // of each user since all was well, without repetitions
+	should map[string][]string    // the same, by the store's diffs
+	made   map[string][]time.Time // when the store made each of these
+	was    map[string]bool        // who is there by these
+	atOnce map[string]bool        // the leaves of sessions that ended when they began
 	leaves map[string]int
 	gaps   int
 
@@ -49,7 +50,7 @@ type program struct {
 func (w *world) newProgram() *program {
 	p := &program{
 		w: w, chance: rand.New(rand.NewPCG(w.game.seed, 5)), told: make(map[string]string), there: make(map[string]time.Time),
-		events: make(map[string][]string), should: make(map[string][]string), revoked: make(map[string]*process), was: make(map[string]bool), atOnce: make(map[string]bool), leaves: make(map[string]int),
+		events: make(map[string][]string), should: make(map[string][]string), made: make(map[string][]time.Time), revoked: make(map[string]*process), was: make(map[string]bool), atOnce: make(map[string]bool), leaves: make(map[string]int),
 		topic: presence.Site, asks: presence.Site,
 	}
 	if w.game.has(threads) && w.game.seed%2 == 1 {
@@ -177,15 +178,19 @@ func (p *program) diff(d backend.Diff) {
 	for _, m := range slices.Concat(d.Joins, d.Updates) {
 		if user := string(m.ID); !p.was[user] {
 			p.was[user] = true
-			p.should[user] = append(p.should[user], joinOf(m.Since))
+			p.shouldLocked(user, joinOf(m.Since))
 		}
 	}
 	for _, left := range d.Leaves {
 		if user := string(left.ID); p.was[user] {
 			delete(p.was, user)
-			p.should[user] = append(p.should[user], leaveOf(left.LastSeen))
+			p.shouldLocked(user, leaveOf(left.LastSeen))
 		}
 	}
+}
+
+func (p *program) shouldLocked(user, event string) {
+	p.should[user], p.made[user] = append(p.should[user], event), append(p.made[user], time.Now())
 }
 
 // rewinds is for a failover: what the store takes back by it, and the program was not told, has not
@@ -206,7 +211,30 @@ func (p *program) rewinds() {
 	defer p.mu.Unlock()
 	for user, events := range p.should {
 		if n := len(events); n > len(p.events[user]) && p.was[user] != there[user] {
-			p.should[user], p.was[user] = events[:n-1], there[user]
+			p.should[user], p.made[user], p.was[user] = events[:n-1], p.made[user][:n-1], there[user]
+		}
+	}
+}
+
+// looksFor is how long before a loss of data a node that leads has looked at the topics.
+const looksFor = 2500 * time.Millisecond
+
+// beginsOld is for when the store begins with an older file. If that has what the node that leads knows, and it
+// looked at the topics just before, no gap takes the place of what happened since.
+func (p *program) beginsOld() {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !slices.ContainsFunc(p.w.processes(), func(at *process) bool {
+		return at.tracker.Stats().Deliveries["program"].Leads && at.link.outFor() < looksFor
+	}) {
+		return
+	}
+	for user, events := range p.should {
+		for n := len(events) - 1; n >= len(p.events[user]) && time.Since(p.made[user][n]) < looksFor; n-- {
+			p.should[user], p.made[user], p.was[user] = events[:n], p.made[user][:n], strings.HasPrefix(events[n], "leave")
 		}
 	}
 }
@@ -272,6 +300,7 @@ func (p *program) settle(when string, lost bool) {
 	}
 	clear(p.events)
 	clear(p.should)
+	clear(p.made)
 	p.gaps, p.kindGaps, p.keepers, p.cut = 0, 0, nil, nil
 }
 

@@ -1100,6 +1100,28 @@ var known = []struct {
 		{at: 95393740129, do: "restart store", who: 2, d: 303170022},
 		{at: 97666251714, do: "store away", d: 41413989069},
 	}}},
+	{"the store hangs just after it lost a consumer's record once more", game{seed: 119, nodes: 4, slow: false, late: true, features: []feature{consumer}, acts: []act{
+		{at: 573943973, do: "writes hang", d: 4344989367},
+		{at: 2499369121, do: "come", who: 7},
+		{at: 4282215769, do: "wipe"},
+		{at: 5120607659, do: "wipe"},
+		{at: 5423762862, do: "store hangs", d: 5959085913},
+	}}},
+	{"the store begins twice with a file that has a user whose leave was told", game{seed: 493, nodes: 3, slow: false, late: true, features: []feature{consumer, threads}, acts: []act{
+		{at: 1622996165, do: "come", who: 3, node: 1},
+		{at: 4159782427, do: "come", who: 5, node: 2},
+		{at: 8005152080, do: "enter", who: 6},
+		{at: 8248467124, do: "another page", who: 6, node: 1},
+		{at: 8780564523, do: "enter", who: 2},
+		{at: 9933502080, do: "exit", who: 2},
+		{at: 10241493698, do: "enter", who: 5},
+		{at: 14993378758, do: "exit", who: 6},
+		{at: 15898032841, do: "save"},
+		{at: 16504588579, do: "restart store", who: 2, d: 563138560},
+		{at: 17386674640, do: "store away", d: 943523124},
+		{at: 19140765321, do: "store away", who: 1, d: 5748124365},
+		{at: 23556250751, do: "restart store", d: 880208253},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines

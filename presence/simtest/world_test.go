@@ -207,6 +207,7 @@ func (w *world) do(a act) {
 	case "restart store": // with its file, or without data
 		w.storeFails("away", presencetest.Fault{Err: errAway}, a.d)
 		w.views(w.server.restart)
+		w.program.beginsOld()
 		w.loses()
 	case "save":
 		w.server.write()

@@ -20,7 +20,8 @@ import (
 type filingStore struct {
 	*noticingStore
 	records atomic.Pointer[memstore.Store]
-	holder  atomic.Value // of the record, a string
+	holder  atomic.Value                  // of the record, a string
+	stalled atomic.Pointer[chan struct{}] // closed once calls for records wait no longer; nil: they do not wait
 }
 
 func newFilingStore() *filingStore {
@@ -30,10 +31,12 @@ func newFilingStore() *filingStore {
 }
 
 func (s *filingStore) ClaimConsumer(ctx context.Context, consumer string, claim backend.ConsumerClaim) (backend.ConsumerClaimed, error) {
+	s.waits(ctx)
 	return s.records.Load().ClaimConsumer(ctx, consumer, claim)
 }
 
 func (s *filingStore) CommitConsumer(ctx context.Context, consumer string, step backend.ConsumerStep) (backend.ConsumerState, error) {
+	s.waits(ctx)
 	state, err := s.records.Load().CommitConsumer(ctx, consumer, step)
 	if state == backend.ConsumerHeld {
 		s.holder.Store(step.Holder)
@@ -42,7 +45,26 @@ func (s *filingStore) CommitConsumer(ctx context.Context, consumer string, step 
 }
 
 func (s *filingStore) ReadConsumer(ctx context.Context, consumer string, after backend.ConsumerVersion) (backend.ConsumerChanges, error) {
+	s.waits(ctx)
 	return s.records.Load().ReadConsumer(ctx, consumer, after)
+}
+
+// waits waits until the records are stalled no longer.
+func (s *filingStore) waits(ctx context.Context) {
+	if stalled := s.stalled.Load(); stalled != nil {
+		select {
+		case <-*stalled:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// stall makes calls for records wait for a while.
+func (s *filingStore) stall(d time.Duration) {
+	stalled := make(chan struct{})
+	s.stalled.Store(&stalled)
+	time.Sleep(d)
+	close(stalled)
 }
 
 // file returns a store that has the record as it is now, with its holder.
@@ -119,4 +141,56 @@ func TestDeliverGapOfABlindLeader(t *testing.T) {
 			p.want(time.Minute, tt.want)
 		})
 	}
+}
+
+// The store loses the record, and then gives no answer for a while. The node that led makes the record again, and not
+// one that stood by: its patience does not count the time in which nobody could do so.
+func TestDeliverPatienceInAStall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newFilingStore()
+		faults := presencetest.NewFaults(store)
+		a, b := start(t, faults, quiet), start(t, store, quiet)
+		p := &program{t: t}
+		p.deliver("a", a, deliver.Options{})
+		time.Sleep(begins)
+		p.deliver("b", b, deliver.Options{})
+		openPage(t, b, track.ConnectOptions{Visitor: visitor("alice")})
+		p.want(2*begins, "+alice")
+		faults.Break(presencetest.Fault{Err: errDown}, presencetest.CallCommitConsumer)
+		store.records.Store(memstore.New())
+		time.Sleep(1100 * time.Millisecond) // b finds that the record is missing
+		faults.Heal()
+		store.stall(6 * time.Second)
+		p.want(time.Minute, "")
+		if !a.Stats().Deliveries["program"].Leads {
+			t.Error("want a to lead")
+		}
+	})
+}
+
+// The store goes back to when a user was there whose leave was told, and does so once more before the lease has
+// expired. The user is not told as new before the nodes had time to restore what was lost then: nobody sweeps.
+func TestDeliverRevivedTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, replica := newFilingStore(), memstore.New()
+		tracker := start(t, store, quiet)
+		p := &program{t: t}
+		p.deliver("a", tracker, deliver.Options{})
+		time.Sleep(begins)
+		ghost := func(store backend.Store, kind backend.OpKind, lasts time.Duration) {
+			noError(t, store.Apply(t.Context(), []backend.Batch{{Topic: presence.Site, Ops: []backend.Op{
+				{Kind: kind, User: user("ghost"), Holder: "x.1", For: lasts},
+			}}})[0].Err)
+		}
+		ghost(store, backend.OpJoin, time.Minute)
+		ghost(replica, backend.OpJoin, time.Minute)
+		p.want(time.Second, "+ghost")
+		ghost(store, backend.OpDrop, 0)
+		p.want(time.Second, "-ghost")
+		store.goOnAs(replica)
+		p.want(50*time.Second, "!")
+		ghost(store, backend.OpHeartbeat, 30*time.Second) // as the older file has it
+		store.missed()
+		p.want(2*time.Minute, "")
+	})
 }
