@@ -77,6 +77,7 @@ var checkAll = sync.OnceValues(func() (all []checked, err error) {
 	for _, p := range own {
 		c := checked{path: strings.TrimPrefix(p.ImportPath, module), fset: fset, info: &types.Info{
 			Defs: make(map[*ast.Ident]types.Object), Uses: make(map[*ast.Ident]types.Object), Selections: make(map[*ast.SelectorExpr]*types.Selection),
+			Types: make(map[ast.Expr]types.TypeAndValue),
 		}}
 		for _, name := range p.GoFiles {
 			f, err := parser.ParseFile(fset, filepath.Join(p.Dir, name), nil, parser.ParseComments)

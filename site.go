@@ -133,7 +133,7 @@ const startTime = 5 * time.Second
 
 // checkStore returns an error for a store that is unfit.
 func (s *Site) checkStore(ctx context.Context) error {
-	store, ok := s.store.(interface{ Check(context.Context) error })
+	store, ok := s.store.(backend.Checker)
 	if !ok {
 		return nil
 	}
@@ -152,11 +152,9 @@ func (s *Site) checkStore(ctx context.Context) error {
 
 // otherNodes returns how many nodes share the store before this one does, for the log.
 func (s *Site) otherNodes(ctx context.Context) string {
-	store, ok := s.store.(interface {
-		Nodes(context.Context) (int, error)
-	})
+	store, ok := s.store.(backend.NodeCounter)
 	if !ok {
-		return "0"
+		return "unknown"
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()

@@ -9,6 +9,10 @@ import (
 // Features are the optional parts of a store. Each is an interface that a store implements beside [Core]. The
 // engine asks once which of them its store has. Configuring a feature that the store lacks is an error at
 // start, and a method that needs it returns [errors.ErrUnsupported].
+//
+// A tracker and a site ask a store for a few more interfaces. No setting needs them, so they have no constant:
+// [ChangeTeller], [OutageReporter], [StatsStore], [Checker], [NodeCounter], [fmt.Stringer] (its name in the
+// log), and [io.Closer].
 type Features uint
 
 // The features, with the interface of each.

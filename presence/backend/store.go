@@ -9,7 +9,7 @@ package backend
 // Every store keeps these rules; the cases of presencetest cite their numbers. Some rules are
 // about an optional part alone, which a store may lack: 14 ([SecretStore]), 15 ([RecentStore]), 17
 // and 18 ([ExtrasStore]), 20 ([ConsumerStore]), 22 ([BroadcastStore]), 23 ([NodeStore]), 25
-// ([ErasureStore]), and what rule 13 says of a status that is kept ([StatusStore]).
+// ([ErasureStore]), 27 ([ChangeTeller]), and what rule 13 says of a status that is kept ([StatusStore]).
 //
 //  1. A user is online in a topic exactly while at least one unexpired lease
 //     (topic, user, holder) exists. There is no counter of its own: a count

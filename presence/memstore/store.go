@@ -52,12 +52,16 @@ func New() *Store {
 }
 
 var (
-	_ backend.Store      = (*Store)(nil)
-	_ backend.StatsStore = (*Store)(nil)
+	_ backend.Store       = (*Store)(nil)
+	_ backend.StatsStore  = (*Store)(nil)
+	_ backend.NodeCounter = (*Store)(nil)
 )
 
 // String returns what a log calls the store: "memory".
 func (s *Store) String() string { return "memory" }
+
+// Nodes returns 0: no other process can share the store.
+func (s *Store) Nodes(context.Context) (int, error) { return 0, nil }
 
 // Stats implements [backend.StatsStore].
 func (s *Store) Stats() backend.StoreStats {

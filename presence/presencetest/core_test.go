@@ -3,6 +3,11 @@ package presencetest_test
 import (
 	"context"
 	"errors"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -41,6 +46,34 @@ func TestCoreAlone(t *testing.T) {
 	presencetest.Run(t, coreHarness())
 	presencetest.Model(t, coreHarness())
 	presencetest.Compare(t, coreHarness(), coreHarness(), 3000, 1)
+}
+
+// The rules of which no case runs with a Core alone are those that the comment of backend.Store says are about
+// an optional part.
+func TestOptionalRules(t *testing.T) {
+	h, runs := coreHarness(), make(map[string]bool) // by rule: a case of it ran
+	h.Wrap = func(t *testing.T, test func(*testing.T)) {
+		synctest.Test(t, func(t *testing.T) {
+			defer func() {
+				if rule, ok := strings.CutPrefix(strings.Split(t.Name(), "/")[1], "rule_"); ok {
+					runs[rule] = runs[rule] || !t.Skipped()
+				}
+			}()
+			test(t)
+		})
+	}
+	presencetest.Run(t, h)
+	text, err := os.ReadFile("../backend/store.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, listed, _ := strings.Cut(string(text), "which a store may lack: ")
+	listed, _, _ = strings.Cut(listed, "\n//\n")
+	want := regexp.MustCompile(`\b\d+\b`).FindAllString(listed, -1)
+	maps.DeleteFunc(runs, func(_ string, ran bool) bool { return ran })
+	if got := slices.Sorted(maps.Keys(runs)); !slices.Equal(got, slices.Sorted(slices.Values(want))) {
+		t.Errorf("with a Core alone no case runs of the rules %v, and the comment of backend.Store names %v", got, want)
+	}
 }
 
 // Each feature is found by its interface alone, also below a wrapper, and the methods of one that

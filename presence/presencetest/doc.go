@@ -4,7 +4,9 @@
 //
 // # The test of a store
 //
-// A store's own test says how to make the store and how to move its time:
+// A store's own test says how to make the store and how to move its time. This is that of the memory store,
+// which memory_test.go has beside the stores with planted bugs. core_test.go has one of a store that is a
+// [backend.Core] alone:
 //
 //	var harness = presencetest.Harness{
 //		New:      func(t *testing.T) backend.Core { return memstore.New() },

@@ -56,6 +56,8 @@ var (
 	_ backend.StatsStore     = (*Store)(nil)
 	_ backend.OutageReporter = (*Store)(nil)
 	_ backend.ChangeTeller   = (*Store)(nil)
+	_ backend.Checker        = (*Store)(nil)
+	_ backend.NodeCounter    = (*Store)(nil)
 )
 
 // New returns a Store over the site's client, which the site closes itself. New makes no
