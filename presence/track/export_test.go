@@ -14,6 +14,9 @@ import (
 // ID returns the name of the connection among all nodes.
 func (c *Connection) ID() presence.Holder { return c.id }
 
+// SetProfile makes a person look like a profile.
+var SetProfile = setProfile
+
 // RememberAtMost makes the tracker remember n users without a connection, and of as many
 // more the choice.
 func (t *Tracker) RememberAtMost(n int) {

@@ -68,10 +68,16 @@ func (p *peopleHere) seenAlready(all []presence.Person, ids []presence.UserID, v
 
 // person returns an online user as allowed viewers see the user.
 func (s *sight) person(id presence.UserID) presence.Person {
-	return presence.Person{
-		ID: id, Name: s.name(id), Avatar: s.profile.Avatar, URL: s.profile.URL, Online: true,
-		Status: s.visibility.Status.Shown(), Text: s.visibility.Text, On: s.kinds.names(), Since: s.since,
+	p := presence.Person{
+		ID: id, Online: true, Status: s.visibility.Status.Shown(), Text: s.visibility.Text, On: s.kinds.names(), Since: s.since,
 	}
+	setProfile(&p, s.profile.Profile())
+	return p
+}
+
+// setProfile sets the fields of a person that a user's profile has.
+func setProfile(p *presence.Person, from presence.Profile) {
+	p.Name, p.Avatar, p.URL = from.User(p.ID).DisplayName(), from.Avatar, from.URL
 }
 
 // A verdict has the Directory's answers about people. Missing answers are empty.

@@ -41,10 +41,8 @@ func remember(known *presence.Person, u backend.RecentUser) {
 	if u.ID == "" {
 		return
 	}
-	known.Source, known.Name, known.Avatar, known.URL = presence.SourceRecent, string(u.ID.Local()), u.Avatar, u.URL
-	if u.Name != "" {
-		known.Name = u.Name
-	}
+	known.Source = presence.SourceRecent
+	setProfile(known, u.Profile())
 	if u.Active.After(known.LastSeen) {
 		known.LastSeen = u.Active
 	}

@@ -2,6 +2,7 @@ package track_test
 
 import (
 	"fmt"
+	"reflect"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,6 +13,25 @@ import (
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 	"github.com/rollcall-go/rollcall/presence/track"
 )
+
+// A person has all fields that a profile has too, by whichever way the profile came.
+func TestPersonHasProfile(t *testing.T) {
+	from := reflect.ValueOf(presence.Profile{Name: "a", Avatar: "a", URL: "a", Group: "a"})
+	for i := range from.NumField() {
+		name := from.Type().Field(i).Name
+		person := presence.Person{ID: "alice"}
+		field := reflect.ValueOf(&person).Elem().FieldByName(name)
+		if !field.IsValid() {
+			continue // no field of a person
+		}
+		if from.Field(i).IsZero() {
+			t.Fatalf("give the profile of this test the field %s", name)
+		}
+		if track.SetProfile(&person, from.Interface().(presence.Profile)); !reflect.DeepEqual(field.Interface(), from.Field(i).Interface()) {
+			t.Errorf("%s: got %v, want %v: setProfile forgets it", name, field, from.Field(i))
+		}
+	}
+}
 
 // The source of an answer is the roster, the recent names for as long as they know the user, or
 // the Directory. Each viewer is told of those alone whose last seen the viewer may know.

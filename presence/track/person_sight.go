@@ -65,10 +65,7 @@ func (s *sight) add(e *entry, v presence.Visibility) {
 
 // name returns the name to show. The ID of a device is not the ID of its user.
 func (s *sight) name(user presence.UserID) string {
-	if s.profile.Name != "" {
-		return s.profile.Name
-	}
-	return string(user.Local())
+	return s.profile.Profile().User(user).DisplayName()
 }
 
 // kinds is a set of device kinds, one bit for each.
