@@ -3,17 +3,10 @@ package handlers_test
 import (
 	"fmt"
 	"net/http"
-	"net/http/httptest"
-	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
-
-	"github.com/labstack/echo/v4"
 
 	"github.com/rollcall-go/rollcall/handlers"
-	"github.com/rollcall-go/rollcall/middleware"
-	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/track"
 )
 
@@ -71,24 +64,4 @@ func TestPrefix(t *testing.T) {
 			}
 		})
 	}
-}
-
-// At the root, package middleware tells the endpoints from pages by their names.
-func TestMiddlewareKnowsTheEndpoints(t *testing.T) {
-	onSite(t, setup{presence: track.Config{Prefix: "/"}}, func(t *testing.T, s *site) {
-		e := echo.New()
-		e.Use(middleware.Presence(s.tracker, func(c echo.Context) (presence.User, bool) {
-			return presence.User{ID: presence.UserID(c.Request().Header.Get("X-User"))}, true
-		}))
-		e.Any("/*", func(c echo.Context) error { return c.NoContent(http.StatusOK) })
-		for _, path := range append(s.handler.Endpoints(), "page") {
-			r := httptest.NewRequest(http.MethodGet, "/"+path, nil)
-			r.Header.Set("X-User", "at_"+strings.TrimSuffix(path, "/"))
-			e.ServeHTTP(httptest.NewRecorder(), r)
-		}
-		time.Sleep(time.Second)
-		if got := s.names(presence.Site); got != "at_page" {
-			t.Errorf("got page views at %s, want one at /page", got)
-		}
-	})
 }

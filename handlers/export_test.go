@@ -50,6 +50,21 @@ func (o *openBy) count() int {
 // all below it.
 func (h *Handler) Endpoints() []string { return slices.Sorted(maps.Keys(h.endpoints)) }
 
+// An Endpoint is what the table of endpoints says of a path.
+type Endpoint struct {
+	Methods []string
+	Holds   bool
+}
+
+// Methods returns the endpoints by their paths below the prefix.
+func (h *Handler) Methods() map[string]Endpoint {
+	all := make(map[string]Endpoint)
+	for path, e := range h.endpoints {
+		all[path] = Endpoint{e.methods, e.holds}
+	}
+	return all
+}
+
 // CachedPages returns how many bytes of rosters are cached: as counted, and as
 // they are.
 func (h *Handler) CachedPages() (counted, held int) {

@@ -13,7 +13,7 @@ const (
 	streaming              // asks a presence endpoint for events: holds a user online
 	joining                // a beat of a page that joined another tab's stream, which now holds it online
 	changing               // may change who the visitor is
-	setting                // sets the visitor's status
+	setting                // may set the visitor's status
 	other                  // any other request below the prefix
 )
 
@@ -54,13 +54,19 @@ func (m *engine) endpoint(path string) (under string, ok bool) {
 }
 
 // isEndpoint reports whether package handlers serves a path below the prefix. Some names are endpoints only
-// on a site with people. On other sites without a prefix, they are pages of the site.
+// on a site with people or with feeds. On other sites without a prefix, they are pages of the site.
 func (m *engine) isEndpoint(under string) bool {
 	switch under {
 	case "/roster", "/users", "/recent", "/counts", "/where", "/events", "/ws", "/poll", "/beat", "/leave", "/status", "/signal", "/widget":
 		return true
 	case "/people", "/settings", "/sessions":
 		return m.people
+	case "/feed", "/mutes":
+		return m.feeds()
 	}
-	return strings.HasPrefix(under, "/assets/") || strings.HasPrefix(under, "/form/") || m.people && strings.HasPrefix(under, "/sessions/")
+	return strings.HasPrefix(under, "/assets/") || strings.HasPrefix(under, "/form/") || m.people && strings.HasPrefix(under, "/sessions/") ||
+		strings.HasPrefix(under, "/feed/") && m.feeds()
 }
+
+// feeds reports whether the site has feeds: a Keeper then serves the inbox. It may be made after the middleware.
+func (m *engine) feeds() bool { return m.tracker != nil && m.tracker.Serves("inbox") }
