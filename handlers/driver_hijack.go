@@ -36,9 +36,9 @@ func (s *stream) hijack(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// headSSE returns the head of an answer of Server-Sent Events. The body has no chunks,
-// and the connection ends with it.
-func headSSE(header http.Header) []byte {
+// headStream returns the head of an answer 200 whose connection was taken over: all but a WebSocket's. The body
+// has no chunks, and the connection ends with it.
+func headStream(header http.Header) []byte {
 	return answerHead("HTTP/1.1 200 OK\r\n", header, map[string]string{
 		"Connection": "close",
 		"Date":       time.Now().UTC().Format(http.TimeFormat),

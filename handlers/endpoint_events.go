@@ -64,13 +64,12 @@ func (ss *streams) openEvents(w http.ResponseWriter, r *http.Request, v presence
 	if q.Has("as") {
 		return ss.openHTML(w, r, q.Values, options)
 	}
-	options.Beat = options.Beat || options.auto
 	s, err := ss.openStream(r, options, &sse{as: options.types.form(formSSE)}, &ss.counters.sse)
 	if err != nil {
 		return nil, err
 	}
 	if taken {
-		s.owed = headSSE(header)
+		s.owed = headStream(header)
 		if s.hijack(w, r) == nil {
 			return nil, nil
 		}

@@ -13,14 +13,15 @@ import (
 
 // A transport is a way to follow topics. All carry the same events.
 type transport struct {
-	path string                                        // of its endpoint
-	open func(s *site, r request, at string) *listener // at: a cursor, or empty
+	path   string                                        // of its endpoint
+	open   func(s *site, r request, at string) *listener // at: a cursor, or empty
+	status int                                           // of its answer
 }
 
 var (
-	overSSE    = transport{"events", (*site).openSSE}
-	overSocket = transport{"ws", (*site).openSocket}
-	overPoll   = transport{"poll", (*site).openPoll}
+	overSSE    = transport{"events", (*site).openSSE, 200}
+	overSocket = transport{"ws", (*site).openSocket, 101}
+	overPoll   = transport{"poll", (*site).openPoll, 200}
 
 	allTransports = []transport{overSSE, overSocket, overPoll}
 	streams       = []transport{overSSE, overSocket} // poll is none: it answers, and ends

@@ -240,3 +240,19 @@ func (h *Handler) Allow(r *http.Request) bool {
 	}
 	return ok
 }
+
+// A perSecond counts events within a second.
+type perSecond struct {
+	limit int // negative: any number
+	begin time.Time
+	n     int
+}
+
+// exceeded counts one more event, and reports whether that is too many.
+func (w *perSecond) exceeded(now time.Time) bool {
+	if now.Sub(w.begin) >= time.Second {
+		w.begin, w.n = now, 0
+	}
+	w.n++
+	return w.limit >= 0 && w.n > w.limit
+}

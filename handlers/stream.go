@@ -40,7 +40,7 @@ type stream struct {
 	lastEvents lastEvents
 	checkAt    time.Time // when the visitor's rights are checked next
 	answerBy   time.Time // when the site must have answered whether the stream may go on; zero: not asked
-	stirAt     time.Time // when the page gets the next comment: see stirs
+	stirAt     time.Time // when the page gets the next nudge: see stirs
 	endAt      time.Time // when the stream ends at the latest; zero: never
 	welcomed   bool
 	notes      *notes // for welcome; nil: none
@@ -88,7 +88,7 @@ func (s *stream) turn(now time.Time, b *batch) (out []byte, shared bool) {
 		s.welcomed = true
 		b.bytes = s.appendWelcome(b.bytes)
 	}
-	b.bytes = s.appendComment(s.appendPing(b.bytes, now), now)
+	b.bytes = s.appendStir(s.appendPing(b.bytes, now), now)
 	form := s.form()
 	made, events, alone := s.conn.Bytes(form)
 	if events > 0 {
@@ -161,7 +161,7 @@ func (s *stream) next(now time.Time) time.Time {
 	if s.lateWatch != nil && s.lateWatchAt().Before(next) {
 		next = s.lateWatchAt()
 	}
-	return s.nextComment(s.nextPing(next))
+	return s.nextStir(s.nextPing(next))
 }
 
 // appendHeartbeats appends a heartbeat of each topic that has been silent for as long as a heartbeat takes.

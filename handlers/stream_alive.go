@@ -3,8 +3,6 @@ package handlers
 import (
 	"errors"
 	"time"
-
-	"github.com/gobwas/ws"
 )
 
 // A page that said beat=auto is alive as long as it beats, or over a WebSocket as long as its client answers.
@@ -49,7 +47,7 @@ func (s *stream) appendPing(b []byte, now time.Time) []byte {
 		return b
 	}
 	p.pinged = true
-	return appendHeader(b, ws.OpPing, 0)
+	return s.appendNudge(b)
 }
 
 // silent reports whether the client is lost. If the server itself was stopped, it first reads what came

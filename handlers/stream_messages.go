@@ -4,10 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"time"
-
-	"github.com/gobwas/ws"
 
 	"github.com/rollcall-go/rollcall/presence"
 )
@@ -40,9 +39,10 @@ func (s *stream) receive(p []byte, now time.Time) (errand, error) {
 	}
 	for len(p) > 0 {
 		text, answer, rest, err := s.nextMessage(p, now)
-		if c, ok := asClosing(err); ok && c.code == ws.StatusPolicyViolation {
+		switch {
+		case errors.Is(err, errFlood):
 			s.streams.counters.limited.Add(1)
-		} else if ok && c.code == ws.StatusMessageTooBig {
+		case errors.Is(err, errLarge):
 			s.streams.counters.tooLarge.Add(1)
 		}
 		if err != nil {

@@ -58,6 +58,7 @@ func (ss *streams) openStreamAfter(r *http.Request, o streamOptions, over transp
 		ss.limits.discharge(in)
 		return nil, err
 	}
+	o.Beat = o.Beat || o.auto && over.proof() == proofBeats
 	o.Observed = ss.site.observed(kept, o.Visitor)
 	o.Identified = presence.IdentifiedAt(r.Context())
 	conn, err := ss.connect(r, &o)

@@ -49,24 +49,23 @@ func (s *stream) beatsEvery() time.Duration {
 	return s.heartbeat
 }
 
-// stirs reports whether the page gets comments: it is hidden, and it sends beats. Browsers slow down the
-// timers of such pages, so that beats come too late. A comment is no event, but makes the script check whether
-// a beat is due.
+// stirs reports whether the page gets nudges: it is hidden, and it sends beats. Browsers slow down the timers
+// of such pages, so that beats come too late. A nudge makes the script check whether a beat is due.
 func (s *stream) stirs() bool {
 	return s.transport.proof() == proofBeats && s.auto && s.conn.Hidden()
 }
 
-// appendComment appends a comment if one is due.
-func (s *stream) appendComment(b []byte, now time.Time) []byte {
+// appendStir appends a nudge if one is due.
+func (s *stream) appendStir(b []byte, now time.Time) []byte {
 	if !s.stirs() || now.Before(s.stirAt) {
 		return b
 	}
 	s.stirAt = now.Add(s.beatEvery())
-	return append(b, ":\n\n"...)
+	return s.appendNudge(b)
 }
 
-// nextComment returns when the next comment is due, but not after next.
-func (s *stream) nextComment(next time.Time) time.Time {
+// nextStir returns when the next nudge is due, but not after next.
+func (s *stream) nextStir(next time.Time) time.Time {
 	if s.stirs() && s.stirAt.Before(next) {
 		return s.stirAt
 	}

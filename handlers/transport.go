@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"errors"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence/track"
@@ -18,11 +19,20 @@ type transport interface {
 	appendEnd(b []byte, why error, wait time.Duration) []byte
 	// nextMessage parses input up to the end of one message. It returns the message, valid until the next
 	// call, an answer to send at once, and the rest of the input. An incomplete message is nil.
-	// An error ends the stream.
+	// An error ends the stream. One that is errFlood or errLarge is counted.
 	nextMessage(p []byte, now time.Time) (message, answer, rest []byte, err error)
 	// proof returns by what the client shows that it is alive.
 	proof() proof
+	// appendNudge appends what is no event and has the client give its proof soon: a client with proofPongs
+	// answers it, and one with proofBeats runs its script.
+	appendNudge(b []byte) []byte
 }
+
+// Errors of nextMessage that the stream counts.
+var (
+	errFlood = errors.New("the client sends too much")
+	errLarge = errors.New("the client sends too large a message")
+)
 
 // A proof is how a client shows that it is alive, where the page asked the server to watch over that.
 type proof int

@@ -45,6 +45,9 @@ func (s *sse) appendEnd(b []byte, _ error, wait time.Duration) []byte { return s
 
 func (*sse) proof() proof { return proofBeats }
 
+// appendNudge appends a comment.
+func (*sse) appendNudge(b []byte) []byte { return append(b, ":\n\n"...) }
+
 func (s *sse) nextMessage(p []byte, _ time.Time) (message, answer, rest []byte, err error) {
 	if s.received += len(p); s.received > maxReceived {
 		err = errReceived

@@ -73,6 +73,11 @@ type closing struct {
 
 func (c closing) Error() string { return c.reason }
 
+// Is implements the interface of [errors.Is].
+func (c closing) Is(target error) bool {
+	return target == errFlood && c.code == ws.StatusPolicyViolation || target == errLarge && c.code == ws.StatusMessageTooBig
+}
+
 // closingFor returns the closing for the reason why the handler ends a stream.
 func closingFor(why error) closing {
 	switch {
@@ -91,6 +96,9 @@ func closingFor(why error) closing {
 }
 
 func (*socket) proof() proof { return proofPongs }
+
+// appendNudge appends a ping.
+func (*socket) appendNudge(b []byte) []byte { return appendHeader(b, ws.OpPing, 0) }
 
 // nextMessage answers pings and returns messages. If the client sends a close frame or breaks a rule, the
 // error is a closing.

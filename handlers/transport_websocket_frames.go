@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"bytes"
-	"errors"
 	"time"
 	"unicode/utf8"
 
@@ -166,26 +165,4 @@ func (f *frameReader) whole() (op ws.OpCode, payload []byte, err error) {
 		payload = []byte{} // nil would mean no message
 	}
 	return ws.OpText, payload, nil
-}
-
-// asClosing returns the closing in an error, if there is one.
-func asClosing(err error) (c closing, ok bool) {
-	ok = errors.As(err, &c)
-	return c, ok
-}
-
-// A perSecond counts events within a second.
-type perSecond struct {
-	limit int // negative: any number
-	begin time.Time
-	n     int
-}
-
-// exceeded counts one more event, and reports whether that is too many.
-func (w *perSecond) exceeded(now time.Time) bool {
-	if now.Sub(w.begin) >= time.Second {
-		w.begin, w.n = now, 0
-	}
-	w.n++
-	return w.limit >= 0 && w.n > w.limit
 }
