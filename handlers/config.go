@@ -115,9 +115,9 @@ type Config struct {
 	// WebSocket, in bytes. Default: 4 KiB; negative: any.
 	MaxBody int64
 
-	// MaxRate is how many PUT, POST and DELETE requests, and how many messages over a WebSocket, a visitor may
-	// send to this node within a second. Two other limits grow with it: for reads (GET requests, without assets), and for
-	// changes of the visitor's own status. Each has a long-run rate and a burst:
+	// MaxRate is how many PUT, POST and DELETE requests a visitor may send to this node within a second, and
+	// how many messages over one WebSocket. Other limits grow with it. Those for reads (GET requests, without
+	// assets) and for changes of the visitor's own status have a long-run rate and a burst:
 	//
 	//	MaxRate   reads a second, at once   statuses a second, at once
 	//	20        50              200       1                  5
@@ -125,11 +125,11 @@ type Config struct {
 	//
 	// A status may change once a second however low MaxRate is. The text beside it counts too. The setting of
 	// who may see the user has the same long-run rate, and a burst four times as large. Statuses of a user
-	// count over all requests and WebSockets.
+	// count over all requests and WebSockets. Requests that [Handler.Beats] serves have the limit of MaxRate for
+	// each connection. If that is a connection of another node, they count with the user's other requests too.
 	//
 	// Guests are counted by their browser. All guests at one address may send four times as many; over all
-	// tenants together 32 times. Requests that [Handler.Beats] serves count by their connection. If that is a
-	// connection of another node, they count with the user's other requests too.
+	// tenants together 32 times.
 	//
 	// A request about many topics counts as one request for each 20 topics about which Authorize is asked. GET
 	// /where asks about at most 1,000; GET /counts asks about 100.

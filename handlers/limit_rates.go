@@ -71,9 +71,12 @@ type metered[K ~string] struct {
 	bucket
 }
 
+// off reports whether keys have no limit.
+func (m *meter[K]) off() bool { return m.pace.interval < 0 }
+
 // take takes a token of a key, and reports whether there was one.
 func (m *meter[K]) take(key K, now time.Time) bool {
-	if m.pace.interval < 0 {
+	if m.off() {
 		return true
 	}
 	return m.takePaced(key, m.pace, now)
@@ -158,6 +161,11 @@ func (r *rates) init(p pace, crowded *atomic.Uint64) {
 	r.users.crowded, r.guests.crowded, r.addresses.crowded, r.everywhere.crowded = crowded, crowded, crowded, crowded
 }
 
+// off reports whether no request has a limit.
+func (r *rates) off() bool {
+	return r.users.off() && r.guests.off() && r.addresses.off() && r.everywhere.off()
+}
+
 // takeOf takes a token of a visitor. A guest without a browser id has no bucket.
 func (r *rates) takeOf(v presence.Visitor, now time.Time) bool {
 	switch {
@@ -193,7 +201,7 @@ func (l *limits) overRate(r *http.Request, v presence.Visitor) bool {
 	case http.MethodPut, http.MethodPost, http.MethodDelete:
 		rates = &l.writes
 	}
-	if rates.users.pace.interval < 0 {
+	if rates.off() {
 		return false
 	}
 	now := time.Now()
@@ -206,7 +214,7 @@ func (l *limits) overRate(r *http.Request, v presence.Visitor) bool {
 // overRateAt counts a request without a known visitor by its address, and reports whether too many came from
 // there.
 func (l *limits) overRateAt(r *http.Request) bool {
-	if l.writes.addresses.pace.interval < 0 {
+	if l.writes.addresses.off() {
 		return false
 	}
 	return !l.writes.addresses.take(l.site.address(r), time.Now())
@@ -215,10 +223,7 @@ func (l *limits) overRateAt(r *http.Request) bool {
 // overRateOf counts a request that changes something, and reports whether the user has sent too many. For a
 // guest it returns false, since the store keeps nothing of guests.
 func (l *limits) overRateOf(user presence.UserID) bool {
-	if user == "" || l.writes.users.pace.interval < 0 {
-		return false
-	}
-	return !l.writes.users.take(user, time.Now())
+	return user != "" && !l.writes.users.take(user, time.Now())
 }
 
 // Allow counts a request to the site's own code, such as a sign-in or sign-out, and reports whether the
@@ -227,7 +232,7 @@ func (l *limits) overRateOf(user presence.UserID) bool {
 // even for a signed-in visitor: all visitors at one address may send four times as many. Allow may be called
 // concurrently.
 func (h *Handler) Allow(r *http.Request) bool {
-	if h.limits.writes.users.pace.interval < 0 {
+	if h.limits.writes.off() {
 		return true
 	}
 	if h.site.behindProxy(r) {

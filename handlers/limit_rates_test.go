@@ -108,6 +108,28 @@ func TestRequestRateOff(t *testing.T) {
 	})
 }
 
+// Without a limit for users there is one for guests.
+func TestRequestRateOffForUsers(t *testing.T) {
+	onSite(t, setup{made: (*handlers.Handler).UnlimitUsers}, func(t *testing.T, s *site) {
+		for _, path := range []string{"roster", "leave"} {
+			r := says(path, "alice", "a.1")
+			if path == "roster" {
+				r = request{path: path, user: "alice"}
+			}
+			for range 300 {
+				if resp, _ := s.fetch(r); resp.StatusCode == http.StatusTooManyRequests {
+					t.Fatalf("%s: a user is limited", path)
+				}
+			}
+			r.user, r.header = "", map[string]string{"X-Guest": "g1"}
+			for range 200 {
+				s.fetch(r)
+			}
+			s.wantLimited(r)
+		}
+	})
+}
+
 // The guests at one address may together send four times what one may: a guest who
 // makes up an id for each request, or has none, gains nothing.
 func TestRatePerAddress(t *testing.T) {
