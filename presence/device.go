@@ -76,6 +76,3 @@ func (d Device) Clone() Device {
 	d.Client, d.Addr, d.Agent = strings.Clone(d.Client), strings.Clone(d.Addr), strings.Clone(d.Agent)
 	return d
 }
-
-// Reserved reports whether a topic is for internal use, so that no page may name it.
-func (t Topic) Reserved() bool { return strings.HasPrefix(string(t.Local()), "@") }

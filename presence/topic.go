@@ -42,3 +42,8 @@ func (t Topic) Kind() string {
 	kind, _, _ := strings.Cut(string(t.Local()), ":")
 	return kind
 }
+
+// Reserved reports whether the name of a topic begins with "@". Such a topic is for internal use: ParseTopic
+// refuses the name, so no request and no kind in track.Config.Kinds can have it, and no list of topics and no
+// metric shows it. Whether its users are devices is another question: backend.DevicesTopic alone has these.
+func (t Topic) Reserved() bool { return strings.HasPrefix(string(t.Local()), "@") }

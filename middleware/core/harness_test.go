@@ -211,7 +211,7 @@ func (s *spy) Apply(ctx context.Context, batches []backend.Batch) []backend.Resu
 			fmt.Fprintf(&s.wrote, "%+v %s\n", op, op.User.Data)
 			switch op.Kind {
 			case backend.OpSeen:
-				if b.Topic.Reserved() {
+				if b.Topic == backend.DevicesTopic {
 					s.people = append(s.people, op.User)
 					continue
 				}

@@ -85,7 +85,7 @@ func (s *eraser) topicsAbout(ctx context.Context, e backend.Erasure) (all []topi
 		err = s.scanMembers(ctx, "ZSCAN", s.indexKey("topics"), "*", add)
 	}
 	for i := range all {
-		if t := &all[i]; err == nil && t.topic.Reserved() {
+		if t := &all[i]; err == nil && t.topic == backend.DevicesTopic {
 			t.ids, err = s.devicesIn(ctx, t.topic, e)
 		}
 	}

@@ -22,7 +22,7 @@ func (c *Connection) Token() presence.Token {
 	}
 	parts := []string{string(c.id), base64.RawURLEncoding.EncodeToString([]byte(user))}
 	for _, topic := range c.heldTopics() {
-		if !topic.Reserved() {
+		if topic != backend.DevicesTopic { // which the member names
 			parts = append(parts, string(topic.Local()))
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -16,6 +17,15 @@ func (c *Connection) ID() presence.Holder { return c.id }
 
 // SetProfile makes a person look like a profile.
 var SetProfile = setProfile
+
+// TopicsOf returns the topics that a token names.
+func TopicsOf(token presence.Token) []presence.Topic {
+	c, err := readClaim(string(token[:strings.LastIndexByte(string(token), '~')]))
+	if err != nil {
+		panic(err)
+	}
+	return c.topics
+}
 
 // RememberAtMost makes the tracker remember n users without a connection, and of as many
 // more the choice.

@@ -109,7 +109,7 @@ func (s *signOuts) hearEnded(n backend.Notice) {
 // writeEnded makes a user leave those topics in which no connection holds the user.
 func (s *signOuts) writeEnded(user presence.UserID, topics []presence.Topic) (acks []*ack) {
 	for _, topic := range topics {
-		if topic.Local() != presence.Site && !topic.Reserved() {
+		if topic.Local() != presence.Site && topic != backend.DevicesTopic {
 			acks = append(acks, s.writer.addAcked(topic, backend.Op{Kind: backend.OpSignOff, User: s.users.hiding(user)}))
 		}
 	}
@@ -143,7 +143,7 @@ func (p *users) viewsElsewhere(user presence.UserID, device presence.DeviceID) (
 		return nil
 	}
 	for _, v := range u.views {
-		if v.device.ID != device && time.Since(v.at) < p.cfg.Age && !v.topic.Reserved() && !u.heldBy(v.topic, device) {
+		if v.device.ID != device && time.Since(v.at) < p.cfg.Age && v.topic != backend.DevicesTopic && !u.heldBy(v.topic, device) {
 			views = append(views, v)
 		}
 	}

@@ -2,6 +2,7 @@ package track_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -89,6 +90,17 @@ func TestBeatAtAnotherNodeAfterASignOut(t *testing.T) {
 			if noError(t, err); alive != want {
 				t.Errorf("identified since the sign-out %v: got alive %v, want %v", c == since, alive, want)
 			}
+		}
+	})
+}
+
+// A token names the topics of internal use too: only the devices' topic is named by its member.
+func TestTokenOfReservedTopic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker := start(t, memstore.New(), track.Config{})
+		c := connect(t, tracker, track.ConnectOptions{Visitor: visitor("alice"), Topics: []presence.Topic{"site", "@site:3"}})
+		if got := track.TopicsOf(c.Token()); !slices.Equal(got, []presence.Topic{"@site:3", "site"}) {
+			t.Errorf("the token names %q, want site and @site:3", got)
 		}
 	})
 }

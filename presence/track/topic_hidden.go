@@ -58,7 +58,7 @@ func (r *replica) withholdLocked(e *entry, left backend.Departure) {
 // Example: node b, which has Alice's page of thread:1, stands still. She hides at node a, where nobody reads
 // thread:1. The next reader of it there does not see her.
 func (r *replica) hiddenIn(stored roster) (hidden []*entry) {
-	if r.hides == nil || r.out.topic.Reserved() {
+	if r.hides == nil || r.out.topic == backend.DevicesTopic {
 		return nil
 	}
 	stored.bySince.Scan(func(e *entry) bool {
