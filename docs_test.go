@@ -189,6 +189,48 @@ func TestWalksNameCode(t *testing.T) {
 	}
 }
 
+// TestFilesAreListed: where the doc comment of a package names its files, each file is in a row, and each row
+// names files that are there.
+func TestFilesAreListed(t *testing.T) {
+	listed := make(map[string][]string) // patterns by directory
+	eachFile(t, ".go", func(name, text string) {
+		if _, rows, ok := strings.Cut(text, "\n// # Files\n//\n"); ok && !strings.HasSuffix(name, "_test.go") {
+			rows, _, _ = strings.Cut(rows, "\n//\n")
+			listed[path.Dir(name)] = regexp.MustCompile(`[\w*]+\.go\b`).FindAllString(rows, -1)
+		}
+	})
+	if len(listed["presence/track"]) < 20 {
+		t.Error("the doc comment of presence/track names no files")
+	}
+	for dir, patterns := range listed {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		used := make(map[string]bool)
+		for _, entry := range entries {
+			name := entry.Name()
+			if path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") || name == "doc.go" {
+				continue
+			}
+			found := false
+			for _, pattern := range patterns {
+				if ok, _ := path.Match(pattern, name); ok {
+					used[pattern], found = true, true
+				}
+			}
+			if !found {
+				t.Errorf("the files of %s have no row for %s", dir, name)
+			}
+		}
+		for _, pattern := range patterns {
+			if !used[pattern] {
+				t.Errorf("the files of %s have a row for %s, which is not there", dir, pattern)
+			}
+		}
+	}
+}
+
 // TestPackagesAreListed: ARCHITECTURE.md says of each package what it is, and of none that is
 // not there.
 func TestPackagesAreListed(t *testing.T) {

@@ -8,16 +8,18 @@
 // # Files
 //
 //	topic.go tenant.go cursor.go        names of topics, in one fleet of several sites; their versions
-//	user.go visitor.go                  who is present; who asks
+//	user.go member.go visitor.go        who is present; who asks
 //	device.go session.go token.go op.go a user's devices; a page's token; who holds a lease
 //	directory.go person.go              the site's lasting knowledge of people; what one viewer sees
+//	status.go visibility.go             what a user chose to show, and to whom
 //	event.go signal.go place.go         what pages are told
 //	kind.go finding.go act.go           settings by kind of topic; mistakes of wiring; acts of staff
 //	errors.go                           what functions of all packages return
 //
 // # Words
 //
-// Each word has one meaning, the same in code, JSON, metrics and docs:
+// Each word means the same in code, JSON, metrics and docs. Recent and record have two meanings, by what they are
+// of:
 //
 //   - topic: a scope in which users are present, such as "site" or "thread:42".
 //   - user: a visitor who is signed in. Guest: a visitor who is not. Guests are counted,
@@ -29,18 +31,19 @@
 //   - heartbeat: renews a lease. It never makes one.
 //   - join: a user gets a first lease in a topic. Leave: the last lease ends.
 //   - roster: the users who are present. State: the roster at a cursor. Diff: the joins
-//     and leaves between two cursors. Cursor: an opaque name of one version of a topic.
+//     and leaves between two cursors. Cursor: an opaque name of one version of a topic, or in a
+//     stream of one version of each of its topics.
 //   - age: the current set of page views becomes the old one. There are two sets, so
 //     `recent` covers one to two periods. Sweep: expired leases are removed and their
 //     leaves announced.
 //   - kind: the part of a topic before its first colon; also the settings of such topics
 //     ([Kind]). Count-only: a kind of topic whose visitors get figures and no names.
-//   - record, or peak: the most users who were online in a topic at one time.
-//   - recent: users who viewed a page within one to two periods, whether they are still
-//     online or not.
+//   - record of a topic, or peak: the most users who were online there at one time. Record of a consumer:
+//     what the store keeps of it.
+//   - recent, as a figure: how many users viewed a page within one to two periods, whether they are still
+//     online or not. Recent users: the latest active ones by name, as many as [Kind].Recent, for 24 hours.
 //   - place: a topic with people in it. Bot: a crawler that says that it is one.
-//   - consumer: a program that track.Tracker.Deliver tells of joins and leaves. Its record is
-//     what the store keeps of it, and has nothing to do with the record of a topic.
+//   - consumer: a program that track.Tracker.Deliver tells of joins and leaves.
 //   - node: one process of a fleet. Notice: a message from one node to all nodes.
 //
 // # Who is online, exactly

@@ -8,7 +8,7 @@
 //	standby.go lead.go new.go       which node leads, and how a consumer begins
 //	topic.go kind.go tap.go told.go changes of the topics, and how they become events
 //	lookout.go                      times in which a leader may have missed something
-//	outbox.go entry.go              events that wait for fn; the record in the store
+//	outbox.go entry.go node.go      events that wait for fn; the record in the store; what it needs of the engine
 //
 // In the comments, a consumer was told of a change once the change's events are in the consumer's record. Such
 // events may still wait for fn. [Stats].Told counts an event later, once fn has taken it.

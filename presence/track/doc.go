@@ -35,17 +35,27 @@
 //
 // # Files
 //
-//	tracker_*.go tracker.go config.go         the verbs, by who calls them; the parts; settings
-//	pages.go jobs.go staff.go                 page views; sweeps and the like; acts of staff
-//	users*.go leases*.go connection*.go       who is here, and who says so
-//	choices*.go status.go settings*.go idle.go  what users chose; away by itself
-//	writer*.go outage*.go notices.go          writes on their way; can the store be trusted
-//	topic_*.go topics*.go roster_pages.go     the topics that are read here
-//	outlet*.go line.go sources.go             how versions reach readers
-//	window*.go                                readers of the first users of a topic, and of dots
-//	people: watch*.go person*.go lastseen*.go
-//	delivering.go                             events for programs: see package deliver
-//	signal*.go recent.go places*.go peaks*.go erase*.go stats*.go
+//	tracker_*.go tracker.go config.go kind.go     the verbs, by who calls them; the parts; settings
+//	pages.go jobs.go staff.go acts.go             page views; sweeps and the like; acts of staff
+//	users*.go leases*.go connection*.go           who is here, and who says so
+//	choices*.go status*.go settings*.go           what users chose
+//	idle*.go attended.go                          away by itself
+//	signout.go signoff.go sessions*.go devices.go ends: of a user, a browser, a device's session
+//	writer*.go notices.go                         writes on their way
+//	outage*.go features.go                        can the store be trusted; what it must have
+//	topic_*.go topics*.go roster_pages.go         the topics that are read here
+//	outlet*.go line.go sources.go                 how versions reach readers
+//	event_version.go                              the version of the stream
+//	window*.go                                    readers of the first users of a topic, and of dots
+//	watch*.go person*.go contacts.go lastseen*.go people, and what a viewer may see of them
+//	directory_calls.go                            calls of the site's Directory
+//	changes.go delivering.go                      events for programs: see package deliver
+//	signal*.go recent*.go places*.go peaks*.go    signals; recent users; places; records
+//	figure*.go answers.go                         figures of topics, and other answers that pages do not wait for
+//	fleet.go node_lease.go seal.go                other nodes; this node's lease; the fleet's secret
+//	housekeeping*.go lifetime.go locks*.go        rounds of each node; goroutines; mutexes
+//	erase*.go                                     what is forgotten of a user
+//	stats*.go health.go finding.go                figures of the node; its health; mistakes of wiring
 //
 // [memstore]: https://pkg.go.dev/github.com/rollcall-go/rollcall/presence/memstore
 // [redisstore]: https://pkg.go.dev/github.com/rollcall-go/rollcall/presence/redisstore
@@ -55,24 +65,24 @@ package track
 //
 // A goroutine that holds a mutex may only take one of a later level:
 //
-//	1  Connection.mu
+//	1  Connection.mu, countedGuest.mu
 //	2  users.mu
-//	3  topics.mu, people.mu, leases.mu, guestCounts.mu
-//	4  outlet.mu
-//	5  Group.mu, View.mu
+//	3  topics.mu, peopleHere.mu, leases.mu, guestCounts.mu
+//	4  outlet.mu, which is Line.mu, replica.mu or watchList.mu
+//	5  wakeSet.mu, View.mu, windowView.mu
 //	6  writer.mu
-//	7  outage.mu, lastSeen.mu, untils.mu, signals.mu, the mutexes of answers,
-//	   figures, records and askedUsers, those of what people heard and of relations, and
-//	   that of the calls of the Directory
+//	7  outage.mu, lastSeen.mu, untils.mu, signals.mu, answers.mu, figureMemory.mu, peaks.mu,
+//	   peakKeeping.mu, askedUsers.mu, deviceNews.mu, relations.mu, contactReader.mu, directoryCalls.mu
 //	8  notices.mu, lifetime.mu, acts.mu
 //
-// Mutexes of one level are never held together. locks.go has a type for each.
+// Mutexes of one level are never held together. locks.go has a type for each. A test compares the two.
+//
+// A sync.Mutex or RWMutex that is a field has no level: it is taken with no other mutex held. So have those of
+// package deliver.
 //
 // users.mu also guards holder.held, each knownUser, and the questions about choices. A source, such as a
-// replica, shares its mutex with its outlet: outlet.mu stands for it here. Methods whose name
-// ends in Locked are called with the mutex of their type held (of users for knownUser and
-// choices, of the outlet for sources). The mutexes of package deliver and of fleet.go, idle.go and sources.go have
-// no level: they are taken with no other one held. No method calls the store with a mutex held.
-// A store may hold mutexes of its own while it calls a listener, which takes any of these.
+// replica, shares its mutex with its outlet. Methods whose name ends in Locked are called with the mutex of
+// their type held (of users for knownUser and choices, of the outlet for sources). No method calls the store
+// with a mutex held. A store may hold mutexes of its own while it calls a listener, which takes any of these.
 //
 // `go test -tags lockorder ./presence/track` fails where the order is broken (locks_ordered.go).
