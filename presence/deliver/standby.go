@@ -31,7 +31,7 @@ import (
 //	a node is new          it takes over after newWait, since it cannot tell an old record
 //	the store was out      a node that did not lead takes over after backWait, for the same reason
 //	a copy is new          the same: it may be of an old file, with which the store began before it was wiped
-//	a leader's time is over  the same: another node may have led, and its record may be lost
+//	a leader is back late  the same: another node may have led since its time was over, and that record be lost
 //	no node has a copy     the consumer is new: a node prepares a record at once, and leads
 //	                       after newWait, and after an outage or a loss backWait later
 //

@@ -25,6 +25,7 @@ type person struct {
 	viewed     time.Time     // when a page was last viewed, of a user who visits
 	sure       bool          // and nothing failed since
 	hidden     time.Time     // when it was answered that nobody sees the user; zero: others may
+	came       time.Time     // when the first page was opened, or the thread was entered
 	gone       time.Time     // when the last page was closed; zero: one is open, or the user never came
 	out        time.Time     // when it was answered that the user is signed out; zero: not since pages opened
 	outKnown   []*process    // which know that
@@ -50,10 +51,18 @@ func (u *person) come(pages int) {
 	}
 	u.here = true
 	u.w.has(u)
+	u.comes()
 	u.goes(false)
 	for range pages {
 		u.pages = append(u.pages, u.w.openPage(u.id, u, presence.Site))
 	}
+}
+
+// comes notes that a user comes into a topic.
+func (u *person) comes() {
+	u.w.mu.Lock()
+	defer u.w.mu.Unlock()
+	u.came = time.Now()
 }
 
 // go closes all pages.

@@ -22,6 +22,7 @@ const (
 type clock struct {
 	going int
 	last  time.Time
+	first time.Time // when it began to go wrong that time, for failures of the whole: see fails
 }
 
 func (c *clock) begins() { c.going++ }
@@ -101,6 +102,9 @@ func (w *world) failedOver() time.Duration {
 func (w *world) fails(do string, fn func()) {
 	c := &w.trouble[troubleOf(do)]
 	w.mu.Lock()
+	if c.since() > w.game.ttl()+settles { // else it is a part of what went wrong before
+		c.first = time.Now()
+	}
 	c.begins()
 	w.mu.Unlock()
 	w.later(func() {
@@ -168,8 +172,11 @@ func (s *picture) joins(user string, paced bool) {
 	if back := s.p.w.trouble[ofStore].last; back.After(gone) && back.Sub(s.p.w.muted) < s.p.w.game.restTime() {
 		quiet -= asksAgain // nodes notice a loss when the store is back
 	}
-	// After an outage nodes remove nobody for a while: who comes to a page then sees who is still listed.
-	listed := s.fresh && gone.After(s.p.w.trouble[rewinds].last) && s.p.w.trouble[ofStore].since() < s.p.w.game.ttl()+settles
+	// After an outage nodes remove nobody for a while. A page that comes to a node then is told of who came after
+	// its latest event, and has closed the last page since the outage began, or whose grace lasted until then.
+	outage, holds := &s.p.w.trouble[ofStore], s.p.w.game.grace()+s.p.w.game.sweep()+time.Second
+	listed := s.fresh && u.came.After(s.since) && gone.After(outage.first.Add(-holds)) && outage.since() < s.p.w.game.ttl()+settles
+	listed = listed && gone.After(s.p.w.trouble[rewinds].last)
 	out, late := u.out, paced || s.fresh || s.p.w.trouble[rewinds].since() < s.p.w.game.ttl()+settles
 	s.p.w.mu.Unlock()
 	most := s.p.reads()
@@ -181,7 +188,7 @@ func (s *picture) joins(user string, paced bool) {
 	}
 	ago := time.Since(gone)
 	// Who is there for the grace; and after a failover a node may withhold for so long who came back elsewhere.
-	if listed || late && ago < s.p.w.game.grace()+s.p.w.game.sweep()+time.Second {
+	if listed || late && ago < holds {
 		return
 	}
 	if !gone.IsZero() && ago > s.p.reads() && quiet > catchesUp {
