@@ -1122,6 +1122,14 @@ var known = []struct {
 		{at: 19140765321, do: "store away", who: 1, d: 5748124365},
 		{at: 23556250751, do: "restart store", d: 880208253},
 	}}},
+	{"a node makes a page view again while writes hang, and its user signs out", game{seed: 90010277, nodes: 5, slow: true, late: true, features: []feature{settings}, acts: []act{
+		{at: 32800866143, do: "view", who: 4, node: 1},
+		{at: 71031504711, do: "writes hang", d: 8634544091},
+		{at: 74867753093, do: "come", who: 3, node: 3},
+		{at: 76522546984, do: "lose part", with: "notices"},
+		{at: 77837562521, do: "another page"},
+		{at: 79619278564, do: "sign out", who: 4},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines

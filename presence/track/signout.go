@@ -54,8 +54,15 @@ func (s *signOuts) signOut(ctx context.Context, user presence.UserID) error {
 	return nil
 }
 
-// hear ends what holds a user here, after the user signed out at some node.
+// hear ends what holds a user here, after the user signed out at some node. A page view that is just being written
+// may arrive after the sign-out, and would hold the user. So it is ended too.
+//
+// Example: Redis holds up writes. Node A makes Alice's page view again, and she signs out at node B. When Redis goes
+// on, it takes the sign-out first.
 func (s *signOuts) hear(n backend.Notice) {
+	for _, topic := range s.writer.forgetViews(n.User, time.Now().Add(-n.Ago)) {
+		s.writer.add(topic, backend.Op{Kind: backend.OpDrop, User: presence.User{ID: n.User}, Holder: presence.HolderWeb})
+	}
 	devices := s.users.membersHere(n.User)
 	topics := s.endHere(n.User, n.Ago)
 	still := s.users.membersHere(n.User)

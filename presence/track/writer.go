@@ -239,9 +239,19 @@ func (w *writer) signOut(user presence.UserID, at time.Time, of func(presence.Vi
 	w.forget(user, func(p *pending, member presence.UserID) { p.signOut(member, at, of) })
 }
 
-// forgetViews removes waiting page views up to a moment, of a user or of a device.
-func (w *writer) forgetViews(of presence.UserID, at time.Time) {
+// forgetViews removes waiting page views up to a moment, of a user or of a device. It returns the topics in which
+// the store may just be told of one.
+func (w *writer) forgetViews(of presence.UserID, at time.Time) (late []presence.Topic) {
 	w.forget(of, func(p *pending, member presence.UserID) { p.forgetViews(member, at) })
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	late = slices.Collect(maps.Keys(w.preparing)) // whose operations are not known
+	for topic, p := range w.flying {
+		if p.hasView(of, at) {
+			late = append(late, topic)
+		}
+	}
+	return late
 }
 
 // A forgetting removes some of the waiting operations of a user and of the user's devices.

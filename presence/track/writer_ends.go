@@ -191,6 +191,16 @@ func (p *pending) forgetViews(user presence.UserID, at time.Time) {
 	p.forget(user, func(op operation) bool { return op.Kind == backend.OpSeen && !op.asked.After(at) })
 }
 
+// hasView reports whether a page view of a user up to a moment waits.
+func (p *pending) hasView(user presence.UserID, at time.Time) bool {
+	for i := range p.of(user) {
+		if op := &p.ops[i]; op.Kind == backend.OpSeen && !op.asked.After(at) {
+			return true
+		}
+	}
+	return false
+}
+
 // forgetOldViews removes the page views that hold no longer, because the store was out for as long.
 func forgetOldViews(p *pending, now time.Time) {
 	for i := range p.ops {
