@@ -247,7 +247,7 @@ func (w *writer) forgetViews(of presence.UserID, at time.Time) (late []presence.
 	defer w.mu.Unlock()
 	late = slices.Collect(maps.Keys(w.preparing)) // whose operations are not known
 	for topic, p := range w.flying {
-		if p.hasView(of, at) {
+		if hasView(p, of, at) {
 			late = append(late, topic)
 		}
 	}

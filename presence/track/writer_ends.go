@@ -192,7 +192,7 @@ func (p *pending) forgetViews(user presence.UserID, at time.Time) {
 }
 
 // hasView reports whether a page view of a user up to a moment waits.
-func (p *pending) hasView(user presence.UserID, at time.Time) bool {
+func hasView(p *pending, user presence.UserID, at time.Time) bool {
 	for i := range p.of(user) {
 		if op := &p.ops[i]; op.Kind == backend.OpSeen && !op.asked.After(at) {
 			return true
