@@ -29,7 +29,7 @@ type doubt struct {
 	since    time.Time                   // the latest Visibility.Since of the notices
 	at       time.Time                   // when the user was last seen, if a notice said so; zero: now
 	named    []presence.Topic            // topics that the senders of the notices write
-	writing  map[presence.Topic]struct{} // topics to which this node was writing the earlier choice
+	writing  map[presence.Topic]struct{} // topics to which this node was writing the earlier choice, or has written it since
 	asked    bool                        // a question has begun since the latest notice
 	answered chan struct{}               // closed at the end
 }

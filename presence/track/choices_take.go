@@ -135,10 +135,17 @@ func (c *choices) showChosen(user presence.UserID, at time.Time) {
 }
 
 // write writes what others may see of a user in some topics, as chosen at a moment. It holds users.mu, so
-// that a later choice is also written later.
+// that a later choice is also written later. If there is a doubt about the user, this may be the earlier choice.
+//
+// Example: Alice hides, and later turns busy at node A. Node B hears that, and its Directory does not answer. B
+// finds that she is shown, and hides her again. Once the Directory answers, B shows her as busy.
 func (c *choices) write(topics map[presence.Topic]struct{}, user presence.UserID, at time.Time) {
 	c.users.choose(user, nil, func(choice, bool) {
+		doubt := c.users.doubtLocked(user)
 		for topic := range topics {
+			if doubt != nil {
+				doubt.writing[topic] = struct{}{}
+			}
 			for _, op := range c.updatesLocked(topic, user) {
 				c.writer.put(topic, operation{Op: op, asked: at})
 			}

@@ -164,6 +164,29 @@ func TestSlowAnswerUndoesNewerSettings(t *testing.T) {
 	}
 }
 
+// A user hid, and shows herself at A just when the Directory of B fails. B finds her shown, and hides her again. It
+// shows her once the Directory says so.
+func TestHiddenAgainInDoubt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSlowTown(t)
+		connect(t, s.a, track.ConnectOptions{Visitor: on("alice", "one")})
+		page := connect(t, s.b, track.ConnectOptions{Visitor: on("alice", "one")})
+		wantOnline(t, s.town, "alice")
+		noError(t, s.a.People().ChangeSettings(t.Context(), "alice", to(presence.Settings{Status: presence.Invisible})))
+		page.Close()
+		time.Sleep(26 * time.Second) // until B looks once more, A has found that she is shown
+		s.reads[s.b].Break(presencetest.DirectoryFault{Err: errors.New("out")})
+		noError(t, s.a.People().ChangeSettings(t.Context(), "alice", to(presence.Settings{Status: presence.Busy})))
+		time.Sleep(10 * time.Second)
+		s.reads[s.b].Heal()
+		time.Sleep(5 * time.Second)
+		s.wantDirectory("alice")
+		if got := stored(t, s.store, presence.Site); got != "alice=busy " {
+			t.Errorf("the store shows %q, want alice busy", got)
+		}
+	})
+}
+
 // The Directory fails as a notice is heard. A user who may have hidden is hidden, and shown
 // again once the Directory says so.
 func TestDirectoryOutAsSettingsAreHeard(t *testing.T) {
