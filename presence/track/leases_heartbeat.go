@@ -22,6 +22,7 @@ const (
 	connectionsPerPart = 500
 	mostParts          = 16
 	partsOfATopic      = 4
+	inOnePart          = 128 // users of a topic, in the fleet
 )
 
 // A heartbeat decides when each connection with one interval is renewed: once an interval, and never later.
@@ -40,7 +41,7 @@ func turnOf(id presence.Holder, topics []*reader) uint32 {
 	}
 	last := topics[len(topics)-1]
 	of := maphash.String(turns, string(last.topic()))
-	if roster := rosterOf(last); roster != nil && roster.view.Load().Total <= connectionsPerPart {
+	if roster := rosterOf(last); roster != nil && roster.view.Load().Total <= inOnePart {
 		return uint32(of)
 	}
 	return uint32(of + own%partsOfATopic)

@@ -71,7 +71,7 @@ func TestHeartbeatsInParts(t *testing.T) {
 			most        int // heartbeats in one call, once all had their turn
 		}{{100, 100}, {490, 490}, {510, 330}, {3000, 800}, {2900, 800}, {600, 500}, {120, 120}} {
 			for len(open) < step.connections {
-				topics := []presence.Topic{presence.Site, presence.Topic(fmt.Sprint("thread:", len(open)%20))}[:1+len(open)/1000%2]
+				topics := []presence.Topic{presence.Site, presence.Topic(fmt.Sprint("thread:", len(open)%200))}[:1+len(open)/1000%2]
 				open = append(open, connect(t, tracker, track.ConnectOptions{Visitor: visitor(fmt.Sprint("u", len(open))), Topics: topics}))
 				if len(open)%100 == 0 {
 					time.Sleep(700 * time.Millisecond)
