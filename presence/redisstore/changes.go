@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -13,30 +14,46 @@ import (
 )
 
 // After scripts that may change figures, one more script in the same round trip notes their topics in a sorted
-// set, by the server's time. So a
-// node with thousands of topics asks once which of them changed. On a cluster the set would be on another
-// server than the topics, where it may be lost without them, so there is none.
+// set, each with a number that grows. So a node with thousands of topics asks once which of them changed. On a
+// cluster the set would be on another server than the topics, where it may be lost without them. So a node
+// whose client is not one of a single server notes nothing, and says that: nobody then relies on the notes.
 const (
-	keepChanges = 2 * time.Minute // a topic stays noted
-	maxChanges  = 5000            // topics in an answer
+	maxChanges   = 5000            // topics that stay noted, and that an answer has
+	unnotedStays = 2 * time.Minute // since a node that notes nothing has last written
+	unnotedEvery = 30 * time.Second
 )
 
-// changesOverlap is how far an answer reaches back before the one before it: a script whose source had to be
-// sent runs after the note of its topic.
-const changesOverlap = time.Second
+// A changeNotes says which topics the scripts of this node changed.
+type changeNotes struct {
+	keyspace
+	said atomic.Int64 // when this node last said that it notes nothing, Unix ns
+}
 
-// notes returns the script that notes the topics which scripts may change. ok is false if there is none.
-func (l *link) notes(evals []eval) (e eval, ok bool) {
-	if _, single := l.client.(*redis.Client); !single || l.apart.Load() {
-		return eval{}, false
-	}
-	args := []any{l.now(), keepChanges.Milliseconds()}
+// after returns the script that notes the topics which scripts may change. ok is false if there is none.
+func (n *changeNotes) after(evals []eval, single bool) (e eval, ok bool) {
+	args := []any{maxChanges, unnotedStays.Milliseconds()}
 	for _, one := range evals {
 		if one.script.changes {
-			args = append(args, string(l.space.topicOf(one.keys[0])))
+			args = append(args, string(n.topicOf(one.keys[0])))
 		}
 	}
-	return eval{script: indexChangedScript, keys: []string{l.space.indexKey("changed")}, args: args}, len(args) > 2
+	if len(args) == 2 {
+		return eval{}, false
+	}
+	if !single {
+		now, said := time.Now().UnixNano(), n.said.Load()
+		if said != 0 && now-said < int64(unnotedEvery) || !n.said.CompareAndSwap(said, now) {
+			return eval{}, false
+		}
+		args = args[:2]
+	}
+	return eval{script: indexChangedScript, keys: []string{n.indexKey("changed"), n.indexKey("unnoted")}, args: args}, true
+}
+
+// single reports whether all keys are on one server, and the client knows it.
+func (l *link) single() bool {
+	_, single := l.client.(*redis.Client)
+	return single && !l.apart.Load()
 }
 
 // Changes implements [backend.ChangeTeller].
@@ -44,14 +61,14 @@ func (s *reader) Changes(ctx context.Context, mark string) (backend.Changes, err
 	if err := s.ready(ctx, s.reads); err != nil {
 		return backend.Changes{}, err
 	}
-	if _, single := s.client.(*redis.Client); !single || s.apart.Load() {
+	if !s.single() {
 		return backend.Changes{All: true}, nil
 	}
-	since, era, _ := strings.Cut(mark, " ")
-	at, _ := strconv.ParseInt(since, 10, 64)
+	number, era, _ := strings.Cut(mark, " ")
+	since, _ := strconv.ParseInt(number, 10, 64)
 	answer, err := s.runOne(ctx, s.reads, "changes", eval{
-		script: indexChangesScript, keys: []string{s.indexKey("changed"), s.indexKey("era")},
-		args: []any{s.now(), max(0, at-changesOverlap.Milliseconds()), strings.ToLower(rand.Text()), keepAtRest.Milliseconds(), maxChanges},
+		script: indexChangesScript, keys: []string{s.indexKey("changed"), s.indexKey("unnoted")},
+		args: []any{era, since, strings.ToLower(rand.Text()), maxChanges},
 	})
 	if err != nil {
 		return backend.Changes{}, err
@@ -63,19 +80,18 @@ func (s *reader) Changes(ctx context.Context, mark string) (backend.Changes, err
 	if err != nil {
 		return backend.Changes{}, wrap("changes", err)
 	}
-	now, err := strconv.ParseInt(told[0], 10, 64)
+	if told[0] == "" { // somebody notes nothing
+		return backend.Changes{All: true}, nil
+	}
+	now, err := strconv.ParseInt(told[1], 10, 64)
 	if err != nil {
 		return backend.Changes{}, wrap("changes", err)
 	}
-	c := backend.Changes{Mark: told[0] + " " + told[1]}
-	// An era of its own has a store that was wiped. A clock that was set back, or an answer that is too old or
-	// too long, says nothing either.
-	if told[1] != era || now < at || now-at > keepChanges.Milliseconds()/2 || len(told)-2 == maxChanges {
-		c.All = true
-		return c, nil
-	}
+	c := backend.Changes{Mark: told[1] + " " + told[0], All: told[0] != era || since > now || now-since > maxChanges}
 	for _, name := range told[2:] {
-		c.Topics = append(c.Topics, presence.Topic(name))
+		if !c.All && name != "=" {
+			c.Topics = append(c.Topics, presence.Topic(name))
+		}
 	}
 	return c, nil
 }

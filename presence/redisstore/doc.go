@@ -17,8 +17,8 @@
 // day after the last of them left, and :peak, which stays. presence:{site}:bots is
 // of the crawlers in the window. Four small indexes tell every node
 // which topics there are, without a scan: presence:{index}:due, :views, :topics, :seen.
-// On a single server presence:{index}:changed has the topics whose figures changed in
-// the last two minutes, and :era a name that is lost if the server is wiped.
+// On a single server presence:{index}:changed has the topics whose figures changed lately;
+// :unnoted is there while a node does not note them.
 // presence:{notices}:log holds sign-outs and chosen statuses of the last ten
 // minutes, :statuses and :chosen what users chose, and presence:{~meta}:fleet the
 // keyspace's id, its version and the fleet's secret. The topics index and notices

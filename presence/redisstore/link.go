@@ -13,7 +13,7 @@ import (
 // server is out, scripts.go runs scripts, slots.go divides them on a cluster.
 type link struct {
 	client  redis.UniversalClient
-	space   keyspace // for the notes of topics that changed
+	notes   changeNotes
 	timeout time.Duration
 	clock   func() time.Time // for tests; nil: the server's own time
 	servers serverClock

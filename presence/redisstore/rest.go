@@ -88,7 +88,7 @@ func (s *upkeep) lengthenSome(ctx context.Context, cursor uint64) (next uint64, 
 
 func (s *upkeep) lengthenShared(ctx context.Context) error {
 	keys := append(s.noticeLog(), s.statusKeys()...)
-	for _, name := range []string{"due", "due:idle", "views", "views:idle", "topics", "seen", "nodes", "terms", "sweeps"} {
+	for _, name := range []string{"due", "due:idle", "views", "views:idle", "topics", "seen", "changed", "nodes", "terms", "sweeps"} {
 		keys = append(keys, s.indexKey(name))
 	}
 	keys = append(append(keys, s.erasureKeys()...), s.consumersKey())

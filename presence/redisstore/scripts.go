@@ -78,8 +78,8 @@ var (
 	erasureClaimScript  = newScript("time", "erasure_claim")
 	erasureEndScript    = newScript("erasure_end")
 	restScript          = newScript("keep", "rest")
-	indexChangedScript  = newScript("time", "index_changed")
-	indexChangesScript  = newScript("time", "index_changes")
+	indexChangedScript  = newScript("keep", "index_changed")
+	indexChangesScript  = newScript("keep", "index_changes")
 )
 
 // An eval is one run of a script.
@@ -95,7 +95,7 @@ type eval struct {
 // so that a cluster that lost a part serves the rest.
 func (l *link) run(ctx context.Context, evals ...eval) ([]*redis.Cmd, error) {
 	asked := len(evals)
-	if note, ok := l.notes(evals); ok {
+	if note, ok := l.notes.after(evals, l.single()); ok {
 		evals = append(slices.Clip(evals), note)
 	}
 	answers := l.runAll(ctx, evals)[:asked]
@@ -124,6 +124,9 @@ func (l *link) runAll(ctx context.Context, evals []eval) []*redis.Cmd {
 		}
 		if len(again) == 0 {
 			break
+		}
+		if note := len(evals) - 1; evals[note].script == indexChangedScript && missing[len(missing)-1] != note {
+			missing, again = append(missing, note), append(again, evals[note]) // it stands behind what is run again
 		}
 		sent = time.Now()
 		for i, a := range l.pipe(ctx, again, func(p redis.Pipeliner, e eval) *redis.Cmd {

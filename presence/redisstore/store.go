@@ -72,7 +72,7 @@ func New(client redis.UniversalClient, cfg Config) *Store {
 	server := endpointOf(client)
 	l := &link{client: client, timeout: cfg.Timeout, clock: clock, servers: serverClock{began: time.Now()}, pace: newPace(), reads: newBreaker(cfg, server), writes: newBreaker(cfg, server)}
 	keys := keyspace{cfg.Prefix}
-	l.space = keys
+	l.notes.keyspace = keys
 	f := &fleet{link: l, keyspace: keys, index: newIndex(l, keys), logSize: cfg.LogSize, keepLog: keepLog}
 	s := &Store{cfg: cfg, pubsub: newPubsub(client, cfg.Timeout, l.pace), fleet: f, writer: &writer{f}, statuses: &statuses{f}, consumers: &consumers{f}, erasures: &erasures{f}}
 	s.reader, s.extrasReader = &reader{f}, &extrasReader{f}

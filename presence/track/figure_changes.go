@@ -18,20 +18,19 @@ func tellerOf(store backend.Core) figureChanges {
 	return figureChanges{teller: teller}
 }
 
-// ask returns the topics that may have changed since the last call. It returns nil if all may have, or if the
-// store does not answer.
-func (f *figureChanges) ask(ctx context.Context) map[presence.Topic]bool {
+// ask returns the topics that may have changed since the last call, or nil if all may have.
+func (f *figureChanges) ask(ctx context.Context) (map[presence.Topic]bool, error) {
 	if f.teller == nil {
-		return nil
+		return nil, nil
 	}
 	c, err := f.teller.Changes(ctx, f.mark)
 	f.mark = c.Mark
 	if err != nil || c.All {
-		return nil
+		return nil, err
 	}
 	changed := make(map[presence.Topic]bool, len(c.Topics))
 	for _, t := range c.Topics {
 		changed[t] = true
 	}
-	return changed
+	return changed, nil
 }

@@ -21,6 +21,7 @@ type housekeeper struct {
 	changes figureChanges
 
 	round int32 // only run uses it
+	blind bool  // the latest round did not know which topics changed, and asked for half of those that rest
 }
 
 // run does the housekeeping until ctx ends.
@@ -52,20 +53,23 @@ func (h *housekeeper) refresh(ctx context.Context) {
 	h.round++
 	ctx, cancel := context.WithTimeout(ctx, applyTimeout)
 	defer cancel()
-	changed := h.changed(ctx, loaded)
+	began := time.Now()
+	changed, err := h.changed(ctx, loaded)
 	for _, r := range loaded {
 		if h.asksFor(r, len(loaded), changed) {
 			asked, topics, at = append(asked, r), append(topics, r.out.topic), append(at, r.position())
 		}
 	}
-	if len(topics) == 0 {
-		if changed == nil && len(loaded) > 0 || h.outage.fineLately() && !h.notices.waiting() { // the loaded ones are asked for in the next round
+	if len(topics) == 0 && changed == nil {
+		if len(loaded) > 0 || h.outage.fineLately() && !h.notices.waiting() { // the loaded ones are asked for in the next round
 			return
 		}
 		topics = []presence.Topic{presence.Site} // to find out whether the store is reachable
 	}
-	began := time.Now()
-	counts, err := h.store.Counts(ctx, topics...)
+	var counts []backend.Counts
+	if err == nil && len(topics) > 0 {
+		counts, err = h.store.Counts(ctx, topics...)
+	}
 	if h.life.over() {
 		return
 	}
@@ -100,20 +104,20 @@ const (
 	slowRounds = int32(time.Minute / houseKeeping)
 )
 
-// changed returns the topics that the store says may have changed since the last round. It returns nil if all
-// may have.
-func (h *housekeeper) changed(ctx context.Context, loaded []*replica) map[presence.Topic]bool {
+// changed returns the topics that the store says may have changed since it was last asked. It returns nil if all
+// may have: then this round asks for one half of the topics that rest, and the next round for the other half.
+func (h *housekeeper) changed(ctx context.Context, loaded []*replica) (map[presence.Topic]bool, error) {
 	if len(loaded) <= fewTopics || h.outage.leasesMayHaveExpired() {
 		h.changes.mark = ""
-		return nil
+		return nil, nil
 	}
-	changed := h.changes.ask(ctx)
-	if changed == nil && h.changes.mark != "" { // it tells changes from now on
-		for _, r := range loaded { // what was missed may be found at the second answer
-			r.rest = rest{}
-		}
+	if h.blind {
+		h.blind = false
+		return nil, nil
 	}
-	return changed
+	changed, err := h.changes.ask(ctx)
+	h.blind = changed == nil
+	return changed, err
 }
 
 // asksFor reports whether a topic, one of so many, is asked for in this round. A node with few topics must not

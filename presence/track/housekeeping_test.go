@@ -155,6 +155,9 @@ func TestFiguresThatAreTold(t *testing.T) {
 		store.wiped = true
 		store.mu.Unlock()
 		comes(time.Second)
+		store.mu.Lock()
+		store.wiped = true
+		store.mu.Unlock()
 		if got := asked(2 * time.Second); got < many {
 			t.Errorf("asked for the figures of %d topics after the store was wiped, want all of %d", got, many)
 		}
@@ -164,6 +167,29 @@ func TestFiguresThatAreTold(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		if got := asked(20 * time.Second); got < 19*many || got > 21*many {
 			t.Errorf("asked a store that cannot tell for the figures of %d topics in 20 s, want all of %d once a second", got, many)
+		}
+	})
+}
+
+// A store that hangs is noticed as soon by a node with many topics.
+func TestHangWithManyTopics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		faults := presencetest.NewFaults(&tellingStore{askedStore: askedStore{Store: memstore.New()}})
+		node := start(t, faults, track.Config{})
+		for i := range 100 {
+			connect(t, node, track.ConnectOptions{Topics: []presence.Topic{presence.Topic(fmt.Sprintf("thread:%d", i))}, Observe: true})
+		}
+		time.Sleep(20 * time.Second)
+		faults.Break(presencetest.Fault{Delay: time.Hour})
+		for began := time.Now(); ; time.Sleep(50 * time.Millisecond) {
+			view, err := node.View(t.Context(), "thread:7")
+			noError(t, err)
+			if view.Stale {
+				break
+			}
+			if time.Since(began) > 3600*time.Millisecond {
+				t.Fatalf("after %v the pages do not know that the store hangs", time.Since(began))
+			}
 		}
 	})
 }

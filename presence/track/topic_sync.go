@@ -279,7 +279,7 @@ func (r *replica) refresh(at int, c backend.Counts) (news bool) {
 		r.showFiguresLocked()
 		return true
 	}
-	return news || changed
+	return news || changed || r.ledger.partial() // whose reading may have failed
 }
 
 // markStale marks the View as possibly outdated, because the store is out.
