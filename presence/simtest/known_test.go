@@ -1156,6 +1156,11 @@ var known = []struct {
 		{at: 48930814705, do: "directory deaf", who: 1, d: 3056510389},
 		{at: 49013639937, do: "status", who: 2, with: "busy"},
 	}}},
+	{"the store starts again just before the nodes sweep after the last start", game{seed: 91000437, nodes: 3, slow: false, late: true, acts: []act{
+		{at: 11926157128, do: "save"},
+		{at: 16978227505, do: "restart store", d: 514638628},
+		{at: 23185603356, do: "restart store", d: 1244967},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines
