@@ -110,11 +110,15 @@ func costs(w io.Writer, all summaries, rows []string) {
 
 // cost is a cell of the table: the median of all runs.
 func (all summaries) cost(name string, c cost) string {
-	cells := slices.Clone(all[[2]string{name, c.letter}].cells)
-	if len(cells) == 0 {
-		if possible(name, findScenario(c.letter)) {
-			return "not played"
-		}
+	s := all[[2]string{name, c.letter}]
+	cells := slices.Clone(s.cells)
+	switch {
+	case len(cells) > 0:
+	case s.failed != "":
+		return "failed"
+	case possible(name, findScenario(c.letter)):
+		return "not played"
+	default:
 		return "–"
 	}
 	slices.SortFunc(cells, func(a, b cell) int {
