@@ -321,7 +321,14 @@ func TestBrowser(t *testing.T) {
 	b.noted("fired", "join zoe, leave alice, leave bob, state c.3")
 	b.until(`document.querySelector("#site .presence-figure span").textContent`, "member online")
 
-	s.send(t, "diff", next("c.3", "c.4", `"total":0,"joins":{},"leaves":{"zoe":{}}`))
+	fields := `Object.entries(document.querySelector("#site [data-user=zoe]").dataset).filter(([key]) => key !== "since").sort().join(" ")`
+	b.do(chromedp.Evaluate[chromedp.Void](`document.querySelector("#site [data-user=zoe]").dataset.own = "site"`)) // the site's script
+	s.send(t, "diff", next("c.3", "c.4", `"total":1,"joins":{"zoe":{"name":"Zoe","status":"away",`+at+`,"group":"staff","data":0}},"leaves":{}`))
+	b.until(fields, "group,staff json,0 own,site status,away user,zoe")
+	s.send(t, "diff", next("c.4", "c.5", `"total":1,"joins":{"zoe":{"name":"Zoe","status":"online",`+at+`}},"leaves":{}`))
+	b.until(fields, "own,site status,online user,zoe")
+
+	s.send(t, "diff", next("c.5", "c.6", `"total":0,"joins":{},"leaves":{"zoe":{}}`))
 	b.until(`document.querySelector("#site .presence-empty").hidden`, "false")
 	b.until(`document.querySelector("#site .presence-figure").textContent`, "0 members online")
 	b.noted("fired", "leave zoe")

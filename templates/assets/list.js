@@ -4,6 +4,7 @@
 import { hue, initials, link } from "./person.js";
 
 const HOLD = 30_000; // ms after which a resting pointer or focus does not hold the list any more
+const FIELDS = ["status", "since", "group", "json"]; // data attributes of an item
 
 /**
  * @param {HTMLElement} list as the server rendered it, after its template
@@ -59,7 +60,10 @@ export function userList(list, statuses) {
     users.forEach(([id, user], at) => {
       const fresh = item(id, user);
       const node = items.get(id) ?? fresh;
-      for (const { name, value } of fresh.attributes) node.setAttribute(name, value);
+      for (const key of FIELDS) {
+        if (fresh.dataset[key]) node.dataset[key] = fresh.dataset[key];
+        else delete node.dataset[key];
+      }
       if (!node.firstChild.isEqualNode(fresh.firstChild)) node.firstChild.replaceWith(fresh.firstChild);
       if (list.children[at] !== node) list.insertBefore(node, list.children[at]);
     });
@@ -74,8 +78,8 @@ export function userList(list, statuses) {
     const item = blank.cloneNode(true);
     const [card, avatar, name, status] = item.querySelectorAll("*");
     item.dataset.user = id;
-    for (const key of ["status", "since", "group"]) if (user[key]) item.dataset[key] = user[key];
-    if (user.data !== undefined) item.dataset.json = JSON.stringify(user.data);
+    const fields = { ...user, json: JSON.stringify(user.data) };
+    for (const key of FIELDS) if (fields[key]) item.dataset[key] = fields[key];
     card.title = name.textContent = user.name || id;
     const [url, picture] = [user.url, user.avatar].map((url) => link(url, document.baseURI));
     if (url) card.setAttribute("href", url);
