@@ -35,7 +35,7 @@ func (id *UserID) Scan(column any) error {
 // Limits of what a site may say of a user.
 const (
 	MaxUserIDLen  = 128     // bytes of a UserID
-	MaxProfileLen = 4 << 10 // bytes of a User's other fields together
+	MaxProfileLen = 4 << 10 // bytes of a User's Name, Avatar, URL and Data together
 	MaxGroupLen   = 32      // bytes of a User's Group
 )
 

@@ -17,7 +17,7 @@ const maxRecent = 1_000_000
 // Kind returns the settings of a topic. Where its Kind has no TTL, Grace or MaxRoster they
 // are those of c. The Grace is zero or more.
 func (c *Config) Kind(t presence.Topic) presence.Kind {
-	k := c.Kinds[t.Kind()]
+	k := c.given(t)
 	k.TTL = cmp.Or(k.TTL, c.TTL)
 	k.Grace = max(cmp.Or(k.Grace, c.Grace), 0)
 	k.MaxRoster = cmp.Or(k.MaxRoster, c.MaxRoster)
@@ -27,12 +27,15 @@ func (c *Config) Kind(t presence.Topic) presence.Kind {
 	return k
 }
 
+// given returns the settings of a topic as the site gave them. Nothing else looks a topic up in Kinds.
+func (c *Config) given(t presence.Topic) presence.Kind { return c.Kinds[t.Kind()] }
+
 // ttl returns how long a lease in a topic lasts without being renewed.
 func (c *Config) ttl(t presence.Topic) time.Duration {
 	if len(c.Kinds) == 0 {
 		return c.TTL
 	}
-	return cmp.Or(c.Kinds[t.Kind()].TTL, c.TTL)
+	return cmp.Or(c.given(t).TTL, c.TTL)
 }
 
 // grace returns how long a user stays in a topic after a connection closed.
@@ -40,7 +43,7 @@ func (c *Config) grace(t presence.Topic) time.Duration {
 	if len(c.Kinds) == 0 {
 		return c.Grace
 	}
-	return max(cmp.Or(c.Kinds[t.Kind()].Grace, c.Grace), 0)
+	return max(cmp.Or(c.given(t).Grace, c.Grace), 0)
 }
 
 // heartbeatFor returns how often a lease with a TTL is renewed.

@@ -50,7 +50,7 @@ func (p *pageViews) seenGuest(topic presence.Topic, guest string) {
 
 // seenBot is [Tracker.SeenBot].
 func (p *pageViews) seenBot(topic presence.Topic, name, id string) {
-	if id == "" || !backend.ValidBotName(name) || !p.cfg.Kinds[topic.Kind()].Bots {
+	if id == "" || !backend.ValidBotName(name) || !p.cfg.Kind(topic).Bots {
 		return
 	}
 	p.writer.add(topic, backend.Op{Kind: backend.OpBot, Bot: strings.Clone(name), Guest: strings.Clone(id), For: p.cfg.Age})

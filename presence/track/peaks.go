@@ -57,7 +57,7 @@ func peakOf(n backend.Notice) (topic presence.Topic, p backend.Peak, ok bool) {
 
 // hear merges a record that came by a notice.
 func (r *records) hear(topic presence.Topic, p backend.Peak) {
-	if !r.cfg.Kinds[topic.Kind()].Peak {
+	if !r.cfg.Kind(topic).Peak {
 		return
 	}
 	best, _ := r.peaks.merge(topic, p)

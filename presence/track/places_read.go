@@ -168,7 +168,7 @@ func (p *placeReader) figuresOf(ctx context.Context, topics []presence.Topic) (n
 // rosterOf returns the users of a place: from the replica here, from the previous read, or from the store.
 // For a place that is too large to read it loads a replica, like a page that shows the topic.
 func (p *placeReader) rosterOf(ctx context.Context, place presence.Place, head presence.DiffID) placeRoster {
-	if place.Total == 0 || p.cfg.Kinds[place.Topic.Kind()].CountOnly {
+	if place.Total == 0 || p.cfg.Kind(place.Topic).CountOnly {
 		return placeRoster{}
 	}
 	if place.Total > maxWholeRoster {

@@ -143,7 +143,7 @@ func validateRecent(q backend.RecentQuery) error {
 
 // sightings is [Tracker.Sightings].
 func (r *recent) sightings(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]backend.Sighting, error) {
-	if r.cfg.Kinds[topic.Kind()].CountOnly {
+	if r.cfg.Kind(topic).CountOnly {
 		return make([]backend.Sighting, len(users)), nil
 	}
 	s, err := r.store.Sightings(ctx, topic, users...)

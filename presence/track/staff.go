@@ -84,7 +84,7 @@ func (s *Staff) cut(ctx context.Context, by, user presence.UserID, connection pr
 
 // resetPeak is [Staff.ResetPeak].
 func (s *Staff) resetPeak(ctx context.Context, by presence.UserID, topic presence.Topic) error {
-	if !s.cfg.Kinds[topic.Kind()].Peak {
+	if !s.cfg.Kind(topic).Peak {
 		return nil
 	}
 	if err := s.records.reset(ctx, topic); err != nil {
