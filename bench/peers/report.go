@@ -72,7 +72,7 @@ func (s summary) both(sc *scenario) look {
 		l.Right = r.Right
 	}
 	l.Ghosts, l.Missing = max(l.Ghosts, r.Ghosts), max(l.Missing, r.Missing)
-	return l
+	return l.median()
 }
 
 func (s summary) look(sc *scenario, of func(cell) ([]verdict, int)) (l look) {
