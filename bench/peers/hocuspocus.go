@@ -14,7 +14,7 @@ var (
 	}.peer()
 	hocuspocusFixed = scriptPeer{
 		name: "Hocuspocus, with fixes",
-		says: "its nodes tell each other whom they have, each 3 s, and who has left at once; who was not told for 10 s has left; the page shows a leave 6 s later",
+		says: "its nodes tell each other every 3 s whom they have, and at once who has left; a user is online for 10 s after the last such message; the page shows a leave 6 s later",
 		year: "2026", needs: "Redis, Node.js; 46 lines in the server, 30 in the page", renewal: 15 * time.Second,
 		slowest: 45 * time.Second,
 		server:  "hocuspocus.mjs", page: "page-hocuspocus.mjs", packages: hocuspocusPackages,

@@ -20,7 +20,7 @@ var (
 	}.peer()
 	socketIOFixed = scriptPeer{
 		name: "Socket.IO, with fixes",
-		says: "4.8.4, redis-streams-adapter 0.3.1; each process tells the others every 3 s whom it has, and a user is online until nobody has told of him for 10 s; ping 10 + 10 s",
+		says: "4.8.4, redis-streams-adapter 0.3.1; each process tells the others every 3 s whom it has; a user is online for 10 s after the last such message; ping 10 + 10 s",
 		year: "2026", needs: "Redis, Node.js; 51 lines, the whole server", renewal: 3 * time.Second,
 		slowest: 30 * time.Second,
 		server:  "socketio-fixed.mjs", page: "page-socketio.mjs",

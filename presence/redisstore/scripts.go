@@ -38,6 +38,7 @@ func newScript(files ...string) *script {
 	return &script{source: source.String(), sha: hex.EncodeToString(sum[:]), timed: files[0] == "time"}
 }
 
+// changing is newScript for a script that may change the figures of a topic.
 func changing(files ...string) *script {
 	s := newScript(files...)
 	s.changes = true
