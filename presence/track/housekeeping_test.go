@@ -127,10 +127,16 @@ func TestFiguresThatAreTold(t *testing.T) {
 			t.Errorf("asked for the figures of %d topics in two minutes, want each of %d twice, and little more", got, many)
 		}
 		guests := 0
-		comes := func(most time.Duration) {
+		comes := func(most time.Duration, meanwhile ...*bool) {
 			t.Helper()
 			guests++
 			there.SeenGuest(names[7], fmt.Sprint("guest", guests))
+			time.Sleep(100 * time.Millisecond) // the guest is written
+			store.mu.Lock()
+			for _, is := range meanwhile {
+				*is = true
+			}
+			store.mu.Unlock()
 			for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
 				view, err := here.View(t.Context(), names[7])
 				noError(t, err)
@@ -151,10 +157,7 @@ func TestFiguresThatAreTold(t *testing.T) {
 		store.mu.Unlock()
 		comes(time.Minute + time.Second) // a note that was lost
 		time.Sleep(10 * time.Second)
-		store.mu.Lock()
-		store.wiped = true
-		store.mu.Unlock()
-		comes(time.Second)
+		comes(time.Second, &store.wiped)
 		store.mu.Lock()
 		store.wiped = true
 		store.mu.Unlock()

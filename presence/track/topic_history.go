@@ -83,6 +83,15 @@ func (h *history) at(pos int) presence.DiffID {
 // end returns the position after the latest version.
 func (h *history) end() int { return h.dropped + len(h.versions) }
 
+// stored returns the position after the latest version that the store has too.
+func (h *history) stored() int {
+	pos := h.end()
+	for h.local(pos) {
+		pos--
+	}
+	return pos
+}
+
 // position returns the position after a version, and false if it is not known.
 func (h *history) position(id presence.DiffID) (int, bool) {
 	if h.index != nil {

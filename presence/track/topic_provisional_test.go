@@ -90,3 +90,26 @@ func TestResumeWhileProvisional(t *testing.T) {
 		}
 	})
 }
+
+// A node knows its own versions of a topic: it does not look in the store for what led to them.
+func TestOwnVersionsAreNoGap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newSwapStore()
+		faults := presencetest.NewFaults(store)
+		a := start(t, faults, track.Config{})
+		w := watch(t, a)
+		goes := connect(t, a, track.ConnectOptions{Visitor: visitor("goes")})
+		w.want("diff +goes -")
+		goes.Drop()
+		store.wipe()
+		time.Sleep(5 * time.Second)
+		w.want("diff + -")
+		before := faults.Calls(presencetest.CallLog)
+		time.Sleep(3 * time.Second) // she is missing
+		if got := faults.Calls(presencetest.CallLog) - before; got > 0 {
+			t.Errorf("read the log %d times in 3 s, want never", got)
+		}
+		time.Sleep(10 * time.Second)
+		w.want("diff + -goes")
+	})
+}

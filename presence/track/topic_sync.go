@@ -59,26 +59,31 @@ const (
 // Example: a failover brings Alice back, who was the last one in thread:1 and has left. Then Redis loses
 // thread:1. If that were no gap, she would join here once the lease could have expired.
 func (f *figureCheck) check(c backend.Counts, l *ledger, at int, provisional bool) gap {
-	pos, known := l.history.position(c.Head)
-	differs := known && pos == l.history.end() && !provisional && c.Total != l.total()
-	found := noGap
-	switch {
-	case c.Head == backend.Origin && l.total() == 0 && !provisional: // the store forgot an empty topic
-	case known && pos < at: // the head is older than the one known when the store was asked
-		found = gapInLog
-	case !known && f.unknown == c.Head: // a diff was lost
-		found = gapInLog
-	case differs && f.differs == c.Head:
-		found = gapInData
-	}
+	was := *f
 	*f = figureCheck{}
+	if c.Head == l.head { // versions that only this node has may follow it, and are no gap
+		if provisional || c.Total == l.total() {
+			return noGap
+		}
+		f.differs = c.Head // the store may have changed between reading the head and the total
+		if was.differs == c.Head {
+			return gapInData
+		}
+		return noGap
+	}
+	pos, known := l.history.position(c.Head)
 	if !known {
 		f.unknown = c.Head // its diff may be under way
 	}
-	if differs {
-		f.differs = c.Head // the store may have changed between reading the head and the total
+	switch {
+	case c.Head == backend.Origin && l.total() == 0 && !provisional: // the store forgot an empty topic
+		return noGap
+	case known && pos < at: // the head is older than the one known when the store was asked
+		return gapInLog
+	case !known && was.unknown == c.Head: // a diff was lost
+		return gapInLog
 	}
-	return found
+	return noGap
 }
 
 // load reads the topic from the store and keeps it current from then on. It costs four
@@ -247,14 +252,14 @@ func (r *replica) replayLocked(missed []backend.Diff) {
 	r.schedulePublishLocked()
 }
 
-// position returns the end of the history, for refresh.
+// position returns the position after the store's latest version, for refresh.
 func (r *replica) position() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.ledger.loaded() {
 		return 0
 	}
-	return r.ledger.history.end()
+	return r.ledger.history.stored()
 }
 
 // refresh stores the latest figures, and reports whether they have changed. at is the replica's position when

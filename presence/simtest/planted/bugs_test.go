@@ -65,7 +65,7 @@ var fleetBugs = []bug{
 	{"what the store did not take is given up", "writer_flush.go", "			f.writer.keep(topic, topics[topic])\n", ""},
 
 	// Replicas and readers.
-	{"a lost diff goes unnoticed", "topic_sync.go", "case !known && f.unknown == c.Head:", "case false && f.unknown == c.Head:"},
+	{"a lost diff goes unnoticed", "topic_sync.go", "case !known && was.unknown == c.Head:", "case false && was.unknown == c.Head:"},
 	{"a replica takes any diff", "topic_replica.go", "case d.Prev == r.ledger.head || r.ledger.follows(d) && !r.provisional.open():", "case d.ID != \"\":"},
 	{"diffs that came during a reload are lost", "topic_sync.go", "append(missed, r.watch.early...)", "missed"},
 	{"a state takes a reader back in time", "sources.go", "	r.reach(ctx, from)\n", ""},
