@@ -116,7 +116,7 @@ func fleets(s size) (all []size) {
 	for _, of := range []struct {
 		users, nodes int
 		rate         float64
-	}{{5_000, 5, 670}, {20_000, 5, 670}, {20_000, 2, 670}, {20_000, 5, 200}} {
+	}{{10_000, 5, 670}, {40_000, 5, 670}, {20_000, 2, 670}, {20_000, 5, 200}} {
 		one := s
 		one.Users, one.Nodes, one.Rate, one.ChangesOnly = min(s.Users, of.users), of.nodes, of.rate, true
 		one.Roster = one.Users / 2 // a large site has counts

@@ -17,7 +17,7 @@ func delivering(cfg *Config, life *lifetime, store backend.Store, o *outage) del
 		Trusted:  func() bool { state, _ := o.state(); return state == trusted },
 		SoundFor: o.soundFor, RestoringSince: o.restoringSince,
 		CatchUp: func(topic presence.Topic) time.Duration {
-			return max(min(ttl(topic), heartbeatFor(ttl(topic))+2*backoffLast), choicesWait) + restoreWait
+			return max(min(ttl(topic), renewEvery(ttl(topic))+2*backoffLast), choicesWait) + restoreWait
 		},
 		Settles: restoreWait, TellsLastSeen: cfg.Directory == nil,
 	}

@@ -46,8 +46,20 @@ func (c *Config) grace(t presence.Topic) time.Duration {
 	return max(cmp.Or(c.given(t).Grace, c.Grace), 0)
 }
 
-// heartbeatFor returns how often a lease with a TTL is renewed.
+// heartbeatFor returns how often a page beats that holds a lease with a TTL.
 func heartbeatFor(ttl time.Duration) time.Duration { return min(15*time.Second, ttl/3) }
+
+// Bounds of renewEvery.
+const (
+	renewSlack = 4 * time.Second // from the end of an outage until the writes that waited have been written
+	renewRest  = 30 * time.Second
+)
+
+// renewEvery returns how often a node renews a lease with a TTL whose page need not beat. That costs a store most
+// while nothing happens. So it is half of the TTL, and less where a lease could expire in an outage of TTL/3.
+func renewEvery(ttl time.Duration) time.Duration {
+	return max(ttl/3, min(ttl/2, ttl-ttl/3-renewSlack, renewRest))
+}
 
 // soonest returns the least time from an operation to the end of a lease that it makes or shortens. It is at
 // most maxSweepRest, since operations that waited while the store was out end leases sooner.
@@ -96,12 +108,12 @@ func (c *Config) shortestGrace() time.Duration {
 	return grace
 }
 
-// heartbeats returns each interval in which leases of some topic are renewed, once.
-func (c *Config) heartbeats() []time.Duration {
-	all := []time.Duration{c.Heartbeat()}
+// renewals returns each interval in which nodes renew leases of some topic, once.
+func (c *Config) renewals() []time.Duration {
+	all := []time.Duration{renewEvery(c.TTL)}
 	for _, k := range c.Kinds {
 		if k.TTL != 0 {
-			all = append(all, heartbeatFor(k.TTL))
+			all = append(all, renewEvery(k.TTL))
 		}
 	}
 	slices.Sort(all)

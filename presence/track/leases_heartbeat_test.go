@@ -64,7 +64,7 @@ func TestHeartbeatsInParts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &renewedStore{Store: memstore.New(), last: make(map[presence.Holder]time.Time)}
 		tracker := start(t, store, track.Config{MaxRoster: 1, MaxConnectionsPerUser: -1})
-		every := tracker.Config().Heartbeat()
+		const every = 22500 * time.Millisecond // half of the TTL
 		var open []*track.Connection
 		for _, step := range []struct {
 			connections int
@@ -117,7 +117,7 @@ func TestHeartbeatsOfATopicGoTogether(t *testing.T) {
 				time.Sleep(100 * time.Millisecond)
 			}
 		}
-		every := tracker.Config().Heartbeat()
+		const every = 22500 * time.Millisecond // half of the TTL
 		time.Sleep(2 * every)
 		store.take()
 		time.Sleep(4 * every)

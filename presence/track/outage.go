@@ -38,9 +38,8 @@ import (
 // and the longest one how long the nodes need to catch up.
 //
 // An outage is long if writes, reads and renewals were not all in order for max(TTL/3, 1 s). It
-// begins with the first call that fails, not with its answer. In a
-// shorter one no lease expires (with a TTL from 1.5 s): a heartbeat at least every TTL/3
-// leaves each lease two thirds of its TTL. An outage that begins before the store is trusted, or
+// begins with the first call that fails, not with its answer. In a shorter one no lease expires
+// (with a TTL from 1.5 s): see renewEvery. An outage that begins before the store is trusted, or
 // within min(TTL, 7 s) after this node began, is long in any case.
 //
 // Example with a TTL of 45 s and a heartbeat of 15 s. Redis is unreachable from 12:00:00

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/presencetest"
 	"github.com/rollcall-go/rollcall/presence/track"
 )
 
@@ -45,4 +46,30 @@ func TestLossThatIsToldOnceMore(t *testing.T) {
 			t.Errorf("%d sweeps said so, want no other one", n)
 		}
 	})
+}
+
+// However long the TTL is, no lease expires in an outage of a third of it, whenever it begins: a node that had no
+// outage would sweep it.
+func TestLeasesOutliveAShortOutage(t *testing.T) {
+	for _, ttl := range []time.Duration{3 * time.Second, 6 * time.Second, 15 * time.Second, 24 * time.Second, 45 * time.Second, 3 * time.Minute} {
+		bubble(t, ttl.String(), func(t *testing.T) {
+			store := memstore.New()
+			faults := presencetest.NewFaults(store)
+			cfg := track.Config{TTL: ttl, NodeTTL: time.Hour}
+			there := start(t, store, cfg)
+			here, err := track.New(faults, cfg) // nobody sweeps here
+			noError(t, err)
+			t.Cleanup(func() { here.Close(context.Background()) })
+			w := watch(t, there)
+			connect(t, here, track.ConnectOptions{Visitor: visitor("alice")})
+			w.want("diff +alice -")
+			for range 10 {
+				time.Sleep(ttl + ttl/10)
+				faults.Break(presencetest.Fault{Err: errDown})
+				time.Sleep(ttl/3 - 50*time.Millisecond)
+				faults.Heal()
+			}
+			w.want()
+		})
+	}
 }
