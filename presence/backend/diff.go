@@ -32,6 +32,7 @@ type Departure struct {
 type Snapshot struct {
 	ID      presence.DiffID
 	Members []presence.Member // newest first; equal times by ID
+	At      time.Time         // when it was read, or begun to be, by the store's clock: who came before and is not in it has left. Zero: not told
 }
 
 // Counts are a topic's figures. Recent and Guests count the current and the old set together, so they cover

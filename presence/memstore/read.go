@@ -3,6 +3,7 @@ package memstore
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
@@ -14,9 +15,9 @@ func (s *Store) Snapshot(_ context.Context, topic presence.Topic) (backend.Snaps
 	defer s.mu.Unlock()
 	t := s.topics[topic]
 	if t == nil {
-		return backend.Snapshot{ID: backend.Origin}, nil
+		return backend.Snapshot{ID: backend.Origin, At: time.Now()}, nil
 	}
-	snap := backend.Snapshot{ID: t.head, Members: make([]presence.Member, 0, t.total)}
+	snap := backend.Snapshot{ID: t.head, Members: make([]presence.Member, 0, t.total), At: time.Now()}
 	t.eachNewest(nil, func(u *presentUser) bool {
 		snap.Members = append(snap.Members, u.Member)
 		return true

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
@@ -14,6 +15,7 @@ func rosterCases() []ruleCase {
 		{"rule 1", "the pages of a roster have everybody who is online", rosterPages},
 		{"rule 1", "who stays is on one of the pages while others come and go", rosterPagesMeanwhile},
 		{"rule 3", "a page of a roster is of its version", rosterVersion},
+		{"rule 3", "a roster tells when it was read, if it does, by the store's clock", rosterMoment},
 		{"rule 2", "members answer in the order asked, and name no invisible user", membersInOrder},
 	}
 }
@@ -164,5 +166,25 @@ func membersInOrder(tr *trial) {
 	}
 	if got, err := tr.store.Members(tr.ctx, presence.Site); err != nil || len(got) != 0 {
 		tr.Errorf("nobody asked: got %+v, %v, want none", got, err)
+	}
+}
+
+func rosterMoment(tr *trial) {
+	tr.do(presence.Site, join("u", "a.1"))
+	snap, err := tr.store.Snapshot(tr.ctx, presence.Site)
+	if err != nil || len(snap.Members) != 1 {
+		tr.Fatalf("got %+v, %v, want u alone", snap, err)
+	}
+	if snap.At.IsZero() {
+		return
+	}
+	tr.advance(slack)
+	tr.do(presence.Site, join("v", "b.1"))
+	later, err := tr.store.Members(tr.ctx, presence.Site, "v")
+	if err != nil {
+		tr.Fatal(err)
+	}
+	if came := snap.Members[0].Since; snap.At.Before(came.Add(-time.Millisecond)) || !snap.At.Before(later[0].Since) {
+		tr.Errorf("a roster with u, who came at %v, and without v, who came at %v, was read at %v", came, later[0].Since, snap.At)
 	}
 }

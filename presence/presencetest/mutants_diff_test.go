@@ -181,6 +181,13 @@ func diffMutants() map[string]mutant {
 				return snap, err
 			}}
 		}},
+		"a roster of a moment to come": {caught: "rule 3/a roster tells when it was read, if it does, by the store's clock", plant: func(s backend.Store) backend.Store {
+			return planted{Store: s, snapshot: func(ctx context.Context, t presence.Topic) (backend.Snapshot, error) {
+				snap, err := s.Snapshot(ctx, t)
+				snap.At = snap.At.Add(time.Minute)
+				return snap, err
+			}}
+		}},
 		"no roster while others write": {caught: "rule 3/a reader who watches and then reads", plant: func(s backend.Store) backend.Store {
 			return planted{Store: s, apply: func(ctx context.Context, batches []backend.Batch) []backend.Result {
 				time.Sleep(time.Millisecond)

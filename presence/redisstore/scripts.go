@@ -60,7 +60,7 @@ var (
 	viewsAgeScript      = changing("time", "views_age")
 	seenTrimScript      = newScript("time", "seen_trim")
 	countsScript        = newScript("counts")
-	snapshotScript      = newScript("snapshot")
+	snapshotScript      = newScript("time", "snapshot")
 	rosterScript        = newScript("roster")
 	recentScript        = newScript("time", "recent")
 	rememberedScript    = newScript("time", "remembered")

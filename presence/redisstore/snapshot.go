@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/presence"
@@ -27,11 +28,11 @@ func (s *reader) Snapshot(ctx context.Context, topic presence.Topic) (backend.Sn
 	if err := s.ready(ctx, s.reads); err != nil {
 		return backend.Snapshot{}, err
 	}
-	answer, err := s.runOne(ctx, s.reads, "snapshot", eval{snapshotScript, s.keys(topic, "users", "head", "log"), []any{maxSmallRoster}})
+	answer, err := s.runOne(ctx, s.reads, "snapshot", eval{snapshotScript, s.keys(topic, "users", "head", "log"), []any{s.now(), maxSmallRoster}})
 	if err != nil {
 		return backend.Snapshot{}, err
 	}
-	head, online, records, err := readSnapshot(answer)
+	head, online, records, at, err := readSnapshot(answer)
 	if err != nil {
 		return backend.Snapshot{}, wrap("snapshot", err)
 	}
@@ -46,7 +47,7 @@ func (s *reader) Snapshot(ctx context.Context, topic presence.Topic) (backend.Sn
 			return backend.Snapshot{}, err
 		}
 	}
-	snap := backend.Snapshot{ID: head, Members: make([]presence.Member, 0, len(members))}
+	snap := backend.Snapshot{ID: head, Members: make([]presence.Member, 0, len(members)), At: time.UnixMilli(at)}
 	for _, m := range members {
 		snap.Members = append(snap.Members, m)
 	}
@@ -54,16 +55,21 @@ func (s *reader) Snapshot(ctx context.Context, topic presence.Topic) (backend.Sn
 	return snap, nil
 }
 
-// readSnapshot parses the answer of lua/snapshot.lua.
-func readSnapshot(answer *redis.Cmd) (head presence.DiffID, online int64, records []any, err error) {
+// readSnapshot parses the answer of lua/snapshot.lua. at is in Unix milliseconds.
+func readSnapshot(answer *redis.Cmd) (head presence.DiffID, online int64, records []any, at int64, err error) {
 	r, err := answer.Slice()
 	if err != nil {
-		return "", 0, nil, err
+		return "", 0, nil, 0, err
 	}
-	if len(r) < 3 {
-		return "", 0, nil, errAnswer
+	if len(r) < 4 {
+		return "", 0, nil, 0, errAnswer
 	}
-	return readRoster(r[0], r[1], r[2])
+	at, ok := r[3].(int64)
+	if !ok {
+		return "", 0, nil, 0, errAnswer
+	}
+	head, online, records, err = readRoster(r[0], r[1], r[2])
+	return head, online, records, at, err
 }
 
 // readRoster parses a head, the users online, and their records.

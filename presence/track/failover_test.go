@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -174,6 +175,43 @@ func TestOldCopyOfTheData(t *testing.T) {
 		for _, e := range w.read() {
 			if strings.Contains(e, "left") {
 				t.Errorf("got %s of a user who left long ago", e)
+			}
+		}
+	})
+}
+
+// A loglessStore has lost what is in its logs.
+type loglessStore struct{ *laggingStore }
+
+func (s loglessStore) Log(ctx context.Context, topic presence.Topic, after presence.DiffID) ([]backend.Diff, error) {
+	if after == "" {
+		return nil, nil
+	}
+	return s.laggingStore.Log(ctx, topic, after)
+}
+
+// A node that starts later knows that a user has left, also where the log does not say so any more.
+func TestOldCopyWhereTheLogWasLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newLaggingStore()
+		faults := presencetest.NewFaults(store)
+		a := start(t, faults, track.Config{Node: "a"})
+		connect(t, a, track.ConnectOptions{Visitor: visitor("stays")})
+		time.Sleep(time.Second)
+		left := connect(t, a, track.ConnectOptions{Visitor: visitor("left")})
+		time.Sleep(time.Second)
+		store.lag()
+		left.Drop()
+		time.Sleep(20 * time.Second)
+		w := openPage(t, start(t, loglessStore{store}, track.Config{Node: "b"}), track.ConnectOptions{})
+		w.want("state stays")
+		time.Sleep(time.Second)
+		faults.Break(presencetest.Fault{Err: errDown}) // the node that knows
+		store.failover()
+		time.Sleep(time.Minute)
+		for _, e := range w.read() {
+			if strings.Contains(e, "left") {
+				t.Errorf("got %s of a user who left before this node began", e)
 			}
 		}
 	})

@@ -121,6 +121,7 @@ func (r *replica) load(ctx context.Context) error {
 type stored struct {
 	ledger ledger         // at the version of the snapshot
 	newer  []backend.Diff // diffs in the log that follow it
+	at     time.Time      // when the snapshot was read, by the store's clock; zero: not told
 	counts backend.Counts
 	extras backend.Extras
 	known  bool // extras are
@@ -151,7 +152,7 @@ func (env *topicEnv) fetch(ctx context.Context, topic presence.Topic, kind prese
 	if !h.leadsTo(members) { // the store lost some of the topic's keys
 		h = newHistory(snap.ID, env.cfg.LogSize)
 	}
-	now := stored{ledger: newLedger(snap.ID, members, h), newer: newer, counts: counts[0]}
+	now := stored{ledger: newLedger(snap.ID, members, h), newer: newer, at: snap.At, counts: counts[0]}
 	now.extras, now.known = env.extras(ctx, topic, kind)
 	return now, nil
 }
@@ -207,9 +208,16 @@ func (r *replica) takeExtrasLocked(now stored) {
 	}
 }
 
-// startLocked starts with the topic as it was first read.
+// startLocked starts with the topic as it was first read. Its log may be lost, or too short to name everybody who
+// has left.
+//
+// Example: Bob left thread:1 at 12:00. Redis, which is short of memory, drops its log. A node starts at 12:01, and
+// at 12:02 Redis starts again with a file of 11:59, in which Bob is there.
 func (r *replica) startLocked(now stored) {
 	r.ledger, r.counts = now.ledger, now.counts
+	if r.ledger.head != backend.Origin { // otherwise others may be restoring the topic
+		r.ledger.reach(now.at)
+	}
 	r.takeExtrasLocked(now)
 	r.cursor = presence.NewCursor(r.out.topic, r.ledger.head)
 	r.chooseModeLocked()
