@@ -1161,6 +1161,26 @@ var known = []struct {
 		{at: 16978227505, do: "restart store", d: 514638628},
 		{at: 23185603356, do: "restart store", d: 1244967},
 	}}},
+	{"a node that was cut off has a user who left, and came again after a loss, as there since before", game{seed: 92010914, nodes: 3, slow: false, late: false, features: []feature{web, windows}, acts: []act{
+		{at: 1763934439, do: "navigate", who: 6, node: 1},
+		{at: 3709485055, do: "come twice", who: 1},
+		{at: 3919287610, do: "navigate", who: 2, node: 2},
+		{at: 4069376546, do: "come twice", who: 5},
+		{at: 6991938110, do: "another page", node: 2},
+		{at: 9790993210, do: "another page", who: 6},
+		{at: 9994851387, do: "another page", who: 6, node: 2},
+		{at: 10616159381, do: "navigate", who: 6},
+		{at: 10859663642, do: "navigate", who: 1, node: 2},
+		{at: 11147800070, do: "node cut off", d: 4653012312},
+		{at: 11391467234, do: "go", who: 5},
+		{at: 15247284230, do: "come", who: 3, node: 1},
+		{at: 15459269352, do: "store hangs", who: 1, d: 3500000000},
+		{at: 16408531027, do: "kill", who: 2, d: 1685013242},
+		{at: 17381490895, do: "restart store", who: 2, d: 992144218},
+		{at: 19233904279, do: "come", who: 5},
+		{at: 20832606733, do: "move", who: 97},
+		{at: 40195430523, do: "move", who: 84, node: 1},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines

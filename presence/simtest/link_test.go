@@ -341,6 +341,13 @@ func (l *link) upLocked(from, to time.Time) time.Duration {
 	return up
 }
 
+// upFor is upLocked.
+func (l *link) upFor(from, to time.Time) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.upLocked(from, to)
+}
+
 // outFor returns for how long the link has been stalled or broken.
 func (l *link) outFor() time.Duration {
 	l.mu.Lock()

@@ -24,6 +24,7 @@ type picture struct {
 	back    map[string]int       // or again
 	went    map[string]string    // since when each user was there whom it saw leave last
 	came    map[string]time.Time // when it last saw the user come, by a diff
+	parted  map[string]time.Time // when it saw each of them leave last
 	decided map[string]bool      // it saw the user leave last from a provisional roster: a node may have decided so by itself
 	since   time.Time            // when cursor came: a window that is the same in a provisional roster keeps its cursor
 	typing  map[string]time.Time // until when users are
@@ -33,7 +34,7 @@ type picture struct {
 func newPicture(p *page, topic presence.Topic) *picture {
 	return &picture{
 		p: p, topic: topic, fresh: true, roster: make(map[string]string),
-		left: make(map[string]int), missed: make(map[string]int), back: make(map[string]int), went: make(map[string]string), came: make(map[string]time.Time), decided: make(map[string]bool),
+		left: make(map[string]int), missed: make(map[string]int), back: make(map[string]int), went: make(map[string]string), came: make(map[string]time.Time), parted: make(map[string]time.Time), decided: make(map[string]bool),
 		typing: make(map[string]time.Time), gained: make(map[string]bool),
 	}
 }
@@ -196,6 +197,7 @@ func (s *picture) heartbeat(d payload) {
 func (s *picture) leaves(user, by string, how departure) {
 	s.left[user]++
 	delete(s.came, user)
+	s.parted[user] = time.Now()
 	_, s.went[user], _ = strings.Cut(s.roster[user], " since ")
 	s.decided[user] = provisional(s.cursor) || s.windowed() && s.since.Before(s.p.w.lostData())
 	s.drops(user)

@@ -254,12 +254,18 @@ const hides = time.Second + onTheWay
 // After a loss of data a roster may be provisional. Then the log says nothing of users who never came
 // back, or whose leave it has lost. Nor does it say anything of who left and came back before that: the
 // nodes that make their leases again say since when they are there. cursor is that of the state.
+//
+// A node that was cut off while the user left, until the store lost that, never hears of it. If the user has come
+// again by when it reads the topic, it takes the new lease for one that was made again: see keptThrough.
 func (s *picture) returns(user string, now profile, cursor string) {
 	w := s.p.w
 	if w.hidesNow(user) { // each node hides the user when it hears
 		return
 	}
 	if came := s.came[user]; !came.IsZero() && w.lostData().After(came) {
+		return
+	}
+	if s.keptThrough(user) {
 		return
 	}
 	if provisional(cursor) && (s.decided[user] && !w.hides(user) || slices.ContainsFunc(w.undecided(), s.p.process.link.missedBefore)) {
@@ -274,6 +280,21 @@ func (s *picture) returns(user string, now profile, cursor string) {
 	if s.topic != presence.PeopleTopic && s.went[user] == now.Since && quiet > catchesUp {
 		s.fault("is taken back to when %s was there, who left", user)
 	}
+}
+
+// keptThrough reports whether a user is there whom the page saw leave before a loss of data, and the page's
+// process did not reach the store from then until the loss.
+func (s *picture) keptThrough(user string) bool {
+	u, w, left := s.p.w.person(user), s.p.w, s.parted[user]
+	if u == nil || left.IsZero() {
+		return false
+	}
+	w.mu.Lock()
+	gone, losses := u.gone, slices.Clone(w.losses)
+	w.mu.Unlock()
+	return slices.ContainsFunc(losses, func(at time.Time) bool {
+		return at.After(left) && (gone.IsZero() || gone.After(at)) && s.p.process.link.upFor(left, at) < hearEvery
+	})
 }
 
 // provisional reports whether a cursor names a version that one node alone has, because it lists users
