@@ -19,7 +19,8 @@ import (
 //	steps           the number of the latest step: its time in Unix us, and larger than the step before.
 //	                By this number a leader finds that the store lost steps, and a standby node that
 //	                its copy is newer than the record
-//	new             the record is prepared, and no node leads with it yet: see prepare
+//	new             the record is prepared, and no node leads with it yet: see prepare. "copied":
+//	                a node has a copy of the record that was lost; "1": none has said so
 //	p/<topic>       "<diff id> <latest> <doubt> <loss>": see position. The moments are in Unix
 //	                us, 0 for none
 //	t/<topic>/<id>  "<since> <seen> <name>": a user whose join was told, with a proof of
@@ -30,6 +31,8 @@ const (
 	begunKey       = "begun"
 	stepsKey       = "steps"
 	newKey         = "new"
+	newAlone       = "1"
+	newCopied      = "copied"
 	positionPrefix = "p/"
 )
 

@@ -12,7 +12,7 @@ import (
 // versions of the topics. So the consumer gets all events from then on, even if that node ends a moment later.
 // No node holds a prepared record, and fn is not called yet:
 //
-//	a node has a copy      it holds the record at its next look, and puts the copy in its place
+//	a node has a copy      it says so at its next look, and puts the copy in place after its patience
 //	no node has a copy     after newWait a node goes on from the prepared record
 
 // prepare makes the record of a consumer that seems to be new, unless there is one.
@@ -23,7 +23,7 @@ func (c *consumer) prepare(ctx context.Context) {
 	}
 	l := &leader{consumer: c, out: newOutbox(c.opts.Most, new(counters))}
 	l.load()
-	l.set(newKey, "1")
+	l.set(newKey, newAlone)
 	for _, f := range l.follows {
 		if !l.beginTopic(ctx, f) {
 			return // the next look at the record tries again
@@ -40,6 +40,23 @@ func (c *consumer) prepare(ctx context.Context) {
 		l.changes = nil // another node was faster: only give the record up
 	}
 	c.prepared = l.leaveRecord(ctx, l.changes)
+}
+
+// sayCopied writes into a prepared record that this node has a copy, if it has one.
+//
+// Example: Redis is unreachable from 12:00:00 to 12:00:05, and loses the record. Node A, which led, ends meanwhile.
+// Node B has a copy. B waits for six seconds, since a node that knows more may be the last to find Redis back. Node C
+// begins at 12:00:06, and knows of no outage. So C would go on from the record that it prepared before B could write.
+func (c *consumer) sayCopied(ctx context.Context) {
+	if c.copy == nil || c.read.entries[newKey] != newAlone {
+		return
+	}
+	if claimed, err := c.claim(ctx, false); err != nil || claimed.State != backend.ConsumerHeld {
+		return // the next look tries again, if the record is still prepared
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	_, _ = c.node.Store.CommitConsumer(ctx, c.name, backend.ConsumerStep{Holder: c.holder, Set: map[string]string{newKey: newCopied}})
 }
 
 // prepareAtEnd prepares the record if ctx ended before that. The next call of Run, on any node, continues from

@@ -1181,6 +1181,14 @@ var known = []struct {
 		{at: 20832606733, do: "move", who: 97},
 		{at: 40195430523, do: "move", who: 84, node: 1},
 	}}},
+	{"a node begins just after an outage in which the record of a consumer was lost", game{seed: 92010245, nodes: 3, late: true, features: []feature{consumer}, acts: []act{
+		{at: 5874447088, do: "come", who: 5, node: 1},
+		{at: 10824015957, do: "store away", who: 1, d: 5443120330},
+		{at: 12951481771, do: "deploy", who: 1, d: 1719034287},
+		{at: 13337606125, do: "sign out", who: 5},
+		{at: 14734710670, do: "evict", with: "record"},
+		{at: 46514149553, do: "status", who: 2, node: 1, with: "busy"},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines

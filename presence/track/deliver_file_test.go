@@ -168,6 +168,36 @@ func TestDeliverPatienceInAStall(t *testing.T) {
 	})
 }
 
+// The store loses the record in an outage in which the node that led ends. A node that begins just after that does not
+// go before one that stood by, and knows who was told.
+func TestDeliverNewcomerAfterAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newFilingStore()
+		faults := presencetest.NewFaults(store)
+		a, b := start(t, faults, quiet), start(t, faults, quiet)
+		p := &program{t: t}
+		stop := p.deliver("a", a, deliver.Options{})
+		time.Sleep(begins)
+		p.deliver("b", b, deliver.Options{})
+		goes := openPage(t, b, track.ConnectOptions{Visitor: visitor("goes")})
+		p.want(2*begins, "+goes")
+		faults.Break(presencetest.Fault{Err: errDown})
+		store.records.Store(memstore.New())
+		goes.conn.Close()
+		time.Sleep(3 * time.Second)
+		stop()
+		time.Sleep(2 * time.Second)
+		faults.Heal()
+		time.Sleep(time.Second)
+		c := start(t, store, quiet)
+		p.deliver("c", c, deliver.Options{})
+		p.want(time.Minute, "-goes")
+		if !b.Stats().Deliveries["program"].Leads {
+			t.Error("want b to lead")
+		}
+	})
+}
+
 // The store goes back to when a user was there whose leave was told, and does so once more before the lease has
 // expired. The user is not told as new before the nodes had time to restore what was lost then: nobody sweeps.
 func TestDeliverRevivedTwice(t *testing.T) {
