@@ -27,6 +27,7 @@ type windowPace struct {
 	along  bool      // a user of Window.Also has changed since told
 	told   time.Time // when readers last got such a change
 	again  time.Time // when to look again, after a look that found no change
+	ahead  bool      // a reader is ahead of the stage, and sees other users: see aheadLocked
 	due    int       // when the window looks next: see windowLooks; 0: it waits for the next publication
 }
 
@@ -125,10 +126,20 @@ func (w *windowSource) lookLocked(now stage) {
 // behindLocked notes when the first change came that readers do not have; zero: they have all.
 func (w *windowSource) behindLocked(at time.Time) {
 	if w.pace.behind = at; at.IsZero() {
-		w.in.resting[w] = true
+		w.in.resting[w], w.pace.ahead = true, false
 	} else {
 		delete(w.in.resting, w)
 	}
+}
+
+// aheadLocked notes what a reader has that is ahead of the stage. If that differs from the stage, the window moves
+// on also if the published stage looks like its own.
+//
+// Example: Bob comes while the window waits for its turn, and a page opens that gets a state with Bob. Then Bob
+// leaves. For the readers at the stage nothing has changed, and the page must be told.
+func (w *windowSource) aheadLocked(has told) {
+	d := w.diff(w.now.told(), has)
+	w.pace.ahead = w.pace.ahead || !d.empty()
 }
 
 // stepAlongLocked sends readers the changes of users of Window.Also. If one of these users comes into the
@@ -164,11 +175,11 @@ func (w *windowSource) lastOf(v *View) *entry {
 	return first[len(first)-1]
 }
 
-// catchUpLocked takes readers to the published stage. If nothing that they see has changed, they move on only
-// as often as needed to stay within reach of the history.
+// catchUpLocked takes readers to the published stage. If nothing that any of them sees has changed, they move on
+// only as often as needed to stay within reach of the history.
 func (w *windowSource) catchUpLocked(now stage, at time.Time) {
 	d := w.changesTo(&now)
-	if d.empty() && at.Sub(w.pace.behind) < windowLate {
+	if d.empty() && !w.pace.ahead && at.Sub(w.pace.behind) < windowLate {
 		w.pace.again = at.Add(windowLook)
 		return
 	}

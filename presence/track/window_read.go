@@ -36,8 +36,8 @@ func (w *windowSource) readLocked(s *reader, form *Form) (d chunk, more bool) {
 // beginLocked returns the first event of a reader: the diff from the reader's cursor to the current stage, nil
 // if nothing has changed, or a state of what is published now. So polls are paced like streams.
 func (w *windowSource) beginLocked(s *reader) *sharedEvent {
-	if now := w.in.of.published(); w.whole(now.names) {
-		w.publishedLocked(now, time.Time{}) // nobody read the window when that was published
+	if now := w.in.of.published(); w.whole(now.names) || w.pace.due == 0 {
+		w.publishedLocked(now, time.Time{}) // nobody read the window when that was published, or when it was to look
 	}
 	s.pos, s.turn = w.out.log.end(), w.turn
 	from, ok := w.versionOf(s.resume)
@@ -58,7 +58,11 @@ func (w *windowSource) beginLocked(s *reader) *sharedEvent {
 
 // stateLocked takes a reader to the published roster by a state.
 func (w *windowSource) stateLocked(s *reader) *sharedEvent {
-	state := w.stateOf(w.in.of.published().names)
+	now := w.in.of.published()
+	if now.names != w.now.names {
+		w.aheadLocked(now.told())
+	}
+	state := w.stateOf(now.names)
 	s.turn, s.cursor = w.turn, state.Cursor
 	s.told = w.view.Load().figures() // the state has figures that are no older
 	return state
@@ -112,6 +116,9 @@ func (w *windowSource) leadLocked(s *reader, from windowVersion) (*sharedEvent, 
 	}
 	if alsoAt > to.alsoAt {
 		target.also, version.also = was.also, from.also
+	}
+	if version != w.at {
+		w.aheadLocked(target)
 	}
 	prev := s.cursor
 	s.turn, s.cursor = w.turn, w.cursor(version)

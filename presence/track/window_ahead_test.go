@@ -1,0 +1,107 @@
+package track_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/track"
+)
+
+// While a window waits for its turn, a reader comes that knows more: from a state, or from another node. What it
+// sees is undone before the window's turn. So nothing changes for the window's other readers, and the reader is
+// told soon all the same.
+func TestWindowReaderAhead(t *testing.T) {
+	for _, change := range []string{"a join", "a status"} {
+		for _, moved := range []bool{false, true} {
+			bubble(t, fmt.Sprint(change, ", from another node ", moved), func(t *testing.T) {
+				store := memstore.New()
+				a, b := start(t, store, track.Config{Node: "a", MergeWindow: -1}), start(t, store, track.Config{Node: "b", MergeWindow: -1})
+				history := &chronicle{t: t, rosters: make(map[string]map[string]string)}
+				for _, node := range []*track.Tracker{a, b} {
+					history.watch(connect(t, node, track.ConnectOptions{Topics: []presence.Topic{throng}, Observe: true, Limit: 1000}))
+				}
+				come(t, store, span(0, 9)...)
+				window := track.Window{Users: 2}
+				first := openWindow(t, a, window, history)
+				read := func(p *windowPage) {
+					synctest.Wait()
+					history.read()
+					p.read()
+				}
+				time.Sleep(time.Second)
+				read(first)
+				come(t, store, "bob") // the window has to pay for this, and waits
+				read(first)
+				do, undo := func() { come(t, store, "carol") }, func() { leave(t, store, "carol") }
+				if change == "a status" {
+					set := func(status presence.Status) { noError(t, a.SetStatus(t.Context(), "bob", status)) }
+					do, undo = func() { set(presence.Busy) }, func() { set(presence.Online) }
+				}
+				do()
+				at := map[bool]*track.Tracker{false: a, true: b}[moved]
+				ahead := openWindow(t, at, window, history)
+				read(ahead)
+				if fmt.Sprint(ahead.users) == fmt.Sprint(first.users) {
+					t.Fatalf("both pages have %v", ahead.users)
+				}
+				undo()
+				if moved {
+					ahead.move(a)
+				}
+				read(ahead)
+				time.Sleep(2 * time.Second)
+				read(first)
+				read(ahead)
+				if fmt.Sprint(ahead.users) != fmt.Sprint(first.users) {
+					t.Errorf("2 s later the page has %v, want %v", ahead.users, first.users)
+				}
+			})
+		}
+	}
+}
+
+// A slowTopicStore takes a while for the roster of a topic.
+type slowTopicStore struct {
+	*memstore.Store
+	slow presence.Topic
+}
+
+func (s slowTopicStore) Snapshot(ctx context.Context, topic presence.Topic) (backend.Snapshot, error) {
+	if topic == s.slow {
+		time.Sleep(700 * time.Millisecond)
+	}
+	return s.Store.Snapshot(ctx, topic)
+}
+
+// A connection opens a window, and waits long for its next topic. Nobody reads the window meanwhile, and so it does not
+// look when it planned to. It goes on when the connection reads.
+func TestWindowOpenedLongBeforeItIsRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := slowTopicStore{memstore.New(), "zone"}
+		node := start(t, store, track.Config{})
+		come(t, store, span(0, 9)...)
+		window := track.Window{Users: 2}
+		before := connect(t, node, track.ConnectOptions{Topics: []presence.Topic{throng}, Observe: true, Window: window})
+		time.Sleep(time.Second)
+		before.Events(nil)
+		before.Close()
+		leave(t, store, "u0") // for the window nothing has changed, and it looks again half a second after it is opened
+		synctest.Wait()
+		c := connect(t, node, track.ConnectOptions{Topics: []presence.Topic{throng, store.slow}, Observe: true, Window: window})
+		c.Events(nil)
+		come(t, store, "bob")
+		time.Sleep(5 * time.Second)
+		for _, e := range c.Events(nil) {
+			if windowEvent(t, e).Joins["bob"] != "" {
+				return
+			}
+		}
+		t.Error("the page is not told that bob came")
+	})
+}
