@@ -8,6 +8,7 @@ import (
 
 	"github.com/rollcall-go/rollcall"
 	"github.com/rollcall-go/rollcall/internal/browse"
+	"github.com/rollcall-go/rollcall/internal/syncbuf"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
@@ -24,7 +25,7 @@ func TestBasePath(t *testing.T) {
 		"a proxy":     {none, strip},
 	} {
 		t.Run(name, func(t *testing.T) {
-			log := new(logBuffer)
+			log := new(syncbuf.Buffer)
 			site, err := rollcall.New(identifyByCookie, rollcall.Config{BasePath: "reader/", Logger: newLogger(log), Views: parse(
 				`<!doctype html><html lang="en"><title>t</title>{{presenceHead}}{{whosOnline "site"}}`)})
 			if err != nil {

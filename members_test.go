@@ -8,6 +8,7 @@ import (
 
 	"github.com/rollcall-go/rollcall"
 	"github.com/rollcall-go/rollcall/internal/browse"
+	"github.com/rollcall-go/rollcall/internal/syncbuf"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/track"
 )
@@ -71,7 +72,7 @@ func TestMembersOnlyWithAuthorize(t *testing.T) {
 func TestSignOutInAnotherTab(t *testing.T) {
 	for name, walled := range map[string]bool{"no wall": false, "login wall before Wrap": true} {
 		t.Run(name, func(t *testing.T) {
-			log := new(logBuffer)
+			log := new(syncbuf.Buffer)
 			site, err := rollcall.New(identifyByCookie, rollcall.Config{Members: true, Logger: newLogger(log), Views: parse(
 				`<!doctype html><html lang="en"><title>t</title>{{presenceHead}}{{whosOnline "site"}}{{onlineDot "alice"}}`)})
 			if err != nil {

@@ -1,7 +1,6 @@
 package rollcall_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"html/template"
@@ -11,7 +10,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -19,6 +17,7 @@ import (
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/internal/browse"
 	"github.com/rollcall-go/rollcall/internal/leak"
+	"github.com/rollcall-go/rollcall/internal/syncbuf"
 	"github.com/rollcall-go/rollcall/jobs"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
@@ -38,30 +37,12 @@ func parse(text string) *template.Template {
 	return template.Must(template.New("page").Funcs(rollcall.Funcs()).Parse(text))
 }
 
-// A logBuffer takes a log from several goroutines.
-type logBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *logBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *logBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
-func newLogger(log *logBuffer) *slog.Logger { return slog.New(slog.NewTextHandler(log, nil)) }
+func newLogger(log *syncbuf.Buffer) *slog.Logger { return slog.New(slog.NewTextHandler(log, nil)) }
 
 // newSite returns a site that is closed with the test, and its log.
-func newSite(t *testing.T, config rollcall.Config) (*rollcall.Site, *logBuffer) {
+func newSite(t *testing.T, config rollcall.Config) (*rollcall.Site, *syncbuf.Buffer) {
 	t.Helper()
-	log := new(logBuffer)
+	log := new(syncbuf.Buffer)
 	config.Logger = newLogger(log)
 	site, err := rollcall.New(identifyByHeader, config)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rollcall-go/rollcall"
 	"github.com/rollcall-go/rollcall/internal/redistest"
+	"github.com/rollcall-go/rollcall/internal/syncbuf"
 	"github.com/rollcall-go/rollcall/middleware/nethttp"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
@@ -27,7 +28,7 @@ import (
 // Two processes with one Redis are one site, and each closes its own client.
 func TestSitesShareRedis(t *testing.T) {
 	server := redistest.Start(t)
-	site := func() (*rollcall.Site, *logBuffer) {
+	site := func() (*rollcall.Site, *syncbuf.Buffer) {
 		store, err := redisstore.Open(server.URL(), redisstore.Config{})
 		if err != nil {
 			t.Fatal(err)

@@ -1,7 +1,6 @@
 package templates_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"html/template"
@@ -12,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/syncbuf"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
@@ -75,7 +75,7 @@ func TestPageWithoutTemplates(t *testing.T) {
 // A mistake in the site's code costs the page one element, and the log one line a minute.
 func TestPageWithMistakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log bytes.Buffer
+		var log syncbuf.Buffer
 		tracker, err := track.New(memstore.New(), track.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		noError(t, err)
 		defer tracker.Close(context.Background())

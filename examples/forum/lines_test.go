@@ -13,6 +13,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/rollcall-go/rollcall/internal/syncbuf"
 )
 
 // TestLines: each message is logged once a minute, with the number of those that were not, and
@@ -40,7 +42,7 @@ func TestLines(t *testing.T) {
 // for what is out.
 func TestReadersFillNoLog(t *testing.T) {
 	t.Parallel()
-	var out lockedBuffer
+	var out syncbuf.Buffer
 	logger := slog.New(slog.NewTextHandler(&out, nil))
 	c, err := parseConfig(nil, func(string) string { return "" })
 	if err != nil {
@@ -96,21 +98,4 @@ func TestReadersFillNoLog(t *testing.T) {
 	if got := strings.Count(out.String(), "a form could not be done"); got != 1 {
 		t.Errorf("got %d lines of what could not be done, want 1\n%.2000s", got, out.String())
 	}
-}
-
-type lockedBuffer struct {
-	mu  sync.Mutex
-	all bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.all.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.all.String()
 }

@@ -1,7 +1,6 @@
 package outagetest_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/internal/bound"
 	"github.com/rollcall-go/rollcall/internal/redistest"
+	"github.com/rollcall-go/rollcall/internal/syncbuf"
 	"github.com/rollcall-go/rollcall/jobs"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
@@ -65,27 +65,9 @@ func runNode(servers string) error {
 	return tracker.Close(context.Background())
 }
 
-// syncBuffer is a bytes.Buffer for several goroutines.
-type syncBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *syncBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *syncBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
-}
-
 // A childNode is a node in a process of its own, and what it wrote on standard error.
 type childNode struct {
-	stdout, stderr syncBuffer
+	stdout, stderr syncbuf.Buffer
 	stdin          io.Closer
 	cmd            *exec.Cmd
 }
@@ -104,7 +86,7 @@ func startNode(t *testing.T, servers string) *childNode {
 	return n
 }
 
-func (n *childNode) until(t *testing.T, in *syncBuffer, text string) {
+func (n *childNode) until(t *testing.T, in *syncbuf.Buffer, text string) {
 	t.Helper()
 	for end := time.Now().Add(patience); !strings.Contains(in.String(), text); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
