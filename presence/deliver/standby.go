@@ -34,8 +34,8 @@ import (
 //	a leader is back late  the same: another node may have led since its time was over, and that record be lost
 //	no node has a copy     the consumer is new: a node prepares a record at once, and leads
 //	                       after newWait, and after an outage or a loss backWait later
-//	a node with a copy     says so in the prepared record: a new node, which knows of no outage,
-//	  finds that           waits for backWait, too
+//	a node with a copy     says so in the prepared record: a node without one waits for longer
+//	  finds that           than any node with a copy
 //
 // A leader that lost the record to another node uses its memory as the copy, until it has read what that node
 // wrote.
@@ -224,8 +224,8 @@ func (c *consumer) patience(missing time.Time) time.Duration {
 	switch {
 	case c.copy == nil && c.node.SoundFor() < c.backWait(): // after each new loss, nodes with a copy wait again
 		return math.MaxInt64
-	case c.copy == nil && c.read.entries[newKey] == newCopied: // that node may have to wait longer than newWait
-		return c.backWait()
+	case c.copy == nil && c.read.entries[newKey] == newCopied: // that node may wait for backWait, and may begin later
+		return c.backWait() + c.node.Late
 	case c.copy == nil:
 		return newWait
 	case !c.led && missing.Sub(c.had) < newWait: // the copy may be of an old file

@@ -1219,6 +1219,12 @@ var known = []struct {
 		{at: 15990475039, do: "go", who: 7, node: 2},
 		{at: 17056795596, do: "move", who: 83},
 	}}},
+	{"a node begins just after the store lost a record that one other node had read, and had only just", game{seed: 92023632, nodes: 3, features: []feature{consumer}, acts: []act{
+		{at: 17214798791, do: "kill", who: 2, d: 1197371616},
+		{at: 17715459985, do: "deploy", who: 1, d: 1102075280},
+		{at: 18369470874, do: "kill", d: 768075001},
+		{at: 18510363949, do: "wipe", who: 1},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines

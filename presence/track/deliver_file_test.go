@@ -198,6 +198,29 @@ func TestDeliverNewcomerAfterAnOutage(t *testing.T) {
 	})
 }
 
+// The node that led has ended, and a node has read the record just before the store is wiped. A node that begins just
+// after that does not go before it.
+func TestDeliverNewcomerAfterAWipe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newSwapStore()
+		a, b, c := start(t, store, quiet), start(t, store, quiet), start(t, store, quiet)
+		p := &program{t: t}
+		stop := p.deliver("a", a, deliver.Options{})
+		openPage(t, b, track.ConnectOptions{Visitor: visitor("alice")})
+		p.want(begins, "+alice")
+		stop()
+		p.deliver("b", b, deliver.Options{})
+		time.Sleep(100 * time.Millisecond)
+		store.wipe()
+		time.Sleep(300 * time.Millisecond)
+		p.deliver("c", c, deliver.Options{})
+		p.want(time.Minute, "!")
+		if !b.Stats().Deliveries["program"].Leads {
+			t.Error("want b to lead")
+		}
+	})
+}
+
 // The store goes back to when a user was there whose leave was told, and does so once more before the lease has
 // expired. The user is not told as new before the nodes had time to restore what was lost then: nobody sweeps.
 func TestDeliverRevivedTwice(t *testing.T) {
