@@ -43,7 +43,10 @@ func (s *stream) run(ctx context.Context, to sink, input <-chan []byte) {
 			if !ok {
 				return
 			}
-			why = s.receiveAll(p)
+			var gone bool
+			if why, gone = s.receiveAll(p, input); gone {
+				return
+			}
 		case <-ready:
 		case <-timer.C:
 		}
@@ -80,14 +83,46 @@ func (s *stream) reasonToEnd(now time.Time) error {
 	return nil
 }
 
-// receiveAll handles input, and runs its errands in the calling goroutine.
-func (s *stream) receiveAll(p []byte) error {
+// receiveAll handles input and runs its errands, one after another. gone is true if the client has closed
+// meanwhile, or if an errand panicked. An error ends the stream.
+func (s *stream) receiveAll(p []byte, input <-chan []byte) (why error, gone bool) {
 	e, err := s.receive(p, time.Now())
 	for ; e != nil; e, err = s.receive(nil, time.Now()) {
-		e()()
-		s.hear(time.Now()) // nothing was read while the errand ran
+		after := s.await(e, input)
+		if after == nil {
+			return nil, true
+		}
+		after()
+		s.hear(time.Now())
 	}
-	return err
+	return err, false
+}
+
+// maxHeld is about how much input is kept while an errand runs. A client that sends more is not noticed to
+// close before the errand is done.
+const maxHeld = 4 << 10
+
+// await runs an errand, and keeps the input that comes meanwhile. It returns nil if the client closes, or if the
+// errand panics. As in a shard, an errand goes on after the client has closed.
+//
+// Example: Redis does not answer, and Alice's page subscribes to thread:1. A moment later she closes the page. Her
+// grace begins then, and not two seconds later when the subscription gives up.
+func (s *stream) await(e errand, input <-chan []byte) (after func()) {
+	done := make(chan func(), 1)
+	go func() { done <- e.run(s.streams.faults) }()
+	for {
+		select {
+		case after = <-done:
+			return after
+		case p, ok := <-input:
+			if !ok {
+				return nil
+			}
+			if s.unhandled = append(s.unhandled, p...); len(s.unhandled) > maxHeld {
+				input = nil
+			}
+		}
+	}
 }
 
 // send writes and counts the bytes. If the client does not take them in time, it counts as slow.

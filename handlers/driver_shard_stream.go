@@ -232,15 +232,9 @@ func (sh *shard) receive(s *shardStream, input []byte) {
 		s.move(phaseWaiting)
 	}
 	go func() {
-		after := sh.runErrand(e)
+		after := e.run(sh.faults)
 		sh.post(s, func() { sh.errandDone(s, after) }, false)
 	}()
-}
-
-// runErrand returns nil if the errand panics.
-func (sh *shard) runErrand(e errand) (after func()) {
-	defer sh.faults.recoverStream()
-	return e()
 }
 
 // errandDone goes on with a stream that waited for an errand.

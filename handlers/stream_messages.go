@@ -25,8 +25,14 @@ type message struct {
 const eventError presence.EventType = "error"
 
 // An errand is the part of a message's work that waits for the store or the site. It may run in any goroutine.
-// The stream reads no input until the errand has returned. Then the driver calls after.
+// The stream handles no input until the errand has returned. Then the driver calls after.
 type errand func() (after func())
+
+// run returns nil if the errand panics.
+func (e errand) run(f *faults) (after func()) {
+	defer f.recoverStream()
+	return e()
+}
 
 // receive handles input up to the first errand. After the errand, call receive with no input: it handles the
 // rest. An error ends the stream.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // threads is the Authorize of a site with threads that everybody may see.
@@ -182,6 +183,37 @@ func TestMessageSubscribeLimit(t *testing.T) {
 		c.say(`{"type":"subscribe","topic":"thread:15"}`)
 		c.want("state")
 	})
+}
+
+// A page that closes while it subscribes is seen to leave after the grace, however long the subscription takes. It
+// may have sent more before it closed.
+func TestMessageSubscribeAndClose(t *testing.T) {
+	for _, more := range []string{"", `{"type":"heartbeat"}`} {
+		synctest.Test(t, func(t *testing.T) {
+			answered := make(chan struct{})
+			s := newSite(t, setup{presence: track.Config{Grace: time.Second}, handlers: handlers.Config{Authorize: func(_ *http.Request, _ presence.Visitor, topic presence.Topic) bool {
+				if topic != presence.Site {
+					<-answered
+				}
+				return true
+			}}})
+			defer close(answered)
+			c := s.talk(request{path: "ws", user: "alice"})
+			c.started(1)
+			c.say(`{"type":"subscribe","topic":"thread:1"}`)
+			time.Sleep(time.Second)
+			if more != "" {
+				c.say(more)
+				time.Sleep(time.Second)
+			}
+			c.close()
+			time.Sleep(2 * time.Second)
+			s.sweep()
+			if got := s.names("site"); got != "" {
+				t.Errorf("after %q, and two seconds after the page closed: got %q online, want nobody", more, got)
+			}
+		})
+	}
 }
 
 // Rights to a topic that was subscribed to later are checked again as well.

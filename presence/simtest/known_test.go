@@ -1225,6 +1225,17 @@ var known = []struct {
 		{at: 18369470874, do: "kill", d: 768075001},
 		{at: 18510363949, do: "wipe", who: 1},
 	}}},
+	{"a page closes its WebSocket while it subscribes to a topic", game{seed: 92018762, nodes: 4, slow: false, late: false, features: []feature{web, threads}, acts: []act{
+		{at: 3243917964, do: "come twice", who: 7, node: 3},
+		{at: 3909420864, do: "navigate", node: 3},
+		{at: 4575154216, do: "navigate", who: 2, node: 3},
+		{at: 5097086887, do: "navigate", who: 7},
+		{at: 5930595408, do: "come", who: 1, node: 2},
+		{at: 7517090611, do: "flush", d: 1952971921},
+		{at: 8226153008, do: "come twice", who: 3, node: 3},
+		{at: 11229827113, do: "enter", who: 3},
+		{at: 11940881392, do: "go", who: 3, node: 1},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines
