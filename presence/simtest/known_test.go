@@ -1236,6 +1236,23 @@ var known = []struct {
 		{at: 11229827113, do: "enter", who: 3},
 		{at: 11940881392, do: "go", who: 3, node: 1},
 	}}},
+	{"a failover brings back who left, for pages that come to a node that begins, with the time of a lease made again", game{seed: 92026048, nodes: 3, slow: true, late: false, features: []feature{limited}, acts: []act{
+		{at: 2089035384, do: "navigate", who: 2, node: 2},
+		{at: 6882921636, do: "come", who: 7},
+		{at: 7366088553, do: "another page", node: 1},
+		{at: 15381959509, do: "navigate", who: 6, node: 2},
+		{at: 30501698862, do: "navigate", node: 2},
+		{at: 32063900032, do: "navigate", node: 1},
+		{at: 49794409679, do: "come", who: 5, node: 1},
+		{at: 60285547102, do: "navigate", node: 2},
+		{at: 70720218464, do: "come twice", who: 3, node: 2},
+		{at: 77778787815, do: "wipe"},
+		{at: 78157919591, do: "kill", who: 1, d: 1256586472},
+		{at: 95093542424, do: "go", who: 3},
+		{at: 104844379048, do: "lag", who: 2, d: 620792628},
+		{at: 105178918228, do: "deploy", who: 2, d: 290263504},
+		{at: 106482921225, do: "kill", d: 1725729448},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines

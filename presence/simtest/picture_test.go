@@ -62,6 +62,13 @@ type profile struct {
 	Since  string
 }
 
+// cameBefore reports whether the user has been there since before a moment. After a loss of data one node may say
+// since when the user was there, and another one since when the lease was made again.
+func (u profile) cameBefore(at time.Time) bool {
+	since, err := time.Parse(time.RFC3339Nano, u.Since)
+	return err == nil && since.Before(at)
+}
+
 func (u profile) String() string { return u.Status + " since " + u.Since }
 
 func (s *picture) String() string {
@@ -106,7 +113,8 @@ func (s *picture) state(d payload) {
 		s.told(user, "a state")
 		now[user] = u.String()
 		since, went := s.went[user] // a page that did not show the user knows no since
-		if _, there := s.roster[user]; !there && moved && (knew || went && (since == "" || since == u.Since)) {
+		older := since == "" || since == u.Since || u.cameBefore(s.parted[user])
+		if _, there := s.roster[user]; !there && moved && (knew || went && older) {
 			s.back[user]++
 			s.returns(user, u, d.Cursor)
 		}
