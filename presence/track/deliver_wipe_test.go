@@ -106,6 +106,60 @@ func TestDeliverWipe(t *testing.T) {
 	}
 }
 
+// The store loses the record while no node reaches it, and the leader dies meanwhile. A node that begins just after that
+// has no copy, and knows of no outage. It does not lead before the node that has one.
+func TestDeliverWipeNodeBeginsAfterOutage(t *testing.T) {
+	for later := time.Duration(0); later < 4*time.Second; later += 250 * time.Millisecond {
+		bubble(t, later.String(), func(t *testing.T) {
+			store := newSwapStore()
+			dies, stays := presencetest.NewFaults(store), presencetest.NewFaults(store)
+			a, b := start(t, dies, quiet), start(t, stays, quiet)
+			p := &program{t: t}
+			p.deliver("a", a, deliver.Options{})
+			time.Sleep(begins)
+			p.deliver("b", b, deliver.Options{})
+			openPage(t, b, track.ConnectOptions{Visitor: visitor("alice")})
+			p.want(10*time.Second, "+alice")
+			dies.Break(presencetest.Fault{Err: errDown})
+			stays.Break(presencetest.Fault{Err: errDown})
+			time.Sleep(time.Second)
+			store.wipe()
+			time.Sleep(4 * time.Second)
+			stays.Heal()
+			time.Sleep(later)
+			p.deliver("c", start(t, store, quiet), deliver.Options{})
+			p.want(time.Minute, "!")
+			record, err := store.ReadConsumer(t.Context(), "program", "")
+			if _, prepared := record.Set["new"]; err != nil || prepared {
+				t.Errorf("got %v, %v, want a record that a node holds", record.Set, err)
+			}
+		})
+	}
+}
+
+// The leader dies, and the store is wiped just after another node has begun, which has a copy that may be of an old file.
+// A third node begins, and has none. It lets the second one go first.
+func TestDeliverWipeNodesJustBegan(t *testing.T) {
+	for later := time.Duration(0); later < time.Second; later += 100 * time.Millisecond {
+		bubble(t, later.String(), func(t *testing.T) {
+			store := newSwapStore()
+			dies := presencetest.NewFaults(store)
+			a := start(t, dies, quiet)
+			p := &program{t: t}
+			p.deliver("a", a, deliver.Options{})
+			openPage(t, start(t, store, quiet), track.ConnectOptions{Visitor: visitor("alice")})
+			p.want(10*time.Second, "+alice")
+			dies.Break(presencetest.Fault{Err: errDown})
+			p.deliver("b", start(t, store, quiet), deliver.Options{})
+			time.Sleep(100 * time.Millisecond)
+			store.wipe()
+			time.Sleep(later)
+			p.deliver("c", start(t, store, quiet), deliver.Options{})
+			p.want(time.Minute, "!")
+		})
+	}
+}
+
 // With a short TTL too, a wipe makes nobody leave who stays: not for a program, and not on a
 // page.
 func TestDeliverWipeShortTTL(t *testing.T) {
