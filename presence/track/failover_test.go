@@ -216,3 +216,35 @@ func TestOldCopyWhereTheLogWasLost(t *testing.T) {
 		}
 	})
 }
+
+// The log is short, and no longer has Bob's leave when a node begins. The store then goes back to before he left. He is
+// not brought back there either.
+func TestLeaveBeforeTheNodeBegan(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		store := newLaggingStore()
+		a := start(t, store, track.Config{Node: "a", LogSize: 3})
+		connect(t, a, track.ConnectOptions{Visitor: visitor("carol")})
+		apply := func(op backend.Op) {
+			noError(t, store.Apply(t.Context(), []backend.Batch{{Topic: presence.Site, Ops: []backend.Op{op}}})[0].Err)
+		}
+		time.Sleep(time.Second)
+		apply(backend.Op{Kind: backend.OpJoin, User: user("bob"), Holder: "x.1", For: 5 * time.Minute})
+		time.Sleep(time.Second)
+		store.lag()
+		apply(backend.Op{Kind: backend.OpDrop, User: user("bob"), Holder: "x.1"})
+		for i := range 10 {
+			noError(t, a.SetStatus(t.Context(), "carol", []presence.Status{presence.Busy, presence.Online}[i%2]))
+			time.Sleep(time.Second)
+		}
+		b := start(t, store, track.Config{Node: "b", LogSize: 3})
+		page := connect(t, b, track.ConnectOptions{Observe: true})
+		time.Sleep(20 * time.Second)
+		store.failover()
+		time.Sleep(20 * time.Second)
+		for _, e := range page.Events(nil) {
+			if strings.Contains(string(e.Data), "bob") {
+				t.Errorf("got %s of a user who left before the node began", e.Data)
+			}
+		}
+	})
+}

@@ -215,7 +215,7 @@ func (r *replica) takeExtrasLocked(now stored) {
 // at 12:02 Redis starts again with a file of 11:59, in which Bob is there.
 func (r *replica) startLocked(now stored) {
 	r.ledger, r.counts = now.ledger, now.counts
-	if r.ledger.head != backend.Origin { // otherwise others may be restoring the topic
+	if r.ledger.head != backend.Origin && r.outage.soundFor() > restoreFor(r.kind.TTL) { // otherwise nodes may be restoring who came before
 		r.ledger.reach(now.at)
 	}
 	r.takeExtrasLocked(now)
