@@ -22,7 +22,7 @@ type picture struct {
 	left    map[string]int       // how often it saw each user leave
 	missed  map[string]int       // how often a state elsewhere held a user no more
 	back    map[string]int       // or again
-	went    map[string]string    // since when each user was there whom it saw leave last
+	went    map[string]string    // since when each user was there whom it saw leave last; not who came back, and is out of sight
 	came    map[string]time.Time // when it last saw the user come, by a diff
 	parted  map[string]time.Time // when it saw each of them leave last
 	decided map[string]bool      // it saw the user leave last from a provisional roster: a node may have decided so by itself
@@ -99,7 +99,9 @@ func (s *picture) state(d payload) {
 	s.part, s.total = d.Truncated, d.Total
 	for user := range s.roster {
 		switch _, there := d.Users[user]; {
-		case there || s.part:
+		case there:
+		case s.part:
+			delete(s.went, user)
 		case moved && s.p.process.cutOff(): // it may not have heard of the user, and cannot look
 		case moved:
 			s.missed[user]++
@@ -159,6 +161,7 @@ func (s *picture) diff(d payload) {
 			s.fault("is told that %s falls out of the window, who was not there", user)
 		}
 		delete(s.roster, user)
+		delete(s.went, user)
 	}
 	if s.windowed() && len(s.roster) != min(d.Total, s.p.window) {
 		s.fault("has %d users of %d in a window of %d", len(s.roster), d.Total, s.p.window)
