@@ -264,6 +264,9 @@ func (p *program) settle(when string, lost bool) {
 	if p == nil {
 		return
 	}
+	for p.onTheWay() {
+		time.Sleep(100 * time.Millisecond)
+	}
 	snap, err := p.w.server.Snapshot(context.Background(), p.topic)
 	if err != nil {
 		panic(err)
@@ -302,6 +305,19 @@ func (p *program) settle(when string, lost bool) {
 	clear(p.should)
 	clear(p.made)
 	p.gaps, p.kindGaps, p.keepers, p.cut = 0, 0, nil, nil
+}
+
+// onTheWay reports whether the store made an event just now, of which the program may not have been told yet: the lease
+// of a page view may end at any time.
+func (p *program) onTheWay() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, made := range p.made {
+		if n := len(made); n > 0 && time.Since(made[n-1]) < time.Second {
+			return true
+		}
+	}
+	return false
 }
 
 // goesOnLocked reports whether a leave was told that a failover revoked, and the node has ended that
