@@ -258,6 +258,26 @@ func (p *program) wrong() string {
 	return ""
 }
 
+// catchesUp waits for what the program is just being told: page views end while nothing happens, also at the
+// moment at which all is at rest. It waits for a second at most, since the diffs say nothing of what was wiped.
+func (p *program) catchesUp() {
+	if p == nil {
+		return
+	}
+	behind := func(u *person) bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		_, there := p.there[u.id]
+		return u.kind == visits && there != p.was[u.id]
+	}
+	for range 20 {
+		if !slices.ContainsFunc(p.w.persons, behind) {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
 // settle holds what the program was told since all was well against what happened. After a gap
 // it may lack what came and went meanwhile.
 func (p *program) settle(when string, lost bool) {

@@ -1301,6 +1301,14 @@ var known = []struct {
 		{at: 105178918228, do: "deploy", who: 2, d: 290263504},
 		{at: 106482921225, do: "kill", d: 1725729448},
 	}}},
+	{"a page view ends at the moment at which all is at rest, and the program is told of it a moment later", game{seed: 92031068, nodes: 4, slow: true, late: false, features: []feature{consumer}, acts: []act{
+		{at: 41082791072, do: "view", who: 4, node: 1},
+		{at: 55808434616, do: "flush", who: 2, d: 650724636},
+		{at: 209198374619, do: "come", who: 1},
+		{at: 211948374619, do: "go", who: 1},
+		{at: 221101432419, do: "lag", d: 1451402428},
+		{at: 226200009642, do: "move", who: 97},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines

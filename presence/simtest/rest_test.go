@@ -55,6 +55,7 @@ func (w *world) rest(when string) {
 			w.fault("%s, %v after all was right: %s", when, w.game.restTime(), wrong)
 		}
 	}
+	w.program.catchesUp()
 	lost := w.hasLost()
 	w.settle(when)
 	w.program.settle(when, lost)
