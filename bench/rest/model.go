@@ -111,14 +111,16 @@ func newModel(of []sample) (m model) {
 	return m
 }
 
-// fleets are those to which the model is fitted: each differs from another one in one thing.
+// fleets are those to which the model is fitted: each differs from another one in one thing. Their nodes have more
+// than 64 topics, as those of large fleets do: with fewer, a node asks for the figures of all of them.
 func fleets(s size) (all []size) {
 	for _, of := range []struct {
 		users, nodes int
 		rate         float64
-	}{{10_000, 5, 670}, {40_000, 5, 670}, {20_000, 2, 670}, {20_000, 5, 200}} {
+		perThread    int
+	}{{10_000, 5, 670, 100}, {40_000, 5, 670, 100}, {20_000, 2, 670, 100}, {20_000, 5, 200, 100}, {20_000, 5, 670, 20}} {
 		one := s
-		one.Users, one.Nodes, one.Rate, one.ChangesOnly = min(s.Users, of.users), of.nodes, of.rate, true
+		one.Users, one.Nodes, one.Rate, one.PerThread, one.ChangesOnly = min(s.Users, of.users), of.nodes, of.rate, min(s.PerThread, of.perThread), true
 		one.Roster = one.Users / 2 // a large site has counts
 		all = append(all, one)
 	}
