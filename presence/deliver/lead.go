@@ -316,10 +316,10 @@ func (l *leader) anew() (changes []recordChange) {
 	return append(changes, l.all()...)
 }
 
-func (l *leader) try(ctx context.Context, step backend.ConsumerStep) (backend.ConsumerState, error) {
+func (c *consumer) try(ctx context.Context, step backend.ConsumerStep) (backend.ConsumerState, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	return l.node.Store.CommitConsumer(ctx, l.name, step)
+	return c.node.Store.CommitConsumer(ctx, c.name, step)
 }
 
 // next returns the number of the next step. It is the time, so that a rebuilt record is newer than each copy

@@ -54,9 +54,7 @@ func (c *consumer) sayCopied(ctx context.Context) {
 	if claimed, err := c.claim(ctx, false); err != nil || claimed.State != backend.ConsumerHeld {
 		return // the next look tries again, if the record is still prepared
 	}
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	_, _ = c.node.Store.CommitConsumer(ctx, c.name, backend.ConsumerStep{Holder: c.holder, Set: map[string]string{newKey: newCopied}})
+	_, _ = c.try(ctx, backend.ConsumerStep{Holder: c.holder, Set: map[string]string{newKey: newCopied}})
 }
 
 // prepareAtEnd prepares the record if ctx ended before that. The next call of Run, on any node, continues from

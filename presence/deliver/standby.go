@@ -187,11 +187,15 @@ func (c *consumer) tryToHold(ctx context.Context, missing time.Time) (backend.Co
 
 // readWaiting is readOn for a node that may wait because there is no whole record since a moment. It returns that
 // moment, moved on by the time in which the store did not answer: no other node could make the record again then.
+// Such a node also writes, though nothing: a store may answer reads alone.
 //
 // Example: Redis loses the record at 12:00:00.0, and hangs from 12:00:00.5 to 12:00:05. The node that led makes the
 // record again at 12:00:05. A node that stands by must not take these five seconds for its patience.
 func (c *consumer) readWaiting(ctx context.Context, missing time.Time) (time.Time, error) {
 	err := c.readOn(ctx)
+	if err == nil && !missing.IsZero() {
+		_, err = c.try(ctx, backend.ConsumerStep{Holder: c.holder})
+	}
 	if err == nil {
 		c.sayCopied(ctx)
 	}

@@ -22,6 +22,7 @@ type filingStore struct {
 	records atomic.Pointer[memstore.Store]
 	holder  atomic.Value                  // of the record, a string
 	stalled atomic.Pointer[chan struct{}] // closed once calls for records wait no longer; nil: they do not wait
+	reads   atomic.Bool                   // reads of records do not wait
 }
 
 func newFilingStore() *filingStore {
@@ -45,7 +46,9 @@ func (s *filingStore) CommitConsumer(ctx context.Context, consumer string, step 
 }
 
 func (s *filingStore) ReadConsumer(ctx context.Context, consumer string, after backend.ConsumerVersion) (backend.ConsumerChanges, error) {
-	s.waits(ctx)
+	if !s.reads.Load() {
+		s.waits(ctx)
+	}
 	return s.records.Load().ReadConsumer(ctx, consumer, after)
 }
 
@@ -194,6 +197,32 @@ func TestDeliverNewcomerAfterAnOutage(t *testing.T) {
 		p.want(time.Minute, "-goes")
 		if !b.Stats().Deliveries["program"].Leads {
 			t.Error("want b to lead")
+		}
+	})
+}
+
+// The store loses the record, and then answers reads alone for a while. The node that led makes the record again, even
+// if it is the last to find that writes go well.
+func TestDeliverPatienceWhileWritesHang(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newFilingStore()
+		store.reads.Store(true)
+		faults := presencetest.NewFaults(store)
+		a, b := start(t, faults, quiet), start(t, store, quiet)
+		p := &program{t: t}
+		p.deliver("a", a, deliver.Options{})
+		time.Sleep(begins)
+		p.deliver("b", b, deliver.Options{})
+		openPage(t, b, track.ConnectOptions{Visitor: visitor("alice")})
+		p.want(2*begins, "+alice")
+		faults.Break(presencetest.Fault{Err: errDown}, presencetest.CallCommitConsumer)
+		store.records.Store(memstore.New())
+		store.stall(4 * time.Second)
+		time.Sleep(100 * time.Millisecond)
+		faults.Heal()
+		p.want(time.Minute, "")
+		if !a.Stats().Deliveries["program"].Leads {
+			t.Error("want a to lead")
 		}
 	})
 }
