@@ -1309,6 +1309,10 @@ var known = []struct {
 		{at: 221101432419, do: "lag", d: 1451402428},
 		{at: 226200009642, do: "move", who: 97},
 	}}},
+	{"a grace ends in a short hang of the store, and the user's new node is the last to find the store back", game{seed: 92035685, nodes: 3, slow: true, late: true, features: []feature{consumer, apart}, acts: []act{
+		{at: 66060908737, do: "deploy", who: 2, d: 676746462},
+		{at: 66127557217, do: "store hangs", who: 2, d: 9627337996},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines

@@ -24,7 +24,7 @@ import (
 //	                                                              renewed after that second
 //	trusted     otherwise                                         every expired lease          releases
 //
-// After a loss of data nothing is swept for restoreFor: see sweeps.
+// After a loss of data nothing is swept for restoreFor, and after a short outage little for lateGrace: see sweeps.
 //
 //	trusted ──a call fails──► out ──calls go well──► trusted            the outage was short
 //	   │                       ├────calls go well──► returning ─1 s─► catching up ──► trusted

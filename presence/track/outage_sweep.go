@@ -16,7 +16,9 @@ import (
 //	second from a short outage
 //	lost data lately, or      none: the nodes restore it             none
 //	started again lately
-//	catching up               those renewed after the first second   none
+//	catching up, or back for  those renewed after the first second   none
+//	up to 3 s from a short
+//	outage
 //	trusted, and this node    those renewed since this node began    none
 //	began less than min(TTL,
 //	7 s) ago
@@ -27,8 +29,8 @@ import (
 // it in order, and the leases of all nodes expired.
 //
 // While the nodes restore what a store lost, the lease of a user may end who has gone on at
-// another node: the join there waits for what the user chose. So does a join in a short outage, in
-// which a grace may end.
+// another node: the join there waits for what the user chose. In a short outage, too, a grace may end
+// of a user who has gone on at another node, which finds the store back within lateGrace.
 func (o *outage) sweeps() (opts backend.SweepOptions, may bool, err error) {
 	state, back := o.state()
 	o.mu.Lock()
@@ -45,6 +47,8 @@ func (o *outage) sweeps() (opts backend.SweepOptions, may bool, err error) {
 		opts.RenewedWithin = max(back-returningFor, 1) // 0 would remove all
 	case time.Since(o.began) < o.cfg.catchUp():
 		opts.RenewedWithin = max(time.Since(o.began), 1)
+	case time.Since(o.trouble) < lateGrace:
+		opts.RenewedWithin = max(time.Since(o.trouble)-returningFor, 1)
 	default:
 		opts.Nodes = o.process.judges(o.cfg.NodeTTL)
 		opts.Restarted = !o.lost.IsZero() && !o.lost.Before(o.swept)

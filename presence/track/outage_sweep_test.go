@@ -73,3 +73,32 @@ func TestLeasesOutliveAShortOutage(t *testing.T) {
 		})
 	}
 }
+
+// Alice's node ends just before the store hangs for less than a third of a TTL, and her page comes to another node. There
+// the store is found back two seconds later than where leases are swept, and her grace has ended. She does not leave.
+func TestGraceEndsInAShortOutage(t *testing.T) {
+	for late := 100 * time.Millisecond; late < 2500*time.Millisecond; late += 300 * time.Millisecond {
+		bubble(t, late.String(), func(t *testing.T) {
+			store := memstore.New()
+			first, last, ends := presencetest.NewFaults(store), presencetest.NewFaults(store), presencetest.NewFaults(store)
+			a, b, c := start(t, first, track.Config{Node: "a"}), start(t, last, track.Config{Node: "b"}), start(t, ends, track.Config{Node: "c"})
+			time.Sleep(time.Minute)
+			w := watch(t, a)
+			connect(t, b, track.ConnectOptions{Observe: true}) // b has the topic
+			page := connect(t, c, track.ConnectOptions{Visitor: visitor("alice")})
+			w.want("diff +alice -")
+			time.Sleep(time.Minute)
+			noError(t, c.Close(t.Context()))
+			for _, way := range []*presencetest.Faults{first, last, ends} {
+				way.Break(presencetest.Fault{Err: errDown})
+			}
+			connect(t, b, track.ConnectOptions{Visitor: visitor("alice"), Cursor: page.Cursor()})
+			time.Sleep(11 * time.Second)
+			first.Heal()
+			time.Sleep(late)
+			last.Heal()
+			time.Sleep(20 * time.Second)
+			w.want()
+		})
+	}
+}
