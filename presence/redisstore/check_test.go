@@ -2,6 +2,7 @@ package redisstore_test
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -44,6 +45,37 @@ func TestCheck(t *testing.T) {
 	server.Kill()
 	if err := storetest.Check(t, client); !errors.Is(err, presence.ErrStoreOut) {
 		t.Errorf("a server that is gone: got %v, want ErrStoreOut", err)
+	}
+}
+
+// A node may start just as the server does, or as another one takes over.
+func TestCheckWhileTheServerStartsAgain(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	client := server.Client()
+	client.AddHook(forgetful{server.Client()})
+	if err := storetest.Check(t, client); err != nil {
+		t.Errorf("got %v, want a server that will do", err)
+	}
+}
+
+// forgetful lets a server forget its scripts before each single one that is asked of it, as if it started again.
+type forgetful struct{ of *redis.Client }
+
+func (f forgetful) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (f forgetful) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (f forgetful) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if cmd.Name() == "evalsha" {
+			if err := f.of.ScriptFlush(ctx).Err(); err != nil {
+				return err
+			}
+		}
+		return next(ctx, cmd)
 	}
 }
 
