@@ -96,10 +96,12 @@ func (l *leader) note(f *followed, id presence.UserID, u toldUser) {
 	l.set(toldKey(f.topic, id), u.encode())
 }
 
-// leave makes a leave, if the consumer was told of the user's join.
+// leave makes a leave, if the consumer was told of the user's join. In a doubt, a leave of before that join is in the
+// log of an older file, with which the store began after it was wiped: it ended an earlier session.
 func (l *leader) leave(f *followed, left backend.Departure) {
 	was, told := f.users[left.ID]
-	if !told {
+	earlier := !f.doubt.IsZero() && !left.LastSeen.IsZero() && left.LastSeen.Before(was.since.Truncate(time.Microsecond))
+	if !told || earlier {
 		return
 	}
 	d := Event{Type: Leave, Topic: f.topic, User: presence.User{ID: left.ID, Name: was.name}, Since: was.since}

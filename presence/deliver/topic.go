@@ -174,8 +174,8 @@ func (f *followed) continues(d backend.Diff) bool {
 
 // readLog makes events of the diffs in the store's log after the position. If the log does not reach back to
 // the position, there is a gap. An empty topic that starts again from Origin is no gap, unless the record had
-// no holder for long: then somebody may have come and left. If the log has events that were told already, the
-// topic has not started again: the store went back in time.
+// no holder for long: then somebody may have come and left. If a log from Origin on has events that were told
+// already, the topic has not started again: the store went back in time.
 //
 // Example: Alice, the last one in thread:1, leaves at 12:00:00.0. The consumer is told, and the topic
 // rests. At 12:00:00.5 Redis fails over, and loses that. Its log of thread:1 begins with users who came
@@ -190,13 +190,15 @@ func (l *leader) readLog(ctx context.Context, f *followed, skipped []backend.Dif
 	if err == nil && f.unheld && f.at == backend.Origin {
 		err = presence.ErrGap // the log may start again from Origin
 	}
+	from := f.at
 	if errors.Is(err, presence.ErrGap) && len(f.users) == 0 && !f.unheld {
-		if diffs, err = l.node.Store.Log(try, f.topic, backend.Origin); err == nil && len(diffs) == 0 {
-			l.move(f, position{at: backend.Origin, doubt: f.doubt, loss: f.loss})
+		from = backend.Origin
+		if diffs, err = l.node.Store.Log(try, f.topic, from); err == nil && len(diffs) == 0 {
+			l.move(f, position{at: from, doubt: f.doubt, loss: f.loss})
 		}
-		if err == nil && slices.ContainsFunc(diffs, l.toldOf(f)) {
-			err = presence.ErrGap
-		}
+	}
+	if err == nil && from == backend.Origin && len(f.users) == 0 && slices.ContainsFunc(diffs, l.toldOf(f)) {
+		err = presence.ErrGap
 	}
 	if err != nil && !errors.Is(err, presence.ErrGap) {
 		f.giveBack(skipped)

@@ -1313,6 +1313,14 @@ var known = []struct {
 		{at: 66060908737, do: "deploy", who: 2, d: 676746462},
 		{at: 66127557217, do: "store hangs", who: 2, d: 9627337996},
 	}}},
+	{"the store is wiped, and goes on with a file whose log of a thread was told to the end", game{seed: 95200303, nodes: 4, slow: true, late: true, features: []feature{consumer, threads}, acts: []act{
+		{at: 35600498866, do: "come", who: 7, node: 1},
+		{at: 36408955804, do: "enter", who: 7},
+		{at: 40190872322, do: "go", who: 7, node: 2},
+		{at: 63693957464, do: "save"},
+		{at: 93289036962, do: "wipe"},
+		{at: 96839741395, do: "restart store", who: 3, d: 589584703},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines

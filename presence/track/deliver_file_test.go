@@ -276,3 +276,57 @@ func TestDeliverRevivedTwice(t *testing.T) {
 		p.want(2*time.Minute, "")
 	})
 }
+
+// A topic of a kind is empty, and the store is wiped. Then it goes on with an older file, whose log of the topic has a
+// user of whom all was told. There is a gap, and the user is not told once more.
+func TestDeliverKindOldLog(t *testing.T) {
+	const topic = presence.Topic("thread:1")
+	synctest.Test(t, func(t *testing.T) {
+		store, replica := newFilingStore(), memstore.New()
+		p := &program{t: t, of: []presence.Topic{deliver.AllOf("thread")}}
+		p.deliver("a", start(t, store, quiet), deliver.Options{})
+		time.Sleep(begins)
+		for _, kind := range []backend.OpKind{backend.OpJoin, backend.OpDrop} {
+			for _, store := range []backend.Store{store, replica} {
+				noError(t, store.Apply(t.Context(), []backend.Batch{{Topic: topic, Ops: []backend.Op{
+					{Kind: kind, User: user("goes"), Holder: "x.1", For: time.Minute},
+				}}})[0].Err)
+			}
+			time.Sleep(2 * time.Second)
+		}
+		p.want(0, "+goes@thread:1 -goes@thread:1")
+		store.wipe()
+		p.want(5*time.Second, "")
+		store.goOnAs(replica)
+		p.want(time.Minute, "!@thread:1")
+	})
+}
+
+// The store is wiped, and goes on with an older file whose log has the leave of a user who has come back since. The user
+// is still there.
+func TestDeliverOldLogOfAnEarlierSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, replica := newFilingStore(), memstore.New()
+		p := &program{t: t}
+		p.deliver("a", start(t, store, quiet), deliver.Options{})
+		time.Sleep(begins)
+		does := func(kind backend.OpKind, stores ...backend.Store) {
+			for _, store := range stores {
+				noError(t, store.Apply(t.Context(), []backend.Batch{{Topic: presence.Site, Ops: []backend.Op{
+					{Kind: kind, User: user("alice"), Holder: "x.1", For: 10 * time.Minute},
+				}}})[0].Err)
+			}
+			time.Sleep(2 * time.Second)
+		}
+		does(backend.OpJoin, store, replica)
+		does(backend.OpDrop, store, replica)
+		does(backend.OpJoin, store)
+		p.want(0, "+alice -alice +alice")
+		store.wipe()
+		p.want(3*time.Second, "!")
+		store.goOnAs(replica)
+		p.want(2*time.Second, "")
+		does(backend.OpJoin, store)
+		p.want(2*time.Minute, "")
+	})
+}
