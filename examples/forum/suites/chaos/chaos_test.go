@@ -94,8 +94,8 @@ func (f *fleet) churn(rnd *rand.Rand) {
 	}
 }
 
-// depart lets half of those who are there go in quiet: every reader sees each
-// of them leave, once.
+// depart lets half of those who are there go in quiet: every reader that stays sees each
+// of them leave, once. One that goes on elsewhere with a state has no leaves from before.
 func (f *fleet) depart(t *testing.T) {
 	var gone []*chaosUser
 	for _, u := range f.users {
@@ -103,15 +103,19 @@ func (f *fleet) depart(t *testing.T) {
 			gone = append(gone, u)
 		}
 	}
-	before := make(map[*chaosReader][]int)
-	count := func(r *chaosReader) []int {
+	type seen struct {
+		left  []int
+		moves int
+	}
+	before := make(map[*chaosReader]seen)
+	count := func(r *chaosReader) seen {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		counts := make([]int, len(gone))
+		is := seen{make([]int, len(gone)), r.moves}
 		for i, u := range gone {
-			counts[i] = r.left[u.name]
+			is.left[i] = r.left[u.name]
 		}
-		return counts
+		return is
 	}
 	for _, r := range f.readers {
 		before[r] = count(r)
@@ -120,16 +124,22 @@ func (f *fleet) depart(t *testing.T) {
 		u.close()
 	}
 	f.rest(t)
+	stayed := 0
 	for _, r := range f.readers {
-		if !r.reading() {
+		now := count(r)
+		if !r.reading() || now.moves != before[r].moves {
 			continue
 		}
-		for i, n := range count(r) {
-			if seen := n - before[r][i]; seen != 1 {
-				t.Errorf("a reader saw %s leave %d times, who left once", gone[i].name, seen)
+		stayed++
+		for i, n := range now.left {
+			if times := n - before[r].left[i]; times != 1 {
+				t.Errorf("a reader of %q at node %d saw %s leave %d times, who left once", r.name, r.node, gone[i].name, times)
 				return
 			}
 		}
+	}
+	if stayed < len(f.readers)/2 {
+		t.Errorf("%d of %d readers stayed where they were while nothing failed", stayed, len(f.readers))
 	}
 }
 

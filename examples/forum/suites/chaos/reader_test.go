@@ -45,6 +45,7 @@ type chaosReader struct {
 	came   map[string]int // and come, by diffs
 	leaves []string       // and where, lately
 	missed map[string]int // how often a state elsewhere held a user no more
+	moves  int            // how often it went on with a state
 	back   map[string]int // or again
 	faults []string
 	figures
@@ -257,6 +258,9 @@ func (r *chaosReader) take(typ, id, data []byte) {
 	}
 	moved := r.fresh && e.Typ == "state" // to a node that knows less, or more
 	r.fresh = false
+	if moved {
+		r.moves++
+	}
 	for _, user := range step.Left {
 		if moved {
 			r.missed[user]++
