@@ -1321,6 +1321,12 @@ var known = []struct {
 		{at: 93289036962, do: "wipe"},
 		{at: 96839741395, do: "restart store", who: 3, d: 589584703},
 	}}},
+	{"a node that stands by claims a lost record while writes hang", game{seed: 92027451, nodes: 3, slow: false, late: true, features: []feature{threads, consumer}, acts: []act{
+		{at: 3603994654, do: "enter", who: 2},
+		{at: 4970797644, do: "restart store", who: 1, d: 978400486},
+		{at: 5051803229, do: "enter", who: 2},
+		{at: 5419926280, do: "writes hang", d: 4476133940},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines

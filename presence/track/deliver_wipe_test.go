@@ -160,6 +160,85 @@ func TestDeliverWipeNodesJustBegan(t *testing.T) {
 	}
 }
 
+// A frozenStore answers no writes while it is frozen, and then does what waited.
+type frozenStore struct {
+	*swapStore
+	thaws atomic.Pointer[chan struct{}]
+}
+
+func (s *frozenStore) freeze() (thaw func()) {
+	c := make(chan struct{})
+	s.thaws.Store(&c)
+	return func() {
+		s.thaws.Store(nil)
+		close(c)
+	}
+}
+
+func (s *frozenStore) wait(ctx context.Context) error {
+	if c := s.thaws.Load(); c != nil {
+		select {
+		case <-*c:
+		case <-ctx.Done():
+		}
+	}
+	return ctx.Err()
+}
+
+func (s *frozenStore) Apply(ctx context.Context, b []backend.Batch) []backend.Result {
+	_ = s.wait(ctx)
+	return s.swapStore.Apply(ctx, b)
+}
+
+func (s *frozenStore) ClaimConsumer(ctx context.Context, consumer string, claim backend.ConsumerClaim) (backend.ConsumerClaimed, error) {
+	if err := s.wait(ctx); err != nil {
+		return backend.ConsumerClaimed{}, err
+	}
+	return s.swapStore.ClaimConsumer(ctx, consumer, claim)
+}
+
+func (s *frozenStore) CommitConsumer(ctx context.Context, consumer string, step backend.ConsumerStep) (backend.ConsumerState, error) {
+	if err := s.wait(ctx); err != nil {
+		return 0, err
+	}
+	return s.swapStore.CommitConsumer(ctx, consumer, step)
+}
+
+// The store is wiped, and holds up writes for a while. A node that stands by, whose copy lacks the latest events, reads
+// meanwhile that there is no record. The node that led makes it again all the same.
+func TestDeliverWipeWhileWritesHang(t *testing.T) {
+	for at := time.Duration(0); at < time.Second; at += 100 * time.Millisecond {
+		bubble(t, at.String(), func(t *testing.T) {
+			store := &frozenStore{swapStore: newSwapStore()}
+			cfg := quiet
+			cfg.TTL, cfg.Grace = 3*time.Second, time.Second
+			a, b := start(t, store, cfg), start(t, store, cfg)
+			p := &program{t: t, of: []presence.Topic{deliver.AllOf("thread")}}
+			p.deliver("a", a, deliver.Options{})
+			time.Sleep(begins)
+			p.deliver("b", b, deliver.Options{})
+			openPage(t, b, track.ConnectOptions{Visitor: visitor("bob"), Topics: []presence.Topic{"thread:1"}})
+			p.want(10*time.Second+at, "+bob@thread:1")
+			openPage(t, a, track.ConnectOptions{Visitor: visitor("alice"), Topics: []presence.Topic{"thread:1"}})
+			time.Sleep(150 * time.Millisecond)
+			thaw := store.freeze()
+			store.wipe()
+			time.Sleep(4600 * time.Millisecond)
+			thaw()
+			time.Sleep(30 * time.Second)
+			joins := make(map[string]bool)
+			for _, d := range p.all() {
+				if d.Type == deliver.Join && d.User.ID == "alice" {
+					joins[d.ID] = true
+				}
+			}
+			if len(joins) != 1 {
+				t.Errorf("got %d joins of alice, want one", len(joins))
+			}
+		})
+	}
+}
+
 // With a short TTL too, a wipe makes nobody leave who stays: not for a program, and not on a
 // page.
 func TestDeliverWipeShortTTL(t *testing.T) {
