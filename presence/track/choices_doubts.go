@@ -3,6 +3,7 @@ package track
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -194,6 +195,9 @@ func (c *choices) hearAll(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*doubtWait) // hearing may have taken all the time of ctx
 	defer cancel()
+	if c.life.over() {
+		c.askLast(ctx)
+	}
 	for user, d := range c.users.allDoubts() {
 		if c.life.over() { // nothing asks any more
 			c.narrow(user, d)
@@ -202,6 +206,26 @@ func (c *choices) hearAll(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// askLast asks the Directory about the users in doubt, for a node that ends: its goroutine that asks has returned.
+//
+// Example: Alice moves from node A, which stands still, to node B, and is busy there. Node A goes on as it is
+// deployed. It makes the lease of her closed page again, to end it, as online. After that it must write that she is
+// busy, since node B does not hear that the store says otherwise.
+func (c *choices) askLast(ctx context.Context) {
+	doubts := c.users.allDoubts()
+	if len(doubts) == 0 {
+		return
+	}
+	c.users.askAgain(slices.Collect(maps.Keys(doubts)))
+	if users, _ := c.users.nextAsked(len(doubts)); len(users) > 0 {
+		if all, err := c.directory.settings(ctx, users...); err == nil {
+			for i, user := range users {
+				c.hearAnswer(user, all[i])
+			}
+		}
+	}
 }
 
 func later(a, b time.Time) time.Time {
