@@ -158,7 +158,7 @@ func (l *leader) load() (again bool) {
 				f.knows(known)
 				f.begun = true
 				if !f.doubt.IsZero() {
-					f.decideAt = time.Now().Add(l.catchUp(f.topic))
+					f.decideAt = time.Now().Add(l.node.CatchUp(f.topic))
 				}
 				continue
 			}

@@ -36,12 +36,6 @@ const quietFor = 30 * time.Second
 // decideAgain is how much longer a doubt lasts for users whose leave the store lost.
 const decideAgain = 5 * time.Second
 
-// catchUp returns how long a doubt lasts after a loss of data: until all nodes have restored their leases,
-// even if the store loses its data several times in a row.
-func (c *consumer) catchUp(topic presence.Topic) time.Duration {
-	return c.node.CatchUp(topic)
-}
-
 // advanceFor bounds a round of advance, so that the leader commits in time to stay one.
 const advanceFor = time.Second
 
@@ -254,7 +248,7 @@ func (l *leader) gap(ctx context.Context, f *followed, skipped []backend.Diff) {
 		l.stats.gaps.Add(1)
 		l.log().Warn("presence: a consumer may have missed joins and leaves", slog.String("topic", string(f.topic)))
 	}
-	f.decideAt = time.Now().Add(l.catchUp(f.topic))
+	f.decideAt = time.Now().Add(l.node.CatchUp(f.topic))
 	if anew < 0 {
 		for _, m := range slices.Backward(snap.Members) {
 			l.join(f, m)
@@ -288,7 +282,7 @@ func (l *leader) compareTotal(f *followed, c backend.Counts) {
 	if f.differs == c.Head {
 		now := time.Now()
 		l.move(f, position{at: f.at, doubt: now, loss: now})
-		f.decideAt = time.Now().Add(l.catchUp(f.topic))
+		f.decideAt = time.Now().Add(l.node.CatchUp(f.topic))
 	}
 	f.differs = c.Head
 }
@@ -298,7 +292,7 @@ func (l *leader) compareTotal(f *followed, c backend.Counts) {
 // who is then in the roster again. Such a user stays in doubt until leases that no node renews have expired.
 func (l *leader) decide(ctx context.Context, f *followed) {
 	restoring, _ := l.node.RestoringSince()
-	lostNow := time.Since(later(l.lost, restoring)) < l.catchUp(f.topic) // the store lost data once more
+	lostNow := time.Since(later(l.lost, restoring)) < l.node.CatchUp(f.topic) // the store lost data once more
 	if lostNow || f.doubt.IsZero() || time.Now().Before(f.decideAt) || !l.node.Trusted() {
 		return
 	}
@@ -308,7 +302,7 @@ func (l *leader) decide(ctx context.Context, f *followed) {
 	}
 	there := make(map[presence.UserID]bool, len(snap.Members))
 	revived := false
-	expired := time.Since(later(f.loss, restoring)) > l.catchUp(f.topic)+l.node.TTL(f.topic)+l.node.Settles
+	expired := time.Since(later(f.loss, restoring)) > l.node.CatchUp(f.topic)+l.node.TTL(f.topic)+l.node.Settles
 	for _, m := range snap.Members {
 		there[m.ID] = true
 		if _, told := f.users[m.ID]; !told && l.revived(f, m) {
