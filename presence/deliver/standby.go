@@ -232,8 +232,6 @@ func (c *consumer) patience(missing time.Time) time.Duration {
 		return c.backWait() + c.node.Late
 	case c.copy == nil:
 		return newWait
-	case !c.led && c.node.SoundFor() < oldWait+c.node.Late: // the node that led may have been unable to write until now
-		return math.MaxInt64
 	case !c.led && missing.Sub(c.had) < newWait: // the copy may be of an old file
 		return c.backWait()
 	case !c.led && missing.Sub(c.current) > copyWait: // this node was cut off, or the store was unreachable

@@ -178,7 +178,6 @@ func (s *picture) joins(user string, paced bool) {
 	listed := s.fresh && u.came.After(s.since) && gone.After(outage.first.Add(-holds)) && outage.since() < s.p.w.game.ttl()+settles
 	listed = listed && gone.After(s.p.w.trouble[rewinds].last)
 	out, late := u.out, paced || s.fresh || s.p.w.trouble[rewinds].since() < s.p.w.game.ttl()+settles
-	late = late || time.Since(s.p.w.muted) < asksAgain+catchesUp
 	s.p.w.mu.Unlock()
 	most := s.p.reads()
 	if slices.ContainsFunc(s.p.w.everyProcess(), func(p *process) bool { return p.link.tookLong(user, out) }) {
@@ -188,8 +187,7 @@ func (s *picture) joins(user string, paced bool) {
 		s.fault("is told that %s joins, who signed out %v ago", user, time.Since(out))
 	}
 	ago := time.Since(gone)
-	// Who is there for the grace; after a failover a node may withhold for so long who came back elsewhere, and what a
-	// node writes asksAgain after it has noticed a loss, which is a moment after the loss.
+	// Who is there for the grace; and after a failover a node may withhold for so long who came back elsewhere.
 	if listed || late && ago < holds {
 		return
 	}
