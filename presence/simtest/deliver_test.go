@@ -220,10 +220,18 @@ func (p *program) rewinds() {
 const looksFor = 2500 * time.Millisecond
 
 // beginsOld is for when the store begins with an older file. If that has what the node that leads knows, and it
-// looked at the topics just before, no gap takes the place of what happened since.
+// looked at the topics just before, no gap takes the place of what happened since. A join that the file has is told.
 func (p *program) beginsOld() {
 	if p == nil {
 		return
+	}
+	snap, err := p.w.server.Snapshot(context.Background(), p.topic)
+	if err != nil {
+		panic(err)
+	}
+	has := make(map[string]string)
+	for _, m := range snap.Members {
+		has[string(m.ID)] = joinOf(m.Since)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -233,7 +241,7 @@ func (p *program) beginsOld() {
 		return
 	}
 	for user, events := range p.should {
-		for n := len(events) - 1; n >= len(p.events[user]) && time.Since(p.made[user][n]) < looksFor; n-- {
+		for n := len(events) - 1; n >= len(p.events[user]) && events[n] != has[user] && time.Since(p.made[user][n]) < looksFor; n-- {
 			p.should[user], p.made[user], p.was[user] = events[:n], p.made[user][:n], strings.HasPrefix(events[n], "leave")
 		}
 	}

@@ -1358,6 +1358,12 @@ var known = []struct {
 		{at: 15306842988, do: "enter", who: 1},
 		{at: 19783421748, do: "enter", who: 6},
 	}}},
+	{"the store starts again with a file that has a join of a moment before", game{seed: 92510815, nodes: 4, slow: false, late: true, features: []feature{threads, consumer}, acts: []act{
+		{at: 2216746082, do: "come", who: 3, node: 2},
+		{at: 12591967691, do: "enter", who: 3},
+		{at: 12820307338, do: "save"},
+		{at: 12855214223, do: "restart store", d: 372988112},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines
