@@ -137,7 +137,8 @@ func (f *fleet) depart(t *testing.T) {
 		stayed++
 		for i, n := range now.left {
 			if times := n - before[r].left[i]; times != 1 {
-				t.Errorf("a reader of %q at node %d saw %s leave %d times, who left once", r.name, r.node, gone[i].name, times)
+				t.Errorf("a reader of %q at node %d saw %s leave %d times, who left once (%d times before, and %d times at most in all); it saw\n%s",
+					r.name, r.node, gone[i].name, times, before[r].left[i], gone[i].departures, strings.Join(r.earlier, "\n"))
 				return
 			}
 		}

@@ -30,24 +30,25 @@ type chaosReader struct {
 	check func(*forumtest.Roster) string // says what must not be in a roster; nil: nothing is looked for
 	away  *absence                       // of its user; nil: nobody asks
 
-	mu     sync.Mutex
-	conn   net.Conn  // nil: it has none
-	node   int       // the index of the node it reads from, or read from last
-	up     bool      // events come
-	since  time.Time // and when they began to
-	parted bool      // it does not come back
-	roster *forumtest.Roster
-	cursor string
-	lastID string
-	retry  time.Duration
-	fresh  bool           // nothing came on this stream yet
-	left   map[string]int // how often it saw each user leave
-	came   map[string]int // and come, by diffs
-	leaves []string       // and where, lately
-	missed map[string]int // how often a state elsewhere held a user no more
-	moves  int            // how often it went on with a state
-	back   map[string]int // or again
-	faults []string
+	mu      sync.Mutex
+	conn    net.Conn  // nil: it has none
+	node    int       // the index of the node it reads from, or read from last
+	up      bool      // events come
+	since   time.Time // and when they began to
+	parted  bool      // it does not come back
+	roster  *forumtest.Roster
+	cursor  string
+	lastID  string
+	retry   time.Duration
+	fresh   bool           // nothing came on this stream yet
+	left    map[string]int // how often it saw each user leave
+	came    map[string]int // and come, by diffs
+	leaves  []string       // and where, lately
+	earlier []string       // the same, before all was last well
+	missed  map[string]int // how often a state elsewhere held a user no more
+	moves   int            // how often it went on with a state
+	back    map[string]int // or again
+	faults  []string
 	figures
 }
 

@@ -181,7 +181,7 @@ func (f *fleet) clean(t *testing.T) {
 		}
 		clear(r.missed)
 		clear(r.back)
-		r.leaves = nil
+		r.earlier, r.leaves = r.leaves, nil
 		r.mu.Unlock()
 	}
 	for i, fault := range slices.Sorted(maps.Keys(seen)) {
