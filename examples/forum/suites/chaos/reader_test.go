@@ -46,7 +46,6 @@ type chaosReader struct {
 	leaves  []string       // and where, lately
 	earlier []string       // the same, before all was last well
 	missed  map[string]int // how often a state elsewhere held a user no more
-	moves   int            // how often it went on with a state
 	back    map[string]int // or again
 	faults  []string
 	figures
@@ -259,9 +258,6 @@ func (r *chaosReader) take(typ, id, data []byte) {
 	}
 	moved := r.fresh && e.Typ == "state" // to a node that knows less, or more
 	r.fresh = false
-	if moved {
-		r.moves++
-	}
 	for _, user := range step.Left {
 		if moved {
 			r.missed[user]++
