@@ -36,7 +36,7 @@ func TestLinesSayWhatTheyAreAbout(t *testing.T) {
 			defer res.Body.Close()
 			time.Sleep(time.Minute)
 			if log.count(tc.want) != 1 {
-				t.Errorf("got the log\n%s\nwant one line with %s", &log.lines, tc.want)
+				t.Errorf("got the log\n%s\nwant one line with %s", log.String(), tc.want)
 			}
 		})
 	}

@@ -57,8 +57,8 @@ func FuzzQuery(f *testing.F) {
 			if len(a.Warnings) > 1 || slices.ContainsFunc(a.Warnings, func(text string) bool { return !slices.Contains(known, text) }) {
 				t.Errorf("got the warnings %q, want texts of findings", a.Warnings)
 			}
-			if lines := log.count("\n"); lines > 3 || log.lines.Len() > 2000 {
-				t.Errorf("got %d lines, want one a finding:\n%s", lines, &log.lines)
+			if lines := log.count("\n"); lines > 3 || len(log.String()) > 2000 {
+				t.Errorf("got %d lines, want one a finding:\n%s", lines, log.String())
 			}
 		})
 	})

@@ -81,7 +81,7 @@ func TestAnswersCollected(t *testing.T) {
 				t.Errorf("got %q online, want nobody", got)
 			}
 			if log.count("finding=answers-collected endpoint=events writer="+tt.writer) != 1 || log.count("answers-collected") != 1 {
-				t.Errorf("got the log %s, want one line with the writer %s", &log.lines, tt.writer)
+				t.Errorf("got the log %s, want one line with the writer %s", log.String(), tt.writer)
 			}
 			resp, body := s.fetch(request{path: "poll", user: "alice"})
 			if resp.StatusCode != http.StatusOK || !strings.Contains(body, `"alice"`) {

@@ -79,8 +79,8 @@ func TestWrongPrefix(t *testing.T) {
 				return
 			}
 			s.wantFound(map[presence.Finding]uint64{presence.WrongPrefix: 3})
-			if got := log.count("finding=wrong-prefix path=/"); got != 1 || log.lines.Len() > 1000 {
-				t.Errorf("got %d lines (%d bytes) in the log, want a short one", got, log.lines.Len())
+			if got := log.count("finding=wrong-prefix path=/"); got != 1 || len(log.String()) > 1000 {
+				t.Errorf("got %d lines (%d bytes) in the log, want a short one", got, len(log.String()))
 			}
 		})
 	}

@@ -15,28 +15,16 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/handlers"
+	"github.com/rollcall-go/rollcall/internal/syncbuf"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // A logbook is a logger whose lines a test can read.
-type logbook struct {
-	mu    sync.Mutex
-	lines bytes.Buffer
-}
-
-func (l *logbook) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.lines.Write(p)
-}
+type logbook struct{ syncbuf.Buffer }
 
 // count returns how often a text stands in the log.
-func (l *logbook) count(text string) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Count(l.lines.String(), text)
-}
+func (l *logbook) count(text string) int { return strings.Count(l.String(), text) }
 
 func (l *logbook) config() track.Config {
 	return track.Config{Logger: slog.New(slog.NewTextHandler(l, nil)), MaxConnectionsPerUser: -1}

@@ -22,7 +22,7 @@ type picture struct {
 	left    map[string]int       // how often it saw each user leave
 	missed  map[string]int       // how often a state elsewhere held a user no more
 	back    map[string]int       // or again
-	went    map[string]string    // since when each user was there whom it saw leave last; not who came back, and is out of sight
+	went    map[string]string    // by user who left and is not in sight again: since when the user had been there
 	came    map[string]time.Time // when it last saw the user come, by a diff
 	parted  map[string]time.Time // when it saw each of them leave last
 	decided map[string]bool      // it saw the user leave last from a provisional roster: a node may have decided so by itself

@@ -282,8 +282,8 @@ func (s *picture) returns(user string, now profile, cursor string) {
 	}
 }
 
-// keptThrough reports whether a user is there whom the page saw leave before a loss of data, and the page's
-// process did not reach the store from then until the loss.
+// keptThrough reports whether the page's process may not know of a leave that the page saw. That process did not
+// reach the store from the leave until a loss of data, and the user has come back since.
 func (s *picture) keptThrough(user string) bool {
 	u, w, left := s.p.w.person(user), s.p.w, s.parted[user]
 	if u == nil || left.IsZero() {
