@@ -98,7 +98,7 @@ func (c *consumer) lead(ctx context.Context, claimed backend.ConsumerClaimed) {
 	if !l.commit(ctx) {
 		return
 	}
-	tick := time.NewTicker(renewEvery)
+	tick := time.NewTicker(claimEvery)
 	defer tick.Stop()
 	for due := true; ; {
 		if due {
@@ -266,7 +266,7 @@ func (l *leader) write(ctx context.Context, changes []recordChange) bool {
 			if !wait.For(ctx, backoff) {
 				return false
 			}
-			backoff = min(2*backoff, renewEvery)
+			backoff = min(2*backoff, claimEvery)
 			continue
 		case state == backend.ConsumerTaken:
 			return false

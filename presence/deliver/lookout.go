@@ -14,7 +14,7 @@ type lookout struct {
 }
 
 const (
-	blindFor   = 2*renewEvery + renewEvery/2 // a longer time without a look may hide events
+	blindFor   = 2*claimEvery + claimEvery/2 // a longer time without a look may hide events
 	noticedFor = 10 * time.Second            // within this time after a look, a node has noticed a loss of before it
 )
 

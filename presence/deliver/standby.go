@@ -81,9 +81,9 @@ type recordRead struct {
 const (
 	holdFor    = 6 * time.Second
 	holdMargin = time.Second
-	renewEvery = time.Second
+	claimEvery = time.Second
 	copyWait   = 2 * time.Second
-	oldWait    = copyWait + renewEvery // the wait of a node whose copy may be old
+	oldWait    = copyWait + claimEvery // the wait of a node whose copy may be old
 	newWait    = 4 * time.Second
 )
 
@@ -128,7 +128,7 @@ func (c *consumer) standBy(ctx context.Context) (backend.ConsumerClaimed, bool) 
 			}
 		}
 		c.watch(ctx)
-		if !wait.For(ctx, renewEvery) {
+		if !wait.For(ctx, claimEvery) {
 			return backend.ConsumerClaimed{}, false
 		}
 	}
@@ -199,8 +199,8 @@ func (c *consumer) readWaiting(ctx context.Context, missing time.Time) (time.Tim
 	if err == nil {
 		c.sayCopied(ctx)
 	}
-	if waited := time.Since(c.looked); !missing.IsZero() && waited > 2*renewEvery {
-		missing = missing.Add(waited - renewEvery)
+	if waited := time.Since(c.looked); !missing.IsZero() && waited > 2*claimEvery {
+		missing = missing.Add(waited - claimEvery)
 	}
 	c.looked = time.Now()
 	return missing, err
