@@ -182,12 +182,12 @@ func (u *chaosUser) setStatus(status string) {
 }
 
 // wiped is for when the store has lost its data: nodes that began since do not
-// know what users chose before, and nobody else does.
+// know what users chose before, and nobody else does. Who never chose is online.
 func (f *fleet) wiped() {
 	f.waits.Wait()
 	f.lost = true
 	for _, u := range f.users {
-		if u.set != f.starts.Load() {
+		if u.kind == moody && u.set != f.starts.Load() {
 			u.status = "?"
 			u.departures++
 		}
