@@ -66,6 +66,32 @@ func TestWindowReaderAhead(t *testing.T) {
 	}
 }
 
+// A window that waits for its turn has figures of its stage. A reader who comes from another node, and is ahead of the
+// stage, is not told them: its page has one user, and the stage is of a moment when nobody was there.
+func TestWindowReaderAheadIsToldNoOldTotal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memstore.New()
+		a, b := start(t, store, track.Config{Node: "a", MergeWindow: 300 * time.Millisecond}), start(t, store, track.Config{Node: "b", MergeWindow: -1})
+		come(t, store, span(0, 9)...)
+		o := track.ConnectOptions{Topics: []presence.Topic{throng}, Observe: true, Window: track.Window{Users: 1}}
+		connect(t, a, o).Events(nil)
+		elsewhere := connect(t, b, o)
+		leave(t, store, span(0, 9)...) // the window has to pay for this
+		time.Sleep(350 * time.Millisecond)
+		come(t, store, "bob")
+		synctest.Wait()
+		elsewhere.Events(nil)
+		o.Cursor = elsewhere.Cursor()
+		come(t, store, "carol") // node a publishes both at once, and its window waits
+		time.Sleep(400 * time.Millisecond)
+		for _, e := range connect(t, a, o).Events(nil) {
+			if d := windowEvent(t, e); e.Type != presence.EventHeartbeat || d.Total != 2 {
+				t.Errorf("got %s %s, want a heartbeat with a total of 2", e.Type, e.Data)
+			}
+		}
+	})
+}
+
 // A slowTopicStore takes a while for the roster of a topic.
 type slowTopicStore struct {
 	*memstore.Store

@@ -47,6 +47,12 @@ func (w *windowSource) beginLocked(s *reader) *sharedEvent {
 		if e, ok := w.leadLocked(s, from); ok {
 			s.told = unknownFigures
 			w.out.stats.resumed(true)
+			if s.cursor != w.cursor(w.at) { // the figures of the stage may be older than the reader's
+				s.told = w.view.Load().figures()
+				if e == nil {
+					e = w.in.of.published().names.eventAt(presence.EventHeartbeat, s.cursor)
+				}
+			}
 			return e
 		}
 	}
@@ -117,15 +123,17 @@ func (w *windowSource) leadLocked(s *reader, from windowVersion) (*sharedEvent, 
 	if alsoAt > to.alsoAt {
 		target.also, version.also = was.also, from.also
 	}
+	figures := to
 	if version != w.at {
 		w.aheadLocked(target)
+		figures = &now
 	}
 	prev := s.cursor
 	s.turn, s.cursor = w.turn, w.cursor(version)
 	if s.cursor == prev {
 		return nil, true
 	}
-	e := w.stepEvent(prev, version, w.diff(was, target), to, func(id presence.UserID) backend.Departure {
+	e := w.stepEvent(prev, version, w.diff(was, target), figures, func(id presence.UserID) backend.Departure {
 		left, _ := now.history.departure(id, min(namesAt, alsoAt), max(to.namesAt, to.alsoAt))
 		return left
 	})
@@ -159,7 +167,7 @@ func (w *windowSource) keepStep(from presence.Cursor, e *sharedEvent) {
 }
 
 // stepEvent returns the event of a diff. The event of a diff without users is a count, since only the total
-// changes.
+// changes. The event has the total of now.
 func (w *windowSource) stepEvent(from presence.Cursor, to windowVersion, d windowDiff, now *stage, left func(presence.UserID) backend.Departure) *sharedEvent {
 	e := presence.Event{Type: presence.EventDiff, Topic: w.out.topic, Cursor: w.cursor(to)}
 	if d.empty() && !w.whole(now.names) && w.made(from) {
