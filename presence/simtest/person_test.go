@@ -25,6 +25,7 @@ type person struct {
 	viewed     time.Time     // when a page was last viewed, of a user who visits
 	sure       bool          // and nothing failed since
 	hidden     time.Time     // when it was answered that nobody sees the user; zero: others may
+	hid        time.Time     // when something was last chosen that may hide the user
 	came       time.Time     // when the first page was opened, or the thread was entered
 	gone       time.Time     // when the last page was closed; zero: one is open, or the user never came
 	out        time.Time     // when it was answered that the user is signed out; zero: not since pages opened
@@ -214,6 +215,9 @@ func (u *person) choose(node int, status string) {
 	u.departs(1) // it may be invisible, for a moment at least
 	u.w.mu.Lock()
 	u.status, u.hidden = unknown, time.Time{}
+	if status == "invisible" {
+		u.hid = time.Now()
+	}
 	u.w.statuses[u.id]++
 	turn := u.w.statuses[u.id]
 	u.w.mu.Unlock()

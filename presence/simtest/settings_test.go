@@ -67,7 +67,7 @@ func (w *world) doSettings(u *person, a act) {
 	}
 	u.departs(1)
 	w.mu.Lock()
-	u.status, u.set, u.hidden = unknown, w.starts.Load(), time.Time{}
+	u.status, u.set, u.hidden, u.hid = unknown, w.starts.Load(), time.Time{}, time.Now()
 	w.statuses[u.id]++ // what is being chosen may come before this or after it
 	u.changing++
 	w.mu.Unlock()

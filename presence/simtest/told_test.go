@@ -257,9 +257,12 @@ const hides = time.Second + onTheWay
 //
 // A node that was cut off while the user left, until the store lost that, never hears of it. If the user has come
 // again by when it reads the topic, it takes the new lease for one that was made again: see keptThrough.
+//
+// A node hides a user when it hears of that, and may lose the diff. If the user shows again before the node has found
+// out, it gets both diffs at once, and for it the user has stayed.
 func (s *picture) returns(user string, now profile, cursor string) {
 	w := s.p.w
-	if w.hidesNow(user) { // each node hides the user when it hears
+	if w.hidesNow(user) || w.lostHide(user) { // each node hides the user when it hears
 		return
 	}
 	if came := s.came[user]; !came.IsZero() && w.lostData().After(came) {
@@ -323,6 +326,18 @@ func (w *world) hidesNow(user string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return u != nil && (u.status == unknown || u.changing > 0 || time.Since(u.hidden) < hides)
+}
+
+// lostHide reports whether a user hid lately, and a node has lost diffs since then.
+func (w *world) lostHide(user string) bool {
+	u := w.person(user)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if u == nil || u.hid.IsZero() {
+		return false
+	}
+	hid := time.Since(u.hid)
+	return hid < w.game.restTime() && w.sinceLocked(ofHearing) <= hid
 }
 
 // lostData returns when the store last lost all its data.
