@@ -117,9 +117,9 @@ const (
 // them. If the store began with an older file in which nothing differs, there is a gap only if no node had
 // looked at the topics within two seconds before; else events of these two seconds may be missing. If the node
 // that calls fn also ended or was cut off at about that time, the events of its last second may be repeated
-// with other IDs. If the node that takes over was cut off too, the same is true of all events until it took
-// over. A user who left and came back in that time then has one ID for that leave and for the next one. If no
-// node is left that knew the consumer, the consumer is new.
+// with other IDs: the last one in which the store answered. If the node that takes over was cut off too, the
+// same is true of all events until it took over. A user who left and came back in that time then has one ID for
+// that leave and for the next one. If no node is left that knew the consumer, the consumer is new.
 //
 // A topic may also stand for all topics of a kind: [AllOf]. The promises are the same, with these differences.
 // An event is up to two seconds late. It is later where the store lists more than 1,000 topics of the kind,

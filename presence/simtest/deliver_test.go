@@ -379,8 +379,8 @@ const holdsFor = 6 * time.Second
 // loses is for when the store loses the program's record, or its latest part. The node that
 // leads knows it, or where none leads each that stands by and has read it: so also where the
 // leader's time was over, as any of these may be first once the store is back. They read on once
-// a second. What was told since they know by the diffs: if such a one was lost, only the node knows
-// it that told it. Of the topics of a kind they hear no diffs.
+// a second while they reach the store. What was told since they know by the diffs: if such a one was lost, only the
+// node knows it that told it. Of the topics of a kind they hear no diffs.
 func (p *program) loses() (keepers []*process) {
 	if p == nil {
 		return nil
@@ -394,9 +394,10 @@ func (p *program) loses() (keepers []*process) {
 	}); len(leads) > 0 {
 		running = leads
 	} else {
-		missed := p.asks != p.topic || slices.ContainsFunc(running, func(at *process) bool { return at.link.lostFor() < 2*readsOn })
+		missed := p.asks != p.topic || slices.ContainsFunc(running, func(at *process) bool { return at.link.upSince(at.link.lostAt()) < 2*readsOn })
+		behind := slices.ContainsFunc(running, func(at *process) bool { return at != p.latest && at.link.upSince(p.at) < readsOn })
 		running = without(func(at *process) bool { return !at.link.told.Load() && !at.tracker.Stats().Deliveries["program"].Leads })
-		if missed && p.latest != nil && time.Since(p.at) < readsOn {
+		if missed && behind && p.latest != nil {
 			running = append(running, p.latest)
 		}
 	}

@@ -34,5 +34,5 @@
 // Directory planted has bugs for the engine, and says how many seeds find each.
 //
 // Of 47,000 new seeds fourteen failed when they were last played. They were cured, but for 92060652, which fails
-// each time, and 92035714, which failed once. The 1,000 seeds that are played by default hold.
+// each time. The 1,000 seeds that are played by default hold.
 package simtest

@@ -1316,6 +1316,13 @@ var known = []struct {
 		{at: 12820307338, do: "save"},
 		{at: 12855214223, do: "restart store", d: 372988112},
 	}}},
+	{"the store is away just before it loses what only a node knew that ended", game{seed: 93000855, nodes: 2, slow: false, late: true, features: []feature{consumer, apart}, acts: []act{
+		{at: 12062859767, do: "lose diffs"},
+		{at: 12208228500, do: "come", who: 3},
+		{at: 13227810124, do: "store away", who: 1, d: 966831597},
+		{at: 14103473062, do: "kill", d: 1140662600},
+		{at: 15088428976, do: "restart store", who: 1, d: 27811881},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines

@@ -259,8 +259,11 @@ func (l *link) loseDiffs(n int) {
 	l.lose += n
 }
 
-// lostFor returns how long ago a diff was last lost on its way to the process.
-func (l *link) lostFor() time.Duration { return time.Since(time.Unix(0, l.lost.Load())) }
+// lostAt returns when a diff was last lost on its way to the process.
+func (l *link) lostAt() time.Time { return time.Unix(0, l.lost.Load()) }
+
+// lostFor returns how long ago that was.
+func (l *link) lostFor() time.Duration { return time.Since(l.lostAt()) }
 
 // lands is for a write that waited for a stall to end.
 func (l *link) lands() {
@@ -347,6 +350,9 @@ func (l *link) upFor(from, to time.Time) time.Duration {
 	defer l.mu.Unlock()
 	return l.upLocked(from, to)
 }
+
+// upSince returns for how long the link has been neither stalled nor broken since a moment.
+func (l *link) upSince(from time.Time) time.Duration { return l.upFor(from, time.Now()) }
 
 // outFor returns for how long the link has been stalled or broken.
 func (l *link) outFor() time.Duration {
