@@ -1323,6 +1323,14 @@ var known = []struct {
 		{at: 14103473062, do: "kill", d: 1140662600},
 		{at: 15088428976, do: "restart store", who: 1, d: 27811881},
 	}}},
+	{"a user comes again after a failover, and goes when nodes decide", game{seed: 92060652, nodes: 2, slow: false, late: false, features: []feature{people}, acts: []act{
+		{at: 7903411507, do: "come", who: 7},
+		{at: 11709335394, do: "lag", d: 484184188},
+		{at: 11903411507, do: "sign out", who: 7, node: 1},
+		{at: 13093340962, do: "come", who: 7},
+		{at: 13571092386, do: "store away", d: 5116844517},
+		{at: 26174453782, do: "go", who: 7, node: 1},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines

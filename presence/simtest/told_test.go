@@ -177,7 +177,7 @@ func (s *picture) joins(user string, paced bool) {
 	outage, holds := &s.p.w.trouble[ofStore], s.p.w.game.grace()+s.p.w.game.sweep()+time.Second
 	listed := s.fresh && u.came.After(s.since) && gone.After(outage.first.Add(-holds)) && outage.since() < s.p.w.game.ttl()+settles
 	listed = listed && gone.After(s.p.w.trouble[rewinds].last)
-	out, late := u.out, paced || s.fresh || s.p.w.trouble[rewinds].since() < s.p.w.game.ttl()+settles
+	out, late := u.out, paced || s.fresh || s.p.w.withheldLocked() < s.p.w.game.ttl()+settles
 	s.p.w.mu.Unlock()
 	most := s.p.reads()
 	if slices.ContainsFunc(s.p.w.everyProcess(), func(p *process) bool { return p.link.tookLong(user, out) }) {
@@ -194,6 +194,16 @@ func (s *picture) joins(user string, paced bool) {
 	if !gone.IsZero() && ago > s.p.reads() && quiet > catchesUp {
 		s.fault("is told that %s joins, who went %v ago", user, ago)
 	}
+}
+
+// withheldLocked returns for how long nodes may have withheld users whom a failover brought back, and who have come
+// again at other nodes: since the failover, or since an outage that began before they were shown.
+func (w *world) withheldLocked() time.Duration {
+	failover, outage := &w.trouble[rewinds], &w.trouble[ofStore]
+	if !failover.last.IsZero() && outage.first.Sub(failover.last) < w.game.ttl()+settles {
+		return min(failover.since(), outage.since())
+	}
+	return failover.since()
 }
 
 // reads is how late the page reads the event that it takes: one that beats, or that asks for other topics,
@@ -275,10 +285,7 @@ func (s *picture) returns(user string, now profile, cursor string) {
 		return
 	}
 	w.mu.Lock()
-	quiet := min(w.quietOfLocked(ofNodes, ofStore, ofDirectory), w.trouble[rewinds].since()-w.game.ttl()-settles)
-	if !w.trouble[rewinds].last.IsZero() { // who was revived, and has come again, is withheld until the store is well for so long
-		quiet = min(quiet, w.trouble[ofStore].since()-w.game.ttl()-settles)
-	}
+	quiet := min(w.quietOfLocked(ofNodes, ofStore, ofDirectory), w.withheldLocked()-w.game.ttl()-settles)
 	w.mu.Unlock()
 	if s.topic != presence.PeopleTopic && s.went[user] == now.Since && quiet > catchesUp {
 		s.fault("is taken back to when %s was there, who left", user)

@@ -65,3 +65,28 @@ func (v *View) shownUsers() (users []presence.UserID) {
 	})
 	return users
 }
+
+// admitHeld lists the revived users of a topic whom connections of this node hold.
+func (c *choices) admitHeld(r *replica) {
+	for _, e := range r.withheld() {
+		if c.holdsAs(r.out.topic, e) {
+			r.admit(e.ID)
+		}
+	}
+}
+
+// holdsAs reports whether a connection of this node holds a member of a topic, and lets others see no less than an
+// entry of the store, which may be older than what the user chose.
+func (c *choices) holdsAs(topic presence.Topic, e *entry) (holds bool) {
+	c.users.choose(ownerIn(topic, e.ID), nil, func(chosen choice, _ bool) {
+		if topic == backend.DevicesTopic && chosen.settings == nil {
+			return
+		}
+		for _, h := range c.users.holdersLocked(topic, e.ID) {
+			now := c.as(h.visitor.User, chosen).in(topic, h.visitor.Device)
+			hides := now.Visibility != nil && now.Visibility.Narrows(e.visibility())
+			holds = holds || now.Status.Base() != presence.Invisible && !hides
+		}
+	})
+	return holds
+}

@@ -62,6 +62,11 @@ func (c *Connection) join(ctx context.Context, readers ...*reader) {
 	case <-t.life.ctx.Done():
 		return
 	}
+	for _, topic := range topics {
+		if r := t.topics.peek(topic); r != nil {
+			t.choices.admitHeld(r)
+		}
+	}
 	for _, r := range rosters {
 		awaitMember(ctx, c, r)
 	}
@@ -81,7 +86,6 @@ func awaitMember(ctx context.Context, c *Connection, r *replica) {
 	if here() {
 		return
 	}
-	r.admit(user)
 	g := newWakeSet(true)
 	c.setJoining(g)
 	defer c.setJoining(nil)

@@ -144,7 +144,11 @@ type allDevices struct {
 func (d *allDevices) of(user presence.UserID) []presence.UserID {
 	members := d.with(user, d.users.membersHere(user))
 	if r := d.roster.topics.peek(backend.DevicesTopic); r != nil {
-		members = append(members, r.withheldOf(user)...)
+		for _, e := range r.withheld() {
+			if owner, _ := backend.OwnerOf(e.ID); owner == user {
+				members = append(members, e.ID)
+			}
+		}
 	}
 	return members
 }
@@ -171,6 +175,15 @@ func membersIn(topic presence.Topic, user presence.UserID, devices []presence.Us
 		return devices
 	}
 	return []presence.UserID{user}
+}
+
+// ownerIn returns the user to whom a member of a topic belongs.
+func ownerIn(topic presence.Topic, member presence.UserID) presence.UserID {
+	if topic != backend.DevicesTopic {
+		return member
+	}
+	owner, _ := backend.OwnerOf(member)
+	return owner
 }
 
 // membersHere returns the devices of a user that a connection or a page view of this node may

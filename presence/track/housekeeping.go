@@ -17,6 +17,7 @@ type housekeeper struct {
 	outage  *outage
 	users   *users
 	topics  *topics
+	choices *choices
 	notices *notices
 	changes figureChanges
 
@@ -91,6 +92,9 @@ func (h *housekeeper) refresh(ctx context.Context) {
 		} else {
 			r.rest.told(counts[i].Head, r.refresh(at[i], counts[i]))
 		}
+	}
+	for _, r := range loaded {
+		h.choices.admitHeld(r)
 	}
 }
 

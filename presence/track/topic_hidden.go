@@ -1,6 +1,8 @@
 package track
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -86,16 +88,11 @@ func (r *replica) withholds(id presence.UserID) bool {
 	return r.provisional.revived[id] != nil
 }
 
-// withheldOf returns the devices of a user that are revived.
-func (r *replica) withheldOf(user presence.UserID) (devices []presence.UserID) {
+// withheld returns the revived users, with their entries in the store.
+func (r *replica) withheld() []*entry {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for id := range r.provisional.revived {
-		if owner, _ := backend.OwnerOf(id); owner == user {
-			devices = append(devices, id)
-		}
-	}
-	return devices
+	return slices.Collect(maps.Values(r.provisional.revived))
 }
 
 // cancelHidden undoes expectHidden: the user is visible again.

@@ -33,7 +33,7 @@ import (
 //   - A user who left here and is there again with an old lease is revived. Who came before
 //     the latest diff that this node had, and is not listed, has left. The user
 //     stays out, and joins at admitAt if the lease still exists, which shows that its
-//     holder renews it. If the user connects to this node, the user joins at once.
+//     holder renews it. If a connection of this node holds the user, the user joins at once.
 //   - A listed user who signed out, or became invisible, is removed at once. No node
 //     restores the lease, and the store cannot report a leave of a user that it lost. A missing
 //     device shows what its user chose since.
@@ -247,7 +247,7 @@ func (e *entry) seenAs(v *presence.Visibility) *entry {
 	return newEntry(m)
 }
 
-// admit lists a revived user who has just connected to this node, or chose to be visible.
+// admit lists a revived user whom this node holds, or who chose to be visible.
 func (r *replica) admit(id presence.UserID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

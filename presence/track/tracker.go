@@ -162,7 +162,7 @@ func (t *Tracker) start() {
 	if backend.Require(t.store, backend.FeatureErasures) == nil {
 		t.life.spawn(t.eraser.run)
 	}
-	t.life.spawn((&housekeeper{life: t.life, store: t.store, outage: t.outage, users: t.users, topics: t.topics, notices: t.notices, changes: tellerOf(t.store.made)}).run)
+	t.life.spawn((&housekeeper{life: t.life, store: t.store, outage: t.outage, users: t.users, topics: t.topics, choices: t.choices, notices: t.notices, changes: tellerOf(t.store.made)}).run)
 	if t.cfg.asksExtras() {
 		t.life.spawn(func(ctx context.Context) { t.extras.keep(ctx, t.topics) })
 	}

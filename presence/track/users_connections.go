@@ -142,6 +142,20 @@ func (p *users) holdsLocked(c *holder, topic presence.Topic) bool {
 	return p.connections[c.id] == c && c.heldIn(topic)
 }
 
+// holdersLocked returns the connections that hold a member of a topic, except those whose pages are silent.
+func (p *users) holdersLocked(topic presence.Topic, member presence.UserID) (holders []*holder) {
+	u := p.byID[ownerIn(topic, member)]
+	if u == nil {
+		return nil
+	}
+	for c := range u.connections {
+		if c.heldIn(topic) && c.member(topic) == member && c.held.leased && !c.silentLocked() {
+			holders = append(holders, c)
+		}
+	}
+	return holders
+}
+
 // setOpened notes that a connection's leases have just been made: only later page views count when it closes
 // (rule 6).
 func (p *users) setOpened(c *holder) {
