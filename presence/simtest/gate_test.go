@@ -80,6 +80,7 @@ func (l *link) Apply(ctx context.Context, batches []backend.Batch) []backend.Res
 		}
 		results := l.server.Apply(ctx, batches)
 		for i, b := range batches {
+			l.world.joins(b)
 			l.world.note("node %s writes to %s: %s, unknown %v", l.node, b.Topic, opsOf(b.Ops), results[i].Unknown)
 		}
 		return results, nil

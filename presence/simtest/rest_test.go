@@ -230,7 +230,7 @@ func (s *picture) settle(when string, lost bool) {
 	clear(s.back)
 }
 
-// A parting is a user who goes in a topic while nothing fails.
+// A parting is a user and a topic where the user goes or comes.
 type parting struct {
 	who   string
 	topic presence.Topic

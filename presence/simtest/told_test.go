@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // What pages are told of a user is held against when the user was told to be hidden, and went.
@@ -278,7 +279,7 @@ func (s *picture) returns(user string, now profile, cursor string) {
 	if came := s.came[user]; !came.IsZero() && w.lostData().After(came) {
 		return
 	}
-	if s.keptThrough(user) {
+	if s.keptThrough(user) || s.cameOutside(user) {
 		return
 	}
 	if provisional(cursor) && (s.decided[user] && !w.hides(user) || slices.ContainsFunc(w.undecided(), s.p.process.link.missedBefore)) {
@@ -305,6 +306,27 @@ func (s *picture) keptThrough(user string) bool {
 	return slices.ContainsFunc(losses, func(at time.Time) bool {
 		return at.After(left) && (gone.IsZero() || gone.After(at)) && s.p.process.link.upFor(left, at) < hearEvery
 	})
+}
+
+// joins notes the users of a batch who join, or whose leases are made again.
+func (w *world) joins(b backend.Batch) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, op := range b.Ops {
+		if op.Kind == backend.OpJoin {
+			w.joined[parting{string(op.User.ID), b.Topic}] = time.Now()
+		}
+	}
+}
+
+// cameOutside reports whether a user has joined again since the page saw the user leave. A page with a window hears
+// nothing of who comes behind it. A node that was away meanwhile has the leave and the join as one change, and still
+// shows the old since.
+func (s *picture) cameOutside(user string) bool {
+	w := s.p.w
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return s.windowed() && w.joined[parting{user, s.topic}].After(s.parted[user])
 }
 
 // provisional reports whether a cursor names a version that one node alone has, because it lists users

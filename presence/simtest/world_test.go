@@ -41,15 +41,16 @@ type world struct {
 	away, hanging, readonly, frozen atomic.Int64 // failures of the store that go on
 	databaseOut                     atomic.Int64
 
-	trouble [troubles]clock // mu guards it
-	rewound time.Time       // when the latest failover began
-	muted   time.Time       // when the store last lost notices
-	losses  []time.Time     // when it lost all its data
-	stalled time.Time       // when the latest stall of the store, or of a node's way to it, ends
-	starts  atomic.Int64    // of processes, and ends
-	waiting sync.WaitGroup  // what is not over: nodes that come back, requests
-	pending atomic.Int64    // the same, to look at
-	running sync.WaitGroup  // all goroutines
+	trouble [troubles]clock       // mu guards it
+	rewound time.Time             // when the latest failover began
+	muted   time.Time             // when the store last lost notices
+	losses  []time.Time           // when it lost all its data
+	joined  map[parting]time.Time // when a user's lease in a topic was last made
+	stalled time.Time             // when the latest stall of the store, or of a node's way to it, ends
+	starts  atomic.Int64          // of processes, and ends
+	waiting sync.WaitGroup        // what is not over: nodes that come back, requests
+	pending atomic.Int64          // the same, to look at
+	running sync.WaitGroup        // all goroutines
 
 	mu     sync.Mutex
 	nodes  []*process // nil: none runs there
@@ -72,7 +73,7 @@ func play(t *testing.T, g game) (faults, notes []string) {
 	defer ends.Stop()
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{
-			game: g, server: &server{Store: memstore.New()}, statuses: make(map[string]int), directory: presencetest.NewMemoryDirectory(), began: time.Now(),
+			game: g, server: &server{Store: memstore.New()}, statuses: make(map[string]int), joined: make(map[parting]time.Time), directory: presencetest.NewMemoryDirectory(), began: time.Now(),
 			chance: rand.New(rand.NewPCG(g.seed, 2)), nodes: make([]*process, g.nodes),
 		}
 		w.play()

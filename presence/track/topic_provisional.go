@@ -273,6 +273,9 @@ func (r *replica) expireProvisional() {
 	case r.closed || !r.provisional.open():
 	case r.watch.resyncing: // a reload is under way, which may restore users or find a new loss
 		r.provisional.after(time.Second, r.expireProvisional)
+	case r.watch.figures.unheard(&r.ledger) && time.Since(r.provisional.began) < 2*restore: // it may be that of a join
+		r.resyncLocked(false)
+		r.provisional.after(houseKeeping, r.expireProvisional)
 	default:
 		r.publishPendingLocked()
 		n, wait := r.provisional.expire()

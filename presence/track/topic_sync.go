@@ -36,8 +36,9 @@ func (w *storeWatch) hold(d backend.Diff) {
 }
 
 // A figureCheck compares the figures that the store returns every half second with the ledger, and so finds
-// lost diffs. A single difference may be a race. A gap is the same difference in two answers in a row, or a
-// head that is older than the one known when the store was asked.
+// lost diffs. A single difference may be a race. A gap is a head that the ledger still does not know when the
+// next answer comes, another total in two answers in a row, or a head that is older than the one known when the
+// store was asked.
 type figureCheck struct {
 	unknown presence.DiffID // the head in the latest figures, if the ledger did not know it
 	differs presence.DiffID // the head in the latest figures, if the ledger had another total at it
@@ -80,10 +81,16 @@ func (f *figureCheck) check(c backend.Counts, l *ledger, at int, provisional boo
 		return noGap
 	case known && pos < at: // the head is older than the one known when the store was asked
 		return gapInLog
-	case !known && was.unknown == c.Head: // a diff was lost
+	case !known && was.unheard(l): // a diff was lost
 		return gapInLog
 	}
 	return noGap
+}
+
+// unheard reports whether the latest figures have a head that the ledger still does not know.
+func (f *figureCheck) unheard(l *ledger) bool {
+	_, known := l.history.position(f.unknown)
+	return f.unknown != "" && !known
 }
 
 // load reads the topic from the store and keeps it current from then on. It costs four
