@@ -59,9 +59,10 @@ type lapsedNode struct {
 // or 60 topics among them.
 func (s *nodes) sweep(ctx context.Context) (swept backend.Swept, err error) {
 	for {
+		asked := time.Now()
 		n, err := s.claimNode(ctx)
-		if err != nil || n.process == "" {
-			return swept, err
+		if err != nil || n.process == "" || time.Since(asked) > sweepWithin { // others may not have renewed their leases since the server is back
+			return swept, err // the claim expires
 		}
 		if err := s.sweepNode(ctx, n, &swept); err != nil {
 			return swept, err // the claim expires

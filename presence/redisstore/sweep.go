@@ -31,8 +31,9 @@ const sweepWithin = 250 * time.Millisecond
 // is out of reach, and the sweep arrives at 12:01:00, before any heartbeat. So each topic is first only
 // looked at. The sweep contains the server's time of that look. Its script removes nothing if the look is
 // older than sweepWithin, or if the server does not know the script, because the server may have restarted
-// since.
+// since. A sweep also ends if a call before the look took that long.
 func (s *upkeep) Sweep(ctx context.Context, opts backend.SweepOptions) (backend.Swept, error) {
+	began := time.Now()
 	if err := s.ready(ctx, s.writes); err != nil {
 		return backend.Swept{}, err
 	}
@@ -49,18 +50,18 @@ func (s *upkeep) Sweep(ctx context.Context, opts backend.SweepOptions) (backend.
 		}
 		swept = nodes
 	}
-	expired, err := s.sweepExpired(ctx, opts)
+	expired, err := s.sweepExpired(ctx, opts, began)
 	expired.Leases, expired.Leaves = expired.Leases+swept.Leases, expired.Leaves+swept.Leaves
 	return expired, err
 }
 
-func (s *upkeep) sweepExpired(ctx context.Context, opts backend.SweepOptions) (backend.Swept, error) {
+func (s *upkeep) sweepExpired(ctx context.Context, opts backend.SweepOptions, began time.Time) (backend.Swept, error) {
 	if opts.RenewedWithin != 0 {
 		j := &recentJob{store: s, SweepOptions: opts}
 		_, err := s.eachDue(ctx, "sweep", "due", lookAgain, j)
 		return j.swept, err
 	}
-	j := &sweepJob{store: s, limit: opts.Limit, again: max(lookAgain, opts.Soonest), looked: make(map[presence.Topic]look)}
+	j := &sweepJob{store: s, limit: opts.Limit, again: max(lookAgain, opts.Soonest), latest: began, looked: make(map[presence.Topic]look)}
 	next, err := s.eachDue(ctx, "sweep", "due", j.again, j)
 	if err == nil && j.unknown {
 		if err = s.askRestarted(ctx, opts); err == nil {
@@ -90,7 +91,8 @@ type sweepJob struct {
 	swept   backend.Swept
 	looked  map[presence.Topic]look
 	asked   time.Time // when the latest scripts were made
-	slow    bool      // a look was too old when its script ran
+	latest  time.Time // when the job began, or had its latest answer
+	slow    bool      // a look was too old when its script ran, or a call took too long
 	unknown bool      // the server did not know a script
 	torn    []presence.Topic
 }
@@ -103,6 +105,10 @@ type look struct {
 
 func (j *sweepJob) scripts(topics []presence.Topic) []dueScript {
 	j.asked = time.Now()
+	if j.asked.Sub(j.latest) > sweepWithin {
+		j.slow = true
+		clear(j.looked)
+	}
 	var fresh, looked []presence.Topic
 	for _, t := range topics {
 		if j.looked[t].at == 0 {
@@ -132,6 +138,7 @@ func lookAlone(args []any) []any { return append(slices.Clone(args[:len(args)-2]
 
 func (j *sweepJob) took(topic presence.Topic, answer []int64) time.Duration {
 	a := readSweep(answer)
+	j.latest = time.Now()
 	refused, late := j.looked[topic].at > 0 && a.leases == 0 && a.next == 0, time.Since(j.asked) > sweepWithin
 	j.slow = j.slow || refused || late
 	j.unknown = j.unknown || refused && !late

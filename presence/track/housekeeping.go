@@ -69,6 +69,7 @@ func (h *housekeeper) refresh(ctx context.Context) {
 	}
 	var counts []backend.Counts
 	if err == nil && len(topics) > 0 {
+		h.outage.begin(reads)
 		counts, err = h.store.Counts(ctx, topics...)
 	}
 	if h.life.over() {

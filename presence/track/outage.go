@@ -2,6 +2,7 @@ package track
 
 import (
 	"log/slog"
+	"slices"
 	"time"
 )
 
@@ -17,7 +18,7 @@ import (
 //	state       when                                              a sweep removes              a closing page
 //	out         the latest write, read or renewal failed, or      nothing (ErrStoreOut)        renews its lease
 //	            not all were in order for max(TTL/3, 1 s)                                      before it releases it
-//	hanging     the write under way takes longer than             nothing                      the same
+//	hanging     a call under way takes longer than                nothing                      the same
 //	            max(TTL/3, 1 s)
 //	returning   the first second after a long outage ended        nothing                      the same
 //	catching up until min(TTL, 7 s) after the outage ended        only leases that were        the same
@@ -29,7 +30,7 @@ import (
 //	trusted ──a call fails──► out ──calls go well──► trusted            the outage was short
 //	   │                       ├────calls go well──► returning ─1 s─► catching up ──► trusted
 //	   │                   it fails                      ▲
-//	   └──a write hangs──► hanging ──the write returns───┘
+//	   └──a call hangs───► hanging ──the call returns────┘
 //
 // A closing page renews its lease first because a lease that was swept gets no grace: see
 // renewed. Nobody sweeps in the first second, because in it all nodes find the store back.
@@ -57,17 +58,17 @@ type outage struct {
 	began time.Time // when this node began
 
 	mu       outageMutex
-	inOrder  chan struct{} // closed, and replaced, when calls succeed again
-	failing  [calls]bool   // by kind of call: the latest one failed
-	wentWell time.Time     // when a call last succeeded while no call of another kind was failing or about to fail
-	readWell time.Time     // when a read last succeeded
-	wrote    time.Time     // when the latest write began
-	writing  time.Time     // when the write under way began; zero: none is
-	back     time.Time     // when the latest long outage ended; zero: there was none
-	trouble  time.Time     // when an outage of any length, or a loss of data, was last noticed; zero: never
-	lost     time.Time     // when a loss of data was last noticed; zero: there was none
-	sweepErr error         // of the latest sweep; nil: it succeeded
-	swept    time.Time     // when the latest complete sweep began that succeeded; zero: none did
+	inOrder  chan struct{}    // closed, and replaced, when calls succeed again
+	failing  [calls]bool      // by kind of call: the latest one failed
+	wentWell time.Time        // when a call last succeeded while no call of another kind was failing or about to fail
+	readWell time.Time        // when a read last succeeded
+	wrote    time.Time        // when the latest write began
+	asked    [calls]time.Time // by kind of call: when the one under way began; zero: none is
+	back     time.Time        // when the latest long outage ended; zero: there was none
+	trouble  time.Time        // when an outage of any length, or a loss of data, was last noticed; zero: never
+	lost     time.Time        // when a loss of data was last noticed; zero: there was none
+	sweepErr error            // of the latest sweep; nil: it succeeded
+	swept    time.Time        // when the latest complete sweep began that succeeded; zero: none did
 	process  processLease
 }
 
@@ -237,12 +238,14 @@ func (o *outage) assume() {
 	o.back = time.Now()
 }
 
-// beginWrite notes that a write begins. report ends the write.
-func (o *outage) beginWrite() {
+// begin notes that a call of a kind begins. report ends it.
+func (o *outage) begin(kind int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.writing = time.Now()
-	o.wrote = o.writing
+	o.asked[kind] = time.Now()
+	if kind == writes {
+		o.wrote = o.asked[kind]
+	}
 }
 
 // report takes the result of a call of a kind, which began at a moment. It logs when the store goes out and
@@ -271,9 +274,7 @@ func (o *outage) report(kind int, began time.Time, err error) {
 		}
 		o.wentWell = now
 	}
-	if kind == writes {
-		o.writing = time.Time{}
-	}
+	o.asked[kind] = time.Time{}
 	if was && !is {
 		close(o.inOrder)
 		o.inOrder = make(chan struct{})
@@ -292,8 +293,8 @@ func (o *outage) report(kind int, began time.Time, err error) {
 
 func (o *outage) failingLocked() bool { return o.failing != [calls]bool{} }
 
-// hangsLocked reports whether the write under way takes too long. Other writes wait behind it, even if reads
-// succeed.
+// hangsLocked reports whether a call under way takes too long, even if others succeed. In a cluster they may be of
+// another server.
 func (o *outage) hangsLocked() bool {
-	return !o.writing.IsZero() && time.Since(o.writing) > o.cfg.harmlessOutage()
+	return slices.ContainsFunc(o.asked[:], func(at time.Time) bool { return !at.IsZero() && time.Since(at) > o.cfg.harmlessOutage() })
 }

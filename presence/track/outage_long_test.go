@@ -144,6 +144,35 @@ func TestSweepAfterCallsThatHung(t *testing.T) {
 	}
 }
 
+// In a cluster the server of a topic hangs, and those of other keys do not. So a node that only reads the topic renews its
+// own lease all the time, and the read that hung succeeds in the end. The node sweeps nobody then: others could not renew
+// what they hold.
+func TestSweepAfterReadsThatHung(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memstore.New()
+		cfg := track.Config{TTL: 3 * time.Second, Node: "a"}
+		reads, holds := presencetest.NewFaults(store), presencetest.NewFaults(store)
+		a := start(t, reads, cfg)
+		cfg.Node = "b"
+		b := start(t, holds, cfg)
+		w := watch(t, a)
+		connect(t, b, track.ConnectOptions{Visitor: visitor("there")})
+		w.want("diff +there -")
+		time.Sleep(4 * time.Second) // longer than a fresh node spares anybody
+		reads.Break(presencetest.Fault{Delay: 2900 * time.Millisecond}, presencetest.CallCounts)
+		holds.Break(presencetest.Fault{Delay: 2900 * time.Millisecond}, presencetest.CallCounts, presencetest.CallApply)
+		time.Sleep(1600 * time.Millisecond) // sweeps hang too, or remove nobody
+		for range 40 {
+			_, _ = a.Sweep(t.Context())
+			time.Sleep(50 * time.Millisecond)
+		}
+		reads.Heal()
+		holds.Heal()
+		time.Sleep(10 * time.Second)
+		w.want()
+	})
+}
+
 // A page whose beats go to another node than its stream stays through an outage in which its
 // leases expire: it sends the beat that failed again only after ten seconds.
 func TestBeatsElsewhereAfterAnOutage(t *testing.T) {

@@ -277,7 +277,7 @@ func (r *replica) position() int {
 	return r.ledger.history.stored()
 }
 
-// refresh stores the latest figures, and reports whether they have changed. at is the replica's position when
+// refresh stores the latest figures, and reports whether to ask again soon: they have changed, or may. at is the replica's position when
 // the store was asked. It starts a resync if the figures show a gap.
 func (r *replica) refresh(at int, c backend.Counts) (news bool) {
 	r.mu.Lock()
@@ -299,7 +299,7 @@ func (r *replica) refresh(at int, c backend.Counts) (news bool) {
 		r.showFiguresLocked()
 		return true
 	}
-	return news || changed || r.ledger.partial() // whose reading may have failed
+	return news || changed || r.provisional.open() || r.ledger.partial() // a read of a partial topic may have failed
 }
 
 // markStale marks the View as possibly outdated, because the store is out.

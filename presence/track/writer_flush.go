@@ -71,7 +71,7 @@ func (f *flusher) flush(ctx context.Context) bool {
 	if len(topics) == 0 {
 		return true
 	}
-	f.outage.beginWrite()
+	f.outage.begin(writes)
 	batches := make([]backend.Batch, 0, len(topics))
 	now := time.Now()
 	for topic, p := range topics {
