@@ -39,7 +39,6 @@ type leader struct {
 	steps   uint64 // the number of the latest step that the store acknowledged
 	sure    bool   // as far as this node knows, the record is as that step left it
 	logs    minute.Gate
-	lookout lookout // at the topics that are followed
 
 	changes []recordChange // not committed yet, in order
 	made    []*parcel      // the events of changes
@@ -59,23 +58,20 @@ const (
 )
 
 // lead calls fn until ctx ends, or another node holds the record.
-func (c *consumer) lead(ctx context.Context, claimed backend.ConsumerClaimed) {
+func (c *consumer) lead(ctx context.Context) {
 	l := &leader{consumer: c, out: newOutbox(c.opts.Most, c.stats)}
-	l.lookout.looked = c.current
-	if claimed.Idle > 0 { // another node led
-		l.lookout.looked = time.Now().Add(-claimed.Idle - holdFor)
-	}
 	l.current = time.Now()
 	again := l.load()
+	unheld := time.Since(l.lookout.looked) - holdFor
 	for _, f := range l.follows {
-		f.unheld = claimed.Idle > quietFor
+		f.unheld = f.begun && unheld > quietFor
 		f.over = f.at != backend.Origin && f.restsAt(f.at)
 	}
 	l.rest()
 	for _, k := range l.kinds {
-		k.lookout = l.lookout
-		if claimed.Idle > kindQuiet {
+		if k.lookout = l.lookout; unheld > kindQuiet {
 			l.missed(k)
+			k.lookout = lookout{looked: l.current}
 		}
 	}
 	working, stop := context.WithCancel(ctx)
@@ -271,8 +267,8 @@ func (l *leader) write(ctx context.Context, changes []recordChange) bool {
 		case state == backend.ConsumerTaken:
 			return false
 		case state == backend.ConsumerMissing:
-			claimed, err := l.claim(ctx, true)
-			if err == nil && claimed.State != backend.ConsumerHeld {
+			held, err := l.claim(ctx, true)
+			if err == nil && held != backend.ConsumerHeld {
 				return false
 			}
 			l.read = recordRead{}

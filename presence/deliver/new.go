@@ -21,6 +21,7 @@ func (c *consumer) prepare(ctx context.Context) {
 		c.prepared = true
 		return
 	}
+	began := time.Now()
 	l := &leader{consumer: c, out: newOutbox(c.opts.Most, new(counters))}
 	l.load()
 	l.set(newKey, newAlone)
@@ -32,12 +33,13 @@ func (c *consumer) prepare(ctx context.Context) {
 	if !l.prepareKinds(ctx) {
 		return
 	}
-	claimed, err := c.claim(ctx, true)
-	if err != nil || claimed.State != backend.ConsumerHeld {
+	if state, err := c.claim(ctx, true); err != nil || state != backend.ConsumerHeld {
 		return
 	}
 	if err := c.readOn(ctx); err != nil || len(c.read.entries) > 0 {
 		l.changes = nil // another node was faster: only give the record up
+	} else {
+		c.lookout.looked = began
 	}
 	c.prepared = l.leaveRecord(ctx, l.changes)
 }
@@ -51,7 +53,7 @@ func (c *consumer) sayCopied(ctx context.Context) {
 	if c.copy == nil || c.read.entries[newKey] != newAlone {
 		return
 	}
-	if claimed, err := c.claim(ctx, false); err != nil || claimed.State != backend.ConsumerHeld {
+	if state, err := c.claim(ctx, false); err != nil || state != backend.ConsumerHeld {
 		return // the next look tries again, if the record is still prepared
 	}
 	_, _ = c.try(ctx, backend.ConsumerStep{Holder: c.holder, Set: map[string]string{newKey: newCopied}})

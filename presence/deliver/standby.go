@@ -54,7 +54,8 @@ type consumer struct {
 	led  bool              // copy is this node's memory as the leader
 	had  time.Time         // when this node first had a copy, or had one again after others may have led
 
-	ended endedSessions // sessions whose leave this node told
+	ended   endedSessions // sessions whose leave this node told
+	lookout lookout       // at the topics: of this node while it led, and of others
 
 	looked   time.Time   // when this node last looked for the record while it stood by
 	current  time.Time   // when copy, or the leader's memory, was last known to be the latest
@@ -98,13 +99,9 @@ func (c *consumer) run(ctx context.Context) {
 		c.taps = append(c.taps, t)
 		defer t.unwatch()
 	}
-	for ctx.Err() == nil {
-		claimed, ok := c.standBy(ctx)
-		if !ok {
-			return
-		}
+	for c.standBy(ctx) {
 		c.stats.leads.Store(true)
-		c.lead(ctx, claimed)
+		c.lead(ctx)
 		c.stats.leads.Store(false)
 		c.stats.waits(0, time.Time{})
 		c.stats.left.Store(0)
@@ -114,24 +111,23 @@ func (c *consumer) run(ctx context.Context) {
 
 // standBy waits until this node holds the record, and has read it. It returns false once
 // ctx ends.
-func (c *consumer) standBy(ctx context.Context) (backend.ConsumerClaimed, bool) {
+func (c *consumer) standBy(ctx context.Context) bool {
 	var missing time.Time // since when there is no whole record; zero: there is one
-	for {
+	for ctx.Err() == nil {
 		c.forgetErased()
 		if c.copy == nil || c.outdated() {
 			missing = c.lookForRecord(ctx, missing)
 		}
 		if c.copy != nil && !c.outdated() || !missing.IsZero() && time.Since(missing) >= c.patience(missing) {
-			var claimed backend.ConsumerClaimed
-			if claimed, missing = c.tryToHold(ctx, missing); claimed.State == backend.ConsumerHeld {
-				return claimed, true
+			var state backend.ConsumerState
+			if state, missing = c.tryToHold(ctx, missing); state == backend.ConsumerHeld {
+				return true
 			}
 		}
 		c.watch(ctx)
-		if !wait.For(ctx, claimEvery) {
-			return backend.ConsumerClaimed{}, false
-		}
+		wait.For(ctx, claimEvery)
 	}
+	return false
 }
 
 // lookForRecord reads the record for a node whose copy is missing or old, and prepares a record if there is
@@ -153,10 +149,10 @@ func (c *consumer) lookForRecord(ctx context.Context, missing time.Time) time.Ti
 // tryToHold claims the record, and reads it if that succeeds. If the record lost steps, or is only prepared,
 // the node that led last goes first, as if the record were missing. missing is since when there is no record
 // with all steps. tryToHold returns its new value.
-func (c *consumer) tryToHold(ctx context.Context, missing time.Time) (backend.ConsumerClaimed, time.Time) {
+func (c *consumer) tryToHold(ctx context.Context, missing time.Time) (backend.ConsumerState, time.Time) {
 	missing, err := c.readWaiting(ctx, missing)
 	if err != nil {
-		return backend.ConsumerClaimed{}, time.Time{}
+		return backend.ConsumerMissing, time.Time{}
 	}
 	_, begun := c.read.entries[begunKey]
 	switch {
@@ -168,21 +164,21 @@ func (c *consumer) tryToHold(ctx context.Context, missing time.Time) (backend.Co
 	}
 	late := !missing.IsZero() && time.Since(missing) >= c.patience(missing)
 	if !c.led && !late && (!missing.IsZero() || c.mayBeBehind()) {
-		return backend.ConsumerClaimed{}, missing
+		return backend.ConsumerMissing, missing
 	}
-	claimed, err := c.claim(ctx, late)
+	state, err := c.claim(ctx, late)
 	switch {
-	case err != nil, claimed.State == backend.ConsumerTaken:
-		return claimed, time.Time{}
-	case claimed.State == backend.ConsumerMissing:
+	case err != nil, state == backend.ConsumerTaken:
+		return state, time.Time{}
+	case state == backend.ConsumerMissing:
 		if missing.IsZero() {
 			missing = time.Now()
 			c.lost = missing
 		}
 	case c.readOn(ctx) != nil:
-		claimed.State = backend.ConsumerTaken // held by this node: the next try continues to read
+		state = backend.ConsumerTaken // held by this node: the next try continues to read
 	}
-	return claimed, missing
+	return state, missing
 }
 
 // readWaiting is readOn for a node that may wait because there is no whole record since a moment. It returns that
@@ -242,10 +238,16 @@ func (c *consumer) patience(missing time.Time) time.Duration {
 	return copyWait
 }
 
-func (c *consumer) claim(ctx context.Context, create bool) (backend.ConsumerClaimed, error) {
+// claim claims the record. The answer may say when another node led, which looked at the topics then.
+func (c *consumer) claim(ctx context.Context, create bool) (backend.ConsumerState, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	return c.node.Store.ClaimConsumer(ctx, c.name, backend.ConsumerClaim{Holder: c.holder, For: holdFor, Create: create})
+	asked := time.Now()
+	claimed, err := c.node.Store.ClaimConsumer(ctx, c.name, backend.ConsumerClaim{Holder: c.holder, For: holdFor, Create: create})
+	if err == nil && (claimed.State == backend.ConsumerTaken || claimed.Idle > 0) {
+		c.lookout.looked = later(c.lookout.looked, asked.Add(-claimed.Idle-holdFor))
+	}
+	return claimed.State, err
 }
 
 // readOn brings the copy up to date. The copy stays as it was while another node rebuilds the record, or if

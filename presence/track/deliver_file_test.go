@@ -330,3 +330,55 @@ func TestDeliverOldLogOfAnEarlierSession(t *testing.T) {
 		p.want(2*time.Minute, "")
 	})
 }
+
+// The one node with a consumer is cut off for longer than a log stays, and then leads once more. What happened
+// meanwhile may be missing, so there is a gap.
+func TestDeliverGapOfALeaderThatIsBack(t *testing.T) {
+	const topic = presence.Topic("thread:1")
+	for _, of := range []presence.Topic{topic, deliver.AllOf("thread")} {
+		bubble(t, string(of), func(t *testing.T) {
+			store := memstore.New()
+			faults := presencetest.NewFaults(store)
+			a, b := start(t, faults, quiet), start(t, store, quiet)
+			p := &program{t: t, of: []presence.Topic{of}}
+			p.deliver("a", a, deliver.Options{})
+			time.Sleep(begins)
+			faults.Break(presencetest.Fault{Err: errDown})
+			faults.Disturb(presencetest.Disturbance{Lose: 100})
+			in(t, b, "alice", topic).goes(b, "alice")
+			time.Sleep(time.Hour)
+			faults.Heal()
+			p.want(time.Minute, "!@"+string(of))
+		})
+	}
+}
+
+// The node that led is cut off until after its time. Once it is back it stands by for a while, since others may know
+// more. A user comes and leaves then, and the store loses that. Nobody had looked, so there is a gap.
+func TestDeliverGapOfALeaderThatStandsBy(t *testing.T) {
+	const topic = presence.Topic("thread:1")
+	for _, of := range []presence.Topic{topic, deliver.AllOf("thread")} {
+		bubble(t, string(of), func(t *testing.T) {
+			store := newFilingStore()
+			faults := presencetest.NewFaults(store)
+			a, b := start(t, faults, quiet), start(t, store, quiet)
+			p := &program{t: t, of: []presence.Topic{of}}
+			p.deliver("a", a, deliver.Options{})
+			time.Sleep(begins)
+			faults.Break(presencetest.Fault{Err: errDown})
+			time.Sleep(13 * time.Second)
+			faults.Heal()
+			faults.Disturb(presencetest.Disturbance{Lose: 100})
+			time.Sleep(3 * time.Second)
+			in(t, b, "alice", topic).goes(b, "alice")
+			time.Sleep(500 * time.Millisecond)
+			if a.Stats().Deliveries["program"].Leads {
+				t.Error("want a to stand by")
+			}
+			faults.Disturb(presencetest.Disturbance{})
+			store.wipe()
+			store.missed()
+			p.want(time.Minute, "!@"+string(of))
+		})
+	}
+}
