@@ -1331,6 +1331,14 @@ var known = []struct {
 		{at: 13571092386, do: "store away", d: 5116844517},
 		{at: 26174453782, do: "go", who: 7, node: 1},
 	}}},
+	{"the store is wiped, and starts again with a file of when a user was away who has come again", game{seed: 95200303, nodes: 4, slow: true, late: true, features: []feature{consumer, threads}, acts: []act{
+		{at: 40021237607, do: "come", who: 7},
+		{at: 40190872322, do: "go", who: 7, node: 2},
+		{at: 63693957464, do: "save"},
+		{at: 65517746654, do: "come", who: 7, node: 1},
+		{at: 93289036962, do: "wipe"},
+		{at: 96839741395, do: "restart store", who: 3, d: 589584703},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines

@@ -3,6 +3,7 @@ package track
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/rollcall-go/rollcall/internal/wait"
@@ -377,11 +378,11 @@ func unbroken(head presence.DiffID, diffs []backend.Diff) bool {
 	return true
 }
 
-// goesBack reports whether a log that begins at Origin is older than what this node knows: it has somebody who
-// came before that, and is not listed.
+// goesBack reports whether a log that begins at Origin is older than what this node knows: it has a diff of before
+// the latest moment that the node knows of the topic.
 //
-// Example: Bob has left thread:1, and Redis is wiped. Carol, who is missing, leaves too. So nobody restores the
-// topic, and its version is Origin. Redis then starts again with a file in which Bob is there.
+// Example: Bob has left thread:1 and come again, and Redis is wiped. Nobody has restored the topic yet, and its version
+// is Origin. Redis then starts again with a file of when Bob was away. Its log has him leave, which is long over.
 func (r *replica) goesBack(head presence.DiffID, log []backend.Diff) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -389,17 +390,8 @@ func (r *replica) goesBack(head presence.DiffID, log []backend.Diff) bool {
 }
 
 func (r *replica) goesBackLocked(head presence.DiffID, log []backend.Diff) bool {
-	if head != backend.Origin || r.ledger.partial() {
-		return false
-	}
-	for _, d := range log {
-		for _, m := range d.Joins {
-			if m.Since.UnixNano() <= r.ledger.latest && r.ledger.get(m.ID) == nil {
-				return true
-			}
-		}
-	}
-	return false
+	old := func(d backend.Diff) bool { return d.At.UnixNano() <= r.ledger.latest }
+	return head == backend.Origin && !r.ledger.partial() && slices.ContainsFunc(log, old)
 }
 
 // sizeOf is the number of changes in d.
