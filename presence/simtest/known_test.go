@@ -1339,6 +1339,28 @@ var known = []struct {
 		{at: 93289036962, do: "wipe"},
 		{at: 96839741395, do: "restart store", who: 3, d: 589584703},
 	}}},
+	{"a page comes to a node that stands still for longer than the grace, and another for so short a time that it notices nothing", game{seed: 93027867, nodes: 5, slow: false, late: true, features: []feature{apart}, acts: []act{
+		{at: 2078128317, do: "navigate", node: 1},
+		{at: 2436677175, do: "come twice", who: 5, node: 3},
+		{at: 5142281843, do: "kill", d: 1090518790},
+		{at: 6053866128, do: "navigate", node: 3},
+		{at: 6635344469, do: "deploy", d: 1093267951},
+		{at: 6942851184, do: "navigate", node: 3},
+		{at: 8553658709, do: "come twice", who: 1},
+		{at: 10670315377, do: "navigate"},
+		{at: 11416261859, do: "kill", who: 2, d: 1228839392},
+		{at: 15474847900, do: "navigate", who: 6},
+		{at: 16021395971, do: "come", who: 3, node: 3},
+		{at: 16182352962, do: "kill", d: 1828919621},
+		{at: 16481544746, do: "move", who: 73},
+		{at: 18356465380, do: "another page", node: 1},
+		{at: 20456989134, do: "sign out", who: 1, node: 4},
+		{at: 22795153254, do: "flush", who: 1, d: 675540032},
+		{at: 23771796394, do: "come", who: 1},
+		{at: 24460507335, do: "go", who: 5},
+		{at: 32235636614, do: "move", who: 97},
+		{at: 32294525996, do: "store hangs", d: 316088523},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines

@@ -354,6 +354,17 @@ func (l *link) upFor(from, to time.Time) time.Duration {
 // upSince returns for how long the link has been neither stalled nor broken since a moment.
 func (l *link) upSince(from time.Time) time.Duration { return l.upFor(from, time.Now()) }
 
+// blinked reports whether the latest stall was a short one a moment ago, in which the process may have noticed nothing.
+func (l *link) blinked() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.stalls) == 0 || l.stalled || l.frozen || l.broken {
+		return false
+	}
+	latest := l.stalls[len(l.stalls)-1]
+	return latest.to.Sub(latest.from) < hearsFirst && time.Since(latest.to) < hearsFirst
+}
+
 // outFor returns for how long the link has been stalled or broken.
 func (l *link) outFor() time.Duration {
 	l.mu.Lock()

@@ -2,6 +2,7 @@ package simtest_test
 
 import (
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
@@ -43,16 +44,20 @@ func (p *process) loses(d time.Duration) {
 }
 
 // arrives is for when a page has come to a process. One that does not reach the store, and to which notices
-// come late, may write of the page's user too late for a grace as short as hearsFirst.
-func (u *person) arrives(p *process) {
-	if u == nil || u.w.game.grace() > hearsFirst || !p.link.hearsLate() {
+// come late, may write of the page's user too late for a grace as short as hearsFirst. So may one that stood still
+// from when the page asked until the grace was over, while another process stood still for so short a time that it
+// noticed nothing: that one sweeps. broke is when the page's connection before that ended, or zero.
+func (u *person) arrives(p *process, asked, broke time.Time) {
+	if u == nil || u.w.game.grace() > hearsFirst {
 		return
 	}
 	out := p.cutOff()
 	p.mu.Lock()
 	out = out || time.Now().Before(p.mute)
 	p.mu.Unlock()
-	if out {
+	over := !broke.IsZero() && time.Since(broke) > u.w.game.grace() && p.link.upSince(asked) < time.Since(asked)
+	blinked := func(p *process) bool { return p.link.blinked() }
+	if out && p.link.hearsLate() || over && slices.ContainsFunc(u.w.everyProcess(), blinked) {
 		u.delayed.Add(1)
 	}
 }

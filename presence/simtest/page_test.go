@@ -36,6 +36,7 @@ type page struct {
 	mu       sync.Mutex
 	conn     stream // nil: it has none
 	process  *process
+	broke    time.Time // when its latest connection ended; zero: it had none
 	id       presence.Cursor
 	topics   []presence.Topic // that it is to show
 	tuned    bool             // its connection has the thread
@@ -122,17 +123,18 @@ func (p *page) connect() (again bool) {
 		return true
 	}
 	p.mu.Lock()
+	broke := p.broke
 	p.conn, p.process = conn, process
 	for _, s := range p.pictures {
 		s.fresh = true
 	}
 	p.mu.Unlock()
-	p.person.arrives(process)
+	p.person.arrives(process, asked, broke)
 	p.w.note("%s is connected to %s", p.name, process.tracker.Config().Node)
 	defer func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.conn = nil
+		p.conn, p.broke = nil, time.Now()
 	}()
 	var beat <-chan time.Time
 	if p.beats {
