@@ -36,7 +36,7 @@ func (h *Handler) Counted() (visitors, addresses int) {
 	for _, r := range []*rates{&h.limits.reads, &h.limits.writes} {
 		visitors += r.users.size() + r.guests.size() + r.addresses.size() + r.everywhere.size()
 	}
-	visitors += h.limits.statuses.size() + h.limits.signals.size()
+	visitors += h.limits.statuses.size() + h.limits.audiences.size() + h.limits.signals.size()
 	return visitors, h.limits.addresses.count() + h.limits.everywhere.count() + h.limits.tenants.count()
 }
 

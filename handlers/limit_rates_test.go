@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rollcall-go/rollcall/handlers"
@@ -301,6 +302,25 @@ func TestRequestRateIsBounded(t *testing.T) {
 		}
 		if n, _ := s.handler.Counted(); n > 2 {
 			t.Errorf("got %d visitors counted, want the rest forgotten", n)
+		}
+	})
+}
+
+// Counted counts each rate that a user has.
+func TestEachRateIsCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := newPeopleSite(t, setup{handlers: handlers.Config{Authorize: anyTopic, Whispers: typingIn}})
+		for i, r := range []request{
+			{path: "roster", user: "alice"},                               // a read
+			says("leave", "alice", "a.1"),                                 // a write; all that follow are writes too
+			put("status", "alice", `{"status":"busy"}`),                   // a status
+			put("settings", "alice", `{"online":"contacts"}`),             // an audience
+			sent("alice", `{"topic":"thread:1","type":"typing","for":6}`), // a signal, which is refused since she is not there
+		} {
+			s.fetch(r)
+			if got, _ := s.handler.Counted(); got != i+1 {
+				t.Errorf("after %s %s: got %d rates counted, want %d", r.method, r.path, got, i+1)
+			}
 		}
 	})
 }
