@@ -108,8 +108,8 @@ const (
 	// begins after the loss learns of it in no other way.
 	NoticeLost NoticeKind = "lost"
 
-	// NoticeHint: a message from one Source to those of other nodes; see track.Tracker.Hint. Payload may have
-	// ids of users, and tells nothing else about them.
+	// NoticeHint: a message from a track.LineSource to those of all nodes; see track.Tracker.Hint. Payload may
+	// have ids of users, and tells nothing else about them.
 	NoticeHint NoticeKind = "hint"
 
 	// NoticeNode: a node's state and settings, several times a minute; see fleet.go of package track.

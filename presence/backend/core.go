@@ -12,7 +12,7 @@ import (
 // that is reached over a network, in round trips. The rules that it keeps are at [Store], and
 // [Features] are what a store may have beyond it.
 type Core interface {
-	// A Core is also a Bus.
+	// Bus has three of the twelve methods: Publish, Listen and Hear.
 	Bus
 
 	// Apply applies each batch as one atomic step, and returns a Result for each, in

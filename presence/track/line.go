@@ -36,7 +36,7 @@ func sendHint(ctx context.Context, store backend.Store, node, hint string) error
 	return storeOut(store.Publish(ctx, backend.Notice{Kind: backend.NoticeHint, Payload: node + " " + hint}))
 }
 
-// hearHint passes a hint to the Sources.
+// hearHint passes a hint to each LineSource.
 func (t *Tracker) hearHint(payload string) {
 	node, hint, ok := strings.Cut(payload, " ")
 	if ok {
@@ -156,7 +156,7 @@ func (l *Line) Unused(after time.Duration) bool { return l.out.unused(after) }
 func (l *Line) outlet() *outlet    { return l.out }
 func (l *Line) latest() sourceView { return l.now.Load() }
 
-// resumeLocked implements source.resumeLocked. It ignores the limit, which is for rosters.
+// resumeLocked implements resumer. It ignores the limit, which is for rosters.
 func (l *Line) resumeLocked(from presence.Cursor, _ int) (missed *sharedEvent, ok bool) {
 	now := l.now.Load()
 	have, ok := from.Version(now.topic)

@@ -15,7 +15,7 @@ type sources struct {
 
 	mu      sync.RWMutex              // taken with no other mutex held
 	openers map[string]openSource     // by Topic.Kind
-	hearing []func(from, hint string) // the Hear methods of the Sources: see Tracker.Serve
+	hearing []func(from, hint string) // Hear of each LineSource: see Tracker.Serve
 }
 
 // openSource opens a topic for a connection. from is the version that its reader has, or empty.
@@ -81,7 +81,7 @@ func (s *sources) serve(from LineSource, kinds []string) error {
 	return nil
 }
 
-// hear passes a hint to all Sources.
+// hear passes a hint to each LineSource.
 func (s *sources) hear(node, hint string) {
 	s.mu.RLock()
 	all := s.hearing

@@ -41,26 +41,26 @@ func (r *replica) schedulePublishLocked() {
 	if r.counting {
 		length = max(length, countEvery)
 	}
-	wait := r.window.opens(length)
+	wait := r.merging.opens(length)
 	switch {
 	case wait <= 0:
 		r.publishPendingLocked()
-	case r.window.timer == nil:
-		r.window.timer = time.AfterFunc(wait, r.endWindow)
+	case r.merging.timer == nil:
+		r.merging.timer = time.AfterFunc(wait, r.endWindow)
 	}
 }
 
 func (r *replica) endWindow() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.window.timer != nil && !r.closed {
+	if r.merging.timer != nil && !r.closed {
 		r.publishPendingLocked()
 	}
 }
 
 // publishPendingLocked publishes all diffs since the latest publication, as one event.
 func (r *replica) publishPendingLocked() {
-	r.window.stop()
+	r.merging.stop()
 	diffs := r.ledger.unpublished()
 	if diffs == 0 {
 		return
@@ -68,7 +68,7 @@ func (r *replica) publishPendingLocked() {
 	n := r.ledger.merge()
 	r.provisional.forgetTold()
 	r.stats.diffsMerged.Add(uint64(diffs - 1))
-	r.window.latest = time.Now()
+	r.merging.latest = time.Now()
 	switch {
 	case r.provisional.active && !r.provisional.open(): // these diffs decided about the last doubtful users
 		r.endProvisionalLocked()

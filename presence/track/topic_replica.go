@@ -65,7 +65,7 @@ type replica struct {
 	whole       chan struct{}  // closed once the replica is whole; nil: no follower waits
 	extras      backend.Extras // the latest
 	check       extrasCheck
-	window      mergeWindow
+	merging     mergeWindow
 	arrived     moment               // when the oldest unpublished diff arrived
 	resumed     map[int]*sharedEvent // the diffs for readers that resume, by position in the history
 	signals     *topicSignals        // nil until the first signal
@@ -157,7 +157,7 @@ func (r *replica) joinedSince(id presence.UserID, at time.Time) bool {
 func (r *replica) close() {
 	r.mu.Lock()
 	r.closed = true
-	r.window.stop()
+	r.merging.stop()
 	r.provisional.stop()
 	r.hold.stop()
 	r.windows.stop()

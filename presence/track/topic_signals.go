@@ -15,7 +15,7 @@ import (
 // outlet's mutex guards it.
 type topicSignals struct {
 	pending signalQueue
-	window  mergeWindow
+	merging mergeWindow
 	bytes   allowance
 	standing
 }
@@ -79,7 +79,7 @@ func (r *replica) nameLocked(from presence.UserID) *entry {
 // scheduleSignalsLocked publishes the pending signals: at once after a quiet moment, otherwise at the end of
 // the window.
 func (r *replica) scheduleSignalsLocked() {
-	w := &r.signals.window
+	w := &r.signals.merging
 	switch left := w.opens(signalWindow); {
 	case r.signals.pending.empty():
 	case left <= 0:
@@ -92,7 +92,7 @@ func (r *replica) scheduleSignalsLocked() {
 func (r *replica) endSignalWindow() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.signals.window.timer != nil && !r.closed {
+	if r.signals.merging.timer != nil && !r.closed {
 		r.publishSignalsLocked()
 	}
 }
@@ -101,7 +101,7 @@ func (r *replica) endSignalWindow() {
 // signal waits for the diff with the sender, because signals do not hurry diffs.
 func (r *replica) publishSignalsLocked() {
 	sig := r.signals
-	sig.window.stop()
+	sig.merging.stop()
 	now := time.Now()
 	var told []presence.Signal
 	for _, s := range sig.pending.takeAll() {
@@ -114,7 +114,7 @@ func (r *replica) publishSignalsLocked() {
 			told = append(told, s)
 		}
 	}
-	sig.window.latest = now
+	sig.merging.latest = now
 	r.tellSignalsLocked(told, now)
 	r.scheduleSignalsLocked()
 }

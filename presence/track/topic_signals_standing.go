@@ -146,7 +146,7 @@ func (r *replica) standingLocked() *sharedEvent {
 // stopSignalsLocked ends the timers.
 func (r *replica) stopSignalsLocked() {
 	if r.signals != nil {
-		r.signals.window.stop()
+		r.signals.merging.stop()
 		if r.signals.lapse != nil {
 			r.signals.lapse.Stop()
 		}

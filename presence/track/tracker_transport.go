@@ -85,7 +85,7 @@ func (t *Tracker) Serves(topic presence.Topic) bool {
 	return t.sources.serves(topic)
 }
 
-// Hint sends a short text to the Sources of every node, this one included. It may be lost, and
+// Hint sends a short text to each [LineSource] of every node, this one included. It may be lost, and
 // may arrive twice. It has at most 2 KiB of UTF-8, and nothing private beyond the names
 // of topics. Cost: one round trip.
 func (t *Tracker) Hint(ctx context.Context, hint string) error {
