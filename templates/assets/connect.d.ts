@@ -137,7 +137,7 @@ export interface Options {
    * The ids of people to watch, at most 500. Their events have the topic "people": state,
    * join, change and leave tell of a person as the page's visitor may see the person. All
    * tabs of a browser watch over one connection, at most 500 in all; a tab whose people do
-   * not fit has a connection of its own. For sites with presence.Config.Directory.
+   * not fit has a connection of its own. For sites with track.Config.Directory.
    */
   people?: Iterable<string>;
   /**
