@@ -267,23 +267,15 @@ func (l *leader) write(ctx context.Context, changes []recordChange) bool {
 		case state == backend.ConsumerTaken:
 			return false
 		case state == backend.ConsumerMissing:
-			held, err := l.claim(ctx, true)
-			if err == nil && held != backend.ConsumerHeld {
+			found := time.Now()
+			if !l.takeBack(ctx) {
 				return false
 			}
-			l.read = recordRead{}
-			if err == nil {
-				err = l.fetch(ctx)
+			if !l.landed(step) {
+				l.lost, l.sure = found, false
+				changes, number = l.anew(), l.next()
+				continue
 			}
-			if err == nil && l.landed(step) {
-				break
-			}
-			if err != nil && !wait.For(ctx, backoff) {
-				return false
-			}
-			l.lost, l.sure = time.Now(), false
-			changes, number = l.anew(), l.next()
-			continue
 		}
 		l.current = began
 		if l.sure = true; len(step.Set)+len(step.Delete) > 0 {
@@ -296,6 +288,25 @@ func (l *leader) write(ctx context.Context, changes []recordChange) bool {
 			return true
 		}
 	}
+}
+
+// takeBack claims a record that is missing or older than this node's memory, and reads what the store has of it. It
+// returns false once ctx ends, or if another node holds the record, or may have held it since this node's time was over.
+func (l *leader) takeBack(ctx context.Context) bool {
+	for backoff := backoffFirst; time.Since(l.current) <= holdFor; backoff = min(2*backoff, claimEvery) {
+		state, err := l.claim(ctx, true)
+		if err == nil && state != backend.ConsumerHeld {
+			return false
+		}
+		l.read = recordRead{}
+		if err == nil && l.fetch(ctx) == nil {
+			return true
+		}
+		if !wait.For(ctx, backoff) {
+			return false
+		}
+	}
+	return false
 }
 
 // landed reports whether a step arrived although its answer was lost.

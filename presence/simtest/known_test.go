@@ -1361,6 +1361,14 @@ var known = []struct {
 		{at: 32235636614, do: "move", who: 97},
 		{at: 32294525996, do: "store hangs", d: 316088523},
 	}}},
+	{"the store goes back to an older record, and the leader's claim has no answer", game{seed: 93022816, nodes: 2, slow: true, late: false, features: []feature{consumer}, acts: []act{
+		{at: 76116092974, do: "come", who: 1},
+		{at: 88764528229, do: "lag", who: 1, d: 1020440478},
+		{at: 89116092974, do: "sign out", who: 1},
+		{at: 89617560506, do: "answers lost", who: 1},
+		{at: 119416848644, do: "store hangs", d: 87029320876},
+		{at: 228446169520, do: "come twice", who: 1},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines

@@ -382,3 +382,26 @@ func TestDeliverGapOfALeaderThatStandsBy(t *testing.T) {
 		})
 	}
 }
+
+// The store goes back to an older record, and the leader's claim has no answer. The leader makes the record again all
+// the same, without a user of the older one whose leave was told.
+func TestDeliverOldRecordIsReplaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newFilingStore()
+		faults := presencetest.NewFaults(store)
+		a, b := start(t, faults, quiet), start(t, store, quiet)
+		p := &program{t: t}
+		p.deliver("a", a, deliver.Options{})
+		alice := openPage(t, b, track.ConnectOptions{Visitor: visitor("alice")})
+		p.want(begins, "+alice")
+		file := store.file(t)
+		alice.goes(b, "alice")
+		p.want(time.Second, "-alice")
+		faults.Break(presencetest.Fault{Err: errDown, Landed: true, Times: 1}, presencetest.CallClaimConsumer)
+		store.records.Store(file)
+		p.want(3*time.Second, "")
+		if got := record(t, store, "t/"); len(got) > 0 {
+			t.Errorf("got %v in the record, want nobody", got)
+		}
+	})
+}
