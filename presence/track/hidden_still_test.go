@@ -38,6 +38,16 @@ func TestHidesWhileTheNodeOfAPageStandsStill(t *testing.T) {
 	}
 }
 
+// tellsAndWritesNot publishes what alice chose, and writes it nowhere.
+func tellsAndWritesNot(t *testing.T, store *memstore.Store, status presence.Status) {
+	t.Helper()
+	kept, err := store.Statuses(t.Context(), "alice")
+	noError(t, err)
+	n := backend.StatusNotice("alice", status, presence.Site)
+	n.Order = kept[0].Order
+	noError(t, store.Publish(t.Context(), n))
+}
+
 // A user who hides is off every roster soon, whoever has yet to write that. The user is back at once
 // who is visible again, although the store knows of no change.
 func TestHidesBeforeTheStoreSaysSo(t *testing.T) {
@@ -50,13 +60,7 @@ func TestHidesBeforeTheStoreSaysSo(t *testing.T) {
 		w := openPage(t, b, track.ConnectOptions{})
 		w.want("state alice")
 		still.Break(presencetest.Fault{Hang: true})
-		publish := func(status presence.Status) { // and write it nowhere
-			kept, err := memory.Statuses(t.Context(), "alice")
-			noError(t, err)
-			n := backend.StatusNotice("alice", status, presence.Site)
-			n.Order = kept[0].Order
-			noError(t, memory.Publish(t.Context(), n))
-		}
+		publish := func(status presence.Status) { tellsAndWritesNot(t, memory, status) }
 		for range 2 {
 			publish(presence.Invisible)
 			time.Sleep(250 * time.Millisecond)
@@ -72,5 +76,35 @@ func TestHidesBeforeTheStoreSaysSo(t *testing.T) {
 		if _, there := view(t, b).Member("alice"); there {
 			t.Error("alice is shown, who hid")
 		}
+	})
+}
+
+// A user who hid stays off a roster when a diff of before that comes late, and is back at once with the next choice.
+func TestHiddenWhileAnEarlierDiffComes(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		memory := memstore.New()
+		still := presencetest.NewFaults(memory)
+		a := start(t, still, track.Config{Node: "a"})
+		connect(t, a, track.ConnectOptions{Visitor: visitor("alice")})
+		b := start(t, memory, track.Config{Node: "b"})
+		w, thread := openPage(t, b, track.ConnectOptions{}), openPage(t, b, track.ConnectOptions{Topics: []presence.Topic{"thread:1"}})
+		w.want("state alice")
+		thread.want("state ")
+		still.Break(presencetest.Fault{Hang: true})
+		publish := func(status presence.Status) { tellsAndWritesNot(t, memory, status) }
+		publish(presence.Invisible)
+		time.Sleep(250 * time.Millisecond)
+		w.want("diff + -alice")
+		enters := backend.Op{Kind: backend.OpJoin, User: presence.User{ID: "alice", Status: presence.Busy}, Holder: "a.1", For: time.Hour}
+		noError(t, memory.Apply(t.Context(), []backend.Batch{{Topic: "thread:1", Ops: []backend.Op{enters}}})[0].Err)
+		busy := backend.Op{Kind: backend.OpUpdate, User: presence.User{ID: "alice", Status: presence.Busy}}
+		noError(t, memory.Apply(t.Context(), []backend.Batch{{Topic: presence.Site, Ops: []backend.Op{busy}}})[0].Err)
+		time.Sleep(250 * time.Millisecond)
+		w.want("diff + -") // a version without changes
+		thread.want("diff + -")
+		publish(presence.Away)
+		time.Sleep(50 * time.Millisecond)
+		w.want("diff +alice -")
+		thread.want("diff +alice -")
 	})
 }

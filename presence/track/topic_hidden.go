@@ -34,7 +34,6 @@ func (r *replica) hide(left backend.Departure) {
 		return
 	}
 	r.publishPendingLocked()
-	delete(r.provisional.leaving, id)
 	if e := r.ledger.get(id); e != nil {
 		r.withholdLocked(e, left)
 	}
@@ -42,15 +41,8 @@ func (r *replica) hide(left backend.Departure) {
 
 // withholdLocked removes a listed user from the roster. The user is then a revived one.
 func (r *replica) withholdLocked(e *entry, left backend.Departure) {
-	p := &r.provisional
-	if !p.open() {
-		p.after(admitFor(r.kind.TTL), r.expireProvisional)
-	}
-	p.postpone(r.kind.TTL)
-	if p.revived == nil {
-		p.revived = make(map[presence.UserID]*entry)
-	}
-	p.revived[e.ID], p.active = e, true
+	r.reviveLocked(e)
+	r.provisional.expectLeave(e.ID)
 	r.decideLocked(net{leaves: []backend.Departure{left}})
 }
 
@@ -70,6 +62,72 @@ func (r *replica) hiddenIn(stored roster) (hidden []*entry) {
 		return true
 	})
 	return hidden
+}
+
+// hiddenAmong returns the users whom diffs show and who became invisible, as this node knows: the diffs are of before
+// that, and come late. mu is not held.
+//
+// Example: a node is cut off at 12:00:00. Alice comes at 12:00:01, Redis is wiped, and she hides at 12:00:03. The node
+// hears of her choice first, and then of the diff of her join. No other diff follows.
+func (r *replica) hiddenAmong(diffs ...backend.Diff) (hidden []presence.UserID) {
+	if r.hides == nil || r.out.topic == backend.DevicesTopic {
+		return nil
+	}
+	for _, d := range diffs {
+		for _, shown := range [][]presence.Member{d.Joins, d.Updates} {
+			for _, m := range shown {
+				if r.hides(m.ID) {
+					hidden = append(hidden, m.ID)
+				}
+			}
+		}
+	}
+	return hidden
+}
+
+// keepOutLocked keeps users who are not listed out of the roster until the store reports that they hid, or they
+// choose to be visible.
+func (r *replica) keepOutLocked(hidden []presence.UserID) {
+	for _, id := range hidden {
+		if r.closed || !r.ledger.loaded() || r.ledger.partial() || r.ledger.get(id) != nil {
+			continue
+		}
+		r.provisional.expectLeave(id)
+	}
+}
+
+// withoutHiddenLocked returns a diff without the users who are kept out. They are revived ones then.
+func (r *replica) withoutHiddenLocked(d backend.Diff) backend.Diff {
+	if len(r.provisional.leaving) == 0 || r.ledger.partial() {
+		return d
+	}
+	d.Joins, d.Updates = r.keptInLocked(d.Joins), r.keptInLocked(d.Updates)
+	return d
+}
+
+func (r *replica) keptInLocked(shown []presence.Member) (listed []presence.Member) {
+	for _, m := range shown {
+		if _, hid := r.provisional.leaving[m.ID]; hid && r.ledger.get(m.ID) == nil {
+			r.reviveLocked(newEntry(m))
+			r.provisional.kept = true
+		} else {
+			listed = append(listed, m)
+		}
+	}
+	return listed
+}
+
+// reviveLocked makes a user who is not listed a revived one.
+func (r *replica) reviveLocked(e *entry) {
+	p := &r.provisional
+	if !p.open() {
+		p.after(admitFor(r.kind.TTL), r.expireProvisional)
+	}
+	p.postpone(r.kind.TTL)
+	if p.revived == nil {
+		p.revived = make(map[presence.UserID]*entry)
+	}
+	p.revived[e.ID], p.active = e, true
 }
 
 // hideAtStartLocked removes users from a roster that has had no readers yet.

@@ -3,6 +3,7 @@ package track
 import (
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -54,9 +55,10 @@ import (
 type provisional struct {
 	missing  map[presence.UserID]missingUser
 	revived  map[presence.UserID]*entry           // with their entries in the store
-	leaving  map[presence.UserID]struct{}         // listed users who signed out or became invisible, and whose leave the store has not reported
+	leaving  map[presence.UserID]struct{}         // users who signed out or became invisible, which the store has not reported; of these, who is not listed stays out
 	chosen   map[presence.UserID]chosenVisibility // choices of listed users that the store has not reported
 	active   bool                                 // the history has versions of a provisional roster
+	kept     bool                                 // a diff shows somebody who stays out, and is not published yet
 	versions int32                                // the number of names that nextVersion has made
 	began    time.Time                            // when the latest loss of data was noticed
 	admitAt  time.Time                            // when revived users are admitted
@@ -113,6 +115,7 @@ func (p *provisional) begin(n net, listed roster, latest int64, gone map[presenc
 			certain.joins = append(certain.joins, e)
 		}
 	}
+	maps.DeleteFunc(p.leaving, func(id presence.UserID, _ struct{}) bool { return p.revived[id] == nil && listed.get(id) == nil })
 	p.active, p.began = p.open(), time.Now()
 	p.admitAt = time.Now().Add(admitFor(ttl))
 	return certain
@@ -164,22 +167,24 @@ func (p *provisional) postpone(expired time.Duration) {
 // expire returns the changes that are due: missing users leave, and after admitAt revived users join. wait is
 // the time until the rest are due.
 func (p *provisional) expire() (n net, wait time.Duration) {
-	for _, m := range p.missing {
+	for id, m := range p.missing {
 		n.leaves = append(n.leaves, m.left)
+		delete(p.leaving, id)
 	}
 	clear(p.missing)
 	if wait = time.Until(p.admitAt); wait > 0 && len(p.revived) > 0 {
 		return n, wait
 	}
-	for _, e := range p.revived {
+	for id, e := range p.revived {
 		n.joins = append(n.joins, e)
+		delete(p.leaving, id)
 	}
 	clear(p.revived)
 	return n, 0
 }
 
 // expectLeave marks a listed user as leaving, in case the store loses the user before
-// it reports the leave.
+// it reports the leave. A user who is not listed stays out.
 func (p *provisional) expectLeave(id presence.UserID) {
 	if p.leaving == nil {
 		p.leaving = make(map[presence.UserID]struct{})
@@ -253,7 +258,7 @@ func (r *replica) admit(id presence.UserID) {
 	defer r.mu.Unlock()
 	if e := r.provisional.revived[id]; e != nil && !r.closed {
 		r.publishPendingLocked()
-		delete(r.provisional.revived, id)
+		r.provisional.forget(id)
 		r.decideLocked(net{joins: []*entry{e}})
 	}
 }

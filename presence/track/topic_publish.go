@@ -73,7 +73,7 @@ func (r *replica) publishPendingLocked() {
 	case r.provisional.active && !r.provisional.open(): // these diffs decided about the last doubtful users
 		r.endProvisionalLocked()
 		r.publishLocked(n)
-	case !n.empty() || r.ledger.partial():
+	case !n.empty() || r.ledger.partial() || r.provisional.kept: // the roster differs from the store's by whom it keeps out
 		r.publishLocked(n)
 	case len(n.silent) > 0:
 		r.showFiguresLocked()
@@ -89,6 +89,7 @@ func (r *replica) showFiguresLocked() {
 
 // publishLocked makes a new View after changes, and an event with them.
 func (r *replica) publishLocked(n net) {
+	r.provisional.kept = false
 	prev, counted := r.cursor, r.counting
 	r.endStandingOfLocked(n.leaves)
 	if r.provisional.open() { // the roster differs from the store's at this version

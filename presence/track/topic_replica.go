@@ -98,10 +98,12 @@ func (r *replica) unused(after time.Duration) bool {
 
 func (r *replica) latest() sourceView { return r.view.Load() }
 
-// receive takes a diff from the store. It waits for the outlet's mutex only.
+// receive takes a diff from the store. It waits for mutexes only.
 func (r *replica) receive(d backend.Diff) {
+	hidden := r.hiddenAmong(d)
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.keepOutLocked(hidden)
 	r.stats.diffsReceived.Add(1)
 	switch {
 	case r.closed || r.ledger.knows(d.ID):
@@ -120,6 +122,7 @@ func (r *replica) addLocked(d backend.Diff) {
 	if r.ledger.unpublished() == 0 {
 		r.arrived = momentOf(time.Now())
 	}
+	d = r.withoutHiddenLocked(d)
 	r.provisional.decide(d)
 	if r.ledger.partial() {
 		r.endStandingOfLocked(d.Leaves)

@@ -175,7 +175,7 @@ func (r *replica) reload(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	hidden := r.hiddenIn(now.ledger.roster)
+	hidden, newer := r.hiddenIn(now.ledger.roster), r.hiddenAmong(now.newer...)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.watch.early = r.watch.early[before:]
@@ -190,6 +190,7 @@ func (r *replica) reload(ctx context.Context) error {
 	default:
 		r.replaceLocked(now)
 	}
+	r.keepOutLocked(newer)
 	r.replayLocked(now.newer)
 	return nil
 }
@@ -327,8 +328,10 @@ func (r *replica) resyncLocked(reload bool) {
 	head := r.ledger.head
 	r.spawn(func(ctx context.Context) {
 		missed, err := r.closeGap(ctx, head, reload)
+		hidden := r.hiddenAmong(missed...)
 		r.mu.Lock()
 		defer r.mu.Unlock()
+		r.keepOutLocked(hidden)
 		r.watch.resyncing = false
 		if r.ledger.partial() {
 			r.ledger.asked.doubt(r.hold != nil)
