@@ -18,8 +18,8 @@
 //
 // # Words
 //
-// Each word means the same in code, JSON, metrics and docs. Recent and record have two meanings, by what they are
-// of:
+// Each word means the same in code, JSON, metrics and docs. Heartbeat, join, recent and record have two meanings, by
+// what they are of:
 //
 //   - topic: a scope in which users are present, such as "site" or "thread:42".
 //   - user: a visitor who is signed in. Guest: a visitor who is not. Guests are counted,
@@ -28,10 +28,14 @@
 //   - lease: says that one holder keeps a user online in a topic until a moment. The
 //     holder is a connection, or [HolderWeb] for page views, or [HolderGrace] for the
 //     time after a connection closed.
-//   - heartbeat: renews a lease. It never makes one.
-//   - join: a user gets a first lease in a topic. Leave: the last lease ends.
-//   - roster: the users who are present. State: the roster at a cursor. Diff: the joins
-//     and leaves between two cursors. Cursor: an opaque name of one version of a topic, or in a
+//   - heartbeat of a lease: renews it, and never makes one. Heartbeat of a stream: the event that
+//     nothing is new, with the totals ([EventHeartbeat]).
+//   - join: a user gets a first lease in a topic. Leave: the last lease ends. Joins of an event: the
+//     users who joined, and those whose profile or status is new, whom a backend.Diff has in its
+//     Updates. The operation backend.OpJoin makes or renews a lease, and is a join only if the lease
+//     is the user's first.
+//   - roster: the users who are present. State: the roster at a cursor. Diff: the joins, leaves and
+//     new profiles between two cursors. Cursor: an opaque name of one version of a topic, or in a
 //     stream of one version of each of its topics.
 //   - age: the current set of page views becomes the old one. There are two sets, so
 //     `recent` covers one to two periods. Sweep: expired leases are removed and their
