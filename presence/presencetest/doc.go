@@ -18,6 +18,9 @@
 //	func TestRules(t *testing.T) { presencetest.Run(t, harness) }
 //	func TestModel(t *testing.T) { presencetest.Model(t, harness) }
 //
+// A store with a server has no Wrap, since the time of [synctest.Test] does not move while a goroutine waits for a
+// server. Its Advance moves a clock that the store has for tests: see redisstore/internal/storetest.
+//
 // # What it checks
 //
 // [Run] tests a store by the numbered rules of [backend.Store], case by case. A case is

@@ -10,7 +10,8 @@ import (
 
 // Connect opens a connection. Before it returns, the user's leases are made and the rosters here have the
 // user, so that the first state contains the user. Connect waits for that as long as the store needs, two
-// seconds at most, and then goes on without it.
+// seconds at most, and then goes on without it. The caller must have asked whether the visitor may see the
+// topics, and must ask again while the connection is open.
 //
 // It returns [presence.ErrInvalidTopic] without a topic, [presence.ErrTooManyTopics],
 // [presence.ErrTooManyTopicsHere], [presence.ErrTooManyConnections], [presence.ErrBarred],
