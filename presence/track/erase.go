@@ -274,7 +274,7 @@ func (x *eraser) hear(n backend.Notice) {
 // that were under way reach the store before that.
 func (x *eraser) endHere(user presence.UserID, ago time.Duration) {
 	devices := x.members.of(user)
-	for topic := range x.signOuts.endHere(user, ago) {
+	for topic := range x.signOuts.endHere(user, ago, false) {
 		for _, member := range membersIn(topic, user, devices) {
 			x.writer.add(topic, backend.Op{Kind: backend.OpSignOut, User: presence.User{ID: member}})
 		}

@@ -3,6 +3,7 @@ package track_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -279,6 +280,43 @@ func TestLeaveBeforeTheNodeBegan(t *testing.T) {
 			if strings.Contains(string(e.Data), "bob") {
 				t.Errorf("got %s of a user who left before the node began", e.Data)
 			}
+		}
+	})
+}
+
+// A failover takes back that Alice signed out, and she comes again. So her session has begun before she signed out. The
+// store is wiped then, and a node tells the sign-out again. Nobody sees her leave: that sign-out is over.
+func TestOldSignOutIsToldAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, replica := newSwapStore(), memstore.New()
+		here := start(t, store, track.Config{TTL: 3 * time.Second})
+		w := watch(t, here)
+		alice := func(store backend.Store, kind backend.OpKind) {
+			noError(t, store.Apply(t.Context(), []backend.Batch{{Topic: presence.Site, Ops: []backend.Op{
+				{Kind: kind, User: user("alice"), Holder: "away.1", For: time.Minute},
+			}}})[0].Err)
+		}
+		alice(store, backend.OpJoin)
+		alice(replica, backend.OpJoin)
+		w.want("diff +alice -")
+		out := backend.SignOutNotice("alice")
+		out.ID = "1"
+		here.Hear(out)
+		alice(store, backend.OpSignOut)
+		w.want("diff + -alice")
+		at := time.Now()
+		store.goOnAs(replica)
+		alice(store, backend.OpJoin)
+		time.Sleep(20 * time.Second)
+		w.want("diff + -", "diff +alice -")
+		store.wipe()
+		out.Ago = time.Since(at)
+		here.Hear(out)
+		time.Sleep(4 * time.Second)
+		alice(store, backend.OpJoin)
+		time.Sleep(20 * time.Second)
+		if lines := w.read(); slices.Contains(lines, "diff + -alice") {
+			t.Errorf("got %q, and alice has stayed", lines)
 		}
 	})
 }

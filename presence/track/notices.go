@@ -112,8 +112,8 @@ func replaces(n backend.Notice) backend.Notice {
 // If this node knows the sign-out already, because it published it, or because it is repeated after a loss,
 // it has already ended what it must end here, and must not end later connections. The notice may state a
 // smaller age than the true one, by the time that it was under way. So heard returns it with the greatest age
-// that is known.
-func (b *notices) heard(n backend.Notice) backend.Notice {
+// that is known. It also returns whether this node knows that sign-out, or a later one.
+func (b *notices) heard(n backend.Notice) (_ backend.Notice, known bool) {
 	p := &published{notice: n, at: time.Now().Add(-n.Ago)}
 	p.notice.Ago = 0
 	b.mu.Lock()
@@ -122,11 +122,13 @@ func (b *notices) heard(n backend.Notice) backend.Notice {
 	key := replaces(n)
 	switch was := b.lasting[key]; {
 	case was != nil && was.notice.ID == n.ID:
-		was.taken, n.Ago = b.losses, max(n.Ago, time.Since(was.at))
-	case was != nil && p.at.After(was.at), was == nil && len(b.lasting) < b.max/2: // half of the room is left for this node's own notices
+		was.taken, n.Ago, known = b.losses, max(n.Ago, time.Since(was.at)), true
+	case was != nil && !p.at.After(was.at):
+		known = true
+	case was != nil || len(b.lasting) < b.max/2: // half of the room is left for this node's own notices
 		b.lasting[key] = p
 	}
-	return n
+	return n, known
 }
 
 // lost notes that the bus lost data, so that it has none of the notices any more.

@@ -203,16 +203,17 @@ func wasOut(store backend.Core) bool {
 
 // hear handles a notice from any node, this one included. It does not block.
 func (t *Tracker) hear(n backend.Notice) {
+	known := false
 	switch n.Kind {
 	case backend.NoticeSignedOut, backend.NoticeSignedOff, backend.NoticeEnded:
-		n = t.notices.heard(n)
+		n, known = t.notices.heard(n)
 	}
 	switch {
 	case n.Missed > 0:
 		t.leases.missed(n.Missed)
 		t.peopleHere.relationsMissed()
 	case n.Kind == backend.NoticeSignedOut:
-		t.signOuts.hear(n)
+		t.signOuts.hear(n, known)
 	case n.Kind == backend.NoticeActed:
 		t.acts.hear(n)
 	case n.Kind == backend.NoticeSignedOff:
