@@ -320,3 +320,29 @@ func TestOldSignOutIsToldAgain(t *testing.T) {
 		}
 	})
 }
+
+// A failover loses Alice's sign-out before any node has a diff of it. She comes again, and goes on with her session.
+// When the store is wiped much later, nobody sees her leave.
+func TestSignOutLostBeforeItsDiff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newSwapStore()
+		here := start(t, store, track.Config{TTL: 3 * time.Second})
+		w := watch(t, here)
+		join := func() {
+			noError(t, store.Apply(t.Context(), []backend.Batch{{Topic: presence.Site, Ops: []backend.Op{
+				{Kind: backend.OpJoin, User: user("alice"), Holder: "away.1", For: time.Hour},
+			}}})[0].Err)
+		}
+		join()
+		w.want("diff +alice -")
+		here.Hear(backend.SignOutNotice("alice"))
+		time.Sleep(time.Minute)
+		store.wipe()
+		time.Sleep(4 * time.Second)
+		join()
+		time.Sleep(20 * time.Second)
+		if lines := w.read(); slices.Contains(lines, "diff + -alice") {
+			t.Errorf("got %q, and alice has stayed", lines)
+		}
+	})
+}

@@ -107,7 +107,8 @@ func (r *replica) withoutHiddenLocked(d backend.Diff) backend.Diff {
 
 func (r *replica) keptInLocked(shown []presence.Member) (listed []presence.Member) {
 	for _, m := range shown {
-		if _, hid := r.provisional.leaving[m.ID]; hid && r.ledger.get(m.ID) == nil {
+		since := r.provisional.leaving[m.ID] // zero: others may see the user
+		if time.Since(since) < admitFor(r.kind.TTL) && r.ledger.get(m.ID) == nil {
 			r.reviveLocked(newEntry(m))
 			r.provisional.kept = true
 		} else {

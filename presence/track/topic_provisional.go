@@ -36,8 +36,9 @@ import (
 //     stays out, and joins at admitAt if the lease still exists, which shows that its
 //     holder renews it. If a connection of this node holds the user, the user joins at once.
 //   - A listed user who signed out, or became invisible, is removed at once. No node
-//     restores the lease, and the store cannot report a leave of a user that it lost. A missing
-//     device shows what its user chose since.
+//     restores the lease, and the store cannot report a leave of a user that it lost. If the lease
+//     should have expired since, the user has come again. A missing device shows what its user
+//     chose since.
 //   - A user who became invisible, and whose leave the store does not report, is removed after
 //     hidesWithin, also before the reload. Where the store still has the user, the user is then
 //     a revived one.
@@ -55,7 +56,7 @@ import (
 type provisional struct {
 	missing  map[presence.UserID]missingUser
 	revived  map[presence.UserID]*entry           // with their entries in the store
-	leaving  map[presence.UserID]struct{}         // users who signed out or became invisible, which the store has not reported; of these, who is not listed stays out
+	leaving  map[presence.UserID]time.Time        // when users signed out or became invisible, which the store has not reported; of these, who is not listed stays out
 	chosen   map[presence.UserID]chosenVisibility // choices of listed users that the store has not reported
 	active   bool                                 // the history has versions of a provisional roster
 	kept     bool                                 // a diff shows somebody who stays out, and is not published yet
@@ -88,12 +89,11 @@ func (p *provisional) begin(n net, listed roster, latest int64, gone map[presenc
 	p.missing, p.revived = make(map[presence.UserID]missingUser), make(map[presence.UserID]*entry)
 	var certain net
 	for _, l := range n.leaves {
-		if _, ok := p.leaving[l.ID]; ok {
-			delete(p.leaving, l.ID)
+		e, since := listed.get(l.ID), p.leaving[l.ID]
+		if delete(p.leaving, l.ID); time.Since(since) < admitFor(ttl) {
 			certain.leaves = append(certain.leaves, l)
 			continue
 		}
-		e := listed.get(l.ID)
 		if left := gone[l.ID]; left.LastSeen.After(e.Since) {
 			certain.leaves = append(certain.leaves, left)
 			continue
@@ -115,7 +115,7 @@ func (p *provisional) begin(n net, listed roster, latest int64, gone map[presenc
 			certain.joins = append(certain.joins, e)
 		}
 	}
-	maps.DeleteFunc(p.leaving, func(id presence.UserID, _ struct{}) bool { return p.revived[id] == nil && listed.get(id) == nil })
+	maps.DeleteFunc(p.leaving, func(id presence.UserID, _ time.Time) bool { return p.revived[id] == nil && listed.get(id) == nil })
 	p.active, p.began = p.open(), time.Now()
 	p.admitAt = time.Now().Add(admitFor(ttl))
 	return certain
@@ -187,9 +187,9 @@ func (p *provisional) expire() (n net, wait time.Duration) {
 // it reports the leave. A user who is not listed stays out.
 func (p *provisional) expectLeave(id presence.UserID) {
 	if p.leaving == nil {
-		p.leaving = make(map[presence.UserID]struct{})
+		p.leaving = make(map[presence.UserID]time.Time)
 	}
-	p.leaving[id] = struct{}{}
+	p.leaving[id] = time.Now()
 }
 
 // nextVersion returns a name for a version that exists only on this node. Another node answers a reader of it
