@@ -52,7 +52,7 @@ type consumer struct {
 	read recordRead        // the record as the store has it
 	copy map[string]string // the latest whole record; nil: none
 	led  bool              // copy is this node's memory as the leader
-	had  time.Time         // when this node first had a copy, or had one again after others may have led
+	had  time.Time         // when this node first had a copy, or had one again after others may have led, or after an outage just then
 
 	ended   endedSessions // sessions whose leave this node told
 	lookout lookout       // at the topics: of this node while it led, and of others
@@ -194,6 +194,8 @@ func (c *consumer) readWaiting(ctx context.Context, missing time.Time) (time.Tim
 	}
 	if err == nil {
 		c.sayCopied(ctx)
+	} else if c.looked.Sub(c.had) < newWait { // the copy may be of an old file: a node with a newer one needs its time anew
+		c.had = time.Now().Add(c.backWait() - newWait)
 	}
 	if waited := time.Since(c.looked); !missing.IsZero() && waited > 2*claimEvery {
 		missing = missing.Add(waited - claimEvery)

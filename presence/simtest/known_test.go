@@ -1397,6 +1397,14 @@ var known = []struct {
 		{at: 119416848644, do: "store hangs", d: 87029320876},
 		{at: 228446169520, do: "come twice", who: 1},
 	}}},
+	{"a node that began with an old file's record goes on after an outage and a wipe", game{seed: 93022370, nodes: 2, slow: false, late: false, features: []feature{consumer}, acts: []act{
+		{at: 4274383373, do: "save"},
+		{at: 6512577796, do: "come", who: 5},
+		{at: 14107028651, do: "kill", d: 1318124323},
+		{at: 14330762785, do: "restart store", d: 152405286},
+		{at: 16498901009, do: "store away", d: 4055149119},
+		{at: 23798515865, do: "wipe", who: 1},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines

@@ -201,6 +201,39 @@ func TestDeliverNewcomerAfterAnOutage(t *testing.T) {
 	})
 }
 
+// The store begins with an old file, and a node begins, which reads the old record. Before another node, which knows a
+// newer one, has written that, the store is out for a while. Then the record is lost. The node that knows the newer one
+// makes it again, although the other one has had the old one for long.
+func TestDeliverOldRecordBeforeAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newFilingStore()
+		faults := presencetest.NewFaults(store)
+		a, b, c := start(t, store, quiet), start(t, faults, quiet), start(t, faults, quiet)
+		p := &program{t: t}
+		stop := p.deliver("a", a, deliver.Options{})
+		time.Sleep(begins)
+		p.deliver("b", b, deliver.Options{})
+		time.Sleep(begins)
+		file := store.file(t)
+		openPage(t, a, track.ConnectOptions{Visitor: visitor("alice")})
+		p.want(begins, "+alice")
+		stop()
+		store.records.Store(file)
+		time.Sleep(500 * time.Millisecond)
+		p.deliver("c", c, deliver.Options{})
+		time.Sleep(time.Second)
+		faults.Break(presencetest.Fault{Err: errDown})
+		time.Sleep(4 * time.Second)
+		faults.Heal()
+		time.Sleep(3 * time.Second)
+		store.records.Store(memstore.New())
+		p.want(time.Minute, "")
+		if !b.Stats().Deliveries["program"].Leads {
+			t.Error("want b to lead")
+		}
+	})
+}
+
 // The store loses the record, and then answers reads alone for a while. The node that led makes the record again, even
 // if it is the last to find that writes go well.
 func TestDeliverPatienceWhileWritesHang(t *testing.T) {
