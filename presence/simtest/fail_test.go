@@ -17,6 +17,7 @@ func (w *world) twice(a act) {
 	ttl := w.game.ttl()
 	switch a.do {
 	case "store away", "store hangs", "writes hang", "node hangs":
+		w.delays()
 		if a.d < ttl/3+time.Second && !w.rewound.IsZero() && time.Since(w.rewound) < ttl {
 			w.cut = true
 		}

@@ -60,6 +60,19 @@ func (u *person) arrives(p *process, asked, broke time.Time) {
 	if out && p.link.hearsLate() || over && slices.ContainsFunc(u.w.everyProcess(), blinked) {
 		u.delayed.Add(1)
 	}
+	if out {
+		u.cameOut.Store(time.Now().UnixNano())
+	}
+}
+
+// delays is for when something fails of the store, or of the way to it. A page that has just come to a process which
+// did not reach the store then may wait for both: no grace as short as hearsFirst outlasts that.
+func (w *world) delays() {
+	for _, u := range w.persons {
+		if w.game.grace() <= hearsFirst && time.Since(time.Unix(0, u.cameOut.Load())) < w.game.grace() {
+			u.delayed.Add(1)
+		}
+	}
 }
 
 // move moves one of all pages.

@@ -40,6 +40,7 @@ type person struct {
 	chosen     chan struct{} // closed when the choice before the next one is done; nil: there was none
 	outs       atomic.Int64  // sign-outs under way
 	delayed    atomic.Int64  // pages that came to a process which may write of them too late
+	cameOut    atomic.Int64  // when one came to a process that did not reach the store, in Unix ns
 }
 
 func (u *person) visitor() presence.Visitor {
