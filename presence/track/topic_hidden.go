@@ -41,7 +41,7 @@ func (r *replica) hide(left backend.Departure) {
 
 // withholdLocked removes a listed user from the roster. The user is then a revived one.
 func (r *replica) withholdLocked(e *entry, left backend.Departure) {
-	r.reviveLocked(e)
+	r.provisional.revive(e, r.kind.TTL, r.expireProvisional)
 	r.provisional.expectLeave(e.ID)
 	r.decideLocked(net{leaves: []backend.Departure{left}})
 }
@@ -51,12 +51,12 @@ func (r *replica) withholdLocked(e *entry, left backend.Departure) {
 //
 // Example: node b, which has Alice's page of thread:1, stands still. She hides at node a, where nobody reads
 // thread:1. The next reader of it there does not see her.
-func (r *replica) hiddenIn(stored roster) (hidden []*entry) {
-	if r.hides == nil || r.out.topic == backend.DevicesTopic {
+func (env *topicEnv) hiddenIn(topic presence.Topic, stored roster) (hidden []*entry) {
+	if env.hides == nil || topic == backend.DevicesTopic {
 		return nil
 	}
 	stored.bySince.Scan(func(e *entry) bool {
-		if r.hides(e.ID) {
+		if env.hides(e.ID) {
 			hidden = append(hidden, e)
 		}
 		return true
@@ -65,18 +65,18 @@ func (r *replica) hiddenIn(stored roster) (hidden []*entry) {
 }
 
 // hiddenAmong returns the users whom diffs show and who became invisible, as this node knows: the diffs are of before
-// that, and come late. mu is not held.
+// that, and come late. The topic's mutex is not held.
 //
 // Example: a node is cut off at 12:00:00. Alice comes at 12:00:01, Redis is wiped, and she hides at 12:00:03. The node
 // hears of her choice first, and then of the diff of her join. No other diff follows.
-func (r *replica) hiddenAmong(diffs ...backend.Diff) (hidden []presence.UserID) {
-	if r.hides == nil || r.out.topic == backend.DevicesTopic {
+func (env *topicEnv) hiddenAmong(topic presence.Topic, diffs ...backend.Diff) (hidden []presence.UserID) {
+	if env.hides == nil || topic == backend.DevicesTopic {
 		return nil
 	}
 	for _, d := range diffs {
 		for _, shown := range [][]presence.Member{d.Joins, d.Updates} {
 			for _, m := range shown {
-				if r.hides(m.ID) {
+				if env.hides(m.ID) {
 					hidden = append(hidden, m.ID)
 				}
 			}
@@ -101,43 +101,32 @@ func (r *replica) withoutHiddenLocked(d backend.Diff) backend.Diff {
 	if len(r.provisional.leaving) == 0 || r.ledger.partial() {
 		return d
 	}
-	d.Joins, d.Updates = r.keptInLocked(d.Joins), r.keptInLocked(d.Updates)
+	listed := func(shown []presence.Member) (listed []presence.Member) {
+		for _, m := range shown {
+			since := r.provisional.leaving[m.ID] // zero: others may see the user
+			if time.Since(since) < admitFor(r.kind.TTL) && r.ledger.get(m.ID) == nil {
+				r.provisional.revive(newEntry(m), r.kind.TTL, r.expireProvisional)
+				r.provisional.kept = true
+			} else {
+				listed = append(listed, m)
+			}
+		}
+		return listed
+	}
+	d.Joins, d.Updates = listed(d.Joins), listed(d.Updates)
 	return d
 }
 
-func (r *replica) keptInLocked(shown []presence.Member) (listed []presence.Member) {
-	for _, m := range shown {
-		since := r.provisional.leaving[m.ID] // zero: others may see the user
-		if time.Since(since) < admitFor(r.kind.TTL) && r.ledger.get(m.ID) == nil {
-			r.reviveLocked(newEntry(m))
-			r.provisional.kept = true
-		} else {
-			listed = append(listed, m)
-		}
-	}
-	return listed
-}
-
-// reviveLocked makes a user who is not listed a revived one.
-func (r *replica) reviveLocked(e *entry) {
-	p := &r.provisional
+// revive makes a user who is not listed a revived one. expires is called at the next deadline.
+func (p *provisional) revive(e *entry, ttl time.Duration, expires func()) {
 	if !p.open() {
-		p.after(admitFor(r.kind.TTL), r.expireProvisional)
+		p.after(admitFor(ttl), expires)
 	}
-	p.postpone(r.kind.TTL)
+	p.postpone(ttl)
 	if p.revived == nil {
 		p.revived = make(map[presence.UserID]*entry)
 	}
 	p.revived[e.ID], p.active = e, true
-}
-
-// hideAtStartLocked removes users from a roster that has had no readers yet.
-func (r *replica) hideAtStartLocked(hidden []*entry) {
-	for _, e := range hidden {
-		if !r.ledger.partial() {
-			r.withholdLocked(e, backend.Departure{ID: e.ID})
-		}
-	}
 }
 
 // withholds reports whether a user is revived.

@@ -100,7 +100,7 @@ func (r *replica) latest() sourceView { return r.view.Load() }
 
 // receive takes a diff from the store. It waits for mutexes only.
 func (r *replica) receive(d backend.Diff) {
-	hidden := r.hiddenAmong(d)
+	hidden := r.hiddenAmong(r.out.topic, d)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.keepOutLocked(hidden)

@@ -175,14 +175,18 @@ func (r *replica) reload(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	hidden, newer := r.hiddenIn(now.ledger.roster), r.hiddenAmong(now.newer...)
+	hidden, newer := r.hiddenIn(r.out.topic, now.ledger.roster), r.hiddenAmong(r.out.topic, now.newer...)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.watch.early = r.watch.early[before:]
 	switch {
 	case !r.ledger.loaded():
 		r.startLocked(now)
-		r.hideAtStartLocked(hidden)
+		for _, e := range hidden { // nobody reads the roster yet
+			if !r.ledger.partial() {
+				r.withholdLocked(e, backend.Departure{ID: e.ID})
+			}
+		}
 	case r.ledger.partial() && !now.ledger.partial(): // the ledger has become partial meanwhile
 		r.turnLocked(now)
 	case r.ledger.partial():
@@ -328,7 +332,7 @@ func (r *replica) resyncLocked(reload bool) {
 	head := r.ledger.head
 	r.spawn(func(ctx context.Context) {
 		missed, err := r.closeGap(ctx, head, reload)
-		hidden := r.hiddenAmong(missed...)
+		hidden := r.hiddenAmong(r.out.topic, missed...)
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.keepOutLocked(hidden)
