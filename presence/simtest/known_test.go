@@ -1323,6 +1323,12 @@ var known = []struct {
 		{at: 14103473062, do: "kill", d: 1140662600},
 		{at: 15088428976, do: "restart store", who: 1, d: 27811881},
 	}}},
+	{"a failover takes back a join, and the store does not tell that the topic changed", game{seed: 93050556, nodes: 4, slow: false, late: false, features: []feature{threads, many}, acts: []act{
+		{at: 3801593935, do: "view", who: 4, node: 3},
+		{at: 10424210922, do: "lag", who: 2, d: 464682270},
+		{at: 10806074109, do: "enter", who: 2},
+		{at: 13340896477, do: "exit", who: 2},
+	}}},
 	{"a failover takes back a sign-out, the user comes again, and the store is wiped", game{seed: 93032766, nodes: 3, slow: false, late: false, acts: []act{
 		{at: 408358745, do: "come twice", who: 3},
 		{at: 721860017, do: "navigate", who: 6},

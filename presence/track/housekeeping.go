@@ -110,9 +110,10 @@ const (
 )
 
 // changed returns the topics that the store says may have changed since it was last asked. It returns nil if all
-// may have: then this round asks for one half of the topics that rest, and the next round for the other half.
+// may have: then this round asks for one half of the topics that rest, and the next round for the other half. A store
+// that lost data tells of no topic that it went back in, so all may have changed until the nodes have restored.
 func (h *housekeeper) changed(ctx context.Context, loaded []*replica) (map[presence.Topic]bool, error) {
-	if len(loaded) <= fewTopics || h.outage.leasesMayHaveExpired() {
+	if len(loaded) <= fewTopics || h.outage.leasesMayHaveExpired() || h.outage.soundFor() < restoreFor(h.outage.cfg.shortestTTL()) {
 		h.changes.mark = ""
 		return nil, nil
 	}

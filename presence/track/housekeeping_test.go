@@ -103,7 +103,8 @@ func (s *tellingStore) Changes(_ context.Context, mark string) (backend.Changes,
 	return c, nil
 }
 
-// A store that tells which topics changed is asked for those, and for each topic once a minute.
+// A store that tells which topics changed is asked for those, and for each topic once a minute; after a loss of data, for
+// each topic once a second.
 func TestFiguresThatAreTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const many = 200
@@ -155,6 +156,9 @@ func TestFiguresThatAreTold(t *testing.T) {
 		store.mu.Lock()
 		store.deaf = true
 		store.mu.Unlock()
+		here.Hear(backend.Notice{Kind: backend.NoticeLost, Ago: time.Millisecond})
+		comes(2 * time.Second) // the store has lost data, and perhaps notes
+		time.Sleep(10 * time.Second)
 		comes(time.Minute + time.Second) // a note that was lost
 		time.Sleep(10 * time.Second)
 		comes(time.Second, &store.wiped)
