@@ -37,6 +37,7 @@ type page struct {
 	conn     stream // nil: it has none
 	process  *process
 	broke    time.Time // when its latest connection ended; zero: it had none
+	joined   time.Time // when it last connected
 	id       presence.Cursor
 	topics   []presence.Topic // that it is to show
 	tuned    bool             // its connection has the thread
@@ -124,7 +125,7 @@ func (p *page) connect() (again bool) {
 	}
 	p.mu.Lock()
 	broke := p.broke
-	p.conn, p.process = conn, process
+	p.conn, p.process, p.joined = conn, process, time.Now()
 	for _, s := range p.pictures {
 		s.fresh = true
 	}

@@ -206,7 +206,11 @@ func (s *picture) heartbeat(d payload) {
 }
 
 func (s *picture) leaves(user, by string, how departure) {
-	s.left[user]++
+	if by == "a diff" && s.withheld() {
+		s.missed[user]++
+	} else {
+		s.left[user]++
+	}
 	delete(s.came, user)
 	s.parted[user] = time.Now()
 	_, s.went[user], _ = strings.Cut(s.roster[user], " since ")
@@ -216,6 +220,13 @@ func (s *picture) leaves(user, by string, how departure) {
 		s.parts(user, how)
 	}
 	s.note("sees %s leave, by %s", user, by)
+}
+
+// withheld reports whether the page catches up just now at a node that may not have noticed a failover yet, or withholds
+// whom that brought back. The node where such a user has come again shows the user before. What goes missing as the
+// page moves between the two is no more than where the second one answers with a state.
+func (s *picture) withheld() bool {
+	return s.fresh && time.Since(s.p.joined) < s.p.reads() && s.p.w.failedOver() < s.p.w.game.ttl()+settles
 }
 
 // statuses returns what the picture shows.
