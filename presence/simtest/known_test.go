@@ -1351,6 +1351,16 @@ var known = []struct {
 		{at: 53076300199, do: "lag", d: 480243339},
 		{at: 54800816096, do: "move", who: 60},
 	}}},
+	{"a page that saw a topic while writes hung comes to it again, and is told of a join that waited", game{seed: 93054141, nodes: 3, slow: true, late: true, features: []feature{threads}, acts: []act{
+		{at: 72944939207, do: "come", who: 5, node: 1},
+		{at: 73075433334, do: "come", who: 7, node: 1},
+		{at: 77276724614, do: "writes hang", d: 29118924715},
+		{at: 79201135857, do: "enter", who: 5},
+		{at: 89258526042, do: "go", who: 5},
+		{at: 90713478669, do: "enter", who: 7},
+		{at: 103944664112, do: "exit", who: 7},
+		{at: 110537700200, do: "enter", who: 7},
+	}}},
 	{"a failover takes back a sign-out, the user comes again, and the store is wiped", game{seed: 93032766, nodes: 3, slow: false, late: false, acts: []act{
 		{at: 408358745, do: "come twice", who: 3},
 		{at: 721860017, do: "navigate", who: 6},

@@ -174,9 +174,11 @@ func (s *picture) joins(user string, paced bool) {
 		quiet -= asksAgain // nodes notice a loss when the store is back
 	}
 	// After an outage nodes remove nobody for a while. A page that comes to a node then is told of who came after
-	// its latest event, and has closed the last page since the outage began, or whose grace lasted until then.
+	// its latest event, or in the outage if that event is of then, since the join may have waited. The user has closed
+	// the last page since the outage began, or the grace lasted until then.
 	outage, holds := &s.p.w.trouble[ofStore], s.p.w.game.grace()+s.p.w.game.sweep()+time.Second
-	listed := s.fresh && u.came.After(s.since) && gone.After(outage.first.Add(-holds)) && outage.since() < s.p.w.game.ttl()+settles
+	listed := s.fresh && (u.came.After(s.since) || s.since.After(outage.first))
+	listed = listed && gone.After(outage.first.Add(-holds)) && outage.since() < s.p.w.game.ttl()+settles
 	listed = listed && gone.After(s.p.w.trouble[rewinds].last)
 	out, late := u.out, paced || s.fresh || s.p.w.withheldLocked() < s.p.w.game.ttl()+settles
 	s.p.w.mu.Unlock()
