@@ -1443,6 +1443,12 @@ var known = []struct {
 		{at: 16498901009, do: "store away", d: 4055149119},
 		{at: 23798515865, do: "wipe", who: 1},
 	}}},
+	{"a user hides, and the store starts again twice with a file of before that", game{seed: 93048669, nodes: 4, slow: false, late: true, features: []feature{people, apart}, acts: []act{
+		{at: 16099277721, do: "save"},
+		{at: 18280422057, do: "status", who: 2, with: "invisible"},
+		{at: 21347886218, do: "restart store", d: 379603091},
+		{at: 22747668674, do: "restart store", d: 827046076},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines

@@ -75,6 +75,18 @@ func (c *choices) admitHeld(r *replica) {
 	}
 }
 
+// askKept asks the Directory about users whose earlier choice a topic shows in place of what a store that lost data has.
+func (c *choices) askKept(r *replica) {
+	r.mu.Lock()
+	kept := r.provisional.takeKept()
+	r.mu.Unlock()
+	for _, member := range kept {
+		user := ownerIn(r.out.topic, member)
+		c.showChosen(user, time.Now())
+		c.askAgain(user)
+	}
+}
+
 // holdsAs reports whether a connection of this node holds a member of a topic, and lets others see no less than an
 // entry of the store, which may be older than what the user chose.
 func (c *choices) holdsAs(topic presence.Topic, e *entry) (holds bool) {

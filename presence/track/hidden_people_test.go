@@ -1,7 +1,9 @@
 package track_test
 
 import (
+	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -74,5 +76,44 @@ func TestPeopleHideWhileTheStoreStandsStill(t *testing.T) {
 				peopleElsewhere.want()
 			})
 		}
+	}
+}
+
+// Bob hides, and the store goes back to before that. A node that knew him as hidden tells nobody of him, although the
+// node of his page cannot write it once more. If he shows himself meanwhile, he is told of soon.
+func TestPeopleHiddenBeforeAFailover(t *testing.T) {
+	for _, shows := range []bool{false, true} {
+		bubble(t, fmt.Sprint("who shows himself: ", shows), func(t *testing.T) {
+			store, directory := newLaggingStore(), presencetest.NewMemoryDirectory()
+			away, here := presencetest.NewFaults(store), presencetest.NewFaults(store)
+			a := start(t, away, track.Config{Node: "a", Directory: directory})
+			b := start(t, here, track.Config{Node: "b", Directory: directory})
+			connect(t, a, track.ConnectOptions{Visitor: on("bob", "1")})
+			connect(t, b, track.ConnectOptions{Visitor: on("stays", "1")})
+			time.Sleep(time.Second)
+			told := follow(crowd{b, t, directory}, "alice", "bob")
+			store.lag()
+			noError(t, a.People().ChangeSettings(t.Context(), "bob", to(invisible)))
+			time.Sleep(time.Second)
+			want := []string{"leave"}
+			if shows {
+				here.Break(presencetest.Fault{Err: errDown})
+				noError(t, a.People().ChangeSettings(t.Context(), "bob", to(everybody)))
+				time.Sleep(time.Second)
+				here.Heal()
+			} else {
+				away.Break(presencetest.Fault{Err: errDown})
+			}
+			store.failover()
+			time.Sleep(5 * time.Second)
+			if shows {
+				want = append(want, "join")
+			}
+			synctest.Wait()
+			wantLines(t, "soon", *told, want...)
+			time.Sleep(20 * time.Second)
+			synctest.Wait()
+			wantLines(t, "later", *told, want...)
+		})
 	}
 }

@@ -156,6 +156,7 @@ type chosenVisibility struct {
 	*presence.Visibility
 	shown bool // in Views, in place of what the store has
 	told  bool // a diff has replaced it, which is not published yet
+	kept  bool // it is from before a loss of data: the Directory is to be asked
 }
 
 // choose takes what the user of a device chose at left.LastSeen. If the store has lost the device, that
@@ -219,6 +220,40 @@ func (r *replica) showChosenLocked(n net) {
 	if r.heard != nil {
 		r.heard(&n)
 	}
+}
+
+// keepChoice is for a device that a store which lost data shows as e. If fewer viewers saw it before, Views still show
+// that, until a diff or the Directory says what the user chose.
+//
+// Example: Bob hides at 12:00:05. Redis starts again with a file of 12:00:00. A node that has read it must not show Bob
+// until his node has written once more that he hid.
+func (p *provisional) keepChoice(was, e *entry) {
+	var v *presence.Visibility
+	if was != nil {
+		v = was.Visibility
+	}
+	if chosen, chose := p.chosen[e.ID]; chose {
+		v = chosen.Visibility
+	}
+	if v == nil || !v.Narrows(e.visibility()) {
+		delete(p.chosen, e.ID)
+		return
+	}
+	if p.chosen == nil {
+		p.chosen = make(map[presence.UserID]chosenVisibility)
+	}
+	p.chosen[e.ID] = chosenVisibility{Visibility: v, shown: true, kept: true}
+}
+
+// takeKept returns the devices in chosen of whose users the Directory is to be asked, once.
+func (p *provisional) takeKept() (kept []presence.UserID) {
+	for id, chosen := range p.chosen {
+		if chosen.kept {
+			chosen.kept = false
+			p.chosen[id], kept = chosen, append(kept, id)
+		}
+	}
+	return kept
 }
 
 // forgetChosen forgets a choice that a diff replaces. Views show it until the diff is published.

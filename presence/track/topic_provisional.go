@@ -42,6 +42,8 @@ import (
 //   - A user who became invisible, and whose leave the store does not report, is removed after
 //     hidesWithin, also before the reload. Where the store still has the user, the user is then
 //     a revived one.
+//   - A listed device that its user hid from somebody, and that the store shows as before, is still shown as
+//     hidden: see keepChoice.
 //   - Every other change is published at once. A later diff about a missing or revived
 //     user is published too, and ends the doubt.
 //
@@ -108,10 +110,10 @@ func (p *provisional) begin(n net, listed roster, latest int64, gone map[presenc
 		p.missing[l.ID] = missingUser{e, l}
 	}
 	for _, e := range n.joins {
-		if listed.get(e.ID) == nil && e.Since.UnixNano() <= latest {
+		if was := listed.get(e.ID); was == nil && e.Since.UnixNano() <= latest {
 			p.revived[e.ID] = e
 		} else {
-			delete(p.chosen, e.ID)
+			p.keepChoice(was, e)
 			certain.joins = append(certain.joins, e)
 		}
 	}
