@@ -34,6 +34,10 @@ func (w *mergeWindow) stop() {
 // schedulePublishLocked publishes pending changes: at once after a quiet moment, otherwise at the end of the
 // merge window.
 func (r *replica) schedulePublishLocked() {
+	if r.provisional.kept { // until then a reader at the latest version cannot go on from it
+		r.publishPendingLocked()
+		return
+	}
 	length := r.cfg.MergeWindow
 	if r.heard != nil {
 		length = max(length, devicesWindow)
