@@ -110,10 +110,10 @@ func (p *provisional) begin(n net, listed roster, latest int64, gone map[presenc
 		p.missing[l.ID] = missingUser{e, l}
 	}
 	for _, e := range n.joins {
-		if was := listed.get(e.ID); was == nil && e.Since.UnixNano() <= latest {
+		if listed.get(e.ID) == nil && e.Since.UnixNano() <= latest {
 			p.revived[e.ID] = e
 		} else {
-			p.keepChoice(was, e)
+			p.keepChoice(listed.get(e.ID), e)
 			certain.joins = append(certain.joins, e)
 		}
 	}

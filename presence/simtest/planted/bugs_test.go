@@ -40,7 +40,7 @@ var fleetBugs = []bug{
 	{"sweeps after an outage spare nothing", "outage_sweep.go", "opts.RenewedWithin = max(back-returningFor, 1)", "opts.RenewedWithin = back + time.Hour"},
 	{"a node that has just begun sweeps all", "outage_sweep.go", "case time.Since(o.began) < o.cfg.catchUp():", "case false:"},
 	{"no outage is long", "outage.go", "return max(c.shortestTTL()/3, 2*houseKeeping)", "return time.Hour"},
-	{"a write that hangs goes unnoticed", "outage.go", "return !o.writing.IsZero() &&", "return false &&"},
+	{"a call that hangs goes unnoticed", "outage.go", "return !at.IsZero() && time.Since(at) > o.cfg.harmlessOutage()", "return false"},
 
 	// Sign-outs.
 	{"sign-outs that come late are ignored", "tracker.go", "case n.Kind == backend.NoticeSignedOut:", "case n.Kind == backend.NoticeSignedOut && n.Ago == 0:"},
@@ -65,7 +65,7 @@ var fleetBugs = []bug{
 	{"what the store did not take is given up", "writer_flush.go", "			f.writer.keep(topic, topics[topic])\n", ""},
 
 	// Replicas and readers.
-	{"a lost diff goes unnoticed", "topic_sync.go", "case !known && was.unknown == c.Head:", "case false && was.unknown == c.Head:"},
+	{"a lost diff goes unnoticed", "topic_sync.go", "case !known && was.unheard(l):", "case false && was.unheard(l):"},
 	{"a replica takes any diff", "topic_replica.go", "case d.Prev == r.ledger.head || r.ledger.follows(d) && !r.provisional.open():", "case d.ID != \"\":"},
 	{"diffs that came during a reload are lost", "topic_sync.go", "append(missed, r.watch.early...)", "missed"},
 	{"a state takes a reader back in time", "sources.go", "	r.reach(ctx, from)\n", ""},
