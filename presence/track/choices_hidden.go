@@ -77,10 +77,7 @@ func (c *choices) admitHeld(r *replica) {
 
 // askKept asks the Directory about users whose earlier choice a topic shows in place of what a store that lost data has.
 func (c *choices) askKept(r *replica) {
-	r.mu.Lock()
-	kept := r.provisional.takeKept()
-	r.mu.Unlock()
-	for _, member := range kept {
+	for _, member := range r.takeKept() {
 		user := ownerIn(r.out.topic, member)
 		c.showChosen(user, time.Now())
 		c.askAgain(user)

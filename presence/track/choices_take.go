@@ -210,7 +210,7 @@ func (c *choices) shows(topic presence.Topic, user presence.UserID, now choice) 
 	}
 	switch shown := c.topics.shown(topic, user); {
 	case shown == "":
-		return now.Base() == presence.Invisible && !r.withholds(user)
+		return now.Base() == presence.Invisible && !slices.ContainsFunc(r.withheld(), func(e *entry) bool { return e.ID == user })
 	case shown.Base() == presence.Idle:
 		return now.Base() == presence.Online && shown.Unseen() == now.Unseen()
 	default:

@@ -129,13 +129,6 @@ func (p *provisional) revive(e *entry, ttl time.Duration, expires func()) {
 	p.revived[e.ID], p.active = e, true
 }
 
-// withholds reports whether a user is revived.
-func (r *replica) withholds(id presence.UserID) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.provisional.revived[id] != nil
-}
-
 // withheld returns the revived users, with their entries in the store.
 func (r *replica) withheld() []*entry {
 	r.mu.Lock()
@@ -245,12 +238,14 @@ func (p *provisional) keepChoice(was, e *entry) {
 	p.chosen[e.ID] = chosenVisibility{Visibility: v, shown: true, kept: true}
 }
 
-// takeKept returns the devices in chosen of whose users the Directory is to be asked, once.
-func (p *provisional) takeKept() (kept []presence.UserID) {
-	for id, chosen := range p.chosen {
+// takeKept returns the devices of whose users the Directory is to be asked, once.
+func (r *replica) takeKept() (kept []presence.UserID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for id, chosen := range r.provisional.chosen {
 		if chosen.kept {
 			chosen.kept = false
-			p.chosen[id], kept = chosen, append(kept, id)
+			r.provisional.chosen[id], kept = chosen, append(kept, id)
 		}
 	}
 	return kept
