@@ -108,3 +108,41 @@ func TestHiddenWhileAnEarlierDiffComes(t *testing.T) {
 		thread.want("diff +alice -")
 	})
 }
+
+// A long poll that goes on at the latest version waits for news while a user is kept out, also within the merge window.
+func TestPollsWhileAHiddenUserIsKeptOut(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		memory := memstore.New()
+		still := presencetest.NewFaults(memory)
+		a := start(t, still, track.Config{Node: "a"})
+		connect(t, a, track.ConnectOptions{Visitor: visitor("alice")})
+		b := start(t, memory, track.Config{Node: "b", MergeWindow: 5 * time.Second})
+		thread := track.ConnectOptions{Topics: []presence.Topic{"thread:1"}, Observe: true}
+		connect(t, b, thread).Events(nil)
+		still.Break(presencetest.Fault{Hang: true})
+		tellsAndWritesNot(t, memory, presence.Invisible)
+		joins := func(user presence.User) {
+			op := backend.Op{Kind: backend.OpJoin, User: user, Holder: "a.1", For: time.Hour}
+			noError(t, memory.Apply(t.Context(), []backend.Batch{{Topic: "thread:1", Ops: []backend.Op{op}}})[0].Err)
+		}
+		joins(user("bob")) // opens the merge window
+		time.Sleep(time.Second)
+		joins(presence.User{ID: "alice", Status: presence.Busy})
+		time.Sleep(100 * time.Millisecond)
+		states := 0
+		for range 5 {
+			poll := connect(t, b, thread)
+			for _, e := range poll.Events(nil) {
+				if e.Type == presence.EventState {
+					states++
+				}
+			}
+			thread.Cursor = poll.Cursor()
+			poll.Close()
+			time.Sleep(100 * time.Millisecond)
+		}
+		if states > 1 {
+			t.Errorf("five polls got %d states, want one, of the first", states)
+		}
+	})
+}
