@@ -82,15 +82,18 @@ func TestSweepOfWhichOneCallHangs(t *testing.T) {
 	}
 	sweep() // loads the scripts
 	for call := range 8 {
+		joined := time.Now()
 		noError(t, store.Apply(t.Context(), []backend.Batch{{Topic: presence.Site, Ops: []backend.Op{join}}})[0].Err)
 		hold.left = call
-		if left := sweep(); left != 0 {
+		left := sweep()
+		inTime := time.Since(joined)-hold.by < 400*time.Millisecond // else a busy machine let the lease end before the sweep
+		if left != 0 && inTime {
 			t.Errorf("call %d hangs: %d users left", call, left)
 		}
 		held := hold.left < 0
 		hold.left = -1
 		time.Sleep(600 * time.Millisecond)
-		for began := time.Now(); sweep() == 0; time.Sleep(50 * time.Millisecond) {
+		for began := time.Now(); left == 0 && sweep() == 0; time.Sleep(50 * time.Millisecond) {
 			if time.Since(began) > patience {
 				t.Fatal("alice does not leave")
 			}
