@@ -64,8 +64,8 @@ func (env *topicEnv) hiddenIn(topic presence.Topic, stored roster) (hidden []*en
 	return hidden
 }
 
-// hiddenAmong returns the users whom diffs show and who became invisible, as this node knows: the diffs are of before
-// that, and come late. The topic's mutex is not held.
+// hiddenAmong returns the users of diffs who became invisible, as this node knows. Such a diff comes late: the user
+// became invisible after it. The topic's mutex is not held.
 //
 // Example: a node is cut off at 12:00:00. Alice comes at 12:00:01, Redis is wiped, and she hides at 12:00:03. The node
 // hears of her choice first, and then of the diff of her join. No other diff follows.

@@ -77,7 +77,7 @@ func (r *replica) publishPendingLocked() {
 	case r.provisional.active && !r.provisional.open(): // these diffs decided about the last doubtful users
 		r.endProvisionalLocked()
 		r.publishLocked(n)
-	case !n.empty() || r.ledger.partial() || r.provisional.kept: // the roster differs from the store's by whom it keeps out
+	case !n.empty() || r.ledger.partial() || r.provisional.kept: // the store lists a user who is kept out here
 		r.publishLocked(n)
 	case len(n.silent) > 0:
 		r.showFiguresLocked()

@@ -283,8 +283,9 @@ func (r *replica) position() int {
 	return r.ledger.history.stored()
 }
 
-// refresh stores the latest figures, and reports whether to ask again soon: they have changed, or may. at is the replica's position when
-// the store was asked. It starts a resync if the figures show a gap.
+// refresh stores the latest figures, and reports whether the topic must not rest: its figures have changed, or a
+// decision depends on them. at is the replica's position when the store was asked. refresh starts a resync if the
+// figures show a gap.
 func (r *replica) refresh(at int, c backend.Counts) (news bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
