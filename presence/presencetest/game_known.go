@@ -27,6 +27,7 @@ func knownGames() map[string][]move {
 
 	hiding := lasting(seenAs(presence.User{ID: "v", Status: presence.Invisible}), gameView)
 	second := move{kind: passes, by: time.Second}
+	ago := func(op backend.Op) backend.Op { return lasting(op, time.Second) }
 
 	// What rule 12 says of a batch in which connections begin and end.
 	return map[string][]move{
@@ -53,5 +54,8 @@ func knownGames() map[string][]move {
 		"a page view in between that is visible":                  {batch(enter("a.1")), second, batch(drop("v", "a.1"), view, status("v", presence.Invisible))},
 		"a sign-out and an invisible page view":                   {batch(view), batch(signOut("v"), hiding)},
 		"an invisible page view after all leases lapsed":          {batch(enter("a.1")), later, second, second, second, batch(hiding, enter("b.1"), drop("v", "b.1"))},
+
+		// Rule 21: who was last seen unseen, and turns seen, is told to have left at that moment.
+		"an unseen user turns invisible a second ago, and then seen": {batch(enter("a.1")), second, batch(ago(status("v", hiddenUnseen)), ago(status("v", presence.Invisible)))},
 	}
 }

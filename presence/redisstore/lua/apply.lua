@@ -115,7 +115,7 @@ local function take(u, status, profile, viewed)
   if hushed then
     u.unseen = true
   elseif u.unseen then -- who turns seen is seen (rule 21)
-    u.seen, u.unseen, u.lapsed = now, nil, nil
+    u.seen, u.unseen, u.lapsed, u.left = now, nil, nil, nil
   end
   -- Turning invisible or visible is a proof of life.
   if invisible ~= (u.invisible or false) and not u.lapsed then u.seen = now end
