@@ -238,7 +238,7 @@ func (w *world) related() {
 	noError(w.t, err)
 	for n := range w.nodes {
 		site, people := w.leftAt(fmt.Sprint("alice ", n, " site")), w.leftAt(fmt.Sprint("people ", n))
-		if apart := people.Sub(site).Abs(); apart > 2*time.Millisecond {
+		if apart := people.Sub(site).Abs(); apart > w.step {
 			w.t.Errorf("node %d: the leaves of people and site are %s apart", n, apart)
 		}
 		// A Directory may keep whole milliseconds.
