@@ -86,14 +86,11 @@ func TestBrowserTypingEndsWithThePage(t *testing.T) {
 	s.open(alice, "/thread")
 	s.open(bob, "/thread")
 	s.inRoster("thread:1", "alice", "bob")
+	alice.do(chromedp.Evaluate[chromedp.Void](`Date.now = ((now) => () => now)(Date.now())`)) // to her, no signal ends by itself
 	s.typed(bob, "h")
 	alice.until(typists, "Bob is typing…")
-	began := time.Now()
 	s.open(bob, "/away")
 	alice.until(typists, "")
-	if took := time.Since(began); took > 5*time.Second {
-		t.Errorf("got the line for %v after Bob had gone, want it gone before his signal ends", took)
-	}
 }
 
 // Who else edits is there at once, the first first; who goes is off the list after the grace.

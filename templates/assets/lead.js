@@ -19,6 +19,7 @@ const LINGER = 2000; // ms for which the topics of a closed tab stay: the next p
  */
 export function openLead(src, page, feeds, { post, hold }, review, on) {
   const { tabs } = feeds;
+  const awaited = new Set(); // the tabs whose locks this one waits for: it gets them once they have gone
   let link;
   let good; // whether the link may be kept; if not, open makes a new link
   let keys; // the keys of the feeds when the link was opened
@@ -104,16 +105,19 @@ export function openLead(src, page, feeds, { post, hold }, review, on) {
       const limits = new Map(wants);
       limits.hidden = hidden;
       if ([...new Set([...feeds.keys(), ...limits.keys()])].filter((topic) => !topic.includes("\n")).length > MAX_TOPICS) return post("away", tab); // keys of users do not count; the server refuses too many of them
-      const forget = () => {
-        tabs.delete(tab);
-        look();
-        review();
-      };
-      if (!tabs.has(tab)) {
+      if (!awaited.has(tab)) {
+        awaited.add(tab);
         link?.arrived();
         hold(tab, (release) => {
           release();
-          setTimeout(forget, LINGER);
+          awaited.delete(tab);
+          const last = tabs.get(tab);
+          setTimeout(() => {
+            if (tabs.get(tab) !== last) return; // it is back: a browser freezes tabs, and thaws them
+            tabs.delete(tab);
+            look();
+            review();
+          }, LINGER);
         });
       }
       tabs.set(tab, limits);

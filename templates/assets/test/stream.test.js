@@ -237,6 +237,24 @@ test("the topics of a closed tab stay for two seconds, for the next page", async
   assert.deepEqual(server.last().topics, ["site"]);
 });
 
+test("a tab that was frozen for a moment keeps its topics", async (t) => {
+  await restart();
+  page(t);
+  const tab = page(t, { topics: { "thread:1": known("t.1") } });
+  await pass(100);
+  server.last().welcome();
+  for (const rest of [500, 1500]) {
+    tab.stream.pause();
+    await pass(rest);
+    tab.stream.resume();
+    await pass(5000);
+    assert.deepEqual(server.last().topics, ["site", "thread:1"]);
+  }
+  tab.stream.pause();
+  await pass(2200);
+  assert.deepEqual(server.last().topics, ["site"], "now it is closed");
+});
+
 test("the last tab that closes sends leave", async (t) => {
   await restart();
   const p = page(t);
