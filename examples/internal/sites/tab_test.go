@@ -169,9 +169,17 @@ func (tb *tab) live() {
 	tb.must(`document.querySelector("whos-online[topic=site]")?.dataset.live`, "on")
 }
 
+// settled waits until htmx has taken over what it has put into the page, 20 ms or more after that. A click before, of
+// which no user is capable, would load a document, and what watches the page would be gone.
+func (tb *tab) settled() {
+	tb.t.Helper()
+	tb.must(`document.querySelectorAll(".htmx-added, .htmx-settling").length`, "0")
+}
+
 // click clicks, as a user does, what leads to another page without loading a document.
 func (tb *tab) click(id, title string) {
 	tb.t.Helper()
+	tb.settled()
 	tb.js("click "+id, fmt.Sprintf("document.querySelector(%q).click()", "#"+id))
 	tb.must(`document.querySelector("h1")?.textContent`, title)
 }
@@ -179,6 +187,7 @@ func (tb *tab) click(id, title string) {
 // signIn signs in by the form of the page.
 func (tb *tab) signIn(name string) {
 	tb.t.Helper()
+	tb.settled()
 	tb.js("sign in", fmt.Sprintf(
 		`document.querySelector("#login [name=name]").value = %q; document.querySelector("#login button").click()`, name))
 	tb.must(`document.querySelector("#user")?.textContent`, name)
@@ -199,6 +208,7 @@ func (tb *tab) streamsAs(name string) {
 // signOut signs out by the form of the page.
 func (tb *tab) signOut() {
 	tb.t.Helper()
+	tb.settled()
 	tb.js("sign out", `document.querySelector("#logout button").click()`)
 	tb.must(`document.querySelectorAll("#login").length`, "1")
 }

@@ -63,7 +63,7 @@ func chaos(t *testing.T, clustered bool) {
 			d.do(f, rnd)
 			names = append(names, d.name)
 			if slices.Contains(losses, d.name) {
-				most = lossTime
+				most, f.apart = lossTime, true
 			}
 			f.churn(rnd)
 			time.Sleep(time.Duration(rnd.IntN(500)) * time.Millisecond)

@@ -47,7 +47,8 @@ type fleet struct {
 	readers []*chaosReader // those of users and of guests
 	starts  atomic.Int64   // of nodes that were killed or stopped
 	lost    bool           // the store has lost its data since all was well: a node that starts finds nobody
-	guests  waits
+	apart   bool           // the store was out since all was well: nodes come back to it one after the other
+	waited  waits
 	hung    hangs
 	waits   sync.WaitGroup // what is not over: nodes that come back, requests
 }

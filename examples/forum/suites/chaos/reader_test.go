@@ -177,9 +177,7 @@ func (r *chaosReader) read() {
 		r.opened++
 		r.up, r.since = true, time.Now()
 		r.away.end(node, asked)
-		if r.name == "" {
-			r.fleet.guests.add(node, asked)
-		}
+		r.fleet.waited.add(node, asked, r.name != "")
 	}
 	r.mu.Unlock()
 	if res.StatusCode != http.StatusOK {

@@ -27,7 +27,8 @@ type chaosUser struct {
 	leave      context.CancelFunc
 	away       absence
 	pages      sync.WaitGroup
-	departures int // how often others may have seen a leave, at most
+	departures int  // how often others may have seen a leave, at most
+	arrived    bool // came since all was well
 
 	mu     sync.Mutex // requests in the background set these
 	status string     // what was set last; "?" where it is not known whether it was
@@ -108,7 +109,7 @@ func (u *chaosUser) move(rnd *rand.Rand) {
 func (u *chaosUser) come() {
 	u.pages.Wait()
 	ctx, cancel := context.WithCancel(context.Background())
-	u.here, u.signedOut, u.leave = true, false, cancel
+	u.here, u.signedOut, u.leave, u.arrived = true, false, cancel, true
 	u.away.again()
 	for _, r := range u.readers {
 		r.reopen()
