@@ -104,25 +104,6 @@ func (cs *choices) setStatus(ctx context.Context, visitor presence.Visitor, want
 	return cs.change(ctx, visitor.User.ID, c)
 }
 
-// status sets the visitor's own status in every topic.
-func (cs *choices) status(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
-	body, err := readBody(w, r, cs.cfg.MaxBody)
-	if err != nil {
-		return err
-	}
-	var want statusRequest
-	if err := decodeJSON(body, &want, `{"status":"away"}`); err != nil {
-		return err
-	}
-	ctx, cancel := storeContext(r)
-	defer cancel()
-	if err := cs.setStatus(ctx, v, want); err != nil {
-		return err
-	}
-	w.WriteHeader(http.StatusNoContent)
-	return nil
-}
-
 // ChangeSettings changes a user's settings, for forms of the site's own. change gets the current settings, and
 // an error of change is returned. The site must have checked that the request comes from that user. The change
 // counts as one of the user's status, by [Config.MaxRate]. It waits for any other change of the same user on

@@ -378,8 +378,8 @@
 //     a form, 64 KiB in a message; 16 KiB for the address and header of a stream's request, which the stream
 //     keeps (431).
 //
-// The memory for counting is bounded too: at most 10,000 users, 10,000 guests and 10,000 addresses have a rate
-// of their own at a time. If all of these are in use, further ones share one rate.
+// The memory for counting is bounded too: of each rate, at most 10,000 users, 10,000 guests and 10,000 addresses
+// have one of their own at a time. If all of these are in use, further ones share one rate.
 //
 // The server itself must limit what a client sends before a handler is called: set
 // ReadHeaderTimeout (such as 10 s, against clients that send a header byte by byte),

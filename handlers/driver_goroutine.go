@@ -21,6 +21,7 @@ func (s *stream) run(ctx context.Context, to sink, input <-chan []byte) {
 	due := time.Now()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	s.rights = make(chan bool, 1)
 	var why error
 	for why == nil {
 		now := time.Now()
@@ -47,6 +48,8 @@ func (s *stream) run(ctx context.Context, to sink, input <-chan []byte) {
 			if why, gone = s.receiveAll(p, input); gone {
 				return
 			}
+		case ok := <-s.rights:
+			s.rights <- ok // for reasonToEnd
 		case <-ready:
 		case <-timer.C:
 		}
@@ -68,8 +71,16 @@ func (s *stream) writeTurn(to sink, now time.Time) bool {
 	return true
 }
 
-// reasonToEnd returns why the stream ends now, or nil.
+// reasonToEnd returns why the stream ends now, or nil. It asks the site about the visitor's rights when that is due. The
+// answer comes over s.rights, and the stream goes on meanwhile.
 func (s *stream) reasonToEnd(now time.Time) error {
+	select {
+	case ok := <-s.rights: // an answer that is there has come in time
+		if s.recheck.answered(); !ok {
+			return errRight
+		}
+	default:
+	}
 	switch {
 	case s.conn.Err() != nil:
 		return s.conn.Err()
@@ -77,8 +88,11 @@ func (s *stream) reasonToEnd(now time.Time) error {
 		return errLost
 	case s.aged(now):
 		return errAge
-	case s.checks(now) && !s.streams.rights.allowed(s.request, s.lastEvents.topics()...):
+	case s.unanswered(now):
 		return errRight
+	case s.recheck.begins(now, s.heartbeat, s.streams.rights.patience()):
+		// No stream asks again before it has the answer, so there is room for it.
+		s.streams.rights.ask(s.request, s.lastEvents.topics(), func(ok bool) { s.rights <- ok })
 	}
 	return nil
 }

@@ -83,8 +83,8 @@ func (s *shardStream) next(now time.Time) time.Time {
 	if s.phase == phaseEnding || s.behind() && !s.deadline.IsZero() && s.deadline.Before(next) {
 		next = s.deadline
 	}
-	if !s.answerBy.IsZero() && s.answerBy.Before(next) {
-		next = s.answerBy
+	if by := s.recheck.by; !by.IsZero() && by.Before(next) {
+		next = by
 	}
 	return next
 }
@@ -266,12 +266,10 @@ func (sh *shard) onDue(s *shardStream) {
 		sh.end(s, errLost)
 	case s.aged(sh.now):
 		sh.end(s, errAge)
-	case !s.answerBy.IsZero() && !sh.now.Before(s.answerBy):
-		s.streams.rights.unanswered(s.lastEvents.topics())
+	case s.unanswered(sh.now):
 		sh.end(s, errRight)
 	default:
-		if s.answerBy.IsZero() && s.checks(sh.now) {
-			s.answerBy = sh.now.Add(s.streams.rights.patience())
+		if s.recheck.begins(sh.now, s.heartbeat, s.streams.rights.patience()) {
 			s.streams.rights.ask(s.request, s.lastEvents.topics(), func(ok bool) {
 				sh.post(s, func() { sh.onRights(s, ok) }, false)
 			})
@@ -282,7 +280,7 @@ func (sh *shard) onDue(s *shardStream) {
 
 // onRights ends a stream whose visitor may no longer see its topics.
 func (sh *shard) onRights(s *shardStream, ok bool) {
-	if s.answerBy = (time.Time{}); !ok && s.phase < phaseEnding {
+	if s.recheck.answered(); !ok && s.phase < phaseEnding {
 		sh.end(s, errRight)
 	}
 }
@@ -290,7 +288,7 @@ func (sh *shard) onRights(s *shardStream, ok bool) {
 // end tells the client why its stream ends, and gives it partTime to read that.
 func (sh *shard) end(s *shardStream, why error) {
 	s.move(phaseEnding)
-	s.answerBy = time.Time{}
+	s.recheck.answered()
 	s.closeConn(sh.now)
 	s.deadline = sh.now.Add(partTime)
 	sh.reschedule(s)

@@ -8,7 +8,7 @@ import (
 
 // The prefix of a file's name says what the file is about:
 //
-//	endpoint_   one path each: what a request gets
+//	endpoint_   one subject each: what a request gets
 //	stream_     what a stream writes and when, whatever drives it
 //	driver_     what writes a stream's bytes: a shard, a goroutine, or net/http
 //	transport_  how Server-Sent Events and WebSocket format output and parse input

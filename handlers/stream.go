@@ -38,8 +38,8 @@ type stream struct {
 	heartbeat  time.Duration
 	grace      time.Duration
 	lastEvents lastEvents
-	checkAt    time.Time // when the visitor's rights are checked next
-	answerBy   time.Time // when the site must have answered whether the stream may go on; zero: not asked
+	recheck    recheck   // of the visitor's rights
+	rights     chan bool // brings the site's answer to a goroutine that drives the stream; nil in a shard
 	stirAt     time.Time // when the page gets the next nudge: see stirs
 	endAt      time.Time // when the stream ends at the latest; zero: never
 	welcomed   bool
@@ -64,7 +64,7 @@ func (ss *streams) newStream(r keptRequest, conn *track.Connection, o streamOpti
 		s.pongs = &pongs{ttl: conn.TTL(), heard: now}
 	}
 	s.lastEvents = newLastEvents(o.Topics, now)
-	s.checkAt = now.Add(s.heartbeat)
+	s.recheck.at = now.Add(s.heartbeat)
 	if age := ss.cfg.MaxStreamAge; age > 0 {
 		s.endAt = now.Add(age - age/10 + rand.N(age/5+1))
 	}
@@ -133,33 +133,24 @@ func (s *stream) lastBytes(why error) []byte {
 // aged reports whether the stream has reached its age.
 func (s *stream) aged(now time.Time) bool { return !s.endAt.IsZero() && !now.Before(s.endAt) }
 
-// checks reports whether to check the visitor's rights now: true once a heartbeat.
-func (s *stream) checks(now time.Time) bool {
-	if now.Before(s.checkAt) {
-		return false
+// unanswered reports whether the site has not answered in time. The stream ends then.
+func (s *stream) unanswered(now time.Time) bool {
+	late := s.recheck.late(now)
+	if late {
+		s.streams.rights.unanswered(s.lastEvents.topics())
 	}
-	s.checkAt = now.Add(s.heartbeat)
-	return true
+	return late
 }
 
 // next returns when the stream must be served if no input or event comes before.
 func (s *stream) next(now time.Time) time.Time {
 	next := s.lastEvents.oldest(now).Add(s.beatsEvery())
-	check := s.checkAt
-	if !s.answerBy.IsZero() {
-		check = s.answerBy
-	}
-	if check.Before(next) {
-		next = check
-	}
-	if !s.endAt.IsZero() && s.endAt.Before(next) {
-		next = s.endAt
-	}
+	next = earliest(next, s.recheck.next(), s.endAt)
 	if s.snapshots != nil {
 		next = s.snapshots.next(next)
 	}
-	if s.lateWatch != nil && s.lateWatchAt().Before(next) {
-		next = s.lateWatchAt()
+	if s.lateWatch != nil {
+		next = earliest(next, s.lateWatchAt())
 	}
 	return s.nextStir(s.nextPing(next))
 }

@@ -109,6 +109,7 @@ func (s *stream) runHTML(r *http.Request, to sink, format htmlFormat) {
 	var due, wrote time.Time // the earliest time for the next message, and the time of the latest one
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	s.rights = make(chan bool, 1)
 	for {
 		now := time.Now()
 		if why := s.reasonToEnd(now); why != nil {
@@ -130,7 +131,7 @@ func (s *stream) runHTML(r *http.Request, to sink, format htmlFormat) {
 			}
 			wrote = now
 		}
-		next := earliest(s.checkAt, s.endAt, wrote.Add(s.heartbeat))
+		next := earliest(s.recheck.next(), s.endAt, wrote.Add(s.heartbeat))
 		if len(n.topics) > 0 {
 			next = earliest(next, due)
 		}
@@ -140,6 +141,8 @@ func (s *stream) runHTML(r *http.Request, to sink, format htmlFormat) {
 			return
 		case <-s.conn.Done():
 		case <-s.conn.Ready():
+		case ok := <-s.rights:
+			s.rights <- ok // for reasonToEnd
 		case <-timer.C:
 		}
 	}

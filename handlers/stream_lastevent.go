@@ -82,9 +82,7 @@ func (l lastEvents) of(topic presence.Topic) time.Time {
 func (l lastEvents) oldest(now time.Time) time.Time {
 	first := now
 	for _, t := range l {
-		if t.at.Before(first) {
-			first = t.at
-		}
+		first = earliest(first, t.at)
 	}
 	return first
 }

@@ -17,7 +17,7 @@ import (
 type keptRequest struct {
 	bare   *http.Request // without header and body; its context does not end with the handler
 	header string        // names and values, each followed by a zero byte
-	whole  bool          // bare is the request itself, since its handler is still running
+	whole  bool          // bare is the request itself, whose context ends with the handler
 }
 
 // maxKeptRequest bounds the address and the header that a stream keeps of its request, in bytes. A stream may

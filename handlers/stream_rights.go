@@ -54,6 +54,7 @@ type question struct {
 // A rightCheck collects the answers for all topics of a stream.
 type rightCheck struct {
 	left   int        // topics without an answer; 0 after a no
+	until  time.Time  // an answer after that is dropped
 	answer func(bool) // called once, from any goroutine
 }
 
@@ -81,7 +82,7 @@ func (a *rights) ask(r keptRequest, topics []presence.Topic, answer func(ok bool
 	}
 	now := time.Now()
 	key := a.key(r)
-	check := &rightCheck{left: len(topics), answer: answer}
+	check := &rightCheck{left: len(topics), until: now.Add(a.patience()), answer: answer}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.dropExpiredLocked(now)
@@ -195,7 +196,8 @@ func (a *rights) work() {
 
 // askSite asks the site one question.
 func (a *rights) askSite(q *question) bool {
-	ctx, cancel := context.WithDeadline(q.request.context(), q.until)
+	// The request may end before the answer. Other streams wait for it too.
+	ctx, cancel := context.WithDeadline(context.WithoutCancel(q.request.context()), q.until)
 	defer cancel()
 	return a.site.follows(q.request.with(ctx), q.request.visitor(), q.key.topic)
 }
@@ -204,7 +206,7 @@ func (a *rights) askSite(q *question) bool {
 // after the last one or a no.
 func (a *rights) countAnswer(check *rightCheck, ok bool) {
 	a.mu.Lock()
-	asked := check.left > 0
+	asked := check.left > 0 && time.Now().Before(check.until)
 	if asked {
 		if check.left--; !ok {
 			check.left = 0
