@@ -2,6 +2,7 @@ package deliver
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence/backend"
@@ -49,14 +50,29 @@ func (c *consumer) prepare(ctx context.Context) {
 // Example: Redis is unreachable from 12:00:00 to 12:00:05, and loses the record. Node A, which led, ends meanwhile.
 // Node B has a copy. B waits for six seconds, since a node that knows more may be the last to find Redis back. Node C
 // begins at 12:00:06, and knows of no outage. So C would go on from the record that it prepared before B could write.
-func (c *consumer) sayCopied(ctx context.Context) {
-	if c.copy == nil || c.read.entries[newKey] != newAlone {
+//
+// If there is no record at the second look, sayCopied makes one that says only that. If this record is gone at a later
+// look, the store has lost data once more.
+//
+// Example: Redis has lost the record, and no node leads. Nodes A and B have copies, and look for it once a second. A
+// makes it again at 12:00:02.0, and tells of Alice. Redis is wiped at 12:00:02.4. At 12:00:02.5 B finds no record, as
+// at 12:00:01.5. If B took that for two seconds without a record, it would lead before A, and tell of Alice again.
+func (c *consumer) sayCopied(ctx context.Context, missing time.Time) {
+	none := len(c.read.entries) == 0 && !missing.IsZero()
+	if c.copy == nil || !none && c.read.entries[newKey] != newAlone {
 		return
 	}
-	if state, err := c.claim(ctx, false); err != nil || state != backend.ConsumerHeld {
+	if state, err := c.claim(ctx, none); err != nil || state != backend.ConsumerHeld {
 		return // the next look tries again, if the record is still prepared
 	}
-	_, _ = c.try(ctx, backend.ConsumerStep{Holder: c.holder, Set: map[string]string{newKey: newCopied}})
+	set, part := map[string]string{newKey: newCopied}, c.part.step
+	if none {
+		part = uint64(time.Now().UnixMicro())
+		set[stepsKey] = strconv.FormatUint(part, 10)
+	}
+	if state, err := c.try(ctx, backend.ConsumerStep{Holder: c.holder, Set: set}); err == nil && state == backend.ConsumerHeld {
+		c.part.step = part
+	}
 }
 
 // prepareAtEnd prepares the record if ctx ended before that. The next call of Run, on any node, continues from

@@ -57,7 +57,8 @@ type consumer struct {
 	ended   endedSessions // sessions whose leave this node told
 	lookout lookout       // at the topics: of this node while it led, and of others
 
-	looked   time.Time   // when this node last looked for the record while it stood by
+	looked   time.Time // when this node last looked for the record while it stood by
+	part     partSeen
 	current  time.Time   // when copy, or the leader's memory, was last known to be the latest
 	prepared bool        // there was a record, or prepare made one
 	lost     time.Time   // when the record was last found missing
@@ -74,6 +75,19 @@ type consumer struct {
 type recordRead struct {
 	version backend.ConsumerVersion
 	entries map[string]string
+}
+
+// A partSeen is what the latest look found of a record that is not whole.
+type partSeen struct {
+	step   uint64 // the number of its latest step; 0: there was none
+	steady bool   // the look before found the same step
+}
+
+// lost notes the step that a look finds. It returns true if what the look before found is gone.
+func (p *partSeen) lost(step uint64) bool {
+	was := p.step
+	p.step, p.steady = step, was != 0 && step == was
+	return was != 0 && !p.steady
 }
 
 // How long the record is held. Each commit of a leader holds the record for holdFor from then
@@ -162,7 +176,7 @@ func (c *consumer) tryToHold(ctx context.Context, missing time.Time) (backend.Co
 		missing = time.Now()
 		c.lost = missing
 	}
-	late := !missing.IsZero() && time.Since(missing) >= c.patience(missing)
+	late := !missing.IsZero() && time.Since(missing) >= c.patience(missing) && (c.part.steady || c.copy == nil)
 	if !c.led && !late && (!missing.IsZero() || c.mayBeBehind()) {
 		return backend.ConsumerMissing, missing
 	}
@@ -183,7 +197,8 @@ func (c *consumer) tryToHold(ctx context.Context, missing time.Time) (backend.Co
 
 // readWaiting is readOn for a node that may wait because there is no whole record since a moment. It returns that
 // moment, moved on by the time in which the store did not answer: no other node could make the record again then.
-// Such a node also writes, though nothing: a store may answer reads alone.
+// Such a node also writes, though nothing: a store may answer reads alone. The moment is now if the store has lost the
+// record once more since the latest look: another node may have led in between. See sayCopied.
 //
 // Example: Redis loses the record at 12:00:00.0, and hangs from 12:00:00.5 to 12:00:05. The node that led makes the
 // record again at 12:00:05. A node that stands by must not take these five seconds for its patience.
@@ -192,8 +207,11 @@ func (c *consumer) readWaiting(ctx context.Context, missing time.Time) (time.Tim
 	if err == nil && !missing.IsZero() {
 		_, err = c.try(ctx, backend.ConsumerStep{Holder: c.holder})
 	}
-	if err == nil {
-		c.sayCopied(ctx)
+	if err == nil && c.part.lost(stepsOf(c.read.entries)) && !missing.IsZero() {
+		missing = time.Now()
+		c.lost = missing
+	} else if err == nil {
+		c.sayCopied(ctx, missing)
 	} else if c.looked.Sub(c.had) < newWait { // the copy may be of an old file: a node with a newer one needs its time anew
 		c.had = time.Now().Add(c.backWait() - newWait)
 	}
@@ -246,7 +264,8 @@ func (c *consumer) claim(ctx context.Context, create bool) (backend.ConsumerStat
 	defer cancel()
 	asked := time.Now()
 	claimed, err := c.node.Store.ClaimConsumer(ctx, c.name, backend.ConsumerClaim{Holder: c.holder, For: holdFor, Create: create})
-	if err == nil && (claimed.State == backend.ConsumerTaken || claimed.Idle > 0) {
+	_, begun := c.read.entries[begunKey] // nobody led with another record, if this node knows a whole one: see sayCopied
+	if err == nil && (claimed.State == backend.ConsumerTaken || claimed.Idle > 0 && (begun || c.copy == nil)) {
 		c.lookout.looked = later(c.lookout.looked, asked.Add(-claimed.Idle-holdFor))
 	}
 	return claimed.State, err

@@ -171,6 +171,34 @@ func TestDeliverPatienceInAStall(t *testing.T) {
 	})
 }
 
+// The node that led dies, and the store loses the record twice. After the first loss a node that stood by makes the
+// record again, and tells of alice. Another one, which looks for the record before and after that alone, does not take
+// the second loss for the first, and does not lead.
+func TestDeliverLosesItsRecordBetweenTwoLooks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newFilingStore()
+		faults := presencetest.NewFaults(store)
+		a, b, c := start(t, faults, quiet), start(t, store, quiet), start(t, store, quiet)
+		p := &program{t: t}
+		p.deliver("a", a, deliver.Options{})
+		time.Sleep(begins)
+		p.deliver("b", b, deliver.Options{}) // looks at each full second from now on
+		time.Sleep(850 * time.Millisecond)
+		p.deliver("c", c, deliver.Options{}) // looks 850 ms after b
+		p.want(10*time.Second+50*time.Millisecond, "")
+		faults.Break(presencetest.Fault{Err: errDown})
+		store.records.Store(memstore.New())
+		time.Sleep(2300 * time.Millisecond) // b leads from 2.1 s after the loss on
+		openPage(t, b, track.ConnectOptions{Visitor: visitor("alice")})
+		time.Sleep(600 * time.Millisecond)
+		store.records.Store(memstore.New()) // c looks 50 ms later, and b after 200 ms
+		p.want(time.Minute, "+alice")
+		if !b.Stats().Deliveries["program"].Leads {
+			t.Error("want b to lead")
+		}
+	})
+}
+
 // The store loses the record in an outage in which the node that led ends. A node that begins just after that does not
 // go before one that stood by, and knows who was told.
 func TestDeliverNewcomerAfterAnOutage(t *testing.T) {
