@@ -8,6 +8,7 @@ import (
 
 // A ChangeTeller is a [Core] that can tell which topics' figures changed, without being asked for each topic. A
 // store need not be one: a node then asks for the figures of each topic that it follows, at least once a second.
+// The engine asks in figure_changes.go. track.Tracker.Changes, joins and leaves for programs, is another thing.
 type ChangeTeller interface {
 	// Changes returns the topics whose [Counts] may have changed since the call that returned a mark. An empty
 	// mark is that of no call. A topic that changed is among them unless All is true, and topics that did not

@@ -24,7 +24,7 @@ const (
 	FeatureBroadcasts                      // BroadcastStore
 	FeatureExtras                          // ExtrasStore
 	FeatureRecent                          // RecentStore
-	FeaturePages                           // PageStore
+	FeaturePages                           // PageStore: parts of large rosters, and no page views
 	FeatureStaff                           // StaffStore
 	FeatureErasures                        // ErasureStore
 

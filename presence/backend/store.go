@@ -31,7 +31,9 @@ package backend
 //  3. A change of state and its diff are one atomic step. The step appends the diff
 //     to the topic's log, with the id of the diff before it. A reader whose last id
 //     is not Prev has a gap: it reads the log, or a fresh snapshot if the log does
-//     not reach back to that id.
+//     not reach back to that id. Pages see ids. So the ids of a topic tell nothing of
+//     reserved topics: one sequence for both would have a gap where somebody who hides
+//     comes or goes.
 //  4. Times are the store's, never those of a node's clock.
 //  5. A heartbeat only ever lengthens a lease and never makes one. It reports a lease
 //     that is gone, or expired and not swept yet, as Unknown. A release ends its lease

@@ -33,7 +33,7 @@ type choices struct {
 	notices   *notices
 	directory *directoryCalls
 	devices   *deviceRoster
-	members   *allDevices
+	where     *whereabouts
 	lastSeen  *lastSeen
 	untils    *untils
 
@@ -107,24 +107,6 @@ func (c *choices) as(user presence.User, chosen choice) resolved {
 // full reports whether a connection's leases would have to wait for the user's choice while too much waits
 // already: see [writer.full].
 func (c *choices) full(user presence.UserID) bool { return c.users.fullFor(user, c.writer.max) }
-
-// choose is [users.choose] where settings may have an end.
-func (c *choices) choose(user presence.UserID, replace func(was choice, known bool) (choice, bool), then func(now choice, known bool)) (now choice, changed bool) {
-	return c.users.choose(user, func(was choice, known bool) (choice, bool) {
-		now, changed := replace(was, known)
-		if changed {
-			c.noteEnd(user, now)
-		}
-		return now, changed
-	}, then)
-}
-
-// noteEnd notes when the status that a user chose will end. It may be called with users.mu held.
-func (c *choices) noteEnd(user presence.UserID, now choice) {
-	if s := now.settings; s != nil {
-		c.untils.set(user, s.end())
-	}
-}
 
 // drain waits until the queue of choices is empty, for a second at most. A node that stops can then write its
 // last page views.

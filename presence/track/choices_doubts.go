@@ -45,13 +45,63 @@ const (
 
 // doubt makes the Directory be asked about a user, if this node holds the user or why demands it.
 func (c *choices) doubt(user presence.UserID, why doubting) *doubt {
-	why.writing = func() []presence.Topic { return c.writer.holding(user, c.members.ofLocked(user)) }
+	why.writing = func() []presence.Topic { return c.where.writingLocked(user) }
 	d, narrows, start := c.users.doubt(user, why)
 	if narrows {
 		c.life.spawn(func(ctx context.Context) { c.unanswered(ctx, user, d) })
 	}
 	c.askIf(start)
 	return d
+}
+
+// A doubting says why there is a doubt about a user.
+type doubting struct {
+	note    *noteSettings           // from a notice; nil: it has none
+	at      time.Time               // when the user was last seen, if a notice said so
+	anyway  bool                    // even if this node does not know the user
+	writing func() []presence.Topic // returns the topics to which this node is writing the earlier choice; users.mu is held
+}
+
+// doubt makes the Directory be asked about a user. It returns nil if this node does not know the user.
+// narrows reports whether the notice hides something, and start whether the caller must start the goroutine
+// that asks.
+func (p *users) doubt(user presence.UserID, why doubting) (d *doubt, narrows, start bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	chosen, known := p.choiceLocked(user)
+	q := &p.questions
+	if d = q.doubts[user]; d == nil {
+		if !why.anyway && !known && len(q.waiting[user]) == 0 {
+			return nil, false, false
+		}
+		d = &doubt{answered: make(chan struct{}), writing: make(map[presence.Topic]struct{})}
+		q.doubts[user] = d
+	}
+	d.asked = false
+	for _, topic := range why.writing() {
+		d.writing[topic] = struct{}{}
+	}
+	if why.note != nil {
+		d.hear(why.note)
+		_, narrows = d.strictest(chosen, known)
+	}
+	if !why.at.IsZero() {
+		d.at = why.at
+	}
+	return d, narrows, q.ask(user)
+}
+
+// doubtLocked returns the doubt about a user, or nil.
+func (p *users) doubtLocked(user presence.UserID) *doubt { return p.questions.doubts[user] }
+
+// endDoubtLocked ends the doubt about a user.
+func (p *users) endDoubtLocked(user presence.UserID) { delete(p.questions.doubts, user) }
+
+// allDoubts returns the doubts about all users.
+func (p *users) allDoubts() map[presence.UserID]*doubt {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return maps.Clone(p.questions.doubts)
 }
 
 // hear adds the content of a notice.
@@ -129,6 +179,30 @@ func (c *choices) narrow(user presence.UserID, d *doubt) {
 	})
 }
 
+// begin notes that a question about a user begins. It reports whether there is a doubt that the answer can end.
+func (q *questions) begin(user presence.UserID) bool {
+	d := q.doubts[user]
+	if d != nil {
+		d.asked = true
+	}
+	return d != nil
+}
+
+// answer stores the answer to a question about a user, unless a notice came before it. If there is a doubt
+// about the user, it stores nothing and returns the doubt. It calls taken with users.mu held.
+func (p *users) answer(user presence.UserID, answer choice, taken func()) *doubt {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if d := p.questions.doubts[user]; d != nil {
+		return d
+	}
+	if _, waits := p.questions.waiting[user]; waits {
+		taken()
+		p.learnLocked(user, answer)
+	}
+	return nil
+}
+
 // hearAnswer stores the Directory's answer about a user. If a notice came after the question began, it
 // ignores the answer and asks again.
 func (c *choices) hearAnswer(user presence.UserID, s presence.Settings) {
@@ -179,52 +253,6 @@ func (c *choices) awaitAnswer(ctx context.Context, d *doubt) {
 	select {
 	case <-d.answered:
 	case <-ctx.Done():
-	}
-}
-
-// hearAll returns once this node has heard every lasting notice that was published before, and has applied
-// the Directory's answers about the users whose settings changed. It does not wait for a Directory that does
-// not answer: by then the node has hidden the users whom notices hide.
-//
-// Example: node A is cut off from Redis while Alice hides at node B. When Redis is back, A hears of that and
-// asks the Directory. A also has page views of hers to write. If it wrote them before the answer, everybody
-// would see her once more.
-func (c *choices) hearAll(ctx context.Context) error {
-	if err := c.notices.hearAll(ctx); err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*doubtWait) // hearing may have taken all the time of ctx
-	defer cancel()
-	if c.life.over() {
-		c.askLast(ctx)
-	}
-	for user, d := range c.users.allDoubts() {
-		if c.life.over() { // nothing asks any more
-			c.narrow(user, d)
-		} else {
-			c.awaitAnswer(ctx, d)
-		}
-	}
-	return nil
-}
-
-// askLast asks the Directory about the users in doubt, for a node that ends: its goroutine that asks has returned.
-//
-// Example: Alice moves from node A, which stands still, to node B, and is busy there. Node A goes on as it is
-// deployed. It makes the lease of her closed page again, to end it, as online. After that it must write that she is
-// busy, since node B does not hear that the store says otherwise.
-func (c *choices) askLast(ctx context.Context) {
-	doubts := c.users.allDoubts()
-	if len(doubts) == 0 {
-		return
-	}
-	c.users.askAgain(slices.Collect(maps.Keys(doubts)))
-	if users, _ := c.users.nextAsked(len(doubts)); len(users) > 0 {
-		if all, err := c.directory.settings(ctx, users...); err == nil {
-			for i, user := range users {
-				c.hearAnswer(user, all[i])
-			}
-		}
 	}
 }
 

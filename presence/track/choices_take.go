@@ -12,8 +12,6 @@ import (
 )
 
 const (
-	// maxNamedTopics is how many topics a status notice names.
-	maxNamedTopics = 16
 	// overtakenFor is how long a write with the previous status may be under way when a node hears of a new
 	// status. The write waits for one call of the store, and goes out with the next.
 	overtakenFor = 2*applyTimeout + time.Second
@@ -26,18 +24,22 @@ const (
 // siteOf returns the topic of the whole site whose user it is.
 func siteOf(id presence.UserID) presence.Topic { return presence.Site.In(id.Tenant()) }
 
-// writtenHere returns the topics in which this node, the publisher of a user's choice, writes it: first, and
-// then the topics in which it may hold or shows the user.
-func (c *choices) writtenHere(user presence.UserID, first ...presence.Topic) []presence.Topic {
-	held := c.users.topicsOf(user)
-	for _, topic := range c.topics.showing(user) {
-		held[topic] = struct{}{}
+// choose is [users.choose] where settings may have an end.
+func (c *choices) choose(user presence.UserID, replace func(was choice, known bool) (choice, bool), then func(now choice, known bool)) (now choice, changed bool) {
+	return c.users.choose(user, func(was choice, known bool) (choice, bool) {
+		now, changed := replace(was, known)
+		if changed {
+			c.noteEnd(user, now)
+		}
+		return now, changed
+	}, then)
+}
+
+// noteEnd notes when the status that a user chose will end. It may be called with users.mu held.
+func (c *choices) noteEnd(user presence.UserID, now choice) {
+	if s := now.settings; s != nil {
+		c.untils.set(user, s.end())
 	}
-	for _, topic := range first {
-		delete(held, topic)
-	}
-	topics := append(first, slices.Sorted(maps.Keys(held))...)
-	return topics[:min(len(topics), maxNamedTopics)]
 }
 
 // adopt remembers a choice that was published, and writes the current one in some topics. It waits until the
@@ -49,7 +51,7 @@ func (c *choices) adopt(ctx context.Context, user presence.UserID, topics []pres
 		c.users.wroteLocked(user)
 		for _, topic := range topics {
 			for _, op := range c.updatesLocked(topic, user) {
-				written = append(written, c.writer.addAcked(topic, op))
+				written = append(written, c.writer.putAcked(topic, operation{Op: op}))
 			}
 		}
 	})
@@ -77,7 +79,7 @@ func (c *choices) take(user presence.UserID, late bool, replace func(was choice,
 	}
 	topics := c.users.topicsOf(user)
 	if invisible && !late {
-		for _, topic := range c.topics.showing(user) {
+		for _, topic := range c.where.showing(user) {
 			if !slices.Contains(named, topic) {
 				topics[topic] = struct{}{}
 			}
@@ -112,7 +114,7 @@ func (c *choices) take(user presence.UserID, late bool, replace func(was choice,
 			}
 		}
 	}
-	for _, topic := range c.writer.holding(user, c.members.of(user)) { // with the previous choice
+	for _, topic := range c.where.writing(user) { // with the previous choice
 		topics[topic] = struct{}{}
 	}
 	c.write(topics, user, seen)
@@ -151,6 +153,23 @@ func (c *choices) write(topics map[presence.Topic]struct{}, user presence.UserID
 			}
 		}
 	})
+}
+
+// updatesLocked returns the operations that update what a topic shows of a user.
+func (c *choices) updatesLocked(topic presence.Topic, user presence.UserID) []backend.Op {
+	now, known := c.users.choiceLocked(user)
+	if !known {
+		return nil
+	}
+	if topic != backend.DevicesTopic || now.settings == nil {
+		return []backend.Op{updateOf(presence.User{ID: user, Status: now.Status})}
+	}
+	shown := now.settings.At(time.Now()).Visibility(c.devices.shownSince(user, now.settings.since))
+	var ops []backend.Op
+	for _, member := range c.where.devicesLocked(user) {
+		ops = append(ops, updateOf(presence.User{ID: member, Visibility: &shown}))
+	}
+	return ops
 }
 
 // mayHaveOvertaken reports whether this node wrote to a topic of a user so recently that its write, with the

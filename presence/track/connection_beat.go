@@ -175,7 +175,7 @@ func (t *tokens) renewElsewhere(ctx context.Context, c claim, ops ...backend.Op)
 	for _, topic := range c.topics {
 		for _, op := range ops {
 			op.User.ID, op.Holder, op.For = c.member(topic), c.id, t.cfg.ttl(topic)
-			acks = append(acks, t.writer.addAcked(topic, op))
+			acks = append(acks, t.writer.putAcked(topic, operation{Op: op}))
 		}
 	}
 	if err := t.writer.await(ctx, acks...); err != nil {

@@ -38,6 +38,7 @@
 //	tracker_*.go tracker.go config.go kind.go     the verbs, by who calls them; the parts; settings
 //	pages.go jobs.go staff.go acts.go             page views; sweeps and the like; acts of staff
 //	users*.go leases*.go connection*.go           who is here, and who says so
+//	whereabouts.go                                in which topics and by which devices a user is here
 //	choices*.go status*.go settings*.go           what users chose
 //	idle*.go attended.go                          away by itself
 //	signout.go signoff.go sessions*.go devices.go ends: of a user, a browser, a device's session
@@ -85,4 +86,4 @@ package track
 // their type held (of users for knownUser and choices, of the outlet for sources). No method calls the store
 // with a mutex held. A store may hold mutexes of its own while it calls a listener, which takes any of these.
 //
-// `go test -tags lockorder ./presence/track` fails where the order is broken (locks_ordered.go).
+// `go test -tags lockorder ./presence/track` fails where the order is broken (internal/lockorder).

@@ -66,7 +66,7 @@ type eraser struct {
 	topics     *topics
 	notices    *notices
 	seal       *seal
-	members    *allDevices
+	where      *whereabouts
 	lastSeen   *lastSeen
 	choices    *choices
 	signOuts   *signOuts
@@ -273,7 +273,7 @@ func (x *eraser) hear(n backend.Notice) {
 // endHere ends everything that holds the user here. It also ends the user's leases in the store: operations
 // that were under way reach the store before that.
 func (x *eraser) endHere(user presence.UserID, ago time.Duration) {
-	devices := x.members.of(user)
+	devices := x.where.devicesOf(user)
 	for topic := range x.signOuts.endHere(user, ago, false) {
 		for _, member := range membersIn(topic, user, devices) {
 			x.writer.add(topic, backend.Op{Kind: backend.OpSignOut, User: presence.User{ID: member}})

@@ -162,6 +162,14 @@ func (t *Tracker) LatelyKept() int {
 	return len(t.recent.lately.byKey)
 }
 
+// LeavesExpected returns how many users a topic's replica expects to leave.
+func (t *Tracker) LeavesExpected(topic presence.Topic) int {
+	r := t.topics.peek(topic)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.provisional.leaving)
+}
+
 // FiguresKept returns how many topics that are not loaded have their figures in memory.
 func (t *Tracker) FiguresKept() int {
 	t.counts.memory.mu.Lock()

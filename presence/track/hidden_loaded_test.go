@@ -1,6 +1,7 @@
 package track_test
 
 import (
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -33,4 +34,40 @@ func TestTopicThatIsLoadedAfterAUserHid(t *testing.T) {
 		noError(t, a.SetStatus(t.Context(), "alice", presence.Busy))
 		r.want("diff +alice -")
 	})
+}
+
+// The same with people: the node could not read the devices when the user hid there.
+func TestPeopleThatAreLoadedAfterAUserHid(t *testing.T) {
+	for name, hides := range map[string]presence.Settings{
+		"invisible": {Status: presence.Invisible},
+		"nobody":    {Online: presence.Nobody},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			store := memstore.New()
+			way, blind := presencetest.NewFaults(store), presencetest.NewFaults(store)
+			d := &town{t: t, store: way, directory: presencetest.NewMemoryDirectory()}
+			b := d.node("b")
+			connect(t, b, track.ConnectOptions{Visitor: on("alice", "phone")})
+			time.Sleep(time.Minute)
+			blind.Break(presencetest.Fault{Err: errors.New("out")}, presencetest.CallSnapshot)
+			d.store = blind
+			a := d.node("a")
+			time.Sleep(time.Second)
+			way.Break(presencetest.Fault{Hang: true})
+			way.Disturb(presencetest.Disturbance{Delay: 20 * time.Second})
+			d.choose(a, "alice", hides)
+			blind.Heal()
+			time.Sleep(1500 * time.Millisecond) // until it has read them
+			people := openPage(t, a, peopleOptions("bob", "alice"))
+			people.want("state ")
+			time.Sleep(time.Second)
+			people.want()
+			way.Heal()
+			time.Sleep(2 * time.Minute)
+			people.want()
+			d.choose(a, "alice", presence.Settings{})
+			time.Sleep(time.Second)
+			people.want("diff +alice -")
+		})
+	}
 }

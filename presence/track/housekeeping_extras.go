@@ -96,12 +96,56 @@ func (x *extrasReader) take(topic presence.Topic, kind presence.Kind, stored bac
 	return now
 }
 
-// An extrasCheck decides when the store is asked for the extras of a topic.
-type extrasCheck struct {
+// topicExtras are the extras of a topic that is loaded here, and decide when the store is asked for them. The
+// outlet's mutex guards them.
+type topicExtras struct {
+	latest   backend.Extras
 	answered time.Time // when the store answered; zero: not since the topic was loaded
 	same     int32     // answers in a row that changed nothing
 	total    int32     // users online when that question was asked
 	asking   int32     // users online when the latest question was asked
+	turn     uint16    // a number that changes with latest, and wraps around
+}
+
+// due reports whether the store must be asked now. users and guests are those online, as this node knows them.
+func (x *topicExtras) due(kind presence.Kind, users, guests int) bool {
+	total, since := users, time.Since(x.answered)
+	if kind.PeakGuests {
+		total += guests
+	}
+	x.asking = int32(total)
+	grown := kind.Peak && total > x.latest.Peak.Total && total > int(x.total)
+	return grown || since >= peakEvery || kind.Bots && since >= botsEvery && x.same < botsRest
+}
+
+// answer takes the store's answer, and reports whether it has changed anything.
+func (x *topicExtras) answer(now backend.Extras) (changed bool) {
+	x.answered, x.total = time.Now(), x.asking
+	x.same++
+	if changed = x.merge(now); changed {
+		x.same = 0
+	}
+	return changed
+}
+
+// restart takes the extras of a topic that was read.
+func (x *topicExtras) restart(now stored) {
+	x.answered, x.same, x.total, x.asking = time.Time{}, 0, 0, 0
+	if now.known {
+		x.answered, x.total = time.Now(), int32(now.counts.Total)
+		x.merge(now.extras)
+	}
+}
+
+// merge takes extras, and reports whether they have changed.
+func (x *topicExtras) merge(now backend.Extras) (changed bool) {
+	now.Peak = x.latest.Peak.Better(now.Peak) // a later answer may have overtaken this one
+	if samePeak(now.Peak, x.latest.Peak) && maps.Equal(now.Bots, x.latest.Bots) {
+		return false
+	}
+	x.latest = now
+	x.turn++
+	return true
 }
 
 // extrasAreDue reports whether the store must be asked.
@@ -111,31 +155,15 @@ func (r *replica) extrasAreDue() bool {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.ledger.loaded() || r.closed {
-		return false
-	}
-	total, since := r.peakTotalLocked(), time.Since(r.check.answered)
-	r.check.asking = int32(total)
-	grown := r.kind.Peak && total > r.extras.Peak.Total && total > int(r.check.total)
-	return grown || since >= peakEvery || r.kind.Bots && since >= botsEvery && r.check.same < botsRest
+	return r.ledger.loaded() && !r.closed && r.extras.due(r.kind, r.ledger.total(), r.counts.Guests)
 }
 
-// peakTotalLocked returns the users online, with guests if the record counts them, as this node knows them.
-func (r *replica) peakTotalLocked() int {
-	total := r.ledger.total()
-	if r.kind.PeakGuests {
-		total += r.counts.Guests
-	}
-	return total
-}
-
-// setExtras takes the extras of a topic.
+// setExtras takes the extras of a topic for which the store was asked, and makes a new View if they have changed.
 func (r *replica) setExtras(now backend.Extras) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.check.answered, r.check.total = time.Now(), r.check.asking
-	if r.check.same++; r.changeExtrasLocked(now) {
-		r.check.same = 0
+	if !r.closed && r.extras.answer(now) {
+		r.showFiguresLocked()
 	}
 }
 
@@ -143,26 +171,7 @@ func (r *replica) setExtras(now backend.Extras) {
 func (r *replica) setPeak(p backend.Peak) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.changeExtrasLocked(backend.Extras{Peak: p, Bots: r.extras.Bots})
-}
-
-// changeExtrasLocked makes a new View, and notifies readers, if the extras have changed. It reports whether
-// they have.
-func (r *replica) changeExtrasLocked(now backend.Extras) (changed bool) {
-	changed = !r.closed && r.ledger.loaded() && r.mergeExtrasLocked(now)
-	if changed {
+	if !r.closed && r.ledger.loaded() && r.extras.merge(backend.Extras{Peak: p, Bots: r.extras.latest.Bots}) {
 		r.showFiguresLocked()
 	}
-	return changed
-}
-
-// mergeExtrasLocked stores extras for the next View, and reports whether they have changed.
-func (r *replica) mergeExtrasLocked(now backend.Extras) bool {
-	now.Peak = r.extras.Peak.Better(now.Peak) // a later answer may have overtaken this one
-	if samePeak(now.Peak, r.extras.Peak) && maps.Equal(now.Bots, r.extras.Bots) {
-		return false
-	}
-	r.extras = now
-	r.extrasTurn++
-	return true
 }

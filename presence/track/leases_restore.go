@@ -28,7 +28,7 @@ func (l *leases) restore(ctx context.Context) error {
 	l.again.Reset(restoreWait + restoreFor(l.cfg.shortestTTL())/2)
 	l.notices.lost()
 	_ = l.seal.agree(ctx) // if this fails, the next check of the secret repeats it
-	l.ends.Reset(restoreFor(l.cfg.shortestTTL()))
+	l.endLater()
 	events := append(l.viewEvents(), l.connectionEvents()...)
 	slices.SortFunc(events, func(a, b restoreEvent) int { return a.at.Compare(b.at) })
 	for _, e := range events {
@@ -163,13 +163,18 @@ func (l *leases) connectionEvents() (events []restoreEvent) {
 	return events
 }
 
+// endLater runs endAgain once all nodes have had time to renew their leases.
+func (l *leases) endLater() { l.ends.Reset(restoreFor(l.cfg.shortestTTL())) }
+
 // endAgain ends again the leases that the store may have restored from old data, and holds their users for
 // the rest of the grace. It waits until all nodes have had time to renew their leases, because a release
 // first removes its user's expired leases (rule 1).
 //
 // Example: Alice moved from a page at this node to one at node B. Redis restarts with an older file, in which
 // her lease here has expired, and the one at node B is missing. If this node released its lease before node B
-// made the other one, that would announce her leave, and then her join.
+// made the other one, that would announce her leave, and then her join. It would do the same if Redis restarts
+// with that file once more while the release waits. So releases that wait while the store is out are forgotten,
+// and this begins again.
 func (l *leases) endAgain() {
 	if l.life.over() {
 		return
@@ -183,7 +188,7 @@ func (l *leases) endAgain() {
 		if grace <= 0 || kind == opLeave {
 			kind = backend.OpDrop
 		}
-		l.writer.add(key.topic, releaseOf(end.member, key.holder, kind, grace))
+		l.writer.put(key.topic, operation{Op: releaseOf(end.member, key.holder, kind, grace), again: true})
 	})
 	l.life.spawn(l.followAgain)
 }

@@ -56,7 +56,7 @@ func (b *notices) publish(ctx context.Context, n backend.Notice) error {
 	if n.Kind != backend.NoticeStatus {
 		b.keep(&published{notice: n, at: at, taken: taken})
 	}
-	return storeOut(err)
+	return err
 }
 
 // send publishes a notice, and returns a value for published.taken. The bus may lose data before its answer
@@ -69,7 +69,7 @@ func (b *notices) send(ctx context.Context, n backend.Notice) (taken int, err er
 	losses := b.losses
 	b.mu.Unlock()
 	if err := b.bus.Publish(ctx, n); err != nil {
-		return 0, err
+		return 0, storeOut(err)
 	}
 	return losses, nil
 }
@@ -225,4 +225,53 @@ func (b *notices) hearAll(ctx context.Context) error {
 	case <-b.life.ctx.Done(): // this node will never listen
 	}
 	return presence.ErrStoreOut
+}
+
+// hear handles a notice from any node, this one included. It does not block.
+func (t *Tracker) hear(n backend.Notice) {
+	known := false
+	switch n.Kind {
+	case backend.NoticeSignedOut, backend.NoticeSignedOff, backend.NoticeEnded:
+		n, known = t.notices.heard(n)
+	}
+	switch {
+	case n.Missed > 0:
+		t.leases.missed(n.Missed)
+		t.peopleHere.relationsMissed()
+	case n.Kind == backend.NoticeSignedOut:
+		t.signOuts.hear(n, known)
+	case n.Kind == backend.NoticeActed:
+		t.acts.hear(n)
+	case n.Kind == backend.NoticeSignedOff:
+		t.signOuts.hearOff(n)
+	case n.Kind == backend.NoticeEnded:
+		t.signOuts.hearEnded(n)
+	case n.Kind == backend.NoticeStatus:
+		t.choices.hear(n)
+	case n.Kind == backend.NoticeSettings:
+		t.choices.hearSettings(n)
+	case n.Kind == backend.NoticeRelations:
+		t.peopleHere.relationsChanged(n.User)
+	case n.Kind == backend.NoticeErased:
+		t.eraser.hear(n)
+	case n.Kind == backend.NoticeLeft:
+		if c := t.users.connection(presence.Holder(n.Payload)); c != nil && c.visitor.User.ID == n.User {
+			c.conn.Close()
+		}
+	case n.Kind == backend.NoticePeak:
+		if topic, peak, ok := peakOf(n); ok {
+			t.records.hear(topic, peak)
+		}
+	case n.Kind == backend.NoticeLost:
+		t.leases.hearLost(n.Ago)
+	case n.Ago > 0: // the other kinds are of the moment, and are never sent late
+	case n.Kind == backend.NoticeNode:
+		t.fleet.hear(n.Payload, t.found.note)
+	case n.Kind == backend.NoticeHidden:
+		t.tokens.hearHidden(n)
+	case n.Kind == backend.NoticeHint:
+		t.hearHint(n.Payload)
+	case n.Kind == backend.NoticeGuestSignedIn:
+		t.leases.hearSignedIn(n.Payload)
+	}
 }

@@ -57,7 +57,7 @@ func (o *outage) sweeps() (opts backend.SweepOptions, may bool, err error) {
 }
 
 // settles notes a complete sweep that began at a moment and succeeded: leases that were restored before it
-// are swept. A loss of before that settles nothing more, whenever it is heard of once more.
+// are swept. A loss that was noticed before it is settled, and does not count again when a notice repeats it.
 //
 // Example with a TTL of 3 s: Redis starts again with its file at 12:00:00, and nodes tell each other. They sweep
 // from 12:00:05 on. At 12:00:07.0 Redis starts again, and refuses a sweep of node A. At 12:00:07.1 node B tells

@@ -32,7 +32,7 @@ func TestLossThatIsToldOnceMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &sweptStore{deafStore: deafStore{Store: memstore.New()}}
 		start(t, store, track.Config{Node: "a"})
-		time.Sleep(time.Minute)
+		time.Sleep(time.Minute + 500*time.Millisecond) // between two sweeps: one in this millisecond would be after the loss
 		lost := backend.Notice{Kind: backend.NoticeLost, Lasting: true, Ago: time.Millisecond}
 		store.fn(lost)
 		time.Sleep(time.Minute)

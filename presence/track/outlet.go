@@ -16,7 +16,8 @@ type source interface {
 	latest() sourceView
 }
 
-// A resumer is a source whose readers follow its log: every source except windows.
+// A resumer is a source that has one event for all readers at a cursor: every source except windows, whose readers go
+// from stage to stage.
 type resumer interface {
 	source
 

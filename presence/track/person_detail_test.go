@@ -14,7 +14,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/track"
 )
 
-// A person has all fields that a profile has too, by whichever way the profile came.
+// A field that a person shares with a profile is set, by whichever way the profile came.
 func TestPersonHasProfile(t *testing.T) {
 	from := reflect.ValueOf(presence.Profile{Name: "a", Avatar: "a", URL: "a", Group: "a"})
 	for i := range from.NumField() {

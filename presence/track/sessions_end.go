@@ -43,7 +43,7 @@ func (s *signOuts) endSession(ctx context.Context, user presence.UserID, device 
 	topics := s.endDevice(user, device, 0)
 	published := s.notices.publish(ctx, endedNotice(user, device))
 	member := backend.MemberOf(user, device)
-	ended := s.writer.addAcked(backend.DevicesTopic, backend.Op{Kind: backend.OpSignOut, User: presence.User{ID: member}})
+	ended := s.writer.putAcked(backend.DevicesTopic, operation{Op: backend.Op{Kind: backend.OpSignOut, User: presence.User{ID: member}}})
 	acks := append(s.writeEnded(user, topics), ended)
 	if last {
 		if err := s.signOut(ctx, user); err != nil {
@@ -66,7 +66,7 @@ func (s *signOuts) endSession(ctx context.Context, user presence.UserID, device 
 // name any number of devices. An unknown one costs one call of the store, and none while the store is out.
 func (s *signOuts) knows(ctx context.Context, user presence.UserID, device presence.DeviceID) (bool, error) {
 	member := backend.MemberOf(user, device)
-	if slices.Contains(s.members.of(user), member) {
+	if slices.Contains(s.where.devicesOf(user), member) {
 		return true, nil
 	}
 	if s.outage.latestFailed() {
@@ -110,7 +110,7 @@ func (s *signOuts) hearEnded(n backend.Notice) {
 func (s *signOuts) writeEnded(user presence.UserID, topics []presence.Topic) (acks []*ack) {
 	for _, topic := range topics {
 		if topic.Local() != presence.Site && topic != backend.DevicesTopic {
-			acks = append(acks, s.writer.addAcked(topic, backend.Op{Kind: backend.OpSignOff, User: s.users.hiding(user)}))
+			acks = append(acks, s.writer.putAcked(topic, operation{Op: backend.Op{Kind: backend.OpSignOff, User: s.users.hiding(user)}}))
 		}
 	}
 	return acks

@@ -116,7 +116,7 @@ type noteSettings struct {
 // hear the notice, and writes the answer. Whatever fails now is repeated later, because the settings have
 // changed.
 func (c *choices) tellSettings(ctx context.Context, user presence.UserID, was, now presence.Settings, since time.Time) {
-	topics := c.writtenHere(user, siteOf(user), backend.DevicesTopic)
+	topics := c.where.writtenHere(user, siteOf(user), backend.DevicesTopic)
 	note, awaited := noteSettings{now, since, topics, c.process}, math.MaxInt
 	if c.publishSettings(ctx, user, note) != nil {
 		awaited = 0

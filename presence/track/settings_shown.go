@@ -60,20 +60,3 @@ func (r resolved) in(topic presence.Topic, on presence.Device) presence.User {
 	u.ID, u.Data, u.Status, u.Visibility = backend.MemberOf(u.ID, on.ID), backend.DataOf(on), "", &shown
 	return u
 }
-
-// updatesLocked returns the operations that update what a topic shows of a user.
-func (c *choices) updatesLocked(topic presence.Topic, user presence.UserID) []backend.Op {
-	now, known := c.users.choiceLocked(user)
-	if !known {
-		return nil
-	}
-	if topic != backend.DevicesTopic || now.settings == nil {
-		return []backend.Op{updateOf(presence.User{ID: user, Status: now.Status})}
-	}
-	shown := now.settings.At(time.Now()).Visibility(c.devices.shownSince(user, now.settings.since))
-	var ops []backend.Op
-	for _, member := range c.members.ofLocked(user) {
-		ops = append(ops, updateOf(presence.User{ID: member, Visibility: &shown}))
-	}
-	return ops
-}

@@ -33,7 +33,7 @@ func (s *signOuts) signOff(ctx context.Context, user presence.UserID, browser st
 	published := s.notices.publish(ctx, signOffNotice(user, browser))
 	acks := make([]*ack, 0, len(topics))
 	for topic := range topics {
-		acks = append(acks, s.writer.addAcked(topic, backend.Op{Kind: backend.OpSignOff, User: s.users.hiding(user)}))
+		acks = append(acks, s.writer.putAcked(topic, operation{Op: backend.Op{Kind: backend.OpSignOff, User: s.users.hiding(user)}}))
 	}
 	if published != nil {
 		leave(acks)

@@ -21,7 +21,7 @@ type signOuts struct {
 	topics  *topics
 	notices *notices
 	devices *deviceRoster
-	members *allDevices
+	where   *whereabouts
 	leases  *leases
 }
 
@@ -34,13 +34,13 @@ func (s *signOuts) signOut(ctx context.Context, user presence.UserID) error {
 		return nil
 	}
 	user = presence.UserID(strings.Clone(string(user)))
-	devices := s.members.of(user)
+	devices := s.where.devicesOf(user)
 	topics := s.endHere(user, 0, false)
 	published := s.notices.publish(ctx, backend.SignOutNotice(user))
 	acks := make([]*ack, 0, len(topics))
 	for topic := range topics {
 		for _, op := range s.signOutsIn(topic, user, devices) {
-			acks = append(acks, s.writer.addAcked(topic, op))
+			acks = append(acks, s.writer.putAcked(topic, operation{Op: op}))
 		}
 	}
 	if published != nil {
@@ -115,7 +115,7 @@ func (s *signOuts) endHere(user presence.UserID, ago time.Duration, again bool) 
 	s.writer.forgetViews(user, at)
 	topics := s.users.topicsOf(user)
 	topics[siteOf(user)] = struct{}{}
-	devices := s.members.of(user)
+	devices := s.where.devicesOf(user)
 	if len(devices) > 0 {
 		topics[backend.DevicesTopic] = struct{}{}
 	}

@@ -23,7 +23,7 @@ func (c *choices) set(ctx context.Context, user presence.UserID, status presence
 		return presence.ErrStoreOut
 	}
 	user, status = presence.UserID(strings.Clone(string(user))), presence.Status(strings.Clone(string(status)))
-	topics := c.writtenHere(user, siteOf(user))
+	topics := c.where.writtenHere(user, siteOf(user))
 	n, err := c.publish(ctx, backend.StatusNotice(user, status, topics...))
 	if err != nil {
 		return err

@@ -20,6 +20,7 @@ func TestBeatAndLeaveOnAnyNode(t *testing.T) {
 			a := start(t, store, track.Config{Node: "a"})
 			b := a
 			if other != "" {
+				time.Sleep(time.Millisecond) // names of processes of one node differ in that, and in six random bits
 				b = start(t, store, track.Config{Node: other})
 			}
 			w := watch(t, a)

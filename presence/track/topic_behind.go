@@ -28,7 +28,7 @@ func (r *replica) reach(ctx context.Context, from presence.Cursor) {
 		id, _, ok = from.Variant(r.out.topic)
 	}
 	if ok {
-		r.reachVersion(ctx, id)
+		awaitLook(ctx, r.lookBehind(id))
 	}
 }
 
@@ -38,7 +38,7 @@ const unknownVersion presence.DiffID = "?"
 // reachLatest publishes the newest diffs in the store's log, for readers whose cursors do not name a version
 // of the topic. It reports whether it read the log.
 func (r *replica) reachLatest(ctx context.Context) bool {
-	looked := r.reachVersion(ctx, unknownVersion)
+	looked := awaitLook(ctx, r.lookBehind(unknownVersion))
 	if looked {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -49,10 +49,8 @@ func (r *replica) reachLatest(ctx context.Context) bool {
 	return looked
 }
 
-// reachVersion waits until a version is known here, if the store's log has it. It reports whether there was
-// anything to wait for.
-func (r *replica) reachVersion(ctx context.Context, id presence.DiffID) bool {
-	synced := r.lookBehind(id)
+// awaitLook waits until a lookBehind is done. It reports whether there was anything to wait for.
+func awaitLook(ctx context.Context, synced <-chan struct{}) bool {
 	if synced == nil {
 		return false
 	}
@@ -92,7 +90,7 @@ func (r *replica) lookBehind(id presence.DiffID) <-chan struct{} {
 		if r.closed {
 			return
 		}
-		if err != nil || !unbroken(head, diffs) || r.goesBackLocked(head, diffs) { // the next figures will show the gap
+		if err != nil || !unbroken(head, diffs) || rewinds(&r.ledger, head, diffs) { // the next figures will show the gap
 			diffs = nil
 		}
 		r.replayLocked(diffs)

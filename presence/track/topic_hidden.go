@@ -64,6 +64,29 @@ func (env *topicEnv) hiddenIn(topic presence.Topic, stored roster) (hidden []*en
 	return hidden
 }
 
+// narrowedIn is hiddenIn for devices: it returns those that fewer viewers may see by what their users chose, as
+// this node knows, than by the store's roster.
+//
+// Example: node b starts while Redis is out. Redis is back, and Alice hides at b before b has read the devices. Her
+// phone's node stands still, so the store has the phone as before until its lease expires. The next reader of people
+// at b does not see her.
+func (env *topicEnv) narrowedIn(topic presence.Topic, stored roster) (narrowed map[presence.UserID]chosenVisibility) {
+	if env.chosen == nil || topic != backend.DevicesTopic {
+		return nil
+	}
+	stored.bySince.Scan(func(e *entry) bool {
+		user, _ := backend.OwnerOf(e.ID)
+		if v := env.chosen(user); v != nil && v.Narrows(e.visibility()) {
+			if narrowed == nil {
+				narrowed = make(map[presence.UserID]chosenVisibility)
+			}
+			narrowed[e.ID] = chosenVisibility{Visibility: v, shown: true, kept: true}
+		}
+		return true
+	})
+	return narrowed
+}
+
 // hiddenAmong returns the users of diffs who became invisible, as this node knows. Such a diff comes late: the user
 // became invisible after it. The topic's mutex is not held.
 //
@@ -96,17 +119,14 @@ func (r *replica) keepOutLocked(hidden []presence.UserID) {
 	}
 }
 
-// withoutHiddenLocked returns a diff without the users who are kept out. They are revived ones then.
-func (r *replica) withoutHiddenLocked(d backend.Diff) backend.Diff {
-	if len(r.provisional.leaving) == 0 || r.ledger.partial() {
-		return d
-	}
+// without returns a diff without the users who are kept out. They are revived ones then. expires is called at the
+// next deadline.
+func (p *provisional) without(d backend.Diff, l *ledger, ttl time.Duration, expires func()) backend.Diff {
 	listed := func(shown []presence.Member) (listed []presence.Member) {
 		for _, m := range shown {
-			since := r.provisional.leaving[m.ID] // zero: others may see the user
-			if time.Since(since) < admitFor(r.kind.TTL) && r.ledger.get(m.ID) == nil {
-				r.provisional.revive(newEntry(m), r.kind.TTL, r.expireProvisional)
-				r.provisional.kept = true
+			if p.expects(m.ID, ttl) && l.get(m.ID) == nil {
+				p.revive(newEntry(m), ttl, expires)
+				p.kept = true
 			} else {
 				listed = append(listed, m)
 			}
@@ -136,6 +156,17 @@ func (r *replica) withheld() []*entry {
 	return slices.Collect(maps.Values(r.provisional.revived))
 }
 
+// admit lists a revived user whom this node holds, or who chose to be visible.
+func (r *replica) admit(id presence.UserID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e := r.provisional.revived[id]; e != nil && !r.closed {
+		r.publishPendingLocked()
+		r.provisional.forget(id)
+		r.decideLocked(net{joins: []*entry{e}})
+	}
+}
+
 // cancelHidden undoes expectHidden: the user is visible again.
 func (r *replica) cancelHidden(id presence.UserID) {
 	r.mu.Lock()
@@ -149,7 +180,7 @@ type chosenVisibility struct {
 	*presence.Visibility
 	shown bool // in Views, in place of what the store has
 	told  bool // a diff has replaced it, which is not published yet
-	kept  bool // it is from before a loss of data: the Directory is to be asked
+	kept  bool // it is from before a loss of data, or before the devices were read: the Directory is to be asked
 }
 
 // choose takes what the user of a device chose at left.LastSeen. If the store has lost the device, that

@@ -2,7 +2,6 @@ package track
 
 import (
 	"slices"
-	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
@@ -34,36 +33,6 @@ type version struct {
 	total   int
 	changes []rosterChange
 }
-
-// A rosterChange is what happened to one user.
-type rosterChange struct {
-	id      presence.UserID
-	before  *entry            // nil: absent, or present with an entry that is not known here
-	present bool              // before
-	after   *entry            // nil: gone
-	left    backend.Departure // also for a device that stays while its user turned invisible
-}
-
-// moment returns a moment of the change, by the store's clock; zero: the change has none that may be shown.
-func (c *rosterChange) moment() time.Time {
-	if c.after != nil {
-		return c.after.Since
-	}
-	return c.left.LastSeen
-}
-
-// A net is several changes merged. It has each user at most once.
-type net struct {
-	total    int
-	joins    []*entry // users who came, or whose profile looks different
-	leaves   []backend.Departure
-	returned []*entry            // users who left and came back, and look the same: their entries before
-	silent   []*entry            // users who stayed and look the same, but whose profile differs: their entries after
-	vanished []backend.Departure // devices that stay while their users turned invisible
-	vague    bool                // a user in joins may look as before; the entry before is not known here
-}
-
-func (n net) empty() bool { return len(n.joins)+len(n.leaves) == 0 }
 
 func newHistory(base presence.DiffID, limit int) *history {
 	return &history{base: base, limit: limit}
@@ -141,53 +110,6 @@ func (h *history) trim(published int) {
 	h.dropped += over
 }
 
-// between merges the versions from one position to another.
-func (h *history) between(from, to int) net {
-	type span struct {
-		first rosterChange
-		last  *rosterChange
-		left  bool // the user left in between
-	}
-	var order []presence.UserID
-	spans := make(map[presence.UserID]*span)
-	var n net
-	for _, v := range h.versions[max(from-h.dropped, 0) : to-h.dropped] {
-		n.total = v.total
-		for i := range v.changes {
-			c := &v.changes[i]
-			if c.after != nil && c.left.ID != "" {
-				n.vanished = append(n.vanished, c.left)
-			}
-			if s := spans[c.id]; s != nil {
-				s.last, s.left = c, s.left || c.after == nil
-				continue
-			}
-			spans[c.id] = &span{first: *c, last: c, left: c.after == nil}
-			order = append(order, c.id)
-		}
-	}
-	for _, id := range order {
-		s := spans[id]
-		switch {
-		case s.last.after == nil && s.first.present:
-			n.leaves = append(n.leaves, s.last.left)
-		case s.last.after != nil && !s.first.present:
-			n.joins = append(n.joins, s.last.after)
-		case s.last.after != nil && (s.first.before == nil || !s.first.before.LooksLike(s.last.after.Member)):
-			n.joins = append(n.joins, stayed(s.first.before, s.last.after))
-			n.vague = n.vague || s.first.before == nil && s.last.after != s.first.after
-		case s.last.after != nil:
-			if s.left {
-				n.returned = append(n.returned, s.first.before)
-			}
-			if !s.first.before.SameProfile(s.last.after.User) {
-				n.silent = append(n.silent, stayed(s.first.before, s.last.after))
-			}
-		}
-	}
-	return n
-}
-
 // size returns the number of changes from one position to another, before merging.
 func (h *history) size(from, to int) (changes int) {
 	for _, v := range h.versions[max(from-h.dropped, 0) : to-h.dropped] {
@@ -228,17 +150,6 @@ func (h *history) gone(was *history) map[presence.UserID]backend.Departure {
 	return gone
 }
 
-// stayed returns the entry of a user who is in both. It keeps the Since of before: a leave and a join in
-// between cancel out, and readers do not see them.
-func stayed(before, after *entry) *entry {
-	if before == nil || before.Since.Equal(after.Since) {
-		return after
-	}
-	m := after.Member
-	m.Since = before.Since
-	return newEntry(m)
-}
-
 // coldHistory splits a store's log into the history that led to a version, and the diffs after it. The
 // history knows a user's entry before a change only if an earlier diff in the log has the user.
 func coldHistory(at presence.DiffID, log []backend.Diff, limit int) (*history, []backend.Diff) {
@@ -259,20 +170,14 @@ func coldHistory(at presence.DiffID, log []backend.Diff, limit int) (*history, [
 	known := make(map[presence.UserID]*entry) // as the log has them
 	for _, d := range log[first:n] {
 		v := version{id: d.ID, total: d.Total}
-		set := func(m presence.Member, present bool) {
-			e := newEntry(m)
-			v.changes = append(v.changes, rosterChange{id: m.ID, present: present, before: known[m.ID], after: e})
-			known[m.ID] = e
-		}
-		for _, m := range d.Joins {
-			set(m, false)
-		}
-		for _, m := range d.Updates {
-			set(m, true)
-		}
-		for _, l := range d.Leaves {
-			v.changes = append(v.changes, rosterChange{id: l.ID, present: true, before: known[l.ID], left: l})
-			delete(known, l.ID)
+		for c := range rosterChanges(d) {
+			c.before = known[c.id]
+			v.changes = append(v.changes, c)
+			if c.after != nil {
+				known[c.id] = c.after
+			} else {
+				delete(known, c.id)
+			}
 		}
 		h.add(v)
 	}

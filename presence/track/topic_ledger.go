@@ -17,7 +17,7 @@ type ledger struct {
 	pending   map[presence.UserID]*entry // users changed since; nil: gone
 	decided   []rosterChange             // changes in the roster that are in no version yet
 	latest    int64                      // the latest known moment of the topic, by the store's clock, in Unix nanoseconds: a user who came before it and is not listed has left
-	*part                                // nil unless the ledger is partial
+	*sampling                            // nil unless the ledger is partial
 }
 
 // newLedger returns a ledger without unpublished changes.
@@ -90,28 +90,17 @@ func (l *ledger) add(d backend.Diff) {
 		return
 	}
 	v := version{id: d.ID, total: d.Total}
-	set := func(m presence.Member) {
-		before, e := l.get(m.ID), newEntry(m)
-		c := rosterChange{id: m.ID, before: before, present: before != nil, after: e}
-		if before != nil && !before.Visibility.Equal(m.Visibility) && e.visibility().Status == presence.Invisible {
-			c.left = backend.Departure{ID: m.ID, LastSeen: d.At}
+	for c := range rosterChanges(d) {
+		l.reach(c.moment())
+		c.before = l.get(c.id)
+		if c.present = c.before != nil; !c.present && c.after == nil {
+			continue
+		}
+		if c.present && c.after != nil && !c.before.Visibility.Equal(c.after.Visibility) && c.after.visibility().Status == presence.Invisible {
+			c.left = backend.Departure{ID: c.id, LastSeen: d.At}
 		}
 		v.changes = append(v.changes, c)
-		l.pending[m.ID] = e
-		l.reach(m.Since)
-	}
-	for _, m := range d.Joins {
-		set(m)
-	}
-	for _, m := range d.Updates {
-		set(m)
-	}
-	for _, left := range d.Leaves {
-		l.reach(left.LastSeen)
-		if before := l.get(left.ID); before != nil {
-			v.changes = append(v.changes, rosterChange{id: left.ID, before: before, present: true, left: left})
-			l.pending[left.ID] = nil
-		}
+		l.pending[c.id] = c.after
 	}
 	l.history.add(v)
 	l.head = d.ID

@@ -40,22 +40,33 @@ func (env *topicEnv) large(kind presence.Kind, users int, was bool) bool {
 	return users > limit || was && users >= limit-limit/10
 }
 
-// totalLocked returns the total of the published version, to be shown.
-func (r *replica) totalLocked() int {
-	if !r.ledger.partial() {
-		return r.ledger.roster.len()
+// total returns the total of the ledger's published version, to be shown. A nil hold holds nothing.
+func (h *hold) total(l *ledger) int {
+	switch {
+	case !l.partial():
+		return l.roster.len()
+	case h != nil:
+		return max(l.shown, h.users)
 	}
-	if r.hold != nil {
-		return max(r.ledger.shown, r.hold.users)
+	return l.shown
+}
+
+// mode returns how much of the topic a reload reads: as much as is kept now.
+func (l *ledger) mode() mode {
+	switch {
+	case !l.loaded():
+		return asFits
+	case l.partial():
+		return inPart
 	}
-	return r.ledger.shown
+	return asWhole
 }
 
 // chooseModeLocked makes the replica partial or whole, as its size demands. Everything must be published.
 func (r *replica) chooseModeLocked() {
 	switch was := r.ledger.partial(); {
 	case r.hold != nil || r.provisional.open() || r.provisional.active || r.heard != nil:
-	case r.followers > 0 || r.windows.inUse() && !r.kind.CountOnly || !r.large(r.kind, r.totalLocked(), was):
+	case r.followers > 0 || r.windows.inUse() && !r.kind.CountOnly || !r.large(r.kind, r.hold.total(&r.ledger), was):
 		if was {
 			r.readAgainLocked(asWhole)
 		}
@@ -97,8 +108,11 @@ func (r *replica) turnLocked(now stored) {
 	r.hold.stop()
 	r.hold = nil
 	r.ledger, r.counts, r.staleSince = now.ledger, now.counts, time.Time{}
-	r.takeExtrasLocked(now)
-	r.wakeFollowersLocked()
+	r.extras.restart(now)
+	if r.whole != nil && !r.ledger.partial() {
+		close(r.whole)
+		r.whole = nil
+	}
 	r.publishLocked(net{})
 }
 
@@ -107,14 +121,14 @@ func (r *replica) turnLocked(now stored) {
 // restored user.
 func (r *replica) holdLocked(now stored) {
 	was := r.ledger
-	users := max(r.totalLocked(), was.users)
+	users := max(r.hold.total(&r.ledger), was.users)
 	r.hold.stop()
 	r.hold = &hold{users: users, timer: time.AfterFunc(restoreFor(r.kind.TTL), r.endHold)}
 	now.ledger.roster, now.ledger.asked, now.ledger.frozen = was.roster, was.asked, true
 	now.ledger.since = nobodySince
 	was.asked.doubt(true)
 	r.ledger, r.counts, r.staleSince = now.ledger, now.counts, time.Time{}
-	r.takeExtrasLocked(now)
+	r.extras.restart(now)
 	r.publishLocked(net{})
 }
 
@@ -154,12 +168,5 @@ func (r *replica) follow(ctx context.Context, done <-chan struct{}) (stop func()
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.followers--
-	}
-}
-
-func (r *replica) wakeFollowersLocked() {
-	if r.whole != nil && !r.ledger.partial() {
-		close(r.whole)
-		r.whole = nil
 	}
 }

@@ -17,7 +17,7 @@ import (
 // of the roster instead of all of it.
 //
 // The sample is that page, which is in the store's own order, and everybody who joined since. The
-// longest there make room. So it has all who came after some moment, part.since, and of those
+// longest there make room. So it has all who came after some moment, sampling.since, and of those
 // before it just anybody: pages of the roster name the latter as the store has them.
 //
 //	whole ──── over the limit, and over wholeUsers ───▶ partial   at once: what is left out is dropped
@@ -41,8 +41,8 @@ const (
 	refillEvery = 5 * time.Second
 )
 
-// A part is what a partial ledger has beside its roster, which is the sample. A whole ledger has none.
-type part struct {
+// A sampling is what a partial ledger has beside its roster, which is the sample. A whole ledger has none.
+type sampling struct {
 	asked  *askedUsers
 	most   int       // users in the sample
 	users  int       // users online at the head
@@ -55,10 +55,10 @@ type part struct {
 // nobodySince is the since of a sample of which that is unknown, until a user joins.
 var nobodySince = time.Unix(0, math.MaxInt64)
 
-func (p *part) partial() bool { return p != nil }
+func (p *sampling) partial() bool { return p != nil }
 
 // askedUsers returns the askedUsers of a partial ledger, or nil.
-func (p *part) askedUsers() *askedUsers {
+func (p *sampling) askedUsers() *askedUsers {
 	if p == nil {
 		return nil
 	}
@@ -75,7 +75,7 @@ func (l *ledger) shrink(asked *askedUsers, most int) {
 		n++
 		return n < most
 	})
-	l.part = &part{asked: asked, most: most, users: l.roster.len(), shown: l.roster.len(), filled: time.Now(), since: nobodySince}
+	l.sampling = &sampling{asked: asked, most: most, users: l.roster.len(), shown: l.roster.len(), filled: time.Now(), since: nobodySince}
 	l.roster = sample
 	l.history.strip()
 }
@@ -129,7 +129,7 @@ func (l *ledger) keepPart(e *entry) {
 
 // lack notes that the sample lacks a user who came at a moment, by the store's clock, or has another moment
 // for the user.
-func (p *part) lack(at time.Time) {
+func (p *sampling) lack(at time.Time) {
 	if at.After(p.since) {
 		p.since = at
 	}
@@ -166,7 +166,7 @@ func (env *topicEnv) fetchPart(ctx context.Context, topic presence.Topic, kind p
 	}
 	h, newer := coldHistory(page.ID, log, env.cfg.LogSize)
 	l := newLedger(page.ID, newRoster(env.probes), h)
-	l.part = &part{asked: newAskedUsers(env.store, topic, env.spawn), most: most, users: page.Total, shown: page.Total, filled: time.Now(), since: nobodySince}
+	l.sampling = &sampling{asked: newAskedUsers(env.store, topic, env.spawn), most: most, users: page.Total, shown: page.Total, filled: time.Now(), since: nobodySince}
 	for _, m := range h.joined() {
 		l.takePart(m, true)
 	}

@@ -16,11 +16,12 @@ import (
 // is provisional. Without this rule a wipe would make every user leave and come
 // back, and a failover that lost the latest writes would bring back users who have left.
 //
-//	catchUp = min(TTL, 7 s)                  at least 4.5 s: every node has restored its leases
+//	restored = reload + min(TTL, 7 s)        at least 4.5 s later (see restoreFor): every node has restored
+//	                                         its leases
 //	admitAt = reload + TTL + restoreWait     (see admitFor) by default 46.5 s later: leases that nobody renews
 //	                                         have expired and have been swept
 //
-//	data lost   reload                reload + catchUp                 admitAt
+//	data lost   reload                   restored                      admitAt
 //	    │          │                        │                             │
 //	────┴──────────┴────────────────────────┴─────────────────────────────┴──────▶
 //	    missing:   stay listed ────────────▶│ leave
@@ -28,7 +29,7 @@ import (
 //
 // The reload compares the roster here with the one that the store still has:
 //   - A user who is listed here and not there is missing. The user stays listed, and
-//     leaves after catchUp unless a node restored the lease.
+//     leaves then (restored) unless a node restored the lease.
 //   - A listed user whose leave the store's log tells, as news, leaves at once. This node was out of
 //     reach meanwhile.
 //   - A user who left here and is there again with an old lease is revived. Who came before
@@ -91,8 +92,8 @@ func (p *provisional) begin(n net, listed roster, latest int64, gone map[presenc
 	p.missing, p.revived = make(map[presence.UserID]missingUser), make(map[presence.UserID]*entry)
 	var certain net
 	for _, l := range n.leaves {
-		e, since := listed.get(l.ID), p.leaving[l.ID]
-		if delete(p.leaving, l.ID); time.Since(since) < admitFor(ttl) {
+		e, expected := listed.get(l.ID), p.expects(l.ID, ttl)
+		if delete(p.leaving, l.ID); expected {
 			certain.leaves = append(certain.leaves, l)
 			continue
 		}
@@ -194,6 +195,16 @@ func (p *provisional) expectLeave(id presence.UserID) {
 	p.leaving[id] = time.Now()
 }
 
+// expects reports whether a user is still expected to leave: a lease that nobody renews may not have been swept yet.
+func (p *provisional) expects(id presence.UserID, ttl time.Duration) bool {
+	return time.Since(p.leaving[id]) < admitFor(ttl)
+}
+
+// forgetExpected forgets the users who are no longer expected to leave.
+func (p *provisional) forgetExpected(ttl time.Duration) {
+	maps.DeleteFunc(p.leaving, func(id presence.UserID, _ time.Time) bool { return !p.expects(id, ttl) })
+}
+
 // nextVersion returns a name for a version that exists only on this node. Another node answers a reader of it
 // with a state. The name contains a hash of the node's whole name.
 func (p *provisional) nextVersion(head presence.DiffID, node string) presence.DiffID {
@@ -252,17 +263,6 @@ func (e *entry) seenAs(v *presence.Visibility) *entry {
 	m := e.Member
 	m.Visibility = v
 	return newEntry(m)
-}
-
-// admit lists a revived user whom this node holds, or who chose to be visible.
-func (r *replica) admit(id presence.UserID) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if e := r.provisional.revived[id]; e != nil && !r.closed {
-		r.publishPendingLocked()
-		r.provisional.forget(id)
-		r.decideLocked(net{joins: []*entry{e}})
-	}
 }
 
 // expireProvisional runs at a deadline of the provisional roster. If the store was out again, no node could

@@ -34,7 +34,7 @@ func (w *mergeWindow) stop() {
 // schedulePublishLocked publishes pending changes: at once after a quiet moment, otherwise at the end of the
 // merge window.
 func (r *replica) schedulePublishLocked() {
-	if r.provisional.kept { // until then a reader at the latest version cannot go on from it
+	if r.provisional.kept { // a reader at the latest version cannot go on from it before that is published
 		r.publishPendingLocked()
 		return
 	}
@@ -50,15 +50,16 @@ func (r *replica) schedulePublishLocked() {
 	case wait <= 0:
 		r.publishPendingLocked()
 	case r.merging.timer == nil:
-		r.merging.timer = time.AfterFunc(wait, r.endWindow)
+		r.merging.timer = time.AfterFunc(wait, func() { r.endWindow(&r.merging, r.publishPendingLocked) })
 	}
 }
 
-func (r *replica) endWindow() {
+// endWindow publishes at the end of a window, unless that was done before.
+func (r *replica) endWindow(w *mergeWindow, publishLocked func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.merging.timer != nil && !r.closed {
-		r.publishPendingLocked()
+	if w.timer != nil && !r.closed {
+		publishLocked()
 	}
 }
 
@@ -95,13 +96,13 @@ func (r *replica) showFiguresLocked() {
 func (r *replica) publishLocked(n net) {
 	r.provisional.kept = false
 	prev, counted := r.cursor, r.counting
-	r.endStandingOfLocked(n.leaves)
+	r.signals.endOf(n.leaves)
 	if r.provisional.open() { // the roster differs from the store's at this version
 		r.ledger.addLocal(r.provisional.nextVersion(r.ledger.head, r.cfg.Node))
 	}
 	r.cursor, r.resumed = presence.NewCursor(r.out.topic, r.ledger.version()), nil
 	r.chooseModeLocked()
-	r.counting = r.tellsTotals(counted) || r.ledger.partial()
+	r.counting = tellsTotals(r.kind, r.hold.total(&r.ledger), counted) || r.ledger.partial()
 	r.renewViewLocked()
 	switch {
 	case r.heard != nil:
@@ -121,11 +122,11 @@ func (r *replica) publishLocked(n net) {
 }
 
 // tellsTotals reports whether events have only totals: in a count-only topic, and above the roster limit
-// until the topic is clearly below it.
-func (r *replica) tellsTotals(before bool) bool {
-	limit := r.kind.MaxRoster
-	switch total := r.totalLocked(); {
-	case r.kind.CountOnly:
+// until the topic is clearly below it. before says whether they had until now.
+func tellsTotals(kind presence.Kind, total int, before bool) bool {
+	limit := kind.MaxRoster
+	switch {
+	case kind.CountOnly:
 		return true
 	case limit < 0:
 		return false
@@ -140,9 +141,9 @@ func (r *replica) tellsTotals(before bool) bool {
 func (r *replica) renewViewLocked() {
 	v := &View{
 		Topic: r.out.topic, Cursor: r.cursor,
-		Total: r.totalLocked(), Guests: r.counts.Guests, Recent: r.counts.Recent,
+		Total: r.hold.total(&r.ledger), Guests: r.counts.Guests, Recent: r.counts.Recent,
 		Stale: !r.staleSince.IsZero(), AsOf: r.staleSince,
-		Peak: r.extras.Peak, Bots: r.extras.Bots, extrasTurn: int(r.extrasTurn),
+		Peak: r.extras.latest.Peak, Bots: r.extras.latest.Bots, extrasTurn: int(r.extras.turn),
 		Names: !r.kind.CountOnly, counting: r.counting, roster: r.ledger.roster.copy(), chosen: r.provisional.shown(), asked: r.ledger.askedUsers(),
 	}
 	if r.ledger.partial() {

@@ -18,7 +18,8 @@ type topicEnv struct {
 	stats  *counters
 	spawn  func(func(context.Context)) // runs a function in a goroutine that ends with the tracker
 	losses losses
-	hides  func(presence.UserID) bool // whether a user became invisible, as far as this node knows
+	hides  func(presence.UserID) bool                 // whether a user became invisible, as far as this node knows
+	chosen func(presence.UserID) *presence.Visibility // who may see a user's devices, as far as this node knows; nil: it does not
 	extras func(context.Context, presence.Topic, presence.Kind) (now backend.Extras, known bool)
 	probes *sync.Pool // of *entry, to search rosters by
 	ages   broadcastAges
@@ -59,12 +60,10 @@ type replica struct {
 	cursor      presence.Cursor // the cursor of the latest event
 	counting    bool            // over the roster limit, or count-only: events have only totals
 	closed      bool
-	extrasTurn  uint16         // a number that changes with the extras, and wraps around
-	followers   int32          // number of Go programs that get each join and leave
-	hold        *hold          // nil: none
-	whole       chan struct{}  // closed once the replica is whole; nil: no follower waits
-	extras      backend.Extras // the latest
-	check       extrasCheck
+	followers   int32         // number of Go programs that get each join and leave
+	hold        *hold         // nil: none
+	whole       chan struct{} // closed once the replica is whole; nil: no follower waits
+	extras      topicExtras
 	merging     mergeWindow
 	arrived     moment               // when the oldest unpublished diff arrived
 	resumed     map[int]*sharedEvent // the diffs for readers that resume, by position in the history
@@ -122,10 +121,12 @@ func (r *replica) addLocked(d backend.Diff) {
 	if r.ledger.unpublished() == 0 {
 		r.arrived = momentOf(time.Now())
 	}
-	d = r.withoutHiddenLocked(d)
+	if len(r.provisional.leaving) > 0 && !r.ledger.partial() { // else each diff would cost a method value
+		d = r.provisional.without(d, &r.ledger, r.kind.TTL, r.expireProvisional)
+	}
 	r.provisional.decide(d)
 	if r.ledger.partial() {
-		r.endStandingOfLocked(d.Leaves)
+		r.signals.endOf(d.Leaves)
 	}
 	r.ledger.add(d)
 }
@@ -164,7 +165,7 @@ func (r *replica) close() {
 	r.provisional.stop()
 	r.hold.stop()
 	r.windows.stop()
-	r.stopSignalsLocked()
+	r.signals.stop()
 	stop := r.watch.stop
 	r.mu.Unlock()
 	if stop != nil {

@@ -6,7 +6,7 @@ import "github.com/rollcall-go/rollcall/presence"
 // With more, it gets the diff only if that is smaller than the state.
 const maxResumeChanges = 1000
 
-// resumeLocked implements source.resumeLocked. All readers that resume from the same version share one diff.
+// resumeLocked implements resumer. All readers that resume from the same version share one diff.
 // Over the roster limit they get the totals instead.
 func (r *replica) resumeLocked(from presence.Cursor, limit int) (missed *sharedEvent, ok bool) {
 	l := &r.ledger
@@ -55,19 +55,19 @@ func (r *replica) positionLocked(id presence.DiffID) (pos int, ok bool) {
 	if pos, ok = l.history.position(id); !ok || r.provisional.active && !l.history.local(pos) {
 		return 0, false
 	}
-	if pos > r.toldLocked() {
+	if pos > l.history.told(r.cursor, r.out.topic) {
 		r.publishPendingLocked()
-		if pos > r.toldLocked() { // what was pending cancels out
+		if pos > l.history.told(r.cursor, r.out.topic) { // what was pending cancels out
 			r.publishLocked(net{})
 		}
 	}
 	return l.history.position(id) // which may have been dropped
 }
 
-// toldLocked returns the position of the latest version of which readers were told.
-func (r *replica) toldLocked() int {
-	at, _ := r.cursor.Version(r.out.topic)
-	told, _ := r.ledger.history.position(at)
+// told returns the position of the version that a cursor of the topic names.
+func (h *history) told(at presence.Cursor, topic presence.Topic) int {
+	id, _ := at.Version(topic)
+	told, _ := h.position(id)
 	return told
 }
 

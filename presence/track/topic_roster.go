@@ -1,6 +1,7 @@
 package track
 
 import (
+	"iter"
 	"sync"
 	"time"
 
@@ -82,25 +83,102 @@ func (r roster) len() int { return r.byID.Len() }
 
 func (r roster) copy() roster { return roster{r.byID.Copy(), r.bySince.Copy(), r.probes} }
 
-// keepSince gives each user who is also in an older roster that roster's Since, because its readers never saw
-// the user leave. The user keeps Active too: a store that lost its data has the moment of the restore for all
-// users. earlier reports whether a user's Since in the store was earlier than in the older roster: the store
-// is back at a state from before the user left and came.
-func (r roster) keepSince(older roster) (earlier bool) {
-	var changed []*entry
-	r.byID.Scan(func(e *entry) bool {
-		was := older.get(e.ID)
-		if kept := stayed(was, e); kept != e {
-			kept.Active = was.Active
-			earlier = earlier || e.Since.Before(was.Since)
-			changed = append(changed, kept)
-		}
-		return true
-	})
-	for _, e := range changed {
-		r.set(e)
+// A rosterChange is what happened to one user.
+type rosterChange struct {
+	id      presence.UserID
+	before  *entry            // nil: absent, or present with an entry that is not known here
+	present bool              // before
+	after   *entry            // nil: gone
+	left    backend.Departure // also for a device that stays while its user turned invisible
+}
+
+// moment returns a moment of the change, by the store's clock; zero: the change has none that may be shown.
+func (c *rosterChange) moment() time.Time {
+	if c.after != nil {
+		return c.after.Since
 	}
-	return earlier
+	return c.left.LastSeen
+}
+
+// rosterChanges yields the changes of a diff. Their entries before are not set.
+func rosterChanges(d backend.Diff) iter.Seq[rosterChange] {
+	return func(yield func(rosterChange) bool) {
+		for _, m := range d.Joins {
+			if !yield(rosterChange{id: m.ID, after: newEntry(m)}) {
+				return
+			}
+		}
+		for _, m := range d.Updates {
+			if !yield(rosterChange{id: m.ID, present: true, after: newEntry(m)}) {
+				return
+			}
+		}
+		for _, l := range d.Leaves {
+			if !yield(rosterChange{id: l.ID, present: true, left: l}) {
+				return
+			}
+		}
+	}
+}
+
+// A net is several changes merged. It has each user at most once.
+type net struct {
+	total    int
+	joins    []*entry // users who came, or whose profile looks different
+	leaves   []backend.Departure
+	returned []*entry            // users who left and came back, and look the same: their entries before
+	silent   []*entry            // users who stayed and look the same, but whose profile differs: their entries after
+	vanished []backend.Departure // devices that stay while their users turned invisible
+	vague    bool                // a user in joins may look as before; the entry before is not known here
+}
+
+func (n net) empty() bool { return len(n.joins)+len(n.leaves) == 0 }
+
+// between merges the versions from one position to another.
+func (h *history) between(from, to int) net {
+	type span struct {
+		first rosterChange
+		last  *rosterChange
+		left  bool // the user left in between
+	}
+	var order []presence.UserID
+	spans := make(map[presence.UserID]*span)
+	var n net
+	for _, v := range h.versions[max(from-h.dropped, 0) : to-h.dropped] {
+		n.total = v.total
+		for i := range v.changes {
+			c := &v.changes[i]
+			if c.after != nil && c.left.ID != "" {
+				n.vanished = append(n.vanished, c.left)
+			}
+			if s := spans[c.id]; s != nil {
+				s.last, s.left = c, s.left || c.after == nil
+				continue
+			}
+			spans[c.id] = &span{first: *c, last: c, left: c.after == nil}
+			order = append(order, c.id)
+		}
+	}
+	for _, id := range order {
+		s := spans[id]
+		switch {
+		case s.last.after == nil && s.first.present:
+			n.leaves = append(n.leaves, s.last.left)
+		case s.last.after != nil && !s.first.present:
+			n.joins = append(n.joins, s.last.after)
+		case s.last.after != nil && (s.first.before == nil || !s.first.before.LooksLike(s.last.after.Member)):
+			n.joins = append(n.joins, stayed(s.first.before, s.last.after))
+			n.vague = n.vague || s.first.before == nil && s.last.after != s.first.after
+		case s.last.after != nil:
+			if s.left {
+				n.returned = append(n.returned, s.first.before)
+			}
+			if !s.first.before.SameProfile(s.last.after.User) {
+				n.silent = append(n.silent, stayed(s.first.before, s.last.after))
+			}
+		}
+	}
+	return n
 }
 
 // difference returns the changes that lead from one roster to another, whatever happened between. told says
@@ -125,4 +203,36 @@ func difference(before, after roster, told bool) net {
 		return true
 	})
 	return n
+}
+
+// stayed returns the entry of a user who is in both. It keeps the Since of before: a leave and a join in
+// between cancel out, and readers do not see them.
+func stayed(before, after *entry) *entry {
+	if before == nil || before.Since.Equal(after.Since) {
+		return after
+	}
+	m := after.Member
+	m.Since = before.Since
+	return newEntry(m)
+}
+
+// keepSince gives each user who is also in an older roster that roster's Since, because its readers never saw
+// the user leave. The user keeps Active too: a store that lost its data has the moment of the restore for all
+// users. earlier reports whether a user's Since in the store was earlier than in the older roster: the store
+// is back at a state from before the user left and came.
+func (r roster) keepSince(older roster) (earlier bool) {
+	var changed []*entry
+	r.byID.Scan(func(e *entry) bool {
+		was := older.get(e.ID)
+		if kept := stayed(was, e); kept != e {
+			kept.Active = was.Active
+			earlier = earlier || e.Since.Before(was.Since)
+			changed = append(changed, kept)
+		}
+		return true
+	})
+	for _, e := range changed {
+		r.set(e)
+	}
+	return earlier
 }

@@ -3,7 +3,6 @@ package track
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
 	"strconv"
 	"time"
 
@@ -11,12 +10,15 @@ import (
 	"github.com/rollcall-go/rollcall/presence/internal/wire"
 )
 
-// topicSignals are the signals that a replica has received. A replica that never received one has none. The
-// outlet's mutex guards it.
+// topicSignals are the signals that a replica has received, and decide which of them are told. A replica that never
+// received one has none. The outlet's mutex guards them.
 type topicSignals struct {
-	pending signalQueue
-	merging mergeWindow
-	bytes   allowance
+	topic     presence.Topic
+	countOnly bool // readers know no users, so only the site's own signals are told
+	stats     *signalCounters
+	pending   signalQueue
+	merging   mergeWindow
+	bytes     allowance
 	standing
 }
 
@@ -44,36 +46,10 @@ func (r *replica) hear(data []byte) {
 		return
 	}
 	if r.signals == nil {
-		r.signals = &topicSignals{}
+		r.signals = &topicSignals{topic: r.out.topic, countOnly: r.kind.CountOnly, stats: &r.stats.signals}
 	}
-	for _, s := range all {
-		switch {
-		case !r.showsLocked(s.From):
-			r.stats.signals.unseen.Add(1)
-		case !r.signals.pending.put(s):
-			r.stats.signals.full.Add(1)
-		}
-	}
+	r.signals.put(all, &r.ledger)
 	r.scheduleSignalsLocked()
-}
-
-// showsLocked reports whether a signal may come from a sender: from the site, or from a user whom the roster
-// has or is about to have (rule S1).
-func (r *replica) showsLocked(from presence.UserID) bool {
-	if from == "" || r.kind.CountOnly {
-		return from == ""
-	}
-	e, known := r.ledger.find(from)
-	return e != nil || !known // unknown: the store is being asked, and the signal waits
-}
-
-// nameLocked returns the entry of a user as readers have it; nil: they do not have the user.
-func (r *replica) nameLocked(from presence.UserID) *entry {
-	if e := r.ledger.roster.get(from); e != nil || !r.ledger.partial() {
-		return e
-	}
-	e, _ := r.ledger.asked.get(from)
-	return e
 }
 
 // scheduleSignalsLocked publishes the pending signals: at once after a quiet moment, otherwise at the end of
@@ -85,91 +61,106 @@ func (r *replica) scheduleSignalsLocked() {
 	case left <= 0:
 		r.publishSignalsLocked()
 	case w.timer == nil:
-		w.timer = time.AfterFunc(left, r.endSignalWindow)
+		w.timer = time.AfterFunc(left, func() { r.endWindow(w, r.publishSignalsLocked) })
 	}
 }
 
-func (r *replica) endSignalWindow() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.signals.merging.timer != nil && !r.closed {
-		r.publishSignalsLocked()
-	}
-}
-
-// publishSignalsLocked publishes the pending signals as one event. If readers do not know a sender yet, the
-// signal waits for the diff with the sender, because signals do not hurry diffs.
+// publishSignalsLocked publishes the pending signals as one event.
 func (r *replica) publishSignalsLocked() {
-	sig := r.signals
-	sig.merging.stop()
 	now := time.Now()
-	var told []presence.Signal
-	for _, s := range sig.pending.takeAll() {
+	if told := r.signals.take(&r.ledger, now); len(told) > 0 {
+		r.signals.watch(now, r.endStanding)
+		said := frame{Event: signalEvent(r.out.topic, r.cursor, told, &r.ledger)}
+		r.out.publishLocked(said)
+		r.windows.signal(said)
+	}
+	r.scheduleSignalsLocked()
+}
+
+// put adds signals to the pending ones.
+func (t *topicSignals) put(all []presence.Signal, l *ledger) {
+	for _, s := range all {
 		switch {
-		case !r.showsLocked(s.From):
-			r.stats.signals.unseen.Add(1)
-		case s.From != "" && r.nameLocked(s.From) == nil:
-			sig.pending.put(s)
+		case !t.shows(s.From, l):
+			t.stats.unseen.Add(1)
+		case !t.pending.put(s):
+			t.stats.full.Add(1)
+		}
+	}
+}
+
+// shows reports whether a signal may come from a sender: from the site, or from a user whom the roster
+// has or is about to have (rule S1).
+func (t *topicSignals) shows(from presence.UserID, l *ledger) bool {
+	if from == "" || t.countOnly {
+		return from == ""
+	}
+	e, known := l.find(from)
+	return e != nil || !known // unknown: the store is being asked, and the signal waits
+}
+
+// take returns the pending signals that are told now, and remembers the standing ones. If readers do not know a
+// sender yet, the signal waits for the diff with the sender, because signals do not hurry diffs.
+func (t *topicSignals) take(l *ledger, now time.Time) (told []presence.Signal) {
+	t.merging.stop()
+	t.merging.latest = now
+	for _, s := range t.pending.takeAll() {
+		switch {
+		case !t.shows(s.From, l):
+			t.stats.unseen.Add(1)
+		case s.From != "" && senderOf(s.From, l) == nil:
+			t.pending.put(s)
+		case !t.bytes.spend(len(appendSignal(nil, s, l)), signalBytes, signalBytes, now):
+			t.stats.large.Add(1)
 		default:
 			told = append(told, s)
 		}
 	}
-	sig.merging.latest = now
-	r.tellSignalsLocked(told, now)
-	r.scheduleSignalsLocked()
+	for _, s := range told {
+		if !t.keep(s, now) {
+			t.stats.crowd.Add(1)
+		}
+	}
+	return told
 }
 
-// tellSignalsLocked publishes signals, and remembers the standing ones.
-func (r *replica) tellSignalsLocked(told []presence.Signal, now time.Time) {
-	told = slices.DeleteFunc(told, func(s presence.Signal) bool {
-		fits := r.signals.bytes.spend(len(r.appendSignal(nil, s)), signalBytes, signalBytes, now)
-		if !fits {
-			r.stats.signals.large.Add(1)
-		}
-		return !fits
-	})
-	if len(told) == 0 {
-		return
+// senderOf returns the entry of a signal's sender as readers have it; nil: they do not have the user.
+func senderOf(id presence.UserID, l *ledger) *entry {
+	if e := l.roster.get(id); e != nil || !l.partial() {
+		return e
 	}
-	for _, s := range told {
-		if !r.signals.keep(s, now) {
-			r.stats.signals.crowd.Add(1)
-		}
-	}
-	r.watchStandingLocked(now)
-	said := frame{Event: r.signalEvent(told)}
-	r.out.publishLocked(said)
-	r.windows.signal(said)
+	e, _ := l.asked.get(id)
+	return e
 }
 
 // signalEvent returns the event of signals. It does not move the cursor (rule S4).
-func (r *replica) signalEvent(all []presence.Signal) presence.Event {
-	return presence.Event{Type: presence.EventSignal, Topic: r.out.topic, Cursor: r.cursor, Data: r.encodeSignals(all)}
+func signalEvent(topic presence.Topic, at presence.Cursor, all []presence.Signal, l *ledger) presence.Event {
+	return presence.Event{Type: presence.EventSignal, Topic: topic, Cursor: at, Data: encodeSignals(topic, all, l)}
 }
 
 // encodeSignals returns the data of a signal event.
-func (r *replica) encodeSignals(all []presence.Signal) []byte {
+func encodeSignals(topic presence.Topic, all []presence.Signal, l *ledger) []byte {
 	b := append(make([]byte, 0, 128+96*len(all)), `{"topic":"`...)
-	b = append(b, r.out.topic.Local()...)
+	b = append(b, topic.Local()...)
 	b = append(b, `","signals":[`...)
 	for i, s := range all {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = r.appendSignal(b, s)
+		b = appendSignal(b, s, l)
 	}
 	return append(b, "]}"...)
 }
 
 // appendSignal appends a signal in the form for pages, with the sender's name in the roster. Its data are on
 // one line, and at most as long as the sender's.
-func (r *replica) appendSignal(b []byte, s presence.Signal) []byte {
+func appendSignal(b []byte, s presence.Signal, l *ledger) []byte {
 	b = append(b, `{"type":"`...)
 	b = append(append(b, s.Type...), '"')
 	b = appendInt(b, "v", s.V)
 	if s.From != "" {
 		b = wire.AppendString(append(b, `,"from":`...), string(s.From.Local()))
-		if e := r.nameLocked(s.From); e != nil {
+		if e := senderOf(s.From, l); e != nil {
 			b = wire.AppendString(append(b, `,"name":`...), e.DisplayName())
 		}
 	}

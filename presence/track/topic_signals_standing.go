@@ -72,9 +72,8 @@ func (k *standing) now(at time.Time) []presence.Signal {
 	return signals
 }
 
-// watchStandingLocked schedules endStanding for the next signal whose time will be over.
-func (r *replica) watchStandingLocked(now time.Time) {
-	k := &r.signals.standing
+// watch schedules lapse for the next signal whose time will be over.
+func (k *standing) watch(now time.Time, lapse func()) {
 	if k.lapse != nil {
 		k.lapse.Stop()
 		k.lapse = nil
@@ -86,11 +85,66 @@ func (r *replica) watchStandingLocked(now time.Time) {
 		}
 	}
 	if !next.IsZero() {
-		k.lapse = time.AfterFunc(next.Sub(now), r.endStanding)
+		k.lapse = time.AfterFunc(next.Sub(now), lapse)
 	}
 }
 
-// endStanding ends the signals whose time is over.
+// end ends the signals whose time is over. That is told by a signal each.
+func (t *topicSignals) end(now time.Time) {
+	for key, s := range t.signals {
+		if s.until.After(now) {
+			continue
+		}
+		delete(t.signals, key)
+		t.event = nil
+		if _, later := t.pending.latest[key]; !later { // otherwise a later signal takes its place
+			t.pending.put(presence.Signal{Type: s.Type, V: s.V, From: s.From, For: -1})
+		}
+	}
+}
+
+// endOf removes the standing signals of users who left. Readers learn of it by the leaves.
+func (t *topicSignals) endOf(left []backend.Departure) {
+	if t == nil || len(t.signals) == 0 {
+		return
+	}
+	for _, d := range left {
+		for key := range t.signals {
+			if key.from == d.ID {
+				delete(t.signals, key)
+				t.event = nil
+			}
+		}
+	}
+}
+
+// shared returns the event with the standing signals, or nil.
+func (t *topicSignals) shared(at presence.Cursor, l *ledger) *sharedEvent {
+	if t == nil || len(t.signals) == 0 {
+		return nil
+	}
+	now := time.Now()
+	if t.event == nil || t.event.Cursor != at || now.Sub(t.made) > standingFresh {
+		all := t.now(now)
+		if len(all) == 0 {
+			return nil
+		}
+		t.event, t.made = newSharedEvent(frame{Event: signalEvent(t.topic, at, all, l)}), now
+	}
+	return t.event
+}
+
+// stop ends the timers.
+func (t *topicSignals) stop() {
+	if t != nil {
+		t.merging.stop()
+		if t.lapse != nil {
+			t.lapse.Stop()
+		}
+	}
+}
+
+// endStanding runs when the time of a standing signal is over.
 func (r *replica) endStanding() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -98,60 +152,13 @@ func (r *replica) endStanding() {
 	if r.closed || r.signals.lapse == nil {
 		return
 	}
-	for key, s := range r.signals.signals {
-		if s.until.After(now) {
-			continue
-		}
-		delete(r.signals.signals, key)
-		r.signals.event = nil
-		if _, later := r.signals.pending.latest[key]; !later { // otherwise a later signal takes its place
-			r.signals.pending.put(presence.Signal{Type: s.Type, V: s.V, From: s.From, For: -1})
-		}
-	}
-	r.watchStandingLocked(now)
+	r.signals.end(now)
+	r.signals.watch(now, r.endStanding)
 	r.scheduleSignalsLocked()
 }
 
-// endStandingOfLocked removes the standing signals of users who left. Readers learn of it by the leaves.
-func (r *replica) endStandingOfLocked(left []backend.Departure) {
-	if r.signals == nil || len(r.signals.signals) == 0 {
-		return
-	}
-	for _, d := range left {
-		for key := range r.signals.signals {
-			if key.from == d.ID {
-				delete(r.signals.signals, key)
-				r.signals.event = nil
-			}
-		}
-	}
-}
-
 // standingLocked implements stander.
-func (r *replica) standingLocked() *sharedEvent {
-	if r.signals == nil || len(r.signals.signals) == 0 {
-		return nil
-	}
-	k, now := &r.signals.standing, time.Now()
-	if k.event == nil || k.event.Cursor != r.cursor || now.Sub(k.made) > standingFresh {
-		all := k.now(now)
-		if len(all) == 0 {
-			return nil
-		}
-		k.event, k.made = newSharedEvent(frame{Event: r.signalEvent(all)}), now
-	}
-	return k.event
-}
-
-// stopSignalsLocked ends the timers.
-func (r *replica) stopSignalsLocked() {
-	if r.signals != nil {
-		r.signals.merging.stop()
-		if r.signals.lapse != nil {
-			r.signals.lapse.Stop()
-		}
-	}
-}
+func (r *replica) standingLocked() *sharedEvent { return r.signals.shared(r.cursor, &r.ledger) }
 
 // standing is [Tracker.Standing].
 func (t *topics) standing(topic presence.Topic) []presence.Signal {

@@ -36,7 +36,7 @@ func (w *storeWatch) hold(d backend.Diff) {
 	}
 }
 
-// A figureCheck compares the figures that the store returns every half second with the ledger, and so finds
+// A figureCheck compares the figures that the store returns, twice a second for a topic that changes, with the ledger, and so finds
 // lost diffs. A single difference may be a race. A gap is a head that the ledger still does not know when the
 // next answer comes, another total in two answers in a row, or a head that is older than the one known when the
 // store was asked.
@@ -59,7 +59,7 @@ const (
 // lacks revived ones. For the same reason the topic does not count as empty then.
 //
 // Example: a failover brings Alice back, who was the last one in thread:1 and has left. Then Redis loses
-// thread:1. If that were no gap, she would join here once the lease could have expired.
+// thread:1, with Alice. Were that no gap, this node would still wait for her lease, and let her join at admitAt.
 func (f *figureCheck) check(c backend.Counts, l *ledger, at int, provisional bool) gap {
 	was := *f
 	*f = figureCheck{}
@@ -169,18 +169,22 @@ func (env *topicEnv) fetch(ctx context.Context, topic presence.Topic, kind prese
 // in what it reads, unless the store has lost them since.
 func (r *replica) reload(ctx context.Context) error {
 	r.mu.Lock()
-	before := len(r.watch.early)
+	before, as := len(r.watch.early), r.ledger.mode()
 	r.mu.Unlock()
-	now, err := r.fetch(ctx, r.out.topic, r.kind, r.mode())
+	now, err := r.fetch(ctx, r.out.topic, r.kind, as)
 	if err != nil {
 		return err
 	}
 	hidden, newer := r.hiddenIn(r.out.topic, now.ledger.roster), r.hiddenAmong(r.out.topic, now.newer...)
+	narrowed := r.narrowedIn(r.out.topic, now.ledger.roster)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.watch.early = r.watch.early[before:]
 	switch {
 	case !r.ledger.loaded():
+		if !now.ledger.partial() {
+			r.provisional.chosen = narrowed
+		}
 		r.startLocked(now)
 		for _, e := range hidden { // nobody reads the roster yet
 			if !r.ledger.partial() {
@@ -199,28 +203,6 @@ func (r *replica) reload(ctx context.Context) error {
 	return nil
 }
 
-// mode returns how much of the topic a reload reads: as much as is kept now.
-func (r *replica) mode() mode {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	switch {
-	case !r.ledger.loaded():
-		return asFits
-	case r.ledger.partial():
-		return inPart
-	}
-	return asWhole
-}
-
-// takeExtrasLocked stores the extras of a topic that was read.
-func (r *replica) takeExtrasLocked(now stored) {
-	r.check = extrasCheck{}
-	if now.known {
-		r.check.answered, r.check.total = time.Now(), int32(now.counts.Total)
-		r.mergeExtrasLocked(now.extras)
-	}
-}
-
 // startLocked starts with the topic as it was first read. Its log may be lost, or too short to name everybody who
 // has left.
 //
@@ -231,10 +213,10 @@ func (r *replica) startLocked(now stored) {
 	if r.ledger.head != backend.Origin && r.outage.soundFor() > restoreFor(r.kind.TTL) { // otherwise nodes may be restoring who came before
 		r.ledger.reach(now.at)
 	}
-	r.takeExtrasLocked(now)
+	r.extras.restart(now)
 	r.cursor = presence.NewCursor(r.out.topic, r.ledger.head)
 	r.chooseModeLocked()
-	r.counting = r.tellsTotals(false) || r.ledger.partial()
+	r.counting = tellsTotals(r.kind, r.hold.total(&r.ledger), false) || r.ledger.partial()
 	r.renewViewLocked()
 	r.out.restartLocked()
 	if r.heard != nil {
@@ -255,7 +237,7 @@ func (r *replica) replaceLocked(now stored) {
 	r.provisional.after(restoreFor(r.kind.TTL), r.expireProvisional)
 
 	r.ledger, r.counts, r.staleSince = now.ledger, now.counts, time.Time{}
-	r.takeExtrasLocked(now)
+	r.extras.restart(now)
 	if earlier && !r.provisional.open() { // other nodes have the store's version with the earlier Since
 		r.ledger.addLocal(r.provisional.nextVersion(r.ledger.head, r.cfg.Node))
 	}
@@ -292,6 +274,7 @@ func (r *replica) refresh(at int, c backend.Counts) (news bool) {
 	if r.closed || !r.ledger.loaded() {
 		return false
 	}
+	r.provisional.forgetExpected(r.kind.TTL)
 	if found := r.watch.figures.check(c, &r.ledger, at, r.provisional.open() || r.hold != nil); found != noGap {
 		r.resyncLocked(found == gapInData)
 		news = true
@@ -386,20 +369,21 @@ func unbroken(head presence.DiffID, diffs []backend.Diff) bool {
 	return true
 }
 
-// goesBack reports whether a log that begins at Origin is older than what this node knows: it has a diff of before
-// the latest moment that the node knows of the topic.
-//
-// Example: Bob has left thread:1 and come again, and Redis is wiped. Nobody has restored the topic yet, and its version
-// is Origin. Redis then starts again with a file of when Bob was away. Its log has him leave, which is long over.
+// goesBack reports whether a log that begins at Origin is older than what this node knows: see rewinds.
 func (r *replica) goesBack(head presence.DiffID, log []backend.Diff) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.goesBackLocked(head, log)
+	return rewinds(&r.ledger, head, log)
 }
 
-func (r *replica) goesBackLocked(head presence.DiffID, log []backend.Diff) bool {
-	old := func(d backend.Diff) bool { return d.At.UnixNano() <= r.ledger.latest }
-	return head == backend.Origin && !r.ledger.partial() && slices.ContainsFunc(log, old)
+// rewinds reports whether a log that begins at Origin is older than what a ledger has: it has a diff of before
+// the latest moment that is known of the topic.
+//
+// Example: Bob has left thread:1 and come again, and Redis is wiped. Nobody has restored the topic yet, and its version
+// is Origin. Redis then starts again with a file of when Bob was away. Its log has him leave, which is long over.
+func rewinds(l *ledger, head presence.DiffID, log []backend.Diff) bool {
+	old := func(d backend.Diff) bool { return d.At.UnixNano() <= l.latest }
+	return head == backend.Origin && !l.partial() && slices.ContainsFunc(log, old)
 }
 
 // sizeOf is the number of changes in d.

@@ -125,16 +125,6 @@ func (t *topics) all() []*replica {
 	return all
 }
 
-// showing returns the topics whose roster here has a user.
-func (t *topics) showing(user presence.UserID) (topics []presence.Topic) {
-	for _, r := range t.all() {
-		if view := r.view.Load(); view != nil && view.roster.get(user) != nil {
-			topics = append(topics, r.out.topic)
-		}
-	}
-	return topics
-}
-
 // shown returns the status that a topic's roster shows of a user; "" if the topic is not
 // kept current here, or does not have the user.
 func (t *topics) shown(topic presence.Topic, user presence.UserID) presence.Status {

@@ -93,16 +93,17 @@ func newTracker(inner backend.Core, cfg *Config) *Tracker {
 	topics := newTopics(cfg, life, &topicEnv{
 		store: store, outage: outage, cfg: cfg, stats: stats, spawn: func(fn func(context.Context)) { life.spawn(fn) }, losses: losses, extras: extras.load,
 		hides:  func(user presence.UserID) bool { return users.chosen(user).Base() == presence.Invisible },
+		chosen: users.visibilityOf,
 		probes: &sync.Pool{New: func() any { return new(entry) }}, wholeUsers: wholeBelow(store), sampleUsers: sampleUsers,
 	}, news)
 	records := &records{cfg, store, writer, peaks, topics, notices}
 	devices := &deviceRoster{directory, topics}
-	members := &allDevices{devices, users, writer}
+	where := &whereabouts{users, topics, writer, devices}
 
 	lastSeen := newLastSeen(directory.on(), forgotten)
 	choices := (&choices{
 		cfg: cfg, life: life, process: process, stats: stats, store: store, outage: outage, writer: writer, users: users, topics: topics,
-		notices: notices, directory: directory, devices: devices, members: members, lastSeen: lastSeen,
+		notices: notices, directory: directory, devices: devices, where: where, lastSeen: lastSeen,
 	}).begin(forgotten)
 	attention := newAttention(cfg, life, writer, users, topics)
 	guests := newGuestCounts(cfg, life, store, writer, topics)
@@ -110,7 +111,7 @@ func newTracker(inner backend.Core, cfg *Config) *Tracker {
 		cfg: cfg, life: life, stats: stats, store: store, outage: outage, writer: writer, users: users, topics: topics,
 		notices: notices, seal: seal, guests: guests, choices: choices,
 	}).begin()
-	signOuts := &signOuts{cfg, store, outage, writer, users, topics, notices, devices, members, leases}
+	signOuts := &signOuts{cfg, store, outage, writer, users, topics, notices, devices, where, leases}
 	acts := newActs(cfg.Logger, users, notices)
 	people := (&peopleHere{cfg: cfg, life: life, stats: stats, store: store, topics: topics, directory: directory, news: news}).begin()
 	sources := newSources(topics, people.openers())
@@ -143,7 +144,7 @@ func newTracker(inner backend.Core, cfg *Config) *Tracker {
 		places:     newPlaces(cfg, life, store, users, topics),
 		eraser: (&eraser{
 			cfg: cfg, life: life, store: store, writer: writer, users: users, topics: topics, notices: notices, seal: seal,
-			members: members, lastSeen: lastSeen, choices: choices, signOuts: signOuts, acts: acts, people: people, deliveries: deliveries,
+			where: where, lastSeen: lastSeen, choices: choices, signOuts: signOuts, acts: acts, people: people, deliveries: deliveries,
 		}).begin(),
 		deliveries: deliveries,
 	}
@@ -152,7 +153,7 @@ func newTracker(inner backend.Core, cfg *Config) *Tracker {
 // start starts the goroutines.
 func (t *Tracker) start() {
 	t.peopleHere.start()
-	go (&flusher{cfg: t.cfg, stats: t.stats, store: t.store, outage: t.outage, writer: t.writer, unknown: t.leases.rejoin, hear: t.choices.hearAll}).run(t.life.ctx)
+	go (&flusher{cfg: t.cfg, stats: t.stats, store: t.store, outage: t.outage, writer: t.writer, unknown: t.leases.rejoin, early: t.leases.endLater, hear: t.choices.hearAll}).run(t.life.ctx)
 	for _, every := range t.cfg.renewals() {
 		t.life.spawn(func(ctx context.Context) { t.leases.heartbeat(ctx, every) })
 	}
@@ -199,55 +200,6 @@ func (t *Tracker) afterOutages(ctx context.Context) {
 func wasOut(store backend.Core) bool {
 	reporter, ok := store.(backend.OutageReporter)
 	return ok && !reporter.LastOut().IsZero()
-}
-
-// hear handles a notice from any node, this one included. It does not block.
-func (t *Tracker) hear(n backend.Notice) {
-	known := false
-	switch n.Kind {
-	case backend.NoticeSignedOut, backend.NoticeSignedOff, backend.NoticeEnded:
-		n, known = t.notices.heard(n)
-	}
-	switch {
-	case n.Missed > 0:
-		t.leases.missed(n.Missed)
-		t.peopleHere.relationsMissed()
-	case n.Kind == backend.NoticeSignedOut:
-		t.signOuts.hear(n, known)
-	case n.Kind == backend.NoticeActed:
-		t.acts.hear(n)
-	case n.Kind == backend.NoticeSignedOff:
-		t.signOuts.hearOff(n)
-	case n.Kind == backend.NoticeEnded:
-		t.signOuts.hearEnded(n)
-	case n.Kind == backend.NoticeStatus:
-		t.choices.hear(n)
-	case n.Kind == backend.NoticeSettings:
-		t.choices.hearSettings(n)
-	case n.Kind == backend.NoticeRelations:
-		t.peopleHere.relationsChanged(n.User)
-	case n.Kind == backend.NoticeErased:
-		t.eraser.hear(n)
-	case n.Kind == backend.NoticeLeft:
-		if c := t.users.connection(presence.Holder(n.Payload)); c != nil && c.visitor.User.ID == n.User {
-			c.conn.Close()
-		}
-	case n.Kind == backend.NoticePeak:
-		if topic, peak, ok := peakOf(n); ok {
-			t.records.hear(topic, peak)
-		}
-	case n.Kind == backend.NoticeLost:
-		t.leases.hearLost(n.Ago)
-	case n.Ago > 0: // the other kinds are of the moment, and are never sent late
-	case n.Kind == backend.NoticeNode:
-		t.fleet.hear(n.Payload, t.found.note)
-	case n.Kind == backend.NoticeHidden:
-		t.tokens.hearHidden(n)
-	case n.Kind == backend.NoticeHint:
-		t.hearHint(n.Payload)
-	case n.Kind == backend.NoticeGuestSignedIn:
-		t.leases.hearSignedIn(n.Payload)
-	}
 }
 
 // close is [Tracker.Close].

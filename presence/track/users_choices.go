@@ -58,6 +58,17 @@ func (p *users) choiceOf(user presence.UserID) choice {
 // chosen returns the status that a user chose, or "" if this node knows of none.
 func (p *users) chosen(user presence.UserID) presence.Status { return p.choiceOf(user).Status }
 
+// visibilityOf returns who may see a user's devices by what the user chose. It returns nil if this node does not
+// know the user's settings.
+func (p *users) visibilityOf(user presence.UserID) *presence.Visibility {
+	settings := p.choiceOf(user).settings
+	if settings == nil {
+		return nil
+	}
+	v := settings.At(time.Now()).Visibility(settings.since)
+	return &v
+}
+
 // statusOf is [Tracker.Status].
 func (p *users) statusOf(user presence.UserID) presence.Status {
 	if s, known := p.settingsOf(user); known {

@@ -122,21 +122,6 @@ func (p *users) connection(id presence.Holder) *holder {
 	return p.connections[id]
 }
 
-// connectionsOf returns a user's open connections.
-func (p *users) connectionsOf(user presence.UserID) []*holder {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	u := p.byID[user]
-	if u == nil {
-		return nil
-	}
-	all := make([]*holder, 0, len(u.connections))
-	for c := range u.connections {
-		all = append(all, c)
-	}
-	return all
-}
-
 // holdsLocked reports whether a connection is open and holds its user in a topic.
 func (p *users) holdsLocked(c *holder, topic presence.Topic) bool {
 	return p.connections[c.id] == c && c.heldIn(topic)
@@ -246,55 +231,4 @@ func (p *users) ended(each func(leaseKey, leaseEnd)) {
 			}
 		}
 	}
-}
-
-// topicsOf returns the topics in which this node may hold a user: by a page view, by a
-// connection, or by the grace after one.
-func (p *users) topicsOf(user presence.UserID) map[presence.Topic]struct{} {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	topics := make(map[presence.Topic]struct{})
-	u := p.byID[user]
-	if u == nil {
-		return topics
-	}
-	for _, view := range u.views {
-		if time.Since(view.at) < p.viewsMatterFor() {
-			topics[view.topic] = struct{}{}
-		}
-	}
-	for topic, at := range u.released {
-		if time.Since(at) <= p.cfg.grace(topic)+time.Second {
-			topics[topic] = struct{}{}
-		}
-	}
-	for c := range u.connections {
-		for _, topic := range c.heldTopics() {
-			topics[topic] = struct{}{}
-		}
-	}
-	return topics
-}
-
-// heldLately reports whether this node recorded a page view of a user in a topic, or
-// opened a connection, within a duration.
-func (p *users) heldLately(user presence.UserID, topic presence.Topic, within time.Duration) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	u := p.byID[user]
-	if u == nil {
-		return false
-	}
-	since := time.Now().Add(-within)
-	for _, view := range u.views {
-		if view.topic == topic && view.at.After(since) {
-			return true
-		}
-	}
-	for c := range u.connections {
-		if c.heldIn(topic) && (c.held.opened.IsZero() || c.held.opened.After(since)) {
-			return true
-		}
-	}
-	return false
 }

@@ -92,21 +92,6 @@ func (p *users) fullFor(user presence.UserID, most int) bool {
 	return !known && p.questions.full(user, most)
 }
 
-// answer stores the answer to a question about a user, unless a notice came before it. If there is a doubt
-// about the user, it stores nothing and returns the doubt. It calls taken with mu held.
-func (p *users) answer(user presence.UserID, answer choice, taken func()) *doubt {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if d := p.questions.doubts[user]; d != nil {
-		return d
-	}
-	if _, waits := p.questions.waiting[user]; waits {
-		taken()
-		p.learnLocked(user, answer)
-	}
-	return nil
-}
-
 // nextAsked returns the next users to ask about, in the order in which they came. If it is too early to ask,
 // it returns for how long. If there are none, the goroutine that asks must end.
 func (p *users) nextAsked(most int) (users []presence.UserID, early time.Duration) {
@@ -120,11 +105,7 @@ func (p *users) nextAsked(most int) (users []presence.UserID, early time.Duratio
 		user := q.order[0]
 		q.order = q.order[1:]
 		delete(q.listed, user)
-		d := q.doubts[user]
-		if d != nil {
-			d.asked = true
-		}
-		if d != nil || len(q.waiting[user]) > 0 {
+		if q.begin(user) || len(q.waiting[user]) > 0 {
 			users = append(users, user)
 		}
 	}
@@ -154,54 +135,4 @@ func (p *users) waiting() (users []presence.UserID, queued int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Collect(maps.Keys(p.questions.waiting)), p.questions.queued
-}
-
-// A doubting says why there is a doubt about a user.
-type doubting struct {
-	note    *noteSettings           // from a notice; nil: it has none
-	at      time.Time               // when the user was last seen, if a notice said so
-	anyway  bool                    // even if this node does not know the user
-	writing func() []presence.Topic // returns the topics to which this node is writing the earlier choice; mu is held
-}
-
-// doubt makes the Directory be asked about a user. It returns nil if this node does not know the user.
-// narrows reports whether the notice hides something, and start whether the caller must start the goroutine
-// that asks.
-func (p *users) doubt(user presence.UserID, why doubting) (d *doubt, narrows, start bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	chosen, known := p.choiceLocked(user)
-	q := &p.questions
-	if d = q.doubts[user]; d == nil {
-		if !why.anyway && !known && len(q.waiting[user]) == 0 {
-			return nil, false, false
-		}
-		d = &doubt{answered: make(chan struct{}), writing: make(map[presence.Topic]struct{})}
-		q.doubts[user] = d
-	}
-	d.asked = false
-	for _, topic := range why.writing() {
-		d.writing[topic] = struct{}{}
-	}
-	if why.note != nil {
-		d.hear(why.note)
-		_, narrows = d.strictest(chosen, known)
-	}
-	if !why.at.IsZero() {
-		d.at = why.at
-	}
-	return d, narrows, q.ask(user)
-}
-
-// doubtLocked returns the doubt about a user, or nil.
-func (p *users) doubtLocked(user presence.UserID) *doubt { return p.questions.doubts[user] }
-
-// endDoubtLocked ends the doubt about a user.
-func (p *users) endDoubtLocked(user presence.UserID) { delete(p.questions.doubts, user) }
-
-// allDoubts returns the doubts about all users.
-func (p *users) allDoubts() map[presence.UserID]*doubt {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return maps.Clone(p.questions.doubts)
 }

@@ -217,7 +217,7 @@ func (l *watchList) seenLocked() (seen []uint32, sum uint64) {
 	return seen, sum
 }
 
-// resumeLocked implements source.resumeLocked. A reader that already has what it would see now gets nothing,
+// resumeLocked implements resumer. A reader that already has what it would see now gets nothing,
 // and any other a state.
 func (l *watchList) resumeLocked(from presence.Cursor, _ int) (missed *sharedEvent, ok bool) {
 	id, ok := from.Version(l.out.topic)

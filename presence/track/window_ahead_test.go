@@ -92,6 +92,39 @@ func TestWindowReaderAheadIsToldNoOldTotal(t *testing.T) {
 	})
 }
 
+// At node a two diffs came at once, and canceled out. So its view has the name of before. A page that comes from
+// another node, which told it of both, is not taken back to that name: a third node would tell it of them again.
+func TestWindowReaderIsNotTakenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memstore.New()
+		a, b := start(t, store, track.Config{Node: "a", MergeWindow: 300 * time.Millisecond}), start(t, store, track.Config{Node: "b", MergeWindow: -1})
+		come(t, store, span(0, 9)...)
+		o := track.ConnectOptions{Topics: []presence.Topic{throng}, Observe: true, Window: track.Window{Users: 1}}
+		whole := o
+		whole.Window = track.Window{}
+		connect(t, a, whole).Events(nil)
+		elsewhere := connect(t, b, o)
+		elsewhere.Events(nil)
+		come(t, store, "bob")
+		synctest.Wait()
+		elsewhere.Events(nil)
+		time.Sleep(3 * time.Second)
+		leave(t, store, "u0") // from now on node a waits for 300 ms
+		synctest.Wait()
+		leave(t, store, "bob")
+		synctest.Wait()
+		come(t, store, "bob")
+		time.Sleep(5 * time.Second) // at node a both are published, and the window at node b has its turn
+		elsewhere.Events(nil)
+		o.Cursor = elsewhere.Cursor()
+		moved := connect(t, a, o)
+		moved.Events(nil)
+		if moved.Cursor() != elsewhere.Cursor() {
+			t.Errorf("node a takes the page from %s to %s", elsewhere.Cursor(), moved.Cursor())
+		}
+	})
+}
+
 // A slowTopicStore takes a while for the roster of a topic.
 type slowTopicStore struct {
 	*memstore.Store

@@ -117,10 +117,10 @@ func (w *windowSource) leadLocked(s *reader, from windowVersion) (*sharedEvent, 
 		return nil, false
 	}
 	target := to.told()
-	if namesAt > to.namesAt {
+	if namesAt >= to.namesAt { // at the same position the stage may have an older name: what followed that canceled out
 		target.names, version.names, version.sum = was.names, from.names, sum
 	}
-	if alsoAt > to.alsoAt {
+	if alsoAt >= to.alsoAt {
 		target.also, version.also = was.also, from.also
 	}
 	figures := to

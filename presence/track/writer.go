@@ -78,11 +78,6 @@ func (w *writer) put(topic presence.Topic, op operation) {
 	w.kick.Wake()
 }
 
-// addAcked is add, and returns an ack.
-func (w *writer) addAcked(topic presence.Topic, op backend.Op) *ack {
-	return w.putAcked(topic, operation{Op: op})
-}
-
 // putAcked is put, and returns an ack.
 func (w *writer) putAcked(topic presence.Topic, op operation) *ack {
 	a := &ack{key: keyOf(op.Op), done: make(chan struct{})}
@@ -293,53 +288,6 @@ func (w *writer) setFlying(topics map[presence.Topic]*pending) {
 	if w.flying, w.preparing = topics, nil; topics == nil {
 		w.forgotten = nil
 	}
-}
-
-// holding returns the topics in which an operation of a user waits or is being written, and those whose
-// operations the writer is just putting in order. devices are the user's members of backend.DevicesTopic.
-func (w *writer) holding(user presence.UserID, devices []presence.UserID) (topics []presence.Topic) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	topics = slices.Collect(maps.Keys(w.preparing))
-	for _, some := range []map[presence.Topic]*pending{w.topics, w.flying} {
-		for topic, p := range some {
-			if slices.ContainsFunc(membersIn(topic, user, devices), p.holds) {
-				topics = append(topics, topic)
-			}
-		}
-	}
-	return topics
-}
-
-// writes reports whether an operation of a user, and not of a device, waits or may be under way.
-func (w *writer) writes(user presence.UserID) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if len(w.preparing) > 0 { // their users are not known
-		return true
-	}
-	for _, some := range []map[presence.Topic]*pending{w.topics, w.flying} {
-		for _, p := range some {
-			if p.holds(user) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// devicesOf returns a user's members of backend.DevicesTopic that have operations which wait or are being
-// written.
-func (w *writer) devicesOf(user presence.UserID) (members []presence.UserID) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	members = slices.Clone(w.preparing[backend.DevicesTopic][user])
-	for _, some := range []map[presence.Topic]*pending{w.topics, w.flying} {
-		if p := some[backend.DevicesTopic]; p != nil {
-			members = append(members, p.members[user]...)
-		}
-	}
-	return members
 }
 
 // take returns the operations to write now, by topic.

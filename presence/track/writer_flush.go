@@ -21,6 +21,7 @@ type flusher struct {
 	outage  *outage
 	writer  *writer
 	unknown func(presence.Topic, backend.Op) // called with each heartbeat whose lease is gone
+	early   func()                           // called when repeated ends were forgotten, because leases may have expired
 	hear    func(context.Context) error      // returns once every notice that was published before was heard
 	logs    minute.Gate
 }
@@ -75,6 +76,9 @@ func (f *flusher) flush(ctx context.Context) bool {
 	batches := make([]backend.Batch, 0, len(topics))
 	now := time.Now()
 	for topic, p := range topics {
+		if doubt && p.forgetRepeated() {
+			f.early()
+		}
 		batches = append(batches, backend.Batch{Topic: topic, Ops: p.batch(doubt, now), Keep: keepOf(f.cfg.Kind(topic))})
 	}
 	f.writer.setFlying(topics)

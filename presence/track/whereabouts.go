@@ -1,0 +1,254 @@
+package track
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+)
+
+// maxNamedTopics is how many topics the notice of a choice names.
+const maxNamedTopics = 16
+
+// The whereabouts of a user are where this node holds the user, shows the user, or has something to write of
+// the user: in which topics, and by which devices. What changes for a user everywhere, such as a choice, a
+// sign-out or an erasure, changes there.
+type whereabouts struct {
+	users   *users
+	topics  *topics
+	writer  *writer
+	devices *deviceRoster
+}
+
+// showing returns the topics whose roster here has a user.
+func (h *whereabouts) showing(user presence.UserID) (topics []presence.Topic) {
+	for _, r := range h.topics.all() {
+		if view := r.view.Load(); view != nil && view.roster.get(user) != nil {
+			topics = append(topics, r.out.topic)
+		}
+	}
+	return topics
+}
+
+// writtenHere returns the topics in which this node, the publisher of a user's choice, writes it: first, and
+// then the topics in which it may hold or shows the user.
+func (h *whereabouts) writtenHere(user presence.UserID, first ...presence.Topic) []presence.Topic {
+	held := h.users.topicsOf(user)
+	for _, topic := range h.showing(user) {
+		held[topic] = struct{}{}
+	}
+	for _, topic := range first {
+		delete(held, topic)
+	}
+	topics := append(first, slices.Sorted(maps.Keys(held))...)
+	return topics[:min(len(topics), maxNamedTopics)]
+}
+
+// writing returns the topics in which the writer has operations of a user.
+func (h *whereabouts) writing(user presence.UserID) []presence.Topic {
+	return h.writer.holding(user, h.devicesOf(user))
+}
+
+// writingLocked is writing with users.mu held, without the devices that are missing in the view.
+func (h *whereabouts) writingLocked(user presence.UserID) []presence.Topic {
+	return h.writer.holding(user, h.devicesLocked(user))
+}
+
+// devicesOf returns the members of backend.DevicesTopic that belong to a user: those in the roster here, those that
+// this node holds itself, and those for which an operation still waits to be written.
+//
+// Example: node A hangs for ten seconds, and the others sweep Alice's page there. She hides, and closes the
+// page. Then A resumes, and hears first that she left, and then that she hid. Its roster has none of her
+// devices, but the join and release of her page wait to be written, as online.
+//
+// While a roster is provisional, its view may lack devices that the store has.
+func (h *whereabouts) devicesOf(user presence.UserID) []presence.UserID {
+	members := h.with(user, h.users.membersHere(user))
+	if r := h.topics.peek(backend.DevicesTopic); r != nil {
+		for _, e := range r.withheld() {
+			if owner, _ := backend.OwnerOf(e.ID); owner == user {
+				members = append(members, e.ID)
+			}
+		}
+	}
+	return members
+}
+
+// devicesLocked is devicesOf with users.mu held, without the devices that are missing in the view.
+func (h *whereabouts) devicesLocked(user presence.UserID) []presence.UserID {
+	return h.with(user, h.users.membersHereLocked(user))
+}
+
+// with adds the roster's devices of a user to those that this node holds itself.
+func (h *whereabouts) with(user presence.UserID, here []presence.UserID) []presence.UserID {
+	members := append(here, h.writer.devicesOf(user)...)
+	for m := range h.devices.of(user) {
+		members = append(members, m.ID)
+	}
+	slices.Sort(members)
+	return slices.Compact(members)
+}
+
+// topicsOf returns the topics in which this node may hold a user: by a page view, by a
+// connection, or by the grace after one.
+func (p *users) topicsOf(user presence.UserID) map[presence.Topic]struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	topics := make(map[presence.Topic]struct{})
+	u := p.byID[user]
+	if u == nil {
+		return topics
+	}
+	for _, view := range u.views {
+		if time.Since(view.at) < p.viewsMatterFor() {
+			topics[view.topic] = struct{}{}
+		}
+	}
+	for topic, at := range u.released {
+		if time.Since(at) <= p.cfg.grace(topic)+time.Second {
+			topics[topic] = struct{}{}
+		}
+	}
+	for c := range u.connections {
+		for _, topic := range c.heldTopics() {
+			topics[topic] = struct{}{}
+		}
+	}
+	return topics
+}
+
+// heldLately reports whether this node recorded a page view of a user in a topic, or
+// opened a connection, within a duration.
+func (p *users) heldLately(user presence.UserID, topic presence.Topic, within time.Duration) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	u := p.byID[user]
+	if u == nil {
+		return false
+	}
+	since := time.Now().Add(-within)
+	for _, view := range u.views {
+		if view.topic == topic && view.at.After(since) {
+			return true
+		}
+	}
+	for c := range u.connections {
+		if c.heldIn(topic) && (c.held.opened.IsZero() || c.held.opened.After(since)) {
+			return true
+		}
+	}
+	return false
+}
+
+// connectionsOf returns a user's open connections.
+func (p *users) connectionsOf(user presence.UserID) []*holder {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	u := p.byID[user]
+	if u == nil {
+		return nil
+	}
+	all := make([]*holder, 0, len(u.connections))
+	for c := range u.connections {
+		all = append(all, c)
+	}
+	return all
+}
+
+// membersHere returns the devices of a user that a connection or a page view of this node may
+// hold in backend.DevicesTopic.
+func (p *users) membersHere(user presence.UserID) (members []presence.UserID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.membersHereLocked(user)
+}
+
+func (p *users) membersHereLocked(user presence.UserID) (members []presence.UserID) {
+	u := p.byID[user]
+	if u == nil {
+		return nil
+	}
+	add := func(member presence.UserID) {
+		if !slices.Contains(members, member) {
+			members = append(members, member)
+		}
+	}
+	for c := range u.connections {
+		if c.holdsDevice() {
+			add(c.member(backend.DevicesTopic))
+		}
+	}
+	for _, v := range u.views {
+		if v.topic == backend.DevicesTopic {
+			add(backend.MemberOf(user, v.device.ID))
+		}
+	}
+	return members
+}
+
+// holding returns the topics in which an operation of a user waits or is being written, and those whose
+// operations the writer is just putting in order. devices are the user's members of backend.DevicesTopic.
+func (w *writer) holding(user presence.UserID, devices []presence.UserID) (topics []presence.Topic) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	topics = slices.Collect(maps.Keys(w.preparing))
+	for _, some := range []map[presence.Topic]*pending{w.topics, w.flying} {
+		for topic, p := range some {
+			if slices.ContainsFunc(membersIn(topic, user, devices), p.holds) {
+				topics = append(topics, topic)
+			}
+		}
+	}
+	return topics
+}
+
+// writes reports whether an operation of a user, and not of a device, waits or may be under way.
+func (w *writer) writes(user presence.UserID) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.preparing) > 0 { // their users are not known
+		return true
+	}
+	for _, some := range []map[presence.Topic]*pending{w.topics, w.flying} {
+		for _, p := range some {
+			if p.holds(user) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// devicesOf returns a user's members of backend.DevicesTopic that have operations which wait or are being
+// written.
+func (w *writer) devicesOf(user presence.UserID) (members []presence.UserID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	members = slices.Clone(w.preparing[backend.DevicesTopic][user])
+	for _, some := range []map[presence.Topic]*pending{w.topics, w.flying} {
+		if p := some[backend.DevicesTopic]; p != nil {
+			members = append(members, p.members[user]...)
+		}
+	}
+	return members
+}
+
+// membersIn returns the names under which a topic has a user: the user, or in backend.DevicesTopic the
+// devices.
+func membersIn(topic presence.Topic, user presence.UserID, devices []presence.UserID) []presence.UserID {
+	if topic == backend.DevicesTopic {
+		return devices
+	}
+	return []presence.UserID{user}
+}
+
+// ownerIn returns the user of a member of a topic: the user itself, or the owner of a device.
+func ownerIn(topic presence.Topic, member presence.UserID) presence.UserID {
+	if topic != backend.DevicesTopic {
+		return member
+	}
+	owner, _ := backend.OwnerOf(member)
+	return owner
+}
