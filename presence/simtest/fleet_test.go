@@ -169,7 +169,8 @@ func (p *process) applyLocked() {
 	p.link.set((hangs || paused) && !dead, frozen && !dead, dead || away)
 	_, slow := p.failed["slow"]
 	p.link.slows(slow)
-	p.way.Break(p.failed["slow"])
+	p.way.Break(p.failed["slow"]) // and no answers are lost any more
+	p.link.losesAnswers(0)
 	for _, what := range []string{"dead", "away"} {
 		if f, ok := p.failed[what]; ok {
 			p.way.Break(f)

@@ -139,6 +139,7 @@ func (l *link) Snapshot(ctx context.Context, topic presence.Topic) (backend.Snap
 }
 
 func (l *link) Log(ctx context.Context, topic presence.Topic, after presence.DiffID) ([]backend.Diff, error) {
+	l.looks()
 	return through(ctx, l, false, func(ctx context.Context) ([]backend.Diff, error) { return l.server.Log(ctx, topic, after) })
 }
 

@@ -1443,18 +1443,91 @@ var known = []struct {
 		{at: 16498901009, do: "store away", d: 4055149119},
 		{at: 23798515865, do: "wipe", who: 1},
 	}}},
+	{"the store loses a consumer's record twice between two looks of a node that stands by", game{seed: 93110283, nodes: 4, slow: false, late: true, features: []feature{consumer}, acts: []act{
+		{at: 3608160334, do: "enter", who: 2},
+		{at: 3613794800, do: "view", who: 4, node: 1},
+		{at: 3891970157, do: "enter", who: 3},
+		{at: 3933753775, do: "store away", d: 4941299815},
+		{at: 4116915805, do: "deploy", who: 1, d: 288287513},
+		{at: 4328803830, do: "navigate", node: 2},
+		{at: 4494955190, do: "enter", who: 3},
+		{at: 4791340195, do: "come twice", who: 3},
+		{at: 5472753212, do: "enter", who: 5},
+		{at: 5478025108, do: "move", who: 75},
+		{at: 13258717908, do: "move", who: 34},
+		{at: 13629647937, do: "move", who: 54},
+		{at: 13677242285, do: "wipe", who: 2},
+		{at: 16343264091, do: "wipe"},
+		{at: 16997126615, do: "move", who: 57},
+	}}},
 	{"a user hides, and the store starts again twice with a file of before that", game{seed: 93048669, nodes: 4, slow: false, late: true, features: []feature{people, apart}, acts: []act{
 		{at: 16099277721, do: "save"},
 		{at: 18280422057, do: "status", who: 2, with: "invisible"},
 		{at: 21347886218, do: "restart store", d: 379603091},
 		{at: 22747668674, do: "restart store", d: 827046076},
 	}}},
+	{"a user comes back after a loss, just before a node that was cut off decides that the user left", game{seed: 93104417, nodes: 3, slow: false, late: true, acts: []act{
+		{at: 441010418, do: "come twice", who: 3, node: 1},
+		{at: 1018586565, do: "navigate", who: 6, node: 1},
+		{at: 2679720694, do: "navigate", who: 2},
+		{at: 2772901964, do: "navigate", who: 6},
+		{at: 3020586667, do: "navigate", who: 3},
+		{at: 3288001021, do: "view", who: 4},
+		{at: 4094586103, do: "navigate", who: 3},
+		{at: 4105687034, do: "node cut off", d: 7985878911},
+		{at: 5320095212, do: "wipe", who: 1},
+		{at: 11230953678, do: "another page"},
+		{at: 14248711415, do: "view", who: 4, node: 1},
+		{at: 14596430248, do: "move", who: 58},
+	}}},
+	{"a node ends again a lease of a user who has moved, as the store starts again once more with the same file", game{seed: 93103984, nodes: 3, slow: false, late: false, acts: []act{
+		{at: 2819388052, do: "save"},
+		{at: 7775526974, do: "restart store", d: 254094072},
+		{at: 12655846433, do: "navigate", who: 2},
+		{at: 14060934218, do: "restart store", d: 356822898},
+	}}},
+	{"a node ends a lease once more, and the store hangs and starts again with a file of before", game{seed: 93112820, nodes: 3, slow: false, late: false, features: []feature{apart}, acts: []act{
+		{at: 6313230559, do: "come", who: 3, node: 2},
+		{at: 7483654461, do: "lag", d: 437883112},
+		{at: 11039901600, do: "save"},
+		{at: 11560363136, do: "navigate", node: 1},
+		{at: 12013385461, do: "store hangs", who: 2, d: 530231854},
+		{at: 12565082494, do: "restart store", d: 320531105},
+	}}},
+	{"a page comes to a node that has missed a join, and gets no answer as it looks for that", game{seed: 93117254, nodes: 2, slow: false, late: false, acts: []act{
+		{at: 2940205964, do: "navigate"},
+		{at: 4340573280, do: "navigate", who: 2},
+		{at: 5430059546, do: "lose diffs", who: 1},
+		{at: 5859795882, do: "come", who: 3},
+		{at: 6273091700, do: "answers lost"},
+		{at: 6953357546, do: "kill", who: 1, d: 1047450217},
+	}}},
+	{"a page moves to a node that names its view by a version of before two diffs that canceled out", game{seed: 93145011, nodes: 3, slow: false, late: true, features: []feature{limited, windows}, acts: []act{
+		{at: 338906927, do: "come", who: 1, node: 1},
+		{at: 1465215562, do: "view", who: 4, node: 1},
+		{at: 1808616731, do: "late diffs", d: 2054034203},
+		{at: 1916233214, do: "sign out", who: 4},
+		{at: 2008525416, do: "view", who: 4, node: 1},
+		{at: 2311785073, do: "move", who: 71},
+		{at: 3378738519, do: "deploy", d: 907482500},
+	}}},
+	{"a user hides at a node that has not read the devices since it started, and whose store still has one", game{seed: 93162405, nodes: 3, slow: false, late: true, features: []feature{people, apart}, acts: []act{
+		{at: 7016111326, do: "store away", d: 3765725121},
+		{at: 7022760110, do: "deploy", who: 1, d: 81994547},
+		{at: 10833184452, do: "pause", d: 9820936928},
+		{at: 11267739026, do: "lose part", who: 1, with: "notices"},
+		{at: 11646506662, do: "status", who: 2, node: 1, with: "invisible"},
+		{at: 15114308590, do: "navigate", node: 1},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines
 // is left to chance.
 func TestKnown(t *testing.T) {
-	for _, k := range known {
+	for i, k := range known {
+		if raced && i%3 > 0 { // what they share is raced by a third of them
+			continue
+		}
 		t.Run(k.name, func(t *testing.T) {
 			for range plays() {
 				faults, notes := play(t, k.game)

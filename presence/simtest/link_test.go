@@ -42,6 +42,8 @@ type link struct {
 	slowly  map[presence.UserID]time.Time // when each user was last written as visible by a call that took long
 	hears   []func(backend.Notice)
 	idle    chan struct{} // closed while nothing waits
+	unread  int           // answers about what is in the log of a topic that are to be lost
+	vain    time.Time     // when the latest was
 
 	held map[presence.Topic][]parcel // of topics that are late
 }
@@ -257,6 +259,32 @@ func (l *link) loseDiffs(n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lose += n
+}
+
+// lostAnswers is how many answers of each method are lost.
+const lostAnswers = 2
+
+func (l *link) losesAnswers(n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.unread = n
+}
+
+// looks is for when the process reads the log of a topic.
+func (l *link) looks() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.unread > 0 {
+		l.unread--
+		l.vain = time.Now()
+	}
+}
+
+// lookedInVain returns how long ago the process read the log of a topic, and the answer was lost.
+func (l *link) lookedInVain() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return time.Since(l.vain)
 }
 
 // lostAt returns when a diff was last lost on its way to the process.

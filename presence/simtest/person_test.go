@@ -30,6 +30,7 @@ type person struct {
 	gone       time.Time     // when the last page was closed; zero: one is open, or the user never came
 	out        time.Time     // when it was answered that the user is signed out; zero: not since pages opened
 	outKnown   []*process    // which know that
+	outLost    bool          // a failover has taken it back
 	asked      time.Time     // when the latest sign-out was asked
 	untold     time.Time     // when the latest sign-out was asked that was refused: others hear of it later
 	typing     time.Time     // until when, as the user said
@@ -154,7 +155,7 @@ func (u *person) signOut(node int) {
 		} else {
 			known := u.w.informed(p)
 			u.w.mu.Lock()
-			u.out, u.outKnown = time.Now(), known
+			u.out, u.outKnown, u.outLost = time.Now(), known, false
 			u.w.mu.Unlock()
 		}
 		select {
@@ -173,7 +174,7 @@ func (w *world) forgot(u *person) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	ended := !slices.ContainsFunc(u.outKnown, func(p *process) bool { return slices.Contains(w.nodes, p) })
-	return !u.out.IsZero() && w.muted.After(u.out) && ended
+	return !u.out.IsZero() && (w.muted.After(u.out) || u.outLost) && ended
 }
 
 // toldLate reports whether a page asked for its connection so soon after a sign-out that its node may end it. A

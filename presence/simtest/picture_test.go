@@ -102,7 +102,7 @@ func (s *picture) state(d payload) {
 		case there:
 		case s.part:
 			delete(s.went, user)
-		case moved && s.p.process.cutOff(): // it may not have heard of the user, and cannot look
+		case moved && (s.p.process.cutOff() || s.missedJoin(user)): // it may not have heard of the user, and cannot look
 		case moved:
 			s.missed[user]++
 			s.drops(user)
@@ -141,7 +141,12 @@ func (s *picture) diff(d payload) {
 		if s.roster[user] == "" && !s.part {
 			s.joins(user, s.windowed() && d.Total > s.p.window)
 		}
-		if s.roster[user] == u.String() && !s.gained[user] {
+		// A node that has not noticed a failover tells the page once more that somebody came, of which a node told it
+		// before the failover.
+		came := s.came[user]
+		ago := s.p.w.failedOver() // 0: it goes on
+		again := s.withheld() && !came.IsZero() && ago > 0 && time.Since(came) > ago
+		if s.roster[user] == u.String() && !s.gained[user] && !again {
 			s.fault("gets a join of %s, who was there unchanged", user)
 		}
 		if _, both := d.Leaves[user]; both {

@@ -180,8 +180,14 @@ func (s *picture) joins(user string, paced bool) {
 	listed := s.fresh && (u.came.After(s.since) || s.since.After(outage.first))
 	listed = listed && gone.After(outage.first.Add(-holds)) && outage.since() < s.p.w.game.ttl()+settles
 	listed = listed && gone.After(s.p.w.trouble[rewinds].last)
+	// A failover that takes back a sign-out brings back the lease, which stands until it is swept. A page that moves to
+	// another node meanwhile is told of the join there, if its last node had not read that.
+	unswept := s.fresh && u.outLost && s.p.w.trouble[rewinds].since() < s.p.w.game.ttl()+settles
 	out, late := u.out, paced || s.fresh || s.p.w.withheldLocked() < s.p.w.game.ttl()+settles
 	s.p.w.mu.Unlock()
+	if unswept {
+		return
+	}
 	most := s.p.reads()
 	if slices.ContainsFunc(s.p.w.everyProcess(), func(p *process) bool { return p.link.tookLong(user, out) }) {
 		most += s.p.w.game.slowness()
@@ -296,7 +302,8 @@ func (s *picture) returns(user string, now profile, cursor string) {
 }
 
 // keptThrough reports whether the page's process may not know of a leave that the page saw. That process did not
-// reach the store from the leave until a loss of data, and the user has come back since.
+// reach the store from the leave until a loss of data, and the user has come back since. Or it did not reach the store
+// from the loss until other nodes decided that the user had left, and the user came back before it decided that too.
 func (s *picture) keptThrough(user string) bool {
 	u, w, left := s.p.w.person(user), s.p.w, s.parted[user]
 	if u == nil || left.IsZero() {
@@ -305,8 +312,16 @@ func (s *picture) keptThrough(user string) bool {
 	w.mu.Lock()
 	gone, losses := u.gone, slices.Clone(w.losses)
 	w.mu.Unlock()
+	link := s.p.process.link
 	return slices.ContainsFunc(losses, func(at time.Time) bool {
-		return at.After(left) && (gone.IsZero() || gone.After(at)) && s.p.process.link.upFor(left, at) < hearEvery
+		from, to := left, at
+		if at.Before(left) {
+			from, to = at, left
+			if !s.decided[user] || w.hides(user) || link.upSince(left) > w.game.restTime() {
+				return false
+			}
+		}
+		return (gone.IsZero() || gone.After(to)) && link.upFor(from, to) < hearEvery
 	})
 }
 
@@ -341,6 +356,18 @@ func (l *link) missedBefore(at time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.ContainsFunc(l.missed, func(lost time.Time) bool { return lost.Before(at) && l.upLocked(lost, at) < 2*hearEvery })
+}
+
+// missedJoin reports whether the page's process may not have received the join of a user who has just come: a diff
+// to it was lost, and so was the store's answer when it looked for what the page has seen.
+func (s *picture) missedJoin(user string) bool {
+	u, w, link := s.p.w.person(user), s.p.w, s.p.process.link
+	if u == nil || link.lookedInVain() > s.p.reads() || !link.missedBefore(time.Now()) {
+		return false
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return time.Since(u.came) < 2*hearEvery
 }
 
 // hides reports whether nobody sees a user: every node hears of that.

@@ -231,7 +231,8 @@ func (w *world) do(a act) {
 		w.nodeFails(node, "slow", presencetest.Fault{Delay: w.game.slowness()}, a.d*4)
 	case "answers lost":
 		if p := w.at(node); p != nil {
-			p.way.Break(presencetest.Fault{Err: errAway, Landed: true, Times: 2})
+			p.way.Break(presencetest.Fault{Err: errAway, Landed: true, Times: lostAnswers})
+			p.link.losesAnswers(lostAnswers)
 			p.loses(time.Second)
 			well := p.suffers()
 			w.fails(a.do, func() {
@@ -244,13 +245,17 @@ func (w *world) do(a act) {
 		if !w.rewound.IsZero() && time.Since(w.rewound) < w.game.ttl() {
 			return // two failovers within a TTL may lose two renewals in a row, which no lease outlasts
 		}
-		w.rewound = time.Now()
+		copied := time.Now()
+		w.rewound = copied
 		w.server.save()
 		keepers := w.program.loses()
 		w.fails(a.do, func() {
 			time.Sleep(a.d)
 			w.mu.Lock()
 			w.lost = true
+			for _, u := range w.persons {
+				u.outLost = u.outLost || u.out.After(copied)
+			}
 			w.mu.Unlock()
 			w.server.rewind()
 			w.losesNotices()

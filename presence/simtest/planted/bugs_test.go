@@ -43,7 +43,7 @@ var fleetBugs = []bug{
 	{"a call that hangs goes unnoticed", "outage.go", "return !at.IsZero() && time.Since(at) > o.cfg.harmlessOutage()", "return false"},
 
 	// Sign-outs.
-	{"sign-outs that come late are ignored", "tracker.go", "case n.Kind == backend.NoticeSignedOut:", "case n.Kind == backend.NoticeSignedOut && n.Ago == 0:"},
+	{"sign-outs that come late are ignored", "notices.go", "case n.Kind == backend.NoticeSignedOut:", "case n.Kind == backend.NoticeSignedOut && n.Ago == 0:"},
 	{"other nodes are not told of a sign-out", "signout.go", "published := s.notices.publish(ctx, backend.SignOutNotice(user))", "var published error"},
 	{"a stream opens whose user signed out meanwhile", "users_connections.go", "if u.signedOut.After(c.held.identified) {", "if false {"},
 	{"a late sign-out ends those who came since", "signout.go", "if ago > 0 && s.users.identified(c).After(at) {", "if false {"},
@@ -52,7 +52,7 @@ var fleetBugs = []bug{
 	// Statuses.
 	{"a status is not published", "status.go", "n, err := c.publish(ctx, backend.StatusNotice(user, status, topics...))", "n, err := backend.StatusNotice(user, status, topics...), ctx.Err()"},
 	{"a status that is heard is not written", "choices_take.go", "	c.write(topics, user, seen)\n	c.check(user, now, topics)\n	return now, true", "	return now, true"},
-	{"what waits is written with the status of before", "choices_take.go", "for _, topic := range c.writer.holding(user, c.members.of(user)) {", "for _, topic := range []presence.Topic(nil) {"},
+	{"what waits is written with the status of before", "choices_take.go", "for _, topic := range c.where.writing(user) {", "for _, topic := range []presence.Topic(nil) {"},
 	{"an older status that comes late wins", "status.go", "return heard, named, heard.order > was.order", "return heard, named, true"},
 	{"choices are not published again after a loss", "choices_restore.go", "for c.store.Publish(ctx, n) != nil {", "for false {"},
 	{"a node asks a store that lost the choices at once", "choices_restore.go", "c.askFrom(time.Now().Add(choicesWait))", ""},
