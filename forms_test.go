@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/rollcall-go/rollcall"
 	"github.com/rollcall-go/rollcall/handlers"
@@ -204,12 +203,10 @@ func TestFormOfSessions(t *testing.T) {
 	for name, parts := range map[string]rollcall.Parts{"none": {}, "one": {Handlers: handlers.Config{EndSession: end}}} {
 		s := newFormSite(t, rollcall.Config{Parts: parts})
 		var page string
-		bound := time.Now().Add(10 * time.Second)
-		for ; !strings.Contains(page, "data-session="); page = get(t, s, "/account", "alice").Body.String() {
-			if time.Now().After(bound) {
-				t.Fatalf("%s: the page lists no device: %s", name, page)
-			}
-		}
+		until(t, name+": the page lists a device with an id", func() bool { // it has none while the fleet's secret is not known
+			page = get(t, s, "/account", "alice").Body.String()
+			return regexp.MustCompile(`data-session="[^"]`).MatchString(page)
+		})
 		if got, want := strings.Contains(page, `action="/presence/form/session/`), name == "one"; got != want {
 			t.Errorf("%s: a form ends a session: got %v, want %v in %s", name, got, want, page)
 		}

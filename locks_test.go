@@ -35,7 +35,7 @@ func TestLocksAreListed(t *testing.T) {
 		return string(text)
 	}
 	levels := make(map[string]string) // by the name of the type
-	for _, m := range regexp.MustCompile(`(\w+Mutex) += ordered\[\[(\d)\]int\]`).FindAllStringSubmatch(read("locks_ordered.go"), -1) {
+	for _, m := range regexp.MustCompile(`(\w+Mutex) += lockorder\.Mutex\[\[(\d)\]int\]`).FindAllStringSubmatch(read("locks_ordered.go"), -1) {
 		levels[m[1]] = m[2]
 	}
 	listed := make(map[string]string) // level by mutex

@@ -20,17 +20,15 @@ var walkOfSettings = []string{
 	// the change, at the node that has the request
 	"presence/track/tracker_people.go", "presence/track/settings.go", "presence/track/directory_calls.go",
 	// the notice, at every node
-	"presence/track/notices.go", "presence/track/stats_store.go", "presence/track/tracker.go",
+	"presence/track/notices.go",
 	// what the Directory says now, and in which topics this node writes it
-	"presence/track/choices.go", "presence/track/choices_doubts.go", "presence/track/choices_take.go", "presence/track/settings_shown.go",
-	"presence/track/users_choices.go", "presence/track/users_questions.go", "presence/track/users_connections.go", "presence/track/devices.go",
-	"presence/track/writer.go", "presence/track/writer_pending.go",
+	"presence/track/choices_doubts.go", "presence/track/choices_take.go", "presence/track/users_choices.go",
+	"presence/track/whereabouts.go", "presence/track/writer_pending.go",
 	// the diff of the store
-	"presence/track/topics.go", "presence/track/topic_hidden.go", "presence/track/topic_provisional.go", "presence/track/topic_ledger.go",
-	"presence/track/topic_roster.go", "presence/track/topic_history.go",
+	"presence/track/topic_hidden.go", "presence/track/topic_roster.go",
 	// the list of the watcher, and the stream
 	"presence/track/watch_news.go", "presence/track/watch_list.go", "presence/track/outlet_log.go", "presence/track/outlet_reader.go",
-	"handlers/stream.go", "handlers/stream_lastevent.go", "handlers/driver_goroutine.go",
+	"handlers/stream.go",
 }
 
 // TestWalks compares two runs of one test, of which one changes nothing. A file is on the walk if a
