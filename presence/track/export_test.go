@@ -278,3 +278,9 @@ type BroadcastAges = broadcastAges
 func (a *broadcastAges) TooLate(node string, sent, now time.Time) bool {
 	return a.tooLate(node, sent, now)
 }
+
+// KnowsDevice reports whether the tracker has read a device of a user from the store.
+func (t *Tracker) KnowsDevice(user presence.UserID, device presence.DeviceID) bool {
+	view := t.topics.peek(backend.DevicesTopic).view.Load()
+	return view.roster.get(backend.MemberOf(user, device)) != nil
+}

@@ -36,12 +36,15 @@ func TestTopicThatIsLoadedAfterAUserHid(t *testing.T) {
 	})
 }
 
+// hidings are the ways in which a user hides from everybody.
+var hidings = map[string]presence.Settings{
+	"invisible": {Status: presence.Invisible},
+	"nobody":    {Online: presence.Nobody},
+}
+
 // The same with people: the node could not read the devices when the user hid there.
 func TestPeopleThatAreLoadedAfterAUserHid(t *testing.T) {
-	for name, hides := range map[string]presence.Settings{
-		"invisible": {Status: presence.Invisible},
-		"nobody":    {Online: presence.Nobody},
-	} {
+	for name, hides := range hidings {
 		bubble(t, name, func(t *testing.T) {
 			store := memstore.New()
 			way, blind := presencetest.NewFaults(store), presencetest.NewFaults(store)
@@ -69,5 +72,52 @@ func TestPeopleThatAreLoadedAfterAUserHid(t *testing.T) {
 			time.Sleep(time.Second)
 			people.want("diff +alice -")
 		})
+	}
+}
+
+// The same with people, where the node learns of the device after it heard that its user hid, and the store takes no
+// writes.
+func TestPeopleThatAreToldLateOfAUserWhoHid(t *testing.T) {
+	for how, disturbance := range map[string]presencetest.Disturbance{
+		"the diff is late":          {Delay: time.Second},
+		"the log has the diff":      {Lose: 1},
+		"the log has lost the diff": {Lose: 1},
+	} {
+		for name, hides := range hidings {
+			bubble(t, how+"/"+name, func(t *testing.T) {
+				store := memstore.New()
+				way, late := presencetest.NewFaults(store), presencetest.NewFaults(store)
+				d := &town{t: t, store: late, directory: presencetest.NewMemoryDirectory()}
+				a := d.node("a")
+				d.store = way
+				b := d.node("b")
+				people := openPage(t, a, peopleOptions("bob", "alice"))
+				people.want("state ")
+				time.Sleep(time.Minute)
+				late.Disturb(disturbance)
+				if how == "the log has lost the diff" {
+					late.Break(presencetest.Fault{Err: presence.ErrGap, Times: 1}, presencetest.CallLog)
+				}
+				connect(t, b, track.ConnectOptions{Visitor: on("alice", "phone")})
+				time.Sleep(300 * time.Millisecond)
+				way.Break(presencetest.Fault{Hang: true})
+				way.Disturb(presencetest.Disturbance{Delay: 20 * time.Second})
+				late.Disturb(presencetest.Disturbance{})
+				d.choose(a, "alice", hides)
+				late.Break(presencetest.Fault{Err: errors.New("read only")}, presencetest.CallApply)
+				time.Sleep(6 * time.Second)
+				people.want()
+				if !a.KnowsDevice("alice", "phone") {
+					t.Error("the node does not know the device")
+				}
+				late.Heal()
+				way.Heal()
+				time.Sleep(2 * time.Minute)
+				people.want()
+				d.choose(a, "alice", presence.Settings{})
+				time.Sleep(time.Second)
+				people.want("diff +alice -")
+			})
+		}
 	}
 }

@@ -83,6 +83,7 @@ func (r *replica) lookBehind(id presence.DiffID) <-chan struct{} {
 		ctx, cancel := context.WithTimeout(ctx, behindWait)
 		defer cancel()
 		diffs, err := r.store.Log(ctx, r.out.topic, head)
+		hides := r.concealedAmong(r.out.topic, diffs...)
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		defer close(done)
@@ -91,9 +92,9 @@ func (r *replica) lookBehind(id presence.DiffID) <-chan struct{} {
 			return
 		}
 		if err != nil || !unbroken(head, diffs) || rewinds(&r.ledger, head, diffs) { // the next figures will show the gap
-			diffs = nil
+			diffs, hides = nil, concealment{}
 		}
-		r.replayLocked(diffs)
+		r.replayLocked(diffs, hides)
 	})
 	return done
 }

@@ -46,76 +46,82 @@ func (r *replica) withholdLocked(e *entry, left backend.Departure) {
 	r.decideLocked(net{leaves: []backend.Departure{left}})
 }
 
-// hiddenIn returns the users in a store's roster who became invisible, as this node knows. The node that
-// holds such a user has not written that yet.
+// A concealment is what this node knows of users whom the store shows to more viewers than the users chose. Whoever holds
+// such a user has not written the choice yet, or a diff from before the choice comes late.
+type concealment struct {
+	gone     []presence.UserID                    // users who became invisible
+	narrowed map[presence.UserID]chosenVisibility // devices of users who chose fewer viewers
+}
+
+// concealedIn returns what this node knows of the users in a store's roster. The topic's mutex is not held.
 //
 // Example: node b, which has Alice's page of thread:1, stands still. She hides at node a, where nobody reads
-// thread:1. The next reader of it there does not see her.
-func (env *topicEnv) hiddenIn(topic presence.Topic, stored roster) (hidden []*entry) {
-	if env.hides == nil || topic == backend.DevicesTopic {
-		return nil
-	}
+// thread:1. The next reader of it there does not see her, and the next reader of people does not see her phone.
+func (env *topicEnv) concealedIn(topic presence.Topic, stored roster) (h concealment) {
 	stored.bySince.Scan(func(e *entry) bool {
-		if env.hides(e.ID) {
-			hidden = append(hidden, e)
-		}
+		env.conceal(&h, topic, e.Member)
 		return true
 	})
-	return hidden
+	return h
 }
 
-// narrowedIn is hiddenIn for devices: it returns those that fewer viewers may see by what their users chose, as
-// this node knows, than by the store's roster.
-//
-// Example: node b starts while Redis is out. Redis is back, and Alice hides at b before b has read the devices. Her
-// phone's node stands still, so the store has the phone as before until its lease expires. The next reader of people
-// at b does not see her.
-func (env *topicEnv) narrowedIn(topic presence.Topic, stored roster) (narrowed map[presence.UserID]chosenVisibility) {
-	if env.chosen == nil || topic != backend.DevicesTopic {
-		return nil
-	}
-	stored.bySince.Scan(func(e *entry) bool {
-		user, _ := backend.OwnerOf(e.ID)
-		if v := env.chosen(user); v != nil && v.Narrows(e.visibility()) {
-			if narrowed == nil {
-				narrowed = make(map[presence.UserID]chosenVisibility)
-			}
-			narrowed[e.ID] = chosenVisibility{Visibility: v, shown: true, kept: true}
-		}
-		return true
-	})
-	return narrowed
-}
-
-// hiddenAmong returns the users of diffs who became invisible, as this node knows. Such a diff comes late: the user
-// became invisible after it. The topic's mutex is not held.
+// concealedAmong returns what this node knows of the users in diffs. The topic's mutex is not held.
 //
 // Example: a node is cut off at 12:00:00. Alice comes at 12:00:01, Redis is wiped, and she hides at 12:00:03. The node
 // hears of her choice first, and then of the diff of her join. No other diff follows.
-func (env *topicEnv) hiddenAmong(topic presence.Topic, diffs ...backend.Diff) (hidden []presence.UserID) {
-	if env.hides == nil || topic == backend.DevicesTopic {
-		return nil
-	}
+func (env *topicEnv) concealedAmong(topic presence.Topic, diffs ...backend.Diff) (h concealment) {
 	for _, d := range diffs {
 		for _, shown := range [][]presence.Member{d.Joins, d.Updates} {
 			for _, m := range shown {
-				if env.hides(m.ID) {
-					hidden = append(hidden, m.ID)
-				}
+				env.conceal(&h, topic, m)
 			}
 		}
 	}
-	return hidden
+	return h
+}
+
+// conceal adds a user whom the store shows as m.
+func (env *topicEnv) conceal(h *concealment, topic presence.Topic, m presence.Member) {
+	switch {
+	case topic != backend.DevicesTopic:
+		if env.hides != nil && env.hides(m.ID) {
+			h.gone = append(h.gone, m.ID)
+		}
+	case env.chosen != nil && m.Visibility != nil:
+		user, _ := backend.OwnerOf(m.ID)
+		if v := env.chosen(user); v != nil && v.Narrows(*m.Visibility) {
+			if h.narrowed == nil {
+				h.narrowed = make(map[presence.UserID]chosenVisibility)
+			}
+			h.narrowed[m.ID] = chosenVisibility{Visibility: v, shown: true, kept: true}
+		}
+	}
 }
 
 // keepOutLocked keeps users who are not listed out of the roster until the store reports that they hid, or they
 // choose to be visible.
-func (r *replica) keepOutLocked(hidden []presence.UserID) {
-	for _, id := range hidden {
+func (r *replica) keepOutLocked(h concealment) {
+	for _, id := range h.gone {
 		if r.closed || !r.ledger.loaded() || r.ledger.partial() || r.ledger.get(id) != nil {
 			continue
 		}
 		r.provisional.expectLeave(id)
+	}
+}
+
+// narrow makes Views show the devices of a ledger as their users chose, until a diff or the Directory says what the
+// users chose.
+func (h concealment) narrow(p *provisional, l *ledger) {
+	if l.partial() {
+		return
+	}
+	for id, chosen := range h.narrowed {
+		if e := l.get(id); e != nil && chosen.Narrows(e.visibility()) {
+			if p.chosen == nil {
+				p.chosen = make(map[presence.UserID]chosenVisibility)
+			}
+			p.chosen[id] = chosen
+		}
 	}
 }
 

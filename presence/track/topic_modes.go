@@ -88,6 +88,7 @@ func (r *replica) readAgainLocked(as mode) {
 		ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 		defer cancel()
 		now, err := r.fetch(ctx, r.out.topic, r.kind, as)
+		hides := r.concealedAmong(r.out.topic, now.newer...)
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		defer func() { r.watch.resyncing = false }() // publishing must not start another read
@@ -98,7 +99,7 @@ func (r *replica) readAgainLocked(as mode) {
 			r.publishPendingLocked()
 			r.turnLocked(now)
 		}
-		r.replayLocked(now.newer)
+		r.replayLocked(now.newer, hides)
 	})
 }
 

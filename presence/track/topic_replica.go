@@ -99,10 +99,10 @@ func (r *replica) latest() sourceView { return r.view.Load() }
 
 // receive takes a diff from the store. It waits for mutexes only.
 func (r *replica) receive(d backend.Diff) {
-	hidden := r.hiddenAmong(r.out.topic, d)
+	hides := r.concealedAmong(r.out.topic, d)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.keepOutLocked(hidden)
+	r.keepOutLocked(hides)
 	r.stats.diffsReceived.Add(1)
 	switch {
 	case r.closed || r.ledger.knows(d.ID):
@@ -110,6 +110,7 @@ func (r *replica) receive(d backend.Diff) {
 		r.watch.hold(d)
 	case d.Prev == r.ledger.head || r.ledger.follows(d) && !r.provisional.open():
 		r.addLocked(d)
+		hides.narrow(&r.provisional, &r.ledger)
 		r.schedulePublishLocked()
 	default:
 		r.resyncLocked(false)

@@ -132,7 +132,8 @@ type stored struct {
 	at     time.Time      // when the snapshot was read, by the store's clock; zero: not told
 	counts backend.Counts
 	extras backend.Extras
-	known  bool // extras are
+	known  bool        // extras are
+	hides  concealment // what this node knows of the users of the snapshot
 }
 
 // fetch reads a topic, in three round trips, and in four if its kind has extras.
@@ -175,20 +176,18 @@ func (r *replica) reload(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	hidden, newer := r.hiddenIn(r.out.topic, now.ledger.roster), r.hiddenAmong(r.out.topic, now.newer...)
-	narrowed := r.narrowedIn(r.out.topic, now.ledger.roster)
+	now.hides = r.concealedIn(r.out.topic, now.ledger.roster)
+	newer := r.concealedAmong(r.out.topic, now.newer...)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.watch.early = r.watch.early[before:]
 	switch {
 	case !r.ledger.loaded():
-		if !now.ledger.partial() {
-			r.provisional.chosen = narrowed
-		}
+		now.hides.narrow(&r.provisional, &now.ledger)
 		r.startLocked(now)
-		for _, e := range hidden { // nobody reads the roster yet
+		for _, id := range now.hides.gone { // nobody reads the roster yet
 			if !r.ledger.partial() {
-				r.withholdLocked(e, backend.Departure{ID: e.ID})
+				r.withholdLocked(r.ledger.get(id), backend.Departure{ID: id})
 			}
 		}
 	case r.ledger.partial() && !now.ledger.partial(): // the ledger has become partial meanwhile
@@ -198,8 +197,7 @@ func (r *replica) reload(ctx context.Context) error {
 	default:
 		r.replaceLocked(now)
 	}
-	r.keepOutLocked(newer)
-	r.replayLocked(now.newer)
+	r.replayLocked(now.newer, newer)
 	return nil
 }
 
@@ -234,6 +232,7 @@ func (r *replica) replaceLocked(now stored) {
 	n := difference(was.roster, now.ledger.roster, r.cfg.Directory == nil)
 	n = r.provisional.begin(n, was.roster, was.latest, now.ledger.history.gone(was.history), r.kind.TTL)
 	r.provisional.overlay(now.ledger.roster)
+	now.hides.narrow(&r.provisional, &now.ledger)
 	r.provisional.after(restoreFor(r.kind.TTL), r.expireProvisional)
 
 	r.ledger, r.counts, r.staleSince = now.ledger, now.counts, time.Time{}
@@ -245,13 +244,15 @@ func (r *replica) replaceLocked(now stored) {
 }
 
 // replayLocked adds diffs from the log, and those that came meanwhile.
-func (r *replica) replayLocked(missed []backend.Diff) {
+func (r *replica) replayLocked(missed []backend.Diff, hides concealment) {
+	r.keepOutLocked(hides)
 	for _, d := range append(missed, r.watch.early...) {
 		if !r.ledger.knows(d.ID) && r.ledger.follows(d) {
 			r.addLocked(d)
 		}
 	}
 	r.watch.early = nil
+	hides.narrow(&r.provisional, &r.ledger)
 	r.schedulePublishLocked()
 }
 
@@ -316,16 +317,15 @@ func (r *replica) resyncLocked(reload bool) {
 	head := r.ledger.head
 	r.spawn(func(ctx context.Context) {
 		missed, err := r.closeGap(ctx, head, reload)
-		hidden := r.hiddenAmong(r.out.topic, missed...)
+		hides := r.concealedAmong(r.out.topic, missed...)
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.keepOutLocked(hidden)
 		r.watch.resyncing = false
 		if r.ledger.partial() {
 			r.ledger.asked.doubt(r.hold != nil)
 		}
 		if err == nil && !r.closed {
-			r.replayLocked(missed)
+			r.replayLocked(missed, hides)
 		}
 	})
 }
