@@ -30,7 +30,7 @@ func (o *outage) lasts() time.Duration {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	since := time.Since(o.wentWell)
-	if o.failingLocked() || since > o.cfg.harmlessOutage() {
+	if o.failing.any() || since > o.cfg.harmlessOutage() {
 		return since
 	}
 	return 0 // a write that hangs fails within applyTimeout

@@ -59,7 +59,7 @@ type outage struct {
 
 	mu       outageMutex
 	inOrder  chan struct{}    // closed, and replaced, when calls succeed again
-	failing  [calls]bool      // by kind of call: the latest one failed
+	failing  failures         // by kind of call
 	wentWell time.Time        // when a call last succeeded while no call of another kind was failing or about to fail
 	readWell time.Time        // when a read last succeeded
 	wrote    time.Time        // when the latest write began
@@ -141,7 +141,7 @@ func (o *outage) state() (storeState, time.Duration) {
 	switch {
 	case o.hangsLocked():
 		return hanging, 0
-	case o.failingLocked() || time.Since(o.wentWell) > o.cfg.harmlessOutage():
+	case o.failing.any() || time.Since(o.wentWell) > o.cfg.harmlessOutage():
 		return out, 0
 	case back < returningFor:
 		return returning, back
@@ -166,7 +166,7 @@ func (o *outage) fineLately() bool {
 func (o *outage) latestFailed() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.failingLocked()
+	return o.failing.any()
 }
 
 // readsGoWell reports whether reads succeed. There is one every houseKeeping.
@@ -190,7 +190,7 @@ func (o *outage) leasesMayHaveExpired() bool {
 func (o *outage) soundFor() time.Duration {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.hangsLocked() || o.failingLocked() || time.Since(o.wentWell) > o.cfg.harmlessOutage() {
+	if o.hangsLocked() || o.failing.any() || time.Since(o.wentWell) > o.cfg.harmlessOutage() {
 		return 0
 	}
 	return time.Since(o.trouble)
@@ -252,9 +252,9 @@ func (o *outage) begin(kind int) {
 // when it is back.
 func (o *outage) report(kind int, began time.Time, err error) {
 	o.mu.Lock()
-	was, found := o.failingLocked(), kind != writes && err == nil && o.failing[kind]
+	was, found := o.failing.any(), kind != writes && err == nil && o.failing[kind]
 	o.failing[kind] = err != nil
-	is := o.failingLocked()
+	is := o.failing.any()
 	now := time.Now()
 	if was || is || o.hangsLocked() {
 		o.trouble = now
@@ -291,7 +291,23 @@ func (o *outage) report(kind int, began time.Time, err error) {
 	}
 }
 
-func (o *outage) failingLocked() bool { return o.failing != [calls]bool{} }
+// nothingWaits notes that each write which failed was given up, so no write will tell when the store is back. The next
+// read does, and the renewals of this node's lease, which are writes.
+//
+// Example: Redis refuses writes from 12:00 to 12:20. Alice viewed a page at 12:00, and node A has nothing else to write.
+// At 12:03 the view is too old to be written.
+func (o *outage) nothingWaits() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.failing[writes] {
+		o.failing[writes], o.failing[reads] = false, true
+	}
+}
+
+// failures says of which kinds of calls the latest one failed.
+type failures [calls]bool
+
+func (f failures) any() bool { return f != failures{} }
 
 // hangsLocked reports whether a call under way takes too long, even if others succeed. In a cluster they may be of
 // another server.

@@ -148,3 +148,26 @@ func TestViewsThatWaitedEndInTime(t *testing.T) {
 		})
 	}
 }
+
+// An outage ends for a node whose waiting operations were given up, so that it has nothing to write when the store is
+// back.
+func TestOutageInWhichNothingIsLeftToWrite(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		faults := presencetest.NewFaults(memstore.New())
+		tracker := start(t, faults, track.Config{})
+		reader := openPage(t, tracker, track.ConnectOptions{})
+		reader.want("state ")
+		time.Sleep(time.Minute)
+		faults.Break(presencetest.Fault{Err: errDown}, presencetest.CallApply, presencetest.CallRenewNode)
+		tracker.Seen(presence.Site, user("alice"), presence.Device{})
+		time.Sleep(20 * time.Minute) // until the page view is too old to be written
+		if !tracker.StoreOut() {
+			t.Error("the store is not out")
+		}
+		faults.Heal()
+		time.Sleep(5 * time.Second)
+		if tracker.StoreOut() {
+			t.Error("the store is still out")
+		}
+	})
+}

@@ -290,15 +290,17 @@ func (w *writer) setFlying(topics map[presence.Topic]*pending) {
 	}
 }
 
-// take returns the operations to write now, by topic.
-func (w *writer) take() map[presence.Topic]*pending {
+// take returns the operations to write now, by topic. While leases may have expired it forgets repeated ends: early
+// reports whether there were any.
+func (w *writer) take(doubt bool) (topics map[presence.Topic]*pending, early bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	now := time.Now()
-	topics, next := w.topics, time.Time{}
+	now, next := time.Now(), time.Time{}
+	topics = w.topics
 	w.topics, w.ops, w.shares = make(map[presence.Topic]*pending), 0, nil
 	for topic, p := range topics {
 		forgetOldViews(p, now)
+		early = doubt && p.forgetRepeated() || early
 		if p.size() == 0 {
 			p.acknowledge(nil, nil)
 			delete(topics, topic)
@@ -324,7 +326,7 @@ func (w *writer) take() map[presence.Topic]*pending {
 		}
 		w.pace.wrote(topics, now)
 	}
-	return topics
+	return topics, early
 }
 
 // keep puts back operations that the store did not accept, before those that came since. Some may have taken

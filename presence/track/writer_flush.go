@@ -68,17 +68,20 @@ func (f *flusher) flush(ctx context.Context) bool {
 	if doubt && f.writer.size() > 0 && !f.hearFirst(ctx) {
 		return false
 	}
-	topics := f.writer.take()
+	topics, early := f.writer.take(doubt)
+	if early {
+		f.early()
+	}
 	if len(topics) == 0 {
+		if f.writer.size() == 0 {
+			f.outage.nothingWaits()
+		}
 		return true
 	}
 	f.outage.begin(writes)
 	batches := make([]backend.Batch, 0, len(topics))
 	now := time.Now()
 	for topic, p := range topics {
-		if doubt && p.forgetRepeated() {
-			f.early()
-		}
 		batches = append(batches, backend.Batch{Topic: topic, Ops: p.batch(doubt, now), Keep: keepOf(f.cfg.Kind(topic))})
 	}
 	f.writer.setFlying(topics)
