@@ -204,7 +204,9 @@ func (r *replica) choose(left backend.Departure, v *presence.Visibility) {
 	listed, was := r.ledger.get(id), p.chosen[id]
 	m, missing := p.missing[id]
 	switch {
-	case listed == nil || listed.Visibility.Equal(v):
+	case listed == nil: // by a diff that is not published yet
+		p.forgetChosen(id)
+	case listed.Visibility.Equal(v):
 		delete(p.chosen, id)
 	case missing:
 		r.publishPendingLocked()
@@ -298,13 +300,20 @@ func (p *provisional) forgetChosen(id presence.UserID) {
 	}
 }
 
-// forgetTold forgets the choices that diffs replaced which are published now.
-func (p *provisional) forgetTold() {
+// forgetTold forgets the choices that diffs replaced which are published now. It returns the devices among them that
+// are listed: Views show them anew, also where the diffs together changed nothing.
+//
+// Example: Alice's phone is shown as hidden, by an older choice. It goes and comes back within one merge window.
+func (p *provisional) forgetTold(l *ledger) (shown []*entry) {
 	for id, chosen := range p.chosen {
 		if chosen.told {
 			delete(p.chosen, id)
+			if e := l.get(id); e != nil {
+				shown = append(shown, e)
+			}
 		}
 	}
+	return shown
 }
 
 // shown returns the choices that Views show; nil: none.

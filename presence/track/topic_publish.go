@@ -71,7 +71,7 @@ func (r *replica) publishPendingLocked() {
 		return
 	}
 	n := r.ledger.merge()
-	r.provisional.forgetTold()
+	n.silent = append(n.silent, r.provisional.forgetTold(&r.ledger)...)
 	r.stats.diffsMerged.Add(uint64(diffs - 1))
 	r.merging.latest = time.Now()
 	switch {
@@ -82,6 +82,9 @@ func (r *replica) publishPendingLocked() {
 		r.publishLocked(n)
 	case len(n.silent) > 0:
 		r.showFiguresLocked()
+		if r.heard != nil {
+			r.heard(&n)
+		}
 	}
 }
 
