@@ -23,6 +23,7 @@ type clockLag struct {
 	least     time.Duration
 	late      time.Duration
 	lateSince time.Time // since when all broadcasts are late by about the same time; zero: the latest was not
+	lateTimes int       // how many these are
 }
 
 const (
@@ -30,9 +31,11 @@ const (
 	// (rule S5).
 	maxBroadcastAge = time.Second
 	usualSkew       = 2 * time.Second
-	// clockTurned is how long all broadcasts of a node must be late by the same time until its clock counts
-	// as changed. Broadcasts that two stalls delayed are late by two different times.
+	// clockTurned is how long all broadcasts of a node must be late by the same time, and clockTimes how many these
+	// must be, until its clock counts as changed. Broadcasts that two stalls delayed are late by two different times,
+	// or by chance twice by about the same.
 	clockTurned = 10 * time.Second
+	clockTimes  = 3
 	// maxBroadcasters bounds the nodes that are remembered, because anyone who writes to the store can invent
 	// names.
 	maxBroadcasters = 1000
@@ -56,10 +59,12 @@ func (a *broadcastAges) tooLate(node string, sent, now time.Time) bool {
 		known.least, known.lateSince = min(known.least, lag), time.Time{}
 		return false
 	case known.lateSince.IsZero(), (lag - known.late).Abs() > maxBroadcastAge:
-		known.late, known.lateSince = lag, now
-	case now.Sub(known.lateSince) > clockTurned:
-		*known = clockLag{least: lag}
-		return false
+		known.late, known.lateSince, known.lateTimes = lag, now, 1
+	default:
+		if known.lateTimes++; known.lateTimes >= clockTimes && now.Sub(known.lateSince) > clockTurned {
+			*known = clockLag{least: lag}
+			return false
+		}
 	}
 	return true
 }
