@@ -200,7 +200,7 @@ func (s *picture) joins(user string, paced bool) {
 	if listed || late && ago < holds {
 		return
 	}
-	if !gone.IsZero() && ago > s.p.reads() && quiet > catchesUp {
+	if !gone.IsZero() && ago > s.p.reads() && quiet-s.p.waited > catchesUp { // as of when it was told, if the page read late
 		s.fault("is told that %s joins, who went %v ago", user, ago)
 	}
 }
