@@ -197,3 +197,28 @@ func TestGoodbyeBeforeStopping(t *testing.T) {
 		}
 	})
 }
+
+// A user signs out at a node that does not reach the store, after the store has lost its data. The node does not show
+// the user as it finds the store back, however long the outage was.
+func TestSignOutInALongOutageAfterALoss(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		store := newSwapStore()
+		way := presencetest.NewFaults(store)
+		node := start(t, way, track.Config{})
+		connect(t, node, track.ConnectOptions{Visitor: visitor("alice")})
+		reader := openPage(t, node, track.ConnectOptions{})
+		reader.want("state alice")
+		time.Sleep(time.Minute)
+		store.goOnAs(memstore.New())
+		way.Break(presencetest.Fault{Hang: true})
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		if err := node.SignOut(ctx, "alice"); err == nil {
+			t.Error("the store took the sign-out")
+		}
+		time.Sleep(2 * time.Minute)
+		way.Heal()
+		time.Sleep(5 * time.Second)
+		reader.want("diff + -alice")
+	})
+}

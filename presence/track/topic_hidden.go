@@ -49,8 +49,8 @@ func (r *replica) withholdLocked(e *entry, left backend.Departure) {
 // A concealment is what this node knows of users whom the store shows to more viewers than the users chose. Whoever holds
 // such a user has not written the choice yet, or a diff from before the choice comes late.
 type concealment struct {
-	gone     []presence.UserID                    // users who became invisible
-	narrowed map[presence.UserID]chosenVisibility // devices of users who chose fewer viewers
+	gone     []presence.UserID // users who became invisible
+	narrowed shownChoices      // devices of users who chose fewer viewers
 }
 
 // concealedIn returns what this node knows of the users in a store's roster. The topic's mutex is not held.
@@ -90,10 +90,7 @@ func (env *topicEnv) conceal(h *concealment, topic presence.Topic, m presence.Me
 	case env.chosen != nil && m.Visibility != nil:
 		user, _ := backend.OwnerOf(m.ID)
 		if v := env.chosen(user); v != nil && v.Narrows(*m.Visibility) {
-			if h.narrowed == nil {
-				h.narrowed = make(map[presence.UserID]chosenVisibility)
-			}
-			h.narrowed[m.ID] = chosenVisibility{Visibility: v, shown: true, kept: true}
+			h.narrowed.set(m.ID, chosenVisibility{Visibility: v, shown: true, kept: true})
 		}
 	}
 }
@@ -117,10 +114,7 @@ func (h concealment) narrow(p *provisional, l *ledger) {
 	}
 	for id, chosen := range h.narrowed {
 		if e := l.get(id); e != nil && chosen.Narrows(e.visibility()) {
-			if p.chosen == nil {
-				p.chosen = make(map[presence.UserID]chosenVisibility)
-			}
-			p.chosen[id] = chosen
+			p.chosen.set(id, chosen)
 		}
 	}
 }
@@ -189,6 +183,16 @@ type chosenVisibility struct {
 	kept  bool // it is from before a loss of data, or before the devices were read: the Directory is to be asked
 }
 
+// shownChoices are what users of devices chose, where the store has something else.
+type shownChoices map[presence.UserID]chosenVisibility
+
+func (c *shownChoices) set(id presence.UserID, v chosenVisibility) {
+	if *c == nil {
+		*c = make(shownChoices)
+	}
+	(*c)[id] = v
+}
+
 // choose takes what the user of a device chose at left.LastSeen. If the store has lost the device, that
 // is published now. If fewer viewers may see the user then, and the store does not report that within
 // hidesWithin, Views show it before the store does: it may be out.
@@ -205,7 +209,7 @@ func (r *replica) choose(left backend.Departure, v *presence.Visibility) {
 	m, missing := p.missing[id]
 	switch {
 	case listed == nil: // by a diff that is not published yet
-		p.forgetChosen(id)
+		p.chosen.forget(id)
 	case listed.Visibility.Equal(v):
 		delete(p.chosen, id)
 	case missing:
@@ -215,10 +219,7 @@ func (r *replica) choose(left backend.Departure, v *presence.Visibility) {
 		p.missing[id] = m
 		r.decideLocked(net{joins: []*entry{m.entry}})
 	default:
-		if p.chosen == nil {
-			p.chosen = make(map[presence.UserID]chosenVisibility)
-		}
-		p.chosen[id] = chosenVisibility{Visibility: v, shown: was.shown}
+		p.chosen.set(id, chosenVisibility{Visibility: v, shown: was.shown})
 		if !was.shown && v.Narrows(listed.visibility()) {
 			time.AfterFunc(hidesWithin, func() { r.narrow(left, v) })
 		}
@@ -254,27 +255,24 @@ func (r *replica) showChosenLocked(n net) {
 	}
 }
 
-// keepChoice is for a device that a store which lost data shows as e. If fewer viewers saw it before, Views still show
+// keep is for a device that a store which lost data shows as e. If fewer viewers saw it before, Views still show
 // that, until a diff or the Directory says what the user chose.
 //
 // Example: Bob hides at 12:00:05. Redis starts again with a file of 12:00:00. A node that has read it must not show Bob
 // until his node has written once more that he hid.
-func (p *provisional) keepChoice(was, e *entry) {
+func (c *shownChoices) keep(was, e *entry) {
 	var v *presence.Visibility
 	if was != nil {
 		v = was.Visibility
 	}
-	if chosen, chose := p.chosen[e.ID]; chose {
+	if chosen, chose := (*c)[e.ID]; chose {
 		v = chosen.Visibility
 	}
 	if v == nil || !v.Narrows(e.visibility()) {
-		delete(p.chosen, e.ID)
+		delete(*c, e.ID)
 		return
 	}
-	if p.chosen == nil {
-		p.chosen = make(map[presence.UserID]chosenVisibility)
-	}
-	p.chosen[e.ID] = chosenVisibility{Visibility: v, shown: true, kept: true}
+	c.set(e.ID, chosenVisibility{Visibility: v, shown: true, kept: true})
 }
 
 // takeKept returns the devices of whose users the Directory is to be asked, once.
@@ -290,13 +288,13 @@ func (r *replica) takeKept() (kept []presence.UserID) {
 	return kept
 }
 
-// forgetChosen forgets a choice that a diff replaces. Views show it until the diff is published.
-func (p *provisional) forgetChosen(id presence.UserID) {
-	if chosen := p.chosen[id]; chosen.shown {
+// forget forgets a choice that a diff replaces. Views show it until the diff is published.
+func (c shownChoices) forget(id presence.UserID) {
+	if chosen := c[id]; chosen.shown {
 		chosen.told = true
-		p.chosen[id] = chosen
+		c[id] = chosen
 	} else {
-		delete(p.chosen, id)
+		delete(c, id)
 	}
 }
 
@@ -304,10 +302,10 @@ func (p *provisional) forgetChosen(id presence.UserID) {
 // are listed: Views show them anew, also where the diffs together changed nothing.
 //
 // Example: Alice's phone is shown as hidden, by an older choice. It goes and comes back within one merge window.
-func (p *provisional) forgetTold(l *ledger) (shown []*entry) {
-	for id, chosen := range p.chosen {
+func (c shownChoices) forgetTold(l *ledger) (shown []*entry) {
+	for id, chosen := range c {
 		if chosen.told {
-			delete(p.chosen, id)
+			delete(c, id)
 			if e := l.get(id); e != nil {
 				shown = append(shown, e)
 			}
@@ -317,8 +315,8 @@ func (p *provisional) forgetTold(l *ledger) (shown []*entry) {
 }
 
 // shown returns the choices that Views show; nil: none.
-func (p *provisional) shown() (shown map[presence.UserID]*presence.Visibility) {
-	for id, chosen := range p.chosen {
+func (c shownChoices) shown() (shown map[presence.UserID]*presence.Visibility) {
+	for id, chosen := range c {
 		if chosen.shown {
 			if shown == nil {
 				shown = make(map[presence.UserID]*presence.Visibility)

@@ -44,7 +44,7 @@ import (
 //     hidesWithin, also before the reload. Where the store still has the user, the user is then
 //     a revived one.
 //   - A listed device that its user hid from somebody, and that the store shows as before, is still shown as
-//     hidden: see keepChoice.
+//     hidden: see shownChoices.keep.
 //   - Every other change is published at once. A later diff about a missing or revived
 //     user is published too, and ends the doubt.
 //
@@ -58,15 +58,15 @@ import (
 // uses: see nextVersion.
 type provisional struct {
 	missing  map[presence.UserID]missingUser
-	revived  map[presence.UserID]*entry           // with their entries in the store
-	leaving  map[presence.UserID]time.Time        // when users signed out or became invisible, which the store has not reported; of these, who is not listed stays out
-	chosen   map[presence.UserID]chosenVisibility // choices of listed users that the store has not reported
-	active   bool                                 // the history has versions of a provisional roster
-	kept     bool                                 // a diff shows somebody who stays out, and is not published yet
-	versions int32                                // the number of names that nextVersion has made
-	began    time.Time                            // when the latest loss of data was noticed
-	admitAt  time.Time                            // when revived users are admitted
-	timer    *time.Timer                          // the next deadline
+	revived  map[presence.UserID]*entry    // with their entries in the store
+	leaving  map[presence.UserID]time.Time // when users signed out or became invisible, which the store has not reported; of these, who is not listed stays out
+	chosen   shownChoices                  // choices of listed users that the store has not reported
+	active   bool                          // the history has versions of a provisional roster
+	kept     bool                          // a diff shows somebody who stays out, and is not published yet
+	versions int32                         // the number of names that nextVersion has made
+	began    time.Time                     // when the latest loss of data was noticed
+	admitAt  time.Time                     // when revived users are admitted
+	timer    *time.Timer                   // the next deadline
 }
 
 // A missingUser is listed here, but the store has lost the user.
@@ -114,7 +114,7 @@ func (p *provisional) begin(n net, listed roster, latest int64, gone map[presenc
 		if listed.get(e.ID) == nil && e.Since.UnixNano() <= latest {
 			p.revived[e.ID] = e
 		} else {
-			p.keepChoice(listed.get(e.ID), e)
+			p.chosen.keep(listed.get(e.ID), e)
 			certain.joins = append(certain.joins, e)
 		}
 	}
@@ -150,7 +150,7 @@ func (p *provisional) forget(id presence.UserID) {
 	delete(p.missing, id)
 	delete(p.revived, id)
 	delete(p.leaving, id)
-	p.forgetChosen(id)
+	p.chosen.forget(id)
 }
 
 // mayWait reports whether a roster may stay provisional after the store was out, or lost data, once more.
@@ -198,6 +198,16 @@ func (p *provisional) expectLeave(id presence.UserID) {
 // expects reports whether a user is still expected to leave: a lease that nobody renews may not have been swept yet.
 func (p *provisional) expects(id presence.UserID, ttl time.Duration) bool {
 	return time.Since(p.leaving[id]) < admitFor(ttl)
+}
+
+// keepExpected keeps expecting those who are expected to leave: the store, which is out, reports no leave.
+//
+// Example: Redis is wiped at 12:00:00, and hangs for node b from 12:00:01 to 12:01. Alice signs out at b at 12:00:02. At
+// 12:01 b finds that Redis does not know her. She has left, and is none of the users whom another node restores.
+func (p *provisional) keepExpected() {
+	for id := range p.leaving {
+		p.leaving[id] = time.Now()
+	}
 }
 
 // forgetExpected forgets the users who are no longer expected to leave.

@@ -71,7 +71,7 @@ func (r *replica) publishPendingLocked() {
 		return
 	}
 	n := r.ledger.merge()
-	n.silent = append(n.silent, r.provisional.forgetTold(&r.ledger)...)
+	n.silent = append(n.silent, r.provisional.chosen.forgetTold(&r.ledger)...)
 	r.stats.diffsMerged.Add(uint64(diffs - 1))
 	r.merging.latest = time.Now()
 	switch {
@@ -147,7 +147,7 @@ func (r *replica) renewViewLocked() {
 		Total: r.hold.total(&r.ledger), Guests: r.counts.Guests, Recent: r.counts.Recent,
 		Stale: !r.staleSince.IsZero(), AsOf: r.staleSince,
 		Peak: r.extras.latest.Peak, Bots: r.extras.latest.Bots, extrasTurn: int(r.extras.turn),
-		Names: !r.kind.CountOnly, counting: r.counting, roster: r.ledger.roster.copy(), chosen: r.provisional.shown(), asked: r.ledger.askedUsers(),
+		Names: !r.kind.CountOnly, counting: r.counting, roster: r.ledger.roster.copy(), chosen: r.provisional.chosen.shown(), asked: r.ledger.askedUsers(),
 	}
 	if r.ledger.partial() {
 		v.since, v.doubtful = r.ledger.since, v.Stale || r.hold != nil

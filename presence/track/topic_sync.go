@@ -293,10 +293,11 @@ func (r *replica) refresh(at int, c backend.Counts) (news bool) {
 	return news || changed || r.provisional.open() || r.ledger.partial() // a read of a partial topic may have failed
 }
 
-// markStale marks the View as possibly outdated, because the store is out.
+// markStale marks the View as possibly outdated, because the store is out. It is called every houseKeeping while it is.
 func (r *replica) markStale() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.provisional.keepExpected()
 	if r.ledger.loaded() && r.staleSince.IsZero() && !r.closed {
 		r.staleSince = time.Now()
 		r.showFiguresLocked()
