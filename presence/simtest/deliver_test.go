@@ -157,7 +157,10 @@ func (p *program) take(at *process, d deliver.Event) {
 			p.revoked[user] = at
 		}
 		delete(p.there, user)
-		p.leaves[user]++
+		// After a loss a node makes the lease of a closed page again, to end it: that may be a session of its own.
+		if !d.LastSeen.Equal(d.Since) || p.gaps+p.kindGaps == 0 {
+			p.leaves[user]++
+		}
 		p.events[user] = append(p.events[user], leaveOf(d.LastSeen))
 		p.atOnce[leaveOf(d.LastSeen)] = d.LastSeen.Equal(d.Since)
 		if seconds := d.LastSeen.Sub(d.Since).Seconds(); !d.LastSeen.IsZero() && (seconds < 0 || seconds != d.Seconds) {
