@@ -28,6 +28,8 @@ func (w *world) twice(a act) {
 		if ends.After(w.stalled) {
 			w.stalled = ends
 		}
+	case "answers lost":
+		w.delays()
 	case "lag":
 		if !w.stalled.IsZero() && time.Since(w.stalled) < ttl {
 			w.cut = true
