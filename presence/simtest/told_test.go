@@ -277,6 +277,8 @@ const hides = time.Second + onTheWay
 // A node that was cut off while the user left, until the store lost that, never hears of it. If the user has come
 // again by when it reads the topic, it takes the new lease for one that was made again: see keptThrough.
 //
+// Nor does a node that lost the diff of a leave know of it, if the store loses its log before the node has read that.
+//
 // A node hides a user when it hears of that, and may lose the diff. If the user shows again before the node has found
 // out, it gets both diffs at once, and for it the user has stayed.
 func (s *picture) returns(user string, now profile, cursor string) {
@@ -405,8 +407,8 @@ func (w *world) lostData() time.Time {
 	return w.muted
 }
 
-// undecided returns when the store lost all its data, as far as the nodes may not have decided since who has
-// not come back: they begin anew with each loss.
+// undecided returns when the store lost all its data, or its logs, as far as the nodes may not have decided since who
+// has not come back: they begin anew with each loss.
 func (w *world) undecided() (losses []time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -417,7 +419,7 @@ func (w *world) undecided() (losses []time.Time) {
 		}
 		losses, next = append(losses, at), at
 	}
-	return losses
+	return append(losses, w.unlogged)
 }
 
 // parts is for when who watches people is told that a user left. Who hides leaves as others do: with

@@ -41,16 +41,17 @@ type world struct {
 	away, hanging, readonly, frozen atomic.Int64 // failures of the store that go on
 	databaseOut                     atomic.Int64
 
-	trouble [troubles]clock       // mu guards it
-	rewound time.Time             // when the latest failover began
-	muted   time.Time             // when the store last lost notices
-	losses  []time.Time           // when it lost all its data
-	joined  map[parting]time.Time // when a user's lease in a topic was last made
-	stalled time.Time             // when the latest stall of the store, or of a node's way to it, ends
-	starts  atomic.Int64          // of processes, and ends
-	waiting sync.WaitGroup        // what is not over: nodes that come back, requests
-	pending atomic.Int64          // the same, to look at
-	running sync.WaitGroup        // all goroutines
+	trouble  [troubles]clock       // mu guards it
+	rewound  time.Time             // when the latest failover began
+	muted    time.Time             // when the store last lost notices
+	losses   []time.Time           // when it lost all its data
+	unlogged time.Time             // when it lost the logs of topics
+	joined   map[parting]time.Time // when a user's lease in a topic was last made
+	stalled  time.Time             // when the latest stall of the store, or of a node's way to it, ends
+	starts   atomic.Int64          // of processes, and ends
+	waiting  sync.WaitGroup        // what is not over: nodes that come back, requests
+	pending  atomic.Int64          // the same, to look at
+	running  sync.WaitGroup        // all goroutines
 
 	mu     sync.Mutex
 	nodes  []*process // nil: none runs there
