@@ -174,13 +174,9 @@ func (l *link) CommitConsumer(ctx context.Context, name string, step backend.Con
 }
 
 func (l *link) ReadConsumer(ctx context.Context, name string, after backend.ConsumerVersion) (backend.ConsumerChanges, error) {
-	changes, err := through(ctx, l, false, func(ctx context.Context) (backend.ConsumerChanges, error) {
+	return through(ctx, l, false, func(ctx context.Context) (backend.ConsumerChanges, error) {
 		return l.server.ReadConsumer(ctx, name, after)
 	})
-	if err == nil && !changes.Missing {
-		l.told.Store(true)
-	}
-	return changes, err
 }
 
 // opsOf says what was written.

@@ -1558,6 +1558,13 @@ var known = []struct {
 		{at: 28022030727, do: "enter"},
 		{at: 32076171363, do: "type", node: 1, d: 5646942679},
 	}}},
+	{"a new node alone reads a program's record, the answer is lost, and the store loses the record", game{seed: 93187234, nodes: 2, slow: false, late: false, features: []feature{consumer, apart}, acts: []act{
+		{at: 9011873159, do: "deploy", d: 1885246696},
+		{at: 10362765975, do: "store away", who: 1, d: 4501030265},
+		{at: 11305104305, do: "kill", who: 1, d: 573228309},
+		{at: 12692131898, do: "answers lost", who: 1},
+		{at: 15549432830, do: "restart store", who: 1, d: 229382965},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines
