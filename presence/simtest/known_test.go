@@ -1565,6 +1565,22 @@ var known = []struct {
 		{at: 12692131898, do: "answers lost", who: 1},
 		{at: 15549432830, do: "restart store", who: 1, d: 229382965},
 	}}},
+	{"the store is wiped, a user signs out, and the store is away for longer than a lease lasts", game{seed: 93208427, nodes: 4, slow: false, late: true, acts: []act{
+		{at: 1361533838, do: "come", who: 3, node: 3},
+		{at: 1643436914, do: "move", who: 30},
+		{at: 1931592366, do: "come", who: 5, node: 3},
+		{at: 2101026509, do: "go", who: 7, node: 1},
+		{at: 2217856479, do: "come", who: 7, node: 1},
+		{at: 4217894288, do: "wipe", who: 1},
+		{at: 4233446796, do: "sign out", who: 3, node: 3},
+		{at: 4294284539, do: "store away", d: 3509838729},
+		{at: 4318120255, do: "go", who: 1, node: 3},
+		{at: 4516557276, do: "lose diffs", who: 3},
+		{at: 4644626516, do: "come", who: 1, node: 3},
+		{at: 11304186249, do: "move", who: 76},
+		{at: 16596870047, do: "navigate", who: 6},
+		{at: 46286117921, do: "move", who: 62},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines
