@@ -223,7 +223,7 @@ func (p *program) rewinds() {
 const looksFor = 2500 * time.Millisecond
 
 // beginsOld is for when the store begins with an older file. If that has what the node that leads knows, and it
-// looked at the topics just before, no gap takes the place of what happened since. A join that the file has is told.
+// looked at the topics just before, no gap takes the place of what happened since. What the file has is told.
 func (p *program) beginsOld() {
 	if p == nil {
 		return
@@ -232,9 +232,12 @@ func (p *program) beginsOld() {
 	if err != nil {
 		panic(err)
 	}
-	has := make(map[string]string)
+	has, written := make(map[string]string), time.Time{}
 	for _, m := range snap.Members {
 		has[string(m.ID)] = joinOf(m.Since)
+	}
+	if file := p.w.server.file; file != nil {
+		written = file.at
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -244,7 +247,7 @@ func (p *program) beginsOld() {
 		return
 	}
 	for user, events := range p.should {
-		for n := len(events) - 1; n >= len(p.events[user]) && events[n] != has[user] && time.Since(p.made[user][n]) < looksFor; n-- {
+		for n := len(events) - 1; n >= len(p.events[user]) && events[n] != has[user] && p.made[user][n].After(written) && time.Since(p.made[user][n]) < looksFor; n-- {
 			p.should[user], p.made[user], p.was[user] = events[:n], p.made[user][:n], strings.HasPrefix(events[n], "leave")
 		}
 	}

@@ -15,6 +15,7 @@ import (
 type filed struct {
 	store *memstore.Store
 	log   []lateNotice
+	at    time.Time
 }
 
 // fileActs returns when the store writes its file, and when it starts again with that.
@@ -64,7 +65,7 @@ func (s *server) write() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	move(store, s.Store)
-	s.file = &filed{store, slices.Clone(s.log)}
+	s.file = &filed{store, slices.Clone(s.log), time.Now()}
 }
 
 // restart goes on with what is in the file.
