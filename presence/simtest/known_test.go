@@ -1581,6 +1581,21 @@ var known = []struct {
 		{at: 16596870047, do: "navigate", who: 6},
 		{at: 46286117921, do: "move", who: 62},
 	}}},
+	{"a user enters a thread and signs out while the store is away, in which time there is a failover", game{seed: 93209803, nodes: 4, slow: true, late: true, features: []feature{threads, apart}, acts: []act{
+		{at: 6732175786, do: "navigate", who: 2, node: 1},
+		{at: 8420848279, do: "enter", who: 2},
+		{at: 10911562755, do: "navigate", who: 2},
+		{at: 11252958115, do: "come", who: 7, node: 3},
+		{at: 12206304701, do: "store away", who: 1, d: 50719577599},
+		{at: 35852456005, do: "another page", who: 6, node: 1},
+		{at: 41498311017, do: "enter", who: 7},
+		{at: 41740230995, do: "navigate", who: 2, node: 3},
+		{at: 43270159946, do: "lag", who: 1, d: 91928292},
+		{at: 43277197653, do: "exit", who: 2},
+		{at: 43349199191, do: "sign out", who: 7},
+		{at: 45340886252, do: "store hangs", who: 1, d: 34533928737},
+		{at: 85333907785, do: "enter", who: 2},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines

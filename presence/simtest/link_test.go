@@ -18,6 +18,7 @@ type link struct {
 	*server
 	world *world
 	node  string
+	began time.Time   // when the process did
 	told  atomic.Bool // the process has read the record of a program
 
 	mu      sync.Mutex
@@ -73,7 +74,7 @@ func (n lateNotice) is(other lateNotice) bool {
 }
 
 func newLink(w *world, node string) *link {
-	l := &link{server: w.server, world: w, node: node, idle: make(chan struct{}), outdone: make(map[presence.UserID]time.Time), slowly: make(map[presence.UserID]time.Time)}
+	l := &link{server: w.server, world: w, node: node, began: time.Now(), idle: make(chan struct{}), outdone: make(map[presence.UserID]time.Time), slowly: make(map[presence.UserID]time.Time)}
 	close(l.idle)
 	return l
 }

@@ -165,6 +165,7 @@ func (s *picture) joins(user string, paced bool) {
 	if s.p.w.forgot(u) {
 		return
 	}
+	unwritten := s.p.w.unwritten(u)
 	s.p.w.mu.Lock()
 	gone, quiet := u.gone, min(s.p.w.quietOfLocked(ofNodes, ofStore, ofDirectory), well)
 	if failover := &s.p.w.trouble[rewinds]; gone.After(failover.last) { // no revived user, but a late word
@@ -175,11 +176,12 @@ func (s *picture) joins(user string, paced bool) {
 	}
 	// After an outage nodes remove nobody for a while. A page that comes to a node then is told of who came after
 	// its latest event, or in the outage if that event is of then, since the join may have waited. The user has closed
-	// the last page since the outage began, or the grace lasted until then.
+	// the last page since the outage began, or the grace lasted until then. No failover since then has brought the user
+	// back, unless it came while the leave waited.
 	outage, holds := &s.p.w.trouble[ofStore], s.p.w.game.grace()+s.p.w.game.sweep()+time.Second
 	listed := s.fresh && (u.came.After(s.since) || s.since.After(outage.first))
 	listed = listed && gone.After(outage.first.Add(-holds)) && outage.since() < s.p.w.game.ttl()+settles
-	listed = listed && gone.After(s.p.w.trouble[rewinds].last)
+	listed = listed && (gone.After(s.p.w.trouble[rewinds].last) || unwritten)
 	// A failover that takes back a sign-out brings back the lease, which stands until it is swept. A page that moves to
 	// another node meanwhile is told of the join there, if its last node had not read that.
 	unswept := s.fresh && u.outLost && s.p.w.trouble[rewinds].since() < s.p.w.game.ttl()+settles
@@ -203,6 +205,16 @@ func (s *picture) joins(user string, paced bool) {
 	if !gone.IsZero() && ago > s.p.reads() && quiet-s.p.waited > catchesUp { // as of when it was told, if the page read late
 		s.fault("is told that %s joins, who went %v ago", user, ago)
 	}
+}
+
+// unwritten reports whether no node reached the store from when a user went until the latest failover was over. So the
+// failover did not take the leave back: it waited.
+func (w *world) unwritten(u *person) bool {
+	w.mu.Lock()
+	gone, failover := u.gone, w.trouble[rewinds].last
+	w.mu.Unlock()
+	reached := func(p *process) bool { return p.link.began.Before(failover) && p.link.upFor(gone, failover) > 0 }
+	return !gone.IsZero() && gone.Before(failover) && !slices.ContainsFunc(w.everyProcess(), reached)
 }
 
 // withheldLocked returns for how long nodes may have withheld users whom a failover brought back, and who have come
