@@ -125,6 +125,9 @@ func (l *link) Publish(ctx context.Context, n backend.Notice) error {
 		if n.Lasting {
 			l.world.note("node %s publishes %s %s %v ago", l.node, n.Kind, n.User, n.Ago)
 		}
+		if n.Kind == backend.NoticeSignedOut && n.Ago == 0 {
+			l.signsOut(n)
+		}
 		return struct{}{}, l.server.Publish(ctx, n)
 	})
 	return err

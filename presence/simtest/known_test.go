@@ -1596,6 +1596,17 @@ var known = []struct {
 		{at: 45340886252, do: "store hangs", who: 1, d: 34533928737},
 		{at: 85333907785, do: "enter", who: 2},
 	}}},
+	{"the store loses a sign-out before it is answered, and its node is killed while the other one stands still", game{seed: 93208491, nodes: 2, late: true, features: []feature{apart}, acts: []act{
+		{at: 14331104334, do: "come twice", who: 1},
+		{at: 17731080202, do: "come", who: 7, node: 1},
+		{at: 18201063148, do: "pause", d: 6696660018},
+		{at: 22262441486, do: "move", who: 23},
+		{at: 23554253543, do: "wipe"},
+		{at: 23665950865, do: "sign out", who: 1, node: 1},
+		{at: 23716082119, do: "restart store", who: 1, d: 59406068},
+		{at: 24827203220, do: "node hangs", who: 1, d: 750000000},
+		{at: 25098401214, do: "kill", who: 1, d: 1913521942},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines

@@ -42,9 +42,10 @@ type link struct {
 	slow    clock                         // calls take long
 	slowly  map[presence.UserID]time.Time // when each user was last written as visible by a call that took long
 	hears   []func(backend.Notice)
-	idle    chan struct{} // closed while nothing waits
-	unread  int           // answers about what is in the log of a topic that are to be lost
-	vain    time.Time     // when the latest was
+	outs    map[string]bool // sign-outs that the process knows, by the ids of their notices
+	idle    chan struct{}   // closed while nothing waits
+	unread  int             // answers about what is in the log of a topic that are to be lost
+	vain    time.Time       // when the latest was
 
 	held map[presence.Topic][]parcel // of topics that are late
 }
@@ -74,7 +75,10 @@ func (n lateNotice) is(other lateNotice) bool {
 }
 
 func newLink(w *world, node string) *link {
-	l := &link{server: w.server, world: w, node: node, began: time.Now(), idle: make(chan struct{}), outdone: make(map[presence.UserID]time.Time), slowly: make(map[presence.UserID]time.Time)}
+	l := &link{
+		server: w.server, world: w, node: node, began: time.Now(), idle: make(chan struct{}),
+		outdone: make(map[presence.UserID]time.Time), slowly: make(map[presence.UserID]time.Time), outs: make(map[string]bool),
+	}
 	close(l.idle)
 	return l
 }
@@ -118,6 +122,9 @@ func (l *link) Listen(ctx context.Context, fn func(backend.Notice)) (func(), err
 		if n.Lasting || n.Missed > 0 {
 			l.world.note("node %s hears %s %s %v ago, missed %v", l.node, n.Kind, n.User, n.Ago, n.Missed)
 		}
+		if n.Kind == backend.NoticeSignedOut {
+			l.outs[n.ID] = true
+		}
 		told(n)
 	}
 	l.hears = append(l.hears, fn)
@@ -158,6 +165,21 @@ func (l *link) Hear(ctx context.Context) error {
 		}
 	})
 	return err
+}
+
+// knows reports whether the process has published or heard a sign-out.
+func (l *link) knows(id string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.outs[id]
+}
+
+// signsOut is for when the process publishes a sign-out that is new.
+func (l *link) signsOut(n backend.Notice) {
+	l.mu.Lock()
+	l.outs[n.ID] = true
+	l.mu.Unlock()
+	l.world.publishes(n)
 }
 
 // deliverLocked delivers in order: at once, or once the link is no longer stalled.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // A person is a user of the site, with pages open or not. The world's mutex guards it.
@@ -29,7 +30,8 @@ type person struct {
 	came       time.Time     // when the first page was opened, or the thread was entered
 	gone       time.Time     // when the last page was closed; zero: one is open, or the user never came
 	out        time.Time     // when it was answered that the user is signed out; zero: not since pages opened
-	outKnown   []*process    // which know that
+	outID      string        // of the notice that says so; "": none was published since pages opened
+	published  time.Time     // when that was
 	outLost    bool          // a failover has taken it back
 	asked      time.Time     // when the latest sign-out was asked
 	untold     time.Time     // when the latest sign-out was asked that was refused: others hear of it later
@@ -153,9 +155,8 @@ func (u *person) signOut(node int) {
 			}
 			stays = patient
 		} else {
-			known := u.w.informed(p)
 			u.w.mu.Lock()
-			u.out, u.outKnown, u.outLost = time.Now(), known, false
+			u.out = time.Now()
 			u.w.mu.Unlock()
 		}
 		select {
@@ -168,13 +169,27 @@ func (u *person) signOut(node int) {
 	})
 }
 
-// forgot reports whether nobody knows that a user signed out: the store has lost it, and the processes that
-// had heard of it have ended.
-func (w *world) forgot(u *person) bool {
+// publishes is for when a process publishes that a user signs out now.
+func (w *world) publishes(n backend.Notice) {
+	u := w.person(string(n.User))
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	ended := !slices.ContainsFunc(u.outKnown, func(p *process) bool { return slices.Contains(w.nodes, p) })
-	return !u.out.IsZero() && (w.muted.After(u.out) || u.outLost) && ended
+	if u != nil {
+		u.outID, u.published, u.outLost = n.ID, time.Now(), false
+	}
+}
+
+// forgot reports whether nobody knows that a user signed out: the store has lost it, and the processes that
+// had heard of it have ended. The store may lose it before the sign-out is answered, which waits for pages to be
+// told.
+func (w *world) forgot(u *person) bool {
+	w.mu.Lock()
+	id, out := u.outID, u.out
+	w.mu.Unlock()
+	if out.IsZero() || id == "" || slices.ContainsFunc(w.server.notices(), func(n lateNotice) bool { return n.notice.ID == id }) {
+		return false
+	}
+	return !slices.ContainsFunc(w.processes(), func(p *process) bool { return p.link.knows(id) })
 }
 
 // toldLate reports whether a page asked for its connection so soon after a sign-out that its node may end it. A

@@ -194,7 +194,7 @@ func (s *picture) joins(user string, paced bool) {
 	if slices.ContainsFunc(s.p.w.everyProcess(), func(p *process) bool { return p.link.tookLong(user, out) }) {
 		most += s.p.w.game.slowness()
 	}
-	if !out.IsZero() && time.Since(out) > most && well > catchesUp && s.p.w.tellsOuts(user, out) {
+	if !out.IsZero() && time.Since(out) > most && well > catchesUp && s.p.w.tellsOuts(u, out) {
 		s.fault("is told that %s joins, who signed out %v ago", user, time.Since(out))
 	}
 	ago := time.Since(gone)
@@ -233,11 +233,11 @@ func (p *page) reads() time.Duration { return onTheWay + p.waited }
 
 // tellsOuts reports whether all nodes hear of a user's sign-out before they write anything of the user, also
 // those that come back: unless a write was under way, or the store has lost the sign-out.
-func (w *world) tellsOuts(user string, out time.Time) bool {
+func (w *world) tellsOuts(u *person, out time.Time) bool {
 	w.mu.Lock()
-	lost, well := w.muted.After(out), w.trouble[rewinds].since()
+	lost, well := w.muted.After(u.published), w.trouble[rewinds].since()
 	w.mu.Unlock()
-	return !lost && well > catchesUp && !slices.ContainsFunc(w.everyProcess(), func(p *process) bool { return p.link.outrun(user, out) })
+	return !lost && well > catchesUp && !slices.ContainsFunc(w.everyProcess(), func(p *process) bool { return p.link.outrun(u.id, out) })
 }
 
 // drops is for when a user is no longer there: that must be as soon as is promised.
@@ -476,7 +476,7 @@ func (u *person) goes(gone bool) {
 	if u.gone = (time.Time{}); gone {
 		u.gone = time.Now()
 	} else {
-		u.out = time.Time{}
+		u.out, u.published, u.outID = time.Time{}, time.Time{}, ""
 	}
 }
 

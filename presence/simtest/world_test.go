@@ -255,7 +255,7 @@ func (w *world) do(a act) {
 			w.mu.Lock()
 			w.lost = true
 			for _, u := range w.persons {
-				u.outLost = u.outLost || u.out.After(copied)
+				u.outLost = u.outLost || u.published.After(copied)
 			}
 			w.mu.Unlock()
 			w.server.rewind()
