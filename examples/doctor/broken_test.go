@@ -151,6 +151,10 @@ func TestBrokenSites(t *testing.T) {
 			behind("limit_req_zone $server_port zone=all:1m rate=1r/s; limit_req zone=all burst=3 nodelay; limit_req_status 429;", upgrades), []string{short},
 			"limits", "too many", "MaxRate",
 		},
+		"nginx that refuses nearly all requests": {
+			behind("limit_req_zone $server_port zone=all:1m rate=1r/m; limit_req zone=all burst=2 nodelay; limit_req_status 429;", upgrades), []string{short},
+			"limits", "too many", "MaxRate",
+		},
 		"nginx that caches pages": {
 			behind("proxy_cache_path cache keys_zone=pages:1m; proxy_cache_valid 200 1m;",
 				upgrades+"proxy_ignore_headers Set-Cookie Cache-Control; proxy_cache pages; proxy_cache_key $uri;"), []string{short},

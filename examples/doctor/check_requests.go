@@ -99,7 +99,12 @@ var descriptors = regexp.MustCompile(`(?m)^process_(open|max)_fds ([0-9.e+]+)$`)
 // checkLimits sends as many requests at once as five tabs do. Where the site shows its
 // metrics, it also looks how many connections it may have.
 func checkLimits(ctx context.Context, s *site) verdict {
-	if !s.reached() {
+	const cure = "Raise the proxy's limit of requests for the presence endpoints, or handlers.Config.MaxRate, whose default lets a visitor read 50 times a second and 200 times at once."
+	switch {
+	case s.reached():
+	case s.net.hasty.Load() > 0:
+		return wrong(cure, "The site refused requests as too many (429 or 503), %d so far, so that the endpoints do not answer.", s.net.hasty.Load())
+	default:
 		return unknown("The endpoints do not answer.")
 	}
 	before := s.net.hasty.Load()
@@ -109,8 +114,7 @@ func checkLimits(ctx context.Context, s *site) verdict {
 	}
 	sent.Wait()
 	if refused := s.net.hasty.Load(); refused > 0 {
-		return wrong("Raise the proxy's limit of requests for the presence endpoints, or handlers.Config.MaxRate, whose default lets a visitor read 50 times a second and 200 times at once.",
-			"The site refused requests as too many (429 or 503): %d of a burst of %d, as of five tabs that open together, and %d before.", refused-before, burst, before)
+		return wrong(cure, "The site refused requests as too many (429 or 503): %d of a burst of %d, as of five tabs that open together, and %d before.", refused-before, burst, before)
 	}
 	metrics := *s.first.url
 	metrics.Path, metrics.RawQuery = "/metrics", ""
