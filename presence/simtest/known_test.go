@@ -1607,6 +1607,17 @@ var known = []struct {
 		{at: 24827203220, do: "node hangs", who: 1, d: 750000000},
 		{at: 25098401214, do: "kill", who: 1, d: 1913521942},
 	}}},
+	{"a node that stood still reads a topic again, and has heard that a user hid whose lease lapsed", game{seed: 93262399, nodes: 3, slow: false, late: true, acts: []act{
+		{at: 5132530107, do: "pause", who: 2, d: 15638138996},
+		{at: 6115449171, do: "another page"},
+		{at: 9517070207, do: "another page", who: 6, node: 2},
+		{at: 9598336111, do: "view", who: 4, node: 1},
+		{at: 12695304228, do: "restart store", who: 2, d: 810625329},
+		{at: 13023562404, do: "navigate", who: 2, node: 2},
+		{at: 18664391895, do: "node cut off", d: 6406734425},
+		{at: 18665870312, do: "come", who: 1, node: 1},
+		{at: 21758543737, do: "status", who: 2, node: 1, with: "invisible"},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines

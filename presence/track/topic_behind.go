@@ -83,7 +83,7 @@ func (r *replica) lookBehind(id presence.DiffID) <-chan struct{} {
 		ctx, cancel := context.WithTimeout(ctx, behindWait)
 		defer cancel()
 		diffs, err := r.store.Log(ctx, r.out.topic, head)
-		hides := r.concealedAmong(r.out.topic, diffs...)
+		hides := r.concealedInReplay(diffs)
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		defer close(done)

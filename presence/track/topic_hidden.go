@@ -89,7 +89,9 @@ func (env *topicEnv) conceal(h *concealment, topic presence.Topic, m presence.Me
 		}
 	case env.chosen != nil && m.Visibility != nil:
 		user, _ := backend.OwnerOf(m.ID)
-		if v := env.chosen(user); v != nil && v.Narrows(*m.Visibility) {
+		v := env.chosen(user)
+		newer := v != nil && !v.Since.IsZero() && m.Visibility.Since.After(v.Since) // the user shows again, as this node has not heard yet
+		if v != nil && !newer && v.Narrows(*m.Visibility) {
 			h.narrowed.set(m.ID, chosenVisibility{Visibility: v, shown: true, kept: true})
 		}
 	}

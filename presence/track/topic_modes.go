@@ -88,7 +88,10 @@ func (r *replica) readAgainLocked(as mode) {
 		ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 		defer cancel()
 		now, err := r.fetch(ctx, r.out.topic, r.kind, as)
-		hides := r.concealedAmong(r.out.topic, now.newer...)
+		if err == nil {
+			now.hides = r.concealedIn(r.out.topic, now.ledger.roster)
+		}
+		hides := r.concealedInReplay(now.newer)
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		defer func() { r.watch.resyncing = false }() // publishing must not start another read
@@ -104,10 +107,18 @@ func (r *replica) readAgainLocked(as mode) {
 }
 
 // turnLocked replaces a partial ledger by what was read: the whole, or a part again. Readers of totals see no
-// join or leave: they get a total, or below the limit a state.
+// join or leave: they get a total, or below the limit a state. That does not have users who became invisible, as this
+// node knows.
 func (r *replica) turnLocked(now stored) {
 	r.hold.stop()
 	r.hold = nil
+	for _, id := range now.hides.gone {
+		if e := now.ledger.get(id); e != nil && !now.ledger.partial() {
+			r.provisional.revive(e, r.kind.TTL, r.expireProvisional)
+			r.provisional.expectLeave(id)
+			now.ledger.roster.remove(id)
+		}
+	}
 	r.ledger, r.counts, r.staleSince = now.ledger, now.counts, time.Time{}
 	r.extras.restart(now)
 	if r.whole != nil && !r.ledger.partial() {

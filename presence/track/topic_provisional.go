@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -86,8 +87,9 @@ func (p *provisional) open() bool { return len(p.missing)+len(p.revived) > 0 }
 // begin takes the changes that lead from the roster here to that of a store that lost data. It returns the
 // changes to publish now, and notes the users of the others as missing or revived. This node knew the topic
 // completely until latest. So a user who came before that and is not listed has left. gone has the users
-// whose leave is in the log. A second loss starts the period again.
-func (p *provisional) begin(n net, listed roster, latest int64, gone map[presence.UserID]backend.Departure, ttl time.Duration) net {
+// whose leave is in the log. hides has those who are listed in the store, and became invisible. A second loss starts the
+// period again.
+func (p *provisional) begin(n net, listed roster, latest int64, gone map[presence.UserID]backend.Departure, hides concealment, ttl time.Duration) net {
 	missing := p.missing
 	p.missing, p.revived = make(map[presence.UserID]missingUser), make(map[presence.UserID]*entry)
 	var certain net
@@ -111,9 +113,13 @@ func (p *provisional) begin(n net, listed roster, latest int64, gone map[presenc
 		p.missing[l.ID] = missingUser{e, l}
 	}
 	for _, e := range n.joins {
-		if listed.get(e.ID) == nil && e.Since.UnixNano() <= latest {
+		switch {
+		case listed.get(e.ID) == nil && slices.Contains(hides.gone, e.ID):
+			p.expectLeave(e.ID)
 			p.revived[e.ID] = e
-		} else {
+		case listed.get(e.ID) == nil && e.Since.UnixNano() <= latest:
+			p.revived[e.ID] = e
+		default:
 			p.chosen.keep(listed.get(e.ID), e)
 			certain.joins = append(certain.joins, e)
 		}

@@ -177,7 +177,7 @@ func (r *replica) reload(ctx context.Context) error {
 		return err
 	}
 	now.hides = r.concealedIn(r.out.topic, now.ledger.roster)
-	newer := r.concealedAmong(r.out.topic, now.newer...)
+	newer := r.concealedInReplay(now.newer)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.watch.early = r.watch.early[before:]
@@ -230,7 +230,7 @@ func (r *replica) replaceLocked(now stored) {
 	now.ledger.latest = max(now.ledger.latest, was.latest)
 	earlier := now.ledger.roster.keepSince(was.roster)
 	n := difference(was.roster, now.ledger.roster, r.cfg.Directory == nil)
-	n = r.provisional.begin(n, was.roster, was.latest, now.ledger.history.gone(was.history), r.kind.TTL)
+	n = r.provisional.begin(n, was.roster, was.latest, now.ledger.history.gone(was.history), now.hides, r.kind.TTL)
 	r.provisional.overlay(now.ledger.roster)
 	now.hides.narrow(&r.provisional, &now.ledger)
 	r.provisional.after(restoreFor(r.kind.TTL), r.expireProvisional)
@@ -254,6 +254,14 @@ func (r *replica) replayLocked(missed []backend.Diff, hides concealment) {
 	r.watch.early = nil
 	hides.narrow(&r.provisional, &r.ledger)
 	r.schedulePublishLocked()
+}
+
+// concealedInReplay returns what this node knows of the users in the diffs that replayLocked adds next.
+func (r *replica) concealedInReplay(missed []backend.Diff) concealment {
+	r.mu.Lock()
+	diffs := slices.Concat(missed, r.watch.early)
+	r.mu.Unlock()
+	return r.concealedAmong(r.out.topic, diffs...)
 }
 
 // position returns the position after the store's latest version, for refresh.
@@ -318,7 +326,7 @@ func (r *replica) resyncLocked(reload bool) {
 	head := r.ledger.head
 	r.spawn(func(ctx context.Context) {
 		missed, err := r.closeGap(ctx, head, reload)
-		hides := r.concealedAmong(r.out.topic, missed...)
+		hides := r.concealedInReplay(missed)
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.watch.resyncing = false
