@@ -1618,6 +1618,20 @@ var known = []struct {
 		{at: 18665870312, do: "come", who: 1, node: 1},
 		{at: 21758543737, do: "status", who: 2, node: 1, with: "invisible"},
 	}}},
+	{"the store starts again with its file, and once more as those are due to be swept whom the file revived", game{seed: 93278077, nodes: 2, slow: false, late: true, acts: []act{
+		{at: 190186133, do: "navigate", node: 1},
+		{at: 479300601, do: "navigate", node: 1},
+		{at: 1877791348, do: "navigate", who: 6, node: 1},
+		{at: 2197163518, do: "come", who: 7},
+		{at: 14743454824, do: "save"},
+		{at: 16169481108, do: "navigate", who: 2, node: 1},
+		{at: 16523159295, do: "go", who: 7, node: 1},
+		{at: 18016569635, do: "restart store", d: 639692814},
+		{at: 19384328601, do: "answers lost"},
+		{at: 19929503731, do: "pause", who: 1, d: 616906717},
+		{at: 25473033932, do: "save"},
+		{at: 25539919222, do: "restart store", d: 467682444},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines

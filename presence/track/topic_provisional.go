@@ -160,9 +160,10 @@ func (p *provisional) forget(id presence.UserID) {
 }
 
 // mayWait reports whether a roster may stay provisional after the store was out, or lost data, once more.
-// since is when nodes began to be able to restore. If the store keeps failing, the wait ends after two TTLs.
+// since is when nodes began to be able to restore. If the store keeps failing, the wait ends after two TTLs: with a
+// short TTL, after twice the time in which nodes restore and expired leases are swept.
 func (p *provisional) mayWait(sound, ttl time.Duration, since time.Time) bool {
-	return p.open() && (sound == 0 || time.Since(later(p.began, since)) < 2*ttl)
+	return p.open() && (sound == 0 || time.Since(later(p.began, since)) < 2*max(ttl, restoreFor(ttl)))
 }
 
 // postpone makes the revived users wait until leases that nobody renews have expired, and until sweeps, which

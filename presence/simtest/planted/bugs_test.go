@@ -20,7 +20,7 @@ var fleetBugs = []bug{
 	{"users whom nobody restored stay", "topic_provisional.go", "n.leaves = append(n.leaves, m.left)", "_ = m"},
 	{"a join does not end the doubt about a user", "topic_provisional.go", "	delete(p.missing, id)\n	delete(p.revived, id)\n	delete(p.leaving, id)\n", ""},
 	{"the missing are not shown", "topic_provisional.go", "		r.set(m.entry)\n", "		_ = m\n"},
-	{"the clock of a provisional roster goes on while the store is out", "topic_provisional.go", "return p.open() && (sound == 0 || time.Since(later(p.began, since)) < 2*ttl)", "return false"},
+	{"the clock of a provisional roster goes on while the store is out", "topic_provisional.go", "return p.open() && (sound == 0 || time.Since(later(p.began, since)) < 2*max(ttl, restoreFor(ttl)))", "return false"},
 	{"two nodes name provisional versions alike", "topic_provisional.go", "hash.Write([]byte(node))", ""},
 	{"the history of a provisional roster goes on", "topic_provisional.go", "	r.provisional.active = false\n	r.ledger.restartHistory(r.ledger.head)", "	r.provisional.active = false"},
 	{"nodes have a second to restore what was lost", "outage.go", "return max(catchUpFor(ttl), choicesWait+restoreWait)", "return time.Second"},
