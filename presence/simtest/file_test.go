@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 )
 
@@ -46,15 +47,22 @@ func (w *world) views(begins func()) {
 	}
 }
 
-// stored returns who is in the store's roster.
+// stored returns who is in the store's roster of the site, or has a device there: a late sign-out may have ended one
+// of the two alone when the file was written.
 func (w *world) stored() map[string]bool {
-	snap, err := w.server.Snapshot(context.Background(), presence.Site)
-	if err != nil {
-		panic(err)
-	}
 	there := make(map[string]bool)
-	for _, m := range snap.Members {
-		there[string(m.ID)] = true
+	for _, topic := range []presence.Topic{presence.Site, backend.DevicesTopic} {
+		snap, err := w.server.Snapshot(context.Background(), topic)
+		if err != nil {
+			panic(err)
+		}
+		for _, m := range snap.Members {
+			user := m.ID
+			if topic == backend.DevicesTopic {
+				user, _ = backend.OwnerOf(m.ID)
+			}
+			there[string(user)] = true
+		}
 	}
 	return there
 }
