@@ -1632,6 +1632,14 @@ var known = []struct {
 		{at: 25473033932, do: "save"},
 		{at: 25539919222, do: "restart store", d: 467682444},
 	}}},
+	{"a user hides while a node reads a topic that was lost, in which the lease was made again", game{seed: 93276606, nodes: 3, slow: false, late: false, features: []feature{people, apart, windows}, acts: []act{
+		{at: 5041285918, do: "navigate", who: 5, node: 1},
+		{at: 5761010203, do: "sign out", who: 5, node: 2},
+		{at: 6133212101, do: "sign out", who: 5, node: 2},
+		{at: 42210634583, do: "wipe"},
+		{at: 42354176916, do: "store hangs", d: 3500000000},
+		{at: 42523158070, do: "status", who: 2, node: 2, with: "invisible"},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines

@@ -59,15 +59,21 @@ import (
 // uses: see nextVersion.
 type provisional struct {
 	missing  map[presence.UserID]missingUser
-	revived  map[presence.UserID]*entry    // with their entries in the store
-	leaving  map[presence.UserID]time.Time // when users signed out or became invisible, which the store has not reported; of these, who is not listed stays out
-	chosen   shownChoices                  // choices of listed users that the store has not reported
-	active   bool                          // the history has versions of a provisional roster
-	kept     bool                          // a diff shows somebody who stays out, and is not published yet
-	versions int32                         // the number of names that nextVersion has made
-	began    time.Time                     // when the latest loss of data was noticed
-	admitAt  time.Time                     // when revived users are admitted
-	timer    *time.Timer                   // the next deadline
+	revived  map[presence.UserID]*entry        // with their entries in the store
+	leaving  map[presence.UserID]expectedLeave // of users who signed out or became invisible, which the store has not reported; of these, who is not listed stays out
+	chosen   shownChoices                      // choices of listed users that the store has not reported
+	active   bool                              // the history has versions of a provisional roster
+	kept     bool                              // a diff shows somebody who stays out, and is not published yet
+	versions int32                             // the number of names that nextVersion has made
+	began    time.Time                         // when the latest loss of data was noticed
+	admitAt  time.Time                         // when revived users are admitted
+	timer    *time.Timer                       // the next deadline
+}
+
+// An expectedLeave is a leave that the store has not reported.
+type expectedLeave struct {
+	noted time.Time // when the user signed out or became invisible, as this node heard
+	sound time.Time // from when on the store may report it: noted, or when the store was last out
 }
 
 // A missingUser is listed here, but the store has lost the user.
@@ -117,14 +123,14 @@ func (p *provisional) begin(n net, listed roster, latest int64, gone map[presenc
 		case listed.get(e.ID) == nil && slices.Contains(hides.gone, e.ID):
 			p.expectLeave(e.ID)
 			p.revived[e.ID] = e
-		case listed.get(e.ID) == nil && e.Since.UnixNano() <= latest:
+		case listed.get(e.ID) == nil && (e.Since.UnixNano() <= latest || p.expects(e.ID, ttl) && e.Since.Before(p.leaving[e.ID].noted)):
 			p.revived[e.ID] = e
 		default:
 			p.chosen.keep(listed.get(e.ID), e)
 			certain.joins = append(certain.joins, e)
 		}
 	}
-	maps.DeleteFunc(p.leaving, func(id presence.UserID, _ time.Time) bool { return p.revived[id] == nil && listed.get(id) == nil })
+	maps.DeleteFunc(p.leaving, func(id presence.UserID, _ expectedLeave) bool { return p.revived[id] == nil && listed.get(id) == nil })
 	p.active, p.began = p.open(), time.Now()
 	p.admitAt = time.Now().Add(admitFor(ttl))
 	return certain
@@ -197,14 +203,14 @@ func (p *provisional) expire() (n net, wait time.Duration) {
 // it reports the leave. A user who is not listed stays out.
 func (p *provisional) expectLeave(id presence.UserID) {
 	if p.leaving == nil {
-		p.leaving = make(map[presence.UserID]time.Time)
+		p.leaving = make(map[presence.UserID]expectedLeave)
 	}
-	p.leaving[id] = time.Now()
+	p.leaving[id] = expectedLeave{time.Now(), time.Now()}
 }
 
 // expects reports whether a user is still expected to leave: a lease that nobody renews may not have been swept yet.
 func (p *provisional) expects(id presence.UserID, ttl time.Duration) bool {
-	return time.Since(p.leaving[id]) < admitFor(ttl)
+	return time.Since(p.leaving[id].sound) < admitFor(ttl)
 }
 
 // keepExpected keeps expecting those who are expected to leave: the store, which is out, reports no leave.
@@ -212,14 +218,14 @@ func (p *provisional) expects(id presence.UserID, ttl time.Duration) bool {
 // Example: Redis is wiped at 12:00:00, and hangs for node b from 12:00:01 to 12:01. Alice signs out at b at 12:00:02. At
 // 12:01 b finds that Redis does not know her. She has left, and is none of the users whom another node restores.
 func (p *provisional) keepExpected() {
-	for id := range p.leaving {
-		p.leaving[id] = time.Now()
+	for id, leave := range p.leaving {
+		p.leaving[id] = expectedLeave{leave.noted, time.Now()}
 	}
 }
 
 // forgetExpected forgets the users who are no longer expected to leave.
 func (p *provisional) forgetExpected(ttl time.Duration) {
-	maps.DeleteFunc(p.leaving, func(id presence.UserID, _ time.Time) bool { return !p.expects(id, ttl) })
+	maps.DeleteFunc(p.leaving, func(id presence.UserID, _ expectedLeave) bool { return !p.expects(id, ttl) })
 }
 
 // nextVersion returns a name for a version that exists only on this node. Another node answers a reader of it

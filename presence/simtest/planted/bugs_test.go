@@ -16,7 +16,7 @@ var fleetBugs = []bug{
 
 	// Provisional rosters.
 	{"users whom a store lost leave at once", "topic_provisional.go", "p.missing[l.ID] = missingUser{e, l}", "certain.leaves = append(certain.leaves, l)"},
-	{"users whom a failover revived are listed at once", "topic_provisional.go", "case listed.get(e.ID) == nil && e.Since.UnixNano() <= latest:", "case false:"},
+	{"users whom a failover revived are listed at once", "topic_provisional.go", "case listed.get(e.ID) == nil && (e.Since.UnixNano() <= latest || p.expects(e.ID, ttl) && e.Since.Before(p.leaving[e.ID].noted)):", "case false:"},
 	{"users whom nobody restored stay", "topic_provisional.go", "n.leaves = append(n.leaves, m.left)", "_ = m"},
 	{"a join does not end the doubt about a user", "topic_provisional.go", "	delete(p.missing, id)\n	delete(p.revived, id)\n	delete(p.leaving, id)\n", ""},
 	{"the missing are not shown", "topic_provisional.go", "		r.set(m.entry)\n", "		_ = m\n"},
