@@ -44,13 +44,14 @@ type program struct {
 	keepers []*process // who knew the record when the store lost it, or its latest part
 	cut     []*process // who was cut off
 
+	undone  map[string]bool     // who came and left, or left and came, in what a failover took back
 	revoked map[string]*process // who told of a leave that a failover revoked: the session may go on
 }
 
 func (w *world) newProgram() *program {
 	p := &program{
 		w: w, chance: rand.New(rand.NewPCG(w.game.seed, 5)), told: make(map[string]string), there: make(map[string]time.Time),
-		events: make(map[string][]string), should: make(map[string][]string), made: make(map[string][]time.Time), revoked: make(map[string]*process), was: make(map[string]bool), atOnce: make(map[string]bool), leaves: make(map[string]int),
+		events: make(map[string][]string), should: make(map[string][]string), made: make(map[string][]time.Time), revoked: make(map[string]*process), undone: make(map[string]bool), was: make(map[string]bool), atOnce: make(map[string]bool), leaves: make(map[string]int),
 		topic: presence.Site, asks: presence.Site,
 	}
 	if w.game.has(threads) && w.game.seed%2 == 1 {
@@ -197,8 +198,9 @@ func (p *program) shouldLocked(user, event string) {
 }
 
 // rewinds is for a failover: what the store takes back by it, and the program was not told, has not
-// happened. A user who left and came back may be there all the time then.
-func (p *program) rewinds() {
+// happened. A user who left and came back may be there all the time then. So may one who came and left since the
+// store that takes over was copied never have been there.
+func (p *program) rewinds(copied time.Time) {
 	if p == nil {
 		return
 	}
@@ -213,6 +215,11 @@ func (p *program) rewinds() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for user, events := range p.should {
+		first := len(events) // of the events that are taken back and were not told
+		for first > len(p.events[user]) && p.made[user][first-1].After(copied) {
+			first--
+		}
+		p.undone[user] = p.undone[user] || len(events)-first > 1
 		if n := len(events); n > len(p.events[user]) && p.was[user] != there[user] {
 			p.should[user], p.made[user], p.was[user] = events[:n-1], p.made[user][:n-1], there[user]
 		}
@@ -316,7 +323,7 @@ func (p *program) settle(when string, lost bool) {
 		if lost { // a session that began anew has another beginning
 			told, want = words(told), words(want)
 		}
-		if !slices.EqualFunc(told, want, p.agrees) && p.gaps+p.kindGaps == 0 && !forgotten && !p.goesOnLocked(u.id) {
+		if !slices.EqualFunc(told, want, p.agrees) && p.gaps+p.kindGaps == 0 && !forgotten && !p.undone[u.id] && !p.goesOnLocked(u.id) {
 			p.w.fault("the program was told of %s: %v; and the store: %v, %s", u.id, told, want, when)
 		}
 		if n, most := p.leaves[u.id], u.departures[p.topic]; n > most {
@@ -331,6 +338,7 @@ func (p *program) settle(when string, lost bool) {
 		}
 	}
 	clear(p.revoked)
+	clear(p.undone)
 	clear(p.was)
 	for user := range p.there {
 		p.was[user] = true

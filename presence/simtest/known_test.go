@@ -1640,6 +1640,11 @@ var known = []struct {
 		{at: 42354176916, do: "store hangs", d: 3500000000},
 		{at: 42523158070, do: "status", who: 2, node: 2, with: "invisible"},
 	}}},
+	{"a user enters a thread and hides in what a failover takes back", game{seed: 93309815, nodes: 2, slow: false, late: true, features: []feature{threads, consumer}, acts: []act{
+		{at: 8439148757, do: "lag", who: 1, d: 275841075},
+		{at: 8495436366, do: "enter", who: 2},
+		{at: 8545328802, do: "status", who: 2, with: "invisible"},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines

@@ -260,7 +260,7 @@ func (w *world) do(a act) {
 			w.mu.Unlock()
 			w.server.rewind()
 			w.losesNotices()
-			w.program.rewinds()
+			w.program.rewinds(copied)
 			w.note("the store is back at what it had")
 			w.program.mends(keepers)
 		})
