@@ -46,8 +46,8 @@ func (r *replica) withholdLocked(e *entry, left backend.Departure) {
 	r.decideLocked(net{leaves: []backend.Departure{left}})
 }
 
-// A concealment is what this node knows of users whom the store shows to more viewers than the users chose. Whoever holds
-// such a user has not written the choice yet, or a diff from before the choice comes late.
+// A concealment lists users of whom this node knows a newer choice than the store has: fewer viewers may see them. The
+// node that holds such a user has not written the choice yet, or a diff from before the choice comes late.
 type concealment struct {
 	gone     []presence.UserID // users who became invisible
 	narrowed shownChoices      // devices of users who chose fewer viewers
@@ -80,7 +80,7 @@ func (env *topicEnv) concealedAmong(topic presence.Topic, diffs ...backend.Diff)
 	return h
 }
 
-// conceal adds a user whom the store shows as m.
+// conceal adds a member, as the store has it, if this node knows that fewer viewers may see its user.
 func (env *topicEnv) conceal(h *concealment, topic presence.Topic, m presence.Member) {
 	switch {
 	case topic != backend.DevicesTopic:
@@ -158,7 +158,7 @@ func (r *replica) withheld() []*entry {
 	return slices.Collect(maps.Values(r.provisional.revived))
 }
 
-// admit lists a revived user whom this node holds, or who chose to be visible.
+// admit puts a revived user on the roster: this node holds the user, or the user chose to be visible.
 func (r *replica) admit(id presence.UserID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
