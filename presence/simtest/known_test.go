@@ -1645,6 +1645,11 @@ var known = []struct {
 		{at: 8495436366, do: "enter", who: 2},
 		{at: 8545328802, do: "status", who: 2, with: "invisible"},
 	}}},
+	{"a node that does not reach the store is deployed, while it changes a user's settings", game{seed: 93242357, nodes: 3, slow: false, late: true, features: []feature{threads, people}, acts: []act{
+		{at: 4575254749, do: "node cut off", who: 1, d: 5512839465},
+		{at: 5383097292, do: "status", who: 2, node: 1, with: "busy"},
+		{at: 6014479254, do: "deploy", who: 1, d: 1554208104},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines

@@ -47,8 +47,7 @@ func (c *choices) changeSettings(ctx context.Context, user presence.UserID, chan
 		return err
 	}
 	if now.Except = was.Except; now == was {
-		c.tellSettings(ctx, user, was, now, c.knownSince(user))
-		return nil
+		return c.tellSettings(ctx, user, was, now, c.knownSince(user))
 	}
 	if err := now.Validate(); err != nil {
 		return err
@@ -60,8 +59,7 @@ func (c *choices) changeSettings(ctx context.Context, user presence.UserID, chan
 		return err
 	}
 	since := sinceOf(c.knownSince(user), was, now, time.Now())
-	c.tellSettings(ctx, user, was, now, since)
-	return nil
+	return c.tellSettings(ctx, user, was, now, since)
 }
 
 // noteVanished notes when an online user turned invisible, because to others that is leaving. The moment is
@@ -114,17 +112,23 @@ type noteSettings struct {
 
 // tellSettings publishes that a user's settings have changed. It then asks the Directory, like all nodes that
 // hear the notice, and writes the answer. Whatever fails now is repeated later, because the settings have
-// changed.
-func (c *choices) tellSettings(ctx context.Context, user presence.UserID, was, now presence.Settings, since time.Time) {
+// changed. A node that is closing may not be able to repeat it, so there it returns [presence.ErrStoreOut]: the
+// call is to be repeated, and another node tells all.
+func (c *choices) tellSettings(ctx context.Context, user presence.UserID, was, now presence.Settings, since time.Time) error {
 	topics := c.where.writtenHere(user, siteOf(user), backend.DevicesTopic)
 	note, awaited := noteSettings{now, since, topics, c.process}, math.MaxInt
-	if c.publishSettings(ctx, user, note) != nil {
+	untold := c.publishSettings(ctx, user, note)
+	if untold != nil {
 		awaited = 0
 	}
 	at := time.Now()
 	c.noteVanished(user, was, now, at)
 	c.awaitAnswer(ctx, c.doubt(user, doubting{note: &note, at: at, anyway: true}))
 	_ = c.adopt(ctx, user, topics, awaited, func(was choice, _ bool) (choice, bool) { return was, false })
+	if untold != nil && c.life.over() {
+		return presence.ErrStoreOut
+	}
+	return nil
 }
 
 // publishSettings publishes the notice that a user's settings have changed. If the bus does not accept it in
@@ -178,8 +182,7 @@ func (c *choices) relationsChanged(ctx context.Context, user presence.UserID) er
 	if err := c.notices.publish(ctx, backend.Notice{Kind: backend.NoticeRelations, User: user, Lasting: true}); err != nil {
 		return err
 	}
-	c.tellSettings(ctx, user, now, now, since)
-	return nil
+	return c.tellSettings(ctx, user, now, now, since)
 }
 
 // statusEnded writes what rosters show of a user whose status has ended by itself. Every node does so in the
