@@ -1650,6 +1650,12 @@ var known = []struct {
 		{at: 5383097292, do: "status", who: 2, node: 1, with: "busy"},
 		{at: 6014479254, do: "deploy", who: 1, d: 1554208104},
 	}}},
+	{"a page view waits while the store is out for long, and its user signs out before the nodes have read people again", game{seed: 93370682, nodes: 4, slow: true, late: false, features: []feature{people, apart}, acts: []act{
+		{at: 29470217351, do: "store away", d: 70594264513},
+		{at: 31104108226, do: "restart store", who: 3, d: 465755553},
+		{at: 92829015109, do: "view", who: 4, node: 3},
+		{at: 102216258715, do: "sign out", who: 4, node: 3},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines

@@ -261,7 +261,7 @@ func (l *leases) missed(ago time.Duration) {
 		l.restoreSoon()
 		return
 	}
-	l.users.removeAllViews()
+	l.users.doubtAllViews()
 	for _, c := range l.users.all() {
 		if c.visitor.SignedIn() {
 			c.conn.finish(presence.ErrStale, backend.OpRelease)

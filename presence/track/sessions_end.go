@@ -143,7 +143,7 @@ func (p *users) viewsElsewhere(user presence.UserID, device presence.DeviceID) (
 		return nil
 	}
 	for _, v := range u.views {
-		if v.device.ID != device && time.Since(v.at) < p.cfg.Age && v.topic != backend.DevicesTopic && !u.heldBy(v.topic, device) {
+		if v.device.ID != device && !v.doubtful && time.Since(v.at) < p.cfg.Age && v.topic != backend.DevicesTopic && !u.heldBy(v.topic, device) {
 			views = append(views, v)
 		}
 	}

@@ -3,6 +3,7 @@ package track_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -135,6 +136,35 @@ func TestMissedNotices(t *testing.T) {
 				t.Errorf("missed %v: got %v of the user and %v of the guest, want ErrStale only for the user, after long", missed, c.Err(), w.conn.Err())
 			}
 			w.want() // the grace holds
+		})
+	}
+}
+
+// A node that may have missed sign-outs still ends the page views that it wrote, when it hears of the next one. No other
+// node knows of a view of a topic that nobody reads. The node writes no such view again, where the store has lost it.
+func TestSignOutAfterMissedNoticesEndsPageViews(t *testing.T) {
+	for _, lost := range []bool{false, true} {
+		bubble(t, fmt.Sprint("lost: ", lost), func(t *testing.T) {
+			memory := memstore.New()
+			deaf := &deafStore{Store: memory}
+			a, b := start(t, deaf, track.Config{Node: "a"}), start(t, memory, track.Config{Node: "b"})
+			a.Seen("thread:1", user("alice"), presence.Device{})
+			time.Sleep(time.Second)
+			if got := stored(t, memory, "thread:1"); got != "alice=online " {
+				t.Fatalf("got %q before, want alice", got)
+			}
+			deaf.fn(backend.Notice{Missed: 2 * time.Minute})
+			if lost {
+				ends := []backend.Op{{Kind: backend.OpSignOut, User: user("alice")}}
+				noError(t, memory.Apply(t.Context(), []backend.Batch{{Topic: "thread:1", Ops: ends}})[0].Err)
+				deaf.fn(backend.Notice{Missed: time.Second})
+			} else {
+				noError(t, b.SignOut(t.Context(), "alice"))
+			}
+			time.Sleep(10 * time.Second)
+			if got := stored(t, memory, "thread:1"); got != "" {
+				t.Errorf("got %q, want nobody", got)
+			}
 		})
 	}
 }

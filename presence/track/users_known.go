@@ -32,10 +32,11 @@ type knownUser struct {
 
 // A pageView is the latest page view of a user in a topic, on one device.
 type pageView struct {
-	topic  presence.Topic
-	user   presence.User
-	at     time.Time
-	device presence.Device // zero on a site without a Directory
+	topic    presence.Topic
+	user     presence.User
+	at       time.Time
+	device   presence.Device // zero on a site without a Directory
+	doubtful bool            // this node may have missed a sign-out since
 }
 
 // A leaseKey names the lease of one connection in one topic.

@@ -29,13 +29,13 @@ func (u *knownUser) addView(view pageView) {
 	u.views = append(u.views, view)
 }
 
-// liveViews calls each with every page view that still holds its user.
+// liveViews calls each with every page view that still holds its user, except those in doubt.
 func (p *users) liveViews(each func(pageView)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, u := range p.byID {
 		for _, view := range u.views {
-			if time.Since(view.at) < p.cfg.Age {
+			if time.Since(view.at) < p.cfg.Age && !view.doubtful {
 				each(view)
 			}
 		}
@@ -74,12 +74,18 @@ func (p *users) removeViewsOf(user presence.UserID, device presence.DeviceID, un
 	return slices.Collect(maps.Keys(removed))
 }
 
-// removeAllViews forgets the page views of all users.
-func (p *users) removeAllViews() {
+// doubtAllViews notes that all users may have signed out since their page views. A view in doubt is never written
+// again. It is still remembered, because the store may have it, and a sign-out ends it by what is remembered here.
+//
+// Example: Redis was out for over a minute, and node A writes Alice's page view of thread:1, which waited. Then she signs
+// out at node B. Only node A knows that there is something to end in thread:1.
+func (p *users) doubtAllViews() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, u := range p.byID {
-		u.views = nil
+		for i := range u.views {
+			u.views[i].doubtful = true
+		}
 	}
 }
 
