@@ -1656,6 +1656,13 @@ var known = []struct {
 		{at: 92829015109, do: "view", who: 4, node: 3},
 		{at: 102216258715, do: "sign out", who: 4, node: 3},
 	}}},
+	{"a user hides for a moment just after a loss of data, while a page that polls waits to come back", game{seed: 93369656, nodes: 4, slow: false, late: false, features: []feature{web, apart}, acts: []act{
+		{at: 19945979250, do: "navigate", node: 2},
+		{at: 20869732267, do: "flush", who: 3, d: 560481117},
+		{at: 21555482914, do: "status", who: 2, node: 3, with: "invisible"},
+		{at: 21958143302, do: "status", who: 2, with: "busy"},
+		{at: 23538235652, do: "move", who: 87},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines

@@ -292,7 +292,8 @@ const hides = time.Second + onTheWay
 // Nor does a node that lost the diff of a leave know of it, if the store loses its log before the node has read that.
 //
 // A node hides a user when it hears of that, and may lose the diff. If the user shows again before the node has found
-// out, it gets both diffs at once, and for it the user has stayed.
+// out, it gets both diffs at once, and for it the user has stayed. So it is after a loss of data, until the nodes have
+// read the topic again: see hidUnread. A page that comes then reads nothing until its node asks what users chose.
 func (s *picture) returns(user string, now profile, cursor string) {
 	w := s.p.w
 	if w.hidesNow(user) || w.lostHide(user) { // each node hides the user when it hears
@@ -310,9 +311,26 @@ func (s *picture) returns(user string, now profile, cursor string) {
 	w.mu.Lock()
 	quiet := min(w.quietOfLocked(ofNodes, ofStore, ofDirectory), w.withheldLocked()-w.game.ttl()-settles)
 	w.mu.Unlock()
+	if s.hidUnread(user) {
+		quiet -= asksAgain
+	}
 	if s.topic != presence.PeopleTopic && s.went[user] == now.Since && quiet > catchesUp {
 		s.fault("is taken back to when %s was there, who left", user)
 	}
+}
+
+// hidUnread reports whether the leave that the page saw is that of a user who hid in a loss of data, before the nodes had
+// caught up. They hide the user when they hear of that. Once they hear that the user shows again, they show the same entry
+// as before, with its since: they have read no leave. What the store says then is no leave either, since it had lost the
+// user, or they read it together with the join.
+func (s *picture) hidUnread(user string) bool {
+	u, w := s.p.w.person(user), s.p.w
+	if u == nil {
+		return false
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return s.parted[user].After(u.hid) && u.hid.After(w.trouble[ofStore].first) && u.hid.Sub(w.muted) < catchesUp
 }
 
 // keptThrough reports whether the page's process may not know of a leave that the page saw. That process did not
