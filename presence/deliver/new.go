@@ -57,6 +57,9 @@ func (c *consumer) prepare(ctx context.Context) {
 // Example: Redis has lost the record, and no node leads. Nodes A and B have copies, and look for it once a second. A
 // makes it again at 12:00:02.0, and tells of Alice. Redis is wiped at 12:00:02.4. At 12:00:02.5 B finds no record, as
 // at 12:00:01.5. If B took that for two seconds without a record, it would lead before A, and tell of Alice again.
+//
+// The same may happen between the first look and the second one. So copyWait is a second longer than the node that
+// led needs to make the record again.
 func (c *consumer) sayCopied(ctx context.Context, missing time.Time) {
 	none := len(c.read.entries) == 0 && !missing.IsZero()
 	if c.copy == nil || !none && c.read.entries[newKey] != newAlone {

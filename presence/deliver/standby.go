@@ -97,7 +97,7 @@ const (
 	holdFor    = 6 * time.Second
 	holdMargin = time.Second
 	claimEvery = time.Second
-	copyWait   = 2 * time.Second
+	copyWait   = 3 * time.Second       // two seconds after the second look: see sayCopied
 	oldWait    = copyWait + claimEvery // the wait of a node whose copy may be old
 	newWait    = 4 * time.Second
 )
@@ -250,7 +250,7 @@ func (c *consumer) patience(missing time.Time) time.Duration {
 		return newWait
 	case !c.led && missing.Sub(c.had) < newWait: // the copy may be of an old file
 		return c.backWait()
-	case !c.led && missing.Sub(c.current) > copyWait: // this node was cut off, or the store was unreachable
+	case !c.led && missing.Sub(c.current) > 2*claimEvery: // this node was cut off, or the store was unreachable
 		return oldWait + c.node.Late
 	case c.outdated():
 		return oldWait

@@ -1663,6 +1663,22 @@ var known = []struct {
 		{at: 21958143302, do: "status", who: 2, with: "busy"},
 		{at: 23538235652, do: "move", who: 87},
 	}}},
+	{"the store loses the program's record, and once more before a node that stands by has looked twice, as the leader hangs", game{seed: 93340764, nodes: 4, slow: true, late: false, features: []feature{settings, consumer}, acts: []act{
+		{at: 9305365937, do: "come", who: 7, node: 3},
+		{at: 13245510109, do: "view", who: 4, node: 2},
+		{at: 13398015881, do: "restart store", who: 3, d: 968753106},
+		{at: 13408072829, do: "come twice", who: 1, node: 1},
+		{at: 15038121188, do: "node hangs", who: 2, d: 2000000000},
+		{at: 15170880527, do: "restart store", who: 1, d: 81012422},
+	}}},
+	{"the store is wiped twice within a second or so, and the leader loses answers", game{seed: 93280769, nodes: 4, slow: false, late: true, features: []feature{threads, consumer}, acts: []act{
+		{at: 20193471796, do: "enter", who: 2},
+		{at: 20246994659, do: "status", who: 2, node: 1, with: "online"},
+		{at: 20744843699, do: "wipe"},
+		{at: 21248233072, do: "answers lost", who: 2},
+		{at: 21764119544, do: "type", who: 2, node: 2, d: 4335942979},
+		{at: 21792736056, do: "wipe"},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines
