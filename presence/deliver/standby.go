@@ -203,6 +203,7 @@ func (c *consumer) tryToHold(ctx context.Context, missing time.Time) (backend.Co
 // Example: Redis loses the record at 12:00:00.0, and hangs from 12:00:00.5 to 12:00:05. The node that led makes the
 // record again at 12:00:05. A node that stands by must not take these five seconds for its patience.
 func (c *consumer) readWaiting(ctx context.Context, missing time.Time) (time.Time, error) {
+	asked := time.Now()
 	err := c.readOn(ctx)
 	if err == nil && !missing.IsZero() {
 		_, err = c.try(ctx, backend.ConsumerStep{Holder: c.holder})
@@ -212,11 +213,15 @@ func (c *consumer) readWaiting(ctx context.Context, missing time.Time) (time.Tim
 		c.lost = missing
 	} else if err == nil {
 		c.sayCopied(ctx, missing)
-	} else if c.looked.Sub(c.had) < newWait { // the copy may be of an old file: a node with a newer one needs its time anew
-		c.had = time.Now().Add(c.backWait() - newWait)
+	}
+	out := err != nil || time.Since(asked) > callTimeout // a store that hung may answer in the end
+	if out && c.looked.Sub(c.had) < newWait {
+		c.had = time.Now().Add(c.backWait() - newWait) // the copy may be of an old file: a node with a newer one needs its time anew
 	}
 	if waited := time.Since(c.looked); !missing.IsZero() && waited > 2*claimEvery {
-		missing = missing.Add(waited - claimEvery)
+		if missing = missing.Add(waited - claimEvery); missing.After(time.Now()) { // it is now already: the record was lost once more
+			missing = time.Now()
+		}
 	}
 	c.looked = time.Now()
 	return missing, err

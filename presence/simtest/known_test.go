@@ -1671,6 +1671,17 @@ var known = []struct {
 		{at: 15038121188, do: "node hangs", who: 2, d: 2000000000},
 		{at: 15170880527, do: "restart store", who: 1, d: 81012422},
 	}}},
+	{"a node reads an old file's record of the program, and then the store hangs and is wiped", game{seed: 93326375, nodes: 3, slow: true, late: true, features: []feature{consumer}, acts: []act{
+		{at: 32591525297, do: "save"},
+		{at: 37395661601, do: "come twice", who: 1, node: 1},
+		{at: 56778408577, do: "kill", d: 1599022724},
+		{at: 58279377182, do: "wipe", who: 1},
+		{at: 59859921526, do: "restart store", d: 464526662},
+		{at: 63109090940, do: "store hangs", d: 53591030686},
+		{at: 63590321245, do: "view", who: 4},
+		{at: 77793743521, do: "come twice", who: 7, node: 1},
+		{at: 92813309125, do: "wipe"},
+	}}},
 	{"the store is wiped twice within a second or so, and the leader loses answers", game{seed: 93280769, nodes: 4, slow: false, late: true, features: []feature{threads, consumer}, acts: []act{
 		{at: 20193471796, do: "enter", who: 2},
 		{at: 20246994659, do: "status", who: 2, node: 1, with: "online"},

@@ -291,6 +291,33 @@ func TestDeliverOldRecordBeforeAnOutage(t *testing.T) {
 	})
 }
 
+// The same, where the store hangs, and answers in the end what was asked meanwhile.
+func TestDeliverOldRecordBeforeTheStoreHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newFilingStore()
+		a, b, c := start(t, store, quiet), start(t, store, quiet), start(t, store, quiet)
+		p := &program{t: t}
+		stop := p.deliver("a", a, deliver.Options{})
+		time.Sleep(begins)
+		p.deliver("b", b, deliver.Options{})
+		time.Sleep(begins)
+		file := store.file(t)
+		openPage(t, a, track.ConnectOptions{Visitor: visitor("alice")})
+		p.want(begins, "+alice")
+		stop()
+		store.records.Store(file)
+		time.Sleep(500 * time.Millisecond)
+		p.deliver("c", c, deliver.Options{})
+		time.Sleep(1400 * time.Millisecond)
+		store.records.Store(memstore.New()) // nobody looks before it hangs
+		store.stall(9 * time.Second)
+		p.want(time.Minute, "")
+		if !b.Stats().Deliveries["program"].Leads {
+			t.Error("want b to lead")
+		}
+	})
+}
+
 // The store loses the record, and then answers reads alone for a while. The node that led makes the record again, even
 // if it is the last to find that writes go well.
 func TestDeliverPatienceWhileWritesHang(t *testing.T) {
