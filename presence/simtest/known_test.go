@@ -1690,6 +1690,27 @@ var known = []struct {
 		{at: 21764119544, do: "type", who: 2, node: 2, d: 4335942979},
 		{at: 21792736056, do: "wipe"},
 	}}},
+	{"a page opens a window that nobody read for a while, and waits as if it had got what came meanwhile", game{seed: 93321946, nodes: 2, slow: false, late: false, features: []feature{limited, windows}, acts: []act{
+		{at: 456005204, do: "navigate", who: 2, node: 1},
+		{at: 1552858766, do: "another page", who: 6, node: 1},
+		{at: 6359370893, do: "come twice", who: 5, node: 1},
+		{at: 6793248660, do: "navigate", who: 2, node: 1},
+		{at: 10474973477, do: "view", who: 4},
+		{at: 10626740682, do: "another page", who: 6, node: 1},
+		{at: 11150836900, do: "come", who: 7},
+		{at: 11595262677, do: "navigate", who: 6},
+		{at: 11755926182, do: "navigate"},
+		{at: 13933080098, do: "navigate", who: 5, node: 1},
+		{at: 15814544170, do: "sign out", who: 5, node: 1},
+		{at: 17285886678, do: "another page", who: 6},
+		{at: 19034976215, do: "navigate"},
+		{at: 20570897995, do: "sign out", who: 7},
+		{at: 22138753619, do: "view", who: 4, node: 1},
+		{at: 24882805216, do: "navigate"},
+		{at: 26122987311, do: "come", who: 3},
+		{at: 27730855529, do: "go", who: 3, node: 1},
+		{at: 28519926809, do: "come twice", who: 5},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines

@@ -351,4 +351,26 @@ func TestWindowUnread(t *testing.T) {
 			t.Errorf("who comes back after a while gets %v, want a diff", all)
 		}
 	})
+	bubble(t, "a page that opens", func(t *testing.T) {
+		store := memstore.New()
+		node := start(t, store, track.Config{})
+		come(t, store, span(0, 50)...)
+		o := track.ConnectOptions{Topics: []presence.Topic{throng}, Observe: true, Window: track.Window{Users: 20}}
+		before := connect(t, node, o)
+		before.Events(nil)
+		before.Close()
+		time.Sleep(time.Second)
+		come(t, store, span(50, 70)...) // nobody gets the event of this
+		time.Sleep(time.Second)
+		c := connect(t, node, o)
+		c.Events(nil)
+		leave(t, store, "u69")
+		time.Sleep(100 * time.Millisecond)
+		for _, e := range c.Events(nil) {
+			if _, left := windowEvent(t, e).Leaves["u69"]; left {
+				return
+			}
+		}
+		t.Error("the page is not told of the first change at once")
+	})
 }

@@ -22,6 +22,7 @@ const (
 // A windowPace decides when a window's readers get the next event. The outlet's mutex guards it.
 type windowPace struct {
 	paid   time.Time // the sent bytes are paid for up to this time
+	unread time.Time // or up to this time, if the next reader gets what came while nobody read: see unreadLocked
 	behind time.Time // when the first change came that readers do not have; zero: they have all
 	shown  time.Time // when readers last got the figures
 	along  bool      // a user of Window.Also has changed since told
@@ -68,6 +69,24 @@ func (w *windowSource) publishedLocked(now stage, arrived time.Time) {
 		w.behindLocked(time.Now())
 	}
 	w.lookLocked(now)
+}
+
+// unreadLocked hands a window what was published while nobody read it. Nobody gets the event of that, and so it
+// costs nothing. Only a reader that resumes from before it gets those changes, as a poll does: see begins.
+func (ws *windows) unreadLocked(w *windowSource) {
+	paid := w.pace.paid
+	w.publishedLocked(ws.of.published(), time.Time{})
+	if w.pace.paid.After(paid) {
+		w.pace.unread, w.pace.paid = w.pace.paid, paid
+	}
+}
+
+// begins notes that a reader begins. catchesUp says that it gets the changes from its cursor on, and not a state.
+func (p *windowPace) begins(catchesUp bool) {
+	if catchesUp && p.unread.After(p.paid) {
+		p.paid = p.unread
+	}
+	p.unread = time.Time{}
 }
 
 // tellsLocked reports whether a View has figures that readers do not have.

@@ -1,8 +1,6 @@
 package track
 
 import (
-	"time"
-
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
@@ -36,8 +34,8 @@ func (w *windowSource) readLocked(s *reader, form *Form) (d chunk, more bool) {
 // beginLocked returns the first event of a reader: the diff from the reader's cursor to the current stage, nil
 // if nothing has changed, or a state of what is published now. So polls are paced like streams.
 func (w *windowSource) beginLocked(s *reader) *sharedEvent {
-	if now := w.in.of.published(); w.whole(now.names) || w.pace.due == 0 {
-		w.publishedLocked(now, time.Time{}) // nobody read the window when that was published, or when it was to look
+	if w.whole(w.in.of.published().names) || w.pace.due == 0 {
+		w.in.unreadLocked(w) // nobody read the window when that was published, or when it was to look
 	}
 	s.pos, s.turn = w.out.log.end(), w.turn
 	from, ok := w.versionOf(s.resume)
@@ -45,6 +43,7 @@ func (w *windowSource) beginLocked(s *reader) *sharedEvent {
 		_, words, _ := s.resume.Variant(w.out.topic)
 		s.cursor = presence.NewCursor(w.out.topic, from.names).With(words...)
 		if e, ok := w.leadLocked(s, from); ok {
+			w.pace.begins(e != nil)
 			s.told = unknownFigures
 			w.out.stats.resumed(true)
 			if s.cursor != w.cursor(w.at) { // the figures of the stage may be older than the reader's
@@ -59,6 +58,7 @@ func (w *windowSource) beginLocked(s *reader) *sharedEvent {
 	if s.resume != "" {
 		w.out.stats.resumed(false)
 	}
+	w.pace.begins(false)
 	return w.stateLocked(s)
 }
 

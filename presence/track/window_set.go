@@ -64,7 +64,7 @@ func (ws *windows) get(want Window) *windowSource {
 	if w := ws.all[name]; w != nil {
 		w.out.touch()
 		if !w.out.readLocked() { // without readers it got no publications
-			w.publishedLocked(ws.of.published(), time.Time{})
+			ws.unreadLocked(w)
 		}
 		return w
 	}
