@@ -1711,6 +1711,22 @@ var known = []struct {
 		{at: 27730855529, do: "go", who: 3, node: 1},
 		{at: 28519926809, do: "come twice", who: 5},
 	}}},
+	{"a failover takes back a sign-out, and the node that knows it does not reach the store since", game{seed: 93353685, nodes: 2, slow: true, late: true, acts: []act{
+		{at: 26399924971, do: "navigate", who: 6},
+		{at: 26809914643, do: "come", who: 5, node: 1},
+		{at: 28635615373, do: "another page", who: 6, node: 1},
+		{at: 38599640555, do: "come", who: 7, node: 1},
+		{at: 43925110310, do: "node hangs", who: 1, d: 2000000000},
+		{at: 44096299277, do: "lag", d: 438783184},
+		{at: 44288344823, do: "come", who: 3},
+		{at: 44385987994, do: "navigate", who: 6, node: 1},
+		{at: 44505766504, do: "sign out", who: 3},
+		{at: 44701168697, do: "writes hang", d: 39893259401},
+		{at: 45579034788, do: "navigate", who: 2, node: 1},
+		{at: 73923406809, do: "node cut off", d: 68308006388},
+		{at: 74345085865, do: "navigate", who: 5, node: 1},
+		{at: 74413570123, do: "navigate", who: 5, node: 1},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines

@@ -181,15 +181,15 @@ func (w *world) publishes(n backend.Notice) {
 
 // forgot reports whether nobody knows that a user signed out: the store has lost it, and the processes that
 // had heard of it have ended. The store may lose it before the sign-out is answered, which waits for pages to be
-// told.
-func (w *world) forgot(u *person) bool {
+// told. A process that has reached the store for less than well does not count: it has not told the others yet.
+func (w *world) forgot(u *person, well time.Duration) bool {
 	w.mu.Lock()
 	id, out := u.outID, u.out
 	w.mu.Unlock()
 	if out.IsZero() || id == "" || slices.ContainsFunc(w.server.notices(), func(n lateNotice) bool { return n.notice.ID == id }) {
 		return false
 	}
-	return !slices.ContainsFunc(w.processes(), func(p *process) bool { return p.link.knows(id) })
+	return !slices.ContainsFunc(w.processes(), func(p *process) bool { return p.link.knows(id) && p.well() >= well })
 }
 
 // toldLate reports whether a page asked for its connection so soon after a sign-out that its node may end it. A

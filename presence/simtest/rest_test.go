@@ -66,7 +66,7 @@ func (w *world) rest(when string) {
 func (w *world) unheard() {
 	run, forgotten := w.processes(), make(map[*person]bool)
 	for _, u := range w.persons {
-		forgotten[u] = w.forgot(u)
+		forgotten[u] = w.forgot(u, 0)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()

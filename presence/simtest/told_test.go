@@ -162,7 +162,7 @@ func (s *picture) joins(user string, paced bool) {
 	if u == nil || u.kind == visits {
 		return
 	}
-	if s.p.w.forgot(u) {
+	if s.p.w.forgot(u, catchesUp) {
 		return
 	}
 	unwritten := s.p.w.unwritten(u)
