@@ -52,7 +52,15 @@ type consumer struct {
 	read recordRead        // the record as the store has it
 	copy map[string]string // the latest whole record; nil: none
 	led  bool              // copy is this node's memory as the leader
-	had  time.Time         // when this node first had a copy, or had one again after others may have led, or after an outage just then
+	had  time.Time         // when this node first had a copy, or had one again after others may have led, or after an outage while it was young
+
+	// young says that the copy may be of an old file: no node that knows a newer record has had its time to write
+	// that. It ends once this node may lead with the record in the store: see mayBeBehind.
+	//
+	// Example: Redis hangs until 12:00:05, and begins with an old file. Node A knows a newer record, and waits for seven
+	// seconds. Node B begins, and reads the old one. At 12:00:11 Redis is out for a second, so A waits for seven more.
+	// Then Redis loses the record. B must not make the old one again before A makes the newer one.
+	young bool
 
 	ended   endedSessions // sessions whose leave this node told
 	lookout lookout       // at the topics: of this node while it led, and of others
@@ -215,8 +223,8 @@ func (c *consumer) readWaiting(ctx context.Context, missing time.Time) (time.Tim
 		c.sayCopied(ctx, missing)
 	}
 	out := err != nil || time.Since(asked) > callTimeout // a store that hung may answer in the end
-	if out && c.looked.Sub(c.had) < newWait {
-		c.had = time.Now().Add(c.backWait() - newWait) // the copy may be of an old file: a node with a newer one needs its time anew
+	if out && c.young {
+		c.had = time.Now().Add(c.backWait() - newWait) // a node with a newer copy needs its time anew
 	}
 	if waited := time.Since(c.looked); !missing.IsZero() && waited > 2*claimEvery {
 		if missing = missing.Add(waited - claimEvery); missing.After(time.Now()) { // it is now already: the record was lost once more
@@ -253,7 +261,7 @@ func (c *consumer) patience(missing time.Time) time.Duration {
 		return c.backWait() + c.node.Late
 	case c.copy == nil:
 		return newWait
-	case !c.led && missing.Sub(c.had) < newWait: // the copy may be of an old file
+	case !c.led && c.young:
 		return c.backWait()
 	case !c.led && missing.Sub(c.current) > 2*claimEvery: // this node was cut off, or the store was unreachable
 		return oldWait + c.node.Late
@@ -283,10 +291,14 @@ func (c *consumer) readOn(ctx context.Context) error {
 	if err := c.fetch(ctx); err != nil {
 		return err
 	}
-	if _, begun := c.read.entries[begunKey]; begun && stepsOf(c.read.entries) >= stepsOf(c.copy) {
-		if c.copy == nil || asked.Sub(c.current) > holdFor {
+	if c.lostSteps() {
+		c.young = false // the store began with an old file, and the copy is not of that
+	} else if _, begun := c.read.entries[begunKey]; begun {
+		again := c.copy == nil || asked.Sub(c.current) > holdFor
+		if again {
 			c.had = asked
 		}
+		c.young = again || c.young && !c.led && c.mayBeBehind()
 		c.copy, c.led, c.current, c.prepared = c.read.entries, false, asked, true
 		for _, t := range c.taps {
 			t.told(decodePosition(c.copy[positionKey(t.topic)]).at)

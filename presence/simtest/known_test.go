@@ -1682,6 +1682,16 @@ var known = []struct {
 		{at: 77793743521, do: "come twice", who: 7, node: 1},
 		{at: 92813309125, do: "wipe"},
 	}}},
+	{"a node reads an old file's record of the program just after the store hung, which is out once more, and then loses the record", game{seed: 93371238, nodes: 3, slow: true, late: false, features: []feature{consumer}, acts: []act{
+		{at: 59876611391, do: "save"},
+		{at: 77019283458, do: "view", who: 4, node: 1},
+		{at: 95977267509, do: "store hangs", d: 8781148040},
+		{at: 97499496707, do: "deploy", who: 2, d: 1855518730},
+		{at: 102957418415, do: "restart store", d: 134754029},
+		{at: 111454251867, do: "restart store", d: 467111715},
+		{at: 113951718488, do: "evict", with: "record"},
+		{at: 143436426751, do: "move", who: 52},
+	}}},
 	{"the store is wiped twice within a second or so, and the leader loses answers", game{seed: 93280769, nodes: 4, slow: false, late: true, features: []feature{threads, consumer}, acts: []act{
 		{at: 20193471796, do: "enter", who: 2},
 		{at: 20246994659, do: "status", who: 2, node: 1, with: "online"},

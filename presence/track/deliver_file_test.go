@@ -291,6 +291,72 @@ func TestDeliverOldRecordBeforeAnOutage(t *testing.T) {
 	})
 }
 
+// The same, where the store was out before, too: the node that knows the newer record waits for longer then. So the
+// old one may be of an old file for longer, too.
+func TestDeliverOldRecordBetweenTwoOutages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newFilingStore()
+		faults := presencetest.NewFaults(store)
+		a, b, c := start(t, faults, quiet), start(t, faults, quiet), start(t, faults, quiet)
+		p := &program{t: t}
+		stop := p.deliver("a", a, deliver.Options{})
+		time.Sleep(begins)
+		p.deliver("b", b, deliver.Options{})
+		time.Sleep(begins)
+		file := store.file(t)
+		openPage(t, a, track.ConnectOptions{Visitor: visitor("alice")})
+		p.want(begins, "+alice")
+		faults.Break(presencetest.Fault{Err: errDown})
+		time.Sleep(4 * time.Second)
+		stop()
+		store.records.Store(file)
+		faults.Heal()
+		p.deliver("c", c, deliver.Options{})
+		time.Sleep(6 * time.Second)
+		faults.Break(presencetest.Fault{Err: errDown})
+		time.Sleep(1500 * time.Millisecond)
+		faults.Heal()
+		time.Sleep(2 * time.Second)
+		store.records.Store(memstore.New())
+		p.want(time.Minute, "")
+		if !b.Stats().Deliveries["program"].Leads {
+			t.Error("want b to lead")
+		}
+	})
+}
+
+// After a long outage a node takes its copy for one that may be of an old file, although it is the latest. It finds out
+// when the store begins with an old file. A node that reads the old record then does not lead before it.
+func TestDeliverOldRecordAfterAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newFilingStore()
+		faults := presencetest.NewFaults(store)
+		a, b, c := start(t, faults, quiet), start(t, faults, quiet), start(t, faults, quiet)
+		p := &program{t: t}
+		stop := p.deliver("a", a, deliver.Options{})
+		time.Sleep(begins)
+		p.deliver("b", b, deliver.Options{})
+		time.Sleep(begins)
+		file := store.file(t)
+		openPage(t, a, track.ConnectOptions{Visitor: visitor("alice")})
+		p.want(begins, "+alice")
+		faults.Break(presencetest.Fault{Err: errDown})
+		time.Sleep(8 * time.Second)
+		stop()
+		faults.Heal()
+		time.Sleep(5300 * time.Millisecond)
+		store.records.Store(file)
+		time.Sleep(300 * time.Millisecond)
+		p.deliver("c", c, deliver.Options{})
+		time.Sleep(1500 * time.Millisecond)
+		store.records.Store(memstore.New())
+		p.want(time.Minute, "")
+		if !b.Stats().Deliveries["program"].Leads {
+			t.Error("want b to lead")
+		}
+	})
+}
+
 // The same, where the store hangs, and answers in the end what was asked meanwhile.
 func TestDeliverOldRecordBeforeTheStoreHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
