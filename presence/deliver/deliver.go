@@ -99,9 +99,10 @@ const (
 //		…
 //	})
 //
-// One node calls fn. If that node dies, another one takes over within 8 s. If it closes, another one takes
-// over within two seconds, or within six if that one has just begun. The new node continues where the old one
-// stopped, and may repeat the latest events, with the same IDs. A new consumer gets the users who are online
+// One node calls fn. If that node dies, another one takes over within 9 s. If it closes, another one takes
+// over within three seconds, or within seven if that one has just begun. The new node continues where the old one
+// stopped, and may repeat the latest events, with the same IDs. If a failover of the store loses more than the last
+// second, and a node took over in that time, two nodes may call fn for up to a second. A new consumer gets the users who are online
 // as joins, after some seconds. It also gets all that happened in those seconds, even if each node that called
 // Run has ended by then. If the store is unreachable until these nodes end, the consumer stays new. A change
 // of status or name is no event. A user who turns invisible leaves. A count-only topic has names here, like

@@ -35,9 +35,10 @@ type leader struct {
 	follows []*followed // the named topics, and topics of kinds
 	byTopic map[presence.Topic]*followed
 	kinds   []*followedKind
-	number  uint64 // the number of the latest event
-	steps   uint64 // the number of the latest step that the store acknowledged
-	sure    bool   // as far as this node knows, the record is as that step left it
+	began   time.Time // when this node began to lead
+	number  uint64    // the number of the latest event
+	steps   uint64    // the number of the latest step that the store acknowledged
+	sure    bool      // as far as this node knows, the record is as that step left it
 	logs    minute.Gate
 
 	changes []recordChange // not committed yet, in order
@@ -54,13 +55,15 @@ type recordChange struct {
 const (
 	gatherFor = 20 * time.Millisecond  // changes within this time are one commit
 	ackEvery  = 100 * time.Millisecond // events that are done are committed after this time
+	standsFor = claimEvery             // fn is called once the record was held for this time: see commit
 	giveUpFor = time.Second            // the longest time to give up the record at the end
 )
 
 // lead calls fn until ctx ends, or another node holds the record.
 func (c *consumer) lead(ctx context.Context) {
 	l := &leader{consumer: c, out: newOutbox(c.opts.Most, c.stats)}
-	l.current = time.Now()
+	l.began = time.Now()
+	l.current = l.began
 	again := l.load()
 	unheld := time.Since(l.lookout.looked) - holdFor
 	for _, f := range l.follows {
@@ -236,6 +239,14 @@ func (l *leader) set(key, value string) {
 // Example: node A leads, and stands still from 12:00:00 to 12:00:10. Node B leads from 12:00:06 on, and tells of
 // Alice. At 12:00:09 Redis starts again with a file of 12:00:00, in which A leads. If A went on with that
 // record, it would tell of Alice once more, with another ID.
+//
+// A node that begins to lead calls fn from the first commit on that comes standsFor later. A failover may take back
+// that the node holds the record, and another node may take it. The first one finds that out by this commit, if the
+// failover lost no more than standsFor.
+//
+// Example: node A leads from 12:00:00.0 on. At 12:00:00.2 Redis fails over to a replica of 11:59:59.9, in which nobody
+// leads. B looks at 12:00:00.3, and leads. A knows of that at 12:00:01. If both called fn until then, they would tell
+// of Alice twice.
 func (l *leader) commit(ctx context.Context) bool {
 	changes, made := append(l.changes, l.out.takeAcks()...), l.made
 	l.changes, l.made = nil, nil
@@ -283,7 +294,9 @@ func (l *leader) write(ctx context.Context, changes []recordChange) bool {
 			number = l.next()
 		}
 		backoff = backoffFirst
-		l.out.lease(began.Add(holdFor - holdMargin))
+		if began.Sub(l.began) >= standsFor {
+			l.out.lease(began.Add(holdFor - holdMargin))
+		}
 		if changes = rest; len(changes) == 0 {
 			return true
 		}

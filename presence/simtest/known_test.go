@@ -1737,6 +1737,14 @@ var known = []struct {
 		{at: 74345085865, do: "navigate", who: 5, node: 1},
 		{at: 74413570123, do: "navigate", who: 5, node: 1},
 	}}},
+	{"a failover takes back that a node leads, and another one leads before the first one finds out", game{seed: 93387917, nodes: 4, slow: false, late: true, features: []feature{consumer}, acts: []act{
+		{at: 14086118429, do: "store hangs", d: 5175122413},
+		{at: 16568594231, do: "store away", who: 3, d: 3741201783},
+		{at: 18116879976, do: "store hangs", d: 1397469135},
+		{at: 25629296588, do: "restart store", d: 112380433},
+		{at: 25782369308, do: "come", who: 1, node: 2},
+		{at: 29273231158, do: "lag", who: 2, d: 202396993},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines

@@ -228,6 +228,44 @@ func TestDeliverLosesItsRecordBetweenTheFirstTwoLooks(t *testing.T) {
 	})
 }
 
+// The store fails over just after a node began to lead, and loses that. Another node looks next, and leads too, before
+// the first one finds out.
+func TestDeliverLosesAClaim(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newFilingStore()
+		a, b, c := start(t, store, quiet), start(t, store, quiet), start(t, store, quiet)
+		var calls atomic.Int32
+		p := &program{t: t, fail: func(deliver.Event) error {
+			if calls.Add(1) > 1 {
+				t.Error("two nodes call the program at once")
+			}
+			time.Sleep(500 * time.Millisecond)
+			calls.Add(-1)
+			return nil
+		}}
+		stop := p.deliver("a", a, deliver.Options{})
+		time.Sleep(begins)
+		p.deliver("b", b, deliver.Options{})
+		time.Sleep(300 * time.Millisecond)
+		p.deliver("c", c, deliver.Options{}) // looks 300 ms after b
+		time.Sleep(begins - 200*time.Millisecond)
+		copied := store.file(t) // nobody holds it a second later
+		time.Sleep(300 * time.Millisecond)
+		stop()
+		time.Sleep(620 * time.Millisecond)
+		if !b.Stats().Deliveries["program"].Leads {
+			t.Fatal("want b to lead")
+		}
+		openPage(t, b, track.ConnectOptions{Visitor: visitor("alice")})
+		time.Sleep(130 * time.Millisecond)
+		store.records.Store(copied) // c looks 150 ms later, and b after 850 ms
+		p.want(time.Minute, "+alice")
+		if !c.Stats().Deliveries["program"].Leads {
+			t.Error("want c to lead")
+		}
+	})
+}
+
 // The store loses the record in an outage in which the node that led ends. A node that begins just after that does not
 // go before one that stood by, and knows who was told.
 func TestDeliverNewcomerAfterAnOutage(t *testing.T) {
