@@ -254,11 +254,15 @@ func (c *consumer) outdated() bool { return time.Since(c.current) > 2*holdFor }
 // patience returns how long a record must be missing before this node rebuilds it. The node that led goes
 // before a node whose copy may lack the latest events, even if it is the last to find the store back.
 func (c *consumer) patience(missing time.Time) time.Duration {
+	copied, behind := c.read.entries[newKey] == newCopied, c.backWait()
+	if copied { // that node may wait for backWait, and may begin later
+		behind += c.node.Late
+	}
 	switch {
-	case c.copy == nil && c.node.SoundFor() < c.backWait(): // after each new loss, nodes with a copy wait again
+	case c.copy == nil && c.node.SoundFor() < behind: // after each outage or loss, nodes with a copy wait again
 		return math.MaxInt64
-	case c.copy == nil && c.read.entries[newKey] == newCopied: // that node may wait for backWait, and may begin later
-		return c.backWait() + c.node.Late
+	case c.copy == nil && copied:
+		return behind
 	case c.copy == nil:
 		return newWait
 	case !c.led && c.young:

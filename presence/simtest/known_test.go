@@ -1745,6 +1745,16 @@ var known = []struct {
 		{at: 25782369308, do: "come", who: 1, node: 2},
 		{at: 29273231158, do: "lag", who: 2, d: 202396993},
 	}}},
+	{"a new node finds the store back and stable for just as long as a node that had led waits, which is paused as it comes back", game{seed: 93349322, nodes: 2, slow: false, late: false, features: []feature{consumer}, acts: []act{
+		{at: 3396077180, do: "writes hang", d: 5360841305},
+		{at: 3858071313, do: "save"},
+		{at: 4505267084, do: "restart store", who: 1, d: 723339399},
+		{at: 6199597639, do: "deploy", d: 399936590},
+		{at: 9087841489, do: "wipe"},
+		{at: 9493155053, do: "save"},
+		{at: 10485449614, do: "restart store", d: 603960917},
+		{at: 11563785586, do: "pause", who: 1, d: 620884700},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines

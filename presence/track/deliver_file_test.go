@@ -471,6 +471,39 @@ func TestDeliverNewcomerAfterAWipe(t *testing.T) {
 	})
 }
 
+// The same, where the store is then out for a moment, and the node with the copy finds it back last. The new one, which
+// does not look meanwhile, waits for that one once more.
+func TestDeliverNewcomerBeforeAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newSwapStore()
+		late, soon := presencetest.NewFaults(store), presencetest.NewFaults(store)
+		a, b, c := start(t, store, quiet), start(t, late, quiet), start(t, soon, quiet)
+		p := &program{t: t}
+		stop := p.deliver("a", a, deliver.Options{})
+		openPage(t, b, track.ConnectOptions{Visitor: visitor("alice")})
+		page := openPage(t, c, track.ConnectOptions{Visitor: visitor("alice")})
+		p.want(begins, "+alice")
+		stop()
+		p.deliver("b", b, deliver.Options{})
+		time.Sleep(100 * time.Millisecond)
+		store.wipe()
+		time.Sleep(300 * time.Millisecond)
+		p.deliver("c", c, deliver.Options{})
+		time.Sleep(1200 * time.Millisecond)
+		late.Break(presencetest.Fault{Err: errDown})
+		soon.Break(presencetest.Fault{Err: errDown})
+		page.conn.Close()                  // so c finds that the store is out
+		time.Sleep(500 * time.Millisecond) // c looks before that, and after it
+		soon.Heal()
+		time.Sleep(2500 * time.Millisecond)
+		late.Heal()
+		p.want(time.Minute, "!")
+		if !b.Stats().Deliveries["program"].Leads {
+			t.Error("want b to lead")
+		}
+	})
+}
+
 // The store goes back to when a user was there whose leave was told, and does so once more before the lease has
 // expired. The user is not told as new before the nodes had time to restore what was lost then: nobody sweeps.
 func TestDeliverRevivedTwice(t *testing.T) {
