@@ -1755,6 +1755,15 @@ var known = []struct {
 		{at: 10485449614, do: "restart store", d: 603960917},
 		{at: 11563785586, do: "pause", who: 1, d: 620884700},
 	}}},
+	{"a user goes just before a failover, and a page comes to the thread before nodes have restored what that lost", game{seed: 93359416, nodes: 4, slow: false, late: false, features: []feature{threads}, acts: []act{
+		{at: 7946313345, do: "enter", who: 6},
+		{at: 9608071310, do: "exit", who: 6},
+		{at: 10248082677, do: "come", who: 3},
+		{at: 11503811227, do: "enter", who: 3},
+		{at: 13763683874, do: "go", who: 3, node: 3},
+		{at: 14241097939, do: "lag", who: 3, d: 199126060},
+		{at: 18500000000, do: "enter", who: 6},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines

@@ -18,7 +18,6 @@ type link struct {
 	*server
 	world *world
 	node  string
-	began time.Time   // when the process did
 	told  atomic.Bool // the process has read the record of a program
 
 	mu      sync.Mutex
@@ -76,7 +75,7 @@ func (n lateNotice) is(other lateNotice) bool {
 
 func newLink(w *world, node string) *link {
 	l := &link{
-		server: w.server, world: w, node: node, began: time.Now(), idle: make(chan struct{}),
+		server: w.server, world: w, node: node, idle: make(chan struct{}),
 		outdone: make(map[presence.UserID]time.Time), slowly: make(map[presence.UserID]time.Time), outs: make(map[string]bool),
 	}
 	close(l.idle)

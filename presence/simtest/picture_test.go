@@ -221,6 +221,9 @@ func (s *picture) leaves(user, by string, how departure) {
 	_, s.went[user], _ = strings.Cut(s.roster[user], " since ")
 	s.decided[user] = provisional(s.cursor) || s.windowed() && s.since.Before(s.p.w.lostData())
 	s.drops(user)
+	if by == "a diff" {
+		s.p.w.leaves(user, s.topic)
+	}
 	if by == "a diff" && s.topic == presence.PeopleTopic {
 		s.parts(user, how)
 	}

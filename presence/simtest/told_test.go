@@ -165,26 +165,27 @@ func (s *picture) joins(user string, paced bool) {
 	if s.p.w.forgot(u, catchesUp) {
 		return
 	}
-	unwritten := s.p.w.unwritten(u)
 	s.p.w.mu.Lock()
 	gone, quiet := u.gone, min(s.p.w.quietOfLocked(ofNodes, ofStore, ofDirectory), well)
-	if failover := &s.p.w.trouble[rewinds]; gone.After(failover.last) { // no revived user, but a late word
+	outage, failover := &s.p.w.trouble[ofStore], &s.p.w.trouble[rewinds]
+	if gone.After(failover.last) { // no revived user, but a late word
 		quiet = min(quiet, failover.since())
 	}
-	if back := s.p.w.trouble[ofStore].last; back.After(gone) && back.Sub(s.p.w.muted) < s.p.w.game.restTime() {
+	if back := outage.last; back.After(gone) && back.Sub(s.p.w.muted) < s.p.w.game.restTime() {
 		quiet -= asksAgain // nodes notice a loss when the store is back
 	}
 	// After an outage nodes remove nobody for a while. A page that comes to a node then is told of who came after
 	// its latest event, or in the outage if that event is of then, since the join may have waited. The user has closed
-	// the last page since the outage began, or the grace lasted until then. No failover since then has brought the user
-	// back, unless it came while the leave waited.
-	outage, holds := &s.p.w.trouble[ofStore], s.p.w.game.grace()+s.p.w.game.sweep()+time.Second
-	listed := s.fresh && (u.came.After(s.since) || s.since.After(outage.first))
-	listed = listed && gone.After(outage.first.Add(-holds)) && outage.since() < s.p.w.game.ttl()+settles
-	listed = listed && (gone.After(s.p.w.trouble[rewinds].last) || unwritten)
+	// the last page since the outage began, or the grace lasted until then. So it is after a failover, as nodes remove
+	// nobody until they have restored what it lost; but no join waits then. It has brought nobody back of whom no page
+	// was told that the user left.
+	holds := s.p.w.game.grace() + s.p.w.game.sweep() + time.Second
+	keeps := func(c *clock) bool { return gone.After(c.first.Add(-holds)) && c.since() < s.p.w.game.ttl()+settles }
+	listed := keeps(outage) && (u.came.After(s.since) || s.since.After(outage.first)) || keeps(failover) && u.came.After(s.since)
+	listed = listed && s.fresh && !s.leftLocked(u)
 	// A failover that takes back a sign-out brings back the lease, which stands until it is swept. A page that moves to
 	// another node meanwhile is told of the join there, if its last node had not read that.
-	unswept := s.fresh && u.outLost && s.p.w.trouble[rewinds].since() < s.p.w.game.ttl()+settles
+	unswept := s.fresh && u.outLost && failover.since() < s.p.w.game.ttl()+settles
 	out, late := u.out, paced || s.fresh || s.p.w.withheldLocked() < s.p.w.game.ttl()+settles
 	s.p.w.mu.Unlock()
 	if unswept {
@@ -207,14 +208,11 @@ func (s *picture) joins(user string, paced bool) {
 	}
 }
 
-// unwritten reports whether no node reached the store from when a user went until the latest failover was over. So the
-// failover did not take the leave back: it waited.
-func (w *world) unwritten(u *person) bool {
-	w.mu.Lock()
-	gone, failover := u.gone, w.trouble[rewinds].last
-	w.mu.Unlock()
-	reached := func(p *process) bool { return p.link.began.Before(failover) && p.link.upFor(gone, failover) > 0 }
-	return !gone.IsZero() && gone.Before(failover) && !slices.ContainsFunc(w.everyProcess(), reached)
+// leftLocked reports whether a page was told that a user left the topic, since the user went. Others may be told a
+// moment later.
+func (s *picture) leftLocked(u *person) bool {
+	left := s.p.w.left[parting{u.id, s.topic}]
+	return left.After(u.gone) && time.Since(left) > s.p.reads()
 }
 
 // withheldLocked returns for how long nodes may have withheld users whom a failover brought back, and who have come
@@ -366,6 +364,13 @@ func (w *world) joins(b backend.Batch) {
 			w.joined[parting{string(op.User.ID), b.Topic}] = time.Now()
 		}
 	}
+}
+
+// leaves notes that a page was told that a user left a topic.
+func (w *world) leaves(user string, topic presence.Topic) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.left[parting{user, topic}] = time.Now()
 }
 
 // cameOutside reports whether a user has joined again since the page saw the user leave. A page with a window hears

@@ -47,6 +47,7 @@ type world struct {
 	losses   []time.Time           // when it lost all its data
 	unlogged time.Time             // when it lost the logs of topics
 	joined   map[parting]time.Time // when a user's lease in a topic was last made
+	left     map[parting]time.Time // when a page was last told that a user left a topic
 	stalled  time.Time             // when the latest stall of the store, or of a node's way to it, ends
 	starts   atomic.Int64          // of processes, and ends
 	waiting  sync.WaitGroup        // what is not over: nodes that come back, requests
@@ -74,7 +75,7 @@ func play(t *testing.T, g game) (faults, notes []string) {
 	defer ends.Stop()
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{
-			game: g, server: &server{Store: memstore.New()}, statuses: make(map[string]int), joined: make(map[parting]time.Time), directory: presencetest.NewMemoryDirectory(), began: time.Now(),
+			game: g, server: &server{Store: memstore.New()}, statuses: make(map[string]int), joined: make(map[parting]time.Time), left: make(map[parting]time.Time), directory: presencetest.NewMemoryDirectory(), began: time.Now(),
 			chance: rand.New(rand.NewPCG(g.seed, 2)), nodes: make([]*process, g.nodes),
 		}
 		w.play()
