@@ -255,8 +255,8 @@ func (c *consumer) outdated() bool { return time.Since(c.current) > 2*holdFor }
 // before a node whose copy may lack the latest events, even if it is the last to find the store back.
 func (c *consumer) patience(missing time.Time) time.Duration {
 	copied, behind := c.read.entries[newKey] == newCopied, c.backWait()
-	if copied { // that node may wait for backWait, and may begin later
-		behind += c.node.Late
+	if copied { // that node may wait for backWait, and may begin later. Its looks add a second to both
+		behind += c.node.Late + 2*claimEvery
 	}
 	switch {
 	case c.copy == nil && c.node.SoundFor() < behind: // after each outage or loss, nodes with a copy wait again

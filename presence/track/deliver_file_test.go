@@ -474,6 +474,16 @@ func TestDeliverNewcomerAfterAWipe(t *testing.T) {
 // The same, where the store is then out for a moment, and the node with the copy finds it back last. The new one, which
 // does not look meanwhile, waits for that one once more.
 func TestDeliverNewcomerBeforeAnOutage(t *testing.T) {
+	testNewcomerBeforeAnOutage(t, 300*time.Millisecond, 2500*time.Millisecond)
+}
+
+// The same, where the node with the copy finds the store back as late as it may. It looks once a second, so that it
+// begins to wait later still.
+func TestDeliverNewcomerBeforeALongerOutage(t *testing.T) {
+	testNewcomerBeforeAnOutage(t, 550*time.Millisecond, 2900*time.Millisecond)
+}
+
+func testNewcomerBeforeAnOutage(t *testing.T, newcomer, later time.Duration) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newSwapStore()
 		late, soon := presencetest.NewFaults(store), presencetest.NewFaults(store)
@@ -487,7 +497,7 @@ func TestDeliverNewcomerBeforeAnOutage(t *testing.T) {
 		p.deliver("b", b, deliver.Options{})
 		time.Sleep(100 * time.Millisecond)
 		store.wipe()
-		time.Sleep(300 * time.Millisecond)
+		time.Sleep(newcomer)
 		p.deliver("c", c, deliver.Options{})
 		time.Sleep(1200 * time.Millisecond)
 		late.Break(presencetest.Fault{Err: errDown})
@@ -495,7 +505,7 @@ func TestDeliverNewcomerBeforeAnOutage(t *testing.T) {
 		page.conn.Close()                  // so c finds that the store is out
 		time.Sleep(500 * time.Millisecond) // c looks before that, and after it
 		soon.Heal()
-		time.Sleep(2500 * time.Millisecond)
+		time.Sleep(later)
 		late.Heal()
 		p.want(time.Minute, "!")
 		if !b.Stats().Deliveries["program"].Leads {
