@@ -1764,6 +1764,21 @@ var known = []struct {
 		{at: 14241097939, do: "lag", who: 3, d: 199126060},
 		{at: 18500000000, do: "enter", who: 6},
 	}}},
+	{"a connection breaks with a leave on its way to a node that stands still, and the store has lost its data", game{seed: 1, nodes: 2, acts: []act{
+		{at: 1000000000, do: "come", who: 1},
+		{at: 2000000000, do: "pause", who: 1, d: 4000000000},
+		{at: 2500000000, do: "go", who: 1},
+		{at: 5000000000, do: "wipe"},
+		{at: 5900000000, do: "store away", d: 200000000},
+		{at: 9500000000, do: "move", who: 1},
+	}}},
+	{"a connection breaks as a user leaves, and the store loses its data before it is back", game{seed: 49, nodes: 2, acts: []act{
+		{at: 1000000000, do: "come", who: 1},
+		{at: 2500000000, do: "go", who: 1},
+		{at: 3600000000, do: "store away", d: 1200000000},
+		{at: 4700000000, do: "wipe"},
+		{at: 8500000000, do: "move", who: 2},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines

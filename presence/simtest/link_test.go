@@ -32,7 +32,7 @@ type link struct {
 	late    []lateNotice
 	lose    int                           // diffs
 	lost    atomic.Int64                  // when the latest was lost, in Unix ns; the world reads it while it holds its own mutex
-	missed  []time.Time                   // when each was
+	missed  []time.Time                   // when each was on its way that was lost, also with a connection
 	muddled time.Time                     // until when notices came that had waited
 	since   time.Time                     // when the latest stall began, or break
 	stalls  []stall                       // that are over
@@ -53,6 +53,7 @@ type link struct {
 type parcel struct {
 	deliver func()
 	notice  *lateNotice // the lasting notice in the parcel; nil: it has none
+	diff    time.Time   // when the diff in the parcel was sent; zero: it has none
 }
 
 type lateNotice struct {
@@ -88,15 +89,16 @@ func (l *link) Watch(ctx context.Context, topic presence.Topic, fn func(backend.
 		return l.server.Watch(ctx, topic, func(d backend.Diff) {
 			l.mu.Lock()
 			defer l.mu.Unlock()
+			now := time.Now()
 			switch {
 			case l.broken:
+				l.missed = append(l.missed, now)
 			case l.lose > 0:
 				l.lose--
-				lost := time.Now()
-				l.lost.Store(lost.UnixNano())
-				l.missed = append(l.missed, lost)
+				l.lost.Store(now.UnixNano())
+				l.missed = append(l.missed, now)
 			default:
-				l.deliverOfLocked(topic, parcel{deliver: func() { fn(d) }})
+				l.deliverOfLocked(topic, parcel{deliver: func() { fn(d) }, diff: now})
 			}
 		})
 	})
@@ -203,8 +205,10 @@ func (l *link) set(stalled, frozen, broken bool) {
 				l.late = append(l.late, *p.notice)
 			}
 		}
+		l.missesLocked(l.queue)
 		l.queue = nil
-		for topic := range l.held {
+		for topic, waits := range l.held {
+			l.missesLocked(waits)
 			l.held[topic] = nil
 		}
 	}
@@ -232,6 +236,15 @@ func (l *link) set(stalled, frozen, broken bool) {
 		case <-l.idle:
 		default:
 			close(l.idle)
+		}
+	}
+}
+
+// missesLocked notes the diffs that are lost with the connection.
+func (l *link) missesLocked(lost []parcel) {
+	for _, p := range lost {
+		if !p.diff.IsZero() {
+			l.missed = append(l.missed, p.diff)
 		}
 	}
 }

@@ -287,7 +287,9 @@ const hides = time.Second + onTheWay
 // A node that was cut off while the user left, until the store lost that, never hears of it. If the user has come
 // again by when it reads the topic, it takes the new lease for one that was made again: see keptThrough.
 //
-// Nor does a node that lost the diff of a leave know of it, if the store loses its log before the node has read that.
+// Nor does a node that lost the diff of a leave know of it, if the store loses its log before the node has read that. The
+// diff may also be lost with the connection: it waits while the node stands still, or is sent while the connection is
+// broken.
 //
 // A node hides a user when it hears of that, and may lose the diff. If the user shows again before the node has found
 // out, it gets both diffs at once, and for it the user has stayed. So it is after a loss of data, until the nodes have
@@ -387,8 +389,8 @@ func (s *picture) cameOutside(user string) bool {
 // whom the store has lost.
 func provisional(cursor string) bool { return strings.Count(cursor, "-") > 1 }
 
-// missedBefore reports whether a diff to the process was lost shortly before at, so that the process cannot
-// have noticed the gap yet: the time does not count in which it was stalled or broken.
+// missedBefore reports whether a diff to the process was lost that was on its way shortly before at, so that the process
+// cannot have noticed the gap by then: the time does not count in which it was stalled or broken.
 func (l *link) missedBefore(at time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
