@@ -1779,6 +1779,15 @@ var known = []struct {
 		{at: 4700000000, do: "wipe"},
 		{at: 8500000000, do: "move", who: 2},
 	}}},
+	{"a page moves to a node that gets no answers of the store, and waits there as more answers are lost", game{seed: 93113419, nodes: 5, slow: false, late: true, acts: []act{
+		{at: 1631684227, do: "navigate", node: 3},
+		{at: 3794476116, do: "come", who: 5, node: 2},
+		{at: 6133416589, do: "come", who: 7},
+		{at: 6230587542, do: "navigate", node: 2},
+		{at: 9314045774, do: "answers lost", who: 2},
+		{at: 9394825773, do: "navigate", node: 1},
+		{at: 9814871607, do: "answers lost", who: 2},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines

@@ -43,6 +43,22 @@ func (p *process) loses(d time.Duration) {
 	p.mute = time.Now().Add(d)
 }
 
+// unanswered reports whether the process does not reach the store now, or gets no answers.
+func (p *process) unanswered() bool {
+	p.mu.Lock()
+	mute := time.Now().Before(p.mute)
+	p.mu.Unlock()
+	return mute || p.cutOff()
+}
+
+// asks is for when a page asks a process for a connection. One that has not noticed yet that the store is out lets the
+// page wait until the store has the join, for two seconds at most. So the grace may be over when the page arrives.
+func (u *person) asks(p *process) {
+	if u != nil && p.unanswered() {
+		u.cameOut.Store(time.Now().UnixNano())
+	}
+}
+
 // arrives is for when a page has come to a process. One that does not reach the store, and to which notices
 // come late, may write of the page's user too late for a grace as short as hearsFirst. So may one that stood still
 // from when the page asked until the grace was over, while another process stood still for so short a time that it
@@ -51,10 +67,7 @@ func (u *person) arrives(p *process, asked, broke time.Time) {
 	if u == nil || u.w.game.grace() > hearsFirst {
 		return
 	}
-	out := p.cutOff()
-	p.mu.Lock()
-	out = out || time.Now().Before(p.mute)
-	p.mu.Unlock()
+	out := p.unanswered()
 	over := !broke.IsZero() && time.Since(broke) > u.w.game.grace() && p.link.upSince(asked) < time.Since(asked)
 	blinked := func(p *process) bool { return p.link.blinked() }
 	if out && p.link.hearsLate() || over && slices.ContainsFunc(u.w.everyProcess(), blinked) {
@@ -66,7 +79,8 @@ func (u *person) arrives(p *process, asked, broke time.Time) {
 }
 
 // delays is for when something fails of the store, or of the way to it. A page that has just come to a process which
-// did not reach the store then may wait for both: no grace as short as hearsFirst outlasts that.
+// did not reach the store then, or still waits there for its connection, may wait for both: no grace as short as
+// hearsFirst outlasts that.
 func (w *world) delays() {
 	for _, u := range w.persons {
 		if w.game.grace() <= hearsFirst && time.Since(time.Unix(0, u.cameOut.Load())) < w.game.grace() {

@@ -118,6 +118,7 @@ func (p *page) connect() (again bool) {
 	p.tuneLocked()
 	p.mu.Unlock()
 	asked := time.Now()
+	p.person.asks(process)
 	conn, err := p.open(ctx, process)
 	if err != nil {
 		p.w.note("%s is refused: %v", p.name, err)
