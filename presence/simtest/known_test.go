@@ -1788,6 +1788,13 @@ var known = []struct {
 		{at: 9394825773, do: "navigate", node: 1},
 		{at: 9814871607, do: "answers lost", who: 2},
 	}}},
+	{"a leave is held up on its way to a node, until the store has lost its data", game{seed: 93409987, nodes: 4, slow: false, late: true, acts: []act{
+		{at: 5000000000, do: "come", who: 7},
+		{at: 8875000000, do: "go", who: 7},
+		{at: 9425000000, do: "topic late", who: 3, d: 1200000000, with: "site"},
+		{at: 10025000000, do: "wipe"},
+		{at: 13075000000, do: "move"},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines

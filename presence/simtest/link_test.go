@@ -249,13 +249,17 @@ func (l *link) missesLocked(lost []parcel) {
 	}
 }
 
-// loses is for when the store's log of notices may have lost some: late ones are heard if the log has them.
+// loses is for when the store may have lost data. Late notices are heard if its log has them. A node takes no diff that
+// is held up until then: it does not go on from what the node reads of the topic now.
 func (l *link) loses(log []lateNotice) {
 	lost := func(n lateNotice) bool { return !slices.ContainsFunc(log, n.is) }
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.late = slices.DeleteFunc(l.late, lost)
 	l.queue = slices.DeleteFunc(l.queue, func(p parcel) bool { return p.notice != nil && lost(*p.notice) })
+	for _, waits := range l.held {
+		l.missesLocked(waits)
+	}
 }
 
 // reads reads the log of notices, as the listener of a Redis does about once a second: so it hears

@@ -289,7 +289,7 @@ const hides = time.Second + onTheWay
 //
 // Nor does a node that lost the diff of a leave know of it, if the store loses its log before the node has read that. The
 // diff may also be lost with the connection: it waits while the node stands still, or is sent while the connection is
-// broken.
+// broken. Or it is held up until the store has lost its data.
 //
 // A node hides a user when it hears of that, and may lose the diff. If the user shows again before the node has found
 // out, it gets both diffs at once, and for it the user has stayed. So it is after a loss of data, until the nodes have
