@@ -26,7 +26,7 @@
 // (evict_test.go), or start again with an old file (file_test.go). Nodes may follow so many topics that they
 // ask which of them changed (changes_test.go). With SIM_SHRINK the acts of a seed that fails are left
 // out one by one, until the shortest list that still fails is left. That is printed as Go code, with
-// what happened, for known_test.go.
+// what happened, for one of the known_*_test.go files.
 //
 // In the games of odd seeds a server that hung also does what its callers gave up, within the time of
 // the call; with SIM_LATE=1 in all, and with SIM_LATE=0 in none.
