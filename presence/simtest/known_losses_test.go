@@ -581,4 +581,14 @@ var knownLosses = []knownGame{
 		{at: 10025000000, do: "wipe"},
 		{at: 13075000000, do: "move"},
 	}}},
+	{"a sign-out that a node has not heard is lost, and comes back with the store's file, after its node has ended", game{seed: 93446788, nodes: 2, slow: false, late: false, acts: []act{
+		{at: 10013123448, do: "navigate", node: 1},
+		{at: 11295038137, do: "come", who: 5},
+		{at: 12220227906, do: "node cut off", who: 1, d: 8833306199},
+		{at: 12660282378, do: "sign out", who: 5},
+		{at: 12695955367, do: "save"},
+		{at: 13822330148, do: "wipe"},
+		{at: 14037042055, do: "kill", d: 529728088},
+		{at: 14971168455, do: "restart store", d: 873196651},
+	}}},
 }

@@ -26,10 +26,11 @@ type link struct {
 	frozen  bool          // only writes are stalled, as by CLIENT PAUSE WRITE
 	thawed  chan struct{} // closed when it is stalled no longer; nil: nobody waits
 	broken  bool
-	log     int64     // which log of notices was read last
-	read    time.Time // and when
-	queue   []parcel  // what waits
-	late    []lateNotice
+	log     int64                         // which log of notices was read last
+	read    time.Time                     // and when
+	queue   []parcel                      // what waits
+	late    []lateNotice                  // that it reads in the store's log once it can
+	gone    []lateNotice                  // that the store lost before it could
 	lose    int                           // diffs
 	lost    atomic.Int64                  // when the latest was lost, in Unix ns; the world reads it while it holds its own mutex
 	missed  []time.Time                   // when each was on its way that was lost, also with a connection
@@ -249,14 +250,29 @@ func (l *link) missesLocked(lost []parcel) {
 	}
 }
 
-// loses is for when the store may have lost data. Late notices are heard if its log has them. A node takes no diff that
-// is held up until then: it does not go on from what the node reads of the topic now.
+// loses is for when the store may have lost data, or begins with a file. A notice that is still on its way is heard once
+// the store's log has it. A node takes no diff that is held up until then: it does not go on from what the node reads of
+// the topic now.
 func (l *link) loses(log []lateNotice) {
 	lost := func(n lateNotice) bool { return !slices.ContainsFunc(log, n.is) }
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.late = slices.DeleteFunc(l.late, lost)
-	l.queue = slices.DeleteFunc(l.queue, func(p parcel) bool { return p.notice != nil && lost(*p.notice) })
+	unheard := append(l.late, l.gone...)
+	l.queue = slices.DeleteFunc(l.queue, func(p parcel) bool {
+		gone := p.notice != nil && lost(*p.notice)
+		if gone {
+			unheard = append(unheard, *p.notice)
+		}
+		return gone
+	})
+	l.late, l.gone = nil, nil
+	for _, n := range unheard {
+		if lost(n) {
+			l.gone = append(l.gone, n)
+		} else {
+			l.late = append(l.late, n)
+		}
+	}
 	for _, waits := range l.held {
 		l.missesLocked(waits)
 	}
