@@ -358,4 +358,13 @@ var knownRosters = []knownGame{
 		{at: 9394825773, do: "navigate", node: 1},
 		{at: 9814871607, do: "answers lost", who: 2},
 	}}},
+	{"a page waits at a node that stands still for longer than the grace, and that loses the diff with the page's join", game{seed: 93463767, nodes: 2, slow: false, late: true, features: []feature{apart}, acts: []act{
+		{at: 7490021142, do: "navigate", who: 2},
+		{at: 7816279832, do: "navigate", who: 2},
+		{at: 10346294845, do: "come", who: 5},
+		{at: 16488495361, do: "navigate"},
+		{at: 26242200258, do: "lose diffs", who: 1},
+		{at: 26474639088, do: "move", who: 59},
+		{at: 26555955665, do: "store hangs", who: 1, d: 382859174},
+	}}},
 }

@@ -437,15 +437,30 @@ func (l *link) upFor(from, to time.Time) time.Duration {
 // upSince returns for how long the link has been neither stalled nor broken since a moment.
 func (l *link) upSince(from time.Time) time.Duration { return l.upFor(from, time.Now()) }
 
-// blinked reports whether the latest stall was a short one a moment ago, in which the process may have noticed nothing.
-func (l *link) blinked() bool {
+// blinked reports whether the latest stall at a moment was a short one shortly before, in which the process may have
+// noticed nothing.
+func (l *link) blinked(at time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.stalls) == 0 || l.stalled || l.frozen || l.broken {
+	if (l.stalled || l.frozen || l.broken) && !l.since.After(at) {
 		return false
 	}
-	latest := l.stalls[len(l.stalls)-1]
-	return latest.to.Sub(latest.from) < hearsFirst && time.Since(latest.to) < hearsFirst
+	for _, latest := range slices.Backward(l.stalls) {
+		if latest.from.Before(at) {
+			return !latest.to.After(at) && latest.to.Sub(latest.from) < hearsFirst && at.Sub(latest.to) < hearsFirst
+		}
+	}
+	return false
+}
+
+// wentOn returns when the latest stall ended that is over, or break; zero: there was none.
+func (l *link) wentOn() time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.stalls) == 0 {
+		return time.Time{}
+	}
+	return l.stalls[len(l.stalls)-1].to
 }
 
 // outFor returns for how long the link has been stalled or broken.

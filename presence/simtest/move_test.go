@@ -62,15 +62,19 @@ func (u *person) asks(p *process) {
 // arrives is for when a page has come to a process. One that does not reach the store, and to which notices
 // come late, may write of the page's user too late for a grace as short as hearsFirst. So may one that stood still
 // from when the page asked until the grace was over, while another process stood still for so short a time that it
-// noticed nothing: that one sweeps. broke is when the page's connection before that ended, or zero.
+// noticed nothing: that one sweeps. This is asked of now, and of when the process went on: where the diff with the
+// page's join is lost, the page arrives later. broke is when the page's connection before that ended, or zero.
 func (u *person) arrives(p *process, asked, broke time.Time) {
 	if u == nil || u.w.game.grace() > hearsFirst {
 		return
 	}
 	out := p.unanswered()
-	over := !broke.IsZero() && time.Since(broke) > u.w.game.grace() && p.link.upSince(asked) < time.Since(asked)
-	blinked := func(p *process) bool { return p.link.blinked() }
-	if out && p.link.hearsLate() || over && slices.ContainsFunc(u.w.everyProcess(), blinked) {
+	over := func(at time.Time) bool {
+		stood := !broke.IsZero() && at.Sub(broke) > u.w.game.grace() && p.link.upFor(asked, at) < at.Sub(asked)
+		blinked := func(p *process) bool { return p.link.blinked(at) }
+		return stood && slices.ContainsFunc(u.w.everyProcess(), blinked)
+	}
+	if out && p.link.hearsLate() || over(time.Now()) || over(p.link.wentOn()) {
 		u.delayed.Add(1)
 	}
 	if out {
