@@ -44,7 +44,7 @@ type page struct {
 	pictures map[presence.Topic]*picture
 	box      box
 	waited   time.Duration // how long the events that it takes were held up
-	over     bool          // it ended, and does not come back
+	over     atomic.Bool   // it ended, and does not come back
 }
 
 func (w *world) openPage(name string, owner *person, topics ...presence.Topic) *page {
@@ -77,7 +77,8 @@ func (p *page) run() {
 		}
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.over, p.conn = true, nil
+		p.conn = nil
+		p.over.Store(true)
 	}()
 	for {
 		again := p.connect()
@@ -234,11 +235,7 @@ func (p *page) connected() bool {
 	return p.conn != nil && p.conn.Err() == nil
 }
 
-func (p *page) ended() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.over
-}
+func (p *page) ended() bool { return p.over.Load() }
 
 // take applies events, which may have waited for their process to go on, or for the page to read. It
 // returns false if the page must connect again.

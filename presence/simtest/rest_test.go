@@ -71,13 +71,27 @@ func (w *world) unheard() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, p := range w.leaving {
-		if p.refused != nil && !slices.Contains(run, p.refused) || forgotten[p.person] {
+		if p.refusedInVain(run) || forgotten[p.person] {
 			p.close()
 			if !p.person.here {
 				p.person.gone = time.Now() // not before
 			}
 		}
 	}
+}
+
+// refusedInVain reports whether the user's sign-out was refused at a process that would have repeated it, and that is
+// not among those that run. The world's mutex is held.
+func (p *page) refusedInVain(run []*process) bool {
+	return p.refused != nil && !slices.Contains(run, p.refused)
+}
+
+// stays reports whether a page of a user who signed out stays open for that reason.
+func (w *world) stays(u *person) bool {
+	run := w.processes()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.ContainsFunc(w.leaving, func(p *page) bool { return p.person == u && !p.ended() && p.refusedInVain(run) })
 }
 
 // truthOf is the user's truth in a topic.

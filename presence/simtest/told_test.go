@@ -162,7 +162,7 @@ func (s *picture) joins(user string, paced bool) {
 	if u == nil || u.kind == visits {
 		return
 	}
-	if s.p.w.forgot(u, catchesUp) {
+	if s.p.w.forgot(u, catchesUp) || s.p.w.stays(u) {
 		return
 	}
 	s.p.w.mu.Lock()
