@@ -367,4 +367,14 @@ var knownRosters = []knownGame{
 		{at: 26474639088, do: "move", who: 59},
 		{at: 26555955665, do: "store hangs", who: 1, d: 382859174},
 	}}},
+	{"a stall holds up two signals, and a later one a third for as long by chance", game{seed: 93456554, nodes: 2, slow: false, late: false, features: []feature{threads, apart}, acts: []act{
+		{at: 2489100041, do: "deploy", d: 504233110},
+		{at: 3697787642, do: "enter", who: 2},
+		{at: 3953740454, do: "store hangs", d: 4978838155},
+		{at: 4463301471, do: "kill", d: 1167246688},
+		{at: 4842211566, do: "type", who: 2, node: 1, d: 3020096001},
+		{at: 5161920048, do: "type", who: 2, node: 1, d: 4880889088},
+		{at: 21673445835, do: "store hangs", d: 3500000000},
+		{at: 22085860618, do: "type", who: 2, node: 1, d: 2901520972},
+	}}},
 }

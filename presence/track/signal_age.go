@@ -23,7 +23,8 @@ type clockLag struct {
 	least     time.Duration
 	late      time.Duration
 	lateSince time.Time // since when all broadcasts are late by about the same time; zero: the latest was not
-	lateTimes int       // how many these are
+	lateTimes int       // how many these are; what arrives within maxBroadcastAge counts once
+	lateLast  time.Time // when the latest one arrived that counted
 }
 
 const (
@@ -33,7 +34,7 @@ const (
 	usualSkew       = 2 * time.Second
 	// clockTurned is how long all broadcasts of a node must be late by the same time, and clockTimes how many these
 	// must be, until its clock counts as changed. Broadcasts that two stalls delayed are late by two different times,
-	// or by chance twice by about the same.
+	// or by chance twice by about the same. Those that one stall delayed arrive together, so they count as one.
 	clockTurned = 10 * time.Second
 	clockTimes  = 3
 	// maxBroadcasters bounds the nodes that are remembered, because anyone who writes to the store can invent
@@ -59,8 +60,9 @@ func (a *broadcastAges) tooLate(node string, sent, now time.Time) bool {
 		known.least, known.lateSince = min(known.least, lag), time.Time{}
 		return false
 	case known.lateSince.IsZero(), (lag - known.late).Abs() > maxBroadcastAge:
-		known.late, known.lateSince, known.lateTimes = lag, now, 1
-	default:
+		known.late, known.lateSince, known.lateTimes, known.lateLast = lag, now, 1, now
+	case now.Sub(known.lateLast) > maxBroadcastAge:
+		known.lateLast = now
 		if known.lateTimes++; known.lateTimes >= clockTimes && now.Sub(known.lateSince) > clockTurned {
 			*known = clockLag{least: lag}
 			return false

@@ -21,10 +21,15 @@ func TestAgesOfBroadcasts(t *testing.T) {
 		{30 * time.Second, 50500 * time.Millisecond, true}, // another one, as long by chance
 		{50 * time.Second, 60 * time.Second, true},         // a third one
 		{61 * time.Second, 61 * time.Second, false},
-		{50 * time.Second, 70 * time.Second, true}, // the clock was turned back by 20 s
-		{55 * time.Second, 75 * time.Second, true},
-		{61 * time.Second, 81 * time.Second, false},
-		{62 * time.Second, 82 * time.Second, false},
+		{62 * time.Second, 72 * time.Second, true}, // a stall of two broadcasts
+		{62500 * time.Millisecond, 72 * time.Second, true},
+		{75 * time.Second, 84800 * time.Millisecond, true}, // another stall, as long by chance
+		{85 * time.Second, 85 * time.Second, false},
+		{70 * time.Second, 90 * time.Second, true}, // the clock was turned back by 20 s
+		{75 * time.Second, 95 * time.Second, true},
+		{75500 * time.Millisecond, 95500 * time.Millisecond, true},
+		{81 * time.Second, 101 * time.Second, false},
+		{82 * time.Second, 102 * time.Second, false},
 	} {
 		if late := ages.TooLate("a", began.Round(0).Add(tt.sent), began.Add(tt.heard)); late != tt.late {
 			t.Errorf("sent after %v and heard after %v: got too late %v, want %v", tt.sent, tt.heard, late, tt.late)
