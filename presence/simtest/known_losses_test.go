@@ -606,4 +606,12 @@ var knownLosses = []knownGame{
 		{at: 26076680317, do: "kill", d: 1030356339},
 		{at: 148482620972, do: "navigate", who: 6},
 	}}},
+	{"a topic is lost again while a node that was cut off waits to read it, and holds back a leave", game{seed: 1, nodes: 2, acts: []act{
+		{at: 1000000000, do: "come", who: 1},
+		{at: 2000000000, do: "node cut off", who: 1, d: 11000000000},
+		{at: 2500000000, do: "lose part", with: "site"},
+		{at: 8200000000, do: "go", who: 1},
+		{at: 14200000000, do: "lose part", with: "site"},
+		{at: 18000000000, do: "move", who: 1},
+	}}},
 }

@@ -32,7 +32,8 @@ import (
 //   - A user who is listed here and not there is missing. The user stays listed, and
 //     leaves then (restored) unless a node restored the lease.
 //   - A listed user whose leave the store's log tells, as news, leaves at once. This node was out of
-//     reach meanwhile.
+//     reach meanwhile. So does one whose leave is in a diff that waited for the reload: the store may
+//     have lost its log since.
 //   - A user who left here and is there again with an old lease is revived. Who came before
 //     the latest diff that this node had, and is not listed, has left. The user
 //     stays out, and joins at admitAt if the lease still exists, which shows that its
@@ -93,7 +94,7 @@ func (p *provisional) open() bool { return len(p.missing)+len(p.revived) > 0 }
 // begin takes the changes that lead from the roster here to that of a store that lost data. It returns the
 // changes to publish now, and notes the users of the others as missing or revived. This node knew the topic
 // completely until latest. So a user who came before that and is not listed has left. gone has the users
-// whose leave is in the log. hides has the users who became invisible, and whom the store still lists. A second loss
+// whose leave is in the log, or in a diff that waited. hides has the users who became invisible, and whom the store still lists. A second loss
 // starts the period again.
 func (p *provisional) begin(n net, listed roster, latest int64, gone map[presence.UserID]backend.Departure, hides concealment, ttl time.Duration) net {
 	missing := p.missing

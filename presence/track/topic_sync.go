@@ -3,6 +3,7 @@ package track
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -180,6 +181,7 @@ func (r *replica) reload(ctx context.Context) error {
 	newer := r.concealedInReplay(now.newer)
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	held := r.watch.early
 	r.watch.early = r.watch.early[before:]
 	switch {
 	case !r.ledger.loaded():
@@ -195,7 +197,7 @@ func (r *replica) reload(ctx context.Context) error {
 	case r.ledger.partial():
 		r.holdLocked(now)
 	default:
-		r.replaceLocked(now)
+		r.replaceLocked(now, held)
 	}
 	r.replayLocked(now.newer, newer)
 	return nil
@@ -224,13 +226,16 @@ func (r *replica) startLocked(now stored) {
 
 // replaceLocked replaces the topic by what a store that lost data still has. Readers get the difference as
 // one diff, which does not have users who stayed. Users whom the store may have lost or revived are
-// provisional.
-func (r *replica) replaceLocked(now stored) {
+// provisional. held are the diffs that waited for the reload. The store may have lost them since, so their leaves
+// count like those in its log.
+func (r *replica) replaceLocked(now stored, held []backend.Diff) {
 	was := r.ledger
 	now.ledger.latest = max(now.ledger.latest, was.latest)
 	earlier := now.ledger.roster.keepSince(was.roster)
 	n := difference(was.roster, now.ledger.roster, r.cfg.Directory == nil)
-	n = r.provisional.begin(n, was.roster, was.latest, now.ledger.history.gone(was.history), now.hides, r.kind.TTL)
+	gone := goneIn(held)
+	maps.Copy(gone, now.ledger.history.gone(was.history))
+	n = r.provisional.begin(n, was.roster, was.latest, gone, now.hides, r.kind.TTL)
 	r.provisional.overlay(now.ledger.roster)
 	now.hides.narrow(&r.provisional, &now.ledger)
 	r.provisional.after(restoreFor(r.kind.TTL), r.expireProvisional)
