@@ -94,8 +94,8 @@ func (p *provisional) open() bool { return len(p.missing)+len(p.revived) > 0 }
 // begin takes the changes that lead from the roster here to that of a store that lost data. It returns the
 // changes to publish now, and notes the users of the others as missing or revived. This node knew the topic
 // completely until latest. So a user who came before that and is not listed has left. gone has the users
-// whose leave is in the log, or in a diff that waited. hides has the users who became invisible, and whom the store still lists. A second loss
-// starts the period again.
+// whose leave is in the log, or in a diff that waited. hides has the users who became invisible, and whom the store still
+// lists. A second loss starts the period again.
 func (p *provisional) begin(n net, listed roster, latest int64, gone map[presence.UserID]backend.Departure, hides concealment, ttl time.Duration) net {
 	missing := p.missing
 	p.missing, p.revived = make(map[presence.UserID]missingUser), make(map[presence.UserID]*entry)
