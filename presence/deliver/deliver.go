@@ -100,13 +100,15 @@ const (
 //	})
 //
 // One node calls fn. If that node dies, another one takes over within 9 s. If it closes, another one takes
-// over within three seconds, or within seven if that one has just begun. The new node continues where the old one
-// stopped, and may repeat the latest events, with the same IDs. If a failover of the store loses more than the last
-// second, and a node took over in that time, two nodes may call fn for up to a second. A new consumer gets the users who are online
-// as joins, after some seconds. It also gets all that happened in those seconds, even if each node that called
-// Run has ended by then. If the store is unreachable until these nodes end, the consumer stays new. A change
-// of status or name is no event. A user who turns invisible leaves. A count-only topic has names here, like
-// any other topic.
+// over within three seconds, or within seven if that one has just begun. The new node continues where the old
+// one stopped, and may repeat the latest events, with the same IDs. If a failover of the store loses more than
+// the last second, and a node took over in that time, two nodes may call fn for up to a second, or for up to
+// five if the first one does not reach the store then.
+//
+// A new consumer gets the users who are online as joins, after some seconds. It also gets all that happened in
+// those seconds, even if each node that called Run has ended by then. If the store is unreachable until these
+// nodes end, the consumer stays new. A change of status or name is no event. A user who turns invisible leaves.
+// A count-only topic has names here, like any other topic.
 //
 // If fn returns an error or panics, the same event comes again after 1 s, then 2 s, up to
 // 1 min, and later events of that user and topic wait for it; [RetryIn] and [GiveUp]

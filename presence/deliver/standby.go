@@ -61,6 +61,7 @@ type consumer struct {
 	// seconds. Node B begins, and reads the old one. At 12:00:11 Redis is out for a second, so A waits for seven more.
 	// Then Redis loses the record. B must not make the old one again before A makes the newer one.
 	young bool
+	first bool // had is when this node had its first copy
 
 	ended   endedSessions // sessions whose leave this node told
 	lookout lookout       // at the topics: of this node while it led, and of others
@@ -271,6 +272,8 @@ func (c *consumer) patience(missing time.Time) time.Duration {
 		return oldWait + c.node.Late
 	case c.outdated():
 		return oldWait
+	case c.lostSteps(): // no record is made again, and a node that begins now would lead with the old one after newWait
+		return 2 * claimEvery
 	}
 	return copyWait
 }
@@ -296,11 +299,11 @@ func (c *consumer) readOn(ctx context.Context) error {
 		return err
 	}
 	if c.lostSteps() {
-		c.young = false // the store began with an old file, and the copy is not of that
+		c.young = c.young && c.first // the store began with an old file, and a copy from before is not of that
 	} else if _, begun := c.read.entries[begunKey]; begun {
 		again := c.copy == nil || asked.Sub(c.current) > holdFor
 		if again {
-			c.had = asked
+			c.had, c.first = asked, c.copy == nil
 		}
 		c.young = again || c.young && !c.led && c.mayBeBehind()
 		c.copy, c.led, c.current, c.prepared = c.read.entries, false, asked, true

@@ -381,3 +381,68 @@ func testNewcomerBeforeAnOutage(t *testing.T, newcomer, later time.Duration) {
 		}
 	})
 }
+
+// The leader ends, and the store begins with an old file. A node that begins just then reads the old record. The node that
+// knows the newer one finds that out up to a second later, and its calls take a moment. It leads first all the same.
+func TestDeliverOldRecordMeetsNewcomer(t *testing.T) {
+	for _, takes := range []time.Duration{0, 5 * time.Millisecond, 100 * time.Millisecond} {
+		bubble(t, takes.String(), func(t *testing.T) {
+			store := newFilingStore()
+			slow := presencetest.NewFaults(store)
+			slow.Break(presencetest.Fault{Delay: takes}, presencetest.CallReadConsumer, presencetest.CallCommitConsumer, presencetest.CallClaimConsumer)
+			a, b, c := start(t, store, quiet), start(t, slow, quiet), start(t, store, quiet)
+			p := &program{t: t}
+			stop := p.deliver("a", a, deliver.Options{})
+			time.Sleep(begins)
+			p.deliver("b", b, deliver.Options{})
+			time.Sleep(begins)
+			file := store.file(t)
+			openPage(t, a, track.ConnectOptions{Visitor: visitor("alice")})
+			p.want(3*time.Second, "+alice")
+			for looks := slow.Calls(presencetest.CallReadConsumer); slow.Calls(presencetest.CallReadConsumer) == looks; {
+				time.Sleep(time.Millisecond) // b looks again in a second
+			}
+			time.Sleep(3*takes + 5*time.Millisecond)
+			stop()
+			store.records.Store(file)
+			p.deliver("c", c, deliver.Options{})
+			p.want(time.Minute, "")
+			if !b.Stats().Deliveries["program"].Leads {
+				t.Error("want b to lead")
+			}
+		})
+	}
+}
+
+// The store begins with an old file, and a node begins, which reads that. Then the store begins with a still older one. The
+// new node's copy is of an old file all the same.
+func TestDeliverTwoOldFiles(t *testing.T) {
+	for later := 100 * time.Millisecond; later < 3500*time.Millisecond; later += 600 * time.Millisecond {
+		bubble(t, later.String(), func(t *testing.T) {
+			store := newFilingStore()
+			a, b, c := start(t, store, quiet), start(t, store, quiet), start(t, store, quiet)
+			p := &program{t: t}
+			stop := p.deliver("a", a, deliver.Options{})
+			time.Sleep(begins)
+			p.deliver("b", b, deliver.Options{})
+			time.Sleep(begins)
+			older := store.file(t)
+			openPage(t, a, track.ConnectOptions{Visitor: visitor("alice")})
+			p.want(3*time.Second, "+alice")
+			old := store.file(t)
+			openPage(t, a, track.ConnectOptions{Visitor: visitor("bob")})
+			p.want(3*time.Second, "+bob")
+			stop()
+			time.Sleep(100 * time.Millisecond)
+			store.records.Store(old)
+			time.Sleep(500 * time.Millisecond)
+			p.deliver("c", c, deliver.Options{})
+			time.Sleep(later)
+			store.records.Store(older)
+			p.want(time.Minute, "")
+			if !b.Stats().Deliveries["program"].Leads {
+				t.Error("want b to lead")
+			}
+		})
+	}
+}

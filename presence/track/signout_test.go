@@ -169,6 +169,32 @@ func TestSignOutAfterMissedNoticesEndsPageViews(t *testing.T) {
 	}
 }
 
+// A node may have missed that a user's session on a tablet ended. The page view on the tablet no longer counts. So the view
+// of the same topic on a laptop ends with the laptop's session.
+func TestEndedSessionAfterMissedNotices(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory, directory := memstore.New(), presencetest.NewMemoryDirectory()
+		deaf := &deafStore{Store: memory}
+		a := start(t, deaf, track.Config{Node: "a", Directory: directory})
+		b := start(t, memory, track.Config{Node: "b", Directory: directory})
+		connect(t, b, track.ConnectOptions{Visitor: on("alice", "phone"), Topics: []presence.Topic{"thread:2"}})
+		a.Seen("thread:1", user("alice"), on("alice", "tablet").Device)
+		time.Sleep(2 * time.Second)
+		deaf.fn(backend.Notice{Missed: 2 * time.Minute})
+		time.Sleep(15 * time.Second)
+		a.Seen("thread:1", user("alice"), on("alice", "laptop").Device)
+		time.Sleep(2 * time.Second)
+		if got := stored(t, memory, "thread:1"); got != "alice=online " {
+			t.Fatalf("got %q before, want alice", got)
+		}
+		noError(t, b.People().EndSession(t.Context(), "alice", "laptop"))
+		time.Sleep(3 * time.Second)
+		if got := stored(t, memory, "thread:1"); got != "" {
+			t.Errorf("got %q, want nobody", got)
+		}
+	})
+}
+
 // Statuses that a node knows come back to a store that lost them.
 func TestChoicesAreToldAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -204,7 +204,8 @@ func (t *Tracker) SignOff(ctx context.Context, user presence.UserID, browser str
 // SetStatus changes what others see of a user, in all topics and on every node. The choice
 // lasts: it survives sign-outs, restarts and, as long as a node remembers it, the loss of
 // the store's data. SetStatus returns when the store knows. It returns [presence.ErrInvalidStatus],
-// or [presence.ErrStoreOut] at once while the store is known to be out: then the status is not set.
+// or [presence.ErrStoreOut] at once while the store is known to be out: then the status is not set, except as
+// [People.ChangeSettings] says.
 // Where nothing keeps what users choose it returns [errors.ErrUnsupported]: the store is no
 // [backend.StatusStore], and there is neither a [Config.Status] nor a [Config.Directory].
 //

@@ -75,8 +75,9 @@ func (p *People) Settings(ctx context.Context, user presence.UserID) (presence.S
 // [presence.ErrNoDirectory], [presence.ErrDirectoryOut], or [presence.ErrStoreOut] while the store is known
 // to be out: then nothing has changed. If the store fails after the Directory has changed, there is no error,
 // and the nodes learn of the change once the store is back. A Tracker that is closing may be unable to tell
-// them by then, and returns [presence.ErrStoreOut]: repeat the call at another node. If the Directory made the change in spite of its
-// error, or too late, the nodes show it.
+// them by then. It returns [presence.ErrStoreOut] too, although the Directory has the change: so repeat the
+// call, at another node. If the Directory made the change in spite of its error, or too late, the nodes show
+// it.
 func (p *People) ChangeSettings(ctx context.Context, user presence.UserID, change func(*presence.Settings) error) error {
 	return p.choices.changeSettings(ctx, user, change)
 }

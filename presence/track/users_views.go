@@ -69,7 +69,9 @@ func (p *users) removeViewsOf(user presence.UserID, device presence.DeviceID, un
 		return gone
 	})
 	for _, v := range u.views {
-		delete(removed, v.topic)
+		if !v.doubtful { // else the device of that view may have ended
+			delete(removed, v.topic)
+		}
 	}
 	return slices.Collect(maps.Keys(removed))
 }
