@@ -125,9 +125,50 @@ func TestWindowReaderIsNotTakenBack(t *testing.T) {
 	})
 }
 
+// The store loses its data, and users are restored there. Both nodes keep everybody, as of when they came before. Node b
+// reads the new log later, after Alice has left and come again, and has seen none of that. A page that node a never told
+// of it moves to node b, which cannot know since when the page has Alice there. It is not told that she comes.
+func TestWindowReaderMovesAfterALossOfData(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newSwapStore()
+		a, b := start(t, store, track.Config{Node: "a", MergeWindow: -1}), start(t, slowTopicStore{store, throng}, track.Config{Node: "b", MergeWindow: -1})
+		come(t, store, "bob", "alice")
+		o := track.ConnectOptions{Topics: []presence.Topic{throng}, Observe: true, Window: track.Window{Users: 3}}
+		connect(t, b, o)
+		page := connect(t, a, o)
+		page.Events(nil)
+		store.goOnAs(memstore.New())
+		time.Sleep(time.Second)
+		come(t, store, "bob", "alice", "carol")
+		var joins map[string]string
+		for range 100 {
+			time.Sleep(100 * time.Millisecond)
+			for _, e := range page.Events(nil) {
+				joins = windowEvent(t, e).Joins
+			}
+			if joins["carol"] != "" { // node a has read the new log
+				break
+			}
+		}
+		if len(joins) != 1 {
+			t.Fatalf("after the loss of data the page is told that %v come, want carol", joins)
+		}
+		o.Cursor = page.Cursor()
+		page.Close()
+		leave(t, store, "alice")
+		come(t, store, "alice")
+		time.Sleep(2 * time.Second)
+		for _, e := range connect(t, b, o).Events(nil) {
+			if joins := windowEvent(t, e).Joins; len(joins) > 0 {
+				t.Errorf("the page is told again of %v", joins)
+			}
+		}
+	})
+}
+
 // A slowTopicStore takes a while for the roster of a topic.
 type slowTopicStore struct {
-	*memstore.Store
+	backend.Store
 	slow presence.Topic
 }
 
