@@ -106,7 +106,7 @@ const (
 	holdFor    = 6 * time.Second
 	holdMargin = time.Second
 	claimEvery = time.Second
-	copyWait   = 3 * time.Second       // two seconds after the second look: see sayCopied
+	copyWait   = 2 * time.Second
 	oldWait    = copyWait + claimEvery // the wait of a node whose copy may be old
 	newWait    = 4 * time.Second
 )
@@ -272,8 +272,6 @@ func (c *consumer) patience(missing time.Time) time.Duration {
 		return oldWait + c.node.Late
 	case c.outdated():
 		return oldWait
-	case c.lostSteps(): // no record is made again, and a node that begins now would lead with the old one after newWait
-		return 2 * claimEvery
 	}
 	return copyWait
 }
