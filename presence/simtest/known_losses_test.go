@@ -513,7 +513,7 @@ var knownLosses = []knownGame{
 		{at: 18665870312, do: "come", who: 1, node: 1},
 		{at: 21758543737, do: "status", who: 2, node: 1, with: "invisible"},
 	}}},
-	{"the store starts again with its file, and again just before a user is swept whom the file revived", game{seed: 93278077, nodes: 2, slow: false, late: true, acts: []act{
+	{"the store starts again with its file, which revives a user, and again just before that user is swept", game{seed: 93278077, nodes: 2, slow: false, late: true, acts: []act{
 		{at: 190186133, do: "navigate", node: 1},
 		{at: 479300601, do: "navigate", node: 1},
 		{at: 1877791348, do: "navigate", who: 6, node: 1},

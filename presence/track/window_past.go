@@ -62,7 +62,8 @@ func newestFirst(a, b *entry) int { return presence.NewestFirst(a.Member, b.Memb
 // pastOf returns a roster as it was at a position, given a View of a later position. It returns false if the
 // history does not reach back, if it does not know how a user was then, or if so many changes lie in between
 // that a state costs less. Nor does it know a user who has an earlier Since in the View: after a loss of data this node
-// kept the user, whom the new log has since the lease was made again. So did the node that told the reader, or not.
+// kept the user, and the new log has the user from when the lease was made again. The node that told the reader may have
+// done either.
 //
 // Example: Alice has been there since 9:00, and Redis is wiped at 12:00. In the new log she came then. Nodes a and b keep
 // her since 9:00, and node c starts anew. A page that moves to b has her since 9:00 if it comes from a, and since 12:00 if
