@@ -58,8 +58,8 @@ func (c *consumer) prepare(ctx context.Context) {
 // makes it again at 12:00:02.0, and tells of Alice. Redis is wiped at 12:00:02.4. At 12:00:02.5 B finds no record, as
 // at 12:00:01.5. If B took that for two seconds without a record, it would lead before A, and tell of Alice again.
 //
-// A second loss between the first look and the second one is not seen. A longer copyWait would cure that. But with three
-// seconds nobody led at all in TestDeliverChaos, which kills a node and wipes the store every nine seconds.
+// The same may happen between the first look and the second one. So copyWait is a second longer than the node that
+// led needs to make the record again.
 func (c *consumer) sayCopied(ctx context.Context, missing time.Time) {
 	none := len(c.read.entries) == 0 && !missing.IsZero()
 	if c.copy == nil || !none && c.read.entries[newKey] != newAlone {

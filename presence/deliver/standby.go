@@ -30,7 +30,8 @@ import (
 //	                       copy may lack the latest steps waits longer: see patience
 //	a node is new          it takes over after newWait, since it cannot tell an old record
 //	the store was out      a node that did not lead takes over after backWait, for the same reason
-//	a copy is new          the same: it may be of an old file, with which the store began before it was wiped
+//	a copy is new          the same: it may be of an old file, with which the store began before it was wiped.
+//	                       It is not once the record changes from one look to the next, since a node leads with it
 //	a leader is back late  the same: another node may have led since its time was over, and that record be lost
 //	no node has a copy     the consumer is new: a node prepares a record at once, and leads
 //	                       after newWait, and after an outage or a loss backWait later
@@ -55,7 +56,7 @@ type consumer struct {
 	had  time.Time         // when this node first had a copy, or had one again after others may have led, or after an outage while it was young
 
 	// young says that the copy may be of an old file: no node that knows a newer record has had its time to write
-	// that. It ends once this node may lead with the record in the store: see mayBeBehind.
+	// that. It ends once a node has led with the record in the store, or this node may: see mayBeBehind.
 	//
 	// Example: Redis hangs until 12:00:05, and begins with an old file. Node A knows a newer record, and waits for seven
 	// seconds. Node B begins, and reads the old one. At 12:00:11 Redis is out for a second, so A waits for seven more.
@@ -106,7 +107,7 @@ const (
 	holdFor    = 6 * time.Second
 	holdMargin = time.Second
 	claimEvery = time.Second
-	copyWait   = 2 * time.Second
+	copyWait   = 3 * time.Second       // two seconds after the second look: see sayCopied
 	oldWait    = copyWait + claimEvery // the wait of a node whose copy may be old
 	newWait    = 4 * time.Second
 )
@@ -272,6 +273,8 @@ func (c *consumer) patience(missing time.Time) time.Duration {
 		return oldWait + c.node.Late
 	case c.outdated():
 		return oldWait
+	case c.lostSteps(): // no record is made again, and a node that begins now would lead with the old one after newWait
+		return 2 * claimEvery
 	}
 	return copyWait
 }
@@ -292,7 +295,7 @@ func (c *consumer) claim(ctx context.Context, create bool) (backend.ConsumerStat
 // readOn brings the copy up to date. The copy stays as it was while another node rebuilds the record, or if
 // the store lost its latest steps.
 func (c *consumer) readOn(ctx context.Context) error {
-	asked := time.Now()
+	asked, steps := time.Now(), stepsOf(c.read.entries)
 	if err := c.fetch(ctx); err != nil {
 		return err
 	}
@@ -303,7 +306,9 @@ func (c *consumer) readOn(ctx context.Context) error {
 		if again {
 			c.had, c.first = asked, c.copy == nil
 		}
-		c.young = again || c.young && !c.led && c.mayBeBehind()
+		// A node has led since the latest look. So its record is the newest.
+		led := steps != 0 && stepsOf(c.read.entries) > steps && asked.Sub(c.looked) < 2*claimEvery
+		c.young = !led && (again || c.young && !c.led && c.mayBeBehind())
 		c.copy, c.led, c.current, c.prepared = c.read.entries, false, asked, true
 		for _, t := range c.taps {
 			t.told(decodePosition(c.copy[positionKey(t.topic)]).at)

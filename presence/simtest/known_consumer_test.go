@@ -493,6 +493,14 @@ var knownConsumers = []knownGame{
 		{at: 8495436366, do: "enter", who: 2},
 		{at: 8545328802, do: "status", who: 2, with: "invisible"},
 	}}},
+	{"the store loses the program's record, and once more before a node that stands by has looked twice, as the leader hangs", game{seed: 93340764, nodes: 4, slow: true, late: false, features: []feature{settings, consumer}, acts: []act{
+		{at: 9305365937, do: "come", who: 7, node: 3},
+		{at: 13245510109, do: "view", who: 4, node: 2},
+		{at: 13398015881, do: "restart store", who: 3, d: 968753106},
+		{at: 13408072829, do: "come twice", who: 1, node: 1},
+		{at: 15038121188, do: "node hangs", who: 2, d: 2000000000},
+		{at: 15170880527, do: "restart store", who: 1, d: 81012422},
+	}}},
 	{"a node reads an old file's record of the program, and then the store hangs and is wiped", game{seed: 93326375, nodes: 3, slow: true, late: true, features: []feature{consumer}, acts: []act{
 		{at: 32591525297, do: "save"},
 		{at: 37395661601, do: "come twice", who: 1, node: 1},
@@ -513,6 +521,14 @@ var knownConsumers = []knownGame{
 		{at: 111454251867, do: "restart store", d: 467111715},
 		{at: 113951718488, do: "evict", with: "record"},
 		{at: 143436426751, do: "move", who: 52},
+	}}},
+	{"the store is wiped twice within a second or so, and the leader loses answers", game{seed: 93280769, nodes: 4, slow: false, late: true, features: []feature{threads, consumer}, acts: []act{
+		{at: 20193471796, do: "enter", who: 2},
+		{at: 20246994659, do: "status", who: 2, node: 1, with: "online"},
+		{at: 20744843699, do: "wipe"},
+		{at: 21248233072, do: "answers lost", who: 2},
+		{at: 21764119544, do: "type", who: 2, node: 2, d: 4335942979},
+		{at: 21792736056, do: "wipe"},
 	}}},
 	{"a failover takes back that a node leads, and another one leads before the first one finds out", game{seed: 93387917, nodes: 4, slow: false, late: true, features: []feature{consumer}, acts: []act{
 		{at: 14086118429, do: "store hangs", d: 5175122413},

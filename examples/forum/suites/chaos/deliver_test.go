@@ -87,6 +87,13 @@ func (h *hook) of(user string) []hookEvent {
 	return h.events[user][:len(h.events[user]):len(h.events[user])]
 }
 
+// taken is how many posts were taken.
+func (h *hook) taken() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.known)
+}
+
 // undone is how long before a wipe a stream may have ended without the store's word of it: the
 // release was on its way, or its user in the grace.
 const undone = chaosGrace + time.Second
@@ -122,7 +129,8 @@ func TestDeliverChaos(t *testing.T) {
 			}
 		})
 	}
-	time.Sleep(4 * time.Second)
+	// A consumer is new until a node leads, and a wipe loses what happened before: see deliver.Run.
+	forumtest.Await(t, "the first event", func() bool { return h.taken() > 0 })
 	var wiped []time.Time
 	for i, n := range f.nodes {
 		t.Logf("%s node %d killed", time.Now().Format("05.000"), i)
