@@ -99,7 +99,8 @@ const (
 //		…
 //	})
 //
-// One node calls fn. If that node dies, another one takes over within 9 s. If it closes, another one takes
+// One node calls fn. If that node dies, another one takes over within 9 s. If the store was out, or lost data,
+// at about that time, it takes over within 11 s of the store's last trouble. If the node closes, another one takes
 // over within three seconds, or within seven if that one has just begun. The new node continues where the old
 // one stopped, and may repeat the latest events, with the same IDs. If a failover of the store loses more than
 // the last second, and a node took over in that time, two nodes may call fn for up to a second, or for up to

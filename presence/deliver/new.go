@@ -48,7 +48,7 @@ func (c *consumer) prepare(ctx context.Context) {
 // sayCopied writes into a prepared record that this node has a copy, if it has one.
 //
 // Example: Redis is unreachable from 12:00:00 to 12:00:05, and loses the record. Node A, which led, ends meanwhile.
-// Node B has a copy. B waits for six seconds, since a node that knows more may be the last to find Redis back. Node C
+// Node B has a copy. B waits for seven seconds, since a node that knows more may be the last to find Redis back. Node C
 // begins at 12:00:06, and knows of no outage. So C would go on from the record that it prepared before B could write.
 //
 // If there is no record at the second look, sayCopied makes one that says only that. If this record is gone at a later
@@ -56,7 +56,7 @@ func (c *consumer) prepare(ctx context.Context) {
 //
 // Example: Redis has lost the record, and no node leads. Nodes A and B have copies, and look for it once a second. A
 // makes it again at 12:00:02.0, and tells of Alice. Redis is wiped at 12:00:02.4. At 12:00:02.5 B finds no record, as
-// at 12:00:01.5. If B took that for two seconds without a record, it would lead before A, and tell of Alice again.
+// at 12:00:01.5. If B took that for its patience without a record, it would lead before A, and tell of Alice again.
 //
 // The same may happen between the first look and the second one. So copyWait is a second longer than the node that
 // led needs to make the record again.

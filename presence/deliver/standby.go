@@ -31,7 +31,7 @@ import (
 //	a node is new          it takes over after newWait, since it cannot tell an old record
 //	the store was out      a node that did not lead takes over after backWait, for the same reason
 //	a copy is new          the same: it may be of an old file, with which the store began before it was wiped.
-//	                       It is not once the record changes from one look to the next, since a node leads with it
+//	                       It is not if a node has led since the look before
 //	a leader is back late  the same: another node may have led since its time was over, and that record be lost
 //	no node has a copy     the consumer is new: a node prepares a record at once, and leads
 //	                       after newWait, and after an outage or a loss backWait later
@@ -85,6 +85,13 @@ type consumer struct {
 type recordRead struct {
 	version backend.ConsumerVersion
 	entries map[string]string
+}
+
+// ledSince reports whether a node has led with the record since a moment. Then no node knows a newer one. The number
+// of a step is its time at that node. A clock of another node may be a second behind this one's. If it is further
+// behind, ledSince returns false.
+func (r recordRead) ledSince(moment time.Time) bool {
+	return time.UnixMicro(int64(stepsOf(r.entries))).After(moment.Add(-claimEvery))
 }
 
 // A partSeen is what the latest look found of a record that is not whole.
@@ -271,6 +278,8 @@ func (c *consumer) patience(missing time.Time) time.Duration {
 		return c.backWait()
 	case !c.led && missing.Sub(c.current) > 2*claimEvery: // this node was cut off, or the store was unreachable
 		return oldWait + c.node.Late
+	case c.outdated() && c.lostSteps(): // after the nodes of the next case, and before a node that begins now
+		return 3 * claimEvery
 	case c.outdated():
 		return oldWait
 	case c.lostSteps(): // no record is made again, and a node that begins now would lead with the old one after newWait
@@ -295,7 +304,7 @@ func (c *consumer) claim(ctx context.Context, create bool) (backend.ConsumerStat
 // readOn brings the copy up to date. The copy stays as it was while another node rebuilds the record, or if
 // the store lost its latest steps.
 func (c *consumer) readOn(ctx context.Context) error {
-	asked, steps := time.Now(), stepsOf(c.read.entries)
+	asked, known := time.Now(), stepsOf(c.read.entries)
 	if err := c.fetch(ctx); err != nil {
 		return err
 	}
@@ -306,8 +315,7 @@ func (c *consumer) readOn(ctx context.Context) error {
 		if again {
 			c.had, c.first = asked, c.copy == nil
 		}
-		// A node has led since the latest look. So its record is the newest.
-		led := steps != 0 && stepsOf(c.read.entries) > steps && asked.Sub(c.looked) < 2*claimEvery
+		led := known != 0 && stepsOf(c.read.entries) > known && c.read.ledSince(c.looked)
 		c.young = !led && (again || c.young && !c.led && c.mayBeBehind())
 		c.copy, c.led, c.current, c.prepared = c.read.entries, false, asked, true
 		for _, t := range c.taps {

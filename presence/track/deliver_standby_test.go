@@ -105,6 +105,7 @@ func TestDeliverLosesItsRecordAfterALeaderOfASecond(t *testing.T) {
 		a, b := start(t, faults, quiet), start(t, store, quiet)
 		p := &program{t: t}
 		p.deliver("a", a, deliver.Options{})
+		time.Sleep(100 * time.Millisecond) // a leads
 		p.deliver("b", b, deliver.Options{})
 		p.want(begins, "")
 		openPage(t, b, track.ConnectOptions{Visitor: visitor("alice")})
