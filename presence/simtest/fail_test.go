@@ -101,6 +101,11 @@ func (w *world) storeFails(what string, f presencetest.Fault, d time.Duration) {
 	})
 }
 
+// storeOut reports whether no process can write to the store now: then none sweeps.
+func (w *world) storeOut() bool {
+	return w.away.Load()+w.hanging.Load()+w.readonly.Load()+w.frozen.Load() > 0
+}
+
 // back has all processes find the store back: at once, or one after another, as long as others may
 // not see the users of the last one leave. It gives up where the store fails again.
 func (w *world) back(count *atomic.Int64, what string) {

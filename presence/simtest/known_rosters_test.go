@@ -377,4 +377,7 @@ var knownRosters = []knownGame{
 		{at: 21673445835, do: "store hangs", d: 3500000000},
 		{at: 22085860618, do: "type", who: 2, node: 1, d: 2901520972},
 	}}},
+	{"a node is cut off for as long as fifteen leases, and beats come to it of a page at another node", game{seed: 1, nodes: 2, acts: []act{
+		{at: 1000000000, do: "node cut off", who: 1, d: 45000000000},
+	}}},
 }

@@ -42,7 +42,7 @@ type person struct {
 	unsure     bool          // a change may have reached the Directory, and nobody was told
 	chosen     chan struct{} // closed when the choice before the next one is done; nil: there was none
 	outs       atomic.Int64  // sign-outs under way
-	delayed    atomic.Int64  // pages that came to a process which may write of them too late
+	delayed    atomic.Int64  // pages that came to a process which may write of them too late, and leases that no beat renewed in time
 	cameOut    atomic.Int64  // when one came to a process that did not reach the store, in Unix ns
 }
 
