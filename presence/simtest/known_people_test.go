@@ -304,4 +304,10 @@ var knownPeople = []knownGame{
 		{at: 92829015109, do: "view", who: 4, node: 3},
 		{at: 102216258715, do: "sign out", who: 4, node: 3},
 	}}},
+	{"a page moves to a node that loads an inbox slowly, and gets no answer about what the user chose", game{seed: 93506418, nodes: 2, features: []feature{inbox}, acts: []act{
+		{at: 5460245027, do: "come", who: 3, node: 1},
+		{at: 9259673172, do: "database slow", who: 1, d: 7496161053},
+		{at: 11283320648, do: "answers lost", who: 1},
+		{at: 11337055916, do: "move", who: 12},
+	}}},
 }

@@ -122,6 +122,9 @@ func (o *opener) open(ctx context.Context, with ConnectOptions) (*Connection, er
 		c.held.identified = time.Now()
 	}
 	c.id, c.conn = newHolder(o.process, c.held.identified), c
+	if c.visitor.SignedIn() && !c.observe {
+		o.env.choices.askEarly(c.visitor.User)
+	}
 	wait, cancel := context.WithTimeout(ctx, connectWait)
 	defer cancel()
 	readers, opened := make([]*reader, 0, len(topics)), false

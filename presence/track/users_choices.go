@@ -135,7 +135,9 @@ func (p *users) learnLocked(user presence.UserID, learnt choice) {
 	}
 	known.choice = &learnt
 	for _, u := range p.questions.take(user) {
-		u.then(learnt)
+		if u.then != nil {
+			u.then(learnt)
+		}
 	}
 }
 

@@ -21,8 +21,8 @@ type questions struct {
 
 // An unresolved is a function to call once a user's choice is known.
 type unresolved struct {
-	conn *holder // the connection whose lease waits; nil: a page view waits
-	then func(choice)
+	conn *holder      // the connection whose lease waits; nil: a page view waits
+	then func(choice) // nil: nothing waits yet, and the question was asked early
 }
 
 func newQuestions() questions {
@@ -68,7 +68,7 @@ func (p *users) whenKnown(h *holder, user presence.UserID, most int, then func(c
 	q := &p.questions
 	waiting := q.waiting[user]
 	first, had := len(waiting) == 0, len(waiting)
-	waiting = slices.DeleteFunc(waiting, func(u unresolved) bool { return u.conn != nil && p.connections[u.conn.id] == nil })
+	waiting = slices.DeleteFunc(waiting, func(u unresolved) bool { return u.then == nil || u.conn != nil && p.connections[u.conn.id] == nil })
 	q.queued += len(waiting) - had
 	q.waiting[user] = waiting
 	if dropped = q.full(user, most); !dropped {
@@ -82,6 +82,20 @@ func (p *users) whenKnown(h *holder, user presence.UserID, most int, then func(c
 		start = q.ask(user)
 	}
 	return start, dropped
+}
+
+// askFirst queues the question about a user's choice before anything waits for the answer. It takes room for one function
+// of at most most, which the first call of whenKnown takes over. start is that of whenKnown.
+func (p *users) askFirst(user presence.UserID, most int) (start bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	q := &p.questions
+	if _, known := p.choiceLocked(user); known || len(q.waiting[user]) > 0 || q.full(user, most) {
+		return false
+	}
+	q.waiting[user] = []unresolved{{}}
+	q.queued++
+	return q.ask(user)
 }
 
 // fullFor reports whether whenKnown would drop a function if at most most may wait.
