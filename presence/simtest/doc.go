@@ -33,6 +33,6 @@
 //
 // Directory planted has bugs for the engine, and says how many seeds find each.
 //
-// About one new seed in 10,000 fails: six of 61,000, from 93414500 on. They were cured. The 1,000 seeds that are played by
-// default hold.
+// Of the 100,000 seeds from 93414500 on one failed when they were last played, and was cured. The 1,000 seeds that are
+// played by default hold.
 package simtest
