@@ -60,7 +60,9 @@ func TestPeopleThatAreLoadedAfterAUserHid(t *testing.T) {
 			way.Disturb(presencetest.Disturbance{Delay: 20 * time.Second})
 			d.choose(a, "alice", hides)
 			blind.Heal()
-			time.Sleep(1500 * time.Millisecond) // until it has read them
+			for reads := blind.Calls(presencetest.CallSnapshot); blind.Calls(presencetest.CallSnapshot) == reads; {
+				time.Sleep(10 * time.Millisecond) // until it has read them
+			}
 			people := openPage(t, a, peopleOptions("bob", "alice"))
 			people.want("state ")
 			time.Sleep(time.Second)
