@@ -241,7 +241,7 @@ func (p *page) beat(ctx context.Context, conn stream) bool {
 // next three come to the node that is cut off, at 38.7, 39.7 and 40.7 s, as each waits there for a second. The user is
 // swept at 40.4 s.
 func (p *page) proves() {
-	if p.unproved && time.Since(p.proved) > p.w.game.ttl()-onTheWay {
+	if p.person != nil && p.unproved && time.Since(p.proved) > p.w.game.ttl()-onTheWay {
 		p.person.delayed.Add(1)
 	}
 	p.proved, p.unproved = time.Now(), false

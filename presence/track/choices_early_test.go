@@ -51,7 +51,8 @@ func TestAUserIsAskedAboutWhileTopicsOpen(t *testing.T) {
 	})
 }
 
-// A user of whom nobody can say what the user chose is asked about once at a time, however many connections come and go.
+// Nobody answers what a user chose. Connections of that user come and go. They leave one question, so there is room for
+// what others wait for.
 func TestConnectionsThatComeAndGoLeaveOneQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		faults := presencetest.NewFaults(memstore.New())
