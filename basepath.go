@@ -13,20 +13,25 @@ type basePath struct {
 	below string // of endpoints, without the base path: "/presence/"
 }
 
-// restored returns a handler that gives the base path back to requests for endpoints, if something such as a
-// proxy has removed it, and passes them to next.
+// restored returns a handler that gives the base path back to requests for endpoints, and passes them to
+// next.
 func (b basePath) restored(next http.Handler) http.Handler {
 	if b.base == "" {
 		return next
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.URL.Path, b.below) {
-			asItCame := r.URL
-			r = r.WithContext(context.WithValue(r.Context(), asItCameKey{}, asItCame))
-			r.URL = withBase(asItCame, b.base)
-		}
-		next.ServeHTTP(w, r)
-	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { next.ServeHTTP(w, b.restore(r)) })
+}
+
+// restore returns a request with the base path, if it is for an endpoint, and something such as a proxy has
+// removed the base path.
+func (b basePath) restore(r *http.Request) *http.Request {
+	if b.base == "" || !strings.HasPrefix(r.URL.Path, b.below) {
+		return r
+	}
+	asItCame := r.URL
+	r = r.WithContext(context.WithValue(r.Context(), asItCameKey{}, asItCame))
+	r.URL = withBase(asItCame, b.base)
+	return r
 }
 
 // asItCameKey is the context key of the URL that a request had before restored changed it.

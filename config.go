@@ -59,7 +59,8 @@ type Config struct {
 	// proxy, and its limits. Default: the other end of the connection.
 	ClientIP func(*http.Request) string
 
-	// Prefix is the path of the presence endpoints, below BasePath. Default: "/presence".
+	// Prefix is the path of the presence endpoints, below BasePath. On a site with a route such as
+	// "/:user" choose one that is no user's, such as "/-/presence". Default: "/presence".
 	Prefix string
 
 	// BasePath is the path under which visitors find the site, such as "/reader". Requests may
@@ -174,6 +175,7 @@ func (c Config) problems() (problems []error) {
 		{"Parts.Middleware.Tenant", p.Middleware.Tenant != nil, "Tenant"},
 		{"Parts.Middleware.ClientIP", p.Middleware.ClientIP != nil, "ClientIP"},
 		{"Parts.Middleware.Members", p.Middleware.Members, "Members"},
+		{"Parts.Middleware.Site", p.Middleware.Site != nil, "nothing there"},
 		{"Parts.Middleware.Secret", p.Middleware.Secret != nil, "Secret"},
 		{"Parts.Handlers.Authorize", p.Handlers.Authorize != nil, "Authorize"},
 		{"Parts.Handlers.Widget", p.Handlers.Widget != nil, "Parts.Templates"},

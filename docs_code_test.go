@@ -142,29 +142,3 @@ func importerOf(t *testing.T, fset *token.FileSet, files []*ast.File) types.Impo
 	}
 	return importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(compiled[path]) })
 }
-
-// TestDocsCommands: the programs of our tree that README and docs say to run are there, and CI
-// tests as README says.
-func TestDocsCommands(t *testing.T) {
-	shell := regexp.MustCompile("(?ms)^```sh\n(.*?)^```$")
-	ours := regexp.MustCompile(`(?m)(?:^|\s)((?:\./|\.ci/|examples/)[\w./-]+)`)
-	for name, text := range documents(t) {
-		if name != "README.md" && path.Dir(name) != "docs" {
-			continue
-		}
-		for _, block := range shell.FindAllStringSubmatch(text, -1) {
-			for _, m := range ours.FindAllStringSubmatch(block[1], -1) {
-				if _, err := os.Stat(m[1]); err != nil {
-					t.Errorf("%s: %v", name, err)
-				}
-			}
-		}
-	}
-	ci, err := os.ReadFile(".ci/run")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if readme := documents(t)["README.md"]; !strings.Contains(readme, "\n.ci/test ") || !strings.Contains(string(ci), "\n.ci/test ") {
-		t.Error("README and .ci/run test by different commands, want .ci/test in both")
-	}
-}

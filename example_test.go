@@ -50,7 +50,9 @@ func Example() {
 	mux.HandleFunc("POST /logout", func(w http.ResponseWriter, r *http.Request) {
 		endSession(w, r) // yours; it comes first, so that nobody comes back by the old session
 		if visitor := presence.VisitorFromContext(r.Context()); visitor.SignedIn() {
-			_ = tracker.SignOut(r.Context(), visitor.User.ID) // ends the user's streams everywhere
+			if err := tracker.SignOut(r.Context(), visitor.User.ID); err != nil { // ends the user's streams everywhere
+				log.Print(err)
+			}
 		}
 		http.Redirect(w, r, "/", http.StatusSeeOther)
 	})

@@ -212,3 +212,25 @@ func TestFormOfSessions(t *testing.T) {
 		}
 	}
 }
+
+// A page of Alice is still open when Bob signs in. Its forms change nothing that is Bob's.
+func TestFormsOfAnotherUser(t *testing.T) {
+	s := newFormSite(t, rollcall.Config{Parts: rollcall.Parts{Handlers: handlers.Config{EndSession: func(context.Context, presence.UserID, presence.DeviceID) error {
+		t.Error("a session was ended")
+		return nil
+	}}}})
+	page := get(t, s, "/account", "alice").Body.String()
+	forms := formTag.FindAllStringSubmatch(page, -1)
+	for _, form := range forms {
+		fields := url.Values{"do": {"add"}, "text": {"hello"}}
+		for _, f := range field.FindAllStringSubmatch(form[0], -1) {
+			fields.Add(f[1], f[2])
+		}
+		if w := s.post(form[1], "bob", true, fields); w.Code != http.StatusForbidden || fields.Get("me") != "alice" {
+			t.Errorf("%s: got %d (%s) and me=%q, want 403", form[1], w.Code, w.Body, fields.Get("me"))
+		}
+	}
+	if got, err := s.Tracker().People().Settings(t.Context(), "bob"); err != nil || got.Text != "" || len(forms) < 3 {
+		t.Errorf("got %+v, %v and %d forms, want Bob's settings unchanged, and three forms at least", got, err, len(forms))
+	}
+}

@@ -8,7 +8,7 @@ require (
 	github.com/chromedp/chromedp v0.22.1
 	github.com/felixge/httpsnoop v1.1.0
 	github.com/gin-gonic/gin v1.10.1
-	github.com/go-chi/chi/v5 v5.2.1
+	github.com/go-chi/chi/v5 v5.2.4
 	github.com/gobwas/ws v1.4.0
 	github.com/jackc/pgx/v5 v5.11.0
 	github.com/labstack/echo/v4 v4.15.4

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 
+	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/templates"
 )
 
@@ -35,9 +36,26 @@ func (s *Site) Execute(w io.Writer, name string, data any, r *http.Request) erro
 	if !s.hasViews {
 		return errors.New("rollcall: Config.Views has no templates")
 	}
+	s.recheck(r)
 	return s.widgets.Execute(w, name, data, r)
 }
 
 // Page returns the parts of one page, for templ, gomponents and other engines. An engine that
 // clones html/template templates for each request gives them [templates.Page.Funcs].
-func (s *Site) Page(r *http.Request) *templates.Page { return s.widgets.Page(r) }
+func (s *Site) Page(r *http.Request) *templates.Page {
+	s.recheck(r)
+	return s.widgets.Page(r)
+}
+
+// recheck asks identify once more about a guest's page, until a user has been met. It reports [presence.NoUser] if
+// the guest is a user by now: Wrap then stands before the site's sessions.
+func (s *Site) recheck(r *http.Request) {
+	identify := s.mount.Config.Identify
+	if identify == nil || s.tracker.MetUser() || !presence.HasVisitor(r.Context()) {
+		return
+	}
+	defer func() { _ = recover() }() // the middleware has reported it
+	if _, ok := identify(r); ok {
+		s.tracker.Found(presence.NoUser, "cause", "identify finds the user in the page, and not before it")
+	}
+}

@@ -66,7 +66,7 @@ func TestAttachedServer(t *testing.T) {
 	}
 }
 
-// A server without ConnContext or Handler of its own is attached too.
+// A server without ConnContext or Handler of its own is attached too, and a client cannot hold its connections for ever.
 func TestAttachedServerWithoutFields(t *testing.T) {
 	site, _ := newSite(t, rollcall.Config{})
 	server := new(http.Server)
@@ -76,6 +76,16 @@ func TestAttachedServerWithoutFields(t *testing.T) {
 	defer there.Close()
 	if server.Handler == nil || server.ConnContext(t.Context(), here) == t.Context() {
 		t.Errorf("got %v, want a server that has a handler and knows its connections", server)
+	}
+	if server.ReadHeaderTimeout != 10*time.Second || server.IdleTimeout != 2*time.Minute || server.ReadTimeout != 0 || server.WriteTimeout != 0 {
+		t.Errorf("got %+v, want timeouts for headers and for idle connections alone", server)
+	}
+	for _, its := range []*http.Server{{ReadTimeout: time.Second}, {ReadHeaderTimeout: time.Second, IdleTimeout: -1}} {
+		was := [2]time.Duration{its.ReadHeaderTimeout, its.IdleTimeout}
+		site.Attach(its)
+		if got := [2]time.Duration{its.ReadHeaderTimeout, its.IdleTimeout}; got != was {
+			t.Errorf("got the timeouts %v, want %v, which the site has set", got, was)
+		}
 	}
 }
 

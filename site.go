@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"reflect"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/jobs"
+	"github.com/rollcall-go/rollcall/middleware/core"
 	"github.com/rollcall-go/rollcall/middleware/nethttp"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
@@ -38,9 +40,10 @@ type Site struct {
 	jobs     *jobs.Runner
 	widgets  *templates.Widgets
 	live     *handlers.Handler
-	identify func(http.Handler) http.Handler
+	identify func(http.Handler) http.Handler // nil: New got no identify
+	mount    core.Mount
 	hasViews bool
-	wrapped  atomic.Bool // Wrap was called
+	twice    atomic.Bool // a request may pass presence twice
 
 	mu      sync.Mutex
 	servers []*http.Server // that are attached
@@ -52,7 +55,9 @@ type Site struct {
 
 // New makes a Site: a tracker, its jobs, the endpoints, and the widgets; with Config.SQL
 // people and notifications too. identify returns the user of a request, from what the site's
-// sessions have found, and false for a guest. It is called once for each request.
+// sessions have found, and false for a guest. It is called once for each request. Until a first user has come, it is
+// called once more for each page of a guest, to find out whether Wrap is in the wrong place. It is nil where the
+// middleware of a framework has the site's identify: see [Site.Mount].
 //
 // The Site owns Config.Store from now on: Close closes it, and so does New before it returns
 // an error. An error that is [presence.ErrInvalidConfig] has every problem at once, and names
@@ -116,13 +121,26 @@ func (s *Site) start(ctx context.Context, identify func(*http.Request) (presence
 	s.widgets, err = templates.New(config.Views, s.tracker, parts.Templates)
 	add("Templates", err)
 	parts.Middleware.Tracker = s.tracker
-	s.identify, err = nethttp.New(parts.Middleware)
+	parts.Middleware.Site = s
+	middleware := parts.Middleware
+	if identify == nil { // the middleware of the site's framework has it
+		middleware.Identify = func(*http.Request) (presence.User, bool) { return presence.User{}, false }
+	}
+	s.identify, err = nethttp.New(middleware)
 	add("Middleware", err)
 	if problems != nil {
 		return problems
 	}
+	if identify == nil {
+		s.identify = nil
+	}
 	parts.Handlers.Widget = s.widgets.Handler()
 	s.live = handlers.New(s.tracker, parts.Handlers)
+	s.mount = core.Mount{Config: parts.Middleware, Paths: slices.Compact([]string{config.prefix(), config.base() + config.prefix()}),
+		Endpoints: http.HandlerFunc(s.endpoints), Front: s.front, Restored: s.base.restore, Attach: s.attachFramework}
+	if s.hasViews {
+		s.mount.Pages = s
+	}
 	s.logger.Info("presence: ready", "node", s.tracker.Config().Node, "store", nameOf(s.store), "other_nodes", otherNodes, "people", s.tracker.Config().Directory != nil,
 		"feeds", s.feeds != nil, "jobs", true, "ttl", s.tracker.Config().TTL)
 	return nil
@@ -175,6 +193,24 @@ func nameOf(store backend.Core) string {
 
 // Tracker returns the engine: who is online, statuses, signals.
 func (s *Site) Tracker() *track.Tracker { return s.tracker }
+
+// From returns the Site whose [Site.Wrap], or whose middleware of a framework, a request has passed, by the
+// request's context. It is nil where there is none, and for the parts of a site without [New].
+func From(ctx context.Context) *Site {
+	site, _ := core.SiteFrom(ctx).(*Site)
+	return site
+}
+
+// Mount returns the parts that the middleware of a framework mounts, in place of [Site.Wrap]. There identify
+// is given the framework's context, which has its sessions:
+//
+//	e.Use(middleware.Presence(e, site, identify)) // Echo 4
+//	e.Use(echov5.Presence(e, site, identify))     // Echo 5
+//	router.Use(sessions, ginv1.Presence(site, identify))
+func (s *Site) Mount() core.Mount {
+	s.twice.Store(true) // if there is a Wrap as well
+	return s.mount
+}
 
 // Handler returns the presence endpoints. [Site.Wrap] has mounted them.
 func (s *Site) Handler() *handlers.Handler { return s.live }

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"github.com/rollcall-go/rollcall/internal/leak"
 	"github.com/rollcall-go/rollcall/internal/syncbuf"
 	"github.com/rollcall-go/rollcall/jobs"
+	"github.com/rollcall-go/rollcall/middleware/nethttp"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/track"
@@ -60,6 +62,7 @@ func newSite(t *testing.T, config rollcall.Config) (*rollcall.Site, *syncbuf.Buf
 func get(t *testing.T, site http.Handler, path, user string) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequest(http.MethodGet, path, nil)
+	r.Header.Set("Accept", "text/html") // as browsers do
 	r.Header.Set("User", user)
 	w := httptest.NewRecorder()
 	site.ServeHTTP(w, r)
@@ -134,7 +137,7 @@ func TestNewReturnsAllProblemsAtOnce(t *testing.T) {
 	if !errors.Is(err, presence.ErrInvalidConfig) {
 		t.Fatalf("got %v, want presence.ErrInvalidConfig", err)
 	}
-	for _, want := range []string{"Prefix", "Parts.Handlers.App", "set App", "Parts.Track: ", "Node", "TTL", "Parts.Jobs: ", "Sweep", "Parts.Middleware: ", "Identify"} {
+	for _, want := range []string{"Prefix", "Parts.Handlers.App", "set App", "Parts.Track: ", "Node", "TTL", "Parts.Jobs: ", "Sweep"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("the error does not name %s:\n%v", want, err)
 		}
@@ -197,11 +200,59 @@ func TestFailedPageIs500(t *testing.T) {
 	}
 }
 
-func TestListenAndServeNeedsWrap(t *testing.T) {
-	site, _ := newSite(t, rollcall.Config{})
-	err := site.ListenAndServe(t.Context(), "127.0.0.1:0", http.NotFoundHandler())
-	if err == nil || !strings.Contains(err.Error(), "site.Wrap(handler)") {
-		t.Errorf("got %v, want an error that says what is missing", err)
+// A server starts with any handler, because a router may call Wrap for each request. The first stream tells of
+// a handler that has no presence in it.
+func TestServerWithoutWrap(t *testing.T) {
+	site, log := newSite(t, rollcall.Config{})
+	server := site.Server("", http.NotFoundHandler())
+	get(t, server.Handler, "/", "alice")
+	get(t, server.Handler, "/presence/events", "alice")
+	if got := log.String(); strings.Count(got, "finding=") != 1 || !strings.Contains(got, "finding=login-wall") || !strings.Contains(got, "site.Wrap") {
+		t.Errorf("got the log %s, want one finding that names Wrap", got)
+	}
+}
+
+// A handler of any package finds the site of its request.
+func TestFrom(t *testing.T) {
+	skipped := func(r *http.Request) bool { return r.URL.Path == "/skipped" }
+	site, _ := newSite(t, rollcall.Config{Parts: rollcall.Parts{Middleware: nethttp.Config{Skipper: skipped}}})
+	other, _ := newSite(t, rollcall.Config{})
+	var from *rollcall.Site
+	var signOff, signOffOther error
+	h := site.Wrap(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		from, signOff, signOffOther = rollcall.From(r.Context()), site.SignOff(r), other.SignOff(r)
+	}))
+	for _, tt := range []struct {
+		path   string
+		passes bool
+	}{
+		{"/page", true},
+		{"/skipped", false},
+	} {
+		if get(t, h, tt.path, "alice"); from != site || (signOff == nil) != tt.passes || signOffOther == nil {
+			t.Errorf("%s: got %v, %v and %v; want the site, %v without an error, and an error of the other site", tt.path, from, signOff, signOffOther, tt.passes)
+		}
+	}
+	if get(t, other.Wrap(h), "/page", "alice"); from != site || signOff != nil || signOffOther != nil {
+		t.Errorf("got %v, %v and %v; want the inner site, and both sign off", from, signOff, signOffOther)
+	}
+	if got := rollcall.From(t.Context()); got != nil {
+		t.Errorf("got %v for a request outside of a site, want nil", got)
+	}
+}
+
+// The site is not asked who wants our own files, which are answered before everything else.
+func TestFilesNeedNoIdentify(t *testing.T) {
+	asked := 0
+	site, err := rollcall.New(func(*http.Request) (presence.User, bool) { asked++; return presence.User{ID: "alice"}, true }, rollcall.Config{Views: parse(`{{presenceHead}}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer site.Close(context.Background())
+	h := site.Wrap(pages(site))
+	src := regexp.MustCompile(`src="([^"]+)"`).FindStringSubmatch(get(t, h, "/", "").Body.String())[1]
+	if got := get(t, h, src, ""); got.Code != http.StatusOK || asked != 1 {
+		t.Errorf("%s: got %d, and identify was asked %d times; want the file, and once, for the page", src, got.Code, asked)
 	}
 }
 
@@ -292,7 +343,7 @@ func TestSignOffEndsPresenceOfTheBrowser(t *testing.T) {
 	if got := get(t, h, "/", "").Body.String(); got != "0" {
 		t.Errorf("got %s users online, want none after the sign-out", got)
 	}
-	if err := site.SignOff(httptest.NewRequest(http.MethodPost, "/logout", nil)); err == nil || !strings.Contains(err.Error(), "Wrap") {
+	if err := site.SignOff(httptest.NewRequest(http.MethodPost, "/logout", nil)); err == nil || !strings.Contains(err.Error(), "outside of presence") {
 		t.Errorf("got %v, want an error for a request that has not passed Wrap", err)
 	}
 }
@@ -306,4 +357,37 @@ func TestSiteWithoutSQLHasNoNotifications(t *testing.T) {
 		t.Errorf("SendTx: got %v, want ErrNoSQL", err)
 	}
 	site.Kick() // does nothing
+}
+
+// Wrap stands outside of the sessions, so it finds no user. A page finds the user, and the log says so.
+func TestSessionsInsideOfWrap(t *testing.T) {
+	type key struct{}
+	log := new(syncbuf.Buffer)
+	identify := func(r *http.Request) (presence.User, bool) {
+		name, ok := r.Context().Value(key{}).(string)
+		return presence.User{ID: presence.UserID(name)}, ok
+	}
+	site, err := rollcall.New(identify, rollcall.Config{Logger: newLogger(log), Views: parse(`{{presenceHead}}{{whosOnline "site"}}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = site.Close(t.Context()) })
+	sessions := func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != "/guest" {
+				r = r.WithContext(context.WithValue(r.Context(), key{}, "alice"))
+			}
+			next.ServeHTTP(w, r)
+		})
+	}
+	wrong := site.Wrap(sessions(pages(site)))
+	for _, step := range []struct {
+		path string
+		want bool
+	}{{"/guest", false}, {"/", true}} {
+		get(t, wrong, step.path, "")
+		if got := strings.Contains(log.String(), "finding=no-user"); got != step.want {
+			t.Errorf("after %s: found %t, want %t: %s", step.path, got, step.want, log)
+		}
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/rollcall-go/rollcall/middleware/core"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/feed"
 	"github.com/rollcall-go/rollcall/presence/sqlstore"
@@ -20,11 +21,12 @@ const signOffTime = 2 * time.Second
 // open, the user leaves at once: see [track.Tracker.SignOff]. To sign a user out of all
 // browsers, as when the user is banned, call [track.Tracker.SignOut].
 //
-// It is a no-op for a guest. While the store is out it returns an error, and the user is
+// It is a no-op for a guest. It returns an error for a request that has not passed this Site.
+// While the store is out it returns an error, and the user is
 // signed off once the store is back.
 func (s *Site) SignOff(r *http.Request) error {
-	if !presence.HasVisitor(r.Context()) {
-		return errors.New("rollcall: the request has not passed Wrap, so nobody knows whose it is")
+	if !core.Passed(r.Context(), s.tracker) {
+		return errors.New("rollcall: nobody is signed off, because the request has not passed this Site: it has passed another one, or its route is outside of presence")
 	}
 	v := presence.VisitorFromContext(r.Context()).Inside()
 	if !v.SignedIn() {

@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strings"
+	"time"
 
+	"github.com/rollcall-go/rollcall/internal/gate"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/track"
 )
@@ -21,8 +22,9 @@ import (
 //
 // Beats checks that no page of another origin sends the request, the size of the body (MaxBody), the token,
 // its tenant ([Config].Tenant), and how often the connection sends (MaxRate). A request about a connection of
-// another node needs the store, so it counts with the user's other requests too. Refused requests count by
-// their address. A token that this fleet did not make is answered 410, without a call of the store.
+// another node needs the store, so it counts with the user's other requests too. A guest's that says hidden
+// counts by its address, and so do refused requests. A token that this fleet did not make is answered 410,
+// without a call of the store.
 //
 // A beat with a query goes to next, because the middleware has to set a cookie then. A page sends one
 // (?joined=1) once a page view, when it joins the stream of another tab.
@@ -32,49 +34,32 @@ import (
 //
 // Beats has the form of a middleware of net/http. It may be called concurrently.
 func (h *Handler) Beats(next http.Handler) http.Handler {
-	beat, leave := h.cfg.prefix+"/beat", h.cfg.prefix+"/leave"
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		path := r.URL.Path
-		if r.Method != http.MethodPost || path != beat && path != leave || r.URL.RawQuery != "" {
+		if r = h.cfg.withoutSlash(r); !h.servedByToken(w, r) {
 			h.watched(next, w, r)
-			return
-		}
-		b := bodies.Get().(*[]byte)
-		defer bodies.Put(b)
-		switch err := h.beats.byToken(w, r, path == beat, b); {
-		case err == errToNext:
-			h.watched(next, w, r)
-		case err == nil:
-		case h.limits.overRateAt(r):
-			h.fail(w, r, errTooManyRequests())
-		default:
-			h.fail(w, r, err)
 		}
 	})
 }
 
-// watched passes a request to next, and reports a request for an endpoint that is stopped on its way.
-func (h *Handler) watched(next http.Handler, w http.ResponseWriter, r *http.Request) {
-	if _, ok := h.endpoints[h.cfg.endpointName(r.URL.Path)]; !ok || r.Method == http.MethodOptions {
-		next.ServeHTTP(w, r)
-		return
+// servedByToken serves a beat or a leave without a query, and reports whether it did.
+func (h *Handler) servedByToken(w http.ResponseWriter, r *http.Request) bool {
+	name := h.cfg.endpointName(r.URL.Path)
+	if r.Method != http.MethodPost || name != "beat" && name != "leave" || r.URL.RawQuery != "" {
+		return false
 	}
-	ctx, approach := presence.ContextWithApproach(r.Context())
-	next.ServeHTTP(w, r.WithContext(ctx))
-	if approach.Reached() {
-		return
+	h.cfg.bound(w, r)
+	b := bodies.Get().(*[]byte)
+	defer bodies.Put(b)
+	switch err := h.beats.byToken(w, r, name == "beat", b); {
+	case err == errToNext:
+		return false
+	case err == nil:
+	case h.limits.overRateAt(r, ""):
+		h.fail(w, r, errTooManyRequests())
+	default:
+		h.fail(w, r, err)
 	}
-	found := presence.LoginWall
-	if r.Method == http.MethodPost {
-		found = presence.BeatsRefused
-	}
-	h.tracker.Found(found, "endpoint", h.cfg.endpointName(r.URL.Path), "location", shownLocation(w.Header()))
-}
-
-// shownLocation returns the address that an answer redirects to, without its query, for a log.
-func shownLocation(header http.Header) string {
-	to, _, _ := strings.Cut(header.Get("Location"), "?")
-	return to[:min(len(to), maxShownPath)]
+	return true
 }
 
 // errToNext passes a request to the site after all: only the site's middleware knows its tenant.
@@ -95,29 +80,50 @@ func (e *beatEndpoints) byToken(w http.ResponseWriter, r *http.Request, isBeat b
 		return err
 	}
 	pass, err := e.pass(r, said.Connection)
-	if errors.Is(err, presence.ErrForeignToken) {
+	if errors.Is(err, presence.ErrForeignToken) || err == nil && e.outlived(pass) {
 		return gone()
 	}
 	if err != nil {
 		return err
 	}
-	if e.cfg.Tenant == nil && pass.Tenant() != "" {
+	tenant := pass.Tenant()
+	switch {
+	case e.cfg.Tenant != nil:
+		tenant = e.site.tenant(r)
+	case presence.HasVisitor(r.Context()):
+		tenant = presence.VisitorFromContext(r.Context()).Tenant
+	case tenant != "":
 		r.Body = keptBody(body)
 		return errToNext
 	}
-	if e.cfg.Tenant != nil {
-		tenant := e.site.tenant(r)
-		if !presence.ValidTenant(tenant) {
-			return errNoTenant()
-		}
-		if tenant != pass.Tenant() {
-			return gone()
-		}
+	if !presence.ValidTenant(tenant) {
+		return errNoTenant()
 	}
-	if e.limits.beats.exceeded(string(pass.Connection())) || !pass.Local() && e.limits.overRateOf(pass.User()) {
+	if tenant != pass.Tenant() {
+		return gone()
+	}
+	if !e.limits.beats.take(pass.Connection(), gate.Token, time.Now()) {
 		return errTooManyRequests()
 	}
+	if !pass.Local() {
+		if err := e.elsewhere(r, pass, said); err != nil {
+			return err
+		}
+	}
 	return e.report(w, r, pass, said, isBeat)
+}
+
+// maxClockSkew is how far the clocks of two nodes may be apart.
+const maxClockSkew = time.Minute
+
+// elsewhere counts a request about a connection of another node: by its user or, if it tells all nodes that a
+// guest's page is hidden or not, by its address.
+func (e *beatEndpoints) elsewhere(r *http.Request, pass track.Pass, said pageReport) error {
+	user := pass.User()
+	if user == "" && said.page().Hidden != nil && e.limits.overRateAt(r, pass.Tenant()) || user != "" && !e.limits.writes.users.take(user, gate.Token, time.Now()) {
+		return errTooManyRequests()
+	}
+	return nil
 }
 
 // pass checks a token. It needs the store only on a node that has just started.

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"os"
 	"sync"
-	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
 )
@@ -27,16 +26,12 @@ func readBodyInto(w http.ResponseWriter, r *http.Request, limit int64, b *[]byte
 	if r.ContentLength < 0 || r.ContentLength > int64(len(*b)) || limit >= 0 && r.ContentLength > limit {
 		return readBody(w, r, limit)
 	}
-	timed := !hasReadTimeout(r) && http.NewResponseController(w).SetReadDeadline(time.Now().Add(maxBodyWait)) == nil
 	body := (*b)[:r.ContentLength]
 	if _, err := io.ReadFull(r.Body, body); err != nil {
 		if errors.Is(err, os.ErrDeadlineExceeded) {
 			return nil, errSlowBody()
 		}
 		return nil, errBodyCut()
-	}
-	if timed {
-		http.NewResponseController(w).SetReadDeadline(time.Time{}) // not after an error: see readBody
 	}
 	return body, nil
 }

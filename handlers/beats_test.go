@@ -3,7 +3,9 @@ package handlers_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -244,4 +246,35 @@ func TestBeatsCountRefusals(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A middleware before the handler does not identify the sender of a beat. The token alone counts then, and each
+// connection has a rate of its own, also where all share one address.
+func TestBeatsUnidentified(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, setup{})
+		pass := func(path, tenant, token string) int {
+			w := httptest.NewRecorder()
+			r := httptest.NewRequest(http.MethodPost, "/presence/"+path, strings.NewReader(`{"connection":"`+token+`"}`))
+			r.Header.Set("X-Forwarded-For", "203.0.113.7")
+			r.RemoteAddr = "10.0.0.1:1"
+			ctx := &presence.VisitorContext{Context: r.Context(), Visitor: presence.Visitor{Tenant: tenant}}
+			s.handler.ServeHTTP(w, r.WithContext(ctx))
+			return w.Code
+		}
+		for i := range 200 {
+			conn, err := s.tracker.Connect(t.Context(), track.ConnectOptions{
+				Visitor: presence.Visitor{User: presence.User{ID: presence.UserID(fmt.Sprint("user", i))}}, Topics: []presence.Topic{presence.Site}, Beat: true,
+			})
+			noError(t, err)
+			defer conn.Close()
+			if got := pass("beat", "", string(conn.Token())); got != http.StatusNoContent {
+				t.Fatalf("got %d for a beat, want 204", got)
+			}
+			if got := pass("beat", "acme", string(conn.Token())); got != http.StatusGone {
+				t.Fatalf("got %d for a beat of another tenant, want 410", got)
+			}
+		}
+		s.wantFound(nil)
+	})
 }

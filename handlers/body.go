@@ -15,15 +15,41 @@ import (
 	"github.com/rollcall-go/rollcall/internal/problem"
 )
 
-// maxBodyWait bounds how long a body may take if the server has no ReadTimeout.
+// maxBodyWait bounds how long a body may take.
 const maxBodyWait = 10 * time.Second
+
+// bound sets the deadlines of a request: when its body must be there, and when its answer must be read. They end with the
+// request. A writer without deadlines has none.
+func (s *settings) bound(w http.ResponseWriter, r *http.Request) {
+	if most := serverOf(r).ReadTimeout; r.ContentLength != 0 && (most <= 0 || most > maxBodyWait) {
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(maxBodyWait))
+	}
+	s.boundAnswer(w, r)
+}
+
+// boundAnswer sets when an answer that begins now must be read: after Config.WriteDeadline, or after the server's
+// WriteTimeout if that is shorter.
+func (s *settings) boundAnswer(w http.ResponseWriter, r *http.Request) {
+	most := s.WriteDeadline
+	if of := serverOf(r).WriteTimeout; of > 0 && (most <= 0 || of < most) {
+		most = of
+	}
+	if most > 0 {
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(most))
+	}
+}
+
+// unbound lifts the deadlines of a request that waits for events. Its body is in, but net/http goes on reading, to notice
+// that the client has gone, and would take the end of the read deadline for that. It returns the error of a writer that
+// has no deadlines.
+func unbound(w http.ResponseWriter) error {
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Time{})
+	return control.SetWriteDeadline(time.Time{})
+}
 
 // readBody reads the whole body of a request, at most limit bytes; negative: any number.
 func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
-	control, timed := http.NewResponseController(w), false
-	if !hasReadTimeout(r) {
-		timed = control.SetReadDeadline(time.Now().Add(maxBodyWait)) == nil // on an error the writer has no deadlines
-	}
 	from := io.Reader(r.Body)
 	if limit >= 0 {
 		from = http.MaxBytesReader(w, r.Body, limit)
@@ -38,16 +64,17 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 	if err != nil {
 		return nil, errBodyCut()
 	}
-	if timed {
-		control.SetReadDeadline(time.Time{}) // not after an error: the deadline must still bound how long the server reads the rest
-	}
 	return body, nil
 }
 
-// hasReadTimeout reports whether the server of a request bounds how long a body may take.
-func hasReadTimeout(r *http.Request) bool {
-	server, _ := r.Context().Value(http.ServerContextKey).(*http.Server)
-	return server != nil && server.ReadTimeout > 0
+var unknownServer http.Server
+
+// serverOf returns the server of a request, or one without fields if the request does not say.
+func serverOf(r *http.Request) *http.Server {
+	if server, ok := r.Context().Value(http.ServerContextKey).(*http.Server); ok {
+		return server
+	}
+	return &unknownServer
 }
 
 func errSlowBody() error {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/gate"
 	"github.com/rollcall-go/rollcall/internal/problem"
 	"github.com/rollcall-go/rollcall/internal/wait"
 	"github.com/rollcall-go/rollcall/presence"
@@ -56,7 +57,7 @@ func (cs *choices) changeStatus(ctx context.Context, user presence.UserID, statu
 		return cs.change(ctx, user, wholeStatus(status))
 	}
 	user = presence.UserID(strings.Clone(string(user))) // the tracker keeps the id: without a copy it would keep the whole request
-	if !cs.limits.statuses.take(user, time.Now()) {
+	if !cs.limits.statuses.take(user, gate.Token, time.Now()) {
 		return ErrTooManyStatuses
 	}
 	return cs.tracker.SetStatus(ctx, user, status)
@@ -142,7 +143,7 @@ func (cs *choices) change(ctx context.Context, user presence.UserID, c settingsC
 // after another.
 func (cs *choices) rated(ctx context.Context, user presence.UserID, rate *meter[presence.UserID], change func(*presence.Settings) error) error {
 	user = presence.UserID(strings.Clone(string(user))) // without a copy the tracker would keep the whole request
-	if !rate.take(user, time.Now()) {
+	if !rate.take(user, gate.Token, time.Now()) {
 		return ErrTooManyStatuses
 	}
 	ctx, cancel := changeContext(ctx)

@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+
+	"github.com/rollcall-go/rollcall/internal/netaddr"
 )
 
 // ForwardedFor returns a function for [Config.ClientIP] of a site behind proxies that append the address of
@@ -18,27 +20,22 @@ import (
 // are proxies.
 func ForwardedFor(proxies ...netip.Prefix) func(r *http.Request) string {
 	proxies = slices.Clone(proxies)
-	isProxy := func(address string) bool {
-		ip, err := netip.ParseAddr(address)
-		if err != nil {
-			return false
-		}
-		ip = ip.Unmap().WithZone("")
+	isProxy := func(ip netip.Addr) bool {
 		return ip.IsLoopback() || slices.ContainsFunc(proxies, func(p netip.Prefix) bool { return p.Contains(ip) })
 	}
 	return func(r *http.Request) string {
 		client := remoteIP(r)
-		proxied := atSocket(r) || isProxy(client)
-		lines := r.Header["X-Forwarded-For"]
-		for i := len(lines) - 1; i >= 0; i-- {
-			for rest := lines[i]; rest != ""; {
-				if !proxied {
-					return client
+		ip, _ := netaddr.Parse(client)
+		proxied := atSocket(r) || isProxy(ip)
+		for _, line := range slices.Backward(r.Header["X-Forwarded-For"]) {
+			for proxied && line != "" {
+				at := strings.LastIndexByte(line, ',')
+				client = strings.Trim(line[at+1:], " \t")
+				line = line[:max(at, 0)]
+				if ip, _ = netaddr.Parse(client); ip.IsValid() {
+					client = ip.String()
 				}
-				at := strings.LastIndexByte(rest, ',')
-				client = withoutPort(strings.Trim(rest[at+1:], " \t"))
-				rest = rest[:max(at, 0)]
-				proxied = isProxy(client)
+				proxied = isProxy(ip)
 			}
 		}
 		return client
@@ -49,13 +46,4 @@ func ForwardedFor(proxies ...netip.Prefix) func(r *http.Request) string {
 // has no address, or the name of a socket.
 func atSocket(r *http.Request) bool {
 	return r.RemoteAddr == "" || r.RemoteAddr[0] == '@' || r.RemoteAddr[0] == '/'
-}
-
-// withoutPort returns an address without its port. Some proxies append a port, which differs for each
-// connection.
-func withoutPort(address string) string {
-	if at, err := netip.ParseAddrPort(address); err == nil {
-		return at.Addr().String()
-	}
-	return address
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/rollcall-go/rollcall/handlers"
+	"github.com/rollcall-go/rollcall/presence"
 )
 
 func TestForwardedFor(t *testing.T) {
@@ -36,6 +37,11 @@ func TestForwardedFor(t *testing.T) {
 		"a Unix socket without a header":  {"@", nil, "@"},
 		"a port":                          {"127.0.0.1:4000", []string{"198.51.100.1, 203.0.113.7:51234"}, "203.0.113.7"},
 		"a port, IPv6":                    {"127.0.0.1:4000", []string{"[2001:db8::7]:51234"}, "2001:db8::7"},
+		"a port behind two lines":         {"127.0.0.1:4000", []string{"203.0.113.7:51234", "10.1.9.9:80, 127.0.0.1"}, "203.0.113.7"},
+		"quotes and brackets":             {"127.0.0.1:4000", []string{` 198.51.100.1,	"[2001:db8::7]:51234" `}, "2001:db8::7"},
+		"brackets without a port":         {"127.0.0.1:4000", []string{"[2001:db8::7]"}, "2001:db8::7"},
+		"a client with a zone":            {"127.0.0.1:4000", []string{"fe80::7%eth0"}, "fe80::7"},
+		"a mapped client":                 {"127.0.0.1:4000", []string{"::ffff:203.0.113.7"}, "203.0.113.7"},
 		"a proxy with a port":             {"127.0.0.1:4000", []string{"203.0.113.7, 10.1.9.9:80"}, "203.0.113.7"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -48,4 +54,40 @@ func TestForwardedFor(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A ClientIP that returns nothing, such as a header that the proxy does not set, is no address of all guests. The
+// connection's counts, and behind a proxy that is found.
+func TestClientIPThatReturnsNothing(t *testing.T) {
+	onSite(t, setup{
+		wrap: func(next http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				r.RemoteAddr = r.Header.Get("X-Remote")
+				next.ServeHTTP(w, r)
+			})
+		},
+		handlers: handlers.Config{ClientIP: func(r *http.Request) string { return r.Header.Get("X-Real-IP") }, MaxConnectionsPerAddress: 1},
+	}, func(t *testing.T, s *site) {
+		ask := func(remote, realIP, forwardedFor string) int {
+			r := request{path: "events", header: map[string]string{"X-Remote": remote, "X-Real-IP": realIP}}
+			if forwardedFor != "" {
+				r.header["X-Forwarded-For"] = forwardedFor
+			}
+			resp := s.do(r)
+			t.Cleanup(func() { resp.Body.Close() })
+			return resp.StatusCode
+		}
+		for i, want := range []int{200, 429} {
+			for _, remote := range []string{"203.0.113.7:1", "203.0.113.8:1", "[2001:db8::1]:1"} {
+				if got := ask(remote, "", ""); got != want {
+					t.Errorf("stream %d from %s: got %d, want %d", i+1, remote, got, want)
+				}
+			}
+		}
+		s.wantFound(nil)
+		ask("10.0.0.1:1", "203.0.113.9", "203.0.113.9")
+		s.wantFound(nil)
+		ask("10.0.0.1:1", "", "203.0.113.9")
+		s.wantFound(map[presence.Finding]uint64{presence.UnnamedProxy: 1})
+	})
 }

@@ -104,11 +104,13 @@ type Config struct {
 	Limit int
 
 	// MaxStreamAge is how long a stream lives, give or take a tenth. The client then
-	// reconnects, and is identified again. Default: 15 min; negative: for ever.
+	// reconnects, and is identified again. Its token ends with it: another node refuses a
+	// token that is older. Default: 15 min; negative: for ever.
 	MaxStreamAge time.Duration
 
-	// WriteDeadline is how long one write to a stream may take. A client that takes
-	// longer is disconnected. Default: 10 s; negative: for ever.
+	// WriteDeadline is how long one write to a stream may take, and how long any other
+	// answer. A client that takes longer is disconnected. A shorter WriteTimeout of the
+	// server counts for other answers. Default: 10 s; negative: for ever.
 	WriteDeadline time.Duration
 
 	// MaxBody is the size of the largest request body, and of the largest message over a
@@ -127,12 +129,15 @@ type Config struct {
 	// who may see the user has the same long-run rate, and a burst four times as large. Statuses of a user
 	// count over all requests and WebSockets. Requests that [Handler.Beats] serves have the limit of MaxRate for
 	// each connection. If that is a connection of another node, they count with the user's other requests too.
+	// A guest's that says hidden counts by its address.
 	//
 	// Guests are counted by their browser. All guests at one address may send four times as many; over all
 	// tenants together 32 times.
 	//
-	// A request about many topics counts as one request for each 20 topics about which Authorize is asked. GET
-	// /where asks about at most 1,000; GET /counts asks about 100.
+	// Reads are counted by what they cost. An answer that is in memory counts as one. Any other counts as one
+	// more for each 20 topics about which Authorize is asked, 20 users or topics about whom the store is asked,
+	// 60 users who are encoded anew, and 32 KiB that a client asked for. A visitor who has a read left gets the
+	// whole answer, and waits the longer for the next one.
 	//
 	// Raise MaxRate if the metric presence_clients_limited_total grows while nobody floods the site, for
 	// example because its pages ask for much.
@@ -163,7 +168,7 @@ type Config struct {
 	// Behind a proxy the default returns the proxy's address, which all guests then share. [ForwardedFor] is
 	// for proxies that append to X-Forwarded-For. A function of your own must read a header that your proxy
 	// sets on every request. If your proxy only passes the header through, a client can claim any address, and
-	// so has no limit. An Echo site may use its extractor.
+	// so has no limit. The address may have a port, which is removed.
 	// Default: the other end of the connection, by RemoteAddr.
 	ClientIP func(r *http.Request) string
 

@@ -12,7 +12,7 @@
 //	GET /events?topic=site&topic=thread:42    the live stream, as Server-Sent Events
 //	GET /events?topic=site&as=html            the same as HTML, for htmx and Turbo
 //	GET /ws?topic=site                        the same over WebSocket
-//	GET /poll?topic=site&cursor=…&wait=25     the same by long polling
+//	GET /poll?topic=site&cursor=…&wait=25     the same by long polling; POST as with events
 //	POST /beat                                {"connection":"…"}: this page is alive
 //	POST /leave                               {"connection":"…"}: this page closes
 //	PUT /status                               {"status":"away"}: the visitor's own
@@ -71,7 +71,8 @@
 //
 // The topic people of /events, /ws and /poll has the people whom the connection watches: person=bob, at most
 // 60 in a query, or list=contacts for the visitor's contacts. POST /events takes the same two parameters as a
-// form in the body, which may have 192 KiB and 500 people; its topics and other parameters stay in the query.
+// form in the body, which may have 192 KiB and 500 people, and topics and cursors too; its other parameters stay
+// in the query. So does POST /poll.
 // Over a WebSocket this message replaces the list:
 //
 //	{"type":"watch","users":["alice","bob"]}
@@ -361,8 +362,9 @@
 //
 // # Limits
 //
-// A request over a limit is answered 429 with Retry-After; on a WebSocket, by an event
-// error or a close frame with the reason:
+// A request over a limit is answered 429 with Retry-After, and the connection closes. Over HTTP/2 it closes
+// after its open streams have ended. On a WebSocket the answer is an event error or a close frame with the
+// reason:
 //
 //   - Requests of a visitor: [Config.MaxRate], over all endpoints but assets. Guests are
 //     counted by the id of their browser and by their address.

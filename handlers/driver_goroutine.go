@@ -90,7 +90,7 @@ func (s *stream) reasonToEnd(now time.Time) error {
 		return errAge
 	case s.unanswered(now):
 		return errRight
-	case s.recheck.begins(now, s.heartbeat, s.streams.rights.patience()):
+	case s.recheck.begins(now, s.heartbeat):
 		// No stream asks again before it has the answer, so there is room for it.
 		s.streams.rights.ask(s.request, s.lastEvents.topics(), func(ok bool) { s.rights <- ok })
 	}

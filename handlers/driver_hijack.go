@@ -18,9 +18,10 @@ func hijackable(r *http.Request) bool {
 	return false
 }
 
-// hijack takes the connection of a request from net/http, and drives the stream over it. If a shard drives the
-// stream, hijack returns at once, otherwise when the stream has ended. An error means that nothing was done.
-func (s *stream) hijack(w http.ResponseWriter, r *http.Request) error {
+// hijack takes the connection of a request from net/http, and has the stream driven over it: by a shard, or by a
+// goroutine of its own where a shard cannot, as over a listener that wraps its connections. The handler returns at once,
+// since its goroutine would keep its deep stack and the buffers of net/http. An error means that nothing was done.
+func (s *stream) hijack(w http.ResponseWriter) error {
 	conn, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		return err
@@ -28,11 +29,12 @@ func (s *stream) hijack(w http.ResponseWriter, r *http.Request) error {
 	conn.SetDeadline(time.Time{})
 	input, _ := buffered.Reader.Peek(buffered.Reader.Buffered())
 	input = bytes.Clone(input)
-	if s.streams.shards.adopt(s, conn, input) {
-		return nil
+	if !s.streams.shards.adopt(s, conn, input) {
+		go func() {
+			defer s.close()
+			s.runHijacked(s.request.context(), conn, input)
+		}()
 	}
-	defer s.close()
-	s.runHijacked(r.Context(), conn, input)
 	return nil
 }
 

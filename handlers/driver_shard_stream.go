@@ -269,7 +269,7 @@ func (sh *shard) onDue(s *shardStream) {
 	case s.unanswered(sh.now):
 		sh.end(s, errRight)
 	default:
-		if s.recheck.begins(sh.now, s.heartbeat, s.streams.rights.patience()) {
+		if s.recheck.begins(sh.now, s.heartbeat) {
 			s.streams.rights.ask(s.request, s.lastEvents.topics(), func(ok bool) {
 				sh.post(s, func() { sh.onRights(s, ok) }, false)
 			})

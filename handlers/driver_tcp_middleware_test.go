@@ -49,7 +49,7 @@ func TestTCPBehindMiddleware(t *testing.T) {
 		if header.Get("Set-Cookie") != "a=1" || header.Get("X-Content-Type-Options") == "" || header.Get("Content-Encoding")+header.Get("Content-Length") != "" {
 			t.Errorf("got the headers %v, want those of middleware, without any about the body", header)
 		}
-		if over.path == "events" && (header.Get("Content-Type") != "text/event-stream" || header.Get("Cache-Control") != "no-store" || header.Get("X-Accel-Buffering") != "no") {
+		if over.path == "events" && (header.Get("Content-Type") != "text/event-stream" || header.Get("Cache-Control") != "no-store, no-transform" || header.Get("X-Accel-Buffering") != "no") {
 			t.Errorf("got the headers %v, want those of an event stream", header)
 		}
 		p.until(`"truncated":false}`)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/handlers"
+	"github.com/rollcall-go/rollcall/internal/need"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
@@ -51,6 +52,7 @@ func TestTCPStreamPanics(t *testing.T) {
 // On shards too a stream ends whose right the site cannot confirm, in time and
 // without a goroutine for each.
 func TestTCPRightsThatCannotBeChecked(t *testing.T) {
+	need.Slow(t, "it waits for the next look at rights in real time")
 	release := make(chan struct{})
 	defer close(release)
 	for name, then := range map[string]func(){

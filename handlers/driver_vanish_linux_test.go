@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/handlers"
+	"github.com/rollcall-go/rollcall/internal/need"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/track"
 )
@@ -79,6 +80,7 @@ func (s *site) goneAfter() time.Duration {
 // WebSocket after its last answer to a ping, and without a grace. It does not matter whether
 // something stands between that acknowledges for it, and whether diffs are under way.
 func TestVanishedClient(t *testing.T) {
+	need.Slow(t, "it waits for silence in real time")
 	const ttl = 3 * time.Second
 	for _, tt := range []struct {
 		name          string
@@ -119,6 +121,7 @@ func TestVanishedClient(t *testing.T) {
 
 // Answers to pings alone keep a client whose stream a shard drives.
 func TestPongsOverTCP(t *testing.T) {
+	need.Slow(t, "it waits for silence in real time")
 	t.Parallel()
 	const ttl = 3 * time.Second
 	s := newTCPSite(t, setup{presence: track.Config{TTL: ttl, Grace: time.Minute}})
@@ -136,6 +139,7 @@ func TestPongsOverTCP(t *testing.T) {
 
 // A stream without beats outlives a silence of five seconds.
 func TestShortSilence(t *testing.T) {
+	need.Slow(t, "it waits for silence in real time")
 	t.Parallel()
 	s := newTCPSite(t, setup{presence: track.Config{TTL: 12 * time.Second, Grace: 100 * time.Millisecond}})
 	s.sweeps()

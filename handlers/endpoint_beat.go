@@ -3,6 +3,7 @@ package handlers
 import (
 	"errors"
 	"net/http"
+	"time"
 
 	"github.com/rollcall-go/rollcall/internal/problem"
 	"github.com/rollcall-go/rollcall/presence"
@@ -24,6 +25,9 @@ func (e *beatEndpoints) beat(w http.ResponseWriter, r *http.Request, by presence
 	if err != nil {
 		return err
 	}
+	if pass, err := e.pass(r, said.Connection); err == nil && e.outlived(pass) {
+		return gone()
+	}
 	ctx, cancel := storeContext(r)
 	defer cancel()
 	page := said.page()
@@ -41,6 +45,13 @@ func (e *beatEndpoints) beat(w http.ResponseWriter, r *http.Request, by presence
 // gone answers a token whose connection has ended, or that this fleet did not make. The
 // page connects again in either case.
 func gone() error { return problem.New(http.StatusGone, "This connection has ended. Connect again.") }
+
+// outlived reports whether a token of another node is older than its stream can be: see Config.MaxStreamAge. A
+// connection of this node ends by itself.
+func (e *beatEndpoints) outlived(pass track.Pass) bool {
+	age := e.cfg.MaxStreamAge
+	return age > 0 && !pass.Local() && time.Since(pass.Identified()) > age+age/10+maxClockSkew
+}
 
 // leave ends the connection of a page that is closed. The page does not wait for the
 // answer, so an error of the store is not reported.

@@ -70,7 +70,7 @@ func BenchmarkRosterEncoded(b *testing.B) {
 	h, tracker := crowd(b, 10_000)
 	view, err := tracker.View(b.Context(), presence.Site)
 	noError(b, err)
-	_, next, err := tracker.RosterPage(b.Context(), view, "", "", 5000)
+	_, next, err := view.Page("", "", 5000)
 	noError(b, err)
 	benchmarkGet(b, h, "/presence/roster?after="+url.QueryEscape(next), nil, http.StatusOK)
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/rollcall-go/rollcall/internal/gate"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
@@ -33,12 +34,15 @@ func (e *rosterEndpoints) counts(w http.ResponseWriter, r *http.Request, v prese
 	if err != nil {
 		return err
 	}
-	if paid := (purse{limits: e.limits, request: r, visitor: v}); !paid.pays(len(topics)) {
-		return errTooManyRequests()
-	}
-	topics, _ = e.site.part(e.site.lists, r, v, topics)
+	asking, cancel := e.site.asking(r)
+	defer cancel()
+	site := e.site.rights.Asker(asking, v)
+	topics = slices.DeleteFunc(topics, func(t presence.Topic) bool { return !site.May(t) })
 	ctx, cancel := storeContext(r)
 	defer cancel()
+	if site.Broke || !gate.Pays(ctx, len(topics)*gate.Name) {
+		return errTooManyRequests()
+	}
 	counts, err := e.tracker.Counts(ctx, topics...)
 	if known := slices.ContainsFunc(counts, func(c backend.Counts) bool { return !c.Unknown }); err != nil && !known {
 		return err

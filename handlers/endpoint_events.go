@@ -5,16 +5,20 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
+	"github.com/rollcall-go/rollcall/internal/gate"
 	"github.com/rollcall-go/rollcall/internal/problem"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/track"
 )
 
+// liveControl is the Cache-Control of streams and polls. Proxies obey no-transform: they leave out the compression that
+// would hold events back.
+const liveControl = "no-store, no-transform"
+
 // events streams topics as Server-Sent Events.
 func (ss *streams) events(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
-	run, err := ss.openEvents(w, r, v)
+	run, err := ss.openEvents(w, untimed(r), v)
 	if run != nil {
 		run() // after openEvents has returned, so that the stream waits on a small stack
 	}
@@ -24,14 +28,9 @@ func (ss *streams) events(w http.ResponseWriter, r *http.Request, v presence.Vis
 // openEvents opens the stream that a request asks for. It returns the function that
 // drives the stream in this goroutine, or nil if none is needed.
 func (ss *streams) openEvents(w http.ResponseWriter, r *http.Request, v presence.Visitor) (run func(), err error) {
-	q, err := ss.site.query(r, v)
+	q, err := ss.posted(w, r, v)
 	if err != nil {
 		return nil, err
-	}
-	if r.Method == http.MethodPost {
-		if q.form, err = readForm(w, r, ss.cfg.MaxBody); err != nil {
-			return nil, err
-		}
 	}
 	options, err := ss.connectOptions(q)
 	if err != nil {
@@ -40,7 +39,7 @@ func (ss *streams) openEvents(w http.ResponseWriter, r *http.Request, v presence
 	// A browser that reconnects repeats the URL of its first request, so the header is
 	// newer than the parameter.
 	if id := r.Header.Get("Last-Event-ID"); id != "" {
-		options.Cursor = presence.Cursor(id)
+		options.Cursor = presence.ReadCursor(id)
 	}
 	if err := ss.clearDeadline(w, "events", "Streaming"); err != nil {
 		return nil, err
@@ -55,7 +54,7 @@ func (ss *streams) openEvents(w http.ResponseWriter, r *http.Request, v presence
 	}
 	header := w.Header()
 	header.Set("Content-Type", "text/event-stream")
-	header.Set("Cache-Control", "no-store")
+	header.Set("Cache-Control", liveControl)
 	header.Set("X-Accel-Buffering", "no") // nginx
 	if r.Method == http.MethodHead {
 		w.WriteHeader(http.StatusOK)
@@ -70,7 +69,7 @@ func (ss *streams) openEvents(w http.ResponseWriter, r *http.Request, v presence
 	}
 	if taken {
 		s.owed = headStream(header)
-		if s.hijack(w, r) == nil {
+		if s.hijack(w) == nil {
 			return nil, nil
 		}
 		s.owed = nil
@@ -86,7 +85,7 @@ func (ss *streams) openEvents(w http.ResponseWriter, r *http.Request, v presence
 // clearDeadline removes the server's WriteTimeout from a stream. A writer without
 // deadlines can neither flush nor be hijacked: it collects the whole answer.
 func (ss *streams) clearDeadline(w http.ResponseWriter, endpoint, what string) error {
-	err := http.NewResponseController(w).SetWriteDeadline(time.Time{})
+	err := unbound(w)
 	switch {
 	case err == nil:
 		return nil
@@ -170,6 +169,9 @@ func (ss *streams) permitTopics(q query, o *streamOptions) error {
 	} else if err := ss.cfg.followable(q.visitor, o.Topics...); err != nil && !(o.partial && errors.Is(err, presence.ErrGuest)) {
 		return err
 	}
+	if ss.cfg.hasAuthorize {
+		gate.Owes(q.request.Context(), len(o.Topics)*gate.Question)
+	}
 	if !o.partial {
 		return ss.site.permit(has, q.request, q.visitor, o.Topics...)
 	}
@@ -183,7 +185,7 @@ func (ss *streams) permitTopics(q query, o *streamOptions) error {
 	case !q.Has("as") && ss.cfg.followable(q.visitor, refused...) != nil:
 		return presence.ErrGuest
 	case q.Get("me") != "" && !q.visitor.SignedIn():
-		return problem.New(http.StatusUnauthorized, "The user of this page has signed out. Load the page again.")
+		return problem.New(http.StatusUnauthorized, "The user of this page has signed out, or a cache gave this visitor the page of another one. Load it again.")
 	}
 	if len(o.Warnings) > 0 && !q.Has("as") {
 		return forbidden(strings.Join(o.Warnings, " "))

@@ -4,6 +4,7 @@ import (
 	"math"
 	"net/http"
 
+	"github.com/rollcall-go/rollcall/internal/gate"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/feed"
 )
@@ -39,6 +40,9 @@ func (e *feedEndpoints) read(w http.ResponseWriter, r *http.Request, v presence.
 	}
 	ctx, cancel := storeContext(r)
 	defer cancel()
+	if !gate.Pays(ctx, max(want.Limit, gate.Token/gate.Name)*gate.Name) {
+		return errTooManyRequests()
+	}
 	body, _, err := e.cfg.Feeds.Read(ctx, name, want)
 	if err != nil {
 		return err

@@ -43,18 +43,23 @@ func newFormEndpoints(tracker *track.Tracker, people *peopleEndpoints, f *faults
 
 // form serves all forms.
 func (e *formEndpoints) form(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
-	form, err := readForm(w, r, e.cfg.MaxBody)
-	back := e.cfg.backFrom(r, form)
 	name, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, e.cfg.prefix+"/form/"), "/")
 	do := e.actions[name]
-	switch me := form.Get("me"); {
-	case err != nil:
+	var form url.Values
+	var err error
+	switch {
 	case do == nil:
 		err = notFound("This site has no such form.")
 	case !v.SignedIn():
 		err = problem.New(http.StatusUnauthorized, "Sign in first.")
-	case me != "" && me != string(v.User.ID.Local()):
-		err = forbidden("Somebody else has signed in since that page was loaded. Nothing has changed.")
+	default:
+		form, err = readForm(w, r, e.cfg.MaxBody)
+	}
+	back := e.cfg.backFrom(r, form)
+	switch {
+	case err != nil:
+	case ofAnother(form, v):
+		err = errOfAnother()
 	default:
 		err = do(r, v, rest, form)
 	}

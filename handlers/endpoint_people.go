@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/gate"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/track"
 )
@@ -64,7 +65,7 @@ func (e *peopleEndpoints) people(w http.ResponseWriter, r *http.Request, v prese
 	}
 	named, most, detail := q.Values["id"], maxPeopleAsked, q.Values["detail"]
 	if r.Method == http.MethodPost {
-		form, err := readForm(w, r, e.cfg.MaxBody)
+		form, err := readForm(w, r, e.cfg.listLimit())
 		if err != nil {
 			return err
 		}
@@ -73,6 +74,9 @@ func (e *peopleEndpoints) people(w http.ResponseWriter, r *http.Request, v prese
 	ids, err := userIDs(v, named, most)
 	if err != nil {
 		return err
+	}
+	if !gate.Pays(r.Context(), len(ids)*gate.Name) {
+		return errTooManyRequests()
 	}
 	ask := e.tracker.People().Find
 	if detailed, err := isOne("detail", detail); err != nil {
@@ -115,19 +119,27 @@ func rfc3339(t time.Time) string {
 	return t.UTC().Format(timeLayout)
 }
 
-// readForm returns the form in a request's body, which may be larger than other bodies. It ignores the
-// Content-Type, as decodeJSON does. A middleware may have read the body already, for example for a CSRF token.
-// Then readForm returns the form that the middleware parsed.
+// listLimit is MaxBody for a form with a list of people or topics.
+func (s *settings) listLimit() int64 {
+	if s.MaxBody < 0 {
+		return s.MaxBody
+	}
+	return max(s.MaxBody, maxPeopleForm)
+}
+
+// readForm returns the form in a request's body of at most limit bytes, and the visitor pays for them. It ignores the
+// Content-Type, as decodeJSON does. A middleware may have read the body already, for example for a CSRF token. Then
+// readForm returns the form that the middleware parsed.
 func readForm(w http.ResponseWriter, r *http.Request, limit int64) (url.Values, error) {
 	if r.PostForm != nil {
 		return r.PostForm, nil
 	}
-	if limit >= 0 {
-		limit = max(limit, maxPeopleForm)
-	}
 	body, err := readBody(w, r, limit)
 	if err != nil {
 		return nil, err
+	}
+	if !gate.Pays(r.Context(), gate.Bytes(len(body))) {
+		return nil, errTooManyRequests()
 	}
 	form, err := url.ParseQuery(string(body))
 	if err != nil {

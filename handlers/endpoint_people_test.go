@@ -95,7 +95,7 @@ func TestPeopleBadRequests(t *testing.T) {
 		{form("events?topic=people", "", "person=bob"), 401},
 		{request{method: "POST", path: "events?topic=people", user: "alice", body: "person=bob", header: foreign}, 403},
 		{request{method: "POST", path: "events?topic=secret", user: "alice", body: "person=bob"}, 403},
-		{request{method: "POST", path: "poll?topic=people", user: "alice", body: "person=bob"}, 405},
+		{request{method: "PUT", path: "poll?topic=people", user: "alice", body: "person=bob"}, 405},
 		{request{method: "POST", path: "ws?topic=people", user: "alice", body: "person=bob"}, 405},
 		{request{path: "events?topic=people:alice", user: "alice"}, 403},
 	}

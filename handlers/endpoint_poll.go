@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/gate"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/track"
 )
@@ -24,7 +25,7 @@ const (
 // Each poll is a connection of its own. While it waits it holds its user online; between two polls the user
 // stays for the grace.
 func (ss *streams) poll(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
-	q, err := ss.site.query(r, v)
+	q, err := ss.posted(w, r, v)
 	if err != nil {
 		return err
 	}
@@ -55,18 +56,21 @@ func (ss *streams) poll(w http.ResponseWriter, r *http.Request, v presence.Visit
 	defer conn.Close()
 	ss.counters.poll.Add(1)
 	defer ss.counters.poll.Add(-1)
-	// A writer that collects answers has no deadlines, but works for a poll.
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
+	// A deadline that passes while the poll waits would end it over HTTP/2. A writer that collects answers has no
+	// deadlines, but works for a poll.
+	_ = unbound(w)
 
 	b := ss.batches.get()
 	defer ss.batches.put(b)
 	b.events = news(r.Context(), conn, b.events, beforeTimeout(r.Context(), wait))
+	ss.cfg.boundAnswer(w, r)
 	if err := ss.pollAnswer(r, conn, options, b); err != nil {
 		return err
 	}
+	gate.Owes(r.Context(), gate.Bytes(len(b.bytes)))
 	ss.counters.events.Add(uint64(len(b.events)))
 	ss.counters.bytes.Add(uint64(len(b.bytes)))
-	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("Cache-Control", liveControl)
 	writeBody(w, "application/json", http.StatusOK, b.bytes)
 	conn.Written()
 	return nil

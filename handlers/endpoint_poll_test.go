@@ -39,7 +39,7 @@ func TestPollAnswer(t *testing.T) {
 		ask := func(query string) string {
 			resp, body := s.fetch(request{path: "poll?observe=1" + query})
 			for header, want := range map[string]string{
-				"Content-Type": "application/json", "Cache-Control": "no-store", "Content-Length": fmt.Sprint(len(body)), "X-Content-Type-Options": "nosniff",
+				"Content-Type": "application/json", "Cache-Control": "no-store, no-transform", "Content-Length": fmt.Sprint(len(body)), "X-Content-Type-Options": "nosniff",
 			} {
 				if got := resp.Header.Get(header); got != want {
 					t.Errorf("%s: got %q, want %q", header, got, want)

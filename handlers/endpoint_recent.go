@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/gate"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
@@ -46,12 +48,18 @@ func (e *rosterEndpoints) recent(w http.ResponseWriter, r *http.Request, v prese
 	}
 	ctx, cancel := storeContext(r)
 	defer cancel()
-	page, err := e.recentOf(ctx, group, topic, backend.RecentQuery{Within: within, After: q.Get("after"), Limit: limit})
+	if !v.SignedIn() {
+		limit = min(limit, e.site.cfg.Limit)
+	}
+	page, err := e.recentPage(ctx, recentQuery{topic, group, q.Get("after"), within, limit})
 	if errors.Is(err, presence.ErrInvalidQuery) {
 		return badPage()
 	}
 	if err != nil {
 		return err
+	}
+	if !gate.Pays(ctx, len(page.Users)*gate.Item) {
+		return errTooManyRequests()
 	}
 	answer := recentJSON{Topic: topic.Local(), Total: page.Total, Users: page.Users, Order: make([]presence.UserID, len(page.Users)), Next: page.Next}
 	for i, u := range page.Users {
@@ -64,6 +72,29 @@ func (e *rosterEndpoints) recent(w http.ResponseWriter, r *http.Request, v prese
 	return writeFresh(w, answer)
 }
 
+// A recentQuery says which page of recent users a request asks for.
+type recentQuery struct {
+	topic  presence.Topic
+	group  string // empty: all users
+	after  string // empty: the first page
+	within time.Duration
+	limit  int
+}
+
+// recentPage returns a page. A first page is kept for a short time.
+func (e *rosterEndpoints) recentPage(ctx context.Context, q recentQuery) (backend.RecentPage, error) {
+	if page, ok := e.recents.Get(q); ok {
+		return page, nil
+	}
+	asked := time.Now()
+	page, err := e.recentOf(ctx, q.group, q.topic, backend.RecentQuery{Within: q.within, After: q.after, Limit: q.limit})
+	if err == nil && q.after == "" {
+		q.group = strings.Clone(q.group)
+		e.recents.Set(q, page, asked)
+	}
+	return page, err
+}
+
 // maxRecentLooks is how often one request for a group asks the store, unless the request has looked at as many
 // users before as a page may have. Otherwise a rare group would make a request far more expensive than others.
 // So a page of a group may have fewer users than the limit, and still name a next one.
@@ -72,13 +103,13 @@ const maxRecentLooks = 10
 // recentOf returns a page of the users of one group; empty: of all users.
 func (e *rosterEndpoints) recentOf(ctx context.Context, group string, topic presence.Topic, q backend.RecentQuery) (backend.RecentPage, error) {
 	if group == "" {
-		return e.tracker.Recent(ctx, topic, q)
+		return e.lookAtRecent(ctx, topic, q)
 	}
 	var users []backend.RecentUser
 	most, looked := q.Limit, 0
 	for look := 1; ; look++ {
 		q.Limit = most - len(users)
-		page, err := e.tracker.Recent(ctx, topic, q)
+		page, err := e.lookAtRecent(ctx, topic, q)
 		if err != nil {
 			return page, err
 		}
@@ -94,6 +125,14 @@ func (e *rosterEndpoints) recentOf(ctx context.Context, group string, topic pres
 		}
 		q.After = page.Next
 	}
+}
+
+// lookAtRecent asks the store, and has the visitor pay for the users whom it looks at.
+func (e *rosterEndpoints) lookAtRecent(ctx context.Context, topic presence.Topic, q backend.RecentQuery) (backend.RecentPage, error) {
+	if !gate.Pays(ctx, max(q.Limit*gate.Name, gate.Token/2)) {
+		return backend.RecentPage{}, errTooManyRequests()
+	}
+	return e.tracker.Recent(ctx, topic, q)
 }
 
 // recentUsers is encoded as one JSON object with the users by id, in the order of the slice.

@@ -5,12 +5,15 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
+	"github.com/rollcall-go/rollcall/internal/brief"
+	"github.com/rollcall-go/rollcall/internal/gate"
 	"github.com/rollcall-go/rollcall/internal/viewcache"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/track"
 )
 
@@ -18,9 +21,9 @@ import (
 type rosterEndpoints struct {
 	tracker   *track.Tracker
 	site      *siteCode
-	limits    *limits
 	pages     rosterPages
-	sightings *sightingCache
+	sightings sightingCache
+	recents   *brief.Cache[recentQuery, backend.RecentPage] // first pages
 }
 
 // roster answers with one page of a topic's roster: the members of a state event, and
@@ -64,6 +67,7 @@ func (p *encodedPage) write(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
+	gate.Owes(r.Context(), gate.Bytes(len(p.body)))
 	writeBody(w, "application/json", http.StatusOK, p.body)
 }
 
@@ -79,18 +83,32 @@ type rosterPages struct {
 	first viewcache.Cache[int, *encodedPage]
 }
 
-// rosterPage returns a page of a view. The first page of all users is encoded once for a view
-// and limit.
+// keptLimits are the limits of the pages that are kept, beside Config.Limit. The pages of all other limits would
+// drive these out.
+var keptLimits = []int{10, 20, 50, 100, 200, 500, 1000}
+
+// maxSearched is among how many users [track.Tracker.RosterPage] looks for those of a group.
+const maxSearched = 10_000
+
+// rosterPage returns a page of a view. The first page of all users is encoded once for a view and one of the kept
+// limits. The visitor pays for any other page.
 func (e *rosterEndpoints) rosterPage(ctx context.Context, view *track.View, q rosterQuery) (*encodedPage, error) {
 	c := &e.pages
-	if q.after != "" || q.group != "" {
-		return e.encodePage(ctx, view, q)
+	kept := q.after == "" && q.group == "" && (q.limit == e.site.cfg.Limit || slices.Contains(keptLimits, q.limit))
+	if kept {
+		if p, ok := c.first.Get(view, q.limit); ok {
+			return p, nil
+		}
 	}
-	if p, ok := c.first.Get(view, q.limit); ok {
-		return p, nil
+	price := min(q.limit, view.Total) * gate.Item
+	if q.group != "" {
+		price += min(view.Total, maxSearched) * gate.Item / 64 // for finding them
 	}
-	p, err := e.encodePage(ctx, view, q)
-	if err == nil {
+	if !gate.Pays(ctx, price) {
+		return nil, errTooManyRequests()
+	}
+	p, err := encodePage(view, q)
+	if err == nil && kept {
 		c.first.Put(view, q.limit, p, len(p.body))
 	}
 	return p, err
@@ -126,12 +144,9 @@ type peakJSON struct {
 	At    string `json:"at"`
 }
 
-func (e *rosterEndpoints) encodePage(ctx context.Context, view *track.View, q rosterQuery) (*encodedPage, error) {
-	users, next, err := e.tracker.RosterPage(ctx, view, q.group, q.after, q.limit)
-	switch {
-	case errors.Is(err, presence.ErrStoreOut):
-		return nil, err
-	case err != nil:
+func encodePage(view *track.View, q rosterQuery) (*encodedPage, error) {
+	users, next, err := view.Page(q.group, q.after, q.limit)
+	if err != nil {
 		return nil, badPage()
 	}
 	p := pageJSON{

@@ -134,7 +134,7 @@ func TestBadSessions(t *testing.T) {
 		for _, device := range []string{"a%20b", "a%00", "%ff", "caf%C3%A9", "a/b", "a%2Fb", "%27%3B--", strings.Repeat("d", 65)} {
 			s.wantStatus(end("alice", device), 400)
 		}
-		for _, device := range []string{"", "../d1", "d1/", "%2e%2e"} {
+		for _, device := range []string{"../d1", "d1//", "%2e%2e"} {
 			s.wantStatus(end("alice", device), 404)
 		}
 		s.wantStatus(request{path: "sessions"}, 401)

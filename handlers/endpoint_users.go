@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/rollcall-go/rollcall/internal/problem"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
@@ -42,7 +43,7 @@ func (e *rosterEndpoints) users(w http.ResponseWriter, r *http.Request, v presen
 	if err != nil {
 		return err
 	}
-	stale := view.Look(ctx, ids...) != nil || view.Stale // if the store does not answer, these users count as absent
+	stale := view.Stale
 	users := make(map[presence.UserID]userJSON, len(ids))
 	var absent []presence.UserID
 	for _, id := range ids {
@@ -57,6 +58,9 @@ func (e *rosterEndpoints) users(w http.ResponseWriter, r *http.Request, v presen
 		absent = nil // nobody has a name in such a topic, or a time when last seen
 	}
 	sightings, err := e.sightings.get(ctx, e.tracker, topic, absent)
+	if refused := (*problem.Problem)(nil); errors.As(err, &refused) {
+		return err
+	}
 	for i, s := range sightings {
 		users[absent[i].Local()] = newUserJSON(s)
 	}

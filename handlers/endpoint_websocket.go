@@ -9,6 +9,7 @@ import (
 // ws streams topics over a WebSocket. A bad request gets an ordinary answer, before the connection becomes a
 // WebSocket.
 func (ss *streams) ws(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
+	r = untimed(r)
 	if err := checkHandshake(r); err != nil {
 		return err
 	}
@@ -35,7 +36,7 @@ func (ss *streams) ws(w http.ResponseWriter, r *http.Request, v presence.Visitor
 		return err
 	}
 	s.owed = headSocket(w.Header(), r)
-	if err := s.hijack(w, r); err != nil {
+	if err := s.hijack(w); err != nil {
 		s.conn.Drop() // the page got no stream, so its user was never there
 		s.close()
 		return ss.collected(w, "ws", "WebSocket")

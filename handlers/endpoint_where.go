@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 
+	"github.com/rollcall-go/rollcall/internal/gate"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/track"
 )
@@ -57,6 +58,9 @@ func (e *rosterEndpoints) where(w http.ResponseWriter, r *http.Request, v presen
 	}{make([]placeJSON, len(topics)), next}
 	config := e.tracker.Config()
 	for i, p := range topics {
+		if !gate.Pays(ctx, len(p.Users)*gate.Item) {
+			return errTooManyRequests()
+		}
 		answer.Topics[i] = placeJSON{Topic: p.Topic.Local(), Total: p.Total, Guests: p.Guests, Users: p.Users}
 		if config.Kind(p.Topic).CountOnly {
 			answer.Topics[i].Names = new(bool)
@@ -67,12 +71,12 @@ func (e *rosterEndpoints) where(w http.ResponseWriter, r *http.Request, v presen
 
 // seenPlaces returns up to limit places that the visitor may see, after a given place, and where the next page
 // begins. It asks the site about maxPlacesAsked topics at most. If that is reached there is no next page,
-// because next must name a topic that the visitor may see. It returns an error if the visitor has asked about
-// too many topics lately: see purse.
+// because next must name a topic that the visitor may see. It returns an error if the visitor cannot pay for
+// the questions.
 func (e *rosterEndpoints) seenPlaces(r *http.Request, v presence.Visitor, all []presence.Place, after *presence.Place, limit int) (seen []presence.Place, next string, err error) {
 	asking, cancel := e.site.asking(r)
 	defer cancel()
-	asked, paid := 0, purse{limits: e.limits, request: r, visitor: v}
+	asked, site := 0, e.site.rights.Asker(asking, v)
 	for _, p := range all {
 		if after != nil && track.FullestFirst(p, *after) <= 0 {
 			continue
@@ -80,10 +84,11 @@ func (e *rosterEndpoints) seenPlaces(r *http.Request, v presence.Visitor, all []
 		if asked == maxPlacesAsked {
 			break
 		}
-		if asked++; !paid.pays(1) {
+		asked++
+		switch may := site.May(p.Topic); {
+		case site.Broke:
 			return nil, "", errTooManyRequests()
-		}
-		if !e.site.lists(asking, v, p.Topic) {
+		case !may:
 			continue
 		}
 		if len(seen) == limit {

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/track"
@@ -30,6 +31,9 @@ func (e *widgetEndpoints) widget(w http.ResponseWriter, r *http.Request, v prese
 
 // assets passes on a request for the widget's script or style.
 func (e *widgetEndpoints) assets(w http.ResponseWriter, r *http.Request, _ presence.Visitor) error {
+	if strings.HasSuffix(r.URL.Path, ".js") {
+		e.tracker.MeetScript()
+	}
 	return e.toWidget(w, r)
 }
 

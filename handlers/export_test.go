@@ -82,13 +82,11 @@ func (h *Handler) CachedPages() (counted, held int) {
 
 // KeptSightings returns how many answers of the store are kept.
 func (h *Handler) KeptSightings() int {
-	h.rosters.sightings.mu.Lock()
-	defer h.rosters.sightings.mu.Unlock()
-	return h.rosters.sightings.kept.Len()
+	return h.rosters.sightings.Len()
 }
 
 // KeepSightings sets how long an answer of the store is kept.
-func (h *Handler) KeepSightings(age time.Duration) { h.rosters.sightings.age = age }
+func (h *Handler) KeepSightings(age time.Duration) { h.rosters.sightings.Age = age }
 
 // ParseMark and ParseMute read the bodies of requests.
 func ParseMark(body []byte) (feed.Mark, error) { return parseMark(body) }

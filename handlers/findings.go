@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/rollcall-go/rollcall/internal/netaddr"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/track"
 )
@@ -32,6 +33,18 @@ func (n *notes) warn(f presence.Finding) {
 // foundProxy reports a request that came through a proxy that the site has not configured.
 func foundProxy(t *track.Tracker, r *http.Request) {
 	t.Found(presence.UnnamedProxy, "proxy", remoteIP(r))
+}
+
+// findTimeouts reports a server that has no timeout for the header of a request. It looks only at requests from
+// public addresses: others come from a proxy, which has timeouts of its own, or from a test.
+func (h *Handler) findTimeouts(r *http.Request) {
+	server, ok := r.Context().Value(http.ServerContextKey).(*http.Server)
+	if !ok || server.ReadHeaderTimeout != 0 || server.ReadTimeout != 0 {
+		return
+	}
+	if ip, _ := netaddr.Parse(r.RemoteAddr); ip.IsGlobalUnicast() && !ip.IsPrivate() {
+		h.tracker.Found(presence.NoTimeouts)
+	}
 }
 
 // refuseTopics reports topics that were left out of a stream, with the cause. If the user of a page has signed

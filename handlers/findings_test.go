@@ -219,6 +219,23 @@ func TestNoScript(t *testing.T) {
 	})
 }
 
+// A stream, also one that is refused, shows that a page is made live. A script does not, and neither do programs.
+func TestStreamsAreNoted(t *testing.T) {
+	onSite(t, setup{handlers: handlers.Config{Widget: http.NotFoundHandler()}}, func(t *testing.T, s *site) {
+		for _, path := range []string{"roster", "widget", "assets/presence.css", "assets/presence.js", "nothing"} {
+			if s.fetch(request{path: path}); s.tracker.Streamed() {
+				t.Errorf("%s counts as a stream", path)
+			}
+		}
+	})
+	over(t, allTransports, func(t *testing.T, over transport) {
+		s := newSite(t, setup{})
+		if s.fetch(request{path: over.path + "?topic=secret"}); !s.tracker.Streamed() {
+			t.Error("a stream is not noted")
+		}
+	})
+}
+
 // A wall before the middleware is found by Beats, which stands before all. What comes as far as
 // the middleware is reported by that.
 func TestLoginWall(t *testing.T) {
@@ -241,4 +258,22 @@ func TestLoginWall(t *testing.T) {
 		ask(http.MethodPost, "/presence/beat?joined=1", wall)
 		s.wantFound(map[presence.Finding]uint64{presence.LoginWall: 2, presence.BeatsRefused: 1})
 	})
+}
+
+// The log says by which status a request was stopped. A site that fails, as while it stops, is no wall.
+func TestLoginWallSaysTheStatus(t *testing.T) {
+	for status, want := range map[int]string{200: "status=200", 302: "status=302", 404: "status=404", 499: "status=499", 500: "", 503: "", 599: ""} {
+		log := new(logbook)
+		onSite(t, setup{presence: log.config()}, func(t *testing.T, s *site) {
+			s.handler.Beats(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(http.StatusEarlyHints)
+				if w.WriteHeader(status); status != http.StatusFound {
+					w.Write([]byte("no"))
+				}
+			})).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/presence/events", nil))
+			if got := log.String(); (got == "") != (want == "") || !strings.Contains(got, want) {
+				t.Errorf("status %d: got %q, want %q in it", status, got, want)
+			}
+		})
+	}
 }

@@ -20,12 +20,18 @@ func collects(what string) error {
 		"collects answers, such as a timeout, or wraps the ResponseWriter without Unwrap. It must skip this path.")
 }
 
-// innerWriter returns the writer that w writes to, or nil if w does not say.
+// innerWriter returns the writer that w writes to, or nil if w does not say. It leaves out our own writer, which
+// is as good as the writer below it.
 func innerWriter(w http.ResponseWriter) http.ResponseWriter {
-	if outer, ok := w.(interface{ Unwrap() http.ResponseWriter }); ok {
-		return outer.Unwrap()
+	outer, ok := w.(interface{ Unwrap() http.ResponseWriter })
+	if !ok {
+		return nil
 	}
-	return nil
+	inner := outer.Unwrap()
+	if _, ours := inner.(interface{ watches() }); ours {
+		return innerWriter(inner)
+	}
+	return inner
 }
 
 // lastWriter returns the innermost writer of an answer that can be reached.

@@ -3,6 +3,10 @@ package handlers
 import (
 	"net/http"
 
+	"github.com/rollcall-go/rollcall/internal/authz"
+	"github.com/rollcall-go/rollcall/internal/brief"
+	"github.com/rollcall-go/rollcall/internal/gate"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/track"
 )
 
@@ -41,6 +45,11 @@ func New(tracker *track.Tracker, cfg Config) *Handler {
 	h := &Handler{tracker: tracker, cfg: newSettings(cfg, tracker)}
 	h.faults = &faults{tracker: tracker, counters: &h.counters}
 	h.site = &siteCode{cfg: h.cfg, counters: &h.counters, faults: h.faults, ending: make(chan struct{}, maxEnding), checking: make(chan struct{}, maxChecking)}
+	price := 0
+	if h.cfg.hasAuthorize {
+		price = gate.Question
+	}
+	h.site.rights = authz.NewRights(h.site.lists, price)
 	h.limits = newLimits(h.cfg, h.site, &h.counters)
 	h.choices = &choices{tracker: tracker, cfg: h.cfg, limits: h.limits}
 	signals := &whispers{tracker: tracker, cfg: h.cfg, site: h.site, limits: h.limits}
@@ -48,7 +57,7 @@ func New(tracker *track.Tracker, cfg Config) *Handler {
 	h.streams = newStreams(h, types, signals)
 	h.beats = &beatEndpoints{tracker: tracker, cfg: h.cfg, site: h.site, limits: h.limits, counters: &h.counters}
 	h.people = &peopleEndpoints{tracker: tracker, cfg: h.cfg, site: h.site, faults: h.faults, choices: h.choices}
-	h.rosters = &rosterEndpoints{tracker: tracker, site: h.site, limits: h.limits, sightings: newSightingCache()}
+	h.rosters = &rosterEndpoints{tracker: tracker, site: h.site, sightings: newSightingCache(), recents: brief.New[recentQuery, backend.RecentPage](answerAge, maxRecentPages)}
 	feeds := &feedEndpoints{cfg: h.cfg, site: h.site, types: types}
 	widget := &widgetEndpoints{tracker: tracker, cfg: h.cfg, site: h.site}
 
@@ -61,7 +70,7 @@ func New(tracker *track.Tracker, cfg Config) *Handler {
 		"where":   {methods: read, serve: h.rosters.where},
 		"events":  {methods: append(read, http.MethodPost), holds: true, serve: h.streams.events},
 		"ws":      {methods: []string{http.MethodGet}, holds: true, serve: h.streams.ws},
-		"poll":    {methods: []string{http.MethodGet}, holds: true, serve: h.streams.poll},
+		"poll":    {methods: []string{http.MethodGet, http.MethodPost}, holds: true, serve: h.streams.poll},
 		"beat":    {methods: []string{http.MethodPost}, serve: h.beats.beat},
 		"leave":   {methods: []string{http.MethodPost}, serve: h.beats.leave},
 		"status":  {methods: []string{http.MethodPut}, serve: h.choices.status},

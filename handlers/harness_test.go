@@ -70,7 +70,7 @@ func newSite(t *testing.T, o setup) *site {
 	if o.wrap != nil {
 		handler = o.wrap(handler)
 	}
-	s.server = &http.Server{Handler: handler}
+	s.server = &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
 	if o.server != nil {
 		o.server(s.server)
 	}

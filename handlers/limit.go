@@ -12,14 +12,14 @@ type limits struct {
 	site     *siteCode
 	counters *counters
 
-	maxConnections int          // of this node; negative: any number
-	connections    atomic.Int64 // open streams and polls
-	tenants        openBy       // connections of each tenant but the empty one
-	addresses      openBy       // connections of guests by address, in one tenant
-	everywhere     openBy       // connections of guests by address, in all tenants
-	reads          rates        // rates of GET and HEAD requests
-	writes         rates        // rates of PUT, POST and DELETE requests
-	beats          beatRate     // rate of each connection, by its token
+	maxConnections int                    // of this node; negative: any number
+	connections    atomic.Int64           // open streams and polls
+	tenants        openBy                 // connections of each tenant but the empty one
+	addresses      openBy                 // connections of guests by address, in one tenant
+	everywhere     openBy                 // connections of guests by address, in all tenants
+	reads          rates                  // rates of GET and HEAD requests
+	writes         rates                  // rates of PUT, POST and DELETE requests
+	beats          meter[presence.Holder] // rate of each connection, by its token
 	statuses       meter[presence.UserID]
 	audiences      meter[presence.UserID] // changes of who may see a user
 	signals        meter[presence.UserID] // signals of a user; their pace depends on their type
@@ -43,7 +43,7 @@ func newLimits(cfg *settings, site *siteCode, c *counters) *limits {
 		statuses = max(statuses, 1)
 	}
 	l.writes.init(newPace(cfg.MaxRate, 1), &c.crowded)
-	l.beats.init(newPace(cfg.MaxRate, 1))
+	l.beats.pace, l.beats.crowded = newPace(cfg.MaxRate, 1), &c.crowded
 	l.reads.init(newPace(cfg.MaxRate*readsPerWrites/2, 4), &c.crowded)
 	l.statuses.pace, l.statuses.crowded = newPace(statuses, 5), &c.crowded
 	l.audiences.pace, l.audiences.crowded = newPace(statuses, 20), &c.crowded

@@ -133,6 +133,7 @@ func TestClientIP(t *testing.T) {
 		s.listen(at("192.0.2.1")).started(1)
 		s.listen(at("192.0.2.2")).started(1)
 		s.wantLimited(at("192.0.2.1"))
+		s.wantLimited(at("192.0.2.1:51234")) // some proxies send a port
 	})
 }
 

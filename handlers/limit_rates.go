@@ -2,12 +2,14 @@ package handlers
 
 import (
 	"container/list"
+	"math"
 	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/gate"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
@@ -34,18 +36,22 @@ func (p pace) times(n time.Duration) pace { return pace{interval: p.interval / n
 // value is full.
 type bucket time.Time
 
-// take takes a token, and reports whether there was one.
-func (b *bucket) take(p pace, now time.Time) bool {
+// take takes points, and reports whether there was a token. It takes more than there is, so that no price is
+// out of reach: then the next token comes the later.
+func (b *bucket) take(p pace, points int, now time.Time) bool {
 	full := time.Time(*b)
 	if full.Before(now) {
 		full = now
 	}
-	if full = full.Add(p.interval); full.Sub(now) > p.burst {
+	if full.Add(p.interval).Sub(now) > p.burst {
 		return false
 	}
-	*b = bucket(full)
+	*b = bucket(full.Add(p.price(points)))
 	return true
 }
+
+// price returns how long it takes until points have come back.
+func (p pace) price(points int) time.Duration { return p.interval * time.Duration(points) / gate.Token }
 
 // maxMetered bounds the keys of a meter, and so its memory.
 const maxMetered = 10_000
@@ -74,17 +80,21 @@ type metered[K ~string] struct {
 // off reports whether keys have no limit.
 func (m *meter[K]) off() bool { return m.pace.interval < 0 }
 
-// take takes a token of a key, and reports whether there was one.
-func (m *meter[K]) take(key K, now time.Time) bool {
-	if m.off() {
-		return true
+// take takes points of a key, and reports whether there was a token.
+func (m *meter[K]) take(key K, points int, now time.Time) bool {
+	return m.off() || m.takePaced(key, m.pace, points, now)
+}
+
+// owe takes points of a key that may have no token.
+func (m *meter[K]) owe(key K, points int, now time.Time) {
+	if !m.off() {
+		m.takePaced(key, pace{m.pace.interval, math.MaxInt64}, points, now)
 	}
-	return m.takePaced(key, m.pace, now)
 }
 
 // takePaced is take with another pace than the meter's. Tokens of all paces come from the key's one bucket:
 // the slower the pace, the larger the token.
-func (m *meter[K]) takePaced(key K, p pace, now time.Time) bool {
+func (m *meter[K]) takePaced(key K, p pace, points int, now time.Time) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.dropFullLocked(now)
@@ -94,7 +104,7 @@ func (m *meter[K]) takePaced(key K, p pace, now time.Time) bool {
 		m.order.MoveToFront(e)
 	case len(m.kept) >= maxMetered:
 		m.crowded.Add(1)
-		return m.shared.take(p.times(4), now)
+		return m.shared.take(p.times(4), points, now)
 	default:
 		if m.kept == nil {
 			m.kept = make(map[K]*list.Element)
@@ -103,16 +113,16 @@ func (m *meter[K]) takePaced(key K, p pace, now time.Time) bool {
 		e = m.order.PushFront(&metered[K]{key: key})
 		m.kept[key] = e
 	}
-	return e.Value.(*metered[K]).take(p, now)
+	return e.Value.(*metered[K]).take(p, points, now)
 }
 
-// giveBack puts back a token that was taken and not used.
-func (m *meter[K]) giveBack(key K) {
+// giveBack puts back points that were taken and not used.
+func (m *meter[K]) giveBack(key K, points int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if e, ok := m.kept[key]; ok {
 		b := &e.Value.(*metered[K]).bucket
-		*b = bucket(time.Time(*b).Add(-m.pace.interval))
+		*b = bucket(time.Time(*b).Add(-m.pace.price(points)))
 	}
 }
 
@@ -166,64 +176,110 @@ func (r *rates) off() bool {
 	return r.users.off() && r.guests.off() && r.addresses.off() && r.everywhere.off()
 }
 
-// takeOf takes a token of a visitor. A guest without a browser id has no bucket.
-func (r *rates) takeOf(v presence.Visitor, now time.Time) bool {
-	switch {
-	case v.SignedIn():
-		return r.users.take(v.User.ID, now)
-	case v.Guest != "":
-		return r.guests.take(v.Guest, now)
-	}
-	return true
+// A caller is who asks for something: a user, or a guest by browser and address.
+type caller struct {
+	tenant, address string // the address of a user is needed for takeAt only
+	user            presence.UserID
+	guest           string
 }
 
-// takeAt takes a token of an address and one of a visitor there, or neither.
-func (r *rates) takeAt(address string, v presence.Visitor, now time.Time) bool {
-	own := addressIn(v.Tenant, address)
-	if !r.addresses.take(own, now) {
+func callerOf(v presence.Visitor, address string) caller {
+	return caller{v.Tenant, address, v.User.ID, v.Guest}
+}
+
+// take takes points of a user, or of a guest and the guest's address, and reports whether there was a token.
+func (r *rates) take(c caller, points int) bool {
+	switch {
+	case r.off():
+		return true
+	case c.user != "":
+		return r.users.take(c.user, points, time.Now())
+	}
+	return r.takeAt(c, points)
+}
+
+// owe takes points of a visitor who may have no token.
+func (r *rates) owe(c caller, points int) {
+	now := time.Now()
+	if c.user != "" {
+		r.users.owe(c.user, points, now)
+		return
+	}
+	r.addresses.owe(addressIn(c.tenant, c.address), points, now)
+	if c.tenant != "" {
+		r.everywhere.owe(c.address, points, now)
+	}
+	if c.guest != "" {
+		r.guests.owe(c.guest, points, now)
+	}
+}
+
+// takeAt takes points of an address and of the visitor there, or neither. A guest without a browser id has no
+// bucket of its own.
+func (r *rates) takeAt(c caller, points int) bool {
+	now, own := time.Now(), addressIn(c.tenant, c.address)
+	if !r.addresses.take(own, points, now) {
 		return false
 	}
-	over := v.Tenant != "" && !r.everywhere.take(address, now)
-	if !over && r.takeOf(v, now) {
+	over := c.tenant != "" && !r.everywhere.take(c.address, points, now)
+	switch {
+	case over:
+	case c.user != "" && r.users.take(c.user, points, now), c.user == "" && (c.guest == "" || r.guests.take(c.guest, points, now)):
 		return true
 	}
-	r.addresses.giveBack(own) // a refused visitor must not use up the tokens of others at the address
-	if v.Tenant != "" && !over {
-		r.everywhere.giveBack(address)
+	r.addresses.giveBack(own, points) // a refused visitor must not use up the tokens of others at the address
+	if c.tenant != "" && !over {
+		r.everywhere.giveBack(c.address, points)
 	}
 	return false
 }
 
-// overRate counts a request, and reports whether the visitor has sent too many.
-func (l *limits) overRate(r *http.Request, v presence.Visitor) bool {
+// An account pays for a request, and for what its stream asks for later.
+type account struct {
+	caller
+	reads *rates
+
+	mu   sync.Mutex
+	left int // points that are paid for and not used
+}
+
+// open counts a request, and returns its account, with the work that comes with it. It returns false if the
+// visitor has sent too many.
+func (l *limits) open(r *http.Request, v presence.Visitor) (*account, bool) {
+	a := &account{caller: callerOf(v, ""), reads: &l.reads, left: gate.Token}
 	rates := &l.reads
 	switch r.Method {
 	case http.MethodPut, http.MethodPost, http.MethodDelete:
 		rates = &l.writes
 	}
-	if rates.off() {
-		return false
+	if !v.SignedIn() && !rates.off() {
+		a.address = l.site.address(r)
 	}
-	now := time.Now()
-	if v.SignedIn() {
-		return !rates.takeOf(v, now)
-	}
-	return !rates.takeAt(l.site.address(r), v, now)
+	return a, rates.take(a.caller, gate.Token)
 }
 
-// overRateAt counts a request without a known visitor by its address, and reports whether too many came from
-// there.
-func (l *limits) overRateAt(r *http.Request) bool {
-	if l.writes.addresses.off() {
-		return false
+// take takes points from the visitor's reads, by whole tokens, and reports whether there was one. It takes in any case
+// what is owed.
+func (a *account) take(points int, owed bool) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.left < points {
+		tokens := (points - a.left + gate.Token - 1) / gate.Token * gate.Token
+		if owed {
+			a.reads.owe(a.caller, tokens)
+		} else if !a.reads.take(a.caller, tokens) {
+			return false
+		}
+		a.left += tokens
 	}
-	return !l.writes.addresses.take(l.site.address(r), time.Now())
+	a.left -= points
+	return true
 }
 
-// overRateOf counts a request that changes something, and reports whether the user has sent too many. For a
-// guest it returns false, since the store keeps nothing of guests.
-func (l *limits) overRateOf(user presence.UserID) bool {
-	return user != "" && !l.writes.users.take(user, time.Now())
+// overRateAt counts a request of a guest, or one without a known visitor, by its address. It reports whether
+// too many came from there.
+func (l *limits) overRateAt(r *http.Request, tenant string) bool {
+	return !l.writes.off() && !l.writes.takeAt(caller{tenant: tenant, address: l.site.address(r)}, gate.Token)
 }
 
 // Allow counts a request to the site's own code, such as a sign-in or sign-out, and reports whether the
@@ -238,8 +294,7 @@ func (h *Handler) Allow(r *http.Request) bool {
 	if h.site.behindProxy(r) {
 		foundProxy(h.tracker, r)
 	}
-	v := visitorOf(r)
-	ok := h.limits.writes.takeAt(h.site.address(r), v, time.Now())
+	ok := h.limits.writes.takeAt(callerOf(visitorOf(r), h.site.address(r)), gate.Token)
 	if !ok {
 		h.counters.limited.Add(1)
 	}

@@ -21,13 +21,16 @@ func fromHeader(next http.Handler) http.Handler {
 	})
 }
 
-// wantLimited fails unless the answer is 429 with Retry-After.
+// wantLimited fails unless the answer is 429 with Retry-After, and ends the connection.
 func (s *site) wantLimited(r request) {
 	s.t.Helper()
 	resp, body := s.fetch(r)
 	wantProblem(s.t, resp, body, http.StatusTooManyRequests)
 	if got := resp.Header.Get("Retry-After"); got == "" {
 		s.t.Error("got no Retry-After")
+	}
+	if !resp.Close {
+		s.t.Error("got a connection that stays open for a client over its rate")
 	}
 }
 
@@ -262,6 +265,21 @@ func TestReadRate(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A topic that must be read from the store costs five requests, the one that asks included.
+func TestNewTopicsCost(t *testing.T) {
+	onSite(t, setup{handlers: handlers.Config{Authorize: anyTopic}}, func(t *testing.T, s *site) {
+		answered := 0
+		for i := range 300 {
+			if resp, _ := s.fetch(request{path: fmt.Sprint("roster?topic=thread:", i), user: "alice"}); resp.StatusCode == http.StatusOK {
+				answered++
+			}
+		}
+		if answered != 40 {
+			t.Errorf("got %d answers of new topics at once, want 40", answered)
+		}
+	})
 }
 
 // The memory for rates is bounded. Visitors over the bound share one rate. Rates that are

@@ -36,12 +36,13 @@ func atTheRoot(t *testing.T, test func(t *testing.T, s *site, pass func(r *http.
 					EndSession: func(context.Context, presence.UserID, presence.DeviceID) error { return nil },
 				}})
 				e := echo.New()
-				e.Use(middleware.Presence(s.tracker, func(c echo.Context) (presence.User, bool) {
+				e.Use(middleware.PresenceWithConfig(middleware.Config{Tracker: s.tracker, Identify: func(c echo.Context) (presence.User, bool) {
 					return presence.User{ID: presence.UserID(c.Request().Header.Get("X-User"))}, true
-				}))
+				}}))
 				e.Any("/*", func(c echo.Context) error { return c.NoContent(http.StatusOK) })
 				test(t, s, func(r *http.Request, user string) *http.Response {
 					r.Header.Set("X-User", user)
+					r.Header.Set("Accept", "text/html")
 					w := httptest.NewRecorder()
 					e.ServeHTTP(w, r)
 					return w.Result()

@@ -83,5 +83,6 @@ func (f *faults) explain(err error, what string, by presence.Visitor) *problem.P
 
 // fail answers a request that failed before anything was written.
 func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
+	h.cfg.boundAnswer(w, r) // a stream may have cleared it
 	h.faults.explain(err, h.cfg.endpointName(r.URL.Path), presence.VisitorFromContext(r.Context())).Write(w)
 }

@@ -67,7 +67,7 @@ func TestBadRequests(t *testing.T) {
 	rows := []row{
 		{request{path: ""}, 404},
 		{request{path: "nothing"}, 404},
-		{request{path: "roster/"}, 404},
+		{request{path: "roster//"}, 404},
 		{request{path: "roster/x"}, 404},
 		{request{path: "assets"}, 404},
 		{request{path: "assets/../roster"}, 404},
@@ -171,7 +171,7 @@ func TestMethodNotAllowed(t *testing.T) {
 		allow map[string]string
 	}{
 		"presence": {func(t *testing.T) *site { return newSite(t, setup{}) }, map[string]string{
-			"roster": "GET, HEAD", "users": "GET, HEAD", "events": "GET, HEAD, POST", "ws": "GET", "poll": "GET", "widget": "GET, HEAD", "assets/x.js": "GET, HEAD",
+			"roster": "GET, HEAD", "users": "GET, HEAD", "events": "GET, HEAD, POST", "ws": "GET", "poll": "GET, POST", "widget": "GET, HEAD", "assets/x.js": "GET, HEAD",
 			"status": "PUT", "beat": "POST", "leave": "POST",
 		}},
 		"people": {func(t *testing.T) *site {
@@ -179,7 +179,7 @@ func TestMethodNotAllowed(t *testing.T) {
 			return s
 		}, map[string]string{
 			"people": "GET, HEAD, POST", "settings": "GET, HEAD, PUT", "sessions": "GET, HEAD", "sessions/d1": "DELETE",
-			"events": "GET, HEAD, POST", "poll": "GET", "ws": "GET",
+			"events": "GET, HEAD, POST", "poll": "GET, POST", "ws": "GET",
 		}},
 		"feeds": {func(t *testing.T) *site { return newFeedSite(t, setup{}).site }, map[string]string{
 			"feed": "GET, HEAD", "feed/mark": "POST", "mutes": "GET, HEAD, PUT",

@@ -26,6 +26,22 @@ func (s *siteCode) query(r *http.Request, v presence.Visitor) (query, error) {
 	return query{values, nil, r, v, s}, err
 }
 
+// posted returns the parameters of a stream's request. A POST may have those that are long in its body. Any other body
+// is read too, while it has a deadline.
+func (ss *streams) posted(w http.ResponseWriter, r *http.Request, v presence.Visitor) (q query, err error) {
+	if q, err = ss.site.query(r, v); err == nil && r.Method != http.MethodPost && r.ContentLength != 0 {
+		_, err = readBody(w, r, ss.cfg.MaxBody)
+	}
+	if err != nil || r.Method != http.MethodPost {
+		return q, err
+	}
+	q.form, err = readForm(w, r, ss.cfg.listLimit())
+	for _, param := range []string{"topic", "cursor"} {
+		q.Values[param] = append(q.Values[param], q.form[param]...)
+	}
+	return q, err
+}
+
 // parseQuery returns the request's parameters. A malformed one is an error, except for
 // a cursor, which is ignored.
 func parseQuery(r *http.Request) (url.Values, error) {
@@ -84,7 +100,7 @@ func (q query) topic() (presence.Topic, error) {
 
 // errForbidden is the same error whether the topic exists or not.
 func errForbidden() error {
-	return forbidden("There is no such topic, or you may not see it. The site's handlers.Config.Authorize decides that.")
+	return forbidden("There is no such topic, or you may not see it. The site's Config.Authorize decides that.")
 }
 
 // limit returns how many users the request asks for.
@@ -110,11 +126,7 @@ func (q query) number(param string, least, most int64) (int64, error) {
 
 // cursor joins the cursors of a request into one.
 func (q query) cursor() presence.Cursor {
-	cursors := make([]presence.Cursor, len(q.Values["cursor"]))
-	for i, c := range q.Values["cursor"] {
-		cursors[i] = presence.Cursor(c)
-	}
-	return presence.JoinCursors(cursors...)
+	return presence.ReadCursor(strings.Join(q.Values["cursor"], "~"))
 }
 
 // flag returns a parameter that is 1 or 0. Default: false.
@@ -154,11 +166,21 @@ func (q query) beat() (beats, auto bool, err error) {
 	}
 }
 
-// mine returns an error if the request comes from the page of another user. The parameter me names the page's
+// ofAnother reports whether a request comes from the page of another user. The parameter or field me names the page's
 // user. If another user has signed in since, the page must not follow or change anything as that user.
+func ofAnother(q url.Values, v presence.Visitor) bool {
+	me := q.Get("me")
+	return me != "" && v.SignedIn() && me != string(v.User.ID.Local())
+}
+
+func errOfAnother() error {
+	return forbidden("Somebody else has signed in since that page was loaded. Nothing has changed.")
+}
+
+// mine returns an error if the request comes from the page of another user.
 func (q query) mine() error {
-	if me := q.Get("me"); me != "" && q.visitor.SignedIn() && me != string(q.visitor.User.ID.Local()) {
-		return problem.New(http.StatusUnauthorized, "Somebody else has signed in since this page was loaded. Load it again.")
+	if ofAnother(q.Values, q.visitor) {
+		return problem.New(http.StatusUnauthorized, "Somebody else has signed in since this page was loaded, or a cache gave this visitor the page of another one. Load it again.")
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/gate"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
@@ -27,6 +28,11 @@ type endpoint struct {
 // ServeHTTP implements [http.Handler].
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	presence.ReachEndpoint(r.Context())
+	r = h.cfg.withoutSlash(r)
+	if presence.Unidentified(r.Context()) && h.servedByToken(w, r) {
+		return
+	}
+	h.cfg.bound(w, r)
 	if err := h.serve(w, r); err != nil {
 		h.fail(w, r, err)
 	}
@@ -37,6 +43,13 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) error {
 	e, err := h.route(r, v)
 	if err != nil {
 		return err
+	}
+	if !e.static {
+		by, ok := h.limits.open(r, v)
+		if !ok {
+			return errTooManyRequests()
+		}
+		r = r.WithContext(gate.With(r.Context(), by.take))
 	}
 	return e.serve(w, r, v)
 }
@@ -50,6 +63,10 @@ func (h *Handler) route(r *http.Request, v presence.Visitor) (e endpoint, err er
 	if !slices.Contains(e.methods, r.Method) {
 		return e, methodNotAllowed(e.methods)
 	}
+	if e.holds {
+		h.tracker.MeetStream()
+		h.findTimeouts(r)
+	}
 	if !h.cfg.sameOrigin(r, e.holds) {
 		h.counters.foreign.Add(1)
 		return e, forbidden("A page of another origin may not send this request.")
@@ -57,11 +74,11 @@ func (h *Handler) route(r *http.Request, v presence.Visitor) (e endpoint, err er
 	if !e.static && !presence.ValidTenant(v.Tenant) {
 		return e, errNoTenant()
 	}
+	if (r.Method == http.MethodPut || r.Method == http.MethodDelete) && ofAnother(r.URL.Query(), v) {
+		return e, errOfAnother()
+	}
 	if !e.static && !v.SignedIn() && h.site.behindProxy(r) {
 		foundProxy(h.tracker, r)
-	}
-	if !e.static && h.limits.overRate(r, v) {
-		return e, errTooManyRequests()
 	}
 	return e, nil
 }
@@ -83,6 +100,19 @@ func (s *settings) endpointName(p string) string {
 	return name
 }
 
+// withoutSlash returns a request for an endpoint without the slash that middleware has added to its path.
+func (s *settings) withoutSlash(r *http.Request) *http.Request {
+	name, slash := strings.CutSuffix(r.URL.Path, "/")
+	if !slash || s.prefix == "" || !strings.HasPrefix(name, s.prefix+"/") {
+		return r
+	}
+	r = r.WithContext(r.Context())
+	without := *r.URL
+	without.Path, without.RawPath = name, strings.TrimSuffix(without.RawPath, "/")
+	r.URL = &without
+	return r
+}
+
 // maxShownPath bounds the part of a path that is shown in a log or an answer, in bytes.
 const maxShownPath = 100
 
@@ -100,7 +130,7 @@ func (h *Handler) nothingAt(r *http.Request) error {
 		h.tracker.Found(presence.WrongPrefix, "path", shown, "prefix", h.cfg.prefix)
 	}
 	return notFound("The presence handler serves paths under " + h.cfg.prefix + "/, and was asked for " + shown +
-		". Mount it under track.Config.Prefix, without http.StripPrefix.")
+		". Mount it under Config.Prefix, without http.StripPrefix.")
 }
 
 // under reports whether a path is a prefix or below it.

@@ -92,3 +92,38 @@ func TestWrongPrefix(t *testing.T) {
 		s.wantFound(map[presence.Finding]uint64{presence.WrongPrefix: 1})
 	})
 }
+
+// Middleware may add a slash to the end of each path, as Echo's AddTrailingSlash does. The endpoints work all the same.
+func TestSlashAtTheEnd(t *testing.T) {
+	slashed := func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			r.URL.Path += "/"
+			next.ServeHTTP(w, r)
+		})
+	}
+	for _, before := range []bool{true, false} { // before Beats, and after
+		over(t, allTransports, func(t *testing.T, over transport) {
+			o := fronted(setup{handlers: handlers.Config{Widget: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("X-Path", r.URL.Path)
+			})}})
+			if front := o.wrap; before {
+				o.wrap = func(next http.Handler) http.Handler { return slashed(front(next)) }
+			} else {
+				o.wrap = func(next http.Handler) http.Handler { return front(slashed(next)) }
+			}
+			s := newSite(t, o)
+			l := over.open(s, request{path: over.path + "?beat=1&topic=site", user: "alice"}, "").started(1)
+			defer l.close()
+			if resp, body := s.fetch(request{path: "assets/presence.css"}); resp.Header.Get("X-Path") != "/assets/presence.css" {
+				t.Errorf("got %d (%s) for a style", resp.StatusCode, body)
+			}
+			if resp, body := s.fetch(says("beat", "", "a~b")); resp.StatusCode != http.StatusGone {
+				t.Errorf("got %d (%s) for a beat with a made-up token, want 410", resp.StatusCode, body)
+			}
+			if resp, _ := s.fetch(request{path: "roster//"}); resp.StatusCode != http.StatusNotFound {
+				t.Errorf("got %d for three slashes, want 404", resp.StatusCode)
+			}
+			s.wantFound(nil)
+		})
+	}
+}

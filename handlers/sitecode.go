@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/authz"
 	"github.com/rollcall-go/rollcall/internal/problem"
 	"github.com/rollcall-go/rollcall/presence"
 )
@@ -20,6 +21,7 @@ type siteCode struct {
 	faults   *faults
 	ending   chan struct{} // calls of Config.EndSession under way
 	checking chan struct{} // calls of Whisper.Data under way
+	rights   *authz.Rights // Config.Authorize, for answers that list topics
 }
 
 // How many calls of Config.EndSession and of Whisper.Data run at a time.
@@ -110,13 +112,13 @@ func (s *siteCode) asking(r *http.Request) (*http.Request, context.CancelFunc) {
 	return r.WithContext(ctx), cancel
 }
 
-// clientIP calls Config.ClientIP. After a panic the address is empty.
+// clientIP calls Config.ClientIP. After a panic it returns nothing.
 func (s *siteCode) clientIP(r *http.Request) (address string) {
 	defer func() {
 		if p := recover(); p != nil {
 			address = ""
 			s.counters.sitePanics.Add(1)
-			s.faults.panicked(clientIPPanicked, "presence: Config.ClientIP panicked; the guest counts as one without an address", p)
+			s.faults.panicked(clientIPPanicked, "presence: Config.ClientIP panicked; the address of the connection counts", p)
 		}
 	}()
 	return s.cfg.ClientIP(r)
@@ -205,7 +207,7 @@ func (s *siteCode) bounded(ctx context.Context, places chan struct{}, call func(
 // serveWidget calls Config.Widget. After a panic it returns a problem if the answer has not begun. Otherwise
 // it aborts the answer, which ends the connection.
 func (s *siteCode) serveWidget(w http.ResponseWriter, r *http.Request) (err error) {
-	answer := &beginning{ResponseWriter: w}
+	answer := &watchedWriter{ResponseWriter: w}
 	defer func() {
 		p := recover()
 		if p == nil {
@@ -214,7 +216,7 @@ func (s *siteCode) serveWidget(w http.ResponseWriter, r *http.Request) (err erro
 		if p != http.ErrAbortHandler { // net/http's way to end an answer on purpose
 			s.counters.sitePanics.Add(1)
 			s.faults.panicked(widgetPanicked, "presence: Config.Widget panicked", p)
-			if !answer.begun {
+			if answer.status == 0 {
 				err = problem.New(http.StatusInternalServerError, "The widget could not be rendered.")
 				return
 			}
@@ -223,22 +225,4 @@ func (s *siteCode) serveWidget(w http.ResponseWriter, r *http.Request) (err erro
 	}()
 	s.cfg.Widget.ServeHTTP(answer, r)
 	return nil
-}
-
-// A beginning records whether an answer has begun.
-type beginning struct {
-	http.ResponseWriter
-	begun bool
-}
-
-func (b *beginning) Unwrap() http.ResponseWriter { return b.ResponseWriter }
-
-func (b *beginning) WriteHeader(status int) {
-	b.begun = b.begun || status >= 200
-	b.ResponseWriter.WriteHeader(status)
-}
-
-func (b *beginning) Write(p []byte) (int, error) {
-	b.begun = true
-	return b.ResponseWriter.Write(p)
 }

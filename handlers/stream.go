@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/gate"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/track"
 )
@@ -53,12 +54,13 @@ type stream struct {
 	watches   perSecond  // counts the lists of people from a WebSocket
 	lateWatch []byte     // the last list of people beyond the limit; nil: none
 	snapshots *snapshots // states that the client asked for lately; nil: none
+	unpaid    bool       // the next output has a state that the client asked for
 }
 
 // newStream returns the stream of a connection that was opened just now.
 func (ss *streams) newStream(r keptRequest, conn *track.Connection, o streamOptions, over transport) *stream {
 	now := time.Now()
-	s := &stream{transport: over, streams: ss, request: r, conn: conn, beats: o.Beat || o.auto, auto: o.auto, watches: perSecond{limit: maxWatches}}
+	s := &stream{transport: over, streams: ss, request: r, conn: conn, beats: o.Beat || o.auto, auto: o.auto, watches: perSecond{limit: maxWatches}, unpaid: true}
 	s.heartbeat, s.grace = conn.Timing()
 	if over.proof() == proofPongs && o.auto {
 		s.pongs = &pongs{ttl: conn.TTL(), heard: now}
@@ -75,8 +77,18 @@ func (ss *streams) newStream(r keptRequest, conn *track.Connection, o streamOpti
 }
 
 // turn returns all that is new to the client, in one piece. If shared is true, other streams send the same
-// bytes, which must not be changed. Otherwise the bytes belong to b.
+// bytes, which must not be changed. Otherwise the bytes belong to b. The visitor pays for the states that the
+// client asked for, and not for news: they are made already, so what comes next must wait.
 func (s *stream) turn(now time.Time, b *batch) (out []byte, shared bool) {
+	out, shared = s.news(now, b)
+	if s.unpaid && len(out) > 0 {
+		s.unpaid = false
+		gate.Owes(s.request.context(), gate.Bytes(len(out)))
+	}
+	return out, shared
+}
+
+func (s *stream) news(now time.Time, b *batch) (out []byte, shared bool) {
 	if s.snapshots != nil {
 		s.sendDueSnapshots(now)
 	}
@@ -117,6 +129,9 @@ func (s *stream) turn(now time.Time, b *batch) (out []byte, shared bool) {
 	}
 	return b.bytes, false
 }
+
+// pays takes points from the account of the visitor who opened the stream.
+func (s *stream) pays(points int) bool { return gate.Pays(s.request.context(), points) }
 
 // close releases everything that the stream holds. The driver calls it once.
 func (s *stream) close() {

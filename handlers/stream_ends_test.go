@@ -158,3 +158,28 @@ func TestWithBeats(t *testing.T) {
 		})
 	}
 }
+
+// A timeout of the site ends the contexts of its requests. A stream goes on, its site is asked with a context that
+// lasts, and the end of the client is noticed as ever before the timeout.
+func TestTimeoutsOfTheSite(t *testing.T) {
+	t.Parallel()
+	over(t, streams, func(t *testing.T, over transport) {
+		s := newSite(t, setup{
+			wrap: func(next http.Handler) http.Handler {
+				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					ctx, cancel := context.WithTimeout(r.Context(), 5*time.Second)
+					defer cancel()
+					next.ServeHTTP(w, r.WithContext(ctx))
+				})
+			},
+			handlers: handlers.Config{Authorize: func(r *http.Request, _ presence.Visitor, _ presence.Topic) bool { return r.Context().Err() == nil }},
+		})
+		s.follow(over, "topic=site", "alice").started(1).quiet(2 * time.Minute)
+		want := s.handler.Stats().Connections
+		s.follow(over, "topic=site", "bob").started(1).close()
+		time.Sleep(time.Second)
+		if got := s.handler.Stats().Connections; got != want {
+			t.Errorf("got %+v a second after a client closed, want %+v", got, want)
+		}
+	})
+}

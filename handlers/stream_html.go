@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/gate"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/track"
 )
@@ -60,10 +61,26 @@ func newHTMLFormat(q url.Values, topics int) (htmlFormat, error) {
 		if size += len(name) + len(values[0]); size > maxWidgetQuery {
 			return htmlFormat{}, badRequest("The parameters of the widget have more than " + strconv.Itoa(maxWidgetQuery) + " bytes.")
 		}
-		widget[name] = values
+		widget.Set(name, plainly(name, values[0]))
 	}
 	turbo := as == "turbo" // Turbo messages name their place themselves
 	return htmlFormat{turbo: turbo, named: topics > 1 && !turbo, query: widget.Encode(), typing: widget.Get("form") == formTyping}, nil
+}
+
+// plainly returns one spelling for all that mean the same, so that they share a rendering. Other values stay as they
+// are, and the widget refuses them.
+func plainly(name, value string) string {
+	switch name {
+	case "max":
+		if n, err := strconv.Atoi(value); err == nil {
+			return strconv.Itoa(min(max(n, 0), maxLimit))
+		}
+	case "figures":
+		words := strings.FieldsFunc(value, func(r rune) bool { return r == ' ' || r == ',' })
+		slices.Sort(words)
+		return strings.Join(slices.Compact(words), ",")
+	}
+	return value
 }
 
 // openHTML opens an HTML stream, and returns the function that drives it. If the widget
@@ -79,6 +96,9 @@ func (ss *streams) openHTML(w http.ResponseWriter, r *http.Request, q url.Values
 	}
 	options.Beat, options.auto = false, false // the page has no script that would send beats
 	options.PullStanding = true
+	if !gate.Pays(r.Context(), len(options.Topics)*gate.Redrawn) {
+		return nil, errTooManyRequests()
+	}
 	var refusal *recordedAnswer
 	s, err := ss.openStreamAfter(r, options, new(sse), &ss.counters.sse, func() error {
 		refusal, err = ss.widgets.try(r, options.Topics, format)
@@ -119,8 +139,11 @@ func (s *stream) runHTML(r *http.Request, to sink, format htmlFormat) {
 		n.gather(s.conn)
 		var out []byte
 		if len(n.topics) > 0 && !now.Before(due) {
-			out = s.appendHTML(out, r, &n, format)
-			n.topics, due = nil, now.Add(htmlPace)
+			if due = now.Add(htmlPace); s.pays(len(n.topics) * gate.Redrawn) {
+				out = s.appendHTML(out, r, &n, format)
+				gate.Owes(s.request.context(), gate.Bytes(len(out)))
+				n.topics = nil
+			}
 		}
 		if len(out) == 0 && now.Sub(wrote) >= s.heartbeat {
 			out = append(out, ":\n\n"...) // a comment: the write fails if the client has gone

@@ -35,6 +35,12 @@ func TestMarkupParameters(t *testing.T) {
 		if n := asked.Load(); n != 0 {
 			t.Errorf("the widget was asked %d times, want 0", n)
 		}
+		for _, spelling := range []string{"max=3&figures=guests,online", "figures=guests+online&max=%2B3", "max=003&figures=online,,guests,online"} {
+			s.read("events?as=html&observe=1&"+spelling, "", "").next()
+		}
+		if n := asked.Load(); n != 1 {
+			t.Errorf("the widget was asked %d times for one thing in three spellings, want once", n)
+		}
 		s.read("events?as=html&form=list&max=3&me=alice&idle=1&beat=1&observe=1&limit=3&cursor=x&stream=site", "alice", "").next()
 	})
 }

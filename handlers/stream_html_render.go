@@ -97,6 +97,9 @@ func (n *renderer) message(ctx context.Context, view *track.View, format htmlFor
 			return r.message, r.answer
 		}
 	case <-ctx.Done():
+		if ctx.Err() == context.Canceled { // the client has gone
+			return nil, nil
+		}
 	}
 	n.site.counters.unrendered.Add(1)
 	n.site.faults.warn(widgetFailed, "presence: Config.Widget did not answer in time; the stream goes on without", "topic", view.Topic)

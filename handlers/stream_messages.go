@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/gate"
+	"github.com/rollcall-go/rollcall/internal/wait"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
@@ -126,7 +128,11 @@ func (s *stream) handle(text []byte, now time.Time) errand {
 	case err != nil:
 		s.reply(err)
 	case m.Type == "subscribe" && !s.lastEvents.has(topic):
-		return s.subscribe(topic, m.Cursor)
+		if !s.pays(gate.Token + gate.Question) {
+			s.reply(errTooManyRequests())
+			return nil
+		}
+		return s.subscribe(topic, presence.ReadCursor(string(m.Cursor)), s.stateIn(topic, now))
 	case m.Type == "unsubscribe":
 		before := s.token()
 		s.conn.Unsubscribe(topic)
@@ -149,8 +155,10 @@ func (s *stream) setStatus(want statusRequest) errand {
 	}
 }
 
-func (s *stream) subscribe(topic presence.Topic, from presence.Cursor) errand {
+// subscribe adds a topic after a pause.
+func (s *stream) subscribe(topic presence.Topic, from presence.Cursor, pause time.Duration) errand {
 	return func() func() {
+		wait.For(s.request.context(), pause)
 		before := s.token()
 		var err error
 		if !s.streams.rights.allowed(s.request, topic) {
@@ -163,6 +171,7 @@ func (s *stream) subscribe(topic presence.Topic, from presence.Cursor) errand {
 		return func() {
 			if s.reply(err); err == nil {
 				s.lastEvents = append(s.lastEvents, lastEvent{topic, time.Now()})
+				s.noteState(topic, time.Now())
 				s.heartbeat, s.grace = s.conn.Timing() // they depend on the kinds of its topics
 				if s.pongs != nil {
 					s.pongs.ttl = s.conn.TTL()

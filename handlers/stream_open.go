@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/rollcall-go/rollcall/internal/gate"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/track"
 )
@@ -33,7 +34,7 @@ func newStreams(h *Handler, types *typeSets, signals *whispers) *streams {
 	return &streams{
 		tracker: h.tracker, cfg: h.cfg, site: h.site, limits: h.limits, counters: &h.counters, faults: h.faults,
 		types: types, choices: h.choices, signals: signals,
-		widgets: newRenderer(h.tracker, h.site), rights: newRights(h.tracker, h.site),
+		widgets: newRenderer(h.tracker, h.site), rights: newRights(h.site),
 		shards: newShardPool(h.faults, runtime.GOMAXPROCS(0)),
 	}
 }
@@ -77,6 +78,9 @@ func (ss *streams) openStreamAfter(r *http.Request, o streamOptions, over transp
 func (ss *streams) connect(r *http.Request, o *streamOptions) (*track.Connection, error) {
 	if !ss.site.behindProxy(r) {
 		o.From = ss.site.address(r)
+	}
+	if more := len(o.Topics) - 1; more > 0 && !o.Observe && !gate.Pays(r.Context(), more*gate.Joined) {
+		return nil, errTooManyRequests()
 	}
 	conn, err := ss.tracker.Connect(r.Context(), o.ConnectOptions)
 	if err != nil {

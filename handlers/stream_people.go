@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/gate"
 	"github.com/rollcall-go/rollcall/internal/problem"
 	"github.com/rollcall-go/rollcall/presence"
 )
@@ -21,6 +22,9 @@ func (q query) watched(o *streamOptions) error {
 	o.People, err = distinctIDs(q.visitor, slices.Concat(q.Values["person"], q.form["person"]), presence.MaxWatched)
 	if err != nil {
 		return err
+	}
+	if !gate.Pays(q.request.Context(), len(o.People)*gate.Name) {
+		return errTooManyRequests()
 	}
 	for _, list := range slices.Concat(q.Values["list"], q.form["list"]) {
 		if list != "contacts" {
@@ -56,12 +60,18 @@ func isWatch(message []byte) bool {
 	return true
 }
 
-// defersWatch counts a list of people. If there are too many within a second, the list waits for the end of
-// that second and replaces any list that waits already: only the last one counts.
+// defersWatch counts a list of people. If there are too many within a second, or if the visitor cannot pay for
+// the people, the list waits for a second and replaces any list that waits already: only the last one counts.
 func (s *stream) defersWatch(text []byte, now time.Time) bool {
 	s.lateWatch = nil
-	if !s.streams.cfg.people || !s.watches.exceeded(now) {
+	if !s.streams.cfg.people {
 		return false
+	}
+	if !s.watches.exceeded(now) {
+		if s.pays((bytes.Count(text, []byte(",")) + 1) * gate.Name) {
+			return false
+		}
+		s.watches.begin, s.watches.n = now, s.watches.limit
 	}
 	s.lateWatch = bytes.Clone(text)
 	return true

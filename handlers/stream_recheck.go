@@ -10,11 +10,11 @@ type recheck struct {
 }
 
 // begins reports whether the driver is to ask the site now. every is the heartbeat.
-func (c *recheck) begins(now time.Time, every, patience time.Duration) bool {
+func (c *recheck) begins(now time.Time, every time.Duration) bool {
 	if now.Before(c.at) || !c.by.IsZero() {
 		return false
 	}
-	c.at, c.by = now.Add(every), now.Add(patience)
+	c.at, c.by = now.Add(every), now.Add(maxSiteWait)
 	return true
 }
 

@@ -2,12 +2,12 @@ package handlers
 
 import (
 	"context"
-	"maps"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 
+	"github.com/rollcall-go/rollcall/internal/authz"
 	"github.com/rollcall-go/rollcall/internal/problem"
 	"github.com/rollcall-go/rollcall/presence"
 )
@@ -45,6 +45,22 @@ func keepRequest(r *http.Request) (keptRequest, error) {
 // wholeRequest keeps a request whose handler runs as long as the stream.
 func wholeRequest(r *http.Request) keptRequest { return keptRequest{bare: r, whole: true} }
 
+// untimed returns a request whose context has no deadline, and is canceled with that of r. A timeout of the
+// site is for pages. Over HTTP/2 it would end each stream after some seconds.
+func untimed(r *http.Request) *http.Request {
+	timed := r.Context()
+	if _, ok := timed.Deadline(); !ok {
+		return r
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(timed))
+	context.AfterFunc(timed, func() {
+		if timed.Err() == context.Canceled {
+			cancel()
+		}
+	})
+	return r.WithContext(ctx)
+}
+
 // isCursor reports whether a parameter of a query is a cursor.
 func isCursor(pair string) bool { return strings.HasPrefix(pair, "cursor=") }
 
@@ -62,16 +78,7 @@ func (k keptRequest) headers() string {
 	if !k.whole {
 		return k.header
 	}
-	var header strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(k.bare.Header)) {
-		if name == "Last-Event-Id" || name == "Sec-Websocket-Key" {
-			continue
-		}
-		for _, value := range k.bare.Header[name] {
-			header.WriteString(name + "\x00" + value + "\x00")
-		}
-	}
-	return header.String()
+	return authz.Header(k.bare.Header)
 }
 
 // with returns a copy of the request with a context. The caller may keep and change it.

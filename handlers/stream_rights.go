@@ -2,14 +2,12 @@ package handlers
 
 import (
 	"context"
-	"hash/maphash"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/authz"
 	"github.com/rollcall-go/rollcall/presence"
-	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // rights asks the site whether the visitors of open streams may still see their topics.
@@ -17,35 +15,24 @@ import (
 // there are and however long it takes. Streams that ask the same question at the same
 // time share its answer.
 //
-// A question without an answer within the patience counts as a no, and is dropped, so that questions do not
-// pile up while Authorize hangs.
+// A question without an answer within maxSiteWait counts as a no, and is dropped, so that questions do not
+// pile up while Authorize hangs. So a stream that loses its right ends within a heartbeat and maxSiteWait. With
+// heartbeats of a second or two, the wait is not shorter: a busy machine must not end streams.
 type rights struct {
-	tracker *track.Tracker
-	site    *siteCode
-	seed    maphash.Seed
+	site *siteCode
 
 	mu     sync.Mutex
-	asking int                    // goroutines that call Authorize
-	open   map[rightKey]*question // without an answer yet
-	queue  []*question            // not asked yet, the oldest first
+	asking int                          // goroutines that call Authorize
+	open   map[authz.RightKey]*question // without an answer yet
+	queue  []*question                  // not asked yet, the oldest first
 }
 
 // maxAsking is how many goroutines of a Handler call Authorize for open streams.
 const maxAsking = 32
 
-// A rightKey identifies a question. Two streams ask the same question if the visitor, the topic, and
-// everything that Authorize can read of their requests are the same. Two tabs of one browser ask the same
-// question. Two browsers of one user do not, since their sessions may end at different times.
-type rightKey struct {
-	user    presence.UserID
-	guest   string
-	topic   presence.Topic
-	request uint64 // a hash of all else that Authorize can read
-}
-
 // A question is a call of Authorize: may one visitor see one topic?
 type question struct {
-	key     rightKey
+	key     authz.RightKey
 	request keptRequest
 	until   time.Time // without an answer by then, the answer is no
 	waiting []*rightCheck
@@ -58,22 +45,12 @@ type rightCheck struct {
 	answer func(bool) // called once, from any goroutine
 }
 
-func newRights(tracker *track.Tracker, site *siteCode) *rights {
-	return &rights{tracker: tracker, site: site, seed: maphash.MakeSeed(), open: make(map[rightKey]*question)}
-}
-
-// minSiteWait is the least time that a stream waits for an answer: with very short
-// heartbeats, a busy machine must not end streams.
-const minSiteWait = time.Second
-
-// patience returns how long a stream waits for an answer: a heartbeat, but at least minSiteWait and at most
-// maxSiteWait. So a stream that loses its right ends within two heartbeats.
-func (a *rights) patience() time.Duration {
-	return min(max(a.tracker.Config().Heartbeat(), minSiteWait), maxSiteWait)
+func newRights(site *siteCode) *rights {
+	return &rights{site: site, open: make(map[authz.RightKey]*question)}
 }
 
 // ask calls answer once the site has answered for all topics. It does not call answer
-// if the site takes longer than the patience.
+// if the site takes longer than maxSiteWait.
 func (a *rights) ask(r keptRequest, topics []presence.Topic, answer func(ok bool)) {
 	topics = a.site.cfg.asked(r.visitor(), topics)
 	if len(topics) == 0 {
@@ -81,16 +58,16 @@ func (a *rights) ask(r keptRequest, topics []presence.Topic, answer func(ok bool
 		return
 	}
 	now := time.Now()
-	key := a.key(r)
-	check := &rightCheck{left: len(topics), until: now.Add(a.patience()), answer: answer}
+	key := a.site.rights.Key(r.bare, r.visitor(), r.headers())
+	check := &rightCheck{left: len(topics), until: now.Add(maxSiteWait), answer: answer}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.dropExpiredLocked(now)
 	for _, topic := range topics {
-		key.topic = topic
+		key.Topic = topic
 		q := a.open[key]
 		if q == nil || !now.Before(q.until) {
-			q = &question{key: key, request: r, until: now.Add(a.patience())}
+			q = &question{key: key, request: r, until: now.Add(maxSiteWait)}
 			a.open[key] = q
 			a.queue = append(a.queue, q)
 		}
@@ -106,7 +83,7 @@ func (a *rights) ask(r keptRequest, topics []presence.Topic, answer func(ok bool
 func (a *rights) allowed(r keptRequest, topics ...presence.Topic) bool {
 	answered := make(chan bool, 1)
 	a.ask(r, topics, func(ok bool) { answered <- ok })
-	timer := time.NewTimer(a.patience())
+	timer := time.NewTimer(maxSiteWait)
 	defer timer.Stop()
 	select {
 	case ok := <-answered:
@@ -129,7 +106,7 @@ func (a *rights) lost(r keptRequest, topics []presence.Topic) []presence.Topic {
 			answered <- topic
 		})
 	}
-	timer := time.NewTimer(a.patience())
+	timer := time.NewTimer(maxSiteWait)
 	defer timer.Stop()
 	lost := slices.Clone(topics)
 	for range topics {
@@ -147,7 +124,7 @@ func (a *rights) lost(r keptRequest, topics []presence.Topic) []presence.Topic {
 // unanswered counts and logs that the site has not answered in time.
 func (a *rights) unanswered(topics []presence.Topic) {
 	a.site.counters.unanswered.Add(1)
-	a.site.faults.warn(rightsUnanswered, "presence: Config.Authorize did not answer in time; the stream ends", "topics", topics, "patience", a.patience())
+	a.site.faults.warn(rightsUnanswered, "presence: Config.Authorize did not answer in time; the stream ends", "topics", topics, "patience", maxSiteWait)
 }
 
 // dropExpiredLocked drops the questions whose time has passed in the queue.
@@ -199,7 +176,7 @@ func (a *rights) askSite(q *question) bool {
 	// The request may end before the answer. Other streams wait for it too.
 	ctx, cancel := context.WithDeadline(context.WithoutCancel(q.request.context()), q.until)
 	defer cancel()
-	return a.site.follows(q.request.with(ctx), q.request.visitor(), q.key.topic)
+	return a.site.follows(q.request.with(ctx), q.request.visitor(), q.key.Topic)
 }
 
 // countAnswer counts the answer for one topic of a check, and calls its answer function
@@ -217,27 +194,4 @@ func (a *rights) countAnswer(check *rightCheck, ok bool) {
 	if done {
 		check.answer(ok)
 	}
-}
-
-// key returns the key of a request's questions, without a topic. It leaves out what
-// differs between two tabs: the port and the cursor.
-func (a *rights) key(r keptRequest) rightKey {
-	visitor := r.visitor()
-	var h maphash.Hash
-	h.SetSeed(a.seed)
-	write := func(s string) {
-		h.WriteString(s)
-		h.WriteByte(0)
-	}
-	write(r.bare.Method)
-	write(r.bare.Host)
-	write(r.bare.URL.Path)
-	for pair := range strings.SplitSeq(r.bare.URL.RawQuery, "&") {
-		if !isCursor(pair) {
-			write(pair)
-		}
-	}
-	write(remoteIP(r.bare))
-	write(r.headers())
-	return rightKey{user: visitor.User.ID, guest: visitor.Guest, request: h.Sum64()}
 }

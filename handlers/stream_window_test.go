@@ -246,3 +246,28 @@ func TestHiddenPageIsStirred(t *testing.T) {
 		}
 	})
 }
+
+// The words of a cursor that a client made up come back to nobody, also not to the client: they are neither JSON nor an
+// event.
+func TestWindowFromMadeUpCursor(t *testing.T) {
+	over(t, allTransports, func(t *testing.T, over transport) {
+		s := newSite(t, setup{})
+		s.enter(presence.User{ID: "alice"})
+		time.Sleep(time.Second)
+		view, err := s.tracker.View(t.Context(), presence.Site)
+		noError(t, err)
+		_, sum, _ := strings.Cut(string(view.PageCursor(2)), ".p2.")
+		for _, query := range []string{"window=2", ""} {
+			for _, words := range []string{`p1","total":999,"x":"y`, "p1\n\nevent: state\n", "p01", "p", "p-1", "wx", "p1x", "p2\u2028"} {
+				l := s.resume(over, query, "", string(view.Cursor)+"."+words+"."+sum)
+				l.want("welcome")
+				if query != "" || strings.ContainsAny(words, `"\n`+"\u2028") {
+					if d := l.want("state").data; d.Total != 1 {
+						t.Errorf("%q: got %+v, want a state", words, d)
+					}
+				}
+				l.close()
+			}
+		}
+	})
+}

@@ -13,7 +13,7 @@ func TestSSEHeaders(t *testing.T) {
 		l := s.listen(request{path: "events?topic=site", user: "alice"})
 		for header, want := range map[string]string{
 			"Content-Type":                "text/event-stream",
-			"Cache-Control":               "no-store",
+			"Cache-Control":               "no-store, no-transform",
 			"X-Accel-Buffering":           "no",
 			"Access-Control-Allow-Origin": "",
 		} {

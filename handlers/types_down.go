@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"bytes"
 	"encoding/json"
 	"sync"
 	"time"
@@ -143,10 +142,10 @@ func (s *siteCode) down(key downKey) (converted json.RawMessage, ok, failed bool
 	if converted, ok = s.cfg.Down(key.typ, key.from, key.to, data); !ok || len(converted) == 0 {
 		return nil, ok, false
 	}
-	var line bytes.Buffer // without line breaks, which would end a field of an event
-	if json.Compact(&line, converted) != nil || line.Len() > maxDownData || !utf8.Valid(converted) {
+	line, err := json.Marshal(converted) // without line breaks, also U+2028: they would end a field of an event
+	if err != nil || len(line) > maxDownData || !utf8.Valid(converted) {
 		s.faults.warn(downUnread, "presence: Config.Down returned what is no JSON of up to 16 KiB; pages get no data", "type", key.typ, "from", key.from, "to", key.to)
 		return nil, false, false
 	}
-	return line.Bytes(), true, false
+	return line, true, false
 }

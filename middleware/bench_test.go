@@ -22,7 +22,7 @@ func BenchmarkEcho(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer func() { _ = tracker.Close(context.Background()) }()
-	mw := middleware.Presence(tracker, func(echo.Context) (presence.User, bool) { return presence.User{ID: "alice"}, true })
+	mw := middleware.PresenceWithConfig(middleware.Config{Tracker: tracker, Identify: func(echo.Context) (presence.User, bool) { return presence.User{ID: "alice"}, true }})
 	page := mw(func(c echo.Context) error { c.Response().WriteHeader(http.StatusOK); return nil })
 	e := echo.New()
 	r := httptest.NewRequest(http.MethodGet, "/threads/1", nil)

@@ -3,6 +3,7 @@ package middleware_test
 import (
 	"context"
 	"fmt"
+	"html"
 	"net/http"
 	"net/http/httptest"
 	"time"
@@ -34,10 +35,10 @@ func Example() {
 	}
 
 	e := echo.New()
-	e.Use(sessions, middleware.Presence(tracker, identify))
+	e.Use(sessions, middleware.PresenceWithConfig(middleware.Config{Tracker: tracker, Identify: identify}))
 	e.GET("/", func(c echo.Context) error {
 		visitor := presence.VisitorFromContext(c.Request().Context())
-		return c.String(http.StatusOK, "Hello, "+visitor.User.DisplayName())
+		return c.HTML(http.StatusOK, "Hello, "+html.EscapeString(visitor.User.DisplayName()))
 	})
 
 	w := httptest.NewRecorder()

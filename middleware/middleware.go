@@ -14,7 +14,6 @@ import (
 
 	"github.com/rollcall-go/rollcall/middleware/core"
 	"github.com/rollcall-go/rollcall/presence"
-	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // Identify returns the visitor of a request: a user of the site and true, or false for a
@@ -24,19 +23,12 @@ type Identify = func(c echo.Context) (presence.User, bool)
 // Config configures the middleware. Its Identify and Skipper are given Echo's context.
 type Config = core.Config[echo.Context]
 
-// Presence returns a middleware with the default [Config]. Mount it after the
-// site's session middleware, so that identify finds what that has found:
+// PresenceWithConfig returns a middleware for a site without rollcall.New, which mounts the endpoints itself.
+// Mount it after the site's session middleware, so that Identify finds what that has found:
 //
-//	e.Use(sessions, middleware.Presence(tracker, identify))
+//	e.Use(sessions, middleware.PresenceWithConfig(middleware.Config{Tracker: tracker, Identify: identify}))
 //
-// It panics if identify is nil, or if the tracker's Age is under 2 min, which needs a
-// shorter Throttle in the Config.
-func Presence(tracker *track.Tracker, identify Identify) echo.MiddlewareFunc {
-	return PresenceWithConfig(Config{Tracker: tracker, Identify: identify})
-}
-
-// PresenceWithConfig returns a middleware. It panics if the config is invalid, as Echo's
-// own middleware does; [New] returns an error instead.
+// It panics if the config is invalid, as Echo's own middleware does; [New] returns an error instead.
 func PresenceWithConfig(config Config) echo.MiddlewareFunc {
 	mw, err := New(config)
 	if err != nil {
@@ -65,13 +57,14 @@ func New(config Config) (echo.MiddlewareFunc, error) {
 				// Echo's error handler writes.
 				response.Before(func() {
 					if response.Status >= http.StatusOK { // others come before the answer
-						visit.Cookies.Set(response.Header())
+						visit.Cookies.Set(response.Header(), response.Status, nil)
 					}
 				})
 			}
 			err := next(c)
 			if err == nil { // otherwise Echo's error handler writes the response
-				visit.Cookies.Set(response.Header()) // the handler may have written nothing
+				visit.Cookies.Set(response.Header(), http.StatusOK, nil) // the handler may have written nothing
+				recorder.Recheck(c, &visit, response.Header())
 			}
 			return err
 		}

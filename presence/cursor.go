@@ -2,6 +2,7 @@ package presence
 
 import (
 	"hash/fnv"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -30,6 +31,19 @@ func cursorTag(topic Topic) string {
 	h := fnv.New32a()
 	h.Write([]byte(topic))
 	return strconv.FormatUint(uint64(h.Sum32()), 36)
+}
+
+// ReadCursor returns the cursor that a client sent, without the parts that no server made. What is left is safe to send
+// back as it is.
+func ReadCursor(s string) Cursor {
+	if len(s) > MaxCursorLen {
+		return ""
+	}
+	made := func(b rune) bool { return '0' <= b && b <= '9' || 'a' <= b && b <= 'z' || b == '-' || b == '.' }
+	parts := strings.Split(s, "~")
+	return Cursor(strings.Join(slices.DeleteFunc(parts, func(part string) bool {
+		return part == "" || strings.ContainsFunc(part, func(b rune) bool { return !made(b) })
+	}), "~"))
 }
 
 // JoinCursors returns one cursor for the versions of several topics. It leaves out empty

@@ -44,3 +44,22 @@ func FuzzCursor(f *testing.F) {
 		}
 	})
 }
+
+// What a client sends as a cursor comes back only as far as a server may have made it.
+func TestReadCursor(t *testing.T) {
+	for sent, want := range map[string]Cursor{
+		"":                                   "",
+		"ff2ngu.0":                           "ff2ngu.0",
+		"ff2ngu.0.w5-1x.ab~15fie00.x-2.p0":   "ff2ngu.0.w5-1x.ab~15fie00.x-2.p0",
+		`ff2ngu.0.p1","total":9.a~15fie00.0`: "15fie00.0",
+		"ff2ngu.0.p1\n\nevent: state\n.a":    "",
+		"ff2ngu.0.p\u2028":                   "",
+		"~ff2ngu.0~~":                        "ff2ngu.0",
+		strings.Repeat("a", MaxCursorLen):    Cursor(strings.Repeat("a", MaxCursorLen)),
+		strings.Repeat("a", MaxCursorLen+1):  "",
+	} {
+		if got := ReadCursor(sent); got != want {
+			t.Errorf("%q: got %q, want %q", sent, got, want)
+		}
+	}
+}

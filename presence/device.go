@@ -35,7 +35,7 @@ type Device struct {
 	Label  string   `json:"label,omitempty"`  // for its user, such as "Firefox on Linux"
 	Client string   `json:"client,omitempty"` // the version of the site's own program there; empty: none
 	Addr   string   `json:"addr,omitempty"`   // a keyed hash of its address, never the address; empty: not kept
-	Agent  string   `json:"agent,omitempty"`  // the version of the site's own app on the device; empty: it is no app
+	Agent  string   `json:"agent,omitempty"`  // a keyed hash of its user agent; empty: not kept
 }
 
 // Validate returns nil, or an error that is [ErrInvalidDevice] and names the field.
@@ -49,7 +49,7 @@ func (d Device) Validate() error {
 	if !d.ID.Valid() {
 		return bad("the id must be 0-64 bytes of A-Z a-z 0-9 _ - . and the colon")
 	}
-	for _, s := range []string{d.Label, d.Client, d.Addr, d.Agent} {
+	for _, s := range []string{d.Label, d.Addr, d.Agent} {
 		if len(s) > MaxDeviceLabelLen || !printable(s) || !utf8.ValidString(s) {
 			return bad("a field has more than 64 bytes, or control characters")
 		}
@@ -73,6 +73,6 @@ func (d DeviceID) Valid() bool {
 // Clone returns a copy that shares no memory with d.
 func (d Device) Clone() Device {
 	d.ID, d.Kind, d.Label = DeviceID(strings.Clone(string(d.ID))), strings.Clone(d.Kind), strings.Clone(d.Label)
-	d.Client, d.Addr, d.Agent = strings.Clone(d.Client), strings.Clone(d.Addr), strings.Clone(d.Agent)
+	d.Addr, d.Agent = strings.Clone(d.Addr), strings.Clone(d.Agent)
 	return d
 }

@@ -39,6 +39,10 @@ type Settings struct {
 	Online Audience  // who sees that the user is online. Empty: Everyone
 	Seen   Audience  // who sees when the user was last seen; it is never wider than Online. Empty: Everyone
 	Except bool      // somebody is blocked, so Relations decides for each viewer
+
+	// Later is a wider Seen that the user chose while invisible. Seen is it as soon as the status is another:
+	// a wider Seen at once would show to others that the user is there. Empty: none.
+	Later Audience `json:",omitempty"`
 }
 
 // Validate returns nil, or an error that is [ErrInvalidSettings] and names the field.
@@ -48,7 +52,7 @@ func (s Settings) Validate() error {
 			return fmt.Errorf("%w: %w", ErrInvalidSettings, err)
 		}
 	}
-	for _, a := range []Audience{s.Online, s.Seen} {
+	for _, a := range []Audience{s.Online, s.Seen, s.Later} {
 		if a != "" {
 			if _, err := ParseAudience(string(a)); err != nil {
 				return err
@@ -65,13 +69,16 @@ func (s Settings) Validate() error {
 }
 
 // At returns the settings as they apply at a moment: a status that has ended is removed, every default is
-// filled in, and Seen is no wider than Online.
+// filled in, Later counts unless the status is Invisible, and Seen is no wider than Online.
 func (s Settings) At(now time.Time) Settings {
 	if !s.Until.IsZero() && !s.Until.After(now) {
 		s.Status, s.Text, s.Until = "", "", time.Time{}
 	}
 	if s.Status == "" {
 		s.Status = Online
+	}
+	if s.Status != Invisible {
+		s = s.Chosen()
 	}
 	if s.Online == "" {
 		s.Online = Everyone
@@ -80,6 +87,14 @@ func (s Settings) At(now time.Time) Settings {
 		s.Seen = Everyone
 	}
 	s.Seen = Narrower(s.Seen, s.Online)
+	return s
+}
+
+// Chosen returns the settings as the user chose them: Seen is Later, if there is one.
+func (s Settings) Chosen() Settings {
+	if s.Later != "" {
+		s.Seen, s.Later = s.Later, ""
+	}
 	return s
 }
 
@@ -173,9 +188,9 @@ type Directory interface {
 }
 
 // Clone returns a copy that shares no memory with s.
-// clone returns a copy that shares no memory with s.
 func (s Settings) Clone() Settings {
 	s.Status, s.Text = Status(strings.Clone(string(s.Status))), strings.Clone(s.Text)
 	s.Online, s.Seen = Audience(strings.Clone(string(s.Online))), Audience(strings.Clone(string(s.Seen)))
+	s.Later = Audience(strings.Clone(string(s.Later)))
 	return s
 }

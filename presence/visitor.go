@@ -16,9 +16,13 @@ type Visitor struct {
 	Tenant string
 	// User is the signed-in user. Its ID is empty for a guest.
 	User User
-	// Guest is the opaque id of a guest's browser. It is empty for users, and
-	// for guests who are not counted, such as crawlers.
+	// Guest is the opaque id of a guest's browser. It is empty for users, for crawlers, and
+	// for guests whose browser has brought no id back yet.
 	Guest string
+	// Passing is set for a guest whose browser has sent no cookie. Such a guest counts while a stream is open,
+	// and for the grace after it. Passing tells the client from others, as far as that is known without a
+	// cookie. Guest is then the id that the browser is about to get, or empty if it gets none.
+	Passing string
 	// Browser is the opaque id of a user's browser, by the presence cookie. It is
 	// empty for guests, and where no cookie came back. It is what a client says, so it
 	// may only affect connections of the same user: see track.Tracker.SignOff.
@@ -38,14 +42,15 @@ type visitorKey struct{}
 type VisitorContext struct {
 	context.Context // the one before it; required
 	Visitor         Visitor
-	Identified      time.Time // just before identify was called; zero: unknown
+	Identified      time.Time // just before identify was called; zero: it was not
 
 	// Finder finds Visitor.Device when [VisitorFromContext] asks for the visitor. It is lazy because most
 	// pages do not need the device. Nil: the device is the one in Visitor.
 	Finder DeviceFinder
 
-	found   atomic.Pointer[Device] // by Finder
-	reached atomic.Bool
+	found         atomic.Pointer[Device] // by Finder
+	reached       atomic.Bool
+	element, head atomic.Bool // see ShowElement and ShowHead
 }
 
 // A DeviceFinder finds the device of the visitor of one request. It may be called
@@ -107,9 +112,24 @@ func ReachMiddleware(ctx context.Context) {
 // between that changes the visitor.
 func ReachEndpoint(ctx context.Context) {
 	ReachMiddleware(ctx)
+	note(ctx, func(c *VisitorContext) { c.reached.Store(true) })
+}
+
+// ShowElement notes that the page of a request has an element that a stream keeps live, and ShowHead that it
+// has the head that links the script. The middleware in front then knows which pages browsers must make live.
+func ShowElement(ctx context.Context) { note(ctx, func(c *VisitorContext) { c.element.Store(true) }) }
+
+// ShowHead is described with [ShowElement].
+func ShowHead(ctx context.Context) { note(ctx, func(c *VisitorContext) { c.head.Store(true) }) }
+
+// Shown reports what was noted by [ShowElement] and by [ShowHead].
+func (c *VisitorContext) Shown() (element, head bool) { return c.element.Load(), c.head.Load() }
+
+// note calls fn for the visitor of each middleware that a request has passed.
+func note(ctx context.Context, fn func(*VisitorContext)) {
 	c, ok := ctx.Value(reachKey{}).(*VisitorContext)
 	for ok {
-		c.reached.Store(true)
+		fn(c)
 		c, ok = c.Context.Value(reachKey{}).(*VisitorContext)
 	}
 }
@@ -138,6 +158,13 @@ func IdentifiedAt(ctx context.Context) time.Time {
 		return c.Identified
 	}
 	return time.Time{}
+}
+
+// Unidentified reports whether a request has passed a middleware that had no need to identify its visitor, such
+// as of a beat.
+func Unidentified(ctx context.Context) bool {
+	c, ok := ctx.Value(visitorKey{}).(*VisitorContext)
+	return ok && c.Identified.IsZero()
 }
 
 // HasVisitor reports whether [ContextWithVisitor] put a visitor into ctx: whether the

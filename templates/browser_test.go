@@ -111,6 +111,7 @@ func (s *fakeServer) events(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Unlock()
 	if refuse != 0 {
+		w.Header().Set("Presence-Answer", "1") // as the handlers refuse
 		http.Error(w, "refused", refuse)
 		return
 	}
@@ -145,6 +146,7 @@ func (s *fakeServer) users(w http.ResponseWriter, r *http.Request) {
 	for _, id := range ids {
 		users[id] = map[string]any{"online": true, "status": "away"}
 	}
+	w.Header().Set("Content-Type", "application/json")
 	json.NewEncoder(w).Encode(map[string]any{"users": users})
 }
 
@@ -368,7 +370,7 @@ func TestBrowserStartsFromThePage(t *testing.T) {
 
 // A page that is left and come back to goes on from where it stopped.
 func TestBrowserBackForward(t *testing.T) {
-	b := newBrowser(t)
+	b := newTab(t, browse.StartWindowed(t), chromedp.WithNewBrowserContext())
 	page, cursor, assets := livePage(t)
 	s := newFakeServer(t, page, assets)
 	b.do(chromedp.Navigate(s.URL))

@@ -41,7 +41,8 @@ type Config struct {
 	// Authorize reports whether a visitor may see who is in a topic. A page shows the topic as
 	// a place only if Authorize returns true. Set it to the same function as
 	// handlers.Config.Authorize. It is called once for each topic of a page, for at most
-	// 500 topics, and may be called concurrently. Default: no places are shown.
+	// 500 topics, and may be called concurrently. Its answer is remembered for two seconds, for
+	// equal requests of one browser. Default: no places are shown.
 	Authorize func(r *http.Request, v presence.Visitor, topic presence.Topic) bool
 
 	// Title returns the words for a topic as a place, such as the title of a thread.

@@ -285,7 +285,7 @@
 // is not known. The options are
 //
 //   - "label": the name for screen readers
-//   - "revision": an int, the version that the page shows
+//   - "revision": an integer of any type, the version that the page shows
 //   - "saved": a template.HTML that says what to do when a newer version was saved. Default: a
 //     text and a link that loads the page again
 //

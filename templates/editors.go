@@ -3,6 +3,7 @@ package templates
 import (
 	"html/template"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -39,7 +40,7 @@ func (e *rosterElements) editors(topic any, options ...any) (template.HTML, erro
 	}
 	b.raw(`"`)
 	if o.revision > 0 {
-		b.raw(` data-revision="`).int(o.revision).raw(`"`)
+		b.raw(` data-revision="`).text(strconv.FormatInt(o.revision, 10)).raw(`"`)
 	}
 	b.raw(`><section class="presence not-prose" aria-label="`).text(o.label).raw(`"><ul class="presence-editing" role="list">`)
 	for i, m := range others {

@@ -142,6 +142,7 @@ func (s *boostedSite) events(w http.ResponseWriter, r *http.Request) {
 	me := query.Get("me")
 	if me != "" && user != "" && me != user {
 		s.mu.Unlock()
+		w.Header().Set("Presence-Answer", "1") // as the handler marks its own answers
 		http.Error(w, "somebody else has signed in", http.StatusUnauthorized)
 		return
 	}
@@ -332,7 +333,7 @@ func TestBrowserTopicRefused(t *testing.T) {
 	b.do(chromedp.Evaluate[chromedp.Void](`window.later = false; setTimeout(() => (later = true), 3500)`)) // when a lost connection is told
 	b.until("later", "true")
 	b.until(allLost, ",")
-	b.says("A page shows a topic that its visitor may not follow", "handlers.Config.Authorize")
+	b.says("A page shows a topic that its visitor may not follow", "Config.Authorize")
 }
 
 // says waits for a message in the console that contains all words, and for no second one.

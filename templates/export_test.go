@@ -33,3 +33,10 @@ func (ws *Widgets) FeedsFrom(s FeedSource) {
 func (ws *Widgets) StandingFrom(standing func(presence.Topic) []presence.Signal) {
 	ws.standing = standing
 }
+
+// Kept returns how many lists of users and widgets are in memory.
+func (ws *Widgets) Kept() (lists, widgets int) {
+	_, l := ws.lists.Held()
+	_, w := ws.rendered.Held()
+	return len(l), len(w)
+}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
-	"slices"
 
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/feed"
@@ -37,49 +36,39 @@ const (
 	maxItems     = feed.MaxPage
 )
 
-// with returns o with the options that a template gives, as pairs of a name and a value. names are
-// the options that the function has.
+// with returns o with the options that a template gives. names are the options that the function has.
 func (o feedOptions) with(function string, pairs []any, names ...string) (feedOptions, error) {
-	if len(pairs)%2 != 0 {
-		return o, fmt.Errorf("templates: %s wants its options in pairs, and has %d values", function, len(pairs))
-	}
-	for i := 0; i < len(pairs); i += 2 {
-		name, value := fmt.Sprint(pairs[i]), pairs[i+1]
-		if !slices.Contains(names, name) {
-			return o, fmt.Errorf("templates: %s knows no option %v; it has %v", function, name, names)
-		}
-		ok := true
+	err := eachOption(function, pairs, names, func(name string, value any) (err error) {
 		switch name {
 		case "max":
-			o.max, ok = value.(int)
-			o.max = min(max(o.max, 1), maxItems)
+			var n int64
+			n, err = whole(value)
+			o.max = int(min(max(n, 1), maxItems))
 		case "label":
 			o.label = fmt.Sprint(value)
 		case "fields":
-			o.fields, ok = value.(template.HTML)
+			o.fields, err = as[template.HTML](value)
 		case "error":
 			if value != nil {
 				o.error = fmt.Sprint(value)
 			}
 		case "mute":
-			o.mute, ok = value.(bool)
+			o.mute, err = as[bool](value)
 		case "popover":
-			o.popover, ok = value.(bool)
+			o.popover, err = as[bool](value)
 		case "word":
-			o.word, ok = value.(bool)
+			o.word, err = as[bool](value)
 		case "list":
-			o.list, ok = value.(string)
+			o.list, err = as[string](value)
 		case "about":
 			about := fmt.Sprint(value)
 			o.about = &about
 		case "template":
-			o.template, ok = value.(string)
+			o.template, err = as[string](value)
 		}
-		if !ok {
-			return o, fmt.Errorf("templates: %s is of no use as the option %q of %s", fmt.Sprintf("%T", value), name, function)
-		}
-	}
-	return o, nil
+		return err
+	})
+	return o, err
 }
 
 // An inbox is what a page knows of its visitor's inbox.

@@ -18,7 +18,11 @@ func (v *visit) fields(own template.HTML) template.HTML {
 
 // back writes a field with the page's address. The answer to the form leads back there, even if
 // the browser sends no Referer.
-func (v *visit) back(b *markup) { b.field("back", v.request.RequestURI, "") }
+func (v *visit) back(b *markup) *markup { return v.whose(b.field("back", v.request.RequestURI, "")) }
+
+// whose writes a field that says whose a form is. Each form has it, for the case that Bob signs in while a page of Alice is
+// still open: the site refuses Alice's form, which would change what is Bob's.
+func (v *visit) whose(b *markup) *markup { return b.field("me", string(v.visitor.User.ID.Local()), "") }
 
 // contact renders the buttons with which the visitor adds a user to the contacts, or blocks the
 // user. It renders nothing for guests, for the visitor's own id, and while the relation of the two
@@ -42,8 +46,7 @@ func (e *peopleElements) contact(id any) (template.HTML, error) {
 	texts := e.workshop.cfg.Texts.People
 	b := newMarkup(512)
 	b.raw(`<form class="presence presence-contact not-prose" method="post" action="`).text(e.workshop.cfg.ContactsURL).raw(`">`).raw(e.fields(""))
-	e.back(b)
-	b.field("me", string(e.visitor.User.ID.Local()), "").field("user", string(user.Local()), "")
+	e.back(b).field("user", string(user.Local()), "")
 	button := func(do template.HTML, text string) {
 		b.raw(`<button name="do" value="`).raw(do).raw(`">`).text(text).raw("</button> ")
 	}

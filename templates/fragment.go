@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"html/template"
 	"net/url"
-	"slices"
 	"strconv"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/authz"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
@@ -39,38 +39,23 @@ var withins = map[string]time.Duration{"age": 0, "24h": backend.MaxWithin}
 func parseWithin(s string) (time.Duration, error) {
 	within, ok := withins[s]
 	if !ok {
-		return 0, fmt.Errorf("templates: within is %q, and must be age or 24h", s)
+		return 0, fmt.Errorf("within is %q, and must be age or 24h", s)
 	}
 	return within, nil
 }
 
-// with returns f with the options that a template gives, as pairs of a name and a value. names are
-// the options that the function has.
+// with returns f with the options that a template gives. names are the options that the function has.
 func (f fragment) with(function string, pairs []any, names ...string) (fragment, error) {
-	if len(pairs)%2 != 0 {
-		return f, fmt.Errorf("templates: %s wants its options in pairs, and has %d values", function, len(pairs))
-	}
-	for i := 0; i < len(pairs); i += 2 {
-		name, value := fmt.Sprint(pairs[i]), pairs[i+1]
-		if !slices.Contains(names, name) {
-			return f, fmt.Errorf("templates: %s knows no option %v; it has %v", function, name, names)
-		}
+	err := eachOption(function, pairs, names, func(name string, value any) (err error) {
 		switch name {
 		case "max":
-			n, ok := value.(int)
-			if !ok {
-				return f, fmt.Errorf("templates: max is %v, and must be an int", value)
-			}
-			f.max = clampUsers(n)
+			f.max, err = wholeUsers(value)
 		case "within":
-			within, err := parseWithin(fmt.Sprint(value))
-			if err != nil {
-				return f, err
-			}
-			f.within = within
+			f.within, err = parseWithin(fmt.Sprint(value))
 		}
-	}
-	return f, nil
+		return err
+	})
+	return f, err
 }
 
 // src returns the address from which the script loads the content of the part.
@@ -113,6 +98,7 @@ func parseFragment(topic presence.Topic, query url.Values) (f fragment, problem 
 type partElements struct {
 	*visit
 	placed map[presence.Topic]place // topics that the page has asked the site about
+	rights *authz.Asker             // asks it; nil: not yet
 }
 
 // part renders the element of a fragment.

@@ -3,6 +3,7 @@ package templates
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"html/template"
 	"io"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/gate"
 	"github.com/rollcall-go/rollcall/internal/problem"
 	"github.com/rollcall-go/rollcall/presence"
 )
@@ -81,6 +83,7 @@ func (ws *workshop) serveAsset(w http.ResponseWriter, r *http.Request, name stri
 		h.Set("Content-Length", strconv.Itoa(len(packed))) // ServeContent leaves it out of packed answers
 		h.Set("ETag", "W/"+h.Get("ETag"))                  // weak: other bytes of the same file
 	}
+	r.Header.Del("Range") // no page needs a part, and one request may name thousands of them
 	http.ServeContent(w, r, "", time.Time{}, strings.NewReader(body))
 }
 
@@ -114,11 +117,12 @@ func (ws *Widgets) serveWidget(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusServiceUnavailable, "Who is online is not known right now.")
 		return
 	}
-	html, err := ws.widget(knownTopic{topic: topic, view: view}, o, nil)
+	html, err := ws.known(knownTopic{topic: topic, view: view}, ws.allowed(topic, o))
 	if err != nil {
 		refuse(w, http.StatusInternalServerError, "The widget could not be rendered.")
 		return
 	}
+	gate.Owes(r.Context(), gate.Bytes(len(html)))
 	writeHTML(w, html)
 }
 
@@ -142,10 +146,16 @@ func (ws *Widgets) serveFragment(w http.ResponseWriter, r *http.Request, topic p
 		return
 	}
 	html, err := fragmentParts[f.part](&ws.Page(r).parts, f)
+	if errors.Is(err, errUnpaid) {
+		w.Header().Set("Retry-After", "1")
+		refuse(w, http.StatusTooManyRequests, "Too many requests within one second.")
+		return
+	}
 	if err != nil {
 		refuse(w, http.StatusInternalServerError, "The part could not be rendered.")
 		return
 	}
+	gate.Owes(r.Context(), gate.Bytes(len(html)))
 	sum := sha256.Sum256([]byte(topic.Tenant() + string(html)))
 	etag := `"` + hex.EncodeToString(sum[:8]) + `"`
 	w.Header().Set("ETag", etag)
@@ -159,6 +169,7 @@ func (ws *Widgets) serveFragment(w http.ResponseWriter, r *http.Request, topic p
 
 func writeHTML(w http.ResponseWriter, html template.HTML) {
 	h := w.Header()
+	h.Set(problem.Header, "1")
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Cache-Control", "private, no-cache")
 	h.Set("X-Content-Type-Options", "nosniff")

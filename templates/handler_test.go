@@ -83,6 +83,9 @@ func TestAssets(t *testing.T) {
 			if r := s.get("GET", link[1], "If-None-Match", etag); etag == "" || r.StatusCode != 304 {
 				t.Errorf("%s with its ETag %q: got %d, want 304", link[1], etag, r.StatusCode)
 			}
+			if r := s.get("GET", link[1], "Range", "bytes=0-0,0-0,0-0"); r.StatusCode != 200 || body(t, r) != content {
+				t.Errorf("%s: parts: got %d, %d bytes, want the whole file", link[1], r.StatusCode, r.ContentLength)
+			}
 			if r := s.get("HEAD", link[1]); r.StatusCode != 200 || r.ContentLength != int64(len(content)) || body(t, r) != "" {
 				t.Errorf("%s: HEAD: got %d, %d bytes, want 200, %d", link[1], r.StatusCode, r.ContentLength, len(content))
 			}

@@ -27,6 +27,7 @@ func (s *fakeServer) items(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "refused", http.StatusServiceUnavailable)
 		return
 	}
+	w.Header().Set("Content-Type", "application/json")
 	io.WriteString(w, s.pages[0])
 	s.pages = s.pages[1:]
 }
@@ -40,6 +41,7 @@ func (s *fakeServer) mark(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "refused", s.noMarks)
 		return
 	}
+	w.Header().Set("Content-Type", "application/json")
 	io.WriteString(w, `{"cursor":"x","unread":2,"unseen":0}`)
 }
 
@@ -152,7 +154,7 @@ func TestBrowserInbox(t *testing.T) {
 	s.marked(t, `alice {"topic":"inbox","as":"read","upto":44}`)
 	b.until(rows+` + page`, "m9:read m5:read m8:read m7:read1")
 	s.mu.Lock()
-	s.noMarks = http.StatusServiceUnavailable
+	s.noMarks = http.StatusForbidden
 	s.mu.Unlock()
 	b.do(chromedp.Evaluate[chromedp.Void](`document.querySelector("[data-item=m8] [value=archive]").click()`))
 	s.marked(t, "form do=archive&me=alice&pos=42")

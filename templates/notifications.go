@@ -179,11 +179,10 @@ func scopeOf(i feed.Item) string {
 	return "type:" + i.Type
 }
 
-// form begins a form for notifications. The field me is for the case that Bob signs in while a page
-// of Alice is still open: the site refuses Alice's form, which would mark places of Bob's inbox.
+// form begins a form for notifications.
 func (e *feedElements) form(b *markup, class template.HTML, o feedOptions) *markup {
 	b.raw(`<form class="`).raw(class).raw(`" method="post" action="`).text(e.workshop.cfg.MarkURL).raw(`">`).raw(e.fields(o.fields))
-	return b.field("me", string(e.visitor.User.ID.Local()), "")
+	return e.whose(b)
 }
 
 // field writes a hidden field of a form. If slot is not empty, the script fills the field by it.

@@ -2,7 +2,9 @@ package templates
 
 import (
 	"fmt"
+	"math"
 	"net/url"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,7 +25,7 @@ func parseForm(s string) (form, error) {
 	case list, compact:
 		return f, nil
 	}
-	return "", fmt.Errorf("templates: there is no form %q; there are list and compact", s)
+	return "", fmt.Errorf("there is no form %q; there are list and compact", s)
 }
 
 // maxPictures is how many pictures a row has, unless the template gives a number.
@@ -53,7 +55,7 @@ func parseFigures(s string) (set figureSet, err error) {
 	for name := range strings.FieldsFuncSeq(s, func(r rune) bool { return r == ' ' || r == ',' }) {
 		i := slices.Index(figureNames[:], name)
 		if i < 0 {
-			return 0, fmt.Errorf("templates: there is no figure %q; there are online, guests and recent", name)
+			return 0, fmt.Errorf("there is no figure %q; there are online, guests and recent", name)
 		}
 		set |= 1 << i
 	}
@@ -90,25 +92,16 @@ func (o options) in(f form) options {
 	return o
 }
 
-// with returns o with the options that a template gives, as pairs of a name and a value.
+// with returns o with the options that a template gives.
 func (o options) with(pairs []any) (options, error) {
-	if len(pairs)%2 != 0 {
-		return o, fmt.Errorf("templates: whosOnline wants its options in pairs, and has %d values", len(pairs))
-	}
 	users := -1
-	for i := 0; i < len(pairs); i += 2 {
-		switch name, value := pairs[i], pairs[i+1]; name {
+	err := eachOption("whosOnline", pairs, []string{"max", "form", "label", "more", "about", "figures"}, func(name string, value any) (err error) {
+		switch name {
 		case "max":
-			n, ok := value.(int)
-			if !ok {
-				return o, fmt.Errorf("templates: max is %v, and must be an int", value)
-			}
-			users = clampUsers(n)
+			users, err = wholeUsers(value)
 		case "form":
-			f, err := parseForm(fmt.Sprint(value))
-			if err != nil {
-				return o, err
-			}
+			var f form
+			f, err = parseForm(fmt.Sprint(value))
 			o = o.in(f)
 		case "label":
 			o.label = fmt.Sprint(value)
@@ -117,19 +110,62 @@ func (o options) with(pairs []any) (options, error) {
 		case "about":
 			o.about = value == true
 		case "figures":
-			figures, err := parseFigures(fmt.Sprint(value))
-			if err != nil {
-				return o, err
-			}
-			o.figures = figures
-		default:
-			return o, fmt.Errorf("templates: whosOnline knows no option %v; it has max, form, label, more, about and figures", name)
+			o.figures, err = parseFigures(fmt.Sprint(value))
 		}
-	}
+		return err
+	})
 	if users >= 0 {
 		o.max = users
 	}
-	return o, nil
+	return o, err
+}
+
+// eachOption calls set for each option that a template gives to a function, as pairs of a name and a value. names are the options
+// that the function has.
+func eachOption(function string, pairs []any, names []string, set func(name string, value any) error) error {
+	if len(pairs)%2 != 0 {
+		return fmt.Errorf("templates: %s wants its options in pairs, and has %d values", function, len(pairs))
+	}
+	for i := 0; i < len(pairs); i += 2 {
+		name := fmt.Sprint(pairs[i])
+		if !slices.Contains(names, name) {
+			return fmt.Errorf("templates: %s knows no option %v; it has %v", function, name, names)
+		}
+		if err := set(name, pairs[i+1]); err != nil {
+			return fmt.Errorf("templates: the option %q of %s: %w", name, function, err)
+		}
+	}
+	return nil
+}
+
+// whole returns an option that is an integer of any type.
+func whole(value any) (int64, error) {
+	switch v := reflect.ValueOf(value); {
+	case v.CanInt():
+		return v.Int(), nil
+	case v.CanUint():
+		return int64(min(v.Uint(), math.MaxInt64)), nil
+	}
+	return 0, unlike(value, "an integer")
+}
+
+// wholeUsers returns an option that is a number of users.
+func wholeUsers(value any) (int, error) {
+	n, err := whole(value)
+	return int(min(max(n, 0), maxUsers)), err
+}
+
+// as returns an option that has the type T.
+func as[T any](value any) (T, error) {
+	v, ok := value.(T)
+	if !ok {
+		return v, unlike(value, fmt.Sprintf("a %T", v))
+	}
+	return v, nil
+}
+
+func unlike(value any, want string) error {
+	return fmt.Errorf("%v is a %T, and must be %s", value, value, want)
 }
 
 // of returns o with the parameters of a request for the widget. problem tells the visitor what is

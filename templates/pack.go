@@ -25,12 +25,11 @@ func pack(body string) string {
 	return b.String()
 }
 
-// wantsPacked reports whether to pack the answer to r here: if the browser accepts gzip and asks
-// for the whole file, and no middleware before packs answers too. Some middlewares, such as Echo's,
+// wantsPacked reports whether to pack the answer to r here: if the browser accepts gzip, and no middleware before
+// packs answers too. Some middlewares, such as Echo's,
 // pack a packed answer again.
 func wantsPacked(w http.ResponseWriter, r *http.Request) bool {
-	return acceptsGzip(r.Header) && r.Header.Get("Range") == "" &&
-		w.Header().Get("Content-Encoding") == "" && !mayPack(w)
+	return acceptsGzip(r.Header) && w.Header().Get("Content-Encoding") == "" && !mayPack(w)
 }
 
 func acceptsGzip(h http.Header) bool {

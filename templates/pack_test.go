@@ -62,8 +62,8 @@ func TestAssetsArePacked(t *testing.T) {
 				t.Errorf("%s: HEAD: got %d, %d bytes, Content-Encoding %q, want what GET has", link[1], head.StatusCode, head.ContentLength, head.Header.Get("Content-Encoding"))
 			}
 			part := s.get("GET", link[1], "Accept-Encoding", "gzip", "Range", "bytes=10-19")
-			if got := body(t, part); part.StatusCode != 206 || got != want[10:20] || part.Header.Get("Content-Encoding") != "" || part.Header.Get("ETag") != plainTag {
-				t.Errorf("%s: a range: got %d %q, Content-Encoding %q, want 206 %q, not packed", link[1], part.StatusCode, got, part.Header.Get("Content-Encoding"), want[10:20])
+			if got := body(t, part); part.StatusCode != 200 || got != content {
+				t.Errorf("%s: a range: got %d and %d bytes, want the whole file", link[1], part.StatusCode, len(got))
 			}
 		}
 	})

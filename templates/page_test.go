@@ -184,3 +184,30 @@ func TestExecuteReturnsTheErrorOfTheWriter(t *testing.T) {
 		}
 	})
 }
+
+// The request of a page knows whether the page must become live, and whether it links the script.
+func TestPagesSayWhatTheyShow(t *testing.T) {
+	for view, want := range map[string][2]bool{
+		``:                                   {false, false},
+		`{{presenceHead}}`:                   {false, true},
+		`{{whosOnline "site"}}`:              {true, false},
+		`{{onlineDot "bob"}}`:                {true, false},
+		`{{presenceStyle}}`:                  {false, false},
+		`{{presenceHead}}{{whosOnline "x"}}`: {true, true},
+	} {
+		bubble(t, templates.Config{}, func(s *site) {
+			r := requestOf(user("alice"))
+			noError(t, s.views(view).Execute(io.Discard, "page", nil, r))
+			if element, head := r.Context().(*presence.VisitorContext).Shown(); [2]bool{element, head} != want {
+				t.Errorf("%s: got element %t and head %t, want %v", view, element, head, want)
+			}
+		})
+	}
+	bubble(t, templates.Config{Members: true}, func(s *site) {
+		r := requestOf(guest)
+		noError(t, s.views(`{{whosOnline "site"}}{{onlineDot "bob"}}`).Execute(io.Discard, "page", nil, r))
+		if element, _ := r.Context().(*presence.VisitorContext).Shown(); element {
+			t.Error("a page without elements says that it has one")
+		}
+	})
+}

@@ -49,6 +49,8 @@ func (s *partSite) serve(w http.ResponseWriter, what string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked[what]++
+	w.Header().Set("Content-Type", "text/html; charset=utf-8") // as the handler of the widgets says
+	w.Header().Set("Presence-Answer", "1")
 	w.WriteHeader(s.status)
 	io.WriteString(w, s.answer[what])
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
-	"slices"
 	"strings"
 	"time"
 
@@ -41,39 +40,24 @@ type peopleOptions struct {
 	error  string        // of settings: what was wrong with the form
 }
 
-// with returns o with the options that a template gives, as pairs of a name and a value. names are
-// the options that the function has.
+// with returns o with the options that a template gives. names are the options that the function has.
 func (o peopleOptions) with(function string, pairs []any, names ...string) (peopleOptions, error) {
-	if len(pairs)%2 != 0 {
-		return o, fmt.Errorf("templates: %s wants its options in pairs, and has %d values", function, len(pairs))
-	}
-	for i := 0; i < len(pairs); i += 2 {
-		name, value := fmt.Sprint(pairs[i]), pairs[i+1]
-		if !slices.Contains(names, name) {
-			return o, fmt.Errorf("templates: %s knows no option %v; it has %v", function, name, names)
-		}
+	err := eachOption(function, pairs, names, func(name string, value any) (err error) {
 		switch name {
 		case "max":
-			n, ok := value.(int)
-			if !ok {
-				return o, fmt.Errorf("templates: max is %v, and must be an int", value)
-			}
-			o.max = clampUsers(n)
+			o.max, err = wholeUsers(value)
 		case "label":
 			o.label = fmt.Sprint(value)
 		case "fields":
-			fields, ok := value.(template.HTML)
-			if !ok {
-				return o, fmt.Errorf("templates: fields is a %T, and must be a template.HTML", value)
-			}
-			o.fields = fields
+			o.fields, err = as[template.HTML](value)
 		case "error":
 			if value != nil {
 				o.error = fmt.Sprint(value)
 			}
 		}
-	}
-	return o, nil
+		return err
+	})
+	return o, err
 }
 
 // personOf returns a user as the visitor may see the user. A page asks for each user once, so that

@@ -76,6 +76,7 @@ func TestBrowserContactsAfterAGap(t *testing.T) {
 	b := newBrowser(t)
 	s := peoplePage(t, `{{contacts}}`, &somePeople{people: []presence.Person{{ID: "bob", Name: "Bob", Online: true}}})
 	s.Config.Handler.(*http.ServeMux).HandleFunc("GET /presence/people", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
 		json.NewEncoder(w).Encode(map[string]any{"users": map[string]any{r.URL.Query().Get("id"): map[string]any{"online": false, "last_seen": time.Now().Add(-time.Hour - time.Minute).UTC()}}})
 	})
 	b.do(chromedp.Navigate(s.URL))

@@ -215,7 +215,7 @@ func TestSessions(t *testing.T) {
 		got := string(widgets.Page(r).Sessions("fields", template.HTML(`<input type="hidden" name="csrf" value="x">`)))
 		shows(s.T, got, `aria-label="Your devices"`, `<li data-session="d:1" data-kind="desktop">`, `<bdi>Firefox on Linux</bdi> <span class="presence-note">`,
 			`<span>2 connections</span> <span>since <time datetime="1999-12-31T23:00:00Z" title="1999-12-31 23:00 UTC">23:00 UTC</time></span>`,
-			`<form method="post" action="/account/d:1?end=1"><input type="hidden" name="csrf" value="x"><input type="hidden" name="back" value="/"><button aria-label="End session: Firefox on Linux">End session</button></form>`,
+			`<form method="post" action="/account/d:1?end=1"><input type="hidden" name="csrf" value="x"><input type="hidden" name="back" value="/"><input type="hidden" name="me" value="alice"><button aria-label="End session: Firefox on Linux">End session</button></form>`,
 			`<bdi>Safari on iOS</bdi> <b class="presence-current">this device</b>`, `1999-12-30</time>`,
 			`<bdi>Unknown device</bdi> <span class="presence-note"><span>1 connection</span> </span></span></li>`)
 		if n := strings.Count(got, "<form"); n != 2 {

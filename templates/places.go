@@ -2,9 +2,11 @@ package templates
 
 import (
 	"context"
+	"errors"
 	"html/template"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/gate"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
@@ -14,6 +16,9 @@ const (
 	maxAuthorized = 500 // topics about which a page asks Config.Authorize
 	maxPlacesOf   = 2   // places that are named beside one user
 )
+
+// errUnpaid means that the visitor cannot pay for a part now: see the package gate.
+var errUnpaid = errors.New("templates: the visitor asks for too much")
 
 // A place is a topic as one visitor may see it.
 type place struct {
@@ -70,6 +75,12 @@ func (e *partElements) places(f fragment) (template.HTML, error) {
 		b.raw("</span>")
 		e.names(b, at)
 		b.raw("</li>")
+		if !gate.Pays(e.request.Context(), len(at.Users)*gate.Item) {
+			return "", errUnpaid
+		}
+	}
+	if e.unpaid() {
+		return "", errUnpaid
 	}
 	if shown == 0 {
 		return b.raw(`<p class="presence-empty">`).text(texts.Nowhere).raw("</p>").html(), nil
@@ -115,23 +126,34 @@ func (e *partElements) place(topic presence.Topic) place {
 	return at
 }
 
+// unpaid reports whether the visitor could not pay for a question.
+func (e *partElements) unpaid() bool { return e.rights != nil && e.rights.Broke }
+
 // askSite asks the site about a topic. After a panic of the site's code the visitor does not
 // see the topic, and the page goes on.
 func (e *partElements) askSite(topic presence.Topic) (at place) {
 	cfg := &e.workshop.cfg
-	topic = topic.Local()
 	defer func() {
 		if panicked := recover(); panicked != nil {
 			at = place{}
 			if e.workshop.mistakes.Pass() {
 				e.workshop.tracker.Config().Logger.Error("presence: Authorize, Title or Link of templates.Config panicked; the topic is not shown as a place",
-					"topic", topic, "panic", panicked)
+					"topic", topic.Local(), "panic", panicked)
 			}
 		}
 	}()
-	if !cfg.Authorize(e.request, e.visitor.Outside(), topic) {
+	if e.rights == nil {
+		e.rights = e.workshop.rights.Asker(e.request, e.visitor)
+	}
+	if !e.rights.May(topic) {
 		return place{}
 	}
+	if cfg.Title != nil || cfg.Link != nil { // they are asked each time: Rights remembers no titles
+		if e.rights.Broke = !gate.Pays(e.request.Context(), gate.Question); e.rights.Broke {
+			return place{}
+		}
+	}
+	topic = topic.Local()
 	at = place{seen: true, title: string(topic)}
 	if cfg.Title != nil {
 		at.title = cfg.Title(e.request.Context(), topic)
@@ -162,10 +184,16 @@ func (e *partElements) abouts(f fragment) (template.HTML, error) {
 		return "", nil
 	}
 	members := t.view.Newest(f.max)
+	if !gate.Pays(e.request.Context(), len(members)*gate.Item) {
+		return "", errUnpaid
+	}
 	about := e.about(f.topic, members)
 	b := newMarkup(256 * len(members))
 	for _, m := range members {
 		b.raw(`<span data-about="`).text(string(m.ID.Local())).raw(`">`).raw(about(m)).raw("</span>\n")
+	}
+	if e.unpaid() {
+		return "", errUnpaid
 	}
 	return b.html(), nil
 }

@@ -14,6 +14,7 @@ type rosterElements struct {
 }
 
 func (e *rosterElements) head(nonce ...any) (template.HTML, error) {
+	presence.ShowHead(e.request.Context())
 	site := knownTopic{topic: e.workshop.cfg.Topic}
 	if !e.closed() {
 		site = e.site()
@@ -42,6 +43,7 @@ func (e *rosterElements) whosOnline(topic any, options ...any) (template.HTML, e
 	if err != nil {
 		return "", err
 	}
+	presence.ShowElement(e.request.Context())
 	return e.element(html), nil
 }
 
@@ -75,6 +77,7 @@ func (e *rosterElements) onlineDot(id any) (template.HTML, error) {
 		return "", nil
 	}
 	user := e.idOf(id)
+	presence.ShowElement(e.request.Context())
 	e.workshop.noteDot(e.site(), user)
 	return e.element(e.workshop.dot(e.site(), user)), nil
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
-	"slices"
 	"strings"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -14,37 +13,26 @@ import (
 type signalOptions struct {
 	input    string        // of typing: a selector of the form or field in which the visitor types
 	label    string        // of editors: the name of the element, for screen readers
-	revision int           // of editors: the version that the page shows; 0: not known
+	revision int64         // of editors: the version that the page shows; 0: not known
 	saved    template.HTML // of editors: what to do when a newer version was saved
 }
 
-// with returns o with the options that a template gives, as pairs of a name and a value. names are
-// the options that the function has.
+// with returns o with the options that a template gives. names are the options that the function has.
 func (o signalOptions) with(function string, pairs []any, names ...string) (signalOptions, error) {
-	if len(pairs)%2 != 0 {
-		return o, fmt.Errorf("templates: %s wants its options in pairs, and has %d values", function, len(pairs))
-	}
-	for i := 0; i < len(pairs); i += 2 {
-		name, value := fmt.Sprint(pairs[i]), pairs[i+1]
-		if !slices.Contains(names, name) {
-			return o, fmt.Errorf("templates: %s knows no option %v; it has %v", function, name, names)
-		}
-		ok := true
+	err := eachOption(function, pairs, names, func(name string, value any) (err error) {
 		switch name {
 		case "input":
 			o.input = fmt.Sprint(value)
 		case "label":
 			o.label = fmt.Sprint(value)
 		case "revision":
-			o.revision, ok = value.(int)
+			o.revision, err = whole(value)
 		case "saved":
-			o.saved, ok = value.(template.HTML)
+			o.saved, err = as[template.HTML](value)
 		}
-		if !ok {
-			return o, fmt.Errorf("templates: %s is of no use as the option %q of %s", fmt.Sprintf("%T", value), name, function)
-		}
-	}
-	return o, nil
+		return err
+	})
+	return o, err
 }
 
 // errNoSignals is returned for a topic without a roster: only users in a roster send signals.

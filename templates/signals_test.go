@@ -4,6 +4,7 @@ import (
 	"context"
 	"html"
 	"html/template"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -138,6 +139,27 @@ func TestOptionsOfSignals(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The database of a site decides which type its revisions have.
+func TestRevisionsOfAnyType(t *testing.T) {
+	type version uint32
+	for _, value := range []any{3, int8(3), int16(3), int32(3), int64(3), uint(3), uint8(3), uint16(3), uint32(3), uint64(3), version(3)} {
+		bubble(t, templates.Config{}, func(s *site) {
+			page := s.views("").Page(requestOf(user("bob")))
+			shows(s.T, string(page.Editors("edit:1:3", "revision", value)), `data-revision="3"`)
+			shows(s.T, string(page.WhosOnline("site", "max", value)), `max="3"`)
+		})
+	}
+	bubble(t, templates.Config{}, func(s *site) {
+		page := s.views("").Page(requestOf(user("bob")))
+		shows(s.T, string(page.Editors("edit:1:3", "revision", int64(math.MaxInt64))), `data-revision="9223372036854775807"`)
+		shows(s.T, string(page.Editors("edit:1:3", "revision", uint64(math.MaxUint64))), `data-revision="9223372036854775807"`)
+		_, err := s.render(`{{editors "edit:1:3" "revision" 3.5}}`, user("bob"))
+		if want := `the option "revision" of editors: 3.5 is a float64, and must be an integer`; err == nil || !strings.Contains(err.Error(), want) {
+			s.Errorf("got the error %v, want %q in it", err, want)
+		}
+	})
 }
 
 var germanSignals = templates.Texts{Lang: "de", More: templates.Plural{Other: "und {n} weitere"}, Unknown: "Gerade nicht bekannt.", Status: templates.StatusTexts{Away: "abwesend"}, Signals: templates.SignalTexts{

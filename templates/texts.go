@@ -2,6 +2,7 @@ package templates
 
 import (
 	"cmp"
+	"reflect"
 	"strconv"
 	"strings"
 
@@ -13,8 +14,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// Texts are the words that visitors read. An empty field is the English default, so a site
-// in another language sets all fields, Lang included. The script gets the texts that it
+// Texts are the words that visitors read. An empty field is the English in its tag, so a site
+// in another language sets all fields, Lang included. In a tag, a bar stands between the forms of a [Plural]. The script gets the texts that it
 // needs from presenceHead.
 type Texts struct {
 	// Lang is the language of the texts, as in <html lang>: "de", "pt-BR". It
@@ -22,50 +23,50 @@ type Texts struct {
 	// grouped. Default: "en", which also replaces an invalid language tag.
 	Lang string `json:"lang"`
 
-	Label   string `json:"-"`       // the name of the widget in Config.Topic, for screen readers: "Who’s online"
-	Here    string `json:"-"`       // the same in any other topic: "Who’s here"
-	Online  Plural `json:"online"`  // "member online", "members online"
-	Present Plural `json:"present"` // the same in any other topic: "member here", "members here"
-	Guests  Plural `json:"guests"`  // "guest", "guests"
-	Recent  Plural `json:"recent"`  // "recently active"
-	More    Plural `json:"more"`    // "and {n} more"
-	Empty   string `json:"-"`       // no user is online: "No members right now."
-	Unknown string `json:"-"`       // the store is out: "Not known right now."
-	Live    string `json:"-"`       // shown while changes arrive: "live"
-	Lost    string `json:"lost"`    // shown while they do not arrive: "Connection lost, list from {time}"
+	Label   string `json:"-" en:"Who’s online"` // the name of the widget in Config.Topic, for screen readers
+	Here    string `json:"-" en:"Who’s here"`   // the same in any other topic
+	Online  Plural `json:"online" en:"member online|members online"`
+	Present Plural `json:"present" en:"member here|members here"` // the same in any other topic
+	Guests  Plural `json:"guests" en:"guest|guests"`
+	Recent  Plural `json:"recent" en:"recently active"`
+	More    Plural `json:"more" en:"and {n} more"`
+	Empty   string `json:"-" en:"No members right now."`                // no user is online
+	Unknown string `json:"-" en:"Not known right now."`                 // the store is out
+	Live    string `json:"-" en:"live"`                                 // shown while changes arrive
+	Lost    string `json:"lost" en:"Connection lost, list from {time}"` // shown while they do not arrive
 	// SignedOut is shown when changes will never arrive, because the page's user has signed
-	// out and another user has signed in: "You have signed out. Reload the page to go on."
-	SignedOut string `json:"signedOut"`
+	// out, or another user has signed in.
+	SignedOut string `json:"signedOut" en:"You have signed out. Reload the page to go on."`
 
 	// News for screen readers: Came and Went in Config.Topic, Joined and Left in others.
-	Came   Summary `json:"came"`   // "{name} came online", "{name} and {n} others came online"
-	Went   Summary `json:"went"`   // "{name} went offline", …
-	Joined Summary `json:"joined"` // "{name} joined", …
-	Left   Summary `json:"left"`   // "{name} left", …
+	Came   Summary `json:"came" en:"{name} came online|{name} and {n} other came online|{name} and {n} others came online"`
+	Went   Summary `json:"went" en:"{name} went offline|{name} and {n} other went offline|{name} and {n} others went offline"`
+	Joined Summary `json:"joined" en:"{name} joined|{name} and {n} other joined|{name} and {n} others joined"`
+	Left   Summary `json:"left" en:"{name} left|{name} and {n} other left|{name} and {n} others left"`
 
 	Status StatusTexts `json:"status"`
 
-	OnlineNow string `json:"onlineNow"` // in place of last seen: "online now"
-	JustNow   string `json:"justNow"`   // last seen less than a minute ago: "just now"
-	Minutes   Plural `json:"minutes"`   // "{n} minute ago", "{n} minutes ago"
-	Hours     Plural `json:"hours"`
-	Days      Plural `json:"days"`
+	OnlineNow string `json:"onlineNow" en:"online now"` // in place of last seen
+	JustNow   string `json:"justNow" en:"just now"`     // last seen less than a minute ago
+	Minutes   Plural `json:"minutes" en:"{n} minute ago|{n} minutes ago"`
+	Hours     Plural `json:"hours" en:"{n} hour ago|{n} hours ago"`
+	Days      Plural `json:"days" en:"{n} day ago|{n} days ago"`
 
 	// Texts that only the server renders.
-	Nobody    string     `json:"-"` // no user was active lately: "Nobody."
-	Record    string     `json:"-"` // "Most users ever online: {n}, {time}"
-	Moment    string     `json:"-"` // a time: "{day} {month} {year}, {time} UTC"
-	Months    [12]string `json:"-"` // "January", …
-	Since     string     `json:"-"` // "since {time}"
-	Active    string     `json:"-"` // when a user who is online last viewed a page: "active {ago}"
-	Elsewhere string     `json:"-"` // a place without a title: "elsewhere"
-	Nowhere   string     `json:"-"` // no place has anybody in it: "Nobody is anywhere in particular."
-	Bots      string     `json:"-"` // "Bots: {bots}"
-	Groups    string     `json:"-"` // the name of the legend, for screen readers: "Groups"
+	Nobody    string     `json:"-" en:"Nobody."` // no user was active lately
+	Record    string     `json:"-" en:"Most users ever online: {n}, {time}"`
+	Moment    string     `json:"-" en:"{day} {month} {year}, {time} UTC"` // a time
+	Months    [12]string `json:"-" en:"January|February|March|April|May|June|July|August|September|October|November|December"`
+	Since     string     `json:"-" en:"since {time}"`
+	Active    string     `json:"-" en:"active {ago}"`                      // when a user who is online last viewed a page
+	Elsewhere string     `json:"-" en:"elsewhere"`                         // a place without a title
+	Nowhere   string     `json:"-" en:"Nobody is anywhere in particular."` // no place has anybody in it
+	Bots      string     `json:"-" en:"Bots: {bots}"`
+	Groups    string     `json:"-" en:"Groups"` // the name of the legend, for screen readers
 
 	// Outdated is shown where changes do not arrive because the server does not speak the
-	// page's version any more: "This page is out of date. Load it again."
-	Outdated string `json:"outdated"`
+	// page's version any more.
+	Outdated string `json:"outdated" en:"This page is out of date. Load it again."`
 
 	People  PeopleTexts `json:"-"`
 	Feeds   FeedTexts   `json:"-"`
@@ -74,10 +75,10 @@ type Texts struct {
 
 // StatusTexts name the statuses.
 type StatusTexts struct {
-	Online  string `json:"online"`  // "online"
-	Away    string `json:"away"`    // "away"
-	Busy    string `json:"busy"`    // "busy"
-	Offline string `json:"offline"` // "offline"
+	Online  string `json:"online" en:"online"`
+	Away    string `json:"away" en:"away"`
+	Busy    string `json:"busy" en:"busy"`
+	Offline string `json:"offline" en:"offline"`
 }
 
 // of returns the text for the status of a user who is online.
@@ -112,61 +113,39 @@ type Summary struct {
 	Others Plural `json:"others"`
 }
 
-// or returns p, or the given forms if p is empty.
-func (p Plural) or(one, other string) Plural { return cmp.Or(p, Plural{One: one, Other: other}) }
-
-func (s Summary) or(verb string) Summary {
-	return Summary{
-		Alone:  cmp.Or(s.Alone, "{name} "+verb),
-		Others: s.Others.or("{name} and {n} other "+verb, "{name} and {n} others "+verb),
+// or returns p, or the given forms if p is empty: One and Other, or Other alone.
+func (p Plural) or(forms []string) Plural {
+	given := Plural{Other: forms[len(forms)-1]}
+	if len(forms) > 1 {
+		given.One = forms[0]
 	}
+	return cmp.Or(p, given)
 }
 
 func (t Texts) withDefaults() Texts {
-	return Texts{
-		Lang:      languageOf(t.Lang).String(), // as browsers spell it
-		Label:     cmp.Or(t.Label, "Who’s online"),
-		Here:      cmp.Or(t.Here, "Who’s here"),
-		Online:    t.Online.or("member online", "members online"),
-		Present:   t.Present.or("member here", "members here"),
-		Guests:    t.Guests.or("guest", "guests"),
-		Recent:    t.Recent.or("", "recently active"),
-		More:      t.More.or("", "and {n} more"),
-		Empty:     cmp.Or(t.Empty, "No members right now."),
-		Unknown:   cmp.Or(t.Unknown, "Not known right now."),
-		Live:      cmp.Or(t.Live, "live"),
-		Lost:      cmp.Or(t.Lost, "Connection lost, list from {time}"),
-		SignedOut: cmp.Or(t.SignedOut, "You have signed out. Reload the page to go on."),
-		Came:      t.Came.or("came online"),
-		Went:      t.Went.or("went offline"),
-		Joined:    t.Joined.or("joined"),
-		Left:      t.Left.or("left"),
-		Status: StatusTexts{
-			Online:  cmp.Or(t.Status.Online, "online"),
-			Away:    cmp.Or(t.Status.Away, "away"),
-			Busy:    cmp.Or(t.Status.Busy, "busy"),
-			Offline: cmp.Or(t.Status.Offline, "offline"),
-		},
-		OnlineNow: cmp.Or(t.OnlineNow, "online now"),
-		JustNow:   cmp.Or(t.JustNow, "just now"),
-		Minutes:   t.Minutes.or("{n} minute ago", "{n} minutes ago"),
-		Hours:     t.Hours.or("{n} hour ago", "{n} hours ago"),
-		Days:      t.Days.or("{n} day ago", "{n} days ago"),
-		Nobody:    cmp.Or(t.Nobody, "Nobody."),
-		Record:    cmp.Or(t.Record, "Most users ever online: {n}, {time}"),
-		Moment:    cmp.Or(t.Moment, "{day} {month} {year}, {time} UTC"),
-		Months: cmp.Or(t.Months, [12]string{"January", "February", "March", "April", "May", "June",
-			"July", "August", "September", "October", "November", "December"}),
-		Since:     cmp.Or(t.Since, "since {time}"),
-		Active:    cmp.Or(t.Active, "active {ago}"),
-		Elsewhere: cmp.Or(t.Elsewhere, "elsewhere"),
-		Nowhere:   cmp.Or(t.Nowhere, "Nobody is anywhere in particular."),
-		Bots:      cmp.Or(t.Bots, "Bots: {bots}"),
-		Groups:    cmp.Or(t.Groups, "Groups"),
-		Outdated:  cmp.Or(t.Outdated, "This page is out of date. Load it again."),
-		People:    t.People.withDefaults(),
-		Feeds:     t.Feeds.withDefaults(),
-		Signals:   t.Signals.withDefaults(),
+	t.Lang = languageOf(t.Lang).String() // as browsers spell it
+	fillEnglish(reflect.ValueOf(&t).Elem())
+	return t
+}
+
+// fillEnglish fills the empty fields of a struct of texts with the English in their tags. A bar stands between the
+// forms of a Plural, and after what a Summary says of one user.
+func fillEnglish(texts reflect.Value) {
+	for i := range texts.NumField() {
+		english := texts.Type().Field(i).Tag.Get("en")
+		words := strings.Split(english, "|")
+		switch text := texts.Field(i).Addr().Interface().(type) {
+		case *string:
+			*text = cmp.Or(*text, english)
+		case *Plural:
+			*text = text.or(words)
+		case *Summary:
+			text.Alone, text.Others = cmp.Or(text.Alone, words[0]), text.Others.or(words[1:])
+		case *[12]string:
+			*text = cmp.Or(*text, [12]string(words))
+		default:
+			fillEnglish(texts.Field(i))
+		}
 	}
 }
 

@@ -1,61 +1,33 @@
 package templates
 
-import (
-	"cmp"
-	"strings"
-)
+import "strings"
 
 // FeedTexts are the words of bell, notifications and rooms. An empty field is the English
-// default.
+// in its tag.
 type FeedTexts struct {
-	Notifications string // the name of bell and list, for screen readers: "Notifications"
-	Bell          Plural // the name of a bell with a number: "{label}, {n} unread"
-	Unread        Plural // beside the number: "unread"
-	New           string // an item that is not read: "unread"
-	Fresh         Plural // the button that shows new items: "{n} new"
-	MarkRead      string // "Mark as read"
-	MarkUnread    string // "Mark as unread"
-	MarkAll       string // "Mark all as read"
-	Archive       string // "Archive"
-	Mute          string // "Mute"
-	Nothing       string // there is no item: "There is nothing here yet."
-	Older         string // "Older"
-	Newest        string // "Newest"
-	All           string // below the list of a popover: "All notifications"
+	Notifications string `en:"Notifications"`       // the name of bell and list, for screen readers
+	Bell          Plural `en:"{label}, {n} unread"` // the name of a bell with a number
+	Unread        Plural `en:"unread"`              // beside the number
+	New           string `en:"unread"`              // an item that is not read
+	Fresh         Plural `en:"{n} new"`             // the button that shows new items
+	MarkRead      string `en:"Mark as read"`
+	MarkUnread    string `en:"Mark as unread"`
+	MarkAll       string `en:"Mark all as read"`
+	Archive       string `en:"Archive"`
+	Mute          string `en:"Mute"`
+	Nothing       string `en:"There is nothing here yet."` // there is no item
+	Older         string `en:"Older"`
+	Newest        string `en:"Newest"`
+	All           string `en:"All notifications"` // below the list of a popover
 
-	NewPosts Plural // the button that shows new posts of a room: "{n} new post", "{n} new posts"
-	Removed  string // in place of the text of a removed item: "This was removed."
+	NewPosts Plural `en:"{n} new post|{n} new posts"` // the button that shows new posts of a room
+	Removed  string `en:"This was removed."`          // in place of the text of a removed item
 
 	// Who did something, for {actors} in texts: see Texts.Actors.
-	Somebody string // one user whose name is not known: "Somebody"
-	People   Plural // several users whose names are not known: "{n} people"
-	Both     string // "{name} and {other}"
-	Others   Plural // "{name} and {n} other", "{name} and {n} others"
-}
-
-func (t FeedTexts) withDefaults() FeedTexts {
-	return FeedTexts{
-		Notifications: cmp.Or(t.Notifications, "Notifications"),
-		Bell:          t.Bell.or("", "{label}, {n} unread"),
-		Unread:        t.Unread.or("", "unread"),
-		New:           cmp.Or(t.New, "unread"),
-		Fresh:         t.Fresh.or("", "{n} new"),
-		MarkRead:      cmp.Or(t.MarkRead, "Mark as read"),
-		MarkUnread:    cmp.Or(t.MarkUnread, "Mark as unread"),
-		MarkAll:       cmp.Or(t.MarkAll, "Mark all as read"),
-		Archive:       cmp.Or(t.Archive, "Archive"),
-		Mute:          cmp.Or(t.Mute, "Mute"),
-		Nothing:       cmp.Or(t.Nothing, "There is nothing here yet."),
-		Older:         cmp.Or(t.Older, "Older"),
-		Newest:        cmp.Or(t.Newest, "Newest"),
-		All:           cmp.Or(t.All, "All notifications"),
-		NewPosts:      t.NewPosts.or("{n} new post", "{n} new posts"),
-		Removed:       cmp.Or(t.Removed, "This was removed."),
-		Somebody:      cmp.Or(t.Somebody, "Somebody"),
-		People:        t.People.or("{n} person", "{n} people"),
-		Both:          cmp.Or(t.Both, "{name} and {other}"),
-		Others:        t.Others.or("{name} and {n} other", "{name} and {n} others"),
-	}
+	Somebody string `en:"Somebody"`              // one user whose name is not known
+	People   Plural `en:"{n} person|{n} people"` // several users whose names are not known
+	Both     string `en:"{name} and {other}"`
+	Others   Plural `en:"{name} and {n} other|{name} and {n} others"`
 }
 
 // Actors returns the words for who did something: "Alice", "Alice and Bob", "Alice and 3
@@ -65,7 +37,7 @@ func (t FeedTexts) withDefaults() FeedTexts {
 //
 // names has at most two names. others is how many more users there are.
 func (t Texts) Actors(names []string, others int) string {
-	texts, locale := t.Feeds.withDefaults(), newLocale(t.Lang)
+	texts, locale := t.withDefaults().Feeds, newLocale(t.Lang)
 	switch {
 	case len(names) == 0 && others == 0:
 		return texts.Somebody

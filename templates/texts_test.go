@@ -3,6 +3,7 @@ package templates_test
 import (
 	"encoding/json"
 	"os"
+	"reflect"
 	"strconv"
 	"strings"
 	"testing"
@@ -112,4 +113,24 @@ func TestTextsAreEscaped(t *testing.T) {
 			t.Errorf("got a text that became an element:\n%s", html)
 		}
 	})
+}
+
+// A field without English would leave a hole in each page that sets no texts.
+func TestEachTextHasEnglish(t *testing.T) {
+	var check func(reflect.Type)
+	check = func(texts reflect.Type) {
+		for i := range texts.NumField() {
+			field := texts.Field(i)
+			switch english := field.Tag.Get("en"); {
+			case field.Name == "Lang":
+			case strings.HasSuffix(field.Type.Name(), "Texts"):
+				check(field.Type)
+			case english == "":
+				t.Errorf("%s.%s has no English", texts.Name(), field.Name)
+			case field.Type == reflect.TypeFor[templates.Summary]() && strings.Count(english, "|") != 2:
+				t.Errorf("%s.%s: got %q, want three texts", texts.Name(), field.Name, english)
+			}
+		}
+	}
+	check(reflect.TypeFor[templates.Texts]())
 }

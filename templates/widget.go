@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
-	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // A figure is one of the widget's counts, such as the number of guests.
@@ -51,36 +50,32 @@ type aboutFunc func(presence.Topic, []presence.Member) func(presence.Member) tem
 // about.
 func (ws *workshop) widget(t knownTopic, o options, about aboutFunc) (template.HTML, error) {
 	o = ws.allowed(t.topic, o)
-	fresh := func() (template.HTML, error) {
-		d, err := ws.widgetData(t, o, about)
-		if err != nil {
-			return "", err
-		}
-		return ws.render("widget", d)
-	}
 	if t.self != nil || t.view == nil || o.about {
-		return fresh()
+		return ws.fresh(t, o, about)
 	}
-	return ws.keep(t.view, part{"widget", o}, fresh)
-}
-
-// A part is a template of widget.html with options. It is rendered once for each View.
-type part struct {
-	template string
-	options
-}
-
-// keep returns a part of a View from memory. If it is not there, keep renders it by fresh and keeps
-// it.
-func (ws *workshop) keep(v *track.View, p part, fresh func() (template.HTML, error)) (template.HTML, error) {
-	if html, ok := ws.rendered.Get(v, p); ok {
-		return html, nil
-	}
-	html, err := fresh()
+	html, err := ws.known(t, o)
 	if err == nil {
-		ws.rendered.Put(v, p, html, len(p.label)+len(p.more)+len(html))
+		ws.rendered.Put(t.view, o, html, len(o.label)+len(o.more)+len(html))
 	}
 	return html, err
+}
+
+// known returns the element for a topic from memory if a page has it. It keeps none, since a request may name any
+// options: they must not drive out the elements of pages.
+func (ws *workshop) known(t knownTopic, o options) (template.HTML, error) {
+	if html, ok := ws.rendered.Get(t.view, o); ok {
+		return html, nil
+	}
+	return ws.fresh(t, o, nil)
+}
+
+// fresh renders the element for a topic.
+func (ws *workshop) fresh(t knownTopic, o options, about aboutFunc) (template.HTML, error) {
+	d, err := ws.widgetData(t, o, about)
+	if err != nil {
+		return "", err
+	}
+	return ws.render("widget", d)
 }
 
 func (ws *workshop) widgetData(t knownTopic, o options, about aboutFunc) (widgetData, error) {
@@ -149,13 +144,7 @@ func (ws *workshop) people(t knownTopic, n int) (first template.HTML, err error)
 		}
 		n--
 	}
-	rest, err := ws.keep(t.view, part{"people", options{max: n}}, func() (template.HTML, error) {
-		var people []person
-		for _, m := range t.view.Newest(n) {
-			people = append(people, newPerson(m, ws.cfg.Texts.Status))
-		}
-		return ws.render("people", people)
-	})
+	rest, err := ws.newest(t.view, n)
 	return first + rest, err
 }
 

@@ -5,9 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"html/template"
+	"net/http"
 	"strings"
 	"sync/atomic"
 
+	"github.com/rollcall-go/rollcall/internal/authz"
+	"github.com/rollcall-go/rollcall/internal/gate"
 	"github.com/rollcall-go/rollcall/internal/minute"
 	"github.com/rollcall-go/rollcall/internal/viewcache"
 	"github.com/rollcall-go/rollcall/presence"
@@ -37,7 +40,9 @@ type workshop struct {
 	signalParts signalParts
 	standing    func(presence.Topic) []presence.Signal // Tracker.Standing
 
-	rendered viewcache.Cache[part, template.HTML]
+	rendered viewcache.Cache[options, template.HTML] // widgets of pages
+	lists    viewcache.Cache[int, *peopleList]       // the items of users, by size
+	rights   *authz.Rights                           // Config.Authorize
 	seen     *lastSeenCache
 	buffers  buffers
 	mistakes minute.Gate  // bounds how often mistakes of the site's code are logged
@@ -57,6 +62,9 @@ func newWorkshop(tracker *track.Tracker, cfg Config) (*workshop, error) {
 		locale:  newLocale(cfg.Texts.Lang),
 		markup:  template.Must(template.ParseFS(widgetFile, "widget.html")),
 		seen:    newLastSeenCache(tracker, cfg.Topic),
+		rights: authz.NewRights(func(r *http.Request, v presence.Visitor, t presence.Topic) bool {
+			return cfg.Authorize(r, v.Outside(), t.Local())
+		}, gate.Question),
 	}
 	texts, err := json.Marshal(cfg.Texts)
 	problems := errors.Join(cfg.validate(), err)

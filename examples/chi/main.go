@@ -29,7 +29,9 @@ func newSite() (*rollcall.Site, http.Handler) {
 	router.Get("/", func(w http.ResponseWriter, r *http.Request) { site.Render(w, r, "home", "chi") })
 	router.Post("/", func(w http.ResponseWriter, r *http.Request) { // signs in, or out without a name
 		member.SignIn(w, r)
-		_ = site.SignOff(r)
+		if err := site.SignOff(r); err != nil {
+			log.Print(err)
+		}
 		http.Redirect(w, r, "/", http.StatusSeeOther)
 	})
 	return site, router

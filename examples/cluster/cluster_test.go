@@ -29,9 +29,7 @@ const patience = 3 * time.Minute
 // the user at both and through nginx, and stops it: nothing may be left.
 func TestRun(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("slow: it builds a forum and starts a fleet; without -short it runs")
-	}
+	need.Slow(t, "it builds a forum and starts a fleet")
 	need.Program(t, "redis", "redis-server")
 	need.Program(t, "redis", "redis-cli")
 	need.Nginx(t)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/rollcall-go/rollcall/internal/bound"
+	"github.com/rollcall-go/rollcall/internal/need"
 	"github.com/rollcall-go/rollcall/internal/redistest"
 )
 
@@ -39,9 +40,7 @@ func forum(t *testing.T, program string, args ...string) string {
 // Nothing is wrong with the forum. The stream is held for as long as by default.
 func TestHealthyForum(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("slow: it builds a forum and holds a stream for 35 s; without -short it runs")
-	}
+	need.Slow(t, "it builds a forum and holds a stream for 35 s")
 	program := filepath.Join(t.TempDir(), "forum")
 	if out, err := exec.Command("go", "run", "-ldflags=-s -w", "-exec=cp", "../forum", program).CombinedOutput(); err != nil {
 		t.Fatalf("build the forum: %v\n%s", err, out)

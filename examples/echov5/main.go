@@ -1,4 +1,4 @@
-// Echov5 shows who is online on an Echo v5 site. Sign in with any name.
+// Echov5 shows who is online on an Echo v5 site, whose sessions are Echo middleware. Sign in with any name.
 package main
 
 import (
@@ -12,6 +12,7 @@ import (
 	"github.com/rollcall-go/rollcall"
 	"github.com/rollcall-go/rollcall/examples/internal/member"
 	"github.com/rollcall-go/rollcall/middleware/echov5"
+	"github.com/rollcall-go/rollcall/presence"
 )
 
 func main() {
@@ -21,17 +22,38 @@ func main() {
 
 func newSite() (*rollcall.Site, http.Handler) {
 	views := template.Must(template.New("home").Funcs(rollcall.Funcs()).Parse(member.Page))
-	site, err := rollcall.New(member.Identify, rollcall.Config{Views: views})
+	site, err := rollcall.New(nil, rollcall.Config{Views: views})
 	if err != nil {
 		log.Fatal(err)
 	}
 	e := echo.New()
-	e.Renderer = echov5.NewRenderer(site)
+	e.Use(sessions, echov5.Presence(e, site, identify))
 	e.GET("/", func(c *echo.Context) error { return c.Render(http.StatusOK, "home", "Echo v5") })
-	e.POST("/", func(c *echo.Context) error { // signs in, or out without a name
-		member.SignIn(c.Response(), c.Request())
-		_ = site.SignOff(c.Request())
-		return c.Redirect(http.StatusSeeOther, "/")
-	})
-	return site, site.Wrap(e)
+	e.POST("/", signIn)
+	return site, e
+}
+
+// sessions is the site's own session middleware.
+func sessions(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c *echo.Context) error {
+		if user, ok := member.Identify(c.Request()); ok {
+			c.Set("user", user)
+		}
+		return next(c)
+	}
+}
+
+// identify returns the user whom sessions has found, and false for a guest.
+func identify(c *echo.Context) (presence.User, bool) {
+	user, ok := c.Get("user").(presence.User)
+	return user, ok
+}
+
+// signIn signs in, or out without a name.
+func signIn(c *echo.Context) error {
+	member.SignIn(c.Response(), c.Request())
+	if err := rollcall.From(c.Request().Context()).SignOff(c.Request()); err != nil {
+		return err
+	}
+	return c.Redirect(http.StatusSeeOther, "/")
 }

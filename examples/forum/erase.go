@@ -66,8 +66,7 @@ func (s *site) keptOf(c echo.Context, user presence.UserID) ([]backend.Kept, err
 	return kept, nil
 }
 
-// writeWithin answers with a text, and gives the reader the time most to receive it. The server has no such
-// limit of its own, because streams last.
+// writeWithin answers with a text, and gives the reader the time most to receive it, instead of the server's WriteTimeout.
 func writeWithin(c echo.Context, most time.Duration, contentType string, text []byte) error {
 	control := http.NewResponseController(c.Response())
 	_ = control.SetWriteDeadline(time.Now().Add(most))

@@ -86,7 +86,8 @@ func (s *site) limited(next echo.HandlerFunc) echo.HandlerFunc {
 // readForm returns the fields of a form in either encoding.
 func readForm(c echo.Context) (url.Values, error) { return readFormOf(c, maxFormLen) }
 
-// readFormOf is readForm for a form of at most the given number of bytes.
+// readFormOf is readForm for a form of at most the given number of bytes. The field me says whose page has the form: if
+// somebody else has signed in since, it must not change what is theirs.
 func readFormOf(c echo.Context, most int64) (url.Values, error) {
 	r := c.Request()
 	r.Body = http.MaxBytesReader(c.Response(), r.Body, most)
@@ -100,12 +101,18 @@ func readFormOf(c echo.Context, most int64) (url.Values, error) {
 	if err != nil && !errors.Is(err, http.ErrNotMultipart) {
 		return nil, echo.NewHTTPError(http.StatusBadRequest, "That form could not be read.")
 	}
+	if me := r.PostForm.Get("me"); me != "" && me != string(presence.VisitorFromContext(r.Context()).User.ID) {
+		return nil, echo.NewHTTPError(http.StatusForbidden, "That page was another member's. Nothing has changed.")
+	}
 	return r.PostForm, nil
 }
 
 // logout answers POST /logout. The session ends only in this browser. So the tracker ends the streams of all
 // tabs of this browser, on every node. If it is the user's last browser, the user leaves.
 func (s *site) logout(c echo.Context) error {
+	if _, err := readForm(c); err != nil {
+		return err
+	}
 	if user, ok := s.identify(c); ok {
 		s.dropSession(c)
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request().Context()), time.Second)

@@ -41,6 +41,19 @@ func TestLogin(t *testing.T) {
 		{"Nguyễn Văn Á", "nguyễn-văn-á"},
 		{"हिन्दी", "हिन्दी"}, // marks that no character holds
 		{"ก้อง", "ก้อง"},
+		{"สุดาคำ", "สุดาค\u0e4d\u0e32"},
+		{"ΝΙΚΟΣ", "νικοσ"},
+		{"Νικος Παπάς", "νικοσ-παπάσ"},
+		{"Strauß", "strauss"},
+		{"Isı İnan", "isı-i̇nan"},
+		{"O’Neill", "o'neill"},
+		{"علی\u200cرضا", "علی\u200cرضا"},       // Persian
+		{"क्\u200dष", "क्\u200dष"},             // Hindi
+		{"ශ්\u200dරී ලංකා", "ශ්\u200dරී-ලංකා"}, // Sinhala
+		{"李小龍Bruce", "李小龍bruce"},
+		{"ひらがなカタカナ漢字", "ひらがなカタカナ漢字"},
+		{"김철수", "김철수"},
+		{"МакДональд-Smith", "макдональд-smith"},
 	} {
 		user := f.User(t, tt.name)
 		page := user.Get("/online")
@@ -54,7 +67,10 @@ func TestLogin(t *testing.T) {
 	}
 	for _, name := range []string{
 		"", " ", strings.Repeat("x", 33), "alice;", "a\x00b", "\xff", "<script>alert(1)</script>",
-		strings.Repeat("😀", 128), "\u0301a", "1\u0301", "a\u0301\u0302\u0303\u0304\u0305\u0306", "al\u200bice", "a/b", "a\nb", "a\u00a0b", "O’Neill",
+		strings.Repeat("😀", 128), "\u0301a", "1\u0301", "a\u0301\u0302\u0303\u0304\u0305\u0306", "al\u200bice", "a/b", "a\nb", "a\u00a0b",
+		"\u3164", "\uffa0", "\u115f", "Alice\u3164", "a\u034fb", "a\ufe0f", "a\U000e0100", "ᠠ\u180b", "a\u00adb", "ក\u17b4", "a\u202eb", "a\u2060b", // nothing to see
+		"a\u200db", "al\u200cice", "\u200dа", "علی\u200c", "a\U000e0061", "\U0010ffff", "\ue000", "\U000e0fff", "a\u2d7f", // joiners elsewhere, no characters
+		"Ａlice", "𝐀lice", "ﬁona", "ªlice", "Аlice", "Αlice", "alicе", "жannа", // looks like another name
 		strings.Repeat("नि", 32), // more bytes than an id has
 	} {
 		guest := f.Visitor(t)

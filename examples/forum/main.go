@@ -90,14 +90,15 @@ func serve(ctx context.Context, config config, stdout io.Writer, logger *slog.Lo
 const maxHeader = 32 << 10
 
 // newServer returns the server of a site. A client that sends its request slowly or incompletely holds a
-// connection for ten seconds at most. ReadTimeout does not end streams, since it covers only reading the
-// request.
+// connection for ten seconds at most, and one that reads its page slowly for half a minute. Neither ends streams: ReadTimeout
+// covers only reading the request, and the handler lifts WriteTimeout.
 func newServer(site http.Handler, logger *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:           site,
 		ConnContext:       handlers.ConnContext,
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       10 * time.Second,
+		WriteTimeout:      30 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    maxHeader,
 		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelWarn),

@@ -13,7 +13,7 @@ import (
 	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtest"
 )
 
-// All metrics of docs/metrics.md are on /metrics of a running forum, named as
+// All metrics of the library are on /metrics of a running forum, named as
 // Prometheus wants them.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
@@ -30,13 +30,13 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("%s: %s", p.Metric, p.Text)
 		}
 	}
-	page, err := os.ReadFile("../../docs/metrics.md")
+	page, err := os.ReadFile("../../handlers/metrics/testdata/families.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
 	names := regexp.MustCompile("(?m)^\\| `(presence_[a-z_]+)").FindAllStringSubmatch(string(page), -1)
 	if len(names) < 30 {
-		t.Errorf("docs/metrics.md lists %d metrics, want 30 or more", len(names))
+		t.Errorf("families.txt lists %d metrics, want 30 or more", len(names))
 	}
 	for _, name := range names {
 		if !strings.Contains(res.Body, "# HELP "+name[1]+" ") {

@@ -48,9 +48,6 @@ func (s *site) changeNotifications(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if me := form.Get("me"); me != "" && me != string(user.ID) {
-		return s.renderNotifications(c, http.StatusForbidden, "That page was another member's. Here are your own notifications.")
-	}
 	if form.Get("do") == "mute" {
 		return s.mute(c, user, form, "/notifications")
 	}

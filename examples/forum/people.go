@@ -124,11 +124,13 @@ var funcs = template.FuncMap{"personURL": personURL, "known": newKnown}
 
 // A known is a user on a list, with the deed that removes the user from it.
 type known struct {
-	User presence.UserID
+	Me, User presence.UserID
 	deed
 }
 
-func newKnown(user presence.UserID, do, text string) known { return known{user, deed{do, text}} }
+func newKnown(me, user presence.UserID, do, text string) known {
+	return known{me, user, deed{do, text}}
+}
 
 // usersOf returns contacts for a list of offline users. The forum knows only their ids and pages.
 func usersOf(_ context.Context, ids []presence.UserID) ([]presence.User, error) {

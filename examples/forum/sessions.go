@@ -163,7 +163,7 @@ func (s *site) sessionsPage(c echo.Context) error {
 
 // endSessionForm answers POST /sessions/{device}/end.
 func (s *site) endSessionForm(c echo.Context) error {
-	user, err := s.member(c)
+	user, _, err := s.memberForm(c)
 	if err != nil {
 		return err
 	}

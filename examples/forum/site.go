@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync"
 
@@ -92,17 +93,13 @@ func newSite(config config, log *slog.Logger) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
-	webhooks, err := newWebhooks(config.webhook, tracker, s.threads, log)
+	webhooks, err := newWebhooks(config.webhook, tracker, log)
 	if err != nil {
 		return nil, err
 	}
 	webhooks.post(tenants)
 	s.HTTPErrorHandler = s.errorPage
-	// Behind a proxy every request comes from the proxy's address. The forum believes the address in
-	// X-Forwarded-For if the proxy is on this machine or in a private network, as in compose.yaml. A visitor
-	// from elsewhere cannot make up an address. On an intranet visitors have private addresses too: there,
-	// trust only those of the proxies (echo.TrustPrivateNet(false), echo.TrustIPRange).
-	s.IPExtractor = echo.ExtractIPFromXFFHeader()
+	s.IPExtractor = handlers.ForwardedFor(privateNetworks...)
 
 	// Presence: the middleware, the pages that show who is online, and the streams that keep them live.
 	s.Use(echomiddleware.Recover(), secureHeaders, middleware.PresenceWithConfig(middleware.Config{
@@ -160,8 +157,9 @@ func forMachines(c echo.Context) bool {
 
 // kinds says what the store keeps of topics, beyond who is online.
 var kinds = map[string]presence.Kind{
-	"site":  {Peak: true, Bots: true, Recent: 10_000},
-	"rules": {CountOnly: true}, // nobody should see who reads the rules
+	"site":   {Peak: true, Bots: true, Recent: 10_000},
+	"thread": {Peak: true, PeakGuests: true, Active: true}, // Active costs the site a diff a minute for each user, and threads none: page views are recorded in the site
+	"rules":  {CountOnly: true},                            // nobody should see who reads the rules
 }
 
 // authorize says who may see a topic. Everybody may see the topics of the site, of each thread and its posts,
@@ -230,4 +228,13 @@ func (s *site) drain(ctx context.Context) error {
 		err = errors.Join(err, s.feeds.Close(ctx))
 	}
 	return err
+}
+
+// privateNetworks are those in which the forum trusts proxies, as in compose.yaml. Behind a proxy every request
+// comes from the proxy's address, and the address of the visitor is in X-Forwarded-For. A visitor from elsewhere
+// cannot make up an address. On an intranet visitors have private addresses too: there, name only those of the
+// proxies.
+var privateNetworks = []netip.Prefix{
+	netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("172.16.0.0/12"), netip.MustParsePrefix("192.168.0.0/16"),
+	netip.MustParsePrefix("169.254.0.0/16"), netip.MustParsePrefix("fc00::/7"), netip.MustParsePrefix("fe80::/10"),
 }

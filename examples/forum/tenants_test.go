@@ -109,6 +109,33 @@ func TestMailsOfTenants(t *testing.T) {
 	})
 }
 
+// TestRosterOfTenants: a long roster leads to its next page, in the tenant that it is of and in no other.
+func TestRosterOfTenants(t *testing.T) {
+	t.Parallel()
+	f := forumtest.Start(t, "-tenants", "acme,globex")
+	for i := range rosterPage + 5 {
+		member := f.Visitor(t).As("acme.localhost")
+		member.SignIn(fmt.Sprint("acmes-", i))
+		member.Get("/")
+	}
+	acme, globex := f.Visitor(t).As("acme.localhost"), f.Visitor(t).As("globex.localhost")
+	older := ""
+	forumtest.Await(t, "a page of those who came earlier", func() bool {
+		_, link, ok := strings.Cut(acme.Get("/online").Body, `href="/online?after=`)
+		older, _, _ = strings.Cut(link, `"`)
+		return ok
+	})
+	older = "/online?after=" + strings.ReplaceAll(older, "&amp;", "&")
+	if body := acme.Get(older).Body; !strings.Contains(body, "acmes-0<") {
+		t.Errorf("got %s, want the member who came first", body)
+	}
+	for _, path := range []string{"/online", older} {
+		if body := globex.Get(path).Body; strings.Contains(body, "acmes-") {
+			t.Errorf("%s: got members of the other tenant: %s", path, body)
+		}
+	}
+}
+
 // TestWebhooksOfTenants: joins of each tenant are posted with its name, each once. Hosts that a
 // client made up take no tenant's place.
 func TestWebhooksOfTenants(t *testing.T) {

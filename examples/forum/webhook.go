@@ -9,6 +9,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/handlers/webhook"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/deliver"
 	"github.com/rollcall-go/rollcall/presence/track"
 )
 
@@ -42,7 +43,7 @@ func (c webhookConfig) sender(log *slog.Logger) (*webhook.Sender, error) {
 	return sender, nil
 }
 
-// webhooks posts joins and leaves of the whole site and of each thread. One consumer serves all tenants,
+// webhooks posts joins and leaves of the whole site and of all threads. One consumer serves all tenants,
 // because its name is a label of the metrics, which must not name a tenant. A consumer costs the store two
 // round trips a second.
 type webhooks struct {
@@ -52,13 +53,9 @@ type webhooks struct {
 	log     *slog.Logger
 }
 
-func newWebhooks(c webhookConfig, tracker *track.Tracker, threads []thread, log *slog.Logger) (*webhooks, error) {
+func newWebhooks(c webhookConfig, tracker *track.Tracker, log *slog.Logger) (*webhooks, error) {
 	sender, err := c.sender(log)
-	w := &webhooks{sender: sender, tracker: tracker, topics: []presence.Topic{presence.Site}, log: log}
-	for _, t := range threads {
-		w.topics = append(w.topics, t.Topic())
-	}
-	return w, err
+	return &webhooks{sender: sender, tracker: tracker, topics: []presence.Topic{presence.Site, deliver.AllOf("thread")}, log: log}, err
 }
 
 // post posts the joins and leaves of the tenants, or of a forum without tenants, until the tracker closes.

@@ -1,4 +1,4 @@
-// Gin shows who is online on a gin site. Sign in with any name.
+// Gin shows who is online on a gin site, whose sessions are gin middleware. Sign in with any name.
 package main
 
 import (
@@ -12,6 +12,7 @@ import (
 	"github.com/rollcall-go/rollcall"
 	"github.com/rollcall-go/rollcall/examples/internal/member"
 	"github.com/rollcall-go/rollcall/middleware/ginv1"
+	"github.com/rollcall-go/rollcall/presence"
 )
 
 func main() {
@@ -21,16 +22,35 @@ func main() {
 
 func newSite() (*rollcall.Site, http.Handler) {
 	views := template.Must(template.New("home").Funcs(rollcall.Funcs()).Parse(member.Page))
-	site, err := rollcall.New(member.Identify, rollcall.Config{Views: views})
+	site, err := rollcall.New(nil, rollcall.Config{Views: views})
 	if err != nil {
 		log.Fatal(err)
 	}
 	router := gin.Default()
+	router.Use(sessions, ginv1.Presence(site, identify))
 	router.GET("/", func(c *gin.Context) { c.Render(http.StatusOK, ginv1.HTML(c, site, "home", "gin")) })
-	router.POST("/", func(c *gin.Context) { // signs in, or out without a name
-		member.SignIn(c.Writer, c.Request)
-		_ = site.SignOff(c.Request)
-		c.Redirect(http.StatusSeeOther, "/")
-	})
-	return site, site.Wrap(router)
+	router.POST("/", signIn)
+	return site, router
+}
+
+// sessions is the site's own session middleware.
+func sessions(c *gin.Context) {
+	if user, ok := member.Identify(c.Request); ok {
+		c.Set("user", user)
+	}
+}
+
+// identify returns the user whom sessions has found, and false for a guest.
+func identify(c *gin.Context) (presence.User, bool) {
+	user, ok := c.Value("user").(presence.User)
+	return user, ok
+}
+
+// signIn signs in, or out without a name.
+func signIn(c *gin.Context) {
+	member.SignIn(c.Writer, c.Request)
+	if err := rollcall.From(c.Request.Context()).SignOff(c.Request); err != nil {
+		log.Print(err)
+	}
+	c.Redirect(http.StatusSeeOther, "/")
 }

@@ -26,7 +26,9 @@ func newSite() (*rollcall.Site, http.Handler) {
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { site.Render(w, r, "home", "net/http") })
 	mux.HandleFunc("POST /{$}", func(w http.ResponseWriter, r *http.Request) { // signs in, or out without a name
 		member.SignIn(w, r)
-		_ = site.SignOff(r)
+		if err := site.SignOff(r); err != nil {
+			log.Print(err)
+		}
 		http.Redirect(w, r, "/", http.StatusSeeOther)
 	})
 	return site, site.Wrap(mux)

@@ -17,7 +17,7 @@ type family struct {
 	collect func(*prometheus.Desc, figures, chan<- prometheus.Metric)
 }
 
-// families returns every metric, in the order of docs/metrics.md.
+// families returns every metric, in the order of testdata/families.txt.
 func families() []family {
 	return []family{
 		byKind("topics", "Topics kept current on this node.", func(k track.KindStats) int { return k.Topics }),

@@ -1,9 +1,9 @@
 // Package metrics exports the figures of presence and handlers to Prometheus. It is a
 // package of its own so that a site without Prometheus does not compile its library.
-// docs/metrics.md lists every metric with its meaning.
+// A scrape says what each metric means.
 package metrics
 
-//go:generate go test -run TestDocsListEveryMetric -update
+//go:generate go test -run TestEveryMetric -update
 
 import (
 	"slices"

@@ -14,12 +14,14 @@ import (
 
 	"github.com/rollcall-go/rollcall/handlers/webhook"
 	"github.com/rollcall-go/rollcall/internal/hooktest"
+	"github.com/rollcall-go/rollcall/internal/need"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
 // Events are posted again until the answer is 2xx, for a day at most. A redirect is not
 // followed, and an answer that does not come is none.
 func TestRepeats(t *testing.T) {
+	need.Slow(t, "a day of a fleet")
 	for name, answer := range map[string]func(post) *http.Response{
 		"500":      func(post) *http.Response { return status(500) },
 		"404":      func(post) *http.Response { return status(404) },
@@ -117,6 +119,7 @@ func TestOrder(t *testing.T) {
 }
 
 func TestRetryAfter(t *testing.T) {
+	need.Slow(t, "hours of a fleet")
 	for header, want := range map[string]time.Duration{
 		"120": 2 * time.Minute, "999999": time.Hour, "-5": 5 * time.Second, "nonsense": 5 * time.Second, "0": 5 * time.Second,
 		"date": 3 * time.Minute,

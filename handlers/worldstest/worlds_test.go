@@ -4,7 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"io"
 	"maps"
+	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,6 +15,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/internal/leak"
+	"github.com/rollcall-go/rollcall/internal/need"
 	"github.com/rollcall-go/rollcall/internal/pgtest"
 	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
@@ -51,6 +54,7 @@ func TestInvisibleLooksLikeLeaving(t *testing.T) {
 
 // The same with the databases of a site.
 func TestInvisibleLooksLikeLeavingInDatabases(t *testing.T) {
+	need.Slow(t, "half a minute of real time in each world")
 	stores := map[string]func(*testing.T) [2]backend.Store{
 		"memory": func(*testing.T) [2]backend.Store {
 			store := memstore.New()
@@ -85,13 +89,32 @@ func TestInvisibleLooksLikeLeavingInDatabases(t *testing.T) {
 	} {
 		t.Run(tt.store+" and "+tt.directory, func(t *testing.T) {
 			t.Parallel()
+			if tt.store == "Redis" { // here, and not in one world alone: without records there is nothing to compare
+				need.Program(t, "redis", redistest.Program())
+			}
+			if tt.directory == "PostgreSQL" {
+				need.Postgres(t)
+			}
 			var got [2][]string
 			t.Run("worlds", func(t *testing.T) {
 				for i, invisible := range []bool{false, true} {
 					t.Run(fmt.Sprint("invisible ", invisible), func(t *testing.T) {
 						t.Parallel()
-						two := stores[tt.store](t)
-						got[i] = play(newWorld(t, tt.open(t), two[:]...), invisible)
+						late := true
+						for try := 0; late; try++ {
+							if try == 5 {
+								t.Fatal("in five worlds a node had to hide bob before the store did, want one world on a quiet machine")
+							}
+							t.Run(fmt.Sprint("try ", try), func(t *testing.T) {
+								two := stores[tt.store](t)
+								w := newWorld(t, tt.open(t), two[:]...)
+								got[i] = play(w, invisible)
+								late = w.late()
+							})
+							if t.Failed() {
+								return
+							}
+						}
 					})
 				}
 			})
@@ -119,6 +142,14 @@ func play(w *world, invisible bool) []string {
 	}
 	carol := w.open(1, "carol", "c", "events?topic=site&topic=thread:2", "")
 	defer carol.close()
+	for n := range w.nodes { // a record is known a moment after the join that made it
+		w.until("a record", func() bool {
+			resp := w.do(context.Background(), n, "", "d", http.MethodGet, "roster?topic=site", "")
+			defer resp.Body.Close()
+			body, err := io.ReadAll(resp.Body)
+			return err == nil && strings.Contains(string(body), `"peak"`)
+		})
+	}
 	w.watch()
 	w.await(`webhooks of "topic":"site"`, `"id":"carol"`, 1)
 	// Bob comes with a page view, whose page opens a stream.
@@ -262,6 +293,19 @@ func (w *world) leftAt(name string) time.Time {
 	return at
 }
 
+// late reports whether a node hid bob before the store did, which then was later than 0.2 s: docs/reliability.md has
+// what readers see of that. The version of such a roster has a name of the node's.
+func (w *world) late() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, record := range w.records {
+		if nodesVersion.MatchString(record.String()) {
+			return true
+		}
+	}
+	return false
+}
+
 // got returns the records, without moments and made-up names.
 func (w *world) got() []string {
 	w.mu.Lock()
@@ -287,10 +331,12 @@ func (w *world) got() []string {
 }
 
 var (
-	lastSeen = regexp.MustCompile(`"bob":\{"last_seen":"([^"]*)"`)
-	topicIn  = regexp.MustCompile(`"topic":"[^"]*"`)
-	cursors  = regexp.MustCompile(`((?:"cursor":|"prev":| cursor=)"|id: )([^"\n]+)`)
-	random   = regexp.MustCompile(`"connection":"[^"]*"|"next":"[^"]*"|retry: \d+|"seconds":[0-9.e-]+|` +
+	lastSeen     = regexp.MustCompile(`"bob":\{"last_seen":"([^"]*)"`)
+	nodesVersion = regexp.MustCompile(`(?m)^id: [^.\n]+\.\w+-\w+-[0-9a-f]+-[0-9a-f]+$`)
+
+	topicIn = regexp.MustCompile(`"topic":"[^"]*"`)
+	cursors = regexp.MustCompile(`((?:"cursor":|"prev":| cursor=)"|id: )([^"\n]+)`)
+	random  = regexp.MustCompile(`"connection":"[^"]*"|"next":"[^"]*"|retry: \d+|"seconds":[0-9.e-]+|` +
 		`\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?Z| UTC)|\d\d:\d\d UTC`)
 )
 

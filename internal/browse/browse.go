@@ -25,29 +25,38 @@ const patience = time.Minute
 // lookAgain is the pause between two looks at a page. Without it, a wait takes all of a core.
 const lookAgain = 10 * time.Millisecond
 
-// Start returns the first tab of a Chromium of its own. Chromium starts with the
-// first action in the tab, and ends with the test.
+// Start returns the first tab of a Chromium of its own, which ends with the test.
 func Start(t *testing.T) context.Context {
 	t.Helper()
-	slow(t)
-	ctx, end := launch(need.Chromium(t))
+	return start(t, need.Chromium)
+}
+
+// StartWindowed is Start with a Chromium that keeps pages for the back button.
+func StartWindowed(t *testing.T) context.Context {
+	t.Helper()
+	return start(t, need.WindowedChromium)
+}
+
+func start(t *testing.T, program func(testing.TB) string) context.Context {
+	t.Helper()
+	need.Slow(t, "it drives a browser")
+	ctx, end := launch(program(t))
 	t.Cleanup(end)
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatal("start Chromium: ", err)
+	}
 	return ctx
 }
 
-// slow skips a test if -short is set.
-func slow(t *testing.T) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("slow: it drives a browser; without -short it runs")
-	}
-}
+// userAgent is that of a person's Chromium. By default it says that it is headless, and counts as a crawler.
+const userAgent = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36"
 
 // launch returns the first tab of a new Chromium, and a function that ends Chromium.
 func launch(program string) (tab context.Context, end func()) {
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(program),
 		chromedp.NoSandbox, // it does not run as root
+		chromedp.UserAgent(userAgent),
 		chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("disable-quic", true),
 		chromedp.Flag("host-resolver-rules", "MAP *.test 127.0.0.1"), // for sites that are not at localhost

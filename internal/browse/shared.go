@@ -38,16 +38,12 @@ func (tests Tests) Run() int {
 // test's alone.
 func Shared(t *testing.T) context.Context {
 	t.Helper()
-	slow(t)
+	need.Slow(t, "it drives a browser")
 	program := need.Chromium(t)
 	chromium.mu.Lock()
 	defer chromium.mu.Unlock()
 	if !chromium.on {
-		ctx := Start(t)
-		if err := chromedp.Do(ctx); err != nil {
-			t.Fatal("start Chromium: ", err)
-		}
-		return ctx
+		return Start(t)
 	}
 	if chromium.ctx == nil {
 		chromium.ctx, chromium.end = launch(program)

@@ -1,6 +1,7 @@
 // Package need finds the programs and packages that some tests need. A test whose program is missing is
 // skipped. It fails instead if PRESENCE_REQUIRE, a comma-separated list, names that program's group: so in CI
-// a skipped test never looks like a passed one. [FreeAddr] returns addresses for servers of tests.
+// a skipped test never looks like a passed one. Tests that take long run only where the list has the word slow,
+// see [Slow]. [FreeAddr] returns addresses for servers of tests.
 package need
 
 import (
@@ -26,11 +27,21 @@ func Program(t testing.TB, what string, names ...string) string {
 	return ""
 }
 
-// Chromium returns the path of a Chromium.
+// Chromium returns the path of a Chromium: of its shell without windows, where that is installed, since it takes
+// a third of the processor's time.
 func Chromium(t testing.TB) string {
 	t.Helper()
-	return Program(t, "chromium", "chromium", "chromium-browser", "google-chrome")
+	return Program(t, "chromium", append([]string{"chromium-headless-shell"}, windowed...)...)
 }
+
+// WindowedChromium returns the path of a Chromium as people have it. It keeps pages for the back button, which
+// the shell does not.
+func WindowedChromium(t testing.TB) string {
+	t.Helper()
+	return Program(t, "chromium", windowed...)
+}
+
+var windowed = []string{"chromium", "chromium-browser", "google-chrome"}
 
 // Nginx returns the path of nginx, which is often in a directory that is not in PATH.
 func Nginx(t testing.TB) string {
@@ -68,6 +79,18 @@ func Package(t testing.TB, file string) string {
 	missing(t, "npm", file)
 	return ""
 }
+
+// Slow skips a test that takes seconds by nature, because it waits for processes, browsers or real time. It runs
+// where PRESENCE_REQUIRE names slow, as in .ci/test, and not with -short.
+func Slow(t testing.TB, why string) {
+	t.Helper()
+	if !AskedFor() {
+		t.Skipf("slow: %s; .ci/test runs it, and so does PRESENCE_REQUIRE=slow", why)
+	}
+}
+
+// AskedFor reports whether slow tests are to run.
+func AskedFor() bool { return Required("slow") && !testing.Short() }
 
 // Required reports whether PRESENCE_REQUIRE names something.
 func Required(what string) bool {

@@ -25,13 +25,23 @@ func TestWhatIsMissingSkipsOrFails(t *testing.T) {
 	} {
 		for require, want := range map[string]string{"": "skipped", "a," + what: "failed", what + "s": "skipped"} {
 			t.Setenv("PRESENCE_REQUIRE", require)
-			v := &verdict{was: "passed"}
-			done := make(chan struct{})
-			go func() { defer close(done); needs(v) }()
-			<-done
-			if v.was != want {
-				t.Errorf("%s with PRESENCE_REQUIRE=%q: got %s, want %s", what, require, v.was, want)
+			if got := verdictOf(needs); got != want {
+				t.Errorf("%s with PRESENCE_REQUIRE=%q: got %s, want %s", what, require, got, want)
 			}
+		}
+	}
+}
+
+// A slow test runs where it is asked for, and is skipped elsewhere.
+func TestSlow(t *testing.T) {
+	asked := "passed"
+	if testing.Short() {
+		asked = "skipped"
+	}
+	for require, want := range map[string]string{"": "skipped", "redis": "skipped", "redis,slow": asked, ",slow": asked} {
+		t.Setenv("PRESENCE_REQUIRE", require)
+		if got := verdictOf(func(t testing.TB) { need.Slow(t, "it waits") }); got != want {
+			t.Errorf("PRESENCE_REQUIRE=%q: got %s, want %s", require, got, want)
 		}
 	}
 }

@@ -35,6 +35,10 @@ func (p *Problem) With(header, value string) *Problem {
 	return p
 }
 
+// Header marks an answer as one of this program: a Problem, or a part of a page. What stands between, such as a
+// router, may answer with problem details or HTML too. Its answer lacks the header, so the script asks again.
+const Header = "Presence-Answer"
+
 // Write answers with the problem. Nothing may have been written before.
 func (p *Problem) Write(w http.ResponseWriter) {
 	body, _ := json.Marshal(p) // strings and a number: it cannot fail
@@ -42,6 +46,10 @@ func (p *Problem) Write(w http.ResponseWriter) {
 	for header, value := range p.Header {
 		h.Set(header, value)
 	}
+	if p.Status == http.StatusTooManyRequests {
+		h.Set("Connection", "close") // a client that asks too much keeps no idle connection
+	}
+	h.Set(Header, "1")
 	h.Set("Content-Type", "application/problem+json")
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	h.Set("Cache-Control", "no-store")

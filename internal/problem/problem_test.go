@@ -21,8 +21,8 @@ func TestWrite(t *testing.T) {
 		got[name] = w.Header().Get(name)
 	}
 	want := map[string]string{
-		"Retry-After": "5", "Content-Type": "application/problem+json", "Content-Length": "88",
-		"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
+		"Retry-After": "5", "Content-Type": "application/problem+json", "Content-Length": "88", "Presence-Answer": "1",
+		"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "Connection": "close",
 	}
 	if !maps.Equal(got, want) {
 		t.Errorf("got header %v, want %v", got, want)

@@ -58,6 +58,16 @@ func (c *Cache[K, V]) Get(view *track.View, key K) (value V, ok bool) {
 	return e.Value.(*entry[K, V]).value, true
 }
 
+// Latest returns the value under a key of the view of a topic that the cache holds, which may be an older one.
+func (c *Cache[K, V]) Latest(topic presence.Topic, key K) (value V) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if cached := c.topics[topic]; cached != nil && cached.values[key] != nil {
+		return cached.values[key].Value.(*entry[K, V]).value
+	}
+	return value
+}
+
 // Put keeps a value, unless the view has one under the same key already. The size is that
 // of the key and the value, in bytes.
 func (c *Cache[K, V]) Put(view *track.View, key K, value V, size int) {

@@ -1,39 +1,26 @@
 package core
 
 import (
-	"net"
 	"net/http"
-	"net/netip"
+
+	"github.com/rollcall-go/rollcall/internal/netaddr"
 )
 
-// maxAddress bounds an address that is not an IP address, in bytes. A longer one, such as
-// from a header that a client wrote, counts as empty.
-const maxAddress = 64
-
-// address returns the address from which a request came, as text for a key. For IPv6 it is
-// the network of 64 bits, since one client can use all addresses in it. shared is true if
-// other visitors may have the same address: the site has no Config.ClientIP, and the
-// connection comes from a private network, as from a proxy.
-func (m *engine) address(r *http.Request) (address string, shared bool) {
+// address returns the key of the address from which a request came. shared is true if other visitors may have
+// the same address: the site has no Config.ClientIP, and the connection comes from a private network, as from
+// a proxy.
+func (m *engine) address(r *http.Request) (key string, shared bool) {
 	if m.clientIP != nil {
-		address = m.clientIPOf(r)
-	} else if host, _, err := net.SplitHostPort(r.RemoteAddr); err == nil {
-		address = host
-	}
-	ip, err := netip.ParseAddr(address)
-	if err != nil {
-		if len(address) > maxAddress {
-			address = ""
+		if _, key = netaddr.Parse(m.clientIPOf(r)); key == "" {
+			_, key = netaddr.Parse(r.RemoteAddr)
 		}
-		return address, m.clientIP == nil // as at a Unix socket
+		return key, false
 	}
-	ip = ip.Unmap().WithZone("")
-	shared = m.clientIP == nil && (ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast())
-	if ip.Is6() {
-		network, _ := ip.Prefix(64) // 64 is not too many
-		ip = network.Addr()
+	ip, key := netaddr.Parse(r.RemoteAddr)
+	if !ip.IsValid() {
+		return "", true // as at a Unix socket
 	}
-	return ip.String(), shared
+	return key, ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast()
 }
 
 // clientIPOf calls the site's ClientIP. After a panic the address is empty.

@@ -14,12 +14,17 @@ const (
 	joining                // a beat of a page that joined another tab's stream, which now holds it online
 	changing               // may change who the visitor is
 	setting                // may set the visitor's status
+	beating                // a beat or a leave, whose token says all
+	file                   // one of our scripts and styles, which are the same for all visitors
 	other                  // any other request below the prefix
 )
 
 // expires reports whether the user's next page view must be recorded, even if the last
 // one was a moment ago.
 func (c class) expires() bool { return c == streaming || c == joining || c == changing }
+
+// identifies reports whether it matters who the visitor is.
+func (c class) identifies() bool { return c != beating && c != file }
 
 func (m *engine) classOf(r *http.Request) class {
 	under, ok := m.endpoint(r.URL.Path)
@@ -32,8 +37,12 @@ func (m *engine) classOf(r *http.Request) class {
 	}
 	switch {
 	case r.Method == http.MethodGet && (under == "/events" || under == "/ws" || under == "/poll"),
-		r.Method == http.MethodPost && under == "/events": // with a list of people in the body
+		r.Method == http.MethodPost && (under == "/events" || under == "/poll"): // with a list of people in the body
 		return streaming
+	case r.Method == http.MethodPost && (under == "/beat" || under == "/leave") && r.URL.RawQuery == "":
+		return beating
+	case strings.HasPrefix(under, "/assets/"):
+		return file
 	case r.Method == http.MethodPost && under == "/beat" && strings.Contains("&"+r.URL.RawQuery+"&", "&joined=1&"):
 		return joining
 	case r.Method == http.MethodPut:
@@ -50,6 +59,7 @@ func (m *engine) endpoint(path string) (under string, ok bool) {
 		return path, m.isEndpoint(path)
 	}
 	under, ok = strings.CutPrefix(path, m.prefix)
+	under = strings.TrimSuffix(under, "/") // which the handler ignores
 	return under, ok && (under == "" || under[0] == '/')
 }
 

@@ -50,7 +50,7 @@ type Config[C any] struct {
 	// function as for handlers.Config.ClientIP. Crawlers are told apart by their addresses.
 	// On each node one address brings 256 new guests into the count at once, and as many
 	// within the tracker's Age in the long run. An IPv6 address counts by its network of 64
-	// bits. ClientIP may be called concurrently; a panic counts as an empty address.
+	// bits. ClientIP may be called concurrently. If it panics or returns nothing, the default counts.
 	// Default: the address of the other end of the connection. Guests from a private
 	// network are then not bounded, because they may share the address of a proxy. Guests
 	// behind a proxy with a public address share one bound.
@@ -71,8 +71,8 @@ type Config[C any] struct {
 	Session func(C) string
 
 	// Consent reports whether the browser of a request may get cookies of presence. Until it
-	// does, none is set. A guest is then counted by open streams alone, each stream as another
-	// guest, and nothing is kept of a page view. A signed-in user counts as ever: this process
+	// does, none is set. A guest then counts while a stream is open, and for the grace after it,
+	// and nothing is kept of a page view. A signed-in user counts as ever: this process
 	// remembers for the throttle time that the user was recorded. It is called once for each
 	// request that is not skipped, before any cookie, and may be called concurrently. If it
 	// panics there is no consent; that is logged at most once a minute.
@@ -90,6 +90,10 @@ type Config[C any] struct {
 	// Default: none; then nothing of an address or a user agent is kept, but the families of
 	// browser and system.
 	Secret []byte
+
+	// Site is what [SiteFrom] returns for the requests that pass the middleware: rollcall.New sets
+	// it. Default: nil.
+	Site any
 
 	// Topic is where page views are recorded. Default: presence.Site.
 	Topic presence.Topic

@@ -10,7 +10,7 @@ import (
 	"github.com/rollcall-go/rollcall/middleware/nethttp"
 )
 
-// Before there is consent no response sets a cookie, and no guest counts. Users do.
+// Before there is consent no response sets a cookie, and guests count by their streams alone. Users count.
 func TestConsent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		agreed := func(*http.Request) bool { return false }
@@ -21,8 +21,8 @@ func TestConsent(t *testing.T) {
 				if res := b.get(path); len(res.Header().Values("Set-Cookie")) > 0 {
 					t.Errorf("%q at %s: got cookies %q before there is consent", user, path, res.Header().Values("Set-Cookie"))
 				}
-				if s.visitor.Guest != "" {
-					t.Errorf("got guest %q, want one without an id", s.visitor.Guest)
+				if passing := user == "" && path == "/presence/events"; s.visitor.Guest != "" || passing != (s.visitor.Passing != "") {
+					t.Errorf("%q at %s: got visitor %+v, want none with an id, and a passing guest at a stream", user, path, s.visitor)
 				}
 			}
 		}

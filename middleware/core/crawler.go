@@ -1,111 +1,93 @@
 package core
 
-import "strings"
+import (
+	"bytes"
+	"cmp"
+	_ "embed"
+	"strings"
+	"sync"
 
-// isCrawler reports whether a user agent declares itself a crawler: by one of the usual
-// words, or by the URL of a page about it, which no browser has. Tools such as curl have
-// neither. They seldom keep cookies; one that does acts for a person.
-func isCrawler(userAgent string) bool {
-	for i := range len(userAgent) {
-		if !beginsCrawler[userAgent[i]] {
+	"github.com/rollcall-go/rollcall/presence/backend"
+)
+
+// maxUserAgent bounds what is read of a user agent, in bytes.
+const maxUserAgent = 512
+
+// A crawler is a line of crawlers.txt.
+type crawler struct {
+	word []byte // of the user agent, in lower case
+	name string
+}
+
+//go:embed crawlers.txt
+var crawlerList string
+
+// crawlers are the lines of crawlers.txt, by a hash of the first three bytes of their words.
+var crawlers = sync.OnceValue(func() *[1 << 13][]crawler {
+	all := new([1 << 13][]crawler)
+	for line := range strings.Lines(crawlerList) {
+		word, name, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		if word == "" || word[0] == '#' {
 			continue
 		}
-		rest, word := userAgent[i:], ""
-		switch rest[0] {
-		case 'b', 'B':
-			if word = "bot"; strings.HasSuffix(userAgent[:i], "CU") {
-				continue // CUBOT is a brand of telephones
-			}
-		case 'c', 'C':
-			word = "crawl"
-		case 's', 'S':
-			word = "spider"
-		case 'm', 'M':
-			word = "mediapartners-google"
-		case 'g', 'G':
-			word = "google-inspectiontool"
-		case ':':
-			word = "://"
+		c := crawler{bytes.ToLower([]byte(word)), cmp.Or(name, word)}
+		at := hash3(c.word)
+		all[at] = append(all[at], c)
+	}
+	return all
+})
+
+func hash3(b []byte) uint16 { return (uint16(b[0])*31*31 + uint16(b[1])*31 + uint16(b[2])) % (1 << 13) }
+
+// crawlerName returns the name by which a crawler is counted, and "" for any other visitor. Anybody can call a
+// program Googlebot, so the name is only what the program says. Where a user agent has several words of the
+// list, the longest one counts: "Googlebot-Image", and not "Googlebot".
+func crawlerName(userAgent string) string {
+	var buffer [maxUserAgent]byte
+	agent := buffer[:copy(buffer[:], userAgent)]
+	for i, c := range agent {
+		if 'A' <= c && c <= 'Z' {
+			agent[i] = c + 'a' - 'A'
 		}
-		if len(rest) >= len(word) && strings.EqualFold(rest[:len(word)], word) {
+	}
+	var found crawler
+	list := crawlers()
+	for i := range len(agent) - 2 {
+		if !isAlphanumeric(agent[i]) || i > 0 && isAlphanumeric(agent[i-1]) {
+			continue // no word begins here
+		}
+		for _, c := range list[hash3(agent[i:])] {
+			if len(c.word) > len(found.word) && bytes.HasPrefix(agent[i:], c.word) {
+				found = c
+			}
+		}
+	}
+	if found.name == "" && saysCrawler(agent) {
+		return backend.OtherBots
+	}
+	return found.name
+}
+
+func isAlphanumeric(c byte) bool { return 'a' <= c && c <= 'z' || '0' <= c && c <= '9' }
+
+// saysCrawler reports whether a user agent in lower case declares itself a crawler that is not in the list: by
+// one of the usual words, or by the URL of a page about it, which no browser has. Tools such as curl have
+// neither. They seldom keep cookies; one that does acts for a person.
+func saysCrawler(agent []byte) bool {
+	for _, word := range [...]string{"crawl", "spider", "headless", "://"} {
+		if bytes.Contains(agent, []byte(word)) {
 			return true
 		}
 	}
-	return false
-}
-
-// beginsCrawler has the bytes with which the words of isCrawler begin. Few bytes of a user agent are among
-// them, so isCrawler skips most of it quickly.
-var beginsCrawler = [256]bool{
-	'b': true, 'B': true, 'c': true, 'C': true, 's': true, 'S': true,
-	'm': true, 'M': true, 'g': true, 'G': true, ':': true,
-}
-
-// otherBots is the name of crawlers that are not in crawlers.
-const otherBots = "Other bots"
-
-// maxUserAgent bounds what crawlerName reads of a user agent, in bytes.
-const maxUserAgent = 512
-
-// crawlerName returns the name by which a crawler is counted: one of a fixed number.
-// Anybody can call a program Googlebot, so the name is only what the program says.
-func crawlerName(userAgent string) string {
-	userAgent = strings.ToLower(userAgent[:min(len(userAgent), maxUserAgent)])
-	for _, c := range crawlers {
-		if strings.Contains(userAgent, c.word) {
-			return c.name
+	for {
+		before, after, found := bytes.Cut(agent, []byte("bot"))
+		if !found {
+			return false
+		}
+		agent = bytes.TrimPrefix(after, []byte("s"))
+		inWord := len(agent) > 0 && 'a' <= agent[0] && agent[0] <= 'z' // as in "Caboto"
+		if !inWord && !bytes.HasSuffix(before, []byte("cu")) {         // CUBOT is a brand of telephones
+			return true
 		}
 	}
-	return otherBots
-}
-
-// crawlers are the names of crawlers, each with a word of its user agent in lower case. The
-// first that fits counts.
-var crawlers = [...]struct{ word, name string }{
-	{"adsbot-google", "Google AdsBot"},
-	{"mediapartners-google", "Google AdSense"},
-	{"google-inspectiontool", "Google Inspection"},
-	{"googleother", "GoogleOther"},
-	{"googlebot", "Googlebot"},
-	{"bingbot", "Bingbot"},
-	{"bingpreview", "Bingbot"},
-	{"duckduckbot", "DuckDuckBot"},
-	{"duckassistbot", "DuckAssistBot"},
-	{"yandex", "YandexBot"},
-	{"baiduspider", "Baiduspider"},
-	{"applebot", "Applebot"},
-	{"slurp", "Yahoo Slurp"},
-	{"sogou", "Sogou"},
-	{"petalbot", "PetalBot"},
-	{"seznambot", "SeznamBot"},
-	{"qwantbot", "Qwantbot"},
-	{"facebookexternalhit", "Facebook"},
-	{"facebot", "Facebook"},
-	{"meta-external", "Meta AI"},
-	{"twitterbot", "Twitterbot"},
-	{"linkedinbot", "LinkedInBot"},
-	{"pinterest", "Pinterestbot"},
-	{"slackbot", "Slackbot"},
-	{"discordbot", "Discordbot"},
-	{"telegrambot", "TelegramBot"},
-	{"mastodon", "Mastodon"},
-	{"oai-searchbot", "OAI-SearchBot"},
-	{"chatgpt-user", "ChatGPT"},
-	{"gptbot", "GPTBot"},
-	{"claude-user", "Claude"},
-	{"claude-searchbot", "Claude-SearchBot"},
-	{"claudebot", "ClaudeBot"},
-	{"perplexity", "PerplexityBot"},
-	{"mistralai", "MistralAI"},
-	{"amazonbot", "Amazonbot"},
-	{"bytespider", "Bytespider"},
-	{"ccbot", "CCBot"},
-	{"ahrefsbot", "AhrefsBot"},
-	{"semrushbot", "SemrushBot"},
-	{"mj12bot", "MJ12bot"},
-	{"dotbot", "DotBot"},
-	{"dataforseobot", "DataForSeoBot"},
-	{"archive.org_bot", "Internet Archive"},
-	{"ia_archiver", "Internet Archive"},
-	{"uptimerobot", "UptimeRobot"},
 }

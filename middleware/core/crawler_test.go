@@ -18,49 +18,70 @@ import (
 
 const googlebot = "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)"
 
-// Crawlers are named by a table, and those that only say that they are one share a name.
+// Crawlers are named by the list, and those that only say that they are one share a name.
 func TestCrawlerNames(t *testing.T) {
 	for userAgent, want := range map[string]string{
 		googlebot:             "Googlebot",
-		"Googlebot-Image/1.0": "Googlebot",
-		"AdsBot-Google (+http://www.google.com/adsbot.html)": "Google AdsBot",
-		"Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm) Chrome/116.0.1938.76 Safari/537.36":                        "Bingbot",
-		"DuckDuckBot/1.1; (+http://duckduckgo.com/duckduckbot.html)":                                                                                                              "DuckDuckBot",
-		"Mozilla/5.0 (compatible; YandexImages/3.0; +http://yandex.com/bots)":                                                                                                     "YandexBot",
-		"Mozilla/5.0 (compatible; Baiduspider/2.0; +http://www.baidu.com/search/spider.html)":                                                                                     "Baiduspider",
-		"Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.4 Safari/605.1.15 (Applebot/0.1; +http://www.apple.com/go/applebot)": "Applebot",
-		"facebookexternalhit/1.1 (+http://www.facebook.com/externalhit_uatext.php)":                                                                                               "Facebook",
-		"Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; GPTBot/1.2; +https://openai.com/gptbot)":                                                                  "GPTBot",
-		"Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; ClaudeBot/1.0; +claudebot@anthropic.com)":                                                                 "ClaudeBot",
-		"SiteCrawler 3":             "Other bots",
-		"my-spider":                 "Other bots",
-		"x (+https://example.com/)": "Other bots",
-		"curl/8.5.0":                "",
-		"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36": "",
-		strings.Repeat("x", 600) + " bot Googlebot":                                                             "Other bots", // too long to be one
-		"Mozilla/5.0 (compatible; Yahoo! Slurp; http://help.yahoo.com/help/us/ysearch/slurp)":                   "Yahoo Slurp",
-		"Mozilla/5.0 (compatible; Google-InspectionTool/1.0;)":                                                  "Google Inspection",
-		"Mediapartners-Google": "Google AdSense",
-		"Mozilla/5.0 (Linux; Android 5.0) AppleWebKit/537.36 (KHTML, like Gecko) Mobile Safari/537.36 (compatible; Bytespider; spider-feedback@bytedance.com)": "Bytespider",
-		"Twitterbot/1.0": "Twitterbot",
-		"CCBot/2.0":      "CCBot",
-		"":               "",
-		"bo":             "",
-		iPhone:           "",
-		"Mozilla/5.0 (Linux; Android 13; CUBOT NOTE 40) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Mobile Safari/537.36": "",
-		"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/142.0.0.0 Safari/537.36":               "",
+		"Googlebot-Image/1.0": "Googlebot-Image",
+		"Mozilla/5.0 (Linux; Android 6.0.1; Nexus 5X Build/MMB29P) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/41.0.2272.96 Mobile Safari/537.36 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)": "Googlebot",
+		"AdsBot-Google (+http://www.google.com/adsbot.html)": "AdsBot-Google",
+		"Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm) Chrome/116.0.1938.76 Safari/537.36":         "Bingbot",
+		"Mozilla/5.0 (iPhone; CPU iPhone OS 17_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.0 Mobile/15E148 Safari/604.1 BingPreview/1.0b": "BingPreview",
+		"Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; Claude-User/1.0; +someone@example.com)":                                                    "Claude-User",
+		"facebookexternalhit/1.1": "Facebookexternalhit",
+		"meta-externalagent/1.1":  "Meta-externalagent",
+		"GoogleOther":             "GoogleOther",
+		"Mozilla/5.0 (compatible; YandexImages/3.0; +http://yandex.com/bots)":                 "Yandex.com",
+		"Mozilla/5.0 (compatible; Baiduspider/2.0; +http://www.baidu.com/search/spider.html)": "Baiduspider",
+		"Sogou web spider/4.0(+http://www.sogou.com/docs/help/webmasters.htm#07)":             "Sogou web spider",
+		"Twitterbot/1.0":                  "Twitterbot",
+		"SiteCrawler 3":                   backend.OtherBots,
+		"my-spider":                       backend.OtherBots,
+		"some bots":                       backend.OtherBots,
+		"x (+https://example.com/)":       backend.OtherBots,
+		strings.Repeat("x", 508) + " bot": backend.OtherBots,
+		strings.Repeat("x", 509) + " bot": "", // more than is read
+		"":                                "",
+		"bo":                              "",
+		iPhone:                            "",
+		"Mozilla/5.0 (compatible; MSIE 9.0; Windows NT 6.1; Banca Caboto s.p.a.)": "",
+		// Programs that drive a browser.
+		"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/142.0.0.0 Safari/537.36":                          "HeadlessChrome",
+		"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessEdg/142.0.0.0":                                           backend.OtherBots,
+		"Mozilla/5.0 (Unknown; Linux x86_64) AppleWebKit/538.1 (KHTML, like Gecko) PhantomJS/2.1.1 Safari/538.1":                                 "PhantomJS",
+		"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Cypress/13.6.0 Chrome/114.0.5735.289 Electron/25.8.4":            "Cypress",
+		"Mozilla/5.0 (Windows NT 10.0) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0.0.0 Safari/537.36 Playwright/1.40.0":                  "Playwright",
+		"Mozilla/5.0 (Linux; Android 7.0; Moto G (4)) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/94.0 Mobile Safari/537.36 Chrome-Lighthouse": "Chrome-Lighthouse",
+		// Tools that speak HTTP stay guests.
+		"curl/8.5.0": "", "Wget/1.24.5": "", "python-requests/2.32.3": "", "Go-http-client/2.0": "", "okhttp/4.12.0": "",
+		"axios/1.7.9": "", "Apache-HttpClient/4.5.14 (Java/17.0.9)": "", "Python/3.12 aiohttp/3.9.5": "", "HTTPie/3.2.2": "",
 	} {
 		if got := core.CrawlerName(userAgent); got != want {
 			t.Errorf("%.80s: got %q, want %q", userAgent, got, want)
 		}
 	}
-	for _, name := range core.CrawlerNames() {
-		if len(name) > backend.MaxBotName || strings.ContainsAny(name, `"\`) {
-			t.Errorf("%q is not the name of a bot", name)
+}
+
+// Of a public list of crawlers at most one in a hundred counts as a guest, and no browser counts as a crawler.
+func TestCrawlersOfPublicLists(t *testing.T) {
+	agents, guests := linesOf(t, "testdata/crawlers.txt"), 0
+	for _, agent := range agents {
+		if core.CrawlerName(agent) == "" {
+			guests++
+			t.Logf("no crawler: %s", agent)
 		}
 	}
-	if len(core.CrawlerNames()) > backend.MaxBots {
-		t.Error("there are more names than a topic counts")
+	if len(agents) < 150 || guests > len(agents)/100 {
+		t.Errorf("%d of %d crawlers count as guests, want one in a hundred at most", guests, len(agents))
+	}
+	agents = linesOf(t, "testdata/browsers.txt")
+	for _, agent := range agents {
+		if got := core.CrawlerName(agent); got != "" {
+			t.Errorf("got %q for %s, want no crawler", got, agent)
+		}
+	}
+	if len(agents) < 150 {
+		t.Errorf("got %d browsers, want more", len(agents))
 	}
 }
 

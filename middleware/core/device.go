@@ -58,9 +58,9 @@ func (m *engine) hash(what, text string) string {
 }
 
 // FindDevice finds the device of the request's visitor, for [presence.VisitorFromContext].
-func (r *requestWithVisitor) FindDevice() presence.Device {
-	visitor := &r.context.Visitor
-	return r.engine.deviceOf(&r.request, visitor.User.ID.In(visitor.Tenant), visitor.Device.ID, r.browser)
+func (w *requestWithVisitor) FindDevice() presence.Device {
+	visitor := &w.Visitor
+	return w.engine.deviceOf(&w.request, visitor.User.ID.In(visitor.Tenant), visitor.Device.ID, w.browser)
 }
 
 // sessionOf returns the public id of the site's session. It returns "" if there is no session, or if its id

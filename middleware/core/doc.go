@@ -6,7 +6,7 @@
 //	visit := recorder.Begin(c, request, response.Header())
 //	defer visit.End()
 //	next(visit.Request, visit.Cookies.Wrap(response))
-//	visit.Cookies.Set(response.Header())
+//	visit.Cookies.Set(response.Header(), http.StatusOK, nil)
 //
 // For each request the middleware calls the site's Identify once, and puts the answer into
 // the request's context as a [presence.Visitor]. Handlers and templates read it there. A
@@ -21,16 +21,25 @@
 // other method, a prefetch or prerendering, an asset (script, style, image and so on, by
 // Sec-Fetch-Dest or else by its name), a WebSocket or event stream, and the presence
 // endpoints. A fetch by a page's script is a page view, since some sites go from page to
-// page that way. If scripts poll, exclude their routes by [Config.Skipper], or mount the
-// middleware on a group without them.
+// page that way. The response decides in the end: it is HTML, and its status is below 400. So a health check,
+// an API, a raw file and an error record nothing and set no cookie. A response without a type is told by its
+// first bytes, as net/http does, or else by whether the request asks for HTML.
 //
 // A guest counts when the throttle cookie comes back with a page view, or when the page
 // opens a stream. So a bot that fetches one page never counts as a guest, and neither does a
 // crawler that declares itself. A signed-in user always counts.
 //
-// A crawler gets no cookie. Where the topic's [presence.Kind] has Bots, a crawler counts by
-// a name from a fixed table and by a hash of its address. Its page views are recorded once
-// in [Config.Throttle]. A crawler that is not in the table counts as one of "Other bots".
+// A guest whose browser has sent no cookie counts while a stream is open, and for the grace
+// after it ([presence.Visitor].Passing). The answer to the stream sets a cookie. Once the
+// browser returns it, the guest counts by the cookie, like all others. So a reader who
+// blocks cookies is one guest while reading, and not one more with each page.
+//
+// A crawler gets no cookie, and so does a program that says that it drives a browser. The list
+// of crawlers, crawlers.txt, is that of the project crawler-user-agents. Tools such as curl are
+// not in it: one that keeps cookies acts for a person. Where the topic's [presence.Kind] has
+// Bots, a crawler counts by its name in the list and by a hash of its address. Its page views
+// are recorded once in [Config.Throttle]. A crawler that is not in the list, and says that it
+// is one, counts as one of "Other bots".
 //
 // # The throttle cookie
 //
@@ -52,7 +61,8 @@
 // Half of a browser's id is random; the other half signs it with the fleet's secret
 // ([track.Config.Secret]). An id that a script made up does not count: a page view with
 // it gets a new id, as if the request had no cookie. A node that has not reached the store
-// yet does not know the secret. Until then it gives guests no ids and counts none.
+// yet does not know the secret. Until then it gives guests no ids, and counts them by their
+// streams alone.
 //
 // An id has one of two signatures: that of a new guest, or that of a guest who counts. When
 // the id of a new guest comes back, the guest counts and gets the other signature, unless

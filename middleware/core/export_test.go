@@ -1,11 +1,14 @@
 package core
 
 import (
+	"cmp"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/track"
 )
 
@@ -62,20 +65,18 @@ func (n *newcomers) Admit(tenant, address string, now time.Time) bool {
 // Len is how many addresses are remembered.
 func (n *newcomers) Len() int { return n.full.Len() }
 
-// CrawlerName is crawlerName, "" for a user agent that is no crawler's.
-func CrawlerName(userAgent string) string {
-	if !isCrawler(userAgent) {
-		return ""
-	}
-	return crawlerName(userAgent)
-}
+// CrawlerName is crawlerName.
+func CrawlerName(userAgent string) string { return crawlerName(userAgent) }
 
 // CrawlerNames are all names of crawlers.
-func CrawlerNames() (names []string) {
-	for _, c := range crawlers {
-		names = append(names, c.name)
+func CrawlerNames() []string {
+	names := []string{backend.OtherBots}
+	for _, some := range crawlers() {
+		for _, c := range some {
+			names = append(names, c.name)
+		}
 	}
-	return append(names, otherBots)
+	return names
 }
 
 // MaxHides is maxHides.
@@ -87,32 +88,33 @@ func TagOf(id presence.UserID) string { return strconv.FormatUint(uint64(tagOf(i
 // KindAndLabel is kindAndLabel.
 func KindAndLabel(r *http.Request) (kind, label string) { return kindAndLabel(r) }
 
-// LabelNames are all names in the tables of labels.
+// LabelNames are all names of browsers, systems and programs in the tables of labels.
 func LabelNames() (names []string) {
-	for _, b := range browsers {
-		names = append(names, b.name)
-	}
-	for _, s := range systems {
-		names = append(names, s.name)
-	}
-	for _, p := range programs {
-		names = append(names, p.name)
-	}
+	eachFamily(func(part int, name string, _ []string) {
+		if part != formPart {
+			names = append(names, name)
+		}
+	})
 	return append(names, CrawlerNames()...)
 }
 
-// LabelWords are all words in the tables of labels, each as often as it is there.
-func LabelWords() (browserWords, systemWords, programWords []string) {
-	for _, b := range browsers {
-		browserWords = append(browserWords, b.word)
+// LabelWords are all words in the tables of labels, each as often as it is there: those of browsers and programs, of
+// systems, and of forms.
+func LabelWords() (browserWords, systemWords, formWords []string) {
+	var all [len(tables)][]string
+	eachFamily(func(part int, _ string, words []string) { all[part] = append(all[part], words...) })
+	return all[browserPart], all[systemPart], all[formPart]
+}
+
+func eachFamily(fn func(part int, name string, words []string)) {
+	for part, rows := range tables {
+		for _, row := range rows {
+			for names := range strings.SplitSeq(row.name, "; ") {
+				name, words, _ := strings.Cut(names, ": ")
+				fn(part, name, strings.Fields(cmp.Or(words, name)))
+			}
+		}
 	}
-	for _, s := range systems {
-		systemWords = append(systemWords, s.word)
-	}
-	for _, p := range programs {
-		programWords = append(programWords, p.word)
-	}
-	return browserWords, systemWords, programWords
 }
 
 // MaxLabels is maxLabels.

@@ -81,7 +81,7 @@ func (f *faults) invalidUser(id presence.UserID, err error) {
 // clientIPPanicked logs a panic. Call it in the deferred function that has recovered it.
 func (f *faults) clientIPPanicked(value any) {
 	if f.addressed.Pass() {
-		f.logger.Error("presence: ClientIP of the middleware panicked; the visitor counts as one without an address",
+		f.logger.Error("presence: ClientIP of the middleware panicked; the address of the connection counts",
 			slog.String("panic", fmt.Sprint(value)), slog.String("stack", string(debug.Stack())))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rollcall-go/rollcall/middleware/nethttp"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 )
 
@@ -82,28 +83,64 @@ func TestIDOfAGuest(t *testing.T) {
 	})
 }
 
-// A stream is proof enough of a browser: its guest is known at once.
+// A stream is proof enough of a browser: its guest gets an id at once. Until the cookie comes back, the guest
+// counts by the stream alone.
 func TestStreamingGuestGetsAnIDAtOnce(t *testing.T) {
 	for _, path := range []string{"/presence/events", "/presence/ws", "/presence/poll"} {
-		t.Run(path, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newSite(t, nil)
-				b := s.browser("")
-				b.get(path + "?topic=site")
-				_, id, user := b.cookie()
-				if s.visitor.Guest != id || user != "-" {
-					t.Errorf("got guest %q in the context and %q of %q in the cookie, want the same of a guest", s.visitor.Guest, id, user)
-				}
-				b.get(path)
-				if s.visitor.Guest != id || len(b.set) != 0 {
-					t.Errorf("got guest %q and %v set the second time, want %q and nothing", s.visitor.Guest, b.set, id)
-				}
-				s.expect() // the tracker counts those who stream
-				b.get("/")
-				s.expect("guest")
+		for _, second := range []string{path, "/"} {
+			t.Run(path+" then "+second, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := newSite(t, nil)
+					b := s.browser("")
+					b.get(path + "?topic=site")
+					_, id, user := b.cookie()
+					if s.visitor.Guest != id || user != "-" || s.visitor.Passing == "" {
+						t.Errorf("got visitor %+v and %q of %q in the cookie, want the same id of a passing guest", s.visitor, id, user)
+					}
+					for _, path := range []string{"/presence/roster", second} {
+						if b.get(path); s.visitor.Guest != id || s.visitor.Passing != "" {
+							t.Errorf("%s: got visitor %+v, want guest %q, who counts by the cookie", path, s.visitor, id)
+						}
+					}
+					time.Sleep(time.Second)
+					if out := s.store.takenOut(); second == path && out != 1 { // a page view counts the guest at once
+						t.Errorf("%d guests by their streams were taken out, want one", out)
+					}
+					s.store.take()
+					if b.get(path); s.visitor.Guest != id || s.visitor.Passing != "" || len(b.set) != 0 {
+						t.Errorf("got visitor %+v and %v set the third time, want %q and nothing", s.visitor, b.set, id)
+					}
+				})
 			})
-		})
+		}
 	}
+}
+
+// A guest whose browser keeps no cookies counts by the stream alone, as often as one comes. The client is the same
+// for all streams, and another one elsewhere and in another browser.
+func TestGuestWithoutCookiesPasses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, func(c *nethttp.Config) { c.ClientIP = byAddr })
+		stream := func(userAgent, address string) string {
+			b := s.with(userAgent, "")
+			b.header.Set("X-Addr", address)
+			b.get("/presence/events")
+			return s.visitor.Passing
+		}
+		first := stream(firefox, "192.0.2.1")
+		for _, other := range []string{stream(iPhone, "192.0.2.1"), stream(firefox, "192.0.2.2"), stream(googlebot, "192.0.2.1")} {
+			if other == first {
+				t.Errorf("got %q again, want another client", other)
+			}
+		}
+		if again := stream(firefox, "192.0.2.1:4000"); again != first || first == "" {
+			t.Errorf("got %q and then %q, want one client", first, again)
+		}
+		if strings.Contains(first, "192") {
+			t.Errorf("got %q, which has the address", first)
+		}
+		s.expect()
+	})
 }
 
 // TestMadeUpGuestsAreNotCounted: a script can write any id into a cookie. It is

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/internal/leak"
+	"github.com/rollcall-go/rollcall/internal/syncbuf"
 	"github.com/rollcall-go/rollcall/middleware/core"
 	"github.com/rollcall-go/rollcall/middleware/nethttp"
 	"github.com/rollcall-go/rollcall/presence"
@@ -34,7 +35,7 @@ type site struct {
 	handler http.Handler
 	tracker *track.Tracker
 	store   *spy
-	logs    *strings.Builder
+	logs    *syncbuf.Buffer
 	visitor presence.Visitor // whom the latest handler found in its context
 	events  http.HandlerFunc // answers /presence/events, if set
 }
@@ -68,7 +69,7 @@ func newNode(t *testing.T, store backend.Store, configure func(*nethttp.Config))
 // newNodeWith starts a site with a secret and a logger of the tests.
 func newNodeWith(t *testing.T, store backend.Store, config track.Config, configure func(*nethttp.Config)) *site {
 	t.Helper()
-	s := &site{t: t, mux: http.NewServeMux(), store: &spy{Store: store}, logs: new(strings.Builder)}
+	s := &site{t: t, mux: http.NewServeMux(), store: &spy{Store: store}, logs: new(syncbuf.Buffer)}
 	config.Secret, config.Logger = secret, slog.New(slog.NewTextHandler(s.logs, nil))
 	if _, ok := store.(*secretless); ok {
 		config.Secret = nil
@@ -281,7 +282,7 @@ func (s *secretless) Secret(ctx context.Context, offer []byte) ([]byte, error) {
 }
 
 // ok is a handler.
-func ok(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "a page") }
+func ok(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<!doctype html><p>a page") }
 
 // stamp is a moment as the cookie holds it.
 func stamp(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 36) }

@@ -37,9 +37,9 @@ func TestGuestsAreNotMinted(t *testing.T) {
 				s.streamsCount()
 				s.browser("alice").get("/site.css") // somebody signs in here
 				var last *browser
-				for range 10_000 {
+				for i := range 10_000 {
 					last = s.browser("")
-					last.header.Set("X-Addr", "192.0.2.1")
+					last.header.Set("X-Addr", fmt.Sprint("192.0.2.1:", i)) // some proxies send the port
 					last.get("/")
 					last.get(second)
 				}
@@ -47,7 +47,7 @@ func TestGuestsAreNotMinted(t *testing.T) {
 				if got := s.guests(); got != core.MaxNewGuests {
 					t.Errorf("got %d guests, want %d", got, core.MaxNewGuests)
 				}
-				if s.visitor.Guest != "" {
+				if s.visitor.Guest != "" && second != "/" { // a page view is refused once the page is there
 					t.Errorf("got guest %q, want one who does not count", s.visitor.Guest)
 				}
 				other := s.browser("")

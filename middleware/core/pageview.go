@@ -1,6 +1,7 @@
 package core
 
 import (
+	"bytes"
 	"net/http"
 	"path"
 	"strings"
@@ -14,12 +15,41 @@ func isPageView(r *http.Request) bool {
 		return false
 	}
 	switch header(r.Header, "Sec-Fetch-Dest") {
-	case "document", "iframe", "frame", "fencedframe":
-		return true
 	case "", "empty": // a page's own fetch, or not a browser that says so
 		return !isStream(r.Header) && !isAssetName(r.URL.Path)
 	}
-	return false // script, style, image, font and the like
+	return isNavigation(r) // and not for a script, style, image, font and the like
+}
+
+// isNavigation reports whether a browser that says so has sent a request to see a page.
+func isNavigation(r *http.Request) bool {
+	switch header(r.Header, "Sec-Fetch-Dest") {
+	case "document", "iframe", "frame", "fencedframe":
+		return r.Method == http.MethodGet && !isSpeculative(r.Header)
+	}
+	return false
+}
+
+// asksForPage reports whether a request says that it is for a page, and not for anything.
+func asksForPage(r *http.Request) bool {
+	return isNavigation(r) || strings.Contains(header(r.Header, "Accept"), "html")
+}
+
+// isPage reports whether the response to a page view is a page: HTML, and no error. Without a type the first
+// bytes of its body decide, as they do in net/http, and without these the request does, such as for a 304.
+func isPage(r *http.Request, h http.Header, status int, start []byte) bool {
+	if status >= http.StatusBadRequest {
+		return false
+	}
+	kind := header(h, "Content-Type")
+	if kind == "" && h["Content-Encoding"] == nil && len(bytes.TrimSpace(start)) > 0 {
+		kind = http.DetectContentType(start)
+	}
+	if kind, _, _ = strings.Cut(kind, ";"); kind == "" {
+		return asksForPage(r)
+	}
+	kind = strings.ToLower(strings.TrimSpace(kind))
+	return kind == "text/html" || kind == "application/xhtml+xml"
 }
 
 // header returns a header's first value. The name must be in canonical form: unlike

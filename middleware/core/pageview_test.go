@@ -1,9 +1,13 @@
 package core_test
 
 import (
+	"fmt"
+	"io"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/rollcall-go/rollcall/middleware/nethttp"
 	"github.com/rollcall-go/rollcall/presence"
@@ -79,7 +83,7 @@ func TestWhatIsAPageView(t *testing.T) {
 				} else {
 					s.expect()
 				}
-				if got := s.visitor.User.ID; got != "alice" {
+				if got := s.visitor.User.ID; got != "alice" && tt.name != "a beat" {
 					t.Errorf("got visitor %q in the context, want alice", got)
 				}
 				guest := s.browser("")
@@ -145,4 +149,109 @@ func TestTopicIsTheSitesChoice(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A page view is what a page answers. Nothing else is recorded or sets a cookie.
+func TestAnswersThatAreNoPages(t *testing.T) {
+	const browser, tool = "text/html,application/xhtml+xml", "*/*"
+	for _, tt := range []struct {
+		accept, kind string
+		status       int // 0: none is written
+		body         string
+		page         bool
+	}{
+		{tool, "text/html; charset=utf-8", 200, "", true},
+		{tool, "TEXT/HTML", 0, "x", true},
+		{tool, "application/xhtml+xml", 200, "x", true},
+		{tool, "text/html", 303, "x", true},
+		{tool, "text/html", 399, "x", true},
+		{browser, "text/html", 400, "x", false},
+		{browser, "text/html", 404, "x", false},
+		{browser, "text/html", 500, "x", false},
+		{browser, "text/plain; charset=utf-8", 200, "ok", false},
+		{browser, "application/json", 200, "{}", false},
+		{browser, "text/html-not", 200, "{}", false},
+		{tool, "", 0, "<!doctype html><p>hello", true},
+		{tool, "", 0, "\n<html><p>hello", true},
+		{browser, "", 0, "ok", false},
+		{browser, "", 0, `{"a":1}`, false},
+		{browser, "", 0, "\n", true},
+		{tool, "", 0, "\n", false},
+		{browser, "", 304, "", true},
+		{tool, "", 304, "", false},
+		{browser, "", 200, "", true},
+		{tool, "", 200, "", false},
+		{browser, "", 404, "", false},
+		{"", "", 0, "", false},
+	} {
+		t.Run(fmt.Sprint(tt), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newSite(t, nil)
+				s.handle("/answer", func(w http.ResponseWriter, _ *http.Request) {
+					if tt.kind != "" {
+						w.Header().Set("Content-Type", tt.kind)
+					}
+					if tt.status != 0 {
+						w.WriteHeader(tt.status)
+					}
+					if tt.body != "" {
+						io.WriteString(w, tt.body)
+					}
+				})
+				var want []string
+				if tt.page {
+					want = []string{"alice"}
+				}
+				for _, user := range []string{"alice", ""} {
+					b := s.browser(user)
+					b.header.Set("Accept", tt.accept)
+					if b.get("/answer"); len(b.set) == 1 != tt.page {
+						t.Errorf("user %q: got the cookies %v, want one: %t", user, b.set, tt.page)
+					}
+				}
+				s.expect(want...)
+			})
+		})
+	}
+}
+
+// A page that a browser gets, and that shows an element, waits for its stream. Programs and crawlers open none, and
+// neither does a page without an element.
+func TestPagesThatWaitForAStream(t *testing.T) {
+	for _, tt := range []struct {
+		name, dest, agent string
+		element, streamed bool
+		want              bool
+	}{
+		{"a page", "document", "Mozilla/5.0", true, false, true},
+		{"in a frame", "iframe", "Mozilla/5.0", true, false, true},
+		{"by a script", "empty", "Mozilla/5.0", true, false, false},
+		{"by curl", "", "curl/8.0", true, false, false},
+		{"by a crawler", "document", "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)", true, false, false},
+		{"without an element", "document", "Mozilla/5.0", false, false, false},
+		{"after a stream", "document", "Mozilla/5.0", true, true, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newSite(t, nil)
+				s.handle("/page", func(w http.ResponseWriter, r *http.Request) {
+					presence.ShowHead(r.Context())
+					if tt.element {
+						presence.ShowElement(r.Context())
+					}
+					ok(w, r)
+				})
+				if tt.streamed {
+					s.tracker.MeetStream()
+				}
+				b := s.browser("alice")
+				b.header = http.Header{"Sec-Fetch-Dest": {tt.dest}, "User-Agent": {tt.agent}}
+				b.get("/page")
+				time.Sleep(2 * time.Minute)
+				if got := strings.Contains(s.logs.String(), "finding=not-live pages=1 heads=1"); got != tt.want {
+					t.Errorf("got %s, want not-live: %t", s.logs, tt.want)
+				}
+			})
+		})
+	}
 }

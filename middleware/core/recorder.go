@@ -36,6 +36,7 @@ func New[C any](config Config[C]) (*Recorder[C], error) {
 		clientIP: config.ClientIP,
 		members:  config.Members,
 		secret:   slices.Clone(config.Secret),
+		site:     config.Site,
 		faults:   newFaults(config.Tracker),
 		recent:   newRecent(config.Throttle.Milliseconds()),
 	}}
@@ -45,7 +46,7 @@ func New[C any](config Config[C]) (*Recorder[C], error) {
 		if cfg.Directory != nil {
 			rec.engine.people, rec.engine.labels = true, newLabels()
 		}
-		rec.engine.newcomers = newNewcomers(cfg.Age)
+		rec.engine.newcomers, rec.engine.named = newNewcomers(cfg.Age), newNamesakes()
 		if cfg.Kind(config.Topic).Bots {
 			rec.engine.crawlers = newRecent(config.Throttle.Milliseconds())
 		}
@@ -66,10 +67,12 @@ type engine struct {
 	members    bool                         // guests do not count
 	people     bool                         // users have devices, because the tracker has a Directory
 	secret     []byte                       // for hashes of addresses and user agents; empty: none are kept
+	site       any                          // see SiteFrom
 	faults     *faults
 	recent     *recent    // signed-in visitors without cookies
 	crawlers   *recent    // crawlers that were counted lately; nil: crawlers are not counted
 	newcomers  *newcomers // nil without a tracker
+	named      *namesakes // nil without a tracker
 	labels     *labels    // nil without people
 	strangers  strangers
 }
@@ -81,10 +84,11 @@ type Visit struct {
 	// Cookies are what the response is to set. They are nil for most requests.
 	Cookies *Cookies
 
-	class   class
-	browser string  // of the throttle cookie in the request
-	engine  *engine // nil: End has nothing to do
-	context *presence.VisitorContext
+	class    class
+	browser  string  // of the throttle cookie in the request
+	engine   *engine // nil: End has nothing to do
+	context  *presence.VisitorContext
+	stranger bool // a guest's page view, and nobody was signed in so far
 }
 
 // Begin identifies the visitor of a request, and records it if it is a page view. c is
@@ -96,21 +100,43 @@ type Visit struct {
 func (rec *Recorder[C]) Begin(c C, r *http.Request, header http.Header) Visit {
 	skipped := rec.skip != nil && rec.skip(c)
 	if skipped && rec.tenant == nil {
-		return Visit{Request: r}
+		return Visit{Request: rec.engine.withSite(r)}
 	}
-	with := &requestWithVisitor{context: presence.VisitorContext{Context: r.Context(), Identified: time.Now()}}
+	with := &requestWithVisitor{VisitorContext: presence.VisitorContext{Context: r.Context(), Identified: time.Now()}, engine: &rec.engine}
 	if rec.tenant != nil {
 		tenant := rec.tenantOf(c)
-		if with.context.Visitor.Tenant = tenant; skipped || tenant == presence.NoTenant {
-			with.request = *r.WithContext(&with.context)
+		if with.Visitor.Tenant = tenant; skipped || tenant == presence.NoTenant {
+			with.request = *r.WithContext(with)
 			return Visit{Request: &with.request}
 		}
 	}
-	signedIn := rec.identified(c, &with.context.Visitor.User)
-	if signedIn && rec.engine.people && rec.session != nil {
-		with.context.Visitor.Device.ID = rec.sessionOf(c)
+	class := rec.engine.classOf(r)
+	if !class.identifies() {
+		with.Identified = time.Time{}
+		return rec.engine.begin(r, class, header, with, false, true)
 	}
-	return rec.engine.begin(r, header, with, signedIn, rec.denied(c))
+	signedIn := rec.identified(c, &with.Visitor.User)
+	if outer := passOf(r.Context(), rec.engine.tracker); outer != nil {
+		rec.engine.tracker.Found(presence.PassedTwice, "path", shortened(r.URL.Path))
+		if outer.Visitor.User.ID == with.Visitor.User.ID && outer.Visitor.Tenant == with.Visitor.Tenant {
+			return Visit{Request: r}
+		}
+		outer.undo(header)
+	}
+	if signedIn && rec.engine.people && rec.session != nil {
+		with.Visitor.Device.ID = rec.sessionOf(c)
+	}
+	return rec.engine.begin(r, class, header, with, signedIn, rec.denied(c))
+}
+
+// Recheck identifies the visitor once more after the handler has served a page, if nobody was signed in so
+// far. It reports [presence.NoUser] if a guest is a user now: presence then stands before the site's
+// sessions. Only a framework whose sessions change c needs it. A page that redirects may have signed the
+// visitor in, so it is ignored.
+func (rec *Recorder[C]) Recheck(c C, v *Visit, header http.Header) {
+	if t := rec.engine.tracker; v.stranger && !t.MetUser() && header["Location"] == nil && rec.identified(c, new(presence.User)) {
+		t.Found(presence.NoUser, "cause", "identify finds the user after the page, and not before it")
+	}
 }
 
 // denied reports whether the browser of a request may get no cookie.
@@ -128,25 +154,31 @@ func (rec *Recorder[C]) denied(c C) (denied bool) {
 }
 
 // begin is Begin for an identified visitor.
-func (m *engine) begin(r *http.Request, header http.Header, with *requestWithVisitor, signedIn, denied bool) Visit {
-	visitor := &with.context.Visitor
+func (m *engine) begin(r *http.Request, class class, header http.Header, with *requestWithVisitor, signedIn, denied bool) Visit {
+	visitor := &with.Visitor
 	if signedIn && m.tracker != nil {
 		m.tracker.MeetUser()
 	}
-	v := requestVisit{engine: m, denied: denied, request: r, header: header, class: m.classOf(r), sentCookies: readCookies(r.Header["Cookie"], m.cookieName)}
+	v := requestVisit{engine: m, denied: denied, request: r, header: header, class: class, sentCookies: readCookies(r.Header["Cookie"], m.cookieName)}
 	v.hides = v.sentCookies.status(r)
 	v.enter(visitor, &with.names)
 	begun := Visit{Request: &with.request, class: v.class, browser: v.cookie.browser}
-	if v.class != viewing && m.tracker != nil {
+	switch {
+	case m.tracker == nil:
+	case v.class != viewing:
 		presence.ReachMiddleware(r.Context())
-		begun.engine, begun.context = m, &with.context
+		begun.engine, begun.context = m, &with.VisitorContext
+	case !m.tracker.Streamed() && isNavigation(r) && crawlerName(r.UserAgent()) == "":
+		begun.engine, begun.context = m, &with.VisitorContext // to learn what the page shows
 	}
 	switch {
 	case !signedIn:
 		if m.tracker != nil && v.class == viewing && !m.tracker.MetUser() && isPageView(r) {
-			m.strangers.see(m.tracker)
+			begun.stranger = true
+			v.later().stranger = true
 		}
 		visitor.Guest = v.seeGuest()
+		visitor.Passing = v.passing
 	case m.tracker == nil:
 	case visitor.User.Hidden:
 		v.seeHidden()
@@ -154,13 +186,13 @@ func (m *engine) begin(r *http.Request, header http.Header, with *requestWithVis
 		v.seeUser(visitor)
 	}
 	if signedIn && m.people && visitor.Device.Kind == "" { // nothing has looked it up yet
-		with.engine, with.browser, with.context.Finder = m, v.browser(), with
+		with.browser, with.Finder = v.browser(), with
 	}
 	if signedIn && v.returned {
 		visitor.Browser = v.cookie.browser[:signedLen]
 	}
-	begun.Cookies = v.setting
-	with.request = *r.WithContext(&with.context) // inlined: no other copy is allocated
+	begun.Cookies, with.cookies = v.setting, v.setting
+	with.request = *r.WithContext(with) // inlined: no other copy is allocated
 	return begun
 }
 
@@ -168,6 +200,12 @@ func (m *engine) begin(r *http.Request, header http.Header, with *requestWithVis
 func (v *Visit) End() {
 	m := v.engine
 	if m == nil {
+		return
+	}
+	if v.class == viewing {
+		if element, head := v.context.Shown(); element {
+			m.tracker.Shown(v.Request.URL.Path, head)
+		}
 		return
 	}
 	if visitor := &v.context.Visitor; v.class.expires() && visitor.SignedIn() && !visitor.User.Hidden {
@@ -194,26 +232,14 @@ func (m *engine) notReached(r *http.Request) {
 	}
 }
 
-// maxShown bounds what a log shows of a method, which a client chooses.
+// maxShown bounds what a log shows of a method or a path, which a client chooses.
 const maxShown = 20
 
-func shortened(method string) string {
-	if len(method) > maxShown {
-		return method[:maxShown] + "…"
+func shortened(text string) string {
+	if len(text) > maxShown {
+		return text[:maxShown] + "…"
 	}
-	return method
-}
-
-// A requestWithVisitor is a copy of a request and its context: the one allocation that
-// presence costs a page.
-type requestWithVisitor struct {
-	request http.Request
-	context presence.VisitorContext
-	names   names
-
-	// For FindDevice, on a site with people.
-	engine  *engine
-	browser string
+	return text
 }
 
 // identified calls the site's Identify, and reports whether the visitor is a user. After

@@ -3,6 +3,7 @@ package core
 import (
 	"encoding/base64"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -20,6 +21,7 @@ type requestVisit struct {
 	user    presence.UserID // by its name inside; empty: a guest
 	made    string          // the id that the response gives the browser; "": none
 	guest   string          // the id by which a guest counts, once verify found it; "": none
+	passing string          // presence.Visitor.Passing
 	arrives bool            // the guest is new: its id has not come back before
 	setting *Cookies        // nil: none yet
 	denied  bool            // the browser may get no cookie: see Config.Consent
@@ -44,36 +46,50 @@ func (v *requestVisit) seeUser(visitor *presence.Visitor) {
 	if throttled && own || !isPageView(v.request) {
 		return
 	}
-	if !throttled {
+	if throttled {
+		v.onPage(func(v *requestVisit) { v.set(stamp, tag) })
+		return
+	}
+	if stamp == 0 { // else the browser has not kept the id that it got
+		v.makeBrowser()
+	}
+	v.onPage(func(v *requestVisit) {
 		v.leaveGuests()
-		if stamp == 0 { // else the browser has not kept the id that it got
-			v.makeBrowser()
-		}
 		v.recordUser(visitor)
-		stamp = now
+		now := time.Now().UnixMilli()
 		if !own {
 			v.recent.record(v.user, v.remembered(), now)
 		}
-	}
-	v.set(stamp, tag)
+		v.set(now, tag)
+	})
+}
+
+// onPage has a function called for a copy of the visit, if the response is a page.
+func (v *requestVisit) onPage(record func(*requestVisit)) {
+	c := v.later()
+	c.visit = *v
+	c.visit.setting, c.record = c, record
 }
 
 // recordUser records a page view of a signed-in user, on the device if the site has people.
 func (v *requestVisit) recordUser(visitor *presence.Visitor) {
-	user := visitor.User
+	user, device := visitor.User, visitor.Device
 	user.ID = v.user
 	if v.people {
-		visitor.Device = v.deviceOf(v.request, v.user, visitor.Device.ID, v.browser())
+		device = v.deviceOf(v.request, v.user, device.ID, v.browser())
 	}
-	v.tracker.Seen(v.kept(), user, visitor.Device)
+	v.named.see(v.tracker, user)
+	v.tracker.Seen(v.kept(), user, device)
 }
 
 // seeHidden removes a hidden user from the guests, because nothing may be recorded of such a user. The
 // browser then gets the cookie of a guest who has not been counted.
 func (v *requestVisit) seeHidden() {
 	if v.class == viewing && v.cookie.tag == guestTag && v.cookie.stamp != 0 && isPageView(v.request) {
-		v.leaveGuests()
-		v.set(0, guestTag)
+		v.onPage(func(v *requestVisit) {
+			v.leaveGuests()
+			v.set(0, guestTag)
+		})
 	}
 }
 
@@ -151,6 +167,9 @@ func (m *engine) fresh(stamp, now int64) bool {
 // one. It returns the guest's id, or "" for none.
 func (v *requestVisit) seeGuest() string {
 	switch {
+	case v.denied && v.class == streaming && !v.members && v.tracker != nil:
+		v.returned = false // as if the browser had sent no cookie
+		return v.seeStreamingGuest()
 	case v.denied:
 		return ""
 	case v.members:
@@ -210,57 +229,92 @@ func (m *engine) admits(r *http.Request, tenant string) bool {
 
 // seeViewingGuest counts a page view of a guest.
 func (v *requestVisit) seeViewingGuest() string {
-	now := time.Now().UnixMilli()
-	known := v.cookie.tag == guestTag && v.fresh(v.cookie.stamp, now)
-	switch {
-	case known || !isPageView(v.request):
+	known := v.cookie.tag == guestTag && v.fresh(v.cookie.stamp, time.Now().UnixMilli())
+	if known || !isPageView(v.request) {
 		return v.cookie.browser
-	case isCrawler(v.request.UserAgent()):
-		v.seeCrawler(now)
+	}
+	if crawler := crawlerName(v.request.UserAgent()); crawler != "" {
+		if v.crawlers != nil {
+			v.onPage(func(v *requestVisit) { v.recordCrawler(crawler) })
+		}
 		return ""
 	}
-	switch v.verify(); {
+	v.verify()
+	v.onPage((*requestVisit).recordGuest)
+	return v.guest
+}
+
+// recordGuest records a page view of a guest whose cookie came back, and gives a cookie to a guest without one.
+func (v *requestVisit) recordGuest() {
+	switch {
 	case !v.returned:
 		v.set(0, guestTag)
-		return ""
-	case !v.admitted(): // the next page view tries again
-		return ""
+	case v.admitted(): // otherwise the next page view tries again
+		v.endPassing()
+		v.tracker.SeenGuest(v.kept(), v.inside(v.guest))
+		v.set(time.Now().UnixMilli(), guestTag)
 	}
-	v.tracker.SeenGuest(v.kept(), v.inside(v.guest))
-	v.set(now, guestTag)
-	return v.guest
 }
 
-// seeStreamingGuest gives a guest who asks for events an id at once. The tracker counts
-// the guest by that id: a bot that comes once opens no stream.
+// seeStreamingGuest returns the id of a guest who asks for events. The tracker counts the guest: a bot that comes
+// once opens no stream.
 func (v *requestVisit) seeStreamingGuest() string {
-	if isCrawler(v.request.UserAgent()) {
+	switch {
+	case crawlerName(v.request.UserAgent()) != "":
 		return ""
+	case !v.returned:
+		return v.seePassingGuest()
 	}
-	if !v.returned {
-		id, known := v.newBrowser()
-		if !known {
-			return ""
-		}
-		v.cookie.browser, v.guest, v.arrives = id, v.counted(id), true
-	}
-	admitted := v.admitted()
-	if v.arrives && admitted || !v.returned {
+	switch admitted := v.admitted(); {
+	case !admitted:
+		return ""
+	case v.arrives || v.cookie.stamp == passed:
+		v.endPassing()
 		v.setNow(cookie{browser: v.cookie.browser})
 	}
-	if !admitted {
-		return ""
-	}
 	return v.guest
 }
 
-// seeCrawler counts a page view of a crawler by its name, where the site counts crawlers.
-// The store gets a hash of the address, which nobody without the fleet's secret can undo.
-func (v *requestVisit) seeCrawler(now int64) {
-	if v.crawlers == nil {
-		return
+// passed is the stamp of a cookie that the answer to a stream sets. Until the browser returns the cookie, its
+// guest counts by the stream alone. Like 0 it throttles nothing.
+const passed = 1
+
+// seePassingGuest has a guest without a cookie count by the stream alone, and gives the browser an id at once. It
+// returns that id.
+func (v *requestVisit) seePassingGuest() string {
+	id, known := "", false
+	if !v.denied {
+		id, known = v.newBrowser()
 	}
-	name := crawlerName(v.request.UserAgent())
+	k := cookie{browser: id}
+	if !v.admits(v.request, v.tenant) {
+		id = ""
+	} else {
+		address, _ := v.address(v.request)
+		v.passing = strconv.FormatUint(v.recent.key(presence.UserID(address), userAgent(v.request)), 36)
+		if known {
+			id = v.counted(id)
+			k = cookie{browser: id, stamp: passed}
+		}
+	}
+	if !known {
+		return ""
+	}
+	v.setNow(k)
+	return id
+}
+
+// endPassing has a guest count by the cookie from now on, and no longer by the stream whose answer set it.
+func (v *requestVisit) endPassing() {
+	if v.cookie.stamp == passed {
+		v.tracker.GuestSignedIn(v.kept(), v.inside(v.guest))
+	}
+}
+
+// recordCrawler records a page view of a crawler by its name, where the site counts crawlers.
+// The store gets a hash of the address, which nobody without the fleet's secret can undo.
+func (v *requestVisit) recordCrawler(name string) {
+	now := time.Now().UnixMilli()
 	address, _ := v.address(v.request)
 	key := presence.UserID(name).In(v.tenant)
 	if v.fresh(v.crawlers.last(key, address), now) {
@@ -276,7 +330,7 @@ func (v *requestVisit) seeCrawler(now int64) {
 
 // expire makes the next page view be recorded, whichever node serves it.
 func (v *requestVisit) expire(tag tag) {
-	if v.cookie.stamp != 0 {
+	if v.cookie.stamp > passed {
 		v.setNow(cookie{browser: v.cookie.browser, tag: tag})
 	}
 }
@@ -290,9 +344,8 @@ func (v *requestVisit) setNow(k cookie) {
 	v.header.Add("Set-Cookie", v.throttleSetting(k))
 }
 
-// set sets the cookie when a page's headers are written, unless a shared cache may store
-// them and hand the cookie to other visitors. While ids cannot be signed, a guest gets no
-// cookie.
+// set has the response set the cookie, unless a shared cache may store it and hand the cookie to other
+// visitors. While ids cannot be signed, a guest gets no cookie.
 func (v *requestVisit) set(stamp int64, tag tag) {
 	if v.denied {
 		return
@@ -307,10 +360,10 @@ func (v *requestVisit) set(stamp int64, tag tag) {
 	v.later().throttle = v.throttleSetting(k)
 }
 
-// later returns the cookies that are set when the headers are written.
+// later returns what is done when the headers are written.
 func (v *requestVisit) later() *Cookies {
 	if v.setting == nil {
-		v.setting = &Cookies{engine: v.engine}
+		v.setting = &Cookies{visit: requestVisit{engine: v.engine, request: v.request, class: v.class}}
 	}
 	return v.setting
 }

@@ -3,10 +3,10 @@
 // into the request's context as a [presence.Visitor]. A page view is recorded at once in
 // memory. A page never waits for presence, and never fails because of it.
 //
-// Mount it after the site's session middleware, before the pages and the presence
-// endpoints. A [Renderer] renders the pages:
+// [Presence] mounts a site of rollcall.New. By parts, mount the middleware after the site's session
+// middleware, before the pages and the presence endpoints. A [Renderer] renders the pages:
 //
-//	e.Use(sessions, echov5.Presence(tracker, identify))
+//	e.Use(sessions, echov5.PresenceWithConfig(echov5.Config{Tracker: tracker, Identify: identify}))
 //	e.Any("/presence/*", echo.WrapHandler(handlers.New(tracker, handlers.Config{Widget: widgets.Handler()})))
 //	e.Renderer = echov5.NewRenderer(widgets)
 //
@@ -25,19 +25,55 @@ import (
 
 	"github.com/rollcall-go/rollcall/middleware/core"
 	"github.com/rollcall-go/rollcall/presence"
-	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // Config configures the middleware. Its Identify and Skipper are given Echo's context.
 type Config = core.Config[*echo.Context]
 
-// Presence returns a middleware with the default [Config]. identify returns the user of a
-// request and true, or false for a guest; [core.Config] says more.
+// Presence mounts a site's presence on an Echo, and returns the middleware for e.Use. site is what
+// rollcall.New returned:
 //
-// It panics if identify is nil, or if the tracker's Age is under 2 min, which needs a
-// shorter Throttle in the Config.
-func Presence(tracker *track.Tracker, identify func(*echo.Context) (presence.User, bool)) echo.MiddlewareFunc {
-	return PresenceWithConfig(Config{Tracker: tracker, Identify: identify})
+//	site, err := rollcall.New(nil, rollcall.Config{Views: views})
+//	e.Use(sessions, echov5.Presence(e, site, identify))
+//	err = site.ListenAndServe(ctx, addr, e)
+//
+// Mount it after the sessions. If it stands before them, the first page view of a user is a finding. Presence
+// serves the endpoints, answers beats, scripts and styles before all other middleware, and sets e.Renderer to
+// render Config.Views if that is nil. It panics if identify is nil.
+func Presence(e *echo.Echo, site core.Site, identify func(*echo.Context) (presence.User, bool)) echo.MiddlewareFunc {
+	m := site.Mount()
+	record := PresenceWithConfig(core.Framed(m, identify, (*echo.Context).Request))
+	endpoints := record(echo.WrapHandler(m.Endpoints))
+	for _, path := range m.Paths {
+		e.Any(path+"/*", func(c *echo.Context) error {
+			c.SetRequest(m.Restored(c.Request()))
+			return endpoints(c)
+		})
+	}
+	e.Pre(func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c *echo.Context) (err error) {
+			if !m.Owns(c.Request()) {
+				return next(c)
+			}
+			m.Front(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				c.SetRequest(r)
+				err = next(c)
+			})).ServeHTTP(c.Response(), c.Request())
+			return err
+		}
+	})
+	if e.Renderer == nil && m.Pages != nil {
+		e.Renderer = NewRenderer(m.Pages)
+	}
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		recorded := record(next)
+		return func(c *echo.Context) error {
+			if m.Owns(c.Request()) {
+				return next(c)
+			}
+			return recorded(c)
+		}
+	}
 }
 
 // PresenceWithConfig returns a middleware. It panics if the config is invalid, as Echo's
@@ -62,13 +98,13 @@ func New(config Config) (echo.MiddlewareFunc, error) {
 			visit := recorder.Begin(c, c.Request(), c.Response().Header())
 			defer visit.End()
 			c.SetRequest(visit.Request)
-			if visit.Cookies == nil {
-				return next(c)
+			if visit.Cookies != nil {
+				wrap(c, visit.Cookies)
 			}
-			wrap(c, visit.Cookies)
 			err := next(c)
 			if err == nil { // otherwise Echo's error handler writes the response
-				visit.Cookies.Set(c.Response().Header()) // the handler may have written nothing
+				visit.Cookies.Set(c.Response().Header(), http.StatusOK, nil) // the handler may have written nothing
+				recorder.Recheck(c, &visit, c.Response().Header())
 			}
 			return err
 		}
@@ -86,20 +122,14 @@ func wrap(c *echo.Context, cookies *core.Cookies) {
 	}
 }
 
-// An Executor executes templates for a request. templates.Widgets is one.
-type Executor interface {
-	// Execute writes the named template to w.
-	Execute(w io.Writer, name string, data any, r *http.Request) error
-}
-
 // A Renderer is an [echo.Renderer] of pages that show presence. Make it with
 // [NewRenderer]. It may be used concurrently if its Executor may.
-type Renderer struct{ pages Executor }
+type Renderer struct{ pages core.Executor }
 
 // NewRenderer returns a Renderer. pages are the site's widgets:
 //
 //	e.Renderer = echov5.NewRenderer(widgets)
-func NewRenderer(pages Executor) *Renderer { return &Renderer{pages} }
+func NewRenderer(pages core.Executor) *Renderer { return &Renderer{pages} }
 
 // Render writes the named template to w, for the visitor of the request.
 func (r *Renderer) Render(c *echo.Context, w io.Writer, name string, data any) error {

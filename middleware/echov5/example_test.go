@@ -42,7 +42,7 @@ func Example() {
 
 	e := echo.New()
 	e.Renderer = echov5.NewRenderer(widgets)
-	e.Use(sessions, echov5.Presence(tracker, identify))
+	e.Use(sessions, echov5.PresenceWithConfig(echov5.Config{Tracker: tracker, Identify: identify}))
 	e.GET("/", func(c *echo.Context) error {
 		visitor := presence.VisitorFromContext(c.Request().Context())
 		return c.Render(http.StatusOK, "home", visitor.User.ID)

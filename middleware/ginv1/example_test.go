@@ -39,7 +39,7 @@ func Example() {
 	}
 
 	router := gin.New()
-	router.Use(sessions, ginv1.Presence(tracker, identify))
+	router.Use(sessions, ginv1.PresenceWithConfig(ginv1.Config{Tracker: tracker, Identify: identify}))
 	router.GET("/", func(c *gin.Context) {
 		visitor := presence.VisitorFromContext(c.Request.Context())
 		c.Render(http.StatusOK, ginv1.HTML(c, widgets, "home", visitor.User.ID))

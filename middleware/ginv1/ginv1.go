@@ -3,10 +3,10 @@
 // into the context of c.Request as a [presence.Visitor]. A page view is recorded at once
 // in memory. A page never waits for presence, and never fails because of it.
 //
-// Mount it after the site's session middleware, before the pages and the presence
-// endpoints. Each page is rendered for its request:
+// [Presence] mounts a site of rollcall.New. By parts, mount the middleware after the site's session
+// middleware, before the pages and the presence endpoints. Each page is rendered for its request:
 //
-//	router.Use(sessions, ginv1.Presence(tracker, identify))
+//	router.Use(sessions, ginv1.PresenceWithConfig(ginv1.Config{Tracker: tracker, Identify: identify}))
 //	router.Any("/presence/*path", gin.WrapH(handlers.New(tracker, handlers.Config{Widget: widgets.Handler()})))
 //	router.GET("/", func(c *gin.Context) {
 //		c.Render(http.StatusOK, ginv1.HTML(c, widgets, "home", data))
@@ -20,7 +20,6 @@
 package ginv1
 
 import (
-	"io"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
@@ -28,25 +27,43 @@ import (
 
 	"github.com/rollcall-go/rollcall/middleware/core"
 	"github.com/rollcall-go/rollcall/presence"
-	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // Config configures the middleware. Its Identify and Skipper are given gin's context.
 type Config = core.Config[*gin.Context]
 
-// Presence returns a middleware with the default [Config]. identify returns the user of a
-// request and true, or false for a guest; [core.Config] says more.
+// Presence returns the middleware for router.Use of a site, which is what rollcall.New returned. It serves the
+// endpoints too. Mount it after the sessions, before the pages. If it stands before the sessions, the first page
+// view of a user is a finding:
 //
-// It panics if identify is nil, or if the tracker's Age is under 2 min, which needs a
-// shorter Throttle in the Config.
-func Presence(tracker *track.Tracker, identify func(*gin.Context) (presence.User, bool)) gin.HandlerFunc {
-	return PresenceWithConfig(Config{Tracker: tracker, Identify: identify})
+//	site, err := rollcall.New(nil, rollcall.Config{Views: views})
+//	router.Use(sessions, ginv1.Presence(site, identify))
+//	err = site.ListenAndServe(ctx, addr, router) // router.Run would let beats pass the sessions
+//
+// On a group it needs a route, which it answers: group.Any("/presence/*path", func(*gin.Context) {}), after
+// group.Use. Config.Prefix must then be that path. Presence panics if identify is nil.
+func Presence(site core.Site, identify func(*gin.Context) (presence.User, bool)) gin.HandlerFunc {
+	m := site.Mount()
+	record := must(newRecord(core.Framed(m, identify, func(c *gin.Context) *http.Request { return c.Request })))
+	return func(c *gin.Context) {
+		if !m.Owns(c.Request) {
+			record(c, c.Next)
+			return
+		}
+		c.Status(http.StatusOK) // gin has set 404, because it found no route
+		m.Front(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			c.Request = m.Restored(r)
+			record(c, func() { m.Endpoints.ServeHTTP(c.Writer, c.Request) })
+		})).ServeHTTP(c.Writer, c.Request)
+		c.Abort()
+	}
 }
 
 // PresenceWithConfig returns a middleware. It panics if the config is invalid; [New]
 // returns an error instead.
-func PresenceWithConfig(config Config) gin.HandlerFunc {
-	mw, err := New(config)
+func PresenceWithConfig(config Config) gin.HandlerFunc { return must(New(config)) }
+
+func must[T any](mw T, err error) T {
 	if err != nil {
 		panic(err)
 	}
@@ -56,22 +73,32 @@ func PresenceWithConfig(config Config) gin.HandlerFunc {
 // New returns a middleware. The error is [presence.ErrInvalidConfig] and names every
 // invalid field.
 func New(config Config) (gin.HandlerFunc, error) {
+	record, err := newRecord(config)
+	if err != nil {
+		return nil, err
+	}
+	return func(c *gin.Context) { record(c, c.Next) }, nil
+}
+
+// newRecord returns a function that records a request, and serves it by next.
+func newRecord(config Config) (func(c *gin.Context, next func()), error) {
 	recorder, err := core.New(config)
 	if err != nil {
 		return nil, err
 	}
-	return func(c *gin.Context) {
+	return func(c *gin.Context, next func()) {
 		visit := recorder.Begin(c, c.Request, c.Writer.Header())
 		defer visit.End()
 		c.Request = visit.Request
 		if visit.Cookies != nil {
 			c.Writer = &writer{c.Writer, visit.Cookies}
 		}
-		c.Next()
+		next()
 		if !c.Writer.Written() {
 			// gin writes the status of such an answer past c.Writer.
-			visit.Cookies.Set(c.Writer.Header())
+			visit.Cookies.Set(c.Writer.Header(), c.Writer.Status(), nil)
 		}
+		recorder.Recheck(c, &visit, c.Writer.Header())
 	}, nil
 }
 
@@ -82,46 +109,40 @@ type writer struct {
 	cookies *core.Cookies
 }
 
-// before sets the cookies, unless what is written is only a status that comes before the
+// before sets the cookies before the body begins, unless what is written is only a status that comes before the
 // answer, such as 103.
-func (w *writer) before() {
+func (w *writer) before(start []byte) {
 	if status := w.Status(); w.Written() || status >= http.StatusOK || status == http.StatusSwitchingProtocols {
-		w.cookies.Set(w.Header())
+		w.cookies.Set(w.Header(), status, start)
 	}
 }
 
 // WriteHeaderNow implements [gin.ResponseWriter].
 func (w *writer) WriteHeaderNow() {
-	w.before()
+	w.before(nil)
 	w.ResponseWriter.WriteHeaderNow()
 }
 
 // Write implements [http.ResponseWriter].
 func (w *writer) Write(b []byte) (int, error) {
-	w.before()
+	w.before(b)
 	return w.ResponseWriter.Write(b)
 }
 
 // WriteString implements [io.StringWriter].
 func (w *writer) WriteString(s string) (int, error) {
-	w.before()
+	w.before([]byte(s))
 	return w.ResponseWriter.WriteString(s)
 }
 
 // Flush implements [http.Flusher].
 func (w *writer) Flush() {
-	w.before()
+	w.before(nil)
 	w.ResponseWriter.Flush()
 }
 
 // Unwrap returns the writer below, which sets the cookies too.
 func (w *writer) Unwrap() http.ResponseWriter { return w.cookies.Wrap(w.ResponseWriter) }
-
-// An Executor executes templates for a request. templates.Widgets is one.
-type Executor interface {
-	// Execute writes the named template to w.
-	Execute(w io.Writer, name string, data any, r *http.Request) error
-}
 
 // HTML returns a page that shows presence, for [gin.Context.Render]. It is for the visitor
 // of the request. pages are the site's widgets:
@@ -131,13 +152,13 @@ type Executor interface {
 // gin's own c.HTML does not serve, since it renders without the request. If the template
 // fails, the error is in c.Errors and the answer is 500 without a body, unless the site
 // writes another.
-func HTML(c *gin.Context, pages Executor, name string, data any) render.Render {
+func HTML(c *gin.Context, pages core.Executor, name string, data any) render.Render {
 	return &page{c.Request, pages, name, data}
 }
 
 type page struct {
 	request *http.Request
-	pages   Executor
+	pages   core.Executor
 	name    string
 	data    any
 }

@@ -56,7 +56,7 @@ func New(config Config) (func(http.Handler) http.Handler, error) {
 			visit := recorder.Begin(r, r, w.Header())
 			defer visit.End()
 			next.ServeHTTP(visit.Cookies.Wrap(w), visit.Request)
-			visit.Cookies.Set(w.Header()) // the handler may have written nothing
+			visit.Cookies.Set(w.Header(), http.StatusOK, nil) // the handler may have written nothing
 		})
 	}, nil
 }

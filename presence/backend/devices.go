@@ -28,7 +28,7 @@ func OwnerOf(member presence.UserID) (presence.UserID, presence.DeviceID) {
 func DataOf(d presence.Device) json.RawMessage {
 	data := make([]byte, 0, 96)
 	for _, field := range []struct{ key, value string }{
-		{`"kind":`, d.Kind}, {`"label":`, d.Label}, {`"client":`, d.Client}, {`"addr":`, d.Addr}, {`"agent":`, d.Agent},
+		{`"kind":`, d.Kind}, {`"label":`, d.Label}, {`"addr":`, d.Addr}, {`"agent":`, d.Agent},
 	} {
 		if field.value != "" {
 			data = append(append(data, "{,"[min(len(data), 1)]), field.key...)

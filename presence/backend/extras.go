@@ -2,6 +2,8 @@ package backend
 
 import (
 	"context"
+	"crypto/sha1"
+	"encoding/hex"
 	"strings"
 	"time"
 
@@ -14,11 +16,21 @@ type Extras struct {
 	Bots map[string]int // how many crawlers of each name, in the same window as [Counts].Guests; nil: none
 }
 
+// OtherBots is the name under which crawlers without a name of their own are counted.
+const OtherBots = "Other bots"
+
 // Limits of the bots that a store counts in one topic.
 const (
-	MaxBots    = 256 // crawlers; further ones are not counted
+	MaxBots    = 512 // crawlers that are counted one by one; further ones share places: see [SharedBot]
 	MaxBotName = 32  // bytes of a bot's name, of printable ASCII without quotes and backslash
 )
+
+// SharedBot returns the place of a bot that comes while [MaxBots] others are counted, as an id: one of 4,096.
+// A thousand bots take some 890 places.
+func SharedBot(id string) string {
+	sum := sha1.Sum([]byte(id)) // as Redis has it in scripts; it protects nothing
+	return "~" + hex.EncodeToString(sum[:2])[:3]
+}
 
 // ValidBotName reports whether s can be a bot's name: 1 to [MaxBotName] bytes of printable
 // ASCII without quotes and backslash.
@@ -73,7 +85,8 @@ const MaxWithin = 24 * time.Hour
 // meanwhile moves to the front: so no user comes twice, but such a user may be on no page.
 type RecentPage struct {
 	// Total is the number of users on all pages. If Within is zero it is Counts.Recent,
-	// which includes users whose names are not kept or were forgotten.
+	// which includes users whose names are not kept or were forgotten. The total of
+	// track.Tracker.Recent leaves out the users whom their settings hide.
 	Total int
 	Users []RecentUser // visible ones, whose name the store remembers
 	// Next is where the next page begins, as an opaque text; empty on the last page. A page

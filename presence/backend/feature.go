@@ -24,7 +24,6 @@ const (
 	FeatureBroadcasts                      // BroadcastStore
 	FeatureExtras                          // ExtrasStore
 	FeatureRecent                          // RecentStore
-	FeaturePages                           // PageStore: parts of large rosters, and no page views
 	FeatureStaff                           // StaffStore
 	FeatureErasures                        // ErasureStore
 
@@ -33,7 +32,7 @@ const (
 
 var featureNames = [...]string{
 	"StatusStore", "SecretStore", "ConsumerStore", "NodeStore", "BroadcastStore",
-	"ExtrasStore", "RecentStore", "PageStore", "StaffStore", "ErasureStore",
+	"ExtrasStore", "RecentStore", "StaffStore", "ErasureStore",
 }
 
 // Has reports whether f has all of some features.
@@ -60,8 +59,7 @@ func FeaturesOf(store Core) Features {
 	return is[StatusStore](store, FeatureStatuses) | is[SecretStore](store, FeatureSecret) |
 		is[ConsumerStore](store, FeatureConsumers) | is[NodeStore](store, FeatureNodes) |
 		is[BroadcastStore](store, FeatureBroadcasts) | is[ExtrasStore](store, FeatureExtras) |
-		is[RecentStore](store, FeatureRecent) | is[PageStore](store, FeaturePages) |
-		is[StaffStore](store, FeatureStaff) | is[ErasureStore](store, FeatureErasures)
+		is[RecentStore](store, FeatureRecent) | is[StaffStore](store, FeatureStaff) | is[ErasureStore](store, FeatureErasures)
 }
 
 // Require returns nil if a store has some features, or an error that is [errors.ErrUnsupported] and
@@ -101,7 +99,6 @@ func Extend(store Core) Store {
 		BroadcastStore: part[BroadcastStore](store, has, FeatureBroadcasts),
 		ExtrasStore:    part[ExtrasStore](store, has, FeatureExtras),
 		RecentStore:    part[RecentStore](store, has, FeatureRecent),
-		PageStore:      part[PageStore](store, has, FeaturePages),
 		StaffStore:     part[StaffStore](store, has, FeatureStaff),
 		ErasureStore:   part[ErasureStore](store, has, FeatureErasures),
 	}
@@ -125,7 +122,6 @@ type extended struct {
 	BroadcastStore
 	ExtrasStore
 	RecentStore
-	PageStore
 	StaffStore
 	ErasureStore
 	features Features

@@ -50,14 +50,6 @@ func (m missing) Remembered(context.Context, presence.Topic, ...presence.UserID)
 	return nil, m.err()
 }
 
-func (m missing) Roster(context.Context, presence.Topic, RosterQuery) (RosterPage, error) {
-	return RosterPage{}, m.err()
-}
-
-func (m missing) Members(context.Context, presence.Topic, ...presence.UserID) ([]presence.Member, error) {
-	return nil, m.err()
-}
-
 func (m missing) Topics(context.Context, presence.Topic, int) ([]presence.Topic, error) {
 	return nil, m.err()
 }

@@ -79,7 +79,6 @@ func (k StoreKept) Parts() []Kept {
 		ID       presence.DeviceID `json:"id"`
 		Kind     string            `json:"kind,omitempty"`
 		Label    string            `json:"label,omitempty"`
-		Client   string            `json:"client,omitempty"`
 		Addr     string            `json:"addr,omitempty"`
 		Agent    string            `json:"agent,omitempty"`
 		Online   bool              `json:"online"`
@@ -90,7 +89,7 @@ func (k StoreKept) Parts() []Kept {
 		topic := t.Topic.Local()
 		if t.Topic == DevicesTopic {
 			d := DeviceOf(t.Member)
-			devices = append(devices, device{d.ID, d.Kind, d.Label, d.Client, d.Addr, d.Agent, len(t.Leases) > 0, t.LastSeen})
+			devices = append(devices, device{d.ID, d.Kind, d.Label, d.Addr, d.Agent, len(t.Leases) > 0, t.LastSeen})
 			continue
 		}
 		if len(t.Leases) > 0 {

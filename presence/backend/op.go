@@ -15,7 +15,7 @@ const (
 	// profile if it is new. [User, Holder, For, Idle, ViewFor]
 	OpJoin OpKind = iota + 1
 	// OpSeen is a page view: it makes or renews the web lease, takes the
-	// profile, and puts the user into the current set. [User, For]
+	// profile, and puts the user into the current set. [User, For, ViewFor]
 	OpSeen
 	// OpGuest counts a guest in the current set. For is the age period.
 	// [Guest, For]
@@ -44,9 +44,8 @@ const (
 	// Result names it under Unknown, and nothing happens. [User.ID, Holder, For, ViewFor]
 	OpFollow
 	// OpForgetGuest takes a guest out of the current and the old set, because the
-	// guest signed in. It does nothing for a guest who is not in them, and need not
-	// do anything in a topic with more than [ExactGuests]. A later OpGuest counts the
-	// same guest again. For is the age period. [Guest, For]
+	// guest signed in. It changes no number for a guest who is not in them. A later OpGuest
+	// counts the same guest again. For is the age period. [Guest, For]
 	OpForgetGuest
 	// OpBot counts a crawler in the current set of bots (rule 18). For is the age period.
 	// [Guest, Bot, For]
@@ -88,6 +87,9 @@ type Op struct {
 	// ViewFor is set in an OpJoin and an OpFollow that are repeated after a loss of data. It is how much
 	// longer a page view of the original moment would hold the user. A page view that holds the user for
 	// longer is later than the connection. 0: the operation is new.
+	//
+	// In an OpSeen it is how long the page view held the user when it was new, if it is written late: the page
+	// was viewed ViewFor - For ago (rule 7). 0: it was viewed now.
 	ViewFor time.Duration
 }
 

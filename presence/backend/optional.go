@@ -14,7 +14,7 @@ type Checker interface {
 // store need not be one: the log then says "unknown". It is a count alone. The leases of nodes belong to
 // [NodeStore].
 type NodeCounter interface {
-	// Nodes returns how many nodes share the store now. A node that has just ended may still count. It costs
-	// one round trip.
+	// Nodes returns how many nodes share the store now. A node that was killed may still count, and one that
+	// has closed does not. It costs one round trip.
 	Nodes(ctx context.Context) (int, error)
 }

@@ -57,6 +57,8 @@ package backend
 //     left, and trimmed by age and by number. A lease's length is the For of its join. An
 //     OpHeartbeat, OpFollow or OpAttend with a shorter For reports a proof of life that is
 //     older by the difference, and the lease keeps its length.
+//     A page view that is written late counts from when it was viewed: as last seen, as the
+//     Since of a user who was not there, as the activity of rule 15 and the minute of rule 16.
 //     Example: Alice's stream joins for 45 s at 12:00:00. Nobody is at its page: at 12:00:20
 //     the node says so by an OpAttend for 25 s. The last proof is still of 12:00:00, and
 //     the lease ends at 12:00:45.
@@ -71,10 +73,12 @@ package backend
 //     heartbeats report Unknown, and the nodes join again.
 //  11. A guest counts once, in the current and the old set together. Up to [ExactGuests]
 //     guests are counted exactly, and OpForgetGuest takes a guest out at once. More
-//     guests are estimated within 3 %, and OpForgetGuest need not change the number.
+//     guests are estimated within 3 %, and OpForgetGuest lowers the estimate by one, for
+//     4,096 guests at least.
 //     Guests are in no roster and in no diff. A store keeps of a guest only the id,
 //     which is random and opaque, and only while the guest counts. It keeps about
-//     ExactGuests ids a topic at most, so its memory is bounded.
+//     ExactGuests ids a topic, and 4,096 of those who signed in, at most: so its memory is
+//     bounded.
 //  12. An operation that failed may be repeated, whether it took effect or not: the
 //     second time changes nothing. There are two exceptions, in which a store cannot tell
 //     a repeated batch from a new one. The first is a batch in which other connections of
@@ -126,8 +130,12 @@ package backend
 //     is empty, and when a site turns Keep.Peak off. It takes about 100 bytes a topic.
 //  18. Bots are counted apart from guests and in the same way (rule 11): a bot counts
 //     once in the current and the old set together, under the latest name that came
-//     with its id. At most [MaxBots] bots are counted in a topic. Further ones are
-//     ignored until there is room, and so is a name that is not a [ValidBotName].
+//     with its id. A name that is not a [ValidBotName] is ignored. While [MaxBots] or more
+//     are counted in a topic, a new one counts in the place of its [SharedBot], under the
+//     latest name that came there. So the memory is bounded, and names with many bots keep
+//     their share, whoever came first.
+//     Example: 10,000 bots of as many names fill all places, and then 50 Googlebots come.
+//     They take 50 places, and so about 50 are counted as Googlebot.
 //  19. OpSignOff ends one connection of a user. While the user has another unexpired
 //     connection, that is all: nothing is announced, and page views stay. Otherwise
 //     OpSignOff ends everything, as OpSignOut does.
@@ -160,7 +168,7 @@ package backend
 //     lease stays if its own proof of life is later than half of the term that began with
 //     that renewal: another node has renewed it, or this one after it came back. Nothing hangs
 //     on a process without a lease. A lapsed lease is forgotten once all that hangs on it
-//     was swept.
+//     was swept, and a renewal for no time ends a lease at once.
 //     Example: node a renews its lease for 10 s at 12:00:00, and crashes at 12:00:02. The
 //     lease lapses at 12:00:10. Alice's stream was at node a, and the next sweep announces
 //     that she left, last seen at 12:00:00. Bob's page had sent a beat to node b at
@@ -206,7 +214,6 @@ type Store interface {
 	BroadcastStore
 	ExtrasStore
 	RecentStore
-	PageStore
 	StaffStore
 	ErasureStore
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/need"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/feed"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
@@ -100,6 +101,7 @@ func TestDigest(t *testing.T) {
 // A digest waits while its user is at a page, at whichever node, and for longer each time; a
 // page without a reader is no reason to wait (rule F11).
 func TestDigestWaitsForReaders(t *testing.T) {
+	need.Slow(t, "hours of a fleet")
 	inFleet(t, feed.Config{MailAfter: 3 * time.Hour}, func(t *testing.T, f *fleet) {
 		var m mailer
 		reading := follow(t, f.b, "alice", presence.Site, "")
@@ -130,6 +132,7 @@ func TestDigestWaitsForReaders(t *testing.T) {
 
 // A digest that was not sent comes again with the same key, and nothing new in it (rule F11).
 func TestDigestAgain(t *testing.T) {
+	need.Slow(t, "hours of a fleet")
 	inFleet(t, feed.Config{}, func(t *testing.T, f *fleet) {
 		m := mailer{err: errors.New("the mail server refuses")}
 		send(t, f.a, forMail("alice", "one"))
@@ -216,6 +219,7 @@ func TestDigestsSlowMail(t *testing.T) {
 // A mail server that takes a connection and says nothing holds up the mail of its own user, on
 // every node, and no other's, although the site's function does not heed its context.
 func TestDigestsOneMailHangs(t *testing.T) {
+	need.Slow(t, "hours of a fleet")
 	inFleet(t, feed.Config{}, func(t *testing.T, f *fleet) {
 		hangs := make(chan struct{})
 		var mu sync.Mutex

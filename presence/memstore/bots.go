@@ -12,10 +12,13 @@ type bot struct {
 	now  bool // it came in this period
 }
 
-// add counts a crawler. It ignores a bad name, and a new crawler over the bound.
+// add counts a crawler. It ignores a bad name.
 func (b *botSet) add(id, name string) {
-	if _, known := b.listed[id]; !backend.ValidBotName(name) || !known && len(b.listed) >= backend.MaxBots {
+	if !backend.ValidBotName(name) {
 		return
+	}
+	if _, known := b.listed[id]; !known && len(b.listed) >= backend.MaxBots {
+		id = backend.SharedBot(id)
 	}
 	if b.listed == nil {
 		b.listed = make(map[string]bot)

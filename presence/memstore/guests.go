@@ -18,12 +18,14 @@ type guestSets struct {
 	// listed holds the guests of the current period, unless many is true.
 	current, old *hyperloglog.Sketch
 	estimate     int
-	stale        bool // estimate must be computed again
+	signed       map[string]bool // guests who signed in, and are in the sketches: whether in this period
+	stale        bool            // estimate must be computed again
 }
 
 func (g *guestSets) exact() bool { return g.current == nil && g.old == nil }
 
 func (g *guestSets) add(guest string) {
+	delete(g.signed, guest)
 	if !g.exact() {
 		g.insert(&g.current, guest)
 	}
@@ -39,8 +41,21 @@ func (g *guestSets) add(guest string) {
 	}
 }
 
-// remove removes a guest from listed. A sketch cannot forget a guest.
-func (g *guestSets) remove(guest string) { delete(g.listed, guest) }
+// maxSigned bounds guestSets.signed.
+const maxSigned = 4096
+
+// remove removes a guest. A sketch cannot forget a guest, so it gets the guest for certain, and count subtracts those.
+func (g *guestSets) remove(guest string) {
+	delete(g.listed, guest)
+	if g.exact() || len(g.signed) >= maxSigned {
+		return
+	}
+	g.insert(&g.current, guest)
+	if g.signed == nil {
+		g.signed = make(map[string]bool)
+	}
+	g.signed[guest] = true
+}
 
 // spill adds the listed guests to the sketches. It keeps the list of the current period, if that is still
 // short.
@@ -72,14 +87,20 @@ func (g *guestSets) insert(into **hyperloglog.Sketch, guest string) {
 func (g *guestSets) turn() {
 	if g.many {
 		g.old, g.current, g.many, g.stale = g.current, nil, false, true
+		turn(g.signed)
 		return
 	}
-	g.old, g.current = nil, nil
-	for guest, now := range g.listed {
+	g.old, g.current, g.signed = nil, nil, nil
+	turn(g.listed)
+}
+
+// turn keeps the guests of the current period, as those of the previous one.
+func turn(guests map[string]bool) {
+	for guest, now := range guests {
 		if now {
-			g.listed[guest] = false
+			guests[guest] = false
 		} else {
-			delete(g.listed, guest)
+			delete(guests, guest)
 		}
 	}
 }
@@ -99,5 +120,5 @@ func (g *guestSets) count() int {
 		}
 		g.estimate, g.stale = int(both.Estimate()), false
 	}
-	return g.estimate
+	return max(g.estimate-len(g.signed), 0)
 }

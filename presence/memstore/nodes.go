@@ -29,7 +29,11 @@ func (s *Store) RenewNode(ctx context.Context, process string, term time.Duratio
 	}
 	now := time.Now()
 	was, known := s.nodes[process]
-	s.nodes[process] = nodeLease{now, term}
+	if term > 0 {
+		s.nodes[process] = nodeLease{now, term}
+	} else {
+		delete(s.nodes, process)
+	}
 	next = term
 	for _, l := range s.nodes {
 		next = min(next, l.lapses().Sub(now))

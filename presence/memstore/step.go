@@ -27,6 +27,7 @@ type userBefore struct {
 
 	viewed    bool      // viewed a page, and did not sign out after it
 	signedOut bool      // signed out, and did not come back
+	came      time.Time // latest page view or join, or turn to seen or visible; zero: now
 	lapsed    time.Time // last seen of a visible user whose last lease ended, and who did not come back visible; else zero
 }
 
@@ -57,6 +58,13 @@ func (s *atomicStep) note(id presence.UserID) *presentUser {
 	s.index[id] = len(s.touched)
 	s.touched = append(s.touched, userBefore{Member: u.Member, visible: u.visible, now: u})
 	return u
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // before returns the state that note remembered of a user.
@@ -180,8 +188,12 @@ func (s *atomicStep) signOff(u *presentUser, held *heldLease) {
 // join makes a lease, or renews the one that is held, and stores the profile.
 func (s *atomicStep) join(u *presentUser, held *heldLease, op backend.Op) {
 	s.take(u, op.User)
-	u.seen = s.now
+	at := s.now
+	if op.Kind == backend.OpSeen && op.ViewFor > 0 {
+		at = at.Add(op.For - op.ViewFor)
+	}
 	before := s.before(u)
+	u.seen, before.came = later(u.seen, at), later(before.came, at)
 	before.viewed, before.signedOut = before.viewed || op.Kind == backend.OpSeen, false
 	if held == nil {
 		held = s.hold(u, op.Holder, op.For)

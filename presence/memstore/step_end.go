@@ -1,6 +1,7 @@
 package memstore
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence/backend"
@@ -14,18 +15,17 @@ func (s *atomicStep) diff() *backend.Diff {
 		before := &s.touched[i]
 		u := before.now
 		u.visible = len(u.leases) > 0 && !u.hides()
+		before.came = cmp.Or(before.came, s.now)
 		u.Idle = u.idle()
 		s.setActive(before)
 		switch {
 		case u.visible && !before.visible:
-			u.Since = s.now
+			u.Since = before.came
 			t.total++
-			t.newest.set(u)
 			delete(t.seen, u.ID)
 			d.Joins = append(d.Joins, u.Member)
 		case !u.visible && before.visible:
 			t.total--
-			t.newest.remove(u)
 			d.Leaves = append(d.Leaves, s.depart(before))
 		case u.visible && !u.Same(before.Member):
 			d.Updates = append(d.Updates, u.Member)
@@ -44,7 +44,6 @@ func (s *atomicStep) diff() *backend.Diff {
 			delete(t.users, u.ID)
 		}
 	}
-	t.keepNewest()
 	if size(d) == 0 {
 		return nil
 	}
@@ -80,7 +79,7 @@ func (s *atomicStep) setActive(before *userBefore) {
 	case !s.topic.keep.Active:
 		u.Active = time.Time{}
 	case u.visible && (before.viewed || !before.visible):
-		u.Active = s.now.Truncate(time.Minute)
+		u.Active = later(u.Active, before.came.Truncate(time.Minute))
 	}
 }
 
@@ -95,7 +94,7 @@ func (s *atomicStep) remember(before *userBefore) {
 		names.remove(u.ID)
 	case u.hides() && !before.visible: // the actions of an invisible user change nothing
 	case before.viewed && !u.hides(), u.visible && (!before.visible || before.Status.Unseen()):
-		names.put(u.User, s.now)
+		names.put(u.User, before.came)
 	case before.visible && !u.visible:
 		names.put(u.User, before.left())
 	case u.visible:

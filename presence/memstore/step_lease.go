@@ -161,7 +161,7 @@ func (s *atomicStep) update(u *presentUser, op backend.Op) {
 func (s *atomicStep) turn(u *presentUser, to presence.Status) {
 	shows, hides := u.Status.Unseen() && !to.Unseen(), to.Base() == presence.Invisible
 	if shows || u.hides() != hides {
-		u.seen = s.now
+		u.seen, s.before(u).came = s.now, s.now
 	}
 	if shows || !hides {
 		s.before(u).lapsed = time.Time{}

@@ -19,8 +19,7 @@ const (
 // A topicState is all that a Store knows of one topic. The store's mutex guards it.
 type topicState struct {
 	users   map[presence.UserID]*presentUser // users who hold a lease, visible or not
-	newest  *newestUsers                     // the visible users in order; nil while they are few
-	total   int                              // their number
+	total   int                              // how many of them are visible
 	expiry  leaseHeap
 	joins   uint64 // the order of the latest lease; rule 6 depends on the order of leases
 	views   viewSets

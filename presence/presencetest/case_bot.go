@@ -14,7 +14,7 @@ func botCases() []ruleCase {
 		{"rule 18", "a bot counts once in the window", botUnion},
 		{"rule 18", "after two periods without a call there are none", botTwoPeriods},
 		{"rule 18", "a bot has the name that it said last", botRenamed},
-		{"rule 18", "bots over the bound are not counted", botBound},
+		{"rule 18", "bots over the bound share places", botBound},
 		{"rule 18", "a bad name is not counted", botNames},
 		{"rule 18", "bots come on several nodes at once", botsAtOnce},
 	}
@@ -73,7 +73,8 @@ func botRenamed(tr *trial) {
 	tr.wantBots(presence.Site, "B:1 C:1")
 }
 
-// Rule 18: those who are counted go on, and there is room again after the window.
+// Rule 18: those who are counted go on, a large number comes through whoever came first, and there is room again
+// after the window.
 func botBound(tr *trial) {
 	bots := func(from, to int) (ops []backend.Op) {
 		for i := from; i < to; i++ {
@@ -85,17 +86,26 @@ func botBound(tr *trial) {
 	tr.do(presence.Site, bots(0, backend.MaxBots-6)...)
 	tr.turn()
 	tr.do(presence.Site, bots(10, 50)...)
-	tr.do(presence.Site, bots(backend.MaxBots-6, backend.MaxBots+50)...)
+	tr.do(presence.Site, bots(backend.MaxBots-6, backend.MaxBots)...)
 	tr.wantBots(presence.Site, all)
 	tr.do(presence.Site, bots(50, 60)...)
-	tr.do(presence.Site, bot("late", "Late"))
 	tr.wantBots(presence.Site, all)
+	var many []backend.Op
+	places := make(map[string]bool)
+	for i := range 200 {
+		id := fmt.Sprint("many-", i)
+		many, places[backend.SharedBot(id)] = append(many, bot(id, "Many")), true
+	}
+	tr.do(presence.Site, many...)
+	tr.do(presence.Site, many[10:20]...)
+	tr.wantBots(presence.Site, fmt.Sprint(all, " Many:", len(places)))
 	tr.do("thread:1", bot("late", "Late"))
 	tr.wantBots("thread:1", "Late:1")
 	tr.turn()
-	tr.wantBots(presence.Site, "Bot0:28 Bot1:28")
-	tr.do(presence.Site, bot("late", "Late"))
-	tr.wantBots(presence.Site, "Bot0:28 Bot1:28 Late:1")
+	tr.wantBots(presence.Site, fmt.Sprint("Bot0:28 Bot1:28 Many:", len(places)))
+	tr.do(presence.Site, bot(many[0].Guest, "Late"))
+	tr.turn()
+	tr.wantBots(presence.Site, "Late:1")
 }
 
 // Rule 18: such an operation changes nothing, and does not fail.
@@ -120,5 +130,5 @@ func botsAtOnce(tr *trial) {
 			tr.apply(store, bot(fmt.Sprint("bot-", (i*7+node)%300), "Bot"))
 		}
 	})
-	tr.wantBots(presence.Site, fmt.Sprint("Bot:", backend.MaxBots))
+	tr.wantBots(presence.Site, "Bot:300")
 }

@@ -16,7 +16,7 @@ func guestCases() []ruleCase {
 		{"rule 11", "few guests are counted exactly after many", fewAfterMany},
 		{"rule 11", "a guest who is forgotten is out at once", guestForgotten},
 		{"rule 11", "a guest of the period before can be forgotten", oldGuestForgotten},
-		{"rule 11", "a guest who is forgotten beyond the bound changes no number", forgottenAmongMany},
+		{"rule 11", "a guest who is forgotten beyond the bound is out at once too", forgottenAmongMany},
 		{"rule 11", "guests are in no roster and no diff", guestUnnamed},
 	}
 }
@@ -176,16 +176,33 @@ func oldGuestForgotten(tr *trial) {
 	tr.wantGuests(0)
 }
 
-// Rule 11: beyond the bound the number may stay as it is, and may not jump.
+// Rule 11: beyond the bound too, at once and for as long as the guest would have counted. Who is in neither set
+// changes no number, and who comes back counts again.
 func forgottenAmongMany(tr *trial) {
-	tr.do(presence.Site, guests(guest, 0, 2000)...)
-	tr.do(presence.Site, guests(forget, 1900, 2000)...)
-	tr.wantGuestsAbout(1900, 2000)
-	tr.turn()
-	tr.wantGuestsAbout(1900, 2000)
-	tr.do(presence.Site, guests(guest, 0, 100)...)
-	tr.do(presence.Site, guests(forget, 0, 100)...)
-	tr.wantGuestsAbout(1800, 2000)
+	for _, n := range []int{620, 20_000} {
+		tr.do(presence.Site, guests(guest, 0, n)...)
+		tr.wantGuestsAbout(n, n)
+		all := tr.counts(presence.Site).Guests
+		for range 2 {
+			tr.do(presence.Site, guests(forget, 100, 120)...)
+			tr.wantGuestsBetween(all-20, all-20)
+		}
+		tr.do(presence.Site, guests(guest, 100, 105)...)
+		tr.wantGuestsBetween(all-15, all-15)
+		tr.do(presence.Site, guests(forget, n, n+10)...)
+		tr.wantGuestsAbout(n-15, n-15)
+		tr.turn()
+		tr.wantGuestsAbout(n-15, n-15)
+		before := tr.counts(presence.Site).Guests
+		tr.do(presence.Site, guests(forget, 200, 205)...) // of the period before
+		tr.wantGuestsBetween(before-5, before-5)
+		tr.turn()
+		tr.do(presence.Site, guests(guest, 0, 10)...)
+		tr.wantGuestsBetween(10, 15)
+		tr.turn()
+		tr.turn()
+		tr.wantGuests(0)
+	}
 }
 
 // Rule 11: also if a guest's id equals a user's id.

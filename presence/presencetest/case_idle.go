@@ -2,8 +2,6 @@ package presencetest
 
 import (
 	"encoding/json"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -40,28 +38,9 @@ func (tr *trial) wantIdle(topic presence.Topic, want string) {
 			tr.Errorf("%q is idle: %v, and by the sighting: %v", id, members[id].Idle, s.Idle)
 		}
 	}
-	for _, m := range tr.parts(topic, members) {
-		if m.Idle != members[m.ID].Idle {
-			tr.Errorf("%q is idle: %v, and by the store's roster: %v", m.ID, members[m.ID].Idle, m.Idle)
-		}
-	}
 	if got := words(idle); got != want {
 		tr.Fatalf("%s: idle are %q, want %q (rule 24)", topic, got, want)
 	}
-}
-
-// parts returns the members of a topic as its pages tell them, and as one who asks for each is told.
-func (tr *trial) parts(topic presence.Topic, members map[presence.UserID]presence.Member) []presence.Member {
-	tr.Helper()
-	if tr.leavesOut(backend.FeaturePages) {
-		return nil
-	}
-	page, err := tr.store.Roster(tr.ctx, topic, backend.RosterQuery{Limit: 100})
-	asked, err2 := tr.store.Members(tr.ctx, topic, slices.Collect(maps.Keys(members))...)
-	if err != nil || err2 != nil {
-		tr.Fatal(err, err2)
-	}
-	return append(page.Members, asked...)
 }
 
 // Rule 24: each turn of the user is an update, and no turn of one page among several is.

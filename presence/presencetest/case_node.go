@@ -20,6 +20,7 @@ func nodeCases() []ruleCase {
 		{"rule 23", "what was renewed for less ends with its process", renewedForLess},
 		{"rule 23", "a process that comes back is not swept", processReturns},
 		{"rule 23", "a swept process is forgotten", processForgotten},
+		{"rule 23", "a process that ends is not swept", processEnds},
 		{"rule 23", "all that hangs on it goes in one call", manyHang},
 		{"rule 23", "sweepers at four nodes announce each leave once", nodeSweepers},
 	}
@@ -72,6 +73,19 @@ func renewalSaysWhen(tr *trial) {
 	wants("a.p", -slack)
 	tr.sweepNodes()
 	wants("a.p", term)
+}
+
+func processEnds(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.renews("a.p", false)
+	tr.do(presence.Site, join("stays", "a.p.1"))
+	if alive, _, err := tr.store.RenewNode(tr.ctx, "a.p", 0); err != nil || !alive {
+		tr.Errorf("the end of a process said %v, %v, want true (rule 23)", alive, err)
+	}
+	tr.advance(term + slack)
+	tr.sweepNodes()
+	site.wants("+stays")
+	tr.renews("a.p", false)
 }
 
 func processLapses(tr *trial) {

@@ -13,6 +13,7 @@ func seenCases() []ruleCase {
 	return []ruleCase{
 		{"rule 7", "last seen is the last proof of life", proofOfLife},
 		{"rule 7", "a renewal for less tells of an earlier proof", earlierProof},
+		{"rule 7", "a page view that is written late counts from when it was viewed", lateView},
 		{"rule 7", "a page view that ends with its tab was a proof", closedView},
 		{"rule 7", "other operations do not move it", noProof},
 		{"rule 7", "it is kept for users who left, and new at each leave", seenAgain},
@@ -50,6 +51,42 @@ func proofOfLife(tr *trial) {
 			tr.Errorf("%q: the diff says last seen %v, the sighting %v", id, site.roster.left[id], in)
 		}
 	}
+}
+
+// Rule 7: as since, minute, name and last seen, whoever comes late. What is later stays, and so does what a
+// later page view holds.
+func lateView(tr *trial) {
+	tr.keep = presence.Keep{Names: 10, Active: true}
+	site := tr.follow(presence.Site)
+	viewed := tr.now()
+	tr.do(presence.Site, lasting(seen("again"), period))
+	tr.advance(period - 2*ttl)
+	now := tr.now()
+	late := func(id presence.UserID) backend.Op {
+		op := lasting(seen(id), 2*ttl)
+		op.ViewFor = period
+		return op
+	}
+	tr.do(presence.Site, seen("later"))
+	tr.do(presence.Site, late("late"), late("later"), late("again"), late("joins"), join("joins", "a.1"))
+	for id, at := range map[presence.UserID]time.Time{"late": viewed, "again": viewed, "later": now, "joins": now} {
+		m := tr.read(presence.Site).members[id]
+		if m.Since.Sub(at).Abs() > slack || !m.Active.Equal(at.Truncate(time.Minute)) {
+			tr.Errorf("%s: got since %v and minute %v, want of %v (rules 7 and 16)", id, m.Since, m.Active, at)
+		}
+		if !tr.leavesOut(backend.FeatureRecent) {
+			if all, err := tr.store.Remembered(tr.Context(), presence.Site, id); err != nil || all[0].Active.Sub(at).Abs() > slack {
+				tr.Errorf("%s: got the name %+v, %v, want the activity of %v (rule 15)", id, all, err, at)
+			}
+		}
+	}
+	tr.do(presence.Site, drop("joins", "a.1"))
+	tr.pass(2*ttl + slack)
+	site.wants("+again -again +joins -joins +late -late +later")
+	tr.wantSeen(presence.Site, "late", viewed)
+	tr.wantSeen(presence.Site, "again", viewed)
+	tr.pass(period - 2*ttl)
+	tr.wantSeen(presence.Site, "later", now)
 }
 
 // Rule 7: whether the lease expires afterwards or is dropped.

@@ -12,7 +12,7 @@ import (
 func (t *directoryTrial) chosen() presence.Settings {
 	return presence.Settings{
 		Status: presence.Busy, Until: t.moment(time.Hour), Text: `at "lunch" – it's 100% 🍜`,
-		Online: presence.Contacts, Seen: presence.Nobody,
+		Online: presence.Contacts, Seen: presence.Nobody, Later: presence.Contacts,
 	}
 }
 
@@ -30,6 +30,8 @@ func settingsCases() []directoryCase {
 				t.wantSettings("bob", presence.Settings{Online: audience})
 				t.set("bob", presence.Settings{Seen: audience})
 				t.wantSettings("bob", presence.Settings{Seen: audience})
+				t.set("bob", presence.Settings{Later: audience})
+				t.wantSettings("bob", presence.Settings{Later: audience})
 			}
 			t.wantSettings("alice", t.chosen())
 		}},

@@ -63,8 +63,6 @@ const (
 	CallInspect    Call = "Inspect"
 	CallSend       Call = "Send"
 	CallRenewNode  Call = "RenewNode"
-	CallRoster     Call = "Roster"
-	CallMembers    Call = "Members"
 
 	CallWatchBroadcasts Call = "WatchBroadcasts"
 
@@ -87,7 +85,7 @@ func AllCalls() []Call {
 		CallStatuses, CallSecret, CallHear,
 		CallExtras, CallRecent, CallRemembered, CallTopics, CallInspect,
 		CallClaimConsumer, CallCommitConsumer, CallReadConsumer,
-		CallSend, CallWatchBroadcasts, CallRenewNode, CallRoster, CallMembers,
+		CallSend, CallWatchBroadcasts, CallRenewNode,
 		CallExportUser, CallEraseUser, CallAddErasure, CallClaimErasures, CallEndErasure,
 	}
 }
@@ -259,16 +257,6 @@ func (f *Faults) Changes(ctx context.Context, mark string) (backend.Changes, err
 // Sightings implements [backend.Store].
 func (f *Faults) Sightings(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]backend.Sighting, error) {
 	return ask(ctx, f, CallSightings, func() ([]backend.Sighting, error) { return f.store.Sightings(ctx, topic, users...) })
-}
-
-// Roster implements [backend.Store].
-func (f *Faults) Roster(ctx context.Context, topic presence.Topic, q backend.RosterQuery) (backend.RosterPage, error) {
-	return ask(ctx, f, CallRoster, func() (backend.RosterPage, error) { return f.store.Roster(ctx, topic, q) })
-}
-
-// Members implements [backend.Store].
-func (f *Faults) Members(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]presence.Member, error) {
-	return ask(ctx, f, CallMembers, func() ([]presence.Member, error) { return f.store.Members(ctx, topic, users...) })
 }
 
 // Extras implements [backend.Store].

@@ -75,7 +75,7 @@ func chapters() []chapter {
 		{botCases(), backend.FeatureExtras}, {cases: signOffCases()}, {cases: unseenCases()},
 		{topicsCases(), backend.FeatureStaff}, {consumerCases(), backend.FeatureConsumers},
 		{broadcastCases(), backend.FeatureBroadcasts}, {nodeCases(), backend.FeatureNodes},
-		{cases: idleCases()}, {rosterCases(), backend.FeaturePages}, {eraseCases(), backend.FeatureErasures},
+		{cases: idleCases()}, {cases: rosterCases()}, {eraseCases(), backend.FeatureErasures},
 		{cases: deadlineCases()}, {cases: changesCases()},
 	}
 }

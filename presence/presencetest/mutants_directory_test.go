@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/need"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 )
@@ -405,9 +406,7 @@ var failedDirectory = regexp.MustCompile(`(?m)^\s*--- FAIL: TestMemoryDirectory/
 
 // Each bug of a directory fails in a process of its own, in the case that is meant for it.
 func TestDirectoryMutants(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow: a process for each mutant; without -short it runs")
-	}
+	need.Slow(t, "a process for each mutant")
 	for name, m := range directoryMutants() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

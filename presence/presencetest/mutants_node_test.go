@@ -66,6 +66,9 @@ func nodeMutants() map[string]mutant {
 			alive, _, err := s.RenewNode(ctx, process, term)
 			return alive, term, err
 		}),
+		"a process that ends lapses": renewing("rule 23/a process that ends", func(ctx context.Context, s backend.Store, process string, term time.Duration) (bool, time.Duration, error) {
+			return s.RenewNode(ctx, process, max(term, 1))
+		}),
 		"a term of twice the length": renewing("rule 23/", func(ctx context.Context, s backend.Store, process string, term time.Duration) (bool, time.Duration, error) {
 			return s.RenewNode(ctx, process, 2*term)
 		}),

@@ -24,8 +24,6 @@ type planted struct {
 	snapshot    func(context.Context, presence.Topic) (backend.Snapshot, error)
 	log         func(context.Context, presence.Topic, presence.DiffID) ([]backend.Diff, error)
 	counts      func(presence.Topic, backend.Counts) backend.Counts
-	roster      func(backend.RosterQuery, backend.RosterPage) backend.RosterPage
-	members     func([]presence.UserID, []presence.Member) []presence.Member
 	sightings   func(presence.Topic, presence.UserID, backend.Sighting) backend.Sighting
 	watch       func(context.Context, presence.Topic, func(backend.Diff)) (func(), error)
 	listen      func(context.Context, func(backend.Notice)) (func(), error)
@@ -184,22 +182,6 @@ func (p planted) Remembered(ctx context.Context, t presence.Topic, users ...pres
 		all = p.remembered(users, all)
 	}
 	return all, err
-}
-
-func (p planted) Roster(ctx context.Context, t presence.Topic, q backend.RosterQuery) (backend.RosterPage, error) {
-	page, err := p.Store.Roster(ctx, p.name(t), q)
-	if p.roster != nil && err == nil {
-		page = p.roster(q, page)
-	}
-	return page, err
-}
-
-func (p planted) Members(ctx context.Context, t presence.Topic, users ...presence.UserID) ([]presence.Member, error) {
-	members, err := p.Store.Members(ctx, p.name(t), users...)
-	if p.members != nil && err == nil {
-		members = p.members(users, members)
-	}
-	return members, err
 }
 
 func (p planted) Topics(ctx context.Context, after presence.Topic, most int) ([]presence.Topic, error) {

@@ -28,7 +28,7 @@ type ageJob struct {
 func (j *ageJob) scripts(topics []presence.Topic) []dueScript { return apiece(topics, j.script) }
 
 func (j *ageJob) script(topic presence.Topic) (e eval, weight int) {
-	keys := j.store.keys(topic, "current", "old", "guests", "before", "aged", "listed", "names", "bots")
+	keys := j.store.keys(topic, "current", "old", "guests", "before", "aged", "listed", "names", "bots", "signed")
 	return eval{viewsAgeScript, keys, []any{j.store.now(), j.period.Milliseconds()}}, lookCosts
 }
 

@@ -173,6 +173,8 @@ func kindName(op backend.Op) string {
 		return "idleagain"
 	case op.Kind == backend.OpJoin && op.ViewFor > 0:
 		return "again"
+	case op.Kind == backend.OpSeen && op.ViewFor > 0:
+		return "seenlate"
 	case op.Idle && op.Kind == backend.OpJoin:
 		return "idlejoin"
 	case op.Idle && op.Kind == backend.OpAttend:
@@ -191,7 +193,11 @@ func appendOp(args []any, op backend.Op) []any {
 		}
 		return args
 	case backend.OpSeen:
-		return append(args, user, encodeStatus(op.User), encodeProfile(op.User))
+		args = append(args, user, encodeStatus(op.User), encodeProfile(op.User))
+		if op.ViewFor > 0 {
+			args = append(args, millis(op.ViewFor))
+		}
+		return args
 	case backend.OpFollow:
 		if op.ViewFor == 0 {
 			return append(args, user, holder, "")

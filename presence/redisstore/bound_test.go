@@ -44,9 +44,19 @@ func TestRoundTripsAreBounded(t *testing.T) {
 	}
 
 	clock.Add(time.Minute.Milliseconds())
-	swept, err := store.Sweep(t.Context(), backend.SweepOptions{Limit: 2 * topics * users})
-	if err != nil || swept.Leaves != topics*users {
-		t.Fatalf("a sweep: got %+v, %v, want all to leave", swept, err)
+	left := 0
+	for range 20 { // a sweep ends early where the machine is so busy that a look is old by then
+		swept, err := store.Sweep(t.Context(), backend.SweepOptions{Limit: 2 * topics * users})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if left += swept.Leaves; left == topics*users {
+			break
+		}
+		clock.Add(time.Second.Milliseconds())
+	}
+	if left != topics*users {
+		t.Fatalf("got %d leaves, want all", left)
 	}
 	if most := trips.heaviest(); most > 500 || most < 300 {
 		t.Errorf("one round trip removed %d leases, want some topics' of the 500 that a script takes", most)

@@ -35,7 +35,7 @@ func (s *reader) counts(ctx context.Context, topics []presence.Topic) (_ []backe
 	for i, group := range groups {
 		evals[i].script = countsScript
 		for _, j := range group {
-			evals[i].keys = append(evals[i].keys, s.keys(topics[j], "head", "users", "current", "old", "guests", "before", "listed")...)
+			evals[i].keys = append(evals[i].keys, s.keys(topics[j], "head", "users", "current", "old", "guests", "before", "listed", "signed")...)
 		}
 	}
 	if len(evals) == 0 {

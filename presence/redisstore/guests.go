@@ -13,6 +13,10 @@ import "github.com/rollcall-go/rollcall/presence/backend"
 // that alone has more than 512 keeps one empty entry instead of ids, so a flood of guests
 // takes no memory but that of the sketches.
 //
+// Over 512 a guest who signs in cannot leave a sketch. So the sorted set "signed" has such guests, up to 4,096, and the
+// number is what the sketches say less those. Each is put into the sketch of this period as well, whether it was there
+// or not, so the sketches have it exactly as long as "signed" has it.
+//
 // The list counts only where it agrees with the sketches:
 //
 //	12 listed, sketches say 12    the list is complete: 12, and each can be forgotten

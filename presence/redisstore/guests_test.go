@@ -74,7 +74,7 @@ func TestListOfGuestsIsNotComplete(t *testing.T) {
 			apply(t, store, guestOps(backend.OpGuest, 0, 10)...)
 			wants("guests come", tt.want+10)
 			apply(t, store, guestOps(backend.OpForgetGuest, 0, 5)...)
-			wants("guests sign in", tt.want+10)
+			wants("guests sign in", tt.want+5)
 			age()
 			apply(t, store, guestOps(backend.OpGuest, 10, 20)...)
 			age()

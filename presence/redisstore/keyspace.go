@@ -7,7 +7,7 @@ import (
 )
 
 // topicKeys are the names of a topic's keys, in the order of lua/topic.lua.
-var topicKeys = [...]string{"leases", "users", "hidden", "current", "old", "guests", "before", "aged", "seen", "log", "head", "count", "listed", "lately", "names"}
+var topicKeys = [...]string{"leases", "users", "hidden", "current", "old", "guests", "before", "aged", "seen", "log", "head", "count", "listed", "lately", "names", "signed"}
 
 // moreKeys are further keys that lua/apply.lua needs if a topic keeps more.
 var moreKeys = [...]string{"peak", "bots"}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/rollcall-go/rollcall/internal/need"
 	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
@@ -162,6 +163,7 @@ func TestKeyspaceAfterAWipe(t *testing.T) {
 // A store that a newer version writes to in a form of its own is refused in words
 // that help; one that it keeps readable is not.
 func TestNewerSchema(t *testing.T) {
+	need.Slow(t, "it waits for the next look at the schema")
 	t.Parallel()
 	server := redistest.Start(t)
 	client := server.Client()

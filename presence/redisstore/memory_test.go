@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/rollcall-go/rollcall/internal/need"
 	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
@@ -23,9 +24,7 @@ import (
 // they left: every round brings others. Where PRESENCE_LONG is set, 100,000 come
 // and go ten times, which takes some minutes.
 func TestMemoryComesBack(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow: it fills and empties a Redis; without -short it runs")
-	}
+	need.Slow(t, "it fills and empties a Redis")
 	users, rounds := 3000, 10
 	if os.Getenv("PRESENCE_LONG") != "" {
 		users, rounds = 100_000, 10

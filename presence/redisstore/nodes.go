@@ -73,13 +73,15 @@ func (s *nodes) sweep(ctx context.Context) (swept backend.Swept, err error) {
 	}
 }
 
-// Nodes returns how many processes have a lease in the store. It may count a process for some seconds after
-// its end. It costs one round trip.
+// Nodes returns how many processes have a lease in the store. It counts a process that was killed until its
+// lease has lapsed, and one that has closed not at all. It costs one round trip.
 func (s *nodes) Nodes(ctx context.Context) (int, error) {
-	return call(ctx, s.reads, "count nodes", func(ctx context.Context) (int, error) {
-		n, err := s.one().ZCard(ctx, s.nodeKeys("nodes")[0]).Result()
-		return int(n), err
-	})
+	answer, err := s.runOne(ctx, s.reads, "count nodes", eval{nodeCountScript, s.nodeKeys("nodes"), []any{s.now()}})
+	if err != nil {
+		return 0, err
+	}
+	n, err := answer.Int()
+	return n, wrap("count nodes", err)
 }
 
 func (s *nodes) claimNode(ctx context.Context) (n lapsedNode, err error) {

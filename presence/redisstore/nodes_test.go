@@ -67,6 +67,34 @@ func TestSweepOfNodeGoesOn(t *testing.T) {
 	}
 }
 
+// A node that has closed, or was killed, is not counted among those that share the store.
+func TestNodesCounted(t *testing.T) {
+	clock := time.Now()
+	store := redisstore.New(storeclock.Client{UniversalClient: redistest.Start(t).Client(), Now: func() time.Time { return clock }}, redisstore.Config{Timeout: patience})
+	t.Cleanup(func() { store.Close() })
+	renew := func(process string, term time.Duration) {
+		if _, _, err := store.RenewNode(t.Context(), process, term); err != nil {
+			t.Fatal(err)
+		}
+	}
+	counts := func(want int) {
+		t.Helper()
+		if n, err := store.Nodes(t.Context()); err != nil || n != want {
+			t.Errorf("got %d nodes and error %v, want %d", n, err, want)
+		}
+	}
+	counts(0)
+	renew("closes.p", 10*time.Second)
+	renew("killed.p", 10*time.Second)
+	counts(2)
+	renew("closes.p", 0)
+	counts(1)
+	clock = clock.Add(10*time.Second - time.Millisecond)
+	counts(1)
+	clock = clock.Add(time.Millisecond)
+	counts(0)
+}
+
 // A process that comes back while it is swept keeps what it holds from then on.
 func TestSweepOfNodeThatReturns(t *testing.T) {
 	clock := time.Now()

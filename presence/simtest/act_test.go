@@ -1,10 +1,8 @@
 package simtest_test
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence/track"
@@ -20,23 +18,6 @@ type act struct {
 	with string        // a status
 }
 
-func (a act) String() string {
-	parts := []string{fmt.Sprintf("at: %d, do: %q", a.at, a.do)}
-	if a.who != 0 {
-		parts = append(parts, fmt.Sprintf("who: %d", a.who))
-	}
-	if a.node != 0 {
-		parts = append(parts, fmt.Sprintf("node: %d", a.node))
-	}
-	if a.d != 0 {
-		parts = append(parts, fmt.Sprintf("d: %d", a.d))
-	}
-	if a.with != "" {
-		parts = append(parts, fmt.Sprintf("with: %q", a.with))
-	}
-	return "{" + strings.Join(parts, ", ") + "}"
-}
-
 // A game is what is played.
 type game struct {
 	seed  uint64 // of what is left to chance: which node a page asks, and when it comes back
@@ -46,19 +27,6 @@ type game struct {
 	acts  []act
 
 	features []feature // what the site has, beyond pages that read who is online
-}
-
-func (g game) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "game{seed: %d, nodes: %d, slow: %v, late: %v, ", g.seed, g.nodes, g.slow, g.late)
-	if len(g.features) > 0 {
-		fmt.Fprintf(&b, "features: []feature{%s}, ", joined(g.features))
-	}
-	b.WriteString("acts: []act{\n")
-	for _, a := range g.acts {
-		fmt.Fprintf(&b, "\t%v,\n", a)
-	}
-	return b.String() + "}}"
 }
 
 // without returns the game without some of its acts.

@@ -91,11 +91,3 @@ func (g game) simpler(i int) game {
 	g.features = slices.Delete(slices.Clone(g.features), i, i+1)
 	return g
 }
-
-func joined(all []feature) string {
-	names := make([]string, len(all))
-	for i, f := range all {
-		names[i] = string(f) // the name of its constant too
-	}
-	return strings.Join(names, ", ")
-}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/rollcall-go/rollcall/internal/leak"
+	"github.com/rollcall-go/rollcall/internal/need"
 )
 
 // TestMain lets games collect garbage less often, unless GOGC says how often: 60 MB, and two thirds of
@@ -29,9 +30,9 @@ func number(name string, otherwise int) int {
 	return otherwise
 }
 
-// TestSeeds plays 1,000 games that are always the same, or those of SIM_SEEDS, or the one of SIM_SEED.
-// Games that nobody has played before are played by night: see .github/workflows/ci.yml. With the
-// race detector, and with -short, it plays a twentieth of them.
+// TestSeeds plays 100 games that are always the same, and 200 where slow tests are asked for, or those of
+// SIM_SEEDS, or the one of SIM_SEED. Games that nobody has played before are played by night: see
+// .github/workflows/ci.yml. With the race detector it plays 30.
 func TestSeeds(t *testing.T) {
 	if seed := number("SIM_SEED", -1); seed >= 0 {
 		g := newGame(uint64(seed))
@@ -46,9 +47,12 @@ func TestSeeds(t *testing.T) {
 		playSeeds(t, first, seeds)
 		return
 	}
-	games := 1000
-	if raced || testing.Short() {
-		games /= 20
+	games := 100
+	switch {
+	case raced:
+		games = 30
+	case need.AskedFor():
+		games = 200
 	}
 	playSeeds(t, 0, games)
 }

@@ -23,7 +23,7 @@ type database struct {
 // exec runs a statement that returns no rows.
 func (s *database) exec(ctx context.Context, q querier, name string, args ...any) error {
 	_, err := q.ExecContext(ctx, s.texts[name], args...)
-	return err
+	return explain(err)
 }
 
 // query calls scan for each row of a statement.
@@ -35,7 +35,7 @@ func (s *database) query(ctx context.Context, name string, scan func(*sql.Rows) 
 func (s *database) queryIn(ctx context.Context, q querier, name string, scan func(*sql.Rows) error, args ...any) error {
 	rows, err := q.QueryContext(ctx, s.texts[name], args...)
 	if err != nil {
-		return err
+		return explain(err)
 	}
 	defer rows.Close()
 	for rows.Next() {

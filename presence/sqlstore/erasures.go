@@ -111,7 +111,8 @@ func (p *People) ExportUser(ctx context.Context, user presence.UserID) ([]backen
 		Text   string            `json:"text"`
 		Online presence.Audience `json:"online"`
 		Seen   presence.Audience `json:"seen"`
-	}{s.Status, s.Until, s.Text, s.Online, s.Seen}
+		Later  presence.Audience `json:"seen_later,omitempty"`
+	}{s.Status, s.Until, s.Text, s.Online, s.Seen, s.Later}
 	at := struct {
 		At time.Time `json:"at,omitzero"`
 	}{seen[0].At}

@@ -39,3 +39,6 @@ func (s *Store) DB() *sql.DB   { return s.pool }
 
 // Texts returns all statements, by the names of their files.
 func (s *Store) Texts() map[string]string { return s.texts }
+
+// Explain is explain.
+var Explain = explain

@@ -83,7 +83,7 @@ func (p *People) read(ctx context.Context, users []presence.UserID, most int) ([
 		var row presence.Seen
 		var seen, until int64
 		s := &row.Settings
-		if err := rows.Scan(&tenant, &user, &seen, &s.Status, &until, &s.Text, &s.Online, &s.Seen, &s.Except); err != nil {
+		if err := rows.Scan(&tenant, &user, &seen, &s.Status, &until, &s.Text, &s.Online, &s.Seen, &s.Later, &s.Except); err != nil {
 			return err
 		}
 		row.At, s.Until = fromDatabase(seen, offset), fromDatabase(until, offset)
@@ -120,7 +120,7 @@ func (p *People) setSettings(ctx context.Context, user presence.UserID, s presen
 		return err
 	}
 	return p.db.exec(ctx, p.db.pool, "set_settings", user.Tenant(), string(user.Local()),
-		string(s.Status), toDatabase(s.Until, offset), s.Text, string(s.Online), string(s.Seen))
+		string(s.Status), toDatabase(s.Until, offset), s.Text, string(s.Online), string(s.Seen), string(s.Later))
 }
 
 // Saw implements [presence.Directory]. A moment in the future counts as now.

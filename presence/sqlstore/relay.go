@@ -81,7 +81,7 @@ func (f *relayer) due(ctx context.Context) (bool, error) {
 	}
 	var in sql.NullInt64
 	if err := f.db.pool.QueryRowContext(ctx, f.db.texts["outbox_next"]).Scan(&in); err != nil {
-		return false, err
+		return false, explain(err)
 	}
 	return f.agenda.note(version, in), nil
 }

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/gate"
 	"github.com/rollcall-go/rollcall/internal/wait"
 	"github.com/rollcall-go/rollcall/presence"
 )
@@ -33,7 +34,10 @@ type answer[V any] struct {
 // deadline of ctx, or for viewWait where ctx has none. It returns [presence.ErrStoreOut] if nothing
 // is known then, or [presence.ErrClosed].
 func (m *answers[K, V]) get(ctx context.Context, key K) (v V, err error) {
-	a := m.want(key)
+	a, isNew := m.want(key)
+	if isNew {
+		gate.Owes(ctx, gate.Renewed)
+	}
 	if known := a.latest.Load(); known != nil {
 		return *known, nil
 	}
@@ -68,11 +72,11 @@ func (a *answer[V]) before() (v V) {
 }
 
 // want returns the answer for a key. For a new key it starts the goroutine that asks.
-func (m *answers[K, V]) want(key K) *answer[V] {
+func (m *answers[K, V]) want(key K) (a *answer[V], isNew bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	a := m.byKey[key]
-	if a == nil {
+	a = m.byKey[key]
+	if isNew = a == nil; isNew {
 		if len(m.byKey) >= m.max {
 			m.makeRoomLocked()
 		}
@@ -86,7 +90,7 @@ func (m *answers[K, V]) want(key K) *answer[V] {
 		m.life.spawn(func(context.Context) { m.renew(ctx, key, a) })
 	}
 	a.wanted = time.Now()
-	return a
+	return a, isNew
 }
 
 // makeRoomLocked forgets the answer that was wanted longest ago.

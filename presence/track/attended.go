@@ -60,10 +60,7 @@ func (a *attendance) attendedSite(ctx context.Context, user presence.UserID) (bo
 		return false, err
 	}
 	view := r.view.Load()
-	if err := view.look(ctx, user); err != nil {
-		return false, storeOut(err)
-	}
-	if e, _ := view.find(user); e != nil {
+	if e := view.find(user); e != nil {
 		return e.Status.Base() != presence.Idle, nil
 	}
 	if err := a.certain(r); err != nil {

@@ -1,6 +1,7 @@
 package track_test
 
 import (
+	"fmt"
 	"maps"
 	"strings"
 	"testing"
@@ -51,6 +52,31 @@ func TestBots(t *testing.T) {
 		time.Sleep(11 * time.Minute) // two age periods
 		if v, err = b.View(t.Context(), presence.Site); err != nil || len(v.Bots) != 0 {
 			t.Errorf("got bots %v, %v long after, want none", v.Bots, err)
+		}
+	})
+}
+
+// A topic names the bots of which there are most, and says how many it does not name.
+func TestBotsOfManyNames(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker := start(t, memstore.New(), track.Config{Kinds: map[string]presence.Kind{"site": {Bots: true}}})
+		bots := func(name string, n int) {
+			for i := range n {
+				tracker.SeenBot(presence.Site, name, fmt.Sprint(name, i))
+			}
+		}
+		bots(backend.OtherBots, 5)
+		for i := range 4_000 {
+			bots(fmt.Sprint("Bot", i), 1)
+			if i%100 == 0 {
+				time.Sleep(time.Second)
+			}
+		}
+		bots("Googlebot", 50)
+		time.Sleep(10 * time.Second)
+		v, err := tracker.View(t.Context(), presence.Site)
+		if err != nil || len(v.Bots) > 33 || v.Bots["Googlebot"] < 45 || v.Bots[backend.OtherBots] < 2_500 {
+			t.Errorf("got bots %v, %v, want 32 names with 50 Googlebots among them, and many others", v.Bots, err)
 		}
 	})
 }

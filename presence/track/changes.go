@@ -32,9 +32,6 @@ func changesOf(ctx context.Context, o *opener, topic presence.Topic, from presen
 			return
 		}
 		defer c.Close()
-		if r := rosterOf(c.topics()[0]); r != nil {
-			defer r.follow(ctx, c.Done())()
-		}
 		for {
 			d := c.next(c.topics()[0], nil)
 			for _, f := range d.all() {

@@ -149,6 +149,9 @@ func strictest(a, b presence.Settings) presence.Settings {
 	if as.Seen.Rank() < bs.Seen.Rank() {
 		a.Seen = bs.Seen
 	}
+	if a.Later != "" {
+		a.Later = presence.Narrower(a.Later, bs.Chosen().Seen)
+	}
 	if bs.Status == presence.Invisible {
 		a.Status, a.Until = presence.Invisible, time.Time{}
 	}

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/need"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/track"
@@ -18,14 +19,15 @@ import (
 // TestChurn lets users come and go on two nodes while readers come, go and come
 // back with their cursors, on either node. page.read fails the test for any
 // diff that does not follow from what its reader had; at rest every roster must
-// be the store's. With PRESENCE_LONG it plays 200 games of 1,000 steps, and else 8.
+// be the store's. It plays 2 games of 1,000 steps, 8 where slow tests are asked
+// for, and 200 with PRESENCE_LONG.
 func TestChurn(t *testing.T) {
-	seeds := uint64(8)
+	seeds := uint64(2)
 	switch {
 	case os.Getenv("PRESENCE_LONG") != "":
 		seeds = 200
-	case testing.Short():
-		seeds = 4
+	case need.AskedFor():
+		seeds = 8
 	}
 	for seed := range seeds {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {

@@ -35,3 +35,26 @@ func TestCloseDuringAWrite(t *testing.T) {
 		}
 	})
 }
+
+// A node that has closed is not counted among those that share the store. It keeps its lease if it could not write
+// everything, because a sweep must end what it held.
+func TestCloseEndsTheLeaseOfTheNode(t *testing.T) {
+	for _, out := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			memory := memstore.New()
+			faults := presencetest.NewFaults(memory)
+			tracker, err := track.New(faults, track.Config{Logger: slog.New(slog.DiscardHandler)})
+			noError(t, err)
+			time.Sleep(time.Second)
+			if out {
+				faults.Break(presencetest.Fault{Err: errDown}, presencetest.CallApply)
+			}
+			tracker.Seen(presence.Site, user("alice"), presence.Device{})
+			noError(t, tracker.Close(context.Background()))
+			_, next, err := memory.RenewNode(t.Context(), "another.node", time.Hour)
+			if err != nil || (next < time.Hour) != out {
+				t.Errorf("out %t: got %v until a lease lapses and error %v", out, next, err)
+			}
+		})
+	}
+}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/rollcall-go/rollcall/internal/memory"
 	"github.com/rollcall-go/rollcall/presence"
-	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // Config configures a [Tracker]: its times, bounds and parts. The zero value is usable; each field's comment
@@ -64,12 +63,6 @@ type Config struct {
 	// Kinds has settings by the kind of topic: "thread" is for all topics thread:….
 	// Default: all topics have the same settings.
 	Kinds map[string]presence.Kind
-
-	// Peaks keeps the records of topics whose Kind has Peak in a table of the site's own.
-	// A record is loaded with its topic, and saved after it changed, at most once in 10 s.
-	// Calls run in the background, and fail after 2 s. Default: only the store and the
-	// nodes remember records.
-	Peaks backend.PeakKeeper
 
 	// LastSeenKeep is how long a topic remembers when users were last seen, for the 100,000 users who were
 	// seen last. A Directory remembers it of all users. Default: 30 days.

@@ -3,6 +3,7 @@ package track
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -111,6 +112,7 @@ func (c *Connection) finish(why error, kind backend.OpKind) []presence.Topic {
 	c.mu.Unlock()
 
 	topics := c.heldTopics()
+	defer c.env.guests.left(&c.holder, true, errors.Is(why, presence.ErrClosed), c.enteredTopics()...)
 	c.env.users.remove(&c.holder, topics, cmp.Or(kind, backend.OpRelease))
 	if len(topics) > 0 {
 		c.env.attention.look(c.visitor.User.ID)

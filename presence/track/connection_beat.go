@@ -109,7 +109,7 @@ func (t *tokens) passOf(ctx context.Context, token presence.Token, by presence.V
 	}
 	conn, here := t.find(c)
 	guest := ""
-	if conn != nil {
+	if conn != nil && !conn.isPassing() { // the browser may have got a cookie since
 		guest = conn.visitor.Guest
 	}
 	return Pass{t, c, conn, here}, c.refuses(by, guest), nil

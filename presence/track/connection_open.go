@@ -100,7 +100,7 @@ func (o *opener) open(ctx context.Context, with ConnectOptions) (*Connection, er
 	if !with.Observe && o.env.hasNoRoomFor(with.Visitor.User) {
 		return nil, presence.ErrStoreOut
 	}
-	with.Visitor.User, with.Visitor.Guest = with.Visitor.User.Clone(), strings.Clone(with.Visitor.Guest)
+	with.Visitor.User, with.Visitor.Guest, with.Visitor.Passing = with.Visitor.User.Clone(), strings.Clone(with.Visitor.Guest), strings.Clone(with.Visitor.Passing)
 	with.Visitor.Browser = knownBrowser(with.Visitor.Browser)
 	with.Visitor.Device = o.env.users.deviceOf(o.devices, with.Visitor.User.ID, with.Visitor.Device)
 	c := &Connection{

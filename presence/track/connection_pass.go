@@ -2,6 +2,7 @@ package track
 
 import (
 	"context"
+	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
 )
@@ -23,6 +24,13 @@ func (p Pass) Tenant() string { return p.claim.tenant }
 
 // User returns the user whom the connection holds; empty: it is a guest's.
 func (p Pass) User() presence.UserID { return p.claim.user }
+
+// Identified returns when the visitor of the connection was identified, which is about when the connection was
+// opened.
+func (p Pass) Identified() time.Time {
+	at, _ := identifiedAt(p.claim.id)
+	return at
+}
 
 // Local reports whether the connection is one of this node, so that Beat and Leave do not wait.
 func (p Pass) Local() bool { return p.here }

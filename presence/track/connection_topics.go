@@ -98,8 +98,11 @@ func (c *Connection) Unsubscribe(topic presence.Topic) {
 		c.release(topic, backend.OpRelease)
 	}
 	c.mu.Unlock()
-	if held {
+	switch {
+	case held:
 		c.env.users.release(&c.holder, topic)
+	case s.enters:
+		c.env.guests.left(&c.holder, false, false, topic)
 	}
 	s.close()
 }

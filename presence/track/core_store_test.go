@@ -3,7 +3,6 @@ package track_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -46,35 +45,8 @@ func TestStoreOfTheCoreAlone(t *testing.T) {
 		w.want("diff + -alice")
 		view, err := a.View(t.Context(), presence.Site)
 		noError(t, err)
-		if page, _, err := a.RosterPage(t.Context(), view, "", "", 10); err != nil || len(page) != 0 {
+		if page, _, err := view.Page("", "", 10); err != nil || len(page) != 0 {
 			t.Errorf("a page: got %v, %v", page, err)
-		}
-	})
-}
-
-// A topic over the roster limit is kept in part, but for a store that cannot tell a part of it.
-func TestLargeTopicOfTheCoreAlone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store, users := memstore.New(), 5_100
-		ops := make([]backend.Op, users)
-		for i := range ops {
-			ops[i] = backend.Op{Kind: backend.OpJoin, User: user(fmt.Sprint("u", i)), Holder: "z.1.1", For: time.Hour}
-		}
-		noError(t, store.Apply(t.Context(), []backend.Batch{{Topic: presence.Site, Ops: ops}})[0].Err)
-		for _, tt := range []struct {
-			name  string
-			store backend.Core
-			part  bool
-		}{{"all", store, true}, {"core", coreOnly{store}, false}} {
-			tracker := start(t, tt.store, track.Config{Node: tt.name, Secret: siteSecret, MaxRoster: 10})
-			view, err := tracker.View(t.Context(), presence.Site)
-			noError(t, err)
-			if kept, part := view.Kept(); view.Total != users || part != tt.part || !part && kept != users {
-				t.Errorf("%s: a total of %d, %d kept, in part: %v; want %d, in part: %v", tt.name, view.Total, kept, part, users, tt.part)
-			}
-			if page, _, err := tracker.RosterPage(t.Context(), view, "", "", 100); err != nil || view.Names && len(page) != 100 {
-				t.Errorf("%s: a page of %d users, %v", tt.name, len(page), err)
-			}
 		}
 	})
 }
@@ -120,11 +92,6 @@ func TestVerbsOfMissingFeatures(t *testing.T) {
 	})
 }
 
-type noPeaks struct{}
-
-func (noPeaks) LoadPeak(context.Context, presence.Topic) (p backend.Peak, err error) { return p, nil }
-func (noPeaks) SavePeak(context.Context, presence.Topic, backend.Peak) error         { return nil }
-
 // A site that configures what its store cannot do does not start, and reads which field asks for
 // which feature.
 func TestConfigOfMissingFeatures(t *testing.T) {
@@ -137,7 +104,6 @@ func TestConfigOfMissingFeatures(t *testing.T) {
 	}{
 		{track.Config{}, []string{"Secret", "SecretStore"}},
 		{track.Config{Secret: siteSecret, NodeTTL: time.Second}, []string{"NodeTTL", "NodeStore"}},
-		{track.Config{Secret: siteSecret, Peaks: noPeaks{}}, []string{"Peaks", "ExtrasStore"}},
 		{kind(presence.Kind{Peak: true}), []string{`Kinds["thread"].Peak`, "ExtrasStore"}},
 		{kind(presence.Kind{Bots: true}), []string{`Kinds["thread"].Bots`, "ExtrasStore"}},
 		{kind(presence.Kind{Recent: 10}), []string{`Kinds["thread"].Recent`, "RecentStore"}},

@@ -71,7 +71,7 @@ func TestCountOnlyTellsNoName(t *testing.T) {
 		if v.Names || v.Total != 1 || v.Peak.Total != 2 || len(v.Newest(10)) != 0 {
 			t.Errorf("got %+v with %v, want one nameless user", v, v.Newest(10))
 		}
-		if page, next, err := tracker.RosterPage(t.Context(), v, "", "", 10); len(page) != 0 || next != "" || err != nil {
+		if page, next, err := v.Page("", "", 10); len(page) != 0 || next != "" || err != nil {
 			t.Errorf("got page %v, %q, %v, want none", page, next, err)
 		}
 		if m, ok := v.Member("robert"); ok {

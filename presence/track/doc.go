@@ -44,7 +44,7 @@
 //	signout.go signoff.go sessions*.go devices.go ends: of a user, a browser, a device's session
 //	writer*.go notices.go                         writes on their way
 //	outage*.go features.go                        can the store be trusted; what it must have
-//	topic_*.go topics*.go roster_pages.go         the topics that are read here
+//	topic_*.go topics*.go                         the topics that are read here
 //	outlet*.go line.go sources.go                 how versions reach readers
 //	event_version.go                              the version of the stream
 //	window*.go                                    readers of the first users of a topic, and of dots
@@ -73,10 +73,10 @@ package track
 //	5  wakeSet.mu, View.mu, windowView.mu
 //	6  writer.mu
 //	7  outage.mu, lastSeen.mu, untils.mu, signals.mu, answers.mu, figureMemory.mu, peaks.mu,
-//	   peakKeeping.mu, askedUsers.mu, deviceNews.mu, relations.mu, contactReader.mu, directoryCalls.mu
+//	   askedUsers.mu, deviceNews.mu, relations.mu, contactReader.mu, directoryCalls.mu
 //	8  notices.mu, lifetime.mu, acts.mu
 //
-// Mutexes of one level are never held together. locks.go has a type for each. A test compares the two.
+// Mutexes of one level are never held together. locks.go has a type for each.
 //
 // A sync.Mutex or RWMutex that is a field has no level: it is taken with no other mutex held. So have those of
 // package deliver.

@@ -51,11 +51,15 @@ func (x *eraser) order(ctx context.Context, user presence.UserID) error {
 //	3 s  all parts are erased again: of what was on its way, and of the leave itself
 //	6 s  and once more, of what a node wrote while it forgot. The list forgets the erasure
 //
-// If a part fails the erasure stays in the list, and some node does all of it later. The log has a line when
-// an erasure is put off and when it is done. It names no user.
+// If a part fails, the node begins again every two seconds while its claim lasts, and then some node claims
+// the erasure anew. The log has a line when an erasure is put off and when it is done. It names no user.
+//
+// A node that dies leaves its claim, for seven seconds. Another node goes on from when it heard of the first
+// pass. Example: Alice is erased at node a, which is killed at once. Node b heard a's notice, so all nodes forgot
+// her two seconds later. At 7 s b claims the erasure, makes one pass, and it is done.
 //
 // A node works on 32 erasures at a time: of further ones it ends the connections, and the rest waits in the
-// list, in order. So does another erasure of a user while one is worked on, for half a minute at most, and it
+// list, in order. So does another erasure of a user while one is worked on, for seven seconds at most, and it
 // counts for all that are asked for meanwhile.
 type eraser struct {
 	cfg        *Config
@@ -78,18 +82,19 @@ type eraser struct {
 
 	mu    sync.Mutex // taken with no other mutex held
 	parts []backend.UserRecords
-	soon  map[presence.UserID]struct{}       // users whom this node will forget in a moment
-	heard *generations.Map[string, struct{}] // MACs of the users whose ids this node was told
+	soon  map[presence.UserID]struct{}        // users whom this node will forget in a moment
+	heard *generations.Map[string, time.Time] // MACs of the users whose ids this node was told: when the first pass began, zero for none yet
 }
 
 // Times of an erasure.
 const (
 	forgetAfter  = 2 * time.Second
+	firstPass    = 1
 	secondPass   = 3 * time.Second
 	lastPass     = 6 * time.Second
-	erasureHold  = 20 * time.Second // how long a claim lasts
-	erasureEvery = 10 * time.Second // how often the list is read
-	erasureWait  = 5 * time.Second  // how long one part may take
+	erasureHold  = 7 * time.Second // how long a claim lasts: all passes, and a second
+	erasureEvery = 2 * time.Second // how often the list is read, and a part that failed is tried
+	erasureWait  = 5 * time.Second // how long one part may take
 
 	maxErasedHeard = 1_000
 )
@@ -97,7 +102,7 @@ const (
 // begin completes an eraser whose fields for other parts are set.
 func (x *eraser) begin() *eraser {
 	x.list, x.turns, x.parts = x.store, newErasureTurns(), []backend.UserRecords{x.store}
-	x.soon, x.heard = make(map[presence.UserID]struct{}), generations.New[string, struct{}](maxErasedHeard, nil)
+	x.soon, x.heard = make(map[presence.UserID]struct{}), generations.New[string, time.Time](maxErasedHeard, nil)
 	if r, ok := x.cfg.Directory.(backend.UserRecords); ok {
 		x.parts = append(x.parts, r)
 	}
@@ -169,33 +174,62 @@ func (x *eraser) erase(ctx context.Context, user presence.UserID) error {
 func (x *eraser) work(ctx context.Context, e backend.Erasure, begun func()) {
 	defer x.turns.leave(e.User)
 	defer begun()
-	var began time.Time
-	var failed error
-	first := func() {
-		began = time.Now()
-		failed = errors.Join(x.end(ctx, e), x.pass(ctx, backend.Erasure{User: e.User}))
-	}
-	again := func() { failed = x.pass(ctx, backend.Erasure{User: e.User, Ago: time.Since(began)}) }
-	if !x.turns.pass(ctx, first) {
-		return
-	}
-	begun()
-	for _, at := range []time.Duration{secondPass, lastPass} {
-		if failed == nil && !(wait.For(ctx, time.Until(began.Add(at))) && x.turns.pass(ctx, again)) {
+	claimed, began, asked := time.Now(), x.began(e), time.Now().Add(-e.Ago)
+	for {
+		failed := x.passes(ctx, e, began, begun)
+		e.Ago = time.Since(asked)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case failed == nil:
+			x.cfg.Logger.Info("presence: a user was erased", "asked", e.Ago)
+			return
+		case time.Since(claimed) >= erasureHold:
+			x.cfg.Logger.Warn("presence: the erasure of a user is put off, because a part of what is kept is out", "asked", e.Ago, "error", failed)
+			x.turns.wait()
+			return
+		case !wait.For(ctx, erasureEvery):
 			return
 		}
+		began = time.Time{}
 	}
-	if failed == nil {
-		try, cancel := context.WithTimeout(ctx, erasureWait)
-		failed = x.list.EndErasure(try, e)
-		cancel()
+}
+
+// began returns when an erasure's first pass began, and zero if this node has not heard of it.
+func (x *eraser) began(e backend.Erasure) time.Time {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if at, _ := x.heard.Get(x.nameOf(e.User)); time.Since(at) <= e.Ago+time.Second {
+		return at
 	}
-	took := e.Ago + time.Since(began)
-	if failed != nil {
-		x.cfg.Logger.Warn("presence: the erasure of a user is put off, because a part of what is kept is out", "asked", took, "error", failed)
-		return
+	return time.Time{}
+}
+
+// passes makes the passes of an erasure that are not over, and at least one. Then the list forgets it.
+func (x *eraser) passes(ctx context.Context, e backend.Erasure, began time.Time, begun func()) (failed error) {
+	var latest time.Duration // when the latest pass was made
+	pass := func() {
+		if began.IsZero() {
+			began, failed = time.Now(), x.end(ctx, e)
+		}
+		latest = max(time.Since(began), firstPass)
+		failed = errors.Join(failed, x.pass(ctx, backend.Erasure{User: e.User, Ago: latest}))
 	}
-	x.cfg.Logger.Info("presence: a user was erased", "asked", took)
+	for _, at := range []time.Duration{firstPass, secondPass, lastPass} {
+		if latest >= at {
+			continue
+		}
+		if latest != 0 && !wait.For(ctx, time.Until(began.Add(at))) || !x.turns.pass(ctx, pass) {
+			return ctx.Err()
+		}
+		begun()
+		if failed != nil {
+			return failed
+		}
+	}
+	try, cancel := context.WithTimeout(ctx, erasureWait)
+	defer cancel()
+	return x.list.EndErasure(try, e)
 }
 
 // end makes all nodes end the user's connections. The lasting notice, for nodes that cannot be reached now,
@@ -248,10 +282,13 @@ func (x *eraser) hear(n backend.Notice) {
 	user := presence.UserID(strings.Clone(string(n.User)))
 	switch {
 	case user != "" && n.Payload != endFirst:
+		x.mu.Lock()
+		x.heard.Set(x.nameOf(user), time.Now().Add(-n.Ago))
+		x.mu.Unlock()
 		x.forgetSoon(user, n.Ago)
 	case user != "":
 		x.mu.Lock()
-		x.heard.Set(x.nameOf(user), struct{}{})
+		x.heard.Set(x.nameOf(user), time.Time{})
 		x.mu.Unlock()
 		x.endHere(user, n.Ago)
 	default:

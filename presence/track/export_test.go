@@ -18,6 +18,9 @@ func (c *Connection) ID() presence.Holder { return c.id }
 // SetProfile makes a person look like a profile.
 var SetProfile = setProfile
 
+// Strictest returns settings with the narrower audiences of two.
+var Strictest = strictest
+
 // TopicsOf returns the topics that a token names.
 func TopicsOf(token presence.Token) []presence.Topic {
 	c, err := readClaim(string(token[:strings.LastIndexByte(string(token), '~')]))
@@ -45,6 +48,13 @@ func (t *Tracker) StreamingGuests() int {
 	t.users.mu.Lock()
 	defer t.users.mu.Unlock()
 	return len(t.users.guests)
+}
+
+// PassingGuests returns how many passing guests the tracker remembers.
+func (t *Tracker) PassingGuests() int {
+	t.users.mu.Lock()
+	defer t.users.mu.Unlock()
+	return len(t.users.passing)
 }
 
 // ServeCounter opens topics of a counter's kind as that counter.
@@ -178,18 +188,15 @@ func (t *Tracker) FiguresKept() int {
 }
 
 // PeaksKept returns how many records a node that remembers at most max remembers of as many
-// topics, and how many it would save.
-func PeaksKept(max, topics int, at time.Time) (memory, table int) {
-	p := newPeaks(&Config{Peaks: noTable{}}, func(int) {})
-	p.known.Max, p.keeper.known.Max = max, max
+// topics.
+func PeaksKept(max, topics int, at time.Time) int {
+	p := newPeaks(func(int) {})
+	p.known.Max = max
 	for i := range topics {
 		p.merge(presence.Topic(fmt.Sprint("thread:", i)), backend.Peak{Total: 1, At: at})
 	}
-	k := p.keeper
-	return p.known.Len(), len(k.due) + k.known.Len()
+	return p.known.Len()
 }
-
-type noTable struct{ backend.PeakKeeper }
 
 // An Untils ends statuses, as a tracker does.
 type Untils struct {
@@ -242,10 +249,8 @@ func StatusesAsked(ctx context.Context, t *Tracker, user presence.UserID) map[st
 		}
 	}
 	snap, _ := t.store.Snapshot(ctx, presence.Site)
-	page, _ := t.store.Roster(ctx, presence.Site, backend.RosterQuery{Limit: 10})
-	members, _ := t.store.Members(ctx, presence.Site, user)
 	log, _ := t.store.Log(ctx, presence.Site, "")
-	for what, members := range map[string][]presence.Member{"snapshot": snap.Members, "roster": page.Members, "members": members, "log": log[0].Joins} {
+	for what, members := range map[string][]presence.Member{"snapshot": snap.Members, "log": log[0].Joins} {
 		told[what] = ""
 		member(what, members)
 	}
@@ -284,3 +289,16 @@ func (t *Tracker) KnowsDevice(user presence.UserID, device presence.DeviceID) bo
 	view := t.topics.peek(backend.DevicesTopic).view.Load()
 	return view.roster.get(backend.MemberOf(user, device)) != nil
 }
+
+// ShareHash puts a topic's window under the name of another one, as if their lists had the same hash.
+func (t *Tracker) ShareHash(topic presence.Topic, of, as Window) {
+	r := t.topics.peek(topic)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	w := r.windows.all[of.name()]
+	delete(r.windows.all, of.name())
+	r.windows.all[as.name()] = w
+}
+
+// SharesWindow reports whether windows of two sizes are one.
+func SharesWindow(v *View, a, b int) bool { return v.first(a) == v.first(b) }

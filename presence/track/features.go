@@ -25,9 +25,6 @@ func (c Config) validateFor(has backend.Features) error {
 	if c.NodeTTL != 0 {
 		need(backend.FeatureNodes, "NodeTTL", "is set")
 	}
-	if c.Peaks != nil {
-		need(backend.FeatureExtras, "Peaks", "is set")
-	}
 	for _, name := range slices.Sorted(maps.Keys(c.Kinds)) {
 		k := c.Kinds[name]
 		for _, f := range []struct {
@@ -51,15 +48,3 @@ func (c *choices) keepsStatus() error {
 	}
 	return backend.Require(c.store, backend.FeatureStatuses)
 }
-
-// wholeBelow returns the number of users up to which a topic is kept whole, whatever its roster limit. It is
-// unlimited if the store cannot read a part of a roster.
-func wholeBelow(store backend.Store) int {
-	if backend.Require(store, backend.FeaturePages) != nil {
-		return maxWhole
-	}
-	return wholeUsers
-}
-
-// maxWhole is more users than any topic has.
-const maxWhole = 1 << 30

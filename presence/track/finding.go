@@ -21,10 +21,10 @@ type findings struct {
 	}
 }
 
-// meetUser is [Tracker.MeetUser].
-func (o *findings) meetUser() {
-	if !o.met.Load() {
-		o.met.Store(true)
+// meet sets what is mostly set already, and then only reads it.
+func meet(it *atomic.Bool) {
+	if !it.Load() {
+		it.Store(true)
 	}
 }
 

@@ -18,10 +18,10 @@ import (
 // A fleet compares this node with the others. Each node sends a notice with its state: whether it sweeps,
 // which secret the site gave it, and its settings. So a node finds mistakes that it cannot see by itself.
 //
-// A notice is "<process> <secret> <sweeps> <name>=<value>…". secret is a MAC of a fixed text, made with the
+// A notice is "<process> <secret> <state> <name>=<value>…". secret is a MAC of a fixed text, made with the
 // secret that the site gave the node, so it does not reveal the secret. It is "-" for a node that takes the
-// secret from the store. sweeps is "sweeps" for a node that has swept in the last minute, or "-". agreeing
-// returns the settings.
+// secret from the store. state is "sweeps" for a node that has swept in the last minute, or "-", and ends in
+// ",streams" once a client has asked for a stream. agreeing returns the settings.
 type fleet struct {
 	process  string
 	store    *timedStore
@@ -33,6 +33,7 @@ type fleet struct {
 	own      atomic.Int64 // when this node last swept, in nanoseconds since began; 0: never
 	others   atomic.Int64 // when another node last said that it sweeps
 	soon     wait.Wakeup  // say so soon
+	browsers *browsers
 
 	mu    sync.Mutex
 	peers *generations.Map[string, struct{}] // processes whose notices this node has heard
@@ -45,8 +46,8 @@ const (
 	maxPeers     = 10_000      // processes
 )
 
-func newFleet(process string, store *timedStore, o *outage, notices *notices, seal *seal, cfg *Config) *fleet {
-	f := &fleet{process: process, store: store, outage: o, notices: notices, secret: "-", settings: cfg.agreeing(), began: time.Now(), soon: wait.NewWakeup(), peers: generations.New[string, struct{}](maxPeers, nil)}
+func newFleet(process string, store *timedStore, o *outage, notices *notices, seal *seal, cfg *Config, b *browsers) *fleet {
+	f := &fleet{process: process, browsers: b, store: store, outage: o, notices: notices, secret: "-", settings: cfg.agreeing(), began: time.Now(), soon: wait.NewWakeup(), peers: generations.New[string, struct{}](maxPeers, nil)}
 	if seal.fixed {
 		mac, _ := seal.sign("fleet", "")
 		f.secret = base64.RawURLEncoding.EncodeToString(mac[:9])
@@ -66,7 +67,7 @@ func (c *Config) agreeing() []string {
 	}
 }
 
-// run sends the notice of this node, and checks whether any node sweeps.
+// run sends the notice of this node, and checks whether any node sweeps, and whether browsers open streams.
 func (f *fleet) run(ctx context.Context, found func(presence.Finding, ...any)) {
 	select {
 	case <-f.notices.listening: // so that this node hears the notices of others
@@ -77,6 +78,9 @@ func (f *fleet) run(ctx context.Context, found func(presence.Finding, ...any)) {
 		f.greet(ctx)
 		if !wait.Until(ctx, f.soon, greetEvery) {
 			return
+		}
+		if missed := f.browsers.missed(); missed != nil {
+			found(presence.NotLive, append(missed, "prefix", f.outage.cfg.Prefix)...)
 		}
 		switch quiet := f.unswept(); {
 		case quiet <= noJobsAfter:
@@ -92,11 +96,14 @@ func (f *fleet) run(ctx context.Context, found func(presence.Finding, ...any)) {
 func (f *fleet) greet(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, connectWait)
 	defer cancel()
-	sweeps := "-"
+	state := "-"
 	if at := f.own.Load(); at > 0 && f.since(at) < noJobsAfter {
-		sweeps = "sweeps"
+		state = "sweeps"
 	}
-	said := append([]string{f.process, f.secret, sweeps}, f.settings...)
+	if f.browsers.streamed.Load() {
+		state += ",streams"
+	}
+	said := append([]string{f.process, f.secret, state}, f.settings...)
 	_ = f.store.Publish(ctx, backend.Notice{Kind: backend.NoticeNode, Payload: strings.Join(said, " ")})
 }
 
@@ -109,7 +116,11 @@ func (f *fleet) hear(payload string, found func(presence.Finding, ...any)) {
 	f.mu.Lock()
 	f.peers.Set(strings.Clone(said[0]), struct{}{})
 	f.mu.Unlock()
-	if said[2] == "sweeps" {
+	state, streams := strings.CutSuffix(said[2], ",streams")
+	if streams {
+		meet(&f.browsers.streamed)
+	}
+	if state == "sweeps" {
 		f.others.Store(int64(time.Since(f.began)))
 	}
 	node, _, _ := strings.Cut(said[0], ".")

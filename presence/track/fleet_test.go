@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/syncbuf"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/memstore"
@@ -206,5 +207,60 @@ func TestOtherFleet(t *testing.T) {
 			t.Errorf("got %v, want ErrForeignToken", err)
 		}
 		wantFindings(t, "a", a, presence.OtherSecret)
+	})
+}
+
+// Pages that no browser makes live are found after a minute, and then after twice as long each time. One stream at
+// any node of the fleet shows that the wiring is right.
+func TestNotLive(t *testing.T) {
+	bubble(t, "nobody asks", func(t *testing.T) {
+		logged := new(syncbuf.Buffer)
+		a := idleNode(t, memstore.New(), track.Config{Node: "a", Logger: slog.New(slog.NewTextHandler(logged, nil)), Prefix: "/who"})
+		notLive := func() uint64 {
+			for _, d := range a.Staff().Diagnose() {
+				if d.Finding == presence.NotLive {
+					return d.Times
+				}
+			}
+			return 0
+		}
+		time.Sleep(10 * time.Minute)
+		if got := notLive(); got != 0 {
+			t.Errorf("without a page: found %d times", got)
+		}
+		a.Shown("/app/"+strings.Repeat("x", 1000), true)
+		a.MeetScript()
+		a.Shown("/app/home", false)
+		time.Sleep(59 * time.Second)
+		if got := notLive(); got != 0 {
+			t.Errorf("in the first minute: found %d times", got)
+		}
+		time.Sleep(16 * time.Second)
+		if got := notLive(); got != 1 || !strings.Contains(logged.String(), "finding=not-live pages=2 heads=1 script=true page=/app/home prefix=/who") {
+			t.Errorf("found %d times, and logged %q", got, logged.String())
+		}
+		a.Shown("/app/home", false)
+		time.Sleep(119 * time.Second)
+		if got := notLive(); got != 1 {
+			t.Errorf("in the next two minutes: found %d times, want once", got)
+		}
+		time.Sleep(16 * time.Second)
+		if got := notLive(); got != 2 {
+			t.Errorf("after two minutes: found %d times, want twice", got)
+		}
+		a.Shown("/app/home", false)
+		a.MeetStream()
+		time.Sleep(time.Hour)
+		if got := notLive(); got != 2 || !a.Streamed() {
+			t.Errorf("after a stream: found %d times, want twice", got)
+		}
+	})
+	bubble(t, "another node has the stream", func(t *testing.T) {
+		store := memstore.New()
+		a, b := start(t, store, track.Config{Node: "a"}), start(t, store, track.Config{Node: "b"})
+		a.Shown("/", true)
+		b.MeetStream()
+		time.Sleep(5 * time.Minute)
+		wantFindings(t, "at the node of the page", a)
 	})
 }

@@ -127,42 +127,6 @@ func TestDiffThatWaitsForAGapAfterAUserHid(t *testing.T) {
 	}
 }
 
-// The topic was large, so that the node knew a part of it, and becomes small.
-func TestTopicThatTurnsWholeAfterAUserHid(t *testing.T) {
-	for _, writes := range []bool{true, false} {
-		bubble(t, fmt.Sprint("writes ", writes), func(t *testing.T) {
-			store := memstore.New()
-			way, mine := presencetest.NewFaults(store), presencetest.NewFaults(store)
-			a := startInPart(t, mine, track.Config{Node: "a", MaxRoster: 10})
-			b := start(t, way, track.Config{Node: "b", MaxRoster: 10})
-			connect(t, b, track.ConnectOptions{Visitor: visitor("alice"), Topics: []presence.Topic{presence.Site, throng}})
-			time.Sleep(time.Minute)
-			for i := range 12 {
-				come(t, store, fmt.Sprint("u", i))
-			}
-			r := openPage(t, a, track.ConnectOptions{Topics: []presence.Topic{throng}})
-			time.Sleep(5 * time.Second)
-			standStill(way)
-			if !writes {
-				mine.Break(readOnly, presencetest.CallApply, presencetest.CallSweep)
-			}
-			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-			defer cancel()
-			_ = a.SetStatus(ctx, "alice", presence.Invisible) // it is told, and waits to be written
-			time.Sleep(time.Second)
-			for i := range 8 {
-				leave(t, store, fmt.Sprint("u", i))
-			}
-			staysOut(t, r, throng, 2*time.Minute)
-			if len(r.roster[string(throng)]) == 0 {
-				t.Error("the node does not know the whole topic")
-			}
-			mine.Heal()
-			way.Heal()
-		})
-	}
-}
-
 // A user shows herself again. A node whose Directory is slow, or out, has the store's diff before it hears the choice.
 func TestShowsHerselfWhileADirectoryIsSlow(t *testing.T) {
 	for name, fault := range map[string]presencetest.DirectoryFault{

@@ -1,8 +1,11 @@
 package track
 
 import (
+	"cmp"
 	"context"
 	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/rollcall-go/rollcall/internal/wait"
@@ -71,9 +74,6 @@ func (x *extrasReader) load(ctx context.Context, topic presence.Topic, kind pres
 	if !kind.Peak && !kind.Bots {
 		return backend.Extras{}, true
 	}
-	if kind.Peak && x.peaks.keeper != nil {
-		x.peaks.keeper.load(topic)
-	}
 	extras, err := x.store.Extras(ctx, topic)
 	if err != nil || len(extras) != 1 {
 		return backend.Extras{}, false // housekeeping asks again
@@ -85,7 +85,7 @@ func (x *extrasReader) load(ctx context.Context, topic presence.Topic, kind pres
 // the store has lost data, and take sends it the record.
 func (x *extrasReader) take(topic presence.Topic, kind presence.Kind, stored backend.Extras) (now backend.Extras) {
 	if kind.Bots {
-		now.Bots = stored.Bots
+		now.Bots = namedBots(stored.Bots)
 	}
 	if kind.Peak {
 		best, better := x.peaks.merge(topic, stored.Peak)
@@ -94,6 +94,29 @@ func (x *extrasReader) take(topic presence.Topic, kind presence.Kind, stored bac
 		}
 	}
 	return now
+}
+
+// maxBotNames bounds the names of bots in a topic's figures, since each heartbeat may have them.
+const maxBotNames = 32
+
+// namedBots returns how many bots each name has, for the names with the most. The bots of all others are
+// [backend.OtherBots].
+func namedBots(bots map[string]int) map[string]int {
+	if len(bots) <= maxBotNames {
+		return bots
+	}
+	names := slices.SortedFunc(maps.Keys(bots), func(a, b string) int {
+		return cmp.Or(bots[b]-bots[a], strings.Compare(a, b))
+	})
+	named := make(map[string]int, maxBotNames+1)
+	for i, name := range names {
+		n := bots[name]
+		if i >= maxBotNames {
+			name = backend.OtherBots
+		}
+		named[name] += n
+	}
+	return named
 }
 
 // topicExtras are the extras of a topic that is loaded here, and decide when the store is asked for them. The
@@ -167,7 +190,7 @@ func (r *replica) setExtras(now backend.Extras) {
 	}
 }
 
-// setPeak applies a record from a notice or from the site's table.
+// setPeak applies a record from a notice.
 func (r *replica) setPeak(p backend.Peak) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -80,6 +80,31 @@ func TestLastSeenIsWrittenInTime(t *testing.T) {
 	})
 }
 
+// A sign-out is the moment at which a user was last seen, as the turn to invisible is, also where page views alone held
+// the user. Otherwise the Directory would tell who left from who hides.
+func TestLastSeenOfSignOuts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := presencetest.NewMemoryDirectory()
+		tracker := peopleNode(t, memstore.New(), d, "a")
+		for _, id := range []presence.UserID{"alice", "bob"} {
+			tracker.Seen(presence.Site, user(string(id)), presence.Device{ID: presence.DeviceID(id + "s phone")})
+		}
+		time.Sleep(6 * time.Second)
+		at := time.Now()
+		noError(t, tracker.SignOut(t.Context(), "alice"))
+		wantNone := lastSeen(t, d, "alice")
+		setStatus(t, tracker, "bob", presence.Invisible)
+		noError(t, tracker.SignOut(t.Context(), "carol")) // who was not there
+		time.Sleep(inTime)
+		for _, id := range []presence.UserID{"alice", "bob"} {
+			if got := lastSeen(t, d, id); got.Before(at) || got.Sub(at) > time.Second || !wantNone.Before(at) {
+				t.Errorf("got %s last seen at %v, want the moment of leaving, %v", id, got, at)
+			}
+		}
+		wantSeen(t, "after a sign-out of nobody", d, "carol", time.Time{})
+	})
+}
+
 // Rule P12: a node that dies takes less than five minutes of last seen with it. The users of
 // a node do not all have their turn at once, and each has one every four minutes alone.
 func TestLastSeenOfOpenConnections(t *testing.T) {

@@ -24,13 +24,9 @@ type leases struct {
 	seal    *seal
 	guests  *guestCounts
 	choices *choices
-	began   time.Time   // when this node began
-	again   *time.Timer // renews everything once more after the latest restore
 	ends    *time.Timer // repeats recent ends after the latest restore
-	confirm *time.Timer // checks the oldest of young
 
 	mu        leasesMutex
-	young     []youngLease           // leases that were just made, the oldest first
 	gone      map[goneLease]struct{} // leases that heartbeats found gone
 	rejoining bool                   // a goroutine makes the gone leases again
 }
@@ -42,14 +38,9 @@ type goneLease struct {
 
 // begin completes a leases whose fields for other parts are set.
 func (l *leases) begin() *leases {
-	l.began = time.Now()
 	l.gone = make(map[goneLease]struct{})
-	l.again = time.AfterFunc(time.Hour, l.reassertSoon)
-	l.again.Stop()
 	l.ends = time.AfterFunc(time.Hour, l.endAgain)
 	l.ends.Stop()
-	l.confirm = time.AfterFunc(time.Hour, l.confirmDue)
-	l.confirm.Stop()
 	return l
 }
 
@@ -61,6 +52,9 @@ func (l *leases) viewed(views ...pageView) {
 			left := l.cfg.Age - time.Since(view.at)
 			if left > 0 && l.users.viewCountsLocked(now.ID, view.at) && !l.users.deviceEndedLocked(now.ID, view.device.ID, view.at) {
 				seen := backend.Op{Kind: backend.OpSeen, User: now.in(view.topic, view.device), For: left}
+				if l.cfg.Age-left > lateView {
+					seen.ViewFor = l.cfg.Age
+				}
 				l.writer.put(view.topic, operation{Op: seen, asked: view.at})
 			}
 		}
@@ -124,9 +118,6 @@ func (l *leases) join(c *holder, topics []presence.Topic, made func(resolved, []
 			made(now, acks)
 		}
 	})
-	if made != nil {
-		l.confirmSoon(c)
-	}
 }
 
 // countGuests counts the guests of the connections here again, before the store forgets them.

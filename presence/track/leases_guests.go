@@ -23,6 +23,7 @@ type guestCounts struct {
 	store  backend.Store
 	writer *writer
 	topics *topics
+	users  *users
 
 	mu       guestsMutex
 	signedIn map[string]struct{}         // guests who signed in; the other nodes must still hear of them
@@ -31,8 +32,8 @@ type guestCounts struct {
 	showing  bool                        // a goroutine asks for the changed figures
 }
 
-func newGuestCounts(cfg *Config, life *lifetime, store backend.Store, w *writer, t *topics) *guestCounts {
-	return &guestCounts{cfg: cfg, life: life, store: store, writer: w, topics: t, signedIn: make(map[string]struct{}), changed: make(map[presence.Topic]struct{})}
+func newGuestCounts(cfg *Config, life *lifetime, store backend.Store, w *writer, t *topics, u *users) *guestCounts {
+	return &guestCounts{cfg: cfg, life: life, store: store, writer: w, topics: t, users: u, signedIn: make(map[string]struct{}), changed: make(map[presence.Topic]struct{})}
 }
 
 // seen counts a guest in a topic.
@@ -55,7 +56,7 @@ func (g *guestCounts) count(h *holder) {
 	}
 	h.guest.whileCounted(func() {
 		for _, topic := range h.enteredTopics() {
-			g.seen(topic, h.visitor.Guest)
+			g.seen(topic, h.guest.id)
 		}
 	})
 }
@@ -64,16 +65,19 @@ func (g *guestCounts) count(h *holder) {
 // no longer counts the guest.
 func (g *guestCounts) forgetIn(h *holder) []presence.Topic {
 	h.guest.setSignedIn(true)
+	if h.isPassing() && !g.users.isPassingAs(h) { // a later stream of the client has the id
+		return nil
+	}
 	topics := h.enteredTopics()
 	for _, topic := range topics {
-		g.forget(topic, h.visitor.Guest)
+		g.forget(topic, h.guest.id)
 	}
 	return topics
 }
 
 // returned notes that the user of a holder is a guest again. A visitor who signs out may still have a page,
-// or the stream of another tab, from before the sign-in.
-func (g *guestCounts) returned(h *holder) { h.guest.setSignedIn(false) }
+// or the stream of another tab, from before the sign-in. A passing guest has a cookie by now, and counts by that.
+func (g *guestCounts) returned(h *holder) { h.guest.setSignedIn(h.isPassing()) }
 
 // tell publishes to the other nodes that a guest signed in.
 func (g *guestCounts) tell(guest string) {

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/need"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/memstore"
@@ -61,6 +62,7 @@ func (s *renewedStore) take() (longest, oldest time.Duration, most int) {
 // However many connections there are, and come and go, each is renewed once in a heartbeat, and
 // never later. Many are renewed in parts.
 func TestHeartbeatsInParts(t *testing.T) {
+	need.Slow(t, "thousands of connections")
 	synctest.Test(t, func(t *testing.T) {
 		store := &renewedStore{Store: memstore.New(), last: make(map[presence.Holder]time.Time)}
 		tracker := start(t, store, track.Config{MaxRoster: 1, MaxConnectionsPerUser: -1})
@@ -104,6 +106,7 @@ func TestHeartbeatsInParts(t *testing.T) {
 // The users of a small topic are renewed together, since each batch of heartbeats costs the store something. Those
 // of a large one are not, since a join would wait behind them.
 func TestHeartbeatsOfATopicGoTogether(t *testing.T) {
+	need.Slow(t, "thousands of connections")
 	synctest.Test(t, func(t *testing.T) {
 		store := &batchStore{Store: memstore.New(), batches: make(map[presence.Topic]int)}
 		tracker := start(t, store, track.Config{MaxRoster: 1, MaxConnectionsPerUser: -1})

@@ -16,16 +16,10 @@ import (
 // have done the same, the ends of recent connections. A lease that the store still has is only renewed. The
 // node hears all notices first, so that it restores no user who signed out. restore returns an error if it
 // cannot hear them.
-//
-// While the nodes wait for one another (see provisional), all leases are renewed once more, because the store
-// may lose again what was just restored, and this node may not notice. Example: Redis is wiped. Node B reads
-// the empty topic, and makes Alice's lease again; the diff of that is lost on its way to B. Redis fails over
-// to a copy that is still empty. To B, that copy looks like the topic that it knows.
 func (l *leases) restore(ctx context.Context) error {
 	if err := l.choices.hearAll(ctx); err != nil {
 		return err
 	}
-	l.again.Reset(restoreWait + restoreFor(l.cfg.shortestTTL())/2)
 	l.notices.lost()
 	_ = l.seal.agree(ctx) // if this fails, the next check of the secret repeats it
 	l.endLater()

@@ -53,6 +53,13 @@ func (l *nodeLease) run(ctx context.Context) {
 	}
 }
 
+// end ends the lease of a process that has closed and written all releases, so that nobody counts it any more.
+func (l *nodeLease) end(ctx context.Context) {
+	if backend.Require(l.store, backend.FeatureNodes) == nil {
+		_, _, _ = l.store.RenewNode(ctx, l.process, 0) // after an error it lapses
+	}
+}
+
 func (l *nodeLease) reassertOnReturn(ctx context.Context) {
 	for {
 		select {

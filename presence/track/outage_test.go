@@ -190,12 +190,6 @@ func (s *swapStore) Log(ctx context.Context, topic presence.Topic, after presenc
 func (s *swapStore) Counts(ctx context.Context, topics ...presence.Topic) ([]backend.Counts, error) {
 	return s.now().Counts(ctx, topics...)
 }
-func (s *swapStore) Roster(ctx context.Context, topic presence.Topic, q backend.RosterQuery) (backend.RosterPage, error) {
-	return s.now().Roster(ctx, topic, q)
-}
-func (s *swapStore) Members(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]presence.Member, error) {
-	return s.now().Members(ctx, topic, users...)
-}
 func (s *swapStore) Extras(ctx context.Context, topics ...presence.Topic) ([]backend.Extras, error) {
 	return s.now().Extras(ctx, topics...)
 }

@@ -34,7 +34,6 @@ func (p *pageViews) seen(topic presence.Topic, user presence.User, on presence.D
 		views = append(views, view)
 	}
 	p.users.addViews(views...)
-	p.topics.keepKnown(topic, view.user.ID)
 	p.attention.viewed(view.user.ID)
 	p.leases.viewed(views...)
 	p.users.see(p.lastSeen, view.user, proof{at: time.Now()})
@@ -72,6 +71,5 @@ func (p *pageViews) needsSeen(topic presence.Topic, user presence.UserID, since 
 	if view == nil {
 		return false
 	}
-	e, known := view.find(user)
-	return known && e == nil
+	return view.find(user) == nil
 }

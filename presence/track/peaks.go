@@ -66,18 +66,9 @@ func (r *records) hear(topic presence.Topic, p backend.Peak) {
 	}
 }
 
-// loaded merges a record from the site's table.
-func (r *records) loaded(topic presence.Topic, p backend.Peak) {
-	r.hear(topic, p)
-	r.writer.add(topic, backend.Op{Kind: backend.OpPeak, Peak: p})
-}
-
 // peaks remembers the records of topics that are or were loaded here. It sends them to a store that lost its
-// data, and to the site's table if that lacks them.
+// data.
 type peaks struct {
-	cfg    *Config
-	keeper *peakKeeping // nil: the site has no table
-
 	mu    answersMutex
 	known *generations.Map[presence.Topic, backend.Peak]
 }
@@ -85,26 +76,19 @@ type peaks struct {
 // maxPeaks bounds the topics whose records a node remembers.
 const maxPeaks = 100_000
 
-func newPeaks(cfg *Config, forgotten func(int)) *peaks {
-	p := &peaks{cfg: cfg, known: generations.New[presence.Topic, backend.Peak](maxPeaks, forgotten)}
-	if cfg.Peaks != nil {
-		p.keeper = newPeakKeeping(cfg)
-	}
-	return p
+func newPeaks(forgotten func(int)) *peaks {
+	return &peaks{known: generations.New[presence.Topic, backend.Peak](maxPeaks, forgotten)}
 }
 
 // merge merges another record of a topic, such as the store's, into what this node knows. It returns the best
 // record, and whether that is better than the other one.
 func (p *peaks) merge(topic presence.Topic, other backend.Peak) (best backend.Peak, better bool) {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	had, _ := p.known.Get(topic)
 	best = had.Better(other)
 	if !best.At.IsZero() {
 		p.known.Set(topic, best)
-	}
-	p.mu.Unlock()
-	if p.keeper != nil {
-		p.keeper.want(topic, best)
 	}
 	return best, !samePeak(best, other)
 }

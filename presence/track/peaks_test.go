@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -159,12 +157,11 @@ func TestPeakSurvivesAWipe(t *testing.T) {
 	})
 }
 
-// A reset reaches every node, the site's table, and nodes that could not hear of it. Nobody
-// brings the old record back, also not after a wipe.
+// A reset reaches every node. Nobody brings the old record back, also not after a wipe.
 func TestResetPeak(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, keeper := newSwapStore(), newPeakTable()
-		cfg := track.Config{Kinds: peakKinds, Peaks: keeper}
+		store := newSwapStore()
+		cfg := track.Config{Kinds: peakKinds}
 		a, b := start(t, store, cfg), start(t, store, cfg)
 		openPage(t, b, track.ConnectOptions{})
 		seeUsers(a, presence.Site, 5)
@@ -173,9 +170,6 @@ func TestResetPeak(t *testing.T) {
 			_ = a.SignOut(t.Context(), presence.UserID(fmt.Sprint("u", i)))
 		}
 		wantPeak(t, b, "before", 5, time.Time{})
-		if got := keeper.peak(presence.Site); got.Total != 5 {
-			t.Errorf("got %+v in the table, want 5", got)
-		}
 		reset := time.Now()
 		noError(t, a.Staff().ResetPeak(t.Context(), "staff", presence.Site))
 		reset = reset.Add(track.FlushInterval)
@@ -183,9 +177,6 @@ func TestResetPeak(t *testing.T) {
 		wantPeak(t, b, "at once", 2, reset)
 		time.Sleep(time.Minute)
 		wantPeak(t, b, "later", 2, reset)
-		if got := keeper.peak(presence.Site); got.Total != 2 || !got.Since.Equal(reset) {
-			t.Errorf("got %+v in the table, want 2", got)
-		}
 		store.wipe()
 		time.Sleep(time.Minute)
 		wantPeak(t, b, "after a wipe", 2, reset)
@@ -252,127 +243,6 @@ func TestResetPeakWhileTheStoreIsOut(t *testing.T) {
 	})
 }
 
-// peakTable is a site's table of records.
-type peakTable struct {
-	mu    sync.Mutex
-	peaks map[presence.Topic]backend.Peak
-	loads int
-	saves int
-	load  func(context.Context) // called in each LoadPeak
-	fail  bool
-}
-
-func newPeakTable() *peakTable { return &peakTable{peaks: make(map[presence.Topic]backend.Peak)} }
-
-func (p *peakTable) LoadPeak(ctx context.Context, topic presence.Topic) (backend.Peak, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.loads++
-	if load := p.load; load != nil {
-		p.mu.Unlock()
-		defer p.mu.Lock()
-		load(ctx)
-		return backend.Peak{}, ctx.Err()
-	}
-	if p.fail {
-		return backend.Peak{}, errors.New("out")
-	}
-	return p.peaks[topic], nil
-}
-
-func (p *peakTable) SavePeak(_ context.Context, topic presence.Topic, peak backend.Peak) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.saves++
-	if p.fail {
-		return errors.New("out")
-	}
-	p.peaks[topic] = p.peaks[topic].Better(peak)
-	return nil
-}
-
-func (p *peakTable) peak(topic presence.Topic) backend.Peak {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.peaks[topic]
-}
-
-func (p *peakTable) calls() (loads, saves int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.loads, p.saves
-}
-
-// The site's table is asked once when a topic is loaded, and takes a record that has grown
-// every 10 s at most. A new store gets the record from it, and Close saves what is new.
-func TestPeakKeeper(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		table := newPeakTable()
-		old := backend.Peak{Total: 3, At: time.Now().Add(-time.Hour)}
-		table.peaks[presence.Site] = old
-		cfg := track.Config{Kinds: peakKinds, Peaks: table}
-		store := memstore.New()
-		a, err := track.New(store, cfg)
-		noError(t, err)
-		c, err := a.Connect(t.Context(), track.ConnectOptions{Topics: []presence.Topic{presence.Site}})
-		noError(t, err)
-		seeUsers(a, presence.Site, 2)
-		time.Sleep(2 * time.Second)
-		wantPeak(t, a, "from the table", 3, old.At)
-		if extras, err := store.Extras(t.Context(), presence.Site); err != nil || !extras[0].Peak.At.Equal(old.At) {
-			t.Errorf("got %+v, %v in the store, want the table's", extras, err)
-		}
-		time.Sleep(time.Minute)
-		if loads, saves := table.calls(); loads != 1 || saves != 0 {
-			t.Errorf("got %d loads and %d saves, want 1 and 0", loads, saves)
-		}
-		for i := range 30 { // one more each second
-			seeUsers(a, presence.Site, 4+i)
-		}
-		if _, saves := table.calls(); saves < 3 || saves > 4 {
-			t.Errorf("got %d saves in 30 s, want one every 10 s", saves)
-		}
-		if got := table.peak(presence.Site).Total; got == 33 || got < 20 {
-			t.Errorf("got a record of %d in the table, want one of before", got)
-		}
-		c.Close()
-		noError(t, a.Close(t.Context()))
-		if got := table.peak(presence.Site).Total; got != 33 {
-			t.Errorf("got a record of %d in the table after Close, want 33", got)
-		}
-	})
-}
-
-// A table that fails, hangs or panics holds up nobody, is called for 2 s at most, and gets the
-// record when it is back.
-func TestPeakKeeperThatFails(t *testing.T) {
-	for name, load := range map[string]func(context.Context){
-		"fails":  nil,
-		"hangs":  func(ctx context.Context) { <-ctx.Done() },
-		"panics": func(context.Context) { panic("no table") },
-	} {
-		bubble(t, name, func(t *testing.T) {
-			table := newPeakTable()
-			table.load, table.fail = load, true
-			a := start(t, memstore.New(), track.Config{Kinds: peakKinds, Peaks: table, Logger: slog.New(slog.DiscardHandler)})
-			openPage(t, a, track.ConnectOptions{})
-			seeUsers(a, presence.Site, 2)
-			wantPeak(t, a, "meanwhile", 2, time.Time{})
-			time.Sleep(time.Minute)
-			if loads, saves := table.calls(); loads < 5 || loads > 7 || saves != 0 {
-				t.Errorf("got %d loads and %d saves in a minute, want a load every 10 s", loads, saves)
-			}
-			table.mu.Lock()
-			table.load, table.fail = nil, false
-			table.mu.Unlock()
-			time.Sleep(15 * time.Second)
-			if got := table.peak(presence.Site).Total; got != 2 {
-				t.Errorf("got a record of %d in the table when it was back, want 2", got)
-			}
-		})
-	}
-}
-
 // A record of users and guests grows with guests, too.
 func TestPeakWithGuests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -386,10 +256,10 @@ func TestPeakWithGuests(t *testing.T) {
 	})
 }
 
-// The memory of records, of the fleet's and of the table's, is bounded.
+// The memory of records is bounded.
 func TestPeaksAreBounded(t *testing.T) {
 	at := time.Now()
-	if memory, table := track.PeaksKept(100, 1_000, at); memory > 100 || memory < 50 || table > 200 {
-		t.Errorf("got %d and %d records, want 100 at most, and as many that are due", memory, table)
+	if got := track.PeaksKept(100, 1_000, at); got > 100 || got < 50 {
+		t.Errorf("got %d records, want 50 to 100", got)
 	}
 }

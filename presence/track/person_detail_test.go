@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/need"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/memstore"
@@ -36,6 +37,7 @@ func TestPersonHasProfile(t *testing.T) {
 // The source of an answer is the roster, the recent names for as long as they know the user, or
 // the Directory. Each viewer is told of those alone whose last seen the viewer may know.
 func TestPeopleInDetail(t *testing.T) {
+	need.Slow(t, "days of a site")
 	synctest.Test(t, func(t *testing.T) {
 		d := presencetest.NewMemoryDirectory()
 		tracker := start(t, memstore.New(), track.Config{Directory: d, Kinds: map[string]presence.Kind{"site": {Recent: 3}}})

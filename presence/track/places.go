@@ -28,9 +28,6 @@ func (p *places) find(ctx context.Context, users ...presence.UserID) (map[presen
 		return nil, err
 	}
 	now.once.Do(now.index)
-	for _, i := range now.large {
-		_ = now.rosters[i].view.look(ctx, users...) // a failed call leaves them absent
-	}
 	of := make(map[presence.UserID][]presence.Topic, len(users))
 	for _, user := range users {
 		if _, done := of[user]; done {
@@ -38,7 +35,7 @@ func (p *places) find(ctx context.Context, users ...presence.UserID) (map[presen
 		}
 		at := slices.Clone(now.of[user])
 		for _, i := range now.large {
-			if e, _ := now.rosters[i].view.find(user); e != nil {
+			if e := now.rosters[i].view.find(user); e != nil {
 				at = append(at, i)
 			}
 		}

@@ -45,7 +45,7 @@ func (n *placesNow) index() {
 	n.of = make(map[presence.UserID][]int)
 	for i, r := range n.rosters {
 		switch {
-		case r.view != nil && (r.view.asked != nil || r.view.roster.len() > maxWholeRoster):
+		case r.view != nil && r.view.roster.len() > maxWholeRoster:
 			n.large = append(n.large, i)
 		case r.view != nil:
 			r.view.roster.byID.Scan(func(e *entry) bool {

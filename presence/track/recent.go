@@ -36,11 +36,9 @@ func (r *recent) latelyActive(ctx context.Context, topic presence.Topic, within 
 	users := make([]backend.RecentUser, 0, min(len(page.Users), q.Limit))
 	for _, u := range page.Users {
 		if here != nil {
-			if e, known := here.find(u.ID); known {
-				u.Online = e != nil
-				if e != nil {
-					u.Status, u.Idle = e.Status, e.Idle
-				}
+			e := here.find(u.ID)
+			if u.Online = e != nil; u.Online {
+				u.Status, u.Idle = e.Status, e.Idle
 			}
 		}
 		chosen := r.users.chosen(u.ID)
@@ -48,7 +46,10 @@ func (r *recent) latelyActive(ctx context.Context, topic presence.Topic, within 
 		if !u.Online {
 			u.Idle, u.Status = false, "" // like the store's answer for an offline user
 		}
-		if len(users) < q.Limit && (u.Online || !chosen.Unseen()) {
+		switch {
+		case !u.Online && chosen.Unseen():
+			page.Total--
+		case len(users) < q.Limit:
 			users = append(users, u)
 		}
 	}
@@ -66,6 +67,7 @@ type recent struct {
 	topics    *topics
 	directory *directoryCalls
 	lately    *answers[latelyKey, backend.RecentPage]
+	totals    *answers[latelyKey, int] // of topics that do not fit on a page, on a site with a Directory
 }
 
 type latelyKey struct {
@@ -78,6 +80,7 @@ const (
 	maxRecentPage = 1_000 // users on a page
 	latelyKept    = 100   // users of a topic that are kept for pages
 	latelyEvery   = 2 * time.Second
+	totalEvery    = 5 * time.Second
 	latelyIdle    = time.Minute
 	maxLately     = 1_000 // topics; a topic with 100 users takes about 40 KB
 )
@@ -88,11 +91,48 @@ func (r *recent) begin() *recent {
 		life: r.life, every: latelyEvery, idle: latelyIdle, max: maxLately,
 		ask: func(ctx context.Context, key latelyKey, _ backend.RecentPage) (backend.RecentPage, error) {
 			page, err := r.ask(ctx, key.topic, backend.RecentQuery{Within: key.within, Limit: latelyKept})
+			if err == nil {
+				err = r.setTotal(ctx, &page, key, "")
+			}
 			page.Next = ""
 			return page, err
 		},
 	}
+	r.totals = &answers[latelyKey, int]{life: r.life, every: totalEvery, idle: latelyIdle, max: maxLately, ask: r.count}
 	return r
+}
+
+// setTotal sets the total of a page that begins after a position. The store's total includes the users whom
+// leaveOut leaves out. So with a Directory the total is the number of users on all pages, as anybody could
+// count them.
+func (r *recent) setTotal(ctx context.Context, page *backend.RecentPage, key latelyKey, after string) (err error) {
+	switch {
+	case !r.names(key.topic) || !r.directory.on():
+	case after == "" && page.Next == "":
+		page.Total = len(page.Users)
+	default:
+		page.Total, err = r.totals.get(ctx, key)
+	}
+	return err
+}
+
+// count returns the number of users on all pages.
+func (r *recent) count(ctx context.Context, key latelyKey, _ int) (total int, err error) {
+	q := backend.RecentQuery{Within: key.within, Limit: maxRecentPage}
+	for first := true; first || q.After != ""; first = false {
+		page, err := r.ask(ctx, key.topic, q)
+		if err != nil {
+			return 0, err
+		}
+		total, q.After = total+len(page.Users), page.Next
+	}
+	return total, nil
+}
+
+// names reports whether a topic shows the names of recent users.
+func (r *recent) names(topic presence.Topic) bool {
+	kind := r.cfg.Kind(topic)
+	return kind.Recent != 0 && !kind.CountOnly
 }
 
 // ask returns the store's answer, without the users if the topic's kind shows no names.
@@ -101,7 +141,7 @@ func (r *recent) ask(ctx context.Context, topic presence.Topic, q backend.Recent
 	if err != nil {
 		return backend.RecentPage{}, storeOut(err)
 	}
-	if kind := r.cfg.Kind(topic); kind.Recent == 0 || kind.CountOnly {
+	if !r.names(topic) {
 		page.Users, page.Next = nil, ""
 	}
 	for i := range page.Users {
@@ -126,8 +166,7 @@ func (r *recent) stillShows(topic presence.Topic, user presence.UserID) bool {
 	if view == nil {
 		return true
 	}
-	e, known := view.find(user)
-	return e != nil || !known
+	return view.find(user) != nil
 }
 
 // validateRecent returns nil, or an error that is [presence.ErrInvalidQuery].

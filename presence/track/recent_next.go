@@ -7,6 +7,7 @@ import (
 	"crypto/cipher"
 	"encoding/base64"
 	"fmt"
+	"strings"
 
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
@@ -25,11 +26,12 @@ const (
 
 // readOn is ask for a client. If users were left out of a page, it fills the page with the next ones.
 func (r *recent) readOn(ctx context.Context, topic presence.Topic, q backend.RecentQuery) (backend.RecentPage, error) {
-	var err error
-	if q.After, err = r.openNext(ctx, topic, q.After); err != nil {
+	after, err := r.openNext(ctx, topic, q.After)
+	if err != nil {
 		return backend.RecentPage{}, err
 	}
 	page, most := backend.RecentPage{}, q.Limit
+	q.After = after
 	for read := range maxRecentReads {
 		q.Limit = most - len(page.Users)
 		more, err := r.ask(ctx, topic, q)
@@ -44,6 +46,10 @@ func (r *recent) readOn(ctx context.Context, topic presence.Topic, q backend.Rec
 			break
 		}
 		q.After = page.Next
+	}
+	key := latelyKey{presence.Topic(strings.Clone(string(topic))), q.Within} // cloned because it may be a part of a request
+	if err := r.setTotal(ctx, &page, key, after); err != nil {
+		return backend.RecentPage{}, err
 	}
 	page.Next, err = r.sealNext(ctx, topic, page.Next)
 	return page, err

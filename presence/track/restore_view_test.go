@@ -1,12 +1,14 @@
 package track_test
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/track"
 )
 
@@ -90,4 +92,37 @@ func TestRestoredTopicThatAConnectionLeftBefore(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Last seen, since and the activity after a loss of data are those of the page view, and not of the moment at
+// which its node wrote it again.
+func TestRestoredViewKeepsItsMoment(t *testing.T) {
+	for _, watched := range []bool{false, true} {
+		bubble(t, fmt.Sprint("watched: ", watched), func(t *testing.T) {
+			store := &noticingStore{swapStore: newSwapStore()}
+			a := start(t, store, track.Config{Node: "a", Kinds: map[string]presence.Kind{"site": {Recent: 10, Active: true}}})
+			if watched {
+				openPage(t, a, track.ConnectOptions{})
+			}
+			viewed := time.Now()
+			a.Seen(presence.Site, user("alice"), presence.Device{})
+			time.Sleep(2 * time.Minute)
+			store.wipe()
+			store.missed()
+			time.Sleep(30 * time.Second)
+			view, err := a.View(t.Context(), presence.Site)
+			noError(t, err)
+			if m, there := view.Member("alice"); !there || m.Since.Sub(viewed).Abs() > time.Second || !m.Active.Equal(viewed.Truncate(time.Minute)) {
+				t.Errorf("got since %v and minute %v (there: %v), want %v", m.Since, m.Active, there, viewed)
+			}
+			time.Sleep(3 * time.Minute)
+			seen, err := a.Sightings(t.Context(), presence.Site, "alice")
+			noError(t, err)
+			page, err := a.Recent(t.Context(), presence.Site, backend.RecentQuery{Within: time.Hour, Limit: 10})
+			noError(t, err)
+			if at := seen[0].LastSeen; seen[0].Online || at.Sub(viewed).Abs() > time.Second || len(page.Users) != 1 || !page.Users[0].Active.Equal(at) {
+				t.Errorf("got %+v, and the names %+v, want last seen %v in both", seen[0], page.Users, viewed)
+			}
+		})
+	}
 }

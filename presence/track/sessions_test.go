@@ -60,7 +60,7 @@ func TestSessions(t *testing.T) {
 		d := newTown(t)
 		began := time.Now()
 		phone := on("alice", "phone")
-		phone.Device.Kind, phone.Device.Label, phone.Device.Client = presence.Mobile, "Safari on iOS", "4.13.0"
+		phone.Device.Kind, phone.Device.Label = presence.Mobile, "Safari on iOS"
 		connect(t, d.a, track.ConnectOptions{Visitor: phone})
 		connect(t, d.b, track.ConnectOptions{Visitor: phone})
 		time.Sleep(time.Minute)

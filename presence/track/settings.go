@@ -1,6 +1,7 @@
 package track
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,7 +18,8 @@ func (c *choices) settings(ctx context.Context, user presence.UserID) (presence.
 	if err := (presence.User{ID: user}).ValidateInside(); err != nil {
 		return presence.Settings{}, err
 	}
-	return c.readSettings(ctx, user)
+	s, err := c.readSettings(ctx, user)
+	return s.Chosen(), err
 }
 
 func (c *choices) readSettings(ctx context.Context, user presence.UserID) (presence.Settings, error) {
@@ -42,10 +44,11 @@ func (c *choices) changeSettings(ctx context.Context, user presence.UserID, chan
 	if err != nil {
 		return err
 	}
-	now := was
+	now := was.Chosen()
 	if err := change(&now); err != nil {
 		return err
 	}
+	now = widenLater(was, now, time.Now())
 	if now.Except = was.Except; now == was {
 		return c.tellSettings(ctx, user, was, now, c.knownSince(user))
 	}
@@ -60,6 +63,20 @@ func (c *choices) changeSettings(ctx context.Context, user presence.UserID, chan
 	}
 	since := sinceOf(c.knownSince(user), was, now, time.Now())
 	return c.tellSettings(ctx, user, was, now, since)
+}
+
+// widenLater returns the settings that a user chose at a moment in place of others. If the user is invisible, a
+// wider Seen becomes Later: who then saw a last seen appear would know that the user is there.
+//
+// Example: nobody sees when Alice was last seen, and she is invisible. She chooses everybody. Others see that
+// once she is online again, and then also when she has left. If she chooses nobody again before, they never do.
+func widenLater(was, now presence.Settings, at time.Time) presence.Settings {
+	now = now.Chosen()
+	seen, chosen := was.At(at).Seen, now.At(at)
+	if chosen.Status == presence.Invisible && chosen.Seen.Rank() < seen.Rank() {
+		now.Seen, now.Later = seen, cmp.Or(now.Seen, presence.Everyone)
+	}
+	return now
 }
 
 // noteVanished notes when an online user turned invisible, because to others that is leaving. The moment is

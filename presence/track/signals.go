@@ -98,12 +98,8 @@ func (o *signals) whisper(ctx context.Context, v presence.Visitor, topic presenc
 	if topic.Reserved() || o.sources.serves(topic) || o.cfg.Kind(topic).CountOnly {
 		return presence.ErrNotThere
 	}
-	view, err := o.rosters.viewOf(ctx, topic) // loads it
-	if err != nil {
+	if _, err := o.rosters.viewOf(ctx, topic); err != nil { // loads it
 		return err
-	}
-	if err := view.look(ctx, s.From); err != nil {
-		return storeOut(err)
 	}
 	if r := o.rosters.peek(topic); r == nil || !r.has(s.From) {
 		return presence.ErrNotThere

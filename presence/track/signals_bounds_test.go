@@ -207,3 +207,14 @@ func TestSignalsToManyTypists(t *testing.T) {
 		}
 	})
 }
+
+// The data of a signal stay on one line for every reader: JSON allows the line breaks of Unicode in a string.
+func TestSignalsOnOneLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker := start(t, memstore.New(), track.Config{})
+		eve := hear(t, tracker, track.ConnectOptions{})
+		eve.quiet()
+		noError(t, tracker.Signal(thread, presence.Signal{Type: "t", Data: json.RawMessage("{\"a\u2028\": \"\u2029<\"}")}))
+		eve.want(`signal t  0 {"a\u2028":"\u2029<"}`)
+	})
+}

@@ -23,6 +23,8 @@ type signOuts struct {
 	devices *deviceRoster
 	where   *whereabouts
 	leases  *leases
+
+	lastSeen *lastSeen
 }
 
 // signOut signs a user out. It ends this node's own connections first, then tells all
@@ -35,6 +37,9 @@ func (s *signOuts) signOut(ctx context.Context, user presence.UserID) error {
 	}
 	user = presence.UserID(strings.Clone(string(user)))
 	devices := s.where.devicesOf(user)
+	if len(devices) > 0 { // a sign-out is a proof of life (rule 7): otherwise its moment would differ from that of turning invisible
+		s.users.see(s.lastSeen, presence.User{ID: user}, proof{at: time.Now()})
+	}
 	topics := s.endHere(user, 0, false)
 	published := s.notices.publish(ctx, backend.SignOutNotice(user))
 	acks := make([]*ack, 0, len(topics))

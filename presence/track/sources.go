@@ -46,7 +46,7 @@ func (s *sources) open(ctx context.Context, topic presence.Topic, o opening, fro
 	}
 	r.reach(ctx, from)
 	if o.window.Users > 0 {
-		return r.openWindow(ctx, o.window), nil
+		return r.openWindow(o.window), nil
 	}
 	return r, nil
 }

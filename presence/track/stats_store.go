@@ -58,8 +58,6 @@ const (
 	callReadConsumer
 	callSend
 	callWatchBroadcasts
-	callRoster
-	callMembers
 	callExportUser
 	callEraseUser
 	callErasures
@@ -70,7 +68,7 @@ const (
 var operationName = [operations]string{
 	"apply", "sweep", "renew_node", "age", "trim", "snapshot", "log", "counts", "sightings", "watch", "notify", "listen",
 	"statuses", "secret", "hear", "extras", "recent", "remembered", "topics", "inspect",
-	"claim_consumer", "commit_consumer", "read_consumer", "send", "watch_broadcasts", "roster", "members",
+	"claim_consumer", "commit_consumer", "read_consumer", "send", "watch_broadcasts",
 	"export_user", "erase_user", "erasures",
 }
 
@@ -180,21 +178,6 @@ func (s *timedStore) Counts(ctx context.Context, topics ...presence.Topic) ([]ba
 	counts, err := s.store.Counts(ctx, topics...)
 	s.done(ctx, callCounts, began, err)
 	return counts, err
-}
-
-func (s *timedStore) Roster(ctx context.Context, topic presence.Topic, q backend.RosterQuery) (backend.RosterPage, error) {
-	began := time.Now()
-	page, err := s.store.Roster(ctx, topic, q)
-	s.done(ctx, callRoster, began, err)
-	page.Members = showIdle(page.Members)
-	return page, err
-}
-
-func (s *timedStore) Members(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]presence.Member, error) {
-	began := time.Now()
-	members, err := s.store.Members(ctx, topic, users...)
-	s.done(ctx, callMembers, began, err)
-	return showIdle(members), err
 }
 
 func (s *timedStore) Sightings(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]backend.Sighting, error) {

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/need"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/memstore"
@@ -156,6 +157,7 @@ func (c *counted) Counts(ctx context.Context, topics ...presence.Topic) ([]backe
 // figures are asked of topics that somebody reads. Each costs the same, so half of them are
 // enough, unless PRESENCE_LONG is set.
 func TestTenThousandTenants(t *testing.T) {
+	need.Slow(t, "thousands of tenants")
 	const most = 8 << 10
 	tenants := int64(5_000)
 	if os.Getenv("PRESENCE_LONG") != "" {

@@ -70,7 +70,7 @@ func (r *replica) lookBehind(id presence.DiffID) <-chan struct{} {
 	defer r.mu.Unlock()
 	w := &r.watch
 	switch {
-	case r.closed || r.ledger.partial() || r.ledger.knows(id):
+	case r.closed || r.ledger.knows(id):
 		return nil
 	case w.behind != nil:
 		return w.behind

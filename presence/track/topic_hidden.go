@@ -30,7 +30,7 @@ func (r *replica) hide(left backend.Departure) {
 	id := left.ID
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, leaving := r.provisional.leaving[id]; !leaving || r.closed || r.ledger.partial() {
+	if _, leaving := r.provisional.leaving[id]; !leaving || r.closed {
 		return
 	}
 	r.publishPendingLocked()
@@ -101,7 +101,7 @@ func (env *topicEnv) conceal(h *concealment, topic presence.Topic, m presence.Me
 // choose to be visible.
 func (r *replica) keepOutLocked(h concealment) {
 	for _, id := range h.gone {
-		if r.closed || !r.ledger.loaded() || r.ledger.partial() || r.ledger.get(id) != nil {
+		if r.closed || !r.ledger.loaded() || r.ledger.get(id) != nil {
 			continue
 		}
 		r.provisional.expectLeave(id)
@@ -111,9 +111,6 @@ func (r *replica) keepOutLocked(h concealment) {
 // narrow makes Views show the devices of a ledger as their users chose, until a diff or the Directory says what the
 // users chose.
 func (h concealment) narrow(p *provisional, l *ledger) {
-	if l.partial() {
-		return
-	}
 	for id, chosen := range h.narrowed {
 		if e := l.get(id); e != nil && chosen.Narrows(e.visibility()) {
 			p.chosen.set(id, chosen)
@@ -203,7 +200,7 @@ func (c *shownChoices) set(id presence.UserID, v chosenVisibility) {
 func (r *replica) choose(left backend.Departure, v *presence.Visibility) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.closed || !r.ledger.loaded() || r.ledger.partial() {
+	if r.closed || !r.ledger.loaded() {
 		return
 	}
 	id, p := left.ID, &r.provisional

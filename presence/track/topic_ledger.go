@@ -17,7 +17,6 @@ type ledger struct {
 	pending   map[presence.UserID]*entry // users changed since; nil: gone
 	decided   []rosterChange             // changes in the roster that are in no version yet
 	latest    int64                      // the latest known moment of the topic, by the store's clock, in Unix nanoseconds: a user who came before it and is not listed has left
-	*sampling                            // nil unless the ledger is partial
 }
 
 // newLedger returns a ledger without unpublished changes.
@@ -60,9 +59,6 @@ func (l *ledger) follows(d backend.Diff) bool {
 
 // total returns the number of users at the head.
 func (l *ledger) total() int {
-	if l.partial() {
-		return l.users
-	}
 	total := l.roster.len()
 	for id, e := range l.pending {
 		was := l.roster.get(id) != nil
@@ -85,10 +81,6 @@ func (l *ledger) get(id presence.UserID) *entry {
 
 // add adds the next diff. The next merge publishes it.
 func (l *ledger) add(d backend.Diff) {
-	if l.partial() {
-		l.addPart(d)
-		return
-	}
 	v := version{id: d.ID, total: d.Total}
 	for c := range rosterChanges(d) {
 		l.reach(c.moment())
@@ -114,11 +106,6 @@ func (l *ledger) unpublished() int { return l.history.end() - l.published }
 
 // merge applies all diffs since the last merge to the roster, and returns their changes.
 func (l *ledger) merge() net {
-	if l.partial() {
-		l.published, l.shown = l.history.end(), l.users
-		l.history.trim(l.published)
-		return net{total: l.users}
-	}
 	n := l.history.between(l.published, l.history.end())
 	l.published = l.history.end()
 	l.history.trim(l.published)

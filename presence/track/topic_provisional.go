@@ -256,7 +256,7 @@ func (p *provisional) stop() {
 func (r *replica) expectLeave(id presence.UserID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.closed || !r.ledger.loaded() || r.ledger.partial() || r.ledger.get(id) == nil {
+	if r.closed || !r.ledger.loaded() || r.ledger.get(id) == nil {
 		return
 	}
 	if !r.hideMissingLocked(id) {

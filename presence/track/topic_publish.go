@@ -78,7 +78,7 @@ func (r *replica) publishPendingLocked() {
 	case r.provisional.active && !r.provisional.open(): // these diffs decided about the last doubtful users
 		r.endProvisionalLocked()
 		r.publishLocked(n)
-	case !n.empty() || r.ledger.partial() || r.provisional.kept: // the store lists a user who is kept out here
+	case !n.empty() || r.provisional.kept: // the store lists a user who is kept out here
 		r.publishLocked(n)
 	case len(n.silent) > 0:
 		r.showFiguresLocked()
@@ -104,8 +104,7 @@ func (r *replica) publishLocked(n net) {
 		r.ledger.addLocal(r.provisional.nextVersion(r.ledger.head, r.cfg.Node))
 	}
 	r.cursor, r.resumed = presence.NewCursor(r.out.topic, r.ledger.version()), nil
-	r.chooseModeLocked()
-	r.counting = tellsTotals(r.kind, r.hold.total(&r.ledger), counted) || r.ledger.partial()
+	r.counting = tellsTotals(r.kind, r.ledger.roster.len(), counted)
 	r.renewViewLocked()
 	switch {
 	case r.heard != nil:
@@ -144,13 +143,10 @@ func tellsTotals(kind presence.Kind, total int, before bool) bool {
 func (r *replica) renewViewLocked() {
 	v := &View{
 		Topic: r.out.topic, Cursor: r.cursor,
-		Total: r.hold.total(&r.ledger), Guests: r.counts.Guests, Recent: r.counts.Recent,
+		Total: r.ledger.roster.len(), Guests: r.counts.Guests, Recent: r.counts.Recent,
 		Stale: !r.staleSince.IsZero(), AsOf: r.staleSince,
 		Peak: r.extras.latest.Peak, Bots: r.extras.latest.Bots, extrasTurn: int(r.extras.turn),
-		Names: !r.kind.CountOnly, counting: r.counting, roster: r.ledger.roster.copy(), chosen: r.provisional.chosen.shown(), asked: r.ledger.askedUsers(),
-	}
-	if r.ledger.partial() {
-		v.since, v.doubtful = r.ledger.since, v.Stale || r.hold != nil
+		Names: !r.kind.CountOnly, counting: r.counting, roster: r.ledger.roster.copy(), chosen: r.provisional.chosen.shown(),
 	}
 	r.view.Store(v)
 	r.windows.viewed()

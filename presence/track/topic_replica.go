@@ -23,15 +23,12 @@ type topicEnv struct {
 	extras func(context.Context, presence.Topic, presence.Kind) (now backend.Extras, known bool)
 	probes *sync.Pool // of *entry, to search rosters by
 	ages   broadcastAges
-
-	wholeUsers, sampleUsers int // the constants of topic_partial.go, or smaller numbers in tests
 }
 
 // A replica is the roster of one topic on this node, kept current by the store's diffs.
 // What it has published, as View and as events, is at most Config.MergeWindow older than
 // what it knows. Its files: topic_sync.go reads the store, topic_publish.go and
-// topic_resume.go serve readers, topic_provisional.go covers a store that lost data, topic_modes.go and
-// topic_partial.go keep a part of a large topic, topic_asked.go knows single users of it,
+// topic_resume.go serve readers, topic_provisional.go covers a store that lost data,
 // topic_signals.go hears what nobody keeps.
 type replica struct {
 	*topicEnv
@@ -60,9 +57,6 @@ type replica struct {
 	cursor      presence.Cursor // the cursor of the latest event
 	counting    bool            // over the roster limit, or count-only: events have only totals
 	closed      bool
-	followers   int32         // number of Go programs that get each join and leave
-	hold        *hold         // nil: none
-	whole       chan struct{} // closed once the replica is whole; nil: no follower waits
 	extras      topicExtras
 	merging     mergeWindow
 	arrived     moment               // when the oldest unpublished diff arrived
@@ -122,36 +116,25 @@ func (r *replica) addLocked(d backend.Diff) {
 	if r.ledger.unpublished() == 0 {
 		r.arrived = momentOf(time.Now())
 	}
-	if len(r.provisional.leaving) > 0 && !r.ledger.partial() { // else each diff would cost a method value
+	if len(r.provisional.leaving) > 0 { // else each diff would cost a method value
 		d = r.provisional.without(d, &r.ledger, r.kind.TTL, r.expireProvisional)
 	}
 	r.provisional.decide(d)
-	if r.ledger.partial() {
-		r.signals.endOf(d.Leaves)
-	}
 	r.ledger.add(d)
 }
 
-// has reports whether a user is there, as far as this node knows. It returns true before the topic is loaded,
-// and for a user whom a partial replica does not know.
+// has reports whether a user is there, as far as this node knows. It returns true before the topic is loaded.
 func (r *replica) has(id presence.UserID) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.ledger.loaded() || r.ledger.get(id) != nil {
-		return true
-	}
-	if !r.ledger.partial() {
-		return false
-	}
-	e, known := r.ledger.asked.peek(id)
-	return e != nil || !known
+	return !r.ledger.loaded() || r.ledger.get(id) != nil
 }
 
 // joinedSince reports whether a user is there who joined after a moment.
 func (r *replica) joinedSince(id presence.UserID, at time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.ledger.loaded() || r.ledger.partial() {
+	if !r.ledger.loaded() {
 		return false
 	}
 	e := r.ledger.get(id)
@@ -164,7 +147,6 @@ func (r *replica) close() {
 	r.closed = true
 	r.merging.stop()
 	r.provisional.stop()
-	r.hold.stop()
 	r.windows.stop()
 	r.signals.stop()
 	stop := r.watch.stop

@@ -73,9 +73,6 @@ func (h *history) told(at presence.Cursor, topic presence.Topic) int {
 
 // reachLocked implements windowed.
 func (r *replica) reachLocked(id presence.DiffID) (pos int, ok bool) {
-	if r.ledger.partial() && r.view.Load().Names { // the history of a partial ledger has no users
-		return 0, false
-	}
 	return r.positionLocked(id)
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -95,8 +96,7 @@ func (t *topicSignals) shows(from presence.UserID, l *ledger) bool {
 	if from == "" || t.countOnly {
 		return from == ""
 	}
-	e, known := l.find(from)
-	return e != nil || !known // unknown: the store is being asked, and the signal waits
+	return l.get(from) != nil
 }
 
 // take returns the pending signals that are told now, and remembers the standing ones. If readers do not know a
@@ -125,13 +125,7 @@ func (t *topicSignals) take(l *ledger, now time.Time) (told []presence.Signal) {
 }
 
 // senderOf returns the entry of a signal's sender as readers have it; nil: they do not have the user.
-func senderOf(id presence.UserID, l *ledger) *entry {
-	if e := l.roster.get(id); e != nil || !l.partial() {
-		return e
-	}
-	e, _ := l.asked.get(id)
-	return e
-}
+func senderOf(id presence.UserID, l *ledger) *entry { return l.roster.get(id) }
 
 // signalEvent returns the event of signals. It does not move the cursor (rule S4).
 func signalEvent(topic presence.Topic, at presence.Cursor, all []presence.Signal, l *ledger) presence.Event {
@@ -168,9 +162,12 @@ func appendSignal(b []byte, s presence.Signal, l *ledger) []byte {
 		b = strconv.AppendFloat(append(b, `,"for":`...), seconds(s.For), 'f', -1, 64)
 	}
 	if len(s.Data) > 0 {
-		data := bytes.NewBuffer(append(b, `,"data":`...))
-		_ = json.Compact(data, s.Data) // it was validated on arrival
-		b = data.Bytes()
+		var data bytes.Buffer
+		_ = json.Compact(&data, s.Data) // it was validated on arrival
+		b = append(append(b, `,"data":`...), oneLine.Replace(data.String())...)
 	}
 	return append(b, '}')
 }
+
+// oneLine escapes the line breaks that JSON allows in strings: some readers of event streams end a line there.
+var oneLine = strings.NewReplacer("\u2028", `\u2028`, "\u2029", `\u2029`)

@@ -138,13 +138,10 @@ type stored struct {
 }
 
 // fetch reads a topic, in three round trips, and in four if its kind has extras.
-func (env *topicEnv) fetch(ctx context.Context, topic presence.Topic, kind presence.Kind, as mode) (stored, error) {
+func (env *topicEnv) fetch(ctx context.Context, topic presence.Topic, kind presence.Kind) (stored, error) {
 	counts, err := env.store.Counts(ctx, topic)
 	if err != nil {
 		return stored{}, err
-	}
-	if as == inPart || as == asFits && env.large(kind, counts[0].Total, false) {
-		return env.fetchPart(ctx, topic, kind, counts[0])
 	}
 	snap, err := env.store.Snapshot(ctx, topic)
 	if err != nil {
@@ -171,9 +168,9 @@ func (env *topicEnv) fetch(ctx context.Context, topic presence.Topic, kind prese
 // in what it reads, unless the store has lost them since.
 func (r *replica) reload(ctx context.Context) error {
 	r.mu.Lock()
-	before, as := len(r.watch.early), r.ledger.mode()
+	before := len(r.watch.early)
 	r.mu.Unlock()
-	now, err := r.fetch(ctx, r.out.topic, r.kind, as)
+	now, err := r.fetch(ctx, r.out.topic, r.kind)
 	if err != nil {
 		return err
 	}
@@ -188,14 +185,8 @@ func (r *replica) reload(ctx context.Context) error {
 		now.hides.narrow(&r.provisional, &now.ledger)
 		r.startLocked(now)
 		for _, id := range now.hides.gone { // nobody reads the roster yet
-			if !r.ledger.partial() {
-				r.withholdLocked(r.ledger.get(id), backend.Departure{ID: id})
-			}
+			r.withholdLocked(r.ledger.get(id), backend.Departure{ID: id})
 		}
-	case r.ledger.partial() && !now.ledger.partial(): // the ledger has become partial meanwhile
-		r.turnLocked(now)
-	case r.ledger.partial():
-		r.holdLocked(now)
 	default:
 		r.replaceLocked(now, held)
 	}
@@ -215,8 +206,7 @@ func (r *replica) startLocked(now stored) {
 	}
 	r.extras.restart(now)
 	r.cursor = presence.NewCursor(r.out.topic, r.ledger.head)
-	r.chooseModeLocked()
-	r.counting = tellsTotals(r.kind, r.hold.total(&r.ledger), false) || r.ledger.partial()
+	r.counting = tellsTotals(r.kind, r.ledger.roster.len(), false)
 	r.renewViewLocked()
 	r.out.restartLocked()
 	if r.heard != nil {
@@ -289,12 +279,9 @@ func (r *replica) refresh(at int, c backend.Counts) (news bool) {
 		return false
 	}
 	r.provisional.forgetExpected(r.kind.TTL)
-	if found := r.watch.figures.check(c, &r.ledger, at, r.provisional.open() || r.hold != nil); found != noGap {
+	if found := r.watch.figures.check(c, &r.ledger, at, r.provisional.open()); found != noGap {
 		r.resyncLocked(found == gapInData)
 		news = true
-	}
-	if r.ledger.partial() {
-		r.chooseModeLocked() // reading the topic again may have failed before
 	}
 	news = news || r.watch.figures != figureCheck{}
 	changed := c.Guests != r.counts.Guests || c.Recent != r.counts.Recent
@@ -303,7 +290,7 @@ func (r *replica) refresh(at int, c backend.Counts) (news bool) {
 		r.showFiguresLocked()
 		return true
 	}
-	return news || changed || r.provisional.open() || r.ledger.partial() // a read of a partial topic may have failed
+	return news || changed || r.provisional.open()
 }
 
 // markStale marks the View as possibly outdated, because the store is out. It is called every houseKeeping while it is.
@@ -325,9 +312,6 @@ func (r *replica) resyncLocked(reload bool) {
 	}
 	r.watch.resyncing = true
 	r.stats.gaps.Add(1)
-	if r.ledger.partial() {
-		r.ledger.asked.doubt(true)
-	}
 	head := r.ledger.head
 	r.spawn(func(ctx context.Context) {
 		missed, err := r.closeGap(ctx, head, reload)
@@ -335,9 +319,6 @@ func (r *replica) resyncLocked(reload bool) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.watch.resyncing = false
-		if r.ledger.partial() {
-			r.ledger.asked.doubt(r.hold != nil)
-		}
 		if err == nil && !r.closed {
 			r.replayLocked(missed, hides)
 		}
@@ -397,7 +378,7 @@ func (r *replica) goesBack(head presence.DiffID, log []backend.Diff) bool {
 // is Origin. Redis then starts again with a file of when Bob was away. Its log has him leave, which is long over.
 func rewinds(l *ledger, head presence.DiffID, log []backend.Diff) bool {
 	old := func(d backend.Diff) bool { return d.At.UnixNano() <= l.latest }
-	return head == backend.Origin && !l.partial() && slices.ContainsFunc(log, old)
+	return head == backend.Origin && slices.ContainsFunc(log, old)
 }
 
 // sizeOf is the number of changes in d.

@@ -1,10 +1,8 @@
 package track
 
 import (
-	"context"
 	"encoding/base64"
 	"errors"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,8 +13,6 @@ import (
 
 // A View is a roster as this node knows it at one moment. It never changes: each change makes a new View. So
 // any number of goroutines may read it without a lock, and HTML made from it may be cached under its pointer.
-// There is one exception: if the node keeps the topic in part, Member returns the current entries of users
-// outside of that part.
 type View struct {
 	Topic  presence.Topic
 	Cursor presence.Cursor // a stream that resumes from it misses nothing and repeats nothing
@@ -30,13 +26,10 @@ type View struct {
 	Bots  map[string]int // crawlers by name, in the window of Guests; nil unless the topic's Kind asks for them
 	Names bool           // false: the topic is count-only, and Member, Newest and Page return nobody
 
-	counting   bool                                     // the topic is over the roster limit, or count-only
-	extrasTurn int                                      // a number that changes with Peak and Bots
-	roster     roster                                   // of a partial topic: the sample
+	counting   bool // the topic is over the roster limit, or count-only
+	extrasTurn int  // a number that changes with Peak and Bots
+	roster     roster
 	chosen     map[presence.UserID]*presence.Visibility // of devices: choices that the store has not reported, which replace those in roster
-	asked      *askedUsers                              // knows further users of a partial topic; nil: roster is the whole
-	since      time.Time                                // of a partial topic: roster has every user who came later
-	doubtful   bool                                     // the store may lack users, because it is out or nodes are restoring them
 
 	mu        viewMutex
 	states    map[int]*sharedEvent // encoded states by their limit
@@ -45,9 +38,7 @@ type View struct {
 }
 
 // Member returns a user's entry in the roster, and false if the user is not there. It costs a search in
-// memory, about 0.2 µs among 10,000. This node may keep only a part of a topic over the roster limit. The
-// first call for a user outside of the part then costs a round trip, of 50 ms at most. If the store does not
-// answer, the user counts as absent.
+// memory, about 0.2 µs among 10,000.
 func (v *View) Member(id presence.UserID) (presence.Member, bool) {
 	if !v.Names {
 		return presence.Member{}, false
@@ -55,46 +46,13 @@ func (v *View) Member(id presence.UserID) (presence.Member, bool) {
 	if e := v.roster.get(id); e != nil {
 		return e.Member, true
 	}
-	if v.asked != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), viewWait)
-		defer cancel()
-		if found, err := v.asked.ask(ctx, id); err == nil && found[0] != nil {
-			return found[0].Member, true
-		}
-	}
 	return presence.Member{}, false
 }
 
-// Look asks the store about the users whom this node does not know, in one round trip for each 500, so that
-// Member then knows them. It waits until ctx ends. For a topic that this node keeps whole it is a no-op.
-func (v *View) Look(ctx context.Context, ids ...presence.UserID) error {
-	if v.asked == nil || !v.Names {
-		return nil
-	}
-	return v.look(ctx, ids...)
-}
+// find returns a user's entry, nil if absent.
+func (v *View) find(id presence.UserID) *entry { return v.roster.get(id) }
 
-func (v *View) look(ctx context.Context, ids ...presence.UserID) error {
-	if v.asked == nil {
-		return nil
-	}
-	ids = slices.DeleteFunc(slices.Clone(ids), func(id presence.UserID) bool { return v.roster.get(id) != nil })
-	_, err := v.asked.ask(ctx, ids...)
-	return err
-}
-
-// find returns a user's entry, nil if absent. For an unknown user it returns false, and asks the store in the
-// background.
-func (v *View) find(id presence.UserID) (e *entry, known bool) {
-	if e = v.roster.get(id); e != nil || v.asked == nil {
-		return e, true
-	}
-	return v.asked.get(id)
-}
-
-// Newest returns up to limit members, the newest first. This node may keep only a part of a topic over the
-// roster limit: a sample of up to 1,000 users. Newest then returns members of the sample. It has the newest
-// of the users who joined since the node reads the topic, and at first also others.
+// Newest returns up to limit members, the newest first.
 func (v *View) Newest(limit int) []presence.Member { return members(v.newest(limit)) }
 
 func (v *View) newest(limit int) []*entry {
@@ -125,15 +83,18 @@ func members(entries []*entry) []presence.Member {
 	return m
 }
 
-// errPage is returned for a page that [Tracker.RosterPage] did not name.
+// errPage is returned for a page that [View.Page] did not name.
 var errPage = errors.New("the page is not one that this roster named")
 
-// maxGroupLooks is how many users pageSince checks to find those of a group.
+// maxGroupLooks is how many users Page checks to find those of a group.
 const maxGroupLooks = 10_000
 
-// pageSince returns a page of the users in memory who came after a moment; zero: of all users. See
-// [Tracker.RosterPage].
-func (v *View) pageSince(since time.Time, group, after string, limit int) (page []presence.Member, next string, err error) {
+// Page returns up to limit users of the topic, the newest first, and where the next page begins: empty
+// after the last page. after is where this page begins: empty for the first one. Users who join meanwhile
+// come before the first page, so a user who stays is neither repeated nor left out. group selects the users
+// of one [presence.User].Group; empty: all. A page of a group checks 10,000 users at most, so it may have
+// fewer than limit, or none, although there is a next page. Every page costs the same.
+func (v *View) Page(group, after string, limit int) (page []presence.Member, next string, err error) {
 	var pivot *entry
 	if after != "" {
 		if pivot, err = parsePage(after, v.Topic.Tenant()); err != nil {
@@ -149,9 +110,6 @@ func (v *View) pageSince(since time.Time, group, after string, limit int) (page 
 	collect := func(e *entry) bool {
 		if pivot != nil && presence.NewestFirst(e.Member, pivot.Member) == 0 {
 			return true
-		}
-		if !since.IsZero() && !e.Since.After(since) {
-			return false
 		}
 		if more = len(entries) >= limit || group != "" && looked >= maxGroupLooks; more {
 			return false
@@ -224,4 +182,9 @@ func (v *View) figures() figures {
 		f[2] = 1
 	}
 	return f
+}
+
+// pageName names the page of the users who come behind a member.
+func pageName(m presence.Member) string {
+	return strconv.FormatInt(m.Since.UnixNano(), 36) + "." + base64.RawURLEncoding.EncodeToString([]byte(m.ID.Local()))
 }

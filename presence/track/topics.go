@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/gate"
 	"github.com/rollcall-go/rollcall/internal/wait"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
@@ -50,9 +51,12 @@ func (t *topics) loaded(ctx context.Context, topic presence.Topic) (*replica, er
 
 // loadedFor is loaded for a connection that comes from an address.
 func (t *topics) loadedFor(ctx context.Context, topic presence.Topic, from string) (*replica, error) {
-	r, err := t.lookFrom(topic, from)
+	r, isNew, err := t.lookFrom(topic, from)
 	if err != nil {
 		return nil, err
+	}
+	if isNew && topic.Local() != presence.Site { // which is no choice of the visitor's
+		gate.Owes(ctx, gate.Load)
 	}
 	select {
 	case <-r.loaded:
@@ -73,29 +77,34 @@ func (t *topics) loadedFor(ctx context.Context, topic presence.Topic, from strin
 
 // look returns a topic's replica, and begins to load one that is new. It returns
 // [presence.ErrTooManyTopicsHere] if there is no room for it.
-func (t *topics) look(topic presence.Topic) (*replica, error) { return t.lookFrom(topic, "") }
+func (t *topics) look(topic presence.Topic) (*replica, error) {
+	r, _, err := t.lookFrom(topic, "")
+	return r, err
+}
 
 // lookFrom is look for a connection from an address, which keeps the topic. The topic counts in the share of the
-// address, unless that is empty.
-func (t *topics) lookFrom(topic presence.Topic, from string) (*replica, error) {
+// address, unless that is empty. isNew reports whether this call has begun to load it.
+func (t *topics) lookFrom(topic presence.Topic, from string) (r *replica, isNew bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	r := t.byName[topic]
-	if r == nil && t.closed {
-		return nil, presence.ErrClosed
+	r = t.byName[topic]
+	isNew = r == nil
+	if isNew && t.closed {
+		return nil, false, presence.ErrClosed
 	}
-	if r == nil && len(t.byName) >= t.cfg.MaxTopics && !t.makeRoomLocked() || !t.sharesAllowLocked(r, topic, from) {
-		return nil, presence.ErrTooManyTopicsHere
+	if isNew && len(t.byName) >= t.cfg.MaxTopics && !t.makeRoomLocked() || !t.sharesAllowLocked(r, topic, from) {
+		return nil, false, presence.ErrTooManyTopicsHere
 	}
-	if r == nil {
+	if isNew {
 		topic = presence.Topic(strings.Clone(string(topic))) // cloned because it may be a part of a request
-		r = newReplica(topic, t.env)
+		made := newReplica(topic, t.env)
 		if topic == backend.DevicesTopic {
-			t.news.follow(r)
+			t.news.follow(made)
 		}
-		t.byName[topic] = r
-		t.shared.add(r, 1)
-		t.life.spawn(func(ctx context.Context) { t.load(ctx, r) })
+		t.byName[topic] = made
+		t.shared.add(made, 1)
+		t.life.spawn(func(ctx context.Context) { t.load(ctx, made) })
+		r = made // not captured itself: each call would allocate it
 	}
 	if from != "" && r.from == "" {
 		t.shared.add(r, -1)
@@ -103,7 +112,7 @@ func (t *topics) lookFrom(topic presence.Topic, from string) (*replica, error) {
 		t.shared.add(r, 1)
 	}
 	r.out.touch()
-	return r, nil
+	return r, isNew, nil
 }
 
 // peek returns a topic's replica, nil if the topic is not kept here. It does not count as
@@ -133,21 +142,11 @@ func (t *topics) shown(topic presence.Topic, user presence.UserID) presence.Stat
 		return ""
 	}
 	if view := r.view.Load(); view != nil {
-		if e, _ := view.find(user); e != nil {
+		if e := view.find(user); e != nil {
 			return e.Status
 		}
 	}
 	return ""
-}
-
-// keepKnown makes a partial replica remember a user from now on, so that this node learns when the user
-// leaves.
-func (t *topics) keepKnown(topic presence.Topic, user presence.UserID) {
-	if r := t.peek(topic); r != nil {
-		if view := r.view.Load(); view != nil && view.asked != nil {
-			view.find(user)
-		}
-	}
 }
 
 // load loads a topic. It repeats until the store answers, nobody looks at the topic any more, or its room was

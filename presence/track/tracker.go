@@ -20,13 +20,14 @@ import (
 // tracker_pages.go, tracker_transport.go and tracker_jobs.go, by who calls them. [Tracker.People] and
 // [Tracker.Staff] have the others.
 type Tracker struct {
-	cfg     *Config
-	process string // names this process in the fleet, and begins the Holder of each connection
-	stats   *counters
-	life    *lifetime
-	store   *timedStore
-	found   *findings // mistakes in how the site is wired
-	fleet   *fleet    // the other nodes
+	cfg      *Config
+	process  string // names this process in the fleet, and begins the Holder of each connection
+	stats    *counters
+	life     *lifetime
+	store    *timedStore
+	found    *findings // mistakes in how the site is wired
+	browsers *browsers
+	fleet    *fleet // the other nodes
 
 	users          *users          // what this node knows of each user
 	writer         *writer         // what waits to be written
@@ -54,7 +55,6 @@ type Tracker struct {
 	signals        *signals
 	recent         *recent
 	counts         *countReader
-	rosters        *rosterPages
 	attendance     *attendance
 	pages          *pageViews
 	jobs           *jobs
@@ -86,7 +86,7 @@ func newTracker(inner backend.Core, cfg *Config) *Tracker {
 	process, stats, life, store := newProcess(cfg.Node), newCounters(), newLifetime(), newTimedStore(inner)
 	forgotten := func(entries int) { stats.forgotten.Add(uint64(entries)) }
 	directory, notices, seal := newDirectoryCalls(cfg.Directory, cfg.Logger), newNotices(store, life, maxPending), newSeal(store, cfg.Secret)
-	users, writer, peaks := newUsers(cfg, forgotten), newWriter(stats), newPeaks(cfg, forgotten)
+	users, writer, peaks := newUsers(cfg, forgotten), newWriter(stats), newPeaks(forgotten)
 	outage := newOutage(cfg, writer.size, writer.retry.Wake)
 
 	extras, losses, news := &extrasReader{store, writer, peaks}, make(losses), newDeviceNews()
@@ -94,7 +94,7 @@ func newTracker(inner backend.Core, cfg *Config) *Tracker {
 		store: store, outage: outage, cfg: cfg, stats: stats, spawn: func(fn func(context.Context)) { life.spawn(fn) }, losses: losses, extras: extras.load,
 		hides:  func(user presence.UserID) bool { return users.chosen(user).Base() == presence.Invisible },
 		chosen: users.visibilityOf,
-		probes: &sync.Pool{New: func() any { return new(entry) }}, wholeUsers: wholeBelow(store), sampleUsers: sampleUsers,
+		probes: &sync.Pool{New: func() any { return new(entry) }},
 	}, news)
 	records := &records{cfg, store, writer, peaks, topics, notices}
 	devices := &deviceRoster{directory, topics}
@@ -106,12 +106,12 @@ func newTracker(inner backend.Core, cfg *Config) *Tracker {
 		notices: notices, directory: directory, devices: devices, where: where, lastSeen: lastSeen,
 	}).begin(forgotten)
 	attention := newAttention(cfg, life, writer, users, topics)
-	guests := newGuestCounts(cfg, life, store, writer, topics)
+	guests := newGuestCounts(cfg, life, store, writer, topics, users)
 	leases := (&leases{
 		cfg: cfg, life: life, stats: stats, store: store, outage: outage, writer: writer, users: users, topics: topics,
 		notices: notices, seal: seal, guests: guests, choices: choices,
 	}).begin()
-	signOuts := &signOuts{cfg, store, outage, writer, users, topics, notices, devices, where, leases}
+	signOuts := &signOuts{cfg, store, outage, writer, users, topics, notices, devices, where, leases, lastSeen}
 	acts := newActs(cfg.Logger, users, notices)
 	people := (&peopleHere{cfg: cfg, life: life, stats: stats, store: store, topics: topics, directory: directory, news: news}).begin()
 	sources := newSources(topics, people.openers())
@@ -122,10 +122,11 @@ func newTracker(inner backend.Core, cfg *Config) *Tracker {
 	deliveries := deliver.New(delivering(cfg, life, store, outage))
 	nodeLease := newNodeLease(cfg, store, outage, process, leases.reassertSoon)
 	found := &findings{logger: cfg.Logger}
-	fleet := newFleet(process, store, outage, notices, seal, cfg)
+	browsers := new(browsers)
+	fleet := newFleet(process, store, outage, notices, seal, cfg, browsers)
 	return &Tracker{
 		cfg: cfg, process: process, stats: stats, life: life, store: store, fleet: fleet,
-		found: found, users: users, writer: writer, outage: outage, notices: notices, seal: seal, directory: directory,
+		found: found, browsers: browsers, users: users, writer: writer, outage: outage, notices: notices, seal: seal, directory: directory,
 		topics: topics, extras: extras, records: records, devices: devices, lastSeen: lastSeen, lastSeenWriter: newLastSeenWriter(directory, users, lastSeen), choices: choices, attention: attention, leases: leases,
 		nodeLease: nodeLease,
 		signOuts:  signOuts, acts: acts, peopleHere: people,
@@ -136,7 +137,6 @@ func newTracker(inner backend.Core, cfg *Config) *Tracker {
 		signals:    newSignals(cfg, life, &stats.signals, store, topics, sources),
 		recent:     (&recent{cfg: cfg, life: life, store: store, seal: seal, users: users, topics: topics, directory: directory}).begin(),
 		counts:     &countReader{store, topics, newFigureMemory()},
-		rosters:    &rosterPages{store},
 		attendance: &attendance{store, outage, users, topics, directory},
 		pages:      &pageViews{cfg, writer, users, topics, directory, devices, acts, attention, leases, lastSeen},
 		jobs:       &jobs{cfg: cfg, stats: stats, store: store, outage: outage, leases: leases, nodeLease: nodeLease, fleet: fleet},
@@ -166,9 +166,6 @@ func (t *Tracker) start() {
 	t.life.spawn((&housekeeper{life: t.life, store: t.store, outage: t.outage, users: t.users, topics: t.topics, choices: t.choices, notices: t.notices, changes: tellerOf(t.store.made)}).run)
 	if t.cfg.asksExtras() {
 		t.life.spawn(func(ctx context.Context) { t.extras.keep(ctx, t.topics) })
-	}
-	if keeper := t.records.peaks.keeper; keeper != nil {
-		t.life.spawn(func(ctx context.Context) { keeper.run(ctx, t.records.loaded) })
 	}
 	t.life.spawn(t.seal.keep)
 	t.life.spawn(func(ctx context.Context) { t.fleet.run(ctx, t.found.note) })
@@ -225,6 +222,9 @@ func (t *Tracker) close(ctx context.Context) error {
 		}
 		<-seen
 		t.life.wait()
+		if t.writer.size() == 0 { // otherwise a sweep ends what could not be released
+			t.nodeLease.end(last)
+		}
 		t.topics.close()
 	}()
 	select {

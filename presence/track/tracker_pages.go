@@ -35,8 +35,9 @@ func (t *Tracker) SeenBot(topic presence.Topic, name, id string) {
 // stream that is opened later: a user who signs out becomes a guest again.
 //
 // Call it at the first page view of a user whose browser was a guest's before, with the id that SeenGuest
-// got. It is a no-op for an empty id and for a guest who does not count. In a topic with more than
-// [backend.ExactGuests] guests the number is an estimate, and may stay the same for up to two age periods.
+// got. Call it too before SeenGuest when the browser of a guest with a [presence.Visitor].Passing has returned its
+// cookie: the guest then no longer counts by the stream. It is a no-op for an empty id and for a guest who does not count. In a topic with more than
+// [backend.ExactGuests] guests the number is an estimate, which goes down by one all the same.
 // GuestSignedIn never waits for the store; it costs a note in memory, and a notice to the other nodes in the
 // background.
 func (t *Tracker) GuestSignedIn(topic presence.Topic, guest string) {
@@ -47,8 +48,7 @@ func (t *Tracker) GuestSignedIn(topic presence.Topic, guest string) {
 // since. There are three cases. A connection that held the user was opened on this node after since: when it
 // closes, only later page views count. The user signed out after since. Or the topic's roster does not have
 // the user, because a stream elsewhere closed or the store lost the record. It costs two searches in memory.
-// It returns false for a topic that is not loaded yet. If this node keeps the topic in part and does not know
-// the user, it also returns false, asks the store, and knows at the next page view.
+// It returns false for a topic that is not loaded yet.
 func (t *Tracker) NeedsSeen(topic presence.Topic, user presence.UserID, since time.Time) bool {
 	return t.pages.needsSeen(topic, user, since)
 }
@@ -84,31 +84,14 @@ func (t *Tracker) Sightings(ctx context.Context, topic presence.Topic, users ...
 	return t.recent.sightings(ctx, topic, users...)
 }
 
-// RosterPage returns up to limit users of a topic, the newest first, and where the next page begins: empty
-// after the last page. after is where this page begins: empty for the first one. Users who join meanwhile
-// come before the first page, so a user who stays is neither repeated nor left out. group selects the users
-// of one [presence.User].Group; empty: all. A page of a group checks 10,000 users at most, so it may have
-// fewer than limit, or none, although there is a next page.
-//
-// For a topic that this node keeps whole, RosterPage reads memory, and every page costs the same. For one
-// that it keeps in part, the newest users come from memory, as far as the node knows all of them. The others
-// come from the store, in the store's own order, one round trip a page. Such a page may also have fewer users
-// than limit. A user who stays is on one page; on Redis a user is now and then on two.
-//
-// It returns [presence.ErrStoreOut] if the store does not answer until ctx ends. The first page is an
-// exception: it then has the users whom the node knows, as while nodes restore what the store lost. Later
-// pages may repeat them.
-func (t *Tracker) RosterPage(ctx context.Context, view *View, group, after string, limit int) (page []presence.Member, next string, err error) {
-	return t.rosters.page(ctx, view, group, after, limit)
-}
-
 // Recent returns a page of the users who were active in a topic lately, the latest active first. It costs a
 // round trip to the store, or a few if it leaves users out. If the topic's [presence.Kind] has no Recent, or
 // is count-only, the page has a Total and no users.
 //
 // With a [Config.Directory] it costs a query too. It then leaves out offline users whose settings do not let
-// everybody know when they were last seen. The Total counts them; otherwise it would reveal on which page
-// they are missing. While the Directory is out, Recent leaves out all offline users.
+// everybody know when they were last seen, and the Total is the number of users on all pages. If they do not
+// fit on one page, the node counts them every 5 s, as long as somebody asks. While the Directory is out,
+// Recent leaves out all offline users.
 //
 // Its errors are [presence.ErrStoreOut] and [presence.ErrInvalidQuery].
 func (t *Tracker) Recent(ctx context.Context, topic presence.Topic, q backend.RecentQuery) (backend.RecentPage, error) {

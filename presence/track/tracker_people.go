@@ -59,15 +59,16 @@ func (p *People) Contacts(ctx context.Context, user presence.UserID, most int) (
 	return p.here.contactsOf(ctx, user, most)
 }
 
-// Settings returns what a user chose, by one query of the [presence.Directory]. Its errors are
-// [presence.ErrInvalidUser], [presence.ErrNoDirectory] and [presence.ErrDirectoryOut].
+// Settings returns what a user chose, by one query of the [presence.Directory]. Seen is what the user chose, also
+// if it does not count yet: see [presence.Settings]. Its errors are [presence.ErrInvalidUser],
+// [presence.ErrNoDirectory] and [presence.ErrDirectoryOut].
 func (p *People) Settings(ctx context.Context, user presence.UserID) (presence.Settings, error) {
 	return p.choices.settings(ctx, user)
 }
 
 // ChangeSettings changes what a user chose: in the Directory first, and then on every node, within a second
 // (rule P6). change gets the current settings, and changes any part of them, except Except, which the blocks
-// decide. Of two concurrent calls, the one that reaches the Directory last may undo the other; all nodes show
+// decide. If they leave the user invisible, a wider Seen counts once the user is visible again. Of two concurrent calls, the one that reaches the Directory last may undo the other; all nodes show
 // what the Directory has. ChangeSettings costs three queries, and one on each other node that knows the user.
 // It returns when the store knows.
 //

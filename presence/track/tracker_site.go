@@ -103,7 +103,22 @@ func (t *Tracker) Close(ctx context.Context) error {
 }
 
 // MeetUser notes that a signed-in user sent a request. It takes no lock.
-func (t *Tracker) MeetUser() { t.found.meetUser() }
+func (t *Tracker) MeetUser() { meet(&t.found.met) }
 
 // MetUser reports whether a signed-in user has sent any request since the Tracker began.
 func (t *Tracker) MetUser() bool { return t.found.met.Load() }
+
+// Shown notes that a browser got a page with an element that a stream keeps live, at a path. head reports whether
+// the page links the script. If no browser asks for a stream within a minute, the Tracker finds
+// [presence.NotLive]. Shown takes no lock.
+func (t *Tracker) Shown(path string, head bool) { t.browsers.shown(path, head) }
+
+// MeetScript notes that a client asked for the script. It takes no lock.
+func (t *Tracker) MeetScript() { meet(&t.browsers.scripted) }
+
+// MeetStream notes that a client asked for a stream or a poll. It takes no lock.
+func (t *Tracker) MeetStream() { meet(&t.browsers.streamed) }
+
+// Streamed reports whether a client has asked for a stream or a poll since the Tracker began. As far as this
+// node has heard, it includes the other nodes. Calls of Shown make no difference then.
+func (t *Tracker) Streamed() bool { return t.browsers.streamed.Load() }

@@ -39,7 +39,7 @@ func (s *Staff) DisconnectConnection(ctx context.Context, by, user presence.User
 }
 
 // ResetPeak starts the record of a topic anew, with the users who are online now. The new
-// record reaches every node and the site's [backend.PeakKeeper], so the old one does not come back.
+// record reaches every node, so the old one does not come back.
 // ResetPeak returns when the store has the new record. If the error is [presence.ErrStoreOut], the
 // record is reset once the store is back. It is a no-op if the topic's [presence.Kind] has no Peak. by is
 // the member of staff who asked, for [Staff.Acts]; empty: a program.

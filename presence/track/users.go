@@ -24,7 +24,8 @@ type users struct {
 	mu           usersMutex
 	closed       bool // no connection can be opened any more
 	connections  map[presence.Holder]*holder
-	guests       map[string][]*holder // the open connections of each guest who counts
+	guests       map[string][]*holder // the open connections of each guest who counts, and those of a passing one for the grace
+	passing      map[string]*passingGuest
 	byID         map[presence.UserID]*knownUser
 	hid          time.Time                                   // when this node last learned that a user hides
 	away         list.List                                   // of *knownUser: users without a connection, the latest touched first
@@ -39,6 +40,7 @@ func newUsers(cfg *Config, forgotten func(int)) *users {
 		cfg: cfg, forgotten: forgotten, max: maxUsersKnown,
 		connections:  make(map[presence.Holder]*holder),
 		guests:       make(map[string][]*holder),
+		passing:      make(map[string]*passingGuest),
 		byID:         make(map[presence.UserID]*knownUser),
 		questions:    newQuestions(),
 		dormant:      generations.New[presence.UserID, choice](maxUsersKnown, forgotten),

@@ -38,6 +38,9 @@ func (p *users) open(c *holder, g *wakeSet) (ofUser int, err error) {
 	p.connections[c.id] = c
 	if g := c.visitor.Guest; c.isGuest() {
 		p.guests[g] = append(p.guests[g], c)
+		if c.guest.id = g; c.isPassing() {
+			p.enterPassingLocked(c)
+		}
 	}
 	for _, s := range c.topics() {
 		s.from.outlet().attach(s, g)
@@ -50,7 +53,7 @@ func (p *users) remove(c *holder, topics []presence.Topic, kind backend.OpKind) 
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.connections, c.id)
-	if c.isGuest() {
+	if c.isGuest() && !c.isPassing() {
 		p.removeGuestLocked(c)
 	}
 	if !c.visitor.SignedIn() {
@@ -75,6 +78,13 @@ func (p *users) removeGuestLocked(c *holder) {
 		return
 	}
 	p.guests[g] = rest
+}
+
+// removeGuest removes a connection from those of its guest.
+func (p *users) removeGuest(c *holder) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.removeGuestLocked(c)
 }
 
 // connectionsOfGuest returns a guest's open connections.

@@ -42,6 +42,8 @@ type heldBy struct {
 
 // A countedGuest is the guest of a holder: see guestCounts.count.
 type countedGuest struct {
+	id string // by which the guest counts: Visitor.Guest, or one made of Visitor.Passing
+
 	mu       connectionMutex
 	signedIn bool // after the connection was opened, so the guest no longer counts
 }
@@ -100,8 +102,11 @@ func (h *holder) heldIn(topic presence.Topic) bool {
 
 // isGuest reports whether the connection belongs to a guest who counts.
 func (h *holder) isGuest() bool {
-	return !h.visitor.SignedIn() && !h.observe && h.visitor.Guest != ""
+	return !h.visitor.SignedIn() && !h.observe && (h.visitor.Guest != "" || h.visitor.Passing != "")
 }
+
+// isPassing reports whether the connection belongs to a guest who counts by it alone: see passingGuest.
+func (h *holder) isPassing() bool { return h.isGuest() && h.visitor.Passing != "" }
 
 // holds reports whether the connection holds a user online in any topic.
 func (h *holder) holds() bool {

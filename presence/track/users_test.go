@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/need"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/track"
@@ -16,6 +17,7 @@ import (
 
 // A user who chose nothing views a page every 11 minutes. The site is asked once.
 func TestSiteIsAskedOnceForAChoice(t *testing.T) {
+	need.Slow(t, "thousands of users")
 	synctest.Test(t, func(t *testing.T) {
 		var asked atomic.Int64
 		a := start(t, memstore.New(), track.Config{Status: func(context.Context, presence.UserID) (presence.Status, error) {

@@ -139,7 +139,15 @@ func (w *windowSource) versionOf(c presence.Cursor) (v windowVersion, ok bool) {
 		return v, false
 	}
 	v.sum = words[1]
-	return v, v.also.Valid() && (words[0] == w.name || len(words) == 2 && strings.HasPrefix(words[0], "p")) // the sum tells whether the page lists the window's users
+	ofPage := len(words) == 2 && isPage(words[0]) // the sum tells whether the page lists the window's users
+	return v, v.also.Valid() && presence.DiffID(v.sum).Valid() && (ofPage || words[0] == w.name)
+}
+
+// isPage reports whether a word of a cursor is one that PageCursor writes for a page with users.
+func isPage(word string) bool {
+	digits, ok := strings.CutPrefix(word, "p")
+	users, err := strconv.Atoi(digits)
+	return ok && err == nil && users > 0 && digits == strconv.Itoa(users)
 }
 
 func (w *windowSource) outlet() *outlet { return w.out }

@@ -25,8 +25,10 @@ func newFirstUsers(users []*entry) *firstUsers {
 	return f
 }
 
-// first returns the first n users. All windows of a size share them.
+// first returns the first n users. All windows of one size share them. All windows with room for the whole roster share
+// one, whatever their sizes.
 func (v *View) first(n int) *firstUsers {
+	n = min(n, v.Total)
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	f := v.firsts[n]

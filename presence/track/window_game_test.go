@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/need"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/track"
@@ -19,11 +20,15 @@ import (
 
 // TestWindowGame lets users come, go and change while readers of windows come, go and come back on two
 // nodes. After each event a reader has exactly the first users, and those of Also, as they were at the
-// versions of its cursor. With PRESENCE_LONG it plays 200 games, and else 8.
+// versions of its cursor. It plays 2 games, 8 where
+// slow tests are asked for, and 200 with PRESENCE_LONG.
 func TestWindowGame(t *testing.T) {
-	seeds := uint64(8)
-	if os.Getenv("PRESENCE_LONG") != "" {
+	seeds := uint64(2)
+	switch {
+	case os.Getenv("PRESENCE_LONG") != "":
 		seeds = 200
+	case need.AskedFor():
+		seeds = 8
 	}
 	for seed := range seeds {
 		bubble(t, fmt.Sprint("seed ", seed), func(t *testing.T) { windowGame(t, rand.New(rand.NewPCG(seed, 1)), 400) })

@@ -40,7 +40,7 @@ func (w *windowSource) beginLocked(s *reader) *sharedEvent {
 	s.pos, s.turn = w.out.log.end(), w.turn
 	from, ok := w.versionOf(s.resume)
 	if ok {
-		_, words, _ := s.resume.Variant(w.out.topic)
+		_, words, _ := s.resume.Variant(w.out.topic) // words of a window or a page, and no others: see versionOf
 		s.cursor = presence.NewCursor(w.out.topic, from.names).With(words...)
 		if e, ok := w.leadLocked(s, from); ok {
 			w.pace.begins(e != nil)

@@ -19,7 +19,7 @@ type windows struct {
 	diffs   map[[2]*firstUsers]windowDiff       // to the published roster
 	states  map[*windowSource]*sharedEvent      // of it
 	cleaned time.Time                           // when dropUnused last looked
-	all     map[string]*windowSource            // by Window.name
+	all     map[string]*windowSource            // by Window.name, and marks behind it if several have that name
 	along   map[presence.UserID][]*windowSource // by user of Window.Also
 	restart historyRestart
 }
@@ -61,7 +61,11 @@ func newWindows(of windowed, like *outlet) *windows {
 // get returns a window, and makes it if there is none.
 func (ws *windows) get(want Window) *windowSource {
 	name := want.name()
-	if w := ws.all[name]; w != nil {
+	key := name
+	for ws.all[key] != nil && !slices.Equal(ws.all[key].Also, want.Also) {
+		key += "'" // another list with the same hash, which a client may have looked for
+	}
+	if w := ws.all[key]; w != nil {
 		w.out.touch()
 		if !w.out.readLocked() { // without readers it got no publications
 			ws.unreadLocked(w)
@@ -73,7 +77,7 @@ func (ws *windows) get(want Window) *windowSource {
 	w := &windowSource{Window: want, name: name, in: ws, now: &now, out: newOutlet(ws.like.topic, ws.like.stats, ws.like.mu)}
 	w.at = w.versionAt(&now)
 	w.showLocked(now.names)
-	ws.all[name], ws.resting[w], ws.most = w, true, max(ws.most, w.Users)
+	ws.all[key], ws.resting[w], ws.most = w, true, max(ws.most, w.Users)
 	w.out.stats.windows.Add(1)
 	for _, id := range want.Also {
 		ws.along[id] = append(ws.along[id], w)
@@ -212,4 +216,14 @@ func (ws *windows) inUse() bool {
 	}
 	ws.dropUnused()
 	return len(ws.all) > 0
+}
+
+// openWindow returns a window of the topic.
+func (r *replica) openWindow(want Window) *windowSource {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.windows == nil {
+		r.windows = newWindows(r, r.out)
+	}
+	return r.windows.get(want)
 }

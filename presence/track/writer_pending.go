@@ -416,6 +416,7 @@ func shorten(ops []operation, now time.Time) {
 		case backend.OpRelease:
 			op.For = max(left.Round(time.Second), min(op.For, lateGrace))
 		case backend.OpSeen:
+			op.ViewFor = max(op.ViewFor, op.For)
 			op.For = max(left.Round(time.Second), time.Second)
 		}
 	}

@@ -10,15 +10,15 @@ export const site = { texts: globalThis.presenceTexts, ...JSON.parse(document.qu
 const streams = new Map();
 const all = (what) => streams.forEach(what);
 
-// Not unload: a listener would keep the page out of the back/forward cache.
-addEventListener("pagehide", (e) => all((stream) => stream.pause(!e.persisted)));
-addEventListener("pageshow", () => all((stream) => stream.resume()));
-document.addEventListener("visibilitychange", () => all((stream) => stream.look()));
-document.addEventListener("freeze", () => all((stream) => stream.pause()));
-document.addEventListener("resume", () => all((stream) => stream.resume()));
-for (const type of ["pointerdown", "pointermove", "keydown", "wheel"]) {
-  addEventListener(type, () => all((stream) => stream.input()), { capture: true, passive: true });
-}
+/** Calls a method of each stream when something happens to the page. */
+const heed = (method, ...types) => {
+  for (const type of types) addEventListener(type, ({ persisted }) => all((stream) => stream[method](persisted === false)), { capture: true, passive: true });
+};
+
+heed("pause", "pagehide", "freeze"); // not unload: a listener would keep the page out of the back/forward cache
+heed("resume", "pageshow", "resume", "online", "offline");
+heed("look", "visibilitychange");
+heed("input", "pointerdown", "pointermove", "keydown", "wheel");
 
 /** Goes on as another user, for whom the server has rendered the elements that are on the page now; empty: a guest. */
 export function become(user) {
@@ -38,10 +38,8 @@ export function connect({ topics = ["site"], src = site.src ?? "/presence", limi
   const watcher = {
     limit,
     onLive: (_, signedOut) => tell("live", live(), signedOut),
-    onEvent(topic, type, data, { joined, changed, parted }) {
-      for (const [id, user] of joined) tell("join", id, user, topic);
-      for (const [id, user] of changed) tell("change", id, user, topic);
-      for (const [id, user] of parted) tell("leave", id, user, topic);
+    onEvent(topic, type, data, changes) {
+      for (const type in changes) for (const [id, user] of changes[type]) tell(type, id, user, topic);
       tell(type, data, topic);
       tell(data.cursor && "sync", topic); // signals change no roster
     },

@@ -2,9 +2,9 @@
 // a topic share one connection, which follows their users beside the newest users of the topic.
 // Together they ask the server about users of whom they know nothing.
 
+import { insist, queries } from "./asking.js";
 import { loadPeople } from "./parts.js";
 
-const BATCH = 100; // the most users in one request
 const MOST = 500; // the most users that a connection follows beside the newest of its topics
 const MAX_ID = 128; // bytes
 const SOON = 20; // ms to collect elements, which come in groups
@@ -121,20 +121,18 @@ export function openDots(presence, { topic, src, texts, people }, script) {
     }
   };
 
-  /** Asks about users, in one request for all ids of a turn of the event loop. A request that fails changes nothing. */
+  /** Asks about users, together about all ids of a turn of the event loop. */
   const ask = (ids) => {
     if (!unknown.size) setTimeout(fetchUnknown, 0);
     for (const id of ids) unknown.add(id);
   };
 
   const fetchUnknown = async () => {
-    const ids = [...unknown];
+    const all = queries("id", unknown, { topic });
     unknown.clear();
     told.clear();
-    while (ids.length) {
-      const query = new URLSearchParams(ids.splice(0, BATCH).map((id) => ["id", id]));
-      query.set("topic", topic);
-      const answer = await get(`${src}/users?${query}`).then((response) => response.json()).catch(() => "");
+    for (const query of all) {
+      const answer = await insist(get, `${src}/users?${query}`, "users", () => !ended);
       for (const [id, { online, status, last_seen = "" }] of Object.entries(answer.users ?? {})) {
         if (!told.has(id)) show(id, online ? shown(status) : "offline", last_seen);
       }

@@ -1,7 +1,7 @@
 // Who else edits the same thing: the other users in a topic that pages follow while they edit.
 // The element says that nobody else edits only while that is certain.
 
-import { isolated, sentence, show } from "./words.js";
+import { isolated, listening, sentence, show } from "./words.js";
 
 const LOST = 3000; // ms without a connection before the element says so
 const OWN = 5000; // ms after a form was sent for which the page shows no newer version: that may be its own, and a new page loads
@@ -29,8 +29,7 @@ export function editorsView(part, { connect, site, locale, announce }) {
   const { texts } = site;
   const words = JSON.parse(part.dataset.words);
   const [list, more, nobody, unknown, saved, said] = ["editing", "more", "nobody", "unknown", "saved", "said"].map((name) => part.querySelector(".presence-" + name));
-  const ending = new AbortController();
-  const { signal } = ending;
+  const [listen, deafen] = listening();
   const came = new Map(); // when the page first saw an editor who has no since, by id
   let heard = false; // the roster was known once
   let losing; // the timer of lost
@@ -110,7 +109,7 @@ export function editorsView(part, { connect, site, locale, announce }) {
   const tell = () => {
     const wait = sent + OWN - Date.now();
     if (wait > 0) return setTimeout(tell, wait);
-    if (signal.aborted || !news) return;
+    if (!part.isConnected || !news) return;
     const box = saved.firstElementChild;
     show(box.querySelector(".presence-newer"), sentence(words.saved, { "{name}": isolated(news.name || words.somebody) }));
     hide(box, false);
@@ -136,17 +135,17 @@ export function editorsView(part, { connect, site, locale, announce }) {
   }
   presence.on("sync", () => paint());
   presence.on("live", (_, signedOut) => paint(signedOut));
-  document.addEventListener("submit", () => (sent = Date.now()), { signal });
-  addEventListener("pageshow", ({ persisted }) => {
+  listen(document, "submit", () => (sent = Date.now()));
+  listen(globalThis, "pageshow", ({ persisted }) => {
     if (persisted) sent = -Infinity;
     paint();
-  }, { signal });
+  });
 
   for (const time of list.querySelectorAll("time")) time.textContent = clock(new Date(time.dateTime), texts.lang);
   paint();
 
   return () => {
-    ending.abort();
+    deafen();
     clearTimeout(losing);
     presence.close();
   };

@@ -27,7 +27,7 @@ export class Feeds extends Map {
   tabs = new Map();
 
   /** Returns the roster of a topic, an empty one if there was none. */
-  open(topic) {
+  launch(topic) {
     if (!this.has(topic)) this.set(topic, new Roster());
     return this.get(topic);
   }

@@ -9,7 +9,7 @@ import { fillers } from "./slots.js";
 const AGE = 10_000; // ms between two updates of texts such as "5 minutes ago"
 const LOST = 3000; // ms without a connection before an element says so
 const AGAIN = 300; // ms until the server is asked again for what an element missed; each further wait is twice as long
-const TRIES = 6;
+const TRIES = 6; // after which the waits are no longer
 
 /**
  * @typedef {object} View shows a feed in a part of the page
@@ -40,7 +40,7 @@ export const inboxOf = (script) => (page ??= openInbox(script));
 const views = { list: listView, bell: bellView, room: roomView };
 
 function openInbox(script) {
-  const { connect, site, get, locale, ago } = script;
+  const { connect, site, get, insist, locale, ago } = script;
   const { texts, src } = site;
   /** The feeds, by topic. @type {Map<string, ReturnType<typeof openFeed>>} */
   const feeds = new Map();
@@ -50,12 +50,12 @@ function openInbox(script) {
   const times = new Set();
   let aging;
 
-  /** Returns items below a place, or the changes since a cursor. Throws if the page has become another user's meanwhile. */
+  /** Returns items below a place, or the changes since a cursor; "" if the server refuses, or if the page has become another user's meanwhile. */
   const read = async (topic, query) => {
     const { me } = site;
-    const data = await (await get(`${src}/feed?${new URLSearchParams({ topic, ...query, me })}`)).json();
-    if (me !== site.me) throw new Error("of another user");
-    return data;
+    const mine = () => me === site.me && feeds.has(topic);
+    const data = await insist(get, `${src}/feed?${new URLSearchParams({ topic, ...query, me })}`, "items", mine);
+    return mine() && data;
   };
 
   /** Marks items of the page's user. Throws the response if the server refuses. */
@@ -68,8 +68,8 @@ function openInbox(script) {
       keepalive: true,
       redirect: "manual",
     });
-    if (!response.ok) throw response;
-    const data = await response.json();
+    const data = response.ok && (await response.json().catch(() => ""));
+    if (!data.cursor) throw response;
     if (me === site.me) feeds.get(topic)?.told(data);
   };
 
@@ -170,20 +170,21 @@ function openInbox(script) {
 
     /** Brings a view to the version of the stream: it asks the server, unless a state comes meanwhile. */
     const catchUp = async (view) => {
-      for (let i = 0; i < TRIES && shown.has(view) && lacks(view, presence.cursor(topic)); i++) {
+      for (let i = 0; shown.has(view) && lacks(view, presence.cursor(topic)); i++) {
         if (presence.cursor(topic) || presence.live === "off") {
           const from = view.items && view.cursor;
-          const data = await read(topic, from ? { cursor: from } : {}).catch(() => "");
+          const data = await read(topic, from ? { cursor: from } : {});
+          if (!data) return;
           const cursor = presence.cursor(topic);
           // If the answer had another version than the stream, the next event would undo or repeat a change.
-          if (data && (data.cursor === cursor || !cursor) && lacks(view, cursor)) {
+          if ((data.cursor === cursor || !cursor) && lacks(view, cursor)) {
             view.cursor = data.cursor;
             view.take(data.prev && data.prev === from ? "diff" : "state", data);
             count(data);
             return paint();
           }
         }
-        await new Promise((wake) => setTimeout(wake, AGAIN * 2 ** i));
+        await new Promise((wake) => setTimeout(wake, AGAIN * 2 ** Math.min(i, TRIES)));
       }
     };
 

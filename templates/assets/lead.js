@@ -3,25 +3,22 @@
 
 import { openLink } from "./link.js";
 
-const MAX_TOPICS = 16; // of one connection
 const UNSEEN = 10_000; // ms after which the server is told that no tab is in view
-const LINGER = 2000; // ms for which the topics of a closed tab stay: the next page often wants the same
 
 /**
  * @param {string} src where the handlers are mounted
  * @param {import("./link.js").Page} page
  * @param {import("./feeds.js").Feeds} feeds
  * @param {ReturnType<typeof import("./election.js").openElection>} election
- * @param {() => void} review soon calls open
+ * @param {() => void} review soon calls launch
  * @param {object} on the callbacks of the link, as in link.js
  * @param {(live: import("./connect.js").Live, user?: string, refused?: string) => void} on.live
  * @param {(status: number) => void} on.refused
  */
-export function openLead(src, page, feeds, { post, hold }, review, on) {
+export function openLead(src, page, feeds, election, review, on) {
   const { tabs } = feeds;
-  const awaited = new Set(); // the tabs whose locks this one waits for: it gets them once they have gone
   let link;
-  let good; // whether the link may be kept; if not, open makes a new link
+  let good; // whether the link may be kept; if not, launch makes a new link
   let keys; // the keys of the feeds when the link was opened
   let window; // how many of the newest users of each topic the link has
   let timer;
@@ -43,14 +40,14 @@ export function openLead(src, page, feeds, { post, hold }, review, on) {
     else if (hidden !== !!page.hidden) {
       page.hidden = hidden;
       link?.beat();
-      hidden || link?.arrived();
     }
+    if (!hidden) link?.arrived();
   };
   look();
 
   const hear = (type, data) => {
     if (type === "count") data.prev = feeds.get(data.topic)?.cursor; // shows other tabs whether they have missed events
-    post("event", type, data, keys, window);
+    lead.pass(type, data);
     if (!feeds.take(type, data, keys, window)) return;
     good = false;
     setTimeout(review, 500 + Math.random() * 1000); // at random, so that not all browsers ask at once
@@ -59,21 +56,29 @@ export function openLead(src, page, feeds, { post, hold }, review, on) {
   const refused = (status) => {
     if (!tabs.size) return on.refused(status);
     // The topics of another tab may be the reason, so each tab tries by itself.
-    for (const tab of tabs.keys()) post("away", tab);
+    for (const tab of tabs.keys()) election.post("away", tab);
     tabs.clear();
     good = false;
     review();
   };
 
-  return {
+  const lead = {
     get link() {
       return link;
     },
 
+    /** The token of the link, if it has just what is wanted now. */
+    get token() {
+      return fits() && link.token;
+    },
+
     look,
 
+    /** Sends an event to the other tabs. */
+    pass: (type, data) => election.post("event", type, data, keys, window),
+
     /** Opens a new link, unless the present one fits. */
-    open() {
+    launch() {
       if (fits()) return;
       good = true;
       window = most();
@@ -97,45 +102,11 @@ export function openLead(src, page, feeds, { post, hold }, review, on) {
       });
     },
 
-    /** Makes the next call of open open a new link. */
+    /** Makes the next call of launch make a new link. */
     renew: () => (good = false),
 
-    /** Follows the topics that another tab wants. If there are too many, it sends the tab to another group. */
-    serve(tab, wants, hidden) {
-      const limits = new Map(wants);
-      limits.hidden = hidden;
-      if ([...new Set([...feeds.keys(), ...limits.keys()])].filter((topic) => !topic.includes("\n")).length > MAX_TOPICS) return post("away", tab); // keys of users do not count; the server refuses too many of them
-      if (!awaited.has(tab)) {
-        awaited.add(tab);
-        link?.arrived();
-        hold(tab, (release) => {
-          release();
-          awaited.delete(tab);
-          const last = tabs.get(tab);
-          setTimeout(() => {
-            if (tabs.get(tab) !== last) return; // it is back: a browser freezes tabs, and thaws them
-            tabs.delete(tab);
-            look();
-            review();
-          }, LINGER);
-        });
-      }
-      tabs.set(tab, limits);
-      look();
-      for (const [topic, , state] of wants) {
-        const roster = feeds.open(topic);
-        if (!roster.cursor && !roster.watchers.size) roster.apply("state", state);
-        else if (roster.cursor !== state.cursor || state.window < roster.window) {
-          // For a feed of items this tab has only the cursor, and no items. So the server must send a state, to all tabs.
-          if (!/^(inbox|feed:)/.test(topic)) post("event", "state", roster.state(topic), keys, window);
-          else if (roster.cursor) {
-            roster.cursor = "";
-            good = false;
-          }
-        }
-      }
-      post("live", feeds.live, fits() && link.token, feeds.refused);
-      review();
-    },
+    /** Follows the topics that another tab wants. If this cannot be loaded, the tab leads in another group. */
+    serve: (...what) => import("./serve.js").then(({ host }) => host(lead, tabs, feeds, election, review, ...what), () => election.post("away", what[0])),
   };
+  return lead;
 }

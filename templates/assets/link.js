@@ -8,7 +8,8 @@ const LONGEST_WAIT = 60_000;
 const RETRY = 10_000; // ms before a beat that failed is sent again
 const PATIENCE = 3000; // ms to wait for the event welcome, which a proxy that buffers answers delays
 
-const LONG_LIST = 61; // users: an address holds 60, so such a list is the body of a POST
+const LONG = 2000; // bytes: proxies take no longer address for sure, so more is the body of a POST
+const MANY = 62; // parameters, likewise: the server takes no more than 60 users in an address
 const UNSEEN_HEARTBEAT = 60_000; // ms between two heartbeats while no tab is in view
 
 /**
@@ -26,36 +27,51 @@ export function parse(json) {
 }
 
 /** Server-Sent Events. EventSource would hide the status and Retry-After of a refusal. */
-async function events(address, signal, hear) {
-  const url = address("events");
-  const ask = url.split(/&(?:also|person)=/)[LONG_LIST] ? (await import("./list_post.js")).postList : get;
-  const { body, cut } = await ask(url, signal, { Accept: "text/event-stream" });
-  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
-  for (let text = "", read = {}; !read.done; ) {
-    read = await reader.read();
-    const blocks = (text + (read.value ?? "\n\n")).split("\n\n");
+async function events(address, turn, hear) {
+  const { body, read = parse } = await get(address("events"), turn, "text/event-stream");
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
+  for (let text = "", part = {}; !part.done; ) {
+    part = await reader.read();
+    const blocks = (text + (part.done ? "\n\n" : decoder.decode(part.value, { stream: true }))).split("\n\n");
     text = blocks.pop();
     for (const block of blocks) {
-      const [type, data, retry] = ["event", "data", "retry"].map((name) => block.match(`(?:^|\n)${name}: (.*)`)?.[1]);
-      hear(type, cut ? { ...parse(data), cut } : parse(data), retry); // called for comments too, because a beat may be due
+      const [type, data, retry] = ["event", "data", "retry"].map((name) => block.match(`(?:^|\n)${name}: ([^\n]*)`)?.[1]);
+      hear(type, read(data), retry); // called for comments too, because a beat may be due
     }
   }
 }
 
-async function detour(address, signal, hear, transport) {
-  const { detours } = await import("./detours.js");
-  await detours[transport - 1](address, signal, hear, get, parse);
-}
+const detour = (address, turn, hear, transport) => import("./detours.js").then(({ detours }) => detours[transport](address, turn, hear, get, parse));
 
-export async function get(url, signal, headers) {
-  const response = await fetch(url, { signal, headers, cache: "no-store", redirect: "manual" });
-  if (!response.ok) throw response;
+/** Asks the server, and returns an answer of the wanted type. Any other answer is thrown. What is too long for an address is sent as a form. */
+export async function get(url, turn, type = "application/json", body) {
+  if ((url[LONG] || url.split("&")[MANY]) && body !== null) return import("./list_post.js").then(({ postList }) => postList(get, parse, url, turn, type));
+  const response = await fetch(url, { method: body ? "POST" : "GET", body, signal: turn.signal, headers: { Accept: type }, cache: "no-store", redirect: "manual" });
+  if (!response.ok || !response.headers.get("Content-Type")?.includes(type)) throw response;
   return response;
 }
 
 /**
- * Explains in the console, to the site's developers, what is wrong. After the answer to a beat it also decides whether the
- * page sends more beats. See explain, which is loaded on demand.
+ * Returns what a connection belongs to: abort ends it. A browser that refuses an AbortController lets requests
+ * go on, but nobody hears their answers.
+ */
+export function openTurn() {
+  const turn = {};
+  turn.over = new Promise((resolve) => {
+    turn.abort = () => resolve((turn.aborted = true));
+  });
+  try {
+    const controller = new AbortController();
+    turn.signal = controller.signal;
+    turn.over.then(() => controller.abort());
+  } catch {}
+  return turn;
+}
+
+/**
+ * Explains in the console, to the site's developers, what is wrong. Returns whether the server itself has refused. After the
+ * answer to a beat it also decides whether the page sends more beats. See explain, which is loaded on demand.
  */
 export const complain = (about, page) => import("./complaints.js").then(({ explain }) => explain(about, site, page)).catch(() => {});
 
@@ -67,18 +83,8 @@ export const complain = (about, page) => import("./complaints.js").then(({ expla
  */
 export async function report(url, page, what, signal) {
   const answer = await fetch(url, { method: "POST", body: JSON.stringify(what), signal, keepalive: true, redirect: "manual" }).catch(() => "");
-  const { status } = answer;
-  if (status > -1 && status !== 204) await complain(answer, page);
-  return status;
-}
-
-/** Returns the transport that got through last in this tab; 0 if the page may not use storage. */
-function remembered(transport) {
-  try {
-    return +(sessionStorage.presence = transport ?? sessionStorage.presence ?? 0);
-  } catch {
-    return 0;
-  }
+  if (answer && answer.status !== 204) await complain(answer, page);
+  return answer.status;
 }
 
 /**
@@ -108,10 +114,12 @@ export function openLink(src, page, { query, live, hear, refused }) {
   let heartbeat; // ms, at most, between two events of the server while a tab is in view; 0: no welcome yet
   let closed = false;
   let wake; // ends the wait before the next try; undefined if the server has said how long to wait
+  let grace; // seconds for which the server keeps the user online without a connection
+  let last = 0; // when to try for the last time before the grace ends
 
   const within = (ms) => {
     clearTimeout(timer);
-    timer = setTimeout(() => turn.abort(), ms);
+    timer = setTimeout(turn.abort, ms);
   };
 
   /** Ends the connection if no event comes in time. */
@@ -125,13 +133,13 @@ export function openLink(src, page, { query, live, hear, refused }) {
     rest(every);
     if (said !== news()) listen();
     said = news();
-    const { signal } = turn;
+    const mine = turn;
     const { hidden } = page;
-    const status = await report(src + "/beat", page, { connection: token, idle: page.idle(), hidden }, signal);
+    const status = await report(src + "/beat", page, { connection: token, idle: page.idle(), hidden }, mine.signal);
     if (status !== 204) rest(RETRY);
     else if (hidden !== page.hidden) beat(); // page.hidden has changed since, and a beat about that may have come before this one
     // Connects anew. If the page sends no beats, the next connection keeps the user online without them.
-    if ((status === 410 || (page.me && page.nobeat)) && !signal.aborted) turn.abort();
+    if (status === 410 || (page.me && page.nobeat)) mine.abort();
   };
 
   const rest = (ms) => {
@@ -147,61 +155,62 @@ export function openLink(src, page, { query, live, hear, refused }) {
     return `${src}/${path}?${query()}` + (page.me && (page.nobeat ? "&nobeat=" + page.nobeat : "&beat=auto") + "&me=" + encodeURIComponent(page.me) + (page.idle() ? "&idle=1" : ""));
   };
 
-  /** Waits for ms. The wait ends early when the browser is online again. It also ends early when another page arrives, unless the server has asked for this wait. */
-  const sleep = (ms, asked) =>
-    new Promise((over) => {
-      turn = new AbortController();
-      navigator.onLine ? setTimeout(over, ms) : live("off");
-      addEventListener("online", over, { signal: turn.signal });
-      wake = asked ? undefined : over;
-    });
-
   const run = async () => {
-    let transport = remembered();
-    for (let failures = 0; !closed; ) {
+    let transport = 0;
+    try {
+      transport = +sessionStorage.presence || 0; // the detour that got through last in this tab
+    } catch {} // the page may not use storage
+    for (let failures = 0; ; ) {
       let refusal, wait;
+      const { nobeat } = page;
+      const mine = (turn = openTurn());
       heartbeat = 0;
-      turn = new AbortController();
-      const { signal } = turn;
-      addEventListener("offline", () => turn.abort(), { signal });
       within(PATIENCE);
       try {
-        await (transport ? detour : events)(address, signal, (type, data, retry) => {
-          if (signal.aborted) return;
+        const transported = (transport ? detour : events)(address, mine, (type, data, retry) => {
+          if (mine.aborted) return;
           wait = retry ?? wait;
           if (type === "welcome") {
             heartbeat = (data.heartbeat ?? 15) * 1000;
+            grace = data.grace; // a poll names none
             token = data.connection;
             every = (page.me && data.beat * 1000) || 1e9;
             rest(every);
             failures = 0;
-            remembered(transport);
             live("on", data.user, "" + [data.refused]);
           }
           if (type && data) hear(type, data);
-          listen();
+          if (heartbeat) listen();
           due();
         }, transport);
+        await Promise.race([mine.over, transported]);
       } catch (why) {
         refusal = why;
       }
-      const silent = signal.aborted;
-      const { status, headers } = refusal ?? ""; // 0: a redirect, such as to a sign-in, which the presence endpoints never send
-      if (status > -1) await complain(refusal); // before the abort, after which the body cannot be read
-      clearTimeout(timer);
-      turn.abort();
+      const silent = mine.aborted;
+      const { status, headers } = refusal ?? ""; // 0: a redirect, which the presence endpoints never send
+      // Whatever is not the server's own refusal is an outage: something between has answered. This is asked before the abort, after which the body cannot be read.
+      const ours = headers && (await Promise.race([mine.over, complain(refusal)]));
+      mine.abort();
       token = "";
       if (closed) return;
-      const after = headers?.get("Retry-After") * 1000 || 0;
-      if (/^(0|4(?!29))/.test(status)) return refused(status);
-      if (!heartbeat) {
-        if ((silent || transport || failures > 2) && !after && ++transport < TRANSPORTS) continue;
+      if (ours && /^4(?!08|29)/.test(status)) return refused(status);
+      if (nobeat) page.nobeat = ""; // what refused the beat may be gone
+      const after = (ours && headers.get("Retry-After") * 1000) || 0;
+      if (heartbeat) last = Date.now() + grace * (920 + 50 * Math.random());
+      else {
+        if ((silent || transport || failures > (status ? 2 : 0)) && !after && ++transport < TRANSPORTS) continue;
         transport = 0;
       }
       live(heartbeat ? "connecting" : "off");
-      await sleep(+wait || after + Math.min(FIRST_WAIT * 2 ** failures++, LONGEST_WAIT) * (0.5 + Math.random()), after);
-      turn.abort();
-      if (!closed) live("connecting");
+      const pause = FIRST_WAIT * 2 ** failures++ * (0.5 + Math.random());
+      const left = last - Date.now();
+      turn = openTurn();
+      setTimeout(turn.abort, Math.min(+wait || after + Math.min(pause, left > 0 ? left : pause), LONGEST_WAIT));
+      wake = after ? undefined : turn.abort;
+      await turn.over;
+      if (closed) return;
+      live("connecting");
     }
   };
   run();
@@ -209,6 +218,8 @@ export function openLink(src, page, { query, live, hear, refused }) {
   return {
     /** To call when another page has just loaded: the site is up, so the link tries again at once. */
     arrived: () => wake?.(),
+    /** To call when the browser says that the network came or went. That may be wrong, so the link asks the server, at once. */
+    doubt: () => (token ? turn.abort() : wake?.()),
     /** Sends a beat if there is news, such as that the visitor is back, or if a beat is due. */
     beat: due,
     /** The token of the connection; empty: there is no connection. */
@@ -221,7 +232,9 @@ export function openLink(src, page, { query, live, hear, refused }) {
     },
     /** Tells the server that the page is closed, and that no other tab needs the connection. */
     leave() {
-      if (token) navigator.sendBeacon(src + "/leave", JSON.stringify({ connection: token }));
+      try {
+        if (token) navigator.sendBeacon(src + "/leave", JSON.stringify({ connection: token }));
+      } catch {} // the server notices that the connection ends
     },
   };
 }

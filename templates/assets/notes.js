@@ -154,8 +154,11 @@ export function listView(part, tools) {
     try {
       await post(topic, what);
       done(what);
-    } catch ({ status }) {
-      if (status === 401) return location.reload(); // another user has signed in since, whose items the form would mark
+    } catch (why) {
+      const ours = tools.isOurs(why);
+      if (ours && why.status === 401) return location.reload(); // another user has signed in since, whose items the form would mark
+      // Something between may refuse this request and take the form, such as a CSRF check. In an outage the visitor stays at the page.
+      if (!ours && (part.dataset.live !== "on" || !/^(0|4(?!04))/.test(why.status))) return;
       plain = form;
       form.requestSubmit(submitter);
       plain = undefined;
@@ -177,10 +180,14 @@ export function listView(part, tools) {
     part.scrollIntoView({ block: "nearest" });
   });
   addEventListener("scroll", () => button.hidden || scrolled() || paint(), { passive: true });
-  new IntersectionObserver((entries) => {
-    inView = entries.at(-1).isIntersecting;
-    look();
-  }).observe(part.firstElementChild);
+  try {
+    new IntersectionObserver((entries) => {
+      inView = entries.at(-1).isIntersecting;
+      look();
+    }).observe(part.firstElementChild);
+  } catch {
+    inView = true; // the browser does not say
+  }
   onAttend(() => part.isConnected && look());
 
   return {

@@ -4,10 +4,11 @@
 
 const MINUTE = 60_000; // ms between two updates, about
 const TIMEOUT = 30_000; // ms
-const BATCH = 100; // the most topics in one request
+const AGAIN = 10_000; // ms before a module that did not load is asked for again
 const SOON = 5000; // ms, at least, from a join until the page asks where the user is
 
 import { announce } from "./announce.js";
+import { deadline, insist, isOurs, queries } from "./asking.js";
 import { ago } from "./dots.js";
 
 /** The elements on the page. @type {Set<HTMLElement>} */
@@ -18,14 +19,17 @@ const figures = new WeakMap();
 const pending = new WeakSet();
 let running;
 
+/** Loads a module, again and again until it comes. */
+const loaded = (load) => load().catch(() => new Promise((wake) => setTimeout(wake, AGAIN)).then(() => loaded(load)));
+
 /** Loads the module for people. @param {import("./marks.js").Script} script */
-export const loadPeople = (script) => import("./people.js").then(({ peopleOf }) => peopleOf({ ...script, announce, ago }));
+export const loadPeople = (script) => loaded(() => import("./people.js")).then(({ peopleOf }) => peopleOf({ ...script, announce, ago, insist, queries }));
 
 /** Loads the module for feeds of items. @param {import("./marks.js").Script} script */
-const loadInbox = (script) => import("./inbox.js").then(({ inboxOf }) => inboxOf({ ...script, ago }));
+const loadInbox = (script) => loaded(() => import("./inbox.js")).then(({ inboxOf }) => inboxOf({ ...script, ago, insist, isOurs }));
 
 /** Loads the module for signals. @param {import("./marks.js").Script} script */
-export const loadSignals = (script) => import("./signals.js").then(({ signalsOf }) => signalsOf({ ...script, announce }));
+export const loadSignals = (script) => loaded(() => import("./signals.js")).then(({ signalsOf }) => signalsOf({ ...script, announce }));
 
 /** Whether an element shows signals. */
 export const isSignals = ({ dataset }) => /^(typing|editors)$/.test(dataset.show);
@@ -59,17 +63,32 @@ async function run(locale) {
     while (document.hidden) await new Promise((wake) => document.addEventListener("visibilitychange", wake, { once: true }));
     for (const element of kept) if (!element.isConnected) kept.delete(element);
     const all = [...kept];
-    await Promise.all([...all.filter((element) => !isCount(element)).map(refresh), count(all.filter(isCount), locale)]);
+    const updates = [...all.filter((element) => !isCount(element)).map(refresh), count(all.filter(isCount), locale)];
+    await Promise.all(updates.map((update) => update.catch(reportError))); // a part that fails ends no other
   }
 }
 
-/** Asks the server. Returns undefined or false without a good answer. */
-async function ask(url, read) {
+/** Asks the server for JSON. Returns undefined or false without a good answer. */
+async function ask(url) {
   try {
-    const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT) });
-    return response.ok && (await read(response));
+    const response = await fetch(url, { signal: deadline(), redirect: "manual" });
+    return response.ok && (await response.json());
   } catch {}
 }
+
+/**
+ * Loads HTML, and returns its body. Returns undefined without a good answer. The browser parses the answer, so that
+ * no string becomes HTML, which Trusted Types would refuse. Scripts in it do not run.
+ */
+const load = (url) =>
+  new Promise((done) => {
+    const request = new XMLHttpRequest();
+    request.onloadend = () => done(request.status === 200 && request.getResponseHeader("Presence-Answer") ? request.response?.body : undefined);
+    request.open("GET", url);
+    request.responseType = "document";
+    request.timeout = TIMEOUT;
+    request.send();
+  });
 
 /** Whether the visitor has the focus in an element, or has selected something in it. */
 function busy(element) {
@@ -85,12 +104,10 @@ function fill(element, fresh) {
 }
 
 async function refresh(part) {
-  const html = await ask(part.getAttribute("src"), (response) => response.text());
-  if (typeof html !== "string" || !part.isConnected) return;
-  const fresh = document.createElement("template");
-  fresh.innerHTML = html; // scripts in it do not run
-  if (!isAbout(part)) return fill(part, fresh.content);
-  const abouts = new Map([...fresh.content.querySelectorAll("[data-about]")].map((about) => [about.dataset.about, about]));
+  const fresh = await load(part.getAttribute("src"));
+  if (!fresh || !part.isConnected) return;
+  if (!isAbout(part)) return fill(part, fresh);
+  const abouts = new Map([...fresh.querySelectorAll("[data-about]")].map((about) => [about.dataset.about, about]));
   for (const item of part.closest("whos-online").querySelectorAll("[data-user]")) {
     const about = item.querySelector(".presence-about");
     if (about) fill(about, abouts.get(item.dataset.user) ?? document.createElement("i"));
@@ -118,19 +135,20 @@ function follow(element) {
   const figure = document.querySelector(`whos-online[topic="${element.getAttribute("topic")}"] [data-count=online]`);
   if (!figure) return;
   const copy = () => figure.value && show(element, figure.value, figure.textContent);
-  new MutationObserver(copy).observe(figure, { attributes: true });
-  figures.set(element, figure);
-  copy();
+  try {
+    new MutationObserver(copy).observe(figure, { attributes: true });
+    figures.set(element, figure);
+    copy();
+  } catch {} // the page asks for the number instead
 }
 
-/** Brings counts up to date, in one request for each hundred topics. */
+/** Brings counts up to date. */
 async function count(elements, locale) {
   const counts = elements.filter((element) => !figures.get(element)?.isConnected);
   // Sorted, so that equal requests have equal addresses: elements come in no fixed order.
   const topics = [...new Set(counts.map((element) => element.getAttribute("topic")))].sort();
-  while (topics.length) {
-    const query = new URLSearchParams(topics.splice(0, BATCH).map((topic) => ["topic", topic]));
-    const answer = await ask(`${counts[0].getAttribute("src")}/counts?${query}`, (response) => response.json());
+  for (const query of queries("topic", topics)) {
+    const answer = await ask(`${counts[0].getAttribute("src")}/counts?${query}`);
     for (const element of counts) {
       const { total } = answer?.topics?.[element.getAttribute("topic")] ?? {};
       if (total >= 0) show(element, total, locale.number(total));

@@ -2,7 +2,6 @@
 // names. Loaded by pages that show any, of sites that have people.
 
 const MOST = 500; // the most people that a connection watches
-const BATCH = 100; // the most people in one request
 const AGE = 10_000; // ms between two updates of texts such as "5 minutes ago"
 const SOON = 50; // ms to collect elements, which come in groups
 const LOST = 3000; // ms without a connection before a list says so
@@ -59,7 +58,7 @@ const write = (element, text) => {
   if (element.textContent !== text) element.textContent = text;
 };
 
-function openPage({ connect, site, get, locale, ago, announce }) {
+function openPage({ connect, site, get, insist, queries, locale, ago, announce }) {
   const { texts, src } = site;
   /** The elements with a data-people, and their texts. @type {Map<HTMLElement, Record<string, any>>} */
   const elements = new Map();
@@ -178,9 +177,8 @@ function openPage({ connect, site, get, locale, ago, announce }) {
 
   /** Asks when people were last seen, for those who left while there was no connection. */
   const ask = async (ids) => {
-    while (ids.length) {
-      const query = new URLSearchParams(ids.splice(0, BATCH).map((id) => ["id", id]));
-      const { users = {} } = await get(`${src}/people?${query}`).then((response) => response.json()).catch(() => "");
+    for (const query of queries("id", ids)) {
+      const { users = {} } = await insist(get, `${src}/people?${query}`, "users", () => elements.size > 0);
       for (const [id, { online, last_seen }] of Object.entries(users)) {
         if (!online && last_seen && !client?.roster("people").has(id)) put(id, undefined, last_seen);
       }

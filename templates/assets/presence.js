@@ -11,6 +11,8 @@ const FIGURES = { online: "total", guests: "guests", recent: "recent" };
 
 const LOST = 3000; // ms without a connection before the widget says so
 
+const AGAIN = 10_000; // ms before a module that did not load is asked for again
+
 const { texts } = site;
 const locale = openLocale(texts.lang);
 
@@ -40,11 +42,11 @@ class WhosOnline extends Rendered {
     this.addEventListener("error", this.#change, true); // of a picture that does not load
     for (const image of this.querySelectorAll("img")) if (image.complete && !image.naturalWidth) this.#change();
     let listens = known.cursor; // without a cursor, the first state has users who were there before, and they are no news
-    const p = (this.presence = connect({ topics: [topic], src: this.getAttribute("src"), limit: this.max || 1, known }));
+    const p = (this.presence = connect({ topics: [topic], src: this.getAttribute("src"), limit: +this.getAttribute("max") || 1, known }));
     for (const type of ["join", "leave"]) {
       p.on(type, (id, user) => {
         this.#fire(type, { topic, id, ...user });
-        if (listens) import("./announce.js").then(({ tidings }) => tidings(this, locale, site, id, user, type));
+        if (listens) import("./announce.js").then(({ tidings }) => tidings(this, locale, site, id, user, type)).catch(() => {}); // a module that does not load is asked for again with the next news
       });
     }
     p.on("state", (state) => this.#fire("state", state));
@@ -60,10 +62,6 @@ class WhosOnline extends Rendered {
   disconnectedCallback() {
     this.#timer = clearTimeout(this.#timer);
     this.presence.close();
-  }
-
-  get max() {
-    return +this.getAttribute("max");
   }
 
   #fire(name, detail) {
@@ -123,7 +121,7 @@ class WhosOnline extends Rendered {
   /** Shows users and counts. */
   #paint() {
     const counts = this.presence.counts(this.topic);
-    const shown = [...this.presence.roster(this.topic)].slice(0, this.max);
+    const shown = [...this.presence.roster(this.topic)].slice(0, this.getAttribute("max"));
     const rest = Math.max(0, (counts.total ?? 0) - shown.length);
     this.#show(shown);
     for (const name in FIGURES) this.#count(`[data-count=${name}]`, counts[FIGURES[name]]);
@@ -165,8 +163,8 @@ class Mark extends Rendered {
     this.disconnectedCallback();
   }
 
-  async disconnectedCallback() {
-    (await import("./marks.js")).mark(this, { connect, site, get, shown, locale });
+  disconnectedCallback() {
+    import("./marks.js").then(({ mark }) => mark(this, { connect, site, get, shown, locale }), () => setTimeout(() => this.disconnectedCallback(), AGAIN));
   }
 }
 

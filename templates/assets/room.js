@@ -144,7 +144,7 @@ export function roomView(part, tools) {
     }
     take(items);
     for (let i = 0; more && lowest > from + 1 && i < PAGES; i++) {
-      const page = await read(topic, { before: lowest, limit: PAGE }).catch(() => "");
+      const page = await read(topic, { before: lowest, limit: PAGE });
       const older = (page?.items ?? []).filter(({ id, pos }) => pos > from && !removed.has(id) && !waiting.has(id) && !find(id));
       take(older, from);
       more = page?.more;

@@ -2,8 +2,8 @@
 
 /**
  * @typedef {import("./connect.js").User} User
- * @typedef {{joined: Map<string, User>, changed: Map<string, User>, parted: Map<string, Partial<User> & {last_seen?: string}>}} Changes
- *   The changes of an event, by user id. A user who left has all fields that the roster had.
+ * @typedef {{join: Map<string, User>, change: Map<string, User>, leave: Map<string, Partial<User> & {last_seen?: string}>}} Changes
+ *   The changes of an event, by the types of the events that a site's script hears, and then by user id. A user who left has all fields that the roster had.
  */
 
 /** Returns the status to show. A status that only newer servers have is shown as online. */
@@ -54,7 +54,7 @@ export class Roster {
    * @returns {Changes}
    */
   apply(type, data, keys = [], most = Infinity) {
-    const changes = { joined: new Map(), changed: new Map(), parted: new Map() };
+    const changes = { join: new Map(), change: new Map(), leave: new Map() };
     if (!/^(state|diff|count|heartbeat)$/.test(type)) return changes;
     let { joins = {}, leaves = {}, out = [] } = data;
     const size = Math.min(this.window, most);
@@ -65,7 +65,7 @@ export class Roster {
       this.window = data.window ?? this.window;
       for (const [id, user] of this.users) {
         if (Object.hasOwn(joins, id)) continue;
-        if (!data.truncated) changes.parted.set(id, user);
+        if (!data.truncated) changes.leave.set(id, user);
         this.users.delete(id);
       }
     }
@@ -73,15 +73,15 @@ export class Roster {
       user.status = shown(user.status);
       const known = this.users.get(id);
       if (known && JSON.stringify(known) === JSON.stringify(user)) continue;
-      (!known && (last ? at([id, user]) > at(last) : size) ? changes.joined : changes.changed).set(id, user);
+      (!known && (last ? at([id, user]) > at(last) : size) ? changes.join : changes.change).set(id, user);
       this.users.set(id, user);
     }
     for (const [id, departure] of Object.entries(leaves)) {
-      changes.parted.set(id, { ...this.users.get(id), ...departure });
+      changes.leave.set(id, { ...this.users.get(id), ...departure });
       this.users.delete(id);
     }
     for (const id of out) if (!keys.includes(id + "\nalso") || data.cut?.includes(id)) this.users.delete(id);
-    if (changes.joined.size + changes.changed.size) this.#fill(this.users);
+    if (changes.join.size + changes.change.size) this.#fill(this.users);
     for (const key of ["total", "guests", "recent"]) if (key in data) this.counts[key] = data[key];
     if (type !== "diff") this.stale = !!data.stale;
     if (type !== "heartbeat") this.cursor = data.cursor;

@@ -25,7 +25,7 @@ export const signalsOf = (script) => (page ??= openSignals(script));
  * Posts a signal. The request outlives the page, so a page that is being closed can still send one.
  * @param {string} src where the handlers are mounted
  * @param {string} [me] the page's user: the server refuses the signal if another user has signed in since
- * @returns {Promise<{status?: number, wait?: number}>} the status, undefined without an answer; and how many ms to wait
+ * @returns {Promise<{status?: number, ours?: boolean, wait?: number}>} the status, undefined without an answer; whether it is the server's own; and how many ms to wait
  */
 async function post(src, topic, type, { for: seconds, data } = {}, me) {
   const answer = await fetch(src + "/signal" + (me ? "?me=" + encodeURIComponent(me) : ""), {
@@ -35,7 +35,7 @@ async function post(src, topic, type, { for: seconds, data } = {}, me) {
     keepalive: true,
     redirect: "manual",
   }).catch(() => "");
-  return { status: answer.status, wait: answer.headers?.get("Retry-After") * 1000 || 0 };
+  return { status: answer.status, ours: !!answer.headers?.get("Presence-Answer"), wait: answer.headers?.get("Retry-After") * 1000 || 0 };
 }
 
 /** Sends a signal for a site's own script. Returns the status; 0 without an answer. */

@@ -19,6 +19,7 @@ const PROTOCOL = 2;
 const SOON = 20; // ms to collect elements and tabs, which come in groups and need only one connection
 const IDLE = 300_000; // ms without input until the visitor is away
 const RETRY = 10_000; // ms before a beat without an answer is sent again
+const FROZEN = 10_000; // ms after which a page that still runs is neither frozen nor closed
 const LATE = 1000; // ms, at most, for which the first connection waits for scripts that are loaded on demand
 
 /**
@@ -52,7 +53,7 @@ export function openStream(src, site, late) {
       timer = 0;
       for (const topic of feeds.keys()) if (feeds.limit(topic) < 0) feeds.delete(topic);
       if (paused || !feeds.size) end();
-      else if (lead) lead.open();
+      else if (lead) lead.launch();
       else want();
     }, SOON);
   };
@@ -62,13 +63,13 @@ export function openStream(src, site, late) {
     const name = "" + ["presence", PROTOCOL, src, page.tenant, page.me, group, ""];
     election = openElection(name, id, messages, want, (resign) => {
       const refused = (status) => {
-        feeds.tell("off", { 0: !!page.me, 401: true, 403: false }[status]);
+        feeds.tell("off", { 401: true, 403: false }[status]);
         lead = null;
         resign();
       };
       lead = openLead(src, page, feeds, election, review, { live, refused });
       election.post("lead");
-      lead.open();
+      lead.launch();
     });
   };
 
@@ -76,7 +77,7 @@ export function openStream(src, site, late) {
     election?.end();
     lead?.link.close();
     election = lead = undefined;
-    feeds.tabs.clear();
+    feeds.tabs = new Map(); // not cleared: serve may still be loading
     feeds.tell(now);
   };
 
@@ -98,11 +99,11 @@ export function openStream(src, site, late) {
     if (joined || !connection) return;
     joined = true;
     const status = await report(src + "/beat?joined=1", page, { connection, joined });
-    if (status === 204 || page.nobeat) return;
+    if (status === 204) return;
     setTimeout(() => {
       joined = !page.me;
       review();
-    }, RETRY);
+    }, page.nobeat ? IDLE : RETRY);
   };
 
   /** Called in the leader when its link came or went. */
@@ -113,6 +114,14 @@ export function openStream(src, site, late) {
     if (token) joined = true; // this tab's own connection is newer than its page view, so the server knows
     feeds.tell(now, undefined, refused);
     election.post("live", now, token, feeds.refused);
+  };
+
+  /** Connects again after pause. To call too when the browser says that the network came or went. */
+  const resume = () => {
+    timer = clearTimeout(timer);
+    paused = false;
+    review();
+    lead?.link.doubt();
   };
 
   /** The messages between tabs. */
@@ -154,7 +163,7 @@ export function openStream(src, site, late) {
      * @returns {import("./roster.js").Roster}
      */
     follow(topic, watcher, known = {}) {
-      const roster = feeds.open(topic);
+      const roster = feeds.launch(topic);
       if (!roster.cursor || known.users?.size > roster.users.size) {
         roster.reset(known);
         if (lead === null) end("connecting"); // with this topic, the server may accept the connection
@@ -173,19 +182,16 @@ export function openStream(src, site, late) {
     /** To call when this tab has come into view, or is hidden now. */
     look: () => (lead ? lead.look() : want()),
 
-    /** Ends the connection until resume. With going, the page is closed for good. */
+    /** Ends the connection until resume, or until it turns out that the page still runs. With going, the page is closed for good. */
     pause(going) {
       if (going && !feeds.tabs.size) lead?.link.leave();
       paused = true;
       end();
+      clearTimeout(timer);
+      timer = setTimeout(resume, FROZEN); // no timer runs in a page that is frozen or closed
     },
 
-    /** Connects again after pause. */
-    resume() {
-      input = Date.now();
-      paused = false;
-      review();
-    },
+    resume,
 
     /** To call when the visitor did something. It tells the other tabs once a minute at most. */
     input() {

@@ -2,7 +2,7 @@
 
 import { openTypist } from "./typist.js";
 import { Typists } from "./typists.js";
-import { isolated, sentence, show } from "./words.js";
+import { isolated, listening, sentence, show } from "./words.js";
 
 const QUIET = 10_000; // ms, at least, between two texts that screen readers read
 const SAID = 3000; // ms after which such a text is removed
@@ -32,8 +32,7 @@ export function typingView(part, { connect, site, locale, send }) {
   const shown = part.querySelector(".presence-typists");
   const said = part.querySelector(".presence-said");
   const typists = new Typists();
-  const ending = new AbortController();
-  const { signal } = ending;
+  const [listen, deafen] = listening();
   let timer;
   let quiet = 0; // until then, screen readers get no text
   let speaking;
@@ -73,23 +72,23 @@ export function typingView(part, { connect, site, locale, send }) {
     paint();
   });
   // In hidden pages timers are late, and in sleeping pages they do not run.
-  document.addEventListener("visibilitychange", paint, { signal });
-  for (const type of ["pageshow", "focus"]) addEventListener(type, paint, { signal });
+  listen(document, "visibilitychange", paint);
+  for (const type of ["pageshow", "focus"]) listen(globalThis, type, paint);
 
   // The listeners are on the document, since the form may come later or be replaced.
   const mine = ({ target }) => !!inputOf(part)?.contains(target);
-  document.addEventListener("input", (e) => {
+  listen(document, "input", (e) => {
     if (!mine(e) || /^(checkbox|radio|file|submit|button|hidden)$/.test(e.target.type)) return;
     if (e.target.value === "") typist.end();
     else typist.type();
-  }, { signal });
-  document.addEventListener("focusout", (e) => mine(e) && typist.end(), { signal });
-  document.addEventListener("submit", (e) => (mine(e) || e.target.contains(inputOf(part))) && typist.end(), { signal });
-  addEventListener("pagehide", typist.end, { signal });
+  });
+  listen(document, "focusout", (e) => mine(e) && typist.end());
+  listen(document, "submit", (e) => (mine(e) || e.target.contains(inputOf(part))) && typist.end());
+  listen(globalThis, "pagehide", typist.end);
 
   return () => {
     typist.end();
-    ending.abort();
+    deafen();
     clearTimeout(timer);
     clearTimeout(speaking);
     presence.close();

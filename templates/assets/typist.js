@@ -1,11 +1,12 @@
 // Sends signals while the page's visitor types.
 
 const AGAIN = 3000; // ms, at least, between two signals
+const LONGEST = 60_000; // ms, at most, for which an answer may ask for quiet
 const REST = 6000; // ms without input until the visitor does not type any more
 const FOR = 6; // s for which a signal holds
 
 /**
- * @param {(seconds: number) => Promise<{status?: number, wait?: number}>} send sends a signal: the visitor types for so
+ * @param {(seconds: number) => Promise<{status?: number, ours?: boolean, wait?: number}>} send sends a signal: the visitor types for so
  *   many seconds, or no longer types if the number is negative. Its answer has the status, and how many ms to wait.
  * @param {() => boolean} there whether the topic's roster shows the visitor: the server takes no signals from others
  */
@@ -20,9 +21,9 @@ export function openTypist(send, there) {
   const say = async (seconds) => {
     sent = Date.now();
     typing = seconds > 0;
-    const { status, wait } = await send(seconds);
-    if (status === 401 || status === 403) refused = true;
-    if (status === 429) quiet = Date.now() + Math.max(wait || 0, AGAIN);
+    const { status, ours, wait } = await send(seconds);
+    if (ours && (status === 401 || status === 403)) refused = true;
+    if (status === 429) quiet = Date.now() + Math.min(Math.max(wait || 0, AGAIN), LONGEST);
   };
 
   const review = () => {

@@ -15,6 +15,16 @@ export function isolated(name) {
   return bdi;
 }
 
+/** Returns a function that adds listeners until another one ends all of them. */
+export function listening() {
+  const all = [];
+  const listen = (target, type, listener) => {
+    target.addEventListener(type, listener);
+    all.push([target, type, listener]);
+  };
+  return [listen, () => all.splice(0).forEach(([target, ...what]) => target.removeEventListener(...what))];
+}
+
 /** Replaces the content of an element, unless it is the same. Returns whether it has changed. */
 export function show(element, nodes) {
   const same = element.cloneNode();

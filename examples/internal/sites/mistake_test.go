@@ -75,7 +75,7 @@ func keepOthersLive(t *testing.T, p *process) {
 	bob.signIn("bob")
 	alice.until(`users("site")`, "alice,bob")
 	alice.until(`[...document.querySelectorAll("whos-online .presence-lost")].map((p) => p.textContent).join("")`, "")
-	alice.warned("handlers.Config.Authorize")
+	alice.warned("Config.Authorize")
 	bob.close()
 	alice.until(`users("site")`, "alice")
 }

@@ -51,6 +51,7 @@ func TestMain(m *testing.M) {
 		}
 		return dir
 	})
+	os.Setenv("PRESENCE_REQUIRE", os.Getenv("PRESENCE_REQUIRE")+",slow") // what is here is slow by nature
 	code := browse.Tests{M: m}.Run()
 	_ = os.RemoveAll(dir)
 	os.Exit(code)
@@ -70,9 +71,7 @@ type process struct {
 // start starts a site by the name of its package.
 func start(t *testing.T, name string, args ...string) *process {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("slow: it drives sites in a browser for many seconds; without -short it runs")
-	}
+	need.Slow(t, "it drives sites in a browser")
 	p := &process{t: t, host: "site.test", addr: need.FreeAddr(t), name: name}
 	p.args = append([]string{"-addr", p.addr, "-ttl", ttl.String(), "-grace", grace.String(), "-age", ttl.String(),
 		"-short", (ttl / 2).String(), "-scripts", need.Package(t, ""), "-state", t.TempDir()}, args...)

@@ -42,7 +42,7 @@ func (s Site) name() string {
 
 // setsCookieOnce views a page as a new guest until the guest is counted, and as Alice. It
 // fails the test unless the first view of each sets the cookie, and each view has the
-// status and, if that is 200, the body.
+// status and, if that is 200, the body. An error or a text sets no cookie.
 func (w *world) setsCookieOnce(path string, status int, body string) {
 	w.t.Helper()
 	guest, alice := w.browser(""), w.browser("alice")
@@ -54,6 +54,9 @@ func (w *world) setsCookieOnce(path string, status int, body string) {
 		{guest, 1, nil}, {guest, 1, []string{"guest"}}, {guest, 0, nil}, {alice, 1, []string{"alice"}}, {alice, 0, nil},
 	} {
 		p := view.by.get(path)
+		if !p.isPage() {
+			view.cookies, view.recorded = 0, nil
+		}
 		if len(p.header["Set-Cookie"]) != view.cookies {
 			w.t.Errorf("view %d: got the cookies %v, want %d", i+1, p.header["Set-Cookie"], view.cookies)
 		}

@@ -142,6 +142,11 @@ type page struct {
 	early  []textproto.MIMEHeader // of the informational answers before it
 }
 
+// isPage reports whether an answer is neither an error nor a text.
+func (p page) isPage() bool {
+	return p.status < http.StatusBadRequest && !strings.HasPrefix(p.header.Get("Content-Type"), "text/plain")
+}
+
 // get is do for a page.
 func (b *browser) get(path string) page {
 	b.world.t.Helper()
@@ -174,6 +179,7 @@ func (b *browser) through(transport http.RoundTripper, base, method, path, body 
 	}
 	b.sign(r)
 	r.Header.Set("Accept-Encoding", "gzip")
+	r.Header.Set("Accept", "text/html,*/*;q=0.8")
 	res, err := transport.RoundTrip(r)
 	if err != nil {
 		t.Fatalf("%s %s: %v", method, path, err)

@@ -1,9 +1,9 @@
 -- Applies a batch of operations as one atomic step: Store.Apply. Batches of heartbeats
 -- alone take heartbeat.lua; heartbeats among other operations come here.
--- KEYS    as topic.lua; 16 peak, 17 bots: see topic_peak.lua and topic_bots.lua
+-- KEYS    as topic.lua; 17 peak, 18 bots: see topic_peak.lua and topic_bots.lua
 -- ARGV    as topic.lua; 8 what is kept beyond who is online, as "<Keep.Names> <letters>" (f
 --         ForgetSignedOut, a Active, p Peak, g PeakGuests, b: there are bots among the
---         operations), or empty: nothing. KEYS[16] and [17] are needed with p and b. Then runs of
+--         operations), or empty: nothing. KEYS[17] and [18] are needed with p and b. Then runs of
 --         operations of one kind and length, from ARGV[9] on: kind, for in ms, how many,
 --         and then for each
 --           heartbeat, release, drop, attend, idle  user, holder
@@ -11,6 +11,7 @@
 --           join, idlejoin            user, holder, status, profile JSON
 --           again, idleagain          the same, and Op.ViewFor in ms
 --           seen, update              user, status, profile JSON
+--           seenlate                  the same, and Op.ViewFor in ms
 --           signoff                   user, holder, status
 --           signout                   user, status
 --           guest, forget             guest
@@ -22,7 +23,7 @@
 -- Cost    about 5 us an operation, and O(log leases) each; at most 250 of them. To forget
 --         guests costs up to 750 us more, once a script. For names, peak and bots see the
 --         files of these.
-local width = {heartbeat = 2, follow = 3, release = 2, drop = 2, join = 4, again = 5, idleagain = 5, seen = 3, update = 3, signout = 2, signoff = 3,
+local width = {heartbeat = 2, follow = 3, release = 2, drop = 2, join = 4, again = 5, idleagain = 5, seen = 3, seenlate = 4, update = 3, signout = 2, signoff = 3,
   attend = 2, idle = 2, idlejoin = 4,
   guest = 1, forget = 1, bot = 2, peak = 3}
 local nobody = {guest = true, forget = true, bot = true, peak = true} -- operations that name no user
@@ -36,7 +37,7 @@ if ARGV[8] ~= '' then
     stays = not find(letters, 'f')
     keepNames(tonumber(many), not stays)
   end
-  if find(letters, 'a') then minute = string.format('%.0f', math.floor(now / 60000)) end
+  if find(letters, 'a') then minute = minuteOf(now) end
   if find(letters, 'p') then writePeak = keepPeak(act, find(letters, 'g')) end
   if find(letters, 'b') then readBots, writeBots = keepBots(act) end
 end
@@ -48,7 +49,7 @@ local function run(i)
   return kind, length, i + 3, width[kind], i + 2 + many * width[kind]
 end
 
-local comes = {join = true, idlejoin = true, again = true, idleagain = true, seen = true, signout = true, signoff = true}
+local comes = {join = true, idlejoin = true, again = true, idleagain = true, seen = true, seenlate = true, signout = true, signoff = true}
 local ids, others = {}, {}
 local i = 9
 while i <= #ARGV do
@@ -92,14 +93,16 @@ end
 local hushes = {} -- status -> whether it ends with "-", which says unseen
 
 -- Stores a profile. An empty status or profile keeps the former one. The minute of the
--- latest page view stays; settle sets that of a user who joins. It comes before the lease.
+-- latest page view stays, or becomes that of a page viewed at a moment; settle sets that of a
+-- user who joins. It comes before the lease.
 local function take(u, status, profile, viewed)
   local since, was, old = now, 'online', '{}'
   local line = lineOf(u)
   if line then since, was, old = parts(line) end
   if status == '' then status = was end
   if minute then
-    local at = viewed and minute or match(old, '[{,]"m":(%d+)}$')
+    local at = match(old, '[{,]"m":(%d+)}$')
+    if viewed and minuteOf(viewed) > (at or '') then at = minuteOf(viewed) end
     if at and profile ~= '' then profile = stamp(profile, at) end
   end
   if profile == '' then profile = minute and old or stamp(old) end
@@ -115,10 +118,13 @@ local function take(u, status, profile, viewed)
   if hushed then
     u.unseen = true
   elseif u.unseen then -- who turns seen is seen (rule 21)
-    u.seen, u.unseen, u.lapsed, u.left = now, nil, nil, nil
+    u.seen, u.came, u.unseen, u.lapsed, u.left = now, now, nil, nil, nil
   end
   -- Turning invisible or visible is a proof of life.
-  if invisible ~= (u.invisible or false) and not u.lapsed then u.seen = now end
+  if invisible ~= (u.invisible or false) then
+    u.came = now
+    if not u.lapsed then u.seen = now end
+  end
   u.line, u.invisible = since .. ' ' .. status .. ' ' .. profile, invisible
 end
 
@@ -142,7 +148,7 @@ function act.join(u, length, k, _, idle)
   -- the step is repeated (rule 12).
   take(u, ARGV[k + 2], ARGV[k + 3])
   hold(u, ARGV[k + 1], length, u.viewed, idle or false)
-  u.signedOut = nil
+  u.came, u.signedOut = now, nil
 end
 
 function act.idlejoin(u, length, k) act.join(u, length, k, nil, true) end
@@ -166,11 +172,15 @@ end
 
 function act.idleagain(u, length, k) act.again(u, length, k, nil, true) end
 
-function act.seen(u, length, k)
-  take(u, ARGV[k + 1], ARGV[k + 2], true)
-  hold(u, 'web', length, true, false)
-  u.viewed, u.signedOut, period = true, nil, tonumber(length)
+function act.seen(u, length, k, _, _, long)
+  local at = long and now - long + length or now
+  take(u, ARGV[k + 1], ARGV[k + 2], at)
+  hold(u, 'web', length, true, false, nil, long)
+  u.viewed, u.signedOut, period = true, nil, tonumber(long or length)
+  u.came = max(u.came or 0, at)
 end
+
+function act.seenlate(u, length, k) act.seen(u, length, k, nil, nil, ARGV[k + 3]) end
 
 function act.heartbeat(u, length, k, last, idle)
   local holder = ARGV[k + 1]
@@ -293,7 +303,7 @@ for i = 1, #guestOps do
   end
 end
 local known = #guestOps > 0 and redis.call('ZCARD', listed)
-local exact = #forgotten > 0 and known <= MOST and isExact(known, redis.call('PFCOUNT', guests, before))
+local exact = #forgotten > 0 and known <= MOST and isExact(known, sketched())
 
 if readBots then readBots() end
 
@@ -303,7 +313,12 @@ if #views > 0 then keep(current) end
 call('SREM', old, views) -- so that the size of both is the sum
 call('SREM', current, noViews)
 call('SREM', old, noViews)
-if exact then forget(forgotten, period) end -- before the list grows, and perhaps loses guests
+if exact then -- before the list grows, and perhaps loses guests
+  forget(forgotten, period)
+elseif #forgotten > 0 then
+  signIn(forgotten, period)
+end
+call('ZREM', signed, counted)
 call('PFADD', guests, counted)
 if #counted > 0 then keep(guests) end
 if #counted > 0 and not hasMany(known) then

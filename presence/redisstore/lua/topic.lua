@@ -19,6 +19,7 @@
 --      13 listed   zset    guest -> when the guest was last counted, ms: see guests.go
 --      14 lately   zset    user who is remembered by name -> -(last active, ms)
 --      15 names    hash    see topic_names.lua
+--      16 signed   zset    guest who signed in among many -> when, ms: see guests.go
 -- ARGV  1 now, as time.lua
 --       2 nonce, second half of a new diff's id
 --       3 how to publish: PUBLISH or SPUBLISH
@@ -46,7 +47,7 @@
 local leases, users, hidden = KEYS[1], KEYS[2], KEYS[3]
 local current, old, guests, before, aged = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local seen, log, head, count, listed = KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13]
-local lately, names = KEYS[14], KEYS[15]
+local lately, names, signed = KEYS[14], KEYS[15], KEYS[16]
 local find, sub, match, gmatch, max = string.find, string.sub, string.match, string.gmatch, math.max
 local ARGV = ARGV -- a local is faster
 
@@ -78,7 +79,8 @@ end
 -- veiled (in hidden), invisible (now), unseen (now: rule 21), hushed (in users, and unseen, as
 -- it was read), lapsed (in users, had no lease left and came back invisible: seen stays),
 -- left (in users, and turned invisible then, which is written late),
--- viewed (a page, in this step), closed (length of a page view's lease that ended with its tab),
+-- viewed (a page, in this step), came (latest page view or join, or turn to seen or visible;
+-- nil: now), closed (length of a page view's lease that ended with its tab),
 -- signedOut (and did not come since).
 local step = {}     -- user id -> user
 local touched = {}  -- users, in the order of their first touch
@@ -90,6 +92,7 @@ local gone, left = {}, {} -- users who leave; for the diff: {last seen, user, ..
 local unseen = {} -- for the diff, of users who leave without last seen: {0, user, ...}
 local lines = {} -- of the diff: joins and other changes
 local minute -- now, if Keep.Active: the Unix time in minutes
+local function minuteOf(ms) return string.format('%.0f', math.floor(ms / 60000)) end
 
 -- Returns the parts of a record: held, seen, and where the line begins.
 local function parse(record)
@@ -187,8 +190,10 @@ end
 -- lease becomes the latest in the order of rule 6. A lease that is idle or not becomes that,
 -- and with nil stays what it was. With beats it is a beat, which does not shorten the length
 -- either: one for less than that tells of a proof of life that was as much earlier (rule 7).
-local function hold(u, holder, length, last, idle, beats)
+-- With long it is a page view that was written late, and held for so long when it was new.
+local function hold(u, holder, length, last, idle, beats, long)
   local member, expires = u.id .. '\31' .. holder, now + length
+  length = long or length
   local from, was, stop = lease(u, holder)
   if from and tonumber(length) < tonumber(was) then -- the new end may be before the present one
     if expires <= (moved[member] or tonumber(redis.call('ZSCORE', leases, member) or 0)) then

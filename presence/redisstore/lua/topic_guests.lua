@@ -2,6 +2,11 @@
 -- KEYS    as topic.lua
 local MOST = 512 -- presence.ExactGuests
 
+-- Returns how many guests the sketches have, without those who signed in.
+local function sketched()
+  return max(redis.call('PFCOUNT', guests, before) - redis.call('ZCARD', signed), 0)
+end
+
 -- Whether the list holds the same guests as the sketches, by the number of each.
 local function isExact(known, estimate)
   return math.abs(known - estimate) <= 2 + math.floor(known / 32)
@@ -39,10 +44,23 @@ end
 local function forget(some, period)
   if redis.call('ZREM', listed, unpack(some)) == 0 then return end
   local early = ofPeriodBefore()
-  redis.call('UNLINK', guests, before)
+  redis.call('UNLINK', guests, before, signed)
   call('PFADD', guests, redis.call('ZRANGE', listed, early, -1))
   if early > 0 then call('PFADD', before, redis.call('ZRANGE', listed, 0, early - 1)) end
   redis.call('PEXPIRE', guests, 4 * period)
   redis.call('PEXPIRE', before, 4 * period)
 end
 
+-- Notes guests who signed in while there are too many for the list. Each goes into the sketch of
+-- this period too, so the sketches have it for as long as it is noted.
+local MOST_SIGNED = 4096
+local function signIn(some, period)
+  call('ZREM', listed, some)
+  if redis.call('ZCARD', signed) + #some > MOST_SIGNED then return end
+  local scored = {}
+  for i = 1, #some do scored[2 * i - 1], scored[2 * i] = now, some[i] end
+  call('PFADD', guests, some)
+  call('ZADD', signed, scored)
+  redis.call('PEXPIRE', guests, 4 * period)
+  redis.call('PEXPIRE', signed, 4 * period)
+end

@@ -38,11 +38,11 @@ local function keepNames(most, forgets)
     elseif u.signedOut and forgets then
       out[#out + 1] = u.id
     elseif visible and (joined or u.viewed or u.hushed) then
-      active[#active + 1], active[#active + 2] = '-' .. text(now), u.id
+      active[#active + 1], active[#active + 2] = '-' .. text(u.came or now), u.id
       if joined then back[#back + 1] = u.id end
     elseif not visible and (u.viewed or u.shown) then
       local _, _, profile = parts(lineOf(u))
-      rename(u.id, text(u.viewed and now or u.seen), profile)
+      rename(u.id, text(u.viewed and u.came or u.seen), profile)
     end
   end
 

@@ -1,5 +1,5 @@
 -- The most users who were online at one time: rule 17. apply.lua comes after this.
--- KEYS    as topic.lua; 16 peak: string "<total> <at> <since>", times in ms, a time that is
+-- KEYS    as topic.lua; 17 peak: string "<total> <at> <since>", times in ms, a time that is
 --         not known is 0
 -- Cost    three calls a step, and 20 to 90 us more where guests count too
 
@@ -26,7 +26,7 @@ local function keepPeak(act, withGuests)
     return q
   end
 
-  local total, at, since = match(redis.call('GET', KEYS[16]) or '', '^(%d+) (%d+) (%d+)$')
+  local total, at, since = match(redis.call('GET', KEYS[17]) or '', '^(%d+) (%d+) (%d+)$')
   local was = total and {tonumber(total), tonumber(at), tonumber(since)}
 
   -- Writes the better one of the former record and those that were offered, and then the
@@ -37,7 +37,7 @@ local function keepPeak(act, withGuests)
     for i = 1, #offers do best = better(best, offers[i]) end
     local online = redis.call('HLEN', users)
     if withGuests and (came > 0 or #offers > 0 or reset or not was) then
-      local known, estimate = redis.call('ZCARD', listed), redis.call('PFCOUNT', guests, before)
+      local known, estimate = redis.call('ZCARD', listed), sketched()
       online = online + (known <= MOST and isExact(known, estimate) and known or estimate)
     end
     if reset then
@@ -45,7 +45,7 @@ local function keepPeak(act, withGuests)
     elseif online > (best and best[1] or 0) then
       best = {online, now, best and best[3] or 0}
     end
-    if best and best ~= was then redis.call('SET', KEYS[16], string.format('%.0f %.0f %.0f', unpack(best))) end
+    if best and best ~= was then redis.call('SET', KEYS[17], string.format('%.0f %.0f %.0f', unpack(best))) end
   end
 end
 

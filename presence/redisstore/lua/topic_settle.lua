@@ -61,8 +61,9 @@ local function settle(records, held, sound)
     local visible = there and not u.invisible
     if visible and not u.shown then
       local _, status, profile = parts(lineOf(u))
-      if minute then profile = stamp(profile, minute) end
-      u.line = now .. ' ' .. status .. ' ' .. profile
+      local came = u.came or now
+      if minute then profile = stamp(profile, minuteOf(came)) end
+      u.line = text(came) .. ' ' .. status .. ' ' .. profile
       returned[#returned + 1] = id
       lines[#lines + 1] = '+' .. id .. '\31' .. u.line
     elseif visible and u.line and u.line ~= sub(u.record, u.at) then

@@ -7,15 +7,14 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/rollcall-go/rollcall/internal/need"
 	"github.com/rollcall-go/rollcall/internal/redistest"
 )
 
 // A server that is killed, and starts again at once with a file in which all leases have expired,
 // makes nobody leave. Who left since the file was written does not come back.
 func TestOldFile(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow: leases expire; without -short it runs")
-	}
+	need.Slow(t, "leases expire")
 	const ttl = 12 * time.Second // some seconds are left to the next heartbeat
 	for _, leaves := range []bool{false, true} {
 		t.Run(fmt.Sprint("somebody leaves meanwhile: ", leaves), func(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/internal/bound"
+	"github.com/rollcall-go/rollcall/internal/need"
 	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/internal/syncbuf"
 	"github.com/rollcall-go/rollcall/jobs"
@@ -98,9 +99,7 @@ func (n *childNode) until(t *testing.T, in *syncbuf.Buffer, text string) {
 // While Redis is out a node writes two lines, whatever writes them: one when Redis goes
 // out, and one when it is back.
 func TestLinesOfAnOutage(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow: Redis is out for seconds; without -short it runs")
-	}
+	need.Slow(t, "Redis is out for seconds")
 	for name, start := range map[string]func(*testing.T) (servers string, kill, run func()){
 		"one server": func(t *testing.T) (string, func(), func()) {
 			s := redistest.StartTCP(t)

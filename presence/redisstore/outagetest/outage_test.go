@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/rollcall-go/rollcall/internal/need"
 	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
@@ -19,9 +20,7 @@ import (
 // Whatever befalls Redis: pages never wait, what is written meanwhile lands when
 // it is over, and nobody who stayed is seen to leave.
 func TestOutages(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow: clusters fail over; without -short it runs")
-	}
+	need.Slow(t, "clusters fail over")
 	do := func(t *testing.T, s *redistest.Server, args ...any) {
 		t.Helper()
 		if err := s.Client().Do(t.Context(), args...).Err(); err != nil {

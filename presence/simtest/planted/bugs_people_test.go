@@ -22,7 +22,7 @@ var peopleBugs = []bug{
 	// Signals.
 	{"a signal is told later with all its time", "topic_signals_standing.go", "signals[i].For = s.until.Sub(at)", "_ = s.until"},
 	{"what somebody said stands who has left", "topic_signals_standing.go", "if key.from == d.ID {", "if key.from == d.ID && false {"},
-	{"signals are told of who is not there", "topic_signals.go", "return e != nil || !known // unknown", "return e != nil || !known || true // unknown"},
+	{"signals are told of who is not there", "topic_signals.go", "return l.get(from) != nil\n", "return l.get(from) != nil || true\n"},
 	{"a signal that comes late is told", "topic_signals.go", "if !b.sent.IsZero() && r.ages.tooLate(", "if false && r.ages.tooLate("},
 	{"the end of a signal is not told", "topic_signals_standing.go", "	case s.For <= 0:\n		delete(k.signals, key)\n", "	case s.For <= 0:\n"},
 }

@@ -5,11 +5,13 @@ import { mock } from "node:test";
 
 // Or whoever needs one first would wait for the disk.
 import "../announce.js";
+import "../asking.js";
 import "../complaints.js";
 import "../detours.js";
 import "../dots.js";
 import "../list_post.js";
 import "../people.js";
+import "../serve.js";
 
 /** Lets everything happen that waits for nothing. */
 export async function turn() {
@@ -32,15 +34,15 @@ globalThis.addEventListener = page.addEventListener.bind(page);
 globalThis.document = Object.assign(new EventTarget(), { querySelector: () => undefined, querySelectorAll: () => [] });
 Object.defineProperty(globalThis, "navigator", { value: { onLine: true, locks: undefined, sendBeacon }, configurable: true });
 
-/** Something happens to the page. */
+/** Something happens to the page. The window hears what the document does. */
 export function happen(type, detail = {}, target = page) {
-  target.dispatchEvent(Object.assign(new Event(type), detail));
+  for (const each of new Set([page, target])) each.dispatchEvent(Object.assign(new Event(type), detail));
 }
 
-export function online(is) {
-  navigator.onLine = is;
-  happen(is ? "online" : "offline");
-}
+
+globalThis.reportError = (error) => {
+  throw error;
+};
 
 /** What the script told the site's developers. */
 export const warnings = [];
@@ -126,11 +128,16 @@ class Exchange {
     signal?.addEventListener("abort", () => this.end(signal.reason));
   }
 
-  /**
-   * Answers with a status, and ends. 0: with a redirect that is not followed. As in a
-   * browser, the body cannot be read once the request is aborted.
-   */
+  /** The server refuses. */
   refuse(status, headers = {}, body = null) {
+    this.wall(status, { "Presence-Answer": "1", ...headers }, body);
+  }
+
+  /**
+   * Something between the page and the server answers, and ends. 0: with a redirect that is not followed. As
+   * in a browser, the body cannot be read once the request is aborted.
+   */
+  wall(status, headers = {}, body = null) {
     this.open = false;
     const read = (controller) => {
       if (this.signal?.aborted) return controller.error(this.signal.reason);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test, { mock } from "node:test";
 
-import { online, pass, restart, server, turn, warnings } from "./browser.js";
+import { pass, restart, server, turn, warnings } from "./browser.js";
 import { Feeds } from "../feeds.js";
 import { openLink } from "../link.js";
 
@@ -97,21 +97,21 @@ test("what fails is tried again later and later; the fourth time by other ways, 
   assert.equal(said.at(-1), "on");
 });
 
-test("no wait is longer than a minute and a half", async (t) => {
+test("no wait is longer than a minute, whatever an answer asks for", async (t) => {
   await restart();
   t.mock.method(Math, "random", () => 0.999);
-  open(t);
+  const { arrived } = open(t);
   for (let i = 0; i < 40; i++) {
     await turn();
-    server.last().open && server.last().refuse(502);
-    if (i > 30) await pass(90_000);
+    server.last().open && server.last().wall(502, { "Retry-After": "86400" });
+    if (i > 30) await pass(60_000);
     else await pass(10);
-    if (i <= 30) online(true); // wakes it
+    if (i <= 30) arrived(); // wakes it
   }
   const before = server.streams().length;
   await turn();
-  server.last().refuse(502);
-  await pass(90_000);
+  server.last().wall(502, { "Retry-After": "86400" });
+  await pass(60_000);
   assert.ok(server.streams().length > before);
 });
 
@@ -201,21 +201,35 @@ test("Retry-After is kept, and no other way tried meanwhile", async (t) => {
   assert.deepEqual(new Set(paths()), new Set(["events"]));
 });
 
-test("offline: nothing is tried, and at once when that is over", async (t) => {
+test("that the network came or went is asked of the server: at once, and then at the usual pauses", async (t) => {
   await restart();
-  const { said } = open(t);
+  const { said, doubt } = open(t);
   await turn();
   server.last().welcome();
   await turn();
-  online(false);
+  navigator.onLine = false;
+  doubt();
+  await pass(1500);
+  assert.deepEqual([server.streams().length, server.open().length], [2, 1]);
+  server.last().welcome();
   await turn();
-  assert.equal(server.open().length, 0);
-  assert.equal(said.at(-1), "off");
-  await pass(600_000);
-  assert.equal(server.streams().length, 1);
-  online(true);
+  assert.equal(said.at(-1), "on", "the browser was wrong");
+  doubt();
+  await pass(1500);
+  const before = server.streams().length;
+  for (let i = 0; i < 20; i++) {
+    for (const exchange of server.open()) exchange.end(new TypeError("network")); // it was right
+    await pass(1000);
+  }
+  assert.ok(server.streams().length > before + 3);
+  for (let i = 0; i < 5; i++) {
+    for (const exchange of server.open()) exchange.end(new TypeError("network"));
+    await turn();
+  }
+  const asked = server.streams().length;
+  doubt();
   await turn();
-  assert.deepEqual(paths(), ["events", "events"]);
+  assert.equal(server.streams().length, asked + 1, "it waits no longer");
 });
 
 test("a stream that falls silent is dead", async (t) => {
@@ -397,23 +411,25 @@ async function refuseBeat(t, status, src) {
   return { said, close };
 }
 
-test("a beat that is refused is the last: the connection holds the user online from then on", async (t) => {
+test("after a beat that is refused, the next connection holds the user online without beats, and the one after that beats again", async (t) => {
   for (const status of [400, 403, 500, 302, 200]) {
     const { said, close } = await refuseBeat(t, status, `/refused${status}`);
     assert.deepEqual([server.streams().length, server.open().length], [2, 1], `${status}: it is opened anew`);
-    const { query } = server.last();
-    assert.deepEqual(["beat", "nobeat", "me"].map((name) => query.get(name)), [null, String(status), "alice"]);
+    assert.deepEqual(["beat", "nobeat", "me"].map((name) => server.last().query.get(name)), [null, String(status), "alice"]);
+    server.last().welcome({ connection: "n.2~site" });
     for (let i = 0; i < 3; i++) {
-      server.last().welcome({ connection: "n.2~site" });
-      await turn();
-      mock.timers.tick(12_000);
+      await pass(12_000);
       server.last().send("heartbeat", {});
-      await turn();
-      if (i > 0) server.last().end();
-      await pass(3000);
-      assert.equal(server.last().query.has("beat"), false, `${status}, connection ${i}`);
     }
+    await turn();
     assert.equal(server.posts("/beat").length, 1, String(status));
+    server.beat = () => 204; // what refused it has gone
+    server.last().end();
+    await pass(3000);
+    assert.deepEqual(["beat", "nobeat"].map((name) => server.last().query.get(name)), ["auto", null], String(status));
+    server.last().welcome({ connection: "n.3~site" });
+    await pass(21_000);
+    assert.equal(server.posts("/beat").at(-1).body.connection, "n.3~site");
     assert.equal(said[0], "on");
     assert.equal(warnings.length, 1, warnings.join());
     assert.match(warnings[0], /^presence: .*POST \/refused.*CSRF/);

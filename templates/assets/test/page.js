@@ -15,10 +15,10 @@ export function page(t, { me = "alice", tenant, topics = { site: known("s.1") },
   p.watcher = {
     limit,
     onLive: (live) => p.lives.push(live),
-    onEvent: (topic, type, data, { joined, parted }) => {
+    onEvent: (topic, type, data, { join, leave }) => {
       p.told.push(`${type} ${topic}`);
-      for (const id of joined.keys()) p.told.push("+" + id);
-      for (const id of parted.keys()) p.told.push("-" + id);
+      for (const id of join.keys()) p.told.push("+" + id);
+      for (const id of leave.keys()) p.told.push("-" + id);
     },
   };
   p.watch = (topic, what) => (p.rosters[topic] = stream.follow(topic, p.watcher, what));

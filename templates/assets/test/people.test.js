@@ -137,7 +137,7 @@ test("a site that refuses the POST gets as many people as an address holds", asy
   await restart();
   follow(t, { people: ids(61) });
   await pass(30);
-  server.last().refuse(403, { "Content-Type": "text/html" }, "CSRF");
+  server.last().wall(403, { "Content-Type": "text/html" }, "CSRF");
   await pass(30);
   const { method, query } = server.last();
   assert.deepEqual([method, query.getAll("person").length, server.open().length], ["GET", 60, 1]);
@@ -153,7 +153,7 @@ test("the handlers' refusal of a list is the last word", async (t) => {
   assert.deepEqual([server.streams().length, p.live], [1, "off"]);
 });
 
-test("over a WebSocket a list is a message, and a poll has as many as an address holds", async (t) => {
+test("over a WebSocket a list is a message, and a poll posts it", async (t) => {
   await restart();
   globalThis.sessionStorage.presence = "1";
   follow(t, { people: ids(61) });
@@ -167,5 +167,5 @@ test("over a WebSocket a list is a message, and a poll has as many as an address
   globalThis.sessionStorage.presence = "2";
   follow(t, { people: ids(61) });
   await pass(30);
-  assert.deepEqual([server.last().path.endsWith("/poll"), server.last().query.getAll("person").length], [true, 60]);
+  assert.deepEqual([server.last().path.endsWith("/poll"), server.last().form.getAll("person").length], [true, 61]);
 });

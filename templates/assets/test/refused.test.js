@@ -103,18 +103,3 @@ test("tabs whose topics are all refused are each off, and ask no more", async (t
   assert.equal(server.streams().length, asked);
   assert.ok(asked <= 4, asked);
 });
-
-for (const [me, signedOut] of [["alice", true], ["", false]]) {
-  test(`a login wall before the endpoints ends the stream of ${me || "a guest"} for good, and is told`, async (t) => {
-    await restart();
-    const one = page(t, { me });
-    const told = [];
-    one.stream.follow("site", { limit: 0, onLive: (...what) => told.push(what), onEvent() {} });
-    await pass(50);
-    server.last().refuse(0);
-    await pass(120_000);
-    assert.equal(server.streams().length, 1, "nothing is asked for again");
-    assert.deepEqual(told.at(-1).slice(0, 2), ["off", signedOut]);
-    if (me) assert.match(warnings.at(-1), /redirect, as by a login wall/); // each text once a page
-  });
-}

@@ -22,7 +22,7 @@ test("a state is shown newest first, equal times by id", () => {
 
 test("a state replaces all, and tells what it says differently", () => {
   const r = roster({ a: at(1), b: at(2), d: at(4) }, { total: 3, guests: 3, recent: 4 });
-  const { joined, changed, parted } = r.apply("state", { cursor: "c9", users: { b: at(2), c: at(3), d: at(4, "D") }, total: 7 });
+  const { join: joined, change: changed, leave: parted } = r.apply("state", { cursor: "c9", users: { b: at(2), c: at(3), d: at(4, "D") }, total: 7 });
   assert.deepEqual(ids(r), ["d", "c", "b"]);
   assert.deepEqual([...joined.keys()], ["c"]);
   assert.deepEqual([...changed.keys()], ["d"]);
@@ -33,21 +33,21 @@ test("a state replaces all, and tells what it says differently", () => {
 
 test("who is cut off from a state has not left", () => {
   const r = roster({ a: at(1), b: at(2) });
-  const { parted } = r.apply("state", { cursor: "c9", users: { b: at(2) }, total: 2, truncated: true });
+  const { leave: parted } = r.apply("state", { cursor: "c9", users: { b: at(2) }, total: 2, truncated: true });
   assert.deepEqual(ids(r), ["b"]);
   assert.equal(parted.size, 0);
 });
 
 test("who was cut off before a state has not come with it", () => {
   const r = roster({ b: at(2) }, { total: 2, truncated: true, window: 1 });
-  const { joined, changed } = r.apply("state", { cursor: "c9", users: { a: at(1), b: at(2) }, total: 2 });
+  const { join: joined, change: changed } = r.apply("state", { cursor: "c9", users: { a: at(1), b: at(2) }, total: 2 });
   assert.equal(joined.size, 0);
   assert.deepEqual([...changed.keys()], ["a"]);
 });
 
 test("nor when all who were in the list have left since", () => {
   const r = roster({ b: at(2) }, { total: 2, truncated: true, window: 1 });
-  const { joined, changed } = r.apply("diff", diff({ a: at(1) }, { b: {} }, { total: 1 }));
+  const { join: joined, change: changed } = r.apply("diff", diff({ a: at(1) }, { b: {} }, { total: 1 }));
   assert.equal(joined.size, 0);
   assert.deepEqual([...changed.keys()], ["a"]);
 });
@@ -66,7 +66,7 @@ test("a roster told as a state is the same roster", () => {
 
 test("a diff tells who joined, who changed and who left", () => {
   const r = roster({ a: at(1, "A"), b: at(2, "B") });
-  const { joined, changed, parted } = r.apply("diff", diff({ c: at(3), b: { ...at(2), status: "away" } }, { a: { last_seen: "x" } }));
+  const { join: joined, change: changed, leave: parted } = r.apply("diff", diff({ c: at(3), b: { ...at(2), status: "away" } }, { a: { last_seen: "x" } }));
   assert.deepEqual([...joined.keys()], ["c"]);
   assert.deepEqual([...changed.keys()], ["b"]);
   assert.deepEqual([...parted], [["a", { ...at(1, "A"), last_seen: "x" }]]);
@@ -87,7 +87,7 @@ test("who stands first without a time stays first when the time is told", () => 
   const r = new Roster();
   r.reset({ users: [["me", { name: "Me", status: "online" }], ["a", at(1)]] });
   assert.deepEqual(ids(r), ["me", "a"]);
-  const { joined } = r.apply("diff", diff({ me: at(2) }, {}));
+  const { join: joined } = r.apply("diff", diff({ me: at(2) }, {}));
   assert.deepEqual(ids(r), ["me", "a"]);
   assert.equal(joined.size, 0);
 });
@@ -103,7 +103,7 @@ test("the same diff twice is as good as once", () => {
 
 test("a leave of someone whom a truncated state left out changes only the total", () => {
   const r = roster({ a: at(5) }, { total: 101, truncated: true });
-  const { parted } = r.apply("diff", diff({}, { z: { last_seen: "x" } }, { total: 100 }));
+  const { leave: parted } = r.apply("diff", diff({}, { z: { last_seen: "x" } }, { total: 100 }));
   assert.deepEqual(ids(r), ["a"]);
   assert.equal(r.counts.total, 100);
   assert.deepEqual([...parted.keys()], ["z"]);
@@ -114,7 +114,7 @@ for (const id of ["__proto__", "constructor", "hasOwnProperty", "toString"]) {
     const r = roster({});
     r.apply("diff", JSON.parse(`{"cursor":"c2","joins":{"${id}":{"name":"x","status":"online","since":"2026-11-21T06:57:00Z"}},"leaves":{}}`));
     assert.deepEqual(ids(r), [id]);
-    const { parted } = r.apply("diff", JSON.parse(`{"cursor":"c3","joins":{},"leaves":{"${id}":{"last_seen":"x"}}}`));
+    const { leave: parted } = r.apply("diff", JSON.parse(`{"cursor":"c3","joins":{},"leaves":{"${id}":{"last_seen":"x"}}}`));
     assert.deepEqual(ids(r), []);
     assert.ok(parted.has(id));
   });
@@ -173,7 +173,7 @@ test("a status that is not known is online, and fields that are not known stay",
 
 test("a state of a newer kind, without users, is an empty roster", () => {
   const r = roster({ a: at(1) });
-  assert.deepEqual([...r.apply("state", { cursor: "c9", total: 0, items: [] }).parted.keys()], ["a"]);
+  assert.deepEqual([...r.apply("state", { cursor: "c9", total: 0, items: [] }).leave.keys()], ["a"]);
 });
 
 test("a gap is seen: a diff from elsewhere, a heartbeat of another version", () => {

@@ -80,7 +80,7 @@ test("who stops says so at once, and once", async () => {
 test("who is refused says nothing more, until the others see the visitor again", async () => {
   for (const status of [401, 403]) {
     await restart();
-    const { type, end, again, said } = typist({ answer: () => ({ status }) });
+    const { type, end, again, said } = typist({ answer: () => ({ status, ours: true }) });
     type();
     await pass(10_000);
     type();

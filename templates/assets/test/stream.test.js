@@ -475,6 +475,7 @@ test("a page in the back/forward cache has no connection, and goes on from where
   server.last().send("diff", diff("s.1", "s.2"));
   await turn();
   p.stream.pause();
+  await turn();
   assert.equal(server.open().length, 0);
   assert.equal(beacons.length, 0);
   const other = page(t, { topics: { site: known("s.2") } });

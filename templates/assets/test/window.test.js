@@ -52,7 +52,7 @@ test("a long list of dots is posted, and what does not get through is in the win
   await pass(30);
   const { method, form } = server.last();
   assert.deepEqual([method, form.getAll("also"), wanted("window", "also")], ["POST", dots, ["2", ""]]);
-  server.last().refuse(403, { "Content-Type": "text/html" }, "CSRF");
+  server.last().wall(403, { "Content-Type": "text/html" }, "CSRF");
   await pass(30);
   assert.deepEqual([server.last().method, wanted("also")], ["GET", [dots.slice(0, 60).join()]]);
   server.last().welcome();

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/rollcall-go/rollcall/internal/need"
 )
 
 // A Node is a forum process that can be restarted on the same address.
@@ -41,7 +43,7 @@ func (n *Node) LastEnd() Ended {
 
 // Run starts the process, and returns once it listens.
 func (n *Node) Run() {
-	slow(n.T)
+	need.Slow(n.T, "it drives a forum")
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.Cmd != nil {

@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/rollcall-go/rollcall/internal/need"
 )
 
 // Patience is how long a test waits for something that should be there at once, in case the machine is busy.
@@ -51,7 +53,7 @@ func (l *logged) String() string {
 // printed one line and logged no fault.
 func Start(t *testing.T, args ...string) *Forum {
 	t.Helper()
-	slow(t)
+	need.Slow(t, "it drives a forum")
 	args = append([]string{"-addr", "127.0.0.1:0"}, args...)
 	f := &Forum{cmd: Command(context.WithoutCancel(t.Context()), args...), rest: make(chan string, 1)}
 	f.cmd.Stderr = &f.stderr

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-	"testing"
 
 	"github.com/rollcall-go/rollcall/internal/bound"
 )
@@ -22,11 +21,8 @@ const CookieName = "forum_name"
 // asForum is an environment variable that makes the test program of the forum run as the forum.
 const asForum = "FORUM_TEST_RUN"
 
-// program returns the path of the forum's program. If built is true, that is not the test program itself.
-var (
-	program = func() string { return os.Args[0] }
-	built   bool
-)
+// program returns the path of the forum's program.
+var program = func() string { return os.Args[0] }
 
 // Main runs the tests of a package and ends the process. The forum's own package passes its main function, so
 // that its test program can also run as the forum. Other packages pass nil. Then the first test that starts a
@@ -38,7 +34,7 @@ func Main(m interface{ Run() int }, main func()) {
 		}
 		os.Exit(m.Run())
 	}
-	built = true
+	os.Setenv("PRESENCE_REQUIRE", os.Getenv("PRESENCE_REQUIRE")+",slow") // the suites are slow by nature
 	dir, err := os.MkdirTemp("", "forum")
 	if err != nil {
 		panic(err)
@@ -47,15 +43,6 @@ func Main(m interface{ Run() int }, main func()) {
 	code := m.Run()
 	_ = os.RemoveAll(dir)
 	os.Exit(code)
-}
-
-// slow skips a test in a short run, if its package builds the forum. Tests with chaos, hostile clients and
-// browsers are slow by nature.
-func slow(t *testing.T) {
-	t.Helper()
-	if built && testing.Short() {
-		t.Skip("slow: it drives forums, and often a browser, for many seconds; without -short it runs")
-	}
 }
 
 // build builds the forum in a directory and returns the path of the program. It uses go run with cp as the

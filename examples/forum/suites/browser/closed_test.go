@@ -15,8 +15,7 @@ import (
 // same, and not when that view has lasted its age period.
 func TestClosedBrowser(t *testing.T) {
 	t.Parallel()
-	const grace, sweep = time.Second, 200 * time.Millisecond
-	f, b := forumtest.Start(t, "-grace", grace.String(), "-sweep", sweep.String(), "-age", "10m"), forumtab.NewOwn(t)
+	f, b := forumtest.Start(t, "-grace", "1s", "-sweep", "200ms", "-age", "10m"), forumtab.NewOwn(t)
 	watcher := f.Visitor(t).Stream("topic=site&observe=1")
 	first := b.Profile(f)
 	first.Open("/")
@@ -31,14 +30,10 @@ func TestClosedBrowser(t *testing.T) {
 			time.Sleep(10 * time.Millisecond)
 		}
 	}
-	f.WantConnections(t, "map[sse:2]") // one is the watcher's
-	time.Sleep(100 * time.Millisecond) // the word arrives
-	closed := time.Now()
+	f.WantConnections(t, "map[sse:2]")                                           // one is the watcher's
+	time.Sleep(100 * time.Millisecond)                                           // the word arrives
 	if err := chromedp.FromContext(b.Ctx).Browser.Process().Kill(); err != nil { // all at once, without a word
 		t.Fatal("close Chromium: ", err)
 	}
-	watcher.Leave("alice")
-	if gone, want := time.Since(closed), grace+sweep+time.Second; gone > want {
-		t.Errorf("got gone after %v, want within %v", gone, want)
-	}
+	watcher.Leave("alice") // long before ten minutes are over
 }

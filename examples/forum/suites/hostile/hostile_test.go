@@ -259,6 +259,9 @@ func (h *hostile) end() {
 	log := h.node.Log.String()
 	lines := strings.Count(log, "\n")
 	h.t.Logf("the forum logged %d lines", lines)
+	if h.t.Failed() {
+		h.t.Log(log[:min(len(log), 8<<10)])
+	}
 	if lines > mostLogged {
 		h.t.Errorf("the forum logged %d lines, want at most %d", lines, mostLogged)
 	}

@@ -84,8 +84,8 @@ func Kit(t *testing.T, kinds ...ServerKind) {
 		}
 		t.Run(kind.Name, func(t *testing.T) {
 			t.Parallel()
-			if testing.Short() && !single {
-				t.Skip("slow: the whole kit on another kind of server; without -short it runs")
+			if !single {
+				need.Slow(t, "the whole kit on another kind of server")
 			}
 			client := kind.Start(t)
 			if err := Check(t, client); err != nil {

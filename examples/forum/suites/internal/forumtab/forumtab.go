@@ -38,11 +38,13 @@ func New(t *testing.T) *Browser {
 // NewOwn starts a Chromium that the test may kill.
 func NewOwn(t *testing.T) *Browser {
 	t.Helper()
-	ctx := browse.Start(t)
-	if err := chromedp.Do(ctx); err != nil {
-		t.Fatal("start Chromium: ", err)
-	}
-	return &Browser{t, ctx}
+	return &Browser{t, browse.Start(t)}
+}
+
+// NewWindowed starts a Chromium that keeps pages for the back button.
+func NewWindowed(t *testing.T) *Browser {
+	t.Helper()
+	return &Browser{t, browse.StartWindowed(t)}
 }
 
 // A Tab is an open tab at a forum. At the end of the test it must have had no fault: no script error, and

@@ -1,0 +1,80 @@
+package templates
+
+import (
+	"html/template"
+	"strings"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/track"
+)
+
+// listSizes are the sizes of the lists of items that are kept for a View. A widget shows the beginning of one, so
+// all widgets of a topic share few lists, whatever max a request names.
+var listSizes = [...]int{10, 30, 100, 300, maxUsers}
+
+// A peopleList has the items of the newest users of a View.
+type peopleList struct {
+	members []presence.Member
+	items   string
+	ends    []int // where each item ends in items
+}
+
+// first returns the items of the first n users.
+func (l *peopleList) first(n int) template.HTML {
+	if n = min(n, len(l.ends)); n == 0 {
+		return ""
+	}
+	return template.HTML(l.items[:l.ends[n-1]])
+}
+
+// item returns the item of a user who looks the same in the list. at is where to look for the user: of the users
+// whom item is called for, each one is behind the one before in the order of rosters.
+func (l *peopleList) item(m presence.Member, at *int) (item string, ok bool) {
+	if l == nil {
+		return "", false
+	}
+	for *at < len(l.members) && presence.NewestFirst(l.members[*at], m) < 0 {
+		*at++
+	}
+	if *at == len(l.members) || l.members[*at].ID != m.ID || !l.members[*at].Since.Equal(m.Since) || !l.members[*at].LooksLike(m) {
+		return "", false
+	}
+	begin := 0
+	if *at > 0 {
+		begin = l.ends[*at-1]
+	}
+	return l.items[begin:l.ends[*at]], true
+}
+
+// newest returns the items of the newest n members of a View. Only the items of users who have come or changed
+// since the topic's list before are rendered.
+func (ws *workshop) newest(v *track.View, n int) (template.HTML, error) {
+	size := maxUsers
+	for i := len(listSizes) - 1; i >= 0 && listSizes[i] >= n; i-- {
+		size = listSizes[i]
+		if l, ok := ws.lists.Get(v, size); ok {
+			return l.first(n), nil
+		}
+	}
+	before, at := ws.lists.Latest(v.Topic, size), 0
+	l := &peopleList{members: v.Newest(size)}
+	var items strings.Builder
+	for _, m := range l.members {
+		item, ok := before.item(m, &at)
+		if !ok {
+			html, err := ws.render("people", []person{newPerson(m, ws.cfg.Texts.Status)})
+			if err != nil {
+				return "", err
+			}
+			item = string(html)
+		}
+		items.WriteString(item)
+		l.ends = append(l.ends, items.Len())
+	}
+	l.items = items.String()
+	ws.lists.Put(v, size, l, len(l.items)+len(l.members)*memberSize)
+	return l.first(n), nil
+}
+
+// memberSize is about how many bytes a Member takes.
+const memberSize = 400
