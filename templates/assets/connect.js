@@ -47,7 +47,7 @@ export function connect({ topics = ["site"], src = site.src ?? "/presence", limi
   const rosterOf = (topic) => rosters.get(topic) ?? new Roster();
   const rosters = new Map(topics.map((topic) => [topic, stream.follow(topic, watcher, known)]));
   // The users of a topic that other watchers have followed already join now.
-  queueMicrotask(() => {
+  Promise.resolve().then(() => {
     for (const [topic, { users }] of known ? [] : rosters) {
       for (const [id, user] of users) tell("join", id, user, topic);
       if (users.size) tell("sync", topic);

@@ -3,6 +3,8 @@
 
 import { cut, marked, split } from "./list_post.js";
 
+const HEARTBEAT = 15; // s: a poll, which the server holds for 25 s at most, is waited for as a stream with this heartbeat
+
 export const detours = ["", webSocket, longPoll].map((detour, at) => (address, turn, hear, ...tools) => {
   const keep = (transport) => {
     try {
@@ -37,7 +39,7 @@ async function longPoll(address, turn, hear, get) {
     const answer = await get(address("poll") + "&wait=" + wait, turn);
     const { cursor, events, heartbeats = [], refused, warnings, app } = await answer.json();
     if (!cursor || !events.map) throw answer; // not of the server
-    hear("welcome", { refused, warnings, app });
+    hear("welcome", { heartbeat: HEARTBEAT, refused, warnings, app });
     for (const { event, data } of events) hear(event, marked(data, answer.cut));
     for (const data of heartbeats) hear("heartbeat", data);
   }

@@ -158,7 +158,7 @@ function openInbox(script) {
     };
 
     const lost = (why) => {
-      const text = why.replace("{time}", new Date(fresh).toLocaleTimeString(texts.lang, { timeStyle: "short" }));
+      const text = why.replace("{time}", () => new Date(fresh).toLocaleTimeString(texts.lang, { timeStyle: "short" }));
       for (const part of parts()) {
         const says = part.querySelector(".presence-lost");
         if (says && says.textContent !== text) says.textContent = text;

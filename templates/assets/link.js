@@ -165,13 +165,13 @@ export function openLink(src, page, { query, live, hear, refused }) {
       const { nobeat } = page;
       const mine = (turn = openTurn());
       heartbeat = 0;
-      within(PATIENCE);
+      within(PATIENCE * (1 + (failures & 3)));
       try {
         const transported = (transport ? detour : events)(address, mine, (type, data, retry) => {
           if (mine.aborted) return;
           wait = retry ?? wait;
           if (type === "welcome") {
-            heartbeat = (data.heartbeat ?? 15) * 1000;
+            heartbeat = data.heartbeat * 1000;
             grace = data.grace; // a poll names none
             token = data.connection;
             every = (page.me && data.beat * 1000) || 1e9;

@@ -202,10 +202,10 @@ function openPage({ connect, site, get, insist, queries, locale, ago, announce }
 
   /** Says in the lists why changes do not arrive; "" if they do. */
   const lost = (why) => {
-    const time = new Date(fresh).toLocaleTimeString(texts.lang, { timeStyle: "short" });
+    const text = why.replace("{time}", () => new Date(fresh).toLocaleTimeString(texts.lang, { timeStyle: "short" }));
     for (const element of elements.keys()) {
       const part = element.querySelector(".presence-lost");
-      if (part) write(part, why.replace("{time}", time));
+      if (part) write(part, text);
     }
   };
 

@@ -89,8 +89,7 @@ class WhosOnline extends Rendered {
   /** Shows why changes do not arrive; "" if they do. */
   #lost(why) {
     const lost = this.#part("lost");
-    const time = new Date(this.#fresh).toLocaleTimeString(texts.lang, { timeStyle: "short" });
-    lost.textContent = why.replace("{time}", time);
+    lost.textContent = why.replace("{time}", () => new Date(this.#fresh).toLocaleTimeString(texts.lang, { timeStyle: "short" }));
     delete lost.dataset.since;
   }
 

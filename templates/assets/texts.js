@@ -11,15 +11,17 @@
  * @typedef {ReturnType<typeof openLocale>} Locale
  */
 export function openLocale(lang) {
-  const digits = new Intl.NumberFormat(lang, { numberingSystem: "latn", useGrouping: "always" });
-  const plural = new Intl.PluralRules(lang);
-
-  /** Returns n with its digits grouped. @param {number} n */
-  const number = (n) => digits.format(n);
+  /** Returns n with its digits grouped. @type {(n: number) => string} */
+  let number = String;
+  let plural;
+  try {
+    number = new Intl.NumberFormat(lang, { numberingSystem: "latn", useGrouping: "always" }).format;
+    plural = new Intl.PluralRules(lang);
+  } catch {} // the browser refuses: digits stay as they are, and each number has the general form
 
   return {
     number,
     /** Returns the form that goes with n. @param {Plural} forms @param {number} n */
-    text: (forms, n) => (forms[plural.select(n)] || forms.other).replaceAll("{n}", number(n)),
+    text: (forms, n) => (forms[plural?.select(n)] || forms.other).replaceAll("{n}", number(n)),
   };
 }

@@ -486,6 +486,23 @@ test("an answer to a beat of a link that is closed decides nothing", async (t) =
   assert.equal(page.nobeat, undefined);
 });
 
+test("a server that is slow to answer is waited for longer with each round of tries, up to 12 s", async (t) => {
+  await restart();
+  t.mock.method(Math, "random", () => 0.5);
+  const { said } = open(t);
+  for (const [round, ms] of [3000, 6000, 9000, 12_000, 3000].entries()) {
+    await turn();
+    for (let way = 0; way < 3; way++) {
+      assert.equal(server.streams().length, 3 * round + way + 1);
+      await pass(ms - 10);
+      assert.equal(server.streams().length, 3 * round + way + 1, `round ${round}: ${ms} ms`);
+      await pass(20);
+    }
+    assert.equal(said.at(-1), "off");
+    await pass(1000 * 2 ** round);
+  }
+});
+
 test("the console has the server's warnings, each once", async (t) => {
   await restart();
   const { close } = open(t);

@@ -21,6 +21,15 @@ test("digits are grouped", () => {
   }
 });
 
+test("a browser without Intl, or with one that refuses the language, shows plain digits and the general form", (t) => {
+  const plain = ({ number, text }) => [number(2000), text(all, 1), text({ other: "{n} users" }, 1234)];
+  assert.deepEqual(plain(openLocale("de_DE")), ["2000", "other", "1234 users"]);
+  const { Intl } = globalThis;
+  t.after(() => (globalThis.Intl = Intl));
+  delete globalThis.Intl;
+  assert.deepEqual(plain(openLocale("de")), ["2000", "other", "1234 users"]);
+});
+
 test("a form that is missing is the other", () => {
   assert.equal(openLocale("pl").text({ one: "x", other: "{n} osób, {n}" }, 2000), `2\u00a0000 osób, 2\u00a0000`);
 });

@@ -37,7 +37,7 @@ var (
 // internalNames are properties that only baseModules use, under names that stand nowhere
 // else in baseModules and laterModules, also in no class of an element. The minifier cannot know that, and keeps all names of properties.
 var internalNames = []string{"launch", "onEvent", "tabs", "watchers", "input", "reset", "pause", "onLive", "apply", "become", "feeds", "serve", "unwatch", "tell", "hold", "lacks", "attend", "hear",
-	"want", "follow", "token", "renew", "post", "link", "query", "look"}
+	"want", "follow", "token", "renew", "post", "link", "query", "look", "arrived", "doubt"}
 
 const assets = "../../assets"
 

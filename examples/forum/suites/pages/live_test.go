@@ -13,10 +13,11 @@ import (
 	"github.com/rollcall-go/rollcall/examples/forum/suites/internal/forumtab"
 )
 
-// TestTwoVisitors: each sees the other come, and go once the grace is over.
+// TestTwoVisitors: each sees the other come, and go once the grace is over. The grace is longer than the three
+// seconds after which a page drops a stream that a busy machine is late with, so a page may open a second one.
 func TestTwoVisitors(t *testing.T) {
 	t.Parallel()
-	const grace = time.Second
+	const grace = 4 * time.Second
 	f, b := forumtest.Start(t, "-grace", grace.String(), "-sweep", "200ms"), forumtab.New(t)
 	alice, bob := b.Profile(f), b.Profile(f)
 	alice.Open("/online")
@@ -46,7 +47,7 @@ func TestTwoVisitors(t *testing.T) {
 			t.Errorf("%s was gone %v after the tab closed, want the grace of %v", id, took, grace)
 		}
 	}
-	if took > 8*grace {
+	if took > grace+7*time.Second {
 		t.Errorf("gone %v after the tab closed, want the grace of %v and little more", took, grace)
 	}
 	got := alice.Noted()
@@ -58,15 +59,26 @@ func TestTwoVisitors(t *testing.T) {
 
 // TestNavigating: nobody sees anything of a user who goes from page to page, also
 // where the grace is too short to help: each page view holds the user. Only a user who
-// leaves pages before they are live may need a grace, since requests overtake one another.
+// leaves pages before they are live may need a grace, since requests overtake one another. So may the user
+// of a page that a busy machine is three seconds late with: it drops its stream for another one. Then the test
+// plays again.
 func TestNavigating(t *testing.T) {
 	t.Parallel()
-	t.Run("live", func(t *testing.T) { navigating(t, true, "100ms") })
-	t.Run("hasty", func(t *testing.T) { navigating(t, false, "2s") })
+	for name, grace := range map[string]string{"live": "100ms", "hasty": "2s"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for range 3 {
+				if !navigating(t, name == "live", grace) {
+					return
+				}
+			}
+			t.Error("a page of Bob was three seconds late each time")
+		})
+	}
 }
 
-func navigating(t *testing.T, live bool, grace string) {
-	t.Parallel()
+// navigating reports whether a page of Bob was too late to tell anything.
+func navigating(t *testing.T, live bool, grace string) (late bool) {
 	f, b := forumtest.Start(t, "-grace", grace, "-sweep", "100ms"), forumtab.New(t)
 	alice, bob := b.Profile(f), b.Profile(f)
 	alice.Open("/online")
@@ -105,6 +117,9 @@ func navigating(t *testing.T, live bool, grace string) {
 	walk(true, "/")
 	passBy("emil")
 
+	if late = forumtab.Eval[bool](bob, `sessionStorage.getItem("presence") !== null`); late {
+		return late
+	}
 	var want []string
 	for _, name := range []string{"carol", "dora", "emil"} {
 		want = append(want, "join site "+name, "leave site "+name)
@@ -120,6 +135,7 @@ func navigating(t *testing.T, live bool, grace string) {
 		for left = range e.Leaves {
 		}
 	}
+	return false
 }
 
 // TestThread: who views a thread is seen in that thread, and the dots beside the
