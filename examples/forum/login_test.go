@@ -53,6 +53,7 @@ func TestLogin(t *testing.T) {
 		{"李小龍Bruce", "李小龍bruce"},
 		{"ひらがなカタカナ漢字", "ひらがなカタカナ漢字"},
 		{"김철수", "김철수"},
+		{"ㅋㅋ철수", "ㅋㅋ철수"},
 		{"МакДональд-Smith", "макдональд-smith"},
 	} {
 		user := f.User(t, tt.name)

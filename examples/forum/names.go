@@ -23,7 +23,10 @@ const nameRule = "A name has 1 to 32 characters: letters of any language, digits
 
 // folded maps names to ids. Names that differ in case alone have the same id: "ΝΙΚΟΣ" and "Νικος", "STRAUSS" and
 // "Strauß". It refuses what cannot be seen, and joiners but where a script is spelt with them (RFC 8264).
-var folded = precis.NewFreeform(precis.FoldCase(), precis.Norm(norm.NFKC))
+var folded = precis.NewFreeform(precis.FoldCase(), precis.Norm(norm.NFC))
+
+// spelt replaces what names may be spelt with in two ways: spaces, apostrophes, and the vowel am of Thai and Lao.
+var spelt = strings.NewReplacer(" ", "-", "’", "'", "\u0e33", "\u0e4d\u0e32", "\u0eb3", "\u0ecd\u0eb2")
 
 // userNamed returns the user who signs in with a name, and false if the name is
 // not allowed. "María José" is shown as typed, and its id is "maría-josé".
@@ -38,11 +41,10 @@ func userNamed(name string) (presence.User, bool) {
 	if !validName(name) {
 		return presence.User{}, false
 	}
-	id, err := folded.String(name)
+	id, err := folded.String(spelt.Replace(name))
 	if err != nil {
 		return presence.User{}, false
 	}
-	id = strings.NewReplacer(" ", "-", "’", "'").Replace(id)
 	user := presence.User{ID: presence.UserID(id), Name: name, Group: members[presence.UserID(id)]}
 	return user, user.Validate() == nil // a name with many marks may be too long
 }
@@ -83,9 +85,11 @@ const separators = "-_. "
 func isJoiner(r rune) bool { return r == '\u200c' || r == '\u200d' }
 
 // isOddForm reports whether a character is another form of others, such as a wide or mathematical letter: with it
-// one name would look like another. The vowel am of Thai and Lao is such a form too, and everybody writes it.
+// one name would look like another. The vowel am of Thai and Lao is such a form too, and so are the single letters
+// of Korean, such as "ㅋㅋ": everybody writes them.
 func isOddForm(r rune) bool {
-	return r >= utf8.RuneSelf && !norm.NFKC.IsNormalString(string(r)) && !unicode.In(r, unicode.Thai, unicode.Lao)
+	korean := 'ㄱ' <= r && r <= 'ㅣ'
+	return r >= utf8.RuneSelf && !norm.NFKC.IsNormalString(string(r)) && !korean && !unicode.In(r, unicode.Thai, unicode.Lao)
 }
 
 // mixesScripts reports whether a word has letters of several scripts, such as a Cyrillic "а" in a Latin word. The
