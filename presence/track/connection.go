@@ -1,7 +1,6 @@
 package track
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -113,7 +112,7 @@ func (c *Connection) finish(why error, kind backend.OpKind) []presence.Topic {
 
 	topics := c.heldTopics()
 	defer c.env.guests.left(&c.holder, true, errors.Is(why, presence.ErrClosed), c.enteredTopics()...)
-	c.env.users.remove(&c.holder, topics, cmp.Or(kind, backend.OpRelease))
+	c.env.users.remove(&c.holder, topics)
 	if len(topics) > 0 {
 		c.env.attention.look(c.visitor.User.ID)
 	}

@@ -184,66 +184,6 @@ func TestSinceAfterAFailover(t *testing.T) {
 	})
 }
 
-// Alice moves from node b to node a after a loss of data. As b is about to end her lease there once more, the store
-// goes away. It may come back with a file in which she has that lease alone, which has expired. Nobody sees her leave.
-// The end that b repeats for a user who has gone is not forgotten, also where nothing was lost.
-func TestRepeatedEndThatWaitsForTheStore(t *testing.T) {
-	for _, file := range []bool{true, false} {
-		bubble(t, fmt.Sprint("with an older file: ", file), func(t *testing.T) {
-			store := newSwapStore()
-			faults := presencetest.NewFaults(store)
-			late := presencetest.NewFaults(faults) // node a finds the store back later
-			a := start(t, late, track.Config{Node: "a", Grace: time.Second})
-			b := start(t, faults, track.Config{Node: "b", Grace: time.Second})
-			w := watch(t, a)
-			first := connect(t, b, track.ConnectOptions{Visitor: visitor("alice")})
-			gone := connect(t, b, track.ConnectOptions{Visitor: visitor("gone")})
-			connect(t, b, track.ConnectOptions{Visitor: visitor("stays")})
-			apply := func(ops ...backend.Op) {
-				noError(t, store.Apply(t.Context(), []backend.Batch{{Topic: presence.Site, Ops: ops}})[0].Err)
-			}
-			loses := func() {
-				noError(t, store.Publish(t.Context(), backend.Notice{Kind: backend.NoticeLost, Lasting: true, Ago: time.Millisecond}))
-			}
-			time.Sleep(time.Minute)
-			loses()
-			ends := time.Now().Add(7 * time.Second) // when b ends again what has ended there
-			time.Sleep(2 * time.Second)
-			second := connect(t, a, track.ConnectOptions{Visitor: visitor("alice")})
-			first.Close()
-			gone.Close()
-			time.Sleep(2 * time.Second)
-			w.skip()
-
-			time.Sleep(time.Until(ends) - 20*time.Millisecond)
-			faults.Break(presencetest.Fault{Err: errDown})
-			late.Break(presencetest.Fault{Err: errDown})
-			old := func(u presence.User, c *track.Connection, lasts time.Duration) backend.Op {
-				return backend.Op{Kind: backend.OpJoin, User: u, Holder: c.ID(), For: lasts}
-			}
-			apply(old(user("alice"), first, time.Second), old(user("gone"), gone, 40*time.Second))
-			if file {
-				apply(backend.Op{Kind: backend.OpDrop, User: user("alice"), Holder: second.ID()})
-			}
-			time.Sleep(1100 * time.Millisecond)
-			if file {
-				loses()
-			}
-			faults.Heal()
-			time.Sleep(3 * time.Second)
-			late.Heal()
-			time.Sleep(10 * time.Second)
-			openPage(t, b, track.ConnectOptions{}).want("state alice,stays")
-			time.Sleep(2 * time.Minute)
-			for _, e := range w.read() {
-				if strings.Contains(e, "alice") || strings.Contains(e, "stays") {
-					t.Errorf("got %s of a user who stays", e)
-				}
-			}
-		})
-	}
-}
-
 // A server that starts again with an old copy of its data brings nobody back either, also where the
 // nodes have no diff any more from when the user left: a wipe has ended their history since.
 func TestOldCopyOfTheData(t *testing.T) {

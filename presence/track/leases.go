@@ -24,7 +24,7 @@ type leases struct {
 	seal    *seal
 	guests  *guestCounts
 	choices *choices
-	ends    *time.Timer // repeats recent ends after the latest restore
+	follows *time.Timer // repeats when pages joined their connections, after the latest restore
 
 	mu        leasesMutex
 	gone      map[goneLease]struct{} // leases that heartbeats found gone
@@ -39,8 +39,8 @@ type goneLease struct {
 // begin completes a leases whose fields for other parts are set.
 func (l *leases) begin() *leases {
 	l.gone = make(map[goneLease]struct{})
-	l.ends = time.AfterFunc(time.Hour, l.endAgain)
-	l.ends.Stop()
+	l.follows = time.AfterFunc(time.Hour, func() { l.life.spawn(l.followAgain) })
+	l.follows.Stop()
 	return l
 }
 

@@ -12,17 +12,16 @@ import (
 )
 
 // restore gives the store, after it lost data, everything of this node that it may have lost. It does so in
-// the original order, on which rule 6 depends: page views, connections and notices, and, once the other nodes
-// have done the same, the ends of recent connections. A lease that the store still has is only renewed. The
-// node hears all notices first, so that it restores no user who signed out. restore returns an error if it
-// cannot hear them.
+// the original order, on which rule 6 depends: page views, connections and notices. A lease that the store still
+// has is only renewed. The node hears all notices first, so that it restores no user who signed out. restore
+// returns an error if it cannot hear them.
 func (l *leases) restore(ctx context.Context) error {
 	if err := l.choices.hearAll(ctx); err != nil {
 		return err
 	}
 	l.notices.lost()
 	_ = l.seal.agree(ctx) // if this fails, the next check of the secret repeats it
-	l.endLater()
+	l.follows.Reset(restoreFor(l.cfg.shortestTTL()))
 	events := append(l.viewEvents(), l.connectionEvents()...)
 	slices.SortFunc(events, func(a, b restoreEvent) int { return a.at.Compare(b.at) })
 	for _, e := range events {
@@ -155,36 +154,6 @@ func (l *leases) connectionEvents() (events []restoreEvent) {
 		}})
 	}
 	return events
-}
-
-// endLater runs endAgain once all nodes have had time to renew their leases.
-func (l *leases) endLater() { l.ends.Reset(restoreFor(l.cfg.shortestTTL())) }
-
-// endAgain ends again the leases that the store may have restored from old data, and holds their users for
-// the rest of the grace. It waits until all nodes have had time to renew their leases, because a release
-// first removes its user's expired leases (rule 1).
-//
-// Example: Alice moved from a page at this node to one at node B. Redis restarts with an older file, in which
-// her lease here has expired, and the one at node B is missing. If this node released its lease before node B
-// made the other one, that would announce her leave, and then her join. It would do the same if Redis restarts
-// with that file once more while the release waits. So releases that wait while the store is out are forgotten,
-// and this begins again.
-func (l *leases) endAgain() {
-	if l.life.over() {
-		return
-	}
-	if early := restoreFor(l.cfg.shortestTTL()) - l.outage.soundFor(); early > 0 {
-		l.ends.Reset(early)
-		return
-	}
-	l.users.ended(func(key leaseKey, end leaseEnd) { // called with users.mu held
-		grace, kind := l.cfg.grace(key.topic)-time.Since(end.at), end.kind
-		if grace <= 0 || kind == opLeave {
-			kind = backend.OpDrop
-		}
-		l.writer.put(key.topic, operation{Op: releaseOf(end.member, key.holder, kind, grace), again: true})
-	})
-	l.life.spawn(l.followAgain)
 }
 
 // followAgain repeats when the latest page joined each connection here. By now all nodes have restored their

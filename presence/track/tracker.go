@@ -153,7 +153,7 @@ func newTracker(inner backend.Core, cfg *Config) *Tracker {
 // start starts the goroutines.
 func (t *Tracker) start() {
 	t.peopleHere.start()
-	go (&flusher{cfg: t.cfg, stats: t.stats, store: t.store, outage: t.outage, writer: t.writer, unknown: t.leases.rejoin, early: t.leases.endLater, hear: t.choices.hearAll}).run(t.life.ctx)
+	go (&flusher{cfg: t.cfg, stats: t.stats, store: t.store, outage: t.outage, writer: t.writer, unknown: t.leases.rejoin, hear: t.choices.hearAll}).run(t.life.ctx)
 	for _, every := range t.cfg.renewals() {
 		t.life.spawn(func(ctx context.Context) { t.leases.heartbeat(ctx, every) })
 	}

@@ -49,7 +49,7 @@ func (p *users) open(c *holder, g *wakeSet) (ofUser int, err error) {
 }
 
 // remove removes a connection, and remembers that it held its user in topics until now.
-func (p *users) remove(c *holder, topics []presence.Topic, kind backend.OpKind) {
+func (p *users) remove(c *holder, topics []presence.Topic) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.connections, c.id)
@@ -65,7 +65,7 @@ func (p *users) remove(c *holder, topics []presence.Topic, kind backend.OpKind) 
 		p.touchLocked(u)
 	}
 	for _, topic := range topics {
-		u.release(c, topic, kind, p.cfg)
+		u.release(topic, p.cfg)
 		u.voidViews(c.held.opened)
 	}
 }
@@ -99,7 +99,7 @@ func (p *users) connectionsOfGuest(guest string) []*holder {
 func (p *users) release(c *holder, topic presence.Topic) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.knownLocked(c.visitor.User.ID).release(c, topic, backend.OpRelease, p.cfg)
+	p.knownLocked(c.visitor.User.ID).release(topic, p.cfg)
 }
 
 // close makes open fail from now on, and returns the connections that are open.
@@ -226,19 +226,4 @@ func (p *users) signedOutSince(c claim) bool {
 	defer p.mu.Unlock()
 	u := p.byID[c.user]
 	return ok && u != nil && u.signedOut.After(identified)
-}
-
-// ended calls each with every lease of a connection that ended within the TTL, except in topics that the
-// connection holds again.
-func (p *users) ended(each func(leaseKey, leaseEnd)) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, u := range p.byID {
-		for key, e := range u.ended {
-			c := p.connections[key.holder]
-			if time.Since(e.at) <= p.cfg.ttl(key.topic) && (c == nil || !c.heldIn(key.topic)) {
-				each(key, e)
-			}
-		}
-	}
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
-	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // A knownUser is what this node remembers of one user. users.mu guards it, and must be held when a method is
@@ -20,8 +19,7 @@ type knownUser struct {
 	looks       *laterLook                   // the scheduled look of attention; nil: none
 	views       []pageView                   // the latest one for each topic and device, the oldest first
 	released    map[presence.Topic]time.Time // when a connection last ended in each topic: the grace may still hold the user there
-	ended       map[leaseKey]leaseEnd        // leases of connections that ended
-	pruned      moment                       // when ended and released were last cleaned up
+	pruned      moment                       // when released was last cleaned up
 	newcomers   []newDevice                  // at most maxDevices
 	voidBefore  time.Time                    // page views before this no longer hold the user
 	signedOut   time.Time                    // when the user last signed out; zero: not recently
@@ -39,46 +37,28 @@ type pageView struct {
 	doubtful bool            // this node may have missed a sign-out since
 }
 
-// A leaseKey names the lease of one connection in one topic.
-type leaseKey struct {
-	topic  presence.Topic
-	holder presence.Holder
-}
-
-// A leaseEnd says how a connection's lease ended: by OpRelease or OpDrop. A failover may bring the lease back
-// within the TTL, and then it must be ended again.
-type leaseEnd struct {
-	kind   backend.OpKind
-	at     time.Time
-	member presence.UserID // the user of the lease, or in backend.DevicesTopic the device
-}
-
 // Bounds of what is remembered. The oldest is dropped first.
 const (
 	maxUsersKnown      = 100_000 // users without a connection
 	maxViewsPerUser    = 16      // topics, or pairs of a topic and a device
 	maxReleasedPerUser = 100     // topics
-	maxEndedPerUser    = 512     // leases: 32 connections in 16 topics
-	maxStaleEnds       = 8       // leases; with more, those that ended long ago are dropped
+	maxStaleReleases   = 8       // topics; with more, those that were left long ago are dropped
 	maxJoined          = 10_000  // connections of other nodes
 	maxExpired         = 1_000   // users that one call of expire checks
 )
 
 // release remembers that a connection held the user in a topic until now.
-func (u *knownUser) release(c *holder, topic presence.Topic, kind backend.OpKind, cfg *Config) {
+func (u *knownUser) release(topic presence.Topic, cfg *Config) {
 	if u.released == nil {
-		u.released, u.ended = make(map[presence.Topic]time.Time), make(map[leaseKey]leaseEnd)
+		u.released = make(map[presence.Topic]time.Time)
 	}
 	now := time.Now()
-	if len(u.ended) >= maxStaleEnds && momentOf(now) >= u.pruned.add(time.Second) { // at most once a second, for a user with a tab open for days who closes others
+	if len(u.released) >= maxStaleReleases && momentOf(now) >= u.pruned.add(time.Second) { // at most once a second, for a user with a tab open for days who closes others
 		u.pruned = momentOf(now)
-		maps.DeleteFunc(u.ended, func(key leaseKey, e leaseEnd) bool { return now.Sub(e.at) > cfg.ttl(key.topic) })
 		maps.DeleteFunc(u.released, func(topic presence.Topic, at time.Time) bool { return now.Sub(at) > cfg.grace(topic)+time.Second })
 	}
 	u.released[topic] = now
 	dropOldest(u.released, maxReleasedPerUser, func(at time.Time) time.Time { return at })
-	u.ended[leaseKey{topic, c.id}] = leaseEnd{kind, now, c.member(topic)}
-	dropOldest(u.ended, maxEndedPerUser, func(e leaseEnd) time.Time { return e.at })
 }
 
 // voidViews makes page views before a moment no longer count.

@@ -290,9 +290,8 @@ func (w *writer) setFlying(topics map[presence.Topic]*pending) {
 	}
 }
 
-// take returns the operations to write now, by topic. While leases may have expired it forgets repeated ends: early
-// reports whether there were any.
-func (w *writer) take(doubt bool) (topics map[presence.Topic]*pending, early bool) {
+// take returns the operations to write now, by topic.
+func (w *writer) take() (topics map[presence.Topic]*pending) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now, next := time.Now(), time.Time{}
@@ -300,7 +299,6 @@ func (w *writer) take(doubt bool) (topics map[presence.Topic]*pending, early boo
 	w.topics, w.ops, w.shares = make(map[presence.Topic]*pending), 0, nil
 	for topic, p := range topics {
 		forgetOldViews(p, now)
-		early = doubt && p.forgetRepeated() || early
 		if p.size() == 0 {
 			p.acknowledge(nil, nil)
 			delete(topics, topic)
@@ -326,7 +324,7 @@ func (w *writer) take(doubt bool) (topics map[presence.Topic]*pending, early boo
 		}
 		w.pace.wrote(topics, now)
 	}
-	return topics, early
+	return topics
 }
 
 // keep puts back operations that the store did not accept, before those that came since. Some may have taken

@@ -166,17 +166,6 @@ func (p *pending) giveUp(join backend.Op) bool {
 	return true
 }
 
-// forgetRepeated removes the ends that are repeated after a loss of data. It reports whether there were any.
-func (p *pending) forgetRepeated() bool {
-	had := p.size()
-	for i := range p.ops {
-		if p.ops[i].again {
-			p.remove(i)
-		}
-	}
-	return p.size() < had
-}
-
 // signOut turns the ends of a user's connections into drops, if their pages asked for them before a moment.
 // of selects the visitors. No lease is renewed for them, and nobody is held for the grace.
 //

@@ -21,7 +21,6 @@ type flusher struct {
 	outage  *outage
 	writer  *writer
 	unknown func(presence.Topic, backend.Op) // called with each heartbeat whose lease is gone
-	early   func()                           // called when repeated ends were forgotten, because leases may have expired
 	hear    func(context.Context) error      // returns once every notice that was published before was heard
 	logs    minute.Gate
 }
@@ -68,10 +67,7 @@ func (f *flusher) flush(ctx context.Context) bool {
 	if doubt && f.writer.size() > 0 && !f.hearFirst(ctx) {
 		return false
 	}
-	topics, early := f.writer.take(doubt)
-	if early {
-		f.early()
-	}
+	topics := f.writer.take()
 	if len(topics) == 0 {
 		if f.writer.size() == 0 {
 			f.outage.nothingWaits()

@@ -26,8 +26,6 @@ type operation struct {
 	fresh  bool // for an OpJoin: the store cannot have the lease, unless the operation was sent
 	joined bool // for the end of a connection: its join waits with it
 	tried  bool // for such an end: the store may have the lease
-
-	again bool // for the end of a connection: it is repeated (see leases.endAgain), and nothing else waits of its lease
 }
 
 // endsAtOnce reports whether the end of a connection leaves no grace.
@@ -207,7 +205,7 @@ func (p *pending) merge(key opKey, op operation) {
 	i, found := p.latest[key]
 	if found {
 		old := p.ops[i]
-		op.fresh, op.again = op.fresh && old.fresh, op.again && old.again
+		op.fresh = op.fresh && old.fresh
 		if merge(&p.ops[i], op, i == p.last[op.User.ID]) {
 			return
 		}
