@@ -26,8 +26,7 @@ type Core interface {
 	// A server that restarts, or a replica that takes over, may have old data: leases in it look
 	// expired although nodes have renewed them since. So the first sweep after a restart removes
 	// nothing and returns ErrRestarted. Later sweeps do the same until one has set
-	// opts.Restarted. Sweeps with opts.RenewedWithin or opts.Look are exempt. A server that began
-	// without data, and a store that cannot restart, have no old leases and never return
+	// opts.Restarted. Sweeps with opts.Look are exempt. A server that began without data, and a store that cannot restart, have no old leases and never return
 	// ErrRestarted.
 	Sweep(ctx context.Context, opts SweepOptions) (Swept, error)
 
@@ -68,15 +67,6 @@ type Core interface {
 // SweepOptions say which leases [Core.Sweep] removes.
 type SweepOptions struct {
 	Limit int // about the most expired leases that are removed. Required
-
-	// RenewedWithin, if not zero, spares the expired leases that were last renewed
-	// longer ago: after an outage, leases have expired that no node could renew.
-	// At most about Limit expired leases are looked at, and Swept.More is false.
-	//
-	// Example: the store was out from 12:00:00 to 12:01:00, and it is 12:01:05. A
-	// sweep with RenewedWithin 5 s removes a lease that was renewed at 12:01:01
-	// and ended at 12:01:03. It spares one that was renewed at 11:59:50.
-	RenewedWithin time.Duration
 
 	// Restarted says that every node has had time to renew its leases since this one last got
 	// ErrRestarted, or heard that another one did.

@@ -88,22 +88,6 @@ func (s *atomicStep) sweep(most int) (leases int) {
 	return leases
 }
 
-// sweepRecent removes the expired leases that were renewed within a time.
-func (s *atomicStep) sweepRecent(within time.Duration) (leases int) {
-	for _, l := range slices.Clone(s.topic.expiry) {
-		renewed := l.expires.Add(-l.length)
-		if l.index < 0 || l.expires.After(s.now) || s.now.Sub(renewed) > within {
-			continue
-		}
-		had := len(s.topic.expiry)
-		u := s.note(l.user)
-		s.end(u, l)
-		s.closeTab(u, l)
-		leases += had - len(s.topic.expiry)
-	}
-	return leases
-}
-
 func (u *presentUser) lease(h presence.Holder) *heldLease {
 	for _, l := range u.leases {
 		if l.holder == h {

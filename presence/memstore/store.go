@@ -145,7 +145,7 @@ func (s *Store) recordLocked(topic presence.Topic, p backend.Peak) {
 // maxSweepStep is how many expired leases one step of a sweep removes at most.
 const maxSweepStep = 500
 
-// Sweep implements [backend.Store]. With RenewedWithin it looks at every lease.
+// Sweep implements [backend.Store].
 func (s *Store) Sweep(ctx context.Context, opts backend.SweepOptions) (backend.Swept, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -158,11 +158,6 @@ func (s *Store) Sweep(ctx context.Context, opts backend.SweepOptions) (backend.S
 	}
 	if opts.Nodes {
 		swept = s.sweepNodesLocked()
-	}
-	if opts.RenewedWithin != 0 {
-		recent := s.sweepRecentLocked(opts.RenewedWithin)
-		swept.Leases, swept.Leaves = swept.Leases+recent.Leases, swept.Leaves+recent.Leaves
-		return swept, nil
 	}
 	expired, next := 0, opts.Soonest
 	for name, t := range s.topics {
@@ -184,16 +179,6 @@ func (s *Store) Sweep(ctx context.Context, opts backend.SweepOptions) (backend.S
 		swept.Next = next
 	}
 	return swept, nil
-}
-
-// sweepRecentLocked is Sweep with RenewedWithin. The caller holds mu.
-func (s *Store) sweepRecentLocked(within time.Duration) (swept backend.Swept) {
-	for name, t := range s.topics {
-		step := t.begin(time.Now())
-		swept.Leases += step.sweepRecent(within)
-		swept.Leaves += s.commitLocked(name, step)
-	}
-	return swept
 }
 
 // Age implements [backend.Store].

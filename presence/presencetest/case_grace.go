@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/rollcall-go/rollcall/presence"
-	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 func graceCases() []ruleCase {
@@ -17,7 +16,6 @@ func graceCases() []ruleCase {
 		{"rule 5", "the longest grace counts", longestGrace},
 		{"rule 5", "a late lapse does not end a user who came back", lateLapse},
 		{"rule 5", "a deploy moves all users without a leave", deploy},
-		{"rule 5", "a sweep of recent leases spares older ones", recentLeases},
 	}
 }
 
@@ -136,28 +134,4 @@ func deploy(tr *trial) {
 	site.wants("-back")
 	tr.unknown([]int{0, 1}, presence.Site, beat("back", "b.1"), beat("two", "b.3"))
 	tr.wantOnline(presence.Site, "two")
-}
-
-// Rules 1 and 5: after an outage, a sweep removes leases that were renewed since. It spares
-// older ones, which no node could renew.
-func recentLeases(tr *trial) {
-	site := tr.follow(presence.Site)
-	tr.do(presence.Site, join("beats", "a.1"), join("both", "a.2"), lasting(seen("old"), ttl), join("u", "a.3"), join("v", "a.4"))
-	site.wants("+beats +both +old +u +v")
-	tr.advance(ttl - slack)
-	began := tr.now()
-	tr.do(presence.Site, lasting(release("u", "a.3"), slack), lasting(seen("new"), slack), lasting(seen("both"), slack))
-	tr.do(presence.Site, lasting(seen("later"), ttl))
-	tr.advance(2 * slack)
-	if _, there := tr.read(presence.Site).members["old"]; !there {
-		return // a store that sweeps on its own spares nobody
-	}
-	swept, err := tr.store.Sweep(tr.ctx, backend.SweepOptions{Limit: 1000, RenewedWithin: tr.now().Sub(began)})
-	if want := (backend.Swept{Leases: 3, Leaves: 2}); err != nil || swept != want {
-		tr.Errorf("a sweep of recent leases did %+v, %v, want %+v", swept, err, want)
-	}
-	site.wants("+later +new -new -u")
-	tr.do(presence.Site, join("beats", "a.1"))
-	tr.pass(slack)
-	site.wants("-both -old -v")
 }

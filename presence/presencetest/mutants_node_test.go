@@ -17,7 +17,7 @@ func nodeMutants() map[string]mutant {
 				change(&opts)
 				return s.Sweep(ctx, opts)
 			}
-			return planted{Store: s, sweepNodes: sweep, sweepRecent: sweep, sweep: func(ctx context.Context, limit int) (backend.Swept, error) {
+			return planted{Store: s, sweepNodes: sweep, sweep: func(ctx context.Context, limit int) (backend.Swept, error) {
 				return sweep(ctx, backend.SweepOptions{Limit: limit})
 			}}
 		}}

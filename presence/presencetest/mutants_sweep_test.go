@@ -90,11 +90,6 @@ func sweepMutants() map[string]mutant {
 				return backend.Swept{}, nil
 			}}
 		}},
-		"a sweep of recent leases that sweeps all": {caught: "rule 5/a sweep of recent leases", plant: func(s backend.Store) backend.Store {
-			return planted{Store: s, sweepRecent: func(ctx context.Context, opts backend.SweepOptions) (backend.Swept, error) {
-				return s.Sweep(ctx, backend.SweepOptions{Limit: opts.Limit})
-			}}
-		}},
 		"rotation run twice": {caught: "rule 8/four agers", plant: func(s backend.Store) backend.Store {
 			return planted{Store: s, age: func(ctx context.Context, period time.Duration) (int, error) {
 				turned, err := s.Age(ctx, period)

@@ -13,32 +13,31 @@ import (
 // planted is a store with a bug: it calls the store below, except where a function is set.
 type planted struct {
 	backend.Store
-	op          func(presence.Topic, backend.Op) []backend.Op // in place of an op
-	apply       func(context.Context, []backend.Batch) []backend.Result
-	sweep       func(context.Context, int) (backend.Swept, error)
-	sweepRecent func(context.Context, backend.SweepOptions) (backend.Swept, error)
-	sweepNodes  func(context.Context, backend.SweepOptions) (backend.Swept, error)
-	renewNode   func(context.Context, string, time.Duration) (bool, time.Duration, error)
-	age         func(context.Context, time.Duration) (int, error)
-	trim        func(context.Context, time.Duration, int) (int, error)
-	snapshot    func(context.Context, presence.Topic) (backend.Snapshot, error)
-	log         func(context.Context, presence.Topic, presence.DiffID) ([]backend.Diff, error)
-	counts      func(presence.Topic, backend.Counts) backend.Counts
-	sightings   func(presence.Topic, presence.UserID, backend.Sighting) backend.Sighting
-	watch       func(context.Context, presence.Topic, func(backend.Diff)) (func(), error)
-	listen      func(context.Context, func(backend.Notice)) (func(), error)
-	publish     func(context.Context, backend.Notice) error
-	send        func(context.Context, []backend.Broadcast) error
-	broadcasts  func(context.Context, presence.Topic, func([]byte)) (func(), error)
-	statuses    func([]backend.ChosenStatus) []backend.ChosenStatus
-	secret      func(context.Context, []byte) ([]byte, error)
-	keep        func(presence.Keep) presence.Keep
-	extras      func(presence.Topic, backend.Extras) backend.Extras
-	recent      func(context.Context, presence.Topic, backend.RecentQuery) (backend.RecentPage, error)
-	remembered  func([]presence.UserID, []backend.RecentUser) []backend.RecentUser
-	topics      func(context.Context, presence.Topic, int) ([]presence.Topic, error)
-	inspect     func(context.Context, presence.Topic, presence.UserID, int) ([]backend.Inspected, error)
-	topic       func(presence.Topic) presence.Topic
+	op         func(presence.Topic, backend.Op) []backend.Op // in place of an op
+	apply      func(context.Context, []backend.Batch) []backend.Result
+	sweep      func(context.Context, int) (backend.Swept, error)
+	sweepNodes func(context.Context, backend.SweepOptions) (backend.Swept, error)
+	renewNode  func(context.Context, string, time.Duration) (bool, time.Duration, error)
+	age        func(context.Context, time.Duration) (int, error)
+	trim       func(context.Context, time.Duration, int) (int, error)
+	snapshot   func(context.Context, presence.Topic) (backend.Snapshot, error)
+	log        func(context.Context, presence.Topic, presence.DiffID) ([]backend.Diff, error)
+	counts     func(presence.Topic, backend.Counts) backend.Counts
+	sightings  func(presence.Topic, presence.UserID, backend.Sighting) backend.Sighting
+	watch      func(context.Context, presence.Topic, func(backend.Diff)) (func(), error)
+	listen     func(context.Context, func(backend.Notice)) (func(), error)
+	publish    func(context.Context, backend.Notice) error
+	send       func(context.Context, []backend.Broadcast) error
+	broadcasts func(context.Context, presence.Topic, func([]byte)) (func(), error)
+	statuses   func([]backend.ChosenStatus) []backend.ChosenStatus
+	secret     func(context.Context, []byte) ([]byte, error)
+	keep       func(presence.Keep) presence.Keep
+	extras     func(presence.Topic, backend.Extras) backend.Extras
+	recent     func(context.Context, presence.Topic, backend.RecentQuery) (backend.RecentPage, error)
+	remembered func([]presence.UserID, []backend.RecentUser) []backend.RecentUser
+	topics     func(context.Context, presence.Topic, int) ([]presence.Topic, error)
+	inspect    func(context.Context, presence.Topic, presence.UserID, int) ([]backend.Inspected, error)
+	topic      func(presence.Topic) presence.Topic
 }
 
 func (p planted) Apply(ctx context.Context, batches []backend.Batch) []backend.Result {
@@ -98,10 +97,7 @@ func (p planted) Sweep(ctx context.Context, opts backend.SweepOptions) (backend.
 	if p.sweepNodes != nil && opts.Nodes {
 		return p.sweepNodes(ctx, opts)
 	}
-	if p.sweepRecent != nil && opts.RenewedWithin != 0 {
-		return p.sweepRecent(ctx, opts)
-	}
-	if p.sweep != nil && opts.RenewedWithin == 0 {
+	if p.sweep != nil {
 		return p.sweep(ctx, opts.Limit)
 	}
 	return p.Store.Sweep(ctx, opts)

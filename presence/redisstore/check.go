@@ -231,7 +231,6 @@ func rehearse(ctx context.Context, s *Store) error {
 		}
 	}
 	try(s.Sweep(ctx, backend.SweepOptions{Limit: 1}))
-	try(s.Sweep(ctx, backend.SweepOptions{Limit: 1, RenewedWithin: time.Second}))
 	try(s.Age(ctx, time.Millisecond))
 	try(s.Trim(ctx, time.Hour, 1))
 	try(s.Snapshot(ctx, topic))

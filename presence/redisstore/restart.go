@@ -120,7 +120,7 @@ func (s *fleet) askRestarted(ctx context.Context, opts backend.SweepOptions) err
 			return s.learns(ctx, on, s.marker(met))
 		case opts.Restarted:
 			return s.learns(ctx, on, s.marker(renewed))
-		case !opts.Look && opts.RenewedWithin == 0:
+		case !opts.Look:
 			refuse()
 		}
 		return nil

@@ -50,7 +50,6 @@ var (
 	applyScript         = changing("time", "keep", "topic_count", "topic", "topic_names", "topic_settle", "topic_guests", "topic_peak", "topic_bots", "apply")
 	sweepScript         = changing("time", "keep", "topic_count", "topic", "topic_names", "topic_settle", "sweep")
 	sweepLookScript     = newScript("time", "keep", "topic_count", "sweep_look")
-	sweepRecentScript   = changing("time", "keep", "topic_count", "topic", "topic_names", "topic_settle", "sweep_recent")
 	sweepRepairScript   = newScript("time", "keep", "sweep_repair")
 	sweepNodeScript     = changing("time", "keep", "topic_count", "topic", "topic_names", "topic_settle", "sweep_node")
 	nodeRenewScript     = newScript("time", "keep", "node_renew")

@@ -24,8 +24,7 @@ const sweepWithin = 250 * time.Millisecond
 
 // Sweep implements [backend.Store]. It costs one round trip, two for every 500 topics that are due, and one
 // for every 250 of them. A topic is due about once a second in the whole fleet. If leases have expired it
-// costs as much again, and one round trip for every 500 leases. With RenewedWithin it costs one round trip,
-// two for every 500 topics that are due, and one for every 500 leases that it looks at.
+// costs as much again, and one round trip for every 500 leases.
 //
 // A sweep must not remove leases that no node could renew. Example: a sweep is sent at 12:00:00, the server
 // is out of reach, and the sweep arrives at 12:01:00, before any heartbeat. So each topic is first only
@@ -56,11 +55,6 @@ func (s *upkeep) Sweep(ctx context.Context, opts backend.SweepOptions) (backend.
 }
 
 func (s *upkeep) sweepExpired(ctx context.Context, opts backend.SweepOptions, began time.Time) (backend.Swept, error) {
-	if opts.RenewedWithin != 0 {
-		j := &recentJob{store: s, SweepOptions: opts}
-		_, err := s.eachDue(ctx, "sweep", "due", lookAgain, j)
-		return j.swept, err
-	}
 	j := &sweepJob{store: s, limit: opts.Limit, again: max(lookAgain, opts.Soonest), latest: began, looked: make(map[presence.Topic]look)}
 	next, err := s.eachDue(ctx, "sweep", "due", j.again, j)
 	if err == nil && j.unknown {
@@ -177,33 +171,6 @@ func readSweep(r []int64) sweepAnswer {
 		look: look{at: r[1], due: int(r[2])}, torn: r[3] == 1,
 	}
 }
-
-// A recentJob removes expired leases that were renewed a short while ago.
-type recentJob struct {
-	backend.SweepOptions
-	store *upkeep
-	swept backend.Swept
-}
-
-func (j *recentJob) scripts(topics []presence.Topic) []dueScript {
-	most := min(maxSweep, max(1, j.Limit/len(topics)))
-	return apiece(topics, func(t presence.Topic) (e eval, weight int) {
-		args := append(j.store.topicArgs(t), most, j.RenewedWithin.Milliseconds())
-		return eval{sweepRecentScript, j.store.keys(t, topicKeys[:]...), args}, lookCosts + most
-	})
-}
-
-func (j *recentJob) took(_ presence.Topic, answer []int64) time.Duration {
-	if len(answer) < 3 {
-		return lookAgain
-	}
-	leases, leaves, next := answer[0], answer[1], answer[2]
-	j.swept.Leases += int(leases)
-	j.swept.Leaves += int(leaves)
-	return time.Duration(next) * time.Millisecond
-}
-
-func (j *recentJob) more() bool { return true }
 
 // repair restores leases that a topic lost from the records of its users, a round trip for every 500 records.
 // Without a lease, a user would stay online for ever.

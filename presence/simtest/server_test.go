@@ -65,7 +65,7 @@ func (s *server) rewind() {
 // Sweep implements [backend.Store], as redisstore does after a restart.
 func (s *server) Sweep(ctx context.Context, o backend.SweepOptions) (backend.Swept, error) {
 	s.mu.Lock()
-	refuses := s.cold && (!s.met || !o.Restarted && !o.Look && o.RenewedWithin == 0)
+	refuses := s.cold && (!s.met || !o.Restarted && !o.Look)
 	if s.met = true; o.Restarted && !refuses {
 		s.cold = false
 	}

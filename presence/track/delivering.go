@@ -14,7 +14,7 @@ func delivering(cfg *Config, life *lifetime, store backend.Store, o *outage) del
 	return deliver.Node{
 		Name: cfg.Node, Logger: cfg.Logger, Store: store,
 		Life: life.ctx, Spawn: life.spawn, TTL: ttl, Late: lateGrace,
-		Trusted:  func() bool { state, _ := o.state(); return state == trusted },
+		Trusted:  func() bool { return o.state() == trusted },
 		SoundFor: o.soundFor, RestoringSince: o.restoringSince,
 		CatchUp: func(topic presence.Topic) time.Duration {
 			return max(min(ttl(topic), renewEvery(ttl(topic))+2*backoffLast), choicesWait) + restoreWait

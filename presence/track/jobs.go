@@ -41,7 +41,7 @@ type sweepRest struct{ from, until time.Time }
 // latest sweep found.
 func (j *jobs) rests(o backend.SweepOptions) bool {
 	r := j.rest.Load()
-	plain := o.RenewedWithin == 0 && !o.Look && !o.Nodes && !o.Restarted
+	plain := !o.Look && !o.Nodes && !o.Restarted
 	return plain && r != nil && time.Now().Before(r.until) && j.outage.soundFor() > time.Since(r.from)
 }
 
@@ -73,7 +73,7 @@ func (j *jobs) sweep(ctx context.Context) (backend.Swept, error) {
 		err = nil
 		j.leases.missed(0)
 	case err != nil, o.Look:
-	case o.RenewedWithin == 0:
+	default:
 		if !swept.More {
 			j.stats.sweptClean.Store(int64(asked.Sub(j.stats.began)))
 		}

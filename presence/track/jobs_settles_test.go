@@ -24,13 +24,13 @@ type coldStore struct {
 
 func (s *coldStore) Sweep(ctx context.Context, o backend.SweepOptions) (backend.Swept, error) {
 	s.mu.Lock()
-	refuses := s.cold && (!s.met || !o.Restarted && !o.Look && o.RenewedWithin == 0)
+	refuses := s.cold && (!s.met || !o.Restarted && !o.Look)
 	s.met = true
 	var settled func()
 	if o.Restarted && !refuses {
 		s.cold, settled, s.settled = false, s.settled, nil
 	}
-	if !refuses && !o.Look && o.RenewedWithin == 0 {
+	if !refuses && !o.Look {
 		s.removed = time.Now()
 	}
 	s.mu.Unlock()

@@ -15,25 +15,20 @@ import (
 // Leases expire while the store is out, because nobody can renew them. So a node must
 // not remove expired leases the moment the store is back.
 //
-//	state       when                                              a sweep removes              a closing page
-//	out         the latest write, read or renewal failed, or      nothing (ErrStoreOut)        renews its lease
-//	            not all were in order for max(TTL/3, 1 s)                                      before it releases it
-//	hanging     a call under way takes longer than                nothing                      the same
-//	            max(TTL/3, 1 s)
-//	returning   the first second after a long outage ended        nothing                      the same
-//	catching up until min(TTL, 7 s) after the outage ended        only leases that were        the same
-//	                                                              renewed after that second
-//	trusted     otherwise                                         every expired lease          releases
-//
-// After a loss of data nothing is swept for restoreFor, and after a short outage little for lateGrace: see sweeps.
+//	state        when                                                       a closing page
+//	out          the latest write, read or renewal failed, or not all were  renews its lease before it
+//	             in order for max(TTL/3, 1 s)                               releases it
+//	hanging      a call under way takes longer than max(TTL/3, 1 s)         the same
+//	catching up  until min(TTL, 7 s) after a long outage ended              the same
+//	trusted      otherwise                                                  releases
 //
 //	trusted ──a call fails──► out ──calls go well──► trusted            the outage was short
-//	   │                       ├────calls go well──► returning ─1 s─► catching up ──► trusted
+//	   │                       ├────calls go well──► catching up ──► trusted
 //	   │                   it fails                      ▲
 //	   └──a call hangs───► hanging ──the call returns────┘
 //
 // A closing page renews its lease first because a lease that was swept gets no grace: see
-// renewed. Nobody sweeps in the first second, because in it all nodes find the store back.
+// renewed. When a sweep may remove what has expired is said at sweeps.
 //
 // Where topics of some kind have another TTL, the shortest one says when an outage is long,
 // and the longest one how long the nodes need to catch up.
@@ -47,8 +42,7 @@ import (
 // to 12:01:00, and all leases have expired. At 12:01:00 node A finds Redis back. Node B
 // finds out by 12:01:01, because each node asks every 0.5 s; until then nobody sweeps.
 // Both write the heartbeats that waited, and renew all leases with their node's, by 12:01:07
-// at the latest, after the longest timeouts. Until then a sweep leaves all leases alone that
-// were not renewed since 12:01:01; a page that closes in this time is still swept. From 12:01:07
+// at the latest, after the longest timeouts. Until then nothing is swept. From 12:01:07
 // on every expired lease is really abandoned.
 type outage struct {
 	cfg     *Config
@@ -91,7 +85,6 @@ const (
 	trusted storeState = iota
 	out
 	hanging
-	returning
 	catchingUp
 )
 
@@ -133,22 +126,19 @@ func newOutage(cfg *Config, waiting func() int, retry func()) *outage {
 	return &outage{cfg: cfg, waiting: waiting, retry: retry, began: now, inOrder: make(chan struct{}), wentWell: now, process: processLease{trouble: now}}
 }
 
-// state returns the store's state now, and how long ago the latest long outage ended.
-func (o *outage) state() (storeState, time.Duration) {
+// state returns the store's state now.
+func (o *outage) state() storeState {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	back := time.Since(o.back)
 	switch {
 	case o.hangsLocked():
-		return hanging, 0
+		return hanging
 	case o.failing.any() || time.Since(o.wentWell) > o.cfg.harmlessOutage():
-		return out, 0
-	case back < returningFor:
-		return returning, back
-	case back < o.cfg.catchUp():
-		return catchingUp, back
+		return out
+	case time.Since(o.back) < o.cfg.catchUp():
+		return catchingUp
 	}
-	return trusted, back
+	return trusted
 }
 
 // fineLately reports whether the store is trusted, and a call has succeeded so lately that no other one is
@@ -179,8 +169,7 @@ func (o *outage) readsGoWell() bool {
 // leasesMayHaveExpired reports whether a lease may have expired because no node could renew it: true in every
 // state but trusted.
 func (o *outage) leasesMayHaveExpired() bool {
-	state, _ := o.state()
-	return state != trusted
+	return o.state() != trusted
 }
 
 // soundFor returns how long the store has worked without trouble: 0 while it is out or hangs.
@@ -190,7 +179,7 @@ func (o *outage) leasesMayHaveExpired() bool {
 func (o *outage) soundFor() time.Duration {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.hangsLocked() || o.failing.any() || time.Since(o.wentWell) > o.cfg.harmlessOutage() {
+	if o.hangsLocked() || o.failing.any() || o.sweepErr != nil || time.Since(o.wentWell) > o.cfg.harmlessOutage() {
 		return 0
 	}
 	return time.Since(o.trouble)

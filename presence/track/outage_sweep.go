@@ -10,45 +10,34 @@ import (
 // sweeps says what a sweep of this node may remove now, and whether it may remove anything. It is
 // the one place that decides so. It returns [presence.ErrStoreOut] while the store is out.
 //
-//	the store                 expired leases                         what hangs on a silent process
-//	out, hanging, returning,  none                                   none
-//	or back for up to a
-//	second from a short outage
-//	lost data lately, or      none: the nodes restore it             none
-//	started again lately
-//	catching up, or back for  those renewed after the first second   none
-//	up to 3 s from a short
-//	outage
-//	trusted, and this node    those renewed since this node began    none
-//	began less than min(TTL,
-//	7 s) ago
-//	trusted                   all                                    all, if this node judges
+//	the store                                  expired leases           what hangs on a silent process
+//	out, hanging, or with trouble in the       none                     none
+//	latest min(TTL, 7 s)
+//	lost data lately, started again lately,    none: nodes restore it   none
+//	or refused the latest sweep
+//	otherwise                                  all                      all, if this node judges
 //
-// A node that has just begun cannot know what was before. Example with a TTL of 3 s: Redis is
-// away for 6 s, and node B is deployed meanwhile. Just after Redis is back the new node B finds
+// The beginning of this node counts as trouble, because a node cannot know what was before. Example with a TTL
+// of 3 s: Redis is away for 6 s, and node B is deployed meanwhile. Just after Redis is back the new node B finds
 // it in order, and the leases of all nodes expired.
 //
 // While the nodes restore what a store lost, the lease of a user may end who has gone on at
 // another node: the join there waits for what the user chose. In a short outage, too, a grace may end
-// of a user who has gone on at another node, which finds the store back within lateGrace.
+// of a user who has gone on at another node, which finds the store back a little later.
 func (o *outage) sweeps() (opts backend.SweepOptions, may bool, err error) {
-	state, back := o.state()
+	state := o.state()
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	opts.Limit = maxSwept
 	switch {
 	case state == out:
 		return opts, false, presence.ErrStoreOut
-	case state == hanging, state == returning, time.Since(o.trouble) < returningFor:
+	case state == hanging:
 		return opts, false, o.sweepErr
-	case !o.lost.IsZero() && time.Since(o.lost) < restoreFor(o.cfg.shortestTTL()):
+	case o.sweepErr != nil, !o.lost.IsZero() && time.Since(o.lost) < restoreFor(o.cfg.shortestTTL()):
 		opts.Look = true
-	case state == catchingUp:
-		opts.RenewedWithin = max(back-returningFor, 1) // 0 would remove all
-	case time.Since(o.began) < o.cfg.catchUp():
-		opts.RenewedWithin = max(time.Since(o.began), 1)
-	case time.Since(o.trouble) < lateGrace:
-		opts.RenewedWithin = max(time.Since(o.trouble)-returningFor, 1)
+	case time.Since(later(o.began, o.trouble)) < o.cfg.catchUp():
+		return opts, false, nil
 	default:
 		opts.Nodes = o.process.judges(o.cfg.NodeTTL)
 		opts.Restarted = !o.lost.IsZero() && !o.lost.Before(o.swept)
@@ -68,13 +57,15 @@ func (o *outage) settles(began time.Time) {
 	o.swept = later(o.swept, began)
 }
 
-// reportSweep takes the result of a sweep. A refused or unanswered sweep is a sign of an outage.
+// reportSweep takes the result of a sweep. A refused or unanswered sweep is a sign of an outage, which lasts until
+// one succeeds.
 func (o *outage) reportSweep(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.sweepErr = err; err != nil {
+	if err != nil || o.sweepErr != nil {
 		o.trouble = time.Now()
 	}
+	o.sweepErr = err
 }
 
 // A processLease is what this node knows about the lease of its own process (rule 23), and about those of

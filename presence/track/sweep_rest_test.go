@@ -59,7 +59,7 @@ func TestSweepsDoNotRestAfterTrouble(t *testing.T) {
 		}
 		before++
 		faults.Break(presencetest.Fault{Err: presence.ErrStoreOut, Times: 1}, presencetest.CallCounts)
-		time.Sleep(4 * time.Second)
+		time.Sleep(14 * time.Second)
 		if faults.Calls(presencetest.CallSweep) == before {
 			t.Error("a call failed, and no sweep has asked the store since")
 		}

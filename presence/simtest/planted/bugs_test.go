@@ -7,7 +7,7 @@ var bugs = slices.Concat(fleetBugs, peopleBugs, windowBugs)
 
 var fleetBugs = []bug{
 	// Leases of nodes and connections.
-	{"a node judges silent processes as soon as it is back", "outage_sweep.go", "opts.RenewedWithin = max(back-returningFor, 1) // 0", "opts.RenewedWithin, opts.Nodes = max(back-returningFor, 1), true // 0"},
+	{"a node judges silent processes as soon as it is back", "outage_sweep.go", "time.Since(p.trouble) >= min(catchUpLongest, term)", "true"},
 	{"connections are not renewed", "leases_heartbeat.go", "(all || h.due(c)) && l.renew", "(all || h.due(c)) && c.id == \"\" && l.renew"},
 	{"leases that are gone are not made again", "leases.go", "l.gone[goneLease{c, topic}] = struct{}{}", ""},
 	{"leases are made again before sign-outs are heard", "leases.go", "for l.choices.hearAll(ctx) != nil {", "for false {"},
@@ -35,10 +35,9 @@ var fleetBugs = []bug{
 	{"notices that a store lost are not repeated", "notices.go", "	b.losses++\n", ""},
 
 	// The judge of sweeps.
-	{"sweeps begin in the first second after an outage", "outage_sweep.go", "case state == hanging, state == returning, time.Since(o.trouble) < returningFor:", "case state == hanging:"},
-	{"sweeps go on while a loss is restored", "outage_sweep.go", "case !o.lost.IsZero() &&", "case false &&"},
-	{"sweeps after an outage spare nothing", "outage_sweep.go", "opts.RenewedWithin = max(back-returningFor, 1)", "opts.RenewedWithin = back + time.Hour"},
-	{"a node that has just begun sweeps all", "outage_sweep.go", "case time.Since(o.began) < o.cfg.catchUp():", "case false:"},
+	{"sweeps begin as soon as an outage ends", "outage_sweep.go", "later(o.began, o.trouble)", "o.began"},
+	{"sweeps go on while a loss is restored", "outage_sweep.go", "case o.sweepErr != nil, !o.lost.IsZero() &&", "case false &&"},
+	{"a node that has just begun sweeps all", "outage_sweep.go", "later(o.began, o.trouble)", "o.trouble"},
 	{"no outage is long", "outage.go", "return max(c.shortestTTL()/3, 2*houseKeeping)", "return time.Hour"},
 	{"a call that hangs goes unnoticed", "outage.go", "return !at.IsZero() && time.Since(at) > o.cfg.harmlessOutage()", "return false"},
 
