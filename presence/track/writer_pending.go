@@ -18,14 +18,10 @@ type operation struct {
 	until time.Time // for an OpRelease and an OpSeen: when the grace ends, or when the view holds no longer
 
 	lease *lease // for an OpRelease: the lease that it ends, nil for the connection of another node
-	hold  bool   // the lease waits with the release, and is made first
 
 	asked time.Time // for an OpSeen and an OpUpdate: when the page asked for it
 
-	// See writer_ends.go.
-	fresh  bool // for an OpJoin: the store cannot have the lease, unless the operation was sent
-	joined bool // for the end of a connection: its join waits with it
-	tried  bool // for such an end: the store may have the lease
+	fresh bool // for an OpJoin: the store cannot have the lease, unless the operation was sent
 }
 
 // endsAtOnce reports whether the end of a connection leaves no grace.
@@ -45,7 +41,7 @@ type lease struct {
 }
 
 // pending has the operations that wait to be written to one topic, in order, merged by user and holder.
-// writer_ends.go describes what remains of connections that came and went meanwhile.
+// writer_ends.go removes what is pointless.
 type pending struct {
 	ops     []operation             // those of kind 0 were removed
 	removed int                     // how many were
@@ -190,9 +186,7 @@ func (p *pending) add(op operation) (grown int) {
 	case backend.OpResetPeak:
 		p.forget(op.User.ID, func(o operation) bool { return keyOf(o.Op).peak })
 	}
-	if op, ok := p.end(op); ok {
-		p.merge(key, op)
-	}
+	p.merge(key, op)
 	grown = p.size() - had
 	if p.removed > 16+p.size() {
 		p.compact()
@@ -361,8 +355,8 @@ func (p *pending) batch(doubt bool, now time.Time) []backend.Op {
 	p.order()
 	p.sent = len(p.ops)
 	ops := p.ops
-	if doubt || slices.ContainsFunc(ops, func(op operation) bool { return op.hold }) {
-		ops = renewed(ops, doubt)
+	if doubt {
+		ops = renewed(ops)
 	}
 	shorten(ops, now)
 	date(ops, now)
@@ -373,20 +367,19 @@ func (p *pending) batch(doubt bool, now time.Time) []backend.Op {
 	return written
 }
 
-// renewed inserts the lease before each hold. With doubt it also inserts, before each other release, the
-// lease that it ends. Doubt is for operations that waited while the store was out: the lease may have
-// expired, and an expired lease gets no grace (rule 5). If this node cannot renew the lease, renewed leaves
-// the release out, and the lease ends by itself.
+// renewed inserts, before each release, the lease that it ends, for operations that waited while the store was
+// out: the lease may have expired, and an expired lease gets no grace (rule 5). If this node cannot renew the
+// lease, renewed leaves the release out, and the lease ends by itself.
 //
 // Example: Alice closes a tab as Redis hangs, and opens the next page at node B. A minute later Redis
 // resumes. Node A's release comes first. Without her lease she would leave at once, and come back with B's
 // join.
-func renewed(ops []operation, doubt bool) []operation {
+func renewed(ops []operation) []operation {
 	all, joined := make([]operation, 0, len(ops)+len(ops)/2), make(map[opKey]bool)
 	for _, op := range ops {
 		if key := keyOf(op.Op); op.Kind == backend.OpJoin {
 			joined[key] = true
-		} else if op.Kind == backend.OpRelease && !op.endsAtOnce() && (op.hold || doubt && !joined[key]) {
+		} else if op.Kind == backend.OpRelease && !op.endsAtOnce() && !joined[key] {
 			if !op.renews() {
 				continue
 			}
