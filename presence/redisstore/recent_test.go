@@ -35,13 +35,20 @@ func TestNamesComeAndGo(t *testing.T) {
 	}
 }
 
-// sweeps sweeps until so many have left.
+// sweeps sweeps until so many have left. A sweep of a busy machine may leave some to the next one.
 func (k *keeper) sweeps(leaves int) {
 	k.Helper()
-	k.passes(2 * time.Second) // the topic is looked at once a second
-	swept, err := k.Sweep(k.Context(), backend.SweepOptions{Limit: 10_000})
-	if err != nil || swept.Leaves != leaves {
-		k.Fatalf("sweep: got %+v, %v, want %d leaves", swept, err, leaves)
+	got := 0
+	for tries := 0; got < leaves && tries < 20; tries++ {
+		k.passes(2 * time.Second) // the topic is looked at once a second
+		swept, err := k.Sweep(k.Context(), backend.SweepOptions{Limit: 10_000})
+		if err != nil {
+			k.Fatal(err)
+		}
+		got += swept.Leaves
+	}
+	if got != leaves {
+		k.Fatalf("sweeps: got %d leaves, want %d", got, leaves)
 	}
 }
 
