@@ -2,7 +2,6 @@ package presencetest_test
 
 import (
 	"context"
-	"os"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,13 +12,13 @@ import (
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 )
 
-// memory is the memory store's harness. The bug, if any, is planted in each.
-func memory(plant func(backend.Store) backend.Store) presencetest.Harness {
+// memory is the harness of the memory store, or of a store over it.
+func memory(over func(backend.Store) backend.Store) presencetest.Harness {
 	return presencetest.Harness{
 		Requires: backend.AllFeatures,
 		New: func(*testing.T) backend.Core {
-			if plant != nil {
-				return plant(memstore.New())
+			if over != nil {
+				return over(memstore.New())
 			}
 			return memstore.New()
 		},
@@ -28,20 +27,12 @@ func memory(plant func(backend.Store) backend.Store) presencetest.Harness {
 	}
 }
 
-// harness is of the memory store, or of the mutant that this process is for.
-func harness() presencetest.Harness {
-	if os.Getenv(mutantEnv) == eagerName {
-		return memory(eager)
-	}
-	return memory(mutants()[os.Getenv(mutantEnv)].plant)
-}
+func TestMemoryStore(t *testing.T) { presencetest.Run(t, memory(nil)) }
 
-func TestMemoryStore(t *testing.T) { presencetest.Run(t, harness()) }
-
-func TestMemoryStoreModel(t *testing.T) { presencetest.Model(t, harness()) }
+func TestMemoryStoreModel(t *testing.T) { presencetest.Model(t, memory(nil)) }
 
 func TestMemoryStoreCompare(t *testing.T) {
-	presencetest.Compare(t, memory(nil), harness(), 3000, 1)
+	presencetest.Compare(t, memory(nil), memory(nil), 3000, 1)
 }
 
 // A store that takes its time, over a bus that does, passes as well: no case
@@ -61,21 +52,23 @@ func TestEagerStore(t *testing.T) {
 	presencetest.Model(t, memory(eager))
 }
 
-const eagerName = "eager"
+// An eagerStore sweeps at each call that writes or reads a topic.
+type eagerStore struct{ backend.Store }
 
-func eager(s backend.Store) backend.Store {
-	sweep := func(ctx context.Context) { _, _ = s.Sweep(ctx, backend.SweepOptions{Limit: 1000}) }
-	return planted{
-		Store: s,
-		apply: func(ctx context.Context, batches []backend.Batch) []backend.Result {
-			sweep(ctx)
-			return s.Apply(ctx, batches)
-		},
-		snapshot: func(ctx context.Context, topic presence.Topic) (backend.Snapshot, error) {
-			sweep(ctx)
-			return s.Snapshot(ctx, topic)
-		},
-	}
+func eager(s backend.Store) backend.Store { return eagerStore{s} }
+
+func (s eagerStore) sweep(ctx context.Context) {
+	_, _ = s.Sweep(ctx, backend.SweepOptions{Limit: 1000})
+}
+
+func (s eagerStore) Apply(ctx context.Context, batches []backend.Batch) []backend.Result {
+	s.sweep(ctx)
+	return s.Store.Apply(ctx, batches)
+}
+
+func (s eagerStore) Snapshot(ctx context.Context, topic presence.Topic) (backend.Snapshot, error) {
+	s.sweep(ctx)
+	return s.Store.Snapshot(ctx, topic)
 }
 
 // Two nodes that share a store, each with a client of its own.
