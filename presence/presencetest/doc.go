@@ -5,7 +5,7 @@
 // # The test of a store
 //
 // A store's own test says how to make the store and how to move its time. This is that of the memory store,
-// which memory_test.go has beside the stores with planted bugs. core_test.go has one of a store that is a
+// which memory_test.go has. mutants_test.go breaks the store in one place after another. core_test.go has one of a store that is a
 // [backend.Core] alone:
 //
 //	var harness = presencetest.Harness{
