@@ -1,9 +1,10 @@
 package deliver
 
 import (
+	"maps"
+	"sync"
 	"time"
 
-	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
@@ -16,25 +17,15 @@ func (d *Consumers) Forget(e backend.Erasure) {
 	}
 	d.mu.Unlock()
 	for _, c := range running {
-		c.forget(e)
+		c.erasing.add(e)
+		c.woken.Wake()
 	}
 }
 
-// forget hands an erasure to the goroutine that owns the consumer.
-func (c *consumer) forget(e backend.Erasure) {
-	c.erasing.mu.Lock()
-	c.erasing.all = append(c.erasing.all, erasedAt{e, time.Now().Add(-e.Ago)})
-	c.erasing.mu.Unlock()
-	c.woken.Wake()
-}
-
-// takeErased returns the users to forget.
-func (c *consumer) takeErased() []erasedAt {
-	c.erasing.mu.Lock()
-	defer c.erasing.mu.Unlock()
-	all := c.erasing.all
-	c.erasing.all = nil
-	return all
+// erasing has the erasures that a consumer's goroutine has not taken yet.
+type erasing struct {
+	mu  sync.Mutex // taken with no other mutex held
+	all []erasedAt
 }
 
 // An erasedAt is an erasure, and the time of its request.
@@ -43,31 +34,37 @@ type erasedAt struct {
 	at time.Time
 }
 
-// forgetErased removes erased users from the copies of a standby node.
+func (q *erasing) add(e backend.Erasure) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.all = append(q.all, erasedAt{e, time.Now().Add(-e.Ago)})
+}
+
+func (q *erasing) take() (all []erasedAt) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	all, q.all = q.all, nil
+	return all
+}
+
+// forgetErased removes erased users from what a node that does not lead remembers.
 func (c *consumer) forgetErased() {
-	for _, e := range c.takeErased() {
-		for _, entries := range []map[string]string{c.copy, c.read.entries} {
-			for key, value := range entries {
-				if e.NamesEntry(key, value) {
-					delete(entries, key)
-				}
-			}
-		}
+	for _, e := range c.erasing.take() {
+		maps.DeleteFunc(c.memory, e.NamesEntry)
 	}
 }
 
 // forgetErased removes erased users from the record: those whose joins were told, and their events that wait.
 // An event for which a lane is calling fn now is the last one.
 func (l *leader) forgetErased() {
-	for _, e := range l.takeErased() {
+	for _, e := range l.erasing.take() {
 		for _, f := range l.follows {
 			if u, told := f.users[e.User]; told && u.since.Before(e.at) {
 				delete(f.users, e.User)
-				l.changes = append(l.changes, recordChange{key: toldKey(f.topic, e.User), gone: true})
+				l.unset(toldKey(f.topic, e.User))
 			}
 		}
 		l.changes = append(l.changes, l.out.forget(e)...)
-		l.ended.forget(e.User)
 	}
 }
 
@@ -92,13 +89,4 @@ func (o *outbox) forget(e erasedAt) (changes []recordChange) {
 	}
 	o.countLocked()
 	return changes
-}
-
-func (e *endedSessions) forget(user presence.UserID) {
-	for i, s := range e.order {
-		if s.user == user {
-			delete(e.known, s)
-			e.order[i] = endedSession{}
-		}
-	}
 }

@@ -3,8 +3,6 @@ package deliver
 import (
 	"context"
 	"fmt"
-	"log/slog"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -36,9 +34,9 @@ func validateAll(t presence.Topic) error {
 // A followedKind has all topics of a kind, as a leader follows them. Once a second the leader looks at a page
 // of the store's list of topics. A topic that it does not follow, and that somebody was in lately, starts at
 // Origin: its log has all that happened before the leader saw it. A topic rests once it is empty and all its
-// events were told: it is no longer followed, and takes no place. While the store lists the topic, its
-// position is kept, and a user who comes back is told from there. Once the store has dropped the topic, it is
-// at Origin, like all topics of the kind that the record does not name.
+// events were told: it takes no place. While the store lists the topic, its position is kept, and a user who
+// comes back is told from there. Once the store has dropped the topic, it is at Origin, like all topics of the
+// kind that the record does not name.
 //
 //	12:00:00.2   alice joins thread:7     the store lists thread:7, before she is in it
 //	12:00:00.9   alice leaves             the log of thread:7 stays for a minute
@@ -58,21 +56,12 @@ type followedKind struct {
 	begun   bool           // the record has the kind: a topic that it does not name is at Origin
 	lapped  bool           // this node has looked at the whole list
 	after   presence.Topic // the next look begins after this topic
-	lap     time.Time
-	left    int       // topics without room in this lap
-	waiting int       // topics without room in the lap before
-	leftAt  time.Time // when a topic was last without room
-	crowded bool      // there is no room, and the gap for that was made
-	lost    time.Time // the loss of the record for which a gap was made
-	laps    int       // number of looks at the whole list
-	resting map[presence.Topic]resting
-	lookout lookout
-}
-
-// A resting topic was told up to a version, and is no longer followed.
-type resting struct {
-	position
-	lap int // the latest lap whose list had the topic
+	lap     time.Time      // when the look at the whole list began
+	laps    int            // the number of these looks
+	left    int            // topics without room in this lap
+	waiting int            // topics without room in the lap before
+	leftAt  time.Time      // when a topic was last without room
+	crowded bool           // there is no room, and the gap for that was made
 }
 
 const (
@@ -87,11 +76,8 @@ const maxResting = maxKindTopics
 // crowdedMark stands in the record of a kind that is crowded.
 const crowdedMark = "crowded"
 
-func (c *consumer) newKind(all presence.Topic) *followedKind {
-	k := &followedKind{all: all, prefix: strings.TrimSuffix(string(all), "*"), lap: time.Now(), resting: make(map[presence.Topic]resting)}
-	if c.copy == nil || time.Since(c.lost) >= holdFor+newWait { // otherwise the loss still needs its gap
-		k.lost = c.lost
-	}
+func newKind(all presence.Topic) *followedKind {
+	k := &followedKind{all: all, prefix: strings.TrimSuffix(string(all), "*"), lap: time.Now()}
 	k.after = k.start()
 	return k
 }
@@ -123,43 +109,28 @@ func (l *leader) followedOf(topic presence.Topic) *followed {
 	if !slices.ContainsFunc(l.kinds, func(k *followedKind) bool { return k.has(topic) }) || isAll(topic) {
 		return nil
 	}
-	return l.follow(&tapped{topic: topic}, true)
+	return l.follow(topic, true)
 }
 
-func (l *leader) follow(t *tapped, ofKind bool) *followed {
-	f := &followed{tapped: t, ofKind: ofKind, users: make(map[presence.UserID]toldUser)}
-	l.byTopic[t.topic] = f
-	l.follows = append(l.follows, f)
-	return f
-}
-
-// lookForTopics looks at a page of each kind.
+// lookForTopics looks at a page of each kind. After an error the next round tries again.
 func (l *leader) lookForTopics(ctx context.Context) {
 	left := 0
 	for _, k := range l.kinds {
-		if _, err := l.look(ctx, k); err == nil { // after an error the next tick tries again
-			k.lookout.look()
-		}
-		_, lost := l.node.RestoringSince()
-		if blind := k.lookout.missed(lost); blind || k.lost != l.lost {
-			k.lost = l.lost
-			l.missed(k)
-		}
+		_ = l.look(ctx, k)
 		left += max(k.waiting, k.left)
 	}
 	l.stats.left.Store(int64(left))
 }
 
-// look looks at a page of the topics of a kind, and follows the new ones. It returns true at the end of the
-// list.
-func (l *leader) look(ctx context.Context, k *followedKind) (whole bool, err error) {
+// look looks at a page of the topics of a kind, and follows the new ones.
+func (l *leader) look(ctx context.Context, k *followedKind) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	page, err := l.node.Store.Topics(ctx, k.after, topicsAtOnce)
 	if err != nil {
-		return false, err
+		return err
 	}
-	whole = len(page) < topicsAtOnce
+	whole := len(page) < topicsAtOnce
 	if end := slices.IndexFunc(page, func(t presence.Topic) bool { return !k.has(t) }); end >= 0 {
 		page, whole = page[:end], true
 	}
@@ -170,39 +141,44 @@ func (l *leader) look(ctx context.Context, k *followedKind) (whole bool, err err
 	page = slices.DeleteFunc(page, func(t presence.Topic) bool { return l.byTopic[t] != nil })
 	counts, err := l.node.Store.Counts(ctx, page...)
 	if err != nil {
-		return false, err
+		return err
 	}
 	if time.Since(k.lap) > kindLap {
-		l.missed(k)
-		k.lap = time.Now()
+		if k.lap = time.Now(); k.begun {
+			l.tellGap(k.all)
+		}
 	}
+	l.place(k, page, counts)
+	if k.after = after; whole {
+		l.endLap(k)
+	}
+	return nil
+}
+
+// place follows those topics of a page with users, or that had some lately, for which there is room.
+func (l *leader) place(k *followedKind, page []presence.Topic, counts []backend.Counts) {
 	room := l.room(k)
 	for i, topic := range page {
-		rest, rests := k.resting[topic]
-		c := counts[i]
-		if rests && (c.Unknown || c.Head != backend.Origin) {
-			k.resting[topic] = resting{rest.position, k.laps}
+		f, c := l.resting[topic], counts[i]
+		if f != nil && (c.Unknown || c.Head != backend.Origin) {
+			f.lap = k.laps
 		}
 		switch {
-		case c.Unknown || rests && c.Head == rest.at && c.Total == 0:
+		case c.Unknown, f != nil && c.Head == f.at && c.Total == 0:
 		case c.Head == backend.Origin && c.Total == 0: // only guests
 		case room <= 0:
 			k.left++
 			k.leftAt = time.Now()
+		case f != nil:
+			room--
+			delete(l.resting, topic)
+			l.byTopic[topic], l.follows = f, append(l.follows, f)
 		default:
 			room--
-			f := l.follow(&tapped{topic: topic}, true)
-			f.position, f.begun = position{at: backend.Origin}, k.begun || k.lapped
-			if rests {
-				f.position, f.begun = rest.position, true
-				delete(k.resting, topic)
-			}
+			f := l.follow(topic, true)
+			f.at, f.begun = backend.Origin, k.begun || k.lapped
 		}
 	}
-	if k.after = after; whole {
-		l.endLap(k)
-	}
-	return whole, nil
 }
 
 // room returns how many more topics of a kind may be followed. While more than half of the places are taken,
@@ -228,30 +204,19 @@ func (l *leader) room(k *followedKind) int {
 func (l *leader) endLap(k *followedKind) {
 	crowded := k.left > 0 || k.crowded && time.Since(k.leftAt) < kindCalm
 	if crowded != k.crowded {
-		k.crowded = crowded
-		l.missed(k)
-		if k.begun {
+		if k.crowded = crowded; k.begun {
+			l.tellGap(k.all)
 			l.changes = append(l.changes, k.entry())
 		}
 	}
-	maps.DeleteFunc(k.resting, func(topic presence.Topic, r resting) bool {
-		if r.lap < k.laps {
-			l.changes = append(l.changes, recordChange{key: positionKey(topic), gone: true})
+	for topic, f := range l.resting {
+		if k.has(topic) && f.lap < k.laps {
+			delete(l.resting, topic)
+			l.unset(positionKey(topic))
 		}
-		return r.lap < k.laps
-	})
+	}
 	k.waiting, k.left, k.lap, k.lapped = k.left, 0, time.Now(), true
 	k.laps++
-}
-
-// missed makes a gap of a kind that has begun.
-func (l *leader) missed(k *followedKind) {
-	if !k.begun {
-		return
-	}
-	l.event(Event{Type: Gap, Topic: k.all}, sessionOf(time.Now()))
-	l.stats.gaps.Add(1)
-	l.log().Warn("presence: a consumer may have missed joins and leaves", slog.String("topic", string(k.all)))
 }
 
 // beginKinds notes in the record that a kind has begun, once all of its topics have begun.
@@ -261,49 +226,27 @@ func (l *leader) beginKinds() {
 			k.begun = true
 			l.changes = append(l.changes, k.entry())
 			if k.crowded {
-				l.missed(k)
+				l.tellGap(k.all)
 			}
 		}
 	}
-}
-
-// prepareKinds begins all topics of the kinds at once, for a consumer that is new.
-func (l *leader) prepareKinds(ctx context.Context) bool {
-	for _, k := range l.kinds {
-		for whole, err := l.look(ctx, k); !whole; whole, err = l.look(ctx, k) {
-			if err != nil || time.Since(k.lap) > kindLap {
-				return false
-			}
-		}
-	}
-	for _, f := range l.follows {
-		if !f.begun && !l.beginTopic(ctx, f) {
-			return false
-		}
-	}
-	l.beginKinds()
-	return true
 }
 
 // rest stops following the topics of kinds that are empty and whose events were all told. It forgets those at
 // Origin: the record does not name them.
 func (l *leader) rest() {
-	rests := 0
-	for _, k := range l.kinds {
-		rests += len(k.resting)
-	}
 	l.follows = slices.DeleteFunc(l.follows, func(f *followed) bool {
-		if !f.over || f.at != backend.Origin && rests >= maxResting {
+		if !f.over || f.at != backend.Origin && len(l.resting) >= maxResting {
 			return false
 		}
 		delete(l.byTopic, f.topic)
 		if f.at == backend.Origin {
-			l.changes = append(l.changes, recordChange{key: positionKey(f.topic), gone: true})
+			l.unset(positionKey(f.topic))
 			return true
 		}
 		k := l.kinds[slices.IndexFunc(l.kinds, func(k *followedKind) bool { return k.has(f.topic) })]
-		k.resting[f.topic] = resting{f.position, k.laps}
-		rests++
+		f.over, f.lap = false, k.laps
+		l.resting[f.topic] = f
 		return true
 	})
 }
@@ -311,5 +254,5 @@ func (l *leader) rest() {
 // restsAt reports whether a topic of a kind may rest: all its events up to a version were told, and no user is
 // left whose join was told.
 func (f *followed) restsAt(head presence.DiffID) bool {
-	return f.ofKind && f.begun && !f.unheld && len(f.users) == 0 && f.at == head && f.doubt.IsZero()
+	return f.ofKind && f.begun && len(f.users) == 0 && f.at == head && f.gap.IsZero()
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/tidwall/btree"
 )
 
-// An outbox has the events of a consumer that are not done. Lanes take them in order, and one at a time for
-// each user and topic. All methods may be called concurrently.
+// An outbox has the events of the record that are not done. Lanes take them in order, and one at a time for each
+// user and topic. All methods may be called concurrently.
 type outbox struct {
 	most  int
 	stats *counters
@@ -23,12 +23,10 @@ type outbox struct {
 	queues  map[queueKey]*eventQueue
 	ready   *btree.BTreeG[*eventQueue] // queues whose first parcel may be taken, by time
 	acks    []uint64                   // done, but still in the record
-	changed chan struct{}              // closed when ready changes
+	changed chan struct{}              // closed when there is more to take
 	run     context.Context            // the context of calls of fn; nil: no calls, because another node may hold the record
 	end     context.CancelFunc
 	until   time.Time // when run ends
-	expires *time.Timer
-	closed  bool
 }
 
 // A parcel is one event in an outbox.
@@ -36,7 +34,6 @@ type parcel struct {
 	Event
 	number uint64
 	added  time.Time // when this node added it
-	held   bool      // not in the record yet
 	taken  bool      // a lane calls fn with it
 	last   bool      // it is not repeated, because its user was erased
 }
@@ -64,58 +61,46 @@ func newOutbox(most int, stats *counters) *outbox {
 	}
 }
 
-// add adds a parcel. Lanes cannot take a held one before free.
-func (o *outbox) add(p *parcel) {
+// add adds parcels, which are in the record, in order.
+func (o *outbox) add(parcels ...*parcel) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.addLocked(p)
+	for _, p := range parcels {
+		o.addLocked(p)
+	}
 	o.countLocked()
 }
 
 func (o *outbox) addLocked(p *parcel) {
 	o.all.Set(p.number, p)
 	key := queueKey{p.Topic, p.User.ID}
-	l := o.queues[key]
-	if l == nil {
-		l = &eventQueue{key: key}
-		o.queues[key] = l
+	if o.queues[key] == nil {
+		o.queues[key] = &eventQueue{key: key, at: p.added}
 	}
-	o.changeLocked(l, func() {
-		at, _ := slices.BinarySearchFunc(l.queue, p, func(a, b *parcel) int { return cmp.Compare(a.number, b.number) })
-		if at == 0 {
-			l.at, l.tries = p.added, 0
-		}
-		l.queue = slices.Insert(l.queue, at, p)
-	})
-}
-
-// free lets lanes take held parcels, which are now in the record.
-func (o *outbox) free(parcels []*parcel) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for _, p := range parcels {
-		if l := o.queues[queueKey{p.Topic, p.User.ID}]; l != nil {
-			o.changeLocked(l, func() { p.held = false })
-		}
-	}
+	q := o.queues[key]
+	o.changeLocked(q, func() { q.queue = append(q.queue, p) })
 }
 
 // changeLocked changes a queue, and its place in ready.
-func (o *outbox) changeLocked(l *eventQueue, change func()) {
-	if l.in {
-		o.ready.Delete(l)
-		l.in = false
+func (o *outbox) changeLocked(q *eventQueue, change func()) {
+	if q.in {
+		o.ready.Delete(q)
+		q.in = false
 	}
 	change()
 	switch {
-	case len(l.queue) == 0:
-		delete(o.queues, l.key)
-	case !l.queue[0].held && !l.queue[0].taken:
-		o.ready.Set(l)
-		l.in = true
-		close(o.changed)
-		o.changed = make(chan struct{})
+	case len(q.queue) == 0:
+		delete(o.queues, q.key)
+	case !q.queue[0].taken:
+		o.ready.Set(q)
+		q.in = true
+		o.signalLocked()
 	}
+}
+
+func (o *outbox) signalLocked() {
+	close(o.changed)
+	o.changed = make(chan struct{})
 }
 
 // shed drops the oldest events over the bound. In each topic a gap replaces the first dropped event. It
@@ -143,12 +128,12 @@ func (o *outbox) shed() (changes []recordChange) {
 			changes = append(changes, recordChange{key: eventKey(oldest.number), gone: true})
 			continue
 		}
-		gap := &parcel{number: oldest.number, added: oldest.added, held: oldest.held, Event: Event{
+		gap := &parcel{number: oldest.number, added: oldest.added, Event: Event{
 			ID: oldest.ID + "-gap", Type: Gap, Topic: oldest.Topic, At: oldest.At,
 		}}
 		o.addLocked(gap)
 		o.stats.gaps.Add(1)
-		changes = append(changes, recordChange{key: eventKey(gap.number), value: encodeDelivery(gap.Event)})
+		changes = append(changes, gap.entry())
 	}
 	o.countLocked()
 	return changes
@@ -156,12 +141,12 @@ func (o *outbox) shed() (changes []recordChange) {
 
 func (o *outbox) removeLocked(p *parcel) {
 	o.all.Delete(p.number)
-	l := o.queues[queueKey{p.Topic, p.User.ID}]
-	o.changeLocked(l, func() {
-		at := slices.Index(l.queue, p)
-		l.queue = slices.Delete(l.queue, at, at+1)
-		if at == 0 && len(l.queue) > 0 {
-			l.at, l.tries = l.queue[0].added, 0
+	q := o.queues[queueKey{p.Topic, p.User.ID}]
+	o.changeLocked(q, func() {
+		at := slices.Index(q.queue, p)
+		q.queue = slices.Delete(q.queue, at, at+1)
+		if at == 0 && len(q.queue) > 0 {
+			q.at, q.tries = q.queue[0].added, 0
 		}
 	})
 }
@@ -207,9 +192,9 @@ func (o *outbox) done(p *parcel, run context.Context, err error) (first bool) {
 			o.stats.repeated.Add(1)
 		}
 	}
-	l := o.queues[queueKey{p.Topic, p.User.ID}]
+	q := o.queues[queueKey{p.Topic, p.User.ID}]
 	if again && !p.last {
-		o.changeLocked(l, func() { p.taken, l.at = false, time.Now().Add(delay) })
+		o.changeLocked(q, func() { p.taken, q.at = false, time.Now().Add(delay) })
 		return false
 	}
 	p.taken = false
@@ -235,52 +220,42 @@ func (o *outbox) entries() (changes []recordChange) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.acks = nil
-	o.all.Scan(func(number uint64, p *parcel) bool {
-		changes = append(changes, recordChange{key: eventKey(number), value: encodeDelivery(p.Event)})
+	o.all.Scan(func(_ uint64, p *parcel) bool {
+		changes = append(changes, p.entry())
 		return true
 	})
 	return changes
+}
+
+func (p *parcel) entry() recordChange {
+	return recordChange{key: eventKey(p.number), value: encodeEvent(p.Event)}
 }
 
 // lease lets lanes call fn until a moment. Calls that still run then are cancelled.
 func (o *outbox) lease(until time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.until = until; o.closed {
-		return
-	}
-	if time.Until(until) <= 0 {
-		return // the timer cancels the calls, or has done so
-	}
-	if o.run == nil {
+	if o.until = until; o.run == nil && time.Until(until) > 0 {
 		o.run, o.end = context.WithCancel(context.Background())
-		close(o.changed)
-		o.changed = make(chan struct{})
+		o.signalLocked()
 	}
-	if o.expires == nil {
-		o.expires = time.AfterFunc(time.Until(until), o.expire)
-	} else {
-		o.expires.Reset(time.Until(until))
-	}
+	time.AfterFunc(time.Until(until), func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		if time.Until(o.until) <= 0 {
+			o.cancelLocked()
+		}
+	})
 }
 
-func (o *outbox) expire() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.run != nil && time.Until(o.until) <= 0 {
-		o.end()
-		o.run = nil
-	}
-}
-
-// close cancels all calls of fn, for good.
+// close cancels all calls of fn.
 func (o *outbox) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.closed = true
-	if o.expires != nil {
-		o.expires.Stop()
-	}
+	o.cancelLocked()
+}
+
+func (o *outbox) cancelLocked() {
 	if o.run != nil {
 		o.end()
 		o.run = nil

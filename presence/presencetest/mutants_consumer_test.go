@@ -12,7 +12,7 @@ type forgetful struct {
 	backend.Store
 	claim  func(backend.ConsumerClaim) backend.ConsumerClaim
 	commit func(context.Context, string, backend.ConsumerStep) (backend.ConsumerState, error)
-	read   func(backend.ConsumerChanges, backend.ConsumerVersion) backend.ConsumerChanges
+	read   func(entries map[string]string)
 	name   func(string) string
 }
 
@@ -36,15 +36,15 @@ func (f forgetful) CommitConsumer(ctx context.Context, consumer string, step bac
 	return f.Store.CommitConsumer(ctx, consumer, step)
 }
 
-func (f forgetful) ReadConsumer(ctx context.Context, consumer string, after backend.ConsumerVersion) (backend.ConsumerChanges, error) {
+func (f forgetful) ReadConsumer(ctx context.Context, consumer string) (map[string]string, error) {
 	if f.name != nil {
 		consumer = f.name(consumer)
 	}
-	changes, err := f.Store.ReadConsumer(ctx, consumer, after)
+	entries, err := f.Store.ReadConsumer(ctx, consumer)
 	if f.read != nil {
-		changes = f.read(changes, after)
+		f.read(entries)
 	}
-	return changes, err
+	return entries, err
 }
 
 // consumerMutants keep the records of consumers wrongly.
@@ -58,9 +58,6 @@ func consumerMutants() map[string]mutant {
 	}
 	claiming := func(caught string, claim func(backend.ConsumerClaim) backend.ConsumerClaim) mutant {
 		return mutant{caught: caught, plant: func(s backend.Store) backend.Store { return forgetful{Store: s, claim: claim} }}
-	}
-	reading := func(caught string, read func(backend.ConsumerChanges, backend.ConsumerVersion) backend.ConsumerChanges) mutant {
-		return mutant{caught: caught, plant: func(s backend.Store) backend.Store { return forgetful{Store: s, read: read} }}
 	}
 	return map[string]mutant{
 		"every claim makes a record": claiming("rule 20/a missing record", func(c backend.ConsumerClaim) backend.ConsumerClaim {
@@ -107,29 +104,26 @@ func consumerMutants() map[string]mutant {
 		}),
 		"a step that is repeated appends": {caught: "rule 20/a step that is repeated", plant: func(s backend.Store) backend.Store {
 			return forgetful{Store: s, commit: func(ctx context.Context, consumer string, step backend.ConsumerStep) (backend.ConsumerState, error) {
-				now, _ := s.ReadConsumer(ctx, consumer, "")
+				now, _ := s.ReadConsumer(ctx, consumer)
 				step.Set = maps.Clone(step.Set)
 				for key := range step.Set {
-					if was, ok := now.Set[key]; ok && consumer != "" && key == "k" {
+					if was, ok := now[key]; ok && consumer != "" && key == "k" {
 						step.Set[key] = was + step.Set[key]
 					}
 				}
 				return s.CommitConsumer(ctx, consumer, step)
 			}}
 		}},
-		"changes lack what was deleted": reading("rule 20/a step is read", func(c backend.ConsumerChanges, after backend.ConsumerVersion) backend.ConsumerChanges {
-			c.Whole = c.Whole && after == ""
-			return c
-		}),
-		"a large record is cut": reading("rule 20/a large record", func(c backend.ConsumerChanges, _ backend.ConsumerVersion) backend.ConsumerChanges {
-			n := 0
-			for key := range c.Set {
-				if n++; n > 1000 {
-					delete(c.Set, key)
+		"a large record is cut": {caught: "rule 20/a large record", plant: func(s backend.Store) backend.Store {
+			return forgetful{Store: s, read: func(entries map[string]string) {
+				n := 0
+				for key := range entries {
+					if n++; n > 1000 {
+						delete(entries, key)
+					}
 				}
-			}
-			return c
-		}),
+			}}
+		}},
 		"one record for all consumers": {caught: "rule 20/records of two", plant: func(s backend.Store) backend.Store {
 			return forgetful{Store: s, name: func(string) string { return "one" }}
 		}},

@@ -1,0 +1,139 @@
+package deliver
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rollcall-go/rollcall/internal/wait"
+	"github.com/rollcall-go/rollcall/presence/backend"
+	"github.com/rollcall-go/rollcall/presence/internal/wire"
+)
+
+// commit writes the changes, and holds the record for holdFor from now on, even without changes. It returns
+// false once ctx ends, or if another node holds the record, or may have held it since this node's time was over.
+func (l *leader) commit(ctx context.Context) bool {
+	changes := slices.Concat(l.changes, l.out.takeAcks(), l.out.shed())
+	if l.changes = nil; !l.write(ctx, changes) {
+		return false
+	}
+	l.out.add(l.made...)
+	l.made = nil
+	return true
+}
+
+// write commits the given changes, in as many steps as they need, and tries until the store answers. The step
+// names the one before it. If the record has another one, the store has lost steps, or the whole record, or the
+// answer to the step. Then this node takes the record back, and writes it again from memory.
+func (l *leader) write(ctx context.Context, changes []recordChange) bool {
+	for backoff := backoffFirst; time.Now().Before(l.until); {
+		step, rest := l.step(changes)
+		began := time.Now()
+		state, err := l.try(ctx, step)
+		var has map[string]string
+		if lost := err == nil && state == backend.ConsumerMissing; lost {
+			if state, has, err = l.takeBack(ctx); err == nil && state == backend.ConsumerHeld && !landed(step, has) {
+				l.steps = stepsOf(has)
+				for _, k := range l.kinds {
+					if k.begun {
+						l.tellGap(k.all)
+					}
+				}
+				l.rewrite(has)
+				changes, l.changes = l.changes, nil
+				continue
+			}
+		}
+		switch {
+		case err != nil:
+			if !wait.For(ctx, backoff) {
+				return false
+			}
+			backoff = min(2*backoff, claimEvery)
+			continue
+		case state != backend.ConsumerHeld:
+			return false
+		}
+		if number, ok := step.Set[stepsKey]; ok {
+			l.steps, _ = strconv.ParseUint(number, 10, 64)
+		}
+		l.until, backoff = began.Add(holdFor), backoffFirst
+		l.out.lease(began.Add(holdFor - holdMargin))
+		if changes = rest; len(changes) == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *consumer) try(ctx context.Context, step backend.ConsumerStep) (backend.ConsumerState, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	return c.node.Store.CommitConsumer(ctx, c.name, step)
+}
+
+// takeBack claims the record, and returns what the store has of it.
+func (l *leader) takeBack(ctx context.Context) (state backend.ConsumerState, has map[string]string, err error) {
+	try, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	if state, err = l.hold(try, true); err == nil && state == backend.ConsumerHeld {
+		has, err = l.read(ctx)
+	}
+	return state, has, err
+}
+
+// landed reports whether a step arrived although its answer was lost.
+func landed(step backend.ConsumerStep, has map[string]string) bool {
+	number, ok := step.Set[stepsKey]
+	return ok && has[stepsKey] == number
+}
+
+// rewrite makes the changes that write the whole record again, whatever the store has of it.
+func (l *leader) rewrite(has map[string]string) {
+	for key := range has {
+		if key != stepsKey {
+			l.unset(key)
+		}
+	}
+	l.changes = append(l.changes, l.all()...)
+}
+
+// step returns a step with the first changes, and the changes that are left. An event and its user are in one
+// step: so a node that takes over between two steps does not make the event again. The number of a step is its
+// time, so that a record that was written again is newer than each one before.
+func (l *leader) step(changes []recordChange) (backend.ConsumerStep, []recordChange) {
+	n := min(len(changes), backend.MaxConsumerStep-1)
+	if n < len(changes) && strings.HasPrefix(changes[n-1].key, wire.EventPrefix) {
+		n--
+	}
+	latest := make(map[string]recordChange, n)
+	for _, c := range changes[:n] {
+		latest[c.key] = c
+	}
+	step := backend.ConsumerStep{Holder: l.holder, For: holdFor, Set: make(map[string]string, n)}
+	for _, c := range latest {
+		if c.gone {
+			step.Delete = append(step.Delete, c.key)
+		} else {
+			step.Set[c.key] = c.value
+		}
+	}
+	if l.steps > 0 {
+		step.Expect = map[string]string{stepsKey: strconv.FormatUint(l.steps, 10)}
+	}
+	if n > 0 {
+		step.Set[stepsKey] = strconv.FormatUint(max(l.steps+1, uint64(time.Now().UnixMicro())), 10)
+	}
+	return step, changes[n:]
+}
+
+// giveUp commits the events that are done, and lets another node take over at once.
+func (l *leader) giveUp(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveUpFor)
+	defer cancel()
+	if l.write(ctx, l.out.takeAcks()) {
+		_, _ = l.try(ctx, backend.ConsumerStep{Holder: l.holder})
+	}
+}
