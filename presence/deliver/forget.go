@@ -55,7 +55,6 @@ func (c *consumer) forgetErased() {
 }
 
 // forgetErased removes erased users from the record: those whose joins were told, and their events that wait.
-// An event for which a lane is calling fn now is the last one.
 func (l *leader) forgetErased() {
 	for _, e := range l.erasing.take() {
 		for _, f := range l.follows {
@@ -66,27 +65,4 @@ func (l *leader) forgetErased() {
 		}
 		l.changes = append(l.changes, l.out.forget(e)...)
 	}
-}
-
-// forget drops the events about a user. It returns the changes of the record.
-func (o *outbox) forget(e erasedAt) (changes []recordChange) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	var gone []*parcel
-	o.all.Scan(func(_ uint64, p *parcel) bool {
-		if p.User.ID == e.User && p.Since.Before(e.at) {
-			gone = append(gone, p)
-		}
-		return true
-	})
-	for _, p := range gone {
-		if p.taken {
-			p.last = true
-			continue
-		}
-		o.removeLocked(p)
-		changes = append(changes, recordChange{key: eventKey(p.number), gone: true})
-	}
-	o.countLocked()
-	return changes
 }

@@ -31,7 +31,6 @@ type leader struct {
 	out     *outbox
 	follows []*followed
 	byTopic map[presence.Topic]*followed // follows by topic
-	resting map[presence.Topic]*followed // topics of kinds that are empty
 	kinds   []*followedKind
 	number  uint64         // the number of the latest event
 	steps   uint64         // the number of the latest step that the record has
@@ -109,9 +108,9 @@ func (l *leader) begin(entries map[string]string) {
 	for _, all := range l.allOf {
 		l.kinds = append(l.kinds, newKind(all))
 	}
-	l.byTopic, l.resting = make(map[presence.Topic]*followed), make(map[presence.Topic]*followed)
+	l.byTopic = make(map[presence.Topic]*followed)
 	for _, topic := range l.topics {
-		l.follow(topic, false)
+		l.follow(topic)
 	}
 	l.steps = stepsOf(entries)
 	lost := stepsOf(l.memory) > l.steps
@@ -124,16 +123,14 @@ func (l *leader) begin(entries map[string]string) {
 	unheld := time.Since(l.heldAt)
 	gone := l.gone && l.steps == 0
 	for _, f := range l.follows {
-		f.over = f.at != backend.Origin && f.restsAt(f.at)
 		switch {
 		case gone:
 			f.at = backend.Origin
 			l.gap(f)
-		case !f.ofKind && f.begun && f.gap.IsZero() && len(f.users) == 0 && unheld > quietFor:
+		case f.kind == nil && f.begun && f.idle() && unheld > quietFor:
 			l.gap(f)
 		}
 	}
-	l.rest()
 	for _, k := range l.kinds {
 		if gone || k.begun && (lost || unheld > kindQuiet) {
 			l.tellGap(k.all)
@@ -159,14 +156,14 @@ func (l *leader) loadEntry(key, value string) bool {
 			l.kinds[i].begun, l.kinds[i].crowded = true, value == crowdedMark
 			return true
 		}
-		f := l.followedOf(presence.Topic(rest))
+		f := l.follow(presence.Topic(rest))
 		if f == nil {
 			return false
 		}
 		f.position, f.begun = decodePosition(value), true
 	case wire.ToldPrefix:
 		topic, user := wire.CutTold(rest)
-		f := l.followedOf(presence.Topic(topic))
+		f := l.follow(presence.Topic(topic))
 		if f == nil {
 			return false
 		}
@@ -191,19 +188,13 @@ func (l *leader) all() []recordChange {
 	for _, p := range l.made {
 		changes = append(changes, p.entry())
 	}
-	add := func(f *followed) {
+	for _, f := range l.follows {
 		for id, u := range f.users {
 			changes = append(changes, recordChange{key: toldKey(f.topic, id), value: u.encode()})
 		}
 		if f.begun {
 			changes = append(changes, recordChange{key: positionKey(f.topic), value: f.position.encode()})
 		}
-	}
-	for _, f := range l.follows {
-		add(f)
-	}
-	for _, f := range l.resting {
-		add(f)
 	}
 	for _, k := range l.kinds {
 		if k.begun {
@@ -227,7 +218,7 @@ func (l *leader) event(e Event, source string) {
 	l.number++
 	e.At = time.Now()
 	e.ID = eventID(l.name, e, source)
-	p := &parcel{Event: e, number: l.number, added: e.At}
+	p := &parcel{Event: e, number: l.number}
 	l.made, l.changes = append(l.made, p), append(l.changes, p.entry())
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"github.com/rollcall-go/rollcall/internal/wait"
 	"github.com/rollcall-go/rollcall/presence"
-	"github.com/tidwall/btree"
 )
 
 // An outbox has the events of the record that are not done. Lanes take them in order, and one at a time for each
@@ -19,12 +18,11 @@ type outbox struct {
 	stats *counters
 
 	mu      sync.Mutex // taken with no other mutex held
-	all     btree.Map[uint64, *parcel]
+	all     []*parcel  // by number
 	queues  map[queueKey]*eventQueue
-	ready   *btree.BTreeG[*eventQueue] // queues whose first parcel may be taken, by time
-	acks    []uint64                   // done, but still in the record
-	changed chan struct{}              // closed when there is more to take
-	run     context.Context            // the context of calls of fn; nil: no calls, because another node may hold the record
+	acks    []uint64        // done, but still in the record
+	changed chan struct{}   // closed when there is more to take
+	run     context.Context // the context of calls of fn; nil: no calls, because another node may hold the record
 	end     context.CancelFunc
 	until   time.Time // when run ends
 }
@@ -33,18 +31,16 @@ type outbox struct {
 type parcel struct {
 	Event
 	number uint64
-	added  time.Time // when this node added it
-	taken  bool      // a lane calls fn with it
-	last   bool      // it is not repeated, because its user was erased
+	queue  *eventQueue
+	taken  bool // a lane calls fn with it
+	last   bool // it is not repeated, because its user was erased
 }
 
 // An eventQueue has the events of one user and topic, by number. Gaps of a topic have one, too.
 type eventQueue struct {
-	key   queueKey
-	queue []*parcel
-	at    time.Time // when the first event may be taken
-	tries int       // of the first event
-	in    bool      // the queue is in ready
+	parcels []*parcel
+	at      time.Time // when the first event may be taken; zero: now
+	tries   int       // of the first event
 }
 
 type queueKey struct {
@@ -52,13 +48,14 @@ type queueKey struct {
 	user  presence.UserID // empty: the queue has the topic's gaps
 }
 
+func (p *parcel) key() queueKey { return queueKey{p.Topic, p.User.ID} }
+
+func (p *parcel) entry() recordChange {
+	return recordChange{key: eventKey(p.number), value: encodeEvent(p.Event)}
+}
+
 func newOutbox(most int, stats *counters) *outbox {
-	return &outbox{
-		most: most, stats: stats, queues: make(map[queueKey]*eventQueue), changed: make(chan struct{}),
-		ready: btree.NewBTreeGOptions(func(a, b *eventQueue) bool {
-			return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.queue[0].number, b.queue[0].number)) < 0
-		}, btree.Options{NoLocks: true}),
-	}
+	return &outbox{most: most, stats: stats, queues: make(map[queueKey]*eventQueue), changed: make(chan struct{})}
 }
 
 // add adds parcels, which are in the record, in order.
@@ -66,41 +63,43 @@ func (o *outbox) add(parcels ...*parcel) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, p := range parcels {
-		o.addLocked(p)
-	}
-	o.countLocked()
-}
-
-func (o *outbox) addLocked(p *parcel) {
-	o.all.Set(p.number, p)
-	key := queueKey{p.Topic, p.User.ID}
-	if o.queues[key] == nil {
-		o.queues[key] = &eventQueue{key: key, at: p.added}
-	}
-	q := o.queues[key]
-	o.changeLocked(q, func() { q.queue = append(q.queue, p) })
-}
-
-// changeLocked changes a queue, and its place in ready.
-func (o *outbox) changeLocked(q *eventQueue, change func()) {
-	if q.in {
-		o.ready.Delete(q)
-		q.in = false
-	}
-	change()
-	switch {
-	case len(q.queue) == 0:
-		delete(o.queues, q.key)
-	case !q.queue[0].taken:
-		o.ready.Set(q)
-		q.in = true
+		o.addLocked(len(o.all), p)
 		o.signalLocked()
 	}
 }
 
+func (o *outbox) addLocked(at int, p *parcel) {
+	o.all = slices.Insert(o.all, at, p)
+	if o.queues[p.key()] == nil {
+		o.queues[p.key()] = new(eventQueue)
+	}
+	p.queue = o.queues[p.key()]
+	p.queue.parcels = append(p.queue.parcels, p)
+}
+
+// removeLocked removes a parcel, and returns where it was.
+func (o *outbox) removeLocked(p *parcel) int {
+	at, _ := slices.BinarySearchFunc(o.all, p.number, func(p *parcel, number uint64) int { return cmp.Compare(p.number, number) })
+	o.all = slices.Delete(o.all, at, at+1)
+	q := p.queue
+	if q.parcels[0] == p {
+		q.at, q.tries = time.Time{}, 0
+	}
+	if q.parcels = slices.DeleteFunc(q.parcels, func(of *parcel) bool { return of == p }); len(q.parcels) == 0 {
+		delete(o.queues, p.key())
+	}
+	return at
+}
+
+// signalLocked wakes the lanes, and counts what waits.
 func (o *outbox) signalLocked() {
 	close(o.changed)
 	o.changed = make(chan struct{})
+	var oldest time.Time
+	if len(o.all) > 0 {
+		oldest = o.all[0].At
+	}
+	o.stats.waits(len(o.all), oldest)
 }
 
 // shed drops the oldest events over the bound. In each topic a gap replaces the first dropped event. It
@@ -108,70 +107,70 @@ func (o *outbox) signalLocked() {
 func (o *outbox) shed() (changes []recordChange) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for o.all.Len() > o.most {
-		var oldest *parcel
-		gaps := make(map[presence.Topic]bool) // topics with a gap before oldest
-		o.all.Scan(func(_ uint64, p *parcel) bool {
-			if p.Type == Gap {
-				gaps[p.Topic] = gaps[p.Topic] || !p.taken
-			} else if !p.taken {
-				oldest = p
-			}
-			return oldest == nil
+	for len(o.all) > o.most {
+		gaps := make(map[presence.Topic]bool) // topics with a gap before the oldest event
+		i := slices.IndexFunc(o.all, func(p *parcel) bool {
+			gaps[p.Topic] = gaps[p.Topic] || p.Type == Gap && !p.taken
+			return p.Type != Gap && !p.taken
 		})
-		if oldest == nil {
+		if i < 0 {
 			break
 		}
+		oldest := o.all[i]
 		o.removeLocked(oldest)
 		o.stats.dropped.Add(1)
 		if gaps[oldest.Topic] {
 			changes = append(changes, recordChange{key: eventKey(oldest.number), gone: true})
 			continue
 		}
-		gap := &parcel{number: oldest.number, added: oldest.added, Event: Event{
-			ID: oldest.ID + "-gap", Type: Gap, Topic: oldest.Topic, At: oldest.At,
-		}}
-		o.addLocked(gap)
+		gap := &parcel{number: oldest.number, Event: Event{ID: oldest.ID + "-gap", Type: Gap, Topic: oldest.Topic, At: oldest.At}}
+		o.addLocked(i, gap)
 		o.stats.gaps.Add(1)
 		changes = append(changes, gap.entry())
+		o.signalLocked()
 	}
-	o.countLocked()
 	return changes
-}
-
-func (o *outbox) removeLocked(p *parcel) {
-	o.all.Delete(p.number)
-	q := o.queues[queueKey{p.Topic, p.User.ID}]
-	o.changeLocked(q, func() {
-		at := slices.Index(q.queue, p)
-		q.queue = slices.Delete(q.queue, at, at+1)
-		if at == 0 && len(q.queue) > 0 {
-			q.at, q.tries = q.queue[0].added, 0
-		}
-	})
 }
 
 // take waits for an event that may be delivered now. It returns the event and the context for the call, or nil
 // once ctx ends.
 func (o *outbox) take(ctx context.Context) (*parcel, context.Context) {
 	for {
-		o.mu.Lock()
-		first, ok := o.ready.Min()
-		due := time.Duration(-1) // nothing to wait for
-		if ok && o.run != nil {
-			if due = time.Until(first.at); due <= 0 {
-				p, run := first.queue[0], o.run
-				o.changeLocked(first, func() { p.taken = true; first.tries++; p.Try = first.tries })
-				o.mu.Unlock()
-				return p, run
-			}
+		p, run, due, changed := o.tryTake()
+		if p != nil {
+			return p, run
 		}
-		changed := o.changed
-		o.mu.Unlock()
 		if !wait.Until(ctx, changed, due) {
 			return nil, nil
 		}
 	}
+}
+
+// tryTake takes an event. If none may be taken, it returns how long to wait, unless there is a change before;
+// negative: until then.
+func (o *outbox) tryTake() (p *parcel, run context.Context, due time.Duration, changed <-chan struct{}) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if due = -1; o.run == nil {
+		return nil, nil, due, o.changed
+	}
+	now := time.Now()
+	for _, p := range o.all {
+		q := p.queue
+		if q.parcels[0] != p || p.taken {
+			continue
+		}
+		left := q.at.Sub(now)
+		if left <= 0 {
+			q.tries++
+			p.taken, p.Try = true, q.tries
+			return p, o.run, 0, nil
+		}
+		if due < 0 || left < due {
+			due = left
+		}
+	}
+	return nil, nil, due, o.changed
 }
 
 // done ends a call of fn: the event is done, or waits to be repeated. It reports whether this is the first
@@ -179,6 +178,8 @@ func (o *outbox) take(ctx context.Context) (*parcel, context.Context) {
 func (o *outbox) done(p *parcel, run context.Context, err error) (first bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	defer o.signalLocked()
+	p.taken = false
 	again, delay := err != nil, time.Duration(0)
 	switch {
 	case err == nil:
@@ -192,15 +193,12 @@ func (o *outbox) done(p *parcel, run context.Context, err error) (first bool) {
 			o.stats.repeated.Add(1)
 		}
 	}
-	q := o.queues[queueKey{p.Topic, p.User.ID}]
 	if again && !p.last {
-		o.changeLocked(q, func() { p.taken, q.at = false, time.Now().Add(delay) })
+		p.queue.at = time.Now().Add(delay)
 		return false
 	}
-	p.taken = false
 	o.removeLocked(p)
 	o.acks = append(o.acks, p.number)
-	o.countLocked()
 	return len(o.acks) == 1
 }
 
@@ -220,15 +218,29 @@ func (o *outbox) entries() (changes []recordChange) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.acks = nil
-	o.all.Scan(func(_ uint64, p *parcel) bool {
+	for _, p := range o.all {
 		changes = append(changes, p.entry())
-		return true
-	})
+	}
 	return changes
 }
 
-func (p *parcel) entry() recordChange {
-	return recordChange{key: eventKey(p.number), value: encodeEvent(p.Event)}
+// forget drops the events about an erased user. It returns the changes of the record. An event for which a lane
+// is calling fn now is the last one.
+func (o *outbox) forget(e erasedAt) (changes []recordChange) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, p := range slices.Clone(o.all) {
+		switch {
+		case p.User.ID != e.User || !p.Since.Before(e.at):
+		case p.taken:
+			p.last = true
+		default:
+			o.removeLocked(p)
+			changes = append(changes, recordChange{key: eventKey(p.number), gone: true})
+		}
+	}
+	o.signalLocked()
+	return changes
 }
 
 // lease lets lanes call fn until a moment. Calls that still run then are cancelled.
@@ -260,12 +272,4 @@ func (o *outbox) cancelLocked() {
 		o.end()
 		o.run = nil
 	}
-}
-
-func (o *outbox) countLocked() {
-	var oldest time.Time
-	if _, p, ok := o.all.Min(); ok {
-		oldest = p.At
-	}
-	o.stats.waits(o.all.Len(), oldest)
 }

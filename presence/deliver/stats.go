@@ -23,22 +23,20 @@ type Stats struct {
 type Consumers struct {
 	node Node
 
-	mu     sync.Mutex // taken with no other mutex held
-	byName map[string]*counters
-
+	mu      sync.Mutex // taken with no other mutex held
+	byName  map[string]*counters
 	running map[*consumer]struct{}
 }
 
 // New returns the Consumers of a node. None runs yet.
-func New(node Node) *Consumers { return &Consumers{node: node} }
+func New(node Node) *Consumers {
+	return &Consumers{node: node, byName: make(map[string]*counters), running: make(map[*consumer]struct{})}
+}
 
 // begin adds a running consumer to the figures, and end removes it.
 func (d *Consumers) begin(c *consumer) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.running == nil {
-		d.running = make(map[*consumer]struct{})
-	}
 	d.running[c] = struct{}{}
 }
 
@@ -54,15 +52,12 @@ type counters struct {
 	leads   atomic.Bool
 	backlog atomic.Int64
 	left    atomic.Int64
-	oldest  atomic.Int64 // Unix nanoseconds; 0: nothing waits
+	oldest  atomic.Int64 // as nanos
 }
 
 func (d *Consumers) of(consumer string) *counters {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.byName == nil {
-		d.byName = make(map[string]*counters)
-	}
 	if d.byName[consumer] == nil {
 		d.byName[consumer] = new(counters)
 	}
@@ -83,7 +78,7 @@ func (d *Consumers) Stats() map[string]Stats {
 			Dropped: c.dropped.Load(), Gaps: c.gaps.Load(), Backlog: int(c.backlog.Load()), Left: int(c.left.Load()),
 		}
 		if oldest := c.oldest.Load(); oldest != 0 {
-			s.Oldest = max(time.Since(time.Unix(0, oldest)), 0)
+			s.Oldest = max(time.Since(fromNanos(oldest)), 0)
 		}
 		all[name] = s
 	}
@@ -93,9 +88,5 @@ func (d *Consumers) Stats() map[string]Stats {
 // waits stores how many events wait, and since when the oldest of them does.
 func (c *counters) waits(n int, oldest time.Time) {
 	c.backlog.Store(int64(n))
-	if n == 0 {
-		c.oldest.Store(0)
-	} else {
-		c.oldest.Store(oldest.UnixNano())
-	}
+	c.oldest.Store(nanos(oldest))
 }

@@ -17,14 +17,13 @@ import (
 // diff and each list with users: the join of one of them is no event, and neither is the leave of anybody else.
 // So it does no harm to read a diff or a list twice.
 type followed struct {
-	topic  presence.Topic
-	ofKind bool // the topic is not named: see followedKind
-	begun  bool // the topic has a position
+	topic presence.Topic
+	kind  *followedKind // nil: the topic is named
+	begun bool          // the topic has a position
+	waits bool          // there is no room: see enter
 	position
 	users   map[presence.UserID]toldUser
 	differs presence.DiffID // the version at which the store's total differed from that of users
-	over    bool            // the topic is about to rest
-	lap     int             // of a topic that rests: the latest lap whose list had it
 
 	changed atomic.Bool // a diff came since the log was read
 	unwatch func()      // nil: the watch has not begun
@@ -36,11 +35,19 @@ func (f *followed) stop() {
 	}
 }
 
-// follow begins to follow a topic.
-func (l *leader) follow(topic presence.Topic, ofKind bool) *followed {
-	f := &followed{topic: topic, ofKind: ofKind, users: make(map[presence.UserID]toldUser)}
-	l.byTopic[topic] = f
-	l.follows = append(l.follows, f)
+// follow returns what is known of a topic, and begins to follow it; nil if it is neither named nor of a kind.
+func (l *leader) follow(topic presence.Topic) *followed {
+	f := l.byTopic[topic]
+	if f != nil {
+		return f
+	}
+	f = &followed{topic: topic, users: make(map[presence.UserID]toldUser)}
+	if !slices.Contains(l.topics, topic) {
+		if f.kind = l.kindOf(topic); f.kind == nil {
+			return nil
+		}
+	}
+	l.byTopic[topic], l.follows = f, append(l.follows, f)
 	return f
 }
 
@@ -60,11 +67,14 @@ func (l *leader) advance(ctx context.Context, due bool) {
 		return
 	}
 	l.watch(ctx)
-	l.lookForTopics(ctx)
+	for _, k := range l.kinds {
+		l.look(ctx, k)
+	}
 	counts, err := l.counts(ctx)
 	if err != nil {
 		return
 	}
+	l.enter(counts)
 	began, done := time.Now(), 0
 	for i, f := range l.follows {
 		if time.Since(began) > advanceFor {
@@ -74,8 +84,8 @@ func (l *leader) advance(ctx context.Context, due bool) {
 		done++
 	}
 	l.follows = slices.Concat(l.follows[done:], l.follows[:done])
-	l.beginKinds()
-	l.rest()
+	l.follows = slices.DeleteFunc(l.follows, func(f *followed) bool { return l.byTopic[f.topic] != f }) // those that were dropped
+	l.settle()
 }
 
 // watch begins the watches of named topics that have not begun.
@@ -83,7 +93,7 @@ func (l *leader) watch(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	for _, f := range l.follows {
-		if f.ofKind || f.unwatch != nil {
+		if f.kind != nil || f.unwatch != nil {
 			continue
 		}
 		f.unwatch, _ = l.node.Store.Watch(ctx, f.topic, func(backend.Diff) { // after an error the next round tries again
@@ -108,7 +118,10 @@ func (l *leader) counts(ctx context.Context) ([]backend.Counts, error) {
 func (l *leader) advanceIn(ctx context.Context, f *followed, c backend.Counts) {
 	differs := presence.DiffID("")
 	switch {
-	case c.Unknown:
+	case c.Unknown, f.waits:
+	case f.over(c):
+		delete(l.byTopic, f.topic)
+		l.unset(positionKey(f.topic))
 	case !f.begun, !f.gap.IsZero():
 		l.list(ctx, f)
 	case c.Head != f.at:
@@ -119,7 +132,6 @@ func (l *leader) advanceIn(ctx context.Context, f *followed, c backend.Counts) {
 		differs = c.Head
 	}
 	f.differs = differs
-	f.over = !c.Unknown && c.Total == 0 && f.restsAt(c.Head)
 }
 
 // readLog makes events of the diffs in the store's log after the position. If the log does not reach back to
