@@ -2,7 +2,6 @@ package deliver
 
 import (
 	"context"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,12 +14,15 @@ import (
 // commit writes the changes, and holds the record for holdFor from now on, even without changes. It returns
 // false once ctx ends, or if another node holds the record, or may have held it since this node's time was over.
 func (l *leader) commit(ctx context.Context) bool {
-	changes := slices.Concat(l.changes, l.out.takeAcks(), l.out.shed())
+	changes := append(l.changes, l.out.takeAcks()...)
 	if l.changes = nil; !l.write(ctx, changes) {
 		return false
 	}
 	l.out.add(l.made...)
 	l.made = nil
+	if l.changes = append(l.changes, l.out.shed()...); len(l.changes) > 0 {
+		l.woken.Wake()
+	}
 	return true
 }
 
@@ -32,9 +34,10 @@ func (l *leader) write(ctx context.Context, changes []recordChange) bool {
 		step, rest := l.step(changes)
 		began := time.Now()
 		state, err := l.try(ctx, step)
-		var has map[string]string
-		if lost := err == nil && state == backend.ConsumerMissing; lost {
-			if state, has, err = l.takeBack(ctx); err == nil && state == backend.ConsumerHeld && !landed(step, has) {
+		if err == nil && state == backend.ConsumerMissing {
+			var has map[string]string
+			state, has, err = l.takeBack(ctx)
+			if number, ok := step.Set[stepsKey]; err == nil && state == backend.ConsumerHeld && (!ok || has[stepsKey] != number) {
 				l.steps = stepsOf(has)
 				for _, k := range l.kinds {
 					if k.begun {
@@ -46,19 +49,17 @@ func (l *leader) write(ctx context.Context, changes []recordChange) bool {
 				continue
 			}
 		}
-		switch {
-		case err != nil:
+		if err != nil {
 			if !wait.For(ctx, backoff) {
 				return false
 			}
 			backoff = min(2*backoff, claimEvery)
 			continue
-		case state != backend.ConsumerHeld:
+		}
+		if state != backend.ConsumerHeld {
 			return false
 		}
-		if number, ok := step.Set[stepsKey]; ok {
-			l.steps, _ = strconv.ParseUint(number, 10, 64)
-		}
+		l.steps = max(l.steps, stepsOf(step.Set))
 		l.until, backoff = began.Add(holdFor), backoffFirst
 		l.out.lease(began.Add(holdFor - holdMargin))
 		if changes = rest; len(changes) == 0 {
@@ -76,25 +77,17 @@ func (c *consumer) try(ctx context.Context, step backend.ConsumerStep) (backend.
 
 // takeBack claims the record, and returns what the store has of it.
 func (l *leader) takeBack(ctx context.Context) (state backend.ConsumerState, has map[string]string, err error) {
-	try, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	if state, err = l.hold(try, true); err == nil && state == backend.ConsumerHeld {
+	if state, err = l.hold(ctx, true); err == nil && state == backend.ConsumerHeld {
 		has, err = l.read(ctx)
 	}
 	return state, has, err
-}
-
-// landed reports whether a step arrived although its answer was lost.
-func landed(step backend.ConsumerStep, has map[string]string) bool {
-	number, ok := step.Set[stepsKey]
-	return ok && has[stepsKey] == number
 }
 
 // rewrite makes the changes that write the whole record again, whatever the store has of it.
 func (l *leader) rewrite(has map[string]string) {
 	for key := range has {
 		if key != stepsKey {
-			l.unset(key)
+			l.set(key, "")
 		}
 	}
 	l.changes = append(l.changes, l.all()...)
@@ -108,16 +101,14 @@ func (l *leader) step(changes []recordChange) (backend.ConsumerStep, []recordCha
 	if n < len(changes) && strings.HasPrefix(changes[n-1].key, wire.EventPrefix) {
 		n--
 	}
-	latest := make(map[string]recordChange, n)
-	for _, c := range changes[:n] {
-		latest[c.key] = c
-	}
 	step := backend.ConsumerStep{Holder: l.holder, For: holdFor, Set: make(map[string]string, n)}
-	for _, c := range latest {
-		if c.gone {
-			step.Delete = append(step.Delete, c.key)
-		} else {
-			step.Set[c.key] = c.value
+	for _, c := range changes[:n] {
+		step.Set[c.key] = c.value
+	}
+	for key, value := range step.Set {
+		if value == "" {
+			delete(step.Set, key)
+			step.Delete = append(step.Delete, key)
 		}
 	}
 	if l.steps > 0 {

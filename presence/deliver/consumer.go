@@ -71,10 +71,8 @@ func (c *consumer) run(ctx context.Context) {
 // claim reports whether this node holds the record from now on. A node that must let another one go first only
 // looks whether the store answers, and has a record: with an empty commit, which changes nothing.
 func (c *consumer) claim(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
 	if c.memory == nil && time.Since(c.trouble) < firstFor {
-		state, err := c.node.Store.CommitConsumer(ctx, c.name, backend.ConsumerStep{Holder: c.holder})
+		state, err := c.try(ctx, backend.ConsumerStep{Holder: c.holder})
 		c.found(state, err)
 		return false
 	}
@@ -97,6 +95,8 @@ func (c *consumer) found(state backend.ConsumerState, err error) {
 // hold claims the record for this node. If another node holds it for longer than a time that an old file may
 // name, that node leads, and knows more than this one.
 func (c *consumer) hold(ctx context.Context, create bool) (backend.ConsumerState, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
 	asked := time.Now()
 	claimed, err := c.node.Store.ClaimConsumer(ctx, c.name, backend.ConsumerClaim{Holder: c.holder, For: holdFor, Create: create})
 	switch {

@@ -60,7 +60,7 @@ func (l *leader) forgetErased() {
 		for _, f := range l.follows {
 			if u, told := f.users[e.User]; told && u.since.Before(e.at) {
 				delete(f.users, e.User)
-				l.unset(toldKey(f.topic, e.User))
+				l.set(toldKey(f.topic, e.User), "")
 			}
 		}
 		l.changes = append(l.changes, l.out.forget(e)...)

@@ -2,7 +2,6 @@ package deliver
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -38,11 +37,8 @@ type leader struct {
 	made    []*parcel      // the events of changes, or of what is being committed
 }
 
-// A recordChange is one entry of the record that was set or removed.
-type recordChange struct {
-	key, value string
-	gone       bool
-}
+// A recordChange is one entry of the record that was set, or removed if it has no value.
+type recordChange struct{ key, value string }
 
 // Times of a leader.
 const (
@@ -54,7 +50,7 @@ const (
 
 // lead calls fn until ctx ends, or another node holds the record.
 func (c *consumer) lead(ctx context.Context, entries map[string]string) {
-	l := &leader{consumer: c, out: newOutbox(c.opts.Most, c.stats)}
+	l := &leader{consumer: c, out: newOutbox(c.opts.Most, c.stats), byTopic: make(map[presence.Topic]*followed)}
 	l.begin(entries)
 	c.stats.leads.Store(true)
 	working, stop := context.WithCancel(ctx)
@@ -67,12 +63,18 @@ func (c *consumer) lead(ctx context.Context, entries map[string]string) {
 	l.out.close()
 	lanes.Wait()
 	for _, f := range l.follows {
-		f.stop()
+		if f.unwatch != nil {
+			f.unwatch()
+		}
 	}
 	if ctx.Err() != nil {
 		l.giveUp(ctx)
 	}
-	l.remember()
+	c.memory, c.taken = map[string]string{stepsKey: strconv.FormatUint(l.steps, 10)}, time.Time{}
+	for _, entry := range l.all() {
+		c.memory[entry.key] = entry.value
+	}
+	c.heldAt = later(c.heldAt, c.until)
 	c.stats.leads.Store(false)
 	c.stats.waits(0, time.Time{})
 	c.stats.left.Store(0)
@@ -108,7 +110,6 @@ func (l *leader) begin(entries map[string]string) {
 	for _, all := range l.allOf {
 		l.kinds = append(l.kinds, newKind(all))
 	}
-	l.byTopic = make(map[presence.Topic]*followed)
 	for _, topic := range l.topics {
 		l.follow(topic)
 	}
@@ -120,14 +121,12 @@ func (l *leader) begin(entries map[string]string) {
 	} else {
 		l.load(entries)
 	}
-	unheld := time.Since(l.heldAt)
-	gone := l.gone && l.steps == 0
+	gone, unheld := l.gone && l.steps == 0, time.Since(l.heldAt)
 	for _, f := range l.follows {
-		switch {
-		case gone:
+		if gone {
 			f.at = backend.Origin
-			l.gap(f)
-		case f.kind == nil && f.begun && f.idle() && unheld > quietFor:
+		}
+		if gone || f.kind == nil && f.begun && f.idle() && unheld > quietFor {
 			l.gap(f)
 		}
 	}
@@ -142,7 +141,7 @@ func (l *leader) begin(entries map[string]string) {
 func (l *leader) load(entries map[string]string) {
 	for _, key := range slices.Sorted(maps.Keys(entries)) { // so events come by number
 		if key != stepsKey && !l.loadEntry(key, entries[key]) {
-			l.changes = append(l.changes, recordChange{key: key, gone: true})
+			l.set(key, "")
 		}
 	}
 }
@@ -152,34 +151,32 @@ func (l *leader) loadEntry(key, value string) bool {
 	kind, rest := key[:min(2, len(key))], key[min(2, len(key)):]
 	switch kind {
 	case positionPrefix:
-		if i := slices.IndexFunc(l.kinds, func(k *followedKind) bool { return k.all == presence.Topic(rest) }); i >= 0 {
-			l.kinds[i].begun, l.kinds[i].crowded = true, value == crowdedMark
+		for _, k := range l.kinds {
+			if k.all == presence.Topic(rest) {
+				k.begun, k.crowded = true, value == crowdedMark
+				return true
+			}
+		}
+		if f := l.follow(presence.Topic(rest)); f != nil {
+			f.position, f.begun = decodePosition(value), true
 			return true
 		}
-		f := l.follow(presence.Topic(rest))
-		if f == nil {
-			return false
-		}
-		f.position, f.begun = decodePosition(value), true
 	case wire.ToldPrefix:
 		topic, user := wire.CutTold(rest)
-		f := l.follow(presence.Topic(topic))
-		if f == nil {
-			return false
+		if f := l.follow(presence.Topic(topic)); f != nil {
+			f.users[presence.UserID(user)] = decodeTold(value)
+			return true
 		}
-		f.users[presence.UserID(user)] = decodeTold(value)
 	case wire.EventPrefix:
-		var number uint64
 		e, ok := decodeEvent(value)
-		if _, err := fmt.Sscanf(rest, "%x", &number); err != nil || !ok {
-			return false
+		number, err := strconv.ParseUint(rest, 16, 64)
+		if ok && err == nil {
+			l.number = max(l.number, number)
+			l.out.add(&parcel{Event: e, number: number})
+			return true
 		}
-		l.number = max(l.number, number)
-		l.out.add(&parcel{Event: e, number: number})
-	default:
-		return false
 	}
-	return true
+	return false
 }
 
 // all returns the entries of the whole record but the number of its step.
@@ -190,10 +187,10 @@ func (l *leader) all() []recordChange {
 	}
 	for _, f := range l.follows {
 		for id, u := range f.users {
-			changes = append(changes, recordChange{key: toldKey(f.topic, id), value: u.encode()})
+			changes = append(changes, recordChange{toldKey(f.topic, id), u.encode()})
 		}
 		if f.begun {
-			changes = append(changes, recordChange{key: positionKey(f.topic), value: f.position.encode()})
+			changes = append(changes, recordChange{positionKey(f.topic), f.position.encode()})
 		}
 	}
 	for _, k := range l.kinds {
@@ -202,15 +199,6 @@ func (l *leader) all() []recordChange {
 		}
 	}
 	return changes
-}
-
-// remember keeps the record for the time after this node led.
-func (l *leader) remember() {
-	l.memory, l.taken = map[string]string{stepsKey: strconv.FormatUint(l.steps, 10)}, time.Time{}
-	for _, entry := range l.all() {
-		l.memory[entry.key] = entry.value
-	}
-	l.heldAt = later(l.heldAt, l.until)
 }
 
 // event makes an event. source names what the event comes from.
@@ -222,10 +210,5 @@ func (l *leader) event(e Event, source string) {
 	l.made, l.changes = append(l.made, p), append(l.changes, p.entry())
 }
 
-func (l *leader) set(key, value string) {
-	l.changes = append(l.changes, recordChange{key: key, value: value})
-}
-
-func (l *leader) unset(key string) {
-	l.changes = append(l.changes, recordChange{key: key, gone: true})
-}
+// set changes an entry of the record, or removes it if value is empty.
+func (l *leader) set(key, value string) { l.changes = append(l.changes, recordChange{key, value}) }

@@ -120,7 +120,7 @@ func (o *outbox) shed() (changes []recordChange) {
 		o.removeLocked(oldest)
 		o.stats.dropped.Add(1)
 		if gaps[oldest.Topic] {
-			changes = append(changes, recordChange{key: eventKey(oldest.number), gone: true})
+			changes = append(changes, recordChange{key: eventKey(oldest.number)})
 			continue
 		}
 		gap := &parcel{number: oldest.number, Event: Event{ID: oldest.ID + "-gap", Type: Gap, Topic: oldest.Topic, At: oldest.At}}
@@ -207,7 +207,7 @@ func (o *outbox) takeAcks() (changes []recordChange) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, number := range o.acks {
-		changes = append(changes, recordChange{key: eventKey(number), gone: true})
+		changes = append(changes, recordChange{key: eventKey(number)})
 	}
 	o.acks = nil
 	return changes
@@ -236,7 +236,7 @@ func (o *outbox) forget(e erasedAt) (changes []recordChange) {
 			p.last = true
 		default:
 			o.removeLocked(p)
-			changes = append(changes, recordChange{key: eventKey(p.number), gone: true})
+			changes = append(changes, recordChange{key: eventKey(p.number)})
 		}
 	}
 	o.signalLocked()

@@ -51,7 +51,7 @@ func (l *leader) leave(f *followed, left backend.Departure, source string) {
 	}
 	l.event(e, source+was.session())
 	delete(f.users, left.ID)
-	l.unset(toldKey(f.topic, left.ID))
+	l.set(toldKey(f.topic, left.ID), "")
 }
 
 // session names a session of a user in a topic. One list after a gap may have several of them.

@@ -29,12 +29,6 @@ type followed struct {
 	unwatch func()      // nil: the watch has not begun
 }
 
-func (f *followed) stop() {
-	if f.unwatch != nil {
-		f.unwatch()
-	}
-}
-
 // follow returns what is known of a topic, and begins to follow it; nil if it is neither named nor of a kind.
 func (l *leader) follow(topic presence.Topic) *followed {
 	f := l.byTopic[topic]
@@ -121,7 +115,7 @@ func (l *leader) advanceIn(ctx context.Context, f *followed, c backend.Counts) {
 	case c.Unknown, f.waits:
 	case f.over(c):
 		delete(l.byTopic, f.topic)
-		l.unset(positionKey(f.topic))
+		l.set(positionKey(f.topic), "")
 	case !f.begun, !f.gap.IsZero():
 		l.list(ctx, f)
 	case c.Head != f.at:
