@@ -91,11 +91,6 @@ const (
 // an error at once: [presence.ErrInvalidConfig] or [presence.ErrInvalidTopic]. So is a store that is no
 // [backend.ConsumerStore], or for [AllOf] no [backend.StaffStore]: [errors.ErrUnsupported].
 //
-//	topics := []presence.Topic{presence.Site}
-//	go tracker.Deliver(ctx, "mailer", topics, deliver.Options{}, func(ctx context.Context, e deliver.Event) error {
-//		…
-//	})
-//
 // One node calls fn. If that node dies, another one takes over within 8 s, and if the store was out then, within
 // 8 s of its return and five more. If the node closes, another one takes over within three seconds. It continues
 // where the first one stopped, and may repeat the latest events, with the same IDs.
@@ -122,8 +117,6 @@ const (
 // for 20 s, as in a long restart; and when the leader could not look at all topics for 15 s, since the store was
 // unreachable or lists more than some 15,000 topics of the kind.
 //
-//	topics := []presence.Topic{presence.Site, deliver.AllOf("thread")}
-//
 // Run costs the store one round trip a second on each node. The node that leads adds one a second, one for each
 // topic with changes, one for all events of about 20 ms, and one a second for each kind. Run keeps about 100 bytes
 // for each user online and 500 for each event that waits, in the store and on the node that leads.
@@ -144,7 +137,6 @@ func (d *Consumers) Run(ctx context.Context, name string, topics []presence.Topi
 	c := &consumer{
 		node: &d.node, name: name, opts: o, fn: fn,
 		holder: d.node.Name + "." + rand.Text()[:12],
-		stats:  d.of(name),
 		woken:  wait.NewWakeup(),
 	}
 	for _, topic := range topics {
@@ -154,7 +146,7 @@ func (d *Consumers) Run(ctx context.Context, name string, topics []presence.Topi
 			c.topics = append(c.topics, topic)
 		}
 	}
-	d.begin(c)
+	c.stats = d.begin(c)
 	defer d.end(c)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

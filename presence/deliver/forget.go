@@ -2,6 +2,7 @@ package deliver
 
 import (
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -11,10 +12,7 @@ import (
 // Forget makes each consumer forget a user.
 func (d *Consumers) Forget(e backend.Erasure) {
 	d.mu.Lock()
-	running := make([]*consumer, 0, len(d.running))
-	for c := range d.running {
-		running = append(running, c)
-	}
+	running := slices.Collect(maps.Keys(d.running))
 	d.mu.Unlock()
 	for _, c := range running {
 		c.erasing.add(e)

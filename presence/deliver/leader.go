@@ -85,8 +85,8 @@ func (l *leader) work(ctx context.Context) {
 	tick := time.NewTicker(claimEvery)
 	defer tick.Stop()
 	for due := true; ; {
-		l.advance(ctx, due)
 		l.forgetErased()
+		l.advance(ctx, due)
 		if !l.commit(ctx) {
 			return
 		}

@@ -25,19 +25,23 @@ type Consumers struct {
 
 	mu      sync.Mutex // taken with no other mutex held
 	byName  map[string]*counters
-	running map[*consumer]struct{}
+	running map[*consumer]bool
 }
 
 // New returns the Consumers of a node. None runs yet.
 func New(node Node) *Consumers {
-	return &Consumers{node: node, byName: make(map[string]*counters), running: make(map[*consumer]struct{})}
+	return &Consumers{node: node, byName: make(map[string]*counters), running: make(map[*consumer]bool)}
 }
 
-// begin adds a running consumer to the figures, and end removes it.
-func (d *Consumers) begin(c *consumer) {
+// begin notes that a consumer runs, and returns its counters.
+func (d *Consumers) begin(c *consumer) *counters {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.running[c] = struct{}{}
+	d.running[c] = true
+	if d.byName[c.name] == nil {
+		d.byName[c.name] = new(counters)
+	}
+	return d.byName[c.name]
 }
 
 func (d *Consumers) end(c *consumer) {
@@ -53,15 +57,6 @@ type counters struct {
 	backlog atomic.Int64
 	left    atomic.Int64
 	oldest  atomic.Int64 // as nanos
-}
-
-func (d *Consumers) of(consumer string) *counters {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.byName[consumer] == nil {
-		d.byName[consumer] = new(counters)
-	}
-	return d.byName[consumer]
 }
 
 // Stats returns the figures of each consumer by name; nil if there is none.

@@ -60,11 +60,10 @@ func (l *leader) advance(ctx context.Context, due bool) {
 		}
 		return
 	}
-	l.watch(ctx)
 	for _, k := range l.kinds {
 		l.look(ctx, k)
 	}
-	counts, err := l.counts(ctx)
+	counts, err := l.heads(ctx)
 	if err != nil {
 		return
 	}
@@ -82,27 +81,18 @@ func (l *leader) advance(ctx context.Context, due bool) {
 	l.settle()
 }
 
-// watch begins the watches of named topics that have not begun.
-func (l *leader) watch(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	for _, f := range l.follows {
-		if f.kind != nil || f.unwatch != nil {
-			continue
-		}
-		f.unwatch, _ = l.node.Store.Watch(ctx, f.topic, func(backend.Diff) { // after an error the next round tries again
-			f.changed.Store(true)
-			l.woken.Wake()
-		})
-	}
-}
-
-func (l *leader) counts(ctx context.Context) ([]backend.Counts, error) {
+// heads asks for the versions of the topics, and begins the watches of named topics that have not begun.
+func (l *leader) heads(ctx context.Context) ([]backend.Counts, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	topics := make([]presence.Topic, len(l.follows))
 	for i, f := range l.follows {
-		topics[i] = f.topic
+		if topics[i] = f.topic; f.kind == nil && f.unwatch == nil {
+			f.unwatch, _ = l.node.Store.Watch(ctx, f.topic, func(backend.Diff) { // after an error the next round tries again
+				f.changed.Store(true)
+				l.woken.Wake()
+			})
+		}
 	}
 	return l.node.Store.Counts(ctx, topics...)
 }
@@ -149,24 +139,21 @@ func (l *leader) readLog(ctx context.Context, f *followed) {
 	if err != nil && !errors.Is(err, presence.ErrGap) {
 		return // the next round finds that the topic is behind
 	}
-	if from == backend.Origin && slices.ContainsFunc(diffs, f.hasTold) {
-		err = presence.ErrGap
-	}
+	gap := err != nil || from == backend.Origin && slices.ContainsFunc(diffs, func(d backend.Diff) bool {
+		return slices.ContainsFunc(d.Joins, f.isOld)
+	})
 	for _, d := range diffs {
-		if err != nil || d.Prev != f.at && (d.Prev != backend.Origin || len(f.users) > 0) {
-			err = presence.ErrGap
+		if gap = gap || d.Prev != f.at && (d.Prev != backend.Origin || len(f.users) > 0); gap {
 			break
 		}
 		l.tell(f, d)
 	}
-	if err != nil {
+	if gap {
 		l.gap(f)
 	}
 }
 
-// hasTold reports whether a diff has a join of before the latest event that was told.
-func (f *followed) hasTold(d backend.Diff) bool { return slices.ContainsFunc(d.Joins, f.isOld) }
-
+// isOld reports whether a user came before the latest event that was told.
 func (f *followed) isOld(m presence.Member) bool { return !m.Since.After(f.latest) }
 
 // gap makes a gap: events may be missing. From now on the topic is listed once a second: see list.
