@@ -56,7 +56,7 @@ func (c *consumer) forgetErased() {
 func (l *leader) forgetErased() {
 	for _, e := range l.erasing.take() {
 		for _, f := range l.follows {
-			if u, told := f.users[e.User]; told && u.since.Before(e.at) {
+			if u, told := f.users[e.User]; told && u.Since.Before(e.at) {
 				delete(f.users, e.User)
 				l.set(toldKey(f.topic, e.User), "")
 			}

@@ -114,7 +114,7 @@ func (l *leader) look(ctx context.Context, k *followedKind) {
 	for _, topic := range page {
 		if l.byTopic[topic] == nil && len(l.follows) < l.opts.MaxTopics+maxKindTopics {
 			f := l.follow(topic)
-			f.at, f.begun = backend.Origin, k.begun || k.lapped
+			f.At, f.begun = backend.Origin, k.begun || k.lapped
 		}
 		k.after = topic
 	}
@@ -147,7 +147,7 @@ func (l *leader) enter(counts []backend.Counts) {
 	for i, f := range l.follows {
 		tenant, c := f.topic.Tenant(), counts[i]
 		switch {
-		case f.kind == nil, !f.idle(), c.Unknown, c.Head == f.at, f.over(c):
+		case f.kind == nil, !f.idle(), c.Unknown, c.Head == f.At, f.over(c):
 		case places < most && (places < (most+1)/2 || taken[tenant] < share):
 			places++
 			taken[tenant]++
@@ -179,7 +179,7 @@ func (l *leader) settle() {
 }
 
 // idle reports whether nobody is in a topic, as far as the consumer was told.
-func (f *followed) idle() bool { return len(f.users) == 0 && f.gap.IsZero() }
+func (f *followed) idle() bool { return len(f.users) == 0 && f.Gap.IsZero() }
 
 // over reports whether the store has dropped the log of a topic of a kind in which nobody is.
 func (f *followed) over(c backend.Counts) bool {

@@ -76,7 +76,7 @@ func (c *consumer) lead(ctx context.Context, entries map[string]string) {
 	}
 	c.heldAt = later(c.heldAt, c.until)
 	c.stats.leads.Store(false)
-	c.stats.waits(0, time.Time{})
+	c.stats.waits(0, nil)
 	c.stats.left.Store(0)
 }
 
@@ -124,7 +124,7 @@ func (l *leader) begin(entries map[string]string) {
 	gone, unheld := l.gone && l.steps == 0, time.Since(l.heldAt)
 	for _, f := range l.follows {
 		if gone {
-			f.at = backend.Origin
+			f.At = backend.Origin
 		}
 		if gone || f.kind == nil && f.begun && f.idle() && unheld > quietFor {
 			l.gap(f)
@@ -158,21 +158,21 @@ func (l *leader) loadEntry(key, value string) bool {
 			}
 		}
 		if f := l.follow(presence.Topic(rest)); f != nil {
-			f.position, f.begun = decodePosition(value), true
-			return true
+			f.begun = decode(value, &f.position)
+			return f.begun
 		}
 	case wire.ToldPrefix:
 		topic, user := wire.CutTold(rest)
-		if f := l.follow(presence.Topic(topic)); f != nil {
-			f.users[presence.UserID(user)] = decodeTold(value)
+		var u toldUser
+		if f := l.follow(presence.Topic(topic)); f != nil && decode(value, &u) {
+			f.users[presence.UserID(user)] = u
 			return true
 		}
 	case wire.EventPrefix:
-		e, ok := decodeEvent(value)
-		number, err := strconv.ParseUint(rest, 16, 64)
-		if ok && err == nil {
+		var e keptEvent
+		if number, err := strconv.ParseUint(rest, 16, 64); err == nil && decode(value, &e) {
 			l.number = max(l.number, number)
-			l.out.add(&parcel{Event: e, number: number})
+			l.out.add(&parcel{Event: e.event(), number: number})
 			return true
 		}
 	}
@@ -187,10 +187,10 @@ func (l *leader) all() []recordChange {
 	}
 	for _, f := range l.follows {
 		for id, u := range f.users {
-			changes = append(changes, recordChange{toldKey(f.topic, id), u.encode()})
+			changes = append(changes, recordChange{toldKey(f.topic, id), encode(u)})
 		}
 		if f.begun {
-			changes = append(changes, recordChange{positionKey(f.topic), f.position.encode()})
+			changes = append(changes, recordChange{positionKey(f.topic), encode(f.position)})
 		}
 	}
 	for _, k := range l.kinds {

@@ -50,10 +50,6 @@ type queueKey struct {
 
 func (p *parcel) key() queueKey { return queueKey{p.Topic, p.User.ID} }
 
-func (p *parcel) entry() recordChange {
-	return recordChange{key: eventKey(p.number), value: encodeEvent(p.Event)}
-}
-
 func newOutbox(most int, stats *counters) *outbox {
 	return &outbox{most: most, stats: stats, queues: make(map[queueKey]*eventQueue), changed: make(chan struct{})}
 }
@@ -95,9 +91,9 @@ func (o *outbox) removeLocked(p *parcel) int {
 func (o *outbox) signalLocked() {
 	close(o.changed)
 	o.changed = make(chan struct{})
-	var oldest time.Time
+	var oldest *time.Time
 	if len(o.all) > 0 {
-		oldest = o.all[0].At
+		oldest = &o.all[0].At
 	}
 	o.stats.waits(len(o.all), oldest)
 }

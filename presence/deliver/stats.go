@@ -56,7 +56,7 @@ type counters struct {
 	leads   atomic.Bool
 	backlog atomic.Int64
 	left    atomic.Int64
-	oldest  atomic.Int64 // as nanos
+	oldest  atomic.Pointer[time.Time] // nil: nothing waits
 }
 
 // Stats returns the figures of each consumer by name; nil if there is none.
@@ -72,8 +72,8 @@ func (d *Consumers) Stats() map[string]Stats {
 			Leads: c.leads.Load(), Told: c.told.Load(), Failed: c.failed.Load(), Repeated: c.repeated.Load(),
 			Dropped: c.dropped.Load(), Gaps: c.gaps.Load(), Backlog: int(c.backlog.Load()), Left: int(c.left.Load()),
 		}
-		if oldest := c.oldest.Load(); oldest != 0 {
-			s.Oldest = max(time.Since(fromNanos(oldest)), 0)
+		if oldest := c.oldest.Load(); oldest != nil {
+			s.Oldest = max(time.Since(*oldest), 0)
 		}
 		all[name] = s
 	}
@@ -81,7 +81,7 @@ func (d *Consumers) Stats() map[string]Stats {
 }
 
 // waits stores how many events wait, and since when the oldest of them does.
-func (c *counters) waits(n int, oldest time.Time) {
+func (c *counters) waits(n int, oldest *time.Time) {
 	c.backlog.Store(int64(n))
-	c.oldest.Store(nanos(oldest))
+	c.oldest.Store(oldest)
 }

@@ -15,11 +15,11 @@ func (l *leader) tell(f *followed, d backend.Diff) {
 		l.join(f, m, string(d.ID))
 	}
 	for _, m := range d.Joins {
-		f.latest = later(f.latest, m.Since)
+		f.Latest = later(f.Latest, m.Since)
 	}
 	for _, left := range d.Leaves {
 		l.leave(f, left, string(d.ID))
-		f.latest = later(f.latest, left.LastSeen)
+		f.Latest = later(f.Latest, left.LastSeen)
 	}
 	l.move(f, d.ID)
 }
@@ -28,14 +28,14 @@ func (l *leader) tell(f *followed, d backend.Diff) {
 // source names the diff or the list that has the user.
 func (l *leader) join(f *followed, m presence.Member, source string) {
 	was, told := f.users[m.ID]
-	now := toldUser{name: m.Name, since: m.Since}
+	now := toldUser{m.Name, m.Since}
 	if told {
-		now.since = was.since
+		now.Since = was.Since
 	} else {
 		l.event(Event{Type: Join, Topic: f.topic, User: presence.User{ID: m.ID, Name: m.Name}, Since: m.Since}, source+now.session())
 	}
 	if f.users[m.ID] = now; now != was {
-		l.set(toldKey(f.topic, m.ID), now.encode())
+		l.set(toldKey(f.topic, m.ID), encode(now))
 	}
 }
 
@@ -45,17 +45,15 @@ func (l *leader) leave(f *followed, left backend.Departure, source string) {
 	if !told {
 		return
 	}
-	e := Event{Type: Leave, Topic: f.topic, User: presence.User{ID: left.ID, Name: was.name}, Since: was.since}
-	if !left.LastSeen.IsZero() {
-		e.leave(left.LastSeen)
-	}
+	e := Event{Type: Leave, Topic: f.topic, User: presence.User{ID: left.ID, Name: was.Name}, Since: was.Since}
+	e.leave(left.LastSeen)
 	l.event(e, source+was.session())
 	delete(f.users, left.ID)
 	l.set(toldKey(f.topic, left.ID), "")
 }
 
 // session names a session of a user in a topic. One list after a gap may have several of them.
-func (u toldUser) session() string { return " " + strconv.FormatInt(u.since.UnixNano(), 10) }
+func (u toldUser) session() string { return " " + strconv.FormatInt(u.Since.UnixNano(), 10) }
 
 // maxSightings is how many users the store is asked for at once.
 const maxSightings = 500
@@ -77,7 +75,7 @@ func (l *leader) leaveAll(ctx context.Context, f *followed, there map[presence.U
 		}
 		for i, id := range some {
 			left := backend.Departure{ID: id}
-			if seen[i].LastSeen.After(f.users[id].since) { // else it is of an earlier session
+			if seen[i].LastSeen.After(f.users[id].Since) { // else it is of an earlier session
 				left.LastSeen = seen[i].LastSeen
 			}
 			l.leave(f, left, source)

@@ -54,7 +54,7 @@ const advanceFor = time.Second
 func (l *leader) advance(ctx context.Context, due bool) {
 	if !due {
 		for _, f := range l.follows {
-			if f.changed.Load() && f.begun && f.gap.IsZero() {
+			if f.changed.Load() && f.begun && f.Gap.IsZero() {
 				l.readLog(ctx, f)
 			}
 		}
@@ -106,9 +106,9 @@ func (l *leader) advanceIn(ctx context.Context, f *followed, c backend.Counts) {
 	case f.over(c):
 		delete(l.byTopic, f.topic)
 		l.set(positionKey(f.topic), "")
-	case !f.begun, !f.gap.IsZero():
+	case !f.begun, !f.Gap.IsZero():
 		l.list(ctx, f)
-	case c.Head != f.at:
+	case c.Head != f.At:
 		l.readLog(ctx, f)
 	case c.Total != len(f.users) && f.differs == c.Head:
 		l.gap(f)
@@ -128,7 +128,7 @@ func (l *leader) readLog(ctx context.Context, f *followed) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	f.changed.Store(false)
-	from := f.at
+	from := f.At
 	diffs, err := l.node.Store.Log(ctx, f.topic, from)
 	if errors.Is(err, presence.ErrGap) && len(f.users) == 0 {
 		from = backend.Origin
@@ -143,7 +143,7 @@ func (l *leader) readLog(ctx context.Context, f *followed) {
 		return slices.ContainsFunc(d.Joins, f.isOld)
 	})
 	for _, d := range diffs {
-		if gap = gap || d.Prev != f.at && (d.Prev != backend.Origin || len(f.users) > 0); gap {
+		if gap = gap || d.Prev != f.At && (d.Prev != backend.Origin || len(f.users) > 0); gap {
 			break
 		}
 		l.tell(f, d)
@@ -154,12 +154,12 @@ func (l *leader) readLog(ctx context.Context, f *followed) {
 }
 
 // isOld reports whether a user came before the latest event that was told.
-func (f *followed) isOld(m presence.Member) bool { return !m.Since.After(f.latest) }
+func (f *followed) isOld(m presence.Member) bool { return !m.Since.After(f.Latest) }
 
 // gap makes a gap: events may be missing. From now on the topic is listed once a second: see list.
 func (l *leader) gap(f *followed) {
-	f.gap = l.tellGap(f.topic)
-	l.move(f, f.at)
+	f.Gap = l.tellGap(f.topic)
+	l.move(f, f.At)
 }
 
 // tellGap makes the gap of a topic or a kind, and returns when that was.
@@ -187,8 +187,8 @@ func (l *leader) list(ctx context.Context, f *followed) {
 	}
 	source, restored, ended := string(snap.ID), true, true
 	if f.begun {
-		source = listName(f.gap)
-		restored, ended = l.node.Restored(f.topic, f.gap)
+		source = listName(f.Gap)
+		restored, ended = l.node.Restored(f.topic, f.Gap)
 	}
 	there, waits := make(map[presence.UserID]bool, len(snap.Members)), false
 	for _, m := range slices.Backward(snap.Members) { // joins come in the order in which the users came
@@ -203,14 +203,14 @@ func (l *leader) list(ctx context.Context, f *followed) {
 		return
 	}
 	for _, m := range snap.Members {
-		f.latest = later(f.latest, m.Since)
+		f.Latest = later(f.Latest, m.Since)
 	}
-	f.gap = time.Time{}
+	f.Gap = time.Time{}
 	l.move(f, snap.ID)
 }
 
 // move sets the position of a topic.
 func (l *leader) move(f *followed, at presence.DiffID) {
-	f.at, f.begun = at, true
-	l.set(positionKey(f.topic), f.position.encode())
+	f.At, f.begun = at, true
+	l.set(positionKey(f.topic), encode(f.position))
 }

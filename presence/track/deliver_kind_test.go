@@ -378,51 +378,6 @@ func TestDeliverKindErased(t *testing.T) {
 	})
 }
 
-// A topic that is over gives its place up at once. Whoever comes back to it is told from where it
-// was, also by another leader.
-func TestDeliverKindFlood(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := memstore.New()
-		a, b := start(t, store, quiet), start(t, store, quiet)
-		p := &program{t: t, of: allThreads}
-		stop := p.deliver("a", a, deliver.Options{MaxTopics: 20})
-		time.Sleep(begins)
-		p.deliver("b", b, deliver.Options{MaxTopics: 20})
-		told := func(of *track.Tracker) {
-			t.Helper()
-			if got := of.Stats().Deliveries["program"]; !got.Leads || got.Left != 0 || got.Gaps != 0 {
-				t.Errorf("got %+v, want no topics left, and no gaps", got)
-			}
-		}
-		for round := range 10 { // in less time than the store keeps a log
-			for i := range 10 {
-				in(t, b, "eve", presence.Topic(fmt.Sprint("thread:", round, ".", i)))
-			}
-			time.Sleep(18 * time.Second)
-			noError(t, b.SignOut(t.Context(), "eve"))
-			time.Sleep(2 * time.Second)
-			told(a)
-		}
-		if got := len(strings.Fields(p.read())); got != 200 {
-			t.Errorf("got %d events, want 200", got)
-		}
-		in(t, b, "alice", "thread:new")
-		p.wantInOrder(2*time.Second, "thread:new +alice")
-		in(t, b, "bob", "thread:9.0")
-		p.wantInOrder(2*time.Second, "thread:9.0 +bob")
-		stop()
-		p.wantInOrder(10*time.Second, "")
-		in(t, b, "carol", "thread:9.1")
-		p.wantInOrder(2*time.Second, "thread:9.1 +carol")
-		told(b)
-		noError(t, b.SignOut(t.Context(), "carol"))
-		p.wantInOrder(20*time.Minute, "thread:9.1 -carol")
-		if got, want := strings.Join(record(t, store, "p/"), " "), "p/thread:* p/thread:9.0 p/thread:new"; got != want {
-			t.Errorf("got the positions %s, want %s", got, want)
-		}
-	})
-}
-
 // A tenant whose visitors open many topics leaves room for those of others.
 func TestDeliverKindShares(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

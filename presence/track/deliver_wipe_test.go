@@ -2,11 +2,9 @@ package track_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -120,61 +118,6 @@ func TestDeliverOldFile(t *testing.T) {
 	}
 }
 
-// With a short TTL too, a wipe makes nobody leave who stays: not for a program, and not on a
-// page.
-func TestDeliverWipeShortTTL(t *testing.T) {
-	for _, ttl := range []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second} {
-		bubble(t, ttl.String(), func(t *testing.T) {
-			store := &noticingStore{swapStore: newSwapStore()}
-			cfg := quiet
-			cfg.TTL, cfg.Grace = ttl, time.Second
-			a, b := start(t, store, cfg), start(t, store, cfg)
-			p := &program{t: t}
-			p.deliver("a", a, deliver.Options{})
-			time.Sleep(begins)
-			openPage(t, a, track.ConnectOptions{Visitor: visitor("alice")})
-			openPage(t, b, track.ConnectOptions{Visitor: visitor("bob")})
-			reader := connect(t, a, track.ConnectOptions{Observe: true})
-			p.want(10*time.Second, "+alice +bob")
-			reader.Events(nil)
-			for i := range 5 {
-				store.wipe()
-				store.missed()
-				p.want(20*time.Second+time.Duration(i)*170*time.Millisecond, "!")
-				for _, e := range reader.Events(nil) {
-					var d payload
-					noError(t, json.Unmarshal(e.Data, &d))
-					if len(d.Leaves) > 0 {
-						t.Errorf("got %s, want that nobody leaves", e.Data)
-					}
-				}
-			}
-		})
-	}
-}
-
-// A noticingStore tells its listeners, as one of Redis does, that it lost notices.
-type noticingStore struct {
-	*swapStore
-	mu        sync.Mutex
-	listeners []func(backend.Notice)
-}
-
-func (s *noticingStore) Listen(ctx context.Context, fn func(backend.Notice)) (func(), error) {
-	s.mu.Lock()
-	s.listeners = append(s.listeners, fn)
-	s.mu.Unlock()
-	return s.swapStore.Listen(ctx, fn)
-}
-
-func (s *noticingStore) missed() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, fn := range s.listeners {
-		fn(backend.Notice{Missed: time.Second})
-	}
-}
-
 // The store fails over to a copy in which users are still there whose leave was told. They
 // are not told as new, and who really stays is.
 func TestDeliverRevived(t *testing.T) {
@@ -202,28 +145,6 @@ func TestDeliverRevived(t *testing.T) {
 		store.goOnAs(replica)
 		p.want(50*time.Second, "!")
 		p.want(time.Minute, "+returns")
-	})
-}
-
-// One wipe after another, also while the nodes restore what the one before took.
-func TestDeliverWipes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := newSwapStore()
-		a, b := start(t, store, quiet), start(t, store, quiet)
-		p := &program{t: t}
-		p.deliver("a", a, deliver.Options{})
-		p.deliver("b", b, deliver.Options{})
-		openPage(t, a, track.ConnectOptions{Visitor: visitor("alice")})
-		openPage(t, b, track.ConnectOptions{Visitor: visitor("bob")})
-		p.want(2*begins, "+alice +bob")
-		for range 20 {
-			store.wipe()
-			time.Sleep(1700 * time.Millisecond)
-		}
-		time.Sleep(time.Minute)
-		if got := strings.ReplaceAll(p.read(), "!", ""); strings.TrimSpace(got) != "" {
-			t.Errorf("got %q, want nothing but gaps", got)
-		}
 	})
 }
 
