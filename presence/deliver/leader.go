@@ -121,6 +121,7 @@ func (l *leader) begin(entries map[string]string) {
 	} else {
 		l.load(entries)
 	}
+	l.memory = nil // until this node has led
 	gone, unheld := l.gone && l.steps == 0, time.Since(l.heldAt)
 	for _, f := range l.follows {
 		if gone {

@@ -150,39 +150,6 @@ func TestDeliverKindArguments(t *testing.T) {
 	})
 }
 
-// Another node goes on with a kind, with topics that began and ended while nobody led.
-func TestDeliverKindTakeOver(t *testing.T) {
-	for _, dies := range []bool{false, true} {
-		bubble(t, fmt.Sprintf("dies=%v", dies), func(t *testing.T) {
-			store := memstore.New()
-			faults := presencetest.NewFaults(store)
-			a, b := start(t, faults, quiet), start(t, store, quiet)
-			p := &program{t: t, of: allThreads}
-			stop := p.deliver("a", a, deliver.Options{})
-			time.Sleep(begins)
-			p.deliver("b", b, deliver.Options{})
-			stays := in(t, b, "stays", "thread:1")
-			bob := in(t, b, "bob", "thread:1")
-			p.wantInOrder(2*time.Second, "thread:1 +stays +bob")
-			if dies {
-				faults.Break(presencetest.Fault{Err: errDown})
-			} else {
-				stop()
-			}
-			bob.goes(b, "bob")
-			in(t, b, "brief", "thread:2").goes(b, "brief")
-			in(t, b, "carol", "thread:3")
-			p.wantInOrder(10*time.Second, "thread:1 -bob, thread:2 +brief -brief, thread:3 +carol")
-			if got := b.Stats().Deliveries["program"]; !got.Leads || got.Gaps != 0 {
-				t.Errorf("got %+v, want b to lead without a gap", got)
-			}
-			faults.Heal()
-			stays.goes(b, "stays")
-			p.wantInOrder(10*time.Second, "thread:1 -stays")
-		})
-	}
-}
-
 // The consumer is restarted. After a short time nothing is missing; after a long one there is a gap
 // of the kind, since topics may have come and gone, and then all that differs.
 func TestDeliverKindRestart(t *testing.T) {
@@ -245,31 +212,26 @@ func TestDeliverKindWipe(t *testing.T) {
 	} {
 		bubble(t, fmt.Sprintf("dies=%v", dies), func(t *testing.T) {
 			store := newSwapStore()
-			faults := presencetest.NewFaults(store)
-			a, b := start(t, faults, quiet), start(t, store, quiet)
-			p := &program{t: t, of: allThreads}
-			p.deliver("a", a, deliver.Options{})
-			time.Sleep(begins)
-			p.deliver("b", b, deliver.Options{})
+			p := newTwin(t, store, allThreads...)
 			var pages []*page
 			for i := range 4 {
-				pages = append(pages, in(t, b, fmt.Sprint("u", i), presence.Topic(fmt.Sprint("thread:", i%2))))
+				pages = append(pages, in(t, p.b, fmt.Sprint("u", i), presence.Topic(fmt.Sprint("thread:", i%2))))
 				time.Sleep(time.Second)
 			}
 			p.wantInOrder(time.Minute, "thread:0 +u0 +u2, thread:1 +u1 +u3")
 			if dies {
-				faults.Break(presencetest.Fault{Err: errDown})
+				p.dies()
 			}
 			store.wipe()
 			pages[0].conn.Close() // nobody restores u0
 			time.Sleep(10 * time.Millisecond)
-			in(t, b, "new", "thread:1")
-			in(t, b, "newer", "thread:2")
+			in(t, p.b, "new", "thread:1")
+			in(t, p.b, "newer", "thread:2")
 			p.wantInOrder(time.Minute, want)
 			if got := strings.Join(record(t, store, "t/"), " "); got != "t/thread:0/u2 t/thread:1/new t/thread:1/u1 t/thread:1/u3 t/thread:2/newer" {
 				t.Errorf("got the record %s", got)
 			}
-			pages[1].goes(b, "u1")
+			pages[1].goes(p.b, "u1")
 			p.wantInOrder(2*time.Second, "thread:1 -u1")
 		})
 	}
@@ -316,18 +278,12 @@ func TestDeliverKindBound(t *testing.T) {
 // A store whose reads are slow makes the leader of many topics late, but takes the lead from nobody.
 func TestDeliverKindSlowStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := memstore.New()
-		faults := presencetest.NewFaults(store)
-		a, b := start(t, faults, quiet), start(t, store, quiet)
-		p := &program{t: t, of: allThreads}
-		p.deliver("a", a, deliver.Options{})
-		time.Sleep(begins)
-		p.deliver("b", b, deliver.Options{})
+		p := newTwin(t, memstore.New(), allThreads...)
 		time.Sleep(2 * time.Second)
-		faults.Break(presencetest.Fault{Delay: 100 * time.Millisecond}, presencetest.CallLog, presencetest.CallSnapshot)
+		p.faults.Break(presencetest.Fault{Delay: 100 * time.Millisecond}, presencetest.CallLog, presencetest.CallSnapshot)
 		const topics = 200 // 20 s of reads
 		for i := range topics {
-			in(t, b, fmt.Sprint("u", i), presence.Topic(fmt.Sprint("thread:", i)))
+			in(t, p.b, fmt.Sprint("u", i), presence.Topic(fmt.Sprint("thread:", i)))
 		}
 		time.Sleep(10 * time.Second)
 		if n := len(p.all()); n < 50 || n == topics {
@@ -363,10 +319,7 @@ func TestDeliverKindGuests(t *testing.T) {
 func TestDeliverKindErased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
-		tracker := start(t, store, quiet)
-		p := &program{t: t, of: allThreads}
-		p.deliver("a", tracker, deliver.Options{})
-		time.Sleep(begins)
+		p, tracker := newProgram(t, store, allThreads...)
 		in(t, tracker, "alice", "thread:1")
 		p.wantInOrder(2*time.Second, "thread:1 +alice")
 		noError(t, tracker.Erase(t.Context(), "alice"))

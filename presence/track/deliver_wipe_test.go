@@ -15,7 +15,6 @@ import (
 	"github.com/rollcall-go/rollcall/presence/deliver"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
-	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 func (s *swapStore) ClaimConsumer(ctx context.Context, consumer string, claim backend.ConsumerClaim) (backend.ConsumerClaimed, error) {
@@ -43,25 +42,20 @@ func TestDeliverWipe(t *testing.T) {
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
 			store := newSwapStore()
-			faults := presencetest.NewFaults(store)
-			a, b := start(t, faults, quiet), start(t, store, quiet)
-			p := &program{t: t}
-			p.deliver("a", a, deliver.Options{})
-			time.Sleep(begins)
-			p.deliver("b", b, deliver.Options{})
+			p := newTwin(t, store)
 			var pages []*page
 			for i := range 3 {
-				pages = append(pages, openPage(t, b, track.ConnectOptions{Visitor: visitor(fmt.Sprint("u", i))}))
+				pages = append(pages, in(t, p.b, fmt.Sprint("u", i)))
 				time.Sleep(time.Second)
 			}
 			p.want(10*time.Minute, "+u0 +u1 +u2")
 			if tt.dies {
-				faults.Break(presencetest.Fault{Err: errDown})
+				p.dies()
 			}
 			store.wipe()
 			pages[0].conn.Close() // nobody restores u0
 			time.Sleep(10 * time.Millisecond)
-			openPage(t, b, track.ConnectOptions{Visitor: visitor("new")})
+			in(t, p.b, "new")
 			time.Sleep(time.Minute)
 			if got := strings.Join(slices.Sorted(strings.FieldsSeq(p.read())), " "); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
@@ -87,11 +81,11 @@ func TestDeliverOldFile(t *testing.T) {
 			p.deliver("a", a, deliver.Options{})
 			time.Sleep(begins)
 			p.deliver("b", b, deliver.Options{})
-			openPage(t, a, track.ConnectOptions{Visitor: visitor("alice")})
+			in(t, a, "alice")
 			p.want(10*time.Second, "+alice")
 			old, err := store.ReadConsumer(t.Context(), "program")
 			noError(t, err)
-			openPage(t, b, track.ConnectOptions{Visitor: visitor("bob")})
+			in(t, b, "bob")
 			p.want(10*time.Second, "+bob")
 			for _, f := range faults {
 				f.Break(presencetest.Fault{Err: errDown})
@@ -123,10 +117,7 @@ func TestDeliverOldFile(t *testing.T) {
 func TestDeliverRevived(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, replica := newSwapStore(), memstore.New()
-		tracker := start(t, store, quiet)
-		p := &program{t: t}
-		p.deliver("a", tracker, deliver.Options{})
-		time.Sleep(begins)
+		p, _ := newProgram(t, store)
 		apply := func(store backend.Store, kind backend.OpKind, name string, lasts time.Duration) {
 			store.Apply(t.Context(), []backend.Batch{{Topic: presence.Site, Ops: []backend.Op{
 				{Kind: kind, User: user(name), Holder: "x.1", For: lasts},
