@@ -2,6 +2,8 @@ package deliver
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,24 +16,29 @@ import (
 // commit writes the changes, and holds the record for holdFor from now on, even without changes. It returns
 // false once ctx ends, or if another node holds the record, or may have held it since this node's time was over.
 func (l *leader) commit(ctx context.Context) bool {
-	changes := append(l.changes, l.out.takeAcks()...)
-	if l.changes = nil; !l.write(ctx, changes) {
+	l.drop(l.out.takeAcks())
+	if !l.write(ctx) {
 		return false
 	}
 	l.out.add(l.made...)
 	l.made = nil
-	if l.changes = append(l.changes, l.out.shed()...); len(l.changes) > 0 {
+	dropped, gaps := l.out.shed()
+	l.drop(dropped)
+	for _, gap := range gaps {
+		l.set(eventKey(gap.number), gap.encode())
+	}
+	if len(l.changes) > 0 {
 		l.woken.Wake()
 	}
 	return true
 }
 
-// write commits the given changes, in as many steps as they need, and tries until the store answers. The step
+// write commits the changes, in as many steps as they need, and tries until the store answers. The step
 // names the one before it. If the record has another one, the store has lost steps, or the whole record, or the
 // answer to the step. Then this node takes the record back, and writes it again from memory.
-func (l *leader) write(ctx context.Context, changes []recordChange) bool {
+func (l *leader) write(ctx context.Context) bool {
 	for backoff := backoffFirst; time.Now().Before(l.until); {
-		step, rest := l.step(changes)
+		step, rest := l.step()
 		began := time.Now()
 		state, err := l.try(ctx, step)
 		if err == nil && state == backend.ConsumerMissing {
@@ -45,7 +52,6 @@ func (l *leader) write(ctx context.Context, changes []recordChange) bool {
 					}
 				}
 				l.rewrite(has)
-				changes, l.changes = l.changes, nil
 				continue
 			}
 		}
@@ -62,7 +68,7 @@ func (l *leader) write(ctx context.Context, changes []recordChange) bool {
 		l.steps = max(l.steps, stepsOf(step.Set))
 		l.until, backoff = began.Add(holdFor), backoffFirst
 		l.out.lease(began.Add(holdFor - holdMargin))
-		if changes = rest; len(changes) == 0 {
+		if l.changes = rest; len(rest) == 0 {
 			return true
 		}
 	}
@@ -85,18 +91,22 @@ func (l *leader) takeBack(ctx context.Context) (state backend.ConsumerState, has
 
 // rewrite makes the changes that write the whole record again, whatever the store has of it.
 func (l *leader) rewrite(has map[string]string) {
+	l.changes = nil
 	for key := range has {
-		if key != stepsKey {
+		if l.record[key] == "" && key != stepsKey {
 			l.set(key, "")
 		}
 	}
-	l.changes = append(l.changes, l.all()...)
+	for _, key := range slices.Sorted(maps.Keys(l.record)) {
+		l.set(key, l.record[key])
+	}
 }
 
 // step returns a step with the first changes, and the changes that are left. An event and its user are in one
 // step: so a node that takes over between two steps does not make the event again. The number of a step is its
 // time, so that a record that was written again is newer than each one before.
-func (l *leader) step(changes []recordChange) (backend.ConsumerStep, []recordChange) {
+func (l *leader) step() (backend.ConsumerStep, []recordChange) {
+	changes := l.changes
 	n := min(len(changes), backend.MaxConsumerStep-1)
 	if n < len(changes) && strings.HasPrefix(changes[n-1].key, wire.EventPrefix) {
 		n--
@@ -124,7 +134,8 @@ func (l *leader) step(changes []recordChange) (backend.ConsumerStep, []recordCha
 func (l *leader) giveUp(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveUpFor)
 	defer cancel()
-	if l.write(ctx, l.out.takeAcks()) {
+	l.drop(l.out.takeAcks())
+	if l.write(ctx) {
 		_, _ = l.try(ctx, backend.ConsumerStep{Holder: l.holder})
 	}
 }

@@ -69,8 +69,8 @@ func (e keptEvent) event() Event {
 	return of
 }
 
-func (p *parcel) entry() recordChange {
-	return recordChange{eventKey(p.number), encode(keptEvent{p.ID, p.Type, p.Topic, p.User.ID, p.User.Name, p.Since, p.LastSeen, p.At})}
+func (p *parcel) encode() string {
+	return encode(keptEvent{p.ID, p.Type, p.Topic, p.User.ID, p.User.Name, p.Since, p.LastSeen, p.At})
 }
 
 // encode returns the text of an entry. decode returns false if the text is of something else.

@@ -61,6 +61,6 @@ func (l *leader) forgetErased() {
 				l.set(toldKey(f.topic, e.User), "")
 			}
 		}
-		l.changes = append(l.changes, l.out.forget(e)...)
+		l.drop(l.out.forget(e))
 	}
 }

@@ -89,13 +89,13 @@ func (l *leader) kindOf(topic presence.Topic) *followedKind {
 	return nil
 }
 
-// entry returns the entry of the record that says that the kind has begun.
-func (k *followedKind) entry() recordChange {
-	value := "1"
-	if k.crowded {
-		value = crowdedMark
+// note writes into the record that a kind has begun.
+func (l *leader) note(k *followedKind) {
+	if k.begun = true; k.crowded {
+		l.set(positionKey(k.all), crowdedMark)
+		return
 	}
-	return recordChange{key: positionKey(k.all), value: value}
+	l.set(positionKey(k.all), "1")
 }
 
 // look looks at a page of the topics of a kind, and follows the new ones. After an error the next round tries
@@ -166,13 +166,12 @@ func (l *leader) settle() {
 	for _, k := range l.kinds {
 		left += k.left
 		if !k.begun && k.lapped && !slices.ContainsFunc(l.follows, func(f *followed) bool { return f.kind == k && !f.begun }) {
-			k.begun = true
-			l.changes = append(l.changes, k.entry())
+			l.note(k)
 		}
 		if crowded := k.left > 0 || k.crowded && time.Since(k.leftAt) < kindCalm; k.begun && crowded != k.crowded {
 			k.crowded = crowded
 			l.tellGap(k.all)
-			l.changes = append(l.changes, k.entry())
+			l.note(k)
 		}
 	}
 	l.stats.left.Store(int64(left))

@@ -31,10 +31,11 @@ type leader struct {
 	follows []*followed
 	byTopic map[presence.Topic]*followed // follows by topic
 	kinds   []*followedKind
-	number  uint64         // the number of the latest event
-	steps   uint64         // the number of the latest step that the record has
-	changes []recordChange // not committed yet, in order
-	made    []*parcel      // the events of changes, or of what is being committed
+	number  uint64            // the number of the latest event
+	steps   uint64            // the number of the latest step that the store has
+	record  map[string]string // as it will be once all changes are committed
+	changes []recordChange    // not committed yet, in order
+	made    []*parcel         // the events of changes, or of what is being committed
 }
 
 // A recordChange is one entry of the record that was set, or removed if it has no value.
@@ -70,10 +71,8 @@ func (c *consumer) lead(ctx context.Context, entries map[string]string) {
 	if ctx.Err() != nil {
 		l.giveUp(ctx)
 	}
-	c.memory, c.taken = map[string]string{stepsKey: strconv.FormatUint(l.steps, 10)}, time.Time{}
-	for _, entry := range l.all() {
-		c.memory[entry.key] = entry.value
-	}
+	l.record[stepsKey] = strconv.FormatUint(l.steps, 10)
+	c.memory, c.taken = l.record, time.Time{}
 	c.heldAt = later(c.heldAt, c.until)
 	c.stats.leads.Store(false)
 	c.stats.waits(0, nil)
@@ -113,13 +112,21 @@ func (l *leader) begin(entries map[string]string) {
 	for _, topic := range l.topics {
 		l.follow(topic)
 	}
-	l.steps = stepsOf(entries)
+	l.record, l.steps = maps.Clone(entries), stepsOf(entries)
 	lost := stepsOf(l.memory) > l.steps
 	if lost {
-		l.load(l.memory)
+		l.record = l.memory
+	} else if l.record == nil {
+		l.record = make(map[string]string)
+	}
+	delete(l.record, stepsKey)
+	for _, key := range slices.Sorted(maps.Keys(l.record)) { // so events come by number
+		if !l.load(key, l.record[key]) {
+			l.set(key, "")
+		}
+	}
+	if lost {
 		l.rewrite(entries)
-	} else {
-		l.load(entries)
 	}
 	l.memory = nil // until this node has led
 	gone, unheld := l.gone && l.steps == 0, time.Since(l.heldAt)
@@ -138,17 +145,9 @@ func (l *leader) begin(entries map[string]string) {
 	}
 }
 
-// load takes the entries of a record into memory. It removes those of topics that are no longer delivered.
-func (l *leader) load(entries map[string]string) {
-	for _, key := range slices.Sorted(maps.Keys(entries)) { // so events come by number
-		if key != stepsKey && !l.loadEntry(key, entries[key]) {
-			l.set(key, "")
-		}
-	}
-}
-
-// loadEntry returns false if the entry is of no use.
-func (l *leader) loadEntry(key, value string) bool {
+// load takes an entry of the record into memory. It returns false if that is of no use: its topic is no longer
+// delivered.
+func (l *leader) load(key, value string) bool {
 	kind, rest := key[:min(2, len(key))], key[min(2, len(key)):]
 	switch kind {
 	case positionPrefix:
@@ -180,36 +179,27 @@ func (l *leader) loadEntry(key, value string) bool {
 	return false
 }
 
-// all returns the entries of the whole record but the number of its step.
-func (l *leader) all() []recordChange {
-	changes := l.out.entries()
-	for _, p := range l.made {
-		changes = append(changes, p.entry())
-	}
-	for _, f := range l.follows {
-		for id, u := range f.users {
-			changes = append(changes, recordChange{toldKey(f.topic, id), encode(u)})
-		}
-		if f.begun {
-			changes = append(changes, recordChange{positionKey(f.topic), encode(f.position)})
-		}
-	}
-	for _, k := range l.kinds {
-		if k.begun {
-			changes = append(changes, k.entry())
-		}
-	}
-	return changes
-}
-
 // event makes an event. source names what the event comes from.
 func (l *leader) event(e Event, source string) {
 	l.number++
 	e.At = time.Now()
 	e.ID = eventID(l.name, e, source)
 	p := &parcel{Event: e, number: l.number}
-	l.made, l.changes = append(l.made, p), append(l.changes, p.entry())
+	l.made = append(l.made, p)
+	l.set(eventKey(p.number), p.encode())
 }
 
 // set changes an entry of the record, or removes it if value is empty.
-func (l *leader) set(key, value string) { l.changes = append(l.changes, recordChange{key, value}) }
+func (l *leader) set(key, value string) {
+	if l.record[key] = value; value == "" {
+		delete(l.record, key)
+	}
+	l.changes = append(l.changes, recordChange{key, value})
+}
+
+// drop removes events from the record.
+func (l *leader) drop(numbers []uint64) {
+	for _, number := range numbers {
+		l.set(eventKey(number), "")
+	}
+}

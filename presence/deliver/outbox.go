@@ -99,14 +99,14 @@ func (o *outbox) signalLocked() {
 }
 
 // shed drops the oldest events over the bound. In each topic a gap replaces the first dropped event. It
-// returns the changes of the record.
-func (o *outbox) shed() (changes []recordChange) {
+// returns the numbers of those without a gap, and the gaps.
+func (o *outbox) shed() (dropped []uint64, gaps []*parcel) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for len(o.all) > o.most {
-		gaps := make(map[presence.Topic]bool) // topics with a gap before the oldest event
+		has := make(map[presence.Topic]bool) // topics with a gap before the oldest event
 		i := slices.IndexFunc(o.all, func(p *parcel) bool {
-			gaps[p.Topic] = gaps[p.Topic] || p.Type == Gap && !p.taken
+			has[p.Topic] = has[p.Topic] || p.Type == Gap && !p.taken
 			return p.Type != Gap && !p.taken
 		})
 		if i < 0 {
@@ -115,17 +115,17 @@ func (o *outbox) shed() (changes []recordChange) {
 		oldest := o.all[i]
 		o.removeLocked(oldest)
 		o.stats.dropped.Add(1)
-		if gaps[oldest.Topic] {
-			changes = append(changes, recordChange{key: eventKey(oldest.number)})
+		if has[oldest.Topic] {
+			dropped = append(dropped, oldest.number)
 			continue
 		}
 		gap := &parcel{number: oldest.number, Event: Event{ID: oldest.ID + "-gap", Type: Gap, Topic: oldest.Topic, At: oldest.At}}
 		o.addLocked(i, gap)
 		o.stats.gaps.Add(1)
-		changes = append(changes, gap.entry())
+		gaps = append(gaps, gap)
 		o.signalLocked()
 	}
-	return changes
+	return dropped, gaps
 }
 
 // take waits for an event that may be delivered now. It returns the event and the context for the call, or nil
@@ -198,31 +198,17 @@ func (o *outbox) done(p *parcel, run context.Context, err error) (first bool) {
 	return len(o.acks) == 1
 }
 
-// takeAcks returns the changes that remove the events that are done from the record.
-func (o *outbox) takeAcks() (changes []recordChange) {
+// takeAcks returns the numbers of the events that are done, and still in the record.
+func (o *outbox) takeAcks() (numbers []uint64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for _, number := range o.acks {
-		changes = append(changes, recordChange{key: eventKey(number)})
-	}
-	o.acks = nil
-	return changes
+	numbers, o.acks = o.acks, nil
+	return numbers
 }
 
-// entries returns the entries of all events that are not done.
-func (o *outbox) entries() (changes []recordChange) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.acks = nil
-	for _, p := range o.all {
-		changes = append(changes, p.entry())
-	}
-	return changes
-}
-
-// forget drops the events about an erased user. It returns the changes of the record. An event for which a lane
-// is calling fn now is the last one.
-func (o *outbox) forget(e erasedAt) (changes []recordChange) {
+// forget drops the events about an erased user, and returns their numbers. An event for which a lane is calling
+// fn now is the last one.
+func (o *outbox) forget(e erasedAt) (numbers []uint64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, p := range slices.Clone(o.all) {
@@ -232,11 +218,11 @@ func (o *outbox) forget(e erasedAt) (changes []recordChange) {
 			p.last = true
 		default:
 			o.removeLocked(p)
-			changes = append(changes, recordChange{key: eventKey(p.number)})
+			numbers = append(numbers, p.number)
 		}
 	}
 	o.signalLocked()
-	return changes
+	return numbers
 }
 
 // lease lets lanes call fn until a moment. Calls that still run then are cancelled.
