@@ -43,7 +43,9 @@ func (l *leader) write(ctx context.Context) bool {
 		state, err := l.try(ctx, step)
 		if err == nil && state == backend.ConsumerMissing {
 			var has map[string]string
-			state, has, err = l.takeBack(ctx)
+			if state, err = l.hold(ctx, true); err == nil && state == backend.ConsumerHeld {
+				has, err = l.read(ctx)
+			}
 			if number, ok := step.Set[stepsKey]; err == nil && state == backend.ConsumerHeld && (!ok || has[stepsKey] != number) {
 				l.steps = stepsOf(has)
 				for _, k := range l.kinds {
@@ -79,14 +81,6 @@ func (c *consumer) try(ctx context.Context, step backend.ConsumerStep) (backend.
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	return c.node.Store.CommitConsumer(ctx, c.name, step)
-}
-
-// takeBack claims the record, and returns what the store has of it.
-func (l *leader) takeBack(ctx context.Context) (state backend.ConsumerState, has map[string]string, err error) {
-	if state, err = l.hold(ctx, true); err == nil && state == backend.ConsumerHeld {
-		has, err = l.read(ctx)
-	}
-	return state, has, err
 }
 
 // rewrite makes the changes that write the whole record again, whatever the store has of it.

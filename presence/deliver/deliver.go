@@ -2,17 +2,11 @@
 // time, and in order for each user and topic. A site calls track.Tracker.Deliver, which only wraps this
 // package. The package reaches the engine through [Node] alone.
 //
-// The design is "list and watch": one node leads, lists a topic once, and follows its log from there. Where the
-// log does not lead on, it tells a gap, lists again, and tells what differs.
-//
-//	deliver.go stats.go forget.go     the entry points: [Consumers.Run], figures, erasures
-//	consumer.go leader.go commit.go   which node leads, what it keeps, and how it writes that
-//	topic.go tell.go kind.go          changes of the topics, and how they become events
-//	outbox.go lane.go                 events that wait for fn
-//	entry.go node.go                  the record in the store; what the package needs of the engine
+// The design is "list and watch": one node leads (consumer.go, leader.go), lists a topic once, and follows its log
+// from there (topic.go). Where the log does not lead on, it tells a gap, lists again, and tells what differs.
 //
 // In the comments, a consumer was told of a change once the change's events are in the consumer's record. Such
-// events may still wait for fn. [Stats].Told counts an event later, once fn has taken it.
+// events may still wait for fn (outbox.go). [Stats].Told counts an event once fn has taken it.
 package deliver
 
 import (

@@ -33,23 +33,17 @@ func validateAll(t presence.Topic) error {
 
 // A followedKind has all topics of a kind, as a leader follows them. Once a second the leader looks at a page
 // of the store's list of topics. A topic that it does not follow starts at Origin: its log has all that happened
-// before the leader saw it. A topic without users is idle, and takes no place. Once the store has dropped its
-// log, it is followed no longer: it is at Origin, like all topics of the kind that the record does not name.
+// before. A topic without users is idle, and takes no place. Once the store has dropped its log, it is followed no
+// longer: it is at Origin, like all topics of the kind that the record does not name.
 //
-//	12:00:00.2   alice joins thread:7     the store lists thread:7, before she is in it
-//	12:00:00.9   alice leaves             the log of thread:7 stays for a minute
-//	12:00:01.0   the leader's next look   thread:7 is new: its log from Origin has both
-//	12:01:02.0   the log is gone          the leader forgets thread:7
+// Example: Alice is in thread:7 from 12:00:00.2 to 12:00:00.9. The look at 12:00:01 finds it, and its log has both.
 //
-// Nothing is missed as long as the leader looks at each part of the list before any log is gone that began
-// after its previous look. The longest time between two looks at one part is
-//
-//	kindLap of the leader that dies, holdFor, kindQuiet, kindLap of the next leader: 56 s
-//
-// If a look comes later than that, the kind has a gap.
+// A log stays for a minute. The longest time between two looks at one part of the list is 56 s: kindLap of the
+// leader that dies, holdFor, kindQuiet, and kindLap of the next leader. After a later look the kind has a gap.
 type followedKind struct {
 	all     presence.Topic // "thread:*"
 	prefix  string         // "thread:"
+	start   presence.Topic // sorts before all topics of the kind
 	begun   bool           // the record has the kind: a topic that it does not name is at Origin
 	lapped  bool           // this node has looked at the whole list
 	after   presence.Topic // the next look begins after this topic
@@ -65,18 +59,16 @@ const (
 	kindCalm  = 10 * time.Second // after this time without a lack of room, the kind is no longer crowded
 )
 
-// crowdedMark stands in the record of a kind that is crowded.
-const crowdedMark = "crowded"
+// The values of the entry of a kind that has begun.
+const (
+	roomMark    = "1"
+	crowdedMark = "crowded"
+)
 
 func newKind(all presence.Topic) *followedKind {
-	k := &followedKind{all: all, prefix: strings.TrimSuffix(string(all), "*"), lap: time.Now()}
-	k.after = k.start()
-	return k
-}
-
-// start returns a text that sorts before all topics of the kind: 9 is the byte before the colon.
-func (k *followedKind) start() presence.Topic {
-	return presence.Topic(strings.TrimSuffix(k.prefix, ":") + "9\xff")
+	prefix := strings.TrimSuffix(string(all), "*")
+	start := presence.Topic(strings.TrimSuffix(prefix, ":") + "9\xff") // 9 is the byte before the colon
+	return &followedKind{all: all, prefix: prefix, start: start, after: start, lap: time.Now()}
 }
 
 // kindOf returns the kind of a topic; nil: no kind that is delivered.
@@ -91,11 +83,11 @@ func (l *leader) kindOf(topic presence.Topic) *followedKind {
 
 // note writes into the record that a kind has begun.
 func (l *leader) note(k *followedKind) {
+	mark := roomMark
 	if k.begun = true; k.crowded {
-		l.set(positionKey(k.all), crowdedMark)
-		return
+		mark = crowdedMark
 	}
-	l.set(positionKey(k.all), "1")
+	l.set(positionKey(k.all), mark)
 }
 
 // look looks at a page of the topics of a kind, and follows the new ones. After an error the next round tries
@@ -122,7 +114,7 @@ func (l *leader) look(ctx context.Context, k *followedKind) {
 		l.tellGap(k.all)
 	}
 	if whole {
-		k.after, k.lapped = k.start(), true
+		k.after, k.lapped = k.start, true
 	}
 	if whole || late {
 		k.lap = time.Now()

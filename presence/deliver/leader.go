@@ -61,7 +61,7 @@ func (c *consumer) lead(ctx context.Context, entries map[string]string) {
 	}
 	l.work(ctx)
 	stop()
-	l.out.close()
+	l.out.lease(time.Now())
 	lanes.Wait()
 	for _, f := range l.follows {
 		if f.unwatch != nil {

@@ -233,24 +233,14 @@ func (o *outbox) lease(until time.Time) {
 		o.run, o.end = context.WithCancel(context.Background())
 		o.signalLocked()
 	}
-	time.AfterFunc(time.Until(until), func() {
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		if time.Until(o.until) <= 0 {
-			o.cancelLocked()
-		}
-	})
+	time.AfterFunc(time.Until(until), o.expire)
 }
 
-// close cancels all calls of fn.
-func (o *outbox) close() {
+// expire cancels all calls of fn, if the time for them is over.
+func (o *outbox) expire() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.cancelLocked()
-}
-
-func (o *outbox) cancelLocked() {
-	if o.run != nil {
+	if o.run != nil && time.Until(o.until) <= 0 {
 		o.end()
 		o.run = nil
 	}
