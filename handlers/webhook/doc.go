@@ -11,9 +11,9 @@
 //	 "last_seen":"2026-11-21T07:02:12Z","seconds":312}}
 //
 // with the headers webhook-id, webhook-timestamp and webhook-signature. A presence.join has no last_seen and
-// no seconds. The same holds for the presence.leave of a user who hides last seen. A presence.gap has only a
-// topic. A receiver verifies the signature with a library of Standard Webhooks, and ignores an id that it has
-// seen.
+// no seconds. The same holds for the presence.leave of a user who hides last seen, and for one after a gap, if
+// nobody knows when the user was last seen. A presence.gap has only a topic. A receiver verifies the signature
+// with a library of Standard Webhooks, ignores an id that it has seen, and takes a join as "is there".
 //
 // An event is posted again, with the same id and body, until the answer is 2xx: after 5 s at first, about once
 // a minute in the first quarter of an hour, then less often, and for a day at most. A Retry-After in the

@@ -26,19 +26,14 @@ type ConsumerStore interface {
 	// It is a no-op unless step.Holder holds the record. It costs one round trip.
 	CommitConsumer(ctx context.Context, consumer string, step ConsumerStep) (ConsumerState, error)
 
-	// ReadConsumer returns what changed in the record after a version, or the whole record
-	// if the store does not know these changes. It costs one round trip. A whole record
-	// comes in parts of about 500 entries, each of one more round trip: see
-	// [ConsumerChanges].More.
-	ReadConsumer(ctx context.Context, consumer string, after ConsumerVersion) (ConsumerChanges, error)
+	// ReadConsumer returns the whole record; nil if there is none. A record that another
+	// holder writes meanwhile may be returned in part as it was and in part as it became. It
+	// costs a round trip for every 500 entries.
+	ReadConsumer(ctx context.Context, consumer string) (map[string]string, error)
 }
 
 // MaxConsumerStep is how many entries one [ConsumerStep] may name.
 const MaxConsumerStep = 500
-
-// A ConsumerVersion names one state of a consumer's record. It is opaque. After the empty
-// version ReadConsumer returns the whole record.
-type ConsumerVersion string
 
 // A ConsumerState is who holds a consumer's record.
 type ConsumerState uint8
@@ -75,15 +70,4 @@ type ConsumerStep struct {
 	// Expect has entries that the record must have before the step. Without them nothing
 	// changes, and the state is ConsumerMissing: the store has lost steps.
 	Expect map[string]string
-}
-
-// ConsumerChanges lead from one version of a consumer's record to a later one. Apply Set
-// first, and then Delete.
-type ConsumerChanges struct {
-	Missing bool            // there is no record
-	Version ConsumerVersion // after the changes
-	Whole   bool            // Set is the whole record: entries that it lacks are gone
-	Set     map[string]string
-	Delete  []string
-	More    bool // there are more changes: read again after Version
 }

@@ -26,8 +26,8 @@ func (m missing) CommitConsumer(context.Context, string, ConsumerStep) (Consumer
 	return ConsumerMissing, m.err()
 }
 
-func (m missing) ReadConsumer(context.Context, string, ConsumerVersion) (ConsumerChanges, error) {
-	return ConsumerChanges{}, m.err()
+func (m missing) ReadConsumer(context.Context, string) (map[string]string, error) {
+	return nil, m.err()
 }
 
 func (m missing) RenewNode(context.Context, string, time.Duration) (bool, time.Duration, error) {

@@ -6,33 +6,21 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/internal/wire"
 )
 
-// The entries of a consumer's record:
+// The entries of a consumer's record. Values are JSON, but for the number of a step and the mark of a kind.
 //
-//	begun           the record is whole
-//	steps           the number of the latest step: its time in Unix us, and larger than the step before.
-//	                By this number a leader finds that the store lost steps, and a standby node that
-//	                its copy is newer than the record
-//	new             the record is prepared, and no node leads with it yet: see prepare. "copied":
-//	                a node has a copy of the record that was lost; "1": none has said so
-//	p/<topic>       "<diff id> <latest> <doubt> <loss>": see position. The moments are in Unix
-//	                us, 0 for none
-//	t/<topic>/<id>  "<since> <seen> <name>": a user whose join was told, with a proof of
-//	                life after a loss, or 0; in Unix ns. "-" for seen: the user is unseen
-//	                (rule 21 of Store)
-//	e/<number>      an event that waits, in JSON
+//	steps           the number of the latest step: its time in Unix us, and larger than the step before
+//	p/<topic>       a position
+//	p/<kind>:*      "1", or "crowded": a kind that has begun
+//	t/<topic>/<id>  a toldUser
+//	e/<number>      a keptEvent
 const (
-	begunKey       = "begun"
 	stepsKey       = "steps"
-	newKey         = "new"
-	newAlone       = "1"
-	newCopied      = "copied"
 	positionPrefix = "p/"
 )
 
@@ -42,130 +30,68 @@ func toldKey(topic presence.Topic, user presence.UserID) string {
 	return wire.ToldPrefix + string(topic) + "/" + string(user)
 }
 
+func eventKey(number uint64) string { return fmt.Sprintf("%s%016x", wire.EventPrefix, number) }
+
 // stepsOf returns the number of the latest step of a record; 0 for none.
 func stepsOf(entries map[string]string) uint64 {
 	n, _ := strconv.ParseUint(entries[stepsKey], 10, 64)
 	return n
 }
 
-func eventKey(number uint64) string { return fmt.Sprintf("%s%016x", wire.EventPrefix, number) }
-
 // A position says up to where the consumer was told the events of a topic.
 type position struct {
-	at     presence.DiffID
-	latest time.Time // by the store's clock: all events until then were told
-	doubt  time.Time // since when the roster is in doubt; zero: no doubt
-	loss   time.Time // the latest loss or gap since doubt began
-}
-
-func (p position) encode() string {
-	return fmt.Sprintf("%s %d %d %d", p.at, micros(p.latest), micros(p.doubt), micros(p.loss))
-}
-
-func decodePosition(text string) (p position) {
-	var latest, doubt, loss int64
-	_, _ = fmt.Sscan(text, &p.at, &latest, &doubt, &loss)
-	p.latest, p.doubt, p.loss = fromMicros(latest), fromMicros(doubt), fromMicros(loss)
-	return p
-}
-
-// micros returns a moment in Unix us; 0 for the zero time.
-func micros(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixMicro()
-}
-
-func fromMicros(us int64) time.Time {
-	if us == 0 {
-		return time.Time{}
-	}
-	return time.UnixMicro(us)
+	At     presence.DiffID `json:"at"`
+	Latest time.Time       `json:"latest,omitzero"` // by the store's clock: when the latest event was that was told
+	Gap    time.Time       `json:"gap,omitzero"`    // when a gap was told; zero: the log leads on from At
 }
 
 // A toldUser is a user whose join was told.
 type toldUser struct {
-	name  string
-	since time.Time
-	seen  time.Time // when a node restored the user after a loss; zero: never
-
-	unseen bool // a leave must not say when the user was last seen
+	Name  string    `json:"name"`
+	Since time.Time `json:"since"`
 }
 
-func (u toldUser) encode() string {
-	seen := "0"
-	switch {
-	case u.unseen:
-		seen = "-"
-	case !u.seen.IsZero():
-		seen = strconv.FormatInt(u.seen.UnixNano(), 10)
-	}
-	return fmt.Sprintf("%d %s %s", u.since.UnixNano(), seen, u.name)
-}
-
-func decodeTold(text string) toldUser {
-	since, rest, _ := strings.Cut(text, " ")
-	seen, name, _ := strings.Cut(rest, " ")
-	ns, _ := strconv.ParseInt(since, 10, 64)
-	u := toldUser{name: name, since: time.Unix(0, ns), unseen: seen == "-"}
-	if ns, _ := strconv.ParseInt(seen, 10, 64); ns != 0 {
-		u.seen = time.Unix(0, ns)
-	}
-	return u
-}
-
-// A wireEvent is an event as the store keeps it while it waits; moments are Unix nanoseconds.
-type wireEvent struct {
+// A keptEvent is an event that waits, as the record has it.
+type keptEvent struct {
 	ID    string          `json:"id"`
 	Type  EventType       `json:"type"`
 	Topic presence.Topic  `json:"topic"`
 	User  presence.UserID `json:"user,omitempty"`
 	Name  string          `json:"name,omitempty"`
-	Since int64           `json:"since,omitempty"`
-	Seen  int64           `json:"seen,omitempty"`
-	At    int64           `json:"at"`
+	Since time.Time       `json:"since,omitzero"`
+	Seen  time.Time       `json:"seen,omitzero"`
+	At    time.Time       `json:"at"`
 }
 
-func encodeDelivery(d Event) string {
-	w := wireEvent{ID: d.ID, Type: d.Type, Topic: d.Topic, User: d.User.ID, Name: d.User.Name, At: d.At.UnixNano()}
-	if d.Type != Gap {
-		w.Since = d.Since.UnixNano()
-	}
-	if !d.LastSeen.IsZero() {
-		w.Seen = d.LastSeen.UnixNano()
-	}
-	text, _ := json.Marshal(w) // no error: strings and numbers alone
+func (e keptEvent) event() Event {
+	of := Event{ID: e.ID, Type: e.Type, Topic: e.Topic, User: presence.User{ID: e.User, Name: e.Name}, Since: e.Since, At: e.At}
+	of.leave(e.Seen)
+	return of
+}
+
+func (p *parcel) encode() string {
+	return encode(keptEvent{p.ID, p.Type, p.Topic, p.User.ID, p.User.Name, p.Since, p.LastSeen, p.At})
+}
+
+// encode returns the text of an entry. decode returns false if the text is of something else.
+func encode(v any) string {
+	text, _ := json.Marshal(v) // no error: strings and times alone
 	return string(text)
 }
 
-func decodeDelivery(text string) (Event, bool) {
-	var w wireEvent
-	if json.Unmarshal([]byte(text), &w) != nil {
-		return Event{}, false
+func decode(text string, v any) bool { return json.Unmarshal([]byte(text), v) == nil }
+
+// leave sets when the user was last seen, but not before the join. The zero time says that nobody knows.
+func (e *Event) leave(seen time.Time) {
+	if !seen.IsZero() {
+		e.LastSeen = later(seen, e.Since)
+		e.Seconds = e.LastSeen.Sub(e.Since).Seconds()
 	}
-	d := Event{ID: w.ID, Type: w.Type, Topic: w.Topic, User: presence.User{ID: w.User, Name: w.Name}, At: time.Unix(0, w.At)}
-	if w.Since != 0 {
-		d.Since = time.Unix(0, w.Since)
-	}
-	if w.Seen != 0 {
-		d.leave(time.Unix(0, w.Seen))
-	}
-	return d, true
 }
 
-// leave sets when the user was last seen, but not before the join.
-func (d *Event) leave(seen time.Time) {
-	d.LastSeen = later(seen, d.Since)
-	d.Seconds = d.LastSeen.Sub(d.Since).Seconds()
-}
-
-// deliveryID returns the ID of an event. It names the session rather than the diff, since diffs are lost with
-// the store's data.
-func deliveryID(consumer string, d Event, session string) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s\n%s\n%s", consumer, d.Type, d.Topic, d.User.ID, session))
+// eventID returns the ID of an event. source names the diff or the list that the event comes from. So the ID is
+// the same if a node that takes over reads the diff again, and no two events have one ID.
+func eventID(consumer string, e Event, source string) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s\n%s\n%s", consumer, e.Type, e.Topic, e.User.ID, source))
 	return "evt_" + hex.EncodeToString(sum[:16])
 }
-
-// sessionOf names a session of a user in a topic: two sessions begin at different moments.
-func sessionOf(since time.Time) string { return strconv.FormatInt(since.UnixNano(), 10) }

@@ -3,8 +3,6 @@ package deliver
 import (
 	"context"
 	"fmt"
-	"log/slog"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -34,45 +32,25 @@ func validateAll(t presence.Topic) error {
 }
 
 // A followedKind has all topics of a kind, as a leader follows them. Once a second the leader looks at a page
-// of the store's list of topics. A topic that it does not follow, and that somebody was in lately, starts at
-// Origin: its log has all that happened before the leader saw it. A topic rests once it is empty and all its
-// events were told: it is no longer followed, and takes no place. While the store lists the topic, its
-// position is kept, and a user who comes back is told from there. Once the store has dropped the topic, it is
-// at Origin, like all topics of the kind that the record does not name.
+// of the store's list of topics. A topic that it does not follow starts at Origin: its log has all that happened
+// before. A topic without users is idle, and takes no place. Once the store has dropped its log, it is followed no
+// longer: it is at Origin, like all topics of the kind that the record does not name.
 //
-//	12:00:00.2   alice joins thread:7     the store lists thread:7, before she is in it
-//	12:00:00.9   alice leaves             the log of thread:7 stays for a minute
-//	12:00:01.0   the leader's next look   thread:7 is new: its log from Origin has both
-//	12:00:02.0   all was told             thread:7 rests
-//	12:01:02.0   the log is gone          the leader forgets thread:7
+// Example: Alice is in thread:7 from 12:00:00.2 to 12:00:00.9. The look at 12:00:01 finds it, and its log has both.
 //
-// Nothing is missed as long as the leader looks at each part of the list before any log is gone that began
-// after its previous look. The longest time between two looks at one part is
-//
-//	kindLap of the leader that dies, holdFor, kindQuiet, kindLap of the next leader: 56 s
-//
-// If a look comes later than that, the kind has a gap.
+// A log stays for a minute. The longest time between two looks at one part of the list is 56 s: kindLap of the
+// leader that dies, holdFor, kindQuiet, and kindLap of the next leader. After a later look the kind has a gap.
 type followedKind struct {
 	all     presence.Topic // "thread:*"
 	prefix  string         // "thread:"
+	start   presence.Topic // sorts before all topics of the kind
 	begun   bool           // the record has the kind: a topic that it does not name is at Origin
 	lapped  bool           // this node has looked at the whole list
 	after   presence.Topic // the next look begins after this topic
-	lap     time.Time
-	left    int       // topics without room in this lap
-	waiting int       // topics without room in the lap before
-	leftAt  time.Time // when a topic was last without room
-	crowded bool      // there is no room, and the gap for that was made
-	lost    time.Time // the loss of the record for which a gap was made
-	laps    int       // number of looks at the whole list
-	resting map[presence.Topic]resting
-	lookout lookout
-}
-
-// A resting topic was told up to a version, and is no longer followed.
-type resting struct {
-	position
-	lap int // the latest lap whose list had the topic
+	lap     time.Time      // when the look at the whole list began
+	left    int            // topics without room
+	leftAt  time.Time      // when a topic was last without room
+	crowded bool           // there is no room, and the gap for that was made
 }
 
 const (
@@ -81,235 +59,120 @@ const (
 	kindCalm  = 10 * time.Second // after this time without a lack of room, the kind is no longer crowded
 )
 
-// maxResting is the largest number of topics that may rest at a time. A topic over it stays followed.
-const maxResting = maxKindTopics
+// The values of the entry of a kind that has begun.
+const (
+	roomMark    = "1"
+	crowdedMark = "crowded"
+)
 
-// crowdedMark stands in the record of a kind that is crowded.
-const crowdedMark = "crowded"
-
-func (c *consumer) newKind(all presence.Topic) *followedKind {
-	k := &followedKind{all: all, prefix: strings.TrimSuffix(string(all), "*"), lap: time.Now(), resting: make(map[presence.Topic]resting)}
-	if c.copy == nil || time.Since(c.lost) >= holdFor+newWait { // otherwise the loss still needs its gap
-		k.lost = c.lost
-	}
-	k.after = k.start()
-	return k
+func newKind(all presence.Topic) *followedKind {
+	prefix := strings.TrimSuffix(string(all), "*")
+	start := presence.Topic(strings.TrimSuffix(prefix, ":") + "9\xff") // 9 is the byte before the colon
+	return &followedKind{all: all, prefix: prefix, start: start, after: start, lap: time.Now()}
 }
 
-// start returns a text that sorts before all topics of the kind: 9 is the byte before the colon.
-func (k *followedKind) start() presence.Topic {
-	return presence.Topic(strings.TrimSuffix(k.prefix, ":") + "9\xff")
-}
-
-func (k *followedKind) has(topic presence.Topic) bool {
-	return strings.HasPrefix(string(topic), k.prefix)
-}
-
-// entry returns the entry of the record that says that the kind has begun.
-func (k *followedKind) entry() recordChange {
-	value := "1"
-	if k.crowded {
-		value = crowdedMark
-	}
-	return recordChange{key: positionKey(k.all), value: value}
-}
-
-// followedOf returns the leader's state of a topic; nil if the topic is neither named nor of a kind. It begins
-// to follow a topic of a kind that was not followed.
-func (l *leader) followedOf(topic presence.Topic) *followed {
-	if f := l.byTopic[topic]; f != nil {
-		return f
-	}
-	if !slices.ContainsFunc(l.kinds, func(k *followedKind) bool { return k.has(topic) }) || isAll(topic) {
-		return nil
-	}
-	return l.follow(&tapped{topic: topic}, true)
-}
-
-func (l *leader) follow(t *tapped, ofKind bool) *followed {
-	f := &followed{tapped: t, ofKind: ofKind, users: make(map[presence.UserID]toldUser)}
-	l.byTopic[t.topic] = f
-	l.follows = append(l.follows, f)
-	return f
-}
-
-// lookForTopics looks at a page of each kind.
-func (l *leader) lookForTopics(ctx context.Context) {
-	left := 0
+// kindOf returns the kind of a topic; nil: no kind that is delivered.
+func (l *leader) kindOf(topic presence.Topic) *followedKind {
 	for _, k := range l.kinds {
-		if _, err := l.look(ctx, k); err == nil { // after an error the next tick tries again
-			k.lookout.look()
+		if strings.HasPrefix(string(topic), k.prefix) && topic != k.all {
+			return k
 		}
-		_, lost := l.node.RestoringSince()
-		if blind := k.lookout.missed(lost); blind || k.lost != l.lost {
-			k.lost = l.lost
-			l.missed(k)
-		}
-		left += max(k.waiting, k.left)
 	}
-	l.stats.left.Store(int64(left))
+	return nil
 }
 
-// look looks at a page of the topics of a kind, and follows the new ones. It returns true at the end of the
-// list.
-func (l *leader) look(ctx context.Context, k *followedKind) (whole bool, err error) {
+// note writes into the record that a kind has begun.
+func (l *leader) note(k *followedKind) {
+	mark := roomMark
+	if k.begun = true; k.crowded {
+		mark = crowdedMark
+	}
+	l.set(positionKey(k.all), mark)
+}
+
+// look looks at a page of the topics of a kind, and follows the new ones. After an error the next round tries
+// again.
+func (l *leader) look(ctx context.Context, k *followedKind) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	page, err := l.node.Store.Topics(ctx, k.after, topicsAtOnce)
 	if err != nil {
-		return false, err
+		return
 	}
-	whole = len(page) < topicsAtOnce
-	if end := slices.IndexFunc(page, func(t presence.Topic) bool { return !k.has(t) }); end >= 0 {
+	late, whole := time.Since(k.lap) > kindLap, len(page) < topicsAtOnce
+	if end := slices.IndexFunc(page, func(t presence.Topic) bool { return l.kindOf(t) != k }); end >= 0 {
 		page, whole = page[:end], true
 	}
-	after := k.start()
-	if !whole {
-		after = page[len(page)-1]
+	for _, topic := range page {
+		if l.byTopic[topic] == nil && len(l.follows) < l.opts.MaxTopics+maxKindTopics {
+			f := l.follow(topic)
+			f.At, f.begun = backend.Origin, k.begun || k.lapped
+		}
+		k.after = topic
 	}
-	page = slices.DeleteFunc(page, func(t presence.Topic) bool { return l.byTopic[t] != nil })
-	counts, err := l.node.Store.Counts(ctx, page...)
-	if err != nil {
-		return false, err
+	if late && k.begun {
+		l.tellGap(k.all)
 	}
-	if time.Since(k.lap) > kindLap {
-		l.missed(k)
+	if whole {
+		k.after, k.lapped = k.start, true
+	}
+	if whole || late {
 		k.lap = time.Now()
 	}
-	room := l.room(k)
-	for i, topic := range page {
-		rest, rests := k.resting[topic]
-		c := counts[i]
-		if rests && (c.Unknown || c.Head != backend.Origin) {
-			k.resting[topic] = resting{rest.position, k.laps}
-		}
-		switch {
-		case c.Unknown || rests && c.Head == rest.at && c.Total == 0:
-		case c.Head == backend.Origin && c.Total == 0: // only guests
-		case room <= 0:
-			k.left++
-			k.leftAt = time.Now()
-		default:
-			room--
-			f := l.follow(&tapped{topic: topic}, true)
-			f.position, f.begun = position{at: backend.Origin}, k.begun || k.lapped
-			if rests {
-				f.position, f.begun = rest.position, true
-				delete(k.resting, topic)
-			}
-		}
-	}
-	if k.after = after; whole {
-		l.endLap(k)
-	}
-	return whole, nil
 }
 
-// room returns how many more topics of a kind may be followed. While more than half of the places are taken,
-// the kinds of a tenant get at most the tenant's equal share. Visitors have no shares: the store does not know
-// who opened a topic.
-func (l *leader) room(k *followedKind) int {
-	most, taken := l.opts.MaxTopics, make(map[string]int)
+// enter gives those idle topics a place in which something happened, as long as there is room. While more than
+// half of the places are taken, the kinds of a tenant get at most the tenant's equal share. Visitors have no
+// shares: the store does not know who opened a topic.
+func (l *leader) enter(counts []backend.Counts) {
+	most, places, taken := l.opts.MaxTopics, 0, make(map[string]int)
 	for _, k := range l.kinds {
-		taken[k.all.Tenant()] = 0
+		taken[k.all.Tenant()], k.left = 0, 0
 	}
-	share, places := max(1, most/len(taken)), 0
 	for _, f := range l.follows {
-		if f.ofKind {
+		if f.waits = false; f.kind != nil && !f.idle() {
 			places++
 			taken[f.topic.Tenant()]++
 		}
 	}
-	return min(most-places, max((most+1)/2-places, share-taken[k.all.Tenant()]))
-}
-
-// endLap ends a look at the whole list. A kind that becomes crowded has a gap. A kind that has room again has
-// another one, since topics came and went in between.
-func (l *leader) endLap(k *followedKind) {
-	crowded := k.left > 0 || k.crowded && time.Since(k.leftAt) < kindCalm
-	if crowded != k.crowded {
-		k.crowded = crowded
-		l.missed(k)
-		if k.begun {
-			l.changes = append(l.changes, k.entry())
+	share := max(1, most/max(1, len(taken)))
+	for i, f := range l.follows {
+		tenant, c := f.topic.Tenant(), counts[i]
+		switch {
+		case f.kind == nil, !f.idle(), c.Unknown, c.Head == f.At, f.over(c):
+		case places < most && (places < (most+1)/2 || taken[tenant] < share):
+			places++
+			taken[tenant]++
+		default: // its events come later, as far as its log reaches back
+			f.waits, f.begun = true, true
+			f.kind.left++
+			f.kind.leftAt = time.Now()
 		}
 	}
-	maps.DeleteFunc(k.resting, func(topic presence.Topic, r resting) bool {
-		if r.lap < k.laps {
-			l.changes = append(l.changes, recordChange{key: positionKey(topic), gone: true})
-		}
-		return r.lap < k.laps
-	})
-	k.waiting, k.left, k.lap, k.lapped = k.left, 0, time.Now(), true
-	k.laps++
 }
 
-// missed makes a gap of a kind that has begun.
-func (l *leader) missed(k *followedKind) {
-	if !k.begun {
-		return
-	}
-	l.event(Event{Type: Gap, Topic: k.all}, sessionOf(time.Now()))
-	l.stats.gaps.Add(1)
-	l.log().Warn("presence: a consumer may have missed joins and leaves", slog.String("topic", string(k.all)))
-}
-
-// beginKinds notes in the record that a kind has begun, once all of its topics have begun.
-func (l *leader) beginKinds() {
+// settle begins kinds all of whose topics have begun. A kind that becomes crowded has a gap. A kind that has room
+// again has another one, since topics came and went in between.
+func (l *leader) settle() {
+	left := 0
 	for _, k := range l.kinds {
-		if !k.begun && k.lapped && !slices.ContainsFunc(l.follows, func(f *followed) bool { return !f.begun && k.has(f.topic) }) {
-			k.begun = true
-			l.changes = append(l.changes, k.entry())
-			if k.crowded {
-				l.missed(k)
-			}
+		left += k.left
+		if !k.begun && k.lapped && !slices.ContainsFunc(l.follows, func(f *followed) bool { return f.kind == k && !f.begun }) {
+			l.note(k)
+		}
+		if crowded := k.left > 0 || k.crowded && time.Since(k.leftAt) < kindCalm; k.begun && crowded != k.crowded {
+			k.crowded = crowded
+			l.tellGap(k.all)
+			l.note(k)
 		}
 	}
+	l.stats.left.Store(int64(left))
 }
 
-// prepareKinds begins all topics of the kinds at once, for a consumer that is new.
-func (l *leader) prepareKinds(ctx context.Context) bool {
-	for _, k := range l.kinds {
-		for whole, err := l.look(ctx, k); !whole; whole, err = l.look(ctx, k) {
-			if err != nil || time.Since(k.lap) > kindLap {
-				return false
-			}
-		}
-	}
-	for _, f := range l.follows {
-		if !f.begun && !l.beginTopic(ctx, f) {
-			return false
-		}
-	}
-	l.beginKinds()
-	return true
-}
+// idle reports whether nobody is in a topic, as far as the consumer was told.
+func (f *followed) idle() bool { return len(f.users) == 0 && f.Gap.IsZero() }
 
-// rest stops following the topics of kinds that are empty and whose events were all told. It forgets those at
-// Origin: the record does not name them.
-func (l *leader) rest() {
-	rests := 0
-	for _, k := range l.kinds {
-		rests += len(k.resting)
-	}
-	l.follows = slices.DeleteFunc(l.follows, func(f *followed) bool {
-		if !f.over || f.at != backend.Origin && rests >= maxResting {
-			return false
-		}
-		delete(l.byTopic, f.topic)
-		if f.at == backend.Origin {
-			l.changes = append(l.changes, recordChange{key: positionKey(f.topic), gone: true})
-			return true
-		}
-		k := l.kinds[slices.IndexFunc(l.kinds, func(k *followedKind) bool { return k.has(f.topic) })]
-		k.resting[f.topic] = resting{f.position, k.laps}
-		rests++
-		return true
-	})
-}
-
-// restsAt reports whether a topic of a kind may rest: all its events up to a version were told, and no user is
-// left whose join was told.
-func (f *followed) restsAt(head presence.DiffID) bool {
-	return f.ofKind && f.begun && !f.unheld && len(f.users) == 0 && f.at == head && f.doubt.IsZero()
+// over reports whether the store has dropped the log of a topic of a kind in which nobody is.
+func (f *followed) over(c backend.Counts) bool {
+	return f.kind != nil && f.idle() && !c.Unknown && c.Head == backend.Origin && c.Total == 0
 }

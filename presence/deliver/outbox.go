@@ -9,45 +9,38 @@ import (
 
 	"github.com/rollcall-go/rollcall/internal/wait"
 	"github.com/rollcall-go/rollcall/presence"
-	"github.com/tidwall/btree"
 )
 
-// An outbox has the events of a consumer that are not done. Lanes take them in order, and one at a time for
-// each user and topic. All methods may be called concurrently.
+// An outbox has the events of the record that are not done. Lanes take them in order, and one at a time for each
+// user and topic. All methods may be called concurrently.
 type outbox struct {
 	most  int
 	stats *counters
 
 	mu      sync.Mutex // taken with no other mutex held
-	all     btree.Map[uint64, *parcel]
+	all     []*parcel  // by number
 	queues  map[queueKey]*eventQueue
-	ready   *btree.BTreeG[*eventQueue] // queues whose first parcel may be taken, by time
-	acks    []uint64                   // done, but still in the record
-	changed chan struct{}              // closed when ready changes
-	run     context.Context            // the context of calls of fn; nil: no calls, because another node may hold the record
+	acks    []uint64        // done, but still in the record
+	changed chan struct{}   // closed when there is more to take
+	run     context.Context // the context of calls of fn; nil: no calls, because another node may hold the record
 	end     context.CancelFunc
 	until   time.Time // when run ends
-	expires *time.Timer
-	closed  bool
 }
 
 // A parcel is one event in an outbox.
 type parcel struct {
 	Event
 	number uint64
-	added  time.Time // when this node added it
-	held   bool      // not in the record yet
-	taken  bool      // a lane calls fn with it
-	last   bool      // it is not repeated, because its user was erased
+	queue  *eventQueue
+	taken  bool // a lane calls fn with it
+	last   bool // it is not repeated, because its user was erased
 }
 
 // An eventQueue has the events of one user and topic, by number. Gaps of a topic have one, too.
 type eventQueue struct {
-	key   queueKey
-	queue []*parcel
-	at    time.Time // when the first event may be taken
-	tries int       // of the first event
-	in    bool      // the queue is in ready
+	parcels []*parcel
+	at      time.Time // when the first event may be taken; zero: now
+	tries   int       // of the first event
 }
 
 type queueKey struct {
@@ -55,138 +48,125 @@ type queueKey struct {
 	user  presence.UserID // empty: the queue has the topic's gaps
 }
 
+func (p *parcel) key() queueKey { return queueKey{p.Topic, p.User.ID} }
+
 func newOutbox(most int, stats *counters) *outbox {
-	return &outbox{
-		most: most, stats: stats, queues: make(map[queueKey]*eventQueue), changed: make(chan struct{}),
-		ready: btree.NewBTreeGOptions(func(a, b *eventQueue) bool {
-			return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.queue[0].number, b.queue[0].number)) < 0
-		}, btree.Options{NoLocks: true}),
-	}
+	return &outbox{most: most, stats: stats, queues: make(map[queueKey]*eventQueue), changed: make(chan struct{})}
 }
 
-// add adds a parcel. Lanes cannot take a held one before free.
-func (o *outbox) add(p *parcel) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.addLocked(p)
-	o.countLocked()
-}
-
-func (o *outbox) addLocked(p *parcel) {
-	o.all.Set(p.number, p)
-	key := queueKey{p.Topic, p.User.ID}
-	l := o.queues[key]
-	if l == nil {
-		l = &eventQueue{key: key}
-		o.queues[key] = l
-	}
-	o.changeLocked(l, func() {
-		at, _ := slices.BinarySearchFunc(l.queue, p, func(a, b *parcel) int { return cmp.Compare(a.number, b.number) })
-		if at == 0 {
-			l.at, l.tries = p.added, 0
-		}
-		l.queue = slices.Insert(l.queue, at, p)
-	})
-}
-
-// free lets lanes take held parcels, which are now in the record.
-func (o *outbox) free(parcels []*parcel) {
+// add adds parcels, which are in the record, in order.
+func (o *outbox) add(parcels ...*parcel) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, p := range parcels {
-		if l := o.queues[queueKey{p.Topic, p.User.ID}]; l != nil {
-			o.changeLocked(l, func() { p.held = false })
-		}
+		o.addLocked(len(o.all), p)
+		o.signalLocked()
 	}
 }
 
-// changeLocked changes a queue, and its place in ready.
-func (o *outbox) changeLocked(l *eventQueue, change func()) {
-	if l.in {
-		o.ready.Delete(l)
-		l.in = false
+func (o *outbox) addLocked(at int, p *parcel) {
+	o.all = slices.Insert(o.all, at, p)
+	if o.queues[p.key()] == nil {
+		o.queues[p.key()] = new(eventQueue)
 	}
-	change()
-	switch {
-	case len(l.queue) == 0:
-		delete(o.queues, l.key)
-	case !l.queue[0].held && !l.queue[0].taken:
-		o.ready.Set(l)
-		l.in = true
-		close(o.changed)
-		o.changed = make(chan struct{})
+	p.queue = o.queues[p.key()]
+	p.queue.parcels = append(p.queue.parcels, p)
+}
+
+// removeLocked removes a parcel, and returns where it was.
+func (o *outbox) removeLocked(p *parcel) int {
+	at, _ := slices.BinarySearchFunc(o.all, p.number, func(p *parcel, number uint64) int { return cmp.Compare(p.number, number) })
+	o.all = slices.Delete(o.all, at, at+1)
+	q := p.queue
+	if q.parcels[0] == p {
+		q.at, q.tries = time.Time{}, 0
 	}
+	if q.parcels = slices.DeleteFunc(q.parcels, func(of *parcel) bool { return of == p }); len(q.parcels) == 0 {
+		delete(o.queues, p.key())
+	}
+	return at
+}
+
+// signalLocked wakes the lanes, and counts what waits.
+func (o *outbox) signalLocked() {
+	close(o.changed)
+	o.changed = make(chan struct{})
+	var oldest *time.Time
+	if len(o.all) > 0 {
+		oldest = &o.all[0].At
+	}
+	o.stats.waits(len(o.all), oldest)
 }
 
 // shed drops the oldest events over the bound. In each topic a gap replaces the first dropped event. It
-// returns the changes of the record.
-func (o *outbox) shed() (changes []recordChange) {
+// returns the numbers of those without a gap, and the gaps.
+func (o *outbox) shed() (dropped []uint64, gaps []*parcel) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for o.all.Len() > o.most {
-		var oldest *parcel
-		gaps := make(map[presence.Topic]bool) // topics with a gap before oldest
-		o.all.Scan(func(_ uint64, p *parcel) bool {
-			if p.Type == Gap {
-				gaps[p.Topic] = gaps[p.Topic] || !p.taken
-			} else if !p.taken {
-				oldest = p
-			}
-			return oldest == nil
+	for len(o.all) > o.most {
+		has := make(map[presence.Topic]bool) // topics with a gap before the oldest event
+		i := slices.IndexFunc(o.all, func(p *parcel) bool {
+			has[p.Topic] = has[p.Topic] || p.Type == Gap && !p.taken
+			return p.Type != Gap && !p.taken
 		})
-		if oldest == nil {
+		if i < 0 {
 			break
 		}
+		oldest := o.all[i]
 		o.removeLocked(oldest)
 		o.stats.dropped.Add(1)
-		if gaps[oldest.Topic] {
-			changes = append(changes, recordChange{key: eventKey(oldest.number), gone: true})
+		if has[oldest.Topic] {
+			dropped = append(dropped, oldest.number)
 			continue
 		}
-		gap := &parcel{number: oldest.number, added: oldest.added, held: oldest.held, Event: Event{
-			ID: oldest.ID + "-gap", Type: Gap, Topic: oldest.Topic, At: oldest.At,
-		}}
-		o.addLocked(gap)
+		gap := &parcel{number: oldest.number, Event: Event{ID: oldest.ID + "-gap", Type: Gap, Topic: oldest.Topic, At: oldest.At}}
+		o.addLocked(i, gap)
 		o.stats.gaps.Add(1)
-		changes = append(changes, recordChange{key: eventKey(gap.number), value: encodeDelivery(gap.Event)})
+		gaps = append(gaps, gap)
+		o.signalLocked()
 	}
-	o.countLocked()
-	return changes
-}
-
-func (o *outbox) removeLocked(p *parcel) {
-	o.all.Delete(p.number)
-	l := o.queues[queueKey{p.Topic, p.User.ID}]
-	o.changeLocked(l, func() {
-		at := slices.Index(l.queue, p)
-		l.queue = slices.Delete(l.queue, at, at+1)
-		if at == 0 && len(l.queue) > 0 {
-			l.at, l.tries = l.queue[0].added, 0
-		}
-	})
+	return dropped, gaps
 }
 
 // take waits for an event that may be delivered now. It returns the event and the context for the call, or nil
 // once ctx ends.
 func (o *outbox) take(ctx context.Context) (*parcel, context.Context) {
 	for {
-		o.mu.Lock()
-		first, ok := o.ready.Min()
-		due := time.Duration(-1) // nothing to wait for
-		if ok && o.run != nil {
-			if due = time.Until(first.at); due <= 0 {
-				p, run := first.queue[0], o.run
-				o.changeLocked(first, func() { p.taken = true; first.tries++; p.Try = first.tries })
-				o.mu.Unlock()
-				return p, run
-			}
+		p, run, due, changed := o.tryTake()
+		if p != nil {
+			return p, run
 		}
-		changed := o.changed
-		o.mu.Unlock()
 		if !wait.Until(ctx, changed, due) {
 			return nil, nil
 		}
 	}
+}
+
+// tryTake takes an event. If none may be taken, it returns how long to wait, unless there is a change before;
+// negative: until then.
+func (o *outbox) tryTake() (p *parcel, run context.Context, due time.Duration, changed <-chan struct{}) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if due = -1; o.run == nil {
+		return nil, nil, due, o.changed
+	}
+	now := time.Now()
+	for _, p := range o.all {
+		q := p.queue
+		if q.parcels[0] != p || p.taken {
+			continue
+		}
+		left := q.at.Sub(now)
+		if left <= 0 {
+			q.tries++
+			p.taken, p.Try = true, q.tries
+			return p, o.run, 0, nil
+		}
+		if due < 0 || left < due {
+			due = left
+		}
+	}
+	return nil, nil, due, o.changed
 }
 
 // done ends a call of fn: the event is done, or waits to be repeated. It reports whether this is the first
@@ -194,6 +174,8 @@ func (o *outbox) take(ctx context.Context) (*parcel, context.Context) {
 func (o *outbox) done(p *parcel, run context.Context, err error) (first bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	defer o.signalLocked()
+	p.taken = false
 	again, delay := err != nil, time.Duration(0)
 	switch {
 	case err == nil:
@@ -207,63 +189,54 @@ func (o *outbox) done(p *parcel, run context.Context, err error) (first bool) {
 			o.stats.repeated.Add(1)
 		}
 	}
-	l := o.queues[queueKey{p.Topic, p.User.ID}]
 	if again && !p.last {
-		o.changeLocked(l, func() { p.taken, l.at = false, time.Now().Add(delay) })
+		p.queue.at = time.Now().Add(delay)
 		return false
 	}
-	p.taken = false
 	o.removeLocked(p)
 	o.acks = append(o.acks, p.number)
-	o.countLocked()
 	return len(o.acks) == 1
 }
 
-// takeAcks returns the changes that remove the events that are done from the record.
-func (o *outbox) takeAcks() (changes []recordChange) {
+// takeAcks returns the numbers of the events that are done, and still in the record.
+func (o *outbox) takeAcks() (numbers []uint64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for _, number := range o.acks {
-		changes = append(changes, recordChange{key: eventKey(number), gone: true})
-	}
-	o.acks = nil
-	return changes
+	numbers, o.acks = o.acks, nil
+	return numbers
 }
 
-// entries returns the entries of all events that are not done.
-func (o *outbox) entries() (changes []recordChange) {
+// forget drops the events about an erased user, and returns their numbers. An event for which a lane is calling
+// fn now is the last one.
+func (o *outbox) forget(e erasedAt) (numbers []uint64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.acks = nil
-	o.all.Scan(func(number uint64, p *parcel) bool {
-		changes = append(changes, recordChange{key: eventKey(number), value: encodeDelivery(p.Event)})
-		return true
-	})
-	return changes
+	for _, p := range slices.Clone(o.all) {
+		switch {
+		case p.User.ID != e.User || !p.Since.Before(e.at):
+		case p.taken:
+			p.last = true
+		default:
+			o.removeLocked(p)
+			numbers = append(numbers, p.number)
+		}
+	}
+	o.signalLocked()
+	return numbers
 }
 
 // lease lets lanes call fn until a moment. Calls that still run then are cancelled.
 func (o *outbox) lease(until time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.until = until; o.closed {
-		return
-	}
-	if time.Until(until) <= 0 {
-		return // the timer cancels the calls, or has done so
-	}
-	if o.run == nil {
+	if o.until = until; o.run == nil && time.Until(until) > 0 {
 		o.run, o.end = context.WithCancel(context.Background())
-		close(o.changed)
-		o.changed = make(chan struct{})
+		o.signalLocked()
 	}
-	if o.expires == nil {
-		o.expires = time.AfterFunc(time.Until(until), o.expire)
-	} else {
-		o.expires.Reset(time.Until(until))
-	}
+	time.AfterFunc(time.Until(until), o.expire)
 }
 
+// expire cancels all calls of fn, if the time for them is over.
 func (o *outbox) expire() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -271,26 +244,4 @@ func (o *outbox) expire() {
 		o.end()
 		o.run = nil
 	}
-}
-
-// close cancels all calls of fn, for good.
-func (o *outbox) close() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.closed = true
-	if o.expires != nil {
-		o.expires.Stop()
-	}
-	if o.run != nil {
-		o.end()
-		o.run = nil
-	}
-}
-
-func (o *outbox) countLocked() {
-	var oldest time.Time
-	if _, p, ok := o.all.Min(); ok {
-		oldest = p.At
-	}
-	o.stats.waits(o.all.Len(), oldest)
 }

@@ -23,23 +23,25 @@ type Stats struct {
 type Consumers struct {
 	node Node
 
-	mu     sync.Mutex // taken with no other mutex held
-	byName map[string]*counters
-
-	running map[*consumer]struct{}
+	mu      sync.Mutex // taken with no other mutex held
+	byName  map[string]*counters
+	running map[*consumer]bool
 }
 
 // New returns the Consumers of a node. None runs yet.
-func New(node Node) *Consumers { return &Consumers{node: node} }
+func New(node Node) *Consumers {
+	return &Consumers{node: node, byName: make(map[string]*counters), running: make(map[*consumer]bool)}
+}
 
-// begin adds a running consumer to the figures, and end removes it.
-func (d *Consumers) begin(c *consumer) {
+// begin notes that a consumer runs, and returns its counters.
+func (d *Consumers) begin(c *consumer) *counters {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.running == nil {
-		d.running = make(map[*consumer]struct{})
+	d.running[c] = true
+	if d.byName[c.name] == nil {
+		d.byName[c.name] = new(counters)
 	}
-	d.running[c] = struct{}{}
+	return d.byName[c.name]
 }
 
 func (d *Consumers) end(c *consumer) {
@@ -54,19 +56,7 @@ type counters struct {
 	leads   atomic.Bool
 	backlog atomic.Int64
 	left    atomic.Int64
-	oldest  atomic.Int64 // Unix nanoseconds; 0: nothing waits
-}
-
-func (d *Consumers) of(consumer string) *counters {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.byName == nil {
-		d.byName = make(map[string]*counters)
-	}
-	if d.byName[consumer] == nil {
-		d.byName[consumer] = new(counters)
-	}
-	return d.byName[consumer]
+	oldest  atomic.Pointer[time.Time] // nil: nothing waits
 }
 
 // Stats returns the figures of each consumer by name; nil if there is none.
@@ -82,8 +72,8 @@ func (d *Consumers) Stats() map[string]Stats {
 			Leads: c.leads.Load(), Told: c.told.Load(), Failed: c.failed.Load(), Repeated: c.repeated.Load(),
 			Dropped: c.dropped.Load(), Gaps: c.gaps.Load(), Backlog: int(c.backlog.Load()), Left: int(c.left.Load()),
 		}
-		if oldest := c.oldest.Load(); oldest != 0 {
-			s.Oldest = max(time.Since(time.Unix(0, oldest)), 0)
+		if oldest := c.oldest.Load(); oldest != nil {
+			s.Oldest = max(time.Since(*oldest), 0)
 		}
 		all[name] = s
 	}
@@ -91,11 +81,7 @@ func (d *Consumers) Stats() map[string]Stats {
 }
 
 // waits stores how many events wait, and since when the oldest of them does.
-func (c *counters) waits(n int, oldest time.Time) {
+func (c *counters) waits(n int, oldest *time.Time) {
 	c.backlog.Store(int64(n))
-	if n == 0 {
-		c.oldest.Store(0)
-	} else {
-		c.oldest.Store(oldest.UnixNano())
-	}
+	c.oldest.Store(oldest)
 }

@@ -5,338 +5,212 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// A followed is a topic of a leader. The field users has those whose joins the consumer was told. The leader
-// compares each diff with users. The join of one of them is no event, and neither is the leave of anybody
-// else. So it does no harm to read a diff twice, or to read the joins of users whom the nodes restored after
-// the store lost its data.
+// A followed is a topic of a leader. The field users has those whose joins were told. The leader compares each
+// diff and each list with users: the join of one of them is no event, and neither is the leave of anybody else.
+// So it does no harm to read a diff or a list twice.
 type followed struct {
-	*tapped
-	ofKind bool // the topic is not named: see followedKind
-	over   bool // the topic is about to rest
-	begun  bool // the topic has a position
+	topic presence.Topic
+	kind  *followedKind // nil: the topic is named
+	begun bool          // the topic has a position
+	waits bool          // there is no room: see enter
 	position
-	users    map[presence.UserID]toldUser // users whose joins were told
-	decideAt time.Time                    // when the doubt ends
-	sound    time.Time                    // when the store last had the version that the consumer was told of
-	unheld   bool                         // nobody held the record for quietFor before this node did: see readLog
-	differs  presence.DiffID              // the version at which the store's total differed from that of users
-	blind    bool                         // events may be missing without a trace in the store: see lookout
+	users   map[presence.UserID]toldUser
+	differs presence.DiffID // the version at which the store's total differed from that of users
+
+	changed atomic.Bool // a diff came since the log was read
+	unwatch func()      // nil: the watch has not begun
 }
 
-// quietFor is how long a record may have no holder before an empty topic that starts from Origin has a gap:
-// somebody may have come and left. A log stays for a minute.
-const quietFor = 30 * time.Second
-
-// decideAgain is how much longer a doubt lasts for users whose leave the store lost.
-const decideAgain = 5 * time.Second
+// follow returns what is known of a topic, and begins to follow it; nil if it is neither named nor of a kind.
+func (l *leader) follow(topic presence.Topic) *followed {
+	f := l.byTopic[topic]
+	if f != nil {
+		return f
+	}
+	f = &followed{topic: topic, users: make(map[presence.UserID]toldUser)}
+	if !slices.Contains(l.topics, topic) {
+		if f.kind = l.kindOf(topic); f.kind == nil {
+			return nil
+		}
+	}
+	l.byTopic[topic], l.follows = f, append(l.follows, f)
+	return f
+}
 
 // advanceFor bounds a round of advance, so that the leader commits in time to stay one.
 const advanceFor = time.Second
 
-// advance makes events of the diffs that came. If due is set, it also asks the store for the heads of the
-// topics, since diffs may be lost on their way, and ends doubts. If a round takes too long, the next round
-// begins with the topics that are left.
+// advance makes events of what happened in the topics. If due is set, it asks the store for their versions;
+// otherwise it reads the logs of those topics whose watch brought a diff. If a round takes too long, the next
+// round begins with the topics that are left.
 func (l *leader) advance(ctx context.Context, due bool) {
-	var counts []backend.Counts
-	if due {
-		l.lookForTopics(ctx)
-		var err error
-		if counts, err = l.counts(ctx); err != nil {
-			return
-		}
-		l.lookout.look()
-		if _, lost := l.node.RestoringSince(); l.lookout.missed(lost) {
-			for _, f := range l.follows {
-				f.blind = f.begun
+	if !due {
+		for _, f := range l.follows {
+			if f.changed.Load() && f.begun && f.Gap.IsZero() {
+				l.readLog(ctx, f)
 			}
 		}
-	} else {
-		counts = make([]backend.Counts, len(l.follows))
+		return
 	}
+	for _, k := range l.kinds {
+		l.look(ctx, k)
+	}
+	counts, err := l.heads(ctx)
+	if err != nil {
+		return
+	}
+	l.enter(counts)
 	began, done := time.Now(), 0
 	for i, f := range l.follows {
 		if time.Since(began) > advanceFor {
 			break
 		}
-		l.advanceIn(ctx, f, due, counts[i])
+		l.advanceIn(ctx, f, counts[i])
 		done++
 	}
-	if done < len(l.follows) {
-		l.follows = slices.Concat(l.follows[done:], l.follows[:done])
-	}
-	if due {
-		l.beginKinds()
-		l.rest()
-	}
+	l.follows = slices.Concat(l.follows[done:], l.follows[:done])
+	l.follows = slices.DeleteFunc(l.follows, func(f *followed) bool { return l.byTopic[f.topic] != f }) // those that were dropped
+	l.settle()
 }
 
-func (l *leader) counts(ctx context.Context) ([]backend.Counts, error) {
+// heads asks for the versions of the topics, and begins the watches of named topics that have not begun.
+func (l *leader) heads(ctx context.Context) ([]backend.Counts, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	topics := make([]presence.Topic, len(l.follows))
 	for i, f := range l.follows {
-		topics[i] = f.topic
+		if topics[i] = f.topic; f.kind == nil && f.unwatch == nil {
+			f.unwatch, _ = l.node.Store.Watch(ctx, f.topic, func(backend.Diff) { // after an error the next round tries again
+				f.changed.Store(true)
+				l.woken.Wake()
+			})
+		}
 	}
 	return l.node.Store.Counts(ctx, topics...)
 }
 
-// advanceIn is advance for one topic.
-func (l *leader) advanceIn(ctx context.Context, f *followed, due bool, c backend.Counts) {
-	if !f.begun && !l.beginTopic(ctx, f) {
-		return
+// advanceIn is advance for one topic. A total that differs twice at the version that was told is a gap: the
+// store lost users, but not its log.
+func (l *leader) advanceIn(ctx context.Context, f *followed, c backend.Counts) {
+	differs := presence.DiffID("")
+	switch {
+	case c.Unknown, f.waits:
+	case f.over(c):
+		delete(l.byTopic, f.topic)
+		l.set(positionKey(f.topic), "")
+	case !f.begun, !f.Gap.IsZero():
+		l.list(ctx, f)
+	case c.Head != f.At:
+		l.readLog(ctx, f)
+	case c.Total != len(f.users) && f.differs == c.Head:
+		l.gap(f)
+	case c.Total != len(f.users):
+		differs = c.Head
 	}
-	told := f.latest
-	skipped, behind := l.take(f)
-	if due && !c.Unknown {
-		behind = behind || f.unheld || c.Head != f.at
-		if c.Head == f.at {
-			f.sound = time.Now()
-		}
-	}
-	if behind {
-		l.readLog(ctx, f, skipped, told)
-	}
-	if f.blind && f.doubt.IsZero() {
-		l.gap(ctx, f, nil)
-	}
-	f.blind = f.blind && f.doubt.IsZero() // if the store did not answer
-	if due {
-		l.compareTotal(f, c)
-		l.decide(ctx, f)
-		f.over = !c.Unknown && c.Total == 0 && f.restsAt(c.Head)
-	}
-}
-
-// beginTopic makes a join for each user who is in the topic. If a node prepared a part of the record, some
-// users were told already. beginTopic makes the leaves of those who are gone.
-func (l *leader) beginTopic(ctx context.Context, f *followed) bool {
-	snap, err := l.snapshot(ctx, f)
-	if err != nil {
-		return false
-	}
-	there := make(map[presence.UserID]bool, len(snap.Members))
-	for _, m := range slices.Backward(snap.Members) { // joins come in the order in which the users came
-		there[m.ID] = true
-		l.join(f, m)
-	}
-	l.leaveAll(ctx, f, f.gone(there))
-	f.knowsAll(snap.Members)
-	l.move(f, position{at: snap.ID})
-	return true
-}
-
-// gone returns the users whose join was told, and who are not there.
-func (f *followed) gone(there map[presence.UserID]bool) (gone []presence.UserID) {
-	for id := range f.users {
-		if !there[id] {
-			gone = append(gone, id)
-		}
-	}
-	return gone
-}
-
-func (l *leader) snapshot(ctx context.Context, f *followed) (backend.Snapshot, error) {
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
-	defer cancel()
-	return l.node.Store.Snapshot(ctx, f.topic)
-}
-
-// take makes events of the diffs that the watch brought, in order. It returns the diffs that do not continue
-// from the position, and whether the log must be read.
-func (l *leader) take(f *followed) (skipped []backend.Diff, behind bool) {
-	early, lost := f.tapped.take()
-	for _, d := range early {
-		if f.continues(d) {
-			l.tell(f, d)
-		} else {
-			skipped = append(skipped, d)
-		}
-	}
-	return skipped, lost || len(skipped) > 0
-}
-
-// continues reports whether a diff is the next one.
-func (f *followed) continues(d backend.Diff) bool {
-	return d.Prev == f.at || d.Prev == backend.Origin && len(f.users) == 0 && !f.unheld
+	f.differs = differs
 }
 
 // readLog makes events of the diffs in the store's log after the position. If the log does not reach back to
-// the position, there is a gap. An empty topic that starts again from Origin is no gap, unless the record had
-// no holder for long: then somebody may have come and left. If a log from Origin on has events that were told
-// already, the topic has not started again: the store went back in time.
+// the position, there is a gap. An empty topic may begin anew from Origin, and that is no gap. If a log from
+// Origin on has joins that were told, the topic has not begun anew: the store went back in time.
 //
-// Example: Alice, the last one in thread:1, leaves at 12:00:00.0. The consumer is told, and the topic
-// rests. At 12:00:00.5 Redis fails over, and loses that. Its log of thread:1 begins with users who came
-// and left long ago.
-//
-// There is a gap, too, if the log lacks a skipped diff with an event of after told, when the latest event was that
-// the consumer was told of. The store went back in time, and went on from the position.
-func (l *leader) readLog(ctx context.Context, f *followed, skipped []backend.Diff, told time.Time) {
-	try, cancel := context.WithTimeout(ctx, readTimeout)
+// Example: Alice, the last one in thread:1, leaves at 12:00:00.0. The consumer is told. At 12:00:00.5 Redis fails
+// over, and loses that. Its log of thread:1 begins with users who came and left long ago.
+func (l *leader) readLog(ctx context.Context, f *followed) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	diffs, err := l.node.Store.Log(try, f.topic, f.at)
-	if err == nil && f.unheld && f.at == backend.Origin {
-		err = presence.ErrGap // the log may start again from Origin
-	}
-	from := f.at
-	if errors.Is(err, presence.ErrGap) && len(f.users) == 0 && !f.unheld {
+	f.changed.Store(false)
+	from := f.At
+	diffs, err := l.node.Store.Log(ctx, f.topic, from)
+	if errors.Is(err, presence.ErrGap) && len(f.users) == 0 {
 		from = backend.Origin
-		if diffs, err = l.node.Store.Log(try, f.topic, from); err == nil && len(diffs) == 0 {
-			l.move(f, position{at: from, doubt: f.doubt, loss: f.loss})
+		if diffs, err = l.node.Store.Log(ctx, f.topic, from); err == nil && len(diffs) == 0 {
+			l.move(f, from)
 		}
 	}
-	if err == nil && from == backend.Origin && len(f.users) == 0 && slices.ContainsFunc(diffs, l.toldOf(f)) {
-		err = presence.ErrGap
-	}
 	if err != nil && !errors.Is(err, presence.ErrGap) {
-		f.giveBack(skipped)
-		return // the next tick finds that the topic is behind
+		return // the next round finds that the topic is behind
 	}
-	if slices.ContainsFunc(skipped, func(d backend.Diff) bool {
-		return endOf(d).After(told) && !slices.ContainsFunc(diffs, func(kept backend.Diff) bool { return kept.ID == d.ID })
-	}) {
-		err = presence.ErrGap
-	}
+	gap := err != nil || from == backend.Origin && slices.ContainsFunc(diffs, func(d backend.Diff) bool {
+		return slices.ContainsFunc(d.Joins, f.isOld)
+	})
 	for _, d := range diffs {
-		if err != nil || !f.continues(d) {
-			err = presence.ErrGap
+		if gap = gap || d.Prev != f.At && (d.Prev != backend.Origin || len(f.users) > 0); gap {
 			break
 		}
 		l.tell(f, d)
 	}
-	if err != nil {
-		l.gap(try, f, skipped)
-		return
-	}
-	f.unheld, f.sound = false, time.Now()
-}
-
-// toldOf returns a function that reports whether a diff has the join of a user whose leave was told already.
-func (l *leader) toldOf(f *followed) func(backend.Diff) bool {
-	return func(d backend.Diff) bool {
-		return slices.ContainsFunc(d.Joins, func(m presence.Member) bool { return l.revived(f, m) })
+	if gap {
+		l.gap(f)
 	}
 }
 
-// gap makes a gap, because events may be missing. It continues with the diffs that the watch brought since the
-// store began anew, or else with the store's present roster. New users join at once. Users who are gone are in
-// doubt until every node has had time to restore its leases.
-func (l *leader) gap(ctx context.Context, f *followed, skipped []backend.Diff) {
-	anew := slices.IndexFunc(skipped, func(d backend.Diff) bool { return d.Prev == backend.Origin })
-	var snap backend.Snapshot
-	if anew < 0 {
-		var err error
-		if snap, err = l.snapshot(ctx, f); err != nil {
-			return
-		}
-	}
-	f.unheld = false
-	loss := later(l.lossSeen(), f.sound) // the record alone may have been lost, earlier than that
-	if loss.Sub(f.loss) < holdFor {      // that loss is known, perhaps from another node: this is the next one
-		loss = time.Now()
-	}
-	f.loss = loss
-	if f.doubt.IsZero() {
-		f.doubt = f.loss
-		l.event(Event{Type: Gap, Topic: f.topic}, string(f.at)+" "+sessionOf(f.doubt))
-		l.stats.gaps.Add(1)
-		l.log().Warn("presence: a consumer may have missed joins and leaves", slog.String("topic", string(f.topic)))
-	}
-	f.decideAt = time.Now().Add(l.node.CatchUp(f.topic))
-	if anew < 0 {
-		for _, m := range slices.Backward(snap.Members) {
-			l.join(f, m)
-		}
-		f.knowsAll(snap.Members)
-		l.move(f, position{at: snap.ID, doubt: f.doubt, loss: f.loss})
-		return
-	}
-	for _, d := range skipped[anew:] {
-		if d.Prev == backend.Origin || f.continues(d) {
-			l.tell(f, d)
-		}
-	}
+// isOld reports whether a user came before the latest event that was told.
+func (f *followed) isOld(m presence.Member) bool { return !m.Since.After(f.Latest) }
+
+// gap makes a gap: events may be missing. From now on the topic is listed once a second: see list.
+func (l *leader) gap(f *followed) {
+	f.Gap = l.tellGap(f.topic)
+	l.move(f, f.At)
 }
 
-// lossSeen returns when this node found that the store lost its data: before it rebuilt the record, or now.
-func (c *consumer) lossSeen() time.Time {
-	if time.Since(c.lost) < holdFor+newWait {
-		return c.lost
-	}
-	return time.Now()
+// tellGap makes the gap of a topic or a kind, and returns when that was.
+func (l *leader) tellGap(topic presence.Topic) time.Time {
+	now := time.Now()
+	l.event(Event{Type: Gap, Topic: topic}, listName(now))
+	l.stats.gaps.Add(1)
+	l.log().Warn("presence: a consumer may have missed joins and leaves", slog.String("topic", string(topic)))
+	return now
 }
 
-// compareTotal puts a topic in doubt if its total in the store differs, twice at the same version, from the
-// number of users whose joins were told. Then the store lost users, but not its log.
-func (l *leader) compareTotal(f *followed, c backend.Counts) {
-	if c.Unknown || c.Head != f.at || c.Total == len(f.users) || !f.doubt.IsZero() {
-		f.differs = ""
-		return
-	}
-	if f.differs == c.Head {
-		now := time.Now()
-		l.move(f, position{at: f.at, doubt: now, loss: now})
-		f.decideAt = time.Now().Add(l.node.CatchUp(f.topic))
-	}
-	f.differs = c.Head
-}
+func listName(gap time.Time) string { return "list " + strconv.FormatInt(gap.UnixNano(), 10) }
 
-// decide ends a doubt. Users whose join was told and who are not in the store's roster have left. It compares
-// at one version, to which the log leads. A store that went back in time may have lost the leave of a user,
-// who is then in the roster again. Such a user stays in doubt until leases that no node renews have expired.
-func (l *leader) decide(ctx context.Context, f *followed) {
-	restoring, _ := l.node.RestoringSince()
-	lostNow := time.Since(later(l.lost, restoring)) < l.node.CatchUp(f.topic) // the store lost data once more
-	if lostNow || f.doubt.IsZero() || time.Now().Before(f.decideAt) || !l.node.Trusted() {
-		return
-	}
-	snap, err := l.snapshot(ctx, f)
-	if err != nil || !l.tellUntil(ctx, f, snap.ID) {
-		return
-	}
-	there := make(map[presence.UserID]bool, len(snap.Members))
-	revived := false
-	expired := time.Since(later(f.loss, restoring)) > l.node.CatchUp(f.topic)+l.node.TTL(f.topic)+l.node.Settles
-	for _, m := range snap.Members {
-		there[m.ID] = true
-		if _, told := f.users[m.ID]; !told && l.revived(f, m) {
-			if revived = revived || !expired; expired {
-				l.came(f, m, time.Now())
-			}
-			continue
-		}
-		l.join(f, m)
-	}
-	l.leaveAll(ctx, f, f.gone(there))
-	if revived {
-		f.decideAt = time.Now().Add(decideAgain)
-		return
-	}
-	l.move(f, position{at: f.at})
-}
-
-// tellUntil tells the diffs up to a version. It returns false if the log does not lead
-// there.
-func (l *leader) tellUntil(ctx context.Context, f *followed, version presence.DiffID) bool {
-	if f.at == version {
-		return true
-	}
+// list makes events of the difference between users and the store's roster. After a gap, who is new joins at
+// once. Who is gone leaves once the nodes have restored what the store lost, and the log goes on from there.
+//
+// A store that went back in time may list users who have left. They came before the latest event that was told,
+// and are not among users. The list waits for their leases to end.
+func (l *leader) list(ctx context.Context, f *followed) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	diffs, err := l.node.Store.Log(ctx, f.topic, f.at)
-	for _, d := range diffs {
-		if err != nil || !f.continues(d) {
-			return false
-		}
-		if l.tell(f, d); d.ID == version {
-			return true
-		}
+	snap, err := l.node.Store.Snapshot(ctx, f.topic)
+	if err != nil {
+		return
 	}
-	return false
+	source, restored, ended := string(snap.ID), true, true
+	if f.begun {
+		source = listName(f.Gap)
+		restored, ended = l.node.Restored(f.topic, f.Gap)
+	}
+	there, waits := make(map[presence.UserID]bool, len(snap.Members)), false
+	for _, m := range slices.Backward(snap.Members) { // joins come in the order in which the users came
+		there[m.ID] = true
+		if _, told := f.users[m.ID]; !told && !ended && f.isOld(m) {
+			waits = true
+			continue
+		}
+		l.join(f, m, source)
+	}
+	if !restored || !l.leaveAll(ctx, f, there, source) || waits {
+		return
+	}
+	for _, m := range snap.Members {
+		f.Latest = later(f.Latest, m.Since)
+	}
+	f.Gap = time.Time{}
+	l.move(f, snap.ID)
+}
+
+// move sets the position of a topic.
+func (l *leader) move(f *followed, at presence.DiffID) {
+	f.At, f.begun = at, true
+	l.set(positionKey(f.topic), encode(f.position))
 }

@@ -3,7 +3,6 @@ package memstore
 import (
 	"context"
 	"maps"
-	"strconv"
 	"sync"
 	"time"
 
@@ -12,8 +11,6 @@ import (
 
 // consumers are the records of rule 20.
 type consumers struct {
-	epoch string // of this process
-
 	mu     sync.Mutex
 	byName map[string]*consumer
 }
@@ -22,7 +19,6 @@ type consumers struct {
 type consumer struct {
 	holder  string
 	until   time.Time
-	version int
 	entries map[string]string
 }
 
@@ -72,9 +68,6 @@ func (cs *consumers) CommitConsumer(ctx context.Context, name string, step backe
 		}
 	}
 	c.until = time.Now().Add(step.For)
-	if len(step.Set)+len(step.Delete) > 0 {
-		c.version++
-	}
 	maps.Copy(c.entries, step.Set)
 	for _, key := range step.Delete {
 		delete(c.entries, key)
@@ -82,17 +75,12 @@ func (cs *consumers) CommitConsumer(ctx context.Context, name string, step backe
 	return backend.ConsumerHeld, nil
 }
 
-// ReadConsumer implements [backend.Store]. It returns the whole record after any change.
-func (cs *consumers) ReadConsumer(_ context.Context, name string, after backend.ConsumerVersion) (backend.ConsumerChanges, error) {
+// ReadConsumer implements [backend.Store].
+func (cs *consumers) ReadConsumer(ctx context.Context, name string) (map[string]string, error) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
-	c := cs.byName[name]
-	if c == nil {
-		return backend.ConsumerChanges{Missing: true}, nil
+	if c := cs.byName[name]; c != nil {
+		return maps.Clone(c.entries), ctx.Err()
 	}
-	version := backend.ConsumerVersion(cs.epoch + "-" + strconv.Itoa(c.version))
-	if version == after {
-		return backend.ConsumerChanges{Version: version}, nil
-	}
-	return backend.ConsumerChanges{Version: version, Whole: true, Set: maps.Clone(c.entries)}, nil
+	return nil, ctx.Err()
 }

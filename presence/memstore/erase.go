@@ -85,11 +85,7 @@ func (cs *consumers) erase(e backend.Erasure) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	for _, record := range cs.byName {
-		had := len(record.entries)
 		maps.DeleteFunc(record.entries, e.NamesEntry)
-		if len(record.entries) < had {
-			record.version++
-		}
 	}
 }
 

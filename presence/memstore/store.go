@@ -46,7 +46,7 @@ func New() *Store {
 		hearers:   make(audience[[]byte]),
 		nodes:     make(map[string]nodeLease),
 		bus:       &bus{listeners: make(map[*func(backend.Notice)]struct{}), chosen: make(chosenStatuses)},
-		consumers: &consumers{epoch: epoch, byName: make(map[string]*consumer)},
+		consumers: &consumers{byName: make(map[string]*consumer)},
 		erasures:  &erasures{byUser: make(map[presence.UserID]keptErasure)},
 	}
 }

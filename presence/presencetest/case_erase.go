@@ -100,9 +100,7 @@ func erased(tr *trial) {
 			}
 		}
 	}
-	var record recordCopy
-	tr.readOn(tr.peer, consumerName, &record)
-	for key, value := range record.entries {
+	for key, value := range tr.record(tr.peer, consumerName) {
 		if (backend.Erasure{User: "u"}).NamesEntry(key, value) {
 			tr.Errorf("the consumer's record still has %s = %s (rule 25)", key, value)
 		}

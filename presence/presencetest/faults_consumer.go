@@ -21,8 +21,8 @@ func (f *Faults) CommitConsumer(ctx context.Context, consumer string, step backe
 }
 
 // ReadConsumer implements [backend.Store].
-func (f *Faults) ReadConsumer(ctx context.Context, consumer string, after backend.ConsumerVersion) (backend.ConsumerChanges, error) {
-	return ask(ctx, f, CallReadConsumer, func() (backend.ConsumerChanges, error) {
-		return f.store.ReadConsumer(ctx, consumer, after)
+func (f *Faults) ReadConsumer(ctx context.Context, consumer string) (map[string]string, error) {
+	return ask(ctx, f, CallReadConsumer, func() (map[string]string, error) {
+		return f.store.ReadConsumer(ctx, consumer)
 	})
 }

@@ -108,7 +108,7 @@ func TestFaultsEveryCall(t *testing.T) {
 				_, err := faults.CommitConsumer(ctx, "c", backend.ConsumerStep{Holder: "h", For: time.Hour})
 				return err
 			},
-			presencetest.CallReadConsumer: func() error { _, err := faults.ReadConsumer(ctx, "c", ""); return err },
+			presencetest.CallReadConsumer: func() error { _, err := faults.ReadConsumer(ctx, "c"); return err },
 			presencetest.CallRecent: func() error {
 				_, err := faults.Recent(ctx, presence.Site, backend.RecentQuery{Limit: 1})
 				return err

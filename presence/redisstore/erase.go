@@ -192,8 +192,8 @@ func (s *eraser) entriesAbout(ctx context.Context, e backend.Erasure, fn func(co
 		return err
 	}
 	for _, name := range names {
-		entries := make(map[string]string)
-		if err := s.consumers.scan(ctx, name, entries); err != nil {
+		entries, err := s.consumers.ReadConsumer(ctx, name)
+		if err != nil {
 			return err
 		}
 		maps.DeleteFunc(entries, func(key, value string) bool { return !e.NamesEntry(key, value) })
@@ -204,20 +204,15 @@ func (s *eraser) entriesAbout(ctx context.Context, e backend.Erasure, fn func(co
 	return nil
 }
 
-// eraseEntries removes the entries about a user from the records of all consumers, whoever holds them. The
-// log of a record's steps may still have such an entry. So the log is dropped, and standby nodes read the
-// whole record again.
+// eraseEntries removes the entries about a user from the records of all consumers, whoever holds them.
 func (s *eraser) eraseEntries(ctx context.Context, e backend.Erasure) error {
 	return s.entriesAbout(ctx, e, func(consumer string, entries map[string]string) error {
-		_, err := call(ctx, s.writes, "erase", func(ctx context.Context) (struct{}, error) {
-			return struct{}{}, s.pipelined(ctx, func(p redis.Pipeliner) {
-				keys := s.consumerKeys(consumer)
-				p.Unlink(ctx, keys[1])
-				if gone := slices.Collect(maps.Keys(entries)); len(gone) > 0 {
-					p.HDel(ctx, keys[0], gone...)
-					p.HIncrBy(ctx, keys[0], "=version", 1)
-				}
-			})
+		gone := slices.Collect(maps.Keys(entries))
+		if len(gone) == 0 {
+			return nil
+		}
+		_, err := call(ctx, s.writes, "erase", func(ctx context.Context) (int64, error) {
+			return s.client.HDel(ctx, s.consumerKey(consumer), gone...).Result()
 		})
 		return err
 	})

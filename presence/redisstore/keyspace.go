@@ -55,9 +55,8 @@ func (k keyspace) nodeKeys(names ...string) []string {
 
 func (k keyspace) metaKey() string { return k.prefix + ":{~meta}:fleet" }
 
-func (k keyspace) consumerKeys(consumer string) []string {
-	tag := k.prefix + ":{=consumer:" + consumer + "}:"
-	return []string{tag + "record", tag + "steps"}
+func (k keyspace) consumerKey(consumer string) string {
+	return k.prefix + ":{=consumer:" + consumer + "}:record"
 }
 
 // consumersKey is the key of the set of consumers that have or had a record.

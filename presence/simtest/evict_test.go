@@ -28,7 +28,6 @@ func (w *world) evict(key string) {
 	case nodeLeases:
 		w.server.put(nodeLeases, reflect.Value{})
 	case "record":
-		w.program.loses()
 		lockOf(w.server.Store, "consumers", "mu").Lock()
 		defer lockOf(w.server.Store, "consumers", "mu").Unlock()
 		open(w.server.field("consumers").Elem().FieldByName("byName")).Clear()

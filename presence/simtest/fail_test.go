@@ -40,8 +40,6 @@ func (w *world) twice(a act) {
 // loses is for when the store has lost data. A status that was chosen before a process began or
 // ended may be known to nobody by now.
 func (w *world) loses() {
-	keepers := w.program.loses()
-	w.running.Go(func() { w.program.mends(keepers) })
 	w.mu.Lock()
 	w.lost, w.muted = true, time.Now()
 	w.losses = append(w.losses, w.muted)

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/feed"
 	"github.com/rollcall-go/rollcall/presence/feed/feedtest"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
@@ -25,8 +24,8 @@ var (
 // A process is one run of a node: a Tracker with its jobs and its own way to the store.
 type process struct {
 	tracker   *track.Tracker
-	site      *site // nil: no page of the game needs one
-	way       way
+	site      *site                // nil: no page of the game needs one
+	way       *presencetest.Faults // how it reaches the store, with what fails of that
 	directory *presencetest.FaultyDirectory
 	database  *feedtest.FaultyStore // of games with an inbox
 	feeds     *feed.Keeper
@@ -43,7 +42,7 @@ type process struct {
 
 func (w *world) newProcess(name string) *process {
 	l := newLink(w, name)
-	p := &process{way: way{presencetest.NewFaults(l), l}, link: l, dead: make(chan struct{}), ails: clock{last: time.Now()}, failed: make(map[string]presencetest.Fault)}
+	p := &process{way: presencetest.NewFaults(l), link: l, dead: make(chan struct{}), ails: clock{last: time.Now()}, failed: make(map[string]presencetest.Fault)}
 	w.mu.Lock()
 	w.all = append(w.all, p)
 	w.mu.Unlock()
@@ -101,21 +100,6 @@ func (w *world) newProcess(name string) *process {
 		}
 	})
 	return p
-}
-
-// A way is how a process reaches the store, with what fails of that. It notes what the process knows by answers that
-// arrived: one that the store gave may be lost above the link.
-type way struct {
-	*presencetest.Faults
-	link *link
-}
-
-func (w way) ReadConsumer(ctx context.Context, name string, after backend.ConsumerVersion) (backend.ConsumerChanges, error) {
-	changes, err := w.Faults.ReadConsumer(ctx, name, after)
-	if err == nil && !changes.Missing {
-		w.link.told.Store(true)
-	}
-	return changes, err
 }
 
 // fail begins a failure of the way to the store. The worst that goes on counts.

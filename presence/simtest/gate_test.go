@@ -176,9 +176,9 @@ func (l *link) CommitConsumer(ctx context.Context, name string, step backend.Con
 	})
 }
 
-func (l *link) ReadConsumer(ctx context.Context, name string, after backend.ConsumerVersion) (backend.ConsumerChanges, error) {
-	return through(ctx, l, false, func(ctx context.Context) (backend.ConsumerChanges, error) {
-		return l.server.ReadConsumer(ctx, name, after)
+func (l *link) ReadConsumer(ctx context.Context, name string) (map[string]string, error) {
+	return through(ctx, l, false, func(ctx context.Context) (map[string]string, error) {
+		return l.server.ReadConsumer(ctx, name)
 	})
 }
 

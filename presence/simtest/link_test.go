@@ -18,7 +18,6 @@ type link struct {
 	*server
 	world *world
 	node  string
-	told  atomic.Bool // the process has read the record of a program
 
 	mu      sync.Mutex
 	paused  chan struct{} // closed when the process goes on; nil: it is not paused
@@ -461,16 +460,6 @@ func (l *link) wentOn() time.Time {
 		return time.Time{}
 	}
 	return l.stalls[len(l.stalls)-1].to
-}
-
-// outFor returns for how long the link has been stalled or broken.
-func (l *link) outFor() time.Duration {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.stalled && !l.frozen && !l.broken {
-		return 0
-	}
-	return time.Since(l.since)
 }
 
 // muddles is for what makes notices wait until a moment that do not say how old they are.

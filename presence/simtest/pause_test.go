@@ -34,7 +34,6 @@ func (w *world) pause(node int, d time.Duration) {
 	}
 	if d > w.game.harmless() {
 		w.cut = true
-		w.program.cuts(p)
 	}
 	p.link.pause()
 	p.fail("paused", presencetest.Fault{})

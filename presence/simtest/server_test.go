@@ -154,9 +154,7 @@ func move(to, from *memstore.Store) {
 	for _, part := range apartFields {
 		copies.fields(a.FieldByName(part).Elem(), b.FieldByName(part).Elem())
 	}
-	epoch := strings.ToLower(rand.Text()[:8])
-	open(a.FieldByName("epoch")).SetString(epoch)
-	open(a.FieldByName("consumers").Elem().FieldByName("epoch")).SetString(epoch)
+	open(a.FieldByName("epoch")).SetString(strings.ToLower(rand.Text()[:8]))
 	for _, s := range locks {
 		for _, part := range apartFields {
 			lockOf(s, part, "mu").Unlock()

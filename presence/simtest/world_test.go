@@ -193,6 +193,7 @@ func (w *world) do(a act) {
 		u.sure = false
 	}
 	w.fails(a.do, func() {}) // also what is over at once
+	w.program.fails()
 	node := a.who % w.game.nodes
 	w.twice(a)
 	switch a.do {
@@ -210,7 +211,6 @@ func (w *world) do(a act) {
 	case "restart store": // with its file, or without data
 		w.storeFails("away", presencetest.Fault{Err: errAway}, a.d)
 		w.views(w.server.restart)
-		w.program.beginsOld()
 		w.loses()
 	case "save":
 		w.server.write()
@@ -225,7 +225,6 @@ func (w *world) do(a act) {
 		w.storeFails("frozen", presencetest.Fault{}, a.d)
 	case "node cut off": // so others may see its users leave
 		w.cut = true
-		w.program.cuts(w.at(node))
 		fallthrough
 	case "node hangs":
 		w.nodeFails(node, "hangs", presencetest.Fault{}, a.d)
@@ -250,7 +249,6 @@ func (w *world) do(a act) {
 		copied := time.Now()
 		w.rewound = copied
 		w.server.save()
-		keepers := w.program.loses()
 		w.fails(a.do, func() {
 			time.Sleep(a.d)
 			w.mu.Lock()
@@ -261,9 +259,7 @@ func (w *world) do(a act) {
 			w.mu.Unlock()
 			w.server.rewind()
 			w.losesNotices()
-			w.program.rewinds(copied)
 			w.note("the store is back at what it had")
-			w.program.mends(keepers)
 		})
 	case "lose diffs":
 		for _, p := range w.processes() {

@@ -15,7 +15,6 @@ import (
 	"github.com/rollcall-go/rollcall/presence/deliver"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
-	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // A try is one call of a consumer's function.
@@ -55,11 +54,10 @@ func TestDeliverRepeats(t *testing.T) {
 			p.deliver("a", tracker, deliver.Options{})
 			time.Sleep(begins)
 			began = time.Now()
-			alice := openPage(t, tracker, track.ConnectOptions{Visitor: visitor("alice")})
+			alice := in(t, tracker, "alice")
 			time.Sleep(500 * time.Millisecond)
-			alice.conn.Close()
-			noError(t, tracker.SignOut(t.Context(), "alice"))
-			bob := openPage(t, tracker, track.ConnectOptions{Visitor: visitor("bob")})
+			alice.goes(tracker, "alice")
+			bob := in(t, tracker, "bob")
 			p.want(2*time.Second, "+bob")
 			bob.conn.Close()
 			p.want(40*time.Second, "-bob")
@@ -104,8 +102,8 @@ func TestDeliverRetryInAndGiveUp(t *testing.T) {
 			return nil
 		}
 		p.deliver("a", tracker, deliver.Options{})
-		openPage(t, tracker, track.ConnectOptions{Visitor: visitor("alice")})
-		openPage(t, tracker, track.ConnectOptions{Visitor: visitor("bob")})
+		in(t, tracker, "alice")
+		in(t, tracker, "bob")
 		p.want(4*time.Minute+50*time.Second, "")
 		p.mu.Lock()
 		if tries["alice"] != 1 || tries["bob"] != 1 {
@@ -135,8 +133,8 @@ func TestDeliverHangs(t *testing.T) {
 		slow.deliver("a", tracker, deliver.Options{Lanes: 2})
 		other.deliver("a", tracker, deliver.Options{})
 		time.Sleep(begins)
-		alice := openPage(t, tracker, track.ConnectOptions{Visitor: visitor("alice")})
-		openPage(t, tracker, track.ConnectOptions{Visitor: visitor("bob")})
+		alice := in(t, tracker, "alice")
+		in(t, tracker, "bob")
 		time.Sleep(time.Minute)
 		alice.conn.Close()
 		time.Sleep(time.Minute)
@@ -171,22 +169,14 @@ func TestDeliverBound(t *testing.T) {
 		p.deliver("a", tracker, deliver.Options{Most: 10})
 		time.Sleep(begins)
 		for i := range 50 {
-			openPage(t, tracker, track.ConnectOptions{Visitor: visitor(fmt.Sprintf("u%02d", i))})
+			in(t, tracker, fmt.Sprintf("u%02d", i))
 			time.Sleep(time.Second)
 		}
 		if got := tracker.Stats().Deliveries["program"].Backlog; got != 10 {
 			t.Errorf("got %d events that wait, want 10", got)
 		}
-		record, err := store.ReadConsumer(t.Context(), "program", "")
-		noError(t, err)
-		events := 0
-		for key := range record.Set {
-			if strings.HasPrefix(key, "e/") {
-				events++
-			}
-		}
-		if events != 10 {
-			t.Errorf("got %d events in the store, want 10", events)
+		if got := len(record(t, store, "e/")); got != 10 {
+			t.Errorf("got %d events in the store, want 10", got)
 		}
 		broken.Store(false)
 		time.Sleep(2 * time.Minute)
@@ -208,16 +198,16 @@ func TestDeliverGap(t *testing.T) {
 		tracker := start(t, store, quiet)
 		p := &program{t: t}
 		stop := p.deliver("a", tracker, deliver.Options{})
-		openPage(t, tracker, track.ConnectOptions{Visitor: visitor("stays")})
+		in(t, tracker, "stays")
 		time.Sleep(10 * time.Millisecond)
-		goes := openPage(t, tracker, track.ConnectOptions{Visitor: visitor("goes")})
+		goes := in(t, tracker, "goes")
 		p.want(begins, "+stays +goes")
 		stop()
 		goes.conn.Close()
 		time.Sleep(20 * time.Second)
 		seen := time.Now()
 		churnStore(t, store, 1100)
-		openPage(t, tracker, track.ConnectOptions{Visitor: visitor("comes")})
+		in(t, tracker, "comes")
 		time.Sleep(time.Minute)
 		p.deliver("a", tracker, deliver.Options{})
 		p.want(5*time.Second, "! +comes")
@@ -258,14 +248,14 @@ func TestDeliverGapWhileNobodyWasThere(t *testing.T) {
 			tracker := start(t, store, quiet)
 			p := &program{t: t}
 			stop := p.deliver("a", tracker, deliver.Options{})
-			alice := openPage(t, tracker, track.ConnectOptions{Visitor: visitor("alice")})
+			alice := in(t, tracker, "alice")
 			p.want(begins, "+alice")
 			alice.conn.Close()
 			p.want(time.Minute, "-alice")
 			time.Sleep(time.Hour)
 			stop()
 			time.Sleep(stopped)
-			openPage(t, tracker, track.ConnectOptions{Visitor: visitor("bob")})
+			in(t, tracker, "bob")
 			p.deliver("a", tracker, deliver.Options{})
 			p.want(begins, want+"+bob")
 		})
@@ -317,16 +307,14 @@ func TestDeliverOutage(t *testing.T) {
 	} {
 		bubble(t, name, func(t *testing.T) {
 			faults := presencetest.NewFaults(memstore.New())
-			tracker := start(t, faults, quiet)
-			p := &program{t: t}
-			p.deliver("a", tracker, deliver.Options{})
-			alice := openPage(t, tracker, track.ConnectOptions{Visitor: visitor("alice")})
-			openPage(t, tracker, track.ConnectOptions{Visitor: visitor("stays")})
+			p, tracker := newProgram(t, faults)
+			alice := in(t, tracker, "alice")
+			in(t, tracker, "stays")
 			p.want(begins, "+alice +stays")
 			faults.Break(fault)
 			time.Sleep(20 * time.Second)
 			alice.conn.Close()
-			openPage(t, tracker, track.ConnectOptions{Visitor: visitor("bob")})
+			in(t, tracker, "bob")
 			time.Sleep(20 * time.Second)
 			faults.Heal()
 			got := ""
@@ -356,7 +344,7 @@ func TestDeliverCutsCalls(t *testing.T) {
 			}
 			return ctx.Err()
 		})
-		openPage(t, tracker, track.ConnectOptions{Visitor: visitor("alice")})
+		in(t, tracker, "alice")
 		time.Sleep(time.Minute)
 		if len(cut) > 0 {
 			t.Error("got a call cut while the store is there")

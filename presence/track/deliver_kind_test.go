@@ -59,9 +59,9 @@ func (p *program) wantInOrder(after time.Duration, want string) {
 // record returns the keys of a consumer's record that begin with a prefix.
 func record(t *testing.T, store backend.Store, prefix string) (keys []string) {
 	t.Helper()
-	changes, err := store.ReadConsumer(t.Context(), "program", "")
+	entries, err := store.ReadConsumer(t.Context(), "program")
 	noError(t, err)
-	for key := range changes.Set {
+	for key := range entries {
 		if strings.HasPrefix(key, prefix) {
 			keys = append(keys, key)
 		}
@@ -150,80 +150,6 @@ func TestDeliverKindArguments(t *testing.T) {
 	})
 }
 
-// A new consumer of a kind loses its only node before its function was called: as
-// TestDeliverNewConsumerLosesItsNode.
-func TestDeliverKindNewConsumerLosesItsNode(t *testing.T) {
-	for name, ends := range map[string]func(p *program, a *track.Tracker, faults *presencetest.Faults){
-		"it closes": func(p *program, a *track.Tracker, _ *presencetest.Faults) {
-			p.deliver("a", a, deliver.Options{})
-			time.Sleep(time.Second)
-			noError(p.t, a.Close(p.t.Context()))
-		},
-		"it crashes": func(p *program, a *track.Tracker, faults *presencetest.Faults) {
-			p.deliver("a", a, deliver.Options{})
-			time.Sleep(time.Second)
-			faults.Break(presencetest.Fault{Err: errDown})
-		},
-		"Deliver ends at once": func(p *program, a *track.Tracker, _ *presencetest.Faults) {
-			stop := p.deliver("a", a, deliver.Options{})
-			stop()
-		},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			store := memstore.New()
-			faults := presencetest.NewFaults(store)
-			a, b := start(t, faults, quiet), start(t, store, quiet)
-			early := in(t, b, "early", "thread:1")
-			in(t, b, "gone", "thread:1").goes(b, "gone") // before the consumer is new
-			time.Sleep(time.Second)
-			p := &program{t: t, of: allThreads}
-			ends(p, a, faults)
-			brief := in(t, b, "brief", "thread:2")
-			early.goes(b, "early")
-			time.Sleep(time.Second)
-			brief.goes(b, "brief")
-			time.Sleep(5 * time.Second)
-			p.deliver("b", b, deliver.Options{})
-			p.wantInOrder(2*begins, "thread:1 +early -early, thread:2 +brief -brief")
-			in(t, b, "alice", "thread:3")
-			p.wantInOrder(2*time.Second, "thread:3 +alice")
-		})
-	}
-}
-
-// Another node goes on with a kind, with topics that began and ended while nobody led.
-func TestDeliverKindTakeOver(t *testing.T) {
-	for _, dies := range []bool{false, true} {
-		bubble(t, fmt.Sprintf("dies=%v", dies), func(t *testing.T) {
-			store := memstore.New()
-			faults := presencetest.NewFaults(store)
-			a, b := start(t, faults, quiet), start(t, store, quiet)
-			p := &program{t: t, of: allThreads}
-			stop := p.deliver("a", a, deliver.Options{})
-			time.Sleep(begins)
-			p.deliver("b", b, deliver.Options{})
-			stays := in(t, b, "stays", "thread:1")
-			bob := in(t, b, "bob", "thread:1")
-			p.wantInOrder(2*time.Second, "thread:1 +stays +bob")
-			if dies {
-				faults.Break(presencetest.Fault{Err: errDown})
-			} else {
-				stop()
-			}
-			bob.goes(b, "bob")
-			in(t, b, "brief", "thread:2").goes(b, "brief")
-			in(t, b, "carol", "thread:3")
-			p.wantInOrder(10*time.Second, "thread:1 -bob, thread:2 +brief -brief, thread:3 +carol")
-			if got := b.Stats().Deliveries["program"]; !got.Leads || got.Gaps != 0 {
-				t.Errorf("got %+v, want b to lead without a gap", got)
-			}
-			faults.Heal()
-			stays.goes(b, "stays")
-			p.wantInOrder(10*time.Second, "thread:1 -stays")
-		})
-	}
-}
-
 // The consumer is restarted. After a short time nothing is missing; after a long one there is a gap
 // of the kind, since topics may have come and gone, and then all that differs.
 func TestDeliverKindRestart(t *testing.T) {
@@ -278,52 +204,34 @@ func TestDeliverKindListOut(t *testing.T) {
 	}
 }
 
-// The store is wiped, and perhaps the leader dies with it: as TestDeliverWipe. The kind has a gap
-// where the record was lost.
+// The store is wiped: the kind has a gap, and so has each topic in which somebody was.
 func TestDeliverKindWipe(t *testing.T) {
-	for name, dies := range map[string]time.Duration{"the leader stays": 0, "the leader died": 5 * time.Second, "the leader just died": time.Millisecond} {
-		bubble(t, name, func(t *testing.T) {
+	for dies, want := range map[bool]string{
+		false: "thread:* !, thread:0 ! _u0, thread:1 ! +new, thread:2 +newer",
+		true:  "thread:* !, thread:0 +u2, thread:1 +new +u3 +u1, thread:2 +newer", // as TestDeliverWipe
+	} {
+		bubble(t, fmt.Sprintf("dies=%v", dies), func(t *testing.T) {
 			store := newSwapStore()
-			faults := presencetest.NewFaults(store)
-			a, b := start(t, faults, quiet), start(t, store, quiet)
-			p := &program{t: t, of: allThreads}
-			p.deliver("a", a, deliver.Options{})
-			time.Sleep(begins)
-			p.deliver("b", b, deliver.Options{})
+			p := newTwin(t, store, allThreads...)
 			var pages []*page
 			for i := range 4 {
-				pages = append(pages, in(t, b, fmt.Sprint("u", i), presence.Topic(fmt.Sprint("thread:", i%2))))
+				pages = append(pages, in(t, p.b, fmt.Sprint("u", i), presence.Topic(fmt.Sprint("thread:", i%2))))
+				time.Sleep(time.Second)
 			}
-			p.wantInOrder(10*time.Minute, "thread:0 +u0 +u2, thread:1 +u1 +u3")
-			if dies > 0 {
-				faults.Break(presencetest.Fault{Err: errDown})
-				time.Sleep(dies)
+			p.wantInOrder(time.Minute, "thread:0 +u0 +u2, thread:1 +u1 +u3")
+			if dies {
+				p.dies()
 			}
-			wiped := time.Now()
 			store.wipe()
 			pages[0].conn.Close() // nobody restores u0
 			time.Sleep(10 * time.Millisecond)
-			in(t, b, "new", "thread:1")
-			in(t, b, "newer", "thread:2")
-			time.Sleep(time.Minute)
-			var got []string
-			for _, d := range p.all() {
-				if d.User.ID == "u0" && (d.Seconds < 599 || d.Seconds > 620 || d.LastSeen.Sub(wiped).Abs() > 8*time.Second) {
-					t.Errorf("got %+v, want about ten minutes", d)
-				}
-				got = append(got, string(d.Type)+" "+string(d.User.ID)+" "+string(d.Topic))
-			}
-			slices.Sort(got)
-			got = slices.Compact(got)
-			want := []string{"gap  thread:*", "gap  thread:0", "gap  thread:1", "join new thread:1", "join newer thread:2", "leave u0 thread:0"}
-			if !slices.Equal(got, want) {
-				t.Errorf("got %q, want %q", got, want)
-			}
-			p.read()
+			in(t, p.b, "new", "thread:1")
+			in(t, p.b, "newer", "thread:2")
+			p.wantInOrder(time.Minute, want)
 			if got := strings.Join(record(t, store, "t/"), " "); got != "t/thread:0/u2 t/thread:1/new t/thread:1/u1 t/thread:1/u3 t/thread:2/newer" {
 				t.Errorf("got the record %s", got)
 			}
-			pages[1].goes(b, "u1")
+			pages[1].goes(p.b, "u1")
 			p.wantInOrder(2*time.Second, "thread:1 -u1")
 		})
 	}
@@ -370,18 +278,12 @@ func TestDeliverKindBound(t *testing.T) {
 // A store whose reads are slow makes the leader of many topics late, but takes the lead from nobody.
 func TestDeliverKindSlowStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := memstore.New()
-		faults := presencetest.NewFaults(store)
-		a, b := start(t, faults, quiet), start(t, store, quiet)
-		p := &program{t: t, of: allThreads}
-		p.deliver("a", a, deliver.Options{})
-		time.Sleep(begins)
-		p.deliver("b", b, deliver.Options{})
+		p := newTwin(t, memstore.New(), allThreads...)
 		time.Sleep(2 * time.Second)
-		faults.Break(presencetest.Fault{Delay: 100 * time.Millisecond}, presencetest.CallLog, presencetest.CallSnapshot)
+		p.faults.Break(presencetest.Fault{Delay: 100 * time.Millisecond}, presencetest.CallLog, presencetest.CallSnapshot)
 		const topics = 200 // 20 s of reads
 		for i := range topics {
-			in(t, b, fmt.Sprint("u", i), presence.Topic(fmt.Sprint("thread:", i)))
+			in(t, p.b, fmt.Sprint("u", i), presence.Topic(fmt.Sprint("thread:", i)))
 		}
 		time.Sleep(10 * time.Second)
 		if n := len(p.all()); n < 50 || n == topics {
@@ -417,10 +319,7 @@ func TestDeliverKindGuests(t *testing.T) {
 func TestDeliverKindErased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
-		tracker := start(t, store, quiet)
-		p := &program{t: t, of: allThreads}
-		p.deliver("a", tracker, deliver.Options{})
-		time.Sleep(begins)
+		p, tracker := newProgram(t, store, allThreads...)
 		in(t, tracker, "alice", "thread:1")
 		p.wantInOrder(2*time.Second, "thread:1 +alice")
 		noError(t, tracker.Erase(t.Context(), "alice"))
@@ -428,51 +327,6 @@ func TestDeliverKindErased(t *testing.T) {
 		p.read()
 		if got := record(t, store, "t/"); len(got) != 0 {
 			t.Errorf("got %v, want nobody", got)
-		}
-	})
-}
-
-// A topic that is over gives its place up at once. Whoever comes back to it is told from where it
-// was, also by another leader.
-func TestDeliverKindFlood(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := memstore.New()
-		a, b := start(t, store, quiet), start(t, store, quiet)
-		p := &program{t: t, of: allThreads}
-		stop := p.deliver("a", a, deliver.Options{MaxTopics: 20})
-		time.Sleep(begins)
-		p.deliver("b", b, deliver.Options{MaxTopics: 20})
-		told := func(of *track.Tracker) {
-			t.Helper()
-			if got := of.Stats().Deliveries["program"]; !got.Leads || got.Left != 0 || got.Gaps != 0 {
-				t.Errorf("got %+v, want no topics left, and no gaps", got)
-			}
-		}
-		for round := range 10 { // in less time than the store keeps a log
-			for i := range 10 {
-				in(t, b, "eve", presence.Topic(fmt.Sprint("thread:", round, ".", i)))
-			}
-			time.Sleep(18 * time.Second)
-			noError(t, b.SignOut(t.Context(), "eve"))
-			time.Sleep(2 * time.Second)
-			told(a)
-		}
-		if got := len(strings.Fields(p.read())); got != 200 {
-			t.Errorf("got %d events, want 200", got)
-		}
-		in(t, b, "alice", "thread:new")
-		p.wantInOrder(2*time.Second, "thread:new +alice")
-		in(t, b, "bob", "thread:9.0")
-		p.wantInOrder(2*time.Second, "thread:9.0 +bob")
-		stop()
-		p.wantInOrder(10*time.Second, "")
-		in(t, b, "carol", "thread:9.1")
-		p.wantInOrder(2*time.Second, "thread:9.1 +carol")
-		told(b)
-		noError(t, b.SignOut(t.Context(), "carol"))
-		p.wantInOrder(20*time.Minute, "thread:9.1 -carol")
-		if got, want := strings.Join(record(t, store, "p/"), " "), "p/thread:* p/thread:9.0 p/thread:new"; got != want {
-			t.Errorf("got the positions %s, want %s", got, want)
 		}
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/deliver"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
@@ -125,72 +126,78 @@ func (p *program) all() []deliver.Event {
 	return slices.Clone(p.told)
 }
 
+// newProgram returns a program, and the one node that delivers to it.
+func newProgram(t *testing.T, store backend.Store, of ...presence.Topic) (*program, *track.Tracker) {
+	p, tracker := &program{t: t, of: of}, start(t, store, quiet)
+	p.deliver("a", tracker, deliver.Options{})
+	time.Sleep(begins)
+	return p, tracker
+}
+
+// A twin is two nodes that deliver to a program. a leads; it reaches the store by way of faults.
+type twin struct {
+	*program
+	a, b   *track.Tracker
+	faults *presencetest.Faults
+	stop   func() // ends the call of a
+}
+
+func newTwin(t *testing.T, store backend.Store, of ...presence.Topic) *twin {
+	faults := presencetest.NewFaults(store)
+	p := &twin{program: &program{t: t, of: of}, a: start(t, faults, quiet), b: start(t, store, quiet), faults: faults}
+	p.stop = p.deliver("a", p.a, deliver.Options{})
+	time.Sleep(begins)
+	p.deliver("b", p.b, deliver.Options{})
+	return p
+}
+
+// dies lets node a reach nobody any more.
+func (p *twin) dies() { p.faults.Break(presencetest.Fault{Err: errDown}) }
+
 var quiet = track.Config{Logger: slog.New(slog.DiscardHandler)}
 
 // begins is how long a new consumer needs at most.
 const begins = 6 * time.Second
 
-// A new consumer is told all that happens after Deliver was called, also if each node that was
-// there ends, or crashes, before the consumer's function was first called.
+// A new consumer is told all that happens from its first position on, also if each node that was there crashes a second
+// later.
 func TestDeliverNewConsumerLosesItsNode(t *testing.T) {
-	crashed := presencetest.Fault{Err: errDown}
-	for _, tt := range []struct {
-		name string
-		ends func(p *program, a *track.Tracker, faults *presencetest.Faults)
-	}{
-		{"it closes", func(p *program, a *track.Tracker, _ *presencetest.Faults) {
-			p.deliver("a", a, deliver.Options{})
-			time.Sleep(time.Second)
-			noError(p.t, a.Close(p.t.Context()))
-		}},
-		{"it crashes", func(p *program, a *track.Tracker, faults *presencetest.Faults) {
-			p.deliver("a", a, deliver.Options{})
-			time.Sleep(time.Second)
-			faults.Break(crashed)
-		}},
-		{"Deliver ends at once", func(p *program, a *track.Tracker, _ *presencetest.Faults) {
-			stop := p.deliver("a", a, deliver.Options{})
-			stop()
-		}},
-	} {
-		bubble(t, tt.name, func(t *testing.T) {
-			store := memstore.New()
-			faults := presencetest.NewFaults(store)
-			a, b := start(t, faults, quiet), start(t, store, quiet)
-			early := openPage(t, b, track.ConnectOptions{Visitor: visitor("early")})
-			time.Sleep(time.Second)
-			p := &program{t: t}
-			tt.ends(p, a, faults)
-			brief := openPage(t, b, track.ConnectOptions{Visitor: visitor("brief")})
-			early.conn.Close()
-			noError(t, b.SignOut(t.Context(), "early"))
-			time.Sleep(time.Second)
-			noError(t, b.SignOut(t.Context(), "brief"))
-			brief.conn.Close()
-			time.Sleep(5 * time.Second)
-			p.deliver("b", b, deliver.Options{})
-			p.want(2*begins, "+early +brief -early -brief")
-			openPage(t, b, track.ConnectOptions{Visitor: visitor("alice")})
-			p.want(time.Second, "+alice")
-		})
-	}
+	synctest.Test(t, func(t *testing.T) {
+		store := memstore.New()
+		faults := presencetest.NewFaults(store)
+		a, b := start(t, faults, quiet), start(t, store, quiet)
+		early := in(t, b, "early")
+		time.Sleep(time.Second)
+		p := &program{t: t}
+		p.deliver("a", a, deliver.Options{})
+		time.Sleep(time.Second)
+		faults.Break(presencetest.Fault{Err: errDown})
+		brief := in(t, b, "brief")
+		early.goes(b, "early")
+		time.Sleep(time.Second)
+		brief.goes(b, "brief")
+		time.Sleep(5 * time.Second)
+		p.deliver("b", b, deliver.Options{})
+		p.want(2*begins, "+early +brief -early -brief")
+		in(t, b, "alice")
+		p.want(time.Second, "+alice")
+	})
 }
 
 func TestDeliver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker := start(t, memstore.New(), quiet)
-		early := openPage(t, tracker, track.ConnectOptions{Visitor: visitor("early")})
+		early := in(t, tracker, "early")
 		p := &program{t: t}
 		time.Sleep(time.Second)
 		p.deliver("a", tracker, deliver.Options{})
 		time.Sleep(time.Second)
-		brief := openPage(t, tracker, track.ConnectOptions{Visitor: visitor("brief")})
+		brief := in(t, tracker, "brief")
 		time.Sleep(time.Second)
-		noError(t, tracker.SignOut(t.Context(), "brief"))
-		brief.conn.Close()
+		brief.goes(tracker, "brief")
 		p.want(begins, "+early +brief -brief") // also what happened before the record was made
 
-		alice := openPage(t, tracker, track.ConnectOptions{Visitor: visitor("alice")})
+		alice := in(t, tracker, "alice")
 		p.want(time.Second, "+alice")
 		noError(t, tracker.SetStatus(t.Context(), "alice", presence.Busy))
 		p.want(time.Second, "") // no event
@@ -208,7 +215,7 @@ func TestDeliver(t *testing.T) {
 		early.conn.Close()
 		p.want(15*time.Second, "-early")
 		time.Sleep(time.Hour) // the topic is forgotten, and starts from Origin
-		openPage(t, tracker, track.ConnectOptions{Visitor: visitor("late")})
+		in(t, tracker, "late")
 		p.want(time.Second, "+late")
 		if got := tracker.Stats().Deliveries["program"]; !got.Leads || got.Told != 9 || got.Gaps != 0 || got.Backlog != 0 || got.Failed != 0 {
 			t.Errorf("got %+v, want 9 told, and nothing else", got)
@@ -216,39 +223,32 @@ func TestDeliver(t *testing.T) {
 	})
 }
 
-// Each event has an ID of its own, and its repetition has the same.
+// Another node goes on where the first one was, if that one ends or dies.
 func TestDeliverTakeOver(t *testing.T) {
 	for _, dies := range []bool{false, true} {
 		bubble(t, fmt.Sprintf("dies=%v", dies), func(t *testing.T) {
-			store := memstore.New()
-			faults := presencetest.NewFaults(store)
-			a, b := start(t, faults, quiet), start(t, store, quiet)
-			p := &program{t: t}
-			stop := p.deliver("a", a, deliver.Options{})
-			time.Sleep(begins)
-			p.deliver("b", b, deliver.Options{})
-			openPage(t, b, track.ConnectOptions{Visitor: visitor("alice")})
+			p := newTwin(t, memstore.New())
+			in(t, p.b, "alice")
 			p.want(time.Second, "+alice")
-			bob := openPage(t, b, track.ConnectOptions{Visitor: visitor("bob")})
+			bob := in(t, p.b, "bob")
 			p.want(time.Second, "+bob")
 			within := 3 * time.Second
-			if dies { // as a node that can reach nobody any more
-				faults.Break(presencetest.Fault{Err: errDown})
+			if dies {
+				p.dies()
 				within = 9 * time.Second
 			} else {
-				stop()
+				p.stop()
 			}
-			bob.conn.Close()
-			noError(t, b.SignOut(t.Context(), "bob"))
-			openPage(t, b, track.ConnectOptions{Visitor: visitor("carol")})
+			bob.goes(p.b, "bob")
+			in(t, p.b, "carol")
 			p.want(within, "-bob +carol")
-			if !b.Stats().Deliveries["program"].Leads {
+			if !p.b.Stats().Deliveries["program"].Leads {
 				t.Error("want b to lead")
 			}
-			faults.Heal()
-			openPage(t, b, track.ConnectOptions{Visitor: visitor("dave")})
+			p.faults.Heal()
+			in(t, p.b, "dave")
 			p.want(10*time.Second, "+dave")
-			if by := p.by; by[len(by)-1] != "b" || by[0] != "a" || a.Stats().Deliveries["program"].Leads {
+			if by := p.by; by[len(by)-1] != "b" || by[0] != "a" || p.a.Stats().Deliveries["program"].Leads {
 				t.Errorf("got %v, want a to stand by from then on", by)
 			}
 		})

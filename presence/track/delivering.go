@@ -10,15 +10,14 @@ import (
 
 // delivering returns what events for programs need of this node.
 func delivering(cfg *Config, life *lifetime, store backend.Store, o *outage) deliver.Node {
-	ttl := func(topic presence.Topic) time.Duration { return cfg.Kind(topic).TTL }
 	return deliver.Node{
 		Name: cfg.Node, Logger: cfg.Logger, Store: store,
-		Life: life.ctx, Spawn: life.spawn, TTL: ttl, Late: lateGrace,
-		Trusted:  func() bool { return o.state() == trusted },
-		SoundFor: o.soundFor, RestoringSince: o.restoringSince,
-		CatchUp: func(topic presence.Topic) time.Duration {
-			return max(min(ttl(topic), renewEvery(ttl(topic))+2*backoffLast), choicesWait) + restoreWait
+		Life: life.ctx, Spawn: life.spawn,
+		Restored: func(topic presence.Topic, loss time.Time) (restored, ended bool) {
+			ttl, sound := cfg.Kind(topic).TTL, o.soundFor()
+			wait := max(min(ttl, renewEvery(ttl)+2*backoffLast), choicesWait)
+			restored = o.state() == trusted && time.Since(loss) > wait+restoreWait && sound > wait
+			return restored, restored && min(time.Since(loss), sound) > wait+ttl+restoreWait
 		},
-		Settles: restoreWait, TellsLastSeen: cfg.Directory == nil,
 	}
 }

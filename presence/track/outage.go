@@ -186,11 +186,11 @@ func (o *outage) soundFor() time.Duration {
 }
 
 // restoringSince returns the latest moment at which nodes began to restore data: when the store was back from
-// a long outage, or when a loss was noticed. lost is when a loss was last noticed; zero: never.
-func (o *outage) restoringSince() (since, lost time.Time) {
+// a long outage, or when a loss was noticed.
+func (o *outage) restoringSince() time.Time {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return later(o.back, o.lost), o.lost
+	return later(o.back, o.lost)
 }
 
 // nextReturn returns a channel that is closed when failing calls succeed again.

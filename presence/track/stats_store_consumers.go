@@ -21,9 +21,9 @@ func (s *timedStore) CommitConsumer(ctx context.Context, consumer string, step b
 	return state, err
 }
 
-func (s *timedStore) ReadConsumer(ctx context.Context, consumer string, after backend.ConsumerVersion) (backend.ConsumerChanges, error) {
+func (s *timedStore) ReadConsumer(ctx context.Context, consumer string) (map[string]string, error) {
 	began := time.Now()
-	changes, err := s.store.ReadConsumer(ctx, consumer, after)
+	entries, err := s.store.ReadConsumer(ctx, consumer)
 	s.done(ctx, callReadConsumer, began, err)
-	return changes, err
+	return entries, err
 }

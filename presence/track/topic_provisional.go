@@ -294,7 +294,7 @@ func (e *entry) seenAs(v *presence.Visibility) *entry {
 // replica cannot notice if the topic was still empty.
 func (r *replica) expireProvisional() {
 	sound, restore := r.outage.soundFor(), restoreFor(r.kind.TTL)
-	since, _ := r.outage.restoringSince()
+	since := r.outage.restoringSince()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {

@@ -139,7 +139,7 @@ func TestUnseenDeliveries(t *testing.T) {
 		apply(backend.OpDrop, "seen")
 		p.want(time.Second, "-seen")
 		lossy.lost.Store(true)
-		p.want(time.Minute, "_lost")
+		p.want(time.Minute, "! _lost")
 	})
 }
 

@@ -1,18 +1,15 @@
 -- Makes a holder the one that may write a consumer's record: Store.ClaimConsumer.
--- KEYS    1 record: hash of the entries, and of the fields below; 2 steps: stream of
---         what each step changed, whose ids are "<version>-0"
--- ARGV    1 now, as time.lua; 2 the holder; 3 for how long, ms; 4 a name for a new
---         record, or empty if none is to be made
--- Fields  =holder; =until: when its time is over, ms; =epoch: a name of the record,
---         which a wiped store has lost; =version: how many steps changed it
+-- KEYS    1 record: hash of the entries, and of the fields below
+-- ARGV    1 now, as time.lua; 2 the holder; 3 for how long, ms; 4 whether a record that
+--         is missing is made: 0 or 1
+-- Fields  =holder; =until: when its time is over, ms
 -- Returns the state (0 missing, 1 taken, 2 held); and how long nobody held it, ms.
 -- Cost    O(1)
 local was = redis.call('HMGET', KEYS[1], '=holder', '=until')
 local idle = 0
 if not was[1] then
-  if ARGV[4] == '' then return {0, 0} end
-  redis.call('UNLINK', KEYS[1], KEYS[2])
-  redis.call('HSET', KEYS[1], '=epoch', ARGV[4], '=version', 0)
+  if ARGV[4] == '0' then return {0, 0} end
+  redis.call('UNLINK', KEYS[1])
 elseif was[1] ~= ARGV[2] then
   if tonumber(was[2]) > now then return {1, 0} end
   idle = math.max(now - was[2], 1)

@@ -102,16 +102,20 @@ const undone = chaosGrace + time.Second
 // have not restored who is there.
 const doubted = 6 * time.Second
 
+// takesOver is how long after the death of a node another one leads. With the data lost before that, everybody would
+// join once more.
+const takesOver = 9 * time.Second
+
 // A stay is a user's time at the site: all the while a stream was wanted, and mostly open.
 type stay struct{ from, to time.Time }
 
-// TestDeliverChaos kills each node and wipes Redis in turn, while users come and go. Each
+// TestDeliverChaos kills each node, and wipes Redis once another node leads, while users come and go. Each
 // stay is posted as one join and one leave, in order, and nothing twice under a new id.
 func TestDeliverChaos(t *testing.T) {
 	t.Parallel()
 	h := newHook(t)
 	f := newFleet(t, false, "-webhook", h.server.URL, "-webhook-secret", hooktest.Secret)
-	const users, stays = 18, 2
+	const users, stays = 18, 4
 	told := make([][]stay, users)
 	var moving sync.WaitGroup
 	for i := range users {
@@ -135,11 +139,11 @@ func TestDeliverChaos(t *testing.T) {
 	for i, n := range f.nodes {
 		t.Logf("%s node %d killed", time.Now().Format("05.000"), i)
 		n.Kill()
-		time.Sleep(3 * time.Second)
+		time.Sleep(takesOver)
 		wiped = append(wiped, time.Now())
 		t.Logf("%s wiped", time.Now().Format("05.000"))
 		f.command("FLUSHALL")
-		time.Sleep(time.Second)
+		time.Sleep(3 * time.Second) // the node that leads has written its record again
 		n.Run()
 		time.Sleep(5 * time.Second)
 	}
@@ -157,8 +161,15 @@ func TestDeliverChaos(t *testing.T) {
 		for n, s := range all {
 			join, leave := events[2*n], events[2*n+1]
 			if join.Type != "presence.join" || leave.Type != "presence.leave" || !leave.Data.Since.Equal(join.Data.Since) || join.Data.Topic != "site" {
-				t.Errorf("%s: got %s, want a join and the leave of the same stay, twice", name, lines(events))
+				t.Errorf("%s: got %s, want a join and the leave of the same stay, each time", name, lines(events))
 				break
+			}
+			wipedNear := func(before time.Duration) bool {
+				return slices.ContainsFunc(wiped, func(at time.Time) bool { return s.to.After(at.Add(-before)) && s.to.Before(at.Add(doubted)) })
+			}
+			near := wipedNear(undone)
+			if leave.Data.LastSeen.IsZero() && wipedNear(undone+chaosTTL) {
+				continue // found by a list after a gap: the lease had not ended before the wipe
 			}
 			length := leave.Data.LastSeen.Sub(leave.Data.Since).Seconds()
 			if math.Abs(leave.Data.Seconds-length) > 0.01*length {
@@ -170,7 +181,7 @@ func TestDeliverChaos(t *testing.T) {
 				t.Logf("%s: off by %.1f s: there from %s to %s, told %s to %s at %s", name, off, s.from.Format("05.000"), s.to.Format("05.000"),
 					leave.Data.Since.Local().Format("05.000"), leave.Data.LastSeen.Local().Format("05.000"), leave.at.Format("05.000"))
 			}
-			if !slices.ContainsFunc(wiped, func(at time.Time) bool { return s.to.After(at.Add(-undone)) && s.to.Before(at.Add(doubted)) }) {
+			if !near {
 				worst = max(worst, math.Abs(s.to.Sub(s.from).Seconds()-leave.Data.Seconds))
 			}
 		}
