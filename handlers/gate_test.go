@@ -170,6 +170,47 @@ func TestSocketsShareAnAccount(t *testing.T) {
 	})
 }
 
+// A list is paid for before the first question. So nobody asks the site or the store for an answer that is refused.
+func TestListsArePaidForFirst(t *testing.T) {
+	for name, path := range map[string]string{
+		"counts":          "counts?another=%d&" + manyParams("topic=thread:%d", 90),
+		"where":           "where?limit=60&another=%d",
+		"a page of where": "where?limit=20&after=eyJUb3BpYyI6IngiLCJUb3RhbCI6OX0&another=%d",
+		"a group":         "recent?limit=100&group=g%d",
+	} {
+		bubble(t, name, func(t *testing.T) {
+			asked := 0
+			faults := presencetest.NewFaults(memstore.New())
+			s := newSite(t, setup{store: faults, presence: track.Config{Kinds: map[string]presence.Kind{"site": {Recent: 1000}}}, handlers: handlers.Config{Authorize: func(_ *http.Request, _ presence.Visitor, topic presence.Topic) bool {
+				if topic.Kind() == "thread" {
+					asked++
+				}
+				return true
+			}}})
+			for i := range 300 {
+				s.see(presence.Topic(fmt.Sprint("thread:", i)), "alice")
+				s.see("site", presence.UserID(fmt.Sprint("u", i)))
+			}
+			time.Sleep(5 * time.Second)
+			s.fetch(request{path: "where", user: "alice"}) // has the places read
+			time.Sleep(5 * time.Second)
+			status := map[int]int{}
+			for i := range 300 {
+				asked = 0
+				recents := faults.Calls(presencetest.CallRecent)
+				resp, _ := s.fetch(request{path: fmt.Sprintf(path, i), user: "eve"})
+				if status[resp.StatusCode]++; resp.StatusCode != http.StatusOK && asked+faults.Calls(presencetest.CallRecent)-recents > 0 {
+					t.Errorf("request %d: got status %d after %d questions to the site and %d to the store, want none", i, resp.StatusCode, asked, faults.Calls(presencetest.CallRecent)-recents)
+				}
+				time.Sleep(time.Second / 64)
+			}
+			if status[http.StatusOK] < 10 || status[http.StatusTooManyRequests] < 10 {
+				t.Errorf("got statuses %v, want answers and refusals", status)
+			}
+		})
+	}
+}
+
 // What the site says about the topics of a list is remembered for two seconds, for the same request of the same
 // browser and for no other.
 func TestRightsAreRemembered(t *testing.T) {
