@@ -301,6 +301,20 @@ func (h *Handler) Allow(r *http.Request) bool {
 	return ok
 }
 
+// AllowReceivers counts the receivers of a message that the site sends for a visitor, such as the authors whom a reply
+// notifies, and reports whether the visitor may send it. If not, the site answers 429 with "Retry-After: 1" and does not
+// send it. Each receiver costs a row that the fleet writes: 20 of them count as one of the visitor's requests that
+// read, and as one of the visitor's address. A message of any size passes if both have one left; the next one then waits
+// until all are paid. So a user notifies 1,000 others once a second, and four times at once. AllowReceivers may be called
+// concurrently.
+func (h *Handler) AllowReceivers(r *http.Request, n int) bool {
+	ok := n == 0 || h.limits.reads.off() || h.limits.reads.takeAt(callerOf(visitorOf(r), h.site.address(r)), n*gate.Name)
+	if !ok {
+		h.counters.limited.Add(1)
+	}
+	return ok
+}
+
 // A perSecond counts events within a second.
 type perSecond struct {
 	limit int // negative: any number
