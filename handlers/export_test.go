@@ -10,6 +10,7 @@ import (
 
 	"github.com/gobwas/ws"
 
+	"github.com/rollcall-go/rollcall/internal/gate"
 	"github.com/rollcall-go/rollcall/internal/viewcache"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/feed"
@@ -38,6 +39,12 @@ func (h *Handler) Counted() (visitors, addresses int) {
 	}
 	visitors += h.limits.statuses.size() + h.limits.audiences.size() + h.limits.signals.size()
 	return visitors, h.limits.addresses.count() + h.limits.everywhere.count() + h.limits.tenants.count()
+}
+
+// Account returns the account of a request: it takes points, and reports whether the visitor pays.
+func (h *Handler) Account(r *http.Request) func(points int, when gate.When) bool {
+	a, _ := h.limits.open(r, visitorOf(r))
+	return a.take
 }
 
 func (o *openBy) count() int {

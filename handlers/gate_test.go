@@ -2,13 +2,16 @@ package handlers_test
 
 import (
 	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/rollcall-go/rollcall/handlers"
+	"github.com/rollcall-go/rollcall/internal/gate"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
@@ -247,7 +250,7 @@ func TestWhatAnswersCost(t *testing.T) {
 			{"events?observe=1&" + sixteen, 1},
 			{"events?" + sixteen, 9},                           // 15/2 and 16/20
 			{"poll?wait=1&" + sixteen, 9},                      // the same
-			{"events?as=html&observe=1&" + sixteen, 13},        // 16/4, 16/4 for messages, and 16/4 for their bytes, each rounded up
+			{"events?as=html&observe=1&" + sixteen, 9},         // 16/4 for messages, and 16/4 for their bytes
 			{"counts?" + manyParams("topic=thread:%d", 40), 2}, // 40/20
 		} {
 			began, user, got := time.Now(), fmt.Sprint("user", i), 0.0
@@ -285,6 +288,50 @@ func TestBytesAreOwed(t *testing.T) {
 		each := (bytes + 32<<10 - 1) >> 15 // tokens: one for 32 KiB
 		if want := (200 + 50*seconds) / each; each < 4 || answers < want*9/10 || answers > want*11/10 {
 			t.Errorf("got %d answers of %d bytes in %d s, want %d", answers, bytes, seconds, want)
+		}
+	})
+}
+
+// Streams of HTML leave half of what their address may ask for at once to the requests there, however many and large
+// they are, and go on meanwhile. What a flood of answers owes makes its neighbors wait for two seconds at most.
+func TestNeighborsOfAFlood(t *testing.T) {
+	const size = 280 << 10 // nine reads
+	here := func(path, guest string) request {
+		return request{path: path, header: map[string]string{"X-Addr": "192.0.2.1:1", "X-Guest": guest}}
+	}
+	widget := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintf(w, "%*s", size, "") })
+	bubble(t, "streams", func(t *testing.T) {
+		s := newSite(t, setup{wrap: fromHeader, handlers: handlers.Config{Widget: widget}})
+		s.see("site", "alice")
+		for range 256 { // twelve seconds, which pay for their first messages
+			stream := s.do(here("events?as=html", ""))
+			defer stream.Body.Close()
+			go io.Copy(io.Discard, stream.Body)
+			time.Sleep(time.Second / 20)
+		}
+		time.Sleep(5 * time.Second)
+		before := s.handler.Stats().Events
+		for i := range 60 {
+			s.tracker.Seen("site", presence.User{ID: presence.UserID(fmt.Sprint("u", i))}, presence.Device{}) // so each stream has a message due
+			for range 25 {
+				time.Sleep(20 * time.Millisecond)
+				if resp, _ := s.fetch(here("roster", "bob")); resp.StatusCode != http.StatusOK {
+					t.Fatalf("a neighbor, after %d s: got status %d, want 200", i/2, resp.StatusCode)
+				}
+			}
+		}
+		if got := s.handler.Stats().Events - before; got < 300 || got > 1000 {
+			t.Errorf("got %d messages of streams in 30 s, want about 500: 4,500 reads were left for them", got)
+		}
+	})
+	bubble(t, "debt", func(t *testing.T) {
+		account := newSite(t, setup{}).handler.Account(httptest.NewRequest(http.MethodGet, "/presence/roster", nil))
+		account(gate.Token*100_000, gate.After)
+		time.Sleep(1900 * time.Millisecond)
+		refused := account(gate.Token, gate.Before)
+		time.Sleep(200 * time.Millisecond)
+		if answered := account(gate.Token, gate.Before); refused || !answered {
+			t.Errorf("got %v and %v, want no answer until two seconds have passed", refused, answered)
 		}
 	})
 }

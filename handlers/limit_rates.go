@@ -18,7 +18,13 @@ import (
 type pace struct {
 	interval time.Duration // negative: no limit
 	burst    time.Duration
+	debt     time.Duration // how long what is owed may make a key wait; 0: until all has come back
+	most     time.Duration // burst and debt, of a pace of what is owed; 0: no bound
 }
+
+// maxDebt is how long all visitors at one address wait for what some of them owe. A user, and a browser of a guest, waits
+// until all has come back.
+const maxDebt = 2 * time.Second
 
 // newPace returns a pace of n a second, with a burst of n times the seconds. No limit if
 // n is not positive.
@@ -30,7 +36,24 @@ func newPace(n int, seconds time.Duration) pace {
 }
 
 // times returns the pace that allows n times as much.
-func (p pace) times(n time.Duration) pace { return pace{interval: p.interval / n, burst: p.burst} }
+func (p pace) times(n time.Duration) pace {
+	p.interval /= n
+	return p
+}
+
+// when returns the pace of tokens that are taken in some way.
+func (p pace) when(when gate.When) pace {
+	switch when {
+	case gate.Spare:
+		p.burst /= 2
+	case gate.After:
+		if p.debt > 0 {
+			p.most = p.burst + p.debt
+		}
+		p.burst = math.MaxInt64
+	}
+	return p
+}
 
 // A bucket is a token bucket, stored as the time when it will be full again. The zero
 // value is full.
@@ -46,7 +69,11 @@ func (b *bucket) take(p pace, points int, now time.Time) bool {
 	if full.Add(p.interval).Sub(now) > p.burst {
 		return false
 	}
-	*b = bucket(full.Add(p.price(points)))
+	next := full.Add(p.price(points))
+	if p.most > 0 && next.Sub(now) > p.most {
+		next = now.Add(max(p.most, full.Sub(now)))
+	}
+	*b = bucket(next)
 	return true
 }
 
@@ -82,19 +109,15 @@ func (m *meter[K]) off() bool { return m.pace.interval < 0 }
 
 // take takes points of a key, and reports whether there was a token.
 func (m *meter[K]) take(key K, points int, now time.Time) bool {
-	return m.off() || m.takePaced(key, m.pace, points, now)
-}
-
-// owe takes points of a key that may have no token.
-func (m *meter[K]) owe(key K, points int, now time.Time) {
-	if !m.off() {
-		m.takePaced(key, pace{m.pace.interval, math.MaxInt64}, points, now)
-	}
+	return m.takePaced(key, m.pace, points, now)
 }
 
 // takePaced is take with another pace than the meter's. Tokens of all paces come from the key's one bucket:
 // the slower the pace, the larger the token.
 func (m *meter[K]) takePaced(key K, p pace, points int, now time.Time) bool {
+	if p.interval < 0 {
+		return true
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.dropFullLocked(now)
@@ -167,6 +190,7 @@ func (r *rates) init(p pace, crowded *atomic.Uint64) {
 	if p.interval > 0 {
 		r.addresses.pace = p.times(guestsPerAddress)
 		r.everywhere.pace = p.times(guestsPerAddress * tenantsPerAddress)
+		r.addresses.pace.debt, r.everywhere.pace.debt = maxDebt, maxDebt
 	}
 	r.users.crowded, r.guests.crowded, r.addresses.crowded, r.everywhere.crowded = crowded, crowded, crowded, crowded
 }
@@ -188,43 +212,29 @@ func callerOf(v presence.Visitor, address string) caller {
 }
 
 // take takes points of a user, or of a guest and the guest's address, and reports whether there was a token.
-func (r *rates) take(c caller, points int) bool {
+func (r *rates) take(c caller, points int, when gate.When) bool {
 	switch {
 	case r.off():
 		return true
 	case c.user != "":
-		return r.users.take(c.user, points, time.Now())
+		return r.users.takePaced(c.user, r.users.pace.when(when), points, time.Now())
 	}
-	return r.takeAt(c, points)
-}
-
-// owe takes points of a visitor who may have no token.
-func (r *rates) owe(c caller, points int) {
-	now := time.Now()
-	if c.user != "" {
-		r.users.owe(c.user, points, now)
-		return
-	}
-	r.addresses.owe(addressIn(c.tenant, c.address), points, now)
-	if c.tenant != "" {
-		r.everywhere.owe(c.address, points, now)
-	}
-	if c.guest != "" {
-		r.guests.owe(c.guest, points, now)
-	}
+	return r.takeAt(c, points, when)
 }
 
 // takeAt takes points of an address and of the visitor there, or neither. A guest without a browser id has no
 // bucket of its own.
-func (r *rates) takeAt(c caller, points int) bool {
+func (r *rates) takeAt(c caller, points int, when gate.When) bool {
 	now, own := time.Now(), addressIn(c.tenant, c.address)
-	if !r.addresses.take(own, points, now) {
+	if !r.addresses.takePaced(own, r.addresses.pace.when(when), points, now) {
 		return false
 	}
-	over := c.tenant != "" && !r.everywhere.take(c.address, points, now)
+	over := c.tenant != "" && !r.everywhere.takePaced(c.address, r.everywhere.pace.when(when), points, now)
 	switch {
 	case over:
-	case c.user != "" && r.users.take(c.user, points, now), c.user == "" && (c.guest == "" || r.guests.take(c.guest, points, now)):
+	case c.user != "" && r.users.takePaced(c.user, r.users.pace.when(when), points, now):
+		return true
+	case c.user == "" && (c.guest == "" || r.guests.takePaced(c.guest, r.guests.pace.when(when), points, now)):
 		return true
 	}
 	r.addresses.giveBack(own, points) // a refused visitor must not use up the tokens of others at the address
@@ -255,19 +265,16 @@ func (l *limits) open(r *http.Request, v presence.Visitor) (*account, bool) {
 	if !v.SignedIn() && !rates.off() {
 		a.address = l.site.address(r)
 	}
-	return a, rates.take(a.caller, gate.Token)
+	return a, rates.take(a.caller, gate.Token, gate.Before)
 }
 
-// take takes points from the visitor's reads, by whole tokens, and reports whether there was one. It takes in any case
-// what is owed.
-func (a *account) take(points int, owed bool) bool {
+// take takes points from the visitor's reads, by whole tokens, and reports whether there was one.
+func (a *account) take(points int, when gate.When) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.left < points {
 		tokens := (points - a.left + gate.Token - 1) / gate.Token * gate.Token
-		if owed {
-			a.reads.owe(a.caller, tokens)
-		} else if !a.reads.take(a.caller, tokens) {
+		if !a.reads.take(a.caller, tokens, when) {
 			return false
 		}
 		a.left += tokens
@@ -279,7 +286,7 @@ func (a *account) take(points int, owed bool) bool {
 // overRateAt counts a request of a guest, or one without a known visitor, by its address. It reports whether
 // too many came from there.
 func (l *limits) overRateAt(r *http.Request, tenant string) bool {
-	return !l.writes.off() && !l.writes.takeAt(caller{tenant: tenant, address: l.site.address(r)}, gate.Token)
+	return !l.writes.off() && !l.writes.takeAt(caller{tenant: tenant, address: l.site.address(r)}, gate.Token, gate.Before)
 }
 
 // Allow counts a request to the site's own code, such as a sign-in or sign-out, and reports whether the
@@ -294,7 +301,7 @@ func (h *Handler) Allow(r *http.Request) bool {
 	if h.site.behindProxy(r) {
 		foundProxy(h.tracker, r)
 	}
-	ok := h.limits.writes.takeAt(callerOf(visitorOf(r), h.site.address(r)), gate.Token)
+	ok := h.limits.writes.takeAt(callerOf(visitorOf(r), h.site.address(r)), gate.Token, gate.Before)
 	if !ok {
 		h.counters.limited.Add(1)
 	}
@@ -308,7 +315,7 @@ func (h *Handler) Allow(r *http.Request) bool {
 // until all are paid. So a user notifies 1,000 others once a second, and four times at once. AllowReceivers may be called
 // concurrently.
 func (h *Handler) AllowReceivers(r *http.Request, n int) bool {
-	ok := n == 0 || h.limits.reads.off() || h.limits.reads.takeAt(callerOf(visitorOf(r), h.site.address(r)), n*gate.Name)
+	ok := n == 0 || h.limits.reads.off() || h.limits.reads.takeAt(callerOf(visitorOf(r), h.site.address(r)), n*gate.Name, gate.Before)
 	if !ok {
 		h.counters.limited.Add(1)
 	}
