@@ -5,7 +5,9 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -288,6 +290,37 @@ func TestBytesAreOwed(t *testing.T) {
 		each := (bytes + 32<<10 - 1) >> 15 // tokens: one for 32 KiB
 		if want := (200 + 50*seconds) / each; each < 4 || answers < want*9/10 || answers > want*11/10 {
 			t.Errorf("got %d answers of %d bytes in %d s, want %d", answers, bytes, seconds, want)
+		}
+	})
+}
+
+// Expensive requests of one user are served by half of the cores. What is in memory, and others, do not wait for them.
+func TestExpensiveRequestsTakeTurns(t *testing.T) {
+	var running, most atomic.Int64
+	slow := func(_ *http.Request, v presence.Visitor, topic presence.Topic) bool {
+		if v.User.ID == "eve" && topic == "thread:0" {
+			most.Store(max(most.Load(), running.Add(1)))
+			time.Sleep(time.Second / 10)
+			running.Add(-1)
+		}
+		return true
+	}
+	onSite(t, setup{handlers: handlers.Config{Authorize: slow}}, func(t *testing.T, s *site) {
+		list := manyParams("topic=thread:%d", 50)
+		s.names("site") // is loaded
+		for i := range 8 {
+			go s.fetch(request{path: fmt.Sprintf("counts?another=%d&%s", i, list), user: "eve"})
+		}
+		synctest.Wait()
+		began := time.Now()
+		s.fetch(request{path: "roster", user: "eve"})
+		s.fetch(request{path: "counts?" + list, user: "bob"})
+		if took := time.Since(began); took > 0 {
+			t.Errorf("a page in memory, and another user, waited for %v", took)
+		}
+		time.Sleep(2 * time.Second)
+		if got, want := most.Load(), int64(max(1, runtime.GOMAXPROCS(0)/2)); got != want {
+			t.Errorf("%d expensive requests of a user ran at a time, want %d", got, want)
 		}
 	})
 }

@@ -117,13 +117,27 @@ func (ws *Widgets) serveWidget(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusServiceUnavailable, "Who is online is not known right now.")
 		return
 	}
+	about := gate.Bytes(min(o.max, view.Total) * userBytes)
+	if !gate.Pays(r.Context(), about) {
+		refuseUnpaid(w)
+		return
+	}
 	html, err := ws.known(knownTopic{topic: topic, view: view}, ws.allowed(topic, o))
 	if err != nil {
 		refuse(w, http.StatusInternalServerError, "The widget could not be rendered.")
 		return
 	}
-	gate.Owes(r.Context(), gate.Bytes(len(html)))
+	gate.Owes(r.Context(), gate.Bytes(len(html))-about)
 	writeHTML(w, html)
+}
+
+// userBytes is about how many bytes the item of a user has.
+const userBytes = 300
+
+// refuseUnpaid answers a visitor who cannot pay now: see the package gate.
+func refuseUnpaid(w http.ResponseWriter) {
+	w.Header().Set("Retry-After", "1")
+	refuse(w, http.StatusTooManyRequests, "Too many requests within one second.")
 }
 
 // serveTyping answers with the line that says who is typing.
@@ -147,8 +161,7 @@ func (ws *Widgets) serveFragment(w http.ResponseWriter, r *http.Request, topic p
 	}
 	html, err := fragmentParts[f.part](&ws.Page(r).parts, f)
 	if errors.Is(err, errUnpaid) {
-		w.Header().Set("Retry-After", "1")
-		refuse(w, http.StatusTooManyRequests, "Too many requests within one second.")
+		refuseUnpaid(w)
 		return
 	}
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package gate has the prices of answers, and lets the code that makes an answer charge the visitor who asked
-// for it. The package handlers keeps the accounts.
+// Package gate has the prices of answers, the accounts of visitors, and lets the code that makes an answer charge the
+// visitor who asked for it.
 package gate
 
 import "context"
