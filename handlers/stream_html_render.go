@@ -15,7 +15,7 @@ import (
 )
 
 // maxRendering is how many calls of Config.Widget for streams run at a time.
-const maxRendering = 4
+const maxRendering = 16
 
 // A renderer renders the widget for HTML streams, once for a view and a format. Streams that ask for it in the
 // meantime share the result. Each rendering has a goroutine, which calls the site's widget. A stream may stop

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/internal/gate"
+	"github.com/rollcall-go/rollcall/internal/gzipped"
 	"github.com/rollcall-go/rollcall/internal/problem"
 	"github.com/rollcall-go/rollcall/presence"
 )
@@ -75,9 +76,9 @@ func (ws *workshop) serveAsset(w http.ResponseWriter, r *http.Request, name stri
 		h.Set("ETag", `"`+ws.assets.script+`"`)
 	}
 	h.Set("X-Content-Type-Options", "nosniff")
-	vary(h, "Accept-Encoding")
+	gzipped.Vary(h, "Accept-Encoding")
 	body := a.body
-	if packed := a.packed(); packed != "" && wantsPacked(w, r) {
+	if packed := a.packed(); packed != "" && gzipped.Wanted(w, r) {
 		body = packed
 		h.Set("Content-Encoding", "gzip")
 		h.Set("Content-Length", strconv.Itoa(len(packed))) // ServeContent leaves it out of packed answers
