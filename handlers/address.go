@@ -5,7 +5,6 @@ import (
 	"net/http"
 
 	"github.com/rollcall-go/rollcall/internal/netaddr"
-	"github.com/rollcall-go/rollcall/presence"
 )
 
 // address returns the address by which a guest's request is counted: that of the connection, if Config.ClientIP
@@ -17,14 +16,6 @@ func (s *siteCode) address(r *http.Request) string {
 	}
 	return key
 }
-
-// addressIn returns the name under which an address counts in a tenant. So guests of one tenant do not use up
-// the limit of another one's guests at the same address.
-func addressIn(tenant, address string) string { return string(presence.UserID(address).In(tenant)) }
-
-// tenantsPerAddress is how many times the limit of one tenant an address has over all tenants together. A
-// client may use as many tenants as it knows hosts of.
-const tenantsPerAddress = 8
 
 // behindProxy reports whether a request seems to come through a proxy while Config.ClientIP is not set or
 // returns nothing: all guests then count as one address.

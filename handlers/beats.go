@@ -102,7 +102,7 @@ func (e *beatEndpoints) byToken(w http.ResponseWriter, r *http.Request, isBeat b
 	if tenant != pass.Tenant() {
 		return gone()
 	}
-	if !e.limits.beats.take(pass.Connection(), gate.Token, time.Now()) {
+	if !e.limits.beats.Take(pass.Connection(), gate.Token, time.Now()) {
 		return errTooManyRequests()
 	}
 	if !pass.Local() {
@@ -120,7 +120,7 @@ const maxClockSkew = time.Minute
 // guest's page is hidden or not, by its address.
 func (e *beatEndpoints) elsewhere(r *http.Request, pass track.Pass, said pageReport) error {
 	user := pass.User()
-	if user == "" && said.page().Hidden != nil && e.limits.overRateAt(r, pass.Tenant()) || user != "" && !e.limits.writes.users.take(user, gate.Token, time.Now()) {
+	if user == "" && said.page().Hidden != nil && e.limits.overRateAt(r, pass.Tenant()) || user != "" && !e.limits.writes.Users.Take(user, gate.Token, time.Now()) {
 		return errTooManyRequests()
 	}
 	return nil

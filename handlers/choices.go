@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/rollcall-go/rollcall/internal/gate"
@@ -26,7 +25,7 @@ type choices struct {
 	tracker  *track.Tracker
 	cfg      *settings
 	limits   *limits
-	changing userLocks // users whose settings are being changed
+	changing wait.Keyed[presence.UserID] // users whose settings are being changed
 }
 
 // SetStatus sets a user's status as PUT /status does, for forms of the site's own. The site must have checked
@@ -57,7 +56,7 @@ func (cs *choices) changeStatus(ctx context.Context, user presence.UserID, statu
 		return cs.change(ctx, user, wholeStatus(status))
 	}
 	user = presence.UserID(strings.Clone(string(user))) // the tracker keeps the id: without a copy it would keep the whole request
-	if !cs.limits.statuses.take(user, gate.Token, time.Now()) {
+	if !cs.limits.statuses.Take(user, gate.Token, time.Now()) {
 		return ErrTooManyStatuses
 	}
 	return cs.tracker.SetStatus(ctx, user, status)
@@ -141,14 +140,14 @@ func (cs *choices) change(ctx context.Context, user presence.UserID, c settingsC
 
 // rated changes a user's settings, if the user has not done so too often. It makes the changes of one user one
 // after another.
-func (cs *choices) rated(ctx context.Context, user presence.UserID, rate *meter[presence.UserID], change func(*presence.Settings) error) error {
+func (cs *choices) rated(ctx context.Context, user presence.UserID, rate *gate.Meter[presence.UserID], change func(*presence.Settings) error) error {
 	user = presence.UserID(strings.Clone(string(user))) // without a copy the tracker would keep the whole request
-	if !rate.take(user, gate.Token, time.Now()) {
+	if !rate.Take(user, gate.Token, time.Now()) {
 		return ErrTooManyStatuses
 	}
 	ctx, cancel := changeContext(ctx)
 	defer cancel()
-	unlock, err := cs.changing.lock(ctx, user)
+	unlock, err := cs.changing.Enter(ctx, user)
 	if err != nil {
 		return err
 	}
@@ -164,45 +163,4 @@ const changeWait = 3 * storeWait
 // goes away could leave a change in the Directory that the nodes do not have.
 func changeContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), changeWait)
-}
-
-// userLocks has a lock for each user whose settings are being changed. The zero value has none.
-type userLocks struct {
-	mu   sync.Mutex
-	held map[presence.UserID]*userLock
-}
-
-type userLock struct {
-	turn    wait.Mutex
-	callers int // callers that hold the lock or wait for it; userLocks.mu guards it
-}
-
-// lock waits for a user's lock, and returns the function that unlocks it. It returns the error of ctx if ctx
-// ends before.
-func (l *userLocks) lock(ctx context.Context, user presence.UserID) (unlock func(), err error) {
-	l.mu.Lock()
-	one := l.held[user]
-	if one == nil {
-		if l.held == nil {
-			l.held = make(map[presence.UserID]*userLock)
-		}
-		one = &userLock{turn: wait.NewMutex()}
-		l.held[user] = one
-	}
-	one.callers++
-	l.mu.Unlock()
-	if err := one.turn.Lock(ctx); err != nil {
-		l.leave(user, one)
-		return nil, err
-	}
-	return func() { one.turn.Unlock(); l.leave(user, one) }, nil
-}
-
-// leave removes a lock after its last caller.
-func (l *userLocks) leave(user presence.UserID, one *userLock) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if one.callers--; one.callers == 0 {
-		delete(l.held, user)
-	}
 }

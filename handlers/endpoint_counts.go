@@ -37,12 +37,12 @@ func (e *rosterEndpoints) counts(w http.ResponseWriter, r *http.Request, v prese
 	asking, cancel := e.site.asking(r)
 	defer cancel()
 	site := e.site.rights.Asker(asking, v)
+	if !site.Pay(topics, len(topics)*gate.Name) {
+		return errTooManyRequests()
+	}
 	topics = slices.DeleteFunc(topics, func(t presence.Topic) bool { return !site.May(t) })
 	ctx, cancel := storeContext(r)
 	defer cancel()
-	if site.Broke || !gate.Pays(ctx, len(topics)*gate.Name) {
-		return errTooManyRequests()
-	}
 	counts, err := e.tracker.Counts(ctx, topics...)
 	if known := slices.ContainsFunc(counts, func(c backend.Counts) bool { return !c.Unknown }); err != nil && !known {
 		return err

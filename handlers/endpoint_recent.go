@@ -58,9 +58,6 @@ func (e *rosterEndpoints) recent(w http.ResponseWriter, r *http.Request, v prese
 	if err != nil {
 		return err
 	}
-	if !gate.Pays(ctx, len(page.Users)*gate.Item) {
-		return errTooManyRequests()
-	}
 	answer := recentJSON{Topic: topic.Local(), Total: page.Total, Users: page.Users, Order: make([]presence.UserID, len(page.Users)), Next: page.Next}
 	for i, u := range page.Users {
 		answer.Order[i] = u.ID.Local()
@@ -81,17 +78,21 @@ type recentQuery struct {
 	limit  int
 }
 
-// recentPage returns a page. A first page is kept for a short time.
+// recentPage returns a page, and the visitor pays for the users who are encoded. A first page is kept for a short time.
 func (e *rosterEndpoints) recentPage(ctx context.Context, q recentQuery) (backend.RecentPage, error) {
 	if page, ok := e.recents.Get(q); ok {
+		if !gate.Pays(ctx, len(page.Users)*gate.Item) {
+			return page, errTooManyRequests()
+		}
 		return page, nil
 	}
 	asked := time.Now()
-	page, err := e.recentOf(ctx, q.group, q.topic, backend.RecentQuery{Within: q.within, After: q.after, Limit: q.limit})
-	if err == nil && q.after == "" {
+	page, whole, err := e.recentOf(ctx, q.group, q.topic, backend.RecentQuery{Within: q.within, After: q.after, Limit: q.limit})
+	if err == nil && whole && q.after == "" {
 		q.group = strings.Clone(q.group)
 		e.recents.Set(q, page, asked)
 	}
+	gate.Owes(ctx, len(page.Users)*gate.Item) // a third of what the store's answer cost, at most
 	return page, err
 }
 
@@ -100,18 +101,22 @@ func (e *rosterEndpoints) recentPage(ctx context.Context, q recentQuery) (backen
 // So a page of a group may have fewer users than the limit, and still name a next one.
 const maxRecentLooks = 10
 
-// recentOf returns a page of the users of one group; empty: of all users.
-func (e *rosterEndpoints) recentOf(ctx context.Context, group string, topic presence.Topic, q backend.RecentQuery) (backend.RecentPage, error) {
-	if group == "" {
-		return e.lookAtRecent(ctx, topic, q)
-	}
+// recentOf returns a page of the users of one group; empty: of all users. Before each question to the store the visitor
+// pays for the users whom the store looks at. If nothing is left for a further question, the page ends there, and is not
+// whole.
+func (e *rosterEndpoints) recentOf(ctx context.Context, group string, topic presence.Topic, q backend.RecentQuery) (page backend.RecentPage, whole bool, err error) {
 	var users []backend.RecentUser
 	most, looked := q.Limit, 0
 	for look := 1; ; look++ {
 		q.Limit = most - len(users)
-		page, err := e.lookAtRecent(ctx, topic, q)
-		if err != nil {
-			return page, err
+		if !gate.Pays(ctx, max(q.Limit*gate.Name, gate.Token/2)) {
+			if page.Users = users; look == 1 {
+				err = errTooManyRequests()
+			}
+			return page, false, err
+		}
+		if page, err = e.tracker.Recent(ctx, topic, q); err != nil || group == "" {
+			return page, true, err
 		}
 		for _, u := range page.Users {
 			if u.Group == group {
@@ -121,18 +126,10 @@ func (e *rosterEndpoints) recentOf(ctx context.Context, group string, topic pres
 		looked += len(page.Users)
 		if page.Next == "" || len(users) == most || look == maxRecentLooks || looked >= maxLimit {
 			page.Users = users
-			return page, nil
+			return page, true, nil
 		}
 		q.After = page.Next
 	}
-}
-
-// lookAtRecent asks the store, and has the visitor pay for the users whom it looks at.
-func (e *rosterEndpoints) lookAtRecent(ctx context.Context, topic presence.Topic, q backend.RecentQuery) (backend.RecentPage, error) {
-	if !gate.Pays(ctx, max(q.Limit*gate.Name, gate.Token/2)) {
-		return backend.RecentPage{}, errTooManyRequests()
-	}
-	return e.tracker.Recent(ctx, topic, q)
 }
 
 // recentUsers is encoded as one JSON object with the users by id, in the order of the slice.

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
+	"slices"
 
 	"github.com/rollcall-go/rollcall/internal/gate"
 	"github.com/rollcall-go/rollcall/presence"
@@ -58,9 +59,6 @@ func (e *rosterEndpoints) where(w http.ResponseWriter, r *http.Request, v presen
 	}{make([]placeJSON, len(topics)), next}
 	config := e.tracker.Config()
 	for i, p := range topics {
-		if !gate.Pays(ctx, len(p.Users)*gate.Item) {
-			return errTooManyRequests()
-		}
 		answer.Topics[i] = placeJSON{Topic: p.Topic.Local(), Total: p.Total, Guests: p.Guests, Users: p.Users}
 		if config.Kind(p.Topic).CountOnly {
 			answer.Topics[i].Names = new(bool)
@@ -71,30 +69,46 @@ func (e *rosterEndpoints) where(w http.ResponseWriter, r *http.Request, v presen
 
 // seenPlaces returns up to limit places that the visitor may see, after a given place, and where the next page
 // begins. It asks the site about maxPlacesAsked topics at most. If that is reached there is no next page,
-// because next must name a topic that the visitor may see. It returns an error if the visitor cannot pay for
-// the questions.
+// because next must name a topic that the visitor may see. The visitor pays for one page after the other, before its
+// first question. If nothing is left then, seenPlaces returns the places that it has, or an error for none.
 func (e *rosterEndpoints) seenPlaces(r *http.Request, v presence.Visitor, all []presence.Place, after *presence.Place, limit int) (seen []presence.Place, next string, err error) {
 	asking, cancel := e.site.asking(r)
 	defer cancel()
-	asked, site := 0, e.site.rights.Asker(asking, v)
-	for _, p := range all {
-		if after != nil && track.FullestFirst(p, *after) <= 0 {
-			continue
+	site := e.site.rights.Asker(asking, v)
+	rest := all
+	if after != nil {
+		rest = nil
+		for _, p := range all {
+			if len(rest) < maxPlacesAsked && track.FullestFirst(p, *after) > 0 {
+				rest = append(rest, p)
+			}
 		}
-		if asked == maxPlacesAsked {
-			break
+	}
+	items := 0
+	for _, p := range rest[:min(len(rest), limit)] { // the fullest, so other places have hardly more users
+		items += len(p.Users) * gate.Item
+	}
+	for page := range slices.Chunk(rest[:min(len(rest), maxPlacesAsked)], limit+1) {
+		topics := make([]presence.Topic, len(page))
+		for i, p := range page {
+			topics[i] = p.Topic
 		}
-		asked++
-		switch may := site.May(p.Topic); {
-		case site.Broke:
-			return nil, "", errTooManyRequests()
-		case !may:
-			continue
+		if !site.Pay(topics, items) {
+			if len(seen) == 0 {
+				return nil, "", errTooManyRequests()
+			}
+			return seen, namePlace(seen[len(seen)-1]), nil
 		}
-		if len(seen) == limit {
-			return seen, namePlace(seen[limit-1]), nil
+		items = 0
+		for _, p := range page {
+			switch {
+			case !site.May(p.Topic):
+			case len(seen) == limit:
+				return seen, namePlace(seen[limit-1]), nil
+			default:
+				seen = append(seen, p)
+			}
 		}
-		seen = append(seen, p)
 	}
 	return seen, "", nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gobwas/ws"
 
+	"github.com/rollcall-go/rollcall/internal/gate"
 	"github.com/rollcall-go/rollcall/internal/viewcache"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/feed"
@@ -20,7 +21,7 @@ import (
 
 const (
 	MaxCachedPages = viewcache.MaxBytes
-	MaxMetered     = maxMetered
+	MaxMetered     = gate.MaxMetered
 	MaxSightings   = maxSightings
 )
 
@@ -33,11 +34,17 @@ func PlainReport(body []byte) (Report, bool) { return plainReport(body) }
 // Counted returns how many visitors' rates, and how many addresses' and tenants' connections, are
 // counted now.
 func (h *Handler) Counted() (visitors, addresses int) {
-	for _, r := range []*rates{&h.limits.reads, &h.limits.writes} {
-		visitors += r.users.size() + r.guests.size() + r.addresses.size() + r.everywhere.size()
+	for _, r := range []*gate.Rates{&h.limits.reads, &h.limits.writes} {
+		visitors += r.Size()
 	}
-	visitors += h.limits.statuses.size() + h.limits.audiences.size() + h.limits.signals.size()
+	visitors += h.limits.statuses.Size() + h.limits.audiences.Size() + h.limits.signals.Size()
 	return visitors, h.limits.addresses.count() + h.limits.everywhere.count() + h.limits.tenants.count()
+}
+
+// Account returns the account of a request: it takes points, and reports whether the visitor pays.
+func (h *Handler) Account(r *http.Request) func(points int, when gate.When) bool {
+	a, _ := h.limits.open(r, visitorOf(r))
+	return a.Take
 }
 
 func (o *openBy) count() int {
@@ -67,7 +74,8 @@ func (h *Handler) Methods() map[string]Endpoint {
 
 // UnlimitUsers lets users send any number of requests.
 func (h *Handler) UnlimitUsers() {
-	h.limits.reads.users.pace, h.limits.writes.users.pace = newPace(-1, 1), newPace(-1, 1)
+	h.limits.reads.Users.Init(gate.NewPace(-1, 1), nil)
+	h.limits.writes.Users.Init(gate.NewPace(-1, 1), nil)
 }
 
 // CachedPages returns how many bytes of rosters are cached: as counted, and as

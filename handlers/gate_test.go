@@ -2,13 +2,18 @@ package handlers_test
 
 import (
 	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
+	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/rollcall-go/rollcall/handlers"
+	"github.com/rollcall-go/rollcall/internal/gate"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
@@ -170,6 +175,47 @@ func TestSocketsShareAnAccount(t *testing.T) {
 	})
 }
 
+// A list is paid for before the first question. So nobody asks the site or the store for an answer that is refused.
+func TestListsArePaidForFirst(t *testing.T) {
+	for name, path := range map[string]string{
+		"counts":          "counts?another=%d&" + manyParams("topic=thread:%d", 90),
+		"where":           "where?limit=60&another=%d",
+		"a page of where": "where?limit=20&after=eyJUb3BpYyI6IngiLCJUb3RhbCI6OX0&another=%d",
+		"a group":         "recent?limit=100&group=g%d",
+	} {
+		bubble(t, name, func(t *testing.T) {
+			asked := 0
+			faults := presencetest.NewFaults(memstore.New())
+			s := newSite(t, setup{store: faults, presence: track.Config{Kinds: map[string]presence.Kind{"site": {Recent: 1000}}}, handlers: handlers.Config{Authorize: func(_ *http.Request, _ presence.Visitor, topic presence.Topic) bool {
+				if topic.Kind() == "thread" {
+					asked++
+				}
+				return true
+			}}})
+			for i := range 300 {
+				s.see(presence.Topic(fmt.Sprint("thread:", i)), "alice")
+				s.see("site", presence.UserID(fmt.Sprint("u", i)))
+			}
+			time.Sleep(5 * time.Second)
+			s.fetch(request{path: "where", user: "alice"}) // has the places read
+			time.Sleep(5 * time.Second)
+			status := map[int]int{}
+			for i := range 300 {
+				asked = 0
+				recents := faults.Calls(presencetest.CallRecent)
+				resp, _ := s.fetch(request{path: fmt.Sprintf(path, i), user: "eve"})
+				if status[resp.StatusCode]++; resp.StatusCode != http.StatusOK && asked+faults.Calls(presencetest.CallRecent)-recents > 0 {
+					t.Errorf("request %d: got status %d after %d questions to the site and %d to the store, want none", i, resp.StatusCode, asked, faults.Calls(presencetest.CallRecent)-recents)
+				}
+				time.Sleep(time.Second / 64)
+			}
+			if status[http.StatusOK] < 10 || status[http.StatusTooManyRequests] < 10 {
+				t.Errorf("got statuses %v, want answers and refusals", status)
+			}
+		})
+	}
+}
+
 // What the site says about the topics of a list is remembered for two seconds, for the same request of the same
 // browser and for no other.
 func TestRightsAreRemembered(t *testing.T) {
@@ -206,7 +252,7 @@ func TestWhatAnswersCost(t *testing.T) {
 			{"events?observe=1&" + sixteen, 1},
 			{"events?" + sixteen, 9},                           // 15/2 and 16/20
 			{"poll?wait=1&" + sixteen, 9},                      // the same
-			{"events?as=html&observe=1&" + sixteen, 13},        // 16/4, 16/4 for messages, and 16/4 for their bytes, each rounded up
+			{"events?as=html&observe=1&" + sixteen, 9},         // 16/4 for messages, and 16/4 for their bytes
 			{"counts?" + manyParams("topic=thread:%d", 40), 2}, // 40/20
 		} {
 			began, user, got := time.Now(), fmt.Sprint("user", i), 0.0
@@ -244,6 +290,81 @@ func TestBytesAreOwed(t *testing.T) {
 		each := (bytes + 32<<10 - 1) >> 15 // tokens: one for 32 KiB
 		if want := (200 + 50*seconds) / each; each < 4 || answers < want*9/10 || answers > want*11/10 {
 			t.Errorf("got %d answers of %d bytes in %d s, want %d", answers, bytes, seconds, want)
+		}
+	})
+}
+
+// Expensive requests of one user are served by half of the cores. What is in memory, and others, do not wait for them.
+func TestExpensiveRequestsTakeTurns(t *testing.T) {
+	var running, most atomic.Int64
+	slow := func(_ *http.Request, v presence.Visitor, topic presence.Topic) bool {
+		if v.User.ID == "eve" && topic == "thread:0" {
+			most.Store(max(most.Load(), running.Add(1)))
+			time.Sleep(time.Second / 10)
+			running.Add(-1)
+		}
+		return true
+	}
+	onSite(t, setup{handlers: handlers.Config{Authorize: slow}}, func(t *testing.T, s *site) {
+		list := manyParams("topic=thread:%d", 50)
+		s.names("site") // is loaded
+		for i := range 8 {
+			go s.fetch(request{path: fmt.Sprintf("counts?another=%d&%s", i, list), user: "eve"})
+		}
+		synctest.Wait()
+		began := time.Now()
+		s.fetch(request{path: "roster", user: "eve"})
+		s.fetch(request{path: "counts?" + list, user: "bob"})
+		if took := time.Since(began); took > 0 {
+			t.Errorf("a page in memory, and another user, waited for %v", took)
+		}
+		time.Sleep(2 * time.Second)
+		if got, want := most.Load(), int64(max(1, runtime.GOMAXPROCS(0)/2)); got != want {
+			t.Errorf("%d expensive requests of a user ran at a time, want %d", got, want)
+		}
+	})
+}
+
+// Streams of HTML leave half of what their address may ask for at once to the requests there, however many and large
+// they are, and go on meanwhile. What a flood of answers owes makes its neighbors wait for two seconds at most.
+func TestNeighborsOfAFlood(t *testing.T) {
+	const size = 280 << 10 // nine reads
+	here := func(path, guest string) request {
+		return request{path: path, header: map[string]string{"X-Addr": "192.0.2.1:1", "X-Guest": guest}}
+	}
+	widget := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintf(w, "%*s", size, "") })
+	bubble(t, "streams", func(t *testing.T) {
+		s := newSite(t, setup{wrap: fromHeader, handlers: handlers.Config{Widget: widget}})
+		s.see("site", "alice")
+		for range 256 { // twelve seconds, which pay for their first messages
+			stream := s.do(here("events?as=html", ""))
+			defer stream.Body.Close()
+			go io.Copy(io.Discard, stream.Body)
+			time.Sleep(time.Second / 20)
+		}
+		time.Sleep(5 * time.Second)
+		before := s.handler.Stats().Events
+		for i := range 60 {
+			s.tracker.Seen("site", presence.User{ID: presence.UserID(fmt.Sprint("u", i))}, presence.Device{}) // so each stream has a message due
+			for range 25 {
+				time.Sleep(20 * time.Millisecond)
+				if resp, _ := s.fetch(here("roster", "bob")); resp.StatusCode != http.StatusOK {
+					t.Fatalf("a neighbor, after %d s: got status %d, want 200", i/2, resp.StatusCode)
+				}
+			}
+		}
+		if got := s.handler.Stats().Events - before; got < 300 || got > 1000 {
+			t.Errorf("got %d messages of streams in 30 s, want about 500: 4,500 reads were left for them", got)
+		}
+	})
+	bubble(t, "debt", func(t *testing.T) {
+		account := newSite(t, setup{}).handler.Account(httptest.NewRequest(http.MethodGet, "/presence/roster", nil))
+		account(gate.Token*100_000, gate.After)
+		time.Sleep(1900 * time.Millisecond)
+		refused := account(gate.Token, gate.Before)
+		time.Sleep(200 * time.Millisecond)
+		if answered := account(gate.Token, gate.Before); refused || !answered {
+			t.Errorf("got %v and %v, want no answer until two seconds have passed", refused, answered)
 		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"sync"
 
+	"github.com/rollcall-go/rollcall/internal/gate"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
@@ -77,7 +78,7 @@ func errFull() error {
 // acquire counts a guest's connection by its address: in its tenant, and over all tenants. A site without
 // tenants needs only the first count.
 func (l *limits) acquire(in admission) bool {
-	own := addressIn(in.tenant, in.address)
+	own := gate.AddressIn(in.tenant, in.address)
 	if !l.addresses.acquire(own) {
 		return false
 	}
@@ -92,7 +93,7 @@ func (l *limits) acquire(in admission) bool {
 func (l *limits) discharge(in admission) {
 	l.leave(in)
 	if in.guest {
-		l.addresses.release(addressIn(in.tenant, in.address))
+		l.addresses.release(gate.AddressIn(in.tenant, in.address))
 		if in.tenant != "" {
 			l.everywhere.release(in.address)
 		}

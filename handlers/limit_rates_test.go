@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -394,6 +395,33 @@ func TestAllow(t *testing.T) {
 		}
 		if s.handler.Allow(form(presence.Visitor{User: presence.User{ID: "alice"}}, "192.0.2.1:1")) {
 			t.Error("after 20 requests within a second: got yes, want no")
+		}
+	})
+}
+
+// A message is paid for by its receivers, of its sender and of the sender's address.
+func TestAllowReceivers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, setup{})
+		allowed := func(user func(i int) string, address string, receivers int) (n int) {
+			for i := range 100 {
+				r := httptest.NewRequest(http.MethodPost, "/threads/1/replies", nil)
+				r.RemoteAddr = address
+				if s.handler.AllowReceivers(r.WithContext(presence.ContextWithVisitor(r.Context(), presence.Visitor{User: presence.User{ID: presence.UserID(user(i))}})), receivers) {
+					n++
+				}
+			}
+			return n
+		}
+		eve, each := func(int) string { return "eve" }, func(i int) string { return fmt.Sprint("user", i) }
+		got := []int{allowed(eve, "192.0.2.1:1", 1000), allowed(eve, "192.0.2.1:1", 0), allowed(each, "192.0.2.1:1", 1000), allowed(each, "192.0.2.2:1", 10)}
+		time.Sleep(time.Second)
+		got = append(got, allowed(eve, "192.0.2.1:1", 1000))
+		if want := []int{4, 100, 12, 100, 1}; !slices.Equal(got, want) {
+			t.Errorf("got %v messages allowed: of a user, to nobody, of others at that address, at another address, and of the user a second later; want %v", got, want)
+		}
+		if got := s.handler.Stats().Limited; got != 96+88+99 {
+			t.Errorf("got %d counted as limited, want %d", got, 96+88+99)
 		}
 	})
 }

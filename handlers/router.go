@@ -49,7 +49,11 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) error {
 		if !ok {
 			return errTooManyRequests()
 		}
-		r = r.WithContext(gate.With(r.Context(), by.take))
+		if e.holds {
+			by.Close()
+		}
+		defer by.Close()
+		r = r.WithContext(gate.With(r.Context(), by.Take))
 	}
 	return e.serve(w, r, v)
 }

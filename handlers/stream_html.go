@@ -100,8 +100,11 @@ func (ss *streams) openHTML(w http.ResponseWriter, r *http.Request, q url.Values
 		return nil, errTooManyRequests()
 	}
 	var refusal *recordedAnswer
+	var size int
 	s, err := ss.openStreamAfter(r, options, new(sse), &ss.counters.sse, func() error {
-		refusal, err = ss.widgets.try(r, options.Topics, format)
+		if size, refusal, err = ss.widgets.try(r, options.Topics, format); err == nil && !gate.Pays(r.Context(), gate.Bytes(size)) {
+			err = errTooManyRequests()
+		}
 		return err
 	})
 	if refusal != nil {
@@ -118,13 +121,15 @@ func (ss *streams) openHTML(w http.ResponseWriter, r *http.Request, q url.Values
 		to := newResponse(w, r, ss.cfg.WriteDeadline)
 		w.WriteHeader(http.StatusOK)
 		if s.send(to, s.appendRetry(nil, s.wait())) == nil {
-			s.runHTML(r, to, format)
+			s.runHTML(r, to, format, size)
 		}
 	}, nil
 }
 
-// runHTML drives an HTML stream until it ends.
-func (s *stream) runHTML(r *http.Request, to sink, format htmlFormat) {
+// runHTML drives an HTML stream until it ends. openHTML has paid for the first messages, which have size bytes. Later
+// ones are paid for before they are rendered, as if they had as many bytes as those before.
+func (s *stream) runHTML(r *http.Request, to sink, format htmlFormat, size int) {
+	paid := true
 	n := changedTopics{typing: format.typing}
 	var due, wrote time.Time // the earliest time for the next message, and the time of the latest one
 	timer := time.NewTimer(0)
@@ -139,10 +144,11 @@ func (s *stream) runHTML(r *http.Request, to sink, format htmlFormat) {
 		n.gather(s.conn)
 		var out []byte
 		if len(n.topics) > 0 && !now.Before(due) {
-			if due = now.Add(htmlPace); s.pays(len(n.topics) * gate.Redrawn) {
+			ctx := s.request.context()
+			if due = now.Add(htmlPace); paid || gate.Spares(ctx, len(n.topics)*gate.Redrawn+gate.Bytes(size)) {
 				out = s.appendHTML(out, r, &n, format)
-				gate.Owes(s.request.context(), gate.Bytes(len(out)))
-				n.topics = nil
+				gate.Owes(ctx, gate.Bytes(len(out))-gate.Bytes(size))
+				n.topics, size, paid = nil, len(out), false
 			}
 		}
 		if len(out) == 0 && now.Sub(wrote) >= s.heartbeat {

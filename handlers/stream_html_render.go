@@ -62,26 +62,27 @@ func newRenderer(tracker *track.Tracker, site *siteCode) *renderer {
 // errRefused means that the widget has answered with an error status.
 var errRefused = errors.New("the widget refuses")
 
-// try renders the widget for each topic. If that fails, it returns an error and the widget's answer, if there
-// is one.
-func (n *renderer) try(r *http.Request, topics []presence.Topic, format htmlFormat) (refusal *recordedAnswer, err error) {
+// try renders the widget for each topic, and returns the size of all messages. If that fails, it returns an error and
+// the widget's answer, if there is one.
+func (n *renderer) try(r *http.Request, topics []presence.Topic, format htmlFormat) (size int, refusal *recordedAnswer, err error) {
 	ctx, cancel := siteContext(r.Context())
 	defer cancel()
 	for _, topic := range topics {
 		view, err := n.tracker.View(ctx, topic)
 		if err != nil {
-			return nil, err
+			return 0, nil, err
 		}
 		message, answer := n.message(ctx, view, format)
 		switch {
 		case message != nil:
+			size += len(message)
 		case answer != nil:
-			return answer, errRefused
+			return 0, answer, errRefused
 		default:
-			return nil, again(http.StatusServiceUnavailable, 5, "The widget could not be rendered in time. Try again later.")
+			return 0, nil, again(http.StatusServiceUnavailable, 5, "The widget could not be rendered in time. Try again later.")
 		}
 	}
-	return nil, nil
+	return size, nil, nil
 }
 
 // message returns the message of a view, the same for all readers. If the widget fails, it returns the

@@ -57,7 +57,7 @@ func (ws *whispers) read(v presence.Visitor, text []byte, inMessage bool) (s vis
 	if !ok || ws.cfg.rosterless(s.topic) {
 		return s, errNoSignal()
 	}
-	if !ws.limits.signals.takePaced(v.User.ID, newPace(rules.rate(), 1), gate.Token, time.Now()) {
+	if !ws.limits.signals.TakePaced(v.User.ID, gate.NewPace(rules.rate(), 1), gate.Token, time.Now()) {
 		return s, again(http.StatusTooManyRequests, 1, "Too many signals within one second. Leave out all but the latest.")
 	}
 	s.rules = rules

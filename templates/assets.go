@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+
+	"github.com/rollcall-go/rollcall/internal/gzipped"
 )
 
 // go generate makes the five scripts in assets/built from the modules in assets.
@@ -25,7 +27,7 @@ type asset struct {
 }
 
 func newAsset(name, contentType, body string) asset {
-	return asset{name, contentType, body, sync.OnceValue(func() string { return pack(body) })}
+	return asset{name, contentType, body, sync.OnceValue(func() string { return gzipped.Pack(body) })}
 }
 
 // clientName is the file from which a site's own script imports the client. Its name has no

@@ -5,11 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/rollcall-go/rollcall/internal/readable"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
@@ -40,7 +39,7 @@ func (g Group) validate(before []Group) error {
 	if slices.ContainsFunc(before, func(h Group) bool { return h.Name == g.Name }) {
 		errs = append(errs, fmt.Errorf("templates: Config.Groups: there are two of the name %q", g.Name))
 	}
-	if _, ok := parseColor(g.Color); g.Color != "" && !ok {
+	if _, ok := readable.Parse(g.Color); g.Color != "" && !ok {
 		errs = append(errs, fmt.Errorf("templates: Config.Groups: the color %q of %q must be like #c0392b or #c03", g.Color, g.Name))
 	}
 	return errors.Join(errs...)
@@ -51,8 +50,8 @@ func groupStyle(groups []Group) string {
 	var b strings.Builder
 	for _, g := range groups {
 		fmt.Fprintf(&b, "\n[data-group=%q] {\n", g.Name)
-		if c, ok := parseColor(g.Color); ok {
-			fmt.Fprintf(&b, "  --group: light-dark(%s, %s);\n", c.until(darkened), c.until(lightened))
+		if c, ok := readable.Parse(g.Color); ok {
+			fmt.Fprintf(&b, "  --group: light-dark(%s, %s);\n", c.OnLight(), c.OnDark())
 		}
 		fmt.Fprintf(&b, "}\n\n[data-group=%q] > :is(.presence-card, .presence-link) bdi::after {\n  content: \"\\200b\" / \", %s\";\n}\n", g.Name, cssText(g.title()))
 	}
@@ -84,84 +83,4 @@ func (ws *workshop) legend() template.HTML {
 		b.raw(`<li data-group="`).text(g.Name).raw(`"><span>`).text(g.title()).raw(`</span></li>`)
 	}
 	return b.raw("</ul>").html()
-}
-
-// A color has the values of red, green and blue in sRGB, from 0 to 1.
-type color [3]float64
-
-// parseColor reads "#rrggbb" or "#rgb".
-func parseColor(s string) (c color, ok bool) {
-	digits, ok := strings.CutPrefix(s, "#")
-	if len(digits) == 3 {
-		digits = string([]byte{digits[0], digits[0], digits[1], digits[1], digits[2], digits[2]})
-	}
-	n, err := strconv.ParseUint(digits, 16, 32)
-	if !ok || err != nil || len(digits) != 6 {
-		return c, false
-	}
-	for i := range c {
-		c[i] = float64(n>>(16-8*i)&0xff) / 255
-	}
-	return c, true
-}
-
-func (c color) String() string {
-	var b [3]int
-	for i := range c {
-		b[i] = int(math.Round(255 * c[i]))
-	}
-	return fmt.Sprintf("#%02x%02x%02x", b[0], b[1], b[2])
-}
-
-// luminance returns the relative luminance as WCAG 2 defines it:
-// https://www.w3.org/TR/WCAG22/#dfn-relative-luminance.
-func (c color) luminance() float64 {
-	linear := func(v float64) float64 {
-		if v <= 0.04045 {
-			return v / 12.92
-		}
-		return math.Pow((v+0.055)/1.055, 2.4)
-	}
-	return 0.2126*linear(c[0]) + 0.7152*linear(c[1]) + 0.0722*linear(c[2])
-}
-
-// contrast returns the contrast of two colours, from 1 to 21.
-func (c color) contrast(d color) float64 {
-	a, b := c.luminance(), d.luminance()
-	return (max(a, b) + 0.05) / (min(a, b) + 0.05)
-}
-
-// Names are readable on all backgrounds from white to leastLight and from black to leastDark.
-// These include the backgrounds of a user in the widget, also under the pointer.
-var (
-	leastLight = color{0xd8 / 255., 0xd8 / 255., 0xd8 / 255.}
-	leastDark  = color{0x3c / 255., 0x3c / 255., 0x3c / 255.}
-)
-
-// minContrast is the contrast that WCAG 2 requires of text: https://www.w3.org/TR/WCAG22/#contrast-minimum.
-const minContrast = 4.5
-
-// darkened returns c scaled down by share, and whether that is readable on a light page.
-func darkened(c color, share float64) (color, bool) {
-	for i := range c {
-		c[i] = math.Round(255*c[i]*(1-share)) / 255 // rounded, as String writes it
-	}
-	return c, c.contrast(leastLight) >= minContrast && c.luminance() < leastLight.luminance()
-}
-
-// lightened returns c mixed with white by share, and whether that is readable on a dark page.
-func lightened(c color, share float64) (color, bool) {
-	for i := range c {
-		c[i] = math.Round(255*(c[i]+(1-c[i])*share)) / 255
-	}
-	return c, c.contrast(leastDark) >= minContrast && c.luminance() > leastDark.luminance()
-}
-
-// until changes a colour in steps of a hundredth, until it is readable.
-func (c color) until(change func(color, float64) (color, bool)) color {
-	for share := 0.; ; share += 0.01 {
-		if changed, ok := change(c, share); ok || share >= 1 {
-			return changed
-		}
-	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/internal/gate"
+	"github.com/rollcall-go/rollcall/internal/gzipped"
 	"github.com/rollcall-go/rollcall/internal/problem"
 	"github.com/rollcall-go/rollcall/presence"
 )
@@ -75,9 +76,9 @@ func (ws *workshop) serveAsset(w http.ResponseWriter, r *http.Request, name stri
 		h.Set("ETag", `"`+ws.assets.script+`"`)
 	}
 	h.Set("X-Content-Type-Options", "nosniff")
-	vary(h, "Accept-Encoding")
+	gzipped.Vary(h, "Accept-Encoding")
 	body := a.body
-	if packed := a.packed(); packed != "" && wantsPacked(w, r) {
+	if packed := a.packed(); packed != "" && gzipped.Wanted(w, r) {
 		body = packed
 		h.Set("Content-Encoding", "gzip")
 		h.Set("Content-Length", strconv.Itoa(len(packed))) // ServeContent leaves it out of packed answers
@@ -117,13 +118,27 @@ func (ws *Widgets) serveWidget(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusServiceUnavailable, "Who is online is not known right now.")
 		return
 	}
+	about := gate.Bytes(min(o.max, view.Total) * userBytes)
+	if !gate.Pays(r.Context(), about) {
+		refuseUnpaid(w)
+		return
+	}
 	html, err := ws.known(knownTopic{topic: topic, view: view}, ws.allowed(topic, o))
 	if err != nil {
 		refuse(w, http.StatusInternalServerError, "The widget could not be rendered.")
 		return
 	}
-	gate.Owes(r.Context(), gate.Bytes(len(html)))
+	gate.Owes(r.Context(), gate.Bytes(len(html))-about)
 	writeHTML(w, html)
+}
+
+// userBytes is about how many bytes the item of a user has.
+const userBytes = 300
+
+// refuseUnpaid answers a visitor who cannot pay now: see the package gate.
+func refuseUnpaid(w http.ResponseWriter) {
+	w.Header().Set("Retry-After", "1")
+	refuse(w, http.StatusTooManyRequests, "Too many requests within one second.")
 }
 
 // serveTyping answers with the line that says who is typing.
@@ -147,8 +162,7 @@ func (ws *Widgets) serveFragment(w http.ResponseWriter, r *http.Request, topic p
 	}
 	html, err := fragmentParts[f.part](&ws.Page(r).parts, f)
 	if errors.Is(err, errUnpaid) {
-		w.Header().Set("Retry-After", "1")
-		refuse(w, http.StatusTooManyRequests, "Too many requests within one second.")
+		refuseUnpaid(w)
 		return
 	}
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/lastseen"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
@@ -28,7 +29,7 @@ func (e *markedElements) sighting(t knownTopic, user presence.UserID) sighting {
 	if _, online := t.member(user); online {
 		return sighting{text: e.workshop.cfg.Texts.OnlineNow}
 	}
-	if e.markers != nil && e.workshop.seen.missing(user) {
+	if e.markers != nil && e.workshop.seen.Missing(user) {
 		return e.markers.add(user)
 	}
 	e.see(t, user)
@@ -51,18 +52,18 @@ func (e *markedElements) prefetch(ids []any) error {
 // see asks the store when users were last seen, if the page still waits for the store.
 func (e *markedElements) see(t knownTopic, ids ...presence.UserID) {
 	seen := e.workshop.seen
-	if !e.waits() || !seen.missing(ids...) {
+	if !e.waits() || !seen.Missing(ids...) {
 		return
 	}
 	var absent []presence.UserID
 	for _, id := range ids {
-		if _, online := t.member(id); !online && seen.missing(id) {
+		if _, online := t.member(id); !online && seen.Missing(id) {
 			absent = append(absent, id)
 		}
 	}
 	slices.Sort(absent)
-	for some := range slices.Chunk(slices.Compact(absent), maxAsked) {
-		if err := e.ask(func(ctx context.Context) error { return seen.ask(ctx, some) }); err != nil {
+	for some := range slices.Chunk(slices.Compact(absent), lastseen.MaxAsked) {
+		if err := e.ask(func(ctx context.Context) error { return seen.Ask(ctx, some) }); err != nil {
 			return // without an answer they are unknown
 		}
 	}
@@ -70,7 +71,7 @@ func (e *markedElements) see(t knownTopic, ids ...presence.UserID) {
 
 // sighting returns when a user was last seen, from memory.
 func (ws *workshop) sighting(user presence.UserID) sighting {
-	seen := ws.seen.get(user)
+	seen := ws.seen.Get(user)
 	if seen.IsZero() {
 		return sighting{}
 	}

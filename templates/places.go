@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"html/template"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/rollcall-go/rollcall/internal/gate"
@@ -50,37 +52,47 @@ func (e *partElements) places(f fragment) (template.HTML, error) {
 	if err != nil {
 		return newMarkup(64).raw(`<p class="presence-unknown">`).text(texts.Unknown).raw("</p>").html(), nil
 	}
+	site := func(at presence.Place) bool { return at.Topic.Local() == ws.cfg.Topic }
+	all = slices.DeleteFunc(slices.Clone(all[:min(len(all), maxAuthorized+1)]), site)
 	b := newMarkup(512 * min(f.max, len(all)))
+	items := 0
+	for _, at := range all[:min(f.max, len(all))] { // the fullest, so other places have hardly more users
+		items += len(at.Users) * gate.Item
+	}
 	shown := 0
-	for _, at := range all {
+	for page := range slices.Chunk(all, max(f.max, 1)) {
+		topics := make([]presence.Topic, len(page))
+		for i, at := range page {
+			topics[i] = at.Topic
+		}
 		if shown == f.max {
 			break
 		}
-		place := e.place(at.Topic)
-		if !place.seen {
-			continue
-		}
-		if shown++; shown == 1 {
-			b.raw(`<ul class="presence-places" role="list">`)
-		}
-		b.raw(`<li data-place="`).text(string(at.Topic.Local())).raw(`">`)
-		ws.placeOf(b, place)
-		b.raw(` <span class="presence-there">`)
-		if at.Total > 0 {
-			b.raw(ws.counted(at.Total, texts.Present))
-		}
-		if at.Guests > 0 {
-			b.raw(" ").raw(ws.counted(at.Guests, texts.Guests))
-		}
-		b.raw("</span>")
-		e.names(b, at)
-		b.raw("</li>")
-		if !gate.Pays(e.request.Context(), len(at.Users)*gate.Item) {
+		if !e.pay(topics, items) {
 			return "", errUnpaid
 		}
-	}
-	if e.unpaid() {
-		return "", errUnpaid
+		items = 0
+		for _, at := range page {
+			place := e.place(at.Topic)
+			if !place.seen || shown == f.max {
+				continue
+			}
+			if shown++; shown == 1 {
+				b.raw(`<ul class="presence-places" role="list">`)
+			}
+			b.raw(`<li data-place="`).text(string(at.Topic.Local())).raw(`">`)
+			ws.placeOf(b, place)
+			b.raw(` <span class="presence-there">`)
+			if at.Total > 0 {
+				b.raw(ws.counted(at.Total, texts.Present))
+			}
+			if at.Guests > 0 {
+				b.raw(" ").raw(ws.counted(at.Guests, texts.Guests))
+			}
+			b.raw("</span>")
+			e.names(b, at)
+			b.raw("</li>")
+		}
 	}
 	if shown == 0 {
 		return b.raw(`<p class="presence-empty">`).text(texts.Nowhere).raw("</p>").html(), nil
@@ -109,7 +121,7 @@ func (e *partElements) names(b *markup, at presence.Place) {
 }
 
 // place returns a topic as the page's visitor may see it. It asks the site once for each
-// topic of a page.
+// topic of a page, after pay.
 func (e *partElements) place(topic presence.Topic) place {
 	if known, ok := e.placed[topic]; ok {
 		return known
@@ -126,8 +138,22 @@ func (e *partElements) place(topic presence.Topic) place {
 	return at
 }
 
-// unpaid reports whether the visitor could not pay for a question.
-func (e *partElements) unpaid() bool { return e.rights != nil && e.rights.Broke }
+// pay pays for what the site is asked about some topics, which it may change, and more points, before the first question. It reports whether the
+// visitor could pay.
+func (e *partElements) pay(topics []presence.Topic, more int) bool {
+	cfg := &e.workshop.cfg
+	if cfg.Authorize == nil {
+		return gate.Pays(e.request.Context(), more)
+	}
+	if e.rights == nil {
+		e.rights = e.workshop.rights.Asker(e.request, e.visitor)
+	}
+	topics = slices.DeleteFunc(topics, func(t presence.Topic) bool { return t.Local() == cfg.Topic })
+	if cfg.Title != nil || cfg.Link != nil { // they are asked each time: Rights remembers no titles
+		more += len(topics) * gate.Question
+	}
+	return e.rights.Pay(topics, more)
+}
 
 // askSite asks the site about a topic. After a panic of the site's code the visitor does not
 // see the topic, and the page goes on.
@@ -142,16 +168,8 @@ func (e *partElements) askSite(topic presence.Topic) (at place) {
 			}
 		}
 	}()
-	if e.rights == nil {
-		e.rights = e.workshop.rights.Asker(e.request, e.visitor)
-	}
 	if !e.rights.May(topic) {
 		return place{}
-	}
-	if cfg.Title != nil || cfg.Link != nil { // they are asked each time: Rights remembers no titles
-		if e.rights.Broke = !gate.Pays(e.request.Context(), gate.Question); e.rights.Broke {
-			return place{}
-		}
 	}
 	topic = topic.Local()
 	at = place{seen: true, title: string(topic)}
@@ -184,23 +202,20 @@ func (e *partElements) abouts(f fragment) (template.HTML, error) {
 		return "", nil
 	}
 	members := t.view.Newest(f.max)
-	if !gate.Pays(e.request.Context(), len(members)*gate.Item) {
+	about := e.about(f.topic, members)
+	if about == nil {
 		return "", errUnpaid
 	}
-	about := e.about(f.topic, members)
 	b := newMarkup(256 * len(members))
 	for _, m := range members {
 		b.raw(`<span data-about="`).text(string(m.ID.Local())).raw(`">`).raw(about(m)).raw("</span>\n")
-	}
-	if e.unpaid() {
-		return "", errUnpaid
 	}
 	return b.html(), nil
 }
 
 // about returns a function that renders the note beside a member's name: the member's places that
 // the visitor may see, since when the member is online, and when the member last viewed a page.
-// The function works only for the given members of the topic.
+// The function works only for the given members of the topic. It is nil if the visitor cannot pay.
 func (e *partElements) about(topic presence.Topic, members []presence.Member) func(presence.Member) template.HTML {
 	ws := e.workshop
 	ids := make([]presence.UserID, len(members))
@@ -213,6 +228,11 @@ func (e *partElements) about(topic presence.Topic, members []presence.Member) fu
 			topics, err = ws.tracker.PlacesOf(ctx, ids...)
 			return err
 		})
+	}
+	asked := slices.Concat(slices.Collect(maps.Values(topics))...)
+	slices.Sort(asked)
+	if !e.pay(slices.Compact(asked), len(members)*gate.Item) {
+		return nil
 	}
 	active := e.lastActive(topic)
 	return func(m presence.Member) template.HTML {

@@ -21,9 +21,10 @@ type peopleList struct {
 
 // first returns the items of the first n users.
 func (l *peopleList) first(n int) template.HTML {
-	if n = min(n, len(l.ends)); n == 0 {
+	if l == nil || len(l.ends) == 0 || n == 0 {
 		return ""
 	}
+	n = min(n, len(l.ends))
 	return template.HTML(l.items[:l.ends[n-1]])
 }
 
@@ -47,7 +48,7 @@ func (l *peopleList) item(m presence.Member, at *int) (item string, ok bool) {
 }
 
 // newest returns the items of the newest n members of a View. Only the items of users who have come or changed
-// since the topic's list before are rendered.
+// since the topic's list before are rendered, and once for all pages that ask meanwhile.
 func (ws *workshop) newest(v *track.View, n int) (template.HTML, error) {
 	size := maxUsers
 	for i := len(listSizes) - 1; i >= 0 && listSizes[i] >= n; i-- {
@@ -56,15 +57,22 @@ func (ws *workshop) newest(v *track.View, n int) (template.HTML, error) {
 			return l.first(n), nil
 		}
 	}
-	before, at := ws.lists.Latest(v.Topic, size), 0
-	l := &peopleList{members: v.Newest(size)}
+	before := ws.lists.Latest(v.Topic, size)
+	l, err := ws.lists.Make(v, size, func() (*peopleList, int, error) { return ws.newList(before, v.Newest(size)) })
+	return l.first(n), err
+}
+
+// newList returns the list of members, and its size for the cache. before is a list of some of them, or nil.
+func (ws *workshop) newList(before *peopleList, members []presence.Member) (l *peopleList, size int, err error) {
+	l = &peopleList{members: members}
+	at := 0
 	var items strings.Builder
 	for _, m := range l.members {
 		item, ok := before.item(m, &at)
 		if !ok {
 			html, err := ws.render("people", []person{newPerson(m, ws.cfg.Texts.Status)})
 			if err != nil {
-				return "", err
+				return nil, 0, err
 			}
 			item = string(html)
 		}
@@ -72,8 +80,7 @@ func (ws *workshop) newest(v *track.View, n int) (template.HTML, error) {
 		l.ends = append(l.ends, items.Len())
 	}
 	l.items = items.String()
-	ws.lists.Put(v, size, l, len(l.items)+len(l.members)*memberSize)
-	return l.first(n), nil
+	return l, len(l.items) + len(l.members)*memberSize, nil
 }
 
 // memberSize is about how many bytes a Member takes.

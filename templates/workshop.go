@@ -11,6 +11,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/internal/authz"
 	"github.com/rollcall-go/rollcall/internal/gate"
+	"github.com/rollcall-go/rollcall/internal/lastseen"
 	"github.com/rollcall-go/rollcall/internal/minute"
 	"github.com/rollcall-go/rollcall/internal/viewcache"
 	"github.com/rollcall-go/rollcall/presence"
@@ -43,7 +44,7 @@ type workshop struct {
 	rendered viewcache.Cache[options, template.HTML] // widgets of pages
 	lists    viewcache.Cache[int, *peopleList]       // the items of users, by size
 	rights   *authz.Rights                           // Config.Authorize
-	seen     *lastSeenCache
+	seen     *lastseen.Cache
 	buffers  buffers
 	mistakes minute.Gate  // bounds how often mistakes of the site's code are logged
 	dots     atomic.Int32 // how many dots noteDot has looked at
@@ -61,7 +62,7 @@ func newWorkshop(tracker *track.Tracker, cfg Config) (*workshop, error) {
 		prefix:  tracker.Config().Prefix,
 		locale:  newLocale(cfg.Texts.Lang),
 		markup:  template.Must(template.ParseFS(widgetFile, "widget.html")),
-		seen:    newLastSeenCache(tracker, cfg.Topic),
+		seen:    lastseen.New(tracker, cfg.Topic),
 		rights: authz.NewRights(func(r *http.Request, v presence.Visitor, t presence.Topic) bool {
 			return cfg.Authorize(r, v.Outside(), t.Local())
 		}, gate.Question),

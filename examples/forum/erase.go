@@ -33,6 +33,9 @@ func (s *site) export(c echo.Context) error {
 		return errTooMany(c)
 	}
 	defer s.exports.end(me(c))
+	if err := s.mayExport(c); err != nil {
+		return err
+	}
 	kept, err := s.keptOf(c, user.ID)
 	if err != nil {
 		return err
@@ -97,6 +100,9 @@ func (s *site) erase(c echo.Context) error {
 		return errTooMany(c)
 	}
 	defer s.exports.end(me(c))
+	if err := s.mayExport(c); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(c.Request().Context(), formWait)
 	defer cancel()
 	if !s.exports.enter(ctx) {

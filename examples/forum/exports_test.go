@@ -4,10 +4,13 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtest"
 )
 
 // TestExportNotRead: a member who does not read the file holds up nobody's but the own, and that
@@ -50,6 +53,25 @@ func TestExportNotRead(t *testing.T) {
 		time.Sleep(time.Minute)
 		want("Alice", http.StatusOK)
 	})
+}
+
+// TestExportFlood: a member who exports again and again has to wait, and keeps nobody else waiting.
+func TestExportFlood(t *testing.T) {
+	t.Parallel()
+	f := forumtest.Start(t)
+	alice, bob := f.User(t, "Alice"), f.User(t, "Bob")
+	var res forumtest.Response
+	for n := 0; res.Status != http.StatusTooManyRequests; n++ {
+		if res = alice.Get("/settings/export"); res.Status != http.StatusOK && n < eraseAtOnce || n > 5*eraseAtOnce {
+			t.Fatalf("export %d: got %d, want 200 at first, and then 429\n%s", n, res.Status, res.Body)
+		}
+	}
+	if res.Header.Get("Retry-After") == "" || !strings.Contains(res.Body, "several times") {
+		t.Errorf("got no Retry-After or no reason\n%s", res.Body)
+	}
+	if res := bob.Get("/settings/export"); res.Status != http.StatusOK {
+		t.Errorf("another member: got %d, want 200", res.Status)
+	}
 }
 
 // A stalledReader takes nothing of its answer.

@@ -25,7 +25,7 @@ func TestUnreadablePostsReadNothing(t *testing.T) {
 	}
 	defer s.close(t.Context())
 	eve := presence.User{ID: "eve", Name: "Eve"}
-	if _, err := s.sql.reply(t.Context(), "", s.threads[0], eve, "not on the page"); err != nil {
+	if _, err := s.sql.reply(t.Context(), "", s.threads[0], eve, "not on the page", nil); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.feeds.Relay(t.Context()); err != nil {

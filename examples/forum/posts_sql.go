@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -83,8 +84,9 @@ func eachPost(ctx context.Context, q sqlstore.Tx, do func(thread int, p post), q
 }
 
 // reply writes a post in one transaction with two messages: one notifies the thread's other authors, and one
-// shows the post on open pages. It returns the number of the post.
-func (d *database) reply(ctx context.Context, tenant string, t thread, author presence.User, text string) (n int, err error) {
+// shows the post on open pages. It returns the number of the post, or errTooManyReceivers if may returns false for the
+// number of users whom it notifies. A nil may allows any number.
+func (d *database) reply(ctx context.Context, tenant string, t thread, author presence.User, text string, may func(receivers int) bool) (n int, err error) {
 	err = d.store.Transact(ctx, func(tx sqlstore.Tx) error {
 		if err := d.lockThread(ctx, tx, tenant, t.ID); err != nil {
 			return err
@@ -99,10 +101,15 @@ func (d *database) reply(ctx context.Context, tenant string, t thread, author pr
 		if err != nil {
 			return err
 		}
+		if may != nil && !may(len(others)) {
+			return errTooManyReceivers
+		}
 		return d.send(ctx, tx, replyMessages(tenant, t, post{N: n, Author: author, Raw: text}, others)...)
 	})
 	return n, err
 }
+
+var errTooManyReceivers = errors.New("the author has notified too many members")
 
 // lockThread locks a thread for writing until the transaction ends, so that the numbers of posts are in the
 // order of the commits. SQLite needs no lock, since it has one writer at a time. lockThread also writes the

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -41,9 +42,13 @@ func (s *site) addReply(c echo.Context) error {
 	ctx, cancel := context.WithTimeout(c.Request().Context(), formWait)
 	defer cancel()
 	tenant := tenantOf(c)
-	n, err := s.sql.reply(ctx, tenant, t, user, text)
+	n, err := s.sql.reply(ctx, tenant, t, user, text, func(receivers int) bool { return s.streams.AllowReceivers(c.Request(), receivers) })
 	if err != nil {
-		err := s.notNow(c, user.ID, err)
+		if errors.Is(err, errTooManyReceivers) {
+			err = errTooMany(c)
+		} else {
+			err = s.notNow(c, user.ID, err)
+		}
 		if he, ok := err.(*echo.HTTPError); ok {
 			return s.renderThread(c, he.Code, t.ID, 0, draft{Text: text, Problem: fmt.Sprint(he.Message)})
 		}

@@ -77,7 +77,7 @@ func TestRepliesAtOnce(t *testing.T) {
 					for i := range each {
 						work.Go(func() {
 							author := presence.User{ID: presence.UserID(fmt.Sprint("user-", node, "-", i)), Name: "User"}
-							n, err := d.reply(t.Context(), "", threads()[2], author, "at once")
+							n, err := d.reply(t.Context(), "", threads()[2], author, "at once", nil)
 							if err != nil {
 								t.Error(err)
 							}
@@ -114,7 +114,7 @@ func TestReplyRollback(t *testing.T) {
 			alice := presence.User{ID: "alice", Name: "Alice"}
 			bad := threads()[0]
 			bad.Title = strings.Repeat("x", 9<<10) // no message has such a text
-			if _, err := d.reply(t.Context(), "", bad, alice, "text"); err == nil {
+			if _, err := d.reply(t.Context(), "", bad, alice, "text", nil); err == nil {
 				t.Fatal("got no error, want one of the message")
 			}
 			if page, err := d.postsOf(t.Context(), "", 1, 0, 100); err != nil || len(page) != 5 {
@@ -122,13 +122,13 @@ func TestReplyRollback(t *testing.T) {
 			}
 			missing := threads()[0]
 			missing.ID = 9
-			if _, err := d.reply(t.Context(), "", missing, alice, "text"); err == nil {
+			if _, err := d.reply(t.Context(), "", missing, alice, "text", nil); err == nil {
 				t.Fatal("got no error, want one of the thread that is not there")
 			}
 			if box, err := d.store.Feeds().Waiting(t.Context()); err != nil || box.Waiting != 0 {
 				t.Errorf("got %d messages in the outbox and error %v, want none", box.Waiting, err)
 			}
-			if n, err := d.reply(t.Context(), "", threads()[0], alice, "text"); err != nil || n != 5 {
+			if n, err := d.reply(t.Context(), "", threads()[0], alice, "text", nil); err != nil || n != 5 {
 				t.Errorf("got number %d and error %v, want 5", n, err)
 			}
 			if box, err := d.store.Feeds().Waiting(t.Context()); err != nil || box.Waiting != 2 {
@@ -238,7 +238,7 @@ func TestPostsWhileOut(t *testing.T) {
 	t.Parallel()
 	d := newDatabase(t)
 	p := newPosts(d, threads())
-	if _, err := d.reply(t.Context(), "", threads()[0], presence.User{ID: "eve", Name: "Eve"}, "text"); err != nil {
+	if _, err := d.reply(t.Context(), "", threads()[0], presence.User{ID: "eve", Name: "Eve"}, "text", nil); err != nil {
 		t.Fatal(err)
 	}
 	if seen, _, ok := p.thread(t.Context(), "", 1, 0); !ok || len(seen.Posts) != 6 {
@@ -293,4 +293,46 @@ func freeAddr(t *testing.T) string {
 	}
 	defer l.Close()
 	return l.Addr().String()
+}
+
+// TestReplyPaysByReceivers: who replies in a thread of thousands again and again has to wait, and does not lose the
+// text. Another member is not touched.
+func TestReplyPaysByReceivers(t *testing.T) {
+	t.Parallel()
+	flags := databases["SQLite"](t)
+	f := forumtest.Start(t, flags...)
+	d := newDatabase(t, flags...)
+	eve, bob := f.User(t, "Eve"), f.User(t, "Bob")
+	reply := func(v *forumtest.Visitor, thread int) forumtest.Response {
+		return v.Post(fmt.Sprintf("/threads/%d/replies", thread), url.Values{"text": {"my long text"}})
+	}
+	if got := reply(bob, 1).Status; got != http.StatusSeeOther {
+		t.Fatalf("got %d, want 303", got)
+	}
+	const authors = 3000
+	if _, err := d.ExecContext(t.Context(), `WITH RECURSIVE authors (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM authors WHERE i < $1)
+		INSERT INTO forum_posts (tenant, thread, n, author_id, author, text, at) SELECT '', 1, 100 + i, 'author-' || i, 'Author', 'text', 1 FROM authors`, authors); err != nil {
+		t.Fatal(err)
+	}
+	posted, waits := 0, 0
+	for range 12 {
+		switch res := reply(eve, 1); {
+		case res.Status == http.StatusSeeOther:
+			posted++
+		case res.Status == http.StatusTooManyRequests && res.Header.Get("Retry-After") != "" && strings.Contains(res.Body, "my long text</textarea>"):
+			waits++
+		default:
+			t.Errorf("got status %d, want 303, or 429 with Retry-After and the text\n%s", res.Status, res.Body)
+		}
+	}
+	if waits == 0 {
+		t.Error("got no 429 for 12 replies to 3,000 authors, want some")
+	}
+	if got := reply(bob, 2).Status; got != http.StatusSeeOther {
+		t.Errorf("another member: got %d, want 303", got)
+	}
+	page, err := d.postsOf(t.Context(), "", 1, 0, 100)
+	if n := page[len(page)-1].N; err != nil || n != 100+authors+posted {
+		t.Errorf("got the last post %d and error %v, want %d: no post of a refused reply", n, err, 100+authors+posted)
+	}
 }

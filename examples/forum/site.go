@@ -29,7 +29,8 @@ type site struct {
 	log      *slog.Logger // for errors that every request may cause
 	tracker  *track.Tracker
 	streams  *handlers.Handler
-	erasures eraseLimit
+	erasures eraseLimit // by address
+	exported eraseLimit // by member
 	jobs     *jobs.Runner
 	sql      *database    // nil: no settings, contacts, sessions, replies and notifications
 	feeds    *feed.Keeper // nil without a database

@@ -90,13 +90,12 @@ func Header(of http.Header) string {
 	return header.String()
 }
 
-// An Asker asks about topics for one request. It must not be used concurrently.
+// An Asker asks about topics for one request. Pay comes before May. It must not be used concurrently.
 type Asker struct {
 	rights  *Rights
 	request *http.Request
 	visitor presence.Visitor
 	key     RightKey
-	Broke   bool // the visitor could not pay for a question
 }
 
 // Asker returns the Asker of a request, whose context has the account that pays.
@@ -106,18 +105,31 @@ func (a *Rights) Asker(r *http.Request, v presence.Visitor) *Asker {
 	return &Asker{rights: a, request: r, visitor: v, key: key}
 }
 
-// May reports whether the visitor may see a topic. It returns false if the visitor cannot pay for a question.
+// Pay pays for the questions about all of the topics, and more points for what the caller does with the answers. It
+// reports whether the visitor could pay. If not, the caller must not ask.
+func (q *Asker) Pay(topics []presence.Topic, more int) bool {
+	for _, t := range topics {
+		if _, ok := q.remembered(t); !ok {
+			more += q.rights.price
+		}
+	}
+	return gate.Pays(q.request.Context(), more)
+}
+
+// May reports whether the visitor may see a topic.
 func (q *Asker) May(t presence.Topic) bool {
+	may, ok := q.remembered(t)
+	if !ok {
+		key, asked := q.key, time.Now()
+		key.Topic = t
+		may = q.rights.ask(q.request, q.visitor, t)
+		q.rights.kept.Set(key, may, asked)
+	}
+	return may
+}
+
+func (q *Asker) remembered(t presence.Topic) (may, ok bool) {
 	key := q.key
 	key.Topic = t
-	if may, ok := q.rights.kept.Get(key); ok {
-		return may
-	}
-	if q.Broke = q.Broke || !gate.Pays(q.request.Context(), q.rights.price); q.Broke {
-		return false
-	}
-	asked := time.Now()
-	may := q.rights.ask(q.request, q.visitor, t)
-	q.rights.kept.Set(key, may, asked)
-	return may
+	return q.rights.kept.Get(key)
 }

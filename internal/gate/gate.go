@@ -1,5 +1,5 @@
-// Package gate has the prices of answers, and lets the code that makes an answer charge the visitor who asked
-// for it. The package handlers keeps the accounts.
+// Package gate has the prices of answers, the accounts of visitors, and lets the code that makes an answer charge the
+// visitor who asked for it.
 package gate
 
 import "context"
@@ -20,25 +20,36 @@ const (
 // Bytes returns the price of an answer of n bytes: a Token for 32 KiB.
 func Bytes(n int) int { return n * Token >> 15 }
 
+// When says when an account pays for work.
+type When int
+
+// The three ways to pay.
+const (
+	Before When = iota // if something is left; otherwise the work must not be done
+	Spare              // as Before, but only from the upper half of what the visitor may ask for at once
+	After              // in any case: the work is done already, and the account may be in debt
+)
+
 type payer struct{}
 
-// With returns a context with the account that pays for an answer. take takes points from it, and reports false if
-// nothing is left: then the rest of the work must not be done. If owed is true, the work is done already: take always
-// takes then, and the account may be in debt.
-func With(ctx context.Context, take func(points int, owed bool) bool) context.Context {
+// With returns a context with the account that pays for an answer. take takes points from it, and reports whether the
+// account pays.
+func With(ctx context.Context, take func(points int, when When) bool) context.Context {
 	return context.WithValue(ctx, payer{}, take)
 }
 
 // Pays takes points from the account in a context, and reports whether something was left. It returns true where there
 // is no account, such as in the site's own pages.
-func Pays(ctx context.Context, points int) bool {
-	take, ok := ctx.Value(payer{}).(func(points int, owed bool) bool)
-	return !ok || take(points, false)
-}
+func Pays(ctx context.Context, points int) bool { return takes(ctx, points, Before) }
+
+// Spares is Pays for what can wait, such as the next message of a stream. It leaves half of what the visitor may ask for
+// at once to the requests of the visitor, and of others at the address.
+func Spares(ctx context.Context, points int) bool { return takes(ctx, points, Spare) }
 
 // Owes takes points for work that is done already. What the visitor asks for next waits until they have come back.
-func Owes(ctx context.Context, points int) {
-	if take, ok := ctx.Value(payer{}).(func(points int, owed bool) bool); ok {
-		take(points, true)
-	}
+func Owes(ctx context.Context, points int) { takes(ctx, points, After) }
+
+func takes(ctx context.Context, points int, when When) bool {
+	take, ok := ctx.Value(payer{}).(func(int, When) bool)
+	return !ok || take(points, when)
 }

@@ -4,6 +4,7 @@ package viewcache
 
 import (
 	"container/list"
+	"errors"
 	"sync"
 	"weak"
 
@@ -28,7 +29,21 @@ type Cache[K comparable, V any] struct {
 	bytes  int
 	topics map[presence.Topic]*cachedView[K]
 	order  list.List // of *entry[K, V], the most recently used first
+	making map[made[K]]*making[V]
 }
+
+// A made identifies a value, and a making is one that is being made.
+type (
+	made[K comparable] struct {
+		view *track.View
+		key  K
+	}
+	making[V any] struct {
+		done  chan struct{} // closed after the other fields are set
+		value V
+		err   error
+	}
+)
 
 type cachedView[K comparable] struct {
 	view   weak.Pointer[track.View]
@@ -66,6 +81,53 @@ func (c *Cache[K, V]) Latest(topic presence.Topic, key K) (value V) {
 		return cached.values[key].Value.(*entry[K, V]).value
 	}
 	return value
+}
+
+var errPanicked = errors.New("viewcache: the value could not be made")
+
+// Make returns the value of a view under a key. If there is none, it calls make and keeps the value. Callers that come
+// meanwhile wait for that value, so a crowd after a change costs one call. size is as for Put. No value is kept after an
+// error, which all of them get.
+func (c *Cache[K, V]) Make(view *track.View, key K, make func() (value V, size int, err error)) (V, error) {
+	if value, ok := c.Get(view, key); ok {
+		return value, nil
+	}
+	m, first := c.begin(made[K]{view, key})
+	if !first {
+		<-m.done
+		return m.value, m.err
+	}
+	defer func() {
+		c.mu.Lock()
+		delete(c.making, made[K]{view, key})
+		c.mu.Unlock()
+		close(m.done)
+	}()
+	if value, ok := c.Get(view, key); ok { // another call has ended just now
+		m.value, m.err = value, nil
+		return value, nil
+	}
+	value, size, err := make()
+	if err == nil {
+		c.Put(view, key, value, size)
+	}
+	m.value, m.err = value, err
+	return value, err
+}
+
+// begin returns the making of a value, and whether it is a new one.
+func (c *Cache[K, V]) begin(of made[K]) (m *making[V], first bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if m, ok := c.making[of]; ok {
+		return m, false
+	}
+	if c.making == nil {
+		c.making = make(map[made[K]]*making[V])
+	}
+	m = &making[V]{done: make(chan struct{}), err: errPanicked}
+	c.making[of] = m
+	return m, true
 }
 
 // Put keeps a value, unless the view has one under the same key already. The size is that

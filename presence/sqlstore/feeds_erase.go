@@ -16,8 +16,11 @@ import (
 
 var _ feed.UserStore = (*Feeds)(nil)
 
-// erasedAtOnce is how many feeds or messages one query of an erasure reads.
-const erasedAtOnce = 200
+// erasedAtOnce is how many messages one query of an erasure reads, and actsAtOnce how many items in which a user acted.
+const (
+	erasedAtOnce = 200
+	actsAtOnce   = 1000
+)
 
 // A feedEraser exports and erases what feeds keep of a user.
 type feedEraser struct {
@@ -42,8 +45,13 @@ func (f *feedEraser) eraseUser(ctx context.Context, user presence.UserID) (chang
 	if err := f.eraseMessages(ctx, user); err != nil { // first, so that no relay turns them into items
 		return nil, err
 	}
-	err = f.actsOf(ctx, user, func(n feed.Name) error {
-		hint, err := f.eraseActs(ctx, n, user)
+	var done feed.Name
+	err = f.actsOf(ctx, user, func(a act) error {
+		if a.feed == done {
+			return nil
+		}
+		done = a.feed
+		hint, err := f.eraseActs(ctx, a.feed, user)
 		if hint.Rev > 0 {
 			changed = append(changed, hint)
 		}
@@ -73,45 +81,49 @@ func actorText(user presence.UserID) string {
 	return strings.TrimSuffix(encodeActors([]feed.Actor{{ID: user.Local()}})[1:], `""]]`)
 }
 
-// actsOf calls do for each feed in which a user acted.
-func (f *feedEraser) actsOf(ctx context.Context, user presence.UserID, do func(feed.Name) error) error {
-	for after := ""; ; {
-		var names []string
+// An act is an item in which a user acted.
+type act struct {
+	feed    feed.Name
+	pos, at int64
+	typ     string
+	actors  []feed.Actor
+	others  int
+}
+
+// actsOf calls do for each item in which a user acted, feed by feed, without its actors. It is a query for each 1,000
+// items, in however many feeds they are.
+func (f *feedEraser) actsOf(ctx context.Context, user presence.UserID, do func(act) error) error {
+	for last := (act{}); ; {
+		var acts []act
 		err := f.db.query(ctx, "acts", func(rows *sql.Rows) error {
-			var name string
-			err := rows.Scan(&name)
-			names = append(names, name)
+			var a act
+			err := rows.Scan(&a.feed, &a.pos, &a.typ, &a.at)
+			acts = append(acts, a)
 			return err
-		}, user.Tenant(), actorText(user), after, erasedAtOnce)
+		}, user.Tenant(), actorText(user), string(last.feed), last.pos, actsAtOnce)
 		if err != nil {
 			return err
 		}
-		for _, name := range names {
-			if err := do(feed.Name(name).In(user.Tenant())); err != nil {
+		for _, a := range acts {
+			last = a
+			a.feed = a.feed.In(user.Tenant())
+			if err := do(a); err != nil {
 				return err
 			}
 		}
-		if len(names) < erasedAtOnce {
+		if len(acts) < actsAtOnce {
 			return nil
 		}
-		after = names[len(names)-1]
 	}
 }
 
-// An act is an item in which a user acted.
-type act struct {
-	pos, at    int64
-	typ, text  string
-	actors     []feed.Actor
-	others     int
-	actorsText string
-}
-
+// actsIn returns the items of a feed in which a user acted.
 func (f *feedEraser) actsIn(ctx context.Context, q querier, n feed.Name, user presence.UserID) (acts []act, err error) {
 	err = f.db.queryIn(ctx, q, "acts_in", func(rows *sql.Rows) error {
-		var a act
-		err := rows.Scan(&a.pos, &a.typ, &a.text, &a.at, &a.actorsText, &a.others)
-		a.actors = decodeActors(a.actorsText)
+		a := act{feed: n}
+		var actors string
+		err := rows.Scan(&a.pos, &actors, &a.others)
+		a.actors = decodeActors(actors)
 		acts = append(acts, a)
 		return err
 	}, n.Tenant(), string(n.Local()), actorText(user))
@@ -247,12 +259,9 @@ func (f *feedEraser) ExportUser(ctx context.Context, user presence.UserID) (k fe
 		offset, err = f.db.clock.read(ctx)
 	}
 	if err == nil {
-		err = f.actsOf(ctx, user, func(n feed.Name) error {
-			acts, err := f.actsIn(ctx, f.db.pool, n, user)
-			for _, a := range acts {
-				k.Acts = append(k.Acts, feed.ActKept{Feed: n, Type: a.typ, At: fromDatabase(a.at, offset)})
-			}
-			return err
+		err = f.actsOf(ctx, user, func(a act) error {
+			k.Acts = append(k.Acts, feed.ActKept{Feed: a.feed, Type: a.typ, At: fromDatabase(a.at, offset)})
+			return nil
 		})
 	}
 	if err == nil {

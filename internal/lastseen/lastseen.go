@@ -1,4 +1,5 @@
-package templates
+// Package lastseen remembers for a while when users were last seen, for pages.
+package lastseen
 
 import (
 	"context"
@@ -11,22 +12,24 @@ import (
 	"github.com/rollcall-go/rollcall/presence/track"
 )
 
-// Bounds of a lastSeenCache.
+// MaxAsked is how many users one call of the store may name.
+const MaxAsked = 200
+
+// Bounds of a Cache.
 const (
 	maxSeen    = 4096             // users, those who were never seen included
-	maxAsked   = 200              // users in one call of the store
 	seenFresh  = 30 * time.Second // after this, the store is asked again
 	seenHides  = time.Second      // the same on sites where users may hide when they were last seen (rule P6)
 	retryAfter = time.Second      // after an error, the store is not asked for this long
 )
 
-// A lastSeenCache remembers for a while when users were last seen. It may be used
+// A Cache remembers for a while when users were last seen. It may be used
 // concurrently.
-type lastSeenCache struct {
+type Cache struct {
 	tracker *track.Tracker
 	topic   presence.Topic // without a tenant
 	fresh   time.Duration  // after this, the store is asked again
-	forgets bool           // get does not return an older answer
+	forgets bool           // Get does not return an older answer
 
 	mu       sync.Mutex
 	latest   *generations.Map[presence.UserID, seenEntry]
@@ -38,17 +41,18 @@ type seenEntry struct {
 	asked time.Time
 }
 
-func newLastSeenCache(tracker *track.Tracker, topic presence.Topic) *lastSeenCache {
-	s := &lastSeenCache{tracker: tracker, topic: topic, fresh: seenFresh, latest: generations.New[presence.UserID, seenEntry](maxSeen, nil)}
+// New returns a Cache of a tracker's users in a topic.
+func New(tracker *track.Tracker, topic presence.Topic) *Cache {
+	s := &Cache{tracker: tracker, topic: topic, fresh: seenFresh, latest: generations.New[presence.UserID, seenEntry](maxSeen, nil)}
 	if tracker.Config().Directory != nil {
 		s.fresh, s.forgets = seenHides, true
 	}
 	return s
 }
 
-// get returns when a user was last seen, or zero if that is unknown. It also returns an answer that
+// Get returns when a user was last seen, or zero if that is unknown. It also returns an answer that
 // is no longer fresh, unless the site has a Directory: there the user may have hidden it since.
-func (s *lastSeenCache) get(id presence.UserID) time.Time {
+func (s *Cache) Get(id presence.UserID) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	last, _ := s.latest.Use(id)
@@ -58,8 +62,8 @@ func (s *lastSeenCache) get(id presence.UserID) time.Time {
 	return last.seen
 }
 
-// missing reports whether the store should be asked about at least one of the users.
-func (s *lastSeenCache) missing(ids ...presence.UserID) bool {
+// Missing reports whether the store should be asked about at least one of the users.
+func (s *Cache) Missing(ids ...presence.UserID) bool {
 	now := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,8 +73,8 @@ func (s *lastSeenCache) missing(ids ...presence.UserID) bool {
 	})
 }
 
-// ask asks the store when users were last seen, in one round trip. All users are of one tenant.
-func (s *lastSeenCache) ask(ctx context.Context, ids []presence.UserID) error {
+// Ask asks the store when users were last seen, in one round trip. All users are of one tenant.
+func (s *Cache) Ask(ctx context.Context, ids []presence.UserID) error {
 	began := time.Now()
 	got, err := s.tracker.Sightings(ctx, s.topic.In(ids[0].Tenant()), ids...)
 	s.mu.Lock()

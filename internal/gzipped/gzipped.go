@@ -1,4 +1,5 @@
-package templates
+// Package gzipped packs files by gzip for browsers that accept that.
+package gzipped
 
 import (
 	"bytes"
@@ -10,8 +11,8 @@ import (
 	"strings"
 )
 
-// pack returns a file packed by gzip, or "" if that is not smaller.
-func pack(body string) string {
+// Pack returns a file packed by gzip, or "" if that is not smaller.
+func Pack(body string) string {
 	var b bytes.Buffer
 	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
 	if err != nil {
@@ -25,10 +26,10 @@ func pack(body string) string {
 	return b.String()
 }
 
-// wantsPacked reports whether to pack the answer to r here: if the browser accepts gzip, and no middleware before
+// Wanted reports whether to pack the answer to r here: if the browser accepts gzip, and no middleware before
 // packs answers too. Some middlewares, such as Echo's,
 // pack a packed answer again.
-func wantsPacked(w http.ResponseWriter, r *http.Request) bool {
+func Wanted(w http.ResponseWriter, r *http.Request) bool {
 	return acceptsGzip(r.Header) && w.Header().Get("Content-Encoding") == "" && !mayPack(w)
 }
 
@@ -74,8 +75,8 @@ func mayPack(w http.ResponseWriter) bool {
 	}
 }
 
-// vary adds a header's name to Vary, unless it is there.
-func vary(h http.Header, name string) {
+// Vary adds a header's name to Vary, unless it is there.
+func Vary(h http.Header, name string) {
 	for _, names := range h.Values("Vary") {
 		for there := range strings.SplitSeq(names, ",") {
 			if strings.EqualFold(strings.TrimSpace(there), name) {
