@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"strings"
@@ -26,10 +27,11 @@ import (
 // Every router that is an http.Handler can be next: those of chi, Echo and gin are. Wrap has
 // the form of a middleware too, as in chi's r.Use(sessions, site.Wrap). It may be called for
 // several handlers. Sessions of Echo and gin have middleware of their own: see [Site.Mount].
-// On a site that New gave no identify Wrap only answers beats, scripts and styles.
+// Wrap panics if New got no identify: such a site is mounted by the middleware of a framework.
 func (s *Site) Wrap(next http.Handler) http.Handler {
 	if s.identify == nil {
-		return s.front(next)
+		panic(fmt.Errorf("%w: New got no identify, so Wrap would take every visitor for a guest: give New an identify, "+
+			"or use the middleware of your framework in place of Wrap", presence.ErrInvalidConfig))
 	}
 	below := s.mount.Config.Tracker.Config().Prefix + "/"
 	identified := s.identify(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

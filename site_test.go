@@ -359,6 +359,21 @@ func TestSiteWithoutSQLHasNoNotifications(t *testing.T) {
 	site.Kick() // does nothing
 }
 
+// A site that its framework's middleware mounts has no identify, so Wrap would take everybody for a guest.
+func TestWrapWithoutIdentify(t *testing.T) {
+	site, err := rollcall.New(nil, rollcall.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = site.Close(t.Context())
+		if err, ok := recover().(error); !errors.Is(err, presence.ErrInvalidConfig) || !ok || !strings.Contains(err.Error(), "New got no identify") {
+			t.Errorf("got the panic %v, want one that names identify", err)
+		}
+	}()
+	site.Wrap(http.NotFoundHandler())
+}
+
 // Wrap stands outside of the sessions, so it finds no user. A page finds the user, and the log says so.
 func TestSessionsInsideOfWrap(t *testing.T) {
 	type key struct{}

@@ -107,7 +107,7 @@ func TestPeopleDetail(t *testing.T) {
 		time.Sleep(time.Second)
 		s.wantStatus(put("settings", "hidden", `{"online":"nobody"}`), 204)
 		s.wantStatus(put("status", "ghost", `{"status":"invisible"}`), 204)
-		time.Sleep(4 * time.Second)
+		time.Sleep(8 * time.Second) // a node does not sweep for its first seven seconds
 		s.sweep()
 		time.Sleep(time.Minute)
 

@@ -84,6 +84,7 @@ type mount struct {
 	grouped bool                // the endpoints are in a group
 	key     string              // in an echo.Context: true once use has marked it, and false once last has found it unmarked
 	met     atomic.Bool         // a user has asked for an endpoint
+	used    atomic.Bool         // a site's request has passed use
 }
 
 // routes mounts the endpoints.
@@ -97,6 +98,7 @@ func (m *mount) routes(add func(string, echo.HandlerFunc, ...echo.MiddlewareFunc
 // last, and records.
 func (m *mount) use(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
+		m.used.Store(true)
 		switch c.Get(m.key) {
 		case true:
 			m.Config.Tracker.Found(presence.PassedTwice)
@@ -137,6 +139,9 @@ func (m *mount) endpoint(c echo.Context) error {
 	return m.record(func(c echo.Context) error {
 		if presence.VisitorFromContext(c.Request().Context()).SignedIn() {
 			m.met.Store(true)
+			if !m.used.Load() {
+				m.Config.Tracker.Found(presence.NoMiddleware, "cause", "nothing uses what middleware.Presence has returned: e.Use(middleware.Presence(…))")
+			}
 		} else if c.Get(m.key) == false && c.QueryParam("me") != "" && !m.met.Load() {
 			m.Config.Tracker.Found(presence.NoMiddleware, "cause", "presence is used on a group, which its argument group does not name")
 		}

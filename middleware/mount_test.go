@@ -300,11 +300,6 @@ func TestPresence(t *testing.T) {
 			s.pages(g)
 			return s.e
 		},
-		"Wrap around it": func(s *shop) http.Handler {
-			s.e.Use(middleware.Presence(s.e, s.site, identify), s.sessions)
-			s.pages(s.e)
-			return s.site.Wrap(s.e)
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newShop(t, nil, "")
@@ -452,6 +447,15 @@ func TestPresenceOfAGroupWithoutEndpoints(t *testing.T) {
 		}
 		s.finds()
 		alice.stream("/presence", "alice")
+		s.finds(presence.NoMiddleware)
+	})
+	t.Run("nothing uses it", func(t *testing.T) {
+		s := newShop(t, nil, "")
+		s.e.Use(s.sessions)
+		middleware.Presence(s.e, s.site, identify)
+		server := httptest.NewServer(s.e)
+		t.Cleanup(server.Close)
+		newVisitor(t, server.URL, "alice").stream("/presence", "alice")
 		s.finds(presence.NoMiddleware)
 	})
 }

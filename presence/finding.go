@@ -39,10 +39,9 @@ const (
 var findingTexts = [NumFindings]struct{ name, text string }{
 	NoMiddleware: {"no-middleware", "A stream was asked for that had not passed the presence middleware, " +
 		"so its visitor counts as nobody. Put the middleware before the presence endpoints too: " +
-		"mount both on the group that has the site's sessions, and name that group to middleware.Presence."},
+		"mount both on the group that has the site's sessions, and name that group to middleware.Presence, with Config.Prefix below its path."},
 	AnswersCollected: {"answers-collected", "Streams cannot flow. A middleware before the presence endpoints collects answers, " +
-		"such as a timeout, or wraps the http.ResponseWriter without a method Unwrap, such as an old logger or gzip. " +
-		"Mount the endpoints outside of it."},
+		"such as a timeout, or wraps the http.ResponseWriter without a method Unwrap, such as an old logger or gzip. Mount the endpoints outside of it, or give it a Skipper that lets the paths under Config.Prefix pass."},
 	WrongPrefix: {"wrong-prefix", "The presence handler was asked for a path outside of its prefix. " +
 		"Mount it under Config.Prefix, without http.StripPrefix."},
 	BeatsRefused: {"beats-refused", "Pages cannot send their beats: something before the presence endpoints refuses or redirects POST requests, " +

@@ -44,7 +44,7 @@ export async function explain(about, site, page) {
       "and from redirects to a sign-in.");
   } else if (type === "opaqueredirect") {
     warn(`A request of this page (GET ${new URL(url).pathname}) was answered with a redirect, as by a login wall, so the page is not live. ` +
-      "Let the presence endpoints pass the wall: they tell guests nothing that Authorize does not allow.");
+      "Let the presence endpoints pass the wall, or the middleware that adds slashes: guests learn nothing there that Authorize does not allow.");
   }
   if (ours) {
     const { detail } = await about.json().catch(() => "");

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -46,6 +47,7 @@ const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ_$"
 
 var (
 	imports  = regexp.MustCompile(`(?m)^import .*\n`)
+	literals = regexp.MustCompile(`"[^"\n]*"`)
 	exports  = regexp.MustCompile(`(?m)^export (async )?(function|class|const) (\w+)`)
 	privates = regexp.MustCompile(`#[a-z]\w*`)
 	numbers  = regexp.MustCompile(`(?m)^const ([A-Z_]+) = ([0-9_]+);.*\n`)
@@ -68,6 +70,11 @@ func joined(t *testing.T, modules, names, short []string) string {
 			text = strings.ReplaceAll(text, `import("./`+module+`")`, `import("./later.js")`)
 		}
 		for i, name := range short {
+			for _, quoted := range literals.FindAllString(text, -1) {
+				if words := strings.Fields(strings.Trim(quoted, `"`)); len(words) > 2 && slices.Contains(words, name) {
+					t.Errorf("%s: %s has the word %q, which becomes a letter", module, quoted, name)
+				}
+			}
 			text = regexp.MustCompile(`\b`+name+`\b`).ReplaceAllLiteralString(text, string(letters[i]))
 		}
 		private := map[string]string{} // of the module's classes
