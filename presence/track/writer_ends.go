@@ -7,6 +7,48 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
+// A visitor may open and close any number of connections, each with its own holder. While the store is out,
+// their joins and releases must not pile up. If a connection ends while its join still waits here, the join
+// and the release become one operation, a hold: a lease that has already ended, and keeps the user for the
+// grace. A user has at most one hold: that of a later connection replaces the earlier one, because it has the
+// same effect (rules 5 and 6).
+//
+// If the join may have been applied, the store may have its lease, and a release must follow. These releases
+// are kept separately, the latest maxTried of each user. The lease of a dropped release expires within its
+// TTL.
+//
+// Example: Redis is out for a minute, and a script of Alice's polls thread:1 ten times a second. Node A tries
+// to write every two seconds, and 30 of the 600 polls are open as it tries. Then maxTried ends wait and one
+// more, and not 600 joins and 600 releases.
+
+// maxTried is how many ends of one user's connections wait if the store may have the leases, although it
+// never acknowledged them.
+const maxTried = 8
+
+// end handles the end of a connection. It removes waiting operations that the end makes pointless. It returns
+// the operation to add, and false if there is none.
+func (p *pending) end(op operation) (operation, bool) {
+	if op.Kind != backend.OpRelease && op.Kind != backend.OpDrop {
+		return op, true
+	}
+	if join, waits := p.waitingJoin(keyOf(op.Op)); waits {
+		op.joined = true
+		op.tried = op.tried || join < p.sent || !p.ops[join].fresh
+		if op.endsAtOnce() && !op.tried {
+			p.removeSince(join, keyOf(op.Op))
+			return op, false
+		}
+		p.replaceEnds(&op)
+		if op.renews() && p.alone(join, keyOf(op.Op)) {
+			p.removeSince(join, keyOf(op.Op))
+			op.hold = true
+		}
+	} else if op.hold {
+		p.replaceEnds(&op)
+	}
+	return op, true
+}
+
 // waitingJoin returns the index of the waiting join of a holder that has not ended.
 func (p *pending) waitingJoin(key opKey) (int, bool) {
 	for i := range p.of(key.user) {
@@ -21,6 +63,20 @@ func (p *pending) waitingJoin(key opKey) (int, bool) {
 	return 0, false
 }
 
+// alone reports whether no operation of the user's other holders came after a join, so that the join may be
+// written later.
+func (p *pending) alone(join int, key opKey) bool {
+	for i := range p.of(key.user) {
+		if i < join {
+			break
+		}
+		if keyOf(p.ops[i].Op) != key {
+			return false
+		}
+	}
+	return true
+}
+
 // removeSince removes the operations of a holder from its join on.
 func (p *pending) removeSince(join int, key opKey) {
 	for i := range p.of(key.user) {
@@ -30,6 +86,71 @@ func (p *pending) removeSince(join int, key opKey) {
 		if keyOf(p.ops[i].Op) == key {
 			p.remove(i)
 		}
+	}
+}
+
+// replaceEnds removes the waiting ends, with their joins, that a new end replaces.
+func (p *pending) replaceEnds(now *operation) {
+	tried := 0
+	if now.tried {
+		tried++
+	}
+	for i := range p.of(now.User.ID) {
+		old := p.ops[i]
+		if !old.joined {
+			continue
+		}
+		replaced := !now.endsAtOnce() && old.Holder == now.Holder
+		if old.tried || i < p.sent {
+			tried++
+			replaced = replaced || tried > maxTried
+		} else {
+			replaced = !now.endsAtOnce() // otherwise nobody is held for the grace
+		}
+		if !replaced {
+			continue
+		}
+		now.inherit(old)
+		p.removeEnd(i)
+	}
+}
+
+// inherit takes over the rest of the grace of an end that the operation replaces.
+func (op *operation) inherit(old operation) {
+	left := time.Until(old.until)
+	if op.Kind != backend.OpRelease || old.Kind != backend.OpRelease || left <= 0 {
+		return
+	}
+	if old.until.After(op.until) {
+		op.For, op.until = left, old.until
+	}
+	if op.renews() && old.renews() && op.lease.Idle && !old.lease.Idle { // rule 24
+		lease := *op.lease
+		lease.Idle = false
+		op.lease = &lease
+	}
+}
+
+// removeEnd removes the end of a connection, and its operations back to its join.
+func (p *pending) removeEnd(end int) {
+	op := p.ops[end]
+	p.remove(end)
+	if op.hold {
+		return
+	}
+	key := keyOf(op.Op)
+	for i := range p.of(op.User.ID) {
+		if i > end || keyOf(p.ops[i].Op) != key {
+			continue
+		}
+		switch p.ops[i].Kind {
+		case backend.OpRelease, backend.OpDrop, backend.OpSignOff: // of an earlier lease of the holder
+			return
+		case backend.OpJoin:
+			p.remove(i)
+			return
+		}
+		p.remove(i)
 	}
 }
 
@@ -60,7 +181,7 @@ func (p *pending) signOut(user presence.UserID, at time.Time, of func(presence.V
 	}
 	for _, op := range ends {
 		p.forget(user, func(o operation) bool { return o.Holder == op.Holder })
-		op.Kind, op.lease = backend.OpDrop, nil
+		op.Kind, op.lease, op.hold = backend.OpDrop, nil, false
 		p.append(keyOf(op.Op), op)
 	}
 }

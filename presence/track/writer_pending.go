@@ -18,10 +18,14 @@ type operation struct {
 	until time.Time // for an OpRelease and an OpSeen: when the grace ends, or when the view holds no longer
 
 	lease *lease // for an OpRelease: the lease that it ends, nil for the connection of another node
+	hold  bool   // the lease waits with the release, and is made first
 
 	asked time.Time // for an OpSeen and an OpUpdate: when the page asked for it
 
-	fresh bool // for an OpJoin: the store cannot have the lease, unless the operation was sent
+	// See writer_ends.go.
+	fresh  bool // for an OpJoin: the store cannot have the lease, unless the operation was sent
+	joined bool // for the end of a connection: its join waits with it
+	tried  bool // for such an end: the store may have the lease
 }
 
 // endsAtOnce reports whether the end of a connection leaves no grace.
@@ -41,7 +45,7 @@ type lease struct {
 }
 
 // pending has the operations that wait to be written to one topic, in order, merged by user and holder.
-// writer_ends.go removes what is pointless.
+// writer_ends.go describes what remains of connections that came and went meanwhile.
 type pending struct {
 	ops     []operation             // those of kind 0 were removed
 	removed int                     // how many were
@@ -186,7 +190,9 @@ func (p *pending) add(op operation) (grown int) {
 	case backend.OpResetPeak:
 		p.forget(op.User.ID, func(o operation) bool { return keyOf(o.Op).peak })
 	}
-	p.merge(key, op)
+	if op, ok := p.end(op); ok {
+		p.merge(key, op)
+	}
 	grown = p.size() - had
 	if p.removed > 16+p.size() {
 		p.compact()
@@ -355,8 +361,8 @@ func (p *pending) batch(doubt bool, now time.Time) []backend.Op {
 	p.order()
 	p.sent = len(p.ops)
 	ops := p.ops
-	if doubt {
-		ops = renewed(ops)
+	if doubt || slices.ContainsFunc(ops, func(op operation) bool { return op.hold }) {
+		ops = renewed(ops, doubt)
 	}
 	shorten(ops, now)
 	date(ops, now)
@@ -367,19 +373,20 @@ func (p *pending) batch(doubt bool, now time.Time) []backend.Op {
 	return written
 }
 
-// renewed inserts, before each release, the lease that it ends, for operations that waited while the store was
-// out: the lease may have expired, and an expired lease gets no grace (rule 5). If this node cannot renew the
-// lease, renewed leaves the release out, and the lease ends by itself.
+// renewed inserts the lease before each hold. With doubt it also inserts, before each other release, the
+// lease that it ends. Doubt is for operations that waited while the store was out: the lease may have
+// expired, and an expired lease gets no grace (rule 5). If this node cannot renew the lease, renewed leaves
+// the release out, and the lease ends by itself.
 //
 // Example: Alice closes a tab as Redis hangs, and opens the next page at node B. A minute later Redis
 // resumes. Node A's release comes first. Without her lease she would leave at once, and come back with B's
 // join.
-func renewed(ops []operation) []operation {
+func renewed(ops []operation, doubt bool) []operation {
 	all, joined := make([]operation, 0, len(ops)+len(ops)/2), make(map[opKey]bool)
 	for _, op := range ops {
 		if key := keyOf(op.Op); op.Kind == backend.OpJoin {
 			joined[key] = true
-		} else if op.Kind == backend.OpRelease && !op.endsAtOnce() && !joined[key] {
+		} else if op.Kind == backend.OpRelease && !op.endsAtOnce() && (op.hold || doubt && !joined[key]) {
 			if !op.renews() {
 				continue
 			}
