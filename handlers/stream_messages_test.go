@@ -207,10 +207,10 @@ func TestMessageSubscribeAndClose(t *testing.T) {
 				time.Sleep(time.Second)
 			}
 			c.close()
-			time.Sleep(2 * time.Second)
+			time.Sleep(7 * time.Second) // a node does not sweep for its first seven seconds
 			s.sweep()
 			if got := s.names("site"); got != "" {
-				t.Errorf("after %q, and two seconds after the page closed: got %q online, want nobody", more, got)
+				t.Errorf("after %q, and seven seconds after the page closed: got %q online, want nobody", more, got)
 			}
 		})
 	}

@@ -45,7 +45,6 @@ func (s *spy) of(name string) []time.Duration {
 	return slices.Clone(s.calls[name])
 }
 
-// Sweep is asked for recent leases alone by a tracker that began a moment ago.
 func (s *spy) Sweep(ctx context.Context, opts backend.SweepOptions) (backend.Swept, error) {
 	s.note("sweep")
 	if s.sweep != nil {
@@ -84,7 +83,8 @@ func (l *logged) String() string {
 
 func (l *logged) Len() int { return len(l.String()) }
 
-// setUp starts a tracker over a spy, in a synctest bubble.
+// setUp starts a tracker over a spy, in a synctest bubble. It waits until the tracker sweeps, seven seconds after its
+// beginning.
 func setUp(t *testing.T, config track.Config) (*track.Tracker, *spy, *logged) {
 	t.Helper()
 	store := &spy{Store: memstore.New(), start: time.Now(), calls: make(map[string][]time.Duration)}
@@ -99,6 +99,8 @@ func setUp(t *testing.T, config track.Config) (*track.Tracker, *spy, *logged) {
 			t.Error(err)
 		}
 	})
+	time.Sleep(7 * time.Second)
+	store.start = time.Now()
 	return tracker, store, logs
 }
 

@@ -118,7 +118,7 @@ func (s *fakeServer) events(w http.ResponseWriter, r *http.Request) {
 	s.open.Add(1)
 	defer s.open.Add(-1)
 	w.Header().Set("Content-Type", "text/event-stream")
-	io.WriteString(w, "retry: 50\nevent: welcome\ndata: {}\n\n")
+	io.WriteString(w, "retry: 50\nevent: welcome\ndata: {\"heartbeat\":15}\n\n")
 	for {
 		if err := http.NewResponseController(w).Flush(); err != nil {
 			return

@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"regexp"
 	"strings"
@@ -17,7 +18,9 @@ import (
 // Prometheus wants them.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
-	f := forumtest.Start(t, "-webhook", "http://127.0.0.1:9/") // its metrics are those of a consumer
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
+	t.Cleanup(receiver.Close)
+	f := forumtest.Start(t, "-webhook", receiver.URL) // its metrics are those of a consumer
 	alice := f.User(t, "alice")
 	alice.Stream("topic=site&topic=thread:1").Join("alice")
 	res := f.Visitor(t).Get("/metrics")
