@@ -191,13 +191,6 @@ func (p *process) cutOff() bool {
 	return away || hangs
 }
 
-// healthy reports whether nothing fails of the way to the store.
-func (p *process) healthy() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.failed) == 0
-}
-
 // kill ends the process in the middle of what it does.
 func (w *world) kill(p *process) {
 	p.fail("dead", presencetest.Fault{Err: errDead})
