@@ -309,7 +309,9 @@ func TestExpensiveRequestsTakeTurns(t *testing.T) {
 		list := manyParams("topic=thread:%d", 50)
 		s.names("site") // is loaded
 		for i := range 8 {
-			go func() { _ = s.do(request{path: fmt.Sprintf("counts?another=%d&%s", i, list), user: "eve"}).Body.Close() }()
+			go func() {
+				_ = s.do(request{path: fmt.Sprintf("counts?another=%d&%s", i, list), user: "eve"}).Body.Close()
+			}()
 		}
 		synctest.Wait()
 		began := time.Now()
