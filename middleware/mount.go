@@ -139,7 +139,7 @@ func (m *mount) endpoint(c echo.Context) error {
 	return m.record(func(c echo.Context) error {
 		if presence.VisitorFromContext(c.Request().Context()).SignedIn() {
 			m.met.Store(true)
-			if !m.used.Load() {
+			if c.QueryParam("me") == "" && !m.used.Load() { // a page that has passed use names its user, at whichever node
 				m.Config.Tracker.Found(presence.NoMiddleware, "cause", "nothing uses what middleware.Presence has returned: e.Use(middleware.Presence(…))")
 			}
 		} else if c.Get(m.key) == false && c.QueryParam("me") != "" && !m.met.Load() {

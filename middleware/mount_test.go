@@ -455,7 +455,10 @@ func TestPresenceOfAGroupWithoutEndpoints(t *testing.T) {
 		middleware.Presence(s.e, s.site, identify)
 		server := httptest.NewServer(s.e)
 		t.Cleanup(server.Close)
-		newVisitor(t, server.URL, "alice").stream("/presence", "alice")
+		alice := newVisitor(t, server.URL, "alice")
+		alice.stream("/presence", "alice") // of a page that another node has served
+		s.finds()
+		alice.stream("/presence", "") // of a page that no middleware has seen
 		s.finds(presence.NoMiddleware)
 	})
 }
