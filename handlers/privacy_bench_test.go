@@ -76,7 +76,7 @@ func newAsker(b *testing.B, settings presence.Settings, path string) *asker {
 	})
 	for i := range asked {
 		id := presence.UserID(fmt.Sprintf("user%03d", 2*i)) // an absent one is behind each
-		noError(b, directory.SetSettings(b.Context(), id, settings))
+		directory.Choose(id, settings)
 		conn, err := tracker.Connect(b.Context(), track.ConnectOptions{
 			Visitor: presence.Visitor{User: presence.User{ID: id}, Device: presence.Device{ID: "d1", Kind: presence.Mobile}},
 			Topics:  []presence.Topic{presence.Site},

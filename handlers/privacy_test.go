@@ -137,12 +137,10 @@ func (s *spy) tick() {
 func (s *spy) watch() []string {
 	s.directory.Befriend("dora", "alice")
 	s.directory.Befriend("alice", "bob", "dora") // that alice lists bob opens nothing
-	noError(s.t, s.directory.SetSettings(s.t.Context(), "dora", presence.Settings{Online: presence.Contacts, Text: "hello"}))
+	s.directory.Choose("dora", presence.Settings{Online: presence.Contacts, Text: "hello"})
 	s.with(func() {
 		s.directory.Befriend("bob", "carol")
-		if err := s.directory.SetSettings(s.t.Context(), "bob", s.hiding.settings); err != nil {
-			s.t.Error(err)
-		}
+		s.directory.Choose("bob", s.hiding.settings)
 		s.directory.Block("bob", "alice", s.hiding.blocked)
 		if s.hiding.change != "" { // he has been there before
 			noError(s.t, s.directory.Saw(s.t.Context(), map[presence.UserID]time.Time{"bob": time.Now().Add(-time.Hour)}))

@@ -40,6 +40,11 @@ type Settings struct {
 	Seen   Audience  // who sees when the user was last seen; it is never wider than Online. Empty: Everyone
 	Except bool      // somebody is blocked, so Relations decides for each viewer
 
+	// Rev is the revision of the settings. The directory gives each change of a user's settings, and of Except, a
+	// greater one. Of two settings of one user, those with the greater Rev are the later ones, in whatever order
+	// they come to a node. 0: the user chose nothing yet.
+	Rev int64 `json:",omitempty"`
+
 	// Later is a wider Seen that the user chose while invisible. Seen is it as soon as the status is another:
 	// a wider Seen at once would show to others that the user is there. Empty: none.
 	Later Audience `json:",omitempty"`
@@ -154,8 +159,11 @@ type Seen struct {
 // RunDirectory of package presencetest checks these rules:
 //
 //	D1 Settings returns what SetSettings was last given for a user, with the Except that the
-//	   blocks say. What was never set is zero.
-//	D2 SetSettings changes nothing on an error, and keeps last seen, contacts and blocks.
+//	   blocks say. What was never set is zero. Each change has a greater Rev than all before it, also
+//	   that of a user who was forgotten meanwhile.
+//	D2 SetSettings changes nothing on an error, and keeps last seen, contacts and blocks. It returns
+//	   [ErrLaterChoice] if the settings have another Rev than those that are to be replaced: so a call
+//	   that was given up, and is carried out late, undoes nothing that was chosen since.
 //	D3 Contacts returns at most most users whom the user lists, the dearest first, and no one
 //	   who is blocked.
 //	D4 Relations answers by the list of Pair.User alone. Blocked wins over Contact.
@@ -168,8 +176,9 @@ type Directory interface {
 	// Settings returns what users chose. At most 500 users. Cost: one query.
 	Settings(ctx context.Context, users ...UserID) ([]Settings, error)
 
-	// SetSettings replaces what a user chose, except Except, which the blocks decide. Cost: one statement.
-	SetSettings(ctx context.Context, user UserID, s Settings) error
+	// SetSettings replaces what a user chose, except Except, which the blocks decide. s.Rev is the revision of
+	// the settings that s replaces. It returns the revision of the new ones. Cost: one statement.
+	SetSettings(ctx context.Context, user UserID, s Settings) (rev int64, err error)
 
 	// Contacts returns whom a user lists, the dearest first. Cost: one query.
 	Contacts(ctx context.Context, user UserID, most int) ([]UserID, error)

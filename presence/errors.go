@@ -53,8 +53,8 @@ var (
 	// ErrRefused: the store answers, but refuses the operations of one topic. The track.Tracker tries a few
 	// times, then drops them, counts them and logs that.
 	ErrRefused = errors.New("the presence store refuses this")
-	// ErrLaterChoice: backend.Bus.Publish of a status that does not replace the user's latest one.
-	// It is not published. Ask backend.StatusStore.Statuses for the latest one, and publish again.
+	// ErrLaterChoice: backend.Bus.Publish of a status, or [Directory].SetSettings, that does not replace the
+	// user's latest choice. Nothing has changed. Ask for the latest choice, and try again.
 	ErrLaterChoice = errors.New("the user has made a later choice")
 	// ErrForeignToken: a [Token] that this fleet did not make. The page connects
 	// again; it costs the store nothing.

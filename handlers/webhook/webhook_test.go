@@ -191,9 +191,7 @@ func TestPosts(t *testing.T) {
 func TestLeaveWithoutLastSeen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		directory := presencetest.NewMemoryDirectory()
-		if err := directory.SetSettings(t.Context(), "alice", presence.Settings{Seen: presence.Nobody}); err != nil {
-			t.Fatal(err)
-		}
+		directory.Choose("alice", presence.Settings{Seen: presence.Nobody})
 		r := &receiver{t: t}
 		tracker := runOn(t, tracktest.SiteWithConfig(t, track.Config{Directory: directory}), r, webhook.Config{})
 		tracker.Seen(presence.Site, alice(), presence.Device{})

@@ -134,28 +134,15 @@ func LeaveNotice(user presence.UserID, connection presence.Holder) Notice {
 	return Notice{Kind: NoticeLeft, User: user, Payload: string(connection)}
 }
 
-// StatusNotice says that a user chose a status. The sender itself applies the status in
-// the topics that it names; the other nodes apply it in the other topics.
-func StatusNotice(user presence.UserID, status presence.Status, topics ...presence.Topic) Notice {
-	payload := string(status)
-	for _, topic := range topics {
-		payload += " " + string(topic)
-	}
-	return Notice{Kind: NoticeStatus, User: user, Payload: payload, Lasting: true}
+// StatusNotice says that a user chose a status.
+func StatusNotice(user presence.UserID, status presence.Status) Notice {
+	return Notice{Kind: NoticeStatus, User: user, Payload: string(status), Lasting: true}
 }
 
-// Status returns what StatusNotice was called with: the status, and the topics in which
-// the sender itself applies it. It returns "" for a notice of another kind.
-func (n Notice) Status() (status presence.Status, topics []presence.Topic) {
+// Status returns the status that a user chose, or "" for a notice of another kind.
+func (n Notice) Status() presence.Status {
 	if n.Kind != NoticeStatus {
-		return "", nil
+		return ""
 	}
-	for i, word := range strings.Fields(n.Payload) {
-		if i == 0 {
-			status = presence.Status(strings.Clone(word)) // the payload may be long
-		} else {
-			topics = append(topics, presence.Topic(word))
-		}
-	}
-	return status, topics
+	return presence.Status(strings.Clone(n.Payload)) // it may be a part of something long
 }

@@ -80,13 +80,15 @@ package backend
 //     ExactGuests ids a topic, and 4,096 of those who signed in, at most: so its memory is
 //     bounded.
 //  12. An operation that failed may be repeated, whether it took effect or not: the
-//     second time changes nothing. There are two exceptions, in which a store cannot tell
+//     second time changes nothing. There are three exceptions, in which a store cannot tell
 //     a repeated batch from a new one. The first is a batch in which other connections of
 //     the user begin or end after an OpSignOff. The second OpSignOff sees these
 //     connections, and may end more or less. The other is a batch in which connections of
 //     a user begin, or are followed, and connections of that user end. The second time,
 //     the lease of a page view may end by rule 6 or stay, and the grace may be attended
 //     that was idle (rule 24). While an attended connection holds the user, nobody notices.
+//     The third is a batch with an older choice of a user whose leases all end in it: the revision ends with
+//     them (rule 28), so the second time the older choice counts.
 //     Example: Alice opened a stream at 10:00 and viewed a page at 10:01. A batch releases
 //     the stream and joins it again. The first time the page view is the later one, and
 //     stays. The second time it is older than the stream, and ends.
@@ -199,6 +201,12 @@ package backend
 //  27. A [ChangeTeller] names each topic whose figures changed since the call that returned a
 //     mark, or says that all may have: also after a sweep, a turn of the page views, and an
 //     erasure, of whatever node, and after the store was wiped. A store need not be one.
+//  28. In a topic, a user's status and visibility are those of the operation with the greatest [presence.User].Rev
+//     among the operations since the step in which the user's leases began; of two with the same, those of the later one. Those of an
+//     operation with a lesser one do not count, and the rest of it does. A [presence.RevOfSite] always counts, and
+//     leaves the greatest Rev as it is. A change of the Rev alone is no update.
+//     Example: Alice turns busy at node a, whose write is late, and then hides at node b. When the store gets to the
+//     write of node a, she stays hidden.
 //
 // Rules 15 to 17 follow the Keep of the topic's latest batch, also in a sweep. If that Keep
 // asks for fewer names, or for none, the store forgets the others: at the latest by the

@@ -28,7 +28,7 @@ func (b *bus) Publish(ctx context.Context, n backend.Notice) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if status, _ := n.Status(); status != "" {
+	if status := n.Status(); status != "" {
 		if n.Ago == 0 && n.Order < b.chosen[n.User].Order {
 			return presence.ErrLaterChoice
 		}

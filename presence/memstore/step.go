@@ -143,7 +143,9 @@ func (s *atomicStep) apply(op backend.Op) bool {
 // hide makes a user invisible if the operation, a sign-out, says that the user is.
 func (s *atomicStep) hide(u *presentUser, op backend.Op) {
 	if op.User.Status.Base() == presence.Invisible {
-		s.turn(u, op.User.Status)
+		p := u.latest(op.User)
+		s.turn(u, p.Status)
+		u.Rev = p.Rev
 	}
 }
 

@@ -76,6 +76,9 @@ func (s *atomicStep) lapse(u *presentUser) {
 		s.end(u, l)
 		s.closeTab(u, l)
 	}
+	if len(u.leases) == 0 {
+		u.Rev = 0
+	}
 }
 
 // sweep removes about most expired leases, and returns how many it removed.
@@ -117,10 +120,20 @@ func (u *presentUser) hides() bool { return u.Status.Base() == presence.Invisibl
 
 // take stores the newest profile. A profile without a status or a visibility keeps the former one.
 func (s *atomicStep) take(u *presentUser, p presence.User) {
-	p.Status = cmp.Or(p.Status, u.Status, presence.Online)
-	p.Visibility = cmp.Or(p.Visibility, u.Visibility)
+	p = u.latest(p)
 	s.turn(u, p.Status)
 	u.User = p
+}
+
+// latest returns a profile with the status and the visibility that count (rule 28).
+func (u *presentUser) latest(p presence.User) presence.User {
+	if p.Status == "" && p.Visibility == nil || p.Rev != presence.RevOfSite && p.Rev < u.Rev {
+		p.Status, p.Visibility, p.Rev = u.Status, u.Visibility, u.Rev
+	}
+	p.Status = cmp.Or(p.Status, u.Status, presence.Online)
+	p.Visibility = cmp.Or(p.Visibility, u.Visibility)
+	p.Rev = max(p.Rev, u.Rev)
+	return p
 }
 
 // update is take for a profile whose other fields may be empty: then only the status and the visibility
@@ -128,8 +141,9 @@ func (s *atomicStep) take(u *presentUser, p presence.User) {
 func (s *atomicStep) update(u *presentUser, op backend.Op) {
 	hid := u.hides()
 	if op.User.StatusOnly() {
-		s.turn(u, cmp.Or(op.User.Status, u.Status))
-		u.Visibility = cmp.Or(op.User.Visibility, u.Visibility)
+		p := u.latest(op.User)
+		s.turn(u, p.Status)
+		u.Visibility, u.Rev = p.Visibility, p.Rev
 	} else {
 		s.take(u, op.User)
 	}

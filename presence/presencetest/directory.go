@@ -61,12 +61,20 @@ func (d *MemoryDirectory) Unfriend(user, other presence.UserID) {
 func (d *MemoryDirectory) Block(user, other presence.UserID, on bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	was := d.settingsLocked(user)
 	if on && user.Tenant() == other.Tenant() {
 		d.blocks[presence.Pair{User: user, Viewer: other}] = true
 	} else {
 		delete(d.blocks, presence.Pair{User: user, Viewer: other})
 	}
+	if d.settingsLocked(user).Except != was.Except {
+		was.Rev = nextRev(was.Rev)
+		d.settings[user] = was
+	}
 }
+
+// nextRev returns the revision of settings that replace those of another revision.
+func nextRev(rev int64) int64 { return max(rev+1, time.Now().UnixMilli()) }
 
 // Settings implements [presence.Directory].
 func (d *MemoryDirectory) Settings(ctx context.Context, users ...presence.UserID) ([]presence.Settings, error) {
@@ -89,14 +97,26 @@ func (d *MemoryDirectory) settingsLocked(user presence.UserID) presence.Settings
 }
 
 // SetSettings implements [presence.Directory].
-func (d *MemoryDirectory) SetSettings(ctx context.Context, user presence.UserID, s presence.Settings) error {
+func (d *MemoryDirectory) SetSettings(ctx context.Context, user presence.UserID, s presence.Settings) (rev int64, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err := cmp.Or(s.Validate(), d.fault, ctx.Err()); err != nil {
-		return err
+		return 0, err
 	}
+	if s.Rev != d.settings[user].Rev {
+		return 0, presence.ErrLaterChoice
+	}
+	s.Rev = nextRev(s.Rev)
 	d.settings[user] = s
-	return nil
+	return s.Rev, nil
+}
+
+// Choose replaces what a user chose, whatever that was, as a program of the site's own does.
+func (d *MemoryDirectory) Choose(user presence.UserID, s presence.Settings) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s.Rev = nextRev(d.settings[user].Rev)
+	d.settings[user] = s
 }
 
 // Contacts implements [presence.Directory].

@@ -139,9 +139,15 @@ func (f *FaultyDirectory) Settings(ctx context.Context, users ...presence.UserID
 }
 
 // SetSettings implements [presence.Directory].
-func (f *FaultyDirectory) SetSettings(ctx context.Context, user presence.UserID, s presence.Settings) error {
-	_, err := befall(ctx, f, CallSetSettings, func() ([]struct{}, error) { return nil, f.directory.SetSettings(ctx, user, s) })
-	return err
+func (f *FaultyDirectory) SetSettings(ctx context.Context, user presence.UserID, s presence.Settings) (rev int64, err error) {
+	revs, err := befall(ctx, f, CallSetSettings, func() ([]int64, error) {
+		rev, err := f.directory.SetSettings(ctx, user, s)
+		return []int64{rev}, err
+	})
+	if len(revs) == 0 { // it was not called, or too late
+		return 0, err
+	}
+	return revs[0], err
 }
 
 // Contacts implements [presence.Directory].

@@ -89,7 +89,12 @@ func (t *directoryTrial) befriend(user presence.UserID, others ...presence.UserI
 
 func (t *directoryTrial) set(user presence.UserID, s presence.Settings) {
 	t.Helper()
-	t.must(t.SetSettings(t.Context(), user, s))
+	s.Rev = t.settings(user)[0].Rev
+	rev, err := t.SetSettings(t.Context(), user, s)
+	t.must(err)
+	if rev <= s.Rev {
+		t.Errorf("settings of %q: got the revision %d after %d, want a greater one", user, rev, s.Rev)
+	}
 }
 
 func (t *directoryTrial) saw(user presence.UserID, at time.Time) {
@@ -173,6 +178,7 @@ func sameMoment(a, b time.Time) bool {
 func sameSettings(a, b presence.Settings) bool {
 	same := sameMoment(a.Until, b.Until)
 	a.Until, b.Until = time.Time{}, time.Time{}
+	a.Rev, b.Rev = 0, 0
 	return same && a == b
 }
 

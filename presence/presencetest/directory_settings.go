@@ -80,7 +80,7 @@ func settingsCases() []directoryCase {
 				if i == 3 || i == 4 {
 					want.Text = string(users[14])
 				}
-				if got != want {
+				if !sameSettings(got, want) {
 					t.Errorf("answer %d, of %q: got %+v, want %+v", i, users[i], got, want)
 				}
 			}
@@ -114,11 +114,50 @@ func settingsCases() []directoryCase {
 				{Status: "asleep"}, {Online: "friends"}, {Seen: "Everyone"},
 				{Text: strings.Repeat("a", presence.MaxTextLen+1)}, {Text: "a\x00b"}, {Text: "\xff"},
 			} {
-				if err := t.SetSettings(t.Context(), "alice", s); !errors.Is(err, presence.ErrInvalidSettings) {
+				s.Rev = t.settings("alice")[0].Rev
+				if _, err := t.SetSettings(t.Context(), "alice", s); !errors.Is(err, presence.ErrInvalidSettings) {
 					t.Errorf("%+v: got %v, want %v", s, err, presence.ErrInvalidSettings)
 				}
 			}
 			t.wantSettings("alice", t.chosen())
+		}},
+		{"rule D1", "each change has a greater revision", func(t *directoryTrial) {
+			rev := t.settings("alice")[0].Rev
+			if rev != 0 {
+				t.Errorf("who chose nothing: got the revision %d, want 0", rev)
+			}
+			for i, change := range []func(){
+				func() { t.set("alice", t.chosen()) },
+				func() { t.must(t.Block("alice", "bob", true)) },
+				func() { t.set("alice", t.chosen()) },
+				func() { t.must(t.Block("alice", "bob", false)) },
+			} {
+				change()
+				now := t.settings("alice")[0].Rev
+				if now <= rev || t.lastSeen("alice")[0].Settings.Rev != now {
+					t.Errorf("change %d: got the revision %d after %d, want a greater one, also beside last seen", i, now, rev)
+				}
+				rev = now
+			}
+			t.befriend("alice", "carol")
+			t.saw("alice", t.moment(-time.Hour))
+			if now := t.settings("alice")[0].Rev; now != rev {
+				t.Errorf("without a change: got the revision %d after %d, want the same", now, rev)
+			}
+		}},
+		{"rule D2", "only the settings that are named are replaced", func(t *directoryTrial) {
+			t.set("alice", t.chosen())
+			rev := t.settings("alice")[0].Rev
+			for _, other := range []int64{0, rev - 1, rev + 1} {
+				if _, err := t.SetSettings(t.Context(), "alice", presence.Settings{Status: presence.Away, Rev: other}); !errors.Is(err, presence.ErrLaterChoice) {
+					t.Errorf("in place of revision %d, and it is %d: got %v, want %v", other, rev, err, presence.ErrLaterChoice)
+				}
+			}
+			t.wantSettings("alice", t.chosen())
+			if _, err := t.SetSettings(t.Context(), "bob", presence.Settings{Status: presence.Away, Rev: rev}); !errors.Is(err, presence.ErrLaterChoice) {
+				t.Errorf("of who was forgotten meanwhile: got %v, want %v", err, presence.ErrLaterChoice)
+			}
+			t.wantSettings("bob", presence.Settings{})
 		}},
 		{"rule D2", "the rest stays", func(t *directoryTrial) {
 			t.saw("alice", t.moment(-time.Hour))
@@ -136,9 +175,10 @@ func settingsCases() []directoryCase {
 			_, contacts := t.Contacts(ctx, "alice", 10)
 			_, relations := t.Relations(ctx, presence.Pair{User: "alice", Viewer: "bob"})
 			_, lastSeen := t.LastSeen(ctx, "alice")
+			_, set := t.SetSettings(ctx, "alice", t.settings("alice")[0])
 			for name, err := range map[string]error{
 				"Settings": settings, "Contacts": contacts, "Relations": relations, "LastSeen": lastSeen,
-				"SetSettings": t.SetSettings(ctx, "alice", presence.Settings{}),
+				"SetSettings": set,
 				"Saw":         t.Saw(ctx, map[presence.UserID]time.Time{"alice": t.moment(-time.Hour)}),
 			} {
 				if err == nil {

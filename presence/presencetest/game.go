@@ -136,11 +136,15 @@ func randomPeak(pick func(n int) int) backend.Peak {
 }
 
 func randomUser(id presence.UserID, pick func(n int) int) presence.User {
-	return presence.User{
+	u := presence.User{
 		ID:     id,
 		Name:   [...]string{"", "A", "B"}[pick(3)],
 		Status: gameStatuses[pick(len(gameStatuses))],
 	}
+	if u.Status != "" {
+		u.Rev = [...]int64{0, 0, 1, 2, 1_795_947_320_000_001, 1_795_947_320_000_002, presence.RevOfSite}[pick(7)]
+	}
+	return u
 }
 
 func (m move) String() string {

@@ -66,7 +66,7 @@ type chapter struct {
 func chapters() []chapter {
 	return []chapter{
 		{cases: leaseCases()}, {cases: graceCases()}, {cases: tabCases()}, {cases: diffCases()},
-		{cases: invisibleCases()}, {cases: profileCases()}, {cases: logCases()}, {cases: watchCases()},
+		{cases: invisibleCases()}, {cases: choiceCases()}, {cases: profileCases()}, {cases: logCases()}, {cases: watchCases()},
 		{cases: raceCases()}, {cases: seenCases()}, {cases: ageCases()}, {cases: guestCases()},
 		{cases: boundCases()}, {cases: repeatCases()}, {cases: hostileCases()}, {cases: lastingCases()},
 		{statusCases(), backend.FeatureStatuses}, {secretCases(), backend.FeatureSecret},

@@ -295,7 +295,9 @@ func (s square) legal(op backend.Op) backend.Op {
 		op.User.Status = cmp.Or(op.User.Status, presence.Online) // a lapsed user's status is known until a sweep
 	}
 	if op.Kind == backend.OpSignOut || op.Kind == backend.OpSignOff {
-		op.User.Status = cmp.Or(op.User.Status, p.Status) // as nodes say it: a store that swept the user does not know who was invisible
+		if op.User.Status == "" {
+			op.User.Status, op.User.Rev = p.Status, p.Rev
+		} // as nodes say it: a store that swept the user does not know who was invisible
 	}
 	if renews(op) && live { // a holder renews for as long as it joined, or less
 		if op.For = min(op.For, lease.length); p.lapsesWith(op.Holder, s.now+op.For) {

@@ -144,7 +144,7 @@ func (o *oracle) act(p *person, op backend.Op) (found bool) {
 	case backend.OpSeen:
 		o.take(p, op.User)
 		p.proof = o.now
-		*o.did(p.ID) = deed{viewed: true, veiled: o.did(p.ID).veiled}
+		*o.did(p.ID) = deed{viewed: true, veiled: o.did(p.ID).veiled, older: o.did(p.ID).older}
 		o.order++
 		web := p.leases[presence.HolderWeb].lengthen(until, op.For)
 		web.order, web.idle = o.order, false
@@ -206,7 +206,9 @@ func (o *oracle) latest(p *person) int {
 // hide makes a user invisible of whom a sign-out says so.
 func (o *oracle) hide(p *person, op backend.Op) {
 	if op.User.Status.Base() == presence.Invisible {
-		o.turn(p, op.User.Status)
+		u := o.revised(p, op.User)
+		o.turn(p, u.Status)
+		p.Rev = u.Rev
 	}
 }
 
@@ -278,6 +280,9 @@ func (p *person) lapse(now time.Duration) {
 	for _, h := range expired {
 		p.end(h)
 	}
+	if len(expired) > 0 && len(p.leases) == 0 {
+		p.Rev = 0
+	}
 }
 
 // nobodyThere reports whether the user is idle (rule 24).
@@ -295,15 +300,28 @@ func (p *person) hides() bool { return p.Status.Base() == presence.Invisible }
 
 // take stores a profile. Without a status it keeps the former one, or online.
 func (o *oracle) take(p *person, u presence.User) {
-	u.Status = cmp.Or(u.Status, p.Status, presence.Online)
+	u = o.revised(p, u)
 	o.turn(p, u.Status)
 	p.User = u
+}
+
+// revised returns a profile with the status that counts (rule 28).
+func (o *oracle) revised(p *person, u presence.User) presence.User {
+	older := u.Status != "" && u.Rev != presence.RevOfSite && u.Rev < p.Rev
+	if u.Status == "" || older {
+		u.Status, u.Rev = p.Status, p.Rev
+	}
+	o.did(p.ID).older = o.did(p.ID).older || older
+	u.Status, u.Rev = cmp.Or(u.Status, presence.Online), max(u.Rev, p.Rev)
+	return u
 }
 
 func (o *oracle) update(p *person, op backend.Op) {
 	hid := p.hides()
 	if op.User.StatusOnly() {
-		o.turn(p, cmp.Or(op.User.Status, p.Status))
+		u := o.revised(p, op.User)
+		o.turn(p, u.Status)
+		p.Rev = u.Rev
 	} else {
 		o.take(p, op.User)
 	}

@@ -55,6 +55,7 @@ type deed struct {
 	viewed bool // a page, and no sign-out after it undid that
 	out    bool // signed out, and did not come back
 	veiled bool // signed out while invisible
+	older  bool // brought a choice that is older than that of the topic
 }
 
 func newOracleExtras(keep presence.Keep, start time.Time) oracleExtras {
@@ -134,7 +135,8 @@ func (o *oracleExtras) lately() (users []rememberedUser) {
 // must find other connections of the user the second time if and only if it did the first
 // time. Connections that begin and end may end a page view's lease the second time (rule 12).
 // Nor is the grace after them as idle the second time. Of an invisible or unseen user who lost all leases the repetition would not know the status,
-// nor of one who signed out invisible and came back visible.
+// nor of one who signed out invisible and came back visible. It would take an older choice of a user who lost all leases,
+// since the revision went with them.
 func (o *oracle) repeatable(ops []backend.Op) bool {
 	for id, t := range o.tabs {
 		if t.began && t.ended && (t.web || o.graceTurns(id, ops)) {
@@ -142,7 +144,7 @@ func (o *oracle) repeatable(ops []backend.Op) bool {
 		}
 	}
 	for id, did := range o.deeds {
-		if p := o.people[id]; p != nil && (did.veiled && !p.hides() || len(p.leases) == 0 && (p.hides() || p.Status.Unseen())) {
+		if p := o.people[id]; p != nil && (did.veiled && !p.hides() || len(p.leases) == 0 && (p.hides() || p.Status.Unseen() || did.older)) {
 			return false
 		}
 	}

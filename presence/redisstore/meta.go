@@ -24,10 +24,10 @@ import (
 // and then only older nodes refuse to go on. A version that writes what older ones
 // read wrongly, but need not read, says so in its messages: see messageVersion.
 const (
-	// schema is this version. It is the first.
-	schema = 1
+	// schema is this version.
+	schema = 2
 	// oldestReader is the oldest version that can read what this one writes.
-	oldestReader = 1
+	oldestReader = 2
 	// messageVersion is the version in diffs and notices. A message of a newer version counts as lost.
 	messageVersion = 1
 )

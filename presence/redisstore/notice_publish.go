@@ -22,7 +22,7 @@ func (s *bus) Publish(ctx context.Context, n backend.Notice) error {
 	if n.Lasting {
 		message, entry = versioned(""), text
 	}
-	status, _ := n.Status()
+	status := n.Status()
 	user := ""
 	if status != "" {
 		user = string(n.User)

@@ -16,9 +16,21 @@ import (
 // at the end of a status means Unseen, and base64url may end with one. Example:
 // "ec-.lkj3.busy.aW4gYSBjYWxs.".
 
-// encodeStatus returns the word for a user's status and visibility. It is empty for a user who keeps the
-// former ones.
+// encodeStatus returns the word for a user's status and visibility, with its revision as lua/apply.lua reads it. It is
+// empty for a user who keeps the former ones.
 func encodeStatus(u presence.User) string {
+	switch word := encodeChoice(u); {
+	case word == "" || u.Rev == 0:
+		return word
+	case u.Rev == presence.RevOfSite:
+		return word + "@"
+	default:
+		return word + "@" + strconv.FormatInt(u.Rev, 10)
+	}
+}
+
+// encodeChoice is encodeStatus without the revision.
+func encodeChoice(u presence.User) string {
 	v := u.Visibility
 	if v == nil {
 		return string(u.Status)

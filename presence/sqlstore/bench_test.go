@@ -77,7 +77,7 @@ func BenchmarkPeople(b *testing.B) {
 		})
 		bench("Contacts=500", func() error { _, err := p.Contacts(b.Context(), "alice", 500); return err })
 		bench("SetSettings", func() error {
-			return p.SetSettings(b.Context(), some(1, round)[0], presence.Settings{Status: presence.Busy})
+			return choose(b.Context(), p, some(1, round)[0], presence.Settings{Status: presence.Busy})
 		})
 		bench("AddContact", func() error {
 			return p.AddContact(b.Context(), "alice", presence.UserID(fmt.Sprint("new-", round%4_000)))

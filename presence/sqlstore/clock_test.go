@@ -23,7 +23,7 @@ func TestNodeWithAWrongClock(t *testing.T) {
 		ctx, at := t.Context(), time.Now().Add(-10*time.Minute)
 		noError(t, wrong.People().Saw(ctx, map[presence.UserID]time.Time{"alice": at.Add(off)}))
 		until := time.Now().Add(time.Minute)
-		noError(t, wrong.People().SetSettings(ctx, "alice", presence.Settings{Status: presence.Busy, Until: until.Add(off)}))
+		noError(t, choose(ctx, wrong.People(), "alice", presence.Settings{Status: presence.Busy, Until: until.Add(off)}))
 		for _, node := range []struct {
 			name  string
 			store *sqlstore.Store

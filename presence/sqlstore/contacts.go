@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
 )
@@ -170,9 +171,13 @@ func (c *contacts) change(ctx context.Context, what string, user, other presence
 	case user.Tenant() != other.Tenant():
 		err = fmt.Errorf("%w: the two are of different tenants", presence.ErrInvalidUser)
 	default:
-		err = c.db.transact(ctx, func(q querier) error {
-			return c.changeEntry(ctx, q, user.Tenant(), string(user.Local()), string(other.Local()), decide)
-		})
+		var offset time.Duration
+		if offset, err = c.db.clock.read(ctx); err == nil {
+			now := toDatabase(c.db.clock.now(), offset)
+			err = c.db.transact(ctx, func(q querier) error {
+				return c.changeEntry(ctx, q, user.Tenant(), string(user.Local()), string(other.Local()), now, decide)
+			})
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("sqlstore: %s: %w", what, err)
@@ -180,7 +185,7 @@ func (c *contacts) change(ctx context.Context, what string, user, other presence
 	return nil
 }
 
-func (c *contacts) changeEntry(ctx context.Context, q querier, tenant, user, other string, decide func(was int) (int, error)) error {
+func (c *contacts) changeEntry(ctx context.Context, q querier, tenant, user, other string, now int64, decide func(was int) (int, error)) error {
 	if err := c.db.exec(ctx, q, "lock", tenant, user); err != nil {
 		return err
 	}
@@ -203,5 +208,5 @@ func (c *contacts) changeEntry(ctx context.Context, q querier, tenant, user, oth
 	if err != nil {
 		return err
 	}
-	return c.db.exec(ctx, q, "except", tenant, user)
+	return c.db.exec(ctx, q, "except", tenant, user, now)
 }

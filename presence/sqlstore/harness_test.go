@@ -3,6 +3,7 @@ package sqlstore_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -135,5 +136,19 @@ func noError(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// choose replaces what a user chose, whatever that was.
+func choose(ctx context.Context, p *sqlstore.People, user presence.UserID, s presence.Settings) error {
+	for {
+		was, err := p.Settings(ctx, user)
+		if err != nil {
+			return err
+		}
+		s.Rev = was[0].Rev
+		if _, err = p.SetSettings(ctx, user, s); !errors.Is(err, presence.ErrLaterChoice) {
+			return err
+		}
 	}
 }

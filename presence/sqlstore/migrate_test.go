@@ -70,8 +70,8 @@ func TestProcessesMigrateAtOnce(t *testing.T) {
 		}
 		wg.Wait()
 		db := open(t, k, dsn)
-		if got := one[int](t, db, "SELECT count(*) FROM rollcall_migrations"); got != 6 {
-			t.Errorf("got %d migrations, want 6", got)
+		if got := one[int](t, db, "SELECT count(*) FROM rollcall_migrations"); got != 7 {
+			t.Errorf("got %d migrations, want 7", got)
 		}
 		if got := one[int](t, db, "SELECT count(*) FROM rollcall_people"); got != 1 {
 			t.Errorf("got %d users, want 1", got)
@@ -118,7 +118,7 @@ func TestNextVersion(t *testing.T) {
 		must(t, db, `INSERT INTO rollcall_people (user_id, seen, text) VALUES ('bob', 1000, 'hello')`)
 		broken := newStore(t, db, sqlstore.Config{Dialect: k.dialect})
 		broken.AddStep(nextStep, "SELECT nothing FROM nowhere")
-		if err := broken.Migrate(t.Context()); err == nil || !strings.Contains(err.Error(), "0006_next.sql") {
+		if err := broken.Migrate(t.Context()); err == nil || !strings.Contains(err.Error(), "0007_next.sql") {
 			t.Errorf("got %v, want an error that names the migration", err)
 		}
 		next := newStore(t, db, sqlstore.Config{Dialect: k.dialect})
@@ -133,7 +133,7 @@ func TestNextVersion(t *testing.T) {
 			t.Errorf("got %+v, %v, want what was kept of bob", seen, err)
 		}
 		err := s.Migrate(t.Context())
-		if !errors.Is(err, sqlstore.ErrNewerDatabase) || !strings.Contains(err.Error(), "step 6") {
+		if !errors.Is(err, sqlstore.ErrNewerDatabase) || !strings.Contains(err.Error(), "step 7") {
 			t.Errorf("got %v, want %v and its step", err, sqlstore.ErrNewerDatabase)
 		}
 	})

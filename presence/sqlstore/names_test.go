@@ -69,7 +69,7 @@ func TestNames(t *testing.T) {
 func works(t *testing.T, s *sqlstore.Store) {
 	t.Helper()
 	ctx := t.Context()
-	noError(t, s.People().SetSettings(ctx, "alice", presence.Settings{Text: "at home"}))
+	noError(t, choose(ctx, s.People(), "alice", presence.Settings{Text: "at home"}))
 	noError(t, s.People().Block(ctx, "alice", "mallory"))
 	noError(t, s.People().Saw(ctx, map[presence.UserID]time.Time{"alice": time.Now()}))
 	noError(t, s.People().Saw(ctx, map[presence.UserID]time.Time{"alice": time.Now()}))

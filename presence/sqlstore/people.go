@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -83,7 +84,7 @@ func (p *People) read(ctx context.Context, users []presence.UserID, most int) ([
 		var row presence.Seen
 		var seen, until int64
 		s := &row.Settings
-		if err := rows.Scan(&tenant, &user, &seen, &s.Status, &until, &s.Text, &s.Online, &s.Seen, &s.Later, &s.Except); err != nil {
+		if err := rows.Scan(&tenant, &user, &seen, &s.Status, &until, &s.Text, &s.Online, &s.Seen, &s.Later, &s.Except, &s.Rev); err != nil {
 			return err
 		}
 		row.At, s.Until = fromDatabase(seen, offset), fromDatabase(until, offset)
@@ -100,27 +101,28 @@ func (p *People) read(ctx context.Context, users []presence.UserID, most int) ([
 }
 
 // SetSettings implements [presence.Directory]. Times are kept to the millisecond.
-func (p *People) SetSettings(ctx context.Context, user presence.UserID, s presence.Settings) error {
-	err := p.setSettings(ctx, user, s)
-	if err != nil {
-		return fmt.Errorf("sqlstore: set settings: %w", err)
+func (p *People) SetSettings(ctx context.Context, user presence.UserID, s presence.Settings) (rev int64, err error) {
+	if rev, err = p.setSettings(ctx, user, s); err != nil {
+		return 0, fmt.Errorf("sqlstore: set settings: %w", err)
 	}
-	return nil
+	return rev, nil
 }
 
-func (p *People) setSettings(ctx context.Context, user presence.UserID, s presence.Settings) error {
-	if err := checkID(user); err != nil {
-		return err
-	}
-	if err := s.Validate(); err != nil {
-		return err
+func (p *People) setSettings(ctx context.Context, user presence.UserID, s presence.Settings) (rev int64, err error) {
+	if err := cmp.Or(checkID(user), s.Validate()); err != nil {
+		return 0, err
 	}
 	offset, err := p.db.clock.read(ctx)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	return p.db.exec(ctx, p.db.pool, "set_settings", user.Tenant(), string(user.Local()),
-		string(s.Status), toDatabase(s.Until, offset), s.Text, string(s.Online), string(s.Seen), string(s.Later))
+	err = p.db.pool.QueryRowContext(ctx, p.db.texts["set_settings"],
+		user.Tenant(), string(user.Local()), string(s.Status), toDatabase(s.Until, offset), s.Text,
+		string(s.Online), string(s.Seen), string(s.Later), s.Rev, toDatabase(p.db.clock.now(), offset)).Scan(&rev)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, presence.ErrLaterChoice
+	}
+	return rev, explain(err)
 }
 
 // Saw implements [presence.Directory]. A moment in the future counts as now.

@@ -46,7 +46,7 @@ func TestInvalidIDsAreUnknown(t *testing.T) {
 		}
 		for _, id := range invalid {
 			for name, err := range map[string]error{
-				"SetSettings":              p.SetSettings(ctx, id, presence.Settings{}),
+				"SetSettings":              choose(ctx, p, id, presence.Settings{}),
 				"AddContact":               p.AddContact(ctx, id, "bob"),
 				"Block of it":              p.Block(ctx, "alice", id),
 				"AddContact of one's self": p.AddContact(ctx, "alice", "alice"),
@@ -164,7 +164,7 @@ func TestExceptUnderRaces(t *testing.T) {
 				func() error { return p.Block(ctx, "alice", "carol") },
 				func() error { return p.AddContact(ctx, "alice", "dave") },
 				func() error { return p.Saw(ctx, map[presence.UserID]time.Time{"alice": time.Now(), "bob": time.Now()}) },
-				func() error { return p.SetSettings(ctx, "alice", presence.Settings{Text: "hello"}) },
+				func() error { return choose(ctx, p, "alice", presence.Settings{Text: "hello"}) },
 			} {
 				wg.Go(func() {
 					if err := change(); err != nil {
@@ -187,7 +187,7 @@ func TestForget(t *testing.T) {
 		s, db := migrated(t, k)
 		p, ctx := s.People(), t.Context()
 		for _, err := range []error{
-			p.SetSettings(ctx, "alice", presence.Settings{Text: "hello"}),
+			choose(ctx, p, "alice", presence.Settings{Text: "hello"}),
 			p.AddContact(ctx, "alice", "bob"), p.Block(ctx, "carol", "alice"), p.AddContact(ctx, "carol", "bob"),
 			p.AddContact(ctx, "other\x1dalice", "other\x1dbob"),
 			p.Forget(ctx, "alice"), p.Forget(ctx, "nobody"), p.Forget(ctx, "\x00"),

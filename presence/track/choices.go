@@ -67,6 +67,7 @@ func (c *choices) resolve(user presence.User, add func(resolved)) { c.resolveFor
 // known.
 func (c *choices) resolveFor(h *holder, user presence.User, add func(resolved)) {
 	if user.Status != "" && !c.directory.on() {
+		user.Rev = presence.RevOfSite
 		c.users.choose(user.ID, nil, func(choice, bool) { add(resolved{User: user}) })
 		return
 	}
@@ -81,6 +82,7 @@ func (c *choices) resolveFor(h *holder, user presence.User, add func(resolved)) 
 func (c *choices) ifKnown(user presence.User, then func(resolved)) {
 	c.users.choose(user.ID, nil, func(chosen choice, known bool) {
 		if user.Status != "" && !c.directory.on() {
+			user.Rev = presence.RevOfSite
 			then(resolved{User: user})
 		} else if known {
 			then(c.as(user, chosen))
@@ -98,6 +100,7 @@ func (c *choices) as(user presence.User, chosen choice) resolved {
 		}
 		return resolved{user, chosen.settings, c.devices}
 	}
+	user.Rev = chosen.rev()
 	if user.Status = chosen.Status; chosen.Status == "" && user.Veiled {
 		user.Status = presence.Invisible
 	}

@@ -3,9 +3,7 @@ package track
 import (
 	"cmp"
 	"context"
-	"maps"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"github.com/rollcall-go/rollcall/internal/wait"
@@ -33,8 +31,8 @@ func (c *choices) askEarly(user presence.User) {
 	}
 }
 
-// ask asks for choices, of up to 500 users at once, until it has asked about every user who waits or has a
-// doubt. A user whose answer fails is asked about again later, and delays no other user.
+// ask asks for choices, of up to 500 users at once, until it has asked about every user who waits or
+// about whom a question was reopened. A user whose answer fails is asked about again later, and delays no other user.
 func (c *choices) ask(ctx context.Context) {
 	for {
 		users, ok := c.next(ctx)
@@ -75,9 +73,9 @@ func (c *choices) next(ctx context.Context) (users []presence.UserID, ok bool) {
 	}
 }
 
-// answered stores the answer of the site or the store about a user. It returns a doubt only if the site has a
-// Directory.
-func (c *choices) answered(user presence.UserID, answer choice) *doubt {
+// answered takes the answer of the site, the store or the Directory about a user. It reports false for an answer to a
+// reopened question about a user whose choice this node knows.
+func (c *choices) answered(user presence.UserID, answer choice) bool {
 	return c.users.answer(user, answer, func() { c.noteEnd(user, answer) })
 }
 
@@ -122,52 +120,6 @@ func (c *choices) askLater(users []presence.UserID, err error) {
 		}
 		c.askIf(c.users.askAgain(users))
 	})
-}
-
-// hearAll returns once this node has heard every lasting notice that was published before, and has applied
-// the Directory's answers about the users whose settings changed. It does not wait for a Directory that does
-// not answer: by then the notices alone have hidden each user who may have hidden.
-//
-// Example: node A is cut off from Redis while Alice hides at node B. When Redis is back, A hears of that and
-// asks the Directory. A also has page views of hers to write. If it wrote them before the answer, everybody
-// would see her once more.
-func (c *choices) hearAll(ctx context.Context) error {
-	if err := c.notices.hearAll(ctx); err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*doubtWait) // hearing may have taken all the time of ctx
-	defer cancel()
-	if c.life.over() {
-		c.askLast(ctx)
-	}
-	for user, d := range c.users.allDoubts() {
-		if c.life.over() { // nothing asks any more
-			c.narrow(user, d)
-		} else {
-			c.awaitAnswer(ctx, d)
-		}
-	}
-	return nil
-}
-
-// askLast asks the Directory about the users in doubt, for a node that ends: its goroutine that asks has returned.
-//
-// Example: Alice moves from node A, which stands still, to node B, and is busy there. Node A goes on as it is
-// deployed. It makes the lease of her closed page again, to end it, as online. After that it must write that she is
-// busy, since node B does not hear that the store says otherwise.
-func (c *choices) askLast(ctx context.Context) {
-	doubts := c.users.allDoubts()
-	if len(doubts) == 0 {
-		return
-	}
-	c.users.askAgain(slices.Collect(maps.Keys(doubts)))
-	if users, _ := c.users.nextAsked(len(doubts)); len(users) > 0 {
-		if all, err := c.directory.settings(ctx, users...); err == nil {
-			for i, user := range users {
-				c.hearAnswer(user, all[i])
-			}
-		}
-	}
 }
 
 // awaitKnown is [Tracker.AwaitChoice].

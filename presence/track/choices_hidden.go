@@ -15,40 +15,34 @@ import (
 const hidesSoon = time.Second
 
 // askWhoHid runs while the store is out, when no notice can tell that a user has hidden at another node. It
-// asks the Directory for the settings of all users who are shown here. A user who has hidden is then asked
-// about as if a notice had come.
+// asks the Directory for the settings of all users who are shown here, and takes those that are later.
 //
 // Cost: one query for 500 users who are online, and a pause of four times as long as the queries took.
 func (c *choices) askWhoHid(ctx context.Context) {
 	for pause := hidesSoon; wait.For(ctx, pause); {
 		began := time.Now()
 		if c.outage.latestFailed() {
-			c.askAgain(c.hidden(ctx)...)
+			c.askShown(ctx)
 		}
 		pause = max(hidesSoon, 4*time.Since(began))
 	}
 }
 
-// hidden returns the users who have hidden: the Directory lets fewer viewers see them than their devices here
-// do. If the Directory fails, it returns the users that it has found so far.
-func (c *choices) hidden(ctx context.Context) (hidden []presence.UserID) {
+// askShown takes the settings of all users who are shown here, as far as the Directory answers.
+func (c *choices) askShown(ctx context.Context) {
 	r := c.topics.peek(backend.DevicesTopic)
 	if r == nil || r.view.Load() == nil {
-		return nil
+		return
 	}
-	devices, now := r.view.Load(), time.Now()
-	for users := range slices.Chunk(devices.shownUsers(), maxSettingsAtOnce) {
+	for users := range slices.Chunk(r.view.Load().shownUsers(), maxSettingsAtOnce) {
 		all, err := c.directory.settings(ctx, users...)
 		if err != nil {
-			return hidden
+			return
 		}
 		for i, s := range all {
-			if shown, _ := devices.sightOf(users[i]); s.At(now).Visibility(time.Time{}).Narrows(shown.visibility) {
-				hidden = append(hidden, users[i])
-			}
+			c.takeSettings(users[i], noteSettings{Settings: s}, time.Now(), false)
 		}
 	}
-	return hidden
 }
 
 // shownUsers returns the users of a view of devices that are visible to somebody.

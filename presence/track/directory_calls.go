@@ -63,16 +63,20 @@ func (d *directoryCalls) settings(ctx context.Context, users ...presence.UserID)
 }
 
 // setSettings calls late if the call succeeds after setSettings has given it up.
-func (d *directoryCalls) setSettings(ctx context.Context, user presence.UserID, s presence.Settings, late func()) error {
-	_, err := callDirectory(ctx, d, callSetSettings, 0, func(ctx context.Context) ([]struct{}, error) {
+func (d *directoryCalls) setSettings(ctx context.Context, user presence.UserID, s presence.Settings, late func()) (rev int64, err error) {
+	revs, err := callDirectory(ctx, d, callSetSettings, 1, func(ctx context.Context) ([]int64, error) {
 		defer func() {
 			if ctx.Err() != nil {
 				late()
 			}
 		}()
-		return nil, d.directory.SetSettings(ctx, user, s)
+		rev, err := d.directory.SetSettings(ctx, user, s)
+		return []int64{rev}, err
 	})
-	return err
+	if err != nil {
+		return 0, err
+	}
+	return revs[0], nil
 }
 
 // contacts returns up to most users on a user's contact list.
@@ -146,7 +150,7 @@ func answerOf[T any](ctx context.Context, d *directoryCalls, want int, call func
 		a.err = ctx.Err()
 	}
 	switch {
-	case errors.Is(a.err, presence.ErrInvalidSettings):
+	case errors.Is(a.err, presence.ErrInvalidSettings), errors.Is(a.err, presence.ErrLaterChoice):
 		return nil, a.err
 	case a.err != nil:
 		return nil, fmt.Errorf("%w: %w", presence.ErrDirectoryOut, a.err)
@@ -157,7 +161,7 @@ func answerOf[T any](ctx context.Context, d *directoryCalls, want int, call func
 }
 
 // done counts a call that began at a moment. It logs when the Directory begins to fail and when it is back.
-// Invalid settings are no failure.
+// Settings that are invalid, or replace no more what they were to replace, are no failure.
 func (d *directoryCalls) done(operation int, began time.Time, err error) {
 	failed := errors.Is(err, presence.ErrDirectoryOut)
 	d.timings[operation].latency.observe(int64(time.Since(began)))

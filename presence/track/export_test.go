@@ -18,9 +18,6 @@ func (c *Connection) ID() presence.Holder { return c.id }
 // SetProfile makes a person look like a profile.
 var SetProfile = setProfile
 
-// Strictest returns settings with the narrower audiences of two.
-var Strictest = strictest
-
 // TopicsOf returns the topics that a token names.
 func TopicsOf(token presence.Token) []presence.Topic {
 	c, err := readClaim(string(token[:strings.LastIndexByte(string(token), '~')]))

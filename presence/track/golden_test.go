@@ -63,12 +63,11 @@ func TestGoldenForms(t *testing.T) {
 		},
 		{
 			"notice-status",
-			func() string { return backend.StatusNotice("alice", presence.Busy, presence.Site, "thread:1").Payload },
+			func() string { return backend.StatusNotice("alice", presence.Busy).Payload },
 			func(text string) any {
-				status, topics := backend.Notice{Kind: backend.NoticeStatus, Payload: text}.Status()
-				return []any{status, topics}
+				return []any{backend.Notice{Kind: backend.NoticeStatus, Payload: text}.Status()}
 			},
-			[]any{presence.Busy, []presence.Topic{presence.Site, "thread:1"}},
+			[]any{presence.Busy},
 		},
 		{
 			"cursor",
@@ -128,8 +127,8 @@ func goldenSignals() []presence.Signal {
 }
 
 func goldenSettings() noteSettings {
-	s := presence.Settings{Status: presence.Busy, Until: goldenTime.Add(time.Hour), Text: "in a call", Online: presence.Contacts, Seen: presence.Nobody, Except: true}
-	return noteSettings{Settings: s, Since: goldenTime, Topics: []presence.Topic{presence.Site, "thread:1"}}
+	s := presence.Settings{Status: presence.Busy, Until: goldenTime.Add(time.Hour), Text: "in a call", Online: presence.Contacts, Seen: presence.Nobody, Except: true, Rev: 1_795_341_600_123}
+	return noteSettings{Settings: s, Since: goldenTime}
 }
 
 func goldenSeal() *seal { return newSeal(nil, []byte("0123456789abcdef0123456789abcdef")) }

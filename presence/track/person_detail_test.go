@@ -44,7 +44,7 @@ func TestPeopleInDetail(t *testing.T) {
 		c := crowd{tracker, t, d}
 		d.Befriend("friendly", "friend")
 		d.Block("bob", "blocked", true)
-		noError(t, d.SetSettings(t.Context(), "friendly", presence.Settings{Seen: presence.Contacts}))
+		d.Choose("friendly", presence.Settings{Seen: presence.Contacts})
 		come := func(ids ...string) {
 			for _, id := range ids {
 				u := presence.User{ID: presence.UserID(id), Avatar: "/" + id + ".png", URL: "/" + id}

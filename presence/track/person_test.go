@@ -107,7 +107,7 @@ func TestPeopleP2SameWork(t *testing.T) {
 		d.Befriend("friend", "carol")
 		c.on(everybody, "bob")
 		for name, s := range map[string]presence.Settings{"hidden": forNobody, "ghost": invisible, "friend": forFriends, "blocker": blocking} {
-			noError(t, d.SetSettings(t.Context(), presence.UserID(name), s))
+			d.Choose(presence.UserID(name), s)
 			d.Saw(t.Context(), map[presence.UserID]time.Time{presence.UserID(name): time.Now()})
 			c.on(s, name)
 		}
@@ -149,7 +149,7 @@ func TestPeopleP2NobodyTellsBlocks(t *testing.T) {
 		d.Block("blocker", "mallory", true)
 		d.Befriend("friend", "alice")
 		for name, s := range map[string]presence.Settings{"bob": everybody, "blocker": blocking, "friend": forFriends} {
-			noError(t, d.SetSettings(t.Context(), presence.UserID(name), s))
+			d.Choose(presence.UserID(name), s)
 			c.on(s, name)
 		}
 		look := func(when string, queries int) {
@@ -218,7 +218,7 @@ func TestPeopleP5LastSeenAsked(t *testing.T) {
 			{presence.Settings{Status: presence.Invisible, Online: presence.Nobody}, false, false, false, false},
 			{presence.Settings{Status: presence.Invisible, Until: time.Now().Add(-time.Second)}, true, true, false, false},
 		} {
-			noError(t, d.SetSettings(t.Context(), "bob", test.settings))
+			d.Choose("bob", test.settings)
 			for viewer, want := range map[string]bool{"stranger": test.stranger, "friend": test.friend, "blocked": test.blocked, "": test.guest} {
 				if got := one(t, c, viewer, "bob"); got.LastSeen.Equal(seen) != want || want == got.LastSeen.IsZero() {
 					t.Errorf("%+v: %q gets last seen %v, want it: %t", test.settings, viewer, got.LastSeen, want)
@@ -226,7 +226,7 @@ func TestPeopleP5LastSeenAsked(t *testing.T) {
 			}
 		}
 		d.Block("bob", "blocked", false)
-		d.SetSettings(t.Context(), "bob", presence.Settings{})
+		d.Choose("bob", presence.Settings{})
 		if got := one(t, c, "", "bob"); !got.LastSeen.Equal(seen) {
 			t.Errorf("a guest gets last seen %v, want what everybody may know", got.LastSeen)
 		}

@@ -40,29 +40,35 @@ func (c *choices) changeSettings(ctx context.Context, user presence.UserID, chan
 		return presence.ErrStoreOut
 	}
 	user = presence.UserID(strings.Clone(string(user)))
-	was, err := c.readSettings(ctx, user)
-	if err != nil {
-		return err
-	}
-	now := was.Chosen()
-	if err := change(&now); err != nil {
-		return err
-	}
-	now = widenLater(was, now, time.Now())
-	if now.Except = was.Except; now == was {
-		return c.tellSettings(ctx, user, was, now, c.knownSince(user))
-	}
-	if err := now.Validate(); err != nil {
-		return err
-	}
-	if err := c.directory.setSettings(ctx, user, now, func() { c.mayHaveChanged(user) }); err != nil {
-		if errors.Is(err, presence.ErrDirectoryOut) {
-			c.mayHaveChanged(user)
+	for {
+		was, err := c.readSettings(ctx, user)
+		if err != nil {
+			return err
 		}
-		return err
+		now := was.Chosen()
+		if err := change(&now); err != nil {
+			return err
+		}
+		now = widenLater(was, now, time.Now())
+		now.Except, now.Rev = was.Except, was.Rev
+		if now == was {
+			return c.tellSettings(ctx, user, was, now, c.knownSince(user))
+		}
+		if err := now.Validate(); err != nil {
+			return err
+		}
+		now.Rev, err = c.directory.setSettings(ctx, user, now, func() { c.mayHaveChanged(user) })
+		switch {
+		case errors.Is(err, presence.ErrLaterChoice): // another node was faster
+			continue
+		case errors.Is(err, presence.ErrDirectoryOut):
+			c.mayHaveChanged(user)
+			return err
+		case err != nil:
+			return err
+		}
+		return c.tellSettings(ctx, user, was, now, sinceOf(c.knownSince(user), was, now, time.Now()))
 	}
-	since := sinceOf(c.knownSince(user), was, now, time.Now())
-	return c.tellSettings(ctx, user, was, now, since)
 }
 
 // widenLater returns the settings that a user chose at a moment in place of others. If the user is invisible, a
@@ -117,30 +123,26 @@ func (c *choices) mayHaveChanged(user presence.UserID) {
 	})
 }
 
-// noteSettings is the payload of a NoticeSettings: what the sender read or wrote before it published. It may
-// be older than what another node has published since: see doubt. Nodes of the previous version apply it
-// directly.
+// noteSettings is the payload of a NoticeSettings. Of two notices about one user, that with the greater Rev counts, in
+// whatever order they come. A notice without a payload says that the settings may have changed.
 type noteSettings struct {
 	presence.Settings
-	Since  time.Time        `json:",omitzero"` // Visibility.Since
-	Topics []presence.Topic // topics that the sender itself writes
-	By     string           `json:",omitempty"` // the process that published it
+	Since time.Time `json:",omitzero"` // Visibility.Since
 }
 
-// tellSettings publishes that a user's settings have changed. It then asks the Directory, like all nodes that
-// hear the notice, and writes the answer. Whatever fails now is repeated later, because the settings have
-// changed. A node that is closing may not be able to repeat it, so there it returns [presence.ErrStoreOut]: the
-// call is to be repeated, and another node tells all.
+// tellSettings publishes that a user's settings have changed, and writes them. Whatever fails now is repeated later,
+// because the settings have changed. A node that is closing may not be able to repeat it, so there it returns
+// [presence.ErrStoreOut]: the call is to be repeated, and another node tells all.
 func (c *choices) tellSettings(ctx context.Context, user presence.UserID, was, now presence.Settings, since time.Time) error {
 	topics := c.where.writtenHere(user, siteOf(user), backend.DevicesTopic)
-	note, awaited := noteSettings{now, since, topics, c.process}, math.MaxInt
+	note, awaited := noteSettings{now, since}, math.MaxInt
 	untold := c.publishSettings(ctx, user, note)
 	if untold != nil {
 		awaited = 0
 	}
 	at := time.Now()
 	c.noteVanished(user, was, now, at)
-	c.awaitAnswer(ctx, c.doubt(user, doubting{note: &note, at: at, anyway: true}))
+	c.takeSettings(user, note, at, true)
 	_ = c.adopt(ctx, user, topics, awaited, func(was choice, _ bool) (choice, bool) { return was, false })
 	if untold != nil && c.life.over() {
 		return presence.ErrStoreOut
@@ -160,25 +162,21 @@ func (c *choices) publishSettings(ctx context.Context, user presence.UserID, not
 	return c.notices.publish(ctx, backend.Notice{Kind: backend.NoticeSettings, User: user, Payload: string(payload), Lasting: true})
 }
 
-// hearSettings handles the notice that a user chose settings at any node. It ignores a user whom this node
-// does not know, unless the notice hides something: then this node may still have answers that show the user.
+// hearSettings handles the notice that a user chose settings at any node.
 func (c *choices) hearSettings(n backend.Notice) {
 	if !c.directory.on() {
 		return
 	}
-	var note *noteSettings
-	if n.Payload != "" {
-		note = &noteSettings{}
-		if json.Unmarshal([]byte(n.Payload), note) != nil {
-			note = nil // of a version that this node does not know
-		} else if note.By == c.process {
-			return // tellSettings asks
-		} else if n.Ago > 0 {
-			note.Topics = nil // the sender wrote before this notice, or will not write
-		}
+	user := presence.UserID(strings.Clone(string(n.User)))
+	var note noteSettings
+	if n.Payload == "" || json.Unmarshal([]byte(n.Payload), &note) != nil {
+		c.askAgain(user)
+		return
 	}
-	anyway := c.devices.hidesChosen(n.User) || note != nil && narrow(note.Settings)
-	c.doubt(presence.UserID(strings.Clone(string(n.User))), doubting{note: note, anyway: anyway})
+	taken, news := c.takeSettings(user, note, time.Now().Add(-n.Ago), false)
+	if taken && !news && n.Ago > 0 { // this node has forgotten what the user chose since
+		c.askAgain(user)
+	}
 }
 
 // relationsChanged publishes that a user's contacts or blocks have changed. It may be the first block or the
@@ -205,13 +203,13 @@ func (c *choices) relationsChanged(ctx context.Context, user presence.UserID) er
 // statusEnded writes what rosters show of a user whose status has ended by itself. Every node does so in the
 // topics in which it holds the user.
 func (c *choices) statusEnded(user presence.UserID) {
-	c.take(user, false, func(was choice, known bool) (choice, []presence.Topic, bool) {
+	c.take(user, func(was choice, known bool) (choice, bool) {
 		if !known || was.settings == nil {
-			return was, nil, false
+			return was, false
 		}
 		now, before := was.settings.Settings, was.settings.Settings
 		before.Until = time.Time{}                                   // the status right before it ended
 		since := sinceOf(was.settings.since, before, now, now.Until) // every node computes the same moment
-		return choiceOf(now, since, time.Now()), nil, true
+		return choiceOf(now, since, time.Now()), true
 	})
 }

@@ -48,6 +48,7 @@ func (r resolved) in(topic presence.Topic, on presence.Device) presence.User {
 	if r.settings == nil {
 		return u
 	}
+	u.Rev = r.settings.Rev
 	s := r.settings.At(time.Now())
 	if u.Status != "" { // the site's identify has set it
 		s.Status = u.Status

@@ -242,7 +242,7 @@ func TestSettingsOfANodeThatWasAway(t *testing.T) {
 			wantOnline(t, d, "alice", "bob")
 			deaf.setDeaf(true)
 			for _, id := range []presence.UserID{"alice", "bob", "carol"} { // by the site's own program
-				noError(t, d.directory.SetSettings(t.Context(), id, presence.Settings{Online: presence.Contacts}))
+				d.directory.Choose(id, presence.Settings{Online: presence.Contacts})
 			}
 			wantOnline(t, d, "alice", "bob")
 			deaf.fn(backend.Notice{Missed: missed})

@@ -100,8 +100,8 @@ func (s *signOuts) signOutsIn(topic presence.Topic, user presence.UserID, device
 // topic may have forgotten that (OpSignOut).
 func (p *users) hiding(user presence.UserID) presence.User {
 	u := presence.User{ID: user}
-	if status := p.chosen(user); status.Base() == presence.Invisible {
-		u.Status = status
+	if chosen := p.choiceOf(user); chosen.Base() == presence.Invisible {
+		u.Status, u.Rev = chosen.Status, chosen.rev()
 	}
 	return u
 }

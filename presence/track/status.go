@@ -10,8 +10,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// set publishes a user's choice, and then writes it. Only this node writes it in the topics in which it may
-// hold or shows the user, and in the site's.
+// set publishes a user's choice, and then writes it in the topics in which this node may hold or shows the user, and
+// in the site's.
 func (c *choices) set(ctx context.Context, user presence.UserID, status presence.Status) error {
 	if _, err := presence.ParseStatus(string(status)); err != nil {
 		return err
@@ -24,7 +24,7 @@ func (c *choices) set(ctx context.Context, user presence.UserID, status presence
 	}
 	user, status = presence.UserID(strings.Clone(string(user))), presence.Status(strings.Clone(string(status)))
 	topics := c.where.writtenHere(user, siteOf(user))
-	n, err := c.publish(ctx, backend.StatusNotice(user, status, topics...))
+	n, err := c.publish(ctx, backend.StatusNotice(user, status))
 	if err != nil {
 		return err
 	}
@@ -61,28 +61,17 @@ func (c *choices) awaitHeard(ctx context.Context) {
 	_ = c.notices.hearAll(ctx)
 }
 
-// hear remembers the status that a user chose. The sender of the notice writes it in the topics that the
-// notice names. This node writes it in the other topics in which it holds the user. It also writes it in a
-// named topic if its own write of an earlier status may have come after the sender's.
-//
-// Example: Alice has a tab of "site" at node A and one of "site" and "thread:1" at node B. She turns busy at
-// A. A writes "busy" to "site", and B to "thread:1".
-//
-// Invisible is written at once by every node that holds the user: if the sender ended before it wrote, others
-// would see the user for as long as a lease lasts.
+// hear remembers the status that a user chose, and writes it in the topics in which this node holds the user.
 func (c *choices) hear(n backend.Notice) {
-	status, named := n.Status()
 	if c.directory.on() { // it comes from a node without a Directory
 		c.askAgain(n.User)
 		return
 	}
-	heard := choice{Status: status, at: time.Now().Add(-n.Ago), order: n.Order}
+	heard := choice{Status: n.Status(), at: time.Now().Add(-n.Ago), order: n.Order}
 	if heard.order == 0 { // it comes from a Bus without orders
 		heard.order = backend.OrderAt(heard.at)
 	}
-	c.take(n.User, n.Ago > 0, func(was choice, _ bool) (choice, []presence.Topic, bool) {
-		return heard, named, heard.order > was.order
-	})
+	c.take(n.User, func(was choice, _ bool) (choice, bool) { return heard, heard.order > was.order })
 }
 
 // setStatus is [Tracker.SetStatus].

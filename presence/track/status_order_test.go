@@ -229,7 +229,7 @@ func TestSenderOfAStatusDiedAndNobodyLooks(t *testing.T) {
 		b := start(t, memory, track.Config{Node: "b"})
 		b.Seen("thread:1", user("alice"), presence.Device{})
 		time.Sleep(2 * time.Minute)
-		noError(t, memory.Publish(t.Context(), backend.StatusNotice("alice", presence.Busy, "thread:1")))
+		noError(t, memory.Publish(t.Context(), backend.StatusNotice("alice", presence.Busy)))
 		time.Sleep(3 * time.Second)
 		if got := stored(t, memory, "thread:1"); got != "alice=busy " {
 			t.Errorf("the store shows %q 3 s later, want alice busy", got)

@@ -155,6 +155,13 @@ func (r *replica) withheld() []*entry {
 	return slices.Collect(maps.Values(r.provisional.revived))
 }
 
+// withholds reports whether a user is a revived one.
+func (r *replica) withholds(id presence.UserID) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.provisional.revived[id] != nil
+}
+
 // admit puts a revived user on the roster: this node holds the user, or the user chose to be visible.
 func (r *replica) admit(id presence.UserID) {
 	r.mu.Lock()

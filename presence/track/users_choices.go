@@ -28,6 +28,14 @@ func (c choice) same(other choice) bool {
 	return c.settings.Settings == other.settings.Settings
 }
 
+// rev returns the revision of a choice, by which a topic keeps the latest one.
+func (c choice) rev() int64 {
+	if c.settings != nil {
+		return c.settings.Rev
+	}
+	return int64(c.order)
+}
+
 // since returns Visibility.Since of a choice of settings.
 func (c choice) since() time.Time {
 	if c.settings == nil {
@@ -141,21 +149,27 @@ func (p *users) learnLocked(user presence.UserID, learnt choice) {
 	}
 }
 
+// answer takes the answer to a question about a user. It calls taken with mu held, and reports false, if this node does
+// not know the user's choice yet. It takes no answer about a user whose choice it knows.
+func (p *users) answer(user presence.UserID, answer choice, taken func()) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	again := p.questions.closeLocked(user)
+	if _, known := p.choiceLocked(user); known {
+		return !again
+	}
+	if _, waits := p.questions.waiting[user]; waits {
+		taken()
+		p.learnLocked(user, answer)
+		return true
+	}
+	return !again
+}
+
 func (p *users) lastHid() time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.hid
-}
-
-// wroteLocked notes that this node writes a status that was set here.
-func (p *users) wroteLocked(user presence.UserID) { p.knownLocked(user).wrote = time.Now() }
-
-// wroteLately reports whether a status of a user was set at this node within a duration.
-func (p *users) wroteLately(user presence.UserID, within time.Duration) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	u := p.byID[user]
-	return u != nil && time.Since(u.wrote) < within
 }
 
 // forgetUnchosen forgets which users chose nothing, and returns the choices of the others.

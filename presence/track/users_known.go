@@ -23,7 +23,6 @@ type knownUser struct {
 	newcomers   []newDevice                  // at most maxDevices
 	voidBefore  time.Time                    // page views before this no longer hold the user
 	signedOut   time.Time                    // when the user last signed out; zero: not recently
-	wrote       time.Time                    // when this node last wrote a status that was set here
 	touched     time.Time
 	place       *list.Element // in users.away; nil while the user has a connection
 }

@@ -12,7 +12,7 @@ import (
 type questions struct {
 	waiting  map[presence.UserID][]unresolved // functions to call once a choice is known, in order
 	queued   int                              // functions in waiting
-	doubts   map[presence.UserID]*doubt       // users whose current choice the Directory has not told yet
+	reopened map[presence.UserID]*reopened    // users of whom this node may know no longer what they chose
 	order    []presence.UserID                // users to ask about, in the order in which they came
 	listed   map[presence.UserID]struct{}     // users in order
 	asking   bool                             // a goroutine asks
@@ -28,7 +28,7 @@ type unresolved struct {
 func newQuestions() questions {
 	return questions{
 		waiting: make(map[presence.UserID][]unresolved), listed: make(map[presence.UserID]struct{}),
-		doubts: make(map[presence.UserID]*doubt),
+		reopened: make(map[presence.UserID]*reopened),
 	}
 }
 
@@ -40,6 +40,11 @@ func (q *questions) ask(user presence.UserID) (start bool) {
 	}
 	start, q.asking = !q.asking, true
 	return start
+}
+
+// open reports whether something waits for a user's choice, or the question is reopened.
+func (q *questions) open(user presence.UserID) bool {
+	return len(q.waiting[user]) > 0 || q.reopened[user] != nil
 }
 
 // full reports whether no further function about a user may wait. At most most functions may.

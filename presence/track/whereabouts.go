@@ -9,9 +9,6 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// maxNamedTopics is how many topics the notice of a choice names.
-const maxNamedTopics = 16
-
 // The whereabouts of a user are where this node holds the user, shows the user, or has something to write of
 // the user: in which topics, and by which devices. What changes for a user everywhere, such as a choice, a
 // sign-out or an erasure, changes there.
@@ -22,10 +19,11 @@ type whereabouts struct {
 	devices *deviceRoster
 }
 
-// showing returns the topics whose roster here has a user.
+// showing returns the topics in which the store shows a user, as far as this node has read them: also those whose roster
+// here keeps the user out.
 func (h *whereabouts) showing(user presence.UserID) (topics []presence.Topic) {
 	for _, r := range h.topics.all() {
-		if view := r.view.Load(); view != nil && view.roster.get(user) != nil {
+		if view := r.view.Load(); view != nil && (view.roster.get(user) != nil || r.withholds(user)) {
 			topics = append(topics, r.out.topic)
 		}
 	}
@@ -42,18 +40,12 @@ func (h *whereabouts) writtenHere(user presence.UserID, first ...presence.Topic)
 	for _, topic := range first {
 		delete(held, topic)
 	}
-	topics := append(first, slices.Sorted(maps.Keys(held))...)
-	return topics[:min(len(topics), maxNamedTopics)]
+	return append(first, slices.Sorted(maps.Keys(held))...)
 }
 
 // writing returns the topics in which the writer has operations of a user.
 func (h *whereabouts) writing(user presence.UserID) []presence.Topic {
 	return h.writer.holding(user, h.devicesOf(user))
-}
-
-// writingLocked is writing with users.mu held, without the devices that are missing in the view.
-func (h *whereabouts) writingLocked(user presence.UserID) []presence.Topic {
-	return h.writer.holding(user, h.devicesLocked(user))
 }
 
 // devicesOf returns the members of backend.DevicesTopic that belong to a user: those in the roster here, those that
@@ -117,29 +109,6 @@ func (p *users) topicsOf(user presence.UserID) map[presence.Topic]struct{} {
 		}
 	}
 	return topics
-}
-
-// heldLately reports whether this node recorded a page view of a user in a topic, or
-// opened a connection, within a duration.
-func (p *users) heldLately(user presence.UserID, topic presence.Topic, within time.Duration) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	u := p.byID[user]
-	if u == nil {
-		return false
-	}
-	since := time.Now().Add(-within)
-	for _, view := range u.views {
-		if view.topic == topic && view.at.After(since) {
-			return true
-		}
-	}
-	for c := range u.connections {
-		if c.heldIn(topic) && (c.held.opened.IsZero() || c.held.opened.After(since)) {
-			return true
-		}
-	}
-	return false
 }
 
 // connectionsOf returns a user's open connections.

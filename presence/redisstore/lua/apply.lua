@@ -17,7 +17,8 @@
 --           guest, forget             guest
 --           bot                       bot, name (empty: the bot is not counted)
 --           peak                      total (empty: a new record), at in ms, since in ms
---         (an empty status or profile keeps the former one)
+--         (an empty status or profile keeps the former one; a status is "<status>@<revision>",
+--         "<status>", which is of revision 0, or "<status>@", which counts always: rule 28)
 -- Returns the indexes, from 0, of the heartbeats, follows and attends whose lease is gone;
 --         and -1 if a release holds its user for the grace.
 -- Cost    about 5 us an operation, and O(log leases) each; at most 250 of them. To forget
@@ -99,6 +100,13 @@ local function take(u, status, profile, viewed)
   local since, was, old = now, 'online', '{}'
   local line = lineOf(u)
   if line then since, was, old = parts(line) end
+  local at, rev = find(status, '@', 1, true), nil
+  if at then status, rev = sub(status, 1, at - 1), sub(status, at + 1) end
+  if u.rev and status ~= '' and rev ~= '' and tonumber(rev or 0) < tonumber(u.rev) then
+    status = ''
+  elseif rev and rev ~= '' then
+    u.rev = rev
+  end
   if status == '' then status = was end
   if minute then
     local at = match(old, '[{,]"m":(%d+)}$')
@@ -222,7 +230,7 @@ end
 
 -- A sign-out tells the status of a user who hides, since the topic may not know it.
 local function hide(u, status)
-  if status == 'invisible' or status == 'invisible-' then take(u, status, '') end
+  if find(status, '^invisible') then take(u, status, '') end
 end
 
 function act.signout(u, _, k)

@@ -27,13 +27,13 @@ while room > 0 and expires and tonumber(expires) <= now do
   for i, record in ipairs(redis.call('HMGET', users, unpack(ids))) do
     -- Most users held only this lease. They leave without a step, which costs more.
     -- The record of such a user begins "|<holder>=<for>| 0 ", or "-0" in place of 0 if the
-    -- user is unseen. The = stands at mark, behind a holder of this length. In
+    -- user is unseen, and with "@<revision>" behind it. The = stands at mark, behind a holder of this length. In
     -- "|a.1=60000|web=60000| 0 " no "| 0 " follows the first number, so that user held
     -- several leases.
     local id, mark = ids[i], #due[i] - #ids[i] + 1
     local alike = at and find(record or '', only, mark, true) == mark
     local length, proof
-    if not alike and record then length, proof = match(record, '^=(%d+)| (-?0) ', mark) end
+    if not alike and record then length, proof = match(record, '^=(%d+)| (-?0)@?%d* ', mark) end
     if length then
       only, hushed, at = '=' .. length .. '| ' .. proof .. ' ', proof == '-0', expires - length .. ''
     end

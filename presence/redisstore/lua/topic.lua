@@ -28,14 +28,14 @@
 --       6 how many diffs the log holds, about
 --       7 version of the diffs
 --
--- A record is "<held> <seen> <line>":
+-- A record is "<held> <seen>[@<revision>] <line>":
 --   held   "|<holder>=<for>|<holder>=<for>|": the user's leases, each with its length
 --          in ms. They stand in the order that rule 6 asks for: a connection by its
 --          join, page views by the latest. Its user proved life at expires - for: so no
 --          beat makes the length less (rule 7).
 --          A zero before the length says that nobody is at the page (rule 24): "|a.1=045000|"
 --   seen   the latest proof of life by leases that ended, ms; "-0" of a user who is unseen
---          (rule 21)
+--          (rule 21). Behind it stands "@<revision>" of the status, if it has one (rule 28)
 --   line   "<since> <status> <profile JSON>": what others see. For a device the status is its
 --          visibility, which visibility.go reads and no script. With Keep.Active the last
 --          field of the JSON is "m", the minute of the latest page view. Before it stands
@@ -75,7 +75,7 @@ local function ask(command, key, args)
 end
 
 -- A user in a step: id, place (in touched), held, seen, record (as it was read),
--- at (where its line begins there), line (nil: as it was), shown (in users),
+-- at (where its line begins there), rev (of the status; nil: 0), line (nil: as it was), shown (in users),
 -- veiled (in hidden), invisible (now), unseen (now: rule 21), hushed (in users, and unseen, as
 -- it was read), lapsed (in users, had no lease left and came back invisible: seen stays),
 -- left (in users, and turned invisible then, which is written late),
@@ -101,6 +101,14 @@ local function parse(record)
   return sub(record, 1, one - 1), sub(record, one + 1, two - 1), two + 1
 end
 
+-- Takes over a record of a user, as parse returns it.
+local function own(u, held, proof, at)
+  local mark = find(proof, '@', 1, true)
+  if mark then proof, u.rev = sub(proof, 1, mark - 1), sub(proof, mark + 1) end
+  u.held, u.seen, u.at = held, proof, at
+  if proof == '-0' then u.seen, u.unseen = 0, true end
+end
+
 -- Reads the users who were not touched yet.
 local function touch(ids)
   local fresh, missing = {}, {}
@@ -113,22 +121,21 @@ local function touch(ids)
   local n = #touched
   local records = ask('HMGET', users, fresh)
   for i = 1, #fresh do
-    local id, record, held, proof, at = fresh[i], records[i], '|', 0, nil
+    local id, record = fresh[i], records[i]
+    local u = {id = id, place = n + i, held = '|', seen = 0, record = record, shown = record and true}
     if record then
-      held, proof, at = parse(record)
+      own(u, parse(record))
+      u.hushed = u.unseen
     else
       missing[#missing + 1] = id
     end
-    local u = {id = id, place = n + i, held = held, seen = proof, record = record, at = at, shown = at and true}
-    if proof == '-0' then u.seen, u.unseen, u.hushed = 0, true, true end
     step[id], touched[n + i] = u, u
   end
   for i, record in ipairs(ask('HMGET', hidden, missing)) do
     if record then
       local u = step[missing[i]]
-      u.held, u.seen, u.at = parse(record)
+      own(u, parse(record))
       u.record, u.veiled, u.invisible = record, true, true
-      if u.seen == '-0' then u.seen, u.unseen = 0, true end
     end
   end
 end
@@ -273,6 +280,7 @@ local function lapse(expired, most)
       if not from and holder == 'web' then length = u.closed end
       if length then u.seen = max(u.seen, expired[i + 1] - length) end
       if from then closeTab(u, holder, from) end
+      if u.held == '|' then u.rev = nil end
     end
   end
   return members

@@ -73,7 +73,7 @@ local function settle(records, held, sound)
     end
     if u.unseen and u.line then forgot[#forgot + 1] = id end
     if there then
-      local record = u.held .. ' ' .. (u.unseen and '-0' or text(u.seen)) .. ' ' .. lineOf(u)
+      local record = u.held .. ' ' .. (u.unseen and '-0' or text(u.seen)) .. (u.rev and '@' .. u.rev or '') .. ' ' .. lineOf(u)
       if record ~= u.record or u.shown ~= visible then
         local to = visible and shown or hid
         to[#to + 1], to[#to + 2] = id, record

@@ -9,15 +9,14 @@ var peopleBugs = []bug{
 	{"who turns invisible is shown to those who watch", "watch_news.go", "case here && s.visibility.Status == presence.Invisible:", "case here && false:"},
 	{"devices that leave are not looked at", "watch_news.go", "			p.deviceChangedLocked(d.ID)\n", "			_ = d\n"},
 	{"people who left the list stay in its total", "watch_list.go", "total += one(hash) - one(s.told)", "total += one(hash)"},
-	{"a device has the word of before", "choices_take.go", "ops = append(ops, updateOf(presence.User{ID: member, Visibility: &shown}))", "_, _ = member, shown"},
+	{"a device has the word of before", "choices_take.go", "ops = append(ops, updateOf(presence.User{ID: member, Visibility: &shown, Rev: now.rev()}))", "_, _ = member, shown"},
+	{"an older choice replaces a later one on a node", "choices_again.go", "case note.Rev < was.settings.Rev || note.Rev", "case note.Rev"},
+	{"settings are written without their revision", "settings_shown.go", "	u.Rev = r.settings.Rev\n", ""},
+	{"a node that forgot a choice believes an older one", "settings.go", "if taken && !news && n.Ago > 0 {", "if false {"},
 	{"a lost device has the word of before", "topic_provisional.go", "if chosen, chose := p.chosen[l.ID]; chose {", "if chosen, chose := p.chosen[l.ID]; chose && false {"},
 
 	// The order of settings.
-	{"an answer counts that is older than a notice", "choices_doubts.go", "if c.users.doubtLocked(user) != d || !d.asked {", "if c.users.doubtLocked(user) != d {"},
-	{"a notice hides nobody while the Directory is out", "choices_doubts.go", "c.life.spawn(func(ctx context.Context) { c.unanswered(ctx, user, d) })", "_ = narrows"},
-	{"what a node was writing as it heard a notice stands", "choices_doubts.go", "	if taken {\n		c.write(d.writing, user, now.at)", "	if false {\n		c.write(d.writing, user, now.at)"},
 	{"settings that may have been missed are not asked for", "choices_restore.go", "c.askAgain(append(c.users.forgetSettings(c.writer.writes), waiting...)...)", "_ = waiting"},
-	{"the Directory is not asked again after a notice", "choices_doubts.go", "	d.asked = false\n", ""},
 
 	// Signals.
 	{"a signal is told later with all its time", "topic_signals_standing.go", "signals[i].For = s.until.Sub(at)", "_ = s.until"},

@@ -2,7 +2,7 @@
 -- $1 users: a JSON array of [tenant, user], at most 1,000.
 -- Returns a row for each user who is known, in any order.
 -- Cost: a search of the primary key for each user.
-SELECT p.tenant, p.user_id, p.seen, p.status, p.until, p.text, p.online, p.last, p.last_later, p.except_some
+SELECT p.tenant, p.user_id, p.seen, p.status, p.until, p.text, p.online, p.last, p.last_later, p.except_some, p.rev
 FROM json_array_elements($1::text::json) AS e
 CROSS JOIN LATERAL (
   SELECT * FROM rollcall_people AS r
