@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"time"
@@ -30,6 +31,9 @@ func (c *choices) readSettings(ctx context.Context, user presence.UserID) (prese
 	return all[0], nil
 }
 
+// settingsTries is how often a change of settings is tried again because another one was faster.
+const settingsTries = 20
+
 // changeSettings changes the settings in the Directory, publishes that, and then writes what rosters show, as
 // set does for a status.
 func (c *choices) changeSettings(ctx context.Context, user presence.UserID, change func(*presence.Settings) error) error {
@@ -40,7 +44,7 @@ func (c *choices) changeSettings(ctx context.Context, user presence.UserID, chan
 		return presence.ErrStoreOut
 	}
 	user = presence.UserID(strings.Clone(string(user)))
-	for {
+	for try := 0; ; try++ {
 		was, err := c.readSettings(ctx, user)
 		if err != nil {
 			return err
@@ -59,8 +63,10 @@ func (c *choices) changeSettings(ctx context.Context, user presence.UserID, chan
 		}
 		now.Rev, err = c.directory.setSettings(ctx, user, now, func() { c.mayHaveChanged(user) })
 		switch {
-		case errors.Is(err, presence.ErrLaterChoice): // another node was faster
+		case errors.Is(err, presence.ErrLaterChoice) && try < settingsTries: // another call was faster
 			continue
+		case errors.Is(err, presence.ErrLaterChoice): // the Directory answers with what it no longer has
+			return fmt.Errorf("%w: %w", presence.ErrDirectoryOut, err)
 		case errors.Is(err, presence.ErrDirectoryOut):
 			c.mayHaveChanged(user)
 			return err

@@ -68,9 +68,9 @@ func (p *People) Settings(ctx context.Context, user presence.UserID) (presence.S
 
 // ChangeSettings changes what a user chose: in the Directory first, and then on every node, within a second
 // (rule P6). change gets the current settings, and changes any part of them, except Except, which the blocks
-// decide. If they leave the user invisible, a wider Seen counts once the user is visible again. Of two concurrent calls, the one that reaches the Directory last may undo the other; all nodes show
-// what the Directory has. ChangeSettings costs three queries, and one on each other node that knows the user.
-// It returns when the store knows.
+// decide. If they leave the user invisible, a wider Seen counts once the user is visible again. Of two concurrent calls
+// both count: where another call was faster, change is called once more, with what that one made. ChangeSettings costs
+// two queries. It returns when the store knows.
 //
 // It returns the error of change, [presence.ErrInvalidUser], [presence.ErrInvalidSettings],
 // [presence.ErrNoDirectory], [presence.ErrDirectoryOut], or [presence.ErrStoreOut] while the store is known
