@@ -8,7 +8,7 @@ import (
 
 // A StatusStore keeps the status that a user chose (rule 13). Its Publish of a [NoticeStatus] keeps the
 // status in the same step. Its Trim forgets statuses that were chosen long ago. Without it users choose a
-// status only if the site keeps it: in track.Config.Status, or in a Directory.
+// status only if the site keeps it, in a Directory.
 type StatusStore interface {
 	// Statuses returns the status that each user chose last, with its Order. It is zero
 	// for a user whose choice is unknown or was trimmed (rule 13). It costs one round

@@ -14,8 +14,7 @@ import (
 
 // choices makes a node announce a user only once it knows which status the user chose:
 // a user who chose to be invisible must not be shown by a node that has just started.
-// The node takes the choice from its memory, or else asks the site's table
-// (Config.Status) and the store. Page views and joins of the user wait meanwhile.
+// The node takes the choice from its memory, or else asks the Directory, or the store where there is none. Page views and joins of the user wait meanwhile.
 //
 // Example: Alice chose invisible yesterday. Node B starts at 12:00:00.000 and gets her
 // page view at 12:00:00.100. Her view waits; the store says "invisible" at 12:00:00.102;
@@ -37,8 +36,7 @@ type choices struct {
 	lastSeen  *lastSeen
 	untils    *untils
 
-	logs     minute.Gate
-	statuses *statusReader
+	logs minute.Gate
 }
 
 const (
@@ -49,7 +47,6 @@ const (
 // begin completes a choices whose fields for other parts are set. It calls forgotten with the number of ends
 // of statuses that were dropped for lack of room.
 func (c *choices) begin(forgotten func(int)) *choices {
-	c.statuses = newStatusReader(c.cfg, c.store)
 	c.untils = newUntils(c.life, c.statusEnded, forgotten)
 	return c
 }
@@ -130,7 +127,7 @@ func (c *choices) logFailure(err error) {
 		return
 	}
 	if waiting, _ := c.users.waiting(); len(waiting) > 0 && c.logs.Pass() {
-		c.cfg.Logger.Warn("presence: nobody can tell what users chose, in Config.Status, the Directory or the store; they are not announced until that is known",
+		c.cfg.Logger.Warn("presence: nobody can tell what users chose, in the Directory or the store; they are not announced until that is known",
 			slog.Any("error", err), slog.Int("users", len(waiting)))
 	}
 }

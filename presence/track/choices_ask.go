@@ -1,8 +1,8 @@
 package track
 
 import (
-	"cmp"
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -43,18 +43,13 @@ func (c *choices) ask(ctx context.Context) {
 			c.askDirectory(ctx, users)
 			continue
 		}
-		kept, err := c.statuses.ofStore(ctx, users)
-		switch {
-		case err != nil:
+		kept, err := c.kept(ctx, users)
+		if err != nil {
 			c.askLater(users, err)
-		case c.cfg.Status == nil:
-			for i, user := range users {
-				c.answered(user, choice{Status: kept[i].Status, order: kept[i].Order})
-			}
-		default:
-			for i, user := range users {
-				c.life.spawn(func(ctx context.Context) { c.askSite(ctx, user, kept[i]) })
-			}
+			continue
+		}
+		for i, user := range users {
+			c.answered(user, choice{Status: kept[i].Status, order: kept[i].Order})
 		}
 	}
 }
@@ -73,7 +68,7 @@ func (c *choices) next(ctx context.Context) (users []presence.UserID, ok bool) {
 	}
 }
 
-// answered takes the answer of the site, the store or the Directory about a user. It reports false for an answer to a
+// answered takes the answer of the store or the Directory about a user. It reports false for an answer to a
 // reopened question about a user whose choice this node knows.
 func (c *choices) answered(user presence.UserID, answer choice) bool {
 	return c.users.answer(user, answer, func() { c.noteEnd(user, answer) })
@@ -91,14 +86,21 @@ func (c *choices) askDirectory(ctx context.Context, users []presence.UserID) {
 	}
 }
 
-// askSite asks the site's table for one user's choice; kept is the store's answer.
-func (c *choices) askSite(ctx context.Context, user presence.UserID, kept backend.ChosenStatus) {
-	status, err := c.statuses.ofSite(ctx, user)
-	if err != nil {
-		c.askLater([]presence.UserID{user}, err)
-		return
+// statusWait is how long a node waits for the store's answer about what users chose.
+const statusWait = 2 * time.Second
+
+// kept asks the store what users chose, on a site without a Directory. It returns nothing if the store keeps no statuses.
+func (c *choices) kept(ctx context.Context, users []presence.UserID) ([]backend.ChosenStatus, error) {
+	if c.keepsStatus() != nil {
+		return make([]backend.ChosenStatus, len(users)), nil
 	}
-	c.answered(user, choice{Status: cmp.Or(status, kept.Status), order: kept.Order})
+	ctx, cancel := context.WithTimeout(ctx, statusWait)
+	defer cancel()
+	kept, err := c.store.Statuses(ctx, users...)
+	if err == nil && len(kept) != len(users) {
+		err = fmt.Errorf("the store answers for %d users of %d", len(kept), len(users))
+	}
+	return kept, err
 }
 
 // askLater asks about users again after a pause, or once the store is back, and logs why they wait. The pause

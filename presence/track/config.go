@@ -2,7 +2,6 @@ package track
 
 import (
 	"cmp"
-	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -68,15 +67,9 @@ type Config struct {
 	// seen last. A Directory remembers it of all users. Default: 30 days.
 	LastSeenKeep time.Duration
 
-	// Status returns the status that a user chose, from a table of the site's own, or "" if the table has
-	// none: then the store's answer counts. It is called once for each user whose choice this node does not
-	// know, for 2 s at most, and never on the way of a page. It may be called concurrently. The user is not
-	// announced until it returns without an error. Default: only the store is asked.
-	Status func(ctx context.Context, user presence.UserID) (presence.Status, error)
-
 	// Directory is the site's lasting knowledge of people. With it users have devices, settings, contacts,
-	// and a last seen that lasts. The topic "people" then has the users whom a visitor watches. With a
-	// Directory, Status must be nil. Default: none; these features do not exist, and cost nothing.
+	// and a last seen that lasts. The topic "people" then has the users whom a visitor watches.
+	// Default: none; these features do not exist, and cost nothing.
 	Directory presence.Directory
 
 	// Logger takes the few lines that somebody can act on, each with the attribute node.
@@ -148,9 +141,6 @@ func (c Config) validate() error {
 		if n.value < 1 {
 			bad(n.field, "must be at least 1")
 		}
-	}
-	if c.Directory != nil && c.Status != nil {
-		bad("Status", "must be nil where there is a Directory, which has every user's settings")
 	}
 	for name, k := range c.Kinds {
 		errs = append(errs, validateKind(k, name))

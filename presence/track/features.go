@@ -43,8 +43,5 @@ func (c Config) validateFor(has backend.Features) error {
 // keepsStatus returns nil if a user's choice is kept somewhere that outlives this node. Otherwise an
 // invisible user would be seen after a restart.
 func (c *choices) keepsStatus() error {
-	if c.cfg.Status != nil {
-		return nil
-	}
 	return backend.Require(c.store, backend.FeatureStatuses)
 }

@@ -57,10 +57,9 @@ func TestHealth(t *testing.T) {
 // A node that drains is not in order from the moment at which Close is called.
 func TestHealthWhileClosing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker := start(t, memstore.New(), track.Config{Status: func(context.Context, presence.UserID) (presence.Status, error) {
-			time.Sleep(2 * time.Second) // a slow table of the site's
-			return presence.Busy, nil
-		}})
+		store := presencetest.NewFaults(memstore.New())
+		tracker := start(t, store, track.Config{})
+		store.Break(presencetest.Fault{Delay: 2 * time.Second}, presencetest.CallStatuses)
 		tracker.Seen(presence.Site, user("alice"), presence.Device{})
 		closed := make(chan struct{})
 		go func() {

@@ -46,7 +46,7 @@ func (c *choices) publish(ctx context.Context, n backend.Notice) (backend.Notice
 		if !errors.Is(err, presence.ErrLaterChoice) || backend.Require(c.store, backend.FeatureStatuses) != nil {
 			return n, err
 		}
-		kept, err := c.statuses.ofStore(ctx, []presence.UserID{n.User})
+		kept, err := c.kept(ctx, []presence.UserID{n.User})
 		if err != nil {
 			return n, storeOut(err)
 		}

@@ -2,12 +2,10 @@ package track_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -59,94 +57,33 @@ func TestInvisibleLasts(t *testing.T) {
 	}
 }
 
-// While nobody can tell what a user chose, the user is not announced; others, of whom
-// it is known, are.
+// While nobody can tell what a user chose, the user is not announced. That holds up neither pages nor the end of the node.
 func TestNotAnnouncedUntilTheChoiceIsKnown(t *testing.T) {
-	down := errors.New("the table is locked")
-	for name, fail := range map[string]func() (presence.Status, error){
-		"error":          func() (presence.Status, error) { return "", down },
-		"panic":          func() (presence.Status, error) { panic("no rows") },
-		"unknown status": func() (presence.Status, error) { return "hiding", nil },
-	} {
+	for name, fault := range map[string]presencetest.Fault{"error": {Err: errDown}, "hangs": {Hang: true}} {
 		bubble(t, name, func(t *testing.T) {
-			var broken atomic.Bool
-			broken.Store(true)
-			a := start(t, memstore.New(), track.Config{
-				Logger: slog.New(slog.DiscardHandler),
-				Status: func(_ context.Context, id presence.UserID) (presence.Status, error) {
-					if id == "bob" || !broken.Load() {
-						return map[presence.UserID]presence.Status{"carol": presence.Invisible}[id], nil
-					}
-					return fail()
-				},
-			})
+			var log strings.Builder
+			store := presencetest.NewFaults(memstore.New())
+			a := start(t, store, track.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			choose(t, a, "carol", presence.Invisible)
 			w := watch(t, a)
-			a.Seen(presence.Site, user("alice"), presence.Device{})
-			a.Seen(presence.Site, user("carol"), presence.Device{})
-			a.Seen(presence.Site, user("bob"), presence.Device{})
-			w.want("diff +bob -")
+			store.Break(fault, presencetest.CallStatuses)
+			began := time.Now()
+			for _, id := range []presence.UserID{"alice", "carol"} {
+				a.Seen(presence.Site, user(string(id)), presence.Device{})
+			}
+			if waited := time.Since(began); waited > 0 {
+				t.Errorf("page views waited %v, want no wait", waited)
+			}
 			time.Sleep(20 * time.Second)
 			w.want()
-			broken.Store(false)
-			time.Sleep(2 * time.Second)
+			if !strings.Contains(log.String(), "nobody can tell what users chose") {
+				t.Errorf("got log %q, want a line about it", log.String())
+			}
+			store.Heal()
+			time.Sleep(3 * time.Second)
 			w.want("diff +alice -") // and never carol
 		})
 	}
-}
-
-// A table that hangs holds up neither pages, nor other users, nor the end of the node.
-func TestStatusTableHangs(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a := start(t, memstore.New(), track.Config{
-			Logger: slog.New(slog.DiscardHandler),
-			Status: func(ctx context.Context, id presence.UserID) (presence.Status, error) {
-				if id == "alice" {
-					<-ctx.Done()
-				}
-				return "", ctx.Err()
-			},
-		})
-		w := watch(t, a)
-		began := time.Now()
-		a.Seen(presence.Site, user("alice"), presence.Device{})
-		if waited := time.Since(began); waited > 0 {
-			t.Errorf("a page view waited %v, want no wait", waited)
-		}
-		time.Sleep(time.Minute)
-		a.Seen(presence.Site, user("bob"), presence.Device{})
-		time.Sleep(5 * time.Second)
-		w.want("diff +bob -")
-	})
-}
-
-// A call of the site's table that never returns holds up its own user alone.
-func TestStatusTableNeverReturns(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var log strings.Builder
-		release := make(chan struct{})
-		a := start(t, memstore.New(), track.Config{
-			Logger: slog.New(slog.NewTextHandler(&log, nil)),
-			Status: func(_ context.Context, id presence.UserID) (presence.Status, error) {
-				if id == "alice" {
-					<-release
-				}
-				return "", nil
-			},
-		})
-		w := watch(t, a)
-		a.Seen(presence.Site, user("alice"), presence.Device{})
-		a.Seen(presence.Site, user("bob"), presence.Device{})
-		w.want("diff +bob -")
-		time.Sleep(3 * time.Second)
-		a.Seen(presence.Site, user("carol"), presence.Device{})
-		w.want("diff +carol -")
-		if !strings.Contains(log.String(), "nobody can tell what users chose") {
-			t.Errorf("got log %q, want a line about it", log.String())
-		}
-		close(release)
-		time.Sleep(3 * time.Second)
-		w.want("diff +alice -")
-	})
 }
 
 // What waits for a choice keeps its order and its end: who signed out meanwhile is

@@ -190,7 +190,7 @@ func (t *Tracker) SignOff(ctx context.Context, user presence.UserID, browser str
 // or [presence.ErrStoreOut] at once while the store is known to be out: then the status is not set, except as
 // [People.ChangeSettings] says.
 // Where nothing keeps what users choose it returns [errors.ErrUnsupported]: the store is no
-// [backend.StatusStore], and there is neither a [Config.Status] nor a [Config.Directory].
+// [backend.StatusStore], and there is no [Config.Directory].
 //
 // Where the site has a [Config.Directory] the choice is kept there, it never ends by itself,
 // and the text beside the former status goes. Then SetStatus costs and returns what

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,24 +11,22 @@ import (
 	"github.com/rollcall-go/rollcall/internal/need"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/presencetest"
 	"github.com/rollcall-go/rollcall/presence/track"
 )
 
-// A user who chose nothing views a page every 11 minutes. The site is asked once.
-func TestSiteIsAskedOnceForAChoice(t *testing.T) {
+// A user who chose nothing views a page every 11 minutes. The store is asked once.
+func TestStoreIsAskedOnceForAChoice(t *testing.T) {
 	need.Slow(t, "thousands of users")
 	synctest.Test(t, func(t *testing.T) {
-		var asked atomic.Int64
-		a := start(t, memstore.New(), track.Config{Status: func(context.Context, presence.UserID) (presence.Status, error) {
-			asked.Add(1)
-			return "", nil
-		}})
+		store := presencetest.NewFaults(memstore.New())
+		a := start(t, store, track.Config{})
 		for range 100 {
 			a.Seen(presence.Site, user("alice"), presence.Device{})
 			time.Sleep(11 * time.Minute)
 		}
-		if n := asked.Load(); n > 1 {
-			t.Errorf("the site's table was asked %d times for one user, want once", n)
+		if n := store.Calls(presencetest.CallStatuses); n > 1 {
+			t.Errorf("the store was asked %d times about one user, want once", n)
 		}
 	})
 }
