@@ -318,6 +318,7 @@ func merge(old *operation, op operation, last bool) bool {
 		if old.User.Status != op.User.Status || !old.User.Visibility.Equal(op.User.Visibility) {
 			old.User.Status, old.User.Visibility, old.asked = op.User.Status, op.User.Visibility, op.asked
 		}
+		old.User.Rev = op.User.Rev
 	case op.Kind == backend.OpSeen || op.Kind == backend.OpUpdate:
 		// Rule 6 depends on the order; the newest profile wins; and an update after a sign-out is no
 		// sign-out.
