@@ -46,10 +46,6 @@ var (
 	// ErrStoreOut: the store cannot be reached, and nothing useful is known
 	// here. Try again later; what was to be written is kept.
 	ErrStoreOut = errors.New("the presence store is out")
-	// ErrRestarted: backend.Core.Sweep met a server that started again, or took over from another one,
-	// perhaps with old data. Nothing is removed. The nodes renew their leases, and a later sweep
-	// says backend.SweepOptions.Restarted. A track.Tracker does that by itself.
-	ErrRestarted = errors.New("the presence store started again")
 	// ErrRefused: the store answers, but refuses the operations of one topic. The track.Tracker tries a few
 	// times, then drops them, counts them and logs that.
 	ErrRefused = errors.New("the presence store refuses this")

@@ -24,10 +24,9 @@ type Core interface {
 	// Topics need not be known to this node, and sweeps may run at the same time.
 	//
 	// A server that restarts, or a replica that takes over, may have old data: leases in it look
-	// expired although nodes have renewed them since. So the first sweep after a restart removes
-	// nothing and returns ErrRestarted. Later sweeps do the same until one has set
-	// opts.Restarted. Sweeps with opts.Look are exempt. A server that began without data, and a store that cannot restart, have no old leases and never return
-	// ErrRestarted.
+	// expired although nodes have renewed them since. So the first sweep after a restart puts the store in
+	// doubt, and says so: see Swept.Doubt. Until that ends no sweep removes anything. A server that began
+	// without data, and a store that cannot restart, are never in doubt.
 	Sweep(ctx context.Context, opts SweepOptions) (Swept, error)
 
 	// Age rotates the sets of page views and of guests of each topic that was last rotated at
@@ -68,12 +67,9 @@ type Core interface {
 type SweepOptions struct {
 	Limit int // about the most expired leases that are removed. Required
 
-	// Restarted says that every node has had time to renew its leases since this one last got
-	// ErrRestarted, or heard that another one did.
-	Restarted bool
-
-	// Look removes nothing. The sweep only finds out whether the server has started again.
-	Look bool
+	// Doubt is how long the store is in doubt after a restart: the time in which every node writes again what
+	// it holds. 0: the store's own guess.
+	Doubt time.Duration
 
 	// Nodes also ends the leases that hang on processes whose own lease has lapsed (rule 23). It
 	// looks at every lease of the fleet for each such process, in bounded steps. Limit does not

@@ -116,6 +116,7 @@ type Swept struct {
 	Leases int  // expired leases that this call removed
 	Leaves int  // leaves that this call announced
 	More   bool // the limit was reached: call again
+	Doubt  bool // a server has started again since the latest sweep, perhaps with old data: write again what is held here
 
 	// Next is how long it takes until a sweep may find something to do, given [SweepOptions.Soonest].
 	// 0: unknown.

@@ -153,9 +153,6 @@ func (s *Store) Sweep(ctx context.Context, opts backend.SweepOptions) (backend.S
 		return backend.Swept{}, err
 	}
 	var swept backend.Swept
-	if opts.Look { // a memory store never restarts
-		return swept, nil
-	}
 	if opts.Nodes {
 		swept = s.sweepNodesLocked()
 	}

@@ -37,8 +37,8 @@ func (s *upkeep) Sweep(ctx context.Context, opts backend.SweepOptions) (backend.
 		return backend.Swept{}, err
 	}
 	s.sharded(ctx)
-	if err := s.askRestarted(ctx, opts); err != nil || opts.Look {
-		return backend.Swept{}, err
+	if doubt, begins, err := s.doubts(ctx, opts.Doubt); doubt || err != nil {
+		return backend.Swept{Doubt: begins}, err
 	}
 	s.lengthen(ctx)
 	var swept backend.Swept
@@ -58,7 +58,8 @@ func (s *upkeep) sweepExpired(ctx context.Context, opts backend.SweepOptions, be
 	j := &sweepJob{store: s, limit: opts.Limit, again: max(lookAgain, opts.Soonest), latest: began, looked: make(map[presence.Topic]look)}
 	next, err := s.eachDue(ctx, "sweep", "due", j.again, j)
 	if err == nil && j.unknown {
-		if err = s.askRestarted(ctx, opts); err == nil {
+		var doubt bool
+		if doubt, j.swept.Doubt, err = s.doubts(ctx, opts.Doubt); err == nil && !doubt {
 			j.slow = false
 			next, err = s.eachDue(ctx, "sweep", "due", j.again, j)
 		}

@@ -90,5 +90,5 @@ func (s *server) restart() {
 		s.losses.Add(1)
 	}
 	s.saved, s.log = nil, slices.Clone(s.file.log)
-	s.cold, s.met = true, false
+	s.cold = true
 }

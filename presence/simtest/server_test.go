@@ -11,7 +11,6 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 )
@@ -24,8 +23,8 @@ type server struct {
 	file  *filed          // what it starts with again; nil: without data
 
 	mu         sync.Mutex
-	cold       bool         // it began with old data, and no sweep knows that all leases were renewed since
-	met        bool         // a sweep has met it since
+	cold       bool         // it began with old data, and no sweep has met it since
+	doubt      time.Time    // until then sweeps remove nothing
 	log        []lateNotice // the lasting notices
 	replicated int          // of these the replica has
 
@@ -59,19 +58,20 @@ func (s *server) rewind() {
 		s.losses.Add(1)
 	}
 	s.saved, s.log = nil, s.log[:s.replicated]
-	s.cold, s.met = true, false
+	s.cold = true
 }
 
 // Sweep implements [backend.Store], as redisstore does after a restart.
 func (s *server) Sweep(ctx context.Context, o backend.SweepOptions) (backend.Swept, error) {
 	s.mu.Lock()
-	refuses := s.cold && (!s.met || !o.Restarted && !o.Look)
-	if s.met = true; o.Restarted && !refuses {
-		s.cold = false
+	begins := s.cold
+	if s.cold = false; begins {
+		s.doubt = time.Now().Add(o.Doubt)
 	}
+	doubt := time.Now().Before(s.doubt)
 	s.mu.Unlock()
-	if refuses {
-		return backend.Swept{}, presence.ErrRestarted
+	if doubt {
+		return backend.Swept{Doubt: begins}, nil
 	}
 	return s.Store.Sweep(ctx, o)
 }

@@ -62,7 +62,6 @@ type outage struct {
 	trouble  time.Time        // when an outage of any length, or a loss of data, was last noticed; zero: never
 	lost     time.Time        // when a loss of data was last noticed; zero: there was none
 	sweepErr error            // of the latest sweep; nil: it succeeded
-	swept    time.Time        // when the latest complete sweep began that succeeded; zero: none did
 	process  processLease
 }
 

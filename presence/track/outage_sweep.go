@@ -8,14 +8,13 @@ import (
 )
 
 // sweeps says what a sweep of this node may remove now, and whether it may remove anything. It is
-// the one place that decides so. It returns [presence.ErrStoreOut] while the store is out.
+// the one place of a node that decides so. It returns [presence.ErrStoreOut] while the store is out, and the error of the latest sweep until
+// another one may be tried. The store itself decides after it started again: see backend.Swept.
 //
-//	the store                                  expired leases           what hangs on a silent process
-//	out, hanging, or with trouble in the       none                     none
-//	latest min(TTL, 7 s)
-//	lost data lately, started again lately,    none: nodes restore it   none
-//	or refused the latest sweep
-//	otherwise                                  all                      all, if this node judges
+//	the store                                       expired leases           what hangs on a silent process
+//	out, hanging, or with trouble in the latest     none                     none
+//	min(TTL, 7 s), or lost data lately
+//	otherwise                                       all                      all, if this node judges
 //
 // The beginning of this node counts as trouble, because a node cannot know what was before. Example with a TTL
 // of 3 s: Redis is away for 6 s, and node B is deployed meanwhile. Just after Redis is back the new node B finds
@@ -28,41 +27,21 @@ func (o *outage) sweeps() (opts backend.SweepOptions, may bool, err error) {
 	state := o.state()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	opts.Limit = maxSwept
+	restore := restoreFor(o.cfg.shortestTTL())
 	switch {
 	case state == out:
 		return opts, false, presence.ErrStoreOut
-	case state == hanging:
+	case state == hanging, time.Since(later(o.began, o.trouble)) < o.cfg.catchUp(), !o.lost.IsZero() && time.Since(o.lost) < restore:
 		return opts, false, o.sweepErr
-	case o.sweepErr != nil, !o.lost.IsZero() && time.Since(o.lost) < restoreFor(o.cfg.shortestTTL()):
-		opts.Look = true
-	case time.Since(later(o.began, o.trouble)) < o.cfg.catchUp():
-		return opts, false, nil
-	default:
-		opts.Nodes = o.process.judges(o.cfg.NodeTTL)
-		opts.Restarted = !o.lost.IsZero() && !o.lost.Before(o.swept)
 	}
-	return opts, true, nil
+	return backend.SweepOptions{Limit: maxSwept, Nodes: o.process.judges(o.cfg.NodeTTL), Doubt: restore}, true, nil
 }
 
-// settles notes a complete sweep that began at a moment and succeeded: leases that were restored before it
-// are swept. A loss that was noticed before it is settled, and does not count again when a notice repeats it.
-//
-// Example with a TTL of 3 s: Redis starts again with its file at 12:00:00, and nodes tell each other. They sweep
-// from 12:00:05 on. At 12:00:07.0 Redis starts again, and refuses a sweep of node A. At 12:00:07.1 node B tells
-// once more of the first loss, as the notice is lost. Node C must not take that as its permission to sweep.
-func (o *outage) settles(began time.Time) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.swept = later(o.swept, began)
-}
-
-// reportSweep takes the result of a sweep. A refused or unanswered sweep is a sign of an outage, which lasts until
-// one succeeds.
+// reportSweep takes the result of a sweep. One that fails is trouble, which lasts until one succeeds.
 func (o *outage) reportSweep(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if err != nil || o.sweepErr != nil {
+	if err != nil {
 		o.trouble = time.Now()
 	}
 	o.sweepErr = err

@@ -2,51 +2,13 @@ package track_test
 
 import (
 	"context"
-	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 	"github.com/rollcall-go/rollcall/presence/track"
 )
-
-// A sweptStore counts the sweeps that say that every node has renewed its leases since a restart.
-type sweptStore struct {
-	deafStore
-	sure atomic.Int64
-}
-
-func (s *sweptStore) Sweep(ctx context.Context, o backend.SweepOptions) (backend.Swept, error) {
-	if o.Restarted {
-		s.sure.Add(1)
-	}
-	return s.deafStore.Sweep(ctx, o)
-}
-
-// A loss of data that is told once more, after this node has swept, permits no sweep: the store may just have
-// started again.
-func TestLossThatIsToldOnceMore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := &sweptStore{deafStore: deafStore{Store: memstore.New()}}
-		start(t, store, track.Config{Node: "a"})
-		time.Sleep(time.Minute + 500*time.Millisecond) // between two sweeps: one in this millisecond would be after the loss
-		lost := backend.Notice{Kind: backend.NoticeLost, Lasting: true, Ago: time.Millisecond}
-		store.fn(lost)
-		time.Sleep(time.Minute)
-		if n := store.sure.Load(); n != 1 {
-			t.Fatalf("%d sweeps said that all nodes have renewed their leases, want one", n)
-		}
-		lost.Ago = time.Minute
-		store.fn(lost)
-		time.Sleep(time.Minute)
-		if n := store.sure.Load(); n != 1 {
-			t.Errorf("%d sweeps said so, want no other one", n)
-		}
-	})
-}
 
 // However long the TTL is, no lease expires in an outage of a third of it, whenever it begins: a node that had no
 // outage would sweep it.

@@ -96,7 +96,7 @@ func (s *timedStore) Features() backend.Features { return s.features }
 func (s *timedStore) done(ctx context.Context, call int, began time.Time, err error) {
 	c := &s.calls[call]
 	c.latency.observe(int64(time.Since(began)))
-	if err != nil && !errors.Is(err, presence.ErrGap) && !errors.Is(err, presence.ErrLaterChoice) && !errors.Is(err, presence.ErrRestarted) && !errors.Is(ctx.Err(), context.Canceled) {
+	if err != nil && !errors.Is(err, presence.ErrGap) && !errors.Is(err, presence.ErrLaterChoice) && !errors.Is(ctx.Err(), context.Canceled) {
 		c.failed.Add(1)
 	}
 }
