@@ -38,23 +38,3 @@ func TestHidesInAnOutageAtThatMoment(t *testing.T) {
 		}
 	})
 }
-
-// A node writes a status once more where its topic does not show it, and hears all notices first: the user may
-// have hidden at another node.
-func TestHiddenUserIsNotWrittenOnceMore(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
-		memory := memstore.New()
-		deaf := &deafStore{Store: memory}
-		a, b := start(t, memory, track.Config{Node: "a"}), start(t, deaf, track.Config{Node: "b"})
-		connect(t, b, track.ConnectOptions{Visitor: visitor("alice")})
-		time.Sleep(20 * time.Second)
-		choose(t, b, "alice", presence.Busy)
-		w := openPage(t, a, track.ConnectOptions{})
-		w.want("state alice")
-		deaf.setDeaf(true)
-		choose(t, a, "alice", presence.Invisible)
-		w.want("diff + -alice")
-		time.Sleep(5 * time.Second)
-		w.want()
-	})
-}

@@ -73,20 +73,6 @@ func TestStatusesSetAtTwoNodes(t *testing.T) {
 	})
 }
 
-// A hears of the later status only after its own earlier one was written behind it.
-func TestStatusHeardLate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		memory, slow, a, b := aliceElsewhere(t)
-		slow.Disturb(presencetest.Disturbance{Delay: 50 * time.Millisecond})
-		slow.Break(presencetest.Fault{Delay: 20 * time.Millisecond}, presencetest.CallApply)
-		go a.SetStatus(context.Background(), "alice", presence.Busy)
-		time.Sleep(5 * time.Millisecond)
-		choose(t, b, "alice", presence.Invisible)
-		time.Sleep(150 * time.Millisecond)
-		wantHidden(t, memory, 10*time.Second)
-	})
-}
-
 // A hangs between publishing a status and writing it. B, which holds the user, writes it.
 func TestSenderOfAStatusHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -217,22 +203,6 @@ func TestSlowPageViewAndInvisible(t *testing.T) {
 				t.Fatalf("the store shows %q, want an invisible user hidden", who)
 			}
 			time.Sleep(time.Second)
-		}
-	})
-}
-
-// The sender published a status and wrote nothing; the topic is not loaded at the node
-// that holds the user. That node writes the status after a while.
-func TestSenderOfAStatusDiedAndNobodyLooks(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		memory := memstore.New()
-		b := start(t, memory, track.Config{Node: "b"})
-		b.Seen("thread:1", user("alice"), presence.Device{})
-		time.Sleep(2 * time.Minute)
-		noError(t, memory.Publish(t.Context(), backend.StatusNotice("alice", presence.Busy)))
-		time.Sleep(3 * time.Second)
-		if got := stored(t, memory, "thread:1"); got != "alice=busy " {
-			t.Errorf("the store shows %q 3 s later, want alice busy", got)
 		}
 	})
 }

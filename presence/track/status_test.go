@@ -217,29 +217,6 @@ func TestStatusIsWrittenByFewNodes(t *testing.T) {
 	})
 }
 
-// A page view that a node wrote with the status of before, after another node had written
-// the new one, is corrected.
-func TestStatusOvertakesAPageView(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		memory := memstore.New()
-		slow := presencetest.NewFaults(memory)
-		a := start(t, memory, track.Config{Node: "a"})
-		b := start(t, slow, track.Config{Node: "b"})
-		openPage(t, a, track.ConnectOptions{}).want("state ")
-		openPage(t, b, track.ConnectOptions{}).want("state ")
-		choose(t, a, "alice", presence.Busy)
-		time.Sleep(10 * time.Second)
-		slow.Break(presencetest.Fault{Delay: 300 * time.Millisecond}, presencetest.CallApply)
-		b.Seen(presence.Site, user("alice"), presence.Device{})
-		time.Sleep(100 * time.Millisecond) // the view is under way, as busy
-		choose(t, a, "alice", presence.Invisible)
-		time.Sleep(time.Second)
-		if _, there := view(t, a).Member("alice"); there {
-			t.Error("alice is shown, want her invisible")
-		}
-	})
-}
-
 // A node that ends between publishing a status and writing it leaves no topic behind that
 // shows the status of before.
 func TestStatusOfANodeThatEnded(t *testing.T) {
