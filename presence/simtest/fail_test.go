@@ -94,6 +94,13 @@ func (w *world) since(does ...string) time.Duration {
 	return least
 }
 
+// goesOn reports whether one of some failures goes on.
+func (w *world) goesOn(does ...string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.ContainsFunc(w.troubles, func(t *trouble) bool { return t.to.IsZero() && slices.Contains(does, t.do) })
+}
+
 // secondLatest returns how long ago the latest failure but one was over.
 func (w *world) secondLatest() time.Duration {
 	w.mu.Lock()

@@ -206,7 +206,12 @@ func (u *person) signOutViews(p *process) {
 	defer cancel()
 	out := p.tracker.SignOut(ctx, presence.UserID(u.id)) == nil
 	u.viewed, u.sure = time.Time{}, out && u.w.calm()
-	if !out || u.w.since("lag", "part-lags") == 0 {
+	if out {
+		u.w.mu.Lock()
+		u.out = time.Now()
+		u.w.mu.Unlock()
+	}
+	if !out || u.w.goesOn("lag", "part-lags") {
 		u.viewed = time.Now()
 	}
 }
@@ -256,6 +261,7 @@ func (u *person) view(node int) {
 	}
 	u.departs(1) // its hold ends, unless another view comes before
 	u.viewed, u.sure = time.Now(), u.w.calm()
+	u.goes(false)
 	p.tracker.Seen(presence.Site, u.visitor().User, presence.Device{})
 }
 

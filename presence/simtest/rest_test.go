@@ -65,7 +65,10 @@ func (w *world) rest(when string) {
 func (w *world) unheard() {
 	run, forgotten := w.processes(), make(map[*person]bool)
 	for _, u := range w.persons {
-		forgotten[u] = w.forgot(u, 0)
+		if forgotten[u] = w.forgot(u, 0); forgotten[u] && u.kind == visits && u.viewed.IsZero() { // the view may come back
+			u.viewed, u.sure = time.Now(), false
+			u.departs(1)
+		}
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
