@@ -133,8 +133,11 @@ func (s *picture) parts(user string, how departure) {
 	if u == nil {
 		return
 	}
-	if hidden := s.p.w.ago(&u.hidden); hidden > 0 && how.LastSeen == "" {
-		s.finds("left-unseen", u, hidden, "is told that %s left, who hid, and not when the user was last seen", user)
+	s.p.w.mu.Lock()
+	hides := !u.hidden.IsZero() // also at this very moment
+	s.p.w.mu.Unlock()
+	if hides && how.LastSeen == "" {
+		s.finds("left-unseen", u, 0, "is told that %s left, who hid, and not when the user was last seen", user)
 	}
 }
 
