@@ -87,7 +87,7 @@ type finding struct {
 // allows reports whether an exception allows a fault.
 func (w *world) allows(f finding) bool {
 	for _, e := range w.allowed.exceptions {
-		if e.fault != f.fault || e.lasts != nil && f.lasts > e.lasts.of(w.game) {
+		if e.fault != f.fault || e.lasts != nil && f.lasts-f.held > e.lasts.of(w.game) {
 			continue
 		}
 		late := func(cause string) bool { return w.ended(cause, f)-f.held > e.after.of(w.game) }
