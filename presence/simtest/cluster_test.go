@@ -82,7 +82,7 @@ func (w *world) failsInCluster(a act) {
 			w.note("%s is back at what it had", a.with)
 		})
 	case "read only": // what was written is still told
-		w.storeFails("readonly", presencetest.Fault{Err: errAway}, a.d)
+		w.storeFails(a.do, "readonly", presencetest.Fault{Err: errAway}, a.d)
 	case "topic late": // what happens elsewhere is told first
 		if p := w.at(a.who % w.game.nodes); p != nil {
 			p.link.hold(presence.Topic(a.with))

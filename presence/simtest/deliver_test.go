@@ -29,16 +29,13 @@ type program struct {
 	caller *process             // whose call runs; nil: none
 	told   map[string]string    // what each ID was
 	there  map[string]time.Time // who was told to be there, and since when
-	unsure map[string]bool      // of whom nobody may know what was told: see forgottenLocked
+	unsure map[string]bool      // of whom nobody may know what was told, by the exceptions
 	was    map[string]bool      // who is there by the store's diffs
 	events map[string][]string  // of each user since all was well, without repetitions
 	should map[string][]string  // the same, by the store's diffs
 	made   time.Time            // when the store made the latest of these
 	leaves map[string]int
-	gaps   int
-
-	kindGaps int // of all topics of a kind: also where nobody could look at the list for long
-	failures int // since all was well
+	gaps   int // since all was well
 }
 
 func (w *world) newProgram() *program {
@@ -120,34 +117,36 @@ func (p *program) take(at *process, d deliver.Event) {
 	p.w.note("node %s tells the program: %s %s since %v, seen %v, %s", at.link.node, d.Type, user, d.Since.UnixMicro(), d.LastSeen.UnixMicro(), d.ID)
 	what := fmt.Sprint(d.Type, d.Topic, d.User, d.Since.UnixNano(), d.LastSeen.UnixNano(), d.Seconds)
 	if before, again := p.told[d.ID]; again {
-		if what != before && !p.forgottenLocked() {
+		if what != before && !p.allows("program") {
 			p.w.fault("the program gets %s, and before that %s with the same ID", what, before)
 		}
 		return
 	}
 	p.told[d.ID] = what
 	since, there := p.there[user]
-	sure := !p.unsure[user] && !p.forgottenLocked()
+	doubt := p.unsure[user]
 	delete(p.unsure, user)
 	switch d.Type {
 	case deliver.Gap:
-		if d.Topic == p.topic {
-			p.gaps++
-		} else {
-			p.kindGaps++
+		// A gap of all topics of a kind is also told where nobody could look at the list of topics for long.
+		if d.Topic == p.topic && !p.allows("program-gap") {
+			p.w.fault("the program is told of a gap, and the store lost nothing")
 		}
+		p.gaps++
 	case deliver.Join:
-		if there && sure {
+		if there && !doubt && !p.allows("program") {
 			p.w.fault("the program gets a join of %s since %v, who is there since %v", user, d.Since, since)
 		}
 		p.there[user] = d.Since
 		p.events[user] = append(p.events[user], eventOf(deliver.Join, d.Since))
 	case deliver.Leave:
-		if (!there || !since.Equal(d.Since)) && sure {
+		if (!there || !since.Equal(d.Since)) && !doubt && !p.allows("program") {
 			p.w.fault("the program gets a leave of %s since %v, who is there since %v", user, d.Since, since)
 		}
 		delete(p.there, user)
-		p.leaves[user]++
+		if u := p.w.person(user); u.absent() || !p.w.allows(finding{fault: "leaves", w: p.w, at: at, u: u}) {
+			p.leaves[user]++
+		}
 		left := eventOf(deliver.Leave, d.LastSeen)
 		if d.LastSeen.Equal(d.Since) {
 			left = atOnce
@@ -191,19 +190,8 @@ func (p *program) diff(d backend.Diff) {
 	}
 }
 
-// fails is for a failure of the store or of a node.
-func (p *program) fails() {
-	if p == nil {
-		return
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.failures++
-}
-
-// forgottenLocked reports whether a loss of data came with another failure, since all was well. Then nobody may know
-// who was told: docs/reliability.md has the bounds.
-func (p *program) forgottenLocked() bool { return p.failures > 1 && p.w.hasLost() }
+// allows reports whether an exception allows a fault of what the program is told.
+func (p *program) allows(fault string) bool { return p.w.allows(finding{fault: fault, w: p.w}) }
 
 // wrong says what the program was not told yet.
 func (p *program) wrong() string {
@@ -212,7 +200,7 @@ func (p *program) wrong() string {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.forgottenLocked() {
+	if p.allows("program") {
 		return ""
 	}
 	for _, u := range p.w.persons {
@@ -241,7 +229,7 @@ func (p *program) onTheWay() bool {
 
 // settle holds what the program was told since all was well against what happened. After a loss it may lack what came
 // and went meanwhile.
-func (p *program) settle(when string, lost bool) {
+func (p *program) settle(when string) {
 	if p == nil {
 		return
 	}
@@ -252,12 +240,9 @@ func (p *program) settle(when string, lost bool) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	forgotten := lost && p.failures > 1
-	if p.gaps > 0 && !lost {
-		p.w.fault("the program was told of a gap, and the store lost nothing, %s", when)
-	}
+	forgotten := p.allows("program")
 	for _, u := range p.w.persons {
-		if told, want := p.events[u.id], p.should[u.id]; !lost && p.kindGaps == 0 && !slices.EqualFunc(told, want, agrees) {
+		if told, want := p.events[u.id], p.should[u.id]; p.gaps == 0 && !slices.EqualFunc(told, want, agrees) && !p.allows("program-lacks") {
 			p.w.fault("the program was told of %s: %v; and the store: %v, %s", u.id, told, want, when)
 		}
 		if n, most := p.leaves[u.id], u.departures[p.topic]; n > most && !forgotten {
@@ -276,5 +261,5 @@ func (p *program) settle(when string, lost bool) {
 	}
 	clear(p.events)
 	clear(p.should)
-	p.gaps, p.kindGaps, p.failures = 0, 0, 0
+	p.gaps = 0
 }

@@ -14,7 +14,9 @@
 // A game is a list of acts (act_test.go): what users do, and what fails. Each process has a link
 // to the server (link_test.go, gate_test.go, server_test.go), which stalls, breaks and loses as
 // that of a Redis does. The pages (page_test.go) of users (person_test.go) note what cannot be.
-// What they are told of users is held against when the user hid, and went (told_test.go).
+// What they are told of users is held against when the user hid, and went (told_test.go). Faults that are known are
+// allowed while their causes go on, and for a bound after that: testdata/allowed.txt has the exceptions of docs/reliability.md
+// as data (allowed_test.go).
 // At rest all must show the truth (rest_test.go). Pages move to other nodes (move_test.go). What comes
 // with a failure is played where the nodes have a rule for it (after_test.go), and after all others one
 // failure alone (alone_test.go). Some games have more (feature_test.go): pages that

@@ -36,9 +36,6 @@ func (w *world) evict(key string) {
 		defer lockOf(w.server.Store, "bus", "mu").Unlock()
 		w.server.field("chosen").Clear()
 	case "log":
-		w.mu.Lock()
-		w.unlogged = time.Now()
-		w.mu.Unlock()
 		lockOf(w.server.Store, "mu").Lock()
 		defer lockOf(w.server.Store, "mu").Unlock()
 		for _, topic := range w.game.topics() {

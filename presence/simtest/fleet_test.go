@@ -36,8 +36,6 @@ type process struct {
 	mu     sync.Mutex
 	failed map[string]presencetest.Fault // what fails now, by what it is
 	ails   clock                         // whatever goes wrong here
-	asks   clock                         // what goes wrong with its Directory
-	mute   time.Time                     // until when answers are lost
 }
 
 func (w *world) newProcess(name string) *process {
@@ -138,20 +136,6 @@ func (p *process) suffers() (well func()) {
 	}
 }
 
-// asksWell returns for how long nothing has gone wrong with the process' Directory.
-func (p *process) asksWell() time.Duration {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.asks.since()
-}
-
-// hearsWell returns for how long nothing has held up what the process hears.
-func (p *process) hearsWell() time.Duration {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.ails.since()
-}
-
 // well returns for how long nothing has gone wrong.
 func (p *process) well() time.Duration {
 	lost := p.link.lostFor()
@@ -167,10 +151,7 @@ func (p *process) applyLocked() {
 	_, paused := p.failed["paused"]
 	_, frozen := p.failed["frozen"]
 	p.link.set((hangs || paused) && !dead, frozen && !dead, dead || away)
-	_, slow := p.failed["slow"]
-	p.link.slows(slow)
 	p.way.Break(p.failed["slow"]) // and no answers are lost any more
-	p.link.losesAnswers(0)
 	for _, what := range []string{"dead", "away"} {
 		if f, ok := p.failed[what]; ok {
 			p.way.Break(f)

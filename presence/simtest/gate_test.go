@@ -80,7 +80,6 @@ func (l *link) Apply(ctx context.Context, batches []backend.Batch) []backend.Res
 		}
 		results := l.server.Apply(ctx, batches)
 		for i, b := range batches {
-			l.world.joins(b)
 			l.world.note("node %s writes to %s: %s, unknown %v", l.node, b.Topic, opsOf(b.Ops), results[i].Unknown)
 		}
 		return results, nil
@@ -142,7 +141,6 @@ func (l *link) Snapshot(ctx context.Context, topic presence.Topic) (backend.Snap
 }
 
 func (l *link) Log(ctx context.Context, topic presence.Topic, after presence.DiffID) ([]backend.Diff, error) {
-	l.looks()
 	return through(ctx, l, false, func(ctx context.Context) ([]backend.Diff, error) { return l.server.Log(ctx, topic, after) })
 }
 

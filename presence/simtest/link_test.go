@@ -32,19 +32,13 @@ type link struct {
 	gone    []lateNotice                  // that the store lost before it could
 	lose    int                           // diffs
 	lost    atomic.Int64                  // when the latest was lost, in Unix ns; the world reads it while it holds its own mutex
-	missed  []time.Time                   // when each was on its way that was lost, also with a connection
 	muddled time.Time                     // until when notices came that had waited
 	since   time.Time                     // when the latest stall began, or break
-	stalls  []stall                       // that are over
 	landed  time.Time                     // when the latest write landed that had waited for a stall to end
 	outdone map[presence.UserID]time.Time // when each user was last written as visible while notices came late
-	slow    clock                         // calls take long
-	slowly  map[presence.UserID]time.Time // when each user was last written as visible by a call that took long
 	hears   []func(backend.Notice)
 	outs    map[string]bool // sign-outs that the process knows, by the ids of their notices
 	idle    chan struct{}   // closed while nothing waits
-	unread  int             // answers about what is in the log of a topic that are to be lost
-	vain    time.Time       // when the latest was
 
 	held map[presence.Topic][]parcel // of topics that are late
 }
@@ -53,7 +47,6 @@ type link struct {
 type parcel struct {
 	deliver func()
 	notice  *lateNotice // the lasting notice in the parcel; nil: it has none
-	diff    time.Time   // when the diff in the parcel was sent; zero: it has none
 }
 
 type lateNotice struct {
@@ -77,7 +70,7 @@ func (n lateNotice) is(other lateNotice) bool {
 func newLink(w *world, node string) *link {
 	l := &link{
 		server: w.server, world: w, node: node, idle: make(chan struct{}),
-		outdone: make(map[presence.UserID]time.Time), slowly: make(map[presence.UserID]time.Time), outs: make(map[string]bool),
+		outdone: make(map[presence.UserID]time.Time), outs: make(map[string]bool),
 	}
 	close(l.idle)
 	return l
@@ -89,16 +82,14 @@ func (l *link) Watch(ctx context.Context, topic presence.Topic, fn func(backend.
 		return l.server.Watch(ctx, topic, func(d backend.Diff) {
 			l.mu.Lock()
 			defer l.mu.Unlock()
-			now := time.Now()
 			switch {
 			case l.broken:
-				l.missed = append(l.missed, now)
 			case l.lose > 0:
 				l.lose--
-				l.lost.Store(now.UnixNano())
-				l.missed = append(l.missed, now)
+				l.lost.Store(time.Now().UnixNano())
+				l.world.losesDiff()
 			default:
-				l.deliverOfLocked(topic, parcel{deliver: func() { fn(d) }, diff: now})
+				l.deliverOfLocked(topic, parcel{deliver: func() { fn(d) }})
 			}
 		})
 	})
@@ -205,19 +196,14 @@ func (l *link) set(stalled, frozen, broken bool) {
 				l.late = append(l.late, *p.notice)
 			}
 		}
-		l.missesLocked(l.queue)
 		l.queue = nil
-		for topic, waits := range l.held {
-			l.missesLocked(waits)
+		for topic := range l.held {
 			l.held[topic] = nil
 		}
 	}
 	back := l.broken && !broken
-	switch ails, ailed := stalled || frozen || broken, l.stalled || l.frozen || l.broken; {
-	case ails && !ailed:
+	if (stalled || frozen || broken) && !l.stalled && !l.frozen && !l.broken {
 		l.since = time.Now()
-	case ailed && !ails:
-		l.stalls = append(l.stalls, stall{l.since, time.Now()})
 	}
 	if l.stalled, l.broken = stalled, broken; !back { // else the listener connects again first
 		l.readLocked()
@@ -236,15 +222,6 @@ func (l *link) set(stalled, frozen, broken bool) {
 		case <-l.idle:
 		default:
 			close(l.idle)
-		}
-	}
-}
-
-// missesLocked notes the diffs that are lost with the connection.
-func (l *link) missesLocked(lost []parcel) {
-	for _, p := range lost {
-		if !p.diff.IsZero() {
-			l.missed = append(l.missed, p.diff)
 		}
 	}
 }
@@ -271,9 +248,6 @@ func (l *link) loses(log []lateNotice) {
 		} else {
 			l.late = append(l.late, n)
 		}
-	}
-	for _, waits := range l.held {
-		l.missesLocked(waits)
 	}
 }
 
@@ -318,34 +292,8 @@ func (l *link) loseDiffs(n int) {
 // lostAnswers is how many answers of each method are lost.
 const lostAnswers = 2
 
-func (l *link) losesAnswers(n int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.unread = n
-}
-
-// looks is for when the process reads the log of a topic.
-func (l *link) looks() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.unread > 0 {
-		l.unread--
-		l.vain = time.Now()
-	}
-}
-
-// lookedInVain returns how long ago the process read the log of a topic, and the answer was lost.
-func (l *link) lookedInVain() time.Duration {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return time.Since(l.vain)
-}
-
-// lostAt returns when a diff was last lost on its way to the process.
-func (l *link) lostAt() time.Time { return time.Unix(0, l.lost.Load()) }
-
-// lostFor returns how long ago that was.
-func (l *link) lostFor() time.Duration { return time.Since(l.lostAt()) }
+// lostFor returns how long ago a diff was last lost on its way to the process.
+func (l *link) lostFor() time.Duration { return time.Since(time.Unix(0, l.lost.Load())) }
 
 // lands is for a write that waited for a stall to end.
 func (l *link) lands() {
@@ -372,94 +320,22 @@ func (l *link) writes(ops []backend.Op) {
 		if time.Now().Before(l.muddled) {
 			l.outdone[user] = time.Now()
 		}
-		if l.slow.since() <= l.world.game.slowness() {
-			l.slowly[user] = time.Now()
-		}
 	}
 }
 
-// slows is for when calls take long from now on, or (false) no longer.
-func (l *link) slows(slow bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if slow == (l.slow.going > 0) {
-		return
-	}
-	if slow {
-		l.slow.begins()
-	} else {
-		l.slow.ends()
-	}
-}
-
-// tookLong reports whether a write of a user as visible was on its way at a moment, in a call that took long.
-func (l *link) tookLong(user string, at time.Time) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	wrote := l.slowly[presence.UserID(user)]
-	return wrote.After(at) && wrote.Sub(at) < l.world.game.slowness()
-}
-
-// outrun reports whether a write of a user landed lately whose process had not heard what happened at
+// outrunFor returns how long ago a write of a user landed whose process had not heard what happened at
 // a moment: it was under way when the link's stall ended, or notices came late.
-func (l *link) outrun(user string, at time.Time) bool {
+func (l *link) outrunFor(user string, at time.Time) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	wrote := l.outdone[presence.UserID(user)]
-	return at.After(l.since) && at.Before(l.landed) && time.Since(l.landed) < catchesUp || wrote.After(at) && time.Since(wrote) < catchesUp
-}
-
-// A stall is a time in which a link was stalled or broken.
-type stall struct{ from, to time.Time }
-
-// upLocked returns for how long the link was neither stalled nor broken between two moments. A stall that is
-// not over ends after them.
-func (l *link) upLocked(from, to time.Time) time.Duration {
-	whole := to.Sub(from)
-	up, stalls := whole, l.stalls
-	if l.stalled || l.frozen || l.broken {
-		stalls = append(slices.Clone(stalls), stall{l.since, to})
+	ago := never
+	if at.After(l.since) && at.Before(l.landed) {
+		ago = time.Since(l.landed)
 	}
-	for _, s := range stalls {
-		up -= max(0, min(s.to.Sub(from), whole)-max(s.from.Sub(from), 0))
+	if wrote := l.outdone[presence.UserID(user)]; wrote.After(at) {
+		ago = min(ago, time.Since(wrote))
 	}
-	return up
-}
-
-// upFor is upLocked.
-func (l *link) upFor(from, to time.Time) time.Duration {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.upLocked(from, to)
-}
-
-// upSince returns for how long the link has been neither stalled nor broken since a moment.
-func (l *link) upSince(from time.Time) time.Duration { return l.upFor(from, time.Now()) }
-
-// blinked reports whether the latest stall at a moment was a short one shortly before, in which the process may have
-// noticed nothing.
-func (l *link) blinked(at time.Time) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if (l.stalled || l.frozen || l.broken) && !l.since.After(at) {
-		return false
-	}
-	for _, latest := range slices.Backward(l.stalls) {
-		if latest.from.Before(at) {
-			return !latest.to.After(at) && latest.to.Sub(latest.from) < hearsFirst && at.Sub(latest.to) < hearsFirst
-		}
-	}
-	return false
-}
-
-// wentOn returns when the latest stall ended that is over, or break; zero: there was none.
-func (l *link) wentOn() time.Time {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.stalls) == 0 {
-		return time.Time{}
-	}
-	return l.stalls[len(l.stalls)-1].to
+	return ago
 }
 
 // muddles is for what makes notices wait until a moment that do not say how old they are.
@@ -469,18 +345,4 @@ func (l *link) muddles(until time.Time) {
 	if until.After(l.muddled) {
 		l.muddled = until
 	}
-}
-
-// hearsLate reports whether notices come late now.
-func (l *link) hearsLate() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return time.Now().Before(l.muddled)
-}
-
-// muddledLately reports whether what is heard may have waited, and say that it is new.
-func (l *link) muddledLately() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return time.Since(l.muddled) < catchesUp
 }

@@ -36,8 +36,6 @@ type page struct {
 	mu       sync.Mutex
 	conn     stream // nil: it has none
 	process  *process
-	broke    time.Time // when its latest connection ended; zero: it had none
-	joined   time.Time // when it last connected
 	id       presence.Cursor
 	topics   []presence.Topic // that it is to show
 	tuned    bool             // its connection has the thread
@@ -45,9 +43,6 @@ type page struct {
 	box      box
 	waited   time.Duration // how long the events that it takes were held up
 	over     atomic.Bool   // it ended, and does not come back
-
-	proved   time.Time // when its connection was made, or a beat of it was answered. The page's goroutine alone uses it
-	unproved bool      // a beat since then got no answer, of a process that was cut off. So is this
 }
 
 func (w *world) openPage(name string, owner *person, topics ...presence.Topic) *page {
@@ -122,27 +117,24 @@ func (p *page) connect() (again bool) {
 	p.tuneLocked()
 	p.mu.Unlock()
 	asked := time.Now()
-	p.person.asks(process)
+	p.person.comesTo(process)
 	conn, err := p.open(ctx, process)
 	if err != nil {
 		p.w.note("%s is refused: %v", p.name, err)
 		return true
 	}
 	p.mu.Lock()
-	broke := p.broke
-	p.conn, p.process, p.joined = conn, process, time.Now()
+	p.conn, p.process = conn, process
 	for _, s := range p.pictures {
 		s.fresh = true
 	}
 	p.mu.Unlock()
-	p.proved, p.unproved = time.Now(), false
-	p.person.arrives(process, asked, broke)
+	p.person.comesTo(process)
 	p.w.note("%s is connected to %s", p.name, process.tracker.Config().Node)
 	defer func() {
-		p.proves()
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.conn, p.broke = nil, time.Now()
+		p.conn = nil
 	}()
 	var beat <-chan time.Time
 	if p.beats {
@@ -170,8 +162,11 @@ func (p *page) connect() (again bool) {
 			return false
 		case <-conn.Done():
 			p.w.note("%s ends: %v", p.name, conn.Err())
-			if errors.Is(conn.Err(), presence.ErrSignedOut) && !p.strange.Load() && !p.left() && !process.link.muddledLately() && !p.person.toldLate(asked, process) {
-				p.w.fault("%s is ended by a sign-out, and was opened since", p.name)
+			if errors.Is(conn.Err(), presence.ErrSignedOut) && !p.strange.Load() && !p.left() {
+				later := asked.Sub(time.Now().Add(-p.w.ago(&p.person.asked)))
+				if !p.w.allows(finding{fault: "ends-later-stream", w: p.w, at: process, u: p.person, lasts: later}) {
+					p.w.fault("%s is ended by a sign-out, and was opened %v after that", p.name, later)
+				}
 			}
 			return !errors.Is(conn.Err(), presence.ErrSignedOut) || !p.strange.Load()
 		case <-conn.Ready():
@@ -227,24 +222,10 @@ func (p *page) beat(ctx context.Context, conn stream) bool {
 		alive, err := process.tracker.Beat(ctx, conn.Token(), p.visitor(), track.Page{})
 		cancel()
 		if err == nil || errors.Is(err, presence.ErrForeignToken) {
-			p.proves()
 			return alive
 		}
-		p.unproved = p.unproved || process.cutOff() && !p.w.storeOut()
 	}
 	return true
-}
-
-// proves is for when a beat was answered, or the connection ends. While a node is cut off, the beats of a page may all
-// come to it for as long as the page's lease holds. Then the other nodes see the user leave, once more each time, and
-// come back with the next beat that one of them gets. An example with a lease of 3 s: a beat is answered at 37.3 s. The
-// next three come to the node that is cut off, at 38.7, 39.7 and 40.7 s, as each waits there for a second. The user is
-// swept at 40.4 s.
-func (p *page) proves() {
-	if p.person != nil && p.unproved && time.Since(p.proved) > p.w.game.ttl()-onTheWay {
-		p.person.delayed.Add(1)
-	}
-	p.proved, p.unproved = time.Now(), false
 }
 
 // connected reports whether the page has a connection to a process that lives.

@@ -32,12 +32,13 @@ func (w *world) pause(node int, d time.Duration) {
 	if p == nil {
 		return
 	}
-	if d > w.game.harmless() {
-		w.cut = true
+	do := "pause"
+	if d > w.game.harmless() { // others may see its users leave
+		do = "node cut off"
 	}
 	p.link.pause()
 	p.fail("paused", presencetest.Fault{})
-	w.fails("pause", func() {
+	w.fails(do, func() {
 		time.Sleep(d)
 		p.goOn()
 	})

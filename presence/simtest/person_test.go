@@ -26,15 +26,10 @@ type person struct {
 	viewed     time.Time     // when a page was last viewed, of a user who visits
 	sure       bool          // and nothing failed since
 	hidden     time.Time     // when it was answered that nobody sees the user; zero: others may
-	hid        time.Time     // when something was last chosen that may hide the user
-	came       time.Time     // when the first page was opened, or the thread was entered
 	gone       time.Time     // when the last page was closed; zero: one is open, or the user never came
 	out        time.Time     // when it was answered that the user is signed out; zero: not since pages opened
 	outID      string        // of the notice that says so; "": none was published since pages opened
-	published  time.Time     // when that was
-	outLost    bool          // a failover has taken it back
 	asked      time.Time     // when the latest sign-out was asked
-	untold     time.Time     // when the latest sign-out was asked that was refused: others hear of it later
 	typing     time.Time     // until when, as the user said
 	silent     time.Time     // when the user said that it is over; zero: not since the last word
 	saying     int           // words under way
@@ -42,8 +37,7 @@ type person struct {
 	unsure     bool          // a change may have reached the Directory, and nobody was told
 	chosen     chan struct{} // closed when the choice before the next one is done; nil: there was none
 	outs       atomic.Int64  // sign-outs under way
-	delayed    atomic.Int64  // pages that came to a process which may write of them too late, and leases that no beat renewed in time
-	cameOut    atomic.Int64  // when one came to a process that did not reach the store, in Unix ns
+	cameOut    atomic.Int64  // when a page last came to a process that was not well, in Unix ns
 }
 
 func (u *person) visitor() presence.Visitor {
@@ -56,21 +50,13 @@ func (u *person) come(pages int) {
 	}
 	u.here = true
 	u.w.has(u)
-	u.comes()
 	u.goes(false)
 	for range pages {
 		u.pages = append(u.pages, u.w.openPage(u.id, u, presence.Site))
 	}
 }
 
-// comes notes that a user comes into a topic.
-func (u *person) comes() {
-	u.w.mu.Lock()
-	defer u.w.mu.Unlock()
-	u.came = time.Now()
-}
-
-// go closes all pages.
+// leave closes all pages.
 func (u *person) leave() {
 	if !u.here {
 		return
@@ -143,7 +129,6 @@ func (u *person) signOut(node int) {
 		if err := p.tracker.SignOut(ctx, presence.UserID(u.id)); err != nil {
 			u.w.note("sign-out of %s: %v", u.id, err)
 			u.w.mu.Lock()
-			u.untold = asked
 			for _, page := range pages {
 				page.refused = p
 			}
@@ -175,7 +160,7 @@ func (w *world) publishes(n backend.Notice) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if u != nil {
-		u.outID, u.published, u.outLost = n.ID, time.Now(), false
+		u.outID = n.ID
 	}
 }
 
@@ -192,15 +177,23 @@ func (w *world) forgot(u *person, well time.Duration) bool {
 	return !slices.ContainsFunc(w.processes(), func(p *process) bool { return p.link.knows(id) && p.well() >= well })
 }
 
-// toldLate reports whether a page asked for its connection so soon after a sign-out that its node may end it. A
-// node that hears of a sign-out within a second takes it for a new one, where something has held up the notice
-// since. And a sign-out that was refused is told once the store is back, with its age, but its node does not know
-// how long that call takes.
-func (u *person) toldLate(asked time.Time, by *process) bool {
-	well := by.hearsWell()
+// choiceForgotten reports whether nobody may know what a user chose: the store has lost data since all was well, and either
+// nodes have begun or ended since the choice, or no node that knows it has been well for long enough to have told others.
+func (w *world) choiceForgotten(u *person) bool {
+	run := w.processes()
+	w.mu.Lock()
+	lost, known := w.lost, u.known
+	anew, muted := u.set != w.starts.Load(), w.muted.After(u.hidden)
+	w.mu.Unlock()
+	knows := func(p *process) bool { return slices.Contains(run, p) && p.well() > catchesUp }
+	return lost && (anew || muted && !slices.ContainsFunc(known, knows))
+}
+
+// absent reports whether the user has gone, or hides.
+func (u *person) absent() bool {
 	u.w.mu.Lock()
 	defer u.w.mu.Unlock()
-	return well < time.Since(u.asked) && asked.Sub(u.asked) < hearEvery || asked.Sub(u.untold) < u.w.game.slowness()
+	return !u.gone.IsZero() || !u.hidden.IsZero()
 }
 
 // signOutViews ends the user's page views. A failover that is under way may undo it.
@@ -213,10 +206,12 @@ func (u *person) signOutViews(p *process) {
 	defer cancel()
 	out := p.tracker.SignOut(ctx, presence.UserID(u.id)) == nil
 	u.viewed, u.sure = time.Time{}, out && u.w.calm()
-	u.w.mu.Lock()
-	lost := u.w.trouble[rewinds].going > 0
-	u.w.mu.Unlock()
-	if !out || lost {
+	if out {
+		u.w.mu.Lock()
+		u.out = time.Now()
+		u.w.mu.Unlock()
+	}
+	if !out || u.w.goesOn("lag", "part-lags") {
 		u.viewed = time.Now()
 	}
 }
@@ -232,9 +227,6 @@ func (u *person) choose(node int, status string) {
 	u.departs(1) // it may be invisible, for a moment at least
 	u.w.mu.Lock()
 	u.status, u.hidden = unknown, time.Time{}
-	if status == "invisible" {
-		u.hid = time.Now()
-	}
 	u.w.statuses[u.id]++
 	turn := u.w.statuses[u.id]
 	u.w.mu.Unlock()
@@ -269,6 +261,7 @@ func (u *person) view(node int) {
 	}
 	u.departs(1) // its hold ends, unless another view comes before
 	u.viewed, u.sure = time.Now(), u.w.calm()
+	u.goes(false)
 	p.tracker.Seen(presence.Site, u.visitor().User, presence.Device{})
 }
 

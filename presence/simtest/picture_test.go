@@ -11,30 +11,26 @@ import (
 // A picture is the roster of one topic that a page's events make. It notes each event that does
 // not follow from what the page had. The page's mutex guards it.
 type picture struct {
-	p       *page
-	topic   presence.Topic
-	fresh   bool // nothing came yet since the page connected
-	old     bool // nor since it shows the topic again: it may have what was true long ago
-	roster  map[string]string
-	part    bool // the roster lacks users whom a state left out
-	total   int
-	cursor  string
-	left    map[string]int       // how often it saw each user leave
-	missed  map[string]int       // how often a state elsewhere held a user no more
-	back    map[string]int       // or again
-	went    map[string]string    // by user who left and is not in sight again: since when the user had been there
-	came    map[string]time.Time // when it last saw the user come, by a diff
-	parted  map[string]time.Time // when it saw each of them leave last
-	decided map[string]bool      // it saw the user leave last from a provisional roster: a node may have decided so by itself
-	since   time.Time            // when cursor came: a window that is the same in a provisional roster keeps its cursor
-	typing  map[string]time.Time // until when users are
-	gained  map[string]bool      // it was told that the user came at that moment: see justCame
+	p      *page
+	topic  presence.Topic
+	fresh  bool // nothing came yet since the page connected
+	old    bool // nor since it shows the topic again: it may have what was true long ago
+	roster map[string]string
+	part   bool // the roster lacks users whom a state left out
+	total  int
+	cursor string
+	left   map[string]int       // how often it saw each user leave
+	back   map[string]int       // how often a state elsewhere held a user again
+	went   map[string]string    // by user who left and is not in sight again: since when the user had been there
+	parted map[string]time.Time // when it saw each of them leave last
+	typing map[string]time.Time // until when users are
+	gained map[string]bool      // it was told that the user came at that moment: see justCame
 }
 
 func newPicture(p *page, topic presence.Topic) *picture {
 	return &picture{
 		p: p, topic: topic, fresh: true, roster: make(map[string]string),
-		left: make(map[string]int), missed: make(map[string]int), back: make(map[string]int), went: make(map[string]string), came: make(map[string]time.Time), parted: make(map[string]time.Time), decided: make(map[string]bool),
+		left: make(map[string]int), back: make(map[string]int), went: make(map[string]string), parted: make(map[string]time.Time),
 		typing: make(map[string]time.Time), gained: make(map[string]bool),
 	}
 }
@@ -102,9 +98,8 @@ func (s *picture) state(d payload) {
 		case there:
 		case s.part:
 			delete(s.went, user)
-		case moved && (s.p.process.cutOff() || s.missedJoin(user)): // it may not have heard of the user, and cannot look
 		case moved:
-			s.missed[user]++
+			s.counts(user)
 			s.drops(user)
 		default:
 			s.leaves(user, "a state", departure{})
@@ -118,7 +113,7 @@ func (s *picture) state(d payload) {
 		older := since == "" || since == u.Since || u.cameBefore(s.parted[user])
 		if _, there := s.roster[user]; !there && moved && (knew || went && older) {
 			s.back[user]++
-			s.returns(user, u, d.Cursor)
+			s.returns(user, u)
 		}
 	}
 	if moved && s.part {
@@ -128,7 +123,7 @@ func (s *picture) state(d payload) {
 			}
 		}
 	}
-	s.roster, s.cursor, s.since, s.fresh, s.old = now, d.Cursor, time.Now(), false, false
+	s.roster, s.cursor, s.fresh, s.old = now, d.Cursor, false, false
 	clear(s.gained)
 }
 
@@ -138,21 +133,19 @@ func (s *picture) diff(d payload) {
 	}
 	for user, u := range d.Joins {
 		s.told(user, "a diff")
+		if u := s.p.w.person(user); s.roster[user] == "" && u != nil && u.absent() {
+			s.back[user]++ // and leaves once more
+		}
 		if s.roster[user] == "" && !s.part {
 			s.joins(user, s.windowed() && d.Total > s.p.window)
 		}
-		// A node that has not noticed a failover tells the page once more that somebody came, of which a node told it
-		// before the failover.
-		came := s.came[user]
-		ago := s.p.w.failedOver() // 0: it goes on
-		again := s.withheld() && !came.IsZero() && ago > 0 && time.Since(came) > ago
-		if s.roster[user] == u.String() && !s.gained[user] && !again {
+		if s.roster[user] == u.String() && !s.gained[user] {
 			s.fault("gets a join of %s, who was there unchanged", user)
 		}
 		if _, both := d.Leaves[user]; both {
 			s.fault("gets %s twice in one diff", user)
 		}
-		s.roster[user], s.gained[user], s.came[user] = u.String(), s.justCame(u), time.Now()
+		s.roster[user], s.gained[user] = u.String(), s.justCame(u)
 	}
 	for user, left := range d.Leaves {
 		if s.roster[user] == "" && (!s.part || s.windowed()) {
@@ -176,7 +169,7 @@ func (s *picture) diff(d payload) {
 	if d.Total < len(s.roster) || d.Total > len(s.roster) && !s.part {
 		s.fault("has %d users, and gets total %d", len(s.roster), d.Total)
 	}
-	s.cursor, s.since, s.fresh, s.old = d.Cursor, time.Now(), false, false
+	s.cursor, s.fresh, s.old = d.Cursor, false, false
 	s.note("gets a diff to %s: joins %v, leaves %v", d.Cursor, keys(d.Joins), keys(d.Leaves))
 }
 
@@ -196,7 +189,7 @@ func (s *picture) count(d payload) {
 	if !s.windowed() || d.Total <= s.p.window {
 		s.fault("gets a count: %+v", d)
 	}
-	s.cursor, s.since, s.total, s.part, s.fresh, s.old = d.Cursor, time.Now(), d.Total, true, false, false
+	s.cursor, s.total, s.part, s.fresh, s.old = d.Cursor, d.Total, true, false, false
 }
 
 // heartbeat is for when nothing was missed. A window that lacks users has their number before it has the
@@ -211,30 +204,21 @@ func (s *picture) heartbeat(d payload) {
 }
 
 func (s *picture) leaves(user, by string, how departure) {
-	if by == "a diff" && s.withheld() {
-		s.missed[user]++
-	} else {
-		s.left[user]++
-	}
-	delete(s.came, user)
+	s.counts(user)
 	s.parted[user] = time.Now()
 	_, s.went[user], _ = strings.Cut(s.roster[user], " since ")
-	s.decided[user] = provisional(s.cursor) || s.windowed() && s.since.Before(s.p.w.lostData())
 	s.drops(user)
-	if by == "a diff" {
-		s.p.w.leaves(user, s.topic)
-	}
 	if by == "a diff" && s.topic == presence.PeopleTopic {
 		s.parts(user, how)
 	}
 	s.note("sees %s leave, by %s", user, by)
 }
 
-// withheld reports whether the page catches up just now at a node that may not have noticed a failover yet, or withholds
-// whom that brought back. The node where such a user has come again shows the user before. What goes missing as the
-// page moves between the two is no more than where the second one answers with a state.
-func (s *picture) withheld() bool {
-	return s.fresh && time.Since(s.p.joined) < s.p.reads() && s.p.w.failedOver() < s.p.w.game.ttl()+settles
+// counts counts that the page no longer shows a user. It does not count a user who is there, where an exception allows that.
+func (s *picture) counts(user string) {
+	if u := s.p.w.person(user); u == nil || u.absent() || !s.allows("leaves", u, 0) {
+		s.left[user]++
+	}
 }
 
 // statuses returns what the picture shows.

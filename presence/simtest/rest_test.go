@@ -56,9 +56,8 @@ func (w *world) rest(when string) {
 		}
 	}
 	w.program.catchesUp()
-	lost := w.hasLost()
+	w.program.settle(when)
 	w.settle(when)
-	w.program.settle(when, lost)
 }
 
 // unheard closes the pages whose user's sign-out was refused at a process that has ended since, or that
@@ -66,7 +65,10 @@ func (w *world) rest(when string) {
 func (w *world) unheard() {
 	run, forgotten := w.processes(), make(map[*person]bool)
 	for _, u := range w.persons {
-		forgotten[u] = w.forgot(u, 0)
+		if forgotten[u] = w.forgot(u, 0); forgotten[u] && u.kind == visits && u.viewed.IsZero() { // the view may come back
+			u.viewed, u.sure = time.Now(), false
+			u.departs(1)
+		}
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -203,44 +205,29 @@ func differs(shown, truth map[string]string) string {
 // anew.
 func (w *world) settle(when string) {
 	w.mu.Lock()
-	lost := w.lost
-	w.lost = false
+	w.lost, w.troubles = false, nil
 	w.mu.Unlock()
-	// Others sweep the users of a node that is cut off. Each page that comes to that node, and
-	// each that goes from it, may be seen to leave once more.
-	more := 0
-	if w.cut {
-		more = 4
-	}
-	w.cut = false
-	for _, u := range w.persons {
-		u.departs(more + int(u.delayed.Swap(0)))
-	}
 	for _, p := range append(w.everyPage(), w.leaving...) {
 		p.mu.Lock()
 		for _, s := range p.pictures {
-			s.settle(when, lost)
+			s.settle(when)
 		}
 		p.mu.Unlock()
 	}
 }
 
 // settle holds what the picture saw against how often users left.
-func (s *picture) settle(when string, lost bool) {
+func (s *picture) settle(when string) {
 	for _, u := range s.p.w.persons {
 		n, most := s.left[u.id], u.departures[s.topic]
 		if most > 0 {
 			most += s.back[u.id] // a node that is behind brings back who has left
 		}
-		if !lost {
-			n += s.missed[u.id]
-		}
 		if n > most {
 			s.fault("saw %s leave %d times, who left %d times at most, %s", u.id, n, most, when)
 		}
-		s.left[u.id] = min(s.left[u.id], n, u.departures[s.topic]) // what was brought back is over
+		s.left[u.id] = min(n, u.departures[s.topic]) // what was brought back is over
 	}
-	clear(s.missed)
 	clear(s.back)
 }
 

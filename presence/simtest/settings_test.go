@@ -67,7 +67,7 @@ func (w *world) doSettings(u *person, a act) {
 	}
 	u.departs(1)
 	w.mu.Lock()
-	u.status, u.set, u.hidden, u.hid = unknown, w.starts.Load(), time.Time{}, time.Now()
+	u.status, u.set, u.hidden = unknown, w.starts.Load(), time.Time{}
 	w.statuses[u.id]++ // what is being chosen may come before this or after it
 	u.changing++
 	w.mu.Unlock()
@@ -101,17 +101,10 @@ func (w *world) directoryFails(a act) {
 	if p == nil {
 		return
 	}
-	w.cut = true
 	p.directory.Break(directoryFailures[a.do])
-	p.mu.Lock()
-	p.asks.begins()
-	p.mu.Unlock()
 	w.fails(a.do, func() {
 		time.Sleep(a.d)
 		p.directory.Heal()
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.asks.ends()
 	})
 }
 

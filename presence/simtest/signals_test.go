@@ -91,9 +91,10 @@ func (s *picture) hears(user string, d time.Duration) {
 	if u == nil {
 		return
 	}
+	quiet := w.since()
 	w.mu.Lock()
 	rest, silent := time.Until(u.typing), time.Since(u.silent)
-	if !u.silent.IsZero() && silent > slack && w.quietLocked() > silent+time.Second {
+	if !u.silent.IsZero() && silent > slack && quiet > silent+time.Second {
 		rest = -silent
 	}
 	w.mu.Unlock()

@@ -138,7 +138,6 @@ func (s *socket) say(word string, topic presence.Topic, from presence.Cursor) {
 // enter makes the user's first page show the thread.
 func (u *person) enter() {
 	if len(u.pages) > 0 && u.w.game.has(threads) {
-		u.comes()
 		u.pages[0].show(true)
 	}
 }

@@ -36,23 +36,19 @@ type world struct {
 	messages  map[string][]string           // the ids of what must be in each user's inbox
 	chance    *rand.Rand
 
-	cut                             bool         // a node was cut off since all was well, or leases expired: see twice
 	lost                            bool         // the store has lost data since all was well: a node that starts finds nobody
 	away, hanging, readonly, frozen atomic.Int64 // failures of the store that go on
 	databaseOut                     atomic.Int64
 
-	trouble  [troubles]clock       // mu guards it
-	rewound  time.Time             // when the latest failover began
-	muted    time.Time             // when the store last lost notices
-	losses   []time.Time           // when it lost all its data
-	unlogged time.Time             // when it lost the logs of topics
-	joined   map[parting]time.Time // when a user's lease in a topic was last made
-	left     map[parting]time.Time // when a page was last told that a user left a topic
-	stalled  time.Time             // when the latest stall of the store, or of a node's way to it, ends
-	starts   atomic.Int64          // of processes, and ends
-	waiting  sync.WaitGroup        // what is not over: nodes that come back, requests
-	pending  atomic.Int64          // the same, to look at
-	running  sync.WaitGroup        // all goroutines
+	allowed  allowed        // which faults are, while what fails
+	acts     int            // that were done
+	troubles []*trouble     // mu guards it
+	rewound  time.Time      // when the latest failover began
+	muted    time.Time      // when the store last lost notices
+	starts   atomic.Int64   // of processes, and ends
+	waiting  sync.WaitGroup // what is not over: nodes that come back, requests
+	pending  atomic.Int64   // the same, to look at
+	running  sync.WaitGroup // all goroutines
 
 	mu     sync.Mutex
 	nodes  []*process // nil: none runs there
@@ -75,7 +71,7 @@ func play(t *testing.T, g game) (faults, notes []string) {
 	defer ends.Stop()
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{
-			game: g, server: &server{Store: memstore.New()}, statuses: make(map[string]int), joined: make(map[parting]time.Time), left: make(map[parting]time.Time), directory: presencetest.NewMemoryDirectory(), began: time.Now(),
+			game: g, server: &server{Store: memstore.New()}, statuses: make(map[string]int), allowed: parseAllowed(allowedLines), directory: presencetest.NewMemoryDirectory(), began: time.Now(),
 			chance: rand.New(rand.NewPCG(g.seed, 2)), nodes: make([]*process, g.nodes),
 		}
 		w.play()
@@ -188,14 +184,19 @@ func (w *world) do(a act) {
 	case "put", "mark":
 		w.doInbox(u, a)
 		return
+	case "database out", "database slow", "database mute":
+		w.databaseFails(a)
+		return
+	case "save":
+		w.server.write()
+		return
 	}
 	for _, u := range w.persons {
 		u.sure = false
 	}
+	w.acts++
 	w.fails(a.do, func() {}) // also what is over at once
-	w.program.fails()
 	node := a.who % w.game.nodes
-	w.twice(a)
 	switch a.do {
 	case "pause":
 		w.pause(node, a.d)
@@ -209,32 +210,25 @@ func (w *world) do(a act) {
 			w.close(p)
 		})
 	case "restart store": // with its file, or without data
-		w.storeFails("away", presencetest.Fault{Err: errAway}, a.d)
+		w.storeFails(a.do, "away", presencetest.Fault{Err: errAway}, a.d)
 		w.views(w.server.restart)
 		w.loses()
-	case "save":
-		w.server.write()
 	case "store away": // and back with its data
-		w.storeFails("away", presencetest.Fault{Err: errAway}, a.d)
+		w.storeFails(a.do, "away", presencetest.Fault{Err: errAway}, a.d)
 	case "wipe":
 		w.server.wipe()
 		w.loses()
 	case "store hangs":
-		w.storeFails("hangs", presencetest.Fault{}, a.d)
+		w.storeFails(a.do, "hangs", presencetest.Fault{}, a.d)
 	case "writes hang":
-		w.storeFails("frozen", presencetest.Fault{}, a.d)
-	case "node cut off": // so others may see its users leave
-		w.cut = true
-		fallthrough
-	case "node hangs":
-		w.nodeFails(node, "hangs", presencetest.Fault{}, a.d)
+		w.storeFails(a.do, "frozen", presencetest.Fault{}, a.d)
+	case "node cut off", "node hangs":
+		w.nodeFails(node, a.do, "hangs", presencetest.Fault{}, a.d)
 	case "slow way":
-		w.nodeFails(node, "slow", presencetest.Fault{Delay: w.game.slowness()}, a.d*4)
+		w.nodeFails(node, a.do, "slow", presencetest.Fault{Delay: w.game.slowness()}, a.d*4)
 	case "answers lost":
 		if p := w.at(node); p != nil {
 			p.way.Break(presencetest.Fault{Err: errAway, Landed: true, Times: lostAnswers})
-			p.link.losesAnswers(lostAnswers)
-			p.loses(time.Second)
 			well := p.suffers()
 			w.fails(a.do, func() {
 				time.Sleep(time.Second)
@@ -246,16 +240,12 @@ func (w *world) do(a act) {
 		if !w.rewound.IsZero() && time.Since(w.rewound) < w.game.ttl() {
 			return // two failovers within a TTL may lose two renewals in a row, which no lease outlasts
 		}
-		copied := time.Now()
-		w.rewound = copied
+		w.rewound = time.Now()
 		w.server.save()
 		w.fails(a.do, func() {
 			time.Sleep(a.d)
 			w.mu.Lock()
 			w.lost = true
-			for _, u := range w.persons {
-				u.outLost = u.outLost || u.published.After(copied)
-			}
 			w.mu.Unlock()
 			w.server.rewind()
 			w.losesNotices()
@@ -278,8 +268,6 @@ func (w *world) do(a act) {
 		}
 	case "directory slow", "directory late", "directory out", "directory deaf":
 		w.directoryFails(a)
-	case "database out", "database slow", "database mute":
-		w.databaseFails(a)
 	default:
 		w.failsInCluster(a)
 	}
