@@ -40,13 +40,13 @@ var (
 	// ErrInvalidPage: backend.RecentQuery.After is not the Next of a page; it is an
 	// ErrInvalidQuery. Start again from the first page.
 	ErrInvalidPage = fmt.Errorf("%w: it names no page", ErrInvalidQuery)
-	// ErrGap: backend.Core.Log no longer reaches back to the id it was asked for.
+	// ErrGap: backend.Store.Log no longer reaches back to the id it was asked for.
 	// Take a fresh state.
 	ErrGap = errors.New("the log does not reach back that far")
 	// ErrStoreOut: the store cannot be reached, and nothing useful is known
 	// here. Try again later; what was to be written is kept.
 	ErrStoreOut = errors.New("the presence store is out")
-	// ErrRestarted: backend.Core.Sweep met a server that started again, or took over from another one,
+	// ErrRestarted: backend.Store.Sweep met a server that started again, or took over from another one,
 	// perhaps with old data. Nothing is removed. The nodes renew their leases, and a later sweep
 	// says backend.SweepOptions.Restarted. A track.Tracker does that by itself.
 	ErrRestarted = errors.New("the presence store started again")
@@ -54,7 +54,7 @@ var (
 	// times, then drops them, counts them and logs that.
 	ErrRefused = errors.New("the presence store refuses this")
 	// ErrLaterChoice: backend.Bus.Publish of a status that does not replace the user's latest one.
-	// It is not published. Ask backend.StatusStore.Statuses for the latest one, and publish again.
+	// It is not published. Ask backend.Store.Statuses for the latest one, and publish again.
 	ErrLaterChoice = errors.New("the user has made a later choice")
 	// ErrForeignToken: a [Token] that this fleet did not make. The page connects
 	// again; it costs the store nothing.

@@ -21,7 +21,6 @@ import (
 
 	"github.com/rollcall-go/rollcall/internal/wait"
 	"github.com/rollcall-go/rollcall/presence"
-	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/internal/wire"
 )
 
@@ -82,8 +81,7 @@ const (
 // in order for each user and topic. name is the name of the consumer: 1-64 bytes of A-Z a-z 0-9 _ - . and the
 // colon. The store keeps the consumer's progress under it. Call Run on every node, with the same name and
 // topics. Run blocks until ctx ends, or until the node closes ([presence.ErrClosed]). An invalid argument is
-// an error at once: [presence.ErrInvalidConfig] or [presence.ErrInvalidTopic]. So is a store that is no
-// [backend.ConsumerStore], or for [AllOf] no [backend.StaffStore]: [errors.ErrUnsupported].
+// an error at once: [presence.ErrInvalidConfig] or [presence.ErrInvalidTopic].
 //
 // One node calls fn. If that node dies, another one takes over within 8 s, and if the store was out then, within
 // 8 s of its return and five more. If the node closes, another one takes over within three seconds. It continues
@@ -117,13 +115,6 @@ const (
 func (d *Consumers) Run(ctx context.Context, name string, topics []presence.Topic, o Options, fn func(context.Context, Event) error) error {
 	topics = slices.Compact(slices.Sorted(slices.Values(topics)))
 	if err := valid(name, topics, o); err != nil {
-		return err
-	}
-	needs := backend.Features(backend.FeatureConsumers)
-	if slices.ContainsFunc(topics, isAll) {
-		needs |= backend.FeatureStaff
-	}
-	if err := backend.Require(d.node.Store, needs); err != nil {
 		return err
 	}
 	o.Lanes, o.Most = max(o.Lanes, 1), cmp.Or(max(o.Most, 0), defaultWaiting)

@@ -124,7 +124,7 @@ type Stats struct {
 	Calls map[string]CallStats
 	// Deliveries are the consumers of [Tracker.Deliver] by name; nil if there is none.
 	Deliveries map[string]deliver.Stats
-	// Store has the store's own figures, if it is a [backend.StatsStore].
+	// Store has the store's own figures.
 	Store backend.StoreStats
 
 	// Signals are the figures of signals.

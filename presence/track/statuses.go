@@ -26,11 +26,8 @@ func newStatusReader(cfg *Config, store backend.Store) *statusReader {
 	return &statusReader{cfg: cfg, store: store, slots: make(chan struct{}, maxStatusCalls)}
 }
 
-// ofStore asks the store what users chose. It returns nothing if the store keeps no statuses.
+// ofStore asks the store what users chose.
 func (s *statusReader) ofStore(ctx context.Context, users []presence.UserID) ([]backend.ChosenStatus, error) {
-	if backend.Require(s.store, backend.FeatureStatuses) != nil {
-		return make([]backend.ChosenStatus, len(users)), nil
-	}
 	ctx, cancel := context.WithTimeout(ctx, statusWait)
 	defer cancel()
 	kept, err := s.store.Statuses(ctx, users...)
