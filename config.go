@@ -29,11 +29,11 @@ type Config struct {
 	Views *template.Template
 
 	// Store is what the processes of the site share, such as what redisstore.Open returned.
-	// New checks that the store is fit, and [Site.Close] closes it, where it has the methods. A
+	// New checks that the store is fit, and [Site.Close] closes it, if it is an io.Closer. A
 	// store that is out is no error: presence begins when it is back.
 	// Default, also for a nil *redisstore.Store: the memory of this process, which is right for
 	// a site of one process.
-	Store backend.Core
+	Store backend.Store
 
 	// SQL keeps people (settings, contacts, devices, last seen) and notifications in the site's
 	// database. New makes the tables that are missing, by [sqlstore.Store.Migrate]. The

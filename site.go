@@ -33,7 +33,7 @@ import (
 type Site struct {
 	logger   *slog.Logger
 	base     basePath
-	store    backend.Core
+	store    backend.Store
 	sql      *sqlstore.Store // nil: there are no people and no feeds
 	tracker  *track.Tracker
 	feeds    *feed.Keeper // nil without sql
@@ -86,7 +86,7 @@ func New(identify func(*http.Request) (presence.User, bool), config Config) (*Si
 
 // isNil reports whether there is no store: also for a variable of a store's own type that a
 // site has left nil, as where no address of a Redis is set.
-func isNil(store backend.Core) bool {
+func isNil(store backend.Store) bool {
 	v := reflect.ValueOf(store)
 	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
 }
@@ -151,15 +151,11 @@ const startTime = 5 * time.Second
 
 // checkStore returns an error for a store that is unfit.
 func (s *Site) checkStore(ctx context.Context) error {
-	store, ok := s.store.(backend.Checker)
-	if !ok {
-		return nil
-	}
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	err := store.Check(ctx)
+	err := s.store.Check(ctx)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		err = store.Check(ctx) // a first connection may take long, by TLS from a busy machine
+		err = s.store.Check(ctx) // a first connection may take long, by TLS from a busy machine
 	}
 	if errors.Is(err, presence.ErrStoreOut) {
 		s.logger.Warn("presence: the store cannot be reached; pages go on, and presence begins when it is back", "store", nameOf(s.store), "error", err)
@@ -170,13 +166,9 @@ func (s *Site) checkStore(ctx context.Context) error {
 
 // otherNodes returns how many nodes share the store before this one does, for the log.
 func (s *Site) otherNodes(ctx context.Context) string {
-	store, ok := s.store.(backend.NodeCounter)
-	if !ok {
-		return "unknown"
-	}
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	n, err := store.Nodes(ctx)
+	n, err := s.store.Nodes(ctx)
 	if err != nil {
 		return "unknown"
 	}
@@ -184,7 +176,7 @@ func (s *Site) otherNodes(ctx context.Context) string {
 }
 
 // nameOf returns what a store calls itself in a log, such as "redis 127.0.0.1:6379".
-func nameOf(store backend.Core) string {
+func nameOf(store backend.Store) string {
 	if named, ok := store.(fmt.Stringer); ok {
 		return named.String()
 	}

@@ -84,7 +84,7 @@ func TestSiteShowsWhoIsOnline(t *testing.T) {
 		return strings.Contains(get(t, h, "/presence/roster", "bob").Body.String(), `"alice"`)
 	})
 	if line := log.String(); strings.Count(line, "\n") != 1 || !strings.Contains(line, `msg="presence: ready"`) ||
-		!strings.Contains(line, "store=memory") || !strings.Contains(line, "ttl=45s") {
+		!strings.Contains(line, "store=memory other_nodes=0 ") || !strings.Contains(line, "ttl=45s") {
 		t.Errorf("got the log %q, want one line that says what was made", line)
 	}
 }
@@ -175,12 +175,14 @@ type absentStore struct{ *memstore.Store }
 
 func (absentStore) Check(context.Context) error { return presence.ErrStoreOut }
 
+func (absentStore) Nodes(context.Context) (int, error) { return 0, presence.ErrStoreOut }
+
 func TestStoreThatIsOutIsNoError(t *testing.T) {
 	site, log := newSite(t, rollcall.Config{Store: absentStore{memstore.New()}, Views: parse("hello")})
 	if got := get(t, site.Wrap(pages(site)), "/", "alice"); got.Body.String() != "hello" {
 		t.Errorf("got %q, want the page", got.Body)
 	}
-	if !strings.Contains(log.String(), "the store cannot be reached") {
+	if !strings.Contains(log.String(), "the store cannot be reached") || !strings.Contains(log.String(), "other_nodes=unknown") {
 		t.Errorf("got the log %q, want a line on the store", log)
 	}
 }

@@ -18,9 +18,7 @@ import (
 	"github.com/rollcall-go/rollcall/internal/syncbuf"
 	"github.com/rollcall-go/rollcall/middleware/nethttp"
 	"github.com/rollcall-go/rollcall/presence"
-	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/feed"
-	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
 	"github.com/rollcall-go/rollcall/presence/sqlstore"
 )
@@ -46,16 +44,6 @@ func TestSitesShareRedis(t *testing.T) {
 	until(t, "the other process shows Alice", func() bool { return get(t, b.Wrap(pages(b)), "/", "").Body.String() == "1" })
 	if line := log.String(); !strings.Contains(line, "other_nodes=0") || !strings.Contains(line, `store="redis `) || !strings.Contains(line, "prefix presence") {
 		t.Errorf("got the log %q, want the name of the store", line)
-	}
-}
-
-// A store that cannot count its nodes says nothing of other ones.
-func TestOtherNodesUnknown(t *testing.T) {
-	for want, store := range map[string]backend.Core{"0": memstore.New(), "unknown": struct{ backend.Store }{memstore.New()}} {
-		_, log := newSite(t, rollcall.Config{Store: store, Views: parse("hello")})
-		if line := log.String(); !strings.Contains(line, "other_nodes="+want+" ") {
-			t.Errorf("%T: got the log %q, want other_nodes=%s", store, line, want)
-		}
 	}
 }
 

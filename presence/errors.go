@@ -40,7 +40,7 @@ var (
 	// ErrInvalidPage: backend.RecentQuery.After is not the Next of a page; it is an
 	// ErrInvalidQuery. Start again from the first page.
 	ErrInvalidPage = fmt.Errorf("%w: it names no page", ErrInvalidQuery)
-	// ErrGap: backend.Core.Log no longer reaches back to the id it was asked for.
+	// ErrGap: backend.Store.Log no longer reaches back to the id it was asked for.
 	// Take a fresh state.
 	ErrGap = errors.New("the log does not reach back that far")
 	// ErrStoreOut: the store cannot be reached, and nothing useful is known

@@ -31,7 +31,6 @@ const (
 	UnknownIDs                      // none of the dots was of a user who is online
 	PassedTwice                     // a request passes the middleware twice
 	NotLive                         // browsers got pages with the widget, and none asked for a stream
-	SharedID                        // the name of one user goes back and forth
 	NoTimeouts                      // the server waits for ever for the header of a request
 	NumFindings
 )
@@ -94,8 +93,6 @@ var findingTexts = [NumFindings]struct{ name, text string }{
 		"A proxy may take a part off the path: set BasePath to that part. " +
 		"Or a Content-Security-Policy blocks it: the browser's console says so, and presenceHead takes a nonce. " +
 		"If script is true, something answers streams before presence does, such as a redirect that adds a slash to each path."},
-	SharedID: {"shared-id", "The name of one user goes back and forth. Either identify gives two users one id, " +
-		"or a session keeps a name that the user has changed. Take an id that no other user has, and the name from the site's database."},
 	NoTimeouts: {"no-timeouts", "The http.Server has neither ReadHeaderTimeout nor ReadTimeout, so a client that sends a request byte by byte holds a connection for ever. " +
 		"Give the server that you start to site.Attach, or set its ReadHeaderTimeout, such as to 10 s, and its IdleTimeout."},
 }

@@ -46,7 +46,7 @@ func New[C any](config Config[C]) (*Recorder[C], error) {
 		if cfg.Directory != nil {
 			rec.engine.people, rec.engine.labels = true, newLabels()
 		}
-		rec.engine.newcomers, rec.engine.named = newNewcomers(cfg.Age), newNamesakes()
+		rec.engine.newcomers = newNewcomers(cfg.Age)
 		if cfg.Kind(config.Topic).Bots {
 			rec.engine.crawlers = newRecent(config.Throttle.Milliseconds())
 		}
@@ -72,7 +72,6 @@ type engine struct {
 	recent     *recent    // signed-in visitors without cookies
 	crawlers   *recent    // crawlers that were counted lately; nil: crawlers are not counted
 	newcomers  *newcomers // nil without a tracker
-	named      *namesakes // nil without a tracker
 	labels     *labels    // nil without people
 	strangers  strangers
 }

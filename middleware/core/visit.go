@@ -78,7 +78,6 @@ func (v *requestVisit) recordUser(visitor *presence.Visitor) {
 	if v.people {
 		device = v.deviceOf(v.request, v.user, device.ID, v.browser())
 	}
-	v.named.see(v.tracker, user)
 	v.tracker.Seen(v.kept(), user, device)
 }
 

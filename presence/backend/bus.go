@@ -8,8 +8,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// A Bus carries notices from any node to every node, outside topics. All methods may be
-// called concurrently. Every [Store] has one.
+// A Bus carries notices from any node to every node, outside topics: a part of a [Store].
 type Bus interface {
 	// Publish sends a notice to every node that listens, this one included. If it
 	// returns an error the notice may have been sent all the same, and may be sent
@@ -73,6 +72,12 @@ type Order int64
 
 // OrderAt returns the Order of a choice that was made at a moment.
 func OrderAt(at time.Time) Order { return Order(at.UnixMicro()) }
+
+// A ChosenStatus is a [Store]'s record of a user's choice. It is zero if the store has none.
+type ChosenStatus struct {
+	Status presence.Status
+	Order  Order
+}
 
 // A NoticeKind says what a notice means. New kinds need no change in a [Bus], and nodes
 // ignore the kinds that they do not know. A kind is a word of lower-case letters and _.

@@ -1,7 +1,6 @@
 package backend
 
 import (
-	"context"
 	"crypto/sha1"
 	"encoding/hex"
 	"strings"
@@ -68,7 +67,7 @@ func (p Peak) Better(q Peak) Peak {
 }
 
 // A RecentQuery asks for a page of recent users. If Within or Limit is out of its bounds,
-// track.Tracker.Recent returns [presence.ErrInvalidQuery], and [RecentStore.Recent] takes the nearest value.
+// track.Tracker.Recent returns [presence.ErrInvalidQuery], and [Store.Recent] takes the nearest value.
 type RecentQuery struct {
 	// Within is how far back the page reaches, at most [MaxWithin]. Zero: the users who
 	// viewed a page in the current or the old period, as in Counts.Recent.
@@ -100,23 +99,4 @@ type RecentUser struct {
 	Active        time.Time // the latest page view, join, or proof of life before a leave; by the store's clock
 	Online        bool
 	Idle          bool // of a user who is online: as Member.Idle
-}
-
-// An ExtrasStore keeps records (rule 17) and counts bots (rule 18). Without it no
-// [presence.Kind] may have Peak or Bots, and nobody sends it OpBot, OpPeak or OpResetPeak.
-type ExtrasStore interface {
-	// Extras returns what is kept of each topic by rules 17 and 18, in one round trip.
-	Extras(ctx context.Context, topics ...presence.Topic) ([]Extras, error)
-}
-
-// A RecentStore remembers users by name, also after they left (rule 15). Without it no
-// [presence.Kind] may have Recent.
-type RecentStore interface {
-	// Recent returns a page of the users of rule 15. It returns ErrInvalidPage for a
-	// q.After that is no RecentPage.Next. It costs one round trip.
-	Recent(ctx context.Context, topic presence.Topic, q RecentQuery) (RecentPage, error)
-
-	// Remembered returns what Recent would of each user, in the order of the users. It is zero
-	// for a user whom the topic does not remember by name (rule 15). It costs one round trip.
-	Remembered(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]RecentUser, error)
 }

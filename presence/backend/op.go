@@ -111,7 +111,26 @@ type Result struct {
 	Err error
 }
 
-// Swept is what one call of [Core.Sweep] did.
+// SweepOptions say which leases [Store.Sweep] removes.
+type SweepOptions struct {
+	Limit int // about the most expired leases that are removed. Required
+
+	// Doubt is how long the store is in doubt after a restart: the time in which every node writes again what
+	// it holds. 0: the store's own guess.
+	Doubt time.Duration
+
+	// Nodes also ends the leases that hang on processes whose own lease has lapsed (rule 23). It
+	// looks at every lease of the fleet for each such process, in bounded steps. Limit does not
+	// count them.
+	Nodes bool
+
+	// Soonest is the least time from an operation to the end of a lease that it makes or shortens, as long as
+	// no node has trouble. A store may look again after this time at a topic in which no lease expires sooner.
+	// 0: unknown.
+	Soonest time.Duration
+}
+
+// Swept is what one call of [Store.Sweep] did.
 type Swept struct {
 	Leases int  // expired leases that this call removed
 	Leaves int  // leaves that this call announced

@@ -41,7 +41,7 @@ type Erasure struct {
 	ID string
 }
 
-// ErasureList keeps the erasures that were promised and are not done. An [ErasureStore] has one. A
+// ErasureList keeps the erasures that were promised and are not done. A [Store] has one. A
 // [presence.Directory] may implement it: then the Directory's list is used, since a database outlives
 // what the store keeps. All methods may be called concurrently. Each costs one round trip.
 type ErasureList interface {
@@ -57,13 +57,6 @@ type ErasureList interface {
 	// EndErasure forgets an erasure that is done. It is a no-op if the erasure was replaced
 	// since.
 	EndErasure(ctx context.Context, e Erasure) error
-}
-
-// An ErasureStore exports and erases what it keeps of a user (rule 25), and keeps the list of
-// erasures of a site that has no other one. Without it a site has no Export and no Erase.
-type ErasureStore interface {
-	UserRecords
-	ErasureList
 }
 
 // Names reports whether a member of a topic is the user, or one of the user's devices.

@@ -13,9 +13,3 @@ type StoreStats struct {
 	Commands    uint64 // sent to the server, a script being one; subscriptions do not count
 	Topics      int    // that the store of the whole fleet knows, as this node last saw
 }
-
-// A StatsStore is a [Core] that has figures of its own. A store need not be one.
-type StatsStore interface {
-	// Stats may be called at any time, and costs no round trip.
-	Stats() StoreStats
-}

@@ -1,15 +1,19 @@
 package backend
 
-// A Store is what the nodes of a fleet share: a [Core], and every optional part. The stores of
-// this module are one. A store of a site's own may be a Core with the parts that the site needs:
-// see [Features].
+import (
+	"context"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// A Store is what the nodes of a fleet share: who is online, and what must outlive a node. All methods
+// may be called concurrently, from any number of nodes. Each method says what it costs a store that is
+// reached over a network, in round trips.
 //
 // # Rules
 //
-// Every store keeps these rules; the cases of presencetest cite their numbers. Some rules are
-// about an optional part alone, which a store may lack: 14 ([SecretStore]), 15 ([RecentStore]), 17
-// and 18 ([ExtrasStore]), 20 ([ConsumerStore]), 22 ([BroadcastStore]), 23 ([NodeStore]), 25
-// ([ErasureStore]), 27 ([ChangeTeller]), and what rule 13 says of a status that is kept ([StatusStore]).
+// Every store keeps these rules; the cases of presencetest cite their numbers.
 //
 //  1. A user is online in a topic exactly while at least one unexpired lease
 //     (topic, user, holder) exists. There is no counter of its own: a count
@@ -198,9 +202,9 @@ package backend
 //     Example: Redis hangs from 12:00:00 to 12:01:00. Node a writes Alice's page, gives up after
 //     two seconds, and is deployed. Alice signs out. At 12:01:00 Redis gets to the write, and
 //     refuses it.
-//  27. A [ChangeTeller] names each topic whose figures changed since the call that returned a
+//  27. Changes names each topic whose figures changed since the call that returned a
 //     mark, or says that all may have: also after a sweep, a turn of the page views, and an
-//     erasure, of whatever node, and after the store was wiped. A store need not be one.
+//     erasure, of whatever node, and after the store was wiped.
 //  28. In a topic, a user's status and visibility are those of the operation with the greatest [presence.User].Rev
 //     among the operations since the step in which the user's leases began; of two with the same, those of the later one. Those of an
 //     operation with a lesser one do not count, and the rest of it does. A [presence.RevOfSite] always counts, and
@@ -214,14 +218,139 @@ package backend
 //
 // Among several profiles of one user the newest that was applied wins, for all.
 type Store interface {
-	Core
-	StatusStore
-	SecretStore
-	ConsumerStore
-	NodeStore
-	BroadcastStore
-	ExtrasStore
-	RecentStore
-	StaffStore
-	ErasureStore
+	Bus
+	UserRecords // rule 25
+	ErasureList // for a site whose Directory has none
+
+	// Apply applies each batch as one atomic step, and returns a Result for each, in
+	// their order. It costs one round trip for all of them. The batches do not change
+	// afterwards, so a call that was given up may go on reading them.
+	Apply(ctx context.Context, batches []Batch) []Result
+
+	// Sweep removes expired leases, in whatever topics, and announces the leaves.
+	// Topics need not be known to this node, and sweeps may run at the same time.
+	//
+	// A server that restarts, or a replica that takes over, may have old data: leases in it look
+	// expired although nodes have renewed them since. So the first sweep after a restart puts the store in
+	// doubt, and says so: see Swept.Doubt. Until that ends no sweep removes anything. A server that began
+	// without data, and a store that cannot restart, are never in doubt.
+	Sweep(ctx context.Context, opts SweepOptions) (Swept, error)
+
+	// Age rotates the sets of page views and of guests of each topic that was last rotated at
+	// least period ago: the current sets become the old ones. It returns the number of topics
+	// that it rotated.
+	Age(ctx context.Context, period time.Duration) (turned int, err error)
+
+	// Trim forgets users last seen more than keep ago, and in each topic all but the
+	// most latest ones. It forgets chosen statuses by the same two bounds. It returns
+	// how many entries it forgot, of both kinds.
+	Trim(ctx context.Context, keep time.Duration, most int) (forgotten int, err error)
+
+	// Snapshot returns a topic's roster. An unknown topic is empty, at Origin.
+	Snapshot(ctx context.Context, topic presence.Topic) (Snapshot, error)
+
+	// Log returns the diffs after one, in order; none if it is the latest. It returns
+	// ErrGap if the log does not hold that diff. Origin counts as held while the log
+	// reaches back to the topic's first diff. With an empty after, Log returns all
+	// diffs that the log holds.
+	Log(ctx context.Context, topic presence.Topic, after presence.DiffID) ([]Diff, error)
+
+	// Counts returns the figures of each topic, in one round trip.
+	Counts(ctx context.Context, topics ...presence.Topic) ([]Counts, error)
+
+	// Sightings returns for each user whether the user is online in a topic, with the holders, or when the
+	// user was last seen there. It costs one round trip.
+	Sightings(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]Sighting, error)
+
+	// Watch calls fn for each diff of a topic from now on, in order, one call at a
+	// time. Diffs may be lost on the way, which readers notice by rule 3, and some that
+	// were made just before the call may still come. fn must not block and must not
+	// call the store. Watch returns once diffs are delivered; after stop has returned,
+	// no call of fn begins.
+	Watch(ctx context.Context, topic presence.Topic, fn func(Diff)) (stop func(), err error)
+
+	// Changes returns the topics whose [Counts] may have changed since the call that returned a mark. An empty
+	// mark is that of no call. A topic that changed is among them unless All is true, and topics that did not
+	// change may be. A change may be lost if the node that made it, or the store, ends at that moment. So a node
+	// asks for the figures of every topic once in a minute, too. It costs one round trip.
+	Changes(ctx context.Context, mark string) (Changes, error)
+
+	// Extras returns what is kept of each topic by rules 17 and 18, in one round trip.
+	Extras(ctx context.Context, topics ...presence.Topic) ([]Extras, error)
+
+	// Recent returns a page of the users of rule 15. It returns ErrInvalidPage for a
+	// q.After that is no RecentPage.Next. It costs one round trip.
+	Recent(ctx context.Context, topic presence.Topic, q RecentQuery) (RecentPage, error)
+
+	// Remembered returns what Recent would of each user, in the order of the users. It is zero
+	// for a user whom the topic does not remember by name (rule 15). It costs one round trip.
+	Remembered(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]RecentUser, error)
+
+	// Topics returns up to most topics that have a user, guest or bot, or had one lately.
+	// They are those after a given topic, in the order of their bytes. Invisible users
+	// count. A topic of which only last seen, names or a record are left is not among
+	// them. An empty topic is, as long as its log stays: for a minute at least. It costs a few
+	// round trips.
+	Topics(ctx context.Context, after presence.Topic, most int) ([]presence.Topic, error)
+
+	// Inspect returns up to most users of a topic with their leases, also invisible users.
+	// They are those after a given user, in the order of the bytes of their IDs. It is for
+	// staff, and costs a few round trips.
+	Inspect(ctx context.Context, topic presence.Topic, after presence.UserID, most int) ([]Inspected, error)
+
+	// Send delivers each broadcast to the current watchers of its topic's broadcasts, on every node (rule
+	// 22). A broadcast may be lost, and an error does not say whether it was. The error is
+	// ErrInvalidBroadcast if one of them is invalid. It costs one round trip for all of them.
+	Send(ctx context.Context, broadcasts ...Broadcast) error
+
+	// WatchBroadcasts calls fn for the data of each broadcast of a topic from now on, as Watch
+	// does for diffs (rule 22). They cost no connection beside those of Watch. fn must not keep
+	// the data, must not block and must not call the store.
+	WatchBroadcasts(ctx context.Context, topic presence.Topic, fn func(data []byte)) (stop func(), err error)
+
+	// Statuses returns the status that each user chose last, with its Order. It is zero
+	// for a user whose choice is unknown or was trimmed (rule 13). It costs one round
+	// trip.
+	Statuses(ctx context.Context, users ...presence.UserID) ([]ChosenStatus, error)
+
+	// Secret returns the fleet's secret. A store that has none keeps and returns the
+	// offer (rule 14), which has 16 to 64 bytes. It costs one round trip.
+	Secret(ctx context.Context, offer []byte) ([]byte, error)
+
+	// ClaimConsumer makes claim.Holder the holder of a consumer's record (rule 20). It is a no-op while
+	// another holder has time left, and for a record that is missing unless claim.Create
+	// is set. It costs one round trip.
+	ClaimConsumer(ctx context.Context, consumer string, claim ConsumerClaim) (ConsumerClaimed, error)
+
+	// CommitConsumer writes entries in one atomic step, and begins the holder's time anew.
+	// It is a no-op unless step.Holder holds the record. It costs one round trip.
+	CommitConsumer(ctx context.Context, consumer string, step ConsumerStep) (ConsumerState, error)
+
+	// ReadConsumer returns the whole record; nil if there is none. A record that another
+	// holder writes meanwhile may be returned in part as it was and in part as it became. It
+	// costs a round trip for every 500 entries.
+	ReadConsumer(ctx context.Context, consumer string) (map[string]string, error)
+
+	// RenewNode renews the lease of a node's process for a term from now on, or makes it (rule 23). alive is
+	// false if the store knew no unexpired lease of the process. The connections of the process may then have
+	// been swept, and the node must make their leases again. next is how long it takes until the next lease
+	// of any process lapses, if it is not renewed before; 0 or less: one has lapsed. Until then a sweep need
+	// not look at processes. A term of 0 ends the lease: the process has released what hung on it, and no
+	// sweep follows. RenewNode costs one round trip.
+	RenewNode(ctx context.Context, process string, term time.Duration) (alive bool, next time.Duration, err error)
+
+	// Nodes returns how many nodes share the store now. A node that was killed may still count, and one that
+	// has closed does not. It costs one round trip.
+	Nodes(ctx context.Context) (int, error)
+
+	// Check returns nil, an error that is [presence.ErrStoreOut] if the store cannot be reached now, or an
+	// error that says why the store will never work here.
+	Check(ctx context.Context) error
+
+	// LastOut returns when a call last failed because the store was out, by this
+	// node's clock; zero if none did. It costs no round trip.
+	LastOut() time.Time
+
+	// Stats costs no round trip.
+	Stats() StoreStats
 }

@@ -19,36 +19,38 @@ import (
 //	node B   stands by, claims once a second ──┬── leads from 12:00:06 on
 //	                                           └ A's time in the store is over
 //
-// A node that led remembers the record. So it can write the record again if the store lost it, or began with an
-// old file. The other nodes let it go first: after an outage, and when the record is gone, they wait for firstFor.
+// A node that led remembers the record, and can write it again if the store lost it or began with an old file. So
+// after an outage, and when the record is gone, the other nodes let that node go first: they wait for firstFor.
 type consumer struct {
-	node    *Node
-	name    string
-	topics  []presence.Topic // the named topics
-	allOf   []presence.Topic // the kinds: values of AllOf
-	opts    Options
-	fn      func(context.Context, Event) error
-	holder  string // unique
-	stats   *counters
-	woken   wait.Wakeup // diffs came, or events are done
-	logs    minute.Gate
-	erasing erasing
+	*Consumers
+	name   string
+	topics []presence.Topic // and values of AllOf
+	opts   Options
+	fn     func(context.Context, Event) error
+	holder string // unique
+	stats  *counters
+	woken  wait.Wakeup // diffs came, or events are done
+	log    *slog.Logger
+	logs   minute.Gate
+	erased []erasedAt // not taken yet; Consumers.mu guards it
 
 	// One goroutine, in run, owns the following.
 	until   time.Time         // this node holds the record until then
-	heldAt  time.Time         // when some node last held it, as far as this node knows
+	unheld  time.Duration     // how long no node had held the record before
 	memory  map[string]string // the record as this node led with it; nil: another node has led since
-	taken   time.Time         // since when another node holds it, after this one led; zero: none does
-	known   bool              // there was a record
-	missing bool              // the latest look found none
-	gone    bool              // the record is lost, and no node that led has written it again
+	known   bool              // there is a record
+	gone    bool              // the record was lost, and no node has written it again
 	trouble time.Time         // when the store last failed, or was found to have lost the record
 }
 
 // How long the record is held, and who waits for whom. Each commit of a leader holds the record for holdFor from
-// then on. Without another commit the leader stops calling fn holdMargin before the end of that time, by its own
-// clock. So no two nodes call fn at once.
+// then on. Without another commit the leader stops holdMargin before the end of that time, by its own clock. So no
+// two nodes call fn at once.
 const (
+	callTimeout  = 3 * time.Second // of one call of the store
+	readTimeout  = 10 * time.Second
+	backoffFirst = 50 * time.Millisecond
+
 	holdFor    = 6 * time.Second
 	holdMargin = time.Second
 	claimEvery = time.Second
@@ -68,32 +70,30 @@ func (c *consumer) run(ctx context.Context) {
 	}
 }
 
-// claim reports whether this node holds the record from now on. A node that must let another one go first only
-// looks whether the store answers, and has a record: with an empty commit, which changes nothing.
+// claim reports whether this node holds the record from now on. A node that lets another one go first only looks
+// whether the store answers, and has a record: with an empty commit, which changes nothing.
 func (c *consumer) claim(ctx context.Context) bool {
-	if c.memory == nil && time.Since(c.trouble) < firstFor {
-		state, err := c.try(ctx, backend.ConsumerStep{Holder: c.holder})
-		c.found(state, err)
-		return false
+	looks := c.memory == nil && time.Since(c.trouble) < firstFor
+	var state backend.ConsumerState
+	var err error
+	if looks {
+		state, err = c.try(ctx, backend.ConsumerStep{Holder: c.holder})
+	} else {
+		state, err = c.hold(ctx, !c.known || c.memory != nil)
 	}
-	c.gone = c.missing && c.memory == nil
-	state, err := c.hold(ctx, !c.known || c.missing || c.memory != nil)
-	c.found(state, err)
-	return err == nil && state == backend.ConsumerHeld
-}
-
-// found notes what a look at the record found.
-func (c *consumer) found(state backend.ConsumerState, err error) {
-	lost := err == nil && state == backend.ConsumerMissing && c.known
-	if err != nil || lost && !c.missing {
+	switch {
+	case err != nil:
 		c.trouble = time.Now()
+	case state != backend.ConsumerMissing:
+		c.known = true
+		c.gone = c.gone && state == backend.ConsumerHeld // and this node has just made it
+	case c.known:
+		c.trouble, c.known, c.gone = time.Now(), false, true
 	}
-	c.missing = lost
-	c.known = c.known || err == nil && state != backend.ConsumerMissing
+	return !looks && err == nil && state == backend.ConsumerHeld
 }
 
-// hold claims the record for this node. If another node holds it for longer than a time that an old file may
-// name, that node leads, and knows more than this one.
+// hold claims the record for this node.
 func (c *consumer) hold(ctx context.Context, create bool) (backend.ConsumerState, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -101,18 +101,10 @@ func (c *consumer) hold(ctx context.Context, create bool) (backend.ConsumerState
 	claimed, err := c.node.Store.ClaimConsumer(ctx, c.name, backend.ConsumerClaim{Holder: c.holder, For: holdFor, Create: create})
 	switch {
 	case err != nil:
-	case claimed.State == backend.ConsumerHeld:
-		c.until, c.taken = asked.Add(holdFor), time.Time{}
-		if claimed.Idle > 0 { // else this node holds it since a claim whose answer was lost
-			c.heldAt = later(c.heldAt, asked.Add(-claimed.Idle))
-		}
+	case claimed.State == backend.ConsumerHeld: // without Idle this node was the latest holder
+		c.until, c.unheld = asked.Add(holdFor), max(c.unheld, cmp.Or(claimed.Idle, asked.Sub(c.until)))
 	case claimed.State == backend.ConsumerTaken:
-		c.heldAt = later(c.heldAt, asked)
-		if c.taken.IsZero() {
-			c.taken = asked
-		} else if asked.Sub(c.taken) > holdFor {
-			c.memory = nil
-		}
+		c.memory, c.unheld = nil, 0
 	}
 	return claimed.State, err
 }
@@ -123,8 +115,10 @@ func (c *consumer) read(ctx context.Context) (map[string]string, error) {
 	return c.node.Store.ReadConsumer(ctx, c.name)
 }
 
-func (c *consumer) log() *slog.Logger {
-	return cmp.Or(c.node.Logger, slog.Default()).With(slog.String("consumer", c.name))
+func (c *consumer) try(ctx context.Context, step backend.ConsumerStep) (backend.ConsumerState, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	return c.node.Store.CommitConsumer(ctx, c.name, step)
 }
 
 func later(a, b time.Time) time.Time {

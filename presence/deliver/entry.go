@@ -12,11 +12,11 @@ import (
 	"github.com/rollcall-go/rollcall/presence/internal/wire"
 )
 
-// The entries of a consumer's record. Values are JSON, but for the number of a step and the mark of a kind.
+// The entries of a consumer's record. Values are JSON.
 //
 //	steps           the number of the latest step: its time in Unix us, and larger than the step before
 //	p/<topic>       a position
-//	p/<kind>:*      "1", or "crowded": a kind that has begun
+//	p/<kind>:*      whether a kind that has begun is crowded
 //	t/<topic>/<id>  a toldUser
 //	e/<number>      a keptEvent
 const (
@@ -53,25 +53,17 @@ type toldUser struct {
 
 // A keptEvent is an event that waits, as the record has it.
 type keptEvent struct {
-	ID    string          `json:"id"`
-	Type  EventType       `json:"type"`
-	Topic presence.Topic  `json:"topic"`
-	User  presence.UserID `json:"user,omitempty"`
-	Name  string          `json:"name,omitempty"`
-	Since time.Time       `json:"since,omitzero"`
-	Seen  time.Time       `json:"seen,omitzero"`
-	At    time.Time       `json:"at"`
+	Event
+	User presence.UserID // in place of Event.User, in JSON too
+	Name string
 }
 
 func (e keptEvent) event() Event {
-	of := Event{ID: e.ID, Type: e.Type, Topic: e.Topic, User: presence.User{ID: e.User, Name: e.Name}, Since: e.Since, At: e.At}
-	of.leave(e.Seen)
-	return of
+	e.Event.User = presence.User{ID: e.User, Name: e.Name}
+	return e.Event
 }
 
-func (p *parcel) encode() string {
-	return encode(keptEvent{p.ID, p.Type, p.Topic, p.User.ID, p.User.Name, p.Since, p.LastSeen, p.At})
-}
+func (p *parcel) encode() string { return encode(keptEvent{p.Event, p.User.ID, p.User.Name}) }
 
 // encode returns the text of an entry. decode returns false if the text is of something else.
 func encode(v any) string {
@@ -81,17 +73,9 @@ func encode(v any) string {
 
 func decode(text string, v any) bool { return json.Unmarshal([]byte(text), v) == nil }
 
-// leave sets when the user was last seen, but not before the join. The zero time says that nobody knows.
-func (e *Event) leave(seen time.Time) {
-	if !seen.IsZero() {
-		e.LastSeen = later(seen, e.Since)
-		e.Seconds = e.LastSeen.Sub(e.Since).Seconds()
-	}
-}
-
-// eventID returns the ID of an event. source names the diff or the list that the event comes from. So the ID is
-// the same if a node that takes over reads the diff again, and no two events have one ID.
+// eventID returns the ID of an event of one session in a topic. source names the diff or the list that the event
+// comes from. So the ID is the same if a node that takes over reads the diff again, and no two events have one ID.
 func eventID(consumer string, e Event, source string) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s\n%s\n%s", consumer, e.Type, e.Topic, e.User.ID, source))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s\n%s\n%d\n%s", consumer, e.Type, e.Topic, e.User.ID, e.Since.UnixMicro(), source))
 	return "evt_" + hex.EncodeToString(sum[:16])
 }

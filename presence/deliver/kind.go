@@ -2,14 +2,13 @@ package deliver
 
 import (
 	"context"
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
-	"github.com/rollcall-go/rollcall/presence/internal/wire"
 )
 
 // AllOf returns the argument of [Consumers.Run] for all topics of a kind: AllOf("thread") is "thread:*", for
@@ -22,19 +21,9 @@ const allSuffix = ":*" // no topic has an asterisk
 // isAll reports whether a topic is a value of AllOf.
 func isAll(t presence.Topic) bool { return strings.HasSuffix(string(t), allSuffix) }
 
-// validateAll returns an error unless t is the value of AllOf for a valid kind.
-func validateAll(t presence.Topic) error {
-	kind := strings.TrimSuffix(string(t), allSuffix)
-	if kind == "" || strings.HasSuffix(kind, wire.TopicSeparator) || strings.Contains(kind, ":") {
-		return fmt.Errorf("%w: %q is of no kind", presence.ErrInvalidTopic, t)
-	}
-	return presence.Topic(kind + ":").ValidateInside()
-}
-
 // A followedKind has all topics of a kind, as a leader follows them. Once a second the leader looks at a page
 // of the store's list of topics. A topic that it does not follow starts at Origin: its log has all that happened
-// before. A topic without users is idle, and takes no place. Once the store has dropped its log, it is followed no
-// longer: it is at Origin, like all topics of the kind that the record does not name.
+// before. A topic without users is idle, and takes no place. Once the store has dropped its log, it is not followed.
 //
 // Example: Alice is in thread:7 from 12:00:00.2 to 12:00:00.9. The look at 12:00:01 finds it, and its log has both.
 //
@@ -54,15 +43,11 @@ type followedKind struct {
 }
 
 const (
+	topicsAtOnce = 1_000
+
 	kindLap   = 15 * time.Second // a slower look at the whole list is a gap
 	kindQuiet = 20 * time.Second // a longer time without a holder of the record is a gap
 	kindCalm  = 10 * time.Second // after this time without a lack of room, the kind is no longer crowded
-)
-
-// The values of the entry of a kind that has begun.
-const (
-	roomMark    = "1"
-	crowdedMark = "crowded"
 )
 
 func newKind(all presence.Topic) *followedKind {
@@ -79,15 +64,6 @@ func (l *leader) kindOf(topic presence.Topic) *followedKind {
 		}
 	}
 	return nil
-}
-
-// note writes into the record that a kind has begun.
-func (l *leader) note(k *followedKind) {
-	mark := roomMark
-	if k.begun = true; k.crowded {
-		mark = crowdedMark
-	}
-	l.set(positionKey(k.all), mark)
 }
 
 // look looks at a page of the topics of a kind, and follows the new ones. After an error the next round tries
@@ -121,9 +97,8 @@ func (l *leader) look(ctx context.Context, k *followedKind) {
 	}
 }
 
-// enter gives those idle topics a place in which something happened, as long as there is room. While more than
-// half of the places are taken, the kinds of a tenant get at most the tenant's equal share. Visitors have no
-// shares: the store does not know who opened a topic.
+// enter gives those idle topics a place in which something happened, as long as there is room: see
+// [Options].MaxTopics.
 func (l *leader) enter(counts []backend.Counts) {
 	most, places, taken := l.opts.MaxTopics, 0, make(map[string]int)
 	for _, k := range l.kinds {
@@ -157,13 +132,14 @@ func (l *leader) settle() {
 	left := 0
 	for _, k := range l.kinds {
 		left += k.left
-		if !k.begun && k.lapped && !slices.ContainsFunc(l.follows, func(f *followed) bool { return f.kind == k && !f.begun }) {
-			l.note(k)
-		}
-		if crowded := k.left > 0 || k.crowded && time.Since(k.leftAt) < kindCalm; k.begun && crowded != k.crowded {
-			k.crowded = crowded
+		begun, crowded := k.begun, k.crowded
+		k.begun = begun || k.lapped && !slices.ContainsFunc(l.follows, func(f *followed) bool { return f.kind == k && !f.begun })
+		k.crowded = k.begun && (k.left > 0 || crowded && time.Since(k.leftAt) < kindCalm)
+		if k.crowded != crowded {
 			l.tellGap(k.all)
-			l.note(k)
+		}
+		if k.begun != begun || k.crowded != crowded {
+			l.set(positionKey(k.all), strconv.FormatBool(k.crowded))
 		}
 	}
 	l.stats.left.Store(int64(left))

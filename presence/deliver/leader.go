@@ -19,7 +19,7 @@ import (
 // events, the users whom they name and the position in one step. Lanes call fn with what was committed.
 //
 //	log ──► advance ── events, users, position ──► commit ──► the record
-//	                                                 │ ▲ done, at most ackEvery later
+//	                                                 │ ▲ done
 //	                                                 ▼ │
 //	                                               outbox ──► lanes ──► fn
 //
@@ -28,6 +28,7 @@ import (
 type leader struct {
 	*consumer
 	out     *outbox
+	ends    *time.Timer // cancels all work before another node may hold the record
 	follows []*followed
 	byTopic map[presence.Topic]*followed // follows by topic
 	kinds   []*followedKind
@@ -43,40 +44,44 @@ type recordChange struct{ key, value string }
 
 // Times of a leader.
 const (
-	gatherFor = 20 * time.Millisecond  // changes within this time are one commit
-	ackEvery  = 100 * time.Millisecond // events that are done are committed after this time
-	giveUpFor = time.Second            // the longest time to give up the record at the end
-	quietFor  = 30 * time.Second       // after this time without a holder, somebody may have come to an empty topic and left
+	gatherFor  = 20 * time.Millisecond // changes within this time are one commit
+	advanceFor = time.Second           // the longest round of advance, so that the leader commits in time to stay one
+	giveUpFor  = time.Second           // the longest time to give up the record at the end
+	quietFor   = 30 * time.Second      // after this time without a holder, somebody may have come to an empty topic and left
 )
 
-// lead calls fn until ctx ends, or another node holds the record.
+// lead calls fn until ctx ends, or another node may hold the record.
 func (c *consumer) lead(ctx context.Context, entries map[string]string) {
-	l := &leader{consumer: c, out: newOutbox(c.opts.Most, c.stats), byTopic: make(map[presence.Topic]*followed)}
-	l.begin(entries)
-	c.stats.leads.Store(true)
 	working, stop := context.WithCancel(ctx)
+	l := &leader{
+		consumer: c, out: newOutbox(c.opts.Most, c.stats), byTopic: make(map[presence.Topic]*followed),
+		ends: time.AfterFunc(time.Until(c.until)-holdMargin, stop),
+	}
+	l.begin(entries)
+	c.stats.leads.Store(l.out)
 	var lanes sync.WaitGroup
 	for range c.opts.Lanes {
 		lanes.Go(func() { l.lane(working) })
 	}
-	l.work(ctx)
+	l.work(working)
 	stop()
-	l.out.lease(time.Now())
 	lanes.Wait()
 	for _, f := range l.follows {
 		if f.unwatch != nil {
 			f.unwatch()
 		}
 	}
-	if ctx.Err() != nil {
-		l.giveUp(ctx)
+	if ctx.Err() != nil && time.Now().Before(c.until) { // another node may take over at once
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveUpFor)
+		if l.commit(last) {
+			_, _ = l.try(last, backend.ConsumerStep{Holder: l.holder})
+		}
+		cancel()
 	}
+	l.ends.Stop()
 	l.record[stepsKey] = strconv.FormatUint(l.steps, 10)
-	c.memory, c.taken = l.record, time.Time{}
-	c.heldAt = later(c.heldAt, c.until)
-	c.stats.leads.Store(false)
-	c.stats.waits(0, nil)
-	c.stats.left.Store(0)
+	c.memory, c.gone, c.unheld = l.record, false, 0
+	c.stats.leads.Store(nil)
 }
 
 // work advances and commits until ctx ends, or another node holds the record.
@@ -106,11 +111,12 @@ func (l *leader) work(ctx context.Context) {
 // begin takes the record into memory, or what this node remembers of it, if the store has less. If the record is
 // gone, together with the node that led, each topic has a gap, and all who are there join once more.
 func (l *leader) begin(entries map[string]string) {
-	for _, all := range l.allOf {
-		l.kinds = append(l.kinds, newKind(all))
-	}
 	for _, topic := range l.topics {
-		l.follow(topic)
+		if isAll(topic) {
+			l.kinds = append(l.kinds, newKind(topic))
+		} else {
+			l.follow(topic)
+		}
 	}
 	l.record, l.steps = maps.Clone(entries), stepsOf(entries)
 	lost := stepsOf(l.memory) > l.steps
@@ -128,18 +134,18 @@ func (l *leader) begin(entries map[string]string) {
 	if lost {
 		l.rewrite(entries)
 	}
+	gone := l.gone && !lost && l.steps == 0
 	l.memory = nil // until this node has led
-	gone, unheld := l.gone && l.steps == 0, time.Since(l.heldAt)
 	for _, f := range l.follows {
 		if gone {
 			f.At = backend.Origin
 		}
-		if gone || f.kind == nil && f.begun && f.idle() && unheld > quietFor {
+		if gone || f.kind == nil && f.begun && f.idle() && l.unheld > quietFor {
 			l.gap(f)
 		}
 	}
 	for _, k := range l.kinds {
-		if gone || k.begun && (lost || unheld > kindQuiet) {
+		if gone || k.begun && (lost || l.unheld > kindQuiet) {
 			l.tellGap(k.all)
 		}
 	}
@@ -153,7 +159,7 @@ func (l *leader) load(key, value string) bool {
 	case positionPrefix:
 		for _, k := range l.kinds {
 			if k.all == presence.Topic(rest) {
-				k.begun, k.crowded = true, value == crowdedMark
+				k.begun, k.crowded = true, value == "true"
 				return true
 			}
 		}
@@ -195,11 +201,4 @@ func (l *leader) set(key, value string) {
 		delete(l.record, key)
 	}
 	l.changes = append(l.changes, recordChange{key, value})
-}
-
-// drop removes events from the record.
-func (l *leader) drop(numbers []uint64) {
-	for _, number := range numbers {
-		l.set(eventKey(number), "")
-	}
 }

@@ -1,8 +1,10 @@
 package deliver
 
 import (
-	"cmp"
 	"context"
+	"errors"
+	"log/slog"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -17,30 +19,20 @@ type outbox struct {
 	most  int
 	stats *counters
 
-	mu      sync.Mutex // taken with no other mutex held
-	all     []*parcel  // by number
-	queues  map[queueKey]*eventQueue
-	acks    []uint64        // done, but still in the record
-	changed chan struct{}   // closed when there is more to take
-	run     context.Context // the context of calls of fn; nil: no calls, because another node may hold the record
-	end     context.CancelFunc
-	until   time.Time // when run ends
+	mu      sync.Mutex             // taken with no other mutex held
+	all     []*parcel              // by number
+	queues  map[queueKey][]*parcel // the same by user and topic
+	changes []recordChange         // of the record, since takeChanges
+	changed chan struct{}          // closed when there is more to take
 }
 
 // A parcel is one event in an outbox.
 type parcel struct {
 	Event
 	number uint64
-	queue  *eventQueue
-	taken  bool // a lane calls fn with it
-	last   bool // it is not repeated, because its user was erased
-}
-
-// An eventQueue has the events of one user and topic, by number. Gaps of a topic have one, too.
-type eventQueue struct {
-	parcels []*parcel
-	at      time.Time // when the first event may be taken; zero: now
-	tries   int       // of the first event
+	after  time.Time // when fn may be called; zero: now
+	taken  bool      // a lane calls fn with it
+	last   bool      // it is not repeated, because its user was erased
 }
 
 type queueKey struct {
@@ -51,58 +43,49 @@ type queueKey struct {
 func (p *parcel) key() queueKey { return queueKey{p.Topic, p.User.ID} }
 
 func newOutbox(most int, stats *counters) *outbox {
-	return &outbox{most: most, stats: stats, queues: make(map[queueKey]*eventQueue), changed: make(chan struct{})}
+	return &outbox{most: most, stats: stats, queues: make(map[queueKey][]*parcel), changed: make(chan struct{})}
 }
 
-// add adds parcels, which are in the record, in order.
+// add adds parcels, which are in the record, in order. It drops those over the bound.
 func (o *outbox) add(parcels ...*parcel) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, p := range parcels {
-		o.addLocked(len(o.all), p)
-		o.signalLocked()
+		o.all = append(o.all, p)
+		o.queues[p.key()] = append(o.queues[p.key()], p)
 	}
+	o.shedLocked()
+	o.signalLocked()
 }
 
-func (o *outbox) addLocked(at int, p *parcel) {
-	o.all = slices.Insert(o.all, at, p)
-	if o.queues[p.key()] == nil {
-		o.queues[p.key()] = new(eventQueue)
-	}
-	p.queue = o.queues[p.key()]
-	p.queue.parcels = append(p.queue.parcels, p)
-}
-
-// removeLocked removes a parcel, and returns where it was.
-func (o *outbox) removeLocked(p *parcel) int {
-	at, _ := slices.BinarySearchFunc(o.all, p.number, func(p *parcel, number uint64) int { return cmp.Compare(p.number, number) })
-	o.all = slices.Delete(o.all, at, at+1)
-	q := p.queue
-	if q.parcels[0] == p {
-		q.at, q.tries = time.Time{}, 0
-	}
-	if q.parcels = slices.DeleteFunc(q.parcels, func(of *parcel) bool { return of == p }); len(q.parcels) == 0 {
+// removeLocked removes a parcel, also from the record.
+func (o *outbox) removeLocked(p *parcel) {
+	o.changes = append(o.changes, recordChange{eventKey(p.number), ""})
+	is := func(of *parcel) bool { return of == p }
+	o.all = slices.DeleteFunc(o.all, is)
+	if o.queues[p.key()] = slices.DeleteFunc(o.queues[p.key()], is); len(o.queues[p.key()]) == 0 {
 		delete(o.queues, p.key())
 	}
-	return at
 }
 
-// signalLocked wakes the lanes, and counts what waits.
+// signalLocked wakes the lanes.
 func (o *outbox) signalLocked() {
 	close(o.changed)
 	o.changed = make(chan struct{})
-	var oldest *time.Time
-	if len(o.all) > 0 {
-		oldest = &o.all[0].At
-	}
-	o.stats.waits(len(o.all), oldest)
 }
 
-// shed drops the oldest events over the bound. In each topic a gap replaces the first dropped event. It
-// returns the numbers of those without a gap, and the gaps.
-func (o *outbox) shed() (dropped []uint64, gaps []*parcel) {
+// waits returns how many events wait, and for how long the oldest of them has.
+func (o *outbox) waits() (n int, oldest time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if len(o.all) > 0 {
+		oldest = max(time.Since(o.all[0].At), 0)
+	}
+	return len(o.all), oldest
+}
+
+// shedLocked drops the oldest events over the bound. In each topic a gap replaces the first dropped event.
+func (o *outbox) shedLocked() {
 	for len(o.all) > o.most {
 		has := make(map[presence.Topic]bool) // topics with a gap before the oldest event
 		i := slices.IndexFunc(o.all, func(p *parcel) bool {
@@ -110,105 +93,95 @@ func (o *outbox) shed() (dropped []uint64, gaps []*parcel) {
 			return p.Type != Gap && !p.taken
 		})
 		if i < 0 {
-			break
+			return
 		}
 		oldest := o.all[i]
 		o.removeLocked(oldest)
 		o.stats.dropped.Add(1)
-		if has[oldest.Topic] {
-			dropped = append(dropped, oldest.number)
-			continue
+		if !has[oldest.Topic] {
+			gap := &parcel{number: oldest.number, Event: Event{ID: oldest.ID + "-gap", Type: Gap, Topic: oldest.Topic, At: oldest.At}}
+			o.all = slices.Insert(o.all, i, gap)
+			o.queues[gap.key()] = append(o.queues[gap.key()], gap)
+			o.changes = append(o.changes, recordChange{eventKey(gap.number), gap.encode()})
+			o.stats.gaps.Add(1)
 		}
-		gap := &parcel{number: oldest.number, Event: Event{ID: oldest.ID + "-gap", Type: Gap, Topic: oldest.Topic, At: oldest.At}}
-		o.addLocked(i, gap)
-		o.stats.gaps.Add(1)
-		gaps = append(gaps, gap)
-		o.signalLocked()
 	}
-	return dropped, gaps
 }
 
-// take waits for an event that may be delivered now. It returns the event and the context for the call, or nil
-// once ctx ends.
-func (o *outbox) take(ctx context.Context) (*parcel, context.Context) {
-	for {
-		p, run, due, changed := o.tryTake()
+// takeChanges returns what has changed in the record since the last call.
+func (o *outbox) takeChanges() (changes []recordChange) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	changes, o.changes = o.changes, nil
+	return changes
+}
+
+// take waits for an event that may be delivered now. It returns nil once ctx ends.
+func (o *outbox) take(ctx context.Context) *parcel {
+	for ctx.Err() == nil {
+		p, due, changed := o.tryTake()
 		if p != nil {
-			return p, run
+			return p
 		}
-		if !wait.Until(ctx, changed, due) {
-			return nil, nil
-		}
+		wait.Until(ctx, changed, due)
 	}
+	return nil
 }
 
 // tryTake takes an event. If none may be taken, it returns how long to wait, unless there is a change before;
 // negative: until then.
-func (o *outbox) tryTake() (p *parcel, run context.Context, due time.Duration, changed <-chan struct{}) {
+func (o *outbox) tryTake() (p *parcel, due time.Duration, changed <-chan struct{}) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if due = -1; o.run == nil {
-		return nil, nil, due, o.changed
-	}
 	now := time.Now()
+	due = -1
 	for _, p := range o.all {
-		q := p.queue
-		if q.parcels[0] != p || p.taken {
+		if p.taken || o.queues[p.key()][0] != p {
 			continue
 		}
-		left := q.at.Sub(now)
+		left := p.after.Sub(now)
 		if left <= 0 {
-			q.tries++
-			p.taken, p.Try = true, q.tries
-			return p, o.run, 0, nil
+			p.taken = true
+			p.Try++
+			return p, 0, nil
 		}
 		if due < 0 || left < due {
 			due = left
 		}
 	}
-	return nil, nil, due, o.changed
+	return nil, due, o.changed
 }
 
-// done ends a call of fn: the event is done, or waits to be repeated. It reports whether this is the first
-// event that is done but still in the record.
-func (o *outbox) done(p *parcel, run context.Context, err error) (first bool) {
+// done ends a call of fn. It returns true if the event is done, and false if the event comes again.
+func (o *outbox) done(ctx context.Context, p *parcel, err error) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	defer o.signalLocked()
 	p.taken = false
-	again, delay := err != nil, time.Duration(0)
+	again := time.Duration(-1)
 	switch {
 	case err == nil:
 		o.stats.told.Add(1)
-	case run.Err() != nil: // the call was cancelled, and its outcome is unknown
+	case ctx.Err() != nil: // the call was cancelled, and its outcome is unknown
+		again = 0
 	default:
 		o.stats.failed.Add(1)
-		if delay, again = retryAfter(err, p.Try); !again {
+		if again = retryAfter(err, p.Try); again < 0 {
 			o.stats.dropped.Add(1)
 		} else {
 			o.stats.repeated.Add(1)
 		}
 	}
-	if again && !p.last {
-		p.queue.at = time.Now().Add(delay)
+	if again >= 0 && !p.last {
+		p.after = time.Now().Add(again)
 		return false
 	}
 	o.removeLocked(p)
-	o.acks = append(o.acks, p.number)
-	return len(o.acks) == 1
+	return true
 }
 
-// takeAcks returns the numbers of the events that are done, and still in the record.
-func (o *outbox) takeAcks() (numbers []uint64) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	numbers, o.acks = o.acks, nil
-	return numbers
-}
-
-// forget drops the events about an erased user, and returns their numbers. An event for which a lane is calling
-// fn now is the last one.
-func (o *outbox) forget(e erasedAt) (numbers []uint64) {
+// forget drops the events about an erased user. An event for which a lane is calling fn now is the last one.
+func (o *outbox) forget(e erasedAt) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, p := range slices.Clone(o.all) {
@@ -218,30 +191,38 @@ func (o *outbox) forget(e erasedAt) (numbers []uint64) {
 			p.last = true
 		default:
 			o.removeLocked(p)
-			numbers = append(numbers, p.number)
 		}
 	}
 	o.signalLocked()
-	return numbers
 }
 
-// lease lets lanes call fn until a moment. Calls that still run then are cancelled.
-func (o *outbox) lease(until time.Time) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.until = until; o.run == nil && time.Until(until) > 0 {
-		o.run, o.end = context.WithCancel(context.Background())
-		o.signalLocked()
+// lane calls fn with one event after another.
+func (l *leader) lane(ctx context.Context) {
+	for {
+		p := l.out.take(ctx)
+		if p == nil {
+			return
+		}
+		err := l.call(ctx, p.Event)
+		if l.out.done(ctx, p, err) {
+			l.woken.Wake()
+		}
+		if err != nil && retryAfter(err, p.Try) < 0 && l.logs.Pass() {
+			l.log.Warn("presence: an event was given up", slog.String("id", p.ID), slog.Any("error", err))
+		}
 	}
-	time.AfterFunc(time.Until(until), o.expire)
 }
 
-// expire cancels all calls of fn, if the time for them is over.
-func (o *outbox) expire() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.run != nil && time.Until(o.until) <= 0 {
-		o.end()
-		o.run = nil
-	}
+// call calls fn. A panic is an error.
+func (l *leader) call(ctx context.Context, e Event) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = errors.New("the consumer's function panicked")
+			if l.logs.Pass() {
+				l.log.Error("presence: the consumer's function panicked; its event comes again",
+					slog.Any("panic", r), slog.String("stack", string(debug.Stack())))
+			}
+		}
+	}()
+	return l.fn(ctx, e)
 }

@@ -3,7 +3,6 @@ package deliver
 import (
 	"context"
 	"slices"
-	"strconv"
 
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
@@ -13,8 +12,6 @@ import (
 func (l *leader) tell(f *followed, d backend.Diff) {
 	for _, m := range slices.Concat(d.Joins, d.Updates) {
 		l.join(f, m, string(d.ID))
-	}
-	for _, m := range d.Joins {
 		f.Latest = later(f.Latest, m.Since)
 	}
 	for _, left := range d.Leaves {
@@ -32,7 +29,7 @@ func (l *leader) join(f *followed, m presence.Member, source string) {
 	if told {
 		now.Since = was.Since
 	} else {
-		l.event(Event{Type: Join, Topic: f.topic, User: presence.User{ID: m.ID, Name: m.Name}, Since: m.Since}, source+now.session())
+		l.event(Event{Type: Join, Topic: f.topic, User: presence.User{ID: m.ID, Name: m.Name}, Since: m.Since}, source)
 	}
 	if f.users[m.ID] = now; now != was {
 		l.set(toldKey(f.topic, m.ID), encode(now))
@@ -46,17 +43,14 @@ func (l *leader) leave(f *followed, left backend.Departure, source string) {
 		return
 	}
 	e := Event{Type: Leave, Topic: f.topic, User: presence.User{ID: left.ID, Name: was.Name}, Since: was.Since}
-	e.leave(left.LastSeen)
-	l.event(e, source+was.session())
+	if !left.LastSeen.IsZero() {
+		e.LastSeen = later(left.LastSeen, e.Since)
+		e.Seconds = e.LastSeen.Sub(e.Since).Seconds()
+	}
+	l.event(e, source)
 	delete(f.users, left.ID)
 	l.set(toldKey(f.topic, left.ID), "")
 }
-
-// session names a session of a user in a topic. One list after a gap may have several of them.
-func (u toldUser) session() string { return " " + strconv.FormatInt(u.Since.UnixNano(), 10) }
-
-// maxSightings is how many users the store is asked for at once.
-const maxSightings = 500
 
 // leaveAll makes the leaves of users who are not there, without a leave in any diff. The store may know when such
 // a user was last seen. It returns false if the store did not answer.
@@ -68,7 +62,7 @@ func (l *leader) leaveAll(ctx context.Context, f *followed, there map[presence.U
 		}
 	}
 	slices.Sort(gone)
-	for some := range slices.Chunk(gone, maxSightings) {
+	for some := range slices.Chunk(gone, 500) {
 		seen, err := l.node.Store.Sightings(ctx, f.topic, some...)
 		if err != nil {
 			return false

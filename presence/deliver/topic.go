@@ -45,9 +45,6 @@ func (l *leader) follow(topic presence.Topic) *followed {
 	return f
 }
 
-// advanceFor bounds a round of advance, so that the leader commits in time to stay one.
-const advanceFor = time.Second
-
 // advance makes events of what happened in the topics. If due is set, it asks the store for their versions;
 // otherwise it reads the logs of those topics whose watch brought a diff. If a round takes too long, the next
 // round begins with the topics that are left.
@@ -68,13 +65,9 @@ func (l *leader) advance(ctx context.Context, due bool) {
 		return
 	}
 	l.enter(counts)
-	began, done := time.Now(), 0
-	for i, f := range l.follows {
-		if time.Since(began) > advanceFor {
-			break
-		}
-		l.advanceIn(ctx, f, counts[i])
-		done++
+	done := 0
+	for began := time.Now(); done < len(l.follows) && time.Since(began) <= advanceFor; done++ {
+		l.advanceIn(ctx, l.follows[done], counts[done])
 	}
 	l.follows = slices.Concat(l.follows[done:], l.follows[:done])
 	l.follows = slices.DeleteFunc(l.follows, func(f *followed) bool { return l.byTopic[f.topic] != f }) // those that were dropped
@@ -100,7 +93,8 @@ func (l *leader) heads(ctx context.Context) ([]backend.Counts, error) {
 // advanceIn is advance for one topic. A total that differs twice at the version that was told is a gap: the
 // store lost users, but not its log.
 func (l *leader) advanceIn(ctx context.Context, f *followed, c backend.Counts) {
-	differs := presence.DiffID("")
+	differed := f.differs
+	f.differs = ""
 	switch {
 	case c.Unknown, f.waits:
 	case f.over(c):
@@ -110,12 +104,12 @@ func (l *leader) advanceIn(ctx context.Context, f *followed, c backend.Counts) {
 		l.list(ctx, f)
 	case c.Head != f.At:
 		l.readLog(ctx, f)
-	case c.Total != len(f.users) && f.differs == c.Head:
+	case c.Total == len(f.users):
+	case c.Head == differed:
 		l.gap(f)
-	case c.Total != len(f.users):
-		differs = c.Head
+	default:
+		f.differs = c.Head
 	}
-	f.differs = differs
 }
 
 // readLog makes events of the diffs in the store's log after the position. If the log does not reach back to
@@ -167,11 +161,11 @@ func (l *leader) tellGap(topic presence.Topic) time.Time {
 	now := time.Now()
 	l.event(Event{Type: Gap, Topic: topic}, listName(now))
 	l.stats.gaps.Add(1)
-	l.log().Warn("presence: a consumer may have missed joins and leaves", slog.String("topic", string(topic)))
+	l.log.Warn("presence: a consumer may have missed joins and leaves", slog.String("topic", string(topic)))
 	return now
 }
 
-func listName(gap time.Time) string { return "list " + strconv.FormatInt(gap.UnixNano(), 10) }
+func listName(gap time.Time) string { return "list " + strconv.FormatInt(gap.UnixMicro(), 10) }
 
 // list makes events of the difference between users and the store's roster. After a gap, who is new joins at
 // once. Who is gone leaves once the nodes have restored what the store lost, and the log goes on from there.
@@ -185,9 +179,8 @@ func (l *leader) list(ctx context.Context, f *followed) {
 	if err != nil {
 		return
 	}
-	source, restored, ended := string(snap.ID), true, true
+	source, restored, ended := listName(f.Gap), true, true
 	if f.begun {
-		source = listName(f.Gap)
 		restored, ended = l.node.Restored(f.topic, f.Gap)
 	}
 	there, waits := make(map[presence.UserID]bool, len(snap.Members)), false

@@ -51,11 +51,7 @@ func New() *Store {
 	}
 }
 
-var (
-	_ backend.Store       = (*Store)(nil)
-	_ backend.StatsStore  = (*Store)(nil)
-	_ backend.NodeCounter = (*Store)(nil)
-)
+var _ backend.Store = (*Store)(nil)
 
 // String returns what a log calls the store: "memory".
 func (s *Store) String() string { return "memory" }
@@ -63,7 +59,18 @@ func (s *Store) String() string { return "memory" }
 // Nodes returns 0: no other process can share the store.
 func (s *Store) Nodes(context.Context) (int, error) { return 0, nil }
 
-// Stats implements [backend.StatsStore].
+// Check implements [backend.Store]: memory is always fit.
+func (s *Store) Check(context.Context) error { return nil }
+
+// LastOut implements [backend.Store]: memory is never out.
+func (s *Store) LastOut() time.Time { return time.Time{} }
+
+// Changes implements [backend.Store]. It says that all figures may have changed: to ask for them costs nothing here.
+func (s *Store) Changes(context.Context, string) (backend.Changes, error) {
+	return backend.Changes{All: true}, nil
+}
+
+// Stats implements [backend.Store].
 func (s *Store) Stats() backend.StoreStats {
 	s.mu.Lock()
 	defer s.mu.Unlock()

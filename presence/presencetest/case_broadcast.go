@@ -181,7 +181,6 @@ func broadcastStop(tr *trial) {
 // Rule 22: a broadcast changes no counts, topics or log, and the diff after it follows the diff
 // before it.
 func broadcastKeepsNothing(tr *trial) {
-	tr.needs(backend.FeatureStaff)
 	diffs, _ := tr.watch(tr.peer, presence.Site)
 	box, _ := tr.watchBroadcasts(tr.peer, presence.Site)
 	tr.do(presence.Site, join("u", "a.1"))

@@ -14,19 +14,9 @@ func changesCases() []ruleCase {
 	}
 }
 
-// teller returns the store, or skips the case if that tells no changes.
-func (tr *trial) teller() backend.ChangeTeller {
-	tr.Helper()
-	teller, ok := tr.made.(backend.ChangeTeller)
-	if !ok {
-		tr.Skip("the store is no ChangeTeller: not tested")
-	}
-	return teller
-}
-
 func (tr *trial) changes(mark string) backend.Changes {
 	tr.Helper()
-	c, err := tr.teller().Changes(tr.ctx, mark)
+	c, err := tr.store.Changes(tr.ctx, mark)
 	if err != nil {
 		tr.Fatalf("changes: %v", err)
 	}
@@ -79,21 +69,17 @@ func changesTold(tr *trial) {
 	tr.age()
 	tr.advance(period + slack)
 	tells("a turn, after which nobody has viewed a page", func() { tr.age() })
-	if tr.has(backend.FeatureNodes) {
-		tr.renews("p", false)
-		tr.do("thread:1", lasting(join("u", "p.1"), 24*ttl))
-		tr.advance(term + slack)
-		tells("a node that lapses", func() {
-			if _, err := tr.store.Sweep(tr.ctx, backend.SweepOptions{Limit: 1000, Nodes: true}); err != nil {
-				tr.Fatal(err)
-			}
-		})
-	}
-	if tr.has(backend.FeatureErasures) {
-		tr.do("thread:1", join("u", "a.1"))
-		tr.advance(slack)
-		tells("an erasure", func() { tr.erase("u", 0) })
-	}
+	tr.renews("p", false)
+	tr.do("thread:1", lasting(join("u", "p.1"), 24*ttl))
+	tr.advance(term + slack)
+	tells("a node that lapses", func() {
+		if _, err := tr.store.Sweep(tr.ctx, backend.SweepOptions{Limit: 1000, Nodes: true}); err != nil {
+			tr.Fatal(err)
+		}
+	})
+	tr.do("thread:1", join("u", "a.1"))
+	tr.advance(slack)
+	tells("an erasure", func() { tr.erase("u", 0) })
 }
 
 func unknownMark(tr *trial) {

@@ -27,22 +27,14 @@ func comesLate(tr *trial) {
 	if tr.store.Publish(late, backend.StatusNotice("u", presence.Busy)) == nil {
 		tr.Errorf("got no error from Publish, want one (rule 26)")
 	}
-	has := func(f backend.Features) bool { return backend.Require(tr.store, f) == nil }
-	if has(backend.FeatureNodes) {
-		if _, _, err := tr.store.RenewNode(late, "a.p", term); err == nil {
-			tr.Errorf("got no error from RenewNode, want one (rule 26)")
-		}
-		tr.renews("a.p", false)
+	if _, _, err := tr.store.RenewNode(late, "a.p", term); err == nil {
+		tr.Errorf("got no error from RenewNode, want one (rule 26)")
 	}
-	if has(backend.FeatureConsumers) {
-		if _, err := tr.store.ClaimConsumer(late, consumerName, backend.ConsumerClaim{Holder: "a", For: consumerHold, Create: true}); err == nil {
-			tr.Errorf("got no error from ClaimConsumer, want one (rule 26)")
-		}
-		tr.claims(tr.peer, "b", true, backend.ConsumerHeld)
+	tr.renews("a.p", false)
+	if _, err := tr.store.ClaimConsumer(late, consumerName, backend.ConsumerClaim{Holder: "a", For: consumerHold, Create: true}); err == nil {
+		tr.Errorf("got no error from ClaimConsumer, want one (rule 26)")
 	}
-	if !has(backend.FeatureStatuses) {
-		return
-	}
+	tr.claims(tr.peer, "b", true, backend.ConsumerHeld)
 	if kept, err := tr.peer.Statuses(tr.ctx, "u"); err != nil || kept[0].Status != "" {
 		tr.Errorf("got %+v, %v, want no status (rule 26)", kept, err)
 	}

@@ -54,9 +54,6 @@ func (tr *trial) replace(store backend.Store, was backend.Order, id presence.Use
 // chosen returns the order of the latest choice of a user.
 func (tr *trial) chosen(id presence.UserID) backend.Order {
 	tr.Helper()
-	if !tr.has(backend.FeatureStatuses) {
-		return 0 // it refuses no choice
-	}
 	kept, err := tr.store.Statuses(tr.ctx, id)
 	if err != nil {
 		tr.Fatalf("statuses: %v", err)

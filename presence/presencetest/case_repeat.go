@@ -24,9 +24,6 @@ func appliedTwice(tr *trial) {
 	const once, twice = "once", "twice"
 	tr.keep = presence.Keep{Names: 10, ForgetSignedOut: true, Peak: true, PeakGuests: true}
 	for _, script := range repeatScripts() {
-		if !tr.has(backend.FeatureExtras) && slices.ContainsFunc(slices.Concat(script...), aboutExtras) {
-			continue
-		}
 		first, second := tr.follow(once), tr.follow(twice)
 		for _, ops := range script {
 			tr.do(once, ops...)
@@ -66,15 +63,9 @@ func (tr *trial) wantSameKept(once, twice presence.Topic, script [][]backend.Op)
 	tr.Helper()
 	kept := func(topic presence.Topic) string {
 		tr.Helper()
-		var kept string
-		if !tr.leavesOut(backend.FeatureExtras) {
-			extras := tr.extras(topic)
-			kept = fmt.Sprintf("a record of %d, since ever: %v; bots %s; ", extras.Peak.Total, extras.Peak.Since.IsZero(), botWords(extras.Bots))
-		}
-		if !tr.leavesOut(backend.FeatureRecent) {
-			kept += fmt.Sprintf("names %s, %s lately", nameWords(tr.names(topic, day)), nameWords(tr.names(topic, 0)))
-		}
-		return kept
+		extras := tr.extras(topic)
+		return fmt.Sprintf("a record of %d, since ever: %v; bots %s; names %s, %s lately", extras.Peak.Total, extras.Peak.Since.IsZero(),
+			botWords(extras.Bots), nameWords(tr.names(topic, day)), nameWords(tr.names(topic, 0)))
 	}
 	if got, want := kept(twice), kept(once); got != want {
 		tr.Errorf("after %s, each applied twice: kept are %s; want %s as if applied once", describe(script), got, want)

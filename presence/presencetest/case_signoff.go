@@ -121,7 +121,6 @@ func signOffProof(tr *trial) {
 
 // Rules 15 and 19: the name stays as long as another connection does.
 func signOffNames(tr *trial) {
-	tr.needs(backend.FeatureRecent)
 	for _, forget := range []bool{false, true} {
 		tr.keep = presence.Keep{Names: 10, ForgetSignedOut: forget}
 		tr.do(presence.Site, join("u", "a.1"), join("u", "b.1"), seen("u"))

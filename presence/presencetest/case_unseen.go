@@ -124,16 +124,13 @@ func unseenAmongMany(tr *trial) {
 		}
 	}
 	named := make(map[presence.UserID]bool)
-	namesKept := !tr.leavesOut(backend.FeatureRecent)
-	if namesKept {
-		for _, u := range tr.names(presence.Site, backend.MaxWithin) {
-			named[u.ID] = true
-		}
+	for _, u := range tr.names(presence.Site, backend.MaxWithin) {
+		named[u.ID] = true
 	}
 	for i := range 40 {
 		id, unseen := ghost(i), i%3 == 0
 		kept, told := tr.sighting(presence.Site, id).LastSeen, left[id]
-		if unseen && !(kept.IsZero() && told.IsZero()) || !unseen && !(about(kept, joined) && about(told, joined)) || namesKept && named[id] == unseen {
+		if unseen && !(kept.IsZero() && told.IsZero()) || !unseen && !(about(kept, joined) && about(told, joined)) || named[id] == unseen {
 			tr.Errorf("%q, unseen: %v: kept %v, told %v, named %v", id, unseen, kept, told, named[id])
 		}
 	}
@@ -190,7 +187,6 @@ func unseenInvisible(tr *trial) {
 
 // Rules 15 and 21: neither while online nor afterwards. The recent number has the user.
 func unseenNames(tr *trial) {
-	tr.needs(backend.FeatureRecent)
 	tr.keep.Names = 10
 	tr.do(presence.Site, seen("u"), seenAs(having("v", unseenOnline)), join("w", "a.1"))
 	tr.wantRecent(presence.Site, 2, 0)
@@ -207,7 +203,6 @@ func unseenNames(tr *trial) {
 
 // Rules 15 and 21: also the only user of a topic, who leaves by a sweep.
 func seenIsNamed(tr *trial) {
-	tr.needs(backend.FeatureRecent)
 	tr.keep.Names = 10
 	tr.do(presence.Site, join("v", "a.1"), joinAs(having("u", unseenOnline), "a.2"))
 	tr.advance(2 * slack)

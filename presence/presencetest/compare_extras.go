@@ -11,20 +11,15 @@ import (
 // compareExtras compares what a store keeps by rules 15, 17 and 18 with the oracle, and
 // returns the part of it as text that does not depend on a store's calendar (rule 8).
 func (b *board) compareExtras(s square, stored *roster, counts backend.Counts) (view string, err error) {
-	if b.has(backend.FeatureExtras) {
-		all, err := b.store.Extras(b.Context(), s.name)
-		if err != nil || len(all) != 1 {
-			return "", fmt.Errorf("extras: got %+v, %w, want one and no error", all, err)
-		}
-		if err := s.compareBots(all[0].Bots); err != nil {
-			return "", err
-		}
-		if view, err = b.comparePeak(s, all[0].Peak, counts); err != nil {
-			return "", err
-		}
+	all, err := b.store.Extras(b.Context(), s.name)
+	if err != nil || len(all) != 1 {
+		return "", fmt.Errorf("extras: got %+v, %w, want one and no error", all, err)
 	}
-	if !b.has(backend.FeatureRecent) {
-		return view, nil
+	if err := s.compareBots(all[0].Bots); err != nil {
+		return "", err
+	}
+	if view, err = b.comparePeak(s, all[0].Peak, counts); err != nil {
+		return "", err
 	}
 	names, err := b.compareNames(s, stored)
 	if err != nil {

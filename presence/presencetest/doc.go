@@ -5,13 +5,11 @@
 // # The test of a store
 //
 // A store's own test says how to make the store and how to move its time. This is that of the memory store,
-// which memory_test.go has. mutants_test.go breaks the store in one place after another. core_test.go has one of a store that is a
-// [backend.Core] alone:
+// which memory_test.go has. mutants_test.go breaks the store in one place after another:
 //
 //	var harness = presencetest.Harness{
-//		New:      func(t *testing.T) backend.Core { return memstore.New() },
-//		Requires: backend.AllFeatures,
-//		Advance:  func(_ backend.Core, d time.Duration) { time.Sleep(d) },
+//		New:      func(t *testing.T) backend.Store { return memstore.New() },
+//		Advance:  func(_ backend.Store, d time.Duration) { time.Sleep(d) },
 //		Wrap:     synctest.Test,
 //	}
 //
@@ -32,13 +30,9 @@
 // oracle, and compares all that can be read after each. [Compare] plays one long random
 // game with two stores.
 //
-// A store that lacks one of the [backend.Features] passes without it. The cases of that feature
-// are skipped, and say so, and random games leave it out. [Harness].Requires names the features
-// that must not be skipped.
-//
 // All of them follow topics as a careful reader does: each diff must fit the roster that
 // the diffs before it made, the log must go on where the reader stopped, and
-// [backend.Core.Watch] must deliver the diffs of the log. Deliveries may be slow.
+// [backend.Store.Watch] must deliver the diffs of the log. Deliveries may be slow.
 //
 // # What it leaves open
 //

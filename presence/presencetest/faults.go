@@ -23,9 +23,9 @@ type Faults struct {
 }
 
 // NewFaults returns Faults that pass all calls on to store, without faults.
-func NewFaults(store backend.Core) *Faults {
+func NewFaults(store backend.Store) *Faults {
 	return &Faults{
-		store:    backend.Extend(store),
+		store:    store,
 		faults:   make(map[Call]*Fault),
 		calls:    make(map[Call]int),
 		couriers: make(map[disturber]struct{}),
@@ -33,9 +33,6 @@ func NewFaults(store backend.Core) *Faults {
 }
 
 var _ backend.Store = (*Faults)(nil)
-
-// Features are those of the store below.
-func (f *Faults) Features() backend.Features { return backend.FeaturesOf(f.store) }
 
 // Call names a method of [backend.Store].
 type Call string
@@ -245,14 +242,22 @@ func (f *Faults) Counts(ctx context.Context, topics ...presence.Topic) ([]backen
 	return ask(ctx, f, CallCounts, func() ([]backend.Counts, error) { return f.store.Counts(ctx, topics...) })
 }
 
-// Changes implements [backend.ChangeTeller], if the store does. It fails as Counts does.
+// Changes implements [backend.Store]. It fails as Counts does.
 func (f *Faults) Changes(ctx context.Context, mark string) (backend.Changes, error) {
-	teller, ok := f.store.(backend.ChangeTeller)
-	if !ok {
-		return backend.Changes{All: true}, nil
-	}
-	return ask(ctx, f, CallCounts, func() (backend.Changes, error) { return teller.Changes(ctx, mark) })
+	return ask(ctx, f, CallCounts, func() (backend.Changes, error) { return f.store.Changes(ctx, mark) })
 }
+
+// Nodes implements [backend.Store]. It does not fail, and neither do the next three.
+func (f *Faults) Nodes(ctx context.Context) (int, error) { return f.store.Nodes(ctx) }
+
+// Check implements [backend.Store].
+func (f *Faults) Check(ctx context.Context) error { return f.store.Check(ctx) }
+
+// LastOut implements [backend.Store].
+func (f *Faults) LastOut() time.Time { return f.store.LastOut() }
+
+// Stats implements [backend.Store].
+func (f *Faults) Stats() backend.StoreStats { return f.store.Stats() }
 
 // Sightings implements [backend.Store].
 func (f *Faults) Sightings(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]backend.Sighting, error) {

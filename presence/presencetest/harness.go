@@ -1,6 +1,7 @@
 package presencetest
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -13,21 +14,16 @@ type Harness struct {
 	// New returns a fresh, empty store, which ends with t. It is called inside
 	// Wrap, and may be called several times in one test: stores made by two
 	// calls know nothing of each other, as if the first had been wiped.
-	New func(t *testing.T) backend.Core
-
-	// Requires are the features that the store must have. The cases of a feature that it lacks
-	// are skipped, and say so. Those of a required one fail: so a feature that is lost by
-	// mistake does not look as if it were tested.
-	Requires backend.Features
+	New func(t *testing.T) backend.Store
 
 	// Peer returns the same truth as another node sees it, such as a second
 	// client of the same server. Nil: the nodes share the store itself.
-	Peer func(t *testing.T, store backend.Core) backend.Core
+	Peer func(t *testing.T, store backend.Store) backend.Store
 
 	// Advance moves the time of a store that New returned (rule 4), and returns
 	// once it has moved. In Run it may move by itself too, a few seconds a case;
 	// Model and Compare need one that stands still between two calls.
-	Advance func(store backend.Core, d time.Duration)
+	Advance func(store backend.Store, d time.Duration)
 
 	// Wrap runs one test in what it needs around it, such as [synctest.Test].
 	// Nil: in nothing.
@@ -43,7 +39,7 @@ func (h Harness) wrap(t *testing.T, test func(t *testing.T)) {
 	h.Wrap(t, test)
 }
 
-func (h Harness) peer(t *testing.T, store backend.Core) backend.Core {
+func (h Harness) peer(t *testing.T, store backend.Store) backend.Store {
 	if h.Peer == nil {
 		return store
 	}
@@ -57,43 +53,27 @@ type ruleCase struct {
 	test func(*trial)
 }
 
-// A chapter is some cases, and the features without which they have nothing to test.
-type chapter struct {
-	cases []ruleCase
-	needs backend.Features
-}
-
-func chapters() []chapter {
-	return []chapter{
-		{cases: leaseCases()}, {cases: graceCases()}, {cases: tabCases()}, {cases: diffCases()},
-		{cases: invisibleCases()}, {cases: choiceCases()}, {cases: profileCases()}, {cases: logCases()}, {cases: watchCases()},
-		{cases: raceCases()}, {cases: seenCases()}, {cases: ageCases()}, {cases: guestCases()},
-		{cases: boundCases()}, {cases: repeatCases()}, {cases: hostileCases()}, {cases: lastingCases()},
-		{statusCases(), backend.FeatureStatuses}, {secretCases(), backend.FeatureSecret},
-		{recentCases(), backend.FeatureRecent}, {recentPageCases(), backend.FeatureRecent},
-		{cases: activeCases()}, {peakCases(), backend.FeatureExtras}, {recordCases(), backend.FeatureExtras},
-		{botCases(), backend.FeatureExtras}, {cases: signOffCases()}, {cases: unseenCases()},
-		{topicsCases(), backend.FeatureStaff}, {consumerCases(), backend.FeatureConsumers},
-		{broadcastCases(), backend.FeatureBroadcasts}, {nodeCases(), backend.FeatureNodes},
-		{cases: idleCases()}, {cases: rosterCases()}, {eraseCases(), backend.FeatureErasures},
-		{cases: deadlineCases()}, {cases: changesCases()},
-	}
+func allCases() []ruleCase {
+	return slices.Concat(
+		leaseCases(), graceCases(), tabCases(), diffCases(), invisibleCases(), choiceCases(), profileCases(), logCases(), watchCases(),
+		raceCases(), seenCases(), ageCases(), guestCases(), boundCases(), repeatCases(), hostileCases(), lastingCases(),
+		statusCases(), secretCases(), recentCases(), recentPageCases(), activeCases(), peakCases(), recordCases(),
+		botCases(), signOffCases(), unseenCases(), topicsCases(), consumerCases(), broadcastCases(), nodeCases(),
+		idleCases(), rosterCases(), eraseCases(), deadlineCases(), changesCases(),
+	)
 }
 
 // Run holds a store against every rule of [backend.Store], each case on a fresh
 // store. Cases run one after the other; the whole takes a store in memory less
 // than a second.
 func Run(t *testing.T, h Harness) {
-	for _, chapter := range chapters() {
-		for _, c := range chapter.cases {
-			t.Run(c.rule+"/"+c.name, func(t *testing.T) {
-				h.wrap(t, func(t *testing.T) {
-					tr := newTrial(t, h)
-					tr.needs(chapter.needs)
-					c.test(tr)
-					tr.finish()
-				})
+	for _, c := range allCases() {
+		t.Run(c.rule+"/"+c.name, func(t *testing.T) {
+			h.wrap(t, func(t *testing.T) {
+				tr := newTrial(t, h)
+				c.test(tr)
+				tr.finish()
 			})
-		}
+		})
 	}
 }

@@ -15,14 +15,13 @@ import (
 // memory is the harness of the memory store, or of a store over it.
 func memory(over func(backend.Store) backend.Store) presencetest.Harness {
 	return presencetest.Harness{
-		Requires: backend.AllFeatures,
-		New: func(*testing.T) backend.Core {
+		New: func(*testing.T) backend.Store {
 			if over != nil {
 				return over(memstore.New())
 			}
 			return memstore.New()
 		},
-		Advance: func(_ backend.Core, d time.Duration) { time.Sleep(d) },
+		Advance: func(_ backend.Store, d time.Duration) { time.Sleep(d) },
 		Wrap:    synctest.Test,
 	}
 }
@@ -74,7 +73,7 @@ func (s eagerStore) Snapshot(ctx context.Context, topic presence.Topic) (backend
 // Two nodes that share a store, each with a client of its own.
 func TestPeers(t *testing.T) {
 	h := memory(nil)
-	h.Peer = func(_ *testing.T, store backend.Core) backend.Core { return presencetest.NewFaults(store) }
+	h.Peer = func(_ *testing.T, store backend.Store) backend.Store { return presencetest.NewFaults(store) }
 	presencetest.Run(t, h)
 	presencetest.Model(t, h)
 }

@@ -110,8 +110,7 @@ func listing(moves []move) string {
 type board struct {
 	*testing.T
 	h      Harness
-	made   backend.Core  // by Harness.New
-	store  backend.Store // the same, with every method
+	store  backend.Store // by Harness.New
 	start  time.Time     // the store's
 	topics [len(gameTopics)]square
 }
@@ -124,13 +123,13 @@ type square struct {
 
 func newBoard(t *testing.T, h Harness) (*board, error) {
 	tr := newTrial(t, h)
-	b := &board{T: t, h: h, made: tr.made, store: tr.store, start: tr.now()}
+	b := &board{T: t, h: h, store: tr.store, start: tr.now()}
 	for i, name := range gameTopics {
 		f, err := follow(t, tr.store, tr.peer, name)
 		if err != nil {
 			return nil, err
 		}
-		b.topics[i] = square{name, newOracle(keepable(gameKeeps[i], backend.FeaturesOf(tr.made)), b.start), f}
+		b.topics[i] = square{name, newOracle(gameKeeps[i], b.start), f}
 	}
 	return b, nil
 }
@@ -157,7 +156,7 @@ func (b *board) move(m move) (view string, err error) {
 		}
 		told, err = b.apply(m)
 	case passes:
-		b.h.Advance(b.made, m.by)
+		b.h.Advance(b.store, m.by)
 		for _, s := range b.topics {
 			s.now += m.by
 		}
@@ -212,7 +211,7 @@ func (b *board) apply(m move) (unknown []int, err error) {
 	twice := m.twice
 	s.begin()
 	for i, op := range m.ops {
-		ops[i] = s.legal(b.known(op))
+		ops[i] = s.legal(op)
 		if found := s.oracle.apply(ops[i]); !found {
 			twice = false // the repetition may find a lease that a later operation of the batch made
 			if renews(ops[i]) {
@@ -264,21 +263,6 @@ func (s square) sparesExpired(op backend.Op) bool {
 func renews(op backend.Op) bool {
 	return op.Kind == backend.OpHeartbeat || op.Kind == backend.OpFollow || op.Kind == backend.OpAttend
 }
-
-// known changes an operation of a feature that the store lacks into one that does nothing.
-func (b *board) known(op backend.Op) backend.Op {
-	if aboutExtras(op) && !b.has(backend.FeatureExtras) {
-		return backend.Op{Kind: backend.OpUpdate, User: presence.User{ID: "nobody"}}
-	}
-	return op
-}
-
-// aboutExtras reports whether an operation is for an [backend.ExtrasStore] alone.
-func aboutExtras(op backend.Op) bool {
-	return op.Kind == backend.OpBot || op.Kind == backend.OpPeak || op.Kind == backend.OpResetPeak
-}
-
-func (b *board) has(some backend.Features) bool { return backend.FeaturesOf(b.made).Has(some) }
 
 // legal changes an operation whose effect the rules leave open.
 func (s square) legal(op backend.Op) backend.Op {

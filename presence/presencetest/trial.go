@@ -18,8 +18,7 @@ type trial struct {
 	*testing.T
 	h     Harness
 	ctx   context.Context
-	made  backend.Core  // by Harness.New
-	store backend.Store // the same, with every method
+	store backend.Store // by Harness.New
 	peer  backend.Store // the same store as another node sees it
 	keep  presence.Keep // of the batches that the case applies from now on
 
@@ -27,40 +26,12 @@ type trial struct {
 }
 
 func newTrial(t *testing.T, h Harness) *trial {
-	made := h.New(t)
-	if lacks := h.Requires &^ backend.FeaturesOf(made); lacks != 0 {
-		t.Fatalf("the store is no %v, which Harness.Requires", lacks)
-	}
-	return &trial{T: t, h: h, ctx: t.Context(), made: made, store: backend.Extend(made), peer: backend.Extend(h.peer(t, made))}
+	store := h.New(t)
+	return &trial{T: t, h: h, ctx: t.Context(), store: store, peer: h.peer(t, store)}
 }
 
 // renew takes a fresh store, as if this one had lost everything.
-func (tr *trial) renew() {
-	tr.made = tr.h.New(tr.T)
-	tr.store = backend.Extend(tr.made)
-}
-
-// has reports whether the store has all of some features.
-func (tr *trial) has(some backend.Features) bool { return backend.FeaturesOf(tr.made).Has(some) }
-
-// leavesOut reports whether the store lacks one of some features, and says so: the checks of it
-// are left out, and the case goes on.
-func (tr *trial) leavesOut(some backend.Features) bool {
-	tr.Helper()
-	lacks := some &^ backend.FeaturesOf(tr.made)
-	if lacks != 0 {
-		tr.Logf("the store is no %v: its part is not tested", lacks)
-	}
-	return lacks != 0
-}
-
-// needs skips the case if the store lacks one of some features.
-func (tr *trial) needs(some backend.Features) {
-	tr.Helper()
-	if lacks := some &^ backend.FeaturesOf(tr.made); lacks != 0 {
-		tr.Skipf("the store is no %v: not tested", lacks)
-	}
-}
+func (tr *trial) renew() { tr.store = tr.h.New(tr.T) }
 
 // finish compares the followers' rosters with the store's.
 func (tr *trial) finish() {
@@ -86,18 +57,7 @@ func (tr *trial) unknown(want []int, topic presence.Topic, ops ...backend.Op) {
 
 // batch returns one topic's batch with what the case wants to be kept.
 func (tr *trial) batch(topic presence.Topic, ops ...backend.Op) []backend.Batch {
-	return []backend.Batch{{Topic: topic, Ops: ops, Keep: keepable(tr.keep, backend.FeaturesOf(tr.made))}}
-}
-
-// keepable returns what of a Keep a store with these features can be asked for.
-func keepable(keep presence.Keep, has backend.Features) presence.Keep {
-	if !has.Has(backend.FeatureRecent) {
-		keep.Names, keep.ForgetSignedOut = 0, false
-	}
-	if !has.Has(backend.FeatureExtras) {
-		keep.Peak, keep.PeakGuests = false, false
-	}
-	return keep
+	return []backend.Batch{{Topic: topic, Ops: ops, Keep: tr.keep}}
 }
 
 // check fails the test unless the results have these unknown heartbeats and no error.
@@ -117,7 +77,7 @@ func (tr *trial) check(results []backend.Result, unknown ...[]int) {
 }
 
 // advance lets time pass, and sweeps nothing.
-func (tr *trial) advance(d time.Duration) { tr.h.Advance(tr.made, d) }
+func (tr *trial) advance(d time.Duration) { tr.h.Advance(tr.store, d) }
 
 // pass lets time pass and sweeps.
 func (tr *trial) pass(d time.Duration) {

@@ -24,9 +24,6 @@ func (tr *trial) extras(topic presence.Topic) backend.Extras {
 // wantPeak checks a topic's record, and returns it.
 func (tr *trial) wantPeak(topic presence.Topic, total int, at time.Time) backend.Peak {
 	tr.Helper()
-	if tr.leavesOut(backend.FeatureExtras) {
-		return backend.Peak{}
-	}
 	p := tr.extras(topic).Peak
 	if p.Total != total || !about(p.At, at) {
 		tr.Errorf("%s: the record is %d at %v, want %d at %v (rule 17)", topic, p.Total, p.At, total, at)
@@ -77,9 +74,6 @@ func (tr *trial) names(topic presence.Topic, within time.Duration) []backend.Rec
 // who is online has a "+".
 func (tr *trial) wantNames(topic presence.Topic, within time.Duration, want string) {
 	tr.Helper()
-	if tr.leavesOut(backend.FeatureRecent) {
-		return
-	}
 	if got := nameWords(tr.names(topic, within)); got != want {
 		tr.Errorf("%s: recent within %v are %q, want %q (rule 15)", topic, within, got, want)
 	}
@@ -100,9 +94,6 @@ func nameWords(users []backend.RecentUser) string {
 // wantActive checks when a recent user was last active.
 func (tr *trial) wantActive(topic presence.Topic, id presence.UserID, want time.Time) {
 	tr.Helper()
-	if tr.leavesOut(backend.FeatureRecent) {
-		return
-	}
 	for _, u := range tr.names(topic, backend.MaxWithin) {
 		if u.ID == id {
 			if !about(u.Active, want) {

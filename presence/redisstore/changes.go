@@ -56,7 +56,7 @@ func (l *link) single() bool {
 	return single && !l.apart.Load()
 }
 
-// Changes implements [backend.ChangeTeller].
+// Changes implements [backend.Store].
 func (s *reader) Changes(ctx context.Context, mark string) (backend.Changes, error) {
 	if err := s.ready(ctx, s.reads); err != nil {
 		return backend.Changes{}, err

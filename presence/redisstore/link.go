@@ -98,7 +98,7 @@ func (l *link) publish() string {
 	return "PUBLISH"
 }
 
-// LastOut implements [backend.OutageReporter].
+// LastOut implements [backend.Store].
 func (l *link) LastOut() time.Time {
 	read, written := l.reads.outAt(), l.writes.outAt()
 	if written.After(read) {

@@ -51,14 +51,7 @@ type Store struct {
 	*erasures
 }
 
-var (
-	_ backend.Store          = (*Store)(nil)
-	_ backend.StatsStore     = (*Store)(nil)
-	_ backend.OutageReporter = (*Store)(nil)
-	_ backend.ChangeTeller   = (*Store)(nil)
-	_ backend.Checker        = (*Store)(nil)
-	_ backend.NodeCounter    = (*Store)(nil)
-)
+var _ backend.Store = (*Store)(nil)
 
 // New returns a Store over the site's client, which the site closes itself. New makes no
 // call, so it works while the server is out; [Store.Check] checks the server. Close the
@@ -109,7 +102,7 @@ func (s *Store) String() string {
 	return "redis" + at + ", prefix " + s.prefix
 }
 
-// Stats implements [backend.StatsStore].
+// Stats implements [backend.Store].
 func (s *Store) Stats() backend.StoreStats {
 	stats := backend.StoreStats{Invalid: s.invalid.Load(), NoticesCut: s.cut.Load(), Commands: s.commands.Load(), Topics: int(s.index.size.Load())}
 	s.reads.count(&stats)

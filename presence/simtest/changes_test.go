@@ -72,7 +72,7 @@ func (c *changeLog) rewinds(s *server, wiped bool) {
 	}
 }
 
-// Changes implements backend.ChangeTeller.
+// Changes implements backend.Store.
 func (s *server) Changes(_ context.Context, mark string) (backend.Changes, error) {
 	c := &s.changes
 	c.mu.Lock()

@@ -66,9 +66,6 @@ func (a *attendance) attendedSite(ctx context.Context, user presence.UserID) (bo
 	if err := a.certain(r); err != nil {
 		return false, err
 	}
-	if backend.Require(a.store, backend.FeatureStatuses|backend.FeatureStaff) != nil {
-		return false, nil
-	}
 	chosen, err := a.store.Statuses(ctx, user)
 	if err != nil {
 		return false, storeOut(err)

@@ -89,11 +89,8 @@ func (c *choices) askDirectory(ctx context.Context, users []presence.UserID) {
 // statusWait is how long a node waits for the store's answer about what users chose.
 const statusWait = 2 * time.Second
 
-// kept asks the store what users chose, on a site without a Directory. It returns nothing if the store keeps no statuses.
+// kept asks the store what users chose, on a site without a Directory.
 func (c *choices) kept(ctx context.Context, users []presence.UserID) ([]backend.ChosenStatus, error) {
-	if c.keepsStatus() != nil {
-		return make([]backend.ChosenStatus, len(users)), nil
-	}
 	ctx, cancel := context.WithTimeout(ctx, statusWait)
 	defer cancel()
 	kept, err := c.store.Statuses(ctx, users...)

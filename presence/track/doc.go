@@ -43,7 +43,7 @@
 //	idle*.go attended.go                          away by itself
 //	signout.go signoff.go sessions*.go devices.go ends: of a user, a browser, a device's session
 //	writer*.go notices.go                         writes on their way
-//	outage*.go features.go                        can the store be trusted; what it must have
+//	outage*.go                                    can the store be trusted
 //	topic_*.go topics*.go                         the topics that are read here
 //	outlet*.go line.go sources.go                 how versions reach readers
 //	event_version.go                              the version of the stream

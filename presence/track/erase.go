@@ -38,9 +38,6 @@ func (x *eraser) order(ctx context.Context, user presence.UserID) error {
 	if err := (presence.User{ID: user}).ValidateInside(); err != nil {
 		return err
 	}
-	if err := backend.Require(x.store, backend.FeatureErasures); err != nil {
-		return err
-	}
 	return x.erase(ctx, presence.UserID(strings.Clone(string(user))))
 }
 

@@ -9,21 +9,13 @@ import (
 
 // figureChanges asks a store which topics' figures changed. Only housekeeping uses it.
 type figureChanges struct {
-	teller backend.ChangeTeller // nil: the store cannot tell
-	mark   string               // of the latest answer
-}
-
-func tellerOf(store backend.Core) figureChanges {
-	teller, _ := store.(backend.ChangeTeller)
-	return figureChanges{teller: teller}
+	store backend.Store
+	mark  string // of the latest answer
 }
 
 // ask returns the topics that may have changed since the last call, or nil if all may have.
 func (f *figureChanges) ask(ctx context.Context) (map[presence.Topic]bool, error) {
-	if f.teller == nil {
-		return nil, nil
-	}
-	c, err := f.teller.Changes(ctx, f.mark)
+	c, err := f.store.Changes(ctx, f.mark)
 	f.mark = c.Mark
 	if err != nil || c.All {
 		return nil, err

@@ -35,7 +35,7 @@ func bubble(t *testing.T, name string, test func(t *testing.T)) {
 
 // start returns a tracker over a store, swept every second, that is closed with
 // the test. It is for the inside of a synctest bubble.
-func start(t *testing.T, store backend.Core, cfg track.Config) *track.Tracker {
+func start(t *testing.T, store backend.Store, cfg track.Config) *track.Tracker {
 	t.Helper()
 	tracker, err := track.New(store, cfg)
 	noError(t, err)

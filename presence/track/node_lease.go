@@ -33,14 +33,7 @@ func (l *nodeLease) every() time.Duration { return l.cfg.NodeTTL / 3 }
 // Example with a TTL of 3 s: Redis refuses writes from 12:00:00.0 to 12:00:01.0, and from 12:00:01.4 to
 // 12:00:02.0. Node A tries to renew its leases at 12:00:00.9 and 12:00:01.5, and succeeds at 12:00:02.2. Node
 // B has only guests. The renewals of its own lease tell it that it may sweep from 12:00:03 on.
-//
-// A store that is no [backend.NodeStore] keeps no such lease. Then run renews everything that is held here
-// when the store is back.
 func (l *nodeLease) run(ctx context.Context) {
-	if backend.Require(l.store, backend.FeatureNodes) != nil {
-		l.reassertOnReturn(ctx)
-		return
-	}
 	for {
 		l.renew(ctx)
 		pause := l.every()
@@ -55,20 +48,7 @@ func (l *nodeLease) run(ctx context.Context) {
 
 // end ends the lease of a process that has closed and written all releases, so that nobody counts it any more.
 func (l *nodeLease) end(ctx context.Context) {
-	if backend.Require(l.store, backend.FeatureNodes) == nil {
-		_, _, _ = l.store.RenewNode(ctx, l.process, 0) // after an error it lapses
-	}
-}
-
-func (l *nodeLease) reassertOnReturn(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-l.outage.nextReturn():
-			l.reassert()
-		}
-	}
+	_, _, _ = l.store.RenewNode(ctx, l.process, 0) // after an error it lapses
 }
 
 // renew renews the lease. If the lease had lapsed, other nodes may have swept the connections that depend on

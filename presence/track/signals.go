@@ -78,7 +78,7 @@ func newSignals(cfg *Config, life *lifetime, stats *signalCounters, store backen
 
 // signal is [Tracker.Signal].
 func (o *signals) signal(topic presence.Topic, s presence.Signal) error {
-	if err := o.valid(s); err != nil {
+	if err := s.Validate(); err != nil {
 		return err
 	}
 	o.stats.site.Add(1)
@@ -92,7 +92,7 @@ func (o *signals) whisper(ctx context.Context, v presence.Visitor, topic presenc
 		return presence.ErrGuest
 	}
 	s.From = v.User.ID
-	if err := o.valid(s); err != nil {
+	if err := s.Validate(); err != nil {
 		return err
 	}
 	if topic.Reserved() || o.sources.serves(topic) || o.cfg.Kind(topic).CountOnly {
@@ -107,14 +107,6 @@ func (o *signals) whisper(ctx context.Context, v presence.Visitor, topic presenc
 	o.stats.visitors.Add(1)
 	o.add(topic, s)
 	return nil
-}
-
-// valid returns nil for a signal that may be sent.
-func (o *signals) valid(s presence.Signal) error {
-	if err := s.Validate(); err != nil {
-		return err
-	}
-	return backend.Require(o.store, backend.FeatureBroadcasts)
 }
 
 // add queues a valid signal.

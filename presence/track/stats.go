@@ -122,9 +122,9 @@ type Stats struct {
 
 	// Calls are the calls of the store by method, in lower case. Every method has an entry.
 	Calls map[string]CallStats
-	// Deliveries are the consumers of [Tracker.Deliver] by name; nil if there is none.
+	// Deliveries are the consumers of [Tracker.Deliver] by name.
 	Deliveries map[string]deliver.Stats
-	// Store has the store's own figures, if it is a [backend.StatsStore].
+	// Store has the store's own figures.
 	Store backend.StoreStats
 
 	// Signals are the figures of signals.

@@ -13,10 +13,8 @@ import (
 
 // A timedStore is the site's store, and measures each call.
 type timedStore struct {
-	store    backend.Store // with every method: those of a missing feature return errors.ErrUnsupported
-	made     backend.Core  // as the site made it
-	features backend.Features
-	calls    [operations]timing
+	backend.Store
+	calls [operations]timing
 }
 
 // CallStats are the calls of one method of the store, or of the [presence.Directory].
@@ -80,25 +78,30 @@ var latencyBounds = []int64{
 	int64(250 * time.Millisecond), int64(500 * time.Millisecond), int64(time.Second), int64(2500 * time.Millisecond),
 }
 
-func newTimedStore(store backend.Core) *timedStore {
-	s := &timedStore{store: backend.Extend(store), made: store, features: backend.FeaturesOf(store)}
+func newTimedStore(store backend.Store) *timedStore {
+	s := &timedStore{Store: store}
 	for i := range s.calls {
 		s.calls[i].latency = newTally(latencyBounds)
 	}
 	return s
 }
 
-// Features returns the features of the site's store.
-func (s *timedStore) Features() backend.Features { return s.features }
+// timed counts a call that returns an answer.
+func timed[T any](ctx context.Context, s *timedStore, call int, do func() (T, error)) (T, error) {
+	began := time.Now()
+	answer, err := do()
+	return answer, s.done(ctx, call, began, err)
+}
 
-// done counts a call that began at a moment. It is no failure that the caller gave up, that a log does not
-// reach back, or that a user has made a later choice.
-func (s *timedStore) done(ctx context.Context, call int, began time.Time, err error) {
+// done counts a call that began at a moment, and returns its error. It is no failure that the caller gave up,
+// that a log does not reach back, or that a user has made a later choice.
+func (s *timedStore) done(ctx context.Context, call int, began time.Time, err error) error {
 	c := &s.calls[call]
 	c.latency.observe(int64(time.Since(began)))
 	if err != nil && !errors.Is(err, presence.ErrGap) && !errors.Is(err, presence.ErrLaterChoice) && !errors.Is(ctx.Err(), context.Canceled) {
 		c.failed.Add(1)
 	}
+	return err
 }
 
 // stats returns what was counted, by operation.
@@ -116,57 +119,43 @@ func (t *timing) stats() CallStats {
 
 func (s *timedStore) Apply(ctx context.Context, batches []backend.Batch) []backend.Result {
 	began := time.Now()
-	results := s.store.Apply(ctx, batches)
+	results := s.Store.Apply(ctx, batches)
 	var failed error
 	for _, r := range results {
 		if r.Err != nil {
 			failed = r.Err
 		}
 	}
-	s.done(ctx, callApply, began, failed)
+	_ = s.done(ctx, callApply, began, failed)
 	return results
 }
 
 func (s *timedStore) Sweep(ctx context.Context, opts backend.SweepOptions) (backend.Swept, error) {
-	began := time.Now()
-	swept, err := s.store.Sweep(ctx, opts)
-	s.done(ctx, callSweep, began, err)
-	return swept, err
+	return timed(ctx, s, callSweep, func() (backend.Swept, error) { return s.Store.Sweep(ctx, opts) })
 }
 
 func (s *timedStore) RenewNode(ctx context.Context, process string, term time.Duration) (bool, time.Duration, error) {
 	began := time.Now()
-	alive, next, err := s.store.RenewNode(ctx, process, term)
-	s.done(ctx, callRenewNode, began, err)
-	return alive, next, err
+	alive, next, err := s.Store.RenewNode(ctx, process, term)
+	return alive, next, s.done(ctx, callRenewNode, began, err)
 }
 
 func (s *timedStore) Age(ctx context.Context, period time.Duration) (int, error) {
-	began := time.Now()
-	turned, err := s.store.Age(ctx, period)
-	s.done(ctx, callAge, began, err)
-	return turned, err
+	return timed(ctx, s, callAge, func() (int, error) { return s.Store.Age(ctx, period) })
 }
 
 func (s *timedStore) Trim(ctx context.Context, keep time.Duration, most int) (int, error) {
-	began := time.Now()
-	forgotten, err := s.store.Trim(ctx, keep, most)
-	s.done(ctx, callTrim, began, err)
-	return forgotten, err
+	return timed(ctx, s, callTrim, func() (int, error) { return s.Store.Trim(ctx, keep, most) })
 }
 
 func (s *timedStore) Snapshot(ctx context.Context, topic presence.Topic) (backend.Snapshot, error) {
-	began := time.Now()
-	snap, err := s.store.Snapshot(ctx, topic)
-	s.done(ctx, callSnapshot, began, err)
+	snap, err := timed(ctx, s, callSnapshot, func() (backend.Snapshot, error) { return s.Store.Snapshot(ctx, topic) })
 	snap.Members = showIdle(snap.Members)
 	return snap, err
 }
 
 func (s *timedStore) Log(ctx context.Context, topic presence.Topic, after presence.DiffID) ([]backend.Diff, error) {
-	began := time.Now()
-	diffs, err := s.store.Log(ctx, topic, after)
-	s.done(ctx, callLog, began, err)
+	diffs, err := timed(ctx, s, callLog, func() ([]backend.Diff, error) { return s.Store.Log(ctx, topic, after) })
 	for i := range diffs {
 		diffs[i] = showIdleOf(diffs[i])
 	}
@@ -174,16 +163,11 @@ func (s *timedStore) Log(ctx context.Context, topic presence.Topic, after presen
 }
 
 func (s *timedStore) Counts(ctx context.Context, topics ...presence.Topic) ([]backend.Counts, error) {
-	began := time.Now()
-	counts, err := s.store.Counts(ctx, topics...)
-	s.done(ctx, callCounts, began, err)
-	return counts, err
+	return timed(ctx, s, callCounts, func() ([]backend.Counts, error) { return s.Store.Counts(ctx, topics...) })
 }
 
 func (s *timedStore) Sightings(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]backend.Sighting, error) {
-	began := time.Now()
-	sightings, err := s.store.Sightings(ctx, topic, users...)
-	s.done(ctx, callSightings, began, err)
+	sightings, err := timed(ctx, s, callSightings, func() ([]backend.Sighting, error) { return s.Store.Sightings(ctx, topic, users...) })
 	for i := range sightings {
 		seen := &sightings[i]
 		seen.Status, seen.Idle = shownIdle(seen.Status, seen.Idle)
@@ -192,80 +176,55 @@ func (s *timedStore) Sightings(ctx context.Context, topic presence.Topic, users 
 }
 
 func (s *timedStore) Watch(ctx context.Context, topic presence.Topic, fn func(backend.Diff)) (func(), error) {
-	began := time.Now()
-	stop, err := s.store.Watch(ctx, topic, func(d backend.Diff) { fn(showIdleOf(d)) })
-	s.done(ctx, callWatch, began, err)
-	return stop, err
+	return timed(ctx, s, callWatch, func() (func(), error) { return s.Store.Watch(ctx, topic, func(d backend.Diff) { fn(showIdleOf(d)) }) })
 }
 
 func (s *timedStore) Send(ctx context.Context, broadcasts ...backend.Broadcast) error {
 	began := time.Now()
-	err := s.store.Send(ctx, broadcasts...)
-	s.done(ctx, callSend, began, err)
-	return err
+	err := s.Store.Send(ctx, broadcasts...)
+	return s.done(ctx, callSend, began, err)
 }
 
 func (s *timedStore) WatchBroadcasts(ctx context.Context, topic presence.Topic, fn func([]byte)) (func(), error) {
-	began := time.Now()
-	stop, err := s.store.WatchBroadcasts(ctx, topic, fn)
-	s.done(ctx, callWatchBroadcasts, began, err)
-	return stop, err
+	return timed(ctx, s, callWatchBroadcasts, func() (func(), error) { return s.Store.WatchBroadcasts(ctx, topic, fn) })
 }
 
 func (s *timedStore) Publish(ctx context.Context, n backend.Notice) error {
 	began := time.Now()
-	err := s.store.Publish(ctx, n)
-	s.done(ctx, callPublish, began, err)
-	return err
+	err := s.Store.Publish(ctx, n)
+	return s.done(ctx, callPublish, began, err)
 }
 
 func (s *timedStore) Listen(ctx context.Context, fn func(backend.Notice)) (func(), error) {
-	began := time.Now()
-	stop, err := s.store.Listen(ctx, fn)
-	s.done(ctx, callListen, began, err)
-	return stop, err
+	return timed(ctx, s, callListen, func() (func(), error) { return s.Store.Listen(ctx, fn) })
 }
 
 func (s *timedStore) Statuses(ctx context.Context, users ...presence.UserID) ([]backend.ChosenStatus, error) {
-	began := time.Now()
-	statuses, err := s.store.Statuses(ctx, users...)
-	s.done(ctx, callStatuses, began, err)
-	return statuses, err
+	return timed(ctx, s, callStatuses, func() ([]backend.ChosenStatus, error) { return s.Store.Statuses(ctx, users...) })
 }
 
 func (s *timedStore) Secret(ctx context.Context, offer []byte) ([]byte, error) {
-	began := time.Now()
-	secret, err := s.store.Secret(ctx, offer)
-	s.done(ctx, callSecret, began, err)
-	return secret, err
+	return timed(ctx, s, callSecret, func() ([]byte, error) { return s.Store.Secret(ctx, offer) })
 }
 
 func (s *timedStore) Hear(ctx context.Context) error {
 	began := time.Now()
-	err := s.store.Hear(ctx)
-	s.done(ctx, callHear, began, err)
-	return err
+	err := s.Store.Hear(ctx)
+	return s.done(ctx, callHear, began, err)
 }
 
 func (s *timedStore) Extras(ctx context.Context, topics ...presence.Topic) ([]backend.Extras, error) {
-	began := time.Now()
-	extras, err := s.store.Extras(ctx, topics...)
-	s.done(ctx, callExtras, began, err)
-	return extras, err
+	return timed(ctx, s, callExtras, func() ([]backend.Extras, error) { return s.Store.Extras(ctx, topics...) })
 }
 
 func (s *timedStore) Recent(ctx context.Context, topic presence.Topic, q backend.RecentQuery) (backend.RecentPage, error) {
-	began := time.Now()
-	page, err := s.store.Recent(ctx, topic, q)
-	s.done(ctx, callRecent, began, err)
+	page, err := timed(ctx, s, callRecent, func() (backend.RecentPage, error) { return s.Store.Recent(ctx, topic, q) })
 	showIdleRecent(page.Users)
 	return page, err
 }
 
 func (s *timedStore) Remembered(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]backend.RecentUser, error) {
-	began := time.Now()
-	remembered, err := s.store.Remembered(ctx, topic, users...)
-	s.done(ctx, callRemembered, began, err)
+	remembered, err := timed(ctx, s, callRemembered, func() ([]backend.RecentUser, error) { return s.Store.Remembered(ctx, topic, users...) })
 	showIdleRecent(remembered)
 	return remembered, err
 }
@@ -278,16 +237,11 @@ func showIdleRecent(users []backend.RecentUser) {
 }
 
 func (s *timedStore) Topics(ctx context.Context, after presence.Topic, most int) ([]presence.Topic, error) {
-	began := time.Now()
-	topics, err := s.store.Topics(ctx, after, most)
-	s.done(ctx, callTopics, began, err)
-	return topics, err
+	return timed(ctx, s, callTopics, func() ([]presence.Topic, error) { return s.Store.Topics(ctx, after, most) })
 }
 
 func (s *timedStore) Inspect(ctx context.Context, topic presence.Topic, after presence.UserID, most int) ([]backend.Inspected, error) {
-	began := time.Now()
-	users, err := s.store.Inspect(ctx, topic, after, most)
-	s.done(ctx, callInspect, began, err)
+	users, err := timed(ctx, s, callInspect, func() ([]backend.Inspected, error) { return s.Store.Inspect(ctx, topic, after, most) })
 	for i := range users {
 		u := &users[i]
 		u.Status, u.Idle = shownIdle(u.Status, u.Idle)
@@ -295,9 +249,45 @@ func (s *timedStore) Inspect(ctx context.Context, topic presence.Topic, after pr
 	return users, err
 }
 
+func (s *timedStore) ClaimConsumer(ctx context.Context, consumer string, claim backend.ConsumerClaim) (backend.ConsumerClaimed, error) {
+	return timed(ctx, s, callClaimConsumer, func() (backend.ConsumerClaimed, error) { return s.Store.ClaimConsumer(ctx, consumer, claim) })
+}
+
+func (s *timedStore) CommitConsumer(ctx context.Context, consumer string, step backend.ConsumerStep) (backend.ConsumerState, error) {
+	return timed(ctx, s, callCommitConsumer, func() (backend.ConsumerState, error) { return s.Store.CommitConsumer(ctx, consumer, step) })
+}
+
+func (s *timedStore) ReadConsumer(ctx context.Context, consumer string) (map[string]string, error) {
+	return timed(ctx, s, callReadConsumer, func() (map[string]string, error) { return s.Store.ReadConsumer(ctx, consumer) })
+}
+
+func (s *timedStore) ExportUser(ctx context.Context, user presence.UserID) ([]backend.Kept, error) {
+	return timed(ctx, s, callExportUser, func() ([]backend.Kept, error) { return s.Store.ExportUser(ctx, user) })
+}
+
+func (s *timedStore) EraseUser(ctx context.Context, e backend.Erasure) error {
+	began := time.Now()
+	err := s.Store.EraseUser(ctx, e)
+	return s.done(ctx, callEraseUser, began, err)
+}
+
+func (s *timedStore) AddErasure(ctx context.Context, user presence.UserID, hold time.Duration) (backend.Erasure, error) {
+	return timed(ctx, s, callErasures, func() (backend.Erasure, error) { return s.Store.AddErasure(ctx, user, hold) })
+}
+
+func (s *timedStore) ClaimErasures(ctx context.Context, most int, hold time.Duration) ([]backend.Erasure, error) {
+	return timed(ctx, s, callErasures, func() ([]backend.Erasure, error) { return s.Store.ClaimErasures(ctx, most, hold) })
+}
+
+func (s *timedStore) EndErasure(ctx context.Context, e backend.Erasure) error {
+	began := time.Now()
+	err := s.Store.EndErasure(ctx, e)
+	return s.done(ctx, callErasures, began, err)
+}
+
 // storeOut wraps an error of the store in [presence.ErrStoreOut], unless it is a more specific one.
 func storeOut(err error) error {
-	if err == nil || errors.Is(err, presence.ErrStoreOut) || errors.Is(err, presence.ErrLaterChoice) || errors.Is(err, presence.ErrInvalidQuery) || errors.Is(err, presence.ErrClosed) || errors.Is(err, errors.ErrUnsupported) {
+	if err == nil || errors.Is(err, presence.ErrStoreOut) || errors.Is(err, presence.ErrLaterChoice) || errors.Is(err, presence.ErrInvalidQuery) || errors.Is(err, presence.ErrClosed) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", presence.ErrStoreOut, err)

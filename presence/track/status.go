@@ -16,9 +16,6 @@ func (c *choices) set(ctx context.Context, user presence.UserID, status presence
 	if _, err := presence.ParseStatus(string(status)); err != nil {
 		return err
 	}
-	if err := c.keepsStatus(); err != nil {
-		return err
-	}
 	if c.outage.latestFailed() {
 		return presence.ErrStoreOut
 	}
@@ -43,7 +40,7 @@ func (c *choices) publish(ctx context.Context, n backend.Notice) (backend.Notice
 	n.Order = c.users.choiceOf(n.User).order
 	for {
 		err := c.notices.publish(ctx, n)
-		if !errors.Is(err, presence.ErrLaterChoice) || backend.Require(c.store, backend.FeatureStatuses) != nil {
+		if !errors.Is(err, presence.ErrLaterChoice) {
 			return n, err
 		}
 		kept, err := c.kept(ctx, []presence.UserID{n.User})
@@ -68,9 +65,6 @@ func (c *choices) hear(n backend.Notice) {
 		return
 	}
 	heard := choice{Status: n.Status(), at: time.Now().Add(-n.Ago), order: n.Order}
-	if heard.order == 0 { // it comes from a Bus without orders
-		heard.order = backend.OrderAt(heard.at)
-	}
 	c.take(n.User, func(was choice, _ bool) (choice, bool) { return heard, heard.order > was.order })
 }
 

@@ -103,9 +103,6 @@ func (r *replica) load(ctx context.Context) error {
 		return err
 	}
 	hush, err := r.store.WatchBroadcasts(ctx, r.out.topic, r.hear)
-	if errors.Is(err, errors.ErrUnsupported) {
-		hush, err = func() {}, nil
-	}
 	if err != nil {
 		stop()
 		return err

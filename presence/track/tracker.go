@@ -2,7 +2,6 @@ package track
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"sync"
 
@@ -67,12 +66,10 @@ type Tracker struct {
 
 // New returns a Tracker over a store, and starts its goroutines. An unreachable store is
 // not an error: New succeeds, and presence starts once the store is back. New returns
-// an error that is [presence.ErrInvalidConfig] and names every field that is wrong, or that asks
-// for one of the [backend.Features] that the store lacks.
-func New(store backend.Core, cfg Config) (*Tracker, error) {
-	unfit := cfg.validateFor(backend.FeaturesOf(store))
+// an error that is [presence.ErrInvalidConfig] and names every field that is wrong.
+func New(store backend.Store, cfg Config) (*Tracker, error) {
 	cfg = cfg.withDefaults()
-	if err := errors.Join(cfg.validate(), unfit); err != nil {
+	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
 	cfg.Logger = cfg.Logger.With(slog.String("node", cfg.Node))
@@ -82,7 +79,7 @@ func New(store backend.Core, cfg Config) (*Tracker, error) {
 }
 
 // newTracker makes the parts, each after those that it needs.
-func newTracker(inner backend.Core, cfg *Config) *Tracker {
+func newTracker(inner backend.Store, cfg *Config) *Tracker {
 	process, stats, life, store := newProcess(cfg.Node), newCounters(), newLifetime(), newTimedStore(inner)
 	forgotten := func(entries int) { stats.forgotten.Add(uint64(entries)) }
 	directory, notices, seal := newDirectoryCalls(cfg.Directory, cfg.Logger), newNotices(store, life, maxPending), newSeal(store, cfg.Secret)
@@ -160,10 +157,8 @@ func (t *Tracker) start() {
 	t.life.spawn(t.leases.countGuests)
 	t.life.spawn(func(ctx context.Context) { t.leases.restoreEach(ctx, t.topics.env.losses) })
 	t.life.spawn(t.nodeLease.run)
-	if backend.Require(t.store, backend.FeatureErasures) == nil {
-		t.life.spawn(t.eraser.run)
-	}
-	t.life.spawn((&housekeeper{life: t.life, store: t.store, outage: t.outage, users: t.users, topics: t.topics, choices: t.choices, notices: t.notices, changes: tellerOf(t.store.made)}).run)
+	t.life.spawn(t.eraser.run)
+	t.life.spawn((&housekeeper{life: t.life, store: t.store, outage: t.outage, users: t.users, topics: t.topics, choices: t.choices, notices: t.notices, changes: figureChanges{store: t.store}}).run)
 	if t.cfg.asksExtras() {
 		t.life.spawn(func(ctx context.Context) { t.extras.keep(ctx, t.topics) })
 	}
@@ -174,7 +169,7 @@ func (t *Tracker) start() {
 		t.life.spawn(t.afterOutages)
 		t.life.spawn(t.choices.askWhoHid)
 	}
-	if !t.notices.listen(t.hear, t.outage.nextReturn, t.writer.done) || wasOut(t.store.made) { // before its last writes, the node must hear who has hidden
+	if !t.notices.listen(t.hear, t.outage.nextReturn, t.writer.done) || !t.store.LastOut().IsZero() { // before its last writes, the node must hear who has hidden
 		t.outage.assume() // what happened before this node began is unknown
 	}
 }
@@ -191,12 +186,6 @@ func (t *Tracker) afterOutages(ctx context.Context) {
 			t.peopleHere.relationsMissed()
 		}
 	}
-}
-
-// wasOut reports whether a store knows of an outage before this node began.
-func wasOut(store backend.Core) bool {
-	reporter, ok := store.(backend.OutageReporter)
-	return ok && !reporter.LastOut().IsZero()
 }
 
 // close is [Tracker.Close].

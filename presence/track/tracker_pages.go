@@ -141,9 +141,8 @@ func (t *Tracker) PlacesOf(ctx context.Context, users ...presence.UserID) (map[p
 // online, and so does a user whose pages do not report attention.
 //
 // Cost: a search in memory, about 1 µs. Without a [Config.Directory] the site's roster lacks invisible users:
-// then a user who is not in it costs a round trip, and one who chose [presence.Invisible] a few more. Some
-// invisible users are known only on their own nodes: those whom only the site's identify makes invisible, and
-// all if the store is no [backend.StatusStore] or no [backend.StaffStore].
+// then a user who is not in it costs a round trip, and one who chose [presence.Invisible] a few more. Users whom
+// only the site's identify makes invisible are known only on their own nodes.
 //
 // It returns [presence.ErrInvalidUser], or an error if the answer is not known yet: [presence.ErrStoreOut] if
 // the store is out, came back a moment ago or has lost data, or if this node has not read it yet;
@@ -189,8 +188,6 @@ func (t *Tracker) SignOff(ctx context.Context, user presence.UserID, browser str
 // the store's data. SetStatus returns when the store knows. It returns [presence.ErrInvalidStatus],
 // or [presence.ErrStoreOut] at once while the store is known to be out: then the status is not set, except as
 // [People.ChangeSettings] says.
-// Where nothing keeps what users choose it returns [errors.ErrUnsupported]: the store is no
-// [backend.StatusStore], and there is no [Config.Directory].
 //
 // Where the site has a [Config.Directory] the choice is kept there, it never ends by itself,
 // and the text beside the former status goes. Then SetStatus costs and returns what

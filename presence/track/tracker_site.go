@@ -62,7 +62,7 @@ func (t *Tracker) Found(f presence.Finding, attrs ...any) {
 //
 // It costs the store a look into each topic of the tenant, and the database some queries. Its error is
 // [presence.ErrInvalidUser], [presence.ErrStoreOut], or that of the part that could not be read: there are no
-// partial exports. Export and Erase return [errors.ErrUnsupported] if the store is no [backend.ErasureStore].
+// partial exports.
 func (t *Tracker) Export(ctx context.Context, user presence.UserID) ([]backend.Kept, error) {
 	return t.eraser.export(ctx, user)
 }

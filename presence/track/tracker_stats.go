@@ -2,8 +2,6 @@ package track
 
 import (
 	"slices"
-
-	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // readStats is [Tracker.Stats].
@@ -39,9 +37,7 @@ func (t *Tracker) readStats() Stats {
 		Deliveries:     t.deliveries.Stats(),
 		Signals:        t.stats.signals.stats(),
 		People:         t.peopleStats(),
-	}
-	if own, ok := t.store.made.(backend.StatsStore); ok {
-		s.Store = own.Stats()
+		Store:          t.store.Stats(),
 	}
 	s.Connections, s.ConnectedUsers = t.users.figures()
 	replicas := slices.DeleteFunc(t.topics.all(), func(r *replica) bool { return r.out.topic.Reserved() })

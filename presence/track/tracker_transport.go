@@ -102,8 +102,7 @@ func (t *Tracker) NewLine(topic presence.Topic, v LineVersion, wanted func()) *L
 // Signal sends a signal to everyone who reads a topic now, on every node. From is empty for a signal of the
 // site, or the user in whose name it is sent. Signal never waits. Of several signals with the same type and
 // sender within 50 ms, only the latest is sent. Under pressure, and while the store is out, signals are
-// dropped and counted. The error is [presence.ErrInvalidSignal], or [errors.ErrUnsupported] if the store is
-// no [backend.BroadcastStore]; then nothing was sent. Signals in a topic without a roster are dropped.
+// dropped and counted. The error is [presence.ErrInvalidSignal]. Signals in a topic without a roster are dropped.
 func (t *Tracker) Signal(topic presence.Topic, s presence.Signal) error {
 	return t.signals.signal(topic, s)
 }

@@ -1,7 +1,10 @@
 package track_test
 
 import (
+	"context"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -194,4 +197,24 @@ func TestLeaveWithoutADiff(t *testing.T) {
 			}
 		})
 	}
+}
+
+// lossyStore is a store that has lost the user "lost".
+type lossyStore struct {
+	*memstore.Store
+	lost atomic.Bool
+}
+
+func (s *lossyStore) Snapshot(ctx context.Context, topic presence.Topic) (backend.Snapshot, error) {
+	snap, err := s.Store.Snapshot(ctx, topic)
+	snap.Members = slices.DeleteFunc(snap.Members, func(m presence.Member) bool { return m.ID == "lost" && s.lost.Load() })
+	return snap, err
+}
+
+func (s *lossyStore) Counts(ctx context.Context, topics ...presence.Topic) ([]backend.Counts, error) {
+	counts, err := s.Store.Counts(ctx, topics...)
+	if s.lost.Load() {
+		counts[0].Total--
+	}
+	return counts, err
 }

@@ -38,17 +38,16 @@ func harness(client redis.UniversalClient) presencetest.Harness {
 		return s
 	}
 	return presencetest.Harness{
-		Requires: backend.AllFeatures,
-		New: func(t *testing.T) backend.Core {
+		New: func(t *testing.T) backend.Store {
 			clock := new(atomic.Int64)
 			clock.Store(time.Now().UnixMilli())
 			return open(t, clock, fmt.Sprint("kit", stores.Add(1)))
 		},
-		Peer: func(t *testing.T, store backend.Core) backend.Core {
+		Peer: func(t *testing.T, store backend.Store) backend.Store {
 			s := store.(timed)
 			return open(t, s.clock, s.prefix)
 		},
-		Advance: func(store backend.Core, d time.Duration) {
+		Advance: func(store backend.Store, d time.Duration) {
 			store.(timed).clock.Add(d.Milliseconds())
 		},
 	}
@@ -56,10 +55,9 @@ func harness(client redis.UniversalClient) presencetest.Harness {
 
 func memory() presencetest.Harness {
 	return presencetest.Harness{
-		Requires: backend.AllFeatures,
-		New:      func(*testing.T) backend.Core { return memstore.New() },
-		Advance:  func(_ backend.Core, d time.Duration) { time.Sleep(d) },
-		Wrap:     synctest.Test,
+		New:     func(*testing.T) backend.Store { return memstore.New() },
+		Advance: func(_ backend.Store, d time.Duration) { time.Sleep(d) },
+		Wrap:    synctest.Test,
 	}
 }
 

@@ -2,50 +2,12 @@ package core_test
 
 import (
 	"net/http"
-	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/rollcall-go/rollcall/middleware/nethttp"
 	"github.com/rollcall-go/rollcall/presence"
 )
-
-// Two users who have one id are found by their names, which take turns. A rename is none, also if it is taken back.
-func TestSharedID(t *testing.T) {
-	for _, tt := range []struct {
-		names string // one for each page view
-		every time.Duration
-		want  bool
-	}{
-		{"AAAA", time.Minute, false},
-		{"ABBB", time.Minute, false},
-		{"ABAA", time.Minute, false},
-		{"ABAB", time.Minute, true},
-		{"ABAB", 10*time.Minute - time.Millisecond, true},
-		{"ABAB", 10 * time.Minute, false},
-		{"ABCABC", time.Minute, false},
-		{"AABBAABB", time.Minute, true},
-	} {
-		t.Run(tt.names+" "+tt.every.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var name string
-				s := newSite(t, func(c *nethttp.Config) {
-					c.Throttle = 100 * time.Millisecond
-					c.Identify = func(*http.Request) (presence.User, bool) { return presence.User{ID: "1", Name: name}, true }
-				})
-				for i := range tt.names {
-					name = tt.names[i : i+1]
-					s.browser("").get("/")
-					time.Sleep(tt.every)
-				}
-				if got := strings.Contains(s.logs.String(), "finding=shared-id id=1"); got != tt.want {
-					t.Errorf("got %s, want shared-id: %t", s.logs, tt.want)
-				}
-			})
-		})
-	}
-}
 
 // The site is not asked who wants a script or sends a beat: the answer does not depend on it.
 func TestIdentifyIsNotAskedInVain(t *testing.T) {
