@@ -113,7 +113,9 @@ type Result struct {
 
 // SweepOptions say which leases [Store.Sweep] removes.
 type SweepOptions struct {
-	Limit int // about the most expired leases that are removed. Required
+	// Limit is about the most expired leases that are removed. With 0 nothing is removed: the sweep only finds out
+	// whether a server has started again.
+	Limit int
 
 	// Doubt is how long the store is in doubt after a restart: the time in which every node writes again what
 	// it holds. 0: the store's own guess.

@@ -160,6 +160,9 @@ func (s *Store) Sweep(ctx context.Context, opts backend.SweepOptions) (backend.S
 		return backend.Swept{}, err
 	}
 	var swept backend.Swept
+	if opts.Limit == 0 {
+		return swept, nil
+	}
 	if opts.Nodes {
 		swept = s.sweepNodesLocked()
 	}

@@ -37,7 +37,7 @@ func (s *upkeep) Sweep(ctx context.Context, opts backend.SweepOptions) (backend.
 		return backend.Swept{}, err
 	}
 	s.sharded(ctx)
-	if doubt, begins, err := s.doubts(ctx, opts.Doubt); doubt || err != nil {
+	if doubt, begins, err := s.doubts(ctx, opts.Doubt); doubt || err != nil || opts.Limit == 0 {
 		return backend.Swept{Doubt: begins}, err
 	}
 	s.lengthen(ctx)

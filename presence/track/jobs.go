@@ -38,7 +38,7 @@ type sweepRest struct{ from, until time.Time }
 // latest sweep found.
 func (j *jobs) rests(o backend.SweepOptions) bool {
 	r := j.rest.Load()
-	return !o.Nodes && r != nil && time.Now().Before(r.until) && j.outage.soundFor() > time.Since(r.from)
+	return o.Limit > 0 && !o.Nodes && r != nil && time.Now().Before(r.until) && j.outage.soundFor() > time.Since(r.from)
 }
 
 // sweep is [Tracker.Sweep].
@@ -61,7 +61,7 @@ func (j *jobs) sweep(ctx context.Context) (backend.Swept, error) {
 	switch {
 	case swept.Doubt:
 		j.leases.missed(0)
-	case err == nil:
+	case err == nil && o.Limit > 0:
 		if !swept.More {
 			j.stats.sweptClean.Store(int64(asked.Sub(j.stats.began)))
 		}

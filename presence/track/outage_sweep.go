@@ -7,13 +7,15 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// sweeps says what a sweep of this node may remove now, and whether it may remove anything. It is
-// the one place of a node that decides so. It returns [presence.ErrStoreOut] while the store is out, and the error of the latest sweep until
-// another one may be tried. The store itself decides after it started again: see backend.Swept.
+// sweeps says what a sweep of this node may remove now, and whether it may ask the store at all. It is
+// the one place of a node that decides so. It returns [presence.ErrStoreOut] while the store is out. The store itself
+// decides after it started again: see backend.Swept.
 //
 //	the store                                       expired leases           what hangs on a silent process
 //	out, hanging, or with trouble in the latest     none                     none
-//	min(TTL, 7 s), or lost data lately
+//	min(TTL, 7 s)
+//	lost data lately, or refused the latest sweep   none: the sweep looks    none
+//	                                                whether it started again
 //	otherwise                                       all                      all, if this node judges
 //
 // The beginning of this node counts as trouble, because a node cannot know what was before. Example with a TTL
@@ -27,21 +29,27 @@ func (o *outage) sweeps() (opts backend.SweepOptions, may bool, err error) {
 	state := o.state()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	restore := restoreFor(o.cfg.shortestTTL())
+	opts.Doubt = restoreFor(o.cfg.shortestTTL())
 	switch {
 	case state == out:
 		return opts, false, presence.ErrStoreOut
-	case state == hanging, time.Since(later(o.began, o.trouble)) < o.cfg.catchUp(), !o.lost.IsZero() && time.Since(o.lost) < restore:
+	case state == hanging:
 		return opts, false, o.sweepErr
+	case o.sweepErr != nil, !o.lost.IsZero() && time.Since(o.lost) < opts.Doubt:
+	case time.Since(later(o.began, o.trouble)) < o.cfg.catchUp():
+		return opts, false, nil
+	default:
+		opts.Limit, opts.Nodes = maxSwept, o.process.judges(o.cfg.NodeTTL)
 	}
-	return backend.SweepOptions{Limit: maxSwept, Nodes: o.process.judges(o.cfg.NodeTTL), Doubt: restore}, true, nil
+	return opts, true, nil
 }
 
-// reportSweep takes the result of a sweep. One that fails is trouble, which lasts until one succeeds.
+// reportSweep takes the result of a sweep. A refused or unanswered sweep is a sign of an outage, which lasts until
+// one succeeds.
 func (o *outage) reportSweep(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if err != nil {
+	if err != nil || o.sweepErr != nil {
 		o.trouble = time.Now()
 	}
 	o.sweepErr = err

@@ -36,7 +36,7 @@ var fleetBugs = []bug{
 
 	// The judge of sweeps.
 	{"sweeps begin as soon as an outage ends", "outage_sweep.go", "later(o.began, o.trouble)", "o.began"},
-	{"sweeps go on while a loss is restored", "outage_sweep.go", ", !o.lost.IsZero() && time.Since(o.lost) < restore:", ":"},
+	{"sweeps go on while a loss is restored", "outage_sweep.go", "case o.sweepErr != nil, !o.lost.IsZero() && time.Since(o.lost) < opts.Doubt:", "case o.sweepErr != nil:"},
 	{"a node that has just begun sweeps all", "outage_sweep.go", "later(o.began, o.trouble)", "o.trouble"},
 	{"no outage is long", "outage.go", "return max(c.shortestTTL()/3, 2*houseKeeping)", "return time.Hour"},
 	{"a call that hangs goes unnoticed", "outage.go", "return !at.IsZero() && time.Since(at) > o.cfg.harmlessOutage()", "return false"},
