@@ -27,7 +27,8 @@ const (
 	// its place (rules 5 and 6). For is the grace; with 0 nobody is held, as by an
 	// OpDrop that is a proof of life. [User.ID, Holder, For]
 	OpRelease
-	// OpDrop ends a lease at once. [User.ID, Holder]
+	// OpDrop ends a lease at once. With the Holder of page views and a For, it does so only if the latest page was
+	// viewed so long ago or longer. [User.ID, Holder, For]
 	OpDrop
 	// OpSignOut ends all leases of a user in the topic at once, whoever holds them, and removes the user from
 	// the current and old sets. The user stays in the sets if the topic remembers names and

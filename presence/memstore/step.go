@@ -112,7 +112,7 @@ func (s *atomicStep) apply(op backend.Op) bool {
 			s.closeTab(u, held)
 		}
 	case backend.OpDrop:
-		if held != nil {
+		if held != nil && !held.viewedWithin(op, s.now) {
 			s.end(u, held)
 			s.closeTab(u, held)
 		}
@@ -211,6 +211,9 @@ func (s *atomicStep) join(u *presentUser, held *heldLease, op backend.Op) {
 	}
 	held.idle = op.Idle && op.Kind == backend.OpJoin
 	held.renew(s.now, op.For)
+	if op.Kind == backend.OpSeen && op.ViewFor > 0 && held.expires.Equal(s.now.Add(op.For)) {
+		held.length = op.ViewFor
+	}
 }
 
 // laterView reports whether the lease of a page view, which may be nil, is later than a join or follow that

@@ -91,6 +91,11 @@ func (s *atomicStep) sweep(most int) (leases int) {
 	return leases
 }
 
+// viewedWithin reports whether a lease is that of a page view which is later than an OpDrop says.
+func (l *heldLease) viewedWithin(op backend.Op, now time.Time) bool {
+	return l.holder == presence.HolderWeb && op.For > 0 && l.expires.Add(-l.length).After(now.Add(-op.For))
+}
+
 func (u *presentUser) lease(h presence.Holder) *heldLease {
 	for _, l := range u.leases {
 		if l.holder == h {

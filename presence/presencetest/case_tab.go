@@ -15,12 +15,34 @@ func tabCases() []ruleCase {
 		{"rule 6", "a page that joins an open stream is held by it", pageJoinsStream},
 		{"rule 6", "a page that joined earlier, and says so again, is before a later page view", pageJoinedEarlier},
 		{"rule 6", "the grace goes on", graceGoesOn},
+		{"rule 6", "a page view ends that is of before a sign-out, and no later one", viewBefore},
 		{"rule 6", "in every order, by release", func(tr *trial) { everyOrder(tr, byRelease) }},
 		{"rule 6", "in every order, by drop", func(tr *trial) { everyOrder(tr, byDrop) }},
 		{"rule 6", "in every order, by lapse", func(tr *trial) { everyOrder(tr, byLapse) }},
 		{"rule 6", "in every order, by a lapse that is swept late", func(tr *trial) { everyOrder(tr, byLateLapse) }},
 		{"rule 6", "in every order, within one step", everyOrderAtOnce},
 	}
+}
+
+// Rule 6: who tells late of a sign-out does not end a page view that came after it.
+func viewBefore(tr *trial) {
+	site := tr.follow(presence.Site)
+	late := lasting(seen("late"), period-2*slack)
+	late.ViewFor = period // viewed 10 s ago
+	tr.do(presence.Site, seen("now"), late)
+	site.wants("+late +now")
+	tr.advance(2 * slack)
+	before := func(ago time.Duration) {
+		for _, id := range []presence.UserID{"now", "late"} {
+			tr.do(presence.Site, lasting(drop(id, presence.HolderWeb), ago))
+		}
+	}
+	before(5 * slack)
+	site.wants("")
+	before(3 * slack)
+	site.wants("-late")
+	before(slack)
+	site.wants("-now")
 }
 
 // Rule 6: a page is viewed, opens a stream and closes. The user leaves after the grace,

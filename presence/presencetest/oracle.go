@@ -176,6 +176,9 @@ func (o *oracle) act(p *person, op backend.Op) (found bool) {
 			}
 		}
 	case backend.OpDrop:
+		if op.Holder == presence.HolderWeb && op.For > 0 && lease.until-lease.length > o.now-op.For {
+			return found
+		}
 		p.end(op.Holder)
 	case backend.OpSignOut:
 		o.hide(p, op)

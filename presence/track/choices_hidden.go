@@ -60,11 +60,19 @@ func (v *View) shownUsers() (users []presence.UserID) {
 	return users
 }
 
-// admitHeld lists the revived users of a topic whom connections of this node hold.
+// admitHeld lists the revived users of a topic whom connections of this node hold. Of those who signed out since, it ends the
+// page views of before, which the store has in old data.
+//
+// Example: Alice views a page at 12:00 and signs out at 12:01. At 12:02 Redis starts again with a file of 12:00:30.
 func (c *choices) admitHeld(r *replica) {
 	for _, e := range r.withheld() {
-		if c.holdsAs(r.out.topic, e) {
+		out := c.users.viewsCountFrom(ownerIn(r.out.topic, e.ID))
+		switch {
+		case c.holdsAs(r.out.topic, e):
 			r.admit(e.ID)
+		case e.Since.Before(out) && r.endsView(e.ID):
+			drop := backend.Op{Kind: backend.OpDrop, User: presence.User{ID: e.ID}, Holder: presence.HolderWeb}
+			c.writer.put(r.out.topic, operation{Op: drop, asked: out})
 		}
 	}
 }

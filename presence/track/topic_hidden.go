@@ -155,6 +155,21 @@ func (r *replica) withheld() []*entry {
 	return slices.Collect(maps.Values(r.provisional.revived))
 }
 
+// endsView reports whether the page views of a revived user are still to be ended. It does so once.
+func (r *replica) endsView(id presence.UserID) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := &r.provisional
+	ends := p.revived[id] != nil && p.ended[id] != p.revived[id]
+	if ends {
+		if p.ended == nil {
+			p.ended = make(map[presence.UserID]*entry)
+		}
+		p.ended[id] = p.revived[id]
+	}
+	return ends
+}
+
 // withholds reports whether a user is a revived one.
 func (r *replica) withholds(id presence.UserID) bool {
 	r.mu.Lock()

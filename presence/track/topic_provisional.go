@@ -61,6 +61,7 @@ import (
 type provisional struct {
 	missing  map[presence.UserID]missingUser
 	revived  map[presence.UserID]*entry        // with their entries in the store
+	ended    map[presence.UserID]*entry        // revived users whose page views this node has ended
 	leaving  map[presence.UserID]expectedLeave // of users who signed out or became invisible, which the store has not reported; of these, who is not listed stays out
 	chosen   shownChoices                      // choices of listed users that the store has not reported
 	active   bool                              // the history has versions of a provisional roster
@@ -98,7 +99,7 @@ func (p *provisional) open() bool { return len(p.missing)+len(p.revived) > 0 }
 // lists. A second loss starts the period again.
 func (p *provisional) begin(n net, listed roster, latest int64, gone map[presence.UserID]backend.Departure, hides concealment, ttl time.Duration) net {
 	missing := p.missing
-	p.missing, p.revived = make(map[presence.UserID]missingUser), make(map[presence.UserID]*entry)
+	p.missing, p.revived, p.ended = make(map[presence.UserID]missingUser), make(map[presence.UserID]*entry), nil
 	var certain net
 	for _, l := range n.leaves {
 		e, expected := listed.get(l.ID), p.expects(l.ID, ttl)
@@ -162,6 +163,7 @@ func (p *provisional) decide(d backend.Diff) {
 func (p *provisional) forget(id presence.UserID) {
 	delete(p.missing, id)
 	delete(p.revived, id)
+	delete(p.ended, id)
 	delete(p.leaving, id)
 	p.chosen.forget(id)
 }
@@ -197,6 +199,7 @@ func (p *provisional) expire() (n net, wait time.Duration) {
 		delete(p.leaving, id)
 	}
 	clear(p.revived)
+	clear(p.ended)
 	return n, 0
 }
 

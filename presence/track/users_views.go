@@ -110,6 +110,16 @@ func (p *users) signOut(user presence.UserID, at time.Time) {
 	}
 }
 
+// viewsCountFrom returns the moment from which on page views of a user count; zero: all do, as far as this node knows.
+func (p *users) viewsCountFrom(user presence.UserID) time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if u := p.byID[user]; u != nil {
+		return u.voidBefore
+	}
+	return time.Time{}
+}
+
 // viewCountsLocked reports whether a page view at a moment still counts, because no later event made it void.
 func (p *users) viewCountsLocked(user presence.UserID, at time.Time) bool {
 	u := p.byID[user]

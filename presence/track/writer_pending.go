@@ -421,10 +421,13 @@ func shorten(ops []operation, now time.Time) {
 	}
 }
 
-// date tells the store how long ago users hid who did so during an outage.
+// date tells the store how long ago users hid who did so during an outage, and from when on page views count.
 func date(ops []operation, now time.Time) {
 	for i := range ops {
 		op := &ops[i]
+		if op.Kind == backend.OpDrop && !op.asked.IsZero() {
+			op.For = now.Sub(op.asked)
+		}
 		if op.Kind != backend.OpUpdate || op.asked.IsZero() || op.User.Status.Base() != presence.Invisible {
 			continue
 		}

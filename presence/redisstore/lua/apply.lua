@@ -220,8 +220,13 @@ function act.release(u, length, k)
   if length ~= '0' then hold(u, 'grace', length, nil, find(was, '^0') and (not before or find(before, '^0')) and true or false) end
 end
 
-function act.drop(u, _, k)
+function act.drop(u, length, k)
   local holder = ARGV[k + 1]
+  if holder == 'web' and length ~= '0' then -- only a view of before
+    local _, long = lease(u, 'web')
+    local ends = moved[u.id .. '\31web'] or tonumber(redis.call('ZSCORE', leases, u.id .. '\31web') or 0)
+    if long and ends - long > now - length then return end
+  end
   local from, long = finish(u, holder)
   if not from then return end
   cut(u, holder, long)
