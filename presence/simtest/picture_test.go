@@ -114,6 +114,8 @@ func (s *picture) state(d payload) {
 		if _, there := s.roster[user]; !there && moved && (knew || went && older) {
 			s.back[user]++
 			s.returns(user, u)
+		} else if !moved {
+			s.revives(user)
 		}
 	}
 	if moved && s.part {
@@ -133,9 +135,7 @@ func (s *picture) diff(d payload) {
 	}
 	for user, u := range d.Joins {
 		s.told(user, "a diff")
-		if u := s.p.w.person(user); s.roster[user] == "" && u != nil && u.absent() {
-			s.back[user]++ // and leaves once more
-		}
+		s.revives(user)
 		if s.roster[user] == "" && !s.part {
 			s.joins(user, s.windowed() && d.Total > s.p.window)
 		}
@@ -212,6 +212,13 @@ func (s *picture) leaves(user, by string, how departure) {
 		s.parts(user, how)
 	}
 	s.note("sees %s leave, by %s", user, by)
+}
+
+// revives is for when the page is told of a user. One who is not there, and whom an exception brings back, leaves once more.
+func (s *picture) revives(user string) {
+	if u := s.p.w.person(user); s.roster[user] == "" && u != nil && u.absent() {
+		s.back[user]++
+	}
 }
 
 // counts counts that the page no longer shows a user. It does not count a user who is there, where an exception allows that.
