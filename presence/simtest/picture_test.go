@@ -221,9 +221,10 @@ func (s *picture) revives(user string) {
 	}
 }
 
-// counts counts that the page no longer shows a user. It does not count a user who is there, where an exception allows that.
+// counts counts that the page no longer shows a user. It does not count what an exception allows: of users who are there, and
+// where the page moves also of others, as each of two nodes may know of another moment.
 func (s *picture) counts(user string) {
-	if u := s.p.w.person(user); u == nil || u.absent() || !s.allows("leaves", u, 0) {
+	if u := s.p.w.person(user); u == nil || u.absent() && !s.fresh || !s.allows("leaves", u, 0) {
 		s.left[user]++
 	}
 }
