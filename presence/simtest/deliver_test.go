@@ -137,6 +137,9 @@ func (p *program) take(at *process, d deliver.Event) {
 		if there && !doubt && !p.allows("program") {
 			p.w.fault("the program gets a join of %s since %v, who is there since %v", user, d.Since, since)
 		}
+		if p.w.person(user).absent() { // an exception brings the user back, who leaves once more
+			p.leaves[user]--
+		}
 		p.there[user] = d.Since
 		p.events[user] = append(p.events[user], eventOf(deliver.Join, d.Since))
 	case deliver.Leave:

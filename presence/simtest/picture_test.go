@@ -114,6 +114,8 @@ func (s *picture) state(d payload) {
 		if _, there := s.roster[user]; !there && moved && (knew || went && older) {
 			s.back[user]++
 			s.returns(user, u)
+		} else if !moved {
+			s.revives(user)
 		}
 	}
 	if moved && s.part {
@@ -133,9 +135,7 @@ func (s *picture) diff(d payload) {
 	}
 	for user, u := range d.Joins {
 		s.told(user, "a diff")
-		if u := s.p.w.person(user); s.roster[user] == "" && u != nil && u.absent() {
-			s.back[user]++ // and leaves once more
-		}
+		s.revives(user)
 		if s.roster[user] == "" && !s.part {
 			s.joins(user, s.windowed() && d.Total > s.p.window)
 		}
@@ -214,9 +214,17 @@ func (s *picture) leaves(user, by string, how departure) {
 	s.note("sees %s leave, by %s", user, by)
 }
 
-// counts counts that the page no longer shows a user. It does not count a user who is there, where an exception allows that.
+// revives is for when the page is told of a user. One who is not there, and whom an exception brings back, leaves once more.
+func (s *picture) revives(user string) {
+	if u := s.p.w.person(user); s.roster[user] == "" && u != nil && u.absent() {
+		s.back[user]++
+	}
+}
+
+// counts counts that the page no longer shows a user. It does not count what an exception allows: of users who are there, and
+// where the page moves also of others, as each of two nodes may know of another moment.
 func (s *picture) counts(user string) {
-	if u := s.p.w.person(user); u == nil || u.absent() || !s.allows("leaves", u, 0) {
+	if u := s.p.w.person(user); u == nil || u.absent() && !s.fresh || !s.allows("leaves", u, 0) {
 		s.left[user]++
 	}
 }
