@@ -311,6 +311,7 @@ func (r *replica) expireProvisional() {
 		r.resyncLocked(false)
 		r.provisional.after(houseKeeping, r.expireProvisional)
 	default:
+		r.provisional.postpone(restore - sound) // until sweeps, which have waited as long, have removed what has expired
 		r.publishPendingLocked()
 		n, wait := r.provisional.expire()
 		if wait > 0 {
