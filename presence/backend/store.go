@@ -205,10 +205,11 @@ import (
 //  27. Changes names each topic whose figures changed since the call that returned a
 //     mark, or says that all may have: also after a sweep, a turn of the page views, and an
 //     erasure, of whatever node, and after the store was wiped.
-//  28. In a topic, a user's status and visibility are those of the operation with the greatest [presence.User].Rev
-//     among the operations since the step in which the user's leases began; of two with the same, those of the later one. Those of an
-//     operation with a lesser one do not count, and the rest of it does. A [presence.RevOfSite] always counts, and
-//     leaves the greatest Rev as it is. A change of the Rev alone is no update.
+//  28. In a topic, a user's status and visibility are those of the operation with the greatest
+//     [presence.User].Rev, among all since the step in which the user's leases began. Of two operations with
+//     the same Rev the later one counts. The status and the visibility of an operation with a lesser Rev do not
+//     count, and the rest of the operation does. A [presence.RevOfSite] always counts, and leaves the greatest Rev
+//     as it is. A change of the Rev alone is no update.
 //     Example: Alice turns busy at node a, whose write is late, and then hides at node b. When the store gets to the
 //     write of node a, she stays hidden.
 //

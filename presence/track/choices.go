@@ -14,7 +14,8 @@ import (
 
 // choices makes a node announce a user only once it knows which status the user chose:
 // a user who chose to be invisible must not be shown by a node that has just started.
-// The node takes the choice from its memory, or else asks the Directory, or the store where there is none. Page views and joins of the user wait meanwhile.
+// The node takes the choice from its memory. Else it asks the Directory, or the store where there
+// is no Directory. Page views and joins of the user wait meanwhile.
 //
 // Example: Alice chose invisible yesterday. Node B starts at 12:00:00.000 and gets her
 // page view at 12:00:00.100. Her view waits; the store says "invisible" at 12:00:00.102;

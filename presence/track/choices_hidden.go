@@ -60,8 +60,8 @@ func (v *View) shownUsers() (users []presence.UserID) {
 	return users
 }
 
-// admitHeld lists the revived users of a topic whom connections of this node hold. Of those who signed out since, it ends the
-// page views of before, which the store has in old data.
+// admitHeld lists a revived user of a topic if a connection of this node holds the user. If the user has signed out, it
+// ends the page view of before the sign-out, which the store has in old data.
 //
 // Example: Alice views a page at 12:00 and signs out at 12:01. At 12:02 Redis starts again with a file of 12:00:30.
 func (c *choices) admitHeld(r *replica) {

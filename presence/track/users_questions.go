@@ -12,7 +12,7 @@ import (
 type questions struct {
 	waiting  map[presence.UserID][]unresolved // functions to call once a choice is known, in order
 	queued   int                              // functions in waiting
-	reopened map[presence.UserID]*reopened    // users of whom this node may know no longer what they chose
+	reopened map[presence.UserID]*reopened    // questions that are to be asked once more, by user
 	order    []presence.UserID                // users to ask about, in the order in which they came
 	listed   map[presence.UserID]struct{}     // users in order
 	asking   bool                             // a goroutine asks
