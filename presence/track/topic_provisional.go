@@ -163,8 +163,8 @@ func (p *provisional) decide(d backend.Diff) {
 func (p *provisional) forget(id presence.UserID) {
 	delete(p.missing, id)
 	delete(p.revived, id)
-	delete(p.ended, id)
 	delete(p.leaving, id)
+	delete(p.ended, id)
 	p.chosen.forget(id)
 }
 
