@@ -20,14 +20,6 @@ type choice struct {
 	settings *chosenSettings // nil: the site has no Directory
 }
 
-// same reports whether two choices are equal.
-func (c choice) same(other choice) bool {
-	if c.settings == nil || other.settings == nil {
-		return c.settings == nil && other.settings == nil && c.Status == other.Status
-	}
-	return c.settings.Settings == other.settings.Settings
-}
-
 // rev returns the revision of a choice, by which a topic keeps the latest one.
 func (c choice) rev() int64 {
 	if c.settings != nil {
@@ -106,14 +98,6 @@ func (p *users) settingsLocked(user presence.UserID) (presence.Settings, bool) {
 		return presence.Settings{}, false
 	}
 	return c.settings.Settings, true
-}
-
-// chose reports whether a choice is still the one that this node knows.
-func (p *users) chose(user presence.UserID, now choice) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	c, known := p.choiceLocked(user)
-	return known && c.same(now)
 }
 
 // choose replaces a user's choice by the result of replace, unless that is no change. It then runs the
