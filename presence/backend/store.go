@@ -149,7 +149,8 @@ import (
 //     last. The record stays that holder's until the claimed or committed time is over
 //     and another holder claims it. A commit of any other holder changes nothing, and
 //     neither does one that expects entries that the record has not. Only a claim with
-//     Create makes a record that is missing.
+//     Create makes a record that is missing. While the store is in doubt, a claim that would take the record
+//     from another holder fails: in old data each holder's time is over.
 //  21. A user whose status ends with a "-", such as "online-", is unseen. A store treats
 //     the user as it does without the "-" ("invisible-" is invisible), but tells and
 //     keeps no last seen: the LastSeen of the Departure is zero, a last seen that is

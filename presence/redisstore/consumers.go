@@ -26,19 +26,14 @@ func (s *consumers) ClaimConsumer(ctx context.Context, consumer string, claim ba
 	if err := s.ready(ctx, s.writes); err != nil {
 		return backend.ConsumerClaimed{}, err
 	}
-	create := 0
-	if claim.Create {
-		create = 1
+	r, err := s.claim(ctx, consumer, claim, 0)
+	if err == nil && r[0] == 3 { // another holder's time is over: also if the server has started again with an old file
+		if err = s.trusted(ctx, "claim a consumer"); err == nil {
+			r, err = s.claim(ctx, consumer, claim, 1)
+		}
 	}
-	answer, err := s.runOne(ctx, s.writes, "claim a consumer", eval{consumerClaimScript, []string{s.consumerKey(consumer)}, []any{
-		s.now(), claim.Holder, claim.For.Milliseconds(), create,
-	}})
 	if err != nil {
 		return backend.ConsumerClaimed{}, err
-	}
-	r, err := answer.Int64Slice()
-	if err != nil || len(r) < 2 {
-		return backend.ConsumerClaimed{}, wrap("claim a consumer", errAnswer)
 	}
 	if claim.Create || r[1] > 0 {
 		if err := s.note(ctx, consumer); err != nil {
@@ -46,6 +41,25 @@ func (s *consumers) ClaimConsumer(ctx context.Context, consumer string, claim ba
 		}
 	}
 	return backend.ConsumerClaimed{State: backend.ConsumerState(r[0]), Idle: time.Duration(r[1]) * time.Millisecond}, nil
+}
+
+// claim runs the script of a claim. take is 1 if the record may be taken from another holder.
+func (s *consumers) claim(ctx context.Context, consumer string, claim backend.ConsumerClaim, take int) ([]int64, error) {
+	create := 0
+	if claim.Create {
+		create = 1
+	}
+	answer, err := s.runOne(ctx, s.writes, "claim a consumer", eval{consumerClaimScript, []string{s.consumerKey(consumer)}, []any{
+		s.now(), claim.Holder, claim.For.Milliseconds(), create, take,
+	}})
+	if err != nil {
+		return nil, err
+	}
+	r, err := answer.Int64Slice()
+	if err != nil || len(r) < 2 {
+		return nil, wrap("claim a consumer", errAnswer)
+	}
+	return r, nil
 }
 
 // CommitConsumer implements [backend.Store].

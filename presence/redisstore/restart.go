@@ -5,11 +5,14 @@ import (
 	"context"
 	"crypto/sha1"
 	"encoding/hex"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/rollcall-go/rollcall/presence"
 )
 
 // A server that starts again, or takes over from another one, may have old data: a file that is an
@@ -73,23 +76,12 @@ func (s *fleet) isNew(ctx context.Context) error {
 	})
 }
 
-// someDoubt is how long the store is in doubt where a sweep does not say.
-const someDoubt = 10 * time.Second
-
 // doubts reports whether the store is in doubt, so that a sweep may remove nothing, and whether that begins now: a server
 // has started again since the latest sweep. The doubt lasts for a time. It costs one round trip, and two in a cluster. A server
 // that does not answer is not swept either: see sweepScript.
 func (s *fleet) doubts(ctx context.Context, lasts time.Duration) (doubt, begins bool, err error) {
-	var doubts, restarts atomic.Bool // a call that was given up may still run
-	err = s.eachServer(ctx, "sweep", func(ctx context.Context, on server) error {
-		s.commands.Add(1)
-		in, err := on.EvalSha(ctx, s.mark().sha, on.doubt).Bool()
-		if in {
-			doubts.Store(true)
-		}
-		if !redis.HasErrorPrefix(err, "NOSCRIPT") {
-			return err
-		}
+	var restarts atomic.Bool // a call that was given up may still run
+	doubt, err = s.inDoubt(ctx, "sweep", func(ctx context.Context, on server) error {
 		restarts.Store(true)
 		s.commands.Add(2)
 		if err := s.client.Set(ctx, s.indexKey("doubt"), 1, cmp.Or(lasts, someDoubt)).Err(); err != nil {
@@ -97,13 +89,45 @@ func (s *fleet) doubts(ctx context.Context, lasts time.Duration) (doubt, begins 
 		}
 		return on.Eval(ctx, s.mark().source, on.doubt).Err()
 	})
-	if _, cluster := s.client.(*redis.ClusterClient); cluster && err == nil && !restarts.Load() {
-		var n int64
-		n, err = call(ctx, s.writes, "sweep", func(ctx context.Context) (int64, error) {
+	return doubt, restarts.Load(), err
+}
+
+// someDoubt is how long the store is in doubt where a sweep does not say.
+const someDoubt = 10 * time.Second
+
+// errDoubt is the error of what must wait until the nodes have written again what they hold.
+var errDoubt = fmt.Errorf("%w: a server has started again, perhaps with old data", presence.ErrStoreOut)
+
+// trusted returns errDoubt while the store is in doubt, also if no sweep has noticed that yet.
+func (s *fleet) trusted(ctx context.Context, op string) error {
+	doubt, err := s.inDoubt(ctx, op, func(context.Context, server) error { return nil })
+	if doubt && err == nil {
+		err = errDoubt
+	}
+	return wrap(op, err)
+}
+
+// inDoubt reports whether the store is in doubt. It calls unmarked for each server without a mark.
+func (s *fleet) inDoubt(ctx context.Context, op string, unmarked func(context.Context, server) error) (bool, error) {
+	var doubt atomic.Bool
+	err := s.eachServer(ctx, op, func(ctx context.Context, on server) error {
+		s.commands.Add(1)
+		in, err := on.EvalSha(ctx, s.mark().sha, on.doubt).Bool()
+		if redis.HasErrorPrefix(err, "NOSCRIPT") {
+			doubt.Store(true)
+			return unmarked(ctx, on)
+		}
+		if in {
+			doubt.Store(true)
+		}
+		return err
+	})
+	if _, cluster := s.client.(*redis.ClusterClient); cluster && err == nil && !doubt.Load() {
+		n, err := call(ctx, s.writes, op, func(ctx context.Context) (int64, error) {
 			s.commands.Add(1)
 			return s.client.Exists(ctx, s.indexKey("doubt")).Result()
 		})
-		doubts.Store(n > 0)
+		return n > 0, err
 	}
-	return doubts.Load() || restarts.Load(), restarts.Load(), err
+	return doubt.Load(), err
 }

@@ -1,6 +1,7 @@
 package redisstore_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -40,9 +41,18 @@ func TestSweepAfterARestart(t *testing.T) {
 	apply(backend.OpJoin, 3, time.Second)
 	sweep("after FLUSHALL", false, 3)
 
+	claim := func(holder string) error {
+		_, err := store.ClaimConsumer(t.Context(), "program", backend.ConsumerClaim{Holder: holder, For: time.Second, Create: true})
+		return err
+	}
 	apply(backend.OpJoin, 3, time.Second)
+	noError(t, claim("a"))
 	noError(t, server.Client().Save(t.Context()).Err())
 	restart()
+	time.Sleep(time.Second)
+	if err := claim("b"); !errors.Is(err, presence.ErrStoreOut) {
+		t.Errorf("a record of another holder before any sweep: got %v, want %v", err, presence.ErrStoreOut)
+	}
 	sweep("the first sweep", true, 0)
 	other := redisstore.New(server.Client(), redisstore.Config{Timeout: patience})
 	defer other.Close()
@@ -53,6 +63,10 @@ func TestSweepAfterARestart(t *testing.T) {
 	sweep("started once more meanwhile", true, 0)
 	apply(backend.OpJoin, 2, time.Minute)
 	sweep("while nodes renew their leases", false, 0)
+	if err := claim("b"); !errors.Is(err, presence.ErrStoreOut) {
+		t.Errorf("a record of another holder in doubt: got %v, want %v", err, presence.ErrStoreOut)
+	}
 	time.Sleep(doubt)
 	sweep("after all leases were renewed", false, 1)
+	noError(t, claim("b"))
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 )
@@ -74,6 +75,23 @@ func (s *server) Sweep(ctx context.Context, o backend.SweepOptions) (backend.Swe
 		return backend.Swept{Doubt: begins}, nil
 	}
 	return s.Store.Sweep(ctx, o)
+}
+
+// ClaimConsumer implements [backend.Store], as redisstore does after a restart.
+func (s *server) ClaimConsumer(ctx context.Context, consumer string, claim backend.ConsumerClaim) (backend.ConsumerClaimed, error) {
+	s.mu.Lock()
+	doubt := s.cold || time.Now().Before(s.doubt)
+	s.mu.Unlock()
+	if !doubt {
+		return s.Store.ClaimConsumer(ctx, consumer, claim)
+	}
+	switch state, err := s.Store.CommitConsumer(ctx, consumer, backend.ConsumerStep{Holder: claim.Holder, For: claim.For}); {
+	case err != nil || state == backend.ConsumerHeld:
+		return backend.ConsumerClaimed{State: state}, err
+	case state == backend.ConsumerTaken:
+		return backend.ConsumerClaimed{}, presence.ErrStoreOut
+	}
+	return s.Store.ClaimConsumer(ctx, consumer, claim)
 }
 
 // wipe loses everything.
