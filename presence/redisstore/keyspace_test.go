@@ -203,6 +203,17 @@ func TestNewerSchema(t *testing.T) {
 	}
 }
 
+// A keyspace of an older version, whose nodes cannot read what this one writes, refuses these from now on.
+func TestOlderSchemaIsRaised(t *testing.T) {
+	server := redistest.Start(t)
+	client := server.Client()
+	client.HSet(t.Context(), "presence:{~meta}:fleet", "id", "x", "schema", 1, "reader", 1)
+	apply(t, storetest.New(t, server), ops(backend.OpJoin, 0, 1, 0, time.Minute)...)
+	if got := client.HMGet(t.Context(), "presence:{~meta}:fleet", "id", "schema", "reader").Val(); fmt.Sprint(got) != "[x 2 2]" {
+		t.Errorf("got id, schema and reader %v, want [x 2 2]", got)
+	}
+}
+
 // What a newer version says in a form of its own counts as lost: the roster is read
 // instead, which older versions can read for as long as they are allowed to.
 func TestMessagesOfANewerVersion(t *testing.T) {

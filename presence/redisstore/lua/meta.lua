@@ -8,7 +8,7 @@
 local reader = redis.call('HGET', KEYS[1], 'reader')
 if reader and tonumber(reader) and tonumber(reader) > tonumber(ARGV[2]) then return {'', reader, '', '0'} end
 local made = redis.call('HSETNX', KEYS[1], 'id', ARGV[1])
-if not reader then redis.call('HSET', KEYS[1], 'reader', ARGV[3]) end
+if not reader or (tonumber(reader) or 0) < tonumber(ARGV[3]) then redis.call('HSET', KEYS[1], 'reader', ARGV[3]) end
 if (tonumber(redis.call('HGET', KEYS[1], 'schema') or nil) or 0) < tonumber(ARGV[2]) then
   redis.call('HSET', KEYS[1], 'schema', ARGV[2])
 end
