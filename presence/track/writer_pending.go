@@ -206,7 +206,13 @@ func (p *pending) merge(key opKey, op operation) {
 	if found {
 		old := p.ops[i]
 		op.fresh = op.fresh && old.fresh
-		if merge(&p.ops[i], op, i == p.last[op.User.ID]) {
+		switch last := i == p.last[op.User.ID]; {
+		case !last && old.isChoice() && op.isChoice(): // behind joins of before, which the store may not have applied yet
+			if op.User.Status == old.User.Status && op.User.Visibility.Equal(old.User.Visibility) {
+				op.asked = old.asked
+			}
+			p.remove(i)
+		case merge(&p.ops[i], op, last):
 			return
 		}
 		if op.Kind == old.Kind && (op.Kind == backend.OpSeen || op.Kind == backend.OpFollow) && p.among(i) {
@@ -443,6 +449,9 @@ func beatLast(op operation) int {
 	}
 	return 0
 }
+
+// isChoice reports whether an operation changes a user's choice alone.
+func (op *operation) isChoice() bool { return op.Kind == backend.OpUpdate && op.User.StatusOnly() }
 
 // updateOf returns the operation that changes a user's choice: see [presence.User.StatusOnly].
 func updateOf(user presence.User) backend.Op {
