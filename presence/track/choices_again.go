@@ -94,24 +94,31 @@ func (c *choices) hearAnswer(user presence.UserID, s presence.Settings) {
 	if c.answered(user, choiceOf(s, time.Time{}, time.Time{})) {
 		return
 	}
-	if _, news := c.takeSettings(user, noteSettings{Settings: s}, time.Now(), false); news { // a notice was lost, or only this node missed it
+	if news, _ := c.takeSettings(user, noteSettings{Settings: s}, time.Now(), true); news { // a notice was lost, or only this node missed it
 		c.life.spawn(func(ctx context.Context) { _ = c.publishSettings(ctx, user, noteSettings{Settings: s}) })
 	}
 }
 
 // takeSettings takes settings of a user that were chosen at a moment, unless this node knows later ones. It reports whether
-// it took them, and whether they are news: they replace earlier ones. The sender of the notice takes them anyway. Another node needs no settings of a user of whom it
-// knows nothing, unless they hide something: then it may still have something that shows the user.
-func (c *choices) takeSettings(user presence.UserID, note noteSettings, at time.Time, anyway bool) (taken, news bool) {
-	anyway = anyway || narrow(note.Settings) || c.devices.hidesChosen(user)
-	_, taken = c.take(user, func(was choice, known bool) (choice, bool) {
+// they are news: they replace earlier ones.
+//
+// A node that knows nothing of the user, or has forgotten it, takes only settings that hide something: others may be older
+// than what it has forgotten. It reports unsure if the Directory must say. What the Directory says is sure, and so are
+// settings that this node has just changed.
+//
+// Example: Alice hides at node a, which forgets it as the store loses data. Node b tells once more that she was online before.
+func (c *choices) takeSettings(user presence.UserID, note noteSettings, at time.Time, sure bool) (news, unsure bool) {
+	shows := c.devices.hidesChosen(user)
+	_, taken := c.take(user, func(was choice, known bool) (choice, bool) {
 		known = known && was.settings != nil
 		since := later(was.since(), note.Since)
 		switch {
-		case !known:
-			if !anyway && !c.users.questions.open(user) {
+		case !known && !sure:
+			unsure = shows || c.users.questions.open(user) || narrow(note.Settings)
+			if !narrow(note.Settings) {
 				return was, false
 			}
+		case !known:
 		case note.Rev < was.settings.Rev || note.Rev == was.settings.Rev && since.Equal(was.since()):
 			return was, false
 		case since.Equal(was.since()):
@@ -120,7 +127,7 @@ func (c *choices) takeSettings(user presence.UserID, note noteSettings, at time.
 		news = known && note.Rev > was.settings.Rev
 		return choiceOf(note.Settings, since, at), true
 	})
-	return taken, news
+	return news && taken, unsure
 }
 
 // narrow reports whether some viewer may not see the user, or may not know when the user was last seen.

@@ -179,8 +179,7 @@ func (c *choices) hearSettings(n backend.Notice) {
 		c.askAgain(user)
 		return
 	}
-	taken, news := c.takeSettings(user, note, time.Now().Add(-n.Ago), false)
-	if taken && !news && n.Ago > 0 { // this node has forgotten what the user chose since
+	if _, unsure := c.takeSettings(user, note, time.Now().Add(-n.Ago), false); unsure {
 		c.askAgain(user)
 	}
 }

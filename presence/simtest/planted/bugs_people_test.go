@@ -12,7 +12,7 @@ var peopleBugs = []bug{
 	{"a device has the word of before", "choices_take.go", "ops = append(ops, updateOf(presence.User{ID: member, Visibility: &shown, Rev: now.rev()}))", "_, _ = member, shown"},
 	{"an older choice replaces a later one on a node", "choices_again.go", "case note.Rev < was.settings.Rev || note.Rev", "case note.Rev"},
 	{"settings are written without their revision", "settings_shown.go", "	u.Rev = r.settings.Rev\n", ""},
-	{"a node that forgot a choice believes an older one", "settings.go", "if taken && !news && n.Ago > 0 {", "if false {"},
+	{"a node that forgot a choice believes an older one", "choices_again.go", "if !narrow(note.Settings) {\n				return was, false", "if false {\n				return was, false"},
 	{"a lost device has the word of before", "topic_provisional.go", "if chosen, chose := p.chosen[l.ID]; chose {", "if chosen, chose := p.chosen[l.ID]; chose && false {"},
 
 	// The order of settings.
