@@ -73,8 +73,11 @@ func (d *directoryCalls) setSettings(ctx context.Context, user presence.UserID, 
 		rev, err := d.directory.SetSettings(ctx, user, s)
 		return []int64{rev}, err
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return 0, err
+	case revs[0] <= s.Rev: // no node would take the change for a later one
+		return 0, fmt.Errorf("%w: SetSettings returned the revision %d in place of %d, and each must be greater", presence.ErrDirectoryOut, revs[0], s.Rev)
 	}
 	return revs[0], nil
 }

@@ -3,6 +3,7 @@ package track_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -310,6 +311,25 @@ func TestSettingsHeardAtTheEnd(t *testing.T) {
 		time.Sleep(time.Minute)
 		if m, ok := view(t, s.a).Member("alice"); !ok || m.Status != presence.Busy {
 			t.Errorf("got %+v (%v) after the other node has ended, want busy", m, ok)
+		}
+	})
+}
+
+// An unrevised directory forgets the revision of what it is given.
+type unrevised struct{ *presencetest.MemoryDirectory }
+
+func (d unrevised) SetSettings(ctx context.Context, user presence.UserID, s presence.Settings) (int64, error) {
+	_, err := d.MemoryDirectory.SetSettings(ctx, user, s)
+	return 0, err
+}
+
+// A site's own directory that gives no revisions is an error at the first change, and hides nobody in silence.
+func TestDirectoryWithoutRevisions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := start(t, memstore.New(), track.Config{Directory: unrevised{presencetest.NewMemoryDirectory()}})
+		err := a.People().ChangeSettings(t.Context(), "alice", nobody)
+		if !errors.Is(err, presence.ErrDirectoryOut) || !strings.Contains(err.Error(), "revision") {
+			t.Errorf("got %v, want an error that names the revision", err)
 		}
 	})
 }
