@@ -214,7 +214,7 @@ func (s *picture) leaves(user, by string, how departure) {
 	s.note("sees %s leave, by %s", user, by)
 }
 
-// revives is for when the page is told of a user. One who is not there, and whom an exception brings back, leaves once more.
+// revives notes that the page is told of a user. If an exception brings the user back, the user leaves once more.
 func (s *picture) revives(user string) {
 	if u := s.p.w.person(user); s.roster[user] == "" && u != nil && u.absent() {
 		s.back[user]++

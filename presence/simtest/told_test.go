@@ -43,7 +43,7 @@ func (w *world) ago(at *time.Time) time.Duration {
 	return time.Since(*at)
 }
 
-// told is for when the page is told of a user who is there: nobody who has hidden is.
+// told checks a user of whom the page is told. A user who has hidden must not be shown.
 func (s *picture) told(user, by string) {
 	u := s.p.w.person(user)
 	if u == nil {
