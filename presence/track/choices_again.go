@@ -92,6 +92,7 @@ func (c *choices) hearAll(ctx context.Context) error {
 // hearAnswer takes the Directory's answer about a user.
 func (c *choices) hearAnswer(user presence.UserID, s presence.Settings) {
 	if c.answered(user, choiceOf(s, time.Time{}, time.Time{})) {
+		c.showDevices(user)
 		return
 	}
 	if news, _ := c.takeSettings(user, noteSettings{Settings: s}, time.Now(), true); news { // a notice was lost, or only this node missed it
@@ -108,13 +109,12 @@ func (c *choices) hearAnswer(user presence.UserID, s presence.Settings) {
 //
 // Example: Alice hides at node a, which forgets it as the store loses data. Node b tells once more that she was online before.
 func (c *choices) takeSettings(user presence.UserID, note noteSettings, at time.Time, sure bool) (news, unsure bool) {
-	shows := c.devices.hidesChosen(user)
 	_, taken := c.take(user, func(was choice, known bool) (choice, bool) {
 		known = known && was.settings != nil
 		since := later(was.since(), note.Since)
 		switch {
 		case !known && !sure:
-			unsure = shows || c.users.questions.open(user) || narrow(note.Settings)
+			unsure = c.users.questions.open(user) || narrow(note.Settings)
 			if !narrow(note.Settings) {
 				return was, false
 			}

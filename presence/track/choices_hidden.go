@@ -60,29 +60,27 @@ func (v *View) shownUsers() (users []presence.UserID) {
 	return users
 }
 
-// admitHeld lists a revived user of a topic if a connection of this node holds the user. If the user has signed out, it
+// admitHeld lists a withheld user of a topic if a connection of this node holds the user. If the user has signed out, it
 // ends the page view of before the sign-out, which the store has in old data.
 //
 // Example: Alice views a page at 12:00 and signs out at 12:01. At 12:02 Redis starts again with a file of 12:00:30.
 func (c *choices) admitHeld(r *replica) {
-	for _, e := range r.withheld() {
+	for _, e := range r.withheldMembers() {
 		out := c.users.viewsCountFrom(ownerIn(r.out.topic, e.ID))
 		switch {
 		case c.holdsAs(r.out.topic, e):
 			r.admit(e.ID)
-		case e.Since.Before(out) && r.endsView(e.ID):
+		case e.Since.Before(out):
 			drop := backend.Op{Kind: backend.OpDrop, User: presence.User{ID: e.ID}, Holder: presence.HolderWeb}
 			c.writer.put(r.out.topic, operation{Op: drop, asked: out})
 		}
 	}
 }
 
-// askKept asks the Directory about users whose earlier choice a topic shows in place of what a store that lost data has.
-func (c *choices) askKept(r *replica) {
-	for _, member := range r.takeKept() {
-		user := ownerIn(r.out.topic, member)
-		c.showChosen(user, time.Now())
-		c.askAgain(user)
+// askUnsure asks the Directory about the users whom a topic shows by a choice that this node has forgotten.
+func (c *choices) askUnsure(r *replica) {
+	for _, user := range r.unsure() {
+		c.askEarly(presence.User{ID: user})
 	}
 }
 

@@ -50,59 +50,39 @@ func (c *choices) adopt(ctx context.Context, user presence.UserID, topics []pres
 // in, since the node of the sender may have ended before it wrote. replace is called with users.mu held.
 func (c *choices) take(user presence.UserID, replace func(was choice, known bool) (now choice, changed bool)) (now choice, changed bool) {
 	now, changed = c.choose(user, replace, nil)
-	invisible := now.Base() == presence.Invisible
-	if !changed {
-		if invisible { // the answer came before the notice
-			for _, r := range c.topics.all() {
-				r.hideMissing(user)
-			}
+	if changed || now.hides() { // the answer may have come before the notice
+		for _, r := range c.topics.all() {
+			r.learned(user)
 		}
+	}
+	if !changed {
 		return now, false
 	}
 	topics := c.users.topicsOf(user)
 	for _, topic := range c.where.writing(user) { // with the previous choice
 		topics[topic] = struct{}{}
 	}
-	if invisible {
+	if now.hides() {
 		for _, topic := range c.where.showing(user) {
 			topics[topic] = struct{}{}
-		}
-	}
-	left := backend.Departure{ID: user, LastSeen: time.Now()}
-	if now.settings != nil {
-		left.LastSeen = now.at
-	}
-	seen := left.LastSeen
-	c.showChosen(user, seen)
-	if now.Unseen() {
-		left.LastSeen = time.Time{}
-	}
-	for _, r := range c.topics.all() {
-		if invisible {
-			r.expectHidden(left)
-		} else {
-			r.cancelHidden(user)
 		}
 	}
 	for _, conn := range c.users.connectionsOf(user) {
 		conn.conn.wake() // it may be waiting for its own join
 	}
-	c.write(topics, user, seen)
+	at := time.Now()
+	if now.settings != nil {
+		at = now.at
+	}
+	c.write(topics, user, at)
 	return now, true
 }
 
-// showChosen shows a user's new choice on the devices for which no update has come from the store, because
-// the store has lost them or is out. at is when the user chose.
-func (c *choices) showChosen(user presence.UserID, at time.Time) {
-	r := c.topics.peek(backend.DevicesTopic)
-	if r == nil {
-		return
+// showDevices shows on a user's devices what this node has learned of the user.
+func (c *choices) showDevices(user presence.UserID) {
+	if r := c.topics.peek(backend.DevicesTopic); r != nil {
+		r.learned(user)
 	}
-	c.users.choose(user, nil, func(choice, bool) {
-		for _, op := range c.updatesLocked(backend.DevicesTopic, user) {
-			r.choose(backend.Departure{ID: op.User.ID, LastSeen: at}, op.User.Visibility)
-		}
-	})
 }
 
 // write writes what others may see of a user in some topics, as chosen at a moment. It holds users.mu, so
@@ -119,7 +99,7 @@ func (c *choices) write(topics map[presence.Topic]struct{}, user presence.UserID
 
 // updatesLocked returns the operations that update what a topic shows of a user.
 func (c *choices) updatesLocked(topic presence.Topic, user presence.UserID) []backend.Op {
-	now, known := c.users.choiceLocked(user)
+	now, known := c.users.records.choice(user)
 	if !known {
 		return nil
 	}

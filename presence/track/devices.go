@@ -60,20 +60,6 @@ func (d *deviceRoster) shownSince(user presence.UserID, since time.Time) time.Ti
 	return since
 }
 
-// hidesChosen reports whether this node shows a device of a user by the user's new choice instead of the
-// store's older entry.
-func (d *deviceRoster) hidesChosen(user presence.UserID) bool {
-	view, hides := d.view(), false
-	if view == nil {
-		return false
-	}
-	view.roster.devicesOf(user, func(e *entry) bool {
-		_, hides = view.chosen[e.ID]
-		return !hides
-	})
-	return hides
-}
-
 // deviceOf returns the device under which this node holds a user.
 func (p *users) deviceOf(d *deviceRoster, user presence.UserID, on presence.Device) presence.Device {
 	if !d.directory.on() || user == "" {

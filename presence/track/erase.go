@@ -308,7 +308,7 @@ func (x *eraser) hear(n backend.Notice) {
 // that were under way reach the store before that.
 func (x *eraser) endHere(user presence.UserID, ago time.Duration) {
 	devices := x.where.devicesOf(user)
-	for topic := range x.signOuts.endHere(user, ago, false) {
+	for topic := range x.signOuts.endHere(user, ago) {
 		for _, member := range membersIn(topic, user, devices) {
 			x.writer.add(topic, backend.Op{Kind: backend.OpSignOut, User: presence.User{ID: member}})
 		}

@@ -27,10 +27,9 @@ func TopicsOf(token presence.Token) []presence.Topic {
 	return c.topics
 }
 
-// RememberAtMost makes the tracker remember n users without a connection, and of as many
-// more the choice.
+// RememberAtMost makes the tracker remember n users without a connection, and the choices of as many.
 func (t *Tracker) RememberAtMost(n int) {
-	t.users.max, t.users.dormant.Max, t.lastSeen.waiting.Max = n, n, n
+	t.users.max, t.users.records.choices.Max, t.lastSeen.waiting.Max = n, n, n
 }
 
 // PendAtMost bounds the operations that wait for the store, and those that wait for choices.
@@ -167,14 +166,6 @@ func (t *Tracker) LatelyKept() int {
 	t.recent.lately.mu.Lock()
 	defer t.recent.lately.mu.Unlock()
 	return len(t.recent.lately.byKey)
-}
-
-// LeavesExpected returns how many users a topic's replica expects to leave.
-func (t *Tracker) LeavesExpected(topic presence.Topic) int {
-	r := t.topics.peek(topic)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(r.provisional.leaving)
 }
 
 // FiguresKept returns how many topics that are not loaded have their figures in memory.

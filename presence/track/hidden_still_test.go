@@ -1,8 +1,6 @@
 package track_test
 
 import (
-	"context"
-	"fmt"
 	"testing"
 	"time"
 
@@ -144,40 +142,6 @@ func TestPollsWhileAHiddenUserIsKeptOut(t *testing.T) {
 		}
 		if states > 1 {
 			t.Errorf("five polls got %d states, want one, of the first", states)
-		}
-	})
-}
-
-// lateDiffs is a store whose diffs are on their way for longer than its notices.
-type lateDiffs struct{ *memstore.Store }
-
-func (s lateDiffs) Watch(ctx context.Context, topic presence.Topic, fn func(backend.Diff)) (stop func(), err error) {
-	return s.Store.Watch(ctx, topic, func(d backend.Diff) { time.AfterFunc(3*time.Second, func() { fn(d) }) })
-}
-
-// A node reads in the store's log that users came and hid, and then gets the diff in which they came. It notes that they
-// stay out. The note goes away once a lease that nobody renews has been swept.
-func TestExpectedLeavesAreForgotten(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
-		const users, ttl = 50, 10 * time.Second
-		memory := memstore.New()
-		a := start(t, memory, track.Config{Node: "a", TTL: ttl})
-		b := start(t, lateDiffs{memory}, track.Config{Node: "b", TTL: ttl})
-		connect(t, b, track.ConnectOptions{Observe: true})
-		for i := range users {
-			connect(t, a, track.ConnectOptions{Visitor: visitor(fmt.Sprint("u", i))})
-		}
-		time.Sleep(100 * time.Millisecond)
-		for i := range users {
-			choose(t, a, presence.UserID(fmt.Sprint("u", i)), presence.Invisible)
-		}
-		time.Sleep(4 * time.Second)
-		if got := b.LeavesExpected(presence.Site); got != users {
-			t.Errorf("got %d users noted, want %d, or the test shows nothing", got, users)
-		}
-		time.Sleep(ttl + 2*time.Second)
-		if got := b.LeavesExpected(presence.Site); got > 0 {
-			t.Errorf("got %d users noted after the TTL, want none", got)
 		}
 	})
 }

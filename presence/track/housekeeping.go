@@ -96,7 +96,7 @@ func (h *housekeeper) refresh(ctx context.Context) {
 	}
 	for _, r := range loaded {
 		h.choices.admitHeld(r)
-		h.choices.askKept(r)
+		h.choices.askUnsure(r)
 	}
 }
 

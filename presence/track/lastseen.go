@@ -120,7 +120,7 @@ func (p proof) hides(s presence.Settings) bool {
 
 // chosenLocked returns a user's settings, nil if this node does not know them.
 func (p *users) chosenLocked(user presence.UserID) *chosenSettings {
-	c, _ := p.choiceLocked(user)
+	c, _ := p.records.choice(user)
 	return c.settings
 }
 

@@ -50,7 +50,7 @@ func (l *leases) viewed(views ...pageView) {
 	l.choices.resolve(views[0].user, func(now resolved) { // called with users.mu held
 		for _, view := range views {
 			left := l.cfg.Age - time.Since(view.at)
-			if left > 0 && l.users.viewCountsLocked(now.ID, view.at) && !l.users.deviceEndedLocked(now.ID, view.device.ID, view.at) {
+			if left > 0 && l.users.viewCountsLocked(now.ID, view.at) && l.users.records.endedAt(backend.MemberOf(now.ID, view.device.ID)).Before(view.at) {
 				seen := backend.Op{Kind: backend.OpSeen, User: now.in(view.topic, view.device), For: left}
 				if l.cfg.Age-left > lateView {
 					seen.ViewFor = l.cfg.Age

@@ -112,8 +112,8 @@ func replaces(n backend.Notice) backend.Notice {
 // If this node knows the sign-out already, because it published it, or because it is repeated after a loss,
 // it has already ended what it must end here, and must not end later connections. The notice may state a
 // smaller age than the true one, by the time that it was under way. So heard returns it with the greatest age
-// that is known. It also returns whether this node knows that sign-out, or a later one.
-func (b *notices) heard(n backend.Notice) (_ backend.Notice, known bool) {
+// that is known.
+func (b *notices) heard(n backend.Notice) backend.Notice {
 	p := &published{notice: n, at: time.Now().Add(-n.Ago)}
 	p.notice.Ago = 0
 	b.mu.Lock()
@@ -122,13 +122,12 @@ func (b *notices) heard(n backend.Notice) (_ backend.Notice, known bool) {
 	key := replaces(n)
 	switch was := b.lasting[key]; {
 	case was != nil && was.notice.ID == n.ID:
-		was.taken, n.Ago, known = b.losses, max(n.Ago, time.Since(was.at)), true
+		was.taken, n.Ago = b.losses, max(n.Ago, time.Since(was.at))
 	case was != nil && !p.at.After(was.at):
-		known = true
 	case was != nil || len(b.lasting) < b.max/2: // half of the room is left for this node's own notices
 		b.lasting[key] = p
 	}
-	return n, known
+	return n
 }
 
 // lost notes that the bus lost data, so that it has none of the notices any more.
@@ -229,17 +228,16 @@ func (b *notices) hearAll(ctx context.Context) error {
 
 // hear handles a notice from any node, this one included. It does not block.
 func (t *Tracker) hear(n backend.Notice) {
-	known := false
 	switch n.Kind {
 	case backend.NoticeSignedOut, backend.NoticeSignedOff, backend.NoticeEnded:
-		n, known = t.notices.heard(n)
+		n = t.notices.heard(n)
 	}
 	switch {
 	case n.Missed > 0:
 		t.leases.missed(n.Missed)
 		t.peopleHere.relationsMissed()
 	case n.Kind == backend.NoticeSignedOut:
-		t.signOuts.hear(n, known)
+		t.signOuts.hear(n)
 	case n.Kind == backend.NoticeActed:
 		t.acts.hear(n)
 	case n.Kind == backend.NoticeSignedOff:

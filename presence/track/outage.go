@@ -192,6 +192,13 @@ func (o *outage) restoringSince() time.Time {
 	return later(o.back, o.lost)
 }
 
+// backAt returns when the latest long outage ended; zero: there was none.
+func (o *outage) backAt() time.Time {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.back
+}
+
 // nextReturn returns a channel that is closed when failing calls succeed again.
 func (o *outage) nextReturn() <-chan struct{} {
 	o.mu.Lock()

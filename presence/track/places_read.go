@@ -118,7 +118,7 @@ func (p *placeReader) read(ctx context.Context) (*placesNow, error) {
 // the latest user hid, because a roster here may lag by hidesWithin.
 func (p *places) shownIn(read *placesNow) *placesNow {
 	was := read.shown.Load()
-	if was.at.After(p.users.lastHid().Add(placesHide)) || time.Since(was.at) < placesHide {
+	if was.at.After(p.users.records.lastHid().Add(placesHide)) || time.Since(was.at) < placesHide {
 		return was.placesNow
 	}
 	now := &shownPlaces{p.stillIn(was.placesNow), time.Now()}

@@ -24,9 +24,6 @@ func (s *signOuts) endSessionOf(ctx context.Context, user presence.UserID, devic
 	return s.endSession(ctx, presence.UserID(strings.Clone(string(user))), presence.DeviceID(strings.Clone(string(device))))
 }
 
-// maxEndedDevices bounds how many devices whose session ended a node remembers.
-const maxEndedDevices = 10_000
-
 // devicesGoneIn is how long EndSession waits until this node no longer shows a device: two merge windows of
 // backend.DevicesTopic.
 const devicesGoneIn = 500 * time.Millisecond
@@ -122,7 +119,7 @@ func (s *signOuts) writeEnded(user presence.UserID, topics []presence.Topic) (ac
 func (s *signOuts) endDevice(user presence.UserID, device presence.DeviceID, ago time.Duration) []presence.Topic {
 	at := time.Now().Add(-ago)
 	of := func(v presence.Visitor) bool { return v.Device.ID == device }
-	s.users.endDevice(user, device, at)
+	s.users.records.end(backend.MemberOf(user, device), at) // so page views of it that wait for the user's settings are dropped
 	s.writer.signOut(user, at, of)
 	s.writer.forgetViews(backend.MemberOf(user, device), at)
 	topics := s.users.removeViewsOf(user, device, at)
@@ -158,31 +155,6 @@ func (u *knownUser) heldBy(topic presence.Topic, not presence.DeviceID) bool {
 		}
 	}
 	return false
-}
-
-// endDevice remembers that the session of a device ended at a moment. Page views of it that wait for the
-// user's settings are then dropped.
-func (p *users) endDevice(user presence.UserID, device presence.DeviceID, at time.Time) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if member := backend.MemberOf(user, device); p.deviceEndedAtLocked(member).Before(at) {
-		p.endedDevices.Set(member, at)
-	}
-}
-
-// deviceEndedLocked reports whether the session of a device ended at or after a moment.
-func (p *users) deviceEndedLocked(user presence.UserID, device presence.DeviceID, at time.Time) bool {
-	if p.endedDevices.Len() == 0 {
-		return false
-	}
-	return !p.deviceEndedAtLocked(backend.MemberOf(user, device)).Before(at)
-}
-
-// deviceEndedAtLocked returns when the session of a member of backend.DevicesTopic last ended, or zero if
-// this node knows of no end.
-func (p *users) deviceEndedAtLocked(member presence.UserID) time.Time {
-	at, _ := p.endedDevices.Get(member)
-	return at
 }
 
 func endedNotice(user presence.UserID, device presence.DeviceID) backend.Notice {

@@ -40,7 +40,7 @@ func (s *signOuts) signOut(ctx context.Context, user presence.UserID) error {
 	if len(devices) > 0 { // a sign-out is a proof of life (rule 7): otherwise its moment would differ from that of turning invisible
 		s.users.see(s.lastSeen, presence.User{ID: user}, proof{at: time.Now()})
 	}
-	topics := s.endHere(user, 0, false)
+	topics := s.endHere(user, 0)
 	published := s.notices.publish(ctx, backend.SignOutNotice(user))
 	acks := make([]*ack, 0, len(topics))
 	for topic := range topics {
@@ -63,14 +63,13 @@ func (s *signOuts) signOut(ctx context.Context, user presence.UserID) error {
 // may arrive after the sign-out, and would hold the user. So it is ended too.
 //
 // Example: Redis holds up writes. Node A makes Alice's page view again, and she signs out at node B. When Redis goes
-// on, it takes the sign-out first. known reports whether this node has heard of that sign-out before, or of a later
-// one.
-func (s *signOuts) hear(n backend.Notice, known bool) {
+// on, it takes the sign-out first.
+func (s *signOuts) hear(n backend.Notice) {
 	for _, topic := range s.writer.forgetViews(n.User, time.Now().Add(-n.Ago)) {
 		s.writer.add(topic, backend.Op{Kind: backend.OpDrop, User: presence.User{ID: n.User}, Holder: presence.HolderWeb})
 	}
 	devices := s.users.membersHere(n.User)
-	topics := s.endHere(n.User, n.Ago, known)
+	topics := s.endHere(n.User, n.Ago)
 	still := s.users.membersHere(n.User)
 	devices = slices.DeleteFunc(devices, func(member presence.UserID) bool { return slices.Contains(still, member) })
 	delete(topics, siteOf(n.User)) // the sender writes this topic, and the user may be back by now
@@ -108,12 +107,8 @@ func (p *users) hiding(user presence.UserID) presence.User {
 
 // endHere ends a user's connections here whose pages asked for them before a moment, which was ago before
 // now. It returns the topics in which this node may hold the user, and the site's. While the store is out, a
-// connection may open long after its page asked. again reports whether the user may have come since, in a session
-// that began before: then no topic expects that the user leaves.
-//
-// Example: Alice signs out, and a failover takes that back. She comes again before her lease has expired, and goes on
-// with her session. If the store is wiped then, and the sign-out told again, she is still there.
-func (s *signOuts) endHere(user presence.UserID, ago time.Duration, again bool) map[presence.Topic]struct{} {
+// connection may open long after its page asked.
+func (s *signOuts) endHere(user presence.UserID, ago time.Duration) map[presence.Topic]struct{} {
 	at, kind := time.Now().Add(-ago), leaving(ago)
 	s.users.signOut(user, at)
 	s.writer.signOut(user, at, func(presence.Visitor) bool { return true })
@@ -126,20 +121,15 @@ func (s *signOuts) endHere(user presence.UserID, ago time.Duration, again bool) 
 	}
 	for _, c := range s.users.connectionsOf(user) {
 		if ago > 0 && s.users.identified(c).After(at) {
-			again = true // signed in since
-			continue
+			continue // signed in since
 		}
 		for _, topic := range c.conn.finish(presence.ErrSignedOut, kind) {
 			topics[topic] = struct{}{}
 		}
 	}
-	if !again {
-		for _, r := range s.topics.all() {
-			for _, member := range membersIn(r.out.topic, user, devices) {
-				if ago == 0 || !r.joinedSince(member, at) {
-					r.expectLeave(member)
-				}
-			}
+	for _, r := range s.topics.all() {
+		for _, member := range membersIn(r.out.topic, user, devices) {
+			r.signedOut(member)
 		}
 	}
 	s.users.removeViews(user, at)

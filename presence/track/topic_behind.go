@@ -83,7 +83,6 @@ func (r *replica) lookBehind(id presence.DiffID) <-chan struct{} {
 		ctx, cancel := context.WithTimeout(ctx, behindWait)
 		defer cancel()
 		diffs, err := r.store.Log(ctx, r.out.topic, head)
-		hides := r.concealedInReplay(diffs)
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		defer close(done)
@@ -92,9 +91,9 @@ func (r *replica) lookBehind(id presence.DiffID) <-chan struct{} {
 			return
 		}
 		if err != nil || !unbroken(head, diffs) || rewinds(&r.ledger, head, diffs) { // the next figures will show the gap
-			diffs, hides = nil, concealment{}
+			diffs = nil
 		}
-		r.replayLocked(diffs, hides)
+		r.replayLocked(diffs)
 	})
 	return done
 }

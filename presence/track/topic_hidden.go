@@ -1,6 +1,7 @@
 package track
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -9,341 +10,295 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// What a node shows of users who hid, or who chose who sees them, before the store reports it.
+// What a topic shows of users who hid, or who chose who sees them, before the store reports it. It is derived from what
+// this node knows of the users, whenever that or the roster changes:
+//   - A user who hides is not listed: if the store lists the user, the user is withheld. Whoever is listed as the
+//     node learns of it stays for hidesWithin, in which a store that works reports the leave.
+//   - A device stays listed. Views show it as its user chose, if the store still lets more viewers see it.
+//
+// Example: node b, which has Alice's page of thread:1, stands still. She hides at node a, where nobody reads thread:1.
+// The next reader of it there does not see her, and the next reader of people does not see her phone.
 
-// hidesWithin is the longest time for which a user who became invisible is still listed. A store that works
-// reports the leave before.
+// hidesWithin is the longest time for which a user who became invisible is still listed.
 const hidesWithin = 200 * time.Millisecond
 
-// expectHidden is expectLeave for a user who became invisible. left is the leave to publish if the store
-// reports none.
-func (r *replica) expectHidden(left backend.Departure) {
-	r.expectLeave(left.ID)
-	if view := r.view.Load(); view != nil && view.roster.get(left.ID) != nil {
-		time.AfterFunc(hidesWithin, func() { r.hide(left) })
+// hides reports whether this node knows that the user of a member hides. A device is listed all the same.
+func (r *replica) hides(member presence.UserID) bool {
+	c, _ := r.records.choice(member)
+	return r.out.topic != backend.DevicesTopic && c.hides()
+}
+
+// isOut reports whether this node knows that a member hides, or has signed out since it came. A sign-out counts until
+// the leases of before it have been swept: a failover may have taken it back, and the user may have come again.
+func (r *replica) isOut(e *entry) bool {
+	out := r.records.outAt(r.out.topic, e.ID)
+	return r.hides(e.ID) || out.After(e.Since) && time.Since(later(out, r.outage.backAt())) < admitFor(r.kind.TTL)
+}
+
+// learned shows what a user chose.
+func (r *replica) learned(user presence.UserID) {
+	members := []presence.UserID{user}
+	if r.out.topic == backend.DevicesTopic {
+		members = r.devicesOf(user)
+	}
+	for _, id := range members {
+		if r.conceals(id) {
+			time.AfterFunc(hidesWithin, func() { r.show(id) })
+		} else {
+			r.show(id)
+		}
 	}
 }
 
-// hide removes a user who became invisible and whose leave the store has not reported. The store may have
-// lost the user, its diffs may be late, or the choice may not be written yet.
-func (r *replica) hide(left backend.Departure) {
-	id := left.ID
+// devicesOf returns the devices of a user in backend.DevicesTopic.
+func (r *replica) devicesOf(user presence.UserID) (members []presence.UserID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, leaving := r.provisional.leaving[id]; !leaving || r.closed {
-		return
+	if r.ledger.loaded() {
+		r.ledger.roster.devicesOf(user, func(e *entry) bool {
+			members = append(members, e.ID)
+			return true
+		})
 	}
-	r.publishPendingLocked()
-	if e := r.ledger.get(id); e != nil {
-		r.withholdLocked(e, left)
-	}
+	return members
 }
 
-// withholdLocked removes a listed user from the roster. The user is then a revived one.
-func (r *replica) withholdLocked(e *entry, left backend.Departure) {
-	r.provisional.revive(e, r.kind.TTL, r.expireProvisional)
-	r.provisional.expectLeave(e.ID)
-	r.decideLocked(net{leaves: []backend.Departure{left}})
-}
-
-// A concealment lists users of whom this node knows a newer choice than the store has: fewer viewers may see them. The
-// node that holds such a user has not written the choice yet, or a diff from before the choice comes late.
-type concealment struct {
-	gone     []presence.UserID // users who became invisible
-	narrowed shownChoices      // devices of users who chose fewer viewers
-}
-
-// concealedIn returns what this node knows of the users in a store's roster. The topic's mutex is not held.
-//
-// Example: node b, which has Alice's page of thread:1, stands still. She hides at node a, where nobody reads
-// thread:1. The next reader of it there does not see her, and the next reader of people does not see her phone.
-func (env *topicEnv) concealedIn(topic presence.Topic, stored roster) (h concealment) {
-	stored.bySince.Scan(func(e *entry) bool {
-		env.conceal(&h, topic, e.Member)
-		return true
-	})
-	return h
-}
-
-// concealedAmong returns what this node knows of the users in diffs. The topic's mutex is not held.
-//
-// Example: a node is cut off at 12:00:00. Alice comes at 12:00:01, Redis is wiped, and she hides at 12:00:03. The node
-// hears of her choice first, and then of the diff of her join. No other diff follows.
-func (env *topicEnv) concealedAmong(topic presence.Topic, diffs ...backend.Diff) (h concealment) {
-	for _, d := range diffs {
-		for _, shown := range [][]presence.Member{d.Joins, d.Updates} {
-			for _, m := range shown {
-				env.conceal(&h, topic, m)
-			}
-		}
-	}
-	return h
-}
-
-// conceal adds a member, as the store has it, if this node knows that fewer viewers may see its user.
-func (env *topicEnv) conceal(h *concealment, topic presence.Topic, m presence.Member) {
-	switch {
-	case topic != backend.DevicesTopic:
-		if env.hides != nil && env.hides(m.ID) {
-			h.gone = append(h.gone, m.ID)
-		}
-	case env.chosen != nil && m.Visibility != nil:
-		user, _ := backend.OwnerOf(m.ID)
-		v := env.chosen(user)
-		newer := v != nil && !v.Since.IsZero() && m.Visibility.Since.After(v.Since) // the user shows again, as this node has not heard yet
-		if v != nil && !newer && v.Narrows(*m.Visibility) {
-			h.narrowed.set(m.ID, chosenVisibility{Visibility: v, shown: true, kept: true})
-		}
-	}
-}
-
-// keepOutLocked keeps users who are not listed out of the roster until the store reports that they hid, or they
-// choose to be visible.
-func (r *replica) keepOutLocked(h concealment) {
-	for _, id := range h.gone {
-		if r.closed || !r.ledger.loaded() || r.ledger.get(id) != nil {
-			continue
-		}
-		r.provisional.expectLeave(id)
-	}
-}
-
-// narrow makes Views show the devices of a ledger as their users chose, until a diff or the Directory says what the
-// users chose.
-func (h concealment) narrow(p *provisional, l *ledger) {
-	for id, chosen := range h.narrowed {
-		if e := l.get(id); e != nil && chosen.Narrows(e.visibility()) {
-			p.chosen.set(id, chosen)
-		}
-	}
-}
-
-// without returns a diff without the users who are kept out. They are revived ones then. expires is called at the
-// next deadline.
-func (p *provisional) without(d backend.Diff, l *ledger, ttl time.Duration, expires func()) backend.Diff {
-	listed := func(shown []presence.Member) (listed []presence.Member) {
-		for _, m := range shown {
-			if p.expects(m.ID, ttl) && l.get(m.ID) == nil {
-				p.revive(newEntry(m), ttl, expires)
-				p.kept = true
-			} else {
-				listed = append(listed, m)
-			}
-		}
-		return listed
-	}
-	d.Joins, d.Updates = listed(d.Joins), listed(d.Updates)
-	return d
-}
-
-// revive makes a user who is not listed a revived one. expires is called at the next deadline.
-func (p *provisional) revive(e *entry, ttl time.Duration, expires func()) {
-	if !p.open() {
-		p.after(admitFor(ttl), expires)
-	}
-	p.postpone(ttl)
-	if p.revived == nil {
-		p.revived = make(map[presence.UserID]*entry)
-	}
-	p.revived[e.ID], p.active = e, true
-}
-
-// withheld returns the revived users, with their entries in the store.
-func (r *replica) withheld() []*entry {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.Collect(maps.Values(r.provisional.revived))
-}
-
-// endsView reports whether the page views of a revived user are still to be ended. It does so once.
-func (r *replica) endsView(id presence.UserID) bool {
+// conceals reports whether readers see a member of whom they should see less, and whom the store has not lost: it is
+// about to report what the user chose.
+func (r *replica) conceals(id presence.UserID) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	p := &r.provisional
-	ends := p.revived[id] != nil && p.ended[id] != p.revived[id]
-	if ends {
-		if p.ended == nil {
-			p.ended = make(map[presence.UserID]*entry)
-		}
-		p.ended[id] = p.revived[id]
+	if _, missing := p.missing[id]; missing || !r.ledger.loaded() {
+		return false
 	}
-	return ends
+	if r.out.topic != backend.DevicesTopic {
+		return r.hides(id) && r.ledger.get(id) != nil
+	}
+	e := r.ledger.roster.get(id)
+	return e != nil && p.narrowed[id] == nil && r.narrower(e, false) != nil
 }
 
-// withholds reports whether a user is a revived one.
+// show makes readers see a member as this node knows the user.
+func (r *replica) show(id presence.UserID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed || !r.ledger.loaded() {
+		return
+	}
+	_, missing := r.provisional.missing[id]
+	switch e := r.ledger.get(id); {
+	case missing && r.isOut(e):
+		r.leaveMissingLocked(id)
+	case r.out.topic == backend.DevicesTopic:
+		r.narrowLocked(id)
+	case e != nil && r.hides(id):
+		r.publishPendingLocked()
+		r.withhold(e)
+		r.decideLocked(net{leaves: []backend.Departure{r.hiding(id)}})
+	case !r.hides(id):
+		r.admitLocked(id)
+	}
+}
+
+// hiding returns the leave of a user who hides.
+func (r *replica) hiding(id presence.UserID) backend.Departure {
+	c, _ := r.records.choice(id)
+	switch {
+	case c.Unseen():
+		return backend.Departure{ID: id}
+	case c.at.IsZero():
+		return backend.Departure{ID: id, LastSeen: time.Now()}
+	}
+	return backend.Departure{ID: id, LastSeen: c.at}
+}
+
+// withoutHidden returns a diff without those who hide and are not listed. They are withheld.
+func (r *replica) withoutHidden(d backend.Diff) backend.Diff {
+	kept := func(m presence.Member) bool { return r.hides(m.ID) && r.ledger.get(m.ID) == nil }
+	for _, users := range []*[]presence.Member{&d.Joins, &d.Updates} {
+		if !slices.ContainsFunc(*users, kept) {
+			continue
+		}
+		for _, m := range *users {
+			if kept(m) {
+				r.withhold(newEntry(m))
+				r.provisional.kept = true
+			}
+		}
+		*users = slices.DeleteFunc(slices.Clone(*users), kept)
+	}
+	return d
+}
+
+// withhold notes that the roster here is not to have a member of the store's.
+func (r *replica) withhold(e *entry) {
+	p := &r.provisional
+	if !p.open() {
+		r.after(admitFor(r.kind.TTL))
+	}
+	p.postpone(r.kind.TTL)
+	if p.withheld == nil {
+		p.withheld = make(map[presence.UserID]*entry)
+	}
+	p.withheld[e.ID], p.active = e, true
+}
+
+// withholdAll withholds those who hide in a roster that was just read. Nobody reads it yet.
+func (r *replica) withholdAll() {
+	r.ledger.roster.bySince.Scan(func(e *entry) bool {
+		if r.hides(e.ID) {
+			r.withhold(e)
+		}
+		return true
+	})
+	if r.provisional.open() {
+		r.provisional.overlay(r.ledger.roster)
+		r.ledger.addLocal(r.provisional.nextVersion(r.ledger.head, r.cfg.Node))
+		r.cursor = presence.NewCursor(r.out.topic, r.ledger.version())
+	}
+}
+
+// withheldMembers returns the members that the store has and the roster here has not.
+func (r *replica) withheldMembers() []*entry {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Collect(maps.Values(r.provisional.withheld))
+}
+
+// withholds reports whether a member is withheld.
 func (r *replica) withholds(id presence.UserID) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.provisional.revived[id] != nil
+	return r.provisional.withheld[id] != nil
 }
 
-// admit puts a revived user on the roster: this node holds the user, or the user chose to be visible.
+// admit lists a withheld member: this node holds the user.
 func (r *replica) admit(id presence.UserID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if e := r.provisional.revived[id]; e != nil && !r.closed {
+	r.admitLocked(id)
+}
+
+func (r *replica) admitLocked(id presence.UserID) {
+	if e := r.provisional.withheld[id]; e != nil && !r.closed {
 		r.publishPendingLocked()
 		r.provisional.forget(id)
 		r.decideLocked(net{joins: []*entry{e}})
 	}
 }
 
-// cancelHidden undoes expectHidden: the user is visible again.
-func (r *replica) cancelHidden(id presence.UserID) {
-	r.mu.Lock()
-	delete(r.provisional.leaving, id)
-	r.mu.Unlock()
-	r.admit(id)
-}
-
-// A chosenVisibility is what the user of a device chose.
-type chosenVisibility struct {
-	*presence.Visibility
-	shown bool // in Views, in place of what the store has
-	told  bool // a diff has replaced it, which is not published yet
-	kept  bool // it is from before a loss of data, or before the devices were read: the Directory is to be asked
-}
-
-// shownChoices are what users of devices chose, where the store has something else.
-type shownChoices map[presence.UserID]chosenVisibility
-
-func (c *shownChoices) set(id presence.UserID, v chosenVisibility) {
-	if *c == nil {
-		*c = make(shownChoices)
-	}
-	(*c)[id] = v
-}
-
-// choose takes what the user of a device chose at left.LastSeen. If the store has lost the device, that
-// is published now. If fewer viewers may see the user then, and the store does not report that within
-// hidesWithin, Views show it before the store does: it may be out.
+// narrower returns what Views show of a device in place of what the store has; nil: nothing. While this node does not
+// know what the user chose, that stays as it was, unless the store has told since.
 //
-// The roster stays as the store has it, so that check sees what is still to be written.
-func (r *replica) choose(left backend.Departure, v *presence.Visibility) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.closed || !r.ledger.loaded() {
-		return
-	}
-	id, p := left.ID, &r.provisional
-	listed, was := r.ledger.get(id), p.chosen[id]
-	m, missing := p.missing[id]
+// Example: Bob hides at 12:00:05. Redis starts again with a file of 12:00:00. A node that has read it must not show Bob
+// until his node has written once more that he hid.
+func (r *replica) narrower(e *entry, told bool) *presence.Visibility {
+	stored, owner := e.visibility(), ownerIn(r.out.topic, e.ID)
+	v := r.records.visibilityOf(owner)
 	switch {
-	case listed == nil: // by a diff that is not published yet
-		p.chosen.forget(id)
-	case listed.Visibility.Equal(v):
-		delete(p.chosen, id)
-	case missing:
-		r.publishPendingLocked()
-		delete(p.chosen, id)
-		m.entry = m.entry.seenAs(v)
-		p.missing[id] = m
-		r.decideLocked(net{joins: []*entry{m.entry}})
-	default:
-		p.chosen.set(id, chosenVisibility{Visibility: v, shown: was.shown})
-		if !was.shown && v.Narrows(listed.visibility()) {
-			time.AfterFunc(hidesWithin, func() { r.narrow(left, v) })
-		}
+	case v == nil && !told:
+		v = r.provisional.narrowed[e.ID]
+	case v != nil && !v.Since.IsZero() && stored.Since.After(v.Since): // the user shows again, as this node has not heard yet
+		return nil
 	}
-	if was.shown && listed != nil {
-		r.showChosenLocked(net{silent: []*entry{listed}})
+	if v == nil || !v.Narrows(stored) {
+		return nil
 	}
+	return v
 }
 
-// narrow shows a choice that the store has not reported.
-func (r *replica) narrow(left backend.Departure, v *presence.Visibility) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	e, chosen := r.ledger.get(left.ID), r.provisional.chosen[left.ID]
-	if !chosen.Equal(v) || e == nil || r.closed {
+// setNarrowed notes what Views show of a device, and reports whether that is another look.
+func (r *replica) setNarrowed(e *entry, told bool) (changed bool) {
+	v, was := r.narrower(e, told), r.provisional.narrowed[e.ID]
+	r.provisional.narrow(e.ID, v)
+	return !was.Equal(v)
+}
+
+// narrow makes Views show a device by a Visibility, or if that is nil as the store has it.
+func (p *provisional) narrow(id presence.UserID, v *presence.Visibility) {
+	if delete(p.narrowed, id); v == nil {
 		return
 	}
-	chosen.shown = true
-	r.provisional.chosen[left.ID] = chosen
-	n := net{silent: []*entry{e}}
-	if v.Status == presence.Invisible {
-		n.vanished = []backend.Departure{left}
+	if p.narrowed == nil {
+		p.narrowed = make(map[presence.UserID]*presence.Visibility)
 	}
-	r.showChosenLocked(n)
+	p.narrowed[id] = v
 }
 
-// showChosenLocked makes a new View after what it shows of some devices has changed.
-func (r *replica) showChosenLocked(n net) {
+// narrowAll is setNarrowed for each device of a roster that was read from the store.
+func (r *replica) narrowAll() {
+	if r.out.topic == backend.DevicesTopic {
+		r.ledger.roster.byID.Scan(func(e *entry) bool {
+			r.setNarrowed(e, false)
+			return true
+		})
+	}
+}
+
+// narrowLocked makes Views show a device as its user chose.
+func (r *replica) narrowLocked(id presence.UserID) {
+	was := r.provisional.narrowed[id]
+	if e := r.ledger.roster.get(id); e == nil || r.narrower(e, false).Equal(was) {
+		return
+	}
 	r.publishPendingLocked()
+	e := r.ledger.roster.get(id)
+	if e == nil || !r.setNarrowed(e, false) {
+		return
+	}
+	n := net{silent: []*entry{e}}
+	shown, now := cmp.Or(was, e.Visibility), r.provisional.narrowed[id]
+	if now != nil && now.Status == presence.Invisible && (shown == nil || shown.Status != presence.Invisible) {
+		c, _ := r.records.choice(ownerIn(r.out.topic, id))
+		n.vanished = []backend.Departure{{ID: id, LastSeen: c.at}}
+	}
 	r.renewViewLocked()
 	if r.heard != nil {
 		r.heard(&n)
 	}
 }
 
-// keep is for a device that a store which lost data shows as e. If fewer viewers saw it before, Views still show
-// that, until a diff or the Directory says what the user chose.
-//
-// Example: Bob hides at 12:00:05. Redis starts again with a file of 12:00:00. A node that has read it must not show Bob
-// until his node has written once more that he hid.
-func (c *shownChoices) keep(was, e *entry) {
-	var v *presence.Visibility
-	if was != nil {
-		v = was.Visibility
-	}
-	if chosen, chose := (*c)[e.ID]; chose {
-		v = chosen.Visibility
-	}
-	if v == nil || !v.Narrows(e.visibility()) {
-		delete(*c, e.ID)
-		return
-	}
-	c.set(e.ID, chosenVisibility{Visibility: v, shown: true, kept: true})
-}
-
-// takeKept returns the devices of whose users the Directory is to be asked, once.
-func (r *replica) takeKept() (kept []presence.UserID) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for id, chosen := range r.provisional.chosen {
-		if chosen.kept {
-			chosen.kept = false
-			r.provisional.chosen[id], kept = chosen, append(kept, id)
+// narrowedPending returns the devices that Views show otherwise than the store, of which it has told since.
+func (r *replica) narrowedPending() (told []presence.UserID) {
+	for id := range r.provisional.narrowed {
+		if _, pending := r.ledger.pending[id]; pending {
+			told = append(told, id)
 		}
 	}
-	return kept
+	return told
 }
 
-// forget forgets a choice that a diff replaces. Views show it until the diff is published.
-func (c shownChoices) forget(id presence.UserID) {
-	if chosen := c[id]; chosen.shown {
-		chosen.told = true
-		c[id] = chosen
-	} else {
-		delete(c, id)
-	}
-}
-
-// forgetTold forgets the choices that diffs replaced which are published now. It returns the devices among them that
-// are listed: Views show them anew, also where the diffs together changed nothing.
+// narrowTold is setNarrowed for the devices of which the store tells in changes that are published now. told has those
+// that Views showed otherwise. It returns those of them that look otherwise now, also where the changes together changed
+// nothing.
 //
 // Example: Alice's phone is shown as hidden, by an older choice. It goes and comes back within one merge window.
-func (c shownChoices) forgetTold(l *ledger) (shown []*entry) {
-	for id, chosen := range c {
-		if chosen.told {
-			delete(c, id)
-			if e := l.get(id); e != nil {
-				shown = append(shown, e)
-			}
+func (r *replica) narrowTold(n net, told []presence.UserID) (changed []*entry) {
+	for _, id := range told {
+		if e := r.ledger.roster.get(id); e == nil {
+			delete(r.provisional.narrowed, id)
+		} else if r.setNarrowed(e, true) {
+			changed = append(changed, e)
 		}
 	}
-	return shown
+	for _, entries := range [][]*entry{n.joins, n.silent} {
+		for _, e := range entries {
+			r.setNarrowed(e, true)
+		}
+	}
+	return changed
 }
 
-// shown returns the choices that Views show; nil: none.
-func (c shownChoices) shown() (shown map[presence.UserID]*presence.Visibility) {
-	for id, chosen := range c {
-		if chosen.shown {
-			if shown == nil {
-				shown = make(map[presence.UserID]*presence.Visibility)
-			}
-			shown[id] = chosen.Visibility
+// unsure returns the users whose devices Views show otherwise than the store, by a choice that this node has forgotten.
+func (r *replica) unsure() (users []presence.UserID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for id := range r.provisional.narrowed {
+		user := ownerIn(r.out.topic, id)
+		if _, known := r.records.choice(user); !known {
+			users = append(users, user)
 		}
 	}
-	return shown
+	return users
 }

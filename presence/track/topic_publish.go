@@ -1,6 +1,7 @@
 package track
 
 import (
+	"maps"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -70,8 +71,9 @@ func (r *replica) publishPendingLocked() {
 	if diffs == 0 {
 		return
 	}
+	told := r.narrowedPending()
 	n := r.ledger.merge()
-	n.silent = append(n.silent, r.provisional.chosen.forgetTold(&r.ledger)...)
+	n.silent = append(n.silent, r.narrowTold(n, told)...)
 	r.stats.diffsMerged.Add(uint64(diffs - 1))
 	r.merging.latest = time.Now()
 	switch {
@@ -146,7 +148,7 @@ func (r *replica) renewViewLocked() {
 		Total: r.ledger.roster.len(), Guests: r.counts.Guests, Recent: r.counts.Recent,
 		Stale: !r.staleSince.IsZero(), AsOf: r.staleSince,
 		Peak: r.extras.latest.Peak, Bots: r.extras.latest.Bots, extrasTurn: int(r.extras.turn),
-		Names: !r.kind.CountOnly, counting: r.counting, roster: r.ledger.roster.copy(), chosen: r.provisional.chosen.shown(),
+		Names: !r.kind.CountOnly, counting: r.counting, roster: r.ledger.roster.copy(), chosen: maps.Clone(r.provisional.narrowed),
 	}
 	r.view.Store(v)
 	r.windows.viewed()

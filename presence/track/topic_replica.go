@@ -12,17 +12,16 @@ import (
 
 // topicEnv has the parts of a tracker that replicas need. All replicas share it.
 type topicEnv struct {
-	store  backend.Store
-	outage *outage
-	cfg    *Config
-	stats  *counters
-	spawn  func(func(context.Context)) // runs a function in a goroutine that ends with the tracker
-	losses losses
-	hides  func(presence.UserID) bool                 // whether a user became invisible, as far as this node knows
-	chosen func(presence.UserID) *presence.Visibility // who may see a user's devices, as far as this node knows; nil: it does not
-	extras func(context.Context, presence.Topic, presence.Kind) (now backend.Extras, known bool)
-	probes *sync.Pool // of *entry, to search rosters by
-	ages   broadcastAges
+	store   backend.Store
+	outage  *outage
+	cfg     *Config
+	stats   *counters
+	spawn   func(func(context.Context)) // runs a function in a goroutine that ends with the tracker
+	losses  losses
+	records *userRecords
+	extras  func(context.Context, presence.Topic, presence.Kind) (now backend.Extras, known bool)
+	probes  *sync.Pool // of *entry, to search rosters by
+	ages    broadcastAges
 }
 
 // A replica is the roster of one topic on this node, kept current by the store's diffs.
@@ -93,10 +92,8 @@ func (r *replica) latest() sourceView { return r.view.Load() }
 
 // receive takes a diff from the store. It waits for mutexes only.
 func (r *replica) receive(d backend.Diff) {
-	hides := r.concealedAmong(r.out.topic, d)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.keepOutLocked(hides)
 	r.stats.diffsReceived.Add(1)
 	switch {
 	case r.closed || r.ledger.knows(d.ID):
@@ -104,7 +101,6 @@ func (r *replica) receive(d backend.Diff) {
 		r.watch.hold(d)
 	case d.Prev == r.ledger.head || r.ledger.follows(d) && !r.provisional.open():
 		r.addLocked(d)
-		hides.narrow(&r.provisional, &r.ledger)
 		r.schedulePublishLocked()
 	default:
 		r.resyncLocked(false)
@@ -116,9 +112,7 @@ func (r *replica) addLocked(d backend.Diff) {
 	if r.ledger.unpublished() == 0 {
 		r.arrived = momentOf(time.Now())
 	}
-	if len(r.provisional.leaving) > 0 { // else each diff would cost a method value
-		d = r.provisional.without(d, &r.ledger, r.kind.TTL, r.expireProvisional)
-	}
+	d = r.withoutHidden(d)
 	r.provisional.decide(d)
 	r.ledger.add(d)
 }
@@ -128,17 +122,6 @@ func (r *replica) has(id presence.UserID) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return !r.ledger.loaded() || r.ledger.get(id) != nil
-}
-
-// joinedSince reports whether a user is there who joined after a moment.
-func (r *replica) joinedSince(id presence.UserID, at time.Time) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if !r.ledger.loaded() {
-		return false
-	}
-	e := r.ledger.get(id)
-	return e != nil && e.Since.After(at)
 }
 
 // close ends the replica. Its View stays readable.

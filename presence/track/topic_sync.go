@@ -130,8 +130,7 @@ type stored struct {
 	at     time.Time      // when the snapshot was read, by the store's clock; zero: not told
 	counts backend.Counts
 	extras backend.Extras
-	known  bool        // extras are
-	hides  concealment // what this node knows of the users of the snapshot
+	known  bool // extras are
 }
 
 // fetch reads a topic, in three round trips, and in four if its kind has extras.
@@ -171,23 +170,16 @@ func (r *replica) reload(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	now.hides = r.concealedIn(r.out.topic, now.ledger.roster)
-	newer := r.concealedInReplay(now.newer)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	held := r.watch.early
 	r.watch.early = r.watch.early[before:]
-	switch {
-	case !r.ledger.loaded():
-		now.hides.narrow(&r.provisional, &now.ledger)
-		r.startLocked(now)
-		for _, id := range now.hides.gone { // nobody reads the roster yet
-			r.withholdLocked(r.ledger.get(id), backend.Departure{ID: id})
-		}
-	default:
+	if r.ledger.loaded() {
 		r.replaceLocked(now, held)
+	} else {
+		r.startLocked(now)
 	}
-	r.replayLocked(now.newer, newer)
+	r.replayLocked(now.newer)
 	return nil
 }
 
@@ -203,6 +195,8 @@ func (r *replica) startLocked(now stored) {
 	}
 	r.extras.restart(now)
 	r.cursor = presence.NewCursor(r.out.topic, r.ledger.head)
+	r.withholdAll()
+	r.narrowAll()
 	r.counting = tellsTotals(r.kind, r.ledger.roster.len(), false)
 	r.renewViewLocked()
 	r.out.restartLocked()
@@ -222,12 +216,12 @@ func (r *replica) replaceLocked(now stored, held []backend.Diff) {
 	n := difference(was.roster, now.ledger.roster, r.cfg.Directory == nil)
 	gone := goneIn(held)
 	maps.Copy(gone, now.ledger.history.gone(was.history))
-	n = r.provisional.begin(n, was.roster, was.latest, gone, now.hides, r.kind.TTL)
+	n = r.stand(n, was.roster, was.latest, gone)
 	r.provisional.overlay(now.ledger.roster)
-	now.hides.narrow(&r.provisional, &now.ledger)
-	r.provisional.after(restoreFor(r.kind.TTL), r.expireProvisional)
+	r.after(restoreFor(r.kind.TTL))
 
 	r.ledger, r.counts, r.staleSince = now.ledger, now.counts, time.Time{}
+	r.narrowAll()
 	r.extras.restart(now)
 	if earlier && !r.provisional.open() { // other nodes have the store's version with the earlier Since
 		r.ledger.addLocal(r.provisional.nextVersion(r.ledger.head, r.cfg.Node))
@@ -236,24 +230,14 @@ func (r *replica) replaceLocked(now stored, held []backend.Diff) {
 }
 
 // replayLocked adds diffs from the log, and those that came meanwhile.
-func (r *replica) replayLocked(missed []backend.Diff, hides concealment) {
-	r.keepOutLocked(hides)
+func (r *replica) replayLocked(missed []backend.Diff) {
 	for _, d := range append(missed, r.watch.early...) {
 		if !r.ledger.knows(d.ID) && r.ledger.follows(d) {
 			r.addLocked(d)
 		}
 	}
 	r.watch.early = nil
-	hides.narrow(&r.provisional, &r.ledger)
 	r.schedulePublishLocked()
-}
-
-// concealedInReplay returns what this node knows of the users in the diffs that replayLocked adds next.
-func (r *replica) concealedInReplay(missed []backend.Diff) concealment {
-	r.mu.Lock()
-	diffs := slices.Concat(missed, r.watch.early)
-	r.mu.Unlock()
-	return r.concealedAmong(r.out.topic, diffs...)
 }
 
 // position returns the position after the store's latest version, for refresh.
@@ -275,7 +259,6 @@ func (r *replica) refresh(at int, c backend.Counts) (news bool) {
 	if r.closed || !r.ledger.loaded() {
 		return false
 	}
-	r.provisional.forgetExpected(r.kind.TTL)
 	if found := r.watch.figures.check(c, &r.ledger, at, r.provisional.open()); found != noGap {
 		r.resyncLocked(found == gapInData)
 		news = true
@@ -294,7 +277,6 @@ func (r *replica) refresh(at int, c backend.Counts) (news bool) {
 func (r *replica) markStale() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.provisional.keepExpected()
 	if r.ledger.loaded() && r.staleSince.IsZero() && !r.closed {
 		r.staleSince = time.Now()
 		r.showFiguresLocked()
@@ -312,12 +294,11 @@ func (r *replica) resyncLocked(reload bool) {
 	head := r.ledger.head
 	r.spawn(func(ctx context.Context) {
 		missed, err := r.closeGap(ctx, head, reload)
-		hides := r.concealedInReplay(missed)
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.watch.resyncing = false
 		if err == nil && !r.closed {
-			r.replayLocked(missed, hides)
+			r.replayLocked(missed)
 		}
 	})
 }

@@ -89,9 +89,8 @@ func newTracker(inner backend.Store, cfg *Config) *Tracker {
 	extras, losses, news := &extrasReader{store, writer, peaks}, make(losses), newDeviceNews()
 	topics := newTopics(cfg, life, &topicEnv{
 		store: store, outage: outage, cfg: cfg, stats: stats, spawn: func(fn func(context.Context)) { life.spawn(fn) }, losses: losses, extras: extras.load,
-		hides:  func(user presence.UserID) bool { return users.chosen(user).Base() == presence.Invisible },
-		chosen: users.visibilityOf,
-		probes: &sync.Pool{New: func() any { return new(entry) }},
+		records: users.records,
+		probes:  &sync.Pool{New: func() any { return new(entry) }},
 	}, news)
 	records := &records{cfg, store, writer, peaks, topics, notices}
 	devices := &deviceRoster{directory, topics}

@@ -12,40 +12,36 @@ import (
 // users has everything that this node remembers of each user, and the open connections. One mutex guards
 // both. No method waits for the store.
 //
-// A user with an open connection is always remembered. Of the others, at most maxUsersKnown are remembered
-// completely, and as many more with their choice only. The users who were used longest ago are dropped first.
-// That is safe: the status is asked for again, and page views are recorded all the same. Only a store that
-// loses its data would not get these views back.
+// A user with an open connection is always remembered, and of the others at most maxUsersKnown. The users who were
+// used longest ago are dropped first. That is safe: page views are recorded all the same. Only a store that loses its
+// data would not get these views back.
 type users struct {
 	cfg       *Config
 	forgotten func(n int) // counts users who were dropped for lack of room
 	max       int         // maxUsersKnown, or a smaller number in tests
 
-	mu           usersMutex
-	closed       bool // no connection can be opened any more
-	connections  map[presence.Holder]*holder
-	guests       map[string][]*holder // the open connections of each guest who counts, and those of a passing one for the grace
-	passing      map[string]*passingGuest
-	byID         map[presence.UserID]*knownUser
-	hid          time.Time                                   // when this node last learned that a user hides
-	away         list.List                                   // of *knownUser: users without a connection, the latest touched first
-	dormant      *generations.Map[presence.UserID, choice]   // users of whom only the choice is remembered
-	joined       *generations.Map[presence.Holder, pageJoin] // when the latest page joined each connection of another node, as far as this node was told
-	questions    questions
-	endedDevices *generations.Map[presence.UserID, time.Time] // when the session of each device ended, by its member of backend.DevicesTopic
+	records *userRecords
+
+	mu          usersMutex
+	closed      bool // no connection can be opened any more
+	connections map[presence.Holder]*holder
+	guests      map[string][]*holder // the open connections of each guest who counts, and those of a passing one for the grace
+	passing     map[string]*passingGuest
+	byID        map[presence.UserID]*knownUser
+	away        list.List                                   // of *knownUser: users without a connection, the latest touched first
+	joined      *generations.Map[presence.Holder, pageJoin] // when the latest page joined each connection of another node, as far as this node was told
+	questions   questions
 }
 
 func newUsers(cfg *Config, forgotten func(int)) *users {
 	return &users{
-		cfg: cfg, forgotten: forgotten, max: maxUsersKnown,
-		connections:  make(map[presence.Holder]*holder),
-		guests:       make(map[string][]*holder),
-		passing:      make(map[string]*passingGuest),
-		byID:         make(map[presence.UserID]*knownUser),
-		questions:    newQuestions(),
-		dormant:      generations.New[presence.UserID, choice](maxUsersKnown, forgotten),
-		joined:       generations.New[presence.Holder, pageJoin](maxJoined, nil),
-		endedDevices: generations.New[presence.UserID, time.Time](maxEndedDevices, forgotten),
+		cfg: cfg, forgotten: forgotten, max: maxUsersKnown, records: newUserRecords(forgotten),
+		connections: make(map[presence.Holder]*holder),
+		guests:      make(map[string][]*holder),
+		passing:     make(map[string]*passingGuest),
+		byID:        make(map[presence.UserID]*knownUser),
+		questions:   newQuestions(),
+		joined:      generations.New[presence.Holder, pageJoin](maxJoined, nil),
 	}
 }
 
@@ -55,10 +51,6 @@ func (p *users) knownLocked(id presence.UserID) *knownUser {
 	u := p.byID[id]
 	if u == nil {
 		u = &knownUser{id: id}
-		if c, ok := p.dormant.Get(id); ok {
-			p.dormant.Delete(id)
-			u.choice = &c
-		}
 		p.byID[id] = u
 	}
 	if len(u.connections) == 0 {
@@ -95,7 +87,7 @@ func (p *users) forgetLocked(u *knownUser) {
 }
 
 // expire drops users without a connection whose views, graces and ended leases do not matter any more. It
-// keeps their choices. It checks at most maxExpired users, those who were used longest ago, so that it does
+// checks at most maxExpired users, those who were used longest ago, so that it does
 // not hold the mutex for long.
 func (p *users) expire() {
 	p.mu.Lock()
@@ -106,9 +98,7 @@ func (p *users) expire() {
 		if u == nil || time.Since(u.touched) <= keep {
 			return
 		}
-		if p.forgetLocked(u); u.choice != nil {
-			p.dormant.Set(u.id, *u.choice)
-		}
+		p.forgetLocked(u)
 	}
 }
 

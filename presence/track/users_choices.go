@@ -1,6 +1,7 @@
 package track
 
 import (
+	"maps"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -36,22 +37,12 @@ func (c choice) since() time.Time {
 	return c.settings.since
 }
 
-// choiceLocked returns what a user chose, and whether this node knows.
-func (p *users) choiceLocked(user presence.UserID) (choice, bool) {
-	if u := p.byID[user]; u != nil {
-		if u.choice == nil {
-			return choice{}, false
-		}
-		return *u.choice, true
-	}
-	return p.dormant.Get(user)
-}
+// hides reports whether no roster but that of devices shows a user who chose this.
+func (c choice) hides() bool { return c.Base() == presence.Invisible }
 
 // choiceOf returns a user's choice, or zero if this node does not know it.
 func (p *users) choiceOf(user presence.UserID) choice {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	c, _ := p.choiceLocked(user)
+	c, _ := p.records.choice(user)
 	return c
 }
 
@@ -60,12 +51,12 @@ func (p *users) chosen(user presence.UserID) presence.Status { return p.choiceOf
 
 // visibilityOf returns who may see a user's devices by what the user chose. It returns nil if this node does not
 // know the user's settings.
-func (p *users) visibilityOf(user presence.UserID) *presence.Visibility {
-	settings := p.choiceOf(user).settings
-	if settings == nil {
+func (k *userRecords) visibilityOf(user presence.UserID) *presence.Visibility {
+	c, _ := k.choice(user)
+	if c.settings == nil {
 		return nil
 	}
-	v := settings.At(time.Now()).Visibility(settings.since)
+	v := c.settings.At(time.Now()).Visibility(c.settings.since)
 	return &v
 }
 
@@ -82,18 +73,12 @@ func (p *users) statusOf(user presence.UserID) presence.Status {
 
 // inRosters is [Tracker.InRosters].
 func (p *users) inRosters(user presence.UserID) bool {
-	return p.chosen(user).Base() != presence.Invisible
+	return !p.choiceOf(user).hides()
 }
 
 // settingsOf returns a user's settings in the Directory, and whether this node knows them.
 func (p *users) settingsOf(user presence.UserID) (presence.Settings, bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.settingsLocked(user)
-}
-
-func (p *users) settingsLocked(user presence.UserID) (presence.Settings, bool) {
-	c, known := p.choiceLocked(user)
+	c, known := p.records.choice(user)
 	if !known || c.settings == nil {
 		return presence.Settings{}, false
 	}
@@ -106,7 +91,7 @@ func (p *users) settingsLocked(user presence.UserID) (presence.Settings, bool) {
 func (p *users) choose(user presence.UserID, replace func(was choice, known bool) (choice, bool), then func(now choice, known bool)) (now choice, changed bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	now, known := p.choiceLocked(user)
+	now, known := p.records.choice(user)
 	if replace != nil {
 		if now, changed = replace(now, known); changed {
 			known = true
@@ -121,11 +106,7 @@ func (p *users) choose(user presence.UserID, replace func(was choice, known bool
 
 // learnLocked remembers a choice, and runs the functions that waited for it.
 func (p *users) learnLocked(user presence.UserID, learnt choice) {
-	known := p.knownLocked(user)
-	if learnt.Base() == presence.Invisible && (known.choice == nil || known.choice.Base() != presence.Invisible) {
-		p.hid = time.Now()
-	}
-	known.choice = &learnt
+	p.records.learn(user, learnt)
 	for _, u := range p.questions.take(user) {
 		if u.then != nil {
 			u.then(learnt)
@@ -139,7 +120,7 @@ func (p *users) answer(user presence.UserID, answer choice, taken func()) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	again := p.questions.closeLocked(user)
-	if _, known := p.choiceLocked(user); known {
+	if _, known := p.records.choice(user); known {
 		return !again
 	}
 	if _, waits := p.questions.waiting[user]; waits {
@@ -150,33 +131,18 @@ func (p *users) answer(user presence.UserID, answer choice, taken func()) bool {
 	return !again
 }
 
-func (p *users) lastHid() time.Time {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.hid
-}
-
 // forgetUnchosen forgets which users chose nothing, and returns the choices of the others.
 func (p *users) forgetUnchosen() map[presence.UserID]choice {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	known := make(map[presence.UserID]choice)
-	for id, u := range p.byID {
-		switch {
-		case u.choice == nil:
-		case u.choice.Status == "":
-			u.choice = nil
-		default:
-			known[id] = *u.choice
-		}
-	}
-	for id, c := range p.dormant.All() {
+	known, unchosen := p.records.all(), make(map[presence.UserID]struct{})
+	for id, c := range known {
 		if c.Status == "" {
-			p.dormant.Delete(id)
-		} else {
-			known[id] = c
+			unchosen[id] = struct{}{}
+			delete(known, id)
 		}
 	}
+	p.records.drop(maps.Keys(unchosen))
 	return known
 }
 
@@ -185,15 +151,13 @@ func (p *users) forgetUnchosen() map[presence.UserID]choice {
 func (p *users) forgetSettings(writes func(presence.UserID) bool) (held []presence.UserID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.dormant.Take()
-	for id, u := range p.byID {
-		switch {
-		case u.choice == nil:
-		case len(u.connections) > 0 || len(u.views) > 0 || len(u.released) > 0 || writes(id):
+	known := p.records.all()
+	for id := range known {
+		if u := p.byID[id]; u != nil && (len(u.connections)+len(u.views)+len(u.released) > 0 || writes(id)) {
 			held = append(held, id)
-		default:
-			u.choice = nil
+			delete(known, id)
 		}
 	}
+	p.records.drop(maps.Keys(known))
 	return held
 }

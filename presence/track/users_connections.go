@@ -19,7 +19,7 @@ func (p *users) open(c *holder, g *wakeSet) (ofUser int, err error) {
 	}
 	if c.visitor.SignedIn() {
 		u := p.knownLocked(c.visitor.User.ID)
-		if u.signedOut.After(c.held.identified) {
+		if p.records.endedAt(u.id).After(c.held.identified) {
 			return 0, presence.ErrSignedOut
 		}
 		if max := p.cfg.MaxConnectionsPerUser; max > 0 && len(u.connections) >= max {
@@ -222,8 +222,5 @@ func (p *users) identified(c *holder) time.Time {
 // see Alice for as long as node A stands still.
 func (p *users) signedOutSince(c claim) bool {
 	identified, ok := identifiedAt(c.id)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	u := p.byID[c.user]
-	return ok && u != nil && u.signedOut.After(identified)
+	return ok && p.records.endedAt(c.user).After(identified)
 }

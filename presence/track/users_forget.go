@@ -2,6 +2,7 @@ package track
 
 import (
 	"bytes"
+	"maps"
 	"slices"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -10,18 +11,11 @@ import (
 
 // What each part of a node does to forget an erased user: see eraser.
 
-// ids returns the users whom this node knows.
+// ids returns the users whom this node knows. Some are in it twice.
 func (p *users) ids() []presence.UserID {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	ids := make([]presence.UserID, 0, len(p.byID)+p.dormant.Len())
-	for id := range p.byID {
-		ids = append(ids, id)
-	}
-	for id := range p.dormant.All() {
-		ids = append(ids, id)
-	}
-	return ids
+	return slices.AppendSeq(slices.Collect(maps.Keys(p.records.all())), maps.Keys(p.byID))
 }
 
 // forgetUser forgets a user who has no connection here. If there is a connection, the user has come back.
@@ -31,16 +25,7 @@ func (p *users) forgetUser(e backend.Erasure) {
 	if u := p.byID[e.User]; u != nil && len(u.connections) == 0 {
 		p.forgetLocked(u)
 	}
-	p.dormant.Delete(e.User)
-	var ended []presence.UserID
-	for member := range p.endedDevices.All() {
-		if e.Names(member) {
-			ended = append(ended, member)
-		}
-	}
-	for _, member := range ended {
-		p.endedDevices.Delete(member)
-	}
+	p.records.forget(e)
 }
 
 func (l *lastSeen) forget(user presence.UserID) {

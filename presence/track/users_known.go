@@ -13,7 +13,6 @@ import (
 type knownUser struct {
 	id          presence.UserID
 	connections map[*holder]struct{}
-	choice      *choice                      // nil: this node does not know what the user chose
 	left        moment                       // when the user left the last page here; zero: the user is at one
 	viewed      moment                       // the latest page view while the leases here were idle
 	looks       *laterLook                   // the scheduled look of attention; nil: none
@@ -22,7 +21,6 @@ type knownUser struct {
 	pruned      moment                       // when released was last cleaned up
 	newcomers   []newDevice                  // at most maxDevices
 	voidBefore  time.Time                    // page views before this no longer hold the user
-	signedOut   time.Time                    // when the user last signed out; zero: not recently
 	touched     time.Time
 	place       *list.Element // in users.away; nil while the user has a connection
 }

@@ -66,7 +66,7 @@ func (q *questions) take(user presence.UserID) []unresolved {
 func (p *users) whenKnown(h *holder, user presence.UserID, most int, then func(choice)) (start, dropped bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if chosen, known := p.choiceLocked(user); known {
+	if chosen, known := p.records.choice(user); known {
 		then(chosen)
 		return false, false
 	}
@@ -95,7 +95,7 @@ func (p *users) askFirst(user presence.UserID, most int) (start bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	q := &p.questions
-	if _, known := p.choiceLocked(user); known || len(q.waiting[user]) > 0 || q.full(user, most) {
+	if _, known := p.records.choice(user); known || len(q.waiting[user]) > 0 || q.full(user, most) {
 		return false
 	}
 	q.waiting[user] = []unresolved{{}}
@@ -107,7 +107,7 @@ func (p *users) askFirst(user presence.UserID, most int) (start bool) {
 func (p *users) fullFor(user presence.UserID, most int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_, known := p.choiceLocked(user)
+	_, known := p.records.choice(user)
 	return !known && p.questions.full(user, most)
 }
 

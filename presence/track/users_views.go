@@ -103,11 +103,8 @@ func (p *users) voidViews(user presence.UserID, before time.Time) {
 func (p *users) signOut(user presence.UserID, at time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	u := p.knownLocked(user)
-	u.voidViews(at)
-	if at.After(u.signedOut) {
-		u.signedOut = at
-	}
+	p.knownLocked(user).voidViews(at)
+	p.records.end(user, at)
 }
 
 // viewsCountFrom returns the moment from which on page views of a user count; zero: all do, as far as this node knows.

@@ -59,7 +59,7 @@ func (h *whereabouts) writing(user presence.UserID) []presence.Topic {
 func (h *whereabouts) devicesOf(user presence.UserID) []presence.UserID {
 	members := h.with(user, h.users.membersHere(user))
 	if r := h.topics.peek(backend.DevicesTopic); r != nil {
-		for _, e := range r.withheld() {
+		for _, e := range r.withheldMembers() {
 			if owner, _ := backend.OwnerOf(e.ID); owner == user {
 				members = append(members, e.ID)
 			}

@@ -16,9 +16,9 @@ var fleetBugs = []bug{
 
 	// Provisional rosters.
 	{"users whom a store lost leave at once", "topic_provisional.go", "p.missing[l.ID] = missingUser{e, l}", "certain.leaves = append(certain.leaves, l)"},
-	{"users whom a failover revived are listed at once", "topic_provisional.go", "case listed.get(e.ID) == nil && (e.Since.UnixNano() <= latest || p.expects(e.ID, ttl) && e.Since.Before(p.leaving[e.ID].noted)):", "case false:"},
+	{"users whom a failover revived are listed at once", "topic_provisional.go", "if was == nil && (r.isOut(e) || e.Since.UnixNano() <= latest) {", "if was == nil && r.isOut(e) {"},
 	{"users whom nobody restored stay", "topic_provisional.go", "n.leaves = append(n.leaves, m.left)", "_ = m"},
-	{"a join does not end the doubt about a user", "topic_provisional.go", "	delete(p.missing, id)\n	delete(p.revived, id)\n	delete(p.leaving, id)\n", ""},
+	{"a join does not end the doubt about a user", "topic_provisional.go", "	delete(p.missing, id)\n	delete(p.withheld, id)\n", ""},
 	{"the missing are not shown", "topic_provisional.go", "		r.set(m.entry)\n", "		_ = m\n"},
 	{"the clock of a provisional roster goes on while the store is out", "topic_provisional.go", "return p.open() && (sound == 0 || time.Since(later(p.began, since)) < 2*max(ttl, restoreFor(ttl)))", "return false"},
 	{"two nodes name provisional versions alike", "topic_provisional.go", "hash.Write([]byte(node))", ""},
@@ -44,18 +44,18 @@ var fleetBugs = []bug{
 	// Sign-outs.
 	{"sign-outs that come late are ignored", "notices.go", "case n.Kind == backend.NoticeSignedOut:", "case n.Kind == backend.NoticeSignedOut && n.Ago == 0:"},
 	{"other nodes are not told of a sign-out", "signout.go", "published := s.notices.publish(ctx, backend.SignOutNotice(user))", "var published error"},
-	{"a stream opens whose user signed out meanwhile", "users_connections.go", "if u.signedOut.After(c.held.identified) {", "if false {"},
+	{"a stream opens whose user signed out meanwhile", "users_connections.go", "if p.records.endedAt(u.id).After(c.held.identified) {", "if false {"},
 	{"a late sign-out ends those who came since", "signout.go", "if ago > 0 && s.users.identified(c).After(at) {", "if false {"},
 	{"a sign-out ends the topics' leases at no node", "signout.go", "op := backend.Op{Kind: backend.OpSignOut, User: presence.User{ID: member}}", "op := backend.Op{Kind: backend.OpHeartbeat, User: presence.User{ID: member}}"},
 
 	// Statuses.
 	{"a status is not published", "status.go", "n, err := c.publish(ctx, backend.StatusNotice(user, status))", "n, err := backend.StatusNotice(user, status), ctx.Err()"},
-	{"a status that is heard is not written", "choices_take.go", "	c.write(topics, user, seen)\n	return now, true", "	return now, true"},
+	{"a status that is heard is not written", "choices_take.go", "	c.write(topics, user, at)\n	return now, true", "	return now, true"},
 	{"what waits is written with the status of before", "choices_take.go", "for _, topic := range c.where.writing(user) {", "for _, topic := range []presence.Topic(nil) {"},
 	{"an older status that comes late wins", "status.go", "return heard, heard.order > was.order", "return heard, true"},
 	{"choices are not published again after a loss", "choices_restore.go", "for c.store.Publish(ctx, n) != nil {", "for false {"},
 	{"a node asks a store that lost the choices at once", "choices_restore.go", "c.askFrom(time.Now().Add(choicesWait))", ""},
-	{"users are announced before their choice is known", "users_questions.go", "	if chosen, known := p.choiceLocked(user); known {\n		then(chosen)\n		return false, false", "	if chosen, known := p.choiceLocked(user); known || true {\n		then(chosen)\n		return false, false"},
+	{"users are announced before their choice is known", "users_questions.go", "	if chosen, known := p.records.choice(user); known {\n		then(chosen)\n		return false, false", "	if chosen, known := p.records.choice(user); known || true {\n		then(chosen)\n		return false, false"},
 
 	// The order of notices and operations.
 	{"late notices say that they are new", "notices.go", "late.Ago = time.Since(p.at)", ""},
