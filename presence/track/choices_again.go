@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // A reopened question is one about a user whose later settings this node may have missed. It is closed by an answer of
@@ -91,8 +92,13 @@ func (c *choices) hearAll(ctx context.Context) error {
 
 // hearAnswer takes the Directory's answer about a user.
 func (c *choices) hearAnswer(user presence.UserID, s presence.Settings) {
+	_, unsure := c.users.records.last(user)
 	if c.answered(user, choiceOf(s, time.Time{}, time.Time{})) {
-		c.showDevices(user)
+		if unsure {
+			c.show(user)
+		} else if r := c.topics.peek(backend.DevicesTopic); r != nil { // which may have the choice of before a loss
+			r.learned(user)
+		}
 		return
 	}
 	if news, _ := c.takeSettings(user, noteSettings{Settings: s}, time.Now(), true); news { // a notice was lost, or only this node missed it

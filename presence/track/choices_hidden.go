@@ -77,7 +77,7 @@ func (c *choices) admitHeld(r *replica) {
 	}
 }
 
-// askUnsure asks the Directory about the users whom a topic shows by a choice that this node has forgotten.
+// askUnsure asks the Directory about the users whom a topic shows by a choice that is unsure.
 func (c *choices) askUnsure(r *replica) {
 	for _, user := range r.unsure() {
 		c.askEarly(presence.User{ID: user})

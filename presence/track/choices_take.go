@@ -51,9 +51,7 @@ func (c *choices) adopt(ctx context.Context, user presence.UserID, topics []pres
 func (c *choices) take(user presence.UserID, replace func(was choice, known bool) (now choice, changed bool)) (now choice, changed bool) {
 	now, changed = c.choose(user, replace, nil)
 	if changed || now.hides() { // the answer may have come before the notice
-		for _, r := range c.topics.all() {
-			r.learned(user)
-		}
+		c.show(user)
 	}
 	if !changed {
 		return now, false
@@ -78,9 +76,9 @@ func (c *choices) take(user presence.UserID, replace func(was choice, known bool
 	return now, true
 }
 
-// showDevices shows on a user's devices what this node has learned of the user.
-func (c *choices) showDevices(user presence.UserID) {
-	if r := c.topics.peek(backend.DevicesTopic); r != nil {
+// show makes each topic here show what this node has learned of a user.
+func (c *choices) show(user presence.UserID) {
+	for _, r := range c.topics.all() {
 		r.learned(user)
 	}
 }

@@ -24,7 +24,7 @@ const hidesWithin = 200 * time.Millisecond
 
 // hides reports whether this node knows that the user of a member hides. A device is listed all the same.
 func (r *replica) hides(member presence.UserID) bool {
-	c, _ := r.records.choice(member)
+	c, _ := r.records.last(member)
 	return r.out.topic != backend.DevicesTopic && c.hides()
 }
 
@@ -103,7 +103,7 @@ func (r *replica) show(id presence.UserID) {
 
 // hiding returns the leave of a user who hides.
 func (r *replica) hiding(id presence.UserID) backend.Departure {
-	c, _ := r.records.choice(id)
+	c, _ := r.records.last(id)
 	switch {
 	case c.Unseen():
 		return backend.Departure{ID: id}
@@ -250,7 +250,7 @@ func (r *replica) narrowLocked(id presence.UserID) {
 	n := net{silent: []*entry{e}}
 	shown, now := cmp.Or(was, e.Visibility), r.provisional.narrowed[id]
 	if now != nil && now.Status == presence.Invisible && (shown == nil || shown.Status != presence.Invisible) {
-		c, _ := r.records.choice(ownerIn(r.out.topic, id))
+		c, _ := r.records.last(ownerIn(r.out.topic, id))
 		n.vanished = []backend.Departure{{ID: id, LastSeen: c.at}}
 	}
 	r.renewViewLocked()
@@ -290,15 +290,21 @@ func (r *replica) narrowTold(n net, told []presence.UserID) (changed []*entry) {
 	return changed
 }
 
-// unsure returns the users whose devices Views show otherwise than the store, by a choice that this node has forgotten.
+// unsure returns the users whom readers see otherwise than the store has them, by a choice that is unsure.
 func (r *replica) unsure() (users []presence.UserID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for id := range r.provisional.narrowed {
-		user := ownerIn(r.out.topic, id)
-		if _, known := r.records.choice(user); !known {
+	add := func(member presence.UserID, hides bool) {
+		user := ownerIn(r.out.topic, member)
+		if _, known := r.records.choice(user); hides && !known {
 			users = append(users, user)
 		}
+	}
+	for id := range r.provisional.narrowed {
+		add(id, true)
+	}
+	for id := range r.provisional.withheld {
+		add(id, r.hides(id))
 	}
 	return users
 }

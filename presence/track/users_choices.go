@@ -19,6 +19,7 @@ type choice struct {
 	at       time.Time
 	order    backend.Order   // 0: unknown, and before all others
 	settings *chosenSettings // nil: the site has no Directory
+	unsure   bool            // this node may have missed a later choice
 }
 
 // rev returns the revision of a choice, by which a topic keeps the latest one.
@@ -49,10 +50,10 @@ func (p *users) choiceOf(user presence.UserID) choice {
 // chosen returns the status that a user chose, or "" if this node knows of none.
 func (p *users) chosen(user presence.UserID) presence.Status { return p.choiceOf(user).Status }
 
-// visibilityOf returns who may see a user's devices by what the user chose. It returns nil if this node does not
-// know the user's settings.
+// visibilityOf returns who may see a user's devices by what the user last chose. It returns nil if this node knows
+// nothing of that.
 func (k *userRecords) visibilityOf(user presence.UserID) *presence.Visibility {
-	c, _ := k.choice(user)
+	c, _ := k.last(user)
 	if c.settings == nil {
 		return nil
 	}
@@ -142,7 +143,7 @@ func (p *users) forgetUnchosen() map[presence.UserID]choice {
 			delete(known, id)
 		}
 	}
-	p.records.drop(maps.Keys(unchosen))
+	p.records.doubt(maps.Keys(unchosen))
 	return known
 }
 
@@ -158,6 +159,6 @@ func (p *users) forgetSettings(writes func(presence.UserID) bool) (held []presen
 			delete(known, id)
 		}
 	}
-	p.records.drop(maps.Keys(known))
+	p.records.doubt(maps.Keys(known))
 	return held
 }

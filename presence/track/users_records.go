@@ -32,6 +32,15 @@ func newUserRecords(forgotten func(int)) *userRecords {
 
 // choice returns what a user chose, and whether this node knows.
 func (k *userRecords) choice(user presence.UserID) (choice, bool) {
+	c, known := k.last(user)
+	if c.unsure {
+		return choice{}, false
+	}
+	return c, known
+}
+
+// last returns what a user chose, as far as this node ever knew. It may be unsure.
+func (k *userRecords) last(user presence.UserID) (choice, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.choices.Use(user)
@@ -60,12 +69,17 @@ func (k *userRecords) all() map[presence.UserID]choice {
 	return maps.Collect(k.choices.All())
 }
 
-// drop forgets what some users chose.
-func (k *userRecords) drop(users iter.Seq[presence.UserID]) {
+// doubt forgets what some users chose. Who hid from somebody stays so until this node knows again.
+func (k *userRecords) doubt(users iter.Seq[presence.UserID]) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for user := range users {
-		k.choices.Delete(user)
+		c, _ := k.choices.Get(user)
+		if c.unsure = c.settings != nil && narrow(c.settings.Settings); c.unsure {
+			k.choices.Replace(user, c)
+		} else {
+			k.choices.Delete(user)
+		}
 	}
 }
 
