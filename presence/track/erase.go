@@ -56,8 +56,7 @@ func (x *eraser) order(ctx context.Context, user presence.UserID) error {
 // her two seconds later. At 7 s b claims the erasure, makes one pass, and it is done.
 //
 // A node works on 32 erasures at a time: of further ones it ends the connections, and the rest waits in the
-// list, in order. So does another erasure of a user while one is worked on, for seven seconds at most, and it
-// counts for all that are asked for meanwhile.
+// list, in order. So does another erasure of a user while one is worked on.
 type eraser struct {
 	cfg        *Config
 	life       *lifetime
@@ -131,26 +130,16 @@ func (x *eraser) partOut(r any, err error) error {
 
 // erase promises an erasure, and starts it.
 func (x *eraser) erase(ctx context.Context, user presence.UserID) error {
-	turn, hold := x.turns.enter(user), erasureHold
-	if turn == turnJoins {
-		x.turns.pass(ctx, func() { _ = x.end(ctx, backend.Erasure{User: user}) })
-		return nil
-	}
-	if turn == turnLater {
-		hold = 0 // any node may claim it
-	}
-	began := time.Now()
+	now, hold := x.turns.enter(user)
 	e, err := x.list.AddErasure(ctx, user, hold)
 	if err != nil {
-		if turn == turnNow {
+		if now {
 			x.turns.leave(user)
 		}
 		return x.partOut(x.list, err)
 	}
-	if turn != turnNow {
-		if turn == turnAgain {
-			x.turns.join(user, began)
-		} else {
+	if !now {
+		if hold == 0 {
 			x.turns.wait()
 		}
 		x.turns.pass(ctx, func() { _ = x.end(ctx, e) }) // end runs again when the erasure has its turn

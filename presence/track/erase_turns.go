@@ -2,7 +2,6 @@ package track
 
 import (
 	"context"
-	"maps"
 	"sync"
 	"time"
 
@@ -17,8 +16,8 @@ import (
 //	Erase ── there is room, and nobody waits ──► work, at most maxErasures ──► maxPasses at a time
 //	  └───── else ──► the list ──► claim ────────▲
 //
-// One erasure of a user is worked on at a time, so that nobody who repeats theirs takes the room of
-// others. A repeated one waits in the list until that is over, and those that come meanwhile join it.
+// A node works on one erasure of a user at a time, so that nobody who repeats theirs takes the room of
+// others. A repeated one takes the place of the other one in the list, for when that is over.
 const (
 	maxErasures = 32
 	maxPasses   = 4
@@ -28,83 +27,46 @@ const (
 type erasureTurns struct {
 	mu      sync.Mutex // taken with no other mutex held
 	working int
-	waiting bool // the list may have more erasures than this node claimed
-	users   map[presence.UserID]*userTurns
+	waiting bool                    // the list may have more erasures than this node claimed
+	users   map[presence.UserID]int // of whom erasures are worked on
 	woken   wait.Wakeup
 	passes  chan struct{}
 }
 
-// userTurns are the turns of one user's erasures.
-type userTurns struct {
-	working int
-	listed  time.Time // when the latest erasure was put into the list
-	again   time.Time // the waiting erasure is not started before this
-}
-
 func newErasureTurns() *erasureTurns {
-	return &erasureTurns{users: make(map[presence.UserID]*userTurns), woken: wait.NewWakeup(), passes: make(chan struct{}, maxPasses)}
+	return &erasureTurns{users: make(map[presence.UserID]int), woken: wait.NewWakeup(), passes: make(chan struct{}, maxPasses)}
 }
 
-// A turn says what happens with a new erasure.
-type turn int
-
-const (
-	turnNow   turn = iota // it is worked on at once
-	turnLater             // it waits in the list
-	turnAgain             // it waits until another erasure of the user is over
-	turnJoins             // an erasure of the user waits already, and covers this one
-)
-
-// enter returns the turn of a new erasure. It is worked on at once only if no other erasure waits.
-func (t *erasureTurns) enter(user presence.UserID) turn {
+// enter reports whether a new erasure is worked on at once, and otherwise for how long nobody may claim it: another erasure
+// of the user is worked on.
+func (t *erasureTurns) enter(user presence.UserID) (now bool, hold time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	maps.DeleteFunc(t.users, func(_ presence.UserID, u *userTurns) bool {
-		return u.working == 0 && time.Since(u.listed) > erasureHold
-	})
-	switch u := t.users[user]; {
-	case u != nil && time.Now().Before(u.again):
-		return turnJoins
-	case u != nil:
-		return turnAgain
+	switch {
+	case t.users[user] > 0:
+		return false, erasureHold
 	case t.waiting || t.working >= maxErasures:
-		t.users[user] = &userTurns{listed: time.Now()}
-		return turnLater
+		return false, 0
 	}
 	t.working++
-	t.workLocked(user)
-	return turnNow
-}
-
-// join makes further erasures of a user join the one that was put into the list at a moment, if no node works
-// on it for erasureHold.
-func (t *erasureTurns) join(user presence.UserID, at time.Time) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if u := t.users[user]; u != nil {
-		u.listed, u.again = at, at.Add(erasureHold)
-	}
+	t.users[user]++
+	return true, erasureHold
 }
 
 // work notes that an erasure of a user is worked on.
 func (t *erasureTurns) work(user presence.UserID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.workLocked(user)
-}
-
-func (t *erasureTurns) workLocked(user presence.UserID) {
-	if t.users[user] == nil {
-		t.users[user] = new(userTurns)
-	}
-	t.users[user].working++
+	t.users[user]++
 }
 
 // leave ends the work on an erasure.
 func (t *erasureTurns) leave(user presence.UserID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.users[user].working--
+	if t.users[user]--; t.users[user] == 0 {
+		delete(t.users, user)
+	}
 	if t.working--; t.waiting {
 		t.woken.Wake()
 	}
