@@ -18,7 +18,7 @@ type directoryCalls struct {
 	directory presence.Directory // nil: none
 	logger    *slog.Logger
 	slots     chan struct{} // calls under way
-	timings   [directoryOperations]timing
+	timings   timings
 
 	mu     directoryMutex
 	failed bool // the latest call
@@ -26,19 +26,8 @@ type directoryCalls struct {
 	logs   minute.Gate
 }
 
-// The operations of a Directory.
-const (
-	callSettings = iota
-	callSetSettings
-	callContacts
-	callRelations
-	callSaw
-	callLastSeen
-	directoryOperations
-)
-
-// directoryOperation has the names of the operations in [Stats].
-var directoryOperation = [directoryOperations]string{"settings", "set_settings", "contacts", "relations", "saw", "last_seen"}
+// directoryOperations are the names of the operations of a Directory in [Stats].
+var directoryOperations = []string{"settings", "set_settings", "contacts", "relations", "saw", "last_seen"}
 
 const (
 	directoryWait     = 2 * time.Second
@@ -46,25 +35,21 @@ const (
 )
 
 func newDirectoryCalls(d presence.Directory, logger *slog.Logger) *directoryCalls {
-	calls := &directoryCalls{directory: d, logger: logger, slots: make(chan struct{}, maxDirectoryCalls)}
-	for i := range calls.timings {
-		calls.timings[i].latency = newTally(latencyBounds)
-	}
-	return calls
+	return &directoryCalls{directory: d, logger: logger, slots: make(chan struct{}, maxDirectoryCalls), timings: newTimings(directoryOperations)}
 }
 
 // on reports whether the site has a Directory, and so people.
 func (d *directoryCalls) on() bool { return d.directory != nil }
 
 func (d *directoryCalls) settings(ctx context.Context, users ...presence.UserID) ([]presence.Settings, error) {
-	return callDirectory(ctx, d, callSettings, len(users), func(ctx context.Context) ([]presence.Settings, error) {
+	return callDirectory(ctx, d, "settings", len(users), func(ctx context.Context) ([]presence.Settings, error) {
 		return d.directory.Settings(ctx, users...)
 	})
 }
 
 // setSettings calls late if the call succeeds after setSettings has given it up.
 func (d *directoryCalls) setSettings(ctx context.Context, user presence.UserID, s presence.Settings, late func()) (rev int64, err error) {
-	revs, err := callDirectory(ctx, d, callSetSettings, 1, func(ctx context.Context) ([]int64, error) {
+	revs, err := callDirectory(ctx, d, "set_settings", 1, func(ctx context.Context) ([]int64, error) {
 		defer func() {
 			if ctx.Err() != nil {
 				late()
@@ -84,33 +69,33 @@ func (d *directoryCalls) setSettings(ctx context.Context, user presence.UserID, 
 
 // contacts returns up to most users on a user's contact list.
 func (d *directoryCalls) contacts(ctx context.Context, user presence.UserID, most int) ([]presence.UserID, error) {
-	listed, err := callDirectory(ctx, d, callContacts, -1, func(ctx context.Context) ([]presence.UserID, error) {
+	listed, err := callDirectory(ctx, d, "contacts", -1, func(ctx context.Context) ([]presence.UserID, error) {
 		return d.directory.Contacts(ctx, user, most)
 	})
 	return listed[:min(len(listed), most)], err
 }
 
 func (d *directoryCalls) relations(ctx context.Context, pairs ...presence.Pair) ([]presence.Relation, error) {
-	return callDirectory(ctx, d, callRelations, len(pairs), func(ctx context.Context) ([]presence.Relation, error) {
+	return callDirectory(ctx, d, "relations", len(pairs), func(ctx context.Context) ([]presence.Relation, error) {
 		return d.directory.Relations(ctx, pairs...)
 	})
 }
 
 func (d *directoryCalls) saw(ctx context.Context, at map[presence.UserID]time.Time) error {
-	_, err := callDirectory(ctx, d, callSaw, 0, func(ctx context.Context) ([]struct{}, error) {
+	_, err := callDirectory(ctx, d, "saw", 0, func(ctx context.Context) ([]struct{}, error) {
 		return nil, d.directory.Saw(ctx, at)
 	})
 	return err
 }
 
 func (d *directoryCalls) lastSeen(ctx context.Context, users ...presence.UserID) ([]presence.Seen, error) {
-	return callDirectory(ctx, d, callLastSeen, len(users), func(ctx context.Context) ([]presence.Seen, error) {
+	return callDirectory(ctx, d, "last_seen", len(users), func(ctx context.Context) ([]presence.Seen, error) {
 		return d.directory.LastSeen(ctx, users...)
 	})
 }
 
 // callDirectory makes a call that must return want elements; negative: any number.
-func callDirectory[T any](ctx context.Context, d *directoryCalls, operation, want int, call func(context.Context) ([]T, error)) ([]T, error) {
+func callDirectory[T any](ctx context.Context, d *directoryCalls, operation string, want int, call func(context.Context) ([]T, error)) ([]T, error) {
 	if !d.on() {
 		return nil, presence.ErrNoDirectory
 	}
@@ -165,7 +150,7 @@ func answerOf[T any](ctx context.Context, d *directoryCalls, want int, call func
 
 // done counts a call that began at a moment. It logs when the Directory begins to fail and when it is back.
 // Settings that are invalid, or replace no more what they were to replace, are no failure.
-func (d *directoryCalls) done(operation int, began time.Time, err error) {
+func (d *directoryCalls) done(operation string, began time.Time, err error) {
 	failed := errors.Is(err, presence.ErrDirectoryOut)
 	d.timings[operation].latency.observe(int64(time.Since(began)))
 	if failed {
@@ -180,7 +165,7 @@ func (d *directoryCalls) done(operation int, began time.Time, err error) {
 	switch {
 	case fails:
 		d.logger.Warn("presence: the Directory fails; users of whom nothing is known stay hidden, settings cannot be changed, and last seen waits",
-			slog.String("operation", directoryOperation[operation]), slog.Any("error", err))
+			slog.String("operation", operation), slog.Any("error", err))
 	case back:
 		d.logger.Info("presence: the Directory is back")
 	}
@@ -198,11 +183,7 @@ func (d *directoryCalls) stats() map[string]CallStats {
 	if !d.on() {
 		return nil
 	}
-	all := make(map[string]CallStats, directoryOperations)
-	for i := range d.timings {
-		all[directoryOperation[i]] = d.timings[i].stats()
-	}
-	return all
+	return d.timings.stats()
 }
 
 // Bounds of one call of a Directory.

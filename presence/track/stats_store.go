@@ -14,13 +14,13 @@ import (
 // A timedStore is the site's store, and measures each call.
 type timedStore struct {
 	backend.Store
-	calls [operations]timing
+	calls timings
 }
 
 // CallStats are the calls of one method of the store, or of the [presence.Directory].
 type CallStats struct {
 	Failed  uint64
-	Latency Histogram // CallStats are the figures of one method of the store, or of the [presence.Directory].
+	Latency Histogram
 }
 
 // A timing has the figures of one operation.
@@ -29,41 +29,28 @@ type timing struct {
 	failed  atomic.Uint64
 }
 
-// The operations of a Store.
-const (
-	callApply = iota
-	callSweep
-	callRenewNode
-	callAge
-	callTrim
-	callSnapshot
-	callLog
-	callCounts
-	callSightings
-	callWatch
-	callPublish
-	callListen
-	callStatuses
-	callSecret
-	callHear
-	callExtras
-	callRecent
-	callRemembered
-	callTopics
-	callInspect
-	callClaimConsumer
-	callCommitConsumer
-	callReadConsumer
-	callSend
-	callWatchBroadcasts
-	callExportUser
-	callEraseUser
-	callErasures
-	operations
-)
+// timings have the figures of all operations, by name.
+type timings map[string]*timing
 
-// operationName has the names of the operations in [Stats].
-var operationName = [operations]string{
+func newTimings(operations []string) timings {
+	all := make(timings)
+	for _, name := range operations {
+		all[name] = &timing{latency: newTally(latencyBounds)}
+	}
+	return all
+}
+
+// stats returns what was counted.
+func (t timings) stats() map[string]CallStats {
+	all := make(map[string]CallStats, len(t))
+	for name, one := range t {
+		all[name] = CallStats{Failed: one.failed.Load(), Latency: one.latency.read()}
+	}
+	return all
+}
+
+// operations are the names of the operations of a Store in [Stats].
+var operations = []string{
 	"apply", "sweep", "renew_node", "age", "trim", "snapshot", "log", "counts", "sightings", "watch", "notify", "listen",
 	"statuses", "secret", "hear", "extras", "recent", "remembered", "topics", "inspect",
 	"claim_consumer", "commit_consumer", "read_consumer", "send", "watch_broadcasts",
@@ -79,15 +66,11 @@ var latencyBounds = []int64{
 }
 
 func newTimedStore(store backend.Store) *timedStore {
-	s := &timedStore{Store: store}
-	for i := range s.calls {
-		s.calls[i].latency = newTally(latencyBounds)
-	}
-	return s
+	return &timedStore{store, newTimings(operations)}
 }
 
 // timed counts a call that returns an answer.
-func timed[T any](ctx context.Context, s *timedStore, call int, do func() (T, error)) (T, error) {
+func timed[T any](ctx context.Context, s *timedStore, call string, do func() (T, error)) (T, error) {
 	began := time.Now()
 	answer, err := do()
 	return answer, s.done(ctx, call, began, err)
@@ -95,26 +78,13 @@ func timed[T any](ctx context.Context, s *timedStore, call int, do func() (T, er
 
 // done counts a call that began at a moment, and returns its error. It is no failure that the caller gave up,
 // that a log does not reach back, or that a user has made a later choice.
-func (s *timedStore) done(ctx context.Context, call int, began time.Time, err error) error {
-	c := &s.calls[call]
+func (s *timedStore) done(ctx context.Context, call string, began time.Time, err error) error {
+	c := s.calls[call]
 	c.latency.observe(int64(time.Since(began)))
 	if err != nil && !errors.Is(err, presence.ErrGap) && !errors.Is(err, presence.ErrLaterChoice) && !errors.Is(ctx.Err(), context.Canceled) {
 		c.failed.Add(1)
 	}
 	return err
-}
-
-// stats returns what was counted, by operation.
-func (s *timedStore) stats() map[string]CallStats {
-	all := make(map[string]CallStats, operations)
-	for i := range s.calls {
-		all[operationName[i]] = s.calls[i].stats()
-	}
-	return all
-}
-
-func (t *timing) stats() CallStats {
-	return CallStats{Failed: t.failed.Load(), Latency: t.latency.read()}
 }
 
 func (s *timedStore) Apply(ctx context.Context, batches []backend.Batch) []backend.Result {
@@ -126,36 +96,36 @@ func (s *timedStore) Apply(ctx context.Context, batches []backend.Batch) []backe
 			failed = r.Err
 		}
 	}
-	_ = s.done(ctx, callApply, began, failed)
+	_ = s.done(ctx, "apply", began, failed)
 	return results
 }
 
 func (s *timedStore) Sweep(ctx context.Context, opts backend.SweepOptions) (backend.Swept, error) {
-	return timed(ctx, s, callSweep, func() (backend.Swept, error) { return s.Store.Sweep(ctx, opts) })
+	return timed(ctx, s, "sweep", func() (backend.Swept, error) { return s.Store.Sweep(ctx, opts) })
 }
 
 func (s *timedStore) RenewNode(ctx context.Context, process string, term time.Duration) (bool, time.Duration, error) {
 	began := time.Now()
 	alive, next, err := s.Store.RenewNode(ctx, process, term)
-	return alive, next, s.done(ctx, callRenewNode, began, err)
+	return alive, next, s.done(ctx, "renew_node", began, err)
 }
 
 func (s *timedStore) Age(ctx context.Context, period time.Duration) (int, error) {
-	return timed(ctx, s, callAge, func() (int, error) { return s.Store.Age(ctx, period) })
+	return timed(ctx, s, "age", func() (int, error) { return s.Store.Age(ctx, period) })
 }
 
 func (s *timedStore) Trim(ctx context.Context, keep time.Duration, most int) (int, error) {
-	return timed(ctx, s, callTrim, func() (int, error) { return s.Store.Trim(ctx, keep, most) })
+	return timed(ctx, s, "trim", func() (int, error) { return s.Store.Trim(ctx, keep, most) })
 }
 
 func (s *timedStore) Snapshot(ctx context.Context, topic presence.Topic) (backend.Snapshot, error) {
-	snap, err := timed(ctx, s, callSnapshot, func() (backend.Snapshot, error) { return s.Store.Snapshot(ctx, topic) })
+	snap, err := timed(ctx, s, "snapshot", func() (backend.Snapshot, error) { return s.Store.Snapshot(ctx, topic) })
 	snap.Members = showIdle(snap.Members)
 	return snap, err
 }
 
 func (s *timedStore) Log(ctx context.Context, topic presence.Topic, after presence.DiffID) ([]backend.Diff, error) {
-	diffs, err := timed(ctx, s, callLog, func() ([]backend.Diff, error) { return s.Store.Log(ctx, topic, after) })
+	diffs, err := timed(ctx, s, "log", func() ([]backend.Diff, error) { return s.Store.Log(ctx, topic, after) })
 	for i := range diffs {
 		diffs[i] = showIdleOf(diffs[i])
 	}
@@ -163,11 +133,11 @@ func (s *timedStore) Log(ctx context.Context, topic presence.Topic, after presen
 }
 
 func (s *timedStore) Counts(ctx context.Context, topics ...presence.Topic) ([]backend.Counts, error) {
-	return timed(ctx, s, callCounts, func() ([]backend.Counts, error) { return s.Store.Counts(ctx, topics...) })
+	return timed(ctx, s, "counts", func() ([]backend.Counts, error) { return s.Store.Counts(ctx, topics...) })
 }
 
 func (s *timedStore) Sightings(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]backend.Sighting, error) {
-	sightings, err := timed(ctx, s, callSightings, func() ([]backend.Sighting, error) { return s.Store.Sightings(ctx, topic, users...) })
+	sightings, err := timed(ctx, s, "sightings", func() ([]backend.Sighting, error) { return s.Store.Sightings(ctx, topic, users...) })
 	for i := range sightings {
 		seen := &sightings[i]
 		seen.Status, seen.Idle = shownIdle(seen.Status, seen.Idle)
@@ -176,55 +146,55 @@ func (s *timedStore) Sightings(ctx context.Context, topic presence.Topic, users 
 }
 
 func (s *timedStore) Watch(ctx context.Context, topic presence.Topic, fn func(backend.Diff)) (func(), error) {
-	return timed(ctx, s, callWatch, func() (func(), error) { return s.Store.Watch(ctx, topic, func(d backend.Diff) { fn(showIdleOf(d)) }) })
+	return timed(ctx, s, "watch", func() (func(), error) { return s.Store.Watch(ctx, topic, func(d backend.Diff) { fn(showIdleOf(d)) }) })
 }
 
 func (s *timedStore) Send(ctx context.Context, broadcasts ...backend.Broadcast) error {
 	began := time.Now()
 	err := s.Store.Send(ctx, broadcasts...)
-	return s.done(ctx, callSend, began, err)
+	return s.done(ctx, "send", began, err)
 }
 
 func (s *timedStore) WatchBroadcasts(ctx context.Context, topic presence.Topic, fn func([]byte)) (func(), error) {
-	return timed(ctx, s, callWatchBroadcasts, func() (func(), error) { return s.Store.WatchBroadcasts(ctx, topic, fn) })
+	return timed(ctx, s, "watch_broadcasts", func() (func(), error) { return s.Store.WatchBroadcasts(ctx, topic, fn) })
 }
 
 func (s *timedStore) Publish(ctx context.Context, n backend.Notice) error {
 	began := time.Now()
 	err := s.Store.Publish(ctx, n)
-	return s.done(ctx, callPublish, began, err)
+	return s.done(ctx, "notify", began, err)
 }
 
 func (s *timedStore) Listen(ctx context.Context, fn func(backend.Notice)) (func(), error) {
-	return timed(ctx, s, callListen, func() (func(), error) { return s.Store.Listen(ctx, fn) })
+	return timed(ctx, s, "listen", func() (func(), error) { return s.Store.Listen(ctx, fn) })
 }
 
 func (s *timedStore) Statuses(ctx context.Context, users ...presence.UserID) ([]backend.ChosenStatus, error) {
-	return timed(ctx, s, callStatuses, func() ([]backend.ChosenStatus, error) { return s.Store.Statuses(ctx, users...) })
+	return timed(ctx, s, "statuses", func() ([]backend.ChosenStatus, error) { return s.Store.Statuses(ctx, users...) })
 }
 
 func (s *timedStore) Secret(ctx context.Context, offer []byte) ([]byte, error) {
-	return timed(ctx, s, callSecret, func() ([]byte, error) { return s.Store.Secret(ctx, offer) })
+	return timed(ctx, s, "secret", func() ([]byte, error) { return s.Store.Secret(ctx, offer) })
 }
 
 func (s *timedStore) Hear(ctx context.Context) error {
 	began := time.Now()
 	err := s.Store.Hear(ctx)
-	return s.done(ctx, callHear, began, err)
+	return s.done(ctx, "hear", began, err)
 }
 
 func (s *timedStore) Extras(ctx context.Context, topics ...presence.Topic) ([]backend.Extras, error) {
-	return timed(ctx, s, callExtras, func() ([]backend.Extras, error) { return s.Store.Extras(ctx, topics...) })
+	return timed(ctx, s, "extras", func() ([]backend.Extras, error) { return s.Store.Extras(ctx, topics...) })
 }
 
 func (s *timedStore) Recent(ctx context.Context, topic presence.Topic, q backend.RecentQuery) (backend.RecentPage, error) {
-	page, err := timed(ctx, s, callRecent, func() (backend.RecentPage, error) { return s.Store.Recent(ctx, topic, q) })
+	page, err := timed(ctx, s, "recent", func() (backend.RecentPage, error) { return s.Store.Recent(ctx, topic, q) })
 	showIdleRecent(page.Users)
 	return page, err
 }
 
 func (s *timedStore) Remembered(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]backend.RecentUser, error) {
-	remembered, err := timed(ctx, s, callRemembered, func() ([]backend.RecentUser, error) { return s.Store.Remembered(ctx, topic, users...) })
+	remembered, err := timed(ctx, s, "remembered", func() ([]backend.RecentUser, error) { return s.Store.Remembered(ctx, topic, users...) })
 	showIdleRecent(remembered)
 	return remembered, err
 }
@@ -237,11 +207,11 @@ func showIdleRecent(users []backend.RecentUser) {
 }
 
 func (s *timedStore) Topics(ctx context.Context, after presence.Topic, most int) ([]presence.Topic, error) {
-	return timed(ctx, s, callTopics, func() ([]presence.Topic, error) { return s.Store.Topics(ctx, after, most) })
+	return timed(ctx, s, "topics", func() ([]presence.Topic, error) { return s.Store.Topics(ctx, after, most) })
 }
 
 func (s *timedStore) Inspect(ctx context.Context, topic presence.Topic, after presence.UserID, most int) ([]backend.Inspected, error) {
-	users, err := timed(ctx, s, callInspect, func() ([]backend.Inspected, error) { return s.Store.Inspect(ctx, topic, after, most) })
+	users, err := timed(ctx, s, "inspect", func() ([]backend.Inspected, error) { return s.Store.Inspect(ctx, topic, after, most) })
 	for i := range users {
 		u := &users[i]
 		u.Status, u.Idle = shownIdle(u.Status, u.Idle)
@@ -250,39 +220,39 @@ func (s *timedStore) Inspect(ctx context.Context, topic presence.Topic, after pr
 }
 
 func (s *timedStore) ClaimConsumer(ctx context.Context, consumer string, claim backend.ConsumerClaim) (backend.ConsumerClaimed, error) {
-	return timed(ctx, s, callClaimConsumer, func() (backend.ConsumerClaimed, error) { return s.Store.ClaimConsumer(ctx, consumer, claim) })
+	return timed(ctx, s, "claim_consumer", func() (backend.ConsumerClaimed, error) { return s.Store.ClaimConsumer(ctx, consumer, claim) })
 }
 
 func (s *timedStore) CommitConsumer(ctx context.Context, consumer string, step backend.ConsumerStep) (backend.ConsumerState, error) {
-	return timed(ctx, s, callCommitConsumer, func() (backend.ConsumerState, error) { return s.Store.CommitConsumer(ctx, consumer, step) })
+	return timed(ctx, s, "commit_consumer", func() (backend.ConsumerState, error) { return s.Store.CommitConsumer(ctx, consumer, step) })
 }
 
 func (s *timedStore) ReadConsumer(ctx context.Context, consumer string) (map[string]string, error) {
-	return timed(ctx, s, callReadConsumer, func() (map[string]string, error) { return s.Store.ReadConsumer(ctx, consumer) })
+	return timed(ctx, s, "read_consumer", func() (map[string]string, error) { return s.Store.ReadConsumer(ctx, consumer) })
 }
 
 func (s *timedStore) ExportUser(ctx context.Context, user presence.UserID) ([]backend.Kept, error) {
-	return timed(ctx, s, callExportUser, func() ([]backend.Kept, error) { return s.Store.ExportUser(ctx, user) })
+	return timed(ctx, s, "export_user", func() ([]backend.Kept, error) { return s.Store.ExportUser(ctx, user) })
 }
 
 func (s *timedStore) EraseUser(ctx context.Context, e backend.Erasure) error {
 	began := time.Now()
 	err := s.Store.EraseUser(ctx, e)
-	return s.done(ctx, callEraseUser, began, err)
+	return s.done(ctx, "erase_user", began, err)
 }
 
 func (s *timedStore) AddErasure(ctx context.Context, user presence.UserID, hold time.Duration) (backend.Erasure, error) {
-	return timed(ctx, s, callErasures, func() (backend.Erasure, error) { return s.Store.AddErasure(ctx, user, hold) })
+	return timed(ctx, s, "erasures", func() (backend.Erasure, error) { return s.Store.AddErasure(ctx, user, hold) })
 }
 
 func (s *timedStore) ClaimErasures(ctx context.Context, most int, hold time.Duration) ([]backend.Erasure, error) {
-	return timed(ctx, s, callErasures, func() ([]backend.Erasure, error) { return s.Store.ClaimErasures(ctx, most, hold) })
+	return timed(ctx, s, "erasures", func() ([]backend.Erasure, error) { return s.Store.ClaimErasures(ctx, most, hold) })
 }
 
 func (s *timedStore) EndErasure(ctx context.Context, e backend.Erasure) error {
 	began := time.Now()
 	err := s.Store.EndErasure(ctx, e)
-	return s.done(ctx, callErasures, began, err)
+	return s.done(ctx, "erasures", began, err)
 }
 
 // storeOut wraps an error of the store in [presence.ErrStoreOut], unless it is a more specific one.

@@ -33,7 +33,7 @@ func (t *Tracker) readStats() Stats {
 		BeatsByStream:  t.stats.beatsByStream.Load(),
 		ScreenLag:      t.stats.screenLag.read(),
 		Sessions:       t.stats.sessions.read(),
-		Calls:          t.store.stats(),
+		Calls:          t.store.calls.stats(),
 		Deliveries:     t.deliveries.Stats(),
 		Signals:        t.stats.signals.stats(),
 		People:         t.peopleStats(),
