@@ -22,12 +22,17 @@ func (l *leases) restore(ctx context.Context) error {
 	l.notices.lost()
 	_ = l.seal.agree(ctx) // if this fails, the next check of the secret repeats it
 	l.follows.Reset(restoreFor(l.cfg.shortestTTL()))
-	events := append(l.viewEvents(), l.connectionEvents()...)
+	l.writeAgain(true)
+	return nil
+}
+
+// writeAgain writes everything of this node, in the order in which it happened. lost says that the store has lost data.
+func (l *leases) writeAgain(lost bool) {
+	events := append(l.viewEvents(), l.connectionEvents(lost)...)
 	slices.SortFunc(events, func(a, b restoreEvent) int { return a.at.Compare(b.at) })
 	for _, e := range events {
 		e.repeat()
 	}
-	return nil
 }
 
 // losses carries each loss of data that a topic finds to leases, which restores it.
@@ -75,55 +80,16 @@ func (l *leases) restoreSoon() {
 	})
 }
 
-// reassertSoon runs reassert in the background.
-func (l *leases) reassertSoon() { l.life.spawn(l.reassert) }
-
-// Leases are renewed in parts, so that joins and leaves need not wait behind all of them. Those of 50,000
-// connections take two seconds.
-const (
-	reassertAtOnce = 500
-	reassertPause  = 20 * time.Millisecond
-)
-
-// reassert renews the leases of all connections here at once. For a page that must beat, it renews them for
-// the rest of the TTL since its latest beat. Leases that have expired or were swept are made again: see
-// rejoin.
-func (l *leases) reassert(ctx context.Context) {
-	for part := range slices.Chunk(l.users.all(), reassertAtOnce) {
-		for _, c := range part {
-			if c.holds() {
-				l.reassertOne(c)
+// reassertSoon writes everything of this node again, in the background, once it has heard every notice.
+func (l *leases) reassertSoon() {
+	l.life.spawn(func(ctx context.Context) {
+		for l.choices.hearAll(ctx) != nil {
+			if !wait.For(ctx, backoffFirst) {
+				return
 			}
 		}
-		if !wait.For(ctx, reassertPause) {
-			return
-		}
-	}
-}
-
-// reassertOne renews the leases of a connection, each for as long as the latest proof of life allows, or a
-// quarter of the TTL longer, because a store handles heartbeats of equal length together. After an outage in
-// which leases may have expired, it also keeps the lease of a page that has been silent for longer, if its
-// user is still shown here: the page may beat at other nodes, and repeats a failed beat only after ten
-// seconds.
-func (l *leases) reassertOne(h *holder) {
-	if h.conn.Err() != nil {
-		return
-	}
-	doubt := l.outage.leasesMayHaveExpired()
-	for _, topic := range h.heldTopics() {
-		ttl := l.cfg.ttl(topic)
-		left := ttl
-		if h.beat.Load() {
-			left -= time.Since(time.Unix(0, h.beaten.Load())).Truncate(ttl / 4)
-		}
-		if left <= 0 && doubt && l.topics.shown(topic, h.member(topic)) != "" {
-			left = ttl
-		}
-		if left > 0 {
-			l.writer.add(topic, backend.Op{Kind: backend.OpHeartbeat, User: presence.User{ID: h.member(topic)}, Holder: h.id, For: left})
-		}
-	}
+		l.writeAgain(false)
+	})
 }
 
 // A restoreEvent is something that happened here, and that the store may have lost.
@@ -143,13 +109,21 @@ func (l *leases) viewEvents() (events []restoreEvent) {
 	return events
 }
 
-func (l *leases) connectionEvents() (events []restoreEvent) {
+// connectionEvents ends each lease when the page's latest proof of life is a TTL old. If the store has lost data, or
+// leases may have expired, a page that was silent for longer has a whole TTL: it may beat at other nodes, and comes back
+// only ten seconds after a beat has failed.
+func (l *leases) connectionEvents(lost bool) (events []restoreEvent) {
+	doubt := l.outage.leasesMayHaveExpired()
 	for _, c := range l.users.all() {
 		opened := l.users.openedAt(c) // zero: its join still waits in the writer
+		silent := time.Since(c.lastProof())
+		if lost || doubt && silent >= c.ttl() {
+			silent = 0
+		}
 		events = append(events, restoreEvent{opened, func() {
 			l.guests.count(c)
 			if held := c.heldTopics(); len(held) > 0 {
-				l.join(c, held, nil)
+				l.join(c, held, silent, nil)
 			}
 		}})
 	}
@@ -163,19 +137,14 @@ func (l *leases) connectionEvents() (events []restoreEvent) {
 // is wiped at 12:01:00. Node B makes the lease of the stream again, and then node A that of the page view. If
 // the page view stayed the later one, Carol would be online until 12:05:00 even if her machine loses its
 // power at 12:02:00.
-func (l *leases) followAgain(ctx context.Context) {
-	for part := range slices.Chunk(l.users.joins(), reassertAtOnce) {
-		for _, f := range part {
-			left := l.viewFor(f.at)
-			if left <= lateView { // no earlier page view holds any more
-				continue
-			}
-			for _, topic := range f.topics {
-				l.writer.add(topic, backend.Op{Kind: backend.OpFollow, User: presence.User{ID: f.member(topic)}, Holder: f.id, For: time.Millisecond, ViewFor: left})
-			}
+func (l *leases) followAgain(context.Context) {
+	for _, f := range l.users.joins() {
+		left := l.viewFor(f.at)
+		if left <= lateView { // no earlier page view holds any more
+			continue
 		}
-		if !wait.For(ctx, reassertPause) {
-			return
+		for _, topic := range f.topics {
+			l.writer.add(topic, backend.Op{Kind: backend.OpFollow, User: presence.User{ID: f.member(topic)}, Holder: f.id, For: time.Millisecond, ViewFor: left})
 		}
 	}
 }
