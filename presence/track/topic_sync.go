@@ -57,7 +57,7 @@ const (
 
 // check returns the gap that figures show. at is the position of the ledger when the store was asked. While
 // the roster is provisional, check does not compare totals, because the roster here has missing users and
-// lacks revived ones. For the same reason the topic does not count as empty then.
+// lacks withheld ones. For the same reason the topic does not count as empty then.
 //
 // Example: a failover brings Alice back, who was the last one in thread:1 and has left. Then Redis loses
 // thread:1, with Alice. Were that no gap, this node would still wait for her lease, and let her join at admitAt.
@@ -206,7 +206,7 @@ func (r *replica) startLocked(now stored) {
 }
 
 // replaceLocked replaces the topic by what a store that lost data still has. Readers get the difference as
-// one diff, which does not have users who stayed. Users whom the store may have lost or revived are
+// one diff, which does not have users who stayed. Users whom the store may have lost or brought back are
 // provisional. held are the diffs that waited for the reload. The store may have lost them since, so their leaves
 // count like those in its log.
 func (r *replica) replaceLocked(now stored, held []backend.Diff) {
