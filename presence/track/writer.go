@@ -171,11 +171,9 @@ func (w *writer) fullLocked(user presence.UserID) bool {
 	if w.shares == nil {
 		w.shares = make(map[presence.UserID]int)
 		for _, p := range w.topics {
-			for i := range p.ops {
-				if p.ops[i].Kind != 0 {
-					owner, _ := backend.OwnerOf(p.ops[i].User.ID)
-					w.shares[owner]++
-				}
+			for subject, list := range p.lists {
+				owner, _ := backend.OwnerOf(subject.user)
+				w.shares[owner] += len(list)
 			}
 		}
 	}
@@ -342,10 +340,8 @@ func (w *writer) keep(topic presence.Topic, p *pending) {
 		return
 	}
 	w.countLocked(since, -1)
-	for _, op := range since.ops {
-		if op.Kind != 0 {
-			w.putLocked(topic, op)
-		}
+	for _, op := range since.all() {
+		w.putLocked(topic, op)
 	}
 	for _, a := range since.acks {
 		p.expect(a)

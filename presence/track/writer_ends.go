@@ -1,6 +1,7 @@
 package track
 
 import (
+	"slices"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -27,92 +28,77 @@ const maxTried = 8
 
 // end handles the end of a connection. It removes waiting operations that the end makes pointless. It returns
 // the operation to add, and false if there is none.
-func (p *pending) end(op operation) (operation, bool) {
+func (l queue) end(op operation) (queue, operation, bool) {
 	if op.Kind != backend.OpRelease && op.Kind != backend.OpDrop {
-		return op, true
+		return l, op, true
 	}
-	if join, waits := p.waitingJoin(keyOf(op.Op)); waits {
-		op.joined = true
-		op.tried = op.tried || join < p.sent || !p.ops[join].fresh
+	join := l.waitingJoin(op.Holder)
+	if op.joined = join >= 0; op.joined {
+		op.tried = op.tried || l[join].sent || !l[join].fresh
 		if op.endsAtOnce() && !op.tried {
-			p.removeSince(join, keyOf(op.Op))
-			return op, false
+			return l.withoutSince(join), op, false
 		}
-		p.replaceEnds(&op)
-		if op.renews() && p.alone(join, keyOf(op.Op)) {
-			p.removeSince(join, keyOf(op.Op))
-			op.hold = true
-		}
-	} else if op.hold {
-		p.replaceEnds(&op)
 	}
-	return op, true
+	if op.joined || op.hold {
+		l = l.replaceEnds(&op)
+	}
+	if join = l.waitingJoin(op.Holder); join >= 0 && op.renews() && l[join:].alone() {
+		l, op.hold = l[:join], true
+	}
+	return l, op, true
 }
 
-// waitingJoin returns the index of the waiting join of a holder that has not ended.
-func (p *pending) waitingJoin(key opKey) (int, bool) {
-	for i := range p.of(key.user) {
-		switch op := &p.ops[i]; {
-		case op.Holder != key.holder:
+// waitingJoin returns the index of the waiting join of a holder that has not ended; -1: there is none.
+func (l queue) waitingJoin(holder presence.Holder) int {
+	for i, op := range slices.Backward(l) {
+		switch {
+		case op.Holder != holder:
 		case op.Kind == backend.OpJoin:
-			return i, true
+			return i
 		case op.Kind == backend.OpRelease, op.Kind == backend.OpDrop, op.Kind == backend.OpSignOff:
-			return 0, false
+			return -1
 		}
 	}
-	return 0, false
+	return -1
 }
 
-// alone reports whether no operation of the user's other holders came after a join, so that the join may be
-// written later.
-func (p *pending) alone(join int, key opKey) bool {
-	for i := range p.of(key.user) {
-		if i < join {
-			break
-		}
-		if keyOf(p.ops[i].Op) != key {
-			return false
-		}
-	}
-	return true
+// alone reports whether all operations are of one holder, so that the first of them may be written later.
+func (l queue) alone() bool {
+	return !slices.ContainsFunc(l, func(op operation) bool { return keyOf(op.Op) != keyOf(l[0].Op) })
 }
 
-// removeSince removes the operations of a holder from its join on.
-func (p *pending) removeSince(join int, key opKey) {
-	for i := range p.of(key.user) {
-		if i < join {
-			break
-		}
-		if keyOf(p.ops[i].Op) == key {
-			p.remove(i)
-		}
-	}
+// withoutSince returns the operations without those of a holder from its join on.
+func (l queue) withoutSince(join int) queue {
+	key := keyOf(l[join].Op)
+	return append(l[:join], slices.DeleteFunc(l[join:], func(op operation) bool { return keyOf(op.Op) == key })...)
 }
 
 // replaceEnds removes the waiting ends, with their joins, that a new end replaces.
-func (p *pending) replaceEnds(now *operation) {
+func (l queue) replaceEnds(now *operation) queue {
 	tried := 0
 	if now.tried {
 		tried++
 	}
-	for i := range p.of(now.User.ID) {
-		old := p.ops[i]
+	for i := len(l) - 1; i >= 0; i-- {
+		old := l[i]
 		if !old.joined {
 			continue
 		}
 		replaced := !now.endsAtOnce() && old.Holder == now.Holder
-		if old.tried || i < p.sent {
+		if old.tried || old.sent {
 			tried++
 			replaced = replaced || tried > maxTried
 		} else {
 			replaced = !now.endsAtOnce() // otherwise nobody is held for the grace
 		}
-		if !replaced {
-			continue
+		if replaced {
+			now.inherit(old)
+			rest := l.withoutEnd(i)
+			i -= len(l) - len(rest) - 1
+			l = rest
 		}
-		now.inherit(old)
-		p.removeEnd(i)
 	}
+	return l
 }
 
 // inherit takes over the rest of the grace of an end that the operation replaces.
@@ -131,38 +117,39 @@ func (op *operation) inherit(old operation) {
 	}
 }
 
-// removeEnd removes the end of a connection, and its operations back to its join.
-func (p *pending) removeEnd(end int) {
-	op := p.ops[end]
-	p.remove(end)
+// withoutEnd returns the operations without the end of a connection, and without those of the connection before it.
+func (l queue) withoutEnd(end int) queue {
+	op := l[end]
+	l = slices.Delete(l, end, end+1)
 	if op.hold {
-		return
+		return l
 	}
 	key := keyOf(op.Op)
-	for i := range p.of(op.User.ID) {
-		if i > end || keyOf(p.ops[i].Op) != key {
+	for i := end - 1; i >= 0; i-- {
+		if keyOf(l[i].Op) != key {
 			continue
 		}
-		switch p.ops[i].Kind {
-		case backend.OpRelease, backend.OpDrop, backend.OpSignOff: // of an earlier lease of the holder
-			return
-		case backend.OpJoin:
-			p.remove(i)
-			return
+		kind := l[i].Kind
+		if kind == backend.OpRelease || kind == backend.OpDrop || kind == backend.OpSignOff { // of an earlier lease of the holder
+			break
 		}
-		p.remove(i)
+		l = slices.Delete(l, i, i+1)
+		if kind == backend.OpJoin {
+			break
+		}
 	}
+	return l
 }
 
 // giveUp removes the join of a connection whose client left while it was being opened, if the join was not
 // sent.
 func (p *pending) giveUp(join backend.Op) bool {
-	key := keyOf(join)
-	i, waits := p.waitingJoin(key)
-	if !waits || i < p.sent || !p.ops[i].fresh {
+	list := p.of(join.User.ID)
+	i := list.waitingJoin(join.Holder)
+	if i < 0 || list[i].sent || !list[i].fresh {
 		return false
 	}
-	p.removeSince(i, key)
+	p.set(subjectOf(join), list.withoutSince(i))
 	return true
 }
 
@@ -173,17 +160,17 @@ func (p *pending) giveUp(join backend.Op) bool {
 // page finds that its lease is gone, and closes. When A is back, it hears of the sign-out, and writes nothing
 // that shows her.
 func (p *pending) signOut(user presence.UserID, at time.Time, of func(presence.Visitor) bool) {
-	var ends []operation
-	for i := range p.of(user) {
-		if op := p.ops[i]; op.lease != nil && !op.lease.asked.After(at) && of(op.lease.visitor) {
+	var ends queue
+	for _, op := range p.of(user) {
+		if op.lease != nil && !op.lease.asked.After(at) && of(op.lease.visitor) {
+			op.Kind, op.lease, op.hold = backend.OpDrop, nil, false
 			ends = append(ends, op)
 		}
 	}
-	for _, op := range ends {
-		p.forget(user, func(o operation) bool { return o.Holder == op.Holder })
-		op.Kind, op.lease, op.hold = backend.OpDrop, nil, false
-		p.append(keyOf(op.Op), op)
-	}
+	p.forget(user, func(o operation) bool {
+		return slices.ContainsFunc(ends, func(end operation) bool { return end.Holder == o.Holder })
+	})
+	p.set(opKey{user: user}, append(p.of(user), ends...))
 }
 
 // forgetViews removes a user's page views up to a moment.
@@ -193,19 +180,12 @@ func (p *pending) forgetViews(user presence.UserID, at time.Time) {
 
 // hasView reports whether a page view of a user up to a moment waits.
 func hasView(p *pending, user presence.UserID, at time.Time) bool {
-	for i := range p.of(user) {
-		if op := &p.ops[i]; op.Kind == backend.OpSeen && !op.asked.After(at) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.of(user), func(op operation) bool { return op.Kind == backend.OpSeen && !op.asked.After(at) })
 }
 
 // forgetOldViews removes the page views that hold no longer, because the store was out for as long.
 func forgetOldViews(p *pending, now time.Time) {
-	for i := range p.ops {
-		if op := &p.ops[i]; op.Kind == backend.OpSeen && !op.until.After(now) {
-			p.remove(i)
-		}
+	for subject, list := range p.lists {
+		p.set(subject, slices.DeleteFunc(list, func(op operation) bool { return op.Kind == backend.OpSeen && !op.until.After(now) }))
 	}
 }

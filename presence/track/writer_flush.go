@@ -130,10 +130,10 @@ func (f *flusher) refused(ctx context.Context, topic presence.Topic, p *pending,
 		time.AfterFunc(refusedPause, f.writer.kick.Wake)
 		return
 	}
-	f.stats.rejected.Add(uint64(len(p.ops)))
+	f.stats.rejected.Add(uint64(p.size()))
 	p.fail(err)
 	if f.logs.Pass() {
 		f.cfg.Logger.Error("presence: the store refuses what a topic was sent; it was given up, and other topics go on",
-			slog.String("topic", string(topic)), slog.Int("operations", len(p.ops)), slog.Any("error", err))
+			slog.String("topic", string(topic)), slog.Int("operations", p.size()), slog.Any("error", err))
 	}
 }

@@ -17,7 +17,7 @@ func TestMergedChoicesHaveTheLaterRevision(t *testing.T) {
 	p.add(choice(presence.Busy, 1))
 	p.add(choice(presence.Away, 2))
 	p.add(choice(presence.Away, 3))
-	if got := p.ops[0].User; p.size() != 1 || got.Status != presence.Away || got.Rev != 3 {
+	if got := p.all()[0].User; p.size() != 1 || got.Status != presence.Away || got.Rev != 3 {
 		t.Errorf("got %d operations, the first of %+v, want one: away, of revision 3", p.size(), got)
 	}
 }

@@ -86,13 +86,13 @@ func (w *writerPace) wrote(topics map[presence.Topic]*pending, now time.Time) {
 	beats := 0
 	for topic, p := range topics {
 		changes := 0
-		for i := range p.ops {
-			switch p.ops[i].Kind {
-			case 0:
-			case backend.OpHeartbeat:
-				beats++
-			default:
-				changes++
+		for _, list := range p.lists {
+			for i := range list {
+				if list[i].Kind == backend.OpHeartbeat {
+					beats++
+				} else {
+					changes++
+				}
 			}
 		}
 		if changes == 0 {

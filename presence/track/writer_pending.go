@@ -2,7 +2,6 @@ package track
 
 import (
 	"cmp"
-	"iter"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -21,6 +20,9 @@ type operation struct {
 	hold  bool   // the lease waits with the release, and is made first
 
 	asked time.Time // for an OpSeen and an OpUpdate: when the page asked for it
+
+	order int  // its place among the operations of the topic
+	sent  bool // it may have been applied
 
 	// See writer_ends.go.
 	fresh  bool // for an OpJoin: the store cannot have the lease, unless the operation was sent
@@ -44,20 +46,16 @@ type lease struct {
 	asked   time.Time
 }
 
-// pending has the operations that wait to be written to one topic, in order, merged by user and holder.
-// writer_ends.go describes what remains of connections that came and went meanwhile.
+// pending has the operations that wait to be written to one topic. Those of different users may be written in any order.
 type pending struct {
-	ops     []operation             // those of kind 0 were removed
-	removed int                     // how many were
-	before  []int32                 // for each op, the index of the previous op of its user; noOp: there is none
-	latest  map[opKey]int           // index of the latest op of each key
-	last    map[presence.UserID]int // index of each user's latest op, which may have been removed, or noOp
-	members ownDevices              // in backend.DevicesTopic: the devices that have ops
-	sent    int                     // how many of the first ops may have been applied
-	acks    []*ack                  // closed when the operations were applied
-	ackRoom int                     // number of acks at which those that nobody waits for are dropped
-	tries   int                     // how often the store refused the operations
-	after   time.Time               // earliest time of the next try
+	lists   map[opKey]queue // of each user; and of each guest, each bot, and the topic's record
+	count   int             // number of operations
+	latest  int             // the order of the latest operation
+	members ownDevices      // in backend.DevicesTopic: the devices that have or had operations
+	acks    []*ack          // closed when the operations were applied
+	ackRoom int             // number of acks at which those that nobody waits for are dropped
+	tries   int             // how often the store refused the operations
+	after   time.Time       // earliest time of the next try
 
 	planned bool      // due is set
 	due     time.Time // when they must be written, by the pace of the topic
@@ -67,8 +65,6 @@ type pending struct {
 
 // ownDevices are members of backend.DevicesTopic, by the user to whom they belong.
 type ownDevices map[presence.UserID][]presence.UserID
-
-const noOp = -1
 
 // An opKey identifies what an operation is about: a lease, a guest, a bot, or the topic's record.
 type opKey struct {
@@ -125,7 +121,7 @@ func (p *pending) fail(err error) {
 }
 
 func newPending() *pending {
-	return &pending{latest: make(map[opKey]int), last: make(map[presence.UserID]int)}
+	return &pending{lists: make(map[opKey]queue)}
 }
 
 func keyOf(op backend.Op) opKey {
@@ -142,151 +138,120 @@ func keyOf(op backend.Op) opKey {
 	return opKey{user: op.User.ID, holder: op.Holder}
 }
 
-// size returns how many operations wait.
-func (p *pending) size() int { return len(p.ops) - p.removed }
-
-// of yields the indexes of a user's operations, the latest first. The loop body may remove the operation of
-// that index. It also unlinks removed operations.
-func (p *pending) of(user presence.UserID) iter.Seq[int] {
-	return func(yield func(int) bool) {
-		i, found := p.last[user]
-		if !found {
-			return
-		}
-		link := func(i int) { p.last[user] = i }
-		for i != noOp {
-			if p.ops[i].Kind != 0 && !yield(i) {
-				return
-			}
-			if p.ops[i].Kind != 0 {
-				link(i)
-				at := i
-				link = func(i int) { p.before[at] = int32(i) }
-			}
-			i = int(p.before[i])
-		}
-		link(noOp)
-	}
+// subjectOf returns the key of the list that an operation is in.
+func subjectOf(op backend.Op) opKey {
+	key := keyOf(op)
+	key.holder = ""
+	return key
 }
 
+// size returns how many operations wait.
+func (p *pending) size() int { return p.count }
+
+// of returns a user's operations.
+func (p *pending) of(user presence.UserID) queue { return p.lists[opKey{user: user}] }
+
 // holds reports whether an operation of a user waits.
-func (p *pending) holds(user presence.UserID) bool {
-	for range p.of(user) {
-		return true
+func (p *pending) holds(user presence.UserID) bool { return len(p.of(user)) > 0 }
+
+// set replaces the operations of a subject.
+func (p *pending) set(subject opKey, list queue) {
+	p.count += len(list) - len(p.lists[subject])
+	if len(list) == 0 {
+		delete(p.lists, subject)
+	} else {
+		p.lists[subject] = list
 	}
-	return false
 }
 
 // add merges an operation into those that wait, and returns how many more there are now.
 func (p *pending) add(op operation) (grown int) {
-	had, key := p.size(), keyOf(op.Op)
+	had, subject := p.count, subjectOf(op.Op)
+	list, known := p.lists[subject]
+	if owner, _ := backend.OwnerOf(subject.user); owner != subject.user && !known && !slices.Contains(p.members[owner], subject.user) {
+		if p.members == nil {
+			p.members = make(ownDevices)
+		}
+		p.members[owner] = append(p.members[owner], subject.user)
+	}
+	p.latest++
+	op.order = p.latest
+	p.set(subject, list.add(op))
+	return p.count - had
+}
+
+// forget removes the pointless operations of a user.
+func (p *pending) forget(user presence.UserID, pointless func(operation) bool) {
+	p.set(opKey{user: user}, slices.DeleteFunc(p.of(user), pointless))
+}
+
+// all returns all operations in their order, but heartbeats at the end, where a store can apply them together. The effect
+// is the same, because no operation of a heartbeat's holder comes after the heartbeat.
+func (p *pending) all() queue {
+	waiting := make([]*operation, 0, p.count) // sorting pointers moves less memory
+	for _, list := range p.lists {
+		for i := range list {
+			waiting = append(waiting, &list[i])
+		}
+	}
+	slices.SortFunc(waiting, func(a, b *operation) int {
+		return cmp.Or(cmp.Compare(beatLast(a), beatLast(b)), cmp.Compare(a.order, b.order))
+	})
+	all := make(queue, len(waiting))
+	for i, op := range waiting {
+		all[i] = *op
+	}
+	return all
+}
+
+// A queue has operations in their order. They are those of one user, except where a function says otherwise.
+type queue []operation
+
+// add merges an operation into those that wait.
+func (l queue) add(op operation) queue {
 	switch op.Kind {
-	case backend.OpSignOut: // it makes all earlier operations of its user pointless
-		p.forget(op.User.ID, func(operation) bool { return true })
+	case backend.OpSignOut, backend.OpResetPeak: // it makes all earlier operations pointless
+		l = l[:0]
 	case backend.OpSignOff: // order would put the heartbeat behind it
-		p.forget(op.User.ID, func(o operation) bool {
-			return (o.Kind == backend.OpHeartbeat || o.Kind == backend.OpAttend) && keyOf(o.Op) == key
+		l = slices.DeleteFunc(l, func(o operation) bool {
+			return (o.Kind == backend.OpHeartbeat || o.Kind == backend.OpAttend) && keyOf(o.Op) == keyOf(op.Op)
 		})
-	case backend.OpResetPeak:
-		p.forget(op.User.ID, func(o operation) bool { return keyOf(o.Op).peak })
 	}
-	if op, ok := p.end(op); ok {
-		p.merge(key, op)
+	l, op, remains := l.end(op)
+	if !remains {
+		return l
 	}
-	grown = p.size() - had
-	if p.removed > 16+p.size() {
-		p.compact()
-	}
-	return grown
+	return l.merge(op)
 }
 
 // merge merges an operation into the latest one of its key, or appends it.
-func (p *pending) merge(key opKey, op operation) {
-	i, found := p.latest[key]
-	if found {
-		old := p.ops[i]
-		op.fresh = op.fresh && old.fresh
-		switch last := i == p.last[op.User.ID]; {
-		case !last && old.isChoice() && op.isChoice(): // behind joins of before, which the store may not have applied yet
-			if op.User.Status == old.User.Status && op.User.Visibility.Equal(old.User.Visibility) {
-				op.asked = old.asked
-			}
-			p.remove(i)
-		case merge(&p.ops[i], op, last):
-			return
-		}
-		if op.Kind == old.Kind && (op.Kind == backend.OpSeen || op.Kind == backend.OpFollow) && p.among(i) {
-			p.remove(i)
-		}
+func (l queue) merge(op operation) queue {
+	i := len(l) - 1
+	for key := keyOf(op.Op); i >= 0 && keyOf(l[i].Op) != key; i-- {
 	}
-	p.append(key, op)
+	if i < 0 {
+		return append(l, op)
+	}
+	old, last := l[i], i == len(l)-1
+	op.fresh = op.fresh && old.fresh
+	switch again := op.Kind == old.Kind && (op.Kind == backend.OpSeen || op.Kind == backend.OpFollow); {
+	case !last && old.isChoice() && op.isChoice(): // behind joins of before, which the store may not have applied yet
+		if op.User.Status == old.User.Status && op.User.Visibility.Equal(old.User.Visibility) {
+			op.asked = old.asked
+		}
+		l = slices.Delete(l, i, i+1)
+	case merge(&l[i], op, last):
+		l[i].order, l[i].sent = old.order, old.sent
+		return l
+	case again && l[:i].has(op.Kind, op.Holder): // only the positions of the first and of the latest matter
+		l = slices.Delete(l, i, i+1)
+	}
+	return append(l, op)
 }
 
-// among reports whether an earlier operation with the same kind and key as the latest one waits. For views
-// and follows, only the positions of the first and of the latest matter.
-func (p *pending) among(latest int) bool {
-	op := &p.ops[latest]
-	for i := range p.of(op.User.ID) {
-		if i < latest && p.ops[i].Kind == op.Kind && p.ops[i].Holder == op.Holder {
-			return true
-		}
-	}
-	return false
-}
-
-func (p *pending) append(key opKey, op operation) {
-	user := op.User.ID
-	before, found := p.last[user]
-	if !found {
-		before = noOp
-		if owner, _ := backend.OwnerOf(user); owner != user {
-			if p.members == nil {
-				p.members = make(ownDevices)
-			}
-			p.members[owner] = append(p.members[owner], user)
-		}
-	}
-	p.before = append(p.before, int32(before))
-	p.latest[key] = len(p.ops)
-	p.last[user] = len(p.ops)
-	p.ops = append(p.ops, op)
-}
-
-// remove removes the operation with an index.
-func (p *pending) remove(i int) {
-	if key := keyOf(p.ops[i].Op); p.latest[key] == i {
-		delete(p.latest, key)
-	}
-	p.ops[i] = operation{}
-	p.removed++
-}
-
-// forget removes the pointless operations of a user. Operations of guests, of bots and of the topic's record
-// belong to the user "".
-func (p *pending) forget(user presence.UserID, pointless func(operation) bool) {
-	for i := range p.of(user) {
-		if pointless(p.ops[i]) {
-			p.remove(i)
-		}
-	}
-}
-
-// compact frees the room of removed operations.
-func (p *pending) compact() {
-	ops, sent := p.ops, p.sent
-	p.ops, p.before, p.removed, p.sent = make([]operation, 0, p.size()), p.before[:0], 0, 0
-	clear(p.latest)
-	clear(p.last)
-	p.members = nil // the map may be in writer.preparing
-	for i, op := range ops {
-		if op.Kind == 0 {
-			continue
-		}
-		p.append(keyOf(op.Op), op)
-		if i < sent {
-			p.sent++
-		}
-	}
+// has reports whether there is an operation of a kind and a holder.
+func (l queue) has(kind backend.OpKind, holder presence.Holder) bool {
+	return slices.ContainsFunc(l, func(op operation) bool { return op.Kind == kind && op.Holder == holder })
 }
 
 // merge replaces old by one operation with the effect of old and op together, and reports whether there is
@@ -347,27 +312,15 @@ func merge(old *operation, op operation, last bool) bool {
 	return true
 }
 
-// order moves heartbeats to the end, where a store can apply them together. The effect is the same, because
-// no operation of a heartbeat's holder comes after the heartbeat.
-func (p *pending) order() {
-	if p.removed > 0 {
-		p.compact()
-	}
-	if slices.IsSortedFunc(p.ops, byBeat) {
-		return
-	}
-	slices.SortStableFunc(p.ops, byBeat)
-	p.compact()
-}
-
-func byBeat(a, b operation) int { return cmp.Compare(beatLast(a), beatLast(b)) }
-
 // batch returns the operations in the form in which they are written now. doubt says that leases may have
 // expired.
 func (p *pending) batch(doubt bool, now time.Time) []backend.Op {
-	p.order()
-	p.sent = len(p.ops)
-	ops := p.ops
+	ops := p.all()
+	for _, list := range p.lists {
+		for i := range list {
+			list[i].sent = true
+		}
+	}
 	if doubt || slices.ContainsFunc(ops, func(op operation) bool { return op.hold }) {
 		ops = renewed(ops, doubt)
 	}
@@ -443,7 +396,7 @@ func date(ops []operation, now time.Time) {
 	}
 }
 
-func beatLast(op operation) int {
+func beatLast(op *operation) int {
 	if op.Kind == backend.OpHeartbeat {
 		return 1
 	}
