@@ -99,65 +99,6 @@ func TestLeavesLostByAFailover(t *testing.T) {
 	}
 }
 
-// Bob left, and the store is wiped. Nobody restores the topic, and then the store goes back to before he left: its
-// log begins as that of a topic that is new. He is not brought back.
-func TestLeaveBeforeAWipeAndAnOldFile(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
-		store := newLaggingStore()
-		a := start(t, store, track.Config{Node: "a"})
-		w := watch(t, a)
-		apply := func(op backend.Op) {
-			noError(t, store.Apply(t.Context(), []backend.Batch{{Topic: presence.Site, Ops: []backend.Op{op}}})[0].Err)
-		}
-		apply(backend.Op{Kind: backend.OpJoin, User: user("bob"), Holder: "x.1", For: 40 * time.Second})
-		apply(backend.Op{Kind: backend.OpJoin, User: user("carol"), Holder: "x.2", For: 5 * time.Minute})
-		w.skip()
-		store.lag()
-		apply(backend.Op{Kind: backend.OpDrop, User: user("bob"), Holder: "x.1"})
-		w.want("diff + -bob")
-		store.wipe()
-		time.Sleep(4 * time.Second)
-		w.want("diff + -") // carol is missing
-		store.failover()
-		time.Sleep(2 * time.Minute)
-		w.want("diff + -", "diff + -") // she is there again
-	})
-}
-
-// Bob left, and came again, and the store is wiped. Before his node has restored him, the store goes back to when he
-// was away: its log begins as that of a topic that is new, and has him leave. Nobody sees him leave once more.
-func TestComebackBeforeAWipeAndAnOldFile(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
-		store := newLaggingStore()
-		a := start(t, store, track.Config{Node: "a"})
-		w := watch(t, a)
-		apply := func(op backend.Op) {
-			noError(t, store.Apply(t.Context(), []backend.Batch{{Topic: presence.Site, Ops: []backend.Op{op}}})[0].Err)
-		}
-		join := backend.Op{Kind: backend.OpJoin, User: user("bob"), Holder: "x.1", For: 5 * time.Minute}
-		apply(backend.Op{Kind: backend.OpJoin, User: user("carol"), Holder: "x.2", For: 5 * time.Minute})
-		apply(join)
-		w.want("diff +carol -", "diff +bob -")
-		apply(backend.Op{Kind: backend.OpDrop, User: user("bob"), Holder: "x.1"})
-		w.want("diff + -bob")
-		store.lag()
-		apply(join)
-		w.want("diff +bob -")
-		store.wipe()
-		time.Sleep(4 * time.Second)
-		w.want("diff + -") // both are missing
-		store.failover()
-		time.Sleep(time.Second)
-		apply(join) // his node restores him
-		time.Sleep(2 * time.Minute)
-		for _, e := range w.read() {
-			if strings.Contains(e, "bob") {
-				t.Errorf("got %s of a user who stayed", e)
-			}
-		}
-	})
-}
-
 // A failover takes the store back to before a user left and came. Readers know the later moment, so this node does
 // not name its roster as other nodes name the one with the earlier moment.
 func TestSinceAfterAFailover(t *testing.T) {

@@ -114,6 +114,9 @@ func (l *leases) viewEvents() (events []restoreEvent) {
 // only ten seconds after a beat has failed.
 func (l *leases) connectionEvents(lost bool) (events []restoreEvent) {
 	doubt := l.outage.leasesMayHaveExpired()
+	if _, at := l.outage.latest(); time.Since(at) < restoreFor(l.cfg.shortestTTL()) {
+		lost = true
+	}
 	for _, c := range l.users.all() {
 		opened := l.users.openedAt(c) // zero: its join still waits in the writer
 		silent := time.Since(c.lastProof())

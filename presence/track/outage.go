@@ -184,19 +184,12 @@ func (o *outage) soundFor() time.Duration {
 	return time.Since(o.trouble)
 }
 
-// restoringSince returns the latest moment at which nodes began to restore data: when the store was back from
-// a long outage, or when a loss was noticed.
-func (o *outage) restoringSince() time.Time {
+// latest returns when the latest long outage ended, and when a loss of data was last noticed; zero: there was none.
+// Then nodes began to restore data.
+func (o *outage) latest() (back, lost time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return later(o.back, o.lost)
-}
-
-// backAt returns when the latest long outage ended; zero: there was none.
-func (o *outage) backAt() time.Time {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.back
+	return o.back, o.lost
 }
 
 // nextReturn returns a channel that is closed when failing calls succeed again.

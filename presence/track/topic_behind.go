@@ -90,7 +90,7 @@ func (r *replica) lookBehind(id presence.DiffID) <-chan struct{} {
 		if r.closed {
 			return
 		}
-		if err != nil || !unbroken(head, diffs) || rewinds(&r.ledger, head, diffs) { // the next figures will show the gap
+		if err != nil || !unbroken(head, diffs) { // the next figures will show the gap
 			diffs = nil
 		}
 		r.replayLocked(diffs)

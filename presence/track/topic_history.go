@@ -150,19 +150,6 @@ func (h *history) gone(was *history) map[presence.UserID]backend.Departure {
 	return gone
 }
 
-// goneIn returns the users who leave in the last diff that has them.
-func goneIn(diffs []backend.Diff) map[presence.UserID]backend.Departure {
-	gone := make(map[presence.UserID]backend.Departure)
-	for _, d := range diffs {
-		for c := range rosterChanges(d) {
-			if delete(gone, c.id); c.after == nil {
-				gone[c.id] = c.left
-			}
-		}
-	}
-	return gone
-}
-
 // coldHistory splits a store's log into the history that led to a version, and the diffs after it. The
 // history knows a user's entry before a change only if an earlier diff in the log has the user.
 func coldHistory(at presence.DiffID, log []backend.Diff, limit int) (*history, []backend.Diff) {

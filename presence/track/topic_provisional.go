@@ -32,8 +32,7 @@ import (
 //   - A user who is listed here and not there is missing. The user stays listed, and
 //     leaves then (restored) unless a node restored the lease.
 //   - A listed user whose leave the store's log tells, as news, leaves at once. This node was out of
-//     reach meanwhile. So does one whose leave is in a diff that waited for the reload: the store may
-//     have lost its log since.
+//     reach meanwhile.
 //   - A user who left here and is there again with an old lease is withheld. Who came before
 //     the latest diff that this node had, and is not listed, has left. The user
 //     stays out, and joins at admitAt if the lease still exists, which shows that its
@@ -81,7 +80,7 @@ func (p *provisional) open() bool { return len(p.missing)+len(p.withheld) > 0 }
 
 // stand takes the changes that lead from the roster here to that of a store that lost data. It returns those to publish
 // now, and notes the users of the others as missing or withheld. This node knew the topic completely until latest: who
-// came before that and is not listed has left. gone has the users whose leave is in the log, or in a diff that waited.
+// came before that and is not listed has left. gone has the users whose leave is in the log.
 // A second loss starts the period again.
 func (r *replica) stand(n net, listed roster, latest int64, gone map[presence.UserID]backend.Departure) (certain net) {
 	p := &r.provisional
@@ -218,7 +217,7 @@ func (r *replica) leaveMissingLocked(id presence.UserID) {
 // replica cannot notice if the topic was still empty.
 func (r *replica) expireProvisional() {
 	sound, restore := r.outage.soundFor(), restoreFor(r.kind.TTL)
-	since := r.outage.restoringSince()
+	since := later(r.outage.latest())
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
@@ -228,9 +227,6 @@ func (r *replica) expireProvisional() {
 	case r.closed || !r.provisional.open():
 	case r.watch.resyncing: // a reload is under way, which may restore users or find a new loss
 		r.after(time.Second)
-	case r.watch.figures.unheard(&r.ledger) && time.Since(r.provisional.began) < 2*restore: // it may be that of a join
-		r.resyncLocked(false)
-		r.after(houseKeeping)
 	default:
 		r.provisional.postpone(restore - sound) // until sweeps, which have waited as long, have removed what has expired
 		r.publishPendingLocked()

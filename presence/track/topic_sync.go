@@ -3,8 +3,6 @@ package track
 import (
 	"context"
 	"errors"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/rollcall-go/rollcall/internal/wait"
@@ -161,7 +159,7 @@ func (env *topicEnv) fetch(ctx context.Context, topic presence.Topic, kind prese
 }
 
 // reload reads the whole topic: at the start, and when the log cannot close a gap. Diffs that came before are
-// in what it reads, unless the store has lost them since.
+// in what it reads.
 func (r *replica) reload(ctx context.Context) error {
 	r.mu.Lock()
 	before := len(r.watch.early)
@@ -172,10 +170,9 @@ func (r *replica) reload(ctx context.Context) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	held := r.watch.early
 	r.watch.early = r.watch.early[before:]
 	if r.ledger.loaded() {
-		r.replaceLocked(now, held)
+		r.replaceLocked(now)
 	} else {
 		r.startLocked(now)
 	}
@@ -207,16 +204,13 @@ func (r *replica) startLocked(now stored) {
 
 // replaceLocked replaces the topic by what a store that lost data still has. Readers get the difference as
 // one diff, which does not have users who stayed. Users whom the store may have lost or brought back are
-// provisional. held are the diffs that waited for the reload. The store may have lost them since, so their leaves
-// count like those in its log.
-func (r *replica) replaceLocked(now stored, held []backend.Diff) {
+// provisional.
+func (r *replica) replaceLocked(now stored) {
 	was := r.ledger
 	now.ledger.latest = max(now.ledger.latest, was.latest)
 	earlier := now.ledger.roster.keepSince(was.roster)
 	n := difference(was.roster, now.ledger.roster, r.cfg.Directory == nil)
-	gone := goneIn(held)
-	maps.Copy(gone, now.ledger.history.gone(was.history))
-	n = r.stand(n, was.roster, was.latest, gone)
+	n = r.stand(n, was.roster, was.latest, now.ledger.history.gone(was.history))
 	r.provisional.overlay(now.ledger.roster)
 	r.after(restoreFor(r.kind.TTL))
 
@@ -309,13 +303,13 @@ func (r *replica) resyncLocked(reload bool) {
 //   - with reload;
 //   - if the log does not reach back to the version: the store lost data, or this node was
 //     out of reach for long;
-//   - if the log does not continue from the version: see unbroken and goesBack.
+//   - if the log does not continue from the version: see unbroken.
 func (r *replica) closeGap(ctx context.Context, head presence.DiffID, reload bool) ([]backend.Diff, error) {
 	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
 	if !reload {
 		diffs, err := r.store.Log(ctx, r.out.topic, head)
-		if err != nil && !errors.Is(err, presence.ErrGap) || err == nil && unbroken(head, diffs) && !r.goesBack(head, diffs) {
+		if err != nil && !errors.Is(err, presence.ErrGap) || err == nil && unbroken(head, diffs) {
 			return diffs, err
 		}
 	}
@@ -340,23 +334,6 @@ func unbroken(head presence.DiffID, diffs []backend.Diff) bool {
 		head = d.ID
 	}
 	return true
-}
-
-// goesBack reports whether a log that begins at Origin is older than what this node knows: see rewinds.
-func (r *replica) goesBack(head presence.DiffID, log []backend.Diff) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return rewinds(&r.ledger, head, log)
-}
-
-// rewinds reports whether a log that begins at Origin is older than what a ledger has: it has a diff of before
-// the latest moment that is known of the topic.
-//
-// Example: Bob has left thread:1 and come again, and Redis is wiped. Nobody has restored the topic yet, and its version
-// is Origin. Redis then starts again with a file of when Bob was away. Its log has him leave, which is long over.
-func rewinds(l *ledger, head presence.DiffID, log []backend.Diff) bool {
-	old := func(d backend.Diff) bool { return d.At.UnixNano() <= l.latest }
-	return head == backend.Origin && slices.ContainsFunc(log, old)
 }
 
 // sizeOf is the number of changes in d.

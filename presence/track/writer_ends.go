@@ -33,13 +33,14 @@ func (l queue) end(op operation) (queue, operation, bool) {
 		return l, op, true
 	}
 	join := l.waitingJoin(op.Holder)
-	if op.joined = join >= 0; op.joined {
+	if join >= 0 {
+		op.joined = true
 		op.tried = op.tried || l[join].sent || !l[join].fresh
 		if op.endsAtOnce() && !op.tried {
 			return l.withoutSince(join), op, false
 		}
 	}
-	if op.joined || op.hold {
+	if join >= 0 || op.hold {
 		l = l.replaceEnds(&op)
 	}
 	if join = l.waitingJoin(op.Holder); join >= 0 && op.renews() && l[join:].alone() {
@@ -163,7 +164,8 @@ func (p *pending) signOut(user presence.UserID, at time.Time, of func(presence.V
 	var ends queue
 	for _, op := range p.of(user) {
 		if op.lease != nil && !op.lease.asked.After(at) && of(op.lease.visitor) {
-			op.Kind, op.lease, op.hold = backend.OpDrop, nil, false
+			p.latest++
+			op.Kind, op.lease, op.hold, op.order, op.sent = backend.OpDrop, nil, false, p.latest, false
 			ends = append(ends, op)
 		}
 	}

@@ -59,7 +59,7 @@ var fleetBugs = []bug{
 
 	// The order of notices and operations.
 	{"late notices say that they are new", "notices.go", "late.Ago = time.Since(p.at)", ""},
-	{"operations that came while a write failed are lost", "writer.go", "		if op.Kind != 0 {\n			w.putLocked(topic, op)\n		}", "		_ = op"},
+	{"operations that came while a write failed are lost", "writer.go", "		w.putLocked(topic, op)\n", "		_ = op\n"},
 	{"a join and its release are the release alone", "writer_pending.go", "old.Kind == backend.OpJoin && op.endsAtOnce():", "old.Kind == backend.OpJoin && (op.Kind == backend.OpDrop || op.Kind == backend.OpRelease):"},
 	{"what the store did not take is given up", "writer_flush.go", "			f.writer.keep(topic, topics[topic])\n", ""},
 
