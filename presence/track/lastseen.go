@@ -68,9 +68,7 @@ func (p *users) see(l *lastSeen, user presence.User, life proof) {
 	if !l.on || user.ID == "" || user.Status == presence.Invisible {
 		return
 	}
-	p.mu.Lock()
-	chosen := p.chosenLocked(user.ID)
-	p.mu.Unlock()
+	chosen := p.choiceOf(user.ID).settings
 	if !chosen.hides() && !(user.Veiled && (chosen == nil || chosen.Status == "")) {
 		l.take(user.ID, life, chosen)
 	}
@@ -116,12 +114,6 @@ func (p proof) hides(s presence.Settings) bool {
 		return s.Online == presence.Nobody
 	}
 	return s.Hides()
-}
-
-// chosenLocked returns a user's settings, nil if this node does not know them.
-func (p *users) chosenLocked(user presence.UserID) *chosenSettings {
-	c, _ := p.records.choice(user)
-	return c.settings
 }
 
 // hides reports whether it is known that nobody may see now that the user is online.

@@ -150,10 +150,8 @@ func (w *lastSeenWriter) hidden(ctx context.Context, users map[presence.UserID]p
 // hidden returns the users whose settings forbid writing the proof, and those whose settings this node does
 // not know.
 func (p *users) hidden(some map[presence.UserID]proof, now time.Time) (hide, unknown []presence.UserID) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	for user, life := range some {
-		if chosen := p.chosenLocked(user); chosen == nil {
+		if chosen := p.choiceOf(user).settings; chosen == nil {
 			unknown = append(unknown, user)
 		} else if life.hides(chosen.At(now)) {
 			hide = append(hide, user)
