@@ -70,24 +70,3 @@ func TestIdleBesideAVanishedPage(t *testing.T) {
 		})
 	}
 }
-
-// Pages at which somebody is, and that are heard, keep their user attended beside one at which
-// nobody is: nothing is written.
-func TestIdleBesideAnAttendedPage(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := &saidStore{Store: memstore.New()}
-		a := start(t, store, track.Config{})
-		phone := connect(t, a, track.ConnectOptions{Visitor: visitor("alice"), Beat: true})
-		desk := connect(t, a, track.ConnectOptions{Visitor: visitor("alice"), Beat: true})
-		for range 40 {
-			beatAt(t, a, phone, false)
-			time.Sleep(10 * time.Second)
-			beatAt(t, a, desk, true)
-			time.Sleep(10 * time.Second)
-		}
-		if got := store.take(); got != "[]" {
-			t.Errorf("somebody is at the phone, and it was said %s", got)
-		}
-		wantStatus(t, "at the phone", a, presence.Site, presence.Online)
-	})
-}
