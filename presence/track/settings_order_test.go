@@ -174,6 +174,29 @@ func TestChangeThatIsAnsweredTooLate(t *testing.T) {
 	}
 }
 
+// A lateDirectory makes a change after its caller has given up.
+type lateDirectory struct{ *presencetest.MemoryDirectory }
+
+func (d lateDirectory) SetSettings(ctx context.Context, user presence.UserID, s presence.Settings) (int64, error) {
+	time.Sleep(10 * time.Second)
+	return d.MemoryDirectory.SetSettings(context.WithoutCancel(ctx), user, s)
+}
+
+// A change that the Directory makes only after it was to answer is shown by all nodes.
+func TestChangeThatIsMadeTooLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSlowTown(t)
+		s.aliceAtBoth()
+		late := start(t, s.store, track.Config{Node: "c", Directory: lateDirectory{s.directory}})
+		if err := late.People().ChangeSettings(t.Context(), "alice", nobody); !errors.Is(err, presence.ErrDirectoryOut) {
+			t.Errorf("got %v, want ErrDirectoryOut", err)
+		}
+		s.wantDirectory("alice")
+		time.Sleep(10 * time.Second)
+		s.wantDirectory()
+	})
+}
+
 // A change that B hears of costs B no query.
 func TestChangesAreNotAskedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
