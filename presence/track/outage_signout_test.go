@@ -106,6 +106,23 @@ func TestViewsThatWaitedEndWithASignOut(t *testing.T) {
 	}
 }
 
+// A page view that is just being written while its user signs out at another node does not hold the user.
+func TestViewsUnderWayEndWithASignOut(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		memory := memstore.New()
+		slow := presencetest.NewFaults(memory)
+		a, b := start(t, slow, track.Config{Node: "a"}), start(t, memory, track.Config{Node: "b"})
+		slow.Break(presencetest.Fault{Delay: time.Second}, presencetest.CallApply)
+		a.Seen(presence.Site, user("alice"), presence.Device{})
+		time.Sleep(500 * time.Millisecond)
+		noError(t, b.SignOut(t.Context(), "alice"))
+		time.Sleep(5 * time.Second)
+		if got := stored(t, memory, presence.Site); got != "" {
+			t.Errorf("got %q, want nobody", got)
+		}
+	})
+}
+
 // What a node could not tell it still tells when it stops.
 func TestGoodbyeBeforeStopping(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
