@@ -208,6 +208,20 @@ func wantChosen(t *testing.T, store backend.Store, want presence.Status, nodes .
 	}
 }
 
+// A user chose a status before the node started. The next choice is made there, and the node
+// has not asked what the user chose before.
+func TestStatusOfAUserWhomTheNodeDoesNotKnow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := memstore.New()
+		noError(t, memory.Publish(t.Context(), backend.StatusNotice("alice", presence.Away)))
+		a := start(t, memory, track.Config{Node: "a"})
+		noError(t, a.SetStatus(t.Context(), "alice", presence.Busy))
+		connect(t, a, track.ConnectOptions{Visitor: visitor("alice")})
+		time.Sleep(time.Second)
+		wantChosen(t, memory, presence.Busy, a)
+	})
+}
+
 // A's call to set a status hangs until its user gives up and sets another one at B. The store
 // takes A's call after that.
 func TestStatusThatArrivesAfterALaterOne(t *testing.T) {
