@@ -235,31 +235,6 @@ func TestChangesAtOnceAreBothMade(t *testing.T) {
 	})
 }
 
-// A node that is deployed as it comes back to the store makes leases again, to end them. It has heard then that a
-// user is busy since, and asks the Directory once more, as nobody else notices what it writes.
-func TestSettingsHeardAtTheEnd(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSlowTown(t)
-		connect(t, s.b, track.ConnectOptions{Visitor: on("alice", "one")})
-		wantOnline(t, s.town, "alice")
-		s.ways[s.b].Break(presencetest.Fault{Err: errDown})
-		time.Sleep(2 * time.Minute)
-		if got := online(t, s.a); len(got) > 0 {
-			t.Fatalf("got %v online while the node is cut off, want nobody", got)
-		}
-		s.late(s.b, time.Second, presencetest.CallSettings)
-		noError(t, s.a.People().ChangeSettings(t.Context(), "alice", busy))
-		connect(t, s.a, track.ConnectOptions{Visitor: on("alice", "one")})
-		s.ways[s.b].Heal()
-		s.reads[s.b].Heal()
-		noError(t, s.b.Close(context.Background()))
-		time.Sleep(time.Minute)
-		if m, ok := view(t, s.a).Member("alice"); !ok || m.Status != presence.Busy {
-			t.Errorf("got %+v (%v) after the other node has ended, want busy", m, ok)
-		}
-	})
-}
-
 // An unrevised directory forgets the revision of what it is given.
 type unrevised struct{ *presencetest.MemoryDirectory }
 
