@@ -3,7 +3,6 @@ package handlers_test
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"runtime"
 	"strings"
@@ -18,41 +17,6 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/track"
 )
-
-// On real sockets too: the state first, then each diff in order, and all of them
-// together give the roster.
-func TestTCPFollows(t *testing.T) {
-	overTCP(t, streams, func(t *testing.T, over transport) {
-		s := newTCPSite(t, setup{presence: track.Config{MergeWindow: time.Millisecond}})
-		l := s.follow(over, "", "alice")
-		l.want("welcome")
-		go func() {
-			random := rand.New(rand.NewPCG(1, 2))
-			for range 200 {
-				s.tracker.Seen("site", presence.User{ID: presence.UserID('a' + rune(random.IntN(8))), Name: fmt.Sprint(random.IntN(2))}, presence.Device{})
-				time.Sleep(time.Duration(random.IntN(4)) * time.Millisecond)
-			}
-			s.tracker.Seen("site", presence.User{ID: "last"}, presence.Device{})
-		}()
-		var page roster
-		for page.users["last"] == nil {
-			e, ok := l.next()
-			if !ok || e.typ == "state" && page.cursor != "" {
-				t.Fatalf("got %s (%v), want diffs until the last user comes", e.typ, ok)
-			}
-			page.take(t, e)
-		}
-		back := s.resume(over, "observe=1", "", l.last)
-		back.want("welcome")
-		s.tracker.Seen("site", presence.User{ID: "later"}, presence.Device{})
-		if d := back.want("diff").data; d.Prev != l.last || keys(d.Joins) != "later" {
-			t.Errorf("who comes back got %+v, want a diff from where it left", d)
-		}
-		l.close()
-		back.close()
-		s.none()
-	})
-}
 
 // However many readers there are, they all get every diff, in order, and cost no
 // goroutine.

@@ -42,37 +42,6 @@ func FuzzSignal(f *testing.F) {
 	})
 }
 
-// A visitor who sends a thousand signals a second reaches others five times, and twenty
-// messages a second end a socket as ever.
-func TestAFloodOfSignals(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newTypingSite(t, setup{handlers: handlers.Config{MaxRate: -1}})
-		told := s.here()
-		ok, limited := 0, 0
-		for range 1000 {
-			resp, _ := s.fetch(sent("bob", `{"topic":"thread:1","type":"typing","for":6}`))
-			switch resp.StatusCode {
-			case http.StatusNoContent:
-				ok++
-			case http.StatusTooManyRequests:
-				limited++
-				if resp.Header.Get("Retry-After") != "1" {
-					t.Fatalf("got Retry-After %q, want 1", resp.Header.Get("Retry-After"))
-				}
-			}
-			time.Sleep(time.Millisecond)
-		}
-		if ok < 5 || ok > 10 || ok+limited != 1000 {
-			t.Errorf("got %d signals taken and %d refused within a second, want a burst of 5, and 5", ok, limited)
-		}
-		time.Sleep(time.Second)
-		if n := len(told); n > ok {
-			t.Errorf("got %d events for %d signals", n, ok)
-		}
-		s.wantStatus(sent("bob", `{"topic":"thread:1","type":"typing","for":-1}`), http.StatusNoContent)
-	})
-}
-
 // Signals to made-up topics cost no memory: Authorize refuses them, and where it allows any
 // topic, the visitor's rate bounds how many are looked up.
 func TestSignalsToManyTopics(t *testing.T) {

@@ -101,23 +101,3 @@ func TestMarkupOfTypingComesBack(t *testing.T) {
 		}
 	})
 }
-
-// Streams that follow who is typing get what stands now, and nothing that was rendered before
-// for the same roster.
-func TestMarkupOfTypingIsFresh(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		asked := new(atomic.Int64)
-		var s *site
-		s = newTypingSite(t, setup{handlers: handlers.Config{Widget: typingWidget(&s, asked)}})
-		s.here()
-		typing := s.read("events?topic=thread:1&observe=1&form=typing&as=html", "", "")
-		typing.next()
-		for i := range 5 {
-			time.Sleep(1200 * time.Millisecond)
-			s.types("bob", 6-7*(i%2))
-			if got, want := typing.next().html, "<p>"+strings.Repeat("bob", 1-i%2)+"</p>"; got != want {
-				t.Errorf("turn %d: got %q, want %q", i, got, want)
-			}
-		}
-	})
-}

@@ -2,13 +2,10 @@ package handlers_test
 
 import (
 	"encoding/json"
-	"net/http"
 	"testing"
 	"time"
 
-	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/presence"
-	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 const thread1 = "topic=thread:1"
@@ -38,25 +35,6 @@ func TestSignals(t *testing.T) {
 		s.tracker.Seen("thread:1", presence.User{ID: "dora"}, presence.Device{})
 		if e := <-heard; e.typ != "diff" || keys(e.data.Joins) != "dora" {
 			t.Errorf("got %s, joins %q, want the diff in which dora joins", e.typ, keys(e.data.Joins))
-		}
-	})
-}
-
-// S5: a signal that stands ends when its time is over, without a word of anybody.
-func TestSignalLapses(t *testing.T) {
-	over(t, allTransports, func(t *testing.T, over transport) {
-		s := newTypingSite(t, setup{})
-		s.listen(request{path: "events?" + thread1, user: "bob"}).started(1).drain()
-		told := s.follow(over, thread1+"&observe=1", "").started(1).feed()
-		time.Sleep(time.Second)
-		s.types("bob", 6)
-		begin := time.Now()
-		if e := <-told; e.says() != "bob typing 6" {
-			t.Errorf("got %q, want bob typing 6", e.says())
-		}
-		e := <-told
-		if after := time.Since(begin); e.says() != "bob typing -1" || after < 6*time.Second || after > 7*time.Second {
-			t.Errorf("got %q after %v, want an end after 6 s, and 7 at most", e.says(), after)
 		}
 	})
 }
@@ -103,77 +81,6 @@ func TestSignalsStandForNewcomers(t *testing.T) {
 				t.Errorf("got %s %q, want what stands beside the news", e.typ, e.says())
 			}
 		}
-	})
-}
-
-// S5: a signal ends with its sender's leave.
-func TestSignalEndsWithALeave(t *testing.T) {
-	over(t, allTransports, func(t *testing.T, over transport) {
-		s := newTypingSite(t, setup{})
-		bob := s.listen(request{path: "events?" + thread1, user: "bob"}).started(1)
-		told := s.follow(over, thread1+"&observe=1", "").started(1).feed()
-		time.Sleep(time.Second)
-		s.types("bob", 30)
-		if e := <-told; e.says() != "bob typing 30" {
-			t.Errorf("got %q, want bob typing 30", e.says())
-		}
-		bob.close()
-		time.Sleep(11 * time.Second)
-		s.sweep()
-		e := <-told
-		for e.typ == "signal" && over.path == "poll" { // what stood, with the answer
-			e = <-told
-		}
-		if keys(e.data.Leaves) != "bob" {
-			t.Errorf("got %s, leaves %q, want bob's", e.typ, keys(e.data.Leaves))
-		}
-		l := s.follow(over, thread1+"&observe=1", "").started(1)
-		if over.path == "poll" {
-			return // it has answered, and had no more
-		}
-		l.quiet(20 * time.Second)
-	})
-}
-
-// S1: whom others do not see says nothing, and others hear nothing of one who becomes invisible.
-func TestNoSignalsOfTheInvisible(t *testing.T) {
-	over(t, allTransports, func(t *testing.T, over transport) {
-		s := newTypingSite(t, setup{})
-		s.listen(request{path: "events?" + thread1, user: "bob"}).started(1).drain()
-		told := s.follow(over, thread1+"&observe=1", "").started(1).feed()
-		time.Sleep(time.Second)
-		s.wantStatus(put("status", "bob", `{"status":"invisible"}`), http.StatusNoContent)
-		if e := <-told; keys(e.data.Leaves) != "bob" {
-			t.Errorf("got %s, leaves %q, want bob's", e.typ, keys(e.data.Leaves))
-		}
-		s.wantStatus(sent("bob", `{"topic":"thread:1","type":"typing","for":6}`), http.StatusForbidden)
-		time.Sleep(time.Second)
-		if len(told) > 0 {
-			t.Errorf("got %+v, want nothing", <-told)
-		}
-	})
-}
-
-// Each topic of a stream has its own signals, and the connection's cursor stays as it is.
-func TestSignalsOfSeveralTopics(t *testing.T) {
-	over(t, allTransports, func(t *testing.T, over transport) {
-		s := newTypingSite(t, setup{})
-		s.listen(request{path: "events?topic=thread:1&topic=thread:2", user: "bob"}).started(2).drain()
-		l := s.follow(over, "topic=thread:1&topic=thread:2&observe=1", "").started(2)
-		cursor, told := l.last, l.feed()
-		time.Sleep(time.Second)
-		s.wantStatus(sent("bob", `{"topic":"thread:2","type":"typing","for":6}`), http.StatusNoContent)
-		e := <-told
-		if e.says() != "bob typing 6" || e.data.Topic != "thread:2" {
-			t.Errorf("got %q of %q, want bob typing 6 of thread:2", e.says(), e.data.Topic)
-		}
-		if over.path == "poll" {
-			return
-		}
-		if e.id != "" {
-			t.Errorf("got the id %q, want none", e.id)
-		}
-		s.resume(over, "topic=thread:1&topic=thread:2&observe=1", "", cursor).want("welcome")
 	})
 }
 
@@ -239,15 +146,5 @@ func TestPollWaitsThoughASignalStands(t *testing.T) {
 		if took > 3*time.Second || len(ended.Events) != 1 || ended.Cursor != first.Cursor {
 			t.Errorf("got %+v at %q after %v, want the end after 2 s, at the same cursor", ended.Events, ended.Cursor, took)
 		}
-	})
-}
-
-// A topic whose kind shows nobody takes no signals of visitors.
-func TestSignalsOfACountOnlyTopic(t *testing.T) {
-	over(t, []transport{overSSE}, func(t *testing.T, _ transport) {
-		s := newTypingSite(t, setup{presence: track.Config{Kinds: map[string]presence.Kind{"thread": {CountOnly: true}}}, handlers: handlers.Config{}})
-		s.listen(request{path: "events?" + thread1, user: "bob"}).started(1).drain()
-		time.Sleep(time.Second)
-		s.wantStatus(sent("bob", `{"topic":"thread:1","type":"typing","for":6}`), http.StatusForbidden)
 	})
 }

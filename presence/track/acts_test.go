@@ -132,6 +132,9 @@ func TestDisconnectConnection(t *testing.T) {
 		}
 		noError(t, here.Staff().DisconnectConnection(t.Context(), "staff", "eve", holder))
 		time.Sleep(time.Second)
+		if (one.Err() == nil) == (two.Err() == nil) {
+			t.Errorf("the connections ended with %v and %v, want an end of one", one.Err(), two.Err())
+		}
 		if users, _ = here.Staff().Inspect(t.Context(), presence.Site, "", 10); len(users) != 1 || len(users[0].Leases) > 2 || onlineNow(t, here) != "eve " {
 			t.Errorf("got %+v, want eve with the other connection", users)
 		}

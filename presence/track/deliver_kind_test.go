@@ -92,6 +92,9 @@ func TestDeliverKind(t *testing.T) {
 		if got := strings.Join(record(t, store, "t/"), " "); got != "t/acme/thread:1/acme\x1dbob" {
 			t.Errorf("got the users %q, want that of the tenant alone", got)
 		}
+		p.want(5*time.Minute, "thread:1 !") // from then on there are topics beside the kind, and none of it
+		in(t, tracker, "alice", "thread:7").goes(tracker, "alice")
+		p.want(2*time.Second, "thread:7 +alice -alice")
 	})
 }
 
@@ -197,6 +200,16 @@ func TestDeliverKindSlowStore(t *testing.T) {
 		time.Sleep(30 * time.Second)
 		if n := len(p.all()); n != topics || slices.Contains(p.by, "b") {
 			t.Errorf("got %d events, want %d of a alone", n, topics)
+		}
+		for i := range 4 * topics { // so much happens that one round never reaches the last topic
+			time.Sleep(50 * time.Millisecond)
+			choose(t, p.b, presence.UserID(fmt.Sprint("u", i%topics)), []presence.Status{presence.Busy, presence.Away}[i/topics%2])
+			if i == topics {
+				in(t, p.b, "late", presence.Topic(fmt.Sprint("thread:", topics-1)))
+			}
+		}
+		if n := len(p.all()); n != topics+1 {
+			t.Errorf("got %d events, want the join in the last topic too", n)
 		}
 	})
 }

@@ -227,7 +227,8 @@ func TestDeliver(t *testing.T) {
 func TestDeliverTakeOver(t *testing.T) {
 	for _, dies := range []bool{false, true} {
 		bubble(t, fmt.Sprintf("dies=%v", dies), func(t *testing.T) {
-			p := newTwin(t, memstore.New())
+			store := memstore.New()
+			p := newTwin(t, store)
 			in(t, p.b, "alice")
 			p.want(time.Second, "+alice")
 			bob := in(t, p.b, "bob")
@@ -244,6 +245,9 @@ func TestDeliverTakeOver(t *testing.T) {
 			p.want(within, "-bob +carol")
 			if !statsOf(p.b).Leads {
 				t.Error("want b to lead")
+			}
+			if got := strings.Join(record(t, store, "t/"), " "); got != "t/site/alice t/site/carol" {
+				t.Errorf("got %s in the record, want who is there", got)
 			}
 			p.faults.Heal()
 			in(t, p.b, "dave")

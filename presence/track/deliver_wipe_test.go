@@ -71,7 +71,7 @@ func TestDeliverWipe(t *testing.T) {
 }
 
 // The store is away for longer than a node holds the record, and begins with an old file of it. The node that led goes
-// first, and writes what it knows.
+// first, and writes what it knows, without a user who was erased meanwhile.
 func TestDeliverOldFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, file := newSwapStore(), memstore.New()
@@ -84,7 +84,9 @@ func TestDeliverOldFile(t *testing.T) {
 		p.want(10*time.Second, "+bob")
 		p.dies()
 		p.others.Break(presencetest.Fault{Err: errDown})
-		time.Sleep(20 * time.Second)
+		time.Sleep(10 * time.Second) // a does not lead any more
+		noError(t, start(t, store, quiet).Erase(t.Context(), "alice"))
+		time.Sleep(10 * time.Second)
 		_, err = file.ClaimConsumer(t.Context(), "program", backend.ConsumerClaim{Holder: "of the file", For: time.Second, Create: true})
 		noError(t, err)
 		_, err = file.CommitConsumer(t.Context(), "program", backend.ConsumerStep{Holder: "of the file", Set: old})
@@ -96,6 +98,9 @@ func TestDeliverOldFile(t *testing.T) {
 		p.want(time.Minute, "!")
 		if !statsOf(p.a).Leads {
 			t.Error("want the node that led to go on")
+		}
+		if got := strings.Join(record(t, store, ""), " "); got != "p/site steps t/site/bob" {
+			t.Errorf("got the record %s, want a position, and bob alone", got)
 		}
 	})
 }

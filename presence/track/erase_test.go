@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -101,14 +102,14 @@ func TestEraseOutlivesTheNode(t *testing.T) {
 
 // What was promised is done within ten seconds after the part that was out is back, by another node too.
 func TestEraseAfterAnOutage(t *testing.T) {
-	for _, dies := range []bool{false, true} {
+	for dies, out := range map[bool][]presencetest.Call{false: {presencetest.CallEraseUser}, true: {presencetest.CallEraseUser, presencetest.CallPublish}} {
 		synctest.Test(t, func(t *testing.T) {
 			store := &slowEraser{Store: memstore.New()}
 			faults := presencetest.NewFaults(store)
 			a, b := start(t, faults, track.Config{Node: "a"}), start(t, faults, track.Config{Node: "b"})
 			b.Seen(presence.Site, user("alice"), presence.Device{})
 			time.Sleep(time.Second)
-			faults.Break(presencetest.Fault{Err: errors.New("down")}, presencetest.CallEraseUser, presencetest.CallPublish)
+			faults.Break(presencetest.Fault{Err: errors.New("down")}, out...)
 			noError(t, a.Erase(t.Context(), "alice"))
 			if dies {
 				noError(t, a.Close(context.Background()))
@@ -134,6 +135,9 @@ func TestEraseRefused(t *testing.T) {
 		faults.Break(presencetest.Fault{Err: errors.New("down")}, presencetest.CallAddErasure)
 		if err := a.Erase(t.Context(), "alice"); !errors.Is(err, presence.ErrStoreOut) {
 			t.Errorf("got %v, want %v", err, presence.ErrStoreOut)
+		}
+		for i := range 100 { // they leave room for the one that is promised later
+			_ = a.Erase(t.Context(), presence.UserID(fmt.Sprint("u", i)))
 		}
 		if err := a.Erase(t.Context(), "a\x00b"); !errors.Is(err, presence.ErrInvalidUser) {
 			t.Errorf("got %v, want %v", err, presence.ErrInvalidUser)

@@ -211,7 +211,14 @@ func TestVariant(t *testing.T) {
 // what is old.
 func TestBytesAreTheEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker := start(t, memstore.New(), track.Config{MergeWindow: -1})
+		store := memstore.New()
+		tracker := start(t, store, track.Config{MergeWindow: -1})
+		var large []backend.Op
+		for i := range 30 {
+			u := user(fmt.Sprint("large", i))
+			u.Data = fmt.Appendf(nil, `{"n":"%4000d"}`, i)
+			large = append(large, backend.Op{Kind: backend.OpJoin, User: u, Holder: "elsewhere.1", For: time.Hour})
+		}
 		put := func(b []byte, e presence.Event) []byte {
 			return append(append(append(append(b, e.Type...), e.ID...), e.Data...), '\n')
 		}
@@ -225,7 +232,11 @@ func TestBytesAreTheEvents(t *testing.T) {
 		for i := range 4000 {
 			u := user(fmt.Sprint("u", random.IntN(300)))
 			u.Name = strings.Repeat("n", random.IntN(1000)) // the log holds a megabyte
-			tracker.Seen("site", u, presence.Device{})
+			if i == 3995 {                                  // one event is larger than a piece
+				noError(t, store.Apply(t.Context(), []backend.Batch{{Topic: "site", Ops: large}})[0].Err)
+			} else {
+				tracker.Seen("site", u, presence.Device{})
+			}
 			time.Sleep(5 * time.Millisecond)
 			synctest.Wait() // for the figures, which come at the same moment now and then
 			who := random.IntN(len(formed))

@@ -188,20 +188,6 @@ func TestIdleReturnsAtAnotherNode(t *testing.T) {
 	})
 }
 
-// A word that waits is no proof of life, and holds nobody whose page has left.
-func TestIdleWordThatWaitsHoldsNobody(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := memstore.New()
-		a, b := start(t, store, track.Config{}), start(t, store, track.Config{})
-		page := connect(t, a, track.ConnectOptions{Visitor: visitor("alice"), Beat: true})
-		beatAt(t, b, page, true)
-		beatAt(t, b, page, false)
-		noError(t, b.Leave(t.Context(), page.Token(), visitor("alice")))
-		time.Sleep(12 * time.Second)
-		wantStatus(t, "the grace is over", a, presence.Site, "")
-	})
-}
-
 // Whatever a node asks the store about a member, it says who is idle.
 func TestIdleAsAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -271,22 +257,6 @@ func TestIdleByAViewElsewhere(t *testing.T) {
 		page.Close()
 		time.Sleep(6 * time.Minute)
 		wantStatus(t, "long ago", a, presence.Site, presence.Idle)
-	})
-}
-
-// A machine went to sleep after its user had viewed a page elsewhere. What its node says of the
-// user holds nobody.
-func TestIdleIsNoProofOfLife(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := memstore.New()
-		a := start(t, store, track.Config{})
-		asleep := connect(t, a, track.ConnectOptions{Visitor: visitor("alice"), Beat: true})
-		time.Sleep(10 * time.Second)
-		beatAt(t, a, asleep, true)
-		time.Sleep(40 * time.Second)
-		connect(t, a, track.ConnectOptions{Visitor: visitor("alice")}).Drop()
-		time.Sleep(6 * time.Second)
-		wantStatus(t, "asleep for longer than the ttl", a, presence.Site, "")
 	})
 }
 

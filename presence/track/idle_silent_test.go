@@ -2,43 +2,12 @@ package track_test
 
 import (
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/track"
 )
-
-// Alice has a phone and a desk at one node. Her phone beats at another node than that of its
-// stream, her desk at its own. Once nobody is at either she is idle, whatever the phone said last
-// at its own node; and not before.
-func TestIdleBesideBeatsElsewhere(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := memstore.New()
-		a, b := start(t, store, track.Config{}), start(t, store, track.Config{})
-		phone := connect(t, a, track.ConnectOptions{Visitor: visitor("alice"), Beat: true})
-		desk := connect(t, a, track.ConnectOptions{Visitor: visitor("alice"), Beat: true})
-		for _, step := range []struct {
-			what        string
-			phone, desk bool
-			want        presence.Status
-		}{
-			{"nobody is at the desk", false, true, presence.Online},
-			{"nobody is at either", true, true, presence.Idle},
-			{"somebody is at the phone", false, true, presence.Online},
-			{"nobody is at the phone again", true, true, presence.Idle},
-			{"somebody is at the desk", true, false, presence.Online},
-		} {
-			for range 8 {
-				beatAt(t, b, phone, step.phone)
-				beatAt(t, a, desk, step.desk)
-				time.Sleep(15 * time.Second)
-			}
-			wantStatus(t, step.what, b, presence.Site, step.want)
-		}
-	})
-}
 
 // Alice's phone has vanished, and a proxy keeps its stream open. Nobody is at her desk. She is
 // idle a second after the phone's lease has expired, and the phone counts again when it is heard.
@@ -69,25 +38,4 @@ func TestIdleBesideAVanishedPage(t *testing.T) {
 			}
 		})
 	}
-}
-
-// Pages at which somebody is, and that are heard, keep their user attended beside one at which
-// nobody is: nothing is written.
-func TestIdleBesideAnAttendedPage(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := &saidStore{Store: memstore.New()}
-		a := start(t, store, track.Config{})
-		phone := connect(t, a, track.ConnectOptions{Visitor: visitor("alice"), Beat: true})
-		desk := connect(t, a, track.ConnectOptions{Visitor: visitor("alice"), Beat: true})
-		for range 40 {
-			beatAt(t, a, phone, false)
-			time.Sleep(10 * time.Second)
-			beatAt(t, a, desk, true)
-			time.Sleep(10 * time.Second)
-		}
-		if got := store.take(); got != "[]" {
-			t.Errorf("somebody is at the phone, and it was said %s", got)
-		}
-		wantStatus(t, "at the phone", a, presence.Site, presence.Online)
-	})
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/memstore"
-	"github.com/rollcall-go/rollcall/presence/presencetest"
 	"github.com/rollcall-go/rollcall/presence/track"
 )
 
@@ -120,27 +119,5 @@ func TestLossOfNoticesRestoresLeases(t *testing.T) {
 		if noError(t, err); len(snap.Members) != 1 || snap.Members[0].Status != presence.Busy {
 			t.Errorf("the store has %v, want alice, who is busy", snap.Members)
 		}
-	})
-}
-
-// Alice's page at node A, which cannot write, was opened before she signed out elsewhere. A hears that it
-// missed notices, ends the page, and then hears of the sign-out: it writes nothing that shows her.
-func TestSignOutThatIsHeardAfterWhatWasMissed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		memory := memstore.New()
-		bus := &forgettingBus{Store: memory}
-		faults := presencetest.NewFaults(bus)
-		a := start(t, faults, track.Config{Node: "a"})
-		a.Seen(presence.Site, user("alice"), presence.Device{}) // so that A knows what she chose
-		time.Sleep(10 * time.Minute)
-		faults.Break(presencetest.Fault{Err: errDown}, presencetest.CallApply)
-		connect(t, a, track.ConnectOptions{Visitor: visitor("alice")})
-		time.Sleep(2 * time.Minute)
-		bus.hear(backend.Notice{Missed: 2 * time.Minute})
-		late := backend.SignOutNotice("alice")
-		late.Ago = time.Minute
-		bus.hear(late)
-		faults.Heal()
-		wantHidden(t, memory, time.Minute)
 	})
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
-	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 	"github.com/rollcall-go/rollcall/presence/track"
@@ -120,63 +119,6 @@ func TestViewsUnderWayEndWithASignOut(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		if got := stored(t, memory, presence.Site); got != "" {
 			t.Errorf("got %q, want nobody", got)
-		}
-	})
-}
-
-// A status that comes late to a node which does not know the newer one must not
-// take its place.
-func TestLateStatus(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := memstore.New()
-		tracker := start(t, store, track.Config{})
-		w := openPage(t, tracker, track.ConnectOptions{})
-		alice := user("alice")
-		alice.Status, alice.Rev = presence.Busy, int64(backend.OrderAt(time.Now()))
-		store.Apply(t.Context(), []backend.Batch{{Topic: presence.Site, Ops: []backend.Op{{Kind: backend.OpSeen, User: alice, For: time.Minute}}}})
-		w.want("state alice")
-		late := backend.StatusNotice("alice", presence.Invisible)
-		late.Ago = 10 * time.Second
-		noError(t, store.Publish(t.Context(), late))
-		time.Sleep(time.Second)
-		if got := stored(t, store, presence.Site); got != "alice=busy " {
-			t.Errorf("the store shows %q, want alice busy", got)
-		}
-		kept, err := store.Statuses(t.Context(), "alice")
-		noError(t, err)
-		late.Ago, late.Order = 0, kept[0].Order
-		noError(t, store.Publish(t.Context(), late))
-		time.Sleep(time.Second)
-		if got := stored(t, store, presence.Site); got != "" {
-			t.Errorf("the store shows %q, want nobody", got)
-		}
-	})
-}
-
-// Of a status that another one replaced, set at another node, nobody is told again
-// when the store lost its data: told late, it might seem to be the newer one.
-func TestReplacedStatusIsNotToldAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := newSwapStore()
-		a, b := pair(t, store)
-		openPage(t, a, track.ConnectOptions{}).want("state ")
-		noError(t, a.SetStatus(t.Context(), "alice", presence.Invisible))
-		noError(t, b.SetStatus(t.Context(), "alice", presence.Busy))
-		time.Sleep(time.Second)
-		var told []presence.Status
-		stop, err := store.Listen(t.Context(), func(n backend.Notice) {
-			told = append(told, n.Status())
-		})
-		noError(t, err)
-		defer stop()
-		connect(t, a, track.ConnectOptions{Visitor: visitor("bob")})
-		time.Sleep(time.Second)
-		store.wipe()
-		time.Sleep(10 * time.Second)
-		for _, status := range told {
-			if status == presence.Invisible {
-				t.Errorf("got told %q, want no status that was replaced", told)
-			}
 		}
 	})
 }

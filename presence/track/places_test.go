@@ -267,39 +267,6 @@ func TestPlacesRememberABoundedNumberOfUsers(t *testing.T) {
 	})
 }
 
-// While the store is out, users who turn invisible are in no place, wherever their names
-// came from: the store, or a roster here.
-func TestPlacesWithoutTheInvisibleWhileTheStoreIsOut(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		faults := presencetest.NewFaults(memstore.New())
-		tracker := start(t, faults, track.Config{})
-		openPage(t, tracker, track.ConnectOptions{Topics: []presence.Topic{"thread:1"}})
-		for _, topic := range []presence.Topic{"thread:1", "thread:2"} {
-			tracker.Seen(topic, user("alice"), presence.Device{})
-			tracker.Seen(topic, user("bob"), presence.Device{})
-		}
-		time.Sleep(time.Second)
-		if places, err := tracker.Places(t.Context(), ""); err != nil || len(places) != 2 || places[0].Total != 2 {
-			t.Fatalf("got %+v, %v, want two places of two", places, err)
-		}
-		faults.Break(presencetest.Fault{Err: errors.New("out")}, presencetest.CallTopics)
-		noError(t, tracker.SetStatus(t.Context(), "alice", presence.Invisible))
-		time.Sleep(5 * time.Second)
-		places, err := tracker.Places(t.Context(), "")
-		if err != nil || len(places) != 2 {
-			t.Fatalf("got %+v, %v, want two places", places, err)
-		}
-		for _, p := range places {
-			if p.Total != 1 || len(p.Users) != 1 || p.Users[0].ID != "bob" {
-				t.Errorf("got %+v, want bob alone", p)
-			}
-		}
-		if of, err := tracker.PlacesOf(t.Context(), "alice", "bob"); err != nil || len(of) != 1 || len(of["bob"]) != 2 {
-			t.Errorf("got %v, %v, want two places of bob alone", of, err)
-		}
-	})
-}
-
 // Rule P6: whoever hides is in no place a second later, at no node, although places are read
 // every two seconds.
 func TestPlacesWithoutTheHiddenWithinASecond(t *testing.T) {

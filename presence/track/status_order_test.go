@@ -56,41 +56,6 @@ func aliceElsewhere(t *testing.T) (memory *memstore.Store, slow *presencetest.Fa
 	return memory, slow, a, b
 }
 
-// A is slow to write the status that it took; B takes a later one.
-func TestStatusesSetAtTwoNodes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		memory, slow, a, b := aliceElsewhere(t)
-		slow.Break(presencetest.Fault{Delay: 2500 * time.Millisecond, Times: 1}, presencetest.CallApply)
-		a.SeenGuest(presence.Site, "g")
-		time.Sleep(100 * time.Millisecond)
-		go a.SetStatus(context.Background(), "alice", presence.Busy)
-		time.Sleep(200 * time.Millisecond)
-		choose(t, b, "alice", presence.Invisible)
-		time.Sleep(10 * time.Second)
-		if got := stored(t, memory, presence.Site); got != "" {
-			t.Errorf("alice chose invisible last, and is shown: %q", got)
-		}
-	})
-}
-
-// A hangs between publishing a status and writing it. B, which holds the user, writes it.
-func TestSenderOfAStatusHangs(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		memory := memstore.New()
-		fa := presencetest.NewFaults(memory)
-		a := start(t, fa, track.Config{Node: "a", Logger: slog.New(slog.DiscardHandler)})
-		b := start(t, memory, track.Config{Node: "b"})
-		b.Seen("thread:7", user("alice"), presence.Device{})
-		b.Seen(presence.Site, user("alice"), presence.Device{})
-		time.Sleep(10 * time.Second)
-		fa.Break(presencetest.Fault{Hang: true}, presencetest.CallApply)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		_ = a.SetStatus(ctx, "alice", presence.Invisible)
-		wantHidden(t, memory, 10*time.Second)
-	})
-}
-
 // The store published a status, and its answer was lost: the sender writes nothing.
 func TestSenderOfAStatusWasCutOff(t *testing.T) {
 	for _, looked := range []bool{true, false} {
@@ -112,32 +77,6 @@ func TestSenderOfAStatusWasCutOff(t *testing.T) {
 			wantHidden(t, memory, 10*time.Second)
 		})
 	}
-}
-
-// B turns alice idle at the moment at which she turns invisible at A.
-func TestIdleAndInvisible(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		memory := memstore.New()
-		fb := presencetest.NewFaults(memory)
-		a := start(t, memory, track.Config{Node: "a"})
-		b := start(t, fb, track.Config{Node: "b"})
-		cn := connect(t, b, track.ConnectOptions{Visitor: visitor("alice")})
-		w := openPage(t, b, track.ConnectOptions{})
-		time.Sleep(10 * time.Second)
-		w.skip()
-		if _, err := b.Beat(t.Context(), cn.Token(), visitor("alice"), idlePage(true)); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(990 * time.Millisecond)
-		fb.Break(presencetest.Fault{Delay: 2500 * time.Millisecond}, presencetest.CallApply)
-		b.SeenGuest(presence.Site, "x") // the writer is at it
-		time.Sleep(20 * time.Millisecond)
-		choose(t, a, "alice", presence.Invisible)
-		time.Sleep(100 * time.Millisecond)
-		fb.Heal()
-		time.Sleep(20 * time.Millisecond)
-		wantHidden(t, memory, time.Minute)
-	})
 }
 
 // The site names a status with a page view, a second after the user chose another one.
@@ -207,21 +146,6 @@ func TestSlowPageViewAndInvisible(t *testing.T) {
 	})
 }
 
-// An age period of centuries is as good as any: page views still hold their users.
-func TestStatusWithAHugeAge(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		memory := memstore.New()
-		a := start(t, memory, track.Config{Node: "a", Age: 200 * 365 * 24 * time.Hour})
-		a.Seen("thread:1", user("alice"), presence.Device{})
-		time.Sleep(10 * time.Second)
-		choose(t, a, "alice", presence.Invisible)
-		time.Sleep(time.Second)
-		if got := stored(t, memory, "thread:1"); got != "" {
-			t.Errorf("the store shows %q, want alice hidden", got)
-		}
-	})
-}
-
 // A chaoticBus delivers notices of a kind late to one listener, each with a delay of its own: so
 // each node may hear them in another order.
 type chaoticBus struct {
@@ -284,24 +208,6 @@ func wantChosen(t *testing.T, store backend.Store, want presence.Status, nodes .
 	}
 }
 
-// A publishes a status, and its answer is slow. Meanwhile B publishes a later one.
-func TestStatusAcknowledgedLate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		memory := memstore.New()
-		slow := &lateBus{Store: memory, late: 300 * time.Millisecond}
-		a := start(t, slow, track.Config{Node: "a"})
-		b := start(t, memory, track.Config{Node: "b"})
-		connect(t, a, track.ConnectOptions{Visitor: visitor("alice")})
-		connect(t, b, track.ConnectOptions{Visitor: visitor("alice")})
-		time.Sleep(10 * time.Second)
-		go a.SetStatus(context.Background(), "alice", presence.Away)
-		time.Sleep(100 * time.Millisecond)
-		noError(t, b.SetStatus(t.Context(), "alice", presence.Busy))
-		time.Sleep(10 * time.Second)
-		wantChosen(t, memory, presence.Busy, a, b)
-	})
-}
-
 // A user chose a status before the node started. The next choice is made there, and the node
 // has not asked what the user chose before.
 func TestStatusOfAUserWhomTheNodeDoesNotKnow(t *testing.T) {
@@ -351,16 +257,4 @@ func (s *hungBus) Publish(ctx context.Context, n backend.Notice) error {
 	}()
 	<-ctx.Done()
 	return ctx.Err()
-}
-
-// lateBus answers late what it has published.
-type lateBus struct {
-	backend.Store
-	late time.Duration
-}
-
-func (s *lateBus) Publish(ctx context.Context, n backend.Notice) error {
-	err := s.Store.Publish(ctx, n)
-	time.Sleep(s.late)
-	return err
 }

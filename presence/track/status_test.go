@@ -216,20 +216,3 @@ func TestStatusIsWrittenByFewNodes(t *testing.T) {
 		}
 	})
 }
-
-// A node that ends between publishing a status and writing it leaves no topic behind that
-// shows the status of before.
-func TestStatusOfANodeThatEnded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		memory := memstore.New()
-		b := start(t, memory, track.Config{Node: "b"})
-		openPage(t, b, track.ConnectOptions{}).want("state ")
-		connect(t, b, track.ConnectOptions{Visitor: visitor("alice")})
-		time.Sleep(10 * time.Second)
-		noError(t, memory.Publish(t.Context(), backend.StatusNotice("alice", presence.Busy)))
-		time.Sleep(3 * time.Second)
-		if m, _ := view(t, b).Member("alice"); m.Status != presence.Busy {
-			t.Errorf("got %q 3 s later, want busy", m.Status)
-		}
-	})
-}

@@ -365,6 +365,13 @@ func TestPeopleWholeWay(t *testing.T) {
 		})
 		step("invisible", "diff + -bob", set(invisible))
 		step("everybody", "diff +bob -", set(everybody))
+		since := page.since("bob")
+		time.Sleep(time.Minute)
+		noError(t, set(presence.Settings{Text: "at lunch"})())
+		time.Sleep(time.Second)
+		if page.want("diff +bob -"); !page.since("bob").Equal(since) {
+			t.Errorf("got since %v with another text, want %v as before", page.since("bob"), since)
+		}
 		step("blocked", "diff + -bob", func() error {
 			d.directory.Block("bob", "alice", true)
 			return d.a.People().RelationsChanged(t.Context(), "bob")

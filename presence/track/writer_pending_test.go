@@ -22,7 +22,7 @@ func opLine(op backend.Op) string {
 	if op.Idle {
 		name += " idle"
 	}
-	return name + " " + string(op.User.ID) + string(op.Holder) + op.Bot + op.Guest + fmt.Sprint(op.Peak.Total)
+	return name + " " + string(op.User.ID) + string(op.Holder) + op.Bot + op.Guest + op.User.Name + fmt.Sprint(op.Peak.Total)
 }
 
 // What waits for the store is merged where the effect stays the same: each operation about the
@@ -45,6 +45,10 @@ func TestOperationsThatWaitAreMerged(t *testing.T) {
 	}
 	idly := func(op backend.Op) backend.Op {
 		op.Idle = true
+		return op
+	}
+	named := func(op backend.Op, name string) backend.Op {
+		op.User.Name = name
 		return op
 	}
 	for _, tc := range []struct {
@@ -78,6 +82,7 @@ func TestOperationsThatWaitAreMerged(t *testing.T) {
 		{"an attend and a release without a grace", []backend.Op{idly(of(attend, "a", "n.1")), of(backend.OpRelease, "a", "n.1")}, []backend.Op{of(backend.OpRelease, "a", "n.1")}},
 		{"an attend and a drop", []backend.Op{idly(of(attend, "a", "n.1")), of(drop, "a", "n.1")}, []backend.Op{of(drop, "a", "n.1")}},
 		{"an attend and a sign-off", []backend.Op{of(attend, "a", "n.1"), of(off, "a", "n.1")}, []backend.Op{of(off, "a", "n.1")}},
+		{"views with another profile", []backend.Op{named(of(backend.OpSeen, "a", ""), "Al"), named(of(backend.OpSeen, "a", ""), "Alice")}, []backend.Op{named(of(backend.OpSeen, "a", ""), "Alice")}},
 		{"a sign-out", []backend.Op{of(off, "a", "n.1"), of(off, "b", "n.2"), of(backend.OpSignOut, "a", "")},
 			[]backend.Op{of(off, "b", "n.2"), of(backend.OpSignOut, "a", "")}},
 	} {

@@ -200,16 +200,6 @@ func (s *BareStream) Next() (typ, data string, err error) {
 
 // Socket opens a WebSocket. Its input is discarded.
 func (c *BareClient) Socket(query, cookie string) (net.Conn, int, error) {
-	conn, status, err := c.SocketRead(query, cookie)
-	if err == nil {
-		go func() { _, _ = io.Copy(io.Discard, conn) }() // until the socket is closed
-	}
-	return conn, status, err
-}
-
-// SocketRead opens a WebSocket, from which the caller reads. Bytes that arrive together with the answer are
-// lost.
-func (c *BareClient) SocketRead(query, cookie string) (net.Conn, int, error) {
 	conn, err := c.Dial()
 	if err != nil {
 		return nil, 0, err
@@ -225,6 +215,7 @@ func (c *BareClient) SocketRead(query, cookie string) (net.Conn, int, error) {
 		conn.Close()
 		return nil, status(res), errors.Join(err, errRefused)
 	}
+	go func() { _, _ = io.Copy(io.Discard, conn) }() // until the socket is closed
 	return conn, res.StatusCode, nil
 }
 

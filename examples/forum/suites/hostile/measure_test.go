@@ -95,7 +95,19 @@ func missingOrMore[V any](got map[string]V, want map[string]bool) string {
 }
 
 // memory is how much memory the forum's process has, in bytes.
-func (h *hostile) memory() int { return residentMemory(h.t, h.node.Cmd.Process.Pid) }
+func (h *hostile) memory() int {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", h.node.Cmd.Process.Pid))
+	if err != nil {
+		h.t.Fatalf("the forum's process: %v", err)
+	}
+	_, rest, _ := strings.Cut(string(text), "VmRSS:")
+	kilobytes, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
+	n, err := strconv.Atoi(kilobytes)
+	if err != nil {
+		h.t.Fatalf("the forum's process has ended: %v", err)
+	}
+	return n << 10
+}
 
 // forumCPU is how many seconds of CPU the forum's process has used.
 func (h *hostile) forumCPU() float64 {
