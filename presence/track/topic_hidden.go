@@ -77,7 +77,7 @@ func (r *replica) conceals(id presence.UserID) bool {
 		return r.hides(id) && r.ledger.get(id) != nil
 	}
 	e := r.ledger.roster.get(id)
-	return e != nil && p.narrowed[id] == nil && r.narrower(e, false) != nil
+	return e != nil && p.narrowed[id] == nil && r.narrower(e) != nil
 }
 
 // show makes readers see a member as this node knows the user.
@@ -190,15 +190,15 @@ func (r *replica) admitLocked(id presence.UserID) {
 }
 
 // narrower returns what Views show of a device in place of what the store has; nil: nothing. While this node does not
-// know what the user chose, that stays as it was, unless the store has told since.
+// know what the user chose, that stays as it was: see unsure.
 //
 // Example: Bob hides at 12:00:05. Redis starts again with a file of 12:00:00. A node that has read it must not show Bob
 // until his node has written once more that he hid.
-func (r *replica) narrower(e *entry, told bool) *presence.Visibility {
+func (r *replica) narrower(e *entry) *presence.Visibility {
 	stored, owner := e.visibility(), ownerIn(r.out.topic, e.ID)
 	v := r.records.visibilityOf(owner)
 	switch {
-	case v == nil && !told:
+	case v == nil:
 		v = r.provisional.narrowed[e.ID]
 	case v != nil && !v.Since.IsZero() && stored.Since.After(v.Since): // the user shows again, as this node has not heard yet
 		return nil
@@ -210,8 +210,8 @@ func (r *replica) narrower(e *entry, told bool) *presence.Visibility {
 }
 
 // setNarrowed notes what Views show of a device, and reports whether that is another look.
-func (r *replica) setNarrowed(e *entry, told bool) (changed bool) {
-	v, was := r.narrower(e, told), r.provisional.narrowed[e.ID]
+func (r *replica) setNarrowed(e *entry) (changed bool) {
+	v, was := r.narrower(e), r.provisional.narrowed[e.ID]
 	r.provisional.narrow(e.ID, v)
 	return !was.Equal(v)
 }
@@ -231,7 +231,7 @@ func (p *provisional) narrow(id presence.UserID, v *presence.Visibility) {
 func (r *replica) narrowAll() {
 	if r.out.topic == backend.DevicesTopic {
 		r.ledger.roster.byID.Scan(func(e *entry) bool {
-			r.setNarrowed(e, false)
+			r.setNarrowed(e)
 			return true
 		})
 	}
@@ -240,12 +240,12 @@ func (r *replica) narrowAll() {
 // narrowLocked makes Views show a device as its user chose.
 func (r *replica) narrowLocked(id presence.UserID) {
 	was := r.provisional.narrowed[id]
-	if e := r.ledger.roster.get(id); e == nil || r.narrower(e, false).Equal(was) {
+	if e := r.ledger.roster.get(id); e == nil || r.narrower(e).Equal(was) {
 		return
 	}
 	r.publishPendingLocked()
 	e := r.ledger.roster.get(id)
-	if e == nil || !r.setNarrowed(e, false) {
+	if e == nil || !r.setNarrowed(e) {
 		return
 	}
 	n := net{silent: []*entry{e}}
@@ -260,35 +260,19 @@ func (r *replica) narrowLocked(id presence.UserID) {
 	}
 }
 
-// narrowedPending returns the devices that Views show otherwise than the store, of which it has told since.
-func (r *replica) narrowedPending() (told []presence.UserID) {
-	for id := range r.provisional.narrowed {
-		if _, pending := r.ledger.pending[id]; pending {
-			told = append(told, id)
-		}
-	}
-	return told
-}
-
-// narrowTold is setNarrowed for the devices of which the store tells in changes that are published now. told has those
-// that Views showed otherwise. It returns those of them that look otherwise now, also where the changes together changed
-// nothing.
-//
-// Example: Alice's phone is shown as hidden, by an older choice. It goes and comes back within one merge window.
-func (r *replica) narrowTold(n net, told []presence.UserID) (changed []*entry) {
-	for _, id := range told {
-		if e := r.ledger.roster.get(id); e == nil {
-			delete(r.provisional.narrowed, id)
-		} else if r.setNarrowed(e, true) {
-			changed = append(changed, e)
-		}
+// narrowChanged is setNarrowed for the devices in changes that are published now.
+func (r *replica) narrowChanged(n net) {
+	if r.out.topic != backend.DevicesTopic {
+		return
 	}
 	for _, entries := range [][]*entry{n.joins, n.silent} {
 		for _, e := range entries {
-			r.setNarrowed(e, true)
+			r.setNarrowed(e)
 		}
 	}
-	return changed
+	for _, l := range n.leaves {
+		delete(r.provisional.narrowed, l.ID)
+	}
 }
 
 // unsure returns the users whom readers see otherwise than the store has them, by a choice that is unsure.

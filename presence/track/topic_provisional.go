@@ -242,6 +242,7 @@ func (r *replica) expireProvisional() {
 // pending diffs, because they still belong to a provisional version with its own name.
 func (r *replica) decideLocked(n net) {
 	r.ledger.decide(n)
+	r.narrowChanged(n)
 	if !r.provisional.open() {
 		r.endProvisionalLocked()
 	} else if n.empty() {

@@ -71,9 +71,8 @@ func (r *replica) publishPendingLocked() {
 	if diffs == 0 {
 		return
 	}
-	told := r.narrowedPending()
 	n := r.ledger.merge()
-	n.silent = append(n.silent, r.narrowTold(n, told)...)
+	r.narrowChanged(n)
 	r.stats.diffsMerged.Add(uint64(diffs - 1))
 	r.merging.latest = time.Now()
 	switch {
