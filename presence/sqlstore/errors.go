@@ -14,6 +14,13 @@ var (
 	ErrOldDatabase = errors.New("the database was made before the first release; drop its tables of this package, with that of migrations")
 )
 
+// wrap adds the operation to the error that a method returns: defer wrap(&err, "mark").
+func wrap(err *error, operation string) {
+	if *err != nil {
+		*err = fmt.Errorf("sqlstore: %s: %w", operation, *err)
+	}
+}
+
 // explain adds the cure to an error of PostgreSQL that says that a connection has other prepared statements than
 // the driver made on it.
 func explain(err error) error {

@@ -17,14 +17,8 @@ import (
 //
 // It returns [ErrNewerDatabase], [ErrOldDatabase], or an error that says what to change if the database does not speak the
 // dialect, or does not wait for locks.
-func (s *Store) Migrate(ctx context.Context) error {
-	if err := s.migrate(ctx); err != nil {
-		return fmt.Errorf("sqlstore: migrate: %w", err)
-	}
-	return nil
-}
-
-func (s *Store) migrate(ctx context.Context) error {
+func (s *Store) Migrate(ctx context.Context) (err error) {
+	defer wrap(&err, "migrate")
 	defer s.changed() // what was committed before there was a trigger is noticed
 	at, err := s.version(ctx, s.pool)
 	for try := 0; try < 100 && err != nil && s.dialect == SQLite && strings.Contains(err.Error(), "database is locked"); try++ {
