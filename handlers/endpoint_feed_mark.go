@@ -48,11 +48,7 @@ func (e *feedEndpoints) ofOwner(r *http.Request, v presence.Visitor) error {
 	if !v.SignedIn() {
 		return presence.ErrGuest
 	}
-	q, err := e.site.query(r, v)
-	if err != nil {
-		return err
-	}
-	return q.mine()
+	return e.site.query(r, v).mine()
 }
 
 // parseMark parses a mark from a JSON object. An unknown field is an error: with about and a misspelled upto,

@@ -169,15 +169,8 @@ func (h *Handler) KeptTypeSets() int {
 // FormFor returns how a page writes its events over Server-Sent Events, by its query.
 func (h *Handler) FormFor(query string, offered ...string) (*track.Form, error) {
 	r := &http.Request{ProtoMajor: 1, URL: &url.URL{RawQuery: query}, Header: http.Header{"Sec-Websocket-Protocol": offered}}
-	q, err := h.site.query(r, presence.Visitor{})
-	if err != nil {
-		return nil, err
-	}
-	types, err := q.types(h.streams.types)
-	if err != nil {
-		return nil, err
-	}
-	return types.form(formSSE), nil
+	q := h.site.query(r, presence.Visitor{})
+	return q.types(h.streams.types).form(formSSE), q.err
 }
 
 // ReadAs returns an event's data as a page reads it that says types.

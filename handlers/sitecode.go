@@ -38,15 +38,18 @@ func siteContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, maxSiteWait)
 }
 
+// guard recovers a panic of the site's code, and counts and logs it. Defer it: the function then returns the values
+// that its results had before the call.
+func (s *siteCode) guard(which fault, text string, attrs ...any) {
+	if p := recover(); p != nil {
+		s.counters.sitePanics.Add(1)
+		s.faults.panicked(which, text, p, attrs...)
+	}
+}
+
 // authorize calls Config.Authorize. After a panic it returns false.
 func (s *siteCode) authorize(r *http.Request, v presence.Visitor, t presence.Topic) (ok bool) {
-	defer func() {
-		if p := recover(); p != nil {
-			ok = false
-			s.counters.sitePanics.Add(1)
-			s.faults.panicked(authorizePanicked, "presence: Config.Authorize panicked; the visitor may not see the topic", p, "topic", t, "user", v.User.ID)
-		}
-	}()
+	defer s.guard(authorizePanicked, "presence: Config.Authorize panicked; the visitor may not see the topic", "topic", t, "user", v.User.ID)
 	return s.cfg.Authorize(r, v.Outside(), t.Local())
 }
 
@@ -64,13 +67,7 @@ func (s *siteCode) observed(k keptRequest, v presence.Visitor) func(presence.Top
 
 // enters calls Config.Enter. After a panic it returns false.
 func (s *siteCode) enters(r *http.Request, v presence.Visitor, t presence.Topic) (ok bool) {
-	defer func() {
-		if p := recover(); p != nil {
-			ok = false
-			s.counters.sitePanics.Add(1)
-			s.faults.panicked(enterPanicked, "presence: Config.Enter panicked; the visitor is not in the topic", p)
-		}
-	}()
+	defer s.guard(enterPanicked, "presence: Config.Enter panicked; the visitor is not in the topic")
 	return s.cfg.Enter(r, v.Outside(), t.Local())
 }
 
@@ -114,25 +111,14 @@ func (s *siteCode) asking(r *http.Request) (*http.Request, context.CancelFunc) {
 
 // clientIP calls Config.ClientIP. After a panic it returns nothing.
 func (s *siteCode) clientIP(r *http.Request) (address string) {
-	defer func() {
-		if p := recover(); p != nil {
-			address = ""
-			s.counters.sitePanics.Add(1)
-			s.faults.panicked(clientIPPanicked, "presence: Config.ClientIP panicked; the address of the connection counts", p)
-		}
-	}()
+	defer s.guard(clientIPPanicked, "presence: Config.ClientIP panicked; the address of the connection counts")
 	return s.cfg.ClientIP(r)
 }
 
 // tenant calls Config.Tenant. After a panic it returns a tenant that has no visitors.
 func (s *siteCode) tenant(r *http.Request) (tenant string) {
-	defer func() {
-		if p := recover(); p != nil {
-			tenant = presence.NoTenant
-			s.counters.sitePanics.Add(1)
-			s.faults.panicked(tenantPanicked, "presence: Config.Tenant panicked; the beat is refused", p)
-		}
-	}()
+	tenant = presence.NoTenant
+	defer s.guard(tenantPanicked, "presence: Config.Tenant panicked; the beat is refused")
 	return s.cfg.Tenant(r)
 }
 

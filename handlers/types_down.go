@@ -128,13 +128,8 @@ func (d *downs) call(key downKey, a *downAnswer) {
 
 // down calls Config.Down. It returns false after a panic, and for an answer that pages could not read.
 func (s *siteCode) down(key downKey) (converted json.RawMessage, ok, failed bool) {
-	defer func() {
-		if p := recover(); p != nil {
-			converted, ok, failed = nil, false, true
-			s.counters.sitePanics.Add(1)
-			s.faults.panicked(downPanicked, "presence: Config.Down panicked; pages get no data", p, "type", key.typ, "from", key.from, "to", key.to)
-		}
-	}()
+	failed = true
+	defer s.guard(downPanicked, "presence: Config.Down panicked; pages get no data", "type", key.typ, "from", key.from, "to", key.to)
 	var data json.RawMessage
 	if key.data != "" {
 		data = json.RawMessage(key.data)
