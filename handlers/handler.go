@@ -80,17 +80,17 @@ func New(tracker *track.Tracker, cfg Config) *Handler {
 		"assets/": {methods: read, static: true, serve: widget.assets},
 	}
 	if h.cfg.people { // the site has a Directory
-		h.endpoints["people"] = endpoint{methods: append(read, http.MethodPost), serve: h.people.people}
-		h.endpoints["settings"] = endpoint{methods: append(read, http.MethodPut), serve: h.people.ownSettings}
-		h.endpoints["sessions"] = endpoint{methods: read, serve: h.people.ownSessions}
+		h.endpoints["people"] = endpoint{methods: append(read, http.MethodPost), user: true, serve: h.people.people}
+		h.endpoints["settings"] = endpoint{methods: append(read, http.MethodPut), user: true, serve: h.people.ownSettings}
+		h.endpoints["sessions"] = endpoint{methods: read, user: true, serve: h.people.ownSessions}
 		if h.cfg.EndSession != nil {
-			h.endpoints["sessions/"] = endpoint{methods: []string{http.MethodDelete}, serve: h.people.endOwnSession}
+			h.endpoints["sessions/"] = endpoint{methods: []string{http.MethodDelete}, user: true, serve: h.people.endOwnSession}
 		}
 	}
 	if h.cfg.Feeds != nil {
 		h.endpoints["feed"] = endpoint{methods: read, serve: feeds.read}
-		h.endpoints["feed/"] = endpoint{methods: []string{http.MethodPost}, serve: feeds.mark}
-		h.endpoints["mutes"] = endpoint{methods: append(read, http.MethodPut), serve: feeds.mutes}
+		h.endpoints["feed/"] = endpoint{methods: []string{http.MethodPost}, user: true, serve: feeds.mark}
+		h.endpoints["mutes"] = endpoint{methods: append(read, http.MethodPut), user: true, serve: feeds.mutes}
 	}
 	return h
 }
