@@ -20,7 +20,7 @@ func (e *rosterElements) editors(topic any, options ...any) (template.HTML, erro
 	}
 	ws := e.workshop
 	texts := ws.cfg.Texts.Signals
-	o, err := signalOptions{label: texts.Editors}.with("editors", options, "label", "revision", "saved")
+	o, err := elementOptions{label: texts.Editors}.with("editors", options, "label", "revision", "saved")
 	if err != nil {
 		return "", err
 	}
