@@ -3,8 +3,6 @@ package webhook
 import (
 	"context"
 	"math/rand/v2"
-	"net/http"
-	"strconv"
 	"sync"
 	"time"
 
@@ -30,21 +28,6 @@ func backoff(try int, age time.Duration) time.Duration {
 	}
 	wait := min(firstWait<<min(max(try-1, 0), 20), most)
 	return wait - rand.N(wait/4)
-}
-
-// maxAsked bounds the Retry-After of a receiver.
-const maxAsked = time.Hour
-
-// retryAfter parses the header: seconds, or a moment. It returns 0 if there is none.
-func retryAfter(h http.Header, now time.Time) time.Duration {
-	text := h.Get("Retry-After")
-	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
-		return time.Duration(min(max(n, 0), int64(maxAsked/time.Second))) * time.Second
-	}
-	if at, err := http.ParseTime(text); err == nil {
-		return min(max(at.Sub(now), 0), maxAsked)
-	}
-	return 0
 }
 
 // A circuit spares a failing receiver: after maxFailures failures in a row, posts begin probeEvery apart,

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/internal/minute"
+	"github.com/rollcall-go/rollcall/internal/problem"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/deliver"
 	"github.com/rollcall-go/rollcall/presence/track"
@@ -176,5 +177,5 @@ func (s *Sender) post(ctx context.Context, d deliver.Event, k key) (asked time.D
 	if res.StatusCode >= 200 && res.StatusCode < 300 {
 		return 0, nil
 	}
-	return retryAfter(res.Header, now), fmt.Errorf("the answer is %d", res.StatusCode)
+	return problem.RetryAfter(res.Header), fmt.Errorf("the answer is %d", res.StatusCode)
 }
