@@ -6,6 +6,7 @@ import (
 	"github.com/rollcall-go/rollcall/internal/authz"
 	"github.com/rollcall-go/rollcall/internal/brief"
 	"github.com/rollcall-go/rollcall/internal/gate"
+	"github.com/rollcall-go/rollcall/internal/minute"
 	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/track"
 )
@@ -43,7 +44,7 @@ type Handler struct {
 // fail: there is no invalid Config.
 func New(tracker *track.Tracker, cfg Config) *Handler {
 	h := &Handler{tracker: tracker, cfg: newSettings(cfg, tracker)}
-	h.faults = &faults{tracker: tracker, counters: &h.counters}
+	h.faults = &faults{Log: minute.Log{To: tracker.Config().Logger}, tracker: tracker, counters: &h.counters}
 	h.site = &siteCode{cfg: h.cfg, counters: &h.counters, faults: h.faults, ending: make(chan struct{}, maxEnding), checking: make(chan struct{}, maxChecking)}
 	price := 0
 	if h.cfg.hasAuthorize {
