@@ -2,7 +2,6 @@ package templates
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"html/template"
 	"strings"
@@ -119,13 +118,4 @@ func (ws *workshop) device(on []string) string {
 		}
 	}
 	return ""
-}
-
-// newWords returns the attribute with the words that the script needs for people. They are
-// not in the page's head, because few pages show people.
-func newWords(texts PeopleTexts) (template.HTML, error) {
-	words, err := json.Marshal(map[string]any{
-		"seen": texts.LastSeen, "mobile": texts.Phone, "tablet": texts.Tablet, "online": texts.Online,
-	})
-	return ` data-words="` + escaped(string(words)) + `"`, err
 }
