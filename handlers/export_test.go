@@ -25,12 +25,6 @@ const (
 	MaxSightings   = maxSightings
 )
 
-// Report is what a page sends about its connection.
-type Report = pageReport
-
-// PlainReport reads a report as the script writes it, and reports whether the body is one.
-func PlainReport(body []byte) (Report, bool) { return plainReport(body) }
-
 // Counted returns how many visitors' rates, and how many addresses' and tenants' connections, are
 // counted now.
 func (h *Handler) Counted() (visitors, addresses int) {
