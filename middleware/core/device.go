@@ -23,7 +23,7 @@ func (m *engine) deviceOf(r *http.Request, user presence.UserID, session presenc
 		id = m.deviceID(r, user, browser)
 	}
 	device := presence.Device{ID: id}
-	device.Kind, device.Label = m.labels.of(r)
+	device.Kind, device.Label = kindAndLabel(r)
 	if len(m.secret) > 0 {
 		address, _ := m.address(r)
 		device.Addr, device.Agent = m.hash("address", address), m.hash("agent", userAgent(r))

@@ -47,7 +47,7 @@ func New[C any](config Config[C]) (*Recorder[C], error) {
 		rec.engine.faults.To = cfg.Logger
 		rec.engine.prefix = cfg.Prefix
 		if cfg.Directory != nil {
-			rec.engine.people, rec.engine.labels = true, newLabels()
+			rec.engine.people = true
 		}
 		rec.engine.newcomers = newNewcomers(cfg.Age)
 		if cfg.Kind(config.Topic).Bots {
@@ -75,7 +75,6 @@ type engine struct {
 	recent     *recent                      // signed-in visitors without cookies
 	crawlers   *recent                      // crawlers that were counted lately; nil: crawlers are not counted
 	newcomers  *newcomers                   // nil without a tracker
-	labels     *labels                      // nil without people
 	strangers  strangers
 }
 
