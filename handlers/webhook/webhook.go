@@ -50,11 +50,10 @@ type Config struct {
 
 // A Sender posts to one receiver. [New] makes one. All methods may be called concurrently.
 type Sender struct {
-	cfg     Config
-	client  *http.Client
-	key     key // nil: derived from the fleet's secret
-	circuit circuit
-	logs    minute.Gate
+	cfg    Config
+	client *http.Client
+	key    key // nil: derived from the fleet's secret
+	logs   minute.Gate
 }
 
 // New returns a Sender, or an error that is [ErrInvalidURL] or [ErrInvalidSecret]. It posts
@@ -124,18 +123,10 @@ func (s *Sender) deliver(ctx context.Context, d deliver.Event, k key) error {
 	if age >= maxAge {
 		return deliver.GiveUp(errTooOld)
 	}
-	if err := s.circuit.enter(ctx); err != nil {
-		return err
-	}
 	asked, err := s.post(ctx, d, k)
-	switch {
-	case err == nil:
-		s.circuit.leave(true)
-		return nil
-	case ctx.Err() != nil: // this node stops, so this is no failure of the receiver
+	if err == nil || ctx.Err() != nil { // where this node stops, that is no failure of the receiver
 		return err
 	}
-	s.circuit.leave(false)
 	age = time.Since(d.At)
 	wait := max(backoff(d.Try, age), asked)
 	if s.logs.Pass() {
