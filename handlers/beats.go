@@ -1,8 +1,10 @@
 package handlers
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"time"
 
@@ -48,9 +50,7 @@ func (h *Handler) servedByToken(w http.ResponseWriter, r *http.Request) bool {
 		return false
 	}
 	h.cfg.bound(w, r)
-	b := bodies.Get().(*[]byte)
-	defer bodies.Put(b)
-	switch err := h.beats.byToken(w, r, name == "beat", b); {
+	switch err := h.beats.byToken(w, r, name == "beat"); {
 	case err == errToNext:
 		return false
 	case err == nil:
@@ -66,16 +66,16 @@ func (h *Handler) servedByToken(w http.ResponseWriter, r *http.Request) bool {
 var errToNext = errors.New("the site serves this request")
 
 // byToken serves a beat or a leave. It returns an error only if nothing was written.
-func (e *beatEndpoints) byToken(w http.ResponseWriter, r *http.Request, isBeat bool, b *[]byte) error {
+func (e *beatEndpoints) byToken(w http.ResponseWriter, r *http.Request, isBeat bool) error {
 	if !e.cfg.sameOrigin(r, false) {
 		e.counters.foreign.Add(1)
 		return forbidden("A page of another origin may not send this request.")
 	}
-	body, err := readBodyInto(w, r, e.cfg.MaxBody, b)
+	body, err := readBody(w, r, e.cfg.MaxBody)
 	if err != nil {
 		return err
 	}
-	said, err := parseReport(body)
+	said, err := decodeReport(body)
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (e *beatEndpoints) byToken(w http.ResponseWriter, r *http.Request, isBeat b
 	case presence.HasVisitor(r.Context()):
 		tenant = presence.VisitorFromContext(r.Context()).Tenant
 	case tenant != "":
-		r.Body = keptBody(body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
 		return errToNext
 	}
 	if !presence.ValidTenant(tenant) {

@@ -23,16 +23,13 @@ type countJSON struct {
 // topics with no known figures while the store is unreachable. It costs one round trip to the store, and none
 // for topics that are in memory.
 func (e *rosterEndpoints) counts(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
-	q, err := e.site.query(r, v)
-	if err != nil {
-		return err
-	}
-	topics, err := q.named(maxCounted, "topic")
-	if errors.Is(err, presence.ErrTooManyTopics) {
+	q := e.site.query(r, v)
+	topics := q.named(maxCounted, "topic")
+	if errors.Is(q.err, presence.ErrTooManyTopics) {
 		return badRequest("Name 1 to 100 topics: ?topic=thread:1&topic=thread:2")
 	}
-	if err != nil {
-		return err
+	if q.err != nil {
+		return q.err
 	}
 	asking, cancel := e.site.asking(r)
 	defer cancel()

@@ -28,10 +28,7 @@ func (ss *streams) events(w http.ResponseWriter, r *http.Request, v presence.Vis
 // openEvents opens the stream that a request asks for. It returns the function that
 // drives the stream in this goroutine, or nil if none is needed.
 func (ss *streams) openEvents(w http.ResponseWriter, r *http.Request, v presence.Visitor) (run func(), err error) {
-	q, err := ss.posted(w, r, v)
-	if err != nil {
-		return nil, err
-	}
+	q := ss.posted(w, r, v)
 	options, err := ss.connectOptions(q)
 	if err != nil {
 		return nil, err
@@ -106,44 +103,24 @@ type streamOptions struct {
 
 // connectOptions returns the options in a stream's request. It returns an error unless the visitor may see
 // every topic, or with partial=1 at least one.
-func (ss *streams) connectOptions(q query) (o streamOptions, err error) {
+func (ss *streams) connectOptions(q *query) (o streamOptions, err error) {
 	o.Visitor = q.visitor
-	if q.visitor.SignedIn() {
+	if q.err == nil && q.visitor.SignedIn() {
 		ss.tracker.MeetUser()
 	}
-	if o.types, err = q.types(ss.types); err != nil {
-		return o, err
-	}
-	if err = q.mine(); err != nil {
-		return o, err
+	o.types = q.types(ss.types)
+	if q.mine() != nil {
+		return o, q.err
 	}
 	o.Cursor = q.cursor()
-	if o.Topics, err = q.named(ss.tracker.Config().MaxTopicsPerConnection, "topic", "stream"); err != nil {
-		return o, err
-	}
-	if o.Limit, err = q.limit(); err != nil {
-		return o, err
-	}
-	if o.Window, err = q.window(); err != nil {
-		return o, err
-	}
-	if err = q.watched(&o); err != nil {
-		return o, err
-	}
-	for _, f := range []struct {
-		param string
-		on    *bool
-	}{{"observe", &o.Observe}, {"idle", &o.Idle}, {"partial", &o.partial}} {
-		if *f.on, err = q.flag(f.param); err != nil {
-			return o, err
-		}
-	}
-	if o.Beat, o.auto, err = q.beat(); err != nil {
-		return o, err
-	}
-	nobeat, err := q.nobeat()
-	if err != nil {
-		return o, err
+	o.Topics = q.named(ss.tracker.Config().MaxTopicsPerConnection, "topic", "stream")
+	o.Limit, o.Window = q.limit(), q.window()
+	q.watched(&o)
+	o.Observe, o.Idle, o.partial = q.flag("observe"), q.flag("idle"), q.flag("partial")
+	o.Beat, o.auto = q.beat()
+	nobeat := q.nobeat()
+	if q.err != nil {
+		return o, q.err
 	}
 	if !o.Observe && !presence.HasVisitor(q.request.Context()) {
 		ss.tracker.Found(presence.NoMiddleware)
@@ -162,7 +139,7 @@ func (ss *streams) connectOptions(q query) (o streamOptions, err error) {
 
 // permitTopics returns an error unless the visitor may see all topics of a stream. With partial=1 one of them
 // is enough, and the others are left out.
-func (ss *streams) permitTopics(q query, o *streamOptions) error {
+func (ss *streams) permitTopics(q *query, o *streamOptions) error {
 	has := ss.site.follows
 	if q.Has("as") {
 		has = ss.site.lists // an HTML stream supports only topics with rosters

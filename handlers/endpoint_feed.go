@@ -22,21 +22,10 @@ const maxItems = 100
 // read answers with a page of a feed, or with what changed since a cursor. It costs one
 // query, also for 304.
 func (e *feedEndpoints) read(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
-	q, err := e.site.query(r, v)
-	if err != nil {
-		return err
-	}
-	types, err := q.types(e.types)
-	if err != nil {
-		return err
-	}
-	name, err := q.feed()
-	if err != nil {
-		return err
-	}
-	want, err := q.items()
-	if err != nil {
-		return err
+	q := e.site.query(r, v)
+	types, name, want := q.types(e.types), q.feed(), q.items()
+	if q.err != nil {
+		return q.err
 	}
 	ctx, cancel := storeContext(r)
 	defer cancel()
@@ -52,37 +41,31 @@ func (e *feedEndpoints) read(w http.ResponseWriter, r *http.Request, v presence.
 	return nil
 }
 
-// feed returns the one feed that a request names, or an error if the visitor may not read it.
-func (q query) feed() (feed.Name, error) {
-	topics, err := q.named(1, "topic")
-	if err != nil {
-		return "", err
+// feed returns the one feed that a request names. That the visitor may not read it is an error.
+func (q *query) feed() feed.Name {
+	topics := q.named(1, "topic")
+	if q.mine() != nil {
+		return ""
 	}
-	if err := q.mine(); err != nil {
-		return "", err
-	}
-	if err := q.site.cfg.followable(q.visitor, topics...); err != nil {
-		return "", err
+	if q.fail(q.site.cfg.followable(q.visitor, topics...)); q.err != nil {
+		return ""
 	}
 	name, err := feed.NameOf(topics[0], q.visitor)
 	if err != nil {
-		return "", badRequest("Name one feed: topic=inbox, or a room such as topic=feed:thread:1.")
+		q.bad("Name one feed: topic=inbox, or a room such as topic=feed:thread:1.")
+	} else {
+		q.fail(q.site.permit(q.site.follows, q.request, q.visitor, topics...))
 	}
-	return name, q.site.permit(q.site.follows, q.request, q.visitor, topics...)
+	return name
 }
 
 // items returns which items of a feed a request asks for.
-func (q query) items() (want feed.Query, err error) {
+func (q *query) items() feed.Query {
 	if q.Has("before") && q.Has("cursor") {
-		return want, badRequest("Give either before or cursor, and not both.")
+		q.bad("Give either before or cursor, and not both.")
 	}
-	if want.Before, err = q.number("before", 1, math.MaxInt64); err != nil {
-		return want, err
+	return feed.Query{
+		Before: int64(q.number("before", math.MaxInt, 0)), Times: q.isOne("times", q.Values["times"]),
+		Limit: q.number("limit", maxItems, 0), Cursor: q.cursor(),
 	}
-	if want.Times, err = isOne("times", q.Values["times"]); err != nil {
-		return want, err
-	}
-	limit, err := q.number("limit", 1, maxItems)
-	want.Limit, want.Cursor = int(limit), q.cursor()
-	return want, err
 }

@@ -22,7 +22,7 @@ func (e *feedEndpoints) mark(w http.ResponseWriter, r *http.Request, v presence.
 	if strings.TrimPrefix(r.URL.Path, e.cfg.prefix) != "/feed/mark" {
 		return notFound("There is nothing at this path.")
 	}
-	if err := e.ofOwner(r, v); err != nil {
+	if err := e.site.query(r, v).mine(); err != nil {
 		return err
 	}
 	body, err := readBody(w, r, e.cfg.MaxBody)
@@ -41,18 +41,6 @@ func (e *feedEndpoints) mark(w http.ResponseWriter, r *http.Request, v presence.
 		return err
 	}
 	return writeFresh(w, headJSON{e.cfg.Feeds.Cursor(name, head), head.Unread, head.Unseen})
-}
-
-// ofOwner returns an error unless a request comes from a page of the signed-in user.
-func (e *feedEndpoints) ofOwner(r *http.Request, v presence.Visitor) error {
-	if !v.SignedIn() {
-		return presence.ErrGuest
-	}
-	q, err := e.site.query(r, v)
-	if err != nil {
-		return err
-	}
-	return q.mine()
 }
 
 // parseMark parses a mark from a JSON object. An unknown field is an error: with about and a misspelled upto,

@@ -18,7 +18,7 @@ type muteJSON struct {
 
 // mutes answers with the visitor's mutes, or changes one of them.
 func (e *feedEndpoints) mutes(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
-	if err := e.ofOwner(r, v); err != nil {
+	if err := e.site.query(r, v).mine(); err != nil {
 		return err
 	}
 	if r.Method == http.MethodPut {

@@ -56,12 +56,9 @@ type peopleEndpoints struct {
 // answers have equal entity tags, whatever the order of the request. A POST is answered 304 too: it only
 // reads, and has a body because the list may be long.
 func (e *peopleEndpoints) people(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
-	if !v.SignedIn() {
-		return presence.ErrGuest
-	}
-	q, err := e.site.query(r, v)
-	if err != nil {
-		return err
+	q := e.site.query(r, v)
+	if q.err != nil {
+		return q.err
 	}
 	named, most, detail := q.Values["id"], maxPeopleAsked, q.Values["detail"]
 	if r.Method == http.MethodPost {
@@ -79,10 +76,11 @@ func (e *peopleEndpoints) people(w http.ResponseWriter, r *http.Request, v prese
 		return errTooManyRequests()
 	}
 	ask := e.tracker.People().Find
-	if detailed, err := isOne("detail", detail); err != nil {
-		return err
-	} else if detailed {
+	if q.isOne("detail", detail) {
 		ask = e.tracker.People().FindInDetail
+	}
+	if q.err != nil {
+		return q.err
 	}
 	found, err := ask(r.Context(), v.User.ID, ids...)
 	if err != nil {

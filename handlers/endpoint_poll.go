@@ -5,9 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"net/url"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/rollcall-go/rollcall/internal/gate"
@@ -25,19 +23,16 @@ const (
 // Each poll is a connection of its own. While it waits it holds its user online; between two polls the user
 // stays for the grace.
 func (ss *streams) poll(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
-	q, err := ss.posted(w, r, v)
-	if err != nil {
-		return err
-	}
+	q := ss.posted(w, r, v)
 	options, err := ss.connectOptions(q)
 	if err != nil {
 		return err
 	}
 	options.Beat, options.auto = false, false // a poll that waits proves that its page is alive
 	options.PullStanding = true               // signals that already stood are no news: otherwise a poll would never wait
-	wait, err := pollWait(q.Values)
-	if err != nil {
-		return err
+	wait := time.Duration(q.number("wait", maxPollWait, defaultPollWait)) * time.Second
+	if q.err != nil {
+		return q.err
 	}
 	if _, err := keepRequest(r); err != nil { // the same limit as for streams
 		return err
@@ -202,17 +197,4 @@ func appendPoll(b []byte, cursor presence.Cursor, events, heartbeats []presence.
 		b = append(append(b, ','), more[1:len(more)-1]...)
 	}
 	return append(b, '}')
-}
-
-// pollWait returns how long a poll may wait.
-func pollWait(q url.Values) (time.Duration, error) {
-	seconds := defaultPollWait
-	if q.Has("wait") {
-		var err error
-		seconds, err = strconv.Atoi(q.Get("wait"))
-		if err != nil || seconds < 1 || seconds > maxPollWait {
-			return 0, badRequest("The wait is a number of seconds from 1 to " + strconv.Itoa(maxPollWait) + ".")
-		}
-	}
-	return time.Duration(seconds) * time.Second, nil
 }

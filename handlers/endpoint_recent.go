@@ -26,25 +26,10 @@ type recentJSON struct {
 // recent answers with the users who were active lately, the latest first. It costs one round
 // trip to the store, and up to maxRecentLooks with a group.
 func (e *rosterEndpoints) recent(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
-	q, err := e.site.query(r, v)
-	if err != nil {
-		return err
-	}
-	topic, err := q.topic()
-	if err != nil {
-		return err
-	}
-	limit, err := q.limit()
-	if err != nil {
-		return err
-	}
-	within, err := q.within()
-	if err != nil {
-		return err
-	}
-	group, err := q.group()
-	if err != nil {
-		return err
+	q := e.site.query(r, v)
+	topic, limit, within, group := q.topic(), q.limit(), q.within(), q.group()
+	if q.err != nil {
+		return q.err
 	}
 	ctx, cancel := storeContext(r)
 	defer cancel()
@@ -158,21 +143,22 @@ func (us recentUsers) MarshalJSON() ([]byte, error) {
 }
 
 // within returns how far back the request asks: 0 for the current and the old period.
-func (q query) within() (time.Duration, error) {
+func (q *query) within() time.Duration {
 	switch q.Get("within") {
 	case "", "age":
-		return 0, nil
 	case "24h":
-		return backend.MaxWithin, nil
+		return backend.MaxWithin
+	default:
+		q.bad("The parameter within is age or 24h.")
 	}
-	return 0, badRequest("The parameter within is age or 24h.")
+	return 0
 }
 
 // group returns the group that the request asks for; empty: all users.
-func (q query) group() (string, error) {
+func (q *query) group() string {
 	group := q.Get("group")
 	if q.Has("group") && !presence.ValidGroup(group) {
-		return "", badRequest("The parameter group is 1 to 32 of a-z 0-9 and -.")
+		q.bad("The parameter group is 1 to 32 of a-z 0-9 and -.")
 	}
-	return group, nil
+	return group
 }

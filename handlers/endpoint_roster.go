@@ -29,25 +29,14 @@ type rosterEndpoints struct {
 // roster answers with one page of a topic's roster: the members of a state event, and
 // also Order and Next.
 func (e *rosterEndpoints) roster(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
-	q, err := e.site.query(r, v)
-	if err != nil {
-		return err
-	}
-	topic, err := q.topic()
-	if err != nil {
-		return err
-	}
-	limit, err := q.limit()
-	if err != nil {
-		return err
+	q := e.site.query(r, v)
+	topic, limit, group := q.topic(), q.limit(), q.group()
+	if q.err != nil {
+		return q.err
 	}
 	ctx, cancel := storeContext(r)
 	defer cancel()
 	view, err := e.tracker.View(ctx, topic)
-	if err != nil {
-		return err
-	}
-	group, err := q.group()
 	if err != nil {
 		return err
 	}

@@ -21,9 +21,6 @@ type settingsJSON struct {
 
 // ownSettings answers with the visitor's settings, or changes those that the body names.
 func (e *peopleEndpoints) ownSettings(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
-	if !v.SignedIn() {
-		return presence.ErrGuest
-	}
 	if r.Method == http.MethodPut {
 		return e.putSettings(w, r, v.User.ID)
 	}

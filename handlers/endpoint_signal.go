@@ -8,11 +8,7 @@ import (
 
 // signal sends a visitor's signal to all readers of a topic.
 func (ws *whispers) signal(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
-	q, err := ws.site.query(r, v)
-	if err != nil {
-		return err
-	}
-	if err := q.mine(); err != nil {
+	if err := ws.site.query(r, v).mine(); err != nil {
 		return err
 	}
 	if !v.SignedIn() {

@@ -25,13 +25,10 @@ type userJSON struct {
 // store about the others. While the store is unreachable, the answer is what this node knew last, and has
 // "stale":true. If the node knows nothing of any of the users, the answer is 503.
 func (e *rosterEndpoints) users(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
-	q, err := e.site.query(r, v)
-	if err != nil {
-		return err
-	}
-	topic, err := q.topic()
-	if err != nil {
-		return err
+	q := e.site.query(r, v)
+	topic := q.topic()
+	if q.err != nil {
+		return q.err
 	}
 	ids, err := userIDs(v, q.Values["id"], maxUsers)
 	if err != nil {

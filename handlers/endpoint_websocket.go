@@ -13,11 +13,7 @@ func (ss *streams) ws(w http.ResponseWriter, r *http.Request, v presence.Visitor
 	if err := checkHandshake(r); err != nil {
 		return err
 	}
-	q, err := ss.site.query(r, v)
-	if err != nil {
-		return err
-	}
-	options, err := ss.connectOptions(q)
+	options, err := ss.connectOptions(ss.site.query(r, v))
 	if err != nil {
 		return err
 	}

@@ -30,15 +30,11 @@ type placeJSON struct {
 // where answers with the topics that have people in them and that the visitor may see, the
 // fullest first. It reads memory only.
 func (e *rosterEndpoints) where(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
-	q, err := e.site.query(r, v)
-	if err != nil {
-		return err
+	q := e.site.query(r, v)
+	limit := min(q.limit(), maxPlaces)
+	if q.err != nil {
+		return q.err
 	}
-	limit, err := q.limit()
-	if err != nil {
-		return err
-	}
-	limit = min(limit, maxPlaces)
 	after, err := parsePlace(v, q.Get("after"))
 	if err != nil {
 		return err

@@ -17,12 +17,9 @@ type widgetEndpoints struct {
 
 // widget passes a request on to the site's widget, if the visitor may see its topic.
 func (e *widgetEndpoints) widget(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
-	q, err := e.site.query(r, v)
-	if err != nil {
-		return err
-	}
-	if _, err := q.topic(); err != nil {
-		return err
+	q := e.site.query(r, v)
+	if q.topic(); q.err != nil {
+		return q.err
 	}
 	ctx, cancel := siteContext(r.Context())
 	defer cancel()

@@ -46,7 +46,7 @@ func (e *peopleEndpoints) endSession(ctx context.Context, user presence.UserID, 
 	}
 	ctx = context.WithoutCancel(ctx) // even if the client goes away, the presence of an ended session must end
 	if err := e.site.endSession(ctx, user, device); err != nil {
-		e.faults.warn(endSessionFailed, "presence: Config.EndSession failed; the session goes on", "user", user, "error", err)
+		e.faults.Warn("presence: Config.EndSession failed; the session goes on", "user", user, "error", err)
 		return ErrSessionNotEnded
 	}
 	ctx, cancel := context.WithTimeout(ctx, storeWait)

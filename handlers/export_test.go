@@ -25,12 +25,6 @@ const (
 	MaxSightings   = maxSightings
 )
 
-// Report is what a page sends about its connection.
-type Report = pageReport
-
-// PlainReport reads a report as the script writes it, and reports whether the body is one.
-func PlainReport(body []byte) (Report, bool) { return plainReport(body) }
-
 // Counted returns how many visitors' rates, and how many addresses' and tenants' connections, are
 // counted now.
 func (h *Handler) Counted() (visitors, addresses int) {
@@ -169,15 +163,8 @@ func (h *Handler) KeptTypeSets() int {
 // FormFor returns how a page writes its events over Server-Sent Events, by its query.
 func (h *Handler) FormFor(query string, offered ...string) (*track.Form, error) {
 	r := &http.Request{ProtoMajor: 1, URL: &url.URL{RawQuery: query}, Header: http.Header{"Sec-Websocket-Protocol": offered}}
-	q, err := h.site.query(r, presence.Visitor{})
-	if err != nil {
-		return nil, err
-	}
-	types, err := q.types(h.streams.types)
-	if err != nil {
-		return nil, err
-	}
-	return types.form(formSSE), nil
+	q := h.site.query(r, presence.Visitor{})
+	return q.types(h.streams.types).form(formSSE), q.err
 }
 
 // ReadAs returns an event's data as a page reads it that says types.

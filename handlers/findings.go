@@ -50,7 +50,7 @@ func (h *Handler) findTimeouts(r *http.Request) {
 // refuseTopics reports topics that were left out of a stream, with the cause. If the user of a page has signed
 // out since, that is no mistake of the site. Without the middleware nobody is signed in, and that has been
 // reported already.
-func (ss *streams) refuseTopics(q query, topics []presence.Topic, n *notes) {
+func (ss *streams) refuseTopics(q *query, topics []presence.Topic, n *notes) {
 	n.Refused = localTopics(topics)
 	if len(topics) == 0 || q.Get("me") != "" && !q.visitor.SignedIn() || !presence.HasVisitor(q.request.Context()) {
 		return

@@ -6,6 +6,7 @@ import (
 	"github.com/rollcall-go/rollcall/internal/authz"
 	"github.com/rollcall-go/rollcall/internal/brief"
 	"github.com/rollcall-go/rollcall/internal/gate"
+	"github.com/rollcall-go/rollcall/internal/minute"
 	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/track"
 )
@@ -43,7 +44,7 @@ type Handler struct {
 // fail: there is no invalid Config.
 func New(tracker *track.Tracker, cfg Config) *Handler {
 	h := &Handler{tracker: tracker, cfg: newSettings(cfg, tracker)}
-	h.faults = &faults{tracker: tracker, counters: &h.counters}
+	h.faults = &faults{Log: minute.Log{To: tracker.Config().Logger}, tracker: tracker, counters: &h.counters}
 	h.site = &siteCode{cfg: h.cfg, counters: &h.counters, faults: h.faults, ending: make(chan struct{}, maxEnding), checking: make(chan struct{}, maxChecking)}
 	price := 0
 	if h.cfg.hasAuthorize {
@@ -80,17 +81,17 @@ func New(tracker *track.Tracker, cfg Config) *Handler {
 		"assets/": {methods: read, static: true, serve: widget.assets},
 	}
 	if h.cfg.people { // the site has a Directory
-		h.endpoints["people"] = endpoint{methods: append(read, http.MethodPost), serve: h.people.people}
-		h.endpoints["settings"] = endpoint{methods: append(read, http.MethodPut), serve: h.people.ownSettings}
-		h.endpoints["sessions"] = endpoint{methods: read, serve: h.people.ownSessions}
+		h.endpoints["people"] = endpoint{methods: append(read, http.MethodPost), user: true, serve: h.people.people}
+		h.endpoints["settings"] = endpoint{methods: append(read, http.MethodPut), user: true, serve: h.people.ownSettings}
+		h.endpoints["sessions"] = endpoint{methods: read, user: true, serve: h.people.ownSessions}
 		if h.cfg.EndSession != nil {
-			h.endpoints["sessions/"] = endpoint{methods: []string{http.MethodDelete}, serve: h.people.endOwnSession}
+			h.endpoints["sessions/"] = endpoint{methods: []string{http.MethodDelete}, user: true, serve: h.people.endOwnSession}
 		}
 	}
 	if h.cfg.Feeds != nil {
 		h.endpoints["feed"] = endpoint{methods: read, serve: feeds.read}
-		h.endpoints["feed/"] = endpoint{methods: []string{http.MethodPost}, serve: feeds.mark}
-		h.endpoints["mutes"] = endpoint{methods: append(read, http.MethodPut), serve: feeds.mutes}
+		h.endpoints["feed/"] = endpoint{methods: []string{http.MethodPost}, user: true, serve: feeds.mark}
+		h.endpoints["mutes"] = endpoint{methods: append(read, http.MethodPut), user: true, serve: feeds.mutes}
 	}
 	return h
 }

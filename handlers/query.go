@@ -11,35 +11,48 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// A query is a request's parameters.
+// A query is a request's parameters. Its methods read them. The first parameter that is wrong sets err, and what
+// is read after it has no meaning: so an endpoint reads all that it needs, and then looks at err once.
 type query struct {
 	url.Values
 	form    url.Values // in the body of a POST
 	request *http.Request
 	visitor presence.Visitor
 	site    *siteCode
+	err     error
 }
 
 // query returns the parameters of a visitor's request.
-func (s *siteCode) query(r *http.Request, v presence.Visitor) (query, error) {
+func (s *siteCode) query(r *http.Request, v presence.Visitor) *query {
 	values, err := parseQuery(r)
-	return query{values, nil, r, v, s}, err
+	return &query{values, nil, r, v, s, err}
 }
+
+// fail sets err, unless it is set or why is nil.
+func (q *query) fail(why error) {
+	if q.err == nil {
+		q.err = why
+	}
+}
+
+// bad sets err to the answer for a parameter that is wrong, unless it is set.
+func (q *query) bad(detail string) { q.fail(badRequest(detail)) }
 
 // posted returns the parameters of a stream's request. A POST may have those that are long in its body. Any other body
 // is read too, while it has a deadline.
-func (ss *streams) posted(w http.ResponseWriter, r *http.Request, v presence.Visitor) (q query, err error) {
-	if q, err = ss.site.query(r, v); err == nil && r.Method != http.MethodPost && r.ContentLength != 0 {
-		_, err = readBody(w, r, ss.cfg.MaxBody)
+func (ss *streams) posted(w http.ResponseWriter, r *http.Request, v presence.Visitor) *query {
+	q := ss.site.query(r, v)
+	switch {
+	case q.err != nil:
+	case r.Method == http.MethodPost:
+		q.form, q.err = readForm(w, r, ss.cfg.listLimit())
+		for _, param := range []string{"topic", "cursor"} {
+			q.Values[param] = append(q.Values[param], q.form[param]...)
+		}
+	case r.ContentLength != 0:
+		_, q.err = readBody(w, r, ss.cfg.MaxBody)
 	}
-	if err != nil || r.Method != http.MethodPost {
-		return q, err
-	}
-	q.form, err = readForm(w, r, ss.cfg.listLimit())
-	for _, param := range []string{"topic", "cursor"} {
-		q.Values[param] = append(q.Values[param], q.form[param]...)
-	}
-	return q, err
+	return q
 }
 
 // parseQuery returns the request's parameters. A malformed one is an error, except for
@@ -65,19 +78,19 @@ func parseQuery(r *http.Request) (url.Values, error) {
 
 // named returns the topics that a request names in the given parameters, each once. If it names none, it
 // returns the topic of the whole site. More than limit topics are an error.
-func (q query) named(limit int, params ...string) ([]presence.Topic, error) {
-	var topics []presence.Topic
+func (q *query) named(limit int, params ...string) (topics []presence.Topic) {
 	for _, param := range params {
 		for _, s := range q.Values[param] {
 			t, err := parseTopic(q.visitor, s)
-			if err != nil {
-				return nil, err
-			}
-			if slices.Contains(topics, t) {
+			switch {
+			case err != nil:
+				q.fail(err)
+				return nil
+			case slices.Contains(topics, t):
 				continue
-			}
-			if len(topics) == limit {
-				return nil, presence.ErrTooManyTopics
+			case len(topics) == limit:
+				q.fail(presence.ErrTooManyTopics)
+				return nil
 			}
 			topics = append(topics, t)
 		}
@@ -85,17 +98,17 @@ func (q query) named(limit int, params ...string) ([]presence.Topic, error) {
 	if topics == nil {
 		topics = []presence.Topic{presence.Site.In(q.visitor.Tenant)}
 	}
-	return topics, nil
+	return topics
 }
 
-// topic returns the one topic that a request names, or an error if the visitor may not see
-// its roster.
-func (q query) topic() (presence.Topic, error) {
-	topics, err := q.named(1, "topic")
-	if err != nil {
-		return "", err
+// topic returns the one topic that a request names. That the visitor may not see its roster is an error.
+func (q *query) topic() presence.Topic {
+	topics := q.named(1, "topic")
+	if q.err != nil {
+		return ""
 	}
-	return topics[0], q.site.permit(q.site.lists, q.request, q.visitor, topics...)
+	q.err = q.site.permit(q.site.lists, q.request, q.visitor, topics...)
+	return topics[0]
 }
 
 // errForbidden is the same error whether the topic exists or not.
@@ -104,66 +117,51 @@ func errForbidden() error {
 }
 
 // limit returns how many users the request asks for.
-func (q query) limit() (int, error) {
-	if !q.Has("limit") {
-		return q.site.cfg.Limit, nil
-	}
-	n, err := q.number("limit", 1, maxLimit)
-	return int(n), err
-}
+func (q *query) limit() int { return q.number("limit", maxLimit, q.site.cfg.Limit) }
 
-// number returns a parameter that is a whole number from least to most; 0 if it is missing.
-func (q query) number(param string, least, most int64) (int64, error) {
+// number returns a parameter that is a whole number from 1 to most, or otherwise if it is missing.
+func (q *query) number(param string, most, otherwise int) int {
 	if !q.Has(param) {
-		return 0, nil
+		return otherwise
 	}
-	n, err := strconv.ParseInt(q.Get(param), 10, 64)
-	if err != nil || n < least || n > most {
-		return 0, badRequest("The " + param + " is a number from " + strconv.FormatInt(least, 10) + " to " + strconv.FormatInt(most, 10) + ".")
+	n, err := strconv.Atoi(q.Get(param))
+	if err != nil || n < 1 || n > most {
+		q.bad("The " + param + " is a number from 1 to " + strconv.Itoa(most) + ".")
 	}
-	return n, nil
+	return n
 }
 
 // cursor joins the cursors of a request into one.
-func (q query) cursor() presence.Cursor {
+func (q *query) cursor() presence.Cursor {
 	return presence.ReadCursor(strings.Join(q.Values["cursor"], "~"))
 }
 
 // flag returns a parameter that is 1 or 0. Default: false.
-func (q query) flag(param string) (bool, error) {
-	if !q.Has(param) {
-		return false, nil
-	}
+func (q *query) flag(param string) bool { return q.flagOr(param, "1 or 0") }
+
+// flagOr is flag for a parameter that may have other values too. values are all of them, for the error.
+func (q *query) flagOr(param, values string) bool {
 	on, err := strconv.ParseBool(q.Get(param))
-	if err != nil {
-		return false, badRequest("The parameter " + param + " is 1 or 0.")
+	if q.Has(param) && err != nil {
+		q.bad("The parameter " + param + " is " + values + ".")
 	}
-	return on, nil
+	return on
 }
 
-// isOne returns whether a request has a parameter that is 1 or left out.
-func isOne(param string, values []string) (bool, error) {
-	for _, value := range values {
-		if value != "1" {
-			return false, badRequest("The parameter " + param + " is 1, or left out.")
-		}
+// isOne returns whether a parameter, which is 1 or left out, is there.
+func (q *query) isOne(param string, values []string) bool {
+	if slices.ContainsFunc(values, func(value string) bool { return value != "1" }) {
+		q.bad("The parameter " + param + " is 1, or left out.")
 	}
-	return len(values) > 0, nil
+	return len(values) > 0
 }
 
 // beat returns whether the page beats, and whether it lets the server decide that.
-func (q query) beat() (beats, auto bool, err error) {
-	switch said := q.Get("beat"); {
-	case !q.Has("beat"):
-		return false, false, nil
-	case said == "auto":
-		return false, true, nil
-	default:
-		if beats, err = strconv.ParseBool(said); err != nil {
-			err = badRequest("The parameter beat is 1, 0 or auto.")
-		}
-		return beats, false, err
+func (q *query) beat() (beats, auto bool) {
+	if q.Get("beat") == "auto" {
+		return false, true
 	}
+	return q.flagOr("beat", "1, 0 or auto"), false
 }
 
 // ofAnother reports whether a request comes from the page of another user. The parameter or field me names the page's
@@ -177,22 +175,19 @@ func errOfAnother() error {
 	return forbidden("Somebody else has signed in since that page was loaded. Nothing has changed.")
 }
 
-// mine returns an error if the request comes from the page of another user.
-func (q query) mine() error {
+// mine checks that the request does not come from the page of another user. It returns err.
+func (q *query) mine() error {
 	if ofAnother(q.Values, q.visitor) {
-		return problem.New(http.StatusUnauthorized, "Somebody else has signed in since this page was loaded, or a cache gave this visitor the page of another one. Load it again.")
+		q.fail(problem.New(http.StatusUnauthorized, "Somebody else has signed in since this page was loaded, or a cache gave this visitor the page of another one. Load it again."))
 	}
-	return nil
+	return q.err
 }
 
 // nobeat returns the status with which a beat of the page was refused; 0: none was.
-func (q query) nobeat() (status int, err error) {
-	if !q.Has("nobeat") {
-		return 0, nil
+func (q *query) nobeat() int {
+	status, err := strconv.Atoi(q.Get("nobeat"))
+	if q.Has("nobeat") && (err != nil || status < 100 || status > 599) {
+		q.bad("The parameter nobeat is the status by which a beat of the page was refused, from 100 to 599.")
 	}
-	status, err = strconv.Atoi(q.Get("nobeat"))
-	if err != nil || status < 100 || status > 599 {
-		return 0, badRequest("The parameter nobeat is the status by which a beat of the page was refused, from 100 to 599.")
-	}
-	return status, nil
+	return status
 }

@@ -19,6 +19,8 @@ type endpoint struct {
 	// holds: the request holds its user online even if its method is GET. So pages of other origins may not
 	// send it.
 	holds bool
+	// user: guests get the answer of presence.ErrGuest.
+	user bool
 	// static: the answer is the same for all visitors and has no rate.
 	static bool
 	// serve answers the visitor's request. It returns an error only if nothing was written.
@@ -54,6 +56,9 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) error {
 		}
 		defer by.Close()
 		r = r.WithContext(gate.With(r.Context(), by.Take))
+	}
+	if e.user && !v.SignedIn() {
+		return presence.ErrGuest
 	}
 	return e.serve(w, r, v)
 }

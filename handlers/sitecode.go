@@ -38,13 +38,21 @@ func siteContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, maxSiteWait)
 }
 
+// guard recovers a panic of the site's code, and counts and logs it. Defer it: the function then returns the values
+// that its results had before the call.
+func (s *siteCode) guard(text string, attrs ...any) {
+	if p := recover(); p != nil {
+		s.counters.sitePanics.Add(1)
+		s.faults.Panicked(text, p, attrs...)
+	}
+}
+
 // authorize calls Config.Authorize. After a panic it returns false.
 func (s *siteCode) authorize(r *http.Request, v presence.Visitor, t presence.Topic) (ok bool) {
-	defer func() {
+	defer func() { // not guard, whose arguments would cost each call an allocation
 		if p := recover(); p != nil {
-			ok = false
 			s.counters.sitePanics.Add(1)
-			s.faults.panicked(authorizePanicked, "presence: Config.Authorize panicked; the visitor may not see the topic", p, "topic", t, "user", v.User.ID)
+			s.faults.Panicked("presence: Config.Authorize panicked; the visitor may not see the topic", p, "topic", t, "user", v.User.ID)
 		}
 	}()
 	return s.cfg.Authorize(r, v.Outside(), t.Local())
@@ -64,13 +72,7 @@ func (s *siteCode) observed(k keptRequest, v presence.Visitor) func(presence.Top
 
 // enters calls Config.Enter. After a panic it returns false.
 func (s *siteCode) enters(r *http.Request, v presence.Visitor, t presence.Topic) (ok bool) {
-	defer func() {
-		if p := recover(); p != nil {
-			ok = false
-			s.counters.sitePanics.Add(1)
-			s.faults.panicked(enterPanicked, "presence: Config.Enter panicked; the visitor is not in the topic", p)
-		}
-	}()
+	defer s.guard("presence: Config.Enter panicked; the visitor is not in the topic")
 	return s.cfg.Enter(r, v.Outside(), t.Local())
 }
 
@@ -114,25 +116,14 @@ func (s *siteCode) asking(r *http.Request) (*http.Request, context.CancelFunc) {
 
 // clientIP calls Config.ClientIP. After a panic it returns nothing.
 func (s *siteCode) clientIP(r *http.Request) (address string) {
-	defer func() {
-		if p := recover(); p != nil {
-			address = ""
-			s.counters.sitePanics.Add(1)
-			s.faults.panicked(clientIPPanicked, "presence: Config.ClientIP panicked; the address of the connection counts", p)
-		}
-	}()
+	defer s.guard("presence: Config.ClientIP panicked; the address of the connection counts")
 	return s.cfg.ClientIP(r)
 }
 
 // tenant calls Config.Tenant. After a panic it returns a tenant that has no visitors.
 func (s *siteCode) tenant(r *http.Request) (tenant string) {
-	defer func() {
-		if p := recover(); p != nil {
-			tenant = presence.NoTenant
-			s.counters.sitePanics.Add(1)
-			s.faults.panicked(tenantPanicked, "presence: Config.Tenant panicked; the beat is refused", p)
-		}
-	}()
+	tenant = presence.NoTenant
+	defer s.guard("presence: Config.Tenant panicked; the beat is refused")
 	return s.cfg.Tenant(r)
 }
 
@@ -145,7 +136,7 @@ func (s *siteCode) endSession(ctx context.Context, user presence.UserID, device 
 	return s.bounded(ctx, s.ending, func(ctx context.Context) error {
 		return s.cfg.EndSession(ctx, user.Local(), device)
 	}, func(p any) error {
-		s.faults.panicked(endSessionPanicked, "presence: Config.EndSession panicked; the session goes on", p, "user", user)
+		s.faults.Panicked("presence: Config.EndSession panicked; the session goes on", p, "user", user)
 		return errors.New("it panicked")
 	})
 }
@@ -165,7 +156,7 @@ func (s *siteCode) checkData(ctx context.Context, of visitorSignal) error {
 		}
 		return nil
 	}, func(p any) error {
-		s.faults.panicked(whisperPanicked, "presence: Data of a Whisper panicked; the signal is refused", p, "topic", of.topic, "type", of.Type)
+		s.faults.Panicked("presence: Data of a Whisper panicked; the signal is refused", p, "topic", of.topic, "type", of.Type)
 		return badRequest("The site does not take these data.")
 	})
 	if refused := (*problem.Problem)(nil); err != nil && !errors.As(err, &refused) {
@@ -215,7 +206,7 @@ func (s *siteCode) serveWidget(w http.ResponseWriter, r *http.Request) (err erro
 		}
 		if p != http.ErrAbortHandler { // net/http's way to end an answer on purpose
 			s.counters.sitePanics.Add(1)
-			s.faults.panicked(widgetPanicked, "presence: Config.Widget panicked", p)
+			s.faults.Panicked("presence: Config.Widget panicked", p)
 			if answer.status == 0 {
 				err = problem.New(http.StatusInternalServerError, "The widget could not be rendered.")
 				return

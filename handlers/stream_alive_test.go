@@ -1,7 +1,6 @@
 package handlers_test
 
 import (
-	"encoding/json"
 	"io"
 	"net/http"
 	"sync/atomic"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/gobwas/ws"
 
-	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/track"
 )
@@ -195,29 +193,6 @@ func TestMessagesProve(t *testing.T) {
 		time.Sleep(30 * time.Second)
 		if got := s.names("site"); got != "alice" {
 			t.Errorf("got %q online, want alice", got)
-		}
-	})
-}
-
-// reports are bodies of beats, as the script writes them and as others may.
-var reports = []string{
-	`{"connection":"a.b~c~d"}`, `{"connection":"a.b","idle":true}`, `{"connection":"a.b","idle":false}`, `{"connection":"a.b","joined":true}`,
-	`{"connection":"a.b","idle":null}`, `{"connection":""}`, `{"connection":"a\u0062"}`, ` {"connection":"a.b"}`, `{"connection":"a.b"} `,
-	`{"connection":"a.b","joined":true,"idle":true}`, `{"connection":"a.b","connection":"c"}`, `{"connection":"`, `{}`, `null`, "", "{\"connection\":\"a\nb\"}",
-	"{\"connection\":\"a\xffb\"}",
-}
-
-// Reading reports without the cost of JSON gives what reading JSON gives.
-func FuzzReport(f *testing.F) {
-	for _, r := range reports {
-		f.Add([]byte(r))
-	}
-	f.Fuzz(func(t *testing.T, body []byte) {
-		got, ok := handlers.PlainReport(body)
-		var want handlers.Report
-		if err := json.Unmarshal(body, &want); ok && (err != nil || got.Connection != want.Connection || got.Joined != want.Joined ||
-			(got.Idle == nil) != (want.Idle == nil) || got.Idle != nil && *got.Idle != *want.Idle) {
-			t.Errorf("%q: got %+v, want %+v (%v)", body, got, want, err)
 		}
 	})
 }

@@ -103,7 +103,7 @@ func (n *renderer) message(ctx context.Context, view *track.View, format htmlFor
 		}
 	}
 	n.site.counters.unrendered.Add(1)
-	n.site.faults.warn(widgetFailed, "presence: Config.Widget did not answer in time; the stream goes on without", "topic", view.Topic)
+	n.site.faults.Warn("presence: Config.Widget did not answer in time; the stream goes on without", "topic", view.Topic)
 	return nil, nil
 }
 

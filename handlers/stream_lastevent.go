@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"slices"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -35,12 +36,7 @@ func (l lastEvents) topics() []presence.Topic {
 
 // has reports whether a topic is one of the stream's.
 func (l lastEvents) has(topic presence.Topic) bool {
-	for _, t := range l {
-		if t.topic == topic {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(l, func(t lastEvent) bool { return t.topic == topic })
 }
 
 // setAll notes an event of each topic.

@@ -11,28 +11,22 @@ import (
 )
 
 // watched reads which people a stream watches, from its query and its body.
-func (q query) watched(o *streamOptions) error {
-	if !q.site.cfg.people {
-		return nil
+func (q *query) watched(o *streamOptions) {
+	if q.err != nil || !q.site.cfg.people {
+		return
 	}
-	if _, err := distinctIDs(q.visitor, q.Values["person"], maxInQuery); err != nil {
-		return err
+	if _, q.err = distinctIDs(q.visitor, q.Values["person"], maxInQuery); q.err != nil {
+		return
 	}
-	var err error
-	o.People, err = distinctIDs(q.visitor, slices.Concat(q.Values["person"], q.form["person"]), presence.MaxWatched)
-	if err != nil {
-		return err
-	}
-	if !gate.Pays(q.request.Context(), len(o.People)*gate.Name) {
-		return errTooManyRequests()
+	o.People, q.err = distinctIDs(q.visitor, slices.Concat(q.Values["person"], q.form["person"]), presence.MaxWatched)
+	if q.err == nil && !gate.Pays(q.request.Context(), len(o.People)*gate.Name) {
+		q.err = errTooManyRequests()
 	}
 	for _, list := range slices.Concat(q.Values["list"], q.form["list"]) {
-		if list != "contacts" {
-			return badRequest("The parameter list is contacts.")
+		if o.Contacts = true; list != "contacts" {
+			q.bad("The parameter list is contacts.")
 		}
-		o.Contacts = true
 	}
-	return nil
 }
 
 const (

@@ -124,7 +124,7 @@ func (a *rights) lost(r keptRequest, topics []presence.Topic) []presence.Topic {
 // unanswered counts and logs that the site has not answered in time.
 func (a *rights) unanswered(topics []presence.Topic) {
 	a.site.counters.unanswered.Add(1)
-	a.site.faults.warn(rightsUnanswered, "presence: Config.Authorize did not answer in time; the stream ends", "topics", topics, "patience", maxSiteWait)
+	a.site.faults.Warn("presence: Config.Authorize did not answer in time; the stream ends", "topics", topics, "patience", maxSiteWait)
 }
 
 // dropExpiredLocked drops the questions whose time has passed in the queue.

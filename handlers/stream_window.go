@@ -12,30 +12,28 @@ import (
 const maxAlsoInQuery = 60
 
 // window returns the part of each roster that a request asks for; the zero Window: all of it.
-func (q query) window() (w track.Window, err error) {
-	users, err := q.number("window", 1, track.MaxWindow)
-	if err != nil {
-		return w, err
-	}
+func (q *query) window() (w track.Window) {
+	w.Users = q.number("window", track.MaxWindow, 0)
 	named := slices.Concat(q.Values["also"], q.form["also"])
 	switch {
 	case !q.Has("window") && len(named) > 0:
-		return w, badRequest("The parameter also goes with window.")
+		q.bad("The parameter also goes with window.")
 	case !q.Has("window"):
-		return w, nil
 	case q.Has("limit"):
-		return w, badRequest("A stream has a window or a limit, and not both.")
+		q.bad("A stream has a window or a limit, and not both.")
 	case q.Has("as"):
-		return w, badRequest("A stream of HTML has no window.")
+		q.bad("A stream of HTML has no window.")
+	default:
+		_, err := distinctIDs(q.visitor, q.Values["also"], maxAlsoInQuery)
+		if err == nil {
+			w.Also, err = distinctIDs(q.visitor, named, track.MaxAlso)
+		}
+		if err == presence.ErrTooManyPeople {
+			err = badRequest("At most 60 users in also fit into a query, and 500 into the form of POST /events.")
+		}
+		q.fail(err)
 	}
-	if _, err = distinctIDs(q.visitor, q.Values["also"], maxAlsoInQuery); err == nil {
-		w.Also, err = distinctIDs(q.visitor, named, track.MaxAlso)
-	}
-	if err == presence.ErrTooManyPeople {
-		err = badRequest("At most 60 users in also fit into a query, and 500 into the form of POST /events.")
-	}
-	w.Users = int(users)
-	return w, err
+	return w
 }
 
 // hiddenHeartbeat is how often a hidden page gets a heartbeat.

@@ -69,7 +69,7 @@ func (d *downs) convert(typ string, from, to int, data json.RawMessage) (json.Ra
 	d.mu.Lock()
 	d.restEnd = a.asked.Add(downPatience + downRest)
 	d.mu.Unlock()
-	d.site.faults.warn(downLate, "presence: Config.Down took too long; pages get no data", "type", typ, "from", from, "to", to)
+	d.site.faults.Warn("presence: Config.Down took too long; pages get no data", "type", typ, "from", from, "to", to)
 	return nil, false
 }
 
@@ -128,13 +128,8 @@ func (d *downs) call(key downKey, a *downAnswer) {
 
 // down calls Config.Down. It returns false after a panic, and for an answer that pages could not read.
 func (s *siteCode) down(key downKey) (converted json.RawMessage, ok, failed bool) {
-	defer func() {
-		if p := recover(); p != nil {
-			converted, ok, failed = nil, false, true
-			s.counters.sitePanics.Add(1)
-			s.faults.panicked(downPanicked, "presence: Config.Down panicked; pages get no data", p, "type", key.typ, "from", key.from, "to", key.to)
-		}
-	}()
+	failed = true
+	defer s.guard("presence: Config.Down panicked; pages get no data", "type", key.typ, "from", key.from, "to", key.to)
 	var data json.RawMessage
 	if key.data != "" {
 		data = json.RawMessage(key.data)
@@ -144,7 +139,7 @@ func (s *siteCode) down(key downKey) (converted json.RawMessage, ok, failed bool
 	}
 	line, err := json.Marshal(converted) // without line breaks, also U+2028: they would end a field of an event
 	if err != nil || len(line) > maxDownData || !utf8.Valid(converted) {
-		s.faults.warn(downUnread, "presence: Config.Down returned what is no JSON of up to 16 KiB; pages get no data", "type", key.typ, "from", key.from, "to", key.to)
+		s.faults.Warn("presence: Config.Down returned what is no JSON of up to 16 KiB; pages get no data", "type", key.typ, "from", key.from, "to", key.to)
 		return nil, false, false
 	}
 	return line, true, false

@@ -14,7 +14,7 @@ import (
 // checkVersion returns an error for a page that cannot read the stream (rule E4). A page names the highest
 // version that it supports; the default is 1. There is only version 1 so far, so a page that names a higher
 // one gets version 1 too.
-func (q query) checkVersion() error {
+func (q *query) checkVersion() error {
 	speaks := track.StreamVersion
 	if text := q.Values["v"]; len(text) > 0 {
 		n, ok := parseVersion(text[0])
@@ -46,7 +46,7 @@ func parseVersion(s string) (n int, ok bool) {
 
 // outdated is the answer to a page that is too old. HTTP/2 forbids the header Upgrade (RFC 9113
 // §8.2.2), so there only the text names the version.
-func (q query) outdated() *problem.Problem {
+func (q *query) outdated() *problem.Problem {
 	p := problem.New(http.StatusUpgradeRequired, "This page is too old for the server, which speaks "+subprotocol+". Load it again.")
 	if q.request.ProtoMajor < 2 {
 		p = p.With("Upgrade", subprotocol)
@@ -74,13 +74,13 @@ func offeredVersion(r *http.Request) (highest int, ok bool) {
 	return highest, ok
 }
 
-// types returns which versions of the site's own types the page knows; nil if the page does not say. It
-// returns an error for a page that cannot read the stream.
-func (q query) types(sets *typeSets) (*pageTypes, error) {
-	if err := q.checkVersion(); err != nil || !q.Has("types") {
-		return nil, err
+// types returns which versions of the site's own types the page knows; nil if the page does not say. A page that
+// cannot read the stream is an error.
+func (q *query) types(sets *typeSets) (known *pageTypes) {
+	if q.fail(q.checkVersion()); q.err == nil && q.Has("types") {
+		known, q.err = sets.parse(strings.Join(q.Values["types"], ","))
 	}
-	return sets.parse(strings.Join(q.Values["types"], ","))
+	return known
 }
 
 // speaks has the types of events that every page of a version may get, for welcome. A page ignores other types

@@ -29,13 +29,7 @@ type Config = core.Config[echo.Context]
 //	e.Use(sessions, middleware.PresenceWithConfig(middleware.Config{Tracker: tracker, Identify: identify}))
 //
 // It panics if the config is invalid, as Echo's own middleware does; [New] returns an error instead.
-func PresenceWithConfig(config Config) echo.MiddlewareFunc {
-	mw, err := New(config)
-	if err != nil {
-		panic(err)
-	}
-	return mw
-}
+func PresenceWithConfig(config Config) echo.MiddlewareFunc { return core.Must(New(config)) }
 
 // New returns a middleware. The error is [presence.ErrInvalidConfig] and names every
 // invalid field.

@@ -20,7 +20,7 @@ const bellIcon = `<svg class="presence-icon" viewBox="0 0 24 24" width="24" heig
 func (e *feedElements) bell(options ...any) (template.HTML, error) {
 	ws := e.workshop
 	texts := ws.cfg.Texts.Feeds
-	o, err := feedOptions{label: texts.Notifications}.with("bell", options, "label", "popover", "fields", "mute", "word")
+	o, err := elementOptions{label: texts.Notifications}.with("bell", options, "label", "popover", "fields", "mute", "word")
 	if err != nil || !ws.hasFeeds() || !e.visitor.SignedIn() {
 		return "", err
 	}

@@ -17,7 +17,7 @@ const defaultContacts = 100
 func (e *peopleElements) contacts(options ...any) (template.HTML, error) {
 	ws := e.workshop
 	texts := ws.cfg.Texts.People
-	o, err := peopleOptions{max: defaultContacts, label: texts.Contacts}.with("contacts", options, "max", "label")
+	o, err := elementOptions{max: defaultContacts, label: texts.Contacts}.with("contacts", options, "max", "label")
 	if err != nil || !e.hasPeople() || !e.visitor.SignedIn() {
 		return "", err
 	}

@@ -20,7 +20,7 @@ func (e *rosterElements) editors(topic any, options ...any) (template.HTML, erro
 	}
 	ws := e.workshop
 	texts := ws.cfg.Texts.Signals
-	o, err := signalOptions{label: texts.Editors}.with("editors", options, "label", "revision", "saved")
+	o, err := elementOptions{label: texts.Editors}.with("editors", options, "label", "revision", "saved")
 	if err != nil {
 		return "", err
 	}
@@ -50,10 +50,10 @@ func (e *rosterElements) editors(topic any, options ...any) (template.HTML, erro
 		ws.editor(b, m, m.ID == owner)
 	}
 	rest := max(len(others)-mostEditors, 0)
-	b.raw(`</ul><p class="presence-more"`).hidden(rest == 0).raw(">").text(ws.locale.text(ws.cfg.Texts.More, rest))
+	b.raw(`</ul><p class="presence-more"`).chosen(" hidden", rest == 0).raw(">").text(ws.locale.text(ws.cfg.Texts.More, rest))
 	// Only the script shows this text. Without script the page would still say it after somebody came.
 	b.raw(`</p><p class="presence-nobody" hidden>`).text(texts.NoEditors)
-	b.raw(`</p><p class="presence-unknown"`).hidden(known).raw(">").text(texts.NotKnown)
+	b.raw(`</p><p class="presence-unknown"`).chosen(" hidden", known).raw(">").text(texts.NotKnown)
 	b.raw(`</p><div class="presence-saved" role="alert"><div hidden><p class="presence-newer"></p>`)
 	if o.saved != "" {
 		b.raw(o.saved)
@@ -96,12 +96,4 @@ func (ws *workshop) editor(b *markup, m presence.Member, owner bool) {
 		b.text(ws.cfg.Texts.Status.Away)
 	}
 	b.raw("</span></li>")
-}
-
-// hidden writes the attribute hidden if the argument is true.
-func (m *markup) hidden(is bool) *markup {
-	if is {
-		m.raw(" hidden")
-	}
-	return m
 }

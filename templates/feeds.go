@@ -2,7 +2,6 @@ package templates
 
 import (
 	"encoding/json"
-	"fmt"
 	"html/template"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -16,60 +15,11 @@ type feedElements struct {
 	inbox inbox
 }
 
-// feedOptions are the options of bell, notifications or a room.
-type feedOptions struct {
-	max      int           // of notifications: how many are shown
-	label    string        // the name of the element, for screen readers
-	fields   template.HTML // further fields of each form, such as a CSRF token
-	error    string        // of notifications: what was wrong with the form
-	mute     bool          // each item has a button that mutes the item's About, or else its type
-	popover  bool          // of the bell: the script opens the list in place
-	word     bool          // of the bell: its name stands beside the icon
-	list     string        // of a room: the id of the element that has its items
-	about    *string       // of a room: the feed.Item.About of its notifications; nil: the room's name
-	template string        // of a room: the id of the template of an item
-}
-
 // A page of notifications has as many items as a state event has, unless the template gives a number.
 const (
 	defaultItems = feed.PageItems
 	maxItems     = feed.MaxPage
 )
-
-// with returns o with the options that a template gives. names are the options that the function has.
-func (o feedOptions) with(function string, pairs []any, names ...string) (feedOptions, error) {
-	err := eachOption(function, pairs, names, func(name string, value any) (err error) {
-		switch name {
-		case "max":
-			var n int64
-			n, err = whole(value)
-			o.max = int(min(max(n, 1), maxItems))
-		case "label":
-			o.label = fmt.Sprint(value)
-		case "fields":
-			o.fields, err = as[template.HTML](value)
-		case "error":
-			if value != nil {
-				o.error = fmt.Sprint(value)
-			}
-		case "mute":
-			o.mute, err = as[bool](value)
-		case "popover":
-			o.popover, err = as[bool](value)
-		case "word":
-			o.word, err = as[bool](value)
-		case "list":
-			o.list, err = as[string](value)
-		case "about":
-			about := fmt.Sprint(value)
-			o.about = &about
-		case "template":
-			o.template, err = as[string](value)
-		}
-		return err
-	})
-	return o, err
-}
 
 // An inbox is what a page knows of its visitor's inbox.
 type inbox struct {

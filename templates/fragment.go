@@ -46,15 +46,8 @@ func parseWithin(s string) (time.Duration, error) {
 
 // with returns f with the options that a template gives. names are the options that the function has.
 func (f fragment) with(function string, pairs []any, names ...string) (fragment, error) {
-	err := eachOption(function, pairs, names, func(name string, value any) (err error) {
-		switch name {
-		case "max":
-			f.max, err = wholeUsers(value)
-		case "within":
-			f.within, err = parseWithin(fmt.Sprint(value))
-		}
-		return err
-	})
+	o, err := elementOptions{max: f.max, within: f.within}.with(function, pairs, names...)
+	f.max, f.within = o.max, o.within
 	return f, err
 }
 

@@ -35,16 +35,19 @@ import (
 func (ws *Widgets) Handler(others ...*Widgets) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name, isAsset := strings.CutPrefix(r.URL.Path, "/assets/")
+		var refused *problem.Problem
 		switch {
 		case !isAsset && r.URL.Path != "/widget":
-			refuse(w, http.StatusNotFound, "There is nothing here.")
+			refused = problem.New(http.StatusNotFound, "There is nothing here.")
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
-			w.Header().Set("Allow", "GET, HEAD")
-			refuse(w, http.StatusMethodNotAllowed, "Use GET or HEAD.")
+			refused = problem.New(http.StatusMethodNotAllowed, "Use GET or HEAD.").With("Allow", "GET, HEAD")
 		case isAsset:
-			ws.withAsset(name, others).serveAsset(w, r, name)
+			refused = ws.withAsset(name, others).serveAsset(w, r, name)
 		default:
-			ws.serveWidget(w, r)
+			refused = ws.serveWidget(w, r)
+		}
+		if refused != nil {
+			refused.Write(w)
 		}
 	})
 }
@@ -59,11 +62,11 @@ func (ws *Widgets) withAsset(name string, others []*Widgets) *Widgets {
 	return ws
 }
 
-func (ws *workshop) serveAsset(w http.ResponseWriter, r *http.Request, name string) {
+// serveAsset answers with a file. Like the functions below it returns the answer in its place if it cannot.
+func (ws *workshop) serveAsset(w http.ResponseWriter, r *http.Request, name string) *problem.Problem {
 	a, lasts, ok := ws.assets.find(name)
 	if !ok {
-		refuse(w, http.StatusNotFound, "There is no such file. Its name changes with its content: load the page again.")
-		return
+		return problem.New(http.StatusNotFound, "There is no such file. Its name changes with its content: load the page again.")
 	}
 	h := w.Header()
 	h.Set("Content-Type", a.contentType)
@@ -86,88 +89,77 @@ func (ws *workshop) serveAsset(w http.ResponseWriter, r *http.Request, name stri
 	}
 	r.Header.Del("Range") // no page needs a part, and one request may name thousands of them
 	http.ServeContent(w, r, "", time.Time{}, strings.NewReader(body))
+	return nil
 }
 
-func (ws *Widgets) serveWidget(w http.ResponseWriter, r *http.Request) {
+func (ws *Widgets) serveWidget(w http.ResponseWriter, r *http.Request) *problem.Problem {
 	query := r.URL.Query()
 	if !query.Has("topic") {
 		query.Set("topic", string(presence.Site)) // the default of the package handlers too
 	}
 	topic, err := presence.ParseTopic(query.Get("topic"))
 	if err != nil {
-		refuse(w, http.StatusBadRequest, err.Error())
-		return
+		return problem.New(http.StatusBadRequest, err.Error())
 	}
 	topic = topic.In(presence.VisitorFromContext(r.Context()).Tenant)
 	if query.Has("part") {
-		ws.serveFragment(w, r, topic, query)
-		return
+		return ws.serveFragment(w, r, topic, query)
 	}
 	if query.Get("form") == typingForm {
-		ws.serveTyping(w, r, topic)
-		return
+		return ws.serveTyping(w, r, topic)
 	}
-	o, problem := ws.optionsFor(topic).of(query)
-	if problem != "" {
-		refuse(w, http.StatusBadRequest, problem)
-		return
+	o, detail := ws.optionsFor(topic).of(query)
+	if detail != "" {
+		return problem.New(http.StatusBadRequest, detail)
 	}
 	view, err := ws.tracker.View(r.Context(), topic)
 	if err != nil { // the page keeps the widget that it has
-		w.Header().Set("Retry-After", "5")
-		refuse(w, http.StatusServiceUnavailable, "Who is online is not known right now.")
-		return
+		return problem.New(http.StatusServiceUnavailable, "Who is online is not known right now.").With("Retry-After", "5")
 	}
 	about := gate.Bytes(min(o.max, view.Total) * userBytes)
 	if !gate.Pays(r.Context(), about) {
-		refuseUnpaid(w)
-		return
+		return unpaid()
 	}
 	html, err := ws.known(knownTopic{topic: topic, view: view}, ws.allowed(topic, o))
 	if err != nil {
-		refuse(w, http.StatusInternalServerError, "The widget could not be rendered.")
-		return
+		return problem.New(http.StatusInternalServerError, "The widget could not be rendered.")
 	}
 	gate.Owes(r.Context(), gate.Bytes(len(html))-about)
 	writeHTML(w, html)
+	return nil
 }
 
 // userBytes is about how many bytes the item of a user has.
 const userBytes = 300
 
-// refuseUnpaid answers a visitor who cannot pay now: see the package gate.
-func refuseUnpaid(w http.ResponseWriter) {
-	w.Header().Set("Retry-After", "1")
-	refuse(w, http.StatusTooManyRequests, "Too many requests within one second.")
+// unpaid is the answer to a visitor who cannot pay now: see the package gate.
+func unpaid() *problem.Problem {
+	return problem.New(http.StatusTooManyRequests, "Too many requests within one second.").With("Retry-After", "1")
 }
 
 // serveTyping answers with the line that says who is typing.
-func (ws *workshop) serveTyping(w http.ResponseWriter, r *http.Request, topic presence.Topic) {
+func (ws *workshop) serveTyping(w http.ResponseWriter, r *http.Request, topic presence.Topic) *problem.Problem {
 	view, err := ws.tracker.View(r.Context(), topic)
 	if err != nil {
-		w.Header().Set("Retry-After", "5")
-		refuse(w, http.StatusServiceUnavailable, "Who is typing is not known right now.")
-		return
+		return problem.New(http.StatusServiceUnavailable, "Who is typing is not known right now.").With("Retry-After", "5")
 	}
 	writeHTML(w, ws.typistsNow(view, presence.VisitorFromContext(r.Context()).Inside()))
+	return nil
 }
 
 // serveFragment answers with the content of a part of a page. It answers 304 if the browser has
 // this content already.
-func (ws *Widgets) serveFragment(w http.ResponseWriter, r *http.Request, topic presence.Topic, query url.Values) {
-	f, problem := parseFragment(topic, query)
-	if problem != "" {
-		refuse(w, http.StatusBadRequest, problem)
-		return
+func (ws *Widgets) serveFragment(w http.ResponseWriter, r *http.Request, topic presence.Topic, query url.Values) *problem.Problem {
+	f, detail := parseFragment(topic, query)
+	if detail != "" {
+		return problem.New(http.StatusBadRequest, detail)
 	}
 	html, err := fragmentParts[f.part](&ws.Page(r).parts, f)
 	if errors.Is(err, errUnpaid) {
-		refuseUnpaid(w)
-		return
+		return unpaid()
 	}
 	if err != nil {
-		refuse(w, http.StatusInternalServerError, "The part could not be rendered.")
-		return
+		return problem.New(http.StatusInternalServerError, "The part could not be rendered.")
 	}
 	gate.Owes(r.Context(), gate.Bytes(len(html)))
 	sum := sha256.Sum256([]byte(topic.Tenant() + string(html)))
@@ -176,9 +168,10 @@ func (ws *Widgets) serveFragment(w http.ResponseWriter, r *http.Request, topic p
 	if strings.TrimPrefix(r.Header.Get("If-None-Match"), "W/") == etag {
 		w.Header().Set("Cache-Control", "private, no-cache")
 		w.WriteHeader(http.StatusNotModified)
-		return
+		return nil
 	}
 	writeHTML(w, html)
+	return nil
 }
 
 func writeHTML(w http.ResponseWriter, html template.HTML) {
@@ -188,9 +181,4 @@ func writeHTML(w http.ResponseWriter, html template.HTML) {
 	h.Set("Cache-Control", "private, no-cache")
 	h.Set("X-Content-Type-Options", "nosniff")
 	io.WriteString(w, string(html))
-}
-
-// refuse answers with problem details, RFC 9457.
-func refuse(w http.ResponseWriter, status int, detail string) {
-	problem.New(status, detail).Write(w)
 }

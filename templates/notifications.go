@@ -15,7 +15,7 @@ import (
 
 // A listing is what a list of notifications shows.
 type listing struct {
-	options feedOptions
+	options elementOptions
 	page    feed.Page
 	known   bool
 	before  int64 // items below this place; 0: the newest
@@ -26,14 +26,14 @@ type listing struct {
 func (e *feedElements) notifications(options ...any) (template.HTML, error) {
 	ws := e.workshop
 	texts := ws.cfg.Texts.Feeds
-	o, err := feedOptions{max: defaultItems, label: texts.Notifications}.with("notifications", options, "max", "label", "fields", "mute", "error")
+	o, err := elementOptions{max: defaultItems, label: texts.Notifications}.with("notifications", options, "max", "label", "fields", "mute", "error")
 	if err != nil || !ws.hasFeeds() || !e.visitor.SignedIn() {
 		return "", err
 	}
 	name := feed.Inbox(e.visitor.User.ID)
 	l := listing{options: o, before: before(e.request.URL)}
 	err = e.askWithin(&e.ownWait, maxOwnWait, &e.hangs.inbox, func(ctx context.Context) (err error) {
-		l.page, err = ws.feeds.Page(ctx, name, l.before, o.max)
+		l.page, err = ws.feeds.Page(ctx, name, l.before, min(max(o.max, 1), maxItems))
 		return err
 	})
 	if l.known = err == nil; l.known && !e.inbox.asked {
@@ -135,7 +135,7 @@ func (ws *workshop) pages(b *markup, l listing) {
 
 // item writes an item of the list. Without an item it writes the element that the script copies
 // and fills.
-func (e *feedElements) item(b *markup, item *feed.Item, o feedOptions) {
+func (e *feedElements) item(b *markup, item *feed.Item, o elementOptions) {
 	ws := e.workshop
 	texts := ws.cfg.Texts.Feeds
 	i, text := feed.Item{}, ""
@@ -180,7 +180,7 @@ func scopeOf(i feed.Item) string {
 }
 
 // form begins a form for notifications.
-func (e *feedElements) form(b *markup, class template.HTML, o feedOptions) *markup {
+func (e *feedElements) form(b *markup, class template.HTML, o elementOptions) *markup {
 	b.raw(`<form class="`).raw(class).raw(`" method="post" action="`).text(e.workshop.cfg.MarkURL).raw(`">`).raw(e.fields(o.fields))
 	return e.whose(b)
 }

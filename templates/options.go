@@ -2,12 +2,14 @@ package templates
 
 import (
 	"fmt"
+	"html/template"
 	"math"
 	"net/url"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
 )
@@ -117,6 +119,65 @@ func (o options) with(pairs []any) (options, error) {
 	if users >= 0 {
 		o.max = users
 	}
+	return o, err
+}
+
+// elementOptions are the options of all elements but the widget. Each of them has some.
+type elementOptions struct {
+	max      int           // how many users or items are shown
+	within   time.Duration // of recentlyActive: as in backend.RecentQuery
+	label    string        // the name of the element, for screen readers
+	fields   template.HTML // further fields of each form, such as a CSRF token
+	error    string        // what was wrong with the form
+	mute     bool          // of notifications: each item has a button that mutes the item's About, or else its type
+	popover  bool          // of the bell: the script opens the list in place
+	word     bool          // of the bell: its name stands beside the icon
+	list     string        // of a room: the id of the element that has its items
+	about    *string       // of a room: the feed.Item.About of its notifications; nil: the room's name
+	template string        // of a room: the id of the template of an item
+	input    string        // of typing: a selector of the form or field in which the visitor types
+	revision int64         // of editors: the version that the page shows; 0: not known
+	saved    template.HTML // of editors: what to do when a newer version was saved
+}
+
+// with returns o with the options that a template gives. names are the options that the function has.
+func (o elementOptions) with(function string, pairs []any, names ...string) (elementOptions, error) {
+	err := eachOption(function, pairs, names, func(name string, value any) (err error) {
+		switch name {
+		case "max":
+			o.max, err = wholeUsers(value)
+		case "within":
+			o.within, err = parseWithin(fmt.Sprint(value))
+		case "label":
+			o.label = fmt.Sprint(value)
+		case "fields":
+			o.fields, err = as[template.HTML](value)
+		case "error":
+			if value != nil {
+				o.error = fmt.Sprint(value)
+			}
+		case "mute":
+			o.mute, err = as[bool](value)
+		case "popover":
+			o.popover, err = as[bool](value)
+		case "word":
+			o.word, err = as[bool](value)
+		case "list":
+			o.list, err = as[string](value)
+		case "about":
+			about := fmt.Sprint(value)
+			o.about = &about
+		case "template":
+			o.template, err = as[string](value)
+		case "input":
+			o.input = fmt.Sprint(value)
+		case "revision":
+			o.revision, err = whole(value)
+		case "saved":
+			o.saved, err = as[template.HTML](value)
+		}
+		return err
+	})
 	return o, err
 }
 

@@ -2,9 +2,7 @@ package templates
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"html/template"
 	"strings"
 	"time"
@@ -30,34 +28,6 @@ func (e *peopleElements) hasPeople() bool {
 	}
 	e.orNothing("", errNoPeople)
 	return false
-}
-
-// peopleOptions are the options of contacts, sessions or settings.
-type peopleOptions struct {
-	max    int           // of contacts: how many are shown
-	label  string        // the name of the element, for screen readers; empty: the default
-	fields template.HTML // of sessions and settings: fields of each form, such as a CSRF token
-	error  string        // of settings: what was wrong with the form
-}
-
-// with returns o with the options that a template gives. names are the options that the function has.
-func (o peopleOptions) with(function string, pairs []any, names ...string) (peopleOptions, error) {
-	err := eachOption(function, pairs, names, func(name string, value any) (err error) {
-		switch name {
-		case "max":
-			o.max, err = wholeUsers(value)
-		case "label":
-			o.label = fmt.Sprint(value)
-		case "fields":
-			o.fields, err = as[template.HTML](value)
-		case "error":
-			if value != nil {
-				o.error = fmt.Sprint(value)
-			}
-		}
-		return err
-	})
-	return o, err
 }
 
 // personOf returns a user as the visitor may see the user. A page asks for each user once, so that
@@ -148,13 +118,4 @@ func (ws *workshop) device(on []string) string {
 		}
 	}
 	return ""
-}
-
-// newWords returns the attribute with the words that the script needs for people. They are
-// not in the page's head, because few pages show people.
-func newWords(texts PeopleTexts) (template.HTML, error) {
-	words, err := json.Marshal(map[string]any{
-		"seen": texts.LastSeen, "mobile": texts.Phone, "tablet": texts.Tablet, "online": texts.Online,
-	})
-	return ` data-words="` + escaped(string(words)) + `"`, err
 }

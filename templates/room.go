@@ -17,7 +17,7 @@ func (e *feedElements) room(name, head any, options ...any) (template.HTML, erro
 		return "", nil
 	}
 	ws := e.workshop
-	o, err := feedOptions{}.with("room", options, "list", "template", "about")
+	o, err := elementOptions{}.with("room", options, "list", "template", "about")
 	if err != nil || !ws.hasFeeds() {
 		return "", err
 	}

@@ -15,7 +15,7 @@ import (
 func (e *peopleElements) sessions(options ...any) (template.HTML, error) {
 	ws := e.workshop
 	texts := ws.cfg.Texts.People
-	o, err := peopleOptions{label: texts.Sessions}.with("sessions", options, "label", "fields")
+	o, err := elementOptions{label: texts.Sessions}.with("sessions", options, "label", "fields")
 	if err != nil || !e.hasPeople() || !e.visitor.SignedIn() {
 		return "", err
 	}

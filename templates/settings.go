@@ -22,7 +22,7 @@ var ends = []time.Duration{30 * time.Minute, time.Hour, 4 * time.Hour, 24 * time
 func (e *peopleElements) settings(options ...any) (template.HTML, error) {
 	ws := e.workshop
 	texts := ws.cfg.Texts.People
-	o, err := peopleOptions{label: texts.Settings}.with("settings", options, "label", "fields", "error")
+	o, err := elementOptions{label: texts.Settings}.with("settings", options, "label", "fields", "error")
 	if err != nil || !e.hasPeople() || !e.visitor.SignedIn() {
 		return "", err
 	}

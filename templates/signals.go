@@ -2,38 +2,11 @@ package templates
 
 import (
 	"errors"
-	"fmt"
 	"html/template"
 	"strings"
 
 	"github.com/rollcall-go/rollcall/presence"
 )
-
-// signalOptions are the options of typing or editors.
-type signalOptions struct {
-	input    string        // of typing: a selector of the form or field in which the visitor types
-	label    string        // of editors: the name of the element, for screen readers
-	revision int64         // of editors: the version that the page shows; 0: not known
-	saved    template.HTML // of editors: what to do when a newer version was saved
-}
-
-// with returns o with the options that a template gives. names are the options that the function has.
-func (o signalOptions) with(function string, pairs []any, names ...string) (signalOptions, error) {
-	err := eachOption(function, pairs, names, func(name string, value any) (err error) {
-		switch name {
-		case "input":
-			o.input = fmt.Sprint(value)
-		case "label":
-			o.label = fmt.Sprint(value)
-		case "revision":
-			o.revision, err = whole(value)
-		case "saved":
-			o.saved, err = as[template.HTML](value)
-		}
-		return err
-	})
-	return o, err
-}
 
 // errNoSignals is returned for a topic without a roster: only users in a roster send signals.
 var errNoSignals = errors.New("templates: typing and editors need a topic with a roster, which inbox, people and feeds have not")

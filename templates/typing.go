@@ -21,7 +21,7 @@ func (e *rosterElements) typing(topic any, options ...any) (template.HTML, error
 		return "", nil
 	}
 	ws := e.workshop
-	o, err := signalOptions{}.with("typing", options, "input")
+	o, err := elementOptions{}.with("typing", options, "input")
 	if err != nil {
 		return "", err
 	}

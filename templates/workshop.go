@@ -78,9 +78,8 @@ func newWorkshop(tracker *track.Tracker, cfg Config) (*workshop, error) {
 	if ws.headParts, err = ws.newHeadParts(); err != nil {
 		problems = errors.Join(problems, err)
 	}
-	if ws.words, err = newWords(cfg.Texts.People); err != nil {
-		problems = errors.Join(problems, err)
-	}
+	people := cfg.Texts.People
+	ws.words = wordsOf(map[string]any{"seen": people.LastSeen, "mobile": people.Phone, "tablet": people.Tablet, "online": people.Online})
 	return ws, problems
 }
 

@@ -15,7 +15,6 @@ import (
 	"github.com/r3labs/sse/v2"
 
 	"github.com/rollcall-go/rollcall/presence"
-	"github.com/rollcall-go/rollcall/presence/track"
 )
 
 // errEnough: the caller's loop has ended.
@@ -128,24 +127,14 @@ func (c *connection) event(kind string, w eventJSON) (Event, error) {
 	if !ok || w.Cursor == "" {
 		return nil, fmt.Errorf("%w: an event of topic %.140q, at %.40q", ErrMalformed, w.Topic, w.Cursor)
 	}
-	if waits(kind, w) {
-		c.tries = 0
-		return Heartbeat{w.totals()}, nil
-	}
 	var event Event
 	gap := had == ""
 	switch presence.EventType(kind) {
 	case presence.EventState:
-		if gap = false; w.Items != nil {
-			event = FeedState{Feed: w.feed(), Items: *w.Items, More: w.More}
-			break
-		}
+		gap = false
 		event = State{Totals: w.totals(), Users: members(w.Users), Truncated: w.Truncated}
 	case presence.EventDiff:
-		if gap = gap || w.Prev != had; w.Items != nil {
-			event = FeedDiff{Feed: w.feed(), Items: *w.Items}
-			break
-		}
+		gap = gap || w.Prev != had
 		event = Diff{Topic: w.Topic, Cursor: w.Cursor, Total: w.Total, Joins: members(w.Joins), Leaves: departures(w.Leaves)}
 	case presence.EventCount:
 		event = Count{w.totals()}
@@ -159,11 +148,4 @@ func (c *connection) event(kind string, w eventJSON) (Event, error) {
 	c.cursors[w.Topic] = w.Cursor
 	c.tries = 0
 	return event, nil
-}
-
-// waits reports whether an event only announces that the state of a feed will follow once the site's database
-// is back. Such an event has no version to resume from.
-func waits(kind string, w eventJSON) bool {
-	version, _ := w.Cursor.Version(w.Topic)
-	return kind == string(presence.EventHeartbeat) && version == track.NoVersion
 }

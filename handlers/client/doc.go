@@ -3,8 +3,7 @@
 //
 // [Follow] yields events until the loop ends, through restarts of the server and broken connections. It
 // reconnects with its cursors, so that no event is missed or yielded twice. A [Roster] applies the events and
-// holds who is online. It ignores signals and the events of feeds, such as the inbox of the signed-in user.
-// [Whisper] sends a signal.
+// holds who is online. It ignores signals. [Whisper] sends a signal.
 //
 // Events, types and fields of later versions of the server are ignored. The package reads the stream with
 // github.com/r3labs/sse; only programs that import this package compile that library.

@@ -8,8 +8,9 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"strconv"
 	"time"
+
+	"github.com/rollcall-go/rollcall/internal/problem"
 )
 
 // Why a connection ends, in [Lost].
@@ -54,9 +55,6 @@ func (e *StatusError) final() bool {
 // maxProblem bounds how much of an answer other than a stream is read, in bytes.
 const maxProblem = 64 << 10
 
-// maxRetryAfter bounds the wait that a server may ask for.
-const maxRetryAfter = time.Hour
-
 // check returns nil for a stream. For any other answer it closes the body and returns a
 // [StatusError].
 func check(resp *http.Response) error {
@@ -75,22 +73,11 @@ func answerError(resp *http.Response, kind string) *StatusError {
 	case resp.StatusCode == http.StatusOK:
 		e.Detail = fmt.Sprintf("its content type is %q, not text/event-stream", kind)
 	case kind == "application/problem+json":
-		var problem struct{ Title, Detail string }
-		if body, err := io.ReadAll(io.LimitReader(resp.Body, maxProblem)); err == nil && json.Unmarshal(body, &problem) == nil {
-			e.Title, e.Detail = cmp.Or(problem.Title, e.Title), problem.Detail
+		var said struct{ Title, Detail string }
+		if body, err := io.ReadAll(io.LimitReader(resp.Body, maxProblem)); err == nil && json.Unmarshal(body, &said) == nil {
+			e.Title, e.Detail = cmp.Or(said.Title, e.Title), said.Detail
 		}
 	}
-	e.RetryAfter = retryAfter(resp.Header.Get("Retry-After"))
+	e.RetryAfter = problem.RetryAfter(resp.Header)
 	return e
-}
-
-// retryAfter parses the header Retry-After: seconds or a date.
-func retryAfter(value string) time.Duration {
-	if seconds, err := strconv.Atoi(value); err == nil {
-		return time.Duration(min(max(seconds, 0), int(maxRetryAfter.Seconds()))) * time.Second
-	}
-	if at, err := http.ParseTime(value); err == nil {
-		return min(max(time.Until(at), 0), maxRetryAfter)
-	}
-	return 0
 }

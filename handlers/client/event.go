@@ -11,8 +11,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// An Event is a [Welcome], [State], [Diff], [Count], [Heartbeat], [Signals] or [Lost]. Feeds have [FeedState]
-// and [FeedDiff]. The caller of [Follow] may keep it. Later versions may have more types: ignore unknown ones.
+// An Event is a [Welcome], [State], [Diff], [Count], [Heartbeat], [Signals] or [Lost]. The caller of
+// [Follow] may keep it. Later versions may have more types: ignore unknown ones.
 type Event interface{ event() }
 
 // Welcome opens a connection.
@@ -53,8 +53,7 @@ type Diff struct {
 // next State.
 type Count struct{ Totals }
 
-// Heartbeat says that no event was missed, and has the present figures. The heartbeat of a feed has no figure
-// but Stale.
+// Heartbeat says that no event was missed, and has the present figures.
 type Heartbeat struct{ Totals }
 
 // Lost says that the connection has ended and that another one follows.
@@ -88,8 +87,6 @@ type eventJSON struct {
 	Users  map[presence.UserID]userJSON  `json:"users"`
 	Joins  map[presence.UserID]userJSON  `json:"joins"`
 	Leaves map[presence.UserID]leaveJSON `json:"leaves"`
-
-	feedJSON
 }
 
 type userJSON struct {
@@ -118,7 +115,7 @@ func decode(data []byte) (eventJSON, error) {
 	if w.Total < 0 || w.Guests < 0 || w.Recent < 0 || len(w.Cursor) > presence.MaxCursorLen {
 		return w, fmt.Errorf("%w: a figure or a cursor is impossible", ErrMalformed)
 	}
-	return w, w.check()
+	return w, nil
 }
 
 func (w eventJSON) totals() Totals {

@@ -110,6 +110,9 @@ func newFollower(site string, topics []presence.Topic, o Options) (*follower, er
 		if _, err := presence.ParseTopic(string(topic)); err != nil {
 			return nil, err
 		}
+		if kind := topic.Kind(); kind == "inbox" || kind == "feed" {
+			return nil, fmt.Errorf("%w: %s is a feed, which has no roster", presence.ErrInvalidTopic, topic)
+		}
 		f.cursors[topic] = o.Cursors[topic]
 	}
 	return f, nil

@@ -79,12 +79,8 @@ func families() []family {
 		counter("rotations_total", "Times that a topic's current set became its old one, at this node's word.", func(f figures) uint64 { return f.Rotations }),
 		counter("trimmed_users_total", "Users whose last seen was forgotten, at this node's word.", func(f figures) uint64 { return f.Trimmed }),
 
-		byCall("store_call_duration_seconds", "How long calls of the store took, those that failed among them.", func(desc *prometheus.Desc, op string, c track.CallStats) prometheus.Metric {
-			return constHistogram(desc, c.Latency, float64(time.Second), op)
-		}),
-		byCall("store_errors_total", "Calls of the store that failed.", func(desc *prometheus.Desc, op string, c track.CallStats) prometheus.Metric {
-			return prometheus.MustNewConstMetric(desc, prometheus.CounterValue, float64(c.Failed), op)
-		}),
+		durations("store_call_duration_seconds", "How long calls of the store took, those that failed among them.", func(f figures) map[string]track.CallStats { return f.Calls }),
+		failures("store_errors_total", "Calls of the store that failed.", func(f figures) map[string]track.CallStats { return f.Calls }),
 		counter("store_commands_total", "Commands sent to Redis, a script being one. Subscriptions do not count. Zero for the memory store.", func(f figures) uint64 { return f.Store.Commands }),
 		gauge("store_out", "1 while the latest write to the store or the latest read from it failed.", func(f figures) int { return zeroOrOne(f.StoreOut) }),
 		gauge("store_breaker_open", "1 while the store's breaker is open: calls fail at once, since those before them failed.", func(f figures) int { return zeroOrOne(f.Store.BreakerOpen) }),
@@ -123,10 +119,18 @@ func byKind(name, help string, value func(track.KindStats) int) family {
 	})
 }
 
-func byCall(name, help string, metric func(*prometheus.Desc, string, track.CallStats) prometheus.Metric) family {
+func durations(name, help string, calls func(figures) map[string]track.CallStats) family {
 	return newFamily(name, help, []string{"operation"}, func(desc *prometheus.Desc, f figures, out chan<- prometheus.Metric) {
-		for op, c := range f.Calls {
-			out <- metric(desc, op, c)
+		for op, c := range calls(f) {
+			out <- constHistogram(desc, c.Latency, float64(time.Second), op)
+		}
+	})
+}
+
+func failures(name, help string, calls func(figures) map[string]track.CallStats) family {
+	return newFamily(name, help, []string{"operation"}, func(desc *prometheus.Desc, f figures, out chan<- prometheus.Metric) {
+		for op, c := range calls(f) {
+			out <- prometheus.MustNewConstMetric(desc, prometheus.CounterValue, float64(c.Failed), op)
 		}
 	})
 }

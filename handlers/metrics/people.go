@@ -1,8 +1,6 @@
 package metrics
 
 import (
-	"time"
-
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/rollcall-go/rollcall/presence/track"
@@ -18,12 +16,8 @@ func peopleFamilies() []family {
 		peopleGauge("relations_cached", "Answers of the Directory to who is what to whom that this node remembers.", func(s track.PeopleStats) int { return s.RelationsCached }),
 		peopleGauge("last_seen_waiting", "Users whose last seen waits to be written to the Directory.", func(s track.PeopleStats) int { return s.LastSeenWaiting }),
 		peopleGauge("directory_out", "1 while the latest call of the Directory failed.", func(s track.PeopleStats) int { return zeroOrOne(s.DirectoryOut) }),
-		byDirectoryCall("directory_call_duration_seconds", "How long calls of the Directory took, those that failed among them.", func(desc *prometheus.Desc, op string, c track.CallStats) prometheus.Metric {
-			return constHistogram(desc, c.Latency, float64(time.Second), op)
-		}),
-		byDirectoryCall("directory_errors_total", "Calls of the Directory that failed.", func(desc *prometheus.Desc, op string, c track.CallStats) prometheus.Metric {
-			return prometheus.MustNewConstMetric(desc, prometheus.CounterValue, float64(c.Failed), op)
-		}),
+		durations("directory_call_duration_seconds", "How long calls of the Directory took, those that failed among them.", func(f figures) map[string]track.CallStats { return f.People.Directory }),
+		failures("directory_errors_total", "Calls of the Directory that failed.", func(f figures) map[string]track.CallStats { return f.People.Directory }),
 	}
 }
 
@@ -31,14 +25,6 @@ func peopleGauge(name, help string, value func(track.PeopleStats) int) family {
 	return newFamily(name, help, nil, func(desc *prometheus.Desc, f figures, out chan<- prometheus.Metric) {
 		if f.People.Directory != nil {
 			out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(value(f.People)))
-		}
-	})
-}
-
-func byDirectoryCall(name, help string, metric func(*prometheus.Desc, string, track.CallStats) prometheus.Metric) family {
-	return newFamily(name, help, []string{"operation"}, func(desc *prometheus.Desc, f figures, out chan<- prometheus.Metric) {
-		for op, c := range f.People.Directory {
-			out <- metric(desc, op, c)
 		}
 	})
 }

@@ -18,8 +18,7 @@
 // An event is posted again, with the same id and body, until the answer is 2xx: after 5 s at first, about once
 // a minute in the first quarter of an hour, then less often, and for a day at most. A Retry-After in the
 // answer can lengthen each wait, to an hour at most. Later events of the same user and topic wait meanwhile,
-// and all others go on. After eight failures in a row, posts go one at a time until one succeeds. So a
-// receiver that fails slowly gets fewer posts.
+// and all others go on.
 //
 // The guarantees across nodes are those of [deliver.Consumers.Run].
 //

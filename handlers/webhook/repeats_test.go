@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -147,50 +146,6 @@ func TestRetryAfter(t *testing.T) {
 			})
 		})
 	}
-}
-
-// A receiver that fails gets posts a few milliseconds apart, and all again at once when it
-// takes one.
-func TestCircuit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := &receiver{t: t}
-		var broken atomic.Bool
-		broken.Store(true)
-		r.answer = func(post) *http.Response {
-			if broken.Load() {
-				return status(500)
-			}
-			time.Sleep(50 * time.Millisecond)
-			return status(200)
-		}
-		tracker := run(t, r, webhook.Config{})
-		seen := func(group string) {
-			for i := range 500 {
-				tracker.Seen(presence.Site, presence.User{ID: presence.UserID(fmt.Sprint(group, i))}, presence.Device{})
-			}
-		}
-		seen("a")
-		time.Sleep(time.Minute)
-		posts := r.all()
-		for i := 300; i < len(posts); i++ {
-			if took := posts[i].at.Sub(posts[i-200].at); took < 900*time.Millisecond {
-				t.Fatalf("got 200 posts within %v, want at most so many a second", took)
-			}
-		}
-		broken.Store(false)
-		time.Sleep(2 * time.Minute)
-		seen("b")
-		time.Sleep(10 * time.Second)
-		r.all()
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if r.most != 8 {
-			t.Errorf("got %d posts at a time, want 8 once the receiver is well", r.most)
-		}
-		if got := tracker.Stats().Deliveries["webhook"]; got.Told != 1000 || got.Backlog != 0 {
-			t.Errorf("got %+v, want all told", got)
-		}
-	})
 }
 
 // Also where many events wait, each is posted again within 20 s, and then at least once a

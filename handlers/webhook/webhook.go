@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/internal/minute"
+	"github.com/rollcall-go/rollcall/internal/problem"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/deliver"
 	"github.com/rollcall-go/rollcall/presence/track"
@@ -49,11 +50,10 @@ type Config struct {
 
 // A Sender posts to one receiver. [New] makes one. All methods may be called concurrently.
 type Sender struct {
-	cfg     Config
-	client  *http.Client
-	key     key // nil: derived from the fleet's secret
-	circuit circuit
-	logs    minute.Gate
+	cfg    Config
+	client *http.Client
+	key    key // nil: derived from the fleet's secret
+	logs   minute.Gate
 }
 
 // New returns a Sender, or an error that is [ErrInvalidURL] or [ErrInvalidSecret]. It posts
@@ -123,18 +123,10 @@ func (s *Sender) deliver(ctx context.Context, d deliver.Event, k key) error {
 	if age >= maxAge {
 		return deliver.GiveUp(errTooOld)
 	}
-	if err := s.circuit.enter(ctx); err != nil {
-		return err
-	}
 	asked, err := s.post(ctx, d, k)
-	switch {
-	case err == nil:
-		s.circuit.leave(true)
-		return nil
-	case ctx.Err() != nil: // this node stops, so this is no failure of the receiver
+	if err == nil || ctx.Err() != nil { // where this node stops, that is no failure of the receiver
 		return err
 	}
-	s.circuit.leave(false)
 	age = time.Since(d.At)
 	wait := max(backoff(d.Try, age), asked)
 	if s.logs.Pass() {
@@ -176,5 +168,5 @@ func (s *Sender) post(ctx context.Context, d deliver.Event, k key) (asked time.D
 	if res.StatusCode >= 200 && res.StatusCode < 300 {
 		return 0, nil
 	}
-	return retryAfter(res.Header, now), fmt.Errorf("the answer is %d", res.StatusCode)
+	return problem.RetryAfter(res.Header), fmt.Errorf("the answer is %d", res.StatusCode)
 }

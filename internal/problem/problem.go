@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"strconv"
+	"time"
 )
 
 // A Problem is an error whose text is written for the visitor. No text of any other error
@@ -56,4 +57,19 @@ func (p *Problem) Write(w http.ResponseWriter) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(p.Status)
 	w.Write(body) // an error means that the client has gone
+}
+
+// maxRetryAfter bounds the wait that an answer may ask for.
+const maxRetryAfter = time.Hour
+
+// RetryAfter returns how long an answer asks its client to wait, in seconds or by a moment, or 0.
+func RetryAfter(h http.Header) time.Duration {
+	text := h.Get("Retry-After")
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return time.Duration(min(max(n, 0), int64(maxRetryAfter/time.Second))) * time.Second
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return min(max(time.Until(at), 0), maxRetryAfter)
+	}
+	return 0
 }

@@ -25,11 +25,6 @@ func (m *engine) address(r *http.Request) (key string, shared bool) {
 
 // clientIPOf calls the site's ClientIP. After a panic the address is empty.
 func (m *engine) clientIPOf(r *http.Request) (address string) {
-	defer func() {
-		if p := recover(); p != nil {
-			m.faults.clientIPPanicked(p)
-			address = ""
-		}
-	}()
+	defer m.faults.Guard("presence: ClientIP of the middleware panicked; the address of the connection counts")
 	return m.clientIP(r)
 }

@@ -102,23 +102,11 @@ func parseCookie(s string) (cookie, bool) {
 	return c, true
 }
 
-// parse36 parses a number of at most 12 digits in base 36, and reports false for one over
+// parse36 parses a number of at most 12 digits in base 36, in lower case, and reports false for one over
 // limit.
 func parse36(s string, limit uint64) (n uint64, ok bool) {
-	if s == "" || len(s) > 12 {
-		return 0, false
-	}
-	for i := range len(s) {
-		switch b := s[i]; {
-		case '0' <= b && b <= '9':
-			n = n*36 + uint64(b-'0')
-		case 'a' <= b && b <= 'z':
-			n = n*36 + uint64(b-'a') + 10
-		default:
-			return 0, false
-		}
-	}
-	return n, n <= limit
+	n, err := strconv.ParseUint(s, 36, 64)
+	return n, err == nil && n <= limit && len(s) <= 12 && strings.ToLower(s) == s
 }
 
 func base64URLByte(b byte) bool {

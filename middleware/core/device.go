@@ -23,7 +23,7 @@ func (m *engine) deviceOf(r *http.Request, user presence.UserID, session presenc
 		id = m.deviceID(r, user, browser)
 	}
 	device := presence.Device{ID: id}
-	device.Kind, device.Label = m.labels.of(r)
+	device.Kind, device.Label = kindAndLabel(r)
 	if len(m.secret) > 0 {
 		address, _ := m.address(r)
 		device.Addr, device.Agent = m.hash("address", address), m.hash("agent", userAgent(r))
@@ -66,15 +66,11 @@ func (w *requestWithVisitor) FindDevice() presence.Device {
 // sessionOf returns the public id of the site's session. It returns "" if there is no session, or if its id
 // is not valid.
 func (rec *Recorder[C]) sessionOf(c C) (id presence.DeviceID) {
-	defer func() {
-		if p := recover(); p != nil {
-			rec.engine.faults.sessionPanicked(p)
-			id = ""
-		}
-	}()
+	defer rec.engine.faults.Guard("presence: Session of the middleware panicked; the browser's id names the device")
 	id = presence.DeviceID(rec.session(c))
 	if err := (presence.Device{ID: id}).Validate(); err != nil {
-		rec.engine.faults.invalidSession(err)
+		// The line does not show the id, which may be a token by mistake.
+		rec.engine.faults.Error("presence: Session of the middleware returned an id that is not valid; the browser's id names the device", "error", err)
 		return ""
 	}
 	return id

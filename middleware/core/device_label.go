@@ -2,12 +2,9 @@ package core
 
 import (
 	"cmp"
-	"hash/maphash"
 	"net/http"
 	"strings"
-	"sync"
 
-	"github.com/rollcall-go/rollcall/internal/generations"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
@@ -122,30 +119,4 @@ func kindAndLabel(r *http.Request) (kind, label string) {
 func userAgent(r *http.Request) string {
 	agent := header(r.Header, "User-Agent")
 	return agent[:min(len(agent), maxUserAgent)]
-}
-
-// labels remembers the latest kinds and labels, since to make one costs a microsecond. It has no text of a user agent.
-type labels struct {
-	seed  maphash.Seed
-	mu    sync.Mutex
-	known *generations.Map[uint64, [2]string] // by a hash
-}
-
-const maxLabels = 2 << 10 // in each of two generations: 2 x 2,048 are about 300 KB
-
-func newLabels() *labels {
-	return &labels{seed: maphash.MakeSeed(), known: generations.New[uint64, [2]string](2*maxLabels, nil)}
-}
-
-// of returns the kind and the label of a request's device: see kindAndLabel.
-func (l *labels) of(r *http.Request) (kind, label string) {
-	key := maphash.Comparable(l.seed, [...]string{userAgent(r), header(r.Header, "Sec-Ch-Ua-Platform"), header(r.Header, "Sec-Ch-Ua-Mobile")})
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	known, ok := l.known.Get(key)
-	if !ok {
-		known[0], known[1] = kindAndLabel(r)
-		l.known.Set(key, known)
-	}
-	return known[0], known[1]
 }

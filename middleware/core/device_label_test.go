@@ -1,7 +1,6 @@
 package core_test
 
 import (
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -190,33 +189,6 @@ func TestTablesOfLabels(t *testing.T) {
 	for _, a := range core.LabelNames() {
 		if len("Meta Quest Browser on ")+len(a) > presence.MaxDeviceLabelLen {
 			t.Errorf("the label of %q may be too long", a)
-		}
-	}
-}
-
-// A client that always has another user agent does not fill the memory, and each gets the
-// label of its own.
-func TestLabelsAreRememberedWithinABound(t *testing.T) {
-	labels := core.NewLabels()
-	r := httptest.NewRequest(http.MethodGet, "/", nil)
-	for i := range 3 * core.MaxLabels {
-		want := []string{"Firefox on Linux", "Chrome on Linux"}[i%2]
-		browser, _, _ := strings.Cut(want, " ")
-		r.Header.Set("User-Agent", fmt.Sprintf("%s/%d (X11)", browser, i))
-		for range 2 {
-			if _, got := labels.Of(r); got != want {
-				t.Fatalf("got %q for %q, want %q", got, r.UserAgent(), want)
-			}
-		}
-	}
-	if got := labels.Len(); got > 2*core.MaxLabels {
-		t.Errorf("got %d user agents remembered, want at most %d", got, 2*core.MaxLabels)
-	}
-	r.Header.Set("User-Agent", "Chrome")
-	for _, platform := range []string{"Windows", "Linux", "Windows"} {
-		r.Header.Set("Sec-CH-UA-Platform", `"`+platform+`"`)
-		if _, got := labels.Of(r); got != "Chrome on "+platform {
-			t.Errorf("got %q with the hint %s", got, platform)
 		}
 	}
 }

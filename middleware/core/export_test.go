@@ -116,18 +116,3 @@ func eachFamily(fn func(part int, name string, words []string)) {
 		}
 	}
 }
-
-// MaxLabels is maxLabels.
-const MaxLabels = maxLabels
-
-// Labels remembers the labels of user agents.
-type Labels = labels
-
-// NewLabels is newLabels.
-func NewLabels() *Labels { return newLabels() }
-
-// Of is of.
-func (l *labels) Of(r *http.Request) (kind, label string) { return l.of(r) }
-
-// Len is how many user agents are remembered.
-func (l *labels) Len() int { return l.known.Len() }

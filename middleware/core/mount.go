@@ -57,3 +57,11 @@ func framed[C, T any](f func(*http.Request) T, request func(C) *http.Request) fu
 	}
 	return func(c C) T { return f(request(c)) }
 }
+
+// Must returns a middleware, or panics if there is an error.
+func Must[T any](mw T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return mw
+}

@@ -2,11 +2,13 @@ package core
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/minute"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/track"
 )
@@ -37,14 +39,15 @@ func New[C any](config Config[C]) (*Recorder[C], error) {
 		members:  config.Members,
 		secret:   slices.Clone(config.Secret),
 		site:     config.Site,
-		faults:   newFaults(config.Tracker),
 		recent:   newRecent(config.Throttle.Milliseconds()),
 	}}
+	rec.engine.faults = &minute.Log{To: slog.Default()}
 	if t := config.Tracker; t != nil {
 		cfg := t.Config()
+		rec.engine.faults.To = cfg.Logger
 		rec.engine.prefix = cfg.Prefix
 		if cfg.Directory != nil {
-			rec.engine.people, rec.engine.labels = true, newLabels()
+			rec.engine.people = true
 		}
 		rec.engine.newcomers = newNewcomers(cfg.Age)
 		if cfg.Kind(config.Topic).Bots {
@@ -68,11 +71,10 @@ type engine struct {
 	people     bool                         // users have devices, because the tracker has a Directory
 	secret     []byte                       // for hashes of addresses and user agents; empty: none are kept
 	site       any                          // see SiteFrom
-	faults     *faults
-	recent     *recent    // signed-in visitors without cookies
-	crawlers   *recent    // crawlers that were counted lately; nil: crawlers are not counted
-	newcomers  *newcomers // nil without a tracker
-	labels     *labels    // nil without people
+	faults     *minute.Log                  // each fault of the site's functions is logged at most once a minute
+	recent     *recent                      // signed-in visitors without cookies
+	crawlers   *recent                      // crawlers that were counted lately; nil: crawlers are not counted
+	newcomers  *newcomers                   // nil without a tracker
 	strangers  strangers
 }
 
@@ -143,12 +145,8 @@ func (rec *Recorder[C]) denied(c C) (denied bool) {
 	if rec.consent == nil {
 		return false
 	}
-	defer func() {
-		if p := recover(); p != nil {
-			denied = true
-			rec.engine.faults.consentPanicked(p)
-		}
-	}()
+	denied = true
+	defer rec.engine.faults.Guard("presence: Consent of the middleware panicked; the browser gets no cookie")
 	return !rec.consent(c)
 }
 
@@ -241,21 +239,27 @@ func shortened(text string) string {
 	return text
 }
 
+// maxShownID bounds the part of an id that is logged, in bytes: an invalid one may be long.
+const maxShownID = 100
+
+func shownID(id string) string {
+	if len(id) > maxShownID {
+		return id[:maxShownID] + "…"
+	}
+	return id
+}
+
 // identified calls the site's Identify, and reports whether the visitor is a user. After
 // a panic or with an invalid user the visitor is a guest.
 func (rec *Recorder[C]) identified(c C, user *presence.User) (signedIn bool) {
-	defer func() {
-		if p := recover(); p != nil {
-			rec.engine.faults.identifyPanicked(p)
-			signedIn = false
-		}
-	}()
+	defer rec.engine.faults.Guard("presence: identify panicked; the visitor is taken for a guest")
 	found, signedIn := rec.identify(c)
 	if !signedIn {
 		return false
 	}
 	if err := found.Validate(); err != nil {
-		rec.engine.faults.invalidUser(found.ID, err)
+		rec.engine.faults.Error("presence: identify returned a user that is not valid; the visitor is taken for a guest",
+			"user", shownID(string(found.ID)), "error", err)
 		return false
 	}
 	*user = found

@@ -9,14 +9,10 @@ import (
 // tenantOf calls the site's Tenant. It returns [presence.NoTenant] after a panic, and for a
 // name that is not valid: never the empty tenant, which is a site too.
 func (rec *Recorder[C]) tenantOf(c C) (tenant string) {
-	defer func() {
-		if p := recover(); p != nil {
-			rec.engine.faults.tenantPanicked(p)
-			tenant = presence.NoTenant
-		}
-	}()
+	tenant = presence.NoTenant
+	defer rec.engine.faults.Guard("presence: Tenant of the middleware panicked; the visitor sees nothing")
 	if tenant = rec.tenant(c); !presence.ValidTenant(tenant) {
-		rec.engine.faults.invalidTenant(tenant)
+		rec.engine.faults.Error("presence: Tenant of the middleware returned a name that is not valid; the visitor sees nothing", "tenant", shownID(tenant))
 		return presence.NoTenant
 	}
 	return tenant

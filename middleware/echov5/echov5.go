@@ -78,13 +78,7 @@ func Presence(e *echo.Echo, site core.Site, identify func(*echo.Context) (presen
 
 // PresenceWithConfig returns a middleware. It panics if the config is invalid, as Echo's
 // own middleware does; [New] returns an error instead.
-func PresenceWithConfig(config Config) echo.MiddlewareFunc {
-	mw, err := New(config)
-	if err != nil {
-		panic(err)
-	}
-	return mw
-}
+func PresenceWithConfig(config Config) echo.MiddlewareFunc { return core.Must(New(config)) }
 
 // New returns a middleware. The error is [presence.ErrInvalidConfig] and names every
 // invalid field.

@@ -44,7 +44,7 @@ type Config = core.Config[*gin.Context]
 // group.Use. Config.Prefix must then be that path. Presence panics if identify is nil.
 func Presence(site core.Site, identify func(*gin.Context) (presence.User, bool)) gin.HandlerFunc {
 	m := site.Mount()
-	record := must(newRecord(core.Framed(m, identify, func(c *gin.Context) *http.Request { return c.Request })))
+	record := core.Must(newRecord(core.Framed(m, identify, func(c *gin.Context) *http.Request { return c.Request })))
 	return func(c *gin.Context) {
 		if !m.Owns(c.Request) {
 			record(c, c.Next)
@@ -61,14 +61,7 @@ func Presence(site core.Site, identify func(*gin.Context) (presence.User, bool))
 
 // PresenceWithConfig returns a middleware. It panics if the config is invalid; [New]
 // returns an error instead.
-func PresenceWithConfig(config Config) gin.HandlerFunc { return must(New(config)) }
-
-func must[T any](mw T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return mw
-}
+func PresenceWithConfig(config Config) gin.HandlerFunc { return core.Must(New(config)) }
 
 // New returns a middleware. The error is [presence.ErrInvalidConfig] and names every
 // invalid field.

@@ -36,13 +36,7 @@ func Presence(tracker *track.Tracker, identify func(*http.Request) (presence.Use
 
 // PresenceWithConfig returns a middleware. It panics if the config is invalid; [New]
 // returns an error instead.
-func PresenceWithConfig(config Config) func(http.Handler) http.Handler {
-	mw, err := New(config)
-	if err != nil {
-		panic(err)
-	}
-	return mw
-}
+func PresenceWithConfig(config Config) func(http.Handler) http.Handler { return core.Must(New(config)) }
 
 // New returns a middleware. The error is [presence.ErrInvalidConfig] and names every
 // invalid field.

@@ -103,12 +103,7 @@ func (f *follower) hinted(h Hint) bool {
 
 // tell sends hints until ctx ends. It repeats those that the presence store did not accept.
 func (h *hinter) tell(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-h.hints.kick:
-		}
+	for wait.Until(ctx, h.hints.kick, -1) {
 		for !h.tellAll(ctx) {
 			if !wait.For(ctx, retryOut) {
 				return

@@ -47,12 +47,7 @@ func (r *reading) take() (names []Name, more bool) {
 
 // read reads the wanted feeds until ctx ends.
 func (f *follower) read(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-f.reading.kick:
-		}
+	for wait.Until(ctx, f.reading.kick, -1) {
 		for more := true; more && ctx.Err() == nil; {
 			var names []Name
 			if names, more = f.reading.take(); len(names) > 0 {

@@ -30,12 +30,7 @@ func (r *relayer) Kick() { r.kicked.Wake() }
 
 // relayWhenKicked runs the relay after each Kick, until ctx ends.
 func (r *relayer) relayWhenKicked(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-r.kicked:
-		}
+	for wait.Until(ctx, r.kicked, -1) {
 		bound, cancel := context.WithTimeout(ctx, relayPatience)
 		_, _ = r.relay(bound, false) // the job logs errors
 		cancel()

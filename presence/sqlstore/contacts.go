@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
 )
@@ -23,31 +22,30 @@ type Entry struct {
 type contacts struct{ db *database }
 
 // Contacts implements [presence.Directory]. Contacts who were added first come first.
-func (c *contacts) Contacts(ctx context.Context, user presence.UserID, most int) ([]presence.UserID, error) {
-	all := []presence.UserID{}
+func (c *contacts) Contacts(ctx context.Context, user presence.UserID, most int) (all []presence.UserID, err error) {
+	defer wrap(&err, "contacts")
+	all = []presence.UserID{}
 	if checkID(user) != nil || most <= 0 {
 		return all, ctx.Err()
 	}
-	err := c.db.query(ctx, "contacts", func(rows *sql.Rows) error {
+	err = c.db.query(ctx, "contacts", func(rows *sql.Rows) error {
 		var other presence.UserID
 		err := rows.Scan(&other)
 		all = append(all, other.In(user.Tenant()))
 		return err
 	}, user.Tenant(), string(user.Local()), min(most, MaxEntries))
-	if err != nil {
-		return nil, fmt.Errorf("sqlstore: contacts: %w", err)
-	}
-	return all, nil
+	return all, err
 }
 
 // List returns a user's contacts, as [People.Contacts] does, and then the users whom the user blocks. Cost:
 // one query of at most [MaxEntries] rows.
-func (c *contacts) List(ctx context.Context, user presence.UserID) ([]Entry, error) {
-	all := []Entry{}
+func (c *contacts) List(ctx context.Context, user presence.UserID) (all []Entry, err error) {
+	defer wrap(&err, "list")
+	all = []Entry{}
 	if checkID(user) != nil {
 		return all, ctx.Err()
 	}
-	err := c.db.query(ctx, "list", func(rows *sql.Rows) error {
+	err = c.db.query(ctx, "list", func(rows *sql.Rows) error {
 		var e Entry
 		var kind int
 		err := rows.Scan(&e.User, &kind)
@@ -55,23 +53,13 @@ func (c *contacts) List(ctx context.Context, user presence.UserID) ([]Entry, err
 		all = append(all, e)
 		return err
 	}, user.Tenant(), string(user.Local()))
-	if err != nil {
-		return nil, fmt.Errorf("sqlstore: list: %w", err)
-	}
-	return all, nil
+	return all, err
 }
 
 // Relations implements [presence.Directory].
-func (c *contacts) Relations(ctx context.Context, pairs ...presence.Pair) ([]presence.Relation, error) {
-	all, err := c.relations(ctx, pairs)
-	if err != nil {
-		return nil, fmt.Errorf("sqlstore: relations: %w", err)
-	}
-	return all, nil
-}
-
-func (c *contacts) relations(ctx context.Context, pairs []presence.Pair) ([]presence.Relation, error) {
-	all := make([]presence.Relation, len(pairs))
+func (c *contacts) Relations(ctx context.Context, pairs ...presence.Pair) (all []presence.Relation, err error) {
+	defer wrap(&err, "relations")
+	all = make([]presence.Relation, len(pairs))
 	if len(pairs) == 0 {
 		return all, ctx.Err()
 	}
@@ -85,7 +73,7 @@ func (c *contacts) relations(ctx context.Context, pairs []presence.Pair) ([]pres
 		}
 	}
 	said := make(map[presence.Pair]presence.Relation)
-	err := c.db.query(ctx, "relations", func(rows *sql.Rows) error {
+	err = c.db.query(ctx, "relations", func(rows *sql.Rows) error {
 		var tenant string
 		var pair presence.Pair
 		var kind int
@@ -162,27 +150,25 @@ func (c *contacts) Unblock(ctx context.Context, user, other presence.UserID) err
 }
 
 // change replaces the kind of an entry by the one that decide returns.
-func (c *contacts) change(ctx context.Context, what string, user, other presence.UserID, decide func(was int) (int, error)) error {
-	err := errors.Join(checkID(user), checkID(other))
+func (c *contacts) change(ctx context.Context, what string, user, other presence.UserID, decide func(was int) (int, error)) (err error) {
+	defer wrap(&err, what)
+	if err := errors.Join(checkID(user), checkID(other)); err != nil {
+		return err
+	}
 	switch {
-	case err != nil:
 	case user == other:
-		err = fmt.Errorf("%w: nobody is a contact of their own", presence.ErrInvalidUser)
+		return fmt.Errorf("%w: nobody is a contact of their own", presence.ErrInvalidUser)
 	case user.Tenant() != other.Tenant():
-		err = fmt.Errorf("%w: the two are of different tenants", presence.ErrInvalidUser)
-	default:
-		var offset time.Duration
-		if offset, err = c.db.clock.read(ctx); err == nil {
-			now := toDatabase(c.db.clock.now(), offset)
-			err = c.db.transact(ctx, func(q querier) error {
-				return c.changeEntry(ctx, q, user.Tenant(), string(user.Local()), string(other.Local()), now, decide)
-			})
-		}
+		return fmt.Errorf("%w: the two are of different tenants", presence.ErrInvalidUser)
 	}
+	offset, err := c.db.clock.read(ctx)
 	if err != nil {
-		return fmt.Errorf("sqlstore: %s: %w", what, err)
+		return err
 	}
-	return nil
+	now := toDatabase(c.db.clock.now(), offset)
+	return c.db.transact(ctx, func(q querier) error {
+		return c.changeEntry(ctx, q, user.Tenant(), string(user.Local()), string(other.Local()), now, decide)
+	})
 }
 
 func (c *contacts) changeEntry(ctx context.Context, q querier, tenant, user, other string, now int64, decide func(was int) (int, error)) error {

@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -17,67 +16,64 @@ var (
 )
 
 // AddErasure implements [backend.ErasureList].
-func (p *People) AddErasure(ctx context.Context, user presence.UserID, hold time.Duration) (backend.Erasure, error) {
-	e := backend.Erasure{User: user}
-	err := checkID(user)
-	var offset time.Duration
-	if err == nil {
-		offset, err = p.db.clock.read(ctx)
+func (p *People) AddErasure(ctx context.Context, user presence.UserID, hold time.Duration) (e backend.Erasure, err error) {
+	defer wrap(&err, "add an erasure")
+	if err := checkID(user); err != nil {
+		return e, err
 	}
-	if err == nil {
-		var asked int64
-		now := p.db.clock.now()
-		err = p.db.pool.QueryRowContext(ctx, p.db.texts["erasure_put"], user.Tenant(), string(user.Local()),
-			toDatabase(now, offset), toDatabase(now.Add(hold), offset)).Scan(&asked)
-		p.db.changed()
-		e.ID = strconv.FormatInt(asked, 10)
-	}
+	offset, err := p.db.clock.read(ctx)
 	if err != nil {
-		return backend.Erasure{}, fmt.Errorf("sqlstore: add an erasure: %w", err)
+		return e, err
 	}
-	return e, nil
+	var asked int64
+	now := p.db.clock.now()
+	defer p.db.changed()
+	err = p.db.pool.QueryRowContext(ctx, p.db.texts["erasure_put"], user.Tenant(), string(user.Local()),
+		toDatabase(now, offset), toDatabase(now.Add(hold), offset)).Scan(&asked)
+	if err != nil {
+		return e, err
+	}
+	return backend.Erasure{User: user, ID: strconv.FormatInt(asked, 10)}, nil
 }
 
 // ClaimErasures implements [backend.ErasureList]. While nothing is due it is one query, or none if the data is
 // as it was.
 func (p *People) ClaimErasures(ctx context.Context, most int, hold time.Duration) (claimed []backend.Erasure, err error) {
+	defer wrap(&err, "claim erasures")
 	version := p.db.DataVersion()
 	if p.erasures.rests(version) {
 		return nil, nil
 	}
 	offset, err := p.db.clock.read(ctx)
+	if err != nil {
+		return nil, err
+	}
 	now := p.db.clock.now()
 	var first sql.NullInt64
-	if err == nil {
-		err = p.db.pool.QueryRowContext(ctx, p.db.texts["erasure_first"], toDatabase(now, offset)).Scan(&first)
+	err = p.db.pool.QueryRowContext(ctx, p.db.texts["erasure_first"], toDatabase(now, offset)).Scan(&first)
+	if err != nil || !p.erasures.note(version, first) {
+		return nil, err
 	}
-	if err == nil && p.erasures.note(version, first) {
-		err = p.db.query(ctx, "erasure_claim", func(rows *sql.Rows) error {
-			var tenant string
-			var user presence.UserID
-			var asked int64
-			err := rows.Scan(&tenant, &user, &asked)
-			ago := max(now.Sub(fromDatabase(asked, offset)), 0)
-			claimed = append(claimed, backend.Erasure{User: user.In(tenant), Ago: ago, ID: strconv.FormatInt(asked, 10)})
-			return err
-		}, toDatabase(now, offset), toDatabase(now.Add(hold), offset), most)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("sqlstore: claim erasures: %w", err)
-	}
-	return claimed, nil
+	err = p.db.query(ctx, "erasure_claim", func(rows *sql.Rows) error {
+		var tenant string
+		var user presence.UserID
+		var asked int64
+		err := rows.Scan(&tenant, &user, &asked)
+		ago := max(now.Sub(fromDatabase(asked, offset)), 0)
+		claimed = append(claimed, backend.Erasure{User: user.In(tenant), Ago: ago, ID: strconv.FormatInt(asked, 10)})
+		return err
+	}, toDatabase(now, offset), toDatabase(now.Add(hold), offset), most)
+	return claimed, err
 }
 
 // EndErasure implements [backend.ErasureList].
-func (p *People) EndErasure(ctx context.Context, e backend.Erasure) error {
+func (p *People) EndErasure(ctx context.Context, e backend.Erasure) (err error) {
+	defer wrap(&err, "end an erasure")
 	asked, err := strconv.ParseInt(e.ID, 10, 64)
-	if err == nil {
-		err = p.db.exec(ctx, p.db.pool, "erasure_end", e.User.Tenant(), string(e.User.Local()), asked)
-	}
 	if err != nil {
-		return fmt.Errorf("sqlstore: end an erasure: %w", err)
+		return err
 	}
-	return nil
+	return p.db.exec(ctx, p.db.pool, "erasure_end", e.User.Tenant(), string(e.User.Local()), asked)
 }
 
 // EraseUser implements [backend.UserRecords]: settings, last seen, contacts, and what others have

@@ -24,15 +24,8 @@ type digests struct {
 
 // Due implements [feed.Store]. While nothing is due it is one query, or none if the data is as it was. Else it is a transaction
 // of at most four statements.
-func (f *digests) Due(ctx context.Context, most int, claim time.Duration) ([]feed.Digest, error) {
-	due, err := f.due(ctx, most, claim)
-	if err != nil {
-		return nil, fmt.Errorf("sqlstore: digests: %w", err)
-	}
-	return due, nil
-}
-
-func (f *digests) due(ctx context.Context, most int, claim time.Duration) (all []feed.Digest, err error) {
+func (f *digests) Due(ctx context.Context, most int, claim time.Duration) (all []feed.Digest, err error) {
+	defer wrap(&err, "digests")
 	for len(all) < most {
 		version := f.db.DataVersion()
 		if f.agenda.rests(version) {
@@ -169,13 +162,14 @@ func (f *digests) digestKey(c *claimant) string {
 
 // Settle implements [feed.Store]. It is a no-op for a claim that has ended or was settled. A digest without a
 // Key was not sent at all, so the next one may have newer items.
-func (f *digests) Settle(ctx context.Context, d feed.Digest, sent bool, later time.Duration) error {
+func (f *digests) Settle(ctx context.Context, d feed.Digest, sent bool, later time.Duration) (err error) {
+	defer wrap(&err, "digest")
 	name := feed.Inbox(d.User).In(d.Tenant)
 	if err := name.Validate(); err != nil {
-		return fmt.Errorf("sqlstore: digest: %w", err)
+		return err
 	}
 	s := f.db
-	err := f.change(ctx, name, func(q querier, h *lockedHead, now int64) error {
+	return f.change(ctx, name, func(q querier, h *lockedHead, now int64) error {
 		if d.Claim != strconv.FormatInt(h.claims, 10) {
 			return nil
 		}
@@ -195,8 +189,4 @@ func (f *digests) Settle(ctx context.Context, d feed.Digest, sent bool, later ti
 		}
 		return s.exec(ctx, q, "digest_settled", h.tenant, string(h.name), now+later.Milliseconds(), 0, 0, 1)
 	})
-	if err != nil {
-		return fmt.Errorf("sqlstore: digest: %w", err)
-	}
-	return nil
 }

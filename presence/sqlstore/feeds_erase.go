@@ -4,11 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/feed"
@@ -30,15 +28,8 @@ type feedEraser struct {
 
 // EraseUser implements [feed.UserStore]. It reads all items and the outbox of the tenant, and is a
 // transaction for each feed that names the user.
-func (f *feedEraser) EraseUser(ctx context.Context, user presence.UserID) ([]feed.Hint, error) {
-	changed, err := f.eraseUser(ctx, user)
-	if err != nil {
-		return changed, fmt.Errorf("sqlstore: erase: %w", err)
-	}
-	return changed, nil
-}
-
-func (f *feedEraser) eraseUser(ctx context.Context, user presence.UserID) (changed []feed.Hint, err error) {
+func (f *feedEraser) EraseUser(ctx context.Context, user presence.UserID) (changed []feed.Hint, err error) {
+	defer wrap(&err, "erase")
 	if checkID(user) != nil {
 		return nil, ctx.Err()
 	}
@@ -240,40 +231,38 @@ func (f *feedEraser) eraseMessages(ctx context.Context, user presence.UserID) er
 
 // ExportUser implements [feed.UserStore]. It reads what EraseUser erases.
 func (f *feedEraser) ExportUser(ctx context.Context, user presence.UserID) (k feed.UserKept, err error) {
+	defer wrap(&err, "export")
 	if checkID(user) != nil {
 		return k, ctx.Err()
 	}
-	inbox := feed.Inbox(user)
-	for before, more := int64(0), true; more && err == nil; {
+	for before, more := int64(0), true; more; {
 		var items []feed.Item
-		_, items, more, err = f.reader.Page(ctx, inbox, before, erasedAtOnce)
+		if _, items, more, err = f.reader.Page(ctx, feed.Inbox(user), before, erasedAtOnce); err != nil {
+			return k, err
+		}
 		if k.Items = append(k.Items, items...); len(items) > 0 {
 			before = items[len(items)-1].Pos
 		}
 	}
-	if err == nil {
-		k.Mutes, err = f.reader.Mutes(ctx, user)
+	if k.Mutes, err = f.reader.Mutes(ctx, user); err != nil {
+		return k, err
 	}
-	var offset time.Duration
-	if err == nil {
-		offset, err = f.db.clock.read(ctx)
-	}
-	if err == nil {
-		err = f.actsOf(ctx, user, func(a act) error {
-			k.Acts = append(k.Acts, feed.ActKept{Feed: a.feed, Type: a.typ, At: fromDatabase(a.at, offset)})
-			return nil
-		})
-	}
-	if err == nil {
-		err = f.messagesOf(ctx, user, func(m message) error {
-			if m.From == user.Local() {
-				k.Waiting = append(k.Waiting, m.row.message)
-			}
-			return nil
-		})
-	}
+	offset, err := f.db.clock.read(ctx)
 	if err != nil {
-		return feed.UserKept{}, fmt.Errorf("sqlstore: export: %w", err)
+		return k, err
 	}
-	return k, nil
+	err = f.actsOf(ctx, user, func(a act) error {
+		k.Acts = append(k.Acts, feed.ActKept{Feed: a.feed, Type: a.typ, At: fromDatabase(a.at, offset)})
+		return nil
+	})
+	if err != nil {
+		return k, err
+	}
+	err = f.messagesOf(ctx, user, func(m message) error {
+		if m.From == user.Local() {
+			k.Waiting = append(k.Waiting, m.row.message)
+		}
+		return nil
+	})
+	return k, err
 }

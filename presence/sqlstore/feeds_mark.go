@@ -10,15 +10,8 @@ import (
 )
 
 // Mark implements [feed.Store]. It is a transaction of at most four statements.
-func (f *Feeds) Mark(ctx context.Context, n feed.Name, m feed.Mark) (feed.Head, error) {
-	h, err := f.mark(ctx, n, m)
-	if err != nil {
-		return feed.Head{}, fmt.Errorf("sqlstore: mark: %w", err)
-	}
-	return h, nil
-}
-
-func (f *Feeds) mark(ctx context.Context, n feed.Name, m feed.Mark) (head feed.Head, err error) {
+func (f *Feeds) Mark(ctx context.Context, n feed.Name, m feed.Mark) (head feed.Head, err error) {
+	defer wrap(&err, "mark")
 	if n.Owner() == "" {
 		return head, fmt.Errorf("%w: %.140q is no inbox", feed.ErrInvalidName, n)
 	}
@@ -88,33 +81,25 @@ func (f *Feeds) markSeen(ctx context.Context, q querier, h *lockedHead, m feed.M
 func upTo(m feed.Mark) int64 { return cmp.Or(m.UpTo, allPlaces) }
 
 // Edit implements [feed.Store]. It is a transaction of three statements.
-func (f *Feeds) Edit(ctx context.Context, n feed.Name, id string, m feed.Message) (feed.Head, error) {
+func (f *Feeds) Edit(ctx context.Context, n feed.Name, id string, m feed.Message) (head feed.Head, err error) {
+	defer wrap(&err, "edit")
 	if err := checkRoom(n); err != nil {
-		return feed.Head{}, fmt.Errorf("sqlstore: edit: %w", err)
+		return head, err
 	}
 	m = feed.Message{Feed: n.Local(), Type: m.Type, V: m.V, Text: m.Text, URL: m.URL, Data: m.Data}.WithDefaults(id)
-	err := m.Validate()
-	var h feed.Head
-	if err == nil {
-		h, err = f.edit(ctx, n, "feed_edit", false, id, m.Type, m.V, m.Text, m.URL, dataColumn(m))
+	if err := m.Validate(); err != nil {
+		return head, err
 	}
-	if err != nil {
-		return feed.Head{}, fmt.Errorf("sqlstore: edit: %w", err)
-	}
-	return h, nil
+	return f.edit(ctx, n, "feed_edit", false, id, m.Type, m.V, m.Text, m.URL, dataColumn(m))
 }
 
 // Remove implements [feed.Store]. It is a transaction of three statements.
-func (f *Feeds) Remove(ctx context.Context, n feed.Name, id string) (feed.Head, error) {
-	err := checkRoom(n)
-	var h feed.Head
-	if err == nil {
-		h, err = f.edit(ctx, n, "feed_remove", true, id)
+func (f *Feeds) Remove(ctx context.Context, n feed.Name, id string) (head feed.Head, err error) {
+	defer wrap(&err, "remove")
+	if err := checkRoom(n); err != nil {
+		return head, err
 	}
-	if err != nil {
-		return feed.Head{}, fmt.Errorf("sqlstore: remove: %w", err)
-	}
-	return h, nil
+	return f.edit(ctx, n, "feed_remove", true, id)
 }
 
 // checkRoom returns nil, or an error that is feed.ErrInvalidName.
@@ -142,7 +127,13 @@ func (f *Feeds) edit(ctx context.Context, n feed.Name, statement string, removes
 		}
 		if !found {
 			head = h.Head
-			return f.hasItem(ctx, q, h, id, removes, &found)
+			if !removes {
+				return nil
+			}
+			var items int // whether it has been removed before
+			err := q.QueryRowContext(ctx, f.db.texts["feed_has"], h.tenant, string(h.name), id).Scan(&items)
+			found = items > 0
+			return err
 		}
 		head, err = f.count(ctx, q, h, h.Rev+1, h.seen, sql.NullInt64{Int64: now, Valid: removes})
 		return err
@@ -151,17 +142,6 @@ func (f *Feeds) edit(ctx context.Context, n feed.Name, statement string, removes
 		err = feed.ErrNoItem
 	}
 	return head, err
-}
-
-// hasItem finds out whether a room has an item. removed says whether a removed one counts.
-func (f *Feeds) hasItem(ctx context.Context, q querier, h *lockedHead, id string, removed bool, found *bool) error {
-	if !removed {
-		return nil
-	}
-	var items int
-	err := q.QueryRowContext(ctx, f.db.texts["feed_has"], h.tenant, string(h.name), id).Scan(&items)
-	*found = items > 0
-	return err
 }
 
 // validItemID reports whether an item can have the id. Other ids are not sent to the database.

@@ -3,22 +3,14 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"fmt"
-	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/feed"
 )
 
 // Mute implements [feed.Store]. It is one statement, or a transaction of two.
-func (f *Feeds) Mute(ctx context.Context, user presence.UserID, m feed.Mute) error {
-	if err := f.mute(ctx, user, m); err != nil {
-		return fmt.Errorf("sqlstore: mute: %w", err)
-	}
-	return nil
-}
-
-func (f *Feeds) mute(ctx context.Context, user presence.UserID, m feed.Mute) error {
+func (f *Feeds) Mute(ctx context.Context, user presence.UserID, m feed.Mute) (err error) {
+	defer wrap(&err, "mute")
 	if err := feed.Inbox(user).Validate(); err != nil {
 		return err
 	}
@@ -49,25 +41,23 @@ func (f *Feeds) mute(ctx context.Context, user presence.UserID, m feed.Mute) err
 }
 
 // Mutes implements [feed.Store].
-func (f *feedReader) Mutes(ctx context.Context, user presence.UserID) ([]feed.Mute, error) {
-	all := []feed.Mute{}
-	var offset time.Duration
-	err := feed.Inbox(user).Validate()
-	if err == nil {
-		offset, err = f.db.clock.read(ctx)
+func (f *feedReader) Mutes(ctx context.Context, user presence.UserID) (all []feed.Mute, err error) {
+	defer wrap(&err, "mutes")
+	if err := feed.Inbox(user).Validate(); err != nil {
+		return nil, err
 	}
-	if err == nil {
-		err = f.db.query(ctx, "mutes", func(rows *sql.Rows) error {
-			var m feed.Mute
-			var until int64
-			err := rows.Scan(&m.Scope, &m.How, &until)
-			m.Until = fromDatabase(until, offset)
-			all = append(all, m)
-			return err
-		}, user.Tenant(), string(user.Local()), f.now(offset))
-	}
+	offset, err := f.db.clock.read(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("sqlstore: mutes: %w", err)
+		return nil, err
 	}
-	return all, nil
+	all = []feed.Mute{}
+	err = f.db.query(ctx, "mutes", func(rows *sql.Rows) error {
+		var m feed.Mute
+		var until int64
+		err := rows.Scan(&m.Scope, &m.How, &until)
+		m.Until = fromDatabase(until, offset)
+		all = append(all, m)
+		return err
+	}, user.Tenant(), string(user.Local()), f.now(offset))
+	return all, err
 }

@@ -31,6 +31,8 @@ var searches = []struct {
 	{"relay_forget", []any{"", "[]"}, "ids"},
 	{"digest_first", []any{}, "rollcall_feeds_mail"},
 	{"digest_due", []any{1, 10}, "rollcall_feeds_mail"},
+	{"digest_claim", []any{"[]"}, "feeds"},
+	{"trim_heads", []any{"", "[]"}, "feeds"},
 	{"trim_due", []any{1, 5, "acme", "inbox:a", 50}, "feeds"},
 	{"people", []any{"[]"}, "people"},
 	{"relations", []any{"[]"}, "contacts"},

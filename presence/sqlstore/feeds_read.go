@@ -15,36 +15,35 @@ import (
 type feedReader struct{ *feedRows }
 
 // Heads implements [feed.Store].
-func (f *feedReader) Heads(ctx context.Context, names ...feed.Name) ([]feed.Head, error) {
-	heads, err := f.heads(ctx, names)
-	if err != nil {
-		return nil, fmt.Errorf("sqlstore: heads of feeds: %w", err)
-	}
-	return heads, nil
+func (f *feedReader) Heads(ctx context.Context, names ...feed.Name) (heads []feed.Head, err error) {
+	defer wrap(&err, "heads of feeds")
+	return f.heads(ctx, names)
 }
 
 // Page implements [feed.Store].
 func (f *feedReader) Page(ctx context.Context, n feed.Name, before int64, limit int) (h feed.Head, items []feed.Item, more bool, err error) {
+	defer wrap(&err, "page of a feed")
 	if before <= 0 {
 		before = allPlaces
 	}
 	limit = max(limit, 0)
-	var offset time.Duration
-	if err = n.Validate(); err == nil {
-		offset, err = f.db.clock.read(ctx)
+	if err := n.Validate(); err != nil {
+		return h, nil, false, err
 	}
-	if err == nil {
-		err = f.db.query(ctx, "feed_page", func(rows *sql.Rows) error {
-			var i nullItem
-			h, err = scanHead(rows, i.columns()...)
-			if err == nil && i.pos.Valid {
-				items = append(items, i.item(offset))
-			}
-			return err
-		}, n.Tenant(), string(n.Local()), before, limit+1)
-	}
+	offset, err := f.db.clock.read(ctx)
 	if err != nil {
-		return feed.Head{}, nil, false, fmt.Errorf("sqlstore: page of a feed: %w", err)
+		return h, nil, false, err
+	}
+	err = f.db.query(ctx, "feed_page", func(rows *sql.Rows) error {
+		var i nullItem
+		h, err = scanHead(rows, i.columns()...)
+		if err == nil && i.pos.Valid {
+			items = append(items, i.item(offset))
+		}
+		return err
+	}, n.Tenant(), string(n.Local()), before, limit+1)
+	if err != nil {
+		return feed.Head{}, nil, false, err
 	}
 	if more = len(items) > limit; more {
 		items = items[:limit]
@@ -53,19 +52,12 @@ func (f *feedReader) Page(ctx context.Context, n feed.Name, before int64, limit 
 }
 
 // Changes implements [feed.Store].
-func (f *feedReader) Changes(ctx context.Context, since ...feed.Since) ([]feed.Change, error) {
-	changes, err := f.changes(ctx, since)
-	if err != nil {
-		return nil, fmt.Errorf("sqlstore: changes of feeds: %w", err)
-	}
-	return changes, nil
-}
-
-func (f *feedReader) changes(ctx context.Context, since []feed.Since) ([]feed.Change, error) {
+func (f *feedReader) Changes(ctx context.Context, since ...feed.Since) (changes []feed.Change, err error) {
+	defer wrap(&err, "changes of feeds")
 	if len(since) > feed.MaxHeads {
 		return nil, fmt.Errorf("%d feeds, and %d are allowed at once", len(since), feed.MaxHeads)
 	}
-	changes := make([]feed.Change, len(since))
+	changes = make([]feed.Change, len(since))
 	if len(since) == 0 {
 		return changes, ctx.Err()
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"sync"
 
 	"github.com/rollcall-go/rollcall/presence/feed"
@@ -24,6 +23,7 @@ type recounter struct {
 // Recount implements [feed.Store]. It goes through the feeds of all tenants, beginning where the last call of
 // this Feeds ended. A feed with wrong counters gets a new revision with the right ones.
 func (f *recounter) Recount(ctx context.Context, most int) (wrong int, err error) {
+	defer wrap(&err, "recount")
 	f.mu.Lock()
 	after := f.after
 	f.mu.Unlock()
@@ -59,7 +59,7 @@ func (f *recounter) Recount(ctx context.Context, most int) (wrong int, err error
 		}
 	}
 	if err != nil {
-		return wrong, fmt.Errorf("sqlstore: recount: %w", err)
+		return wrong, err
 	}
 	if looked < most {
 		last = place{} // the next call starts from the beginning

@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"sync"
 
 	"github.com/rollcall-go/rollcall/presence/feed"
@@ -29,6 +28,7 @@ type trimmer struct {
 // once, beginning where the last call of this Feeds ended: so a tenant with much to remove does not delay
 // others for ever. If there is nothing to remove, it only reads the heads of all tenants.
 func (f *trimmer) Trim(ctx context.Context, o feed.TrimOptions) (removed int, err error) {
+	defer wrap(&err, "trim")
 	all := f.newTrim(o)
 	f.mu.Lock()
 	began := f.after
@@ -56,10 +56,7 @@ func (f *trimmer) Trim(ctx context.Context, o feed.TrimOptions) (removed int, er
 	f.mu.Lock()
 	f.after = at
 	f.mu.Unlock()
-	if err != nil {
-		return removed, fmt.Errorf("sqlstore: trim: %w", err)
-	}
-	return removed, nil
+	return removed, err
 }
 
 // newTrim reports whether options differ from the last ones. Then the stored times of the next checks are

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/rollcall-go/rollcall/internal/wait"
 )
 
 // Migrate makes the tables, or updates those of an older version. Call it at each start, before anything
@@ -13,27 +15,22 @@ import (
 // return when the last step is made. If nothing is left to do it only reads. So the site's own account needs
 // no right to create tables if another account has migrated before.
 //
-// It returns [ErrNewerDatabase], or an error that says what to change if the database does not speak the
+// It returns [ErrNewerDatabase], [ErrOldDatabase], or an error that says what to change if the database does not speak the
 // dialect, or does not wait for locks.
-func (s *Store) Migrate(ctx context.Context) error {
-	if err := s.migrate(ctx); err != nil {
-		return fmt.Errorf("sqlstore: migrate: %w", err)
-	}
-	return nil
-}
-
-func (s *Store) migrate(ctx context.Context) error {
+func (s *Store) Migrate(ctx context.Context) (err error) {
+	defer wrap(&err, "migrate")
 	defer s.changed() // what was committed before there was a trigger is noticed
 	at, err := s.version(ctx, s.pool)
 	for try := 0; try < 100 && err != nil && s.dialect == SQLite && strings.Contains(err.Error(), "database is locked"); try++ {
 		// Of several processes that open a new file, one switches it to WAL, and SQLite does not let the
 		// others wait for that.
-		select {
-		case <-ctx.Done():
+		if !wait.For(ctx, 50*time.Millisecond) {
 			return ctx.Err()
-		case <-time.After(50 * time.Millisecond):
 		}
 		at, err = s.version(ctx, s.pool)
+	}
+	if errors.Is(err, ErrOldDatabase) {
+		return err
 	}
 	if err != nil {
 		return fmt.Errorf("is %s what the database speaks, as Config.Dialect says? %w", s.dialect, err)
@@ -61,7 +58,11 @@ func (s *Store) version(ctx context.Context, q querier) (version int, err error)
 	if err := q.QueryRowContext(ctx, s.texts["exists"]).Scan(&exists); err != nil || exists == 0 {
 		return 0, err
 	}
-	err = q.QueryRowContext(ctx, s.texts["version"]).Scan(&version)
+	var first string
+	err = q.QueryRowContext(ctx, s.texts["version"]).Scan(&version, &first)
+	if err == nil && version > 0 && first != s.steps[0].Name {
+		err = ErrOldDatabase
+	}
 	return version, err
 }
 

@@ -70,8 +70,8 @@ func TestProcessesMigrateAtOnce(t *testing.T) {
 		}
 		wg.Wait()
 		db := open(t, k, dsn)
-		if got := one[int](t, db, "SELECT count(*) FROM rollcall_migrations"); got != 7 {
-			t.Errorf("got %d migrations, want 7", got)
+		if got := one[int](t, db, "SELECT count(*) FROM rollcall_migrations"); got != 2 {
+			t.Errorf("got %d migrations, want 2", got)
 		}
 		if got := one[int](t, db, "SELECT count(*) FROM rollcall_people"); got != 1 {
 			t.Errorf("got %d users, want 1", got)
@@ -97,7 +97,7 @@ func TestMigrationIsOneTransaction(t *testing.T) {
 		must(t, db, "CREATE TABLE rollcall_contacts (id integer)") // the second table
 		s := newStore(t, db, sqlstore.Config{Dialect: k.dialect})
 		err := s.Migrate(t.Context())
-		if err == nil || !strings.Contains(err.Error(), "0001_tables.sql") {
+		if err == nil || !strings.Contains(err.Error(), "0001_first.sql") {
 			t.Errorf("got %v, want an error that names the migration", err)
 		}
 		if _, err := db.ExecContext(t.Context(), "SELECT 1 FROM rollcall_people"); err == nil {
@@ -118,7 +118,7 @@ func TestNextVersion(t *testing.T) {
 		must(t, db, `INSERT INTO rollcall_people (user_id, seen, text) VALUES ('bob', 1000, 'hello')`)
 		broken := newStore(t, db, sqlstore.Config{Dialect: k.dialect})
 		broken.AddStep(nextStep, "SELECT nothing FROM nowhere")
-		if err := broken.Migrate(t.Context()); err == nil || !strings.Contains(err.Error(), "0007_next.sql") {
+		if err := broken.Migrate(t.Context()); err == nil || !strings.Contains(err.Error(), "0002_next.sql") {
 			t.Errorf("got %v, want an error that names the migration", err)
 		}
 		next := newStore(t, db, sqlstore.Config{Dialect: k.dialect})
@@ -133,8 +133,22 @@ func TestNextVersion(t *testing.T) {
 			t.Errorf("got %+v, %v, want what was kept of bob", seen, err)
 		}
 		err := s.Migrate(t.Context())
-		if !errors.Is(err, sqlstore.ErrNewerDatabase) || !strings.Contains(err.Error(), "step 7") {
+		if !errors.Is(err, sqlstore.ErrNewerDatabase) || !strings.Contains(err.Error(), "step 2") {
 			t.Errorf("got %v, want %v and its step", err, sqlstore.ErrNewerDatabase)
+		}
+	})
+}
+
+// A database of the steps that there were before the first release is refused, and stays as it is.
+func TestOldDatabase(t *testing.T) {
+	eachKind(t, func(t *testing.T, k kind) {
+		s, db := migrated(t, k)
+		for _, steps := range []string{"(1, '0001_tables.sql', 1)", "(1, '0001_tables.sql', 1), (2, '0002_erasures.sql', 1)"} {
+			must(t, db, "DELETE FROM rollcall_migrations")
+			must(t, db, "INSERT INTO rollcall_migrations (version, name, applied_at) VALUES "+steps)
+			if err := s.Migrate(t.Context()); !errors.Is(err, sqlstore.ErrOldDatabase) {
+				t.Errorf("%s: got %v, want %v", steps, err, sqlstore.ErrOldDatabase)
+			}
 		}
 	})
 }

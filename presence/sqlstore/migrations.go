@@ -11,7 +11,7 @@ import (
 // A Migration is one step of the tables, for a site with a list of migrations of its own.
 type Migration struct {
 	Version int    // from 1, without gaps
-	Name    string // of its file, such as "0001_tables.sql"
+	Name    string // of its file, such as "0001_first.sql"
 	SQL     string // statements with semicolons, which note that the step is made
 
 	statements []string // without that
@@ -24,17 +24,13 @@ func Migrations(config Config) ([]Migration, error) {
 	if err := config.validate(); err != nil {
 		return nil, fmt.Errorf("sqlstore: %w: %w", presence.ErrInvalidConfig, err)
 	}
-	steps, err := loadMigrations(config)
-	if err != nil {
-		return nil, err
-	}
-	begin, err := config.text("sql/migrations.sql")
+	statements, steps, err := config.load()
 	if err != nil {
 		return nil, err
 	}
 	for i, step := range steps {
 		noted := config.named(fmt.Sprintf("INSERT INTO rollcall_migrations (version, name, applied_at) VALUES (%d, '%s', 0)", step.Version, step.Name))
-		steps[i].SQL = strings.Join(slices.Concat([]string{begin}, step.statements, []string{noted}), ";\n") + ";\n"
+		steps[i].SQL = strings.Join(slices.Concat([]string{statements["migrations"]}, step.statements, []string{noted}), ";\n") + ";\n"
 	}
 	return steps, nil
 }

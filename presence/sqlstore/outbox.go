@@ -50,17 +50,16 @@ type emptyOutbox struct {
 }
 
 // Send implements [feed.Store].
-func (f *outbox) Send(ctx context.Context, ms ...feed.Message) error {
+func (f *outbox) Send(ctx context.Context, ms ...feed.Message) (err error) {
+	defer wrap(&err, "send")
 	rows, err := outboxRows(ms)
-	if err == nil && len(rows) <= rowsAtOnce {
-		err = f.put(ctx, f.db.pool, rows)
-	} else if err == nil {
-		err = f.db.transact(ctx, func(q querier) error { return f.put(ctx, q, rows) })
-	}
 	if err != nil {
-		return fmt.Errorf("sqlstore: send: %w", err)
+		return err
 	}
-	return nil
+	if len(rows) <= rowsAtOnce {
+		return f.put(ctx, f.db.pool, rows)
+	}
+	return f.db.transact(ctx, func(q querier) error { return f.put(ctx, q, rows) })
 }
 
 // SendTx puts messages into the outbox within a transaction of the site's own: they are sent if it commits,
@@ -70,15 +69,13 @@ func (f *outbox) Send(ctx context.Context, ms ...feed.Message) error {
 // It is a method, because the statement depends on the Store's dialect. A message may have any number of
 // recipients: one with more than [feed.MaxRecipients] becomes several rows. It returns
 // [feed.ErrInvalidMessage], or an error of the database. Cost: one statement for 100 rows.
-func (f *outbox) SendTx(ctx context.Context, tx Execer, ms ...feed.Message) error {
+func (f *outbox) SendTx(ctx context.Context, tx Execer, ms ...feed.Message) (err error) {
+	defer wrap(&err, "send")
 	rows, err := outboxRows(ms)
-	if err == nil {
-		err = f.put(ctx, tx, rows)
-	}
 	if err != nil {
-		return fmt.Errorf("sqlstore: send: %w", err)
+		return err
 	}
-	return nil
+	return f.put(ctx, tx, rows)
 }
 
 // rowsAtOnce is how many rows one statement inserts into the outbox. A message with more than manyRecipients
@@ -180,16 +177,16 @@ func newOutboxID() string {
 }
 
 // Waiting implements [feed.Store]. While nothing waits, it is no query until the data changes.
-func (f *outbox) Waiting(ctx context.Context) (feed.Outbox, error) {
+func (f *outbox) Waiting(ctx context.Context) (o feed.Outbox, err error) {
+	defer wrap(&err, "outbox")
 	version := f.db.DataVersion()
 	if empty := f.empty.Load(); empty != nil && empty.version == version {
 		return empty.Outbox, nil
 	}
-	var o feed.Outbox
 	var oldest int64
-	err := f.db.pool.QueryRowContext(ctx, f.db.texts["outbox_waiting"]).Scan(&o.Waiting, &o.Failed, &oldest)
+	err = f.db.pool.QueryRowContext(ctx, f.db.texts["outbox_waiting"]).Scan(&o.Waiting, &o.Failed, &oldest)
 	if err != nil {
-		return feed.Outbox{}, fmt.Errorf("sqlstore: outbox: %w", err)
+		return feed.Outbox{}, err
 	}
 	if o.Waiting > 0 {
 		o.Oldest = max(milliseconds(oldest), 0)

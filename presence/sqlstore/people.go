@@ -37,12 +37,13 @@ type People struct {
 var _ presence.Directory = (*People)(nil)
 
 // Settings implements [presence.Directory].
-func (p *People) Settings(ctx context.Context, users ...presence.UserID) ([]presence.Settings, error) {
+func (p *People) Settings(ctx context.Context, users ...presence.UserID) (all []presence.Settings, err error) {
+	defer wrap(&err, "settings")
 	seen, err := p.read(ctx, users, maxSettingsAtOnce)
 	if err != nil {
-		return nil, fmt.Errorf("sqlstore: settings: %w", err)
+		return nil, err
 	}
-	all := make([]presence.Settings, len(seen))
+	all = make([]presence.Settings, len(seen))
 	for i, s := range seen {
 		all[i] = s.Settings
 	}
@@ -50,12 +51,9 @@ func (p *People) Settings(ctx context.Context, users ...presence.UserID) ([]pres
 }
 
 // LastSeen implements [presence.Directory].
-func (p *People) LastSeen(ctx context.Context, users ...presence.UserID) ([]presence.Seen, error) {
-	all, err := p.read(ctx, users, maxLastSeenAtOnce)
-	if err != nil {
-		return nil, fmt.Errorf("sqlstore: last seen: %w", err)
-	}
-	return all, nil
+func (p *People) LastSeen(ctx context.Context, users ...presence.UserID) (all []presence.Seen, err error) {
+	defer wrap(&err, "last seen")
+	return p.read(ctx, users, maxLastSeenAtOnce)
 }
 
 // read returns what is known of each user, in order.
@@ -102,13 +100,7 @@ func (p *People) read(ctx context.Context, users []presence.UserID, most int) ([
 
 // SetSettings implements [presence.Directory]. Times are kept to the millisecond.
 func (p *People) SetSettings(ctx context.Context, user presence.UserID, s presence.Settings) (rev int64, err error) {
-	if rev, err = p.setSettings(ctx, user, s); err != nil {
-		return 0, fmt.Errorf("sqlstore: set settings: %w", err)
-	}
-	return rev, nil
-}
-
-func (p *People) setSettings(ctx context.Context, user presence.UserID, s presence.Settings) (rev int64, err error) {
+	defer wrap(&err, "set settings")
 	if err := cmp.Or(checkID(user), s.Validate()); err != nil {
 		return 0, err
 	}
@@ -126,14 +118,8 @@ func (p *People) setSettings(ctx context.Context, user presence.UserID, s presen
 }
 
 // Saw implements [presence.Directory]. A moment in the future counts as now.
-func (p *People) Saw(ctx context.Context, at map[presence.UserID]time.Time) error {
-	if err := p.saw(ctx, at); err != nil {
-		return fmt.Errorf("sqlstore: saw: %w", err)
-	}
-	return nil
-}
-
-func (p *People) saw(ctx context.Context, at map[presence.UserID]time.Time) error {
+func (p *People) Saw(ctx context.Context, at map[presence.UserID]time.Time) (err error) {
+	defer wrap(&err, "saw")
 	if err := few(len(at), maxSawAtOnce); err != nil {
 		return err
 	}
@@ -161,20 +147,17 @@ func (p *People) saw(ctx context.Context, at map[presence.UserID]time.Time) erro
 // Forget removes all that is kept of a user: settings, last seen, contacts, and entries of others about the
 // user. End the user's sessions first, since a node that still holds one will write when it last saw the
 // user. Cost: it reads all contacts of the tenant, so run it apart from requests.
-func (p *People) Forget(ctx context.Context, user presence.UserID) error {
+func (p *People) Forget(ctx context.Context, user presence.UserID) (err error) {
+	defer wrap(&err, "forget")
 	if checkID(user) != nil {
 		return ctx.Err()
 	}
 	s := p.db
-	err := s.transact(ctx, func(q querier) error {
+	return s.transact(ctx, func(q querier) error {
 		return errors.Join(
 			s.exec(ctx, q, "forget_person", user.Tenant(), string(user.Local())),
 			s.exec(ctx, q, "forget_contacts", user.Tenant(), string(user.Local())))
 	})
-	if err != nil {
-		return fmt.Errorf("sqlstore: forget: %w", err)
-	}
-	return nil
 }
 
 // checkID returns nil, or an error that is presence.ErrInvalidUser. Invalid ids are not sent to the database:

@@ -4,10 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/wait"
 	"github.com/rollcall-go/rollcall/presence/feed"
 )
 
@@ -32,17 +32,9 @@ type relayer struct {
 // Relay implements [feed.Store]. While nothing is due it is one query, without a lock, however many tenants
 // there are; a poll is none while the data stays as it is. A batch is a transaction of about ten statements, however many items it has. If a batch fails,
 // its messages are tried one by one, so that a bad one does not delay others.
-func (f *relayer) Relay(ctx context.Context, o feed.RelayOptions) (feed.Relayed, error) {
-	done, err := f.relay(ctx, o)
-	if err != nil {
-		return done, fmt.Errorf("sqlstore: relay: %w", err)
-	}
-	return done, nil
-}
-
-// relay moves a batch of each tenant whose turn it is.
-func (f *relayer) relay(ctx context.Context, o feed.RelayOptions) (feed.Relayed, error) {
-	all := newRelayed()
+func (f *relayer) Relay(ctx context.Context, o feed.RelayOptions) (all feed.Relayed, err error) {
+	defer wrap(&err, "relay")
+	all = newRelayed()
 	if o.Poll {
 		due, err := f.due(ctx)
 		if err != nil || !due {
@@ -130,15 +122,10 @@ func (f *relayer) rest(ctx context.Context) error {
 	f.mu.Lock()
 	pause := time.Until(f.rested)
 	f.mu.Unlock()
-	if pause <= 0 {
-		return nil
-	}
-	select {
-	case <-ctx.Done():
+	if pause > 0 && !wait.For(ctx, pause) {
 		return ctx.Err()
-	case <-time.After(pause):
-		return nil
 	}
+	return nil
 }
 
 // fail postpones a message that could not be relayed by itself. If it cannot write that either, the database

@@ -3,15 +3,15 @@ package sqlstore
 import (
 	"cmp"
 	"embed"
-	"io/fs"
 	"path"
 	"regexp"
 	"strconv"
 	"strings"
+	"text/template"
 )
 
-// texts are the statements and the migrations. Those for one dialect stand in a folder of
-// its name, those for both above. Parameters are written as PostgreSQL has them.
+// texts are the statements and, in files that begin with a number, the migrations. They are templates, for what the
+// dialects have in different words. Parameters are written as PostgreSQL has them.
 //
 //go:embed sql
 var texts embed.FS
@@ -24,6 +24,34 @@ var ourName = regexp.MustCompile(`(INDEX |TRIGGER )?rollcall_`)
 
 // validName matches what a Config may choose for a part of names.
 var validName = regexp.MustCompile(`^([a-z_][a-z0-9_]{0,31})?$`)
+
+// words returns what the templates may call.
+func (d Dialect) words() template.FuncMap {
+	words := template.FuncMap{
+		"postgres": func() bool { return d == Postgres },
+		"sqlite":   func() bool { return d == SQLite },
+		// The database's clock, in Unix milliseconds.
+		"now": func() string { return "(extract(epoch FROM clock_timestamp()) * 1000)::bigint" },
+		// The type of a text that is compared byte by byte.
+		"bytewise": func() string { return `text COLLATE "C"` },
+		// The function that finds a text in another.
+		"instr": func() string { return "strpos" },
+		// That a value is in a JSON array of a type.
+		"in": func(array, of string) string {
+			return "= ANY (ARRAY(SELECT json_array_elements_text(" + array + "::text::json)::" + of + "))"
+		},
+		// A table e of the elements of a JSON array. Where they are arrays, e.value ->> 0 is the first value of one.
+		"each": func(array string) string { return "jsonb_array_elements(" + array + "::text::jsonb) AS e (value)" },
+	}
+	if d == SQLite {
+		words["now"] = func() string { return "CAST(round((julianday('now') - 2440587.5) * 86400000) AS integer)" }
+		words["bytewise"] = func() string { return "text" }
+		words["instr"] = func() string { return "instr" }
+		words["in"] = func(array, _ string) string { return "IN (SELECT value FROM json_each(" + array + "))" }
+		words["each"] = func(array string) string { return "json_each(" + array + ") AS e" }
+	}
+	return words
+}
 
 // named returns a text in which the names are those of the Config.
 func (c Config) named(text string) string {
@@ -39,66 +67,36 @@ func (c Config) named(text string) string {
 	})
 }
 
-// text returns the content of a file for the database, without its head.
-func (c Config) text(file string) (string, error) {
-	all, err := texts.ReadFile(file)
+// load returns the statements, by the names of their files, and the migrations.
+func (c Config) load() (statements map[string]string, steps []Migration, err error) {
+	all, err := template.New("").Funcs(c.Dialect.words()).ParseFS(texts, "sql/*.sql")
 	if err != nil {
-		return "", err
+		return nil, nil, err
 	}
-	s := string(all)
-	for strings.HasPrefix(s, "--") {
-		_, s, _ = strings.Cut(s, "\n")
-	}
-	if c.Dialect == SQLite {
-		s = parameter.ReplaceAllString(s, "?$1")
-	}
-	return c.named(strings.TrimSpace(s)), nil
-}
-
-// numbered reports whether a file is a migration, and not a statement.
-func numbered(file string) bool { return file[0] >= '0' && file[0] <= '9' }
-
-func loadStatements(c Config) (map[string]string, error) {
-	all := make(map[string]string)
-	for _, folder := range []string{"sql", "sql/" + string(c.Dialect)} {
-		files, err := fs.ReadDir(texts, folder)
-		if err != nil {
-			return nil, err
-		}
-		for _, f := range files {
-			if f.IsDir() || numbered(f.Name()) {
-				continue
-			}
-			text, err := c.text(path.Join(folder, f.Name()))
-			if err != nil {
-				return nil, err
-			}
-			all[strings.TrimSuffix(f.Name(), ".sql")] = text
-		}
-	}
-	return all, nil
-}
-
-func loadMigrations(c Config) ([]Migration, error) {
-	files, err := fs.ReadDir(texts, "sql/"+string(c.Dialect)) // sorted by name
+	files, err := texts.ReadDir("sql") // sorted by name
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var all []Migration
+	statements = make(map[string]string)
 	for _, f := range files {
-		if !numbered(f.Name()) {
-			continue
+		var out strings.Builder
+		if err := all.ExecuteTemplate(&out, f.Name(), nil); err != nil {
+			return nil, nil, err
 		}
-		text, err := c.text(path.Join("sql", string(c.Dialect), f.Name()))
-		if err != nil {
-			return nil, err
+		text := out.String()
+		for strings.HasPrefix(text, "--") { // its head
+			_, text, _ = strings.Cut(text, "\n")
 		}
+		if c.Dialect == SQLite {
+			text = parameter.ReplaceAllString(text, "?$1")
+		}
+		text = c.named(strings.TrimSpace(text))
 		number, _, _ := strings.Cut(f.Name(), "_")
-		version, err := strconv.Atoi(number)
-		if err != nil {
-			return nil, err
+		if version, err := strconv.Atoi(number); err == nil {
+			steps = append(steps, Migration{Version: version, Name: f.Name(), statements: strings.Split(strings.TrimSuffix(text, ";"), ";\n")})
+		} else if text != "" { // or it is for the other dialect
+			statements[strings.TrimSuffix(f.Name(), path.Ext(f.Name()))] = text
 		}
-		all = append(all, Migration{Version: version, Name: f.Name(), statements: strings.Split(strings.TrimSuffix(text, ";"), ";\n")})
 	}
-	return all, nil
+	return statements, steps, nil
 }

@@ -72,10 +72,7 @@ func New(db *sql.DB, config Config) (*Store, error) {
 	s := &Store{database: &database{pool: db, dialect: config.Dialect, writing: wait.NewMutex()}}
 	s.feeds = newFeeds(s.database)
 	var err error
-	if s.texts, err = loadStatements(config); err != nil {
-		return nil, err
-	}
-	if s.steps, err = loadMigrations(config); err != nil {
+	if s.texts, s.steps, err = config.load(); err != nil {
 		return nil, err
 	}
 	s.clock.now = time.Now

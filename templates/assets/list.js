@@ -2,8 +2,8 @@
 // in it. Loaded with the first change.
 
 import { hue, initials, link } from "./person.js";
+import { still } from "./still.js";
 
-const HOLD = 30_000; // ms after which a resting pointer or focus does not hold the list any more
 const FIELDS = ["status", "since", "group", "json"]; // data attributes of an item
 
 /**
@@ -15,23 +15,7 @@ export function userList(list, statuses) {
   const blank = list.previousElementSibling.content.firstElementChild; // an item without a user
   const broken = new Set(); // pictures that do not load
   let paint; // shows the latest users; null: they are shown
-  let timer;
-  let pointer = list.matches(":hover"); // the pointer is over the list
-  let until = Date.now() + HOLD; // until then, the pointer or the focus holds the list
-
-  for (const type of ["pointermove", "focusin", "keydown"]) {
-    list.addEventListener(type, () => {
-      pointer ||= type === "pointermove";
-      until = Date.now() + HOLD;
-    });
-  }
-  for (const type of ["pointerleave", "focusout"]) {
-    list.addEventListener(type, ({ relatedTarget }) => {
-      if (list.contains(relatedTarget)) return;
-      pointer &&= type === "focusout";
-      review();
-    });
-  }
+  const busy = still(list, () => review());
 
   /** Removes a picture that does not load, so that the initials show. */
   const drop = (image) => {
@@ -42,9 +26,7 @@ export function userList(list, statuses) {
   for (const image of list.querySelectorAll("img")) if (image.complete && !image.naturalWidth) drop(image);
 
   const review = () => {
-    clearTimeout(timer);
-    const rest = until - Date.now();
-    if (rest > 0 && (pointer || list.matches(":focus-within"))) return (timer = setTimeout(review, rest));
+    if (busy()) return;
     const now = paint;
     paint = null; // a user who is removed loses the focus, which calls review again
     now?.();

@@ -1,5 +1,5 @@
 // Whether the visitor is busy in a part of the page. The part must not change under the pointer
-// or the focus. The list of users has the same rule, see list.js.
+// or the focus.
 
 const HOLD = 30_000; // ms after which a resting pointer or focus does not count any more
 
@@ -10,8 +10,8 @@ const HOLD = 30_000; // ms after which a resting pointer or focus does not count
  * @returns {() => boolean} whether the visitor is busy
  */
 export function still(part, changed) {
-  let pointer = false; // the pointer is over the part
-  let until = 0; // until then, the pointer or the focus counts
+  let pointer = part.matches(":hover"); // the pointer is over the part
+  let until = Date.now() + HOLD; // until then, the pointer or the focus counts
   let timer;
 
   const busy = () => Date.now() < until && (pointer || part.matches(":focus-within"));

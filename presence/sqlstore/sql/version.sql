@@ -1,3 +1,3 @@
--- The last migration that was applied, 0 for none. Fails without the table.
-SELECT coalesce(max(version), 0)
+-- The last migration that was applied, 0 for none, and the name of the first. Fails without the table.
+SELECT coalesce(max(version), 0), coalesce(min(name), '')
 FROM rollcall_migrations

@@ -26,7 +26,7 @@ var (
 	// baseModules are loaded by every page. gzip does best with this order.
 	baseModules = []string{"link.js", "election.js", "lead.js", "stream.js", "feeds.js", "connect.js", "roster.js", "texts.js", "presence.js"}
 	// laterModules are loaded by the pages that need one of them.
-	laterModules = []string{"asking.js", "complaints.js", "detours.js", "announce.js", "dots.js", "parts.js", "marks.js", "serve.js", "list_post.js", "person.js", "list.js"}
+	laterModules = []string{"asking.js", "complaints.js", "detours.js", "announce.js", "dots.js", "parts.js", "marks.js", "serve.js", "list_post.js", "person.js", "still.js", "list.js"}
 	// peopleModules are loaded by the pages of sites with people that show any.
 	peopleModules = []string{"people.js"}
 	// signalModules are loaded by the pages that show who is typing or editing.

@@ -1,2 +1,0 @@
--- The revision of the settings: in milliseconds, when they were last changed, or greater by one than before.
-ALTER TABLE rollcall_people ADD COLUMN rev bigint NOT NULL DEFAULT 0;

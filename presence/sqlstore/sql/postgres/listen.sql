@@ -1,3 +1,0 @@
--- Makes this connection get the notifications of rollcall_changed.
--- Returns nothing.
-LISTEN "rollcall_changed"

@@ -1,4 +1,0 @@
--- Notifies a process that listens.
--- $1 payload.
--- Returns nothing that is used.
-SELECT pg_notify('rollcall_changed', $1)

@@ -1,3 +1,0 @@
--- Ends what listen_begin.sql began.
--- Returns nothing that is used.
-SELECT pg_advisory_unlock_shared(7237081446398123621)

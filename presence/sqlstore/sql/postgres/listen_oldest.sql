@@ -1,3 +1,0 @@
--- The oldest transaction that has written and runs.
--- Returns its number, or that of the next one.
-SELECT txid_snapshot_xmin(txid_current_snapshot())

@@ -1,6 +1,0 @@
--- Puts messages behind those of few recipients.
--- $1 tenant, $2 ids: a JSON array.
--- Returns nothing.
--- Cost: a search of the primary key for each message.
-UPDATE rollcall_outbox SET bulk = 1
-WHERE tenant = $1 AND id = ANY (ARRAY(SELECT json_array_elements_text($2::text::json)))

@@ -1,8 +1,0 @@
--- What users say of viewers of their tenant.
--- $1 pairs: a JSON array of [tenant, user, viewer], at most 1,000.
--- Returns a row for each pair of which something is said, in any order: tenant, user, viewer,
--- kind (1 contact, -1 blocked).
--- Cost: a search of the primary key for each pair.
-SELECT c.tenant, c.user_id, c.other, c.kind
-FROM json_array_elements($1::text::json) AS e
-JOIN rollcall_contacts AS c ON c.tenant = e ->> 0 AND c.user_id = e ->> 1 AND c.other = e ->> 2

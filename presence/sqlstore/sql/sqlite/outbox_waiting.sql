@@ -1,6 +1,0 @@
--- How the outbox of all tenants stands.
--- Returns one row: how many messages wait, how many were given up, and for how many
--- milliseconds the one that is due for longest is due.
--- Cost: reads the outbox, which is empty most of the time.
-SELECT count(due), count(*) - count(due), coalesce(CAST(round((julianday('now') - 2440587.5) * 86400000) AS integer) - min(max(at, due)), 0)
-FROM rollcall_outbox
