@@ -96,11 +96,9 @@ func (c *connection) message(m *sse.Event) {
 // handle yields one event, or returns why the connection ends.
 func (c *connection) handle(kind string, data []byte) error {
 	switch kind {
-	case string(presence.EventSignal):
-		return c.signals(data)
 	case "welcome", string(presence.EventState), string(presence.EventDiff), string(presence.EventCount), string(presence.EventHeartbeat):
 	default:
-		return nil // an event of a later version
+		return nil // a signal, or an event of a later version
 	}
 	w, err := decode(data)
 	if err != nil {

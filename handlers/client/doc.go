@@ -3,8 +3,8 @@
 //
 // [Follow] yields events until the loop ends, through restarts of the server and broken connections. It
 // reconnects with its cursors, so that no event is missed or yielded twice. A [Roster] applies the events and
-// holds who is online. It ignores signals. [Whisper] sends a signal.
+// holds who is online.
 //
-// Events, types and fields of later versions of the server are ignored. The package reads the stream with
-// github.com/r3labs/sse; only programs that import this package compile that library.
+// Signals are ignored, and so are events, types and fields of later versions of the server. The package reads
+// the stream with github.com/r3labs/sse; only programs that import this package compile that library.
 package client

@@ -11,7 +11,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// An Event is a [Welcome], [State], [Diff], [Count], [Heartbeat], [Signals] or [Lost]. The caller of
+// An Event is a [Welcome], [State], [Diff], [Count], [Heartbeat] or [Lost]. The caller of
 // [Follow] may keep it. Later versions may have more types: ignore unknown ones.
 type Event interface{ event() }
 
