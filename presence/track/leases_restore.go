@@ -35,43 +35,6 @@ func (l *leases) writeAgain(lost bool) {
 	}
 }
 
-// losses carries each loss of data that a topic finds to leases, which restores it.
-type losses chan loss
-
-// A loss is one loss of data, whose finder waits until it is restored.
-type loss struct {
-	ctx      context.Context
-	restored chan error
-}
-
-// restore returns once this node has written again everything that the store may have lost of it.
-func (l losses) restore(ctx context.Context) error {
-	found := loss{ctx, make(chan error, 1)}
-	select {
-	case l <- found:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	select {
-	case err := <-found.restored:
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// restoreEach restores each loss that a topic finds, until ctx ends.
-func (l *leases) restoreEach(ctx context.Context, found losses) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case one := <-found:
-			l.life.spawn(func(context.Context) { one.restored <- l.restore(one.ctx) })
-		}
-	}
-}
-
 // restoreSoon runs restore in the background, until it succeeds.
 func (l *leases) restoreSoon() {
 	l.life.spawn(func(ctx context.Context) {

@@ -17,7 +17,7 @@ type topicEnv struct {
 	cfg     *Config
 	stats   *counters
 	spawn   func(func(context.Context)) // runs a function in a goroutine that ends with the tracker
-	losses  losses
+	restore func(context.Context) error // writes again everything of this node that the store may have lost
 	records *userRecords
 	extras  func(context.Context, presence.Topic, presence.Kind) (now backend.Extras, known bool)
 	probes  *sync.Pool // of *entry, to search rosters by

@@ -313,7 +313,7 @@ func (r *replica) closeGap(ctx context.Context, head presence.DiffID, reload boo
 			return diffs, err
 		}
 	}
-	if err := r.losses.restore(ctx); err != nil {
+	if err := r.restore(ctx); err != nil {
 		return nil, err
 	}
 	if !wait.For(ctx, restoreWait) {

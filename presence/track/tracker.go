@@ -86,9 +86,9 @@ func newTracker(inner backend.Store, cfg *Config) *Tracker {
 	users, writer, peaks := newUsers(cfg, forgotten), newWriter(stats), newPeaks(forgotten)
 	outage := newOutage(cfg, writer.size, writer.retry.Wake)
 
-	extras, losses, news := &extrasReader{store, writer, peaks}, make(losses), newDeviceNews()
+	extras, news := &extrasReader{store, writer, peaks}, newDeviceNews()
 	topics := newTopics(cfg, life, &topicEnv{
-		store: store, outage: outage, cfg: cfg, stats: stats, spawn: func(fn func(context.Context)) { life.spawn(fn) }, losses: losses, extras: extras.load,
+		store: store, outage: outage, cfg: cfg, stats: stats, spawn: func(fn func(context.Context)) { life.spawn(fn) }, extras: extras.load,
 		records: users.records,
 		probes:  &sync.Pool{New: func() any { return new(entry) }},
 	}, news)
@@ -107,6 +107,7 @@ func newTracker(inner backend.Store, cfg *Config) *Tracker {
 		cfg: cfg, life: life, stats: stats, store: store, outage: outage, writer: writer, users: users, topics: topics,
 		notices: notices, seal: seal, guests: guests, choices: choices,
 	}).begin()
+	topics.env.restore = leases.restore // no topic is read yet
 	signOuts := &signOuts{cfg, store, outage, writer, users, topics, notices, devices, where, leases, lastSeen}
 	acts := newActs(cfg.Logger, users, notices)
 	people := (&peopleHere{cfg: cfg, life: life, stats: stats, store: store, topics: topics, directory: directory, news: news}).begin()
@@ -154,7 +155,6 @@ func (t *Tracker) start() {
 		t.life.spawn(func(ctx context.Context) { t.leases.heartbeat(ctx, every) })
 	}
 	t.life.spawn(t.leases.countGuests)
-	t.life.spawn(func(ctx context.Context) { t.leases.restoreEach(ctx, t.topics.env.losses) })
 	t.life.spawn(t.nodeLease.run)
 	t.life.spawn(t.eraser.run)
 	t.life.spawn((&housekeeper{life: t.life, store: t.store, outage: t.outage, users: t.users, topics: t.topics, choices: t.choices, notices: t.notices, changes: figureChanges{store: t.store}}).run)
