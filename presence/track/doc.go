@@ -73,8 +73,8 @@ package track
 //	5  wakeSet.mu, View.mu, windowView.mu
 //	6  writer.mu
 //	7  outage.mu, lastSeen.mu, untils.mu, signals.mu, answers.mu, figureMemory.mu, peaks.mu,
-//	   askedUsers.mu, deviceNews.mu, relations.mu, contactReader.mu, directoryCalls.mu
-//	8  notices.mu, lifetime.mu, acts.mu
+//	   deviceNews.mu, relations.mu, contactReader.mu, directoryCalls.mu
+//	8  notices.mu, lifetime.mu, acts.mu, userRecords.mu
 //
 // Mutexes of one level are never held together. locks.go has a type for each.
 //

@@ -25,6 +25,7 @@ type (
 	noticesMutex    = sync.Mutex
 	lifetimeMutex   = sync.Mutex
 	actsMutex       = sync.Mutex
+	recordsMutex    = sync.Mutex
 	directoryMutex  = sync.Mutex
 	lastSeenMutex   = sync.Mutex
 	untilsMutex     = sync.Mutex

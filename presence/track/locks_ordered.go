@@ -27,4 +27,5 @@ type (
 	noticesMutex    = lockorder.Mutex[[8]int]
 	lifetimeMutex   = lockorder.Mutex[[8]int]
 	actsMutex       = lockorder.Mutex[[8]int]
+	recordsMutex    = lockorder.Mutex[[8]int]
 )

@@ -3,7 +3,6 @@ package track
 import (
 	"iter"
 	"maps"
-	"sync"
 	"time"
 
 	"github.com/rollcall-go/rollcall/internal/generations"
@@ -17,7 +16,7 @@ import (
 //
 // No other mutex is taken while its mutex is held, so a topic may ask while it changes its roster.
 type userRecords struct {
-	mu      sync.Mutex
+	mu      recordsMutex
 	choices *generations.Map[presence.UserID, choice]
 	outs    *generations.Map[presence.UserID, time.Time] // by user, and of a device by its member of backend.DevicesTopic
 	hid     time.Time                                    // when this node last learned that a user hides
