@@ -10,13 +10,6 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// turnFrom starts the first period of the sets, if they are empty.
-func (s *atomicStep) turnFrom(now time.Time) {
-	if s.topic.aged.IsZero() {
-		s.topic.aged = now
-	}
-}
-
 // hold makes a lease.
 func (s *atomicStep) hold(u *presentUser, holder presence.Holder, d time.Duration) *heldLease {
 	until := s.now.Add(d)

@@ -1,7 +1,6 @@
 package memstore
 
 import (
-	"cmp"
 	"container/heap"
 	"slices"
 	"time"
@@ -21,11 +20,12 @@ type topicState struct {
 	users   map[presence.UserID]*presentUser // users who hold a lease, visible or not
 	total   int                              // how many of them are visible
 	expiry  leaseHeap
-	joins   uint64 // the order of the latest lease; rule 6 depends on the order of leases
-	views   viewSets
+	joins   uint64                  // the order of the latest lease; rule 6 depends on the order of leases
+	views   window[presence.UserID] // users who viewed a page
 	guests  guestSets
 	bots    botSet
 	aged    time.Time // when the sets last turned; zero while there are none
+	began   time.Time // when the previous period of the sets began
 	head    presence.DiffID
 	log     []backend.Diff
 	changes int // number of changes in log
@@ -99,12 +99,16 @@ func (t *topicState) age(now time.Time, period time.Duration) bool {
 	if now.Sub(t.aged) >= 2*period {
 		t.turn()
 	}
-	t.names.markAll(t.views.has)
-	t.aged = now
-	if t.views.count() == 0 && t.guests.empty() && t.bots.empty() {
+	t.began, t.aged = t.aged, now
+	if t.unvisited() {
 		t.aged = time.Time{}
 	}
 	return true
+}
+
+// unvisited reports whether the sets are empty.
+func (t *topicState) unvisited() bool {
+	return len(t.views) == 0 && t.guests.empty() && t.bots.empty()
 }
 
 func (t *topicState) turn() {
@@ -146,34 +150,6 @@ func (t *topicState) empty() bool {
 // lately reports whether somebody is in the topic, or was recently.
 func (t *topicState) lately() bool {
 	return len(t.users) > 0 || t.head != backend.Origin || !t.aged.IsZero()
-}
-
-// trim forgets users last seen before a moment, and all but the most latest ones. It
-// returns how many it forgot.
-func (t *topicState) trim(before time.Time, most int) int {
-	had := len(t.seen)
-	for id, at := range t.seen {
-		if at.Before(before) {
-			delete(t.seen, id)
-		}
-	}
-	if over := len(t.seen) - most; over > 0 {
-		type entry struct {
-			id presence.UserID
-			at time.Time
-		}
-		all := make([]entry, 0, len(t.seen))
-		for id, at := range t.seen {
-			all = append(all, entry{id, at})
-		}
-		slices.SortFunc(all, func(a, b entry) int {
-			return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.id, b.id))
-		})
-		for _, e := range all[:over] {
-			delete(t.seen, e.id)
-		}
-	}
-	return had - len(t.seen)
 }
 
 // leaseHeap orders leases by due, the next to expire first.
