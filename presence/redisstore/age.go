@@ -10,9 +10,6 @@ import (
 // Age implements [backend.Store]. It costs two round trips for every 500 topics
 // whose period is over, and one for every 60 of them.
 func (s *upkeep) Age(ctx context.Context, period time.Duration) (turned int, err error) {
-	if err := s.ready(ctx, s.writes); err != nil {
-		return 0, err
-	}
 	j := &ageJob{store: s, period: period}
 	_, err = s.eachDue(ctx, "age", "views", lookAgain, j)
 	return j.turned, err

@@ -26,20 +26,17 @@ const (
 // unit separates user and holder in a lease's name. No user id contains it.
 const unit = "\x1f"
 
-// A writer applies batches.
-type writer struct{ *fleet }
-
 // Apply implements [backend.Store]. Batches of more than 250 operations, or 1,000
 // heartbeats, are cut into several steps. A round trip takes no more than that of all
 // batches, so that the server serves other clients in between. On one server the heartbeats of
 // all topics in a round trip are one script, on a cluster those of a slot. In a topic that this node has
 // not noted lately, a join or page view costs one more round trip before it, and heartbeats
 // or releases that find their lease cost one after it.
-func (s *writer) Apply(ctx context.Context, batches []backend.Batch) []backend.Result {
+func (s *fleet) Apply(ctx context.Context, batches []backend.Batch) []backend.Result {
 	s.pace.used()
 	results := make([]backend.Result, len(batches))
 	err := s.ready(ctx, s.writes)
-	if s.sharded(ctx); err == nil {
+	if err == nil {
 		err = s.index.note(ctx, making(batches))
 	}
 	if err != nil {

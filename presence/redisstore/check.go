@@ -251,7 +251,7 @@ func rehearse(ctx context.Context, s *Store) error {
 
 // sweepUp removes the keys of a trial.
 func (s checker) sweepUp(ctx context.Context) {
-	keys := s.keys("check", append(append(topicKeys[:], moreKeys[:]...), "string", "renamed", "hash", "set", "zset", "stream")...)
+	keys := s.keys("check", append(topicKeys[:], "string", "renamed", "hash", "set", "zset", "stream")...)
 	for _, name := range []string{"due", "due:idle", "views", "views:idle", "topics", "seen", "changed", "unnoted"} {
 		keys = append(keys, s.indexKey(name))
 	}

@@ -15,7 +15,7 @@ import (
 const maxLogPage = 100
 
 // Log implements [backend.Store]. It costs a round trip for every 100 diffs.
-func (s *reader) Log(ctx context.Context, topic presence.Topic, after presence.DiffID) ([]backend.Diff, error) {
+func (s *fleet) Log(ctx context.Context, topic presence.Topic, after presence.DiffID) ([]backend.Diff, error) {
 	if err := s.ready(ctx, s.reads); err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ type askedLog struct {
 }
 
 // askLog requests the diffs after one, or all diffs if that is Origin or empty.
-func (s *reader) askLog(ctx context.Context, p redis.Pipeliner, topic presence.Topic, after presence.DiffID) askedLog {
+func (s *fleet) askLog(ctx context.Context, p redis.Pipeliner, topic presence.Topic, after presence.DiffID) askedLog {
 	start := string(after)
 	if after == "" || after == backend.Origin {
 		start = "-"

@@ -129,7 +129,7 @@ func (x *index) note(ctx context.Context, n needs) error {
 }
 
 func (x *index) write(ctx context.Context, list string, topics []string) error {
-	keys := []string{x.indexKey(list), x.indexKey(list + ":idle"), x.indexKey("topics")}
+	keys := x.indexKeys(list, list+":idle", "topics")
 	if list == "due" {
 		keys = append(keys, x.indexKey("seen"))
 	}

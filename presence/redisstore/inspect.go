@@ -13,23 +13,18 @@ import (
 
 // Inspect implements [backend.Store]. It costs a round trip for every 1,000 users of the topic, including
 // those who are not returned, and one for every 1,000 leases that it returns.
-func (s *reader) Inspect(ctx context.Context, topic presence.Topic, after presence.UserID, most int) ([]backend.Inspected, error) {
-	if err := s.ready(ctx, s.reads); err != nil || most <= 0 {
-		return nil, err
-	}
-	found := firstRecords{after: string(after), most: most}
+func (s *fleet) Inspect(ctx context.Context, topic presence.Topic, after presence.UserID, most int) ([]backend.Inspected, error) {
+	found := firstRecords{after: string(after), most: max(most, 0)}
 	for _, name := range []string{"hidden", "users"} { // a user who moves between them meanwhile counts as in the latter
-		for cursor, more := uint64(0), true; more; more = cursor != 0 {
-			records, err := call(ctx, s.reads, "inspect", func(ctx context.Context) (records []string, err error) {
-				records, cursor, err = s.one().HScan(ctx, s.key(topic, name), cursor, "", maxSmallRoster).Result()
-				return records, err
-			})
-			if err != nil {
-				return nil, err
-			}
+		all := scan{"HSCAN", s.key(topic, name), "", maxSmallRoster}
+		err := s.scanAll(ctx, s.reads, "inspect", all, func(records []string) error {
 			for ; len(records) >= 2; records = records[2:] {
 				found.add(inspectedRecord{records[0], records[1], name == "hidden"})
 			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
 		}
 	}
 	return s.inspect(ctx, topic, found.all())
@@ -68,7 +63,7 @@ func (f *firstRecords) all() []inspectedRecord {
 }
 
 // inspect reads the leases of some users.
-func (s *reader) inspect(ctx context.Context, topic presence.Topic, records []inspectedRecord) ([]backend.Inspected, error) {
+func (s *fleet) inspect(ctx context.Context, topic presence.Topic, records []inspectedRecord) ([]backend.Inspected, error) {
 	users := make([]backend.Inspected, 0, len(records))
 	type place struct{ user, lease int }
 	var places []place
@@ -93,13 +88,9 @@ func (s *reader) inspect(ctx context.Context, topic presence.Topic, records []in
 	}
 	var ended []place
 	for part := range slices.Chunk(members, maxSmallRoster) {
-		answer, err := s.runOne(ctx, s.reads, "inspect", eval{inspectScript, s.keys(topic, "leases"), append([]any{s.now()}, part...)})
+		left, err := s.texts(ctx, s.reads, "inspect", len(part), eval{inspectScript, s.keys(topic, "leases"), append([]any{s.now()}, part...)})
 		if err != nil {
 			return nil, err
-		}
-		left, err := answer.StringSlice()
-		if err != nil || len(left) != len(part) {
-			return nil, wrap("inspect", errAnswer)
 		}
 		for i, p := range places[:len(part)] {
 			ms, err := strconv.ParseInt(left[i], 10, 64)

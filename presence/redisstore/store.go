@@ -38,17 +38,9 @@ type Store struct {
 	ownsClient bool // Close closes it
 	pubsub     *pubsub
 	*fleet
-	*writer
-	*reader
-	*extrasReader
 	*watcher
 	*bus
-	*statuses
-	*nodes
 	*upkeep
-	*consumers
-	*eraser
-	*erasures
 }
 
 var _ backend.Store = (*Store)(nil)
@@ -67,13 +59,9 @@ func New(client redis.UniversalClient, cfg Config) *Store {
 	keys := keyspace{cfg.Prefix}
 	l.notes.keyspace = keys
 	f := &fleet{link: l, keyspace: keys, index: newIndex(l, keys), logSize: cfg.LogSize, keepLog: keepLog}
-	s := &Store{cfg: cfg, pubsub: newPubsub(client, cfg.Timeout, l.pace), fleet: f, writer: &writer{f}, statuses: &statuses{f}, consumers: &consumers{f}, erasures: &erasures{f}}
-	s.reader, s.extrasReader = &reader{f}, &extrasReader{f}
+	s := &Store{cfg: cfg, pubsub: newPubsub(client, cfg.Timeout, l.pace), fleet: f, upkeep: &upkeep{fleet: f}}
 	s.watcher = &watcher{fleet: f, pubsub: s.pubsub, taps: make(map[*tap]struct{})}
 	s.bus = &bus{fleet: f, watcher: s.watcher}
-	s.nodes = &nodes{fleet: f, reader: s.reader, swept: newNodeProgress()}
-	s.upkeep = &upkeep{fleet: f, nodes: s.nodes, statuses: s.statuses}
-	s.eraser = &eraser{f, s.statuses, s.consumers}
 	return s
 }
 

@@ -36,18 +36,15 @@ func (s *upkeep) Sweep(ctx context.Context, opts backend.SweepOptions) (backend.
 	if err := s.ready(ctx, s.writes); err != nil {
 		return backend.Swept{}, err
 	}
-	s.sharded(ctx)
 	if doubt, begins, err := s.doubts(ctx, opts.Doubt); doubt || err != nil || opts.Limit == 0 {
 		return backend.Swept{Doubt: begins}, err
 	}
 	s.lengthen(ctx)
 	var swept backend.Swept
 	if opts.Nodes { // before expired leases, which may be many and take all the time
-		nodes, err := s.nodes.sweep(ctx)
-		if err != nil {
-			return nodes, err
+		if err := s.sweepNodes(ctx, &swept); err != nil {
+			return swept, err
 		}
-		swept = nodes
 	}
 	expired, err := s.sweepExpired(ctx, opts, began)
 	expired.Leases, expired.Leaves = expired.Leases+swept.Leases, expired.Leaves+swept.Leaves
@@ -114,8 +111,8 @@ func (j *sweepJob) scripts(topics []presence.Topic) []dueScript {
 	}
 	scripts := apiece(looked, func(t presence.Topic) (e eval, weight int) {
 		most := min(maxSweep, max(1, (j.limit-j.swept.Leases)/len(topics)))
-		args := append(j.store.topicArgs(t), most, j.looked[t].at, sweepWithin.Milliseconds())
-		return eval{sweepScript, j.store.keys(t, topicKeys[:]...), args}, lookCosts + min(most, j.looked[t].due)
+		e = j.store.topicEval(sweepScript, t, most, j.looked[t].at, sweepWithin.Milliseconds())
+		return e, lookCosts + min(most, j.looked[t].due)
 	})
 	for _, group := range j.store.gather(fresh, maxLooked) {
 		look := dueScript{eval: eval{script: sweepLookScript, args: []any{j.store.now()}}, weight: lookWeight * len(group)}

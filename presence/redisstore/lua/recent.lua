@@ -3,7 +3,7 @@
 -- ARGV    1 now, as time.lua; 2 how far back, ms (0: users of current and old alone);
 --         3 how many users at most; then the user whom the page begins after, or nothing:
 --         4 -(active, ms), 5 the user
--- Returns {how many the question is about; user, -(active, ms), record or '' , profile or '',
+-- Returns {how many the question is about, as text; user, -(active, ms), record or '' , profile or '',
 --         for each; last, if there is more: user, -(active, ms)}. A record, of users, is
 --         that of a user who is online, a profile, of names, that of another.
 -- Cost    about 1.5 us a user on the page, and 0.5 us for each of the users whom it passes
@@ -49,7 +49,7 @@ local function viewed(ids)
   return current
 end
 
-local page, shown, passed = {total}, 0, 0
+local page, shown, passed = {total .. ''}, 0, 0
 local at, id, score = ARGV[4] and behind(ARGV[4], ARGV[5]) or 0, nil, nil
 while at < last do
   local many = math.min(last - at, math.max(limit - shown, 50))
