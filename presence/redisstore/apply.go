@@ -136,16 +136,23 @@ func moreArg(k presence.Keep, ops []backend.Op) string {
 	return text
 }
 
-// runs returns the arguments of lua/apply.lua. For each run of operations with one kind and length, it has
-// their common fields, and then those of each.
+// runs returns the arguments of lua/apply.lua. For each run of operations that are alike, it has their common
+// fields, and then those of each.
 func runs(ops []backend.Op) []any {
 	var args []any
 	for len(ops) > 0 {
-		kind, length, n := kindName(ops[0]), ops[0].For, 1
-		for n < len(ops) && kindName(ops[n]) == kind && ops[n].For == length {
+		first, n := ops[0], 1
+		for n < len(ops) && ops[n].Kind == first.Kind && ops[n].For == first.For && ops[n].ViewFor == first.ViewFor && ops[n].Idle == first.Idle {
 			n++
 		}
-		args = append(args, kind, millis(length), n)
+		view, idle := "", ""
+		if first.ViewFor > 0 {
+			view = millis(first.ViewFor)
+		}
+		if first.Idle {
+			idle = "1"
+		}
+		args = append(args, kindNames[first.Kind], millis(first.For), view, idle, n)
 		for _, op := range ops[:n] {
 			args = appendOp(args, op)
 		}
@@ -163,43 +170,13 @@ var kindNames = [...]string{
 	backend.OpAttend: "attend",
 }
 
-// kindName returns the kind of an operation in lua/apply.lua.
-func kindName(op backend.Op) string {
-	switch {
-	case op.Kind == backend.OpJoin && op.ViewFor > 0 && op.Idle:
-		return "idleagain"
-	case op.Kind == backend.OpJoin && op.ViewFor > 0:
-		return "again"
-	case op.Kind == backend.OpSeen && op.ViewFor > 0:
-		return "seenlate"
-	case op.Idle && op.Kind == backend.OpJoin:
-		return "idlejoin"
-	case op.Idle && op.Kind == backend.OpAttend:
-		return "idle"
-	}
-	return kindNames[op.Kind]
-}
-
 func appendOp(args []any, op backend.Op) []any {
 	user, holder := string(op.User.ID), holderName(op.Holder)
 	switch op.Kind {
 	case backend.OpJoin:
-		args = append(args, user, holder, encodeStatus(op.User), encodeProfile(op.User))
-		if op.ViewFor > 0 {
-			args = append(args, millis(op.ViewFor))
-		}
-		return args
+		return append(args, user, holder, encodeStatus(op.User), encodeProfile(op.User))
 	case backend.OpSeen:
-		args = append(args, user, encodeStatus(op.User), encodeProfile(op.User))
-		if op.ViewFor > 0 {
-			args = append(args, millis(op.ViewFor))
-		}
-		return args
-	case backend.OpFollow:
-		if op.ViewFor == 0 {
-			return append(args, user, holder, "")
-		}
-		return append(args, user, holder, millis(op.ViewFor))
+		return append(args, user, encodeStatus(op.User), encodeProfile(op.User))
 	case backend.OpUpdate:
 		fields := ""
 		if !op.User.StatusOnly() {
@@ -221,7 +198,7 @@ func appendOp(args []any, op backend.Op) []any {
 		return append(args, max(op.Peak.Total, 0), unixMilli(op.Peak.At), unixMilli(op.Peak.Since))
 	case backend.OpResetPeak:
 		return append(args, "", 0, 0)
-	default: // a heartbeat, release, drop or attend
+	default: // a heartbeat, follow, release, drop or attend
 		return append(args, user, holder)
 	}
 }

@@ -3,20 +3,17 @@
 -- KEYS    as topic.lua; 17 peak, 18 bots: see topic_peak.lua and topic_bots.lua
 -- ARGV    as topic.lua; 8 what is kept beyond who is online, as "<Keep.Names> <letters>" (f
 --         ForgetSignedOut, a Active, p Peak, g PeakGuests, b: there are bots among the
---         operations), or empty: nothing. KEYS[17] and [18] are needed with p and b. Then runs of
---         operations of one kind and length, from ARGV[9] on: kind, for in ms, how many,
---         and then for each
---           heartbeat, release, drop, attend, idle  user, holder
---           follow                    user, holder, Op.ViewFor in ms (empty: it is of now)
---           join, idlejoin            user, holder, status, profile JSON
---           again, idleagain          the same, and Op.ViewFor in ms
---           seen, update              user, status, profile JSON
---           seenlate                  the same, and Op.ViewFor in ms
---           signoff                   user, holder, status
---           signout                   user, status
---           guest, forget             guest
---           bot                       bot, name (empty: the bot is not counted)
---           peak                      total (empty: a new record), at in ms, since in ms
+--         operations), or empty: nothing. KEYS[17] and [18] are used with p and b. Then runs of
+--         operations that are alike, from ARGV[9] on: kind, for in ms, Op.ViewFor in ms or
+--         empty, whether they are idle (1 or empty), how many, and then for each
+--           heartbeat, follow, release, drop, attend   user, holder
+--           join            user, holder, status, profile JSON
+--           seen, update    user, status, profile JSON
+--           signoff         user, holder, status
+--           signout         user, status
+--           guest, forget   guest
+--           bot             bot, name (empty: the bot is not counted)
+--           peak            total (empty: a new record), at in ms, since in ms
 --         (an empty status or profile keeps the former one; a status is "<status>@<revision>",
 --         "<status>", which is of revision 0, or "<status>@", which counts always: rule 28)
 -- Returns the indexes, from 0, of the heartbeats, follows and attends whose lease is gone;
@@ -24,8 +21,7 @@
 -- Cost    about 5 us an operation, and O(log leases) each; at most 250 of them. To forget
 --         guests costs up to 750 us more, once a script. For names, peak and bots see the
 --         files of these.
-local width = {heartbeat = 2, follow = 3, release = 2, drop = 2, join = 4, again = 5, idleagain = 5, seen = 3, seenlate = 4, update = 3, signout = 2, signoff = 3,
-  attend = 2, idle = 2, idlejoin = 4,
+local width = {heartbeat = 2, follow = 2, release = 2, drop = 2, attend = 2, join = 4, seen = 3, update = 3, signout = 2, signoff = 3,
   guest = 1, forget = 1, bot = 2, peak = 3}
 local nobody = {guest = true, forget = true, bot = true, peak = true} -- operations that name no user
 local act = {} -- what each kind does; nil: nothing
@@ -43,18 +39,17 @@ if ARGV[8] ~= '' then
   if find(letters, 'b') then readBots, writeBots = keepBots(act) end
 end
 
--- A run that begins at i: its kind and length, its first operation, how far it is
--- to the next one, and its end.
+-- A run that begins at i: its kind, its first operation, how far it is to the next one, and its end.
 local function run(i)
-  local kind, length, many = ARGV[i], ARGV[i + 1], ARGV[i + 2]
-  return kind, length, i + 3, width[kind], i + 2 + many * width[kind]
+  local kind = ARGV[i]
+  return kind, i + 5, width[kind], i + 4 + ARGV[i + 4] * width[kind]
 end
 
-local comes = {join = true, idlejoin = true, again = true, idleagain = true, seen = true, seenlate = true, signout = true, signoff = true}
+local comes = {join = true, seen = true, signout = true, signoff = true}
 local ids, others = {}, {}
 local i = 9
 while i <= #ARGV do
-  local kind, _, first, each, last = run(i)
+  local kind, first, each, last = run(i)
   local list = comes[kind] and ids or not nobody[kind] and others
   for k = first, list and last or 0, each do list[#list + 1] = ARGV[k] end
   i = last + 1
@@ -136,8 +131,9 @@ local function take(u, status, profile, viewed)
   u.line, u.invisible = since .. ' ' .. status .. ' ' .. profile, invisible
 end
 
--- What each kind of operation does. Arguments: the user, the length of the lease, and where
--- the operation stands in ARGV. A heartbeat whose lease is gone returns true.
+-- What each kind of operation does. Arguments: the user, the length of the lease, where the
+-- operation stands in ARGV, its ViewFor or false, and whether it is idle. A heartbeat whose
+-- lease is gone returns true.
 local guestOps, latestOf = {}, {} -- guests in the order of their first operation; and the latest one of each
 local period = 3600000 -- if no operation names one
 
@@ -151,61 +147,48 @@ local function ofGuest(kind)
 end
 act.guest, act.forget = ofGuest('guest'), ofGuest('forget')
 
-function act.join(u, length, k, _, idle)
-  -- A join behind a page view in the same step is later than the page view, also when
-  -- the step is repeated (rule 12).
-  take(u, ARGV[k + 2], ARGV[k + 3])
-  hold(u, ARGV[k + 1], length, u.viewed, idle or false)
-  u.came, u.signedOut = now, nil
-end
-
-function act.idlejoin(u, length, k) act.join(u, length, k, nil, true) end
-
 -- Whether the lease of a page view is later than what is told again.
 local function laterView(u, view)
   local web = u.id .. '\31web'
   return lease(u, 'web') and (moved[web] or tonumber(redis.call('ZSCORE', leases, web) or 0)) > now + view
 end
 
--- A join that is told again stands before a later page view.
-function act.again(u, length, k, _, idle)
-  local holder, at = ARGV[k + 1], lease(u, 'web')
-  local before, viewed = u.held, u.viewed
-  if not at or lease(u, holder) or not laterView(u, ARGV[k + 4]) then return act.join(u, length, k, nil, idle) end
-  u.viewed = nil
-  act.join(u, length, k, nil, idle)
-  local _, long = lease(u, holder)
-  u.held, u.viewed = sub(before, 1, at) .. holder .. '=' .. long .. sub(before, at), viewed
+-- A join that is told again stands before a later page view. Any other join behind a page view
+-- in the same step is later than the page view, also when the step is repeated (rule 12).
+function act.join(u, length, k, view, idle)
+  local holder, before, viewed = ARGV[k + 1], u.held, u.viewed
+  local at = view and not lease(u, holder) and laterView(u, view) and lease(u, 'web')
+  take(u, ARGV[k + 2], ARGV[k + 3])
+  hold(u, holder, length, not at and viewed, idle)
+  u.came, u.signedOut = now, nil
+  if at then
+    local _, long = lease(u, holder)
+    u.held = sub(before, 1, at) .. holder .. '=' .. long .. sub(before, at)
+  end
 end
 
-function act.idleagain(u, length, k) act.again(u, length, k, nil, true) end
-
-function act.seen(u, length, k, _, _, long)
-  local at = long and now - long + length or now
+function act.seen(u, length, k, view)
+  local at = view and now - view + length or now
   take(u, ARGV[k + 1], ARGV[k + 2], at)
-  hold(u, 'web', length, true, false, nil, long)
-  u.viewed, u.signedOut, period = true, nil, tonumber(long or length)
+  hold(u, 'web', length, true, false, nil, view)
+  u.viewed, u.signedOut, period = true, nil, tonumber(view or length)
   u.came = max(u.came or 0, at)
 end
 
-function act.seenlate(u, length, k) act.seen(u, length, k, nil, nil, ARGV[k + 3]) end
-
-function act.heartbeat(u, length, k, last, idle)
+local function beat(u, length, k, last, idle)
   local holder = ARGV[k + 1]
   local member = u.id .. '\31' .. holder
   if not lease(u, holder) or lapsed[member] and not moved[member] then return true end
   hold(u, holder, length, last, idle, true)
 end
 
+function act.heartbeat(u, length, k) return beat(u, length, k) end
+
 -- A follow that is told again stays before a page view that is later.
-function act.follow(u, length, k)
-  local view = ARGV[k + 2]
-  return act.heartbeat(u, length, k, view == '' or not laterView(u, view) or nil)
-end
+function act.follow(u, length, k, view) return beat(u, length, k, not (view and laterView(u, view))) end
 
 -- Whether somebody is at a page: rule 24.
-function act.attend(u, length, k) return act.heartbeat(u, length, k, nil, false) end
-function act.idle(u, length, k) return act.heartbeat(u, length, k, nil, true) end
+function act.attend(u, length, k, _, idle) return beat(u, length, k, nil, idle) end
 
 local graced = false
 function act.release(u, length, k)
@@ -288,10 +271,10 @@ end
 local unknown, n = {}, 0
 i = 9
 while i <= #ARGV do
-  local kind, length, first, each, last = run(i)
-  local apply = act[kind]
+  local kind, first, each, last = run(i)
+  local apply, length, view, idle = act[kind], ARGV[i + 1], ARGV[i + 2] ~= '' and ARGV[i + 2], ARGV[i + 3] ~= ''
   for k = first, last, each do
-    if apply and apply(step[ARGV[k]], length, k) then unknown[#unknown + 1] = n end
+    if apply and apply(step[ARGV[k]], length, k, view, idle) then unknown[#unknown + 1] = n end
     n = n + 1
   end
   i = last + 1
