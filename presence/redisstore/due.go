@@ -24,14 +24,14 @@ type upkeep struct {
 }
 
 // A dueJob runs a script on each topic of an index that is due. One script may handle several topics.
-type dueJob interface {
+type dueJob struct {
 	// scripts returns the scripts for some topics.
-	scripts(topics []presence.Topic) []dueScript
+	scripts func(topics []presence.Topic) []dueScript
 	// took handles the script's answer about a topic. It returns when the topic is due again; negative: the
 	// topic is empty.
-	took(topic presence.Topic, answer []int64) (again time.Duration)
+	took func(topic presence.Topic, answer []int64) (again time.Duration)
 	// more reports whether to go on with topics that are still due.
-	more() bool
+	more func() bool
 }
 
 // A dueScript is a script of a job.

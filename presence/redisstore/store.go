@@ -2,7 +2,6 @@ package redisstore
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -69,13 +68,13 @@ func New(client redis.UniversalClient, cfg Config) *Store {
 // [Config].Timeout at most. The Store does not use the client after that. Close also closes the client of a
 // Store that [Open] made.
 func (s *Store) Close() error {
-	err := s.pubsub.close()
+	s.pubsub.close()
 	s.reads.rest()
 	s.writes.rest()
 	if s.ownsClient {
-		err = errors.Join(err, s.client.Close())
+		return s.client.Close()
 	}
-	return err
+	return nil
 }
 
 // String returns where the data is, without a password: "redis 127.0.0.1:6379/0, prefix presence".

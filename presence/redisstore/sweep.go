@@ -53,12 +53,13 @@ func (s *upkeep) Sweep(ctx context.Context, opts backend.SweepOptions) (backend.
 
 func (s *upkeep) sweepExpired(ctx context.Context, opts backend.SweepOptions, began time.Time) (backend.Swept, error) {
 	j := &sweepJob{store: s, limit: opts.Limit, again: max(lookAgain, opts.Soonest), latest: began, looked: make(map[presence.Topic]look)}
-	next, err := s.eachDue(ctx, "sweep", "due", j.again, j)
+	job := dueJob{j.scripts, j.took, j.more}
+	next, err := s.eachDue(ctx, "sweep", "due", j.again, job)
 	if err == nil && j.unknown {
 		var doubt bool
 		if doubt, j.swept.Doubt, err = s.doubts(ctx, opts.Doubt); err == nil && !doubt {
 			j.slow = false
-			next, err = s.eachDue(ctx, "sweep", "due", j.again, j)
+			next, err = s.eachDue(ctx, "sweep", "due", j.again, job)
 		}
 	}
 	if opts.Soonest > 0 && j.more() {
@@ -154,19 +155,14 @@ type sweepAnswer struct {
 	torn bool // leases may be missing
 }
 
-// readSweep reads the answer of lua/sweep.lua about a topic, or the four numbers of
-// lua/sweep_look.lua.
+// readSweep reads the answer of lua/sweep.lua about a topic, or that of lua/sweep_look.lua.
 func readSweep(r []int64) sweepAnswer {
-	var leases, leaves int64
-	if len(r) == 6 {
-		leases, leaves, r = r[0], r[1], r[2:]
-	}
-	if len(r) != 4 || r[0] < -1 {
+	if len(r) != 6 || r[2] < -1 {
 		return sweepAnswer{next: lookAgain}
 	}
 	return sweepAnswer{
-		leases: int(leases), leaves: int(leaves), next: time.Duration(r[0]) * time.Millisecond,
-		look: look{at: r[1], due: int(r[2])}, torn: r[3] == 1,
+		leases: int(r[0]), leaves: int(r[1]), next: time.Duration(r[2]) * time.Millisecond,
+		look: look{at: r[3], due: int(r[4])}, torn: r[5] == 1,
 	}
 }
 
