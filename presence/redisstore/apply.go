@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -58,13 +59,13 @@ func (s *fleet) Apply(ctx context.Context, batches []backend.Batch) []backend.Re
 			s.index.forget(batches[i].Topic) // a server that lost leases may have lost the index too
 		}
 	}
-	_ = s.index.note(ctx, found(batches, results)) // if it fails, the next heartbeat tries again
+	notes := found(batches, results)
 	for i := range left {
-		n := make(needs)
-		n.add("due", batches[i].Topic, noteEvery)
-		if err := s.index.note(ctx, n); err != nil && results[i].Err == nil {
-			results[i].Err = err
-		}
+		notes.add("due", batches[i].Topic, noteEvery)
+	}
+	err = s.index.note(ctx, notes)
+	for i := range left { // the next heartbeat notes the other topics
+		results[i].Err = cmp.Or(results[i].Err, err)
 	}
 	return results
 }

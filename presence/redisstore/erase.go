@@ -93,11 +93,7 @@ func (s *fleet) devicesIn(ctx context.Context, topic presence.Topic, e backend.E
 			return nil, err
 		}
 	}
-	ids := make([]string, 0, len(found))
-	for id := range found {
-		ids = append(ids, id)
-	}
-	return ids, nil
+	return slices.Collect(maps.Keys(found)), nil
 }
 
 // escapeGlob returns a text as a pattern that only the text matches.

@@ -64,47 +64,38 @@ func (f *firstRecords) all() []inspectedRecord {
 
 // inspect reads the leases of some users.
 func (s *fleet) inspect(ctx context.Context, topic presence.Topic, records []inspectedRecord) ([]backend.Inspected, error) {
-	users := make([]backend.Inspected, 0, len(records))
-	type place struct{ user, lease int }
-	var places []place
 	var members []any
 	for _, r := range records {
-		m, err := decodeRecord(r.id, r.record)
-		if err != nil {
-			s.invalid.Add(1)
-			continue
+		for _, holder := range holdersOf(r.record) {
+			members = append(members, r.id+unit+string(holder))
 		}
+	}
+	left := make([]string, 0, len(members))
+	for part := range slices.Chunk(members, maxSmallRoster) {
+		some, err := s.texts(ctx, s.reads, "inspect", len(part), eval{inspectScript, s.keys(topic, "leases"), append([]any{s.now()}, part...)})
+		if err != nil {
+			return nil, err
+		}
+		left = append(left, some[:len(part)]...)
+	}
+	users := make([]backend.Inspected, 0, len(records))
+	for _, r := range records {
+		m, bad := decodeRecord(r.id, r.record)
 		if r.hidden {
 			m.Since, m.Active = time.Time{}, time.Time{}
 		}
 		u := backend.Inspected{Member: m}
 		for _, holder := range holdersOf(r.record) {
-			u.Leases = append(u.Leases, backend.Lease{Holder: holder})
+			if ms, err := strconv.ParseInt(left[0], 10, 64); err == nil { // the lease has not ended meanwhile
+				u.Leases = append(u.Leases, backend.Lease{Holder: holder, Left: time.Duration(ms) * time.Millisecond})
+			}
+			left = left[1:]
 		}
-		for i, l := range u.Leases {
-			places, members = append(places, place{len(users), i}), append(members, r.id+unit+string(l.Holder))
+		if bad != nil {
+			s.invalid.Add(1)
+			continue
 		}
 		users = append(users, u)
-	}
-	var ended []place
-	for part := range slices.Chunk(members, maxSmallRoster) {
-		left, err := s.texts(ctx, s.reads, "inspect", len(part), eval{inspectScript, s.keys(topic, "leases"), append([]any{s.now()}, part...)})
-		if err != nil {
-			return nil, err
-		}
-		for i, p := range places[:len(part)] {
-			ms, err := strconv.ParseInt(left[i], 10, 64)
-			if err != nil {
-				ended = append(ended, p)
-				continue
-			}
-			users[p.user].Leases[p.lease].Left = time.Duration(ms) * time.Millisecond
-		}
-		places = places[len(part):]
-	}
-	for _, p := range slices.Backward(ended) { // leases that ended meanwhile
-		u := &users[p.user]
-		u.Leases = slices.Delete(u.Leases, p.lease, p.lease+1)
 	}
 	return users, nil
 }

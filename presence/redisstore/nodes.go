@@ -168,21 +168,19 @@ func (s *upkeep) sweepNodeIn(ctx context.Context, n lapsedNode, cursors map[pres
 		return err
 	}
 	for i, t := range of {
-		r, err := answers[i].Slice()
-		if err != nil || len(r) < 3 {
-			if err != nil && !errors.Is(verdict(err), presence.ErrRefused) {
-				return wrap("sweep", verdict(err))
-			}
-			delete(cursors, t)
-			continue
+		r, err := answers[i].StringSlice()
+		if err = verdict(err); err != nil && !errors.Is(err, presence.ErrRefused) {
+			return wrap("sweep", err)
 		}
-		leases, _ := r[1].(int64)
-		leaves, _ := r[2].(int64)
-		swept.Leases, swept.Leaves = swept.Leases+int(leases), swept.Leaves+int(leaves)
-		if cursor, _ := r[0].(string); cursor != "0" && cursor != "" {
-			cursors[t] = cursor
-		} else {
+		if err != nil || len(r) < 3 || r[0] == "0" {
 			delete(cursors, t)
+		} else {
+			cursors[t] = r[0]
+		}
+		if len(r) == 3 {
+			leases, _ := strconv.Atoi(r[1])
+			leaves, _ := strconv.Atoi(r[2])
+			swept.Leases, swept.Leaves = swept.Leases+leases, swept.Leaves+leaves
 		}
 	}
 	return nil

@@ -149,8 +149,7 @@ act.guest, act.forget = ofGuest('guest'), ofGuest('forget')
 
 -- Whether the lease of a page view is later than what is told again.
 local function laterView(u, view)
-  local web = u.id .. '\31web'
-  return lease(u, 'web') and (moved[web] or tonumber(redis.call('ZSCORE', leases, web) or 0)) > now + view
+  return lease(u, 'web') and ends(u.id .. '\31web') > now + view
 end
 
 -- A join that is told again stands before a later page view. Any other join behind a page view
@@ -207,8 +206,7 @@ function act.drop(u, length, k)
   local holder = ARGV[k + 1]
   if holder == 'web' and length ~= '0' then -- only a view of before
     local _, long = lease(u, 'web')
-    local ends = moved[u.id .. '\31web'] or tonumber(redis.call('ZSCORE', leases, u.id .. '\31web') or 0)
-    if long and ends - long > now - length then return end
+    if long and ends(u.id .. '\31web') - long > now - length then return end
   end
   local from, long = finish(u, holder)
   if not from then return end
@@ -224,9 +222,7 @@ end
 function act.signout(u, _, k)
   hide(u, ARGV[k + 1])
   if u.held ~= '|' and not u.lapsed then u.seen = now end
-  local prefix = u.id .. '\31'
-  for holder in gmatch(u.held, '([^|=]+)=[^|]*') do strike(prefix .. holder) end
-  u.held = '|'
+  strikeAll(u)
   if u.invisible then
     u.viewed = nil
     return
@@ -247,10 +243,7 @@ function act.signoff(u, _, k)
   hide(u, ARGV[k + 2])
   if u.held ~= '|' and not u.lapsed then u.seen = now end
   if connection(holder) and finish(u, holder) then strike(u.id .. '\31' .. holder) end
-  for h in gmatch(u.held, '|([^=]+)=') do
-    if connection(h) then return end
-  end
-  act.signout(u, nil, k + 1)
+  if not connected(u) then act.signout(u, nil, k + 1) end
 end
 
 function act.update(u, length, k)
