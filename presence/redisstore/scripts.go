@@ -99,14 +99,18 @@ func (l *link) run(ctx context.Context, evals ...eval) ([]*redis.Cmd, error) {
 		evals = append(slices.Clip(evals), note)
 	}
 	answers := l.runAll(ctx, evals)[:asked]
-	var err error
-	for _, a := range answers {
-		if a.Err() == nil {
-			return answers, nil
+	return answers, allFailed(answers)
+}
+
+// allFailed returns the first error if every command failed, and else nil.
+func allFailed[C redis.Cmder](commands []C) (err error) {
+	for _, c := range commands {
+		if c.Err() == nil {
+			return nil
 		}
-		err = cmp.Or(err, a.Err())
+		err = cmp.Or(err, c.Err())
 	}
-	return answers, err
+	return err
 }
 
 func (l *link) runAll(ctx context.Context, evals []eval) []*redis.Cmd {
