@@ -3,7 +3,6 @@ package redisstore
 import (
 	"cmp"
 	"context"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -120,16 +119,15 @@ func isBeat(op backend.Op) bool { return op.Kind == backend.OpHeartbeat }
 
 // moreArg returns the argument of lua/apply.lua for what is kept of a topic beyond who is online. For most
 // topics it is empty and costs nothing.
-func moreArg(k presence.Keep, ops []backend.Op) string {
-	bots := slices.ContainsFunc(ops, func(op backend.Op) bool { return op.Kind == backend.OpBot })
-	if k == (presence.Keep{}) && !bots {
+func moreArg(k presence.Keep) string {
+	if k == (presence.Keep{}) {
 		return ""
 	}
 	text := strconv.Itoa(max(k.Names, 0)) + " "
 	for _, flag := range []struct {
 		set    bool
 		letter string
-	}{{k.ForgetSignedOut, "f"}, {k.Active, "a"}, {k.Peak, "p"}, {k.PeakGuests, "g"}, {bots, "b"}} {
+	}{{k.ForgetSignedOut, "f"}, {k.Active, "a"}, {k.Peak, "p"}, {k.PeakGuests, "g"}} {
 		if flag.set {
 			text += flag.letter
 		}

@@ -127,7 +127,7 @@ func (s *fleet) runShares(ctx context.Context, steps []step, shares [][]int, ans
 // newEval returns the script for some steps: heartbeats of several topics, or one other step.
 func (s *fleet) newEval(steps []step, share []int) eval {
 	if one := steps[share[0]]; !one.beats {
-		return s.topicEval(applyScript, one.topic, append([]any{moreArg(one.keep, one.ops)}, runs(one.ops)...)...)
+		return s.topicEval(applyScript, one.topic, append([]any{moreArg(one.keep)}, runs(one.ops)...)...)
 	}
 	var keys []string
 	args := []any{s.now()}

@@ -1,9 +1,8 @@
 -- Applies a batch of operations as one atomic step: Store.Apply. Batches of heartbeats
 -- alone take heartbeat.lua; heartbeats among other operations come here.
--- KEYS    as topic.lua; 17 peak, 18 bots: see topic_peak.lua and topic_bots.lua
+-- KEYS    as topic.lua
 -- ARGV    as topic.lua; 8 what is kept beyond who is online, as "<Keep.Names> <letters>" (f
---         ForgetSignedOut, a Active, p Peak, g PeakGuests, b: there are bots among the
---         operations), or empty: nothing. KEYS[17] and [18] are used with p and b. Then runs of
+--         ForgetSignedOut, a Active, p Peak, g PeakGuests), or empty: nothing. Then runs of
 --         operations that are alike, from ARGV[9] on: kind, for in ms, Op.ViewFor in ms or
 --         empty, whether they are idle (1 or empty), how many, and then for each
 --           heartbeat, follow, release, drop, attend   user, holder
@@ -26,7 +25,7 @@ local width = {heartbeat = 2, follow = 2, release = 2, drop = 2, attend = 2, joi
 local nobody = {guest = true, forget = true, bot = true, peak = true} -- operations that name no user
 local act = {} -- what each kind does; nil: nothing
 
-local writePeak, readBots, writeBots
+local writePeak
 local stays = false -- who signs out stays in the sets of page views (rule 15)
 if ARGV[8] ~= '' then
   local many, letters = match(ARGV[8], '^(%d+) (%a*)$')
@@ -36,7 +35,6 @@ if ARGV[8] ~= '' then
   end
   if find(letters, 'a') then minute = minuteOf(now) end
   if find(letters, 'p') then writePeak = keepPeak(act, find(letters, 'g')) end
-  if find(letters, 'b') then readBots, writeBots = keepBots(act) end
 end
 
 -- A run that begins at i: its kind, its first operation, how far it is to the next one, and its end.
@@ -86,8 +84,6 @@ local function cut(u, holder, length)
   strike(member)
 end
 
-local hushes = {} -- status -> whether it ends with "-", which says unseen
-
 -- Stores a profile. An empty status or profile keeps the former one. The minute of the
 -- latest page view stays, or becomes that of a page viewed at a moment; settle sets that of a
 -- user who joins. It comes before the lease.
@@ -113,12 +109,7 @@ local function take(u, status, profile, viewed)
   local invisible = status == 'invisible' or status == 'invisible-'
   u.lapsed = invisible and (u.lapsed or u.shown and u.held == '|')
   u.left = invisible and u.left
-  local hushed = hushes[status]
-  if hushed == nil then
-    hushed = sub(status, -1) == '-'
-    hushes[status] = hushed
-  end
-  if hushed then
+  if sub(status, -1) == '-' then
     u.unseen = true
   elseif u.unseen then -- who turns seen is seen (rule 21)
     u.seen, u.came, u.unseen, u.lapsed, u.left = now, now, nil, nil, nil
@@ -146,6 +137,11 @@ local function ofGuest(kind)
   end
 end
 act.guest, act.forget = ofGuest('guest'), ofGuest('forget')
+
+function act.bot(_, length, k)
+  if ARGV[k + 1] ~= '' then admit(ARGV[k], ARGV[k + 1]) end
+  if length ~= '0' then period = tonumber(length) end
+end
 
 -- Whether the lease of a page view is later than what is told again.
 local function laterView(u, view)
@@ -294,8 +290,6 @@ end
 local known = #guestOps > 0 and redis.call('ZCARD', listed)
 local exact = #forgotten > 0 and known <= MOST and isExact(known, sketched())
 
-if readBots then readBots() end
-
 local came = settle()
 call('SADD', current, views)
 if #views > 0 then keep(current) end
@@ -314,8 +308,7 @@ if #counted > 0 and not hasMany(known) then
   enlist(counted, known)
   redis.call('PEXPIRE', listed, 4 * period)
 end
-local bots = 0
-if writeBots then bots, period = writeBots(period) end
+local bots = writeBots(period)
 if #views + #counted + bots > 0 and redis.call('SET', aged, now, 'NX', 'PX', 4 * period) then
   -- Without a cron the sets must not stay forever.
   redis.call('PEXPIRE', current, 4 * period)

@@ -20,6 +20,8 @@
 --      14 lately   zset    user who is remembered by name -> -(last active, ms)
 --      15 names    hash    see topic_names.lua
 --      16 signed   zset    guest who signed in among many -> when, ms: see guests.go
+--      17 peak     string  see topic_peak.lua
+--      18 bots     hash    see topic_bots.lua
 -- ARGV  1 now, as time.lua
 --       2 nonce, second half of a new diff's id
 --       3 how to publish: PUBLISH or SPUBLISH
