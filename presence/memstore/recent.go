@@ -2,7 +2,6 @@ package memstore
 
 import (
 	"context"
-	"encoding/base64"
 	"fmt"
 	"strconv"
 	"strings"
@@ -92,10 +91,10 @@ func (t *topicState) recentUser(r *remembered) backend.RecentUser {
 	return u
 }
 
-// The mark of a page is "<time>.<user>" of its last user, with the user's ID in base64.
+// The mark of a page is "<time>.<user>" of its last user.
 
 func pageMark(last backend.RecentUser) string {
-	return strconv.FormatInt(last.Active.UnixNano(), 36) + "." + base64.RawURLEncoding.EncodeToString([]byte(last.ID))
+	return strconv.FormatInt(last.Active.UnixNano(), 36) + "." + string(last.ID)
 }
 
 // parsePageMark returns the user that a mark names, nil for the empty mark.
@@ -105,9 +104,8 @@ func parsePageMark(mark string) (*remembered, error) {
 	}
 	at, user, _ := strings.Cut(mark, ".")
 	nanos, err := strconv.ParseInt(at, 36, 64)
-	id, bad := base64.RawURLEncoding.DecodeString(user)
-	if err != nil || bad != nil || len(id) == 0 {
+	if err != nil || user == "" {
 		return nil, fmt.Errorf("%w: %.40q", presence.ErrInvalidPage, mark)
 	}
-	return &remembered{User: presence.User{ID: presence.UserID(id)}, active: time.Unix(0, nanos)}, nil
+	return &remembered{User: presence.User{ID: presence.UserID(user)}, active: time.Unix(0, nanos)}, nil
 }

@@ -126,7 +126,7 @@ func (s *atomicStep) apply(op backend.Op) bool {
 		if held == nil || !held.expires.After(s.now) {
 			return false
 		}
-		u.beat(held, s.now, op.For)
+		s.beat(u, held, op.For)
 		if op.Kind == backend.OpAttend {
 			held.idle = op.Idle
 		}
@@ -203,7 +203,7 @@ func (s *atomicStep) join(u *presentUser, held *heldLease, op backend.Op) {
 		s.toLast(u, held)
 	}
 	held.idle = op.Idle && op.Kind == backend.OpJoin
-	held.renew(s.now, op.For)
+	s.renew(held, op.For)
 	if op.Kind == backend.OpSeen && op.ViewFor > 0 && held.expires.Equal(s.now.Add(op.For)) {
 		held.length = op.ViewFor
 	}

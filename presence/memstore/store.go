@@ -171,8 +171,8 @@ func (s *Store) Sweep(ctx context.Context, opts backend.SweepOptions) (backend.S
 			expired, swept.Leases = expired+n, swept.Leases+n
 			swept.Leaves += s.commitLocked(name, step)
 		}
-		if len(t.expiry) > 0 {
-			next = min(next, time.Until(t.expiry[0].due))
+		if first, any := t.expiry.Min(); any {
+			next = min(next, time.Until(first.expires))
 		}
 	}
 	if opts.Soonest > 0 {
