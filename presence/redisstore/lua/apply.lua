@@ -25,7 +25,7 @@ local width = {heartbeat = 2, follow = 2, release = 2, drop = 2, attend = 2, joi
 local nobody = {guest = true, forget = true, bot = true, peak = true} -- operations that name no user
 local act = {} -- what each kind does; nil: nothing
 
-local writePeak
+local peaks, withGuests = false, false -- the topic has a record; it counts guests too
 local stays = false -- who signs out stays in the sets of page views (rule 15)
 if ARGV[8] ~= '' then
   local many, letters = match(ARGV[8], '^(%d+) (%a*)$')
@@ -34,7 +34,8 @@ if ARGV[8] ~= '' then
     keepNames(tonumber(many), not stays)
   end
   if find(letters, 'a') then minute = minuteOf(now) end
-  if find(letters, 'p') then writePeak = keepPeak(act, find(letters, 'g')) end
+  peaks, withGuests = find(letters, 'p'), find(letters, 'g')
+  if peaks then readPeak() end
 end
 
 -- A run that begins at i: its kind, its first operation, how far it is to the next one, and its end.
@@ -137,6 +138,10 @@ local function ofGuest(kind)
   end
 end
 act.guest, act.forget = ofGuest('guest'), ofGuest('forget')
+
+function act.peak(_, _, k)
+  if peaks then offerPeak(ARGV[k], ARGV[k + 1], ARGV[k + 2]) end
+end
 
 function act.bot(_, length, k)
   if ARGV[k + 1] ~= '' then admit(ARGV[k], ARGV[k + 1]) end
@@ -314,6 +319,6 @@ if #views + #counted + bots > 0 and redis.call('SET', aged, now, 'NX', 'PX', 4 *
   redis.call('PEXPIRE', current, 4 * period)
   redis.call('PEXPIRE', guests, 4 * period)
 end
-if writePeak then writePeak(came + #counted) end
+if peaks then writePeak(came + #counted, withGuests) end
 if graced then unknown[#unknown + 1] = -1 end
 return unknown
