@@ -105,14 +105,7 @@ func (b *breaker) slot(ctx context.Context) bool {
 	select {
 	case b.slots <- struct{}{}:
 		return true
-	default:
-	}
-	timer := time.NewTimer(b.timeout / 4)
-	defer timer.Stop()
-	select {
-	case b.slots <- struct{}{}:
-		return true
-	case <-timer.C:
+	case <-time.After(b.timeout / 4):
 	case <-ctx.Done():
 	}
 	return false
