@@ -237,13 +237,7 @@ func (s checker) sweepUp(ctx context.Context) {
 		keys = append(keys, s.indexKey(name))
 	}
 	keys = append(append(append(keys, s.noticeLog()...), s.statusKeys()...), s.metaKey())
-	_, _ = call(ctx, s.writes, "check", func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, s.pipelined(ctx, func(p redis.Pipeliner) {
-			for _, k := range keys {
-				p.Del(ctx, k)
-			}
-		})
-	})
+	_ = s.send(ctx, s.writes, "check", func(ctx context.Context, p redis.Pipeliner) { p.Del(ctx, keys...) })
 }
 
 // unfit wraps an error that the server answered in ErrUnfit.

@@ -12,10 +12,6 @@ import (
 // The record of a consumer (rule 20) is one hash. It has the entries, and the store's own fields, which begin
 // with "=", so that the two cannot be lost separately. No topic has the tag of its key, because "=" is not
 // allowed in topics.
-var (
-	consumerClaimScript  = newScript("time", "keep", "consumer_claim")
-	consumerCommitScript = newScript("time", "keep", "consumer_commit")
-)
 
 // ClaimConsumer implements [backend.Store].
 func (s *fleet) ClaimConsumer(ctx context.Context, consumer string, claim backend.ConsumerClaim) (backend.ConsumerClaimed, error) {

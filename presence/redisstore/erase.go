@@ -175,9 +175,6 @@ func (s *fleet) eraseEntries(ctx context.Context, e backend.Erasure) error {
 		if len(gone) == 0 {
 			return nil
 		}
-		_, err := call(ctx, s.writes, "erase", func(ctx context.Context) (int64, error) {
-			return s.client.HDel(ctx, s.consumerKey(consumer), gone...).Result()
-		})
-		return err
+		return s.send(ctx, s.writes, "erase", func(ctx context.Context, p redis.Pipeliner) { p.HDel(ctx, s.consumerKey(consumer), gone...) })
 	})
 }

@@ -70,23 +70,21 @@ type askedKept struct {
 
 // exportTopics appends what some topics keep of a user.
 func (s *fleet) exportTopics(ctx context.Context, all []backend.TopicKept, topics []topicAbout) ([]backend.TopicKept, error) {
-	asked, err := call(ctx, s.reads, "export", func(ctx context.Context) (asked []askedKept, err error) {
-		err = s.pipelined(ctx, func(p redis.Pipeliner) {
-			for _, t := range topics {
-				for _, id := range t.ids {
-					key := func(name string) string { return s.key(t.topic, name) }
-					asked = append(asked, askedKept{
-						topic: t.topic, id: id,
-						users:  [2]*redis.SliceCmd{p.HMGet(ctx, key("users"), id), p.HMGet(ctx, key("hidden"), id)},
-						seen:   p.ZMScore(ctx, key("seen"), id),
-						lately: p.ZMScore(ctx, key("lately"), id),
-						name:   p.HMGet(ctx, key("names"), id),
-						views:  [2]*redis.BoolCmd{p.SIsMember(ctx, key("current"), id), p.SIsMember(ctx, key("old"), id)},
-					})
-				}
+	var asked []askedKept
+	err := s.send(ctx, s.reads, "export", func(ctx context.Context, p redis.Pipeliner) {
+		for _, t := range topics {
+			for _, id := range t.ids {
+				key := func(name string) string { return s.key(t.topic, name) }
+				asked = append(asked, askedKept{
+					topic: t.topic, id: id,
+					users:  [2]*redis.SliceCmd{p.HMGet(ctx, key("users"), id), p.HMGet(ctx, key("hidden"), id)},
+					seen:   p.ZMScore(ctx, key("seen"), id),
+					lately: p.ZMScore(ctx, key("lately"), id),
+					name:   p.HMGet(ctx, key("names"), id),
+					views:  [2]*redis.BoolCmd{p.SIsMember(ctx, key("current"), id), p.SIsMember(ctx, key("old"), id)},
+				})
 			}
-		})
-		return asked, err
+		}
 	})
 	if err != nil {
 		return nil, err

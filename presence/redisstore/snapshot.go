@@ -72,45 +72,34 @@ func (r roster) apply(d backend.Diff) {
 // scanRoster reads a large roster in pieces, each at another moment, and the diffs since head. It returns the head
 // at which the roster then is.
 func (s *fleet) scanRoster(ctx context.Context, topic presence.Topic, head presence.DiffID, members roster) (presence.DiffID, error) {
-	type piece struct {
-		records []string
-		cursor  uint64
-		missed  logPage
-	}
 	var missed []backend.Diff
-	for cursor := uint64(0); ; {
-		p, err := call(ctx, s.reads, "snapshot", func(ctx context.Context) (p piece, err error) {
-			var scanned *redis.ScanCmd
-			var asked askedLog
-			err = s.pipelined(ctx, func(pipe redis.Pipeliner) {
-				scanned = pipe.HScan(ctx, s.key(topic, "users"), cursor, "", maxSmallRoster)
-				asked = s.askLog(ctx, pipe, topic, head) // at a later moment than the scan
-			})
-			if err != nil {
-				return p, err
-			}
-			p.records, p.cursor = scanned.Val()
-			p.missed = asked.page(&s.invalid)
-			return p, nil
+	for cursor, more := uint64(0), true; more; more = cursor != 0 {
+		var scanned *redis.ScanCmd
+		var asked askedLog
+		err := s.send(ctx, s.reads, "snapshot", func(ctx context.Context, p redis.Pipeliner) {
+			scanned = p.HScan(ctx, s.key(topic, "users"), cursor, "", maxSmallRoster)
+			asked = s.askLog(ctx, p, topic, head) // at a later moment than the scan
 		})
-		if err == nil && p.missed.gap {
-			err = wrap("snapshot", presence.ErrGap)
-		}
-		if err == nil && p.missed.more {
-			var more []backend.Diff
-			more, err = s.Log(ctx, topic, p.missed.head(head))
-			p.missed.diffs = append(p.missed.diffs, more...)
-		}
-		if err == nil {
-			err = members.add(p.records)
-		}
 		if err != nil {
 			return "", err
 		}
-		head = p.missed.head(head)
-		missed = append(missed, p.missed.diffs...)
-		if cursor = p.cursor; cursor == 0 {
-			break
+		page := asked.page(&s.invalid)
+		if page.gap {
+			return "", wrap("snapshot", presence.ErrGap)
+		}
+		if head = page.head(head); page.more {
+			rest, err := s.Log(ctx, topic, head)
+			if err != nil {
+				return "", err
+			}
+			page.diffs = append(page.diffs, rest...)
+			head = page.head(head)
+		}
+		missed = append(missed, page.diffs...)
+		var records []string
+		records, cursor = scanned.Val()
+		if err := members.add(records); err != nil {
+			return "", wrap("snapshot", err)
 		}
 	}
 	for _, d := range missed {

@@ -126,14 +126,12 @@ end
 -- What each kind of operation does. Arguments: the user, the length of the lease, where the
 -- operation stands in ARGV, its ViewFor or false, and whether it is idle. A heartbeat whose
 -- lease is gone returns true.
-local guestOps, latestOf = {}, {} -- guests in the order of their first operation; and the latest one of each
+local latestOf = {} -- guest -> the kind of the latest operation
 local period = 3600000 -- if no operation names one
 
 local function ofGuest(kind)
   return function(_, length, k)
-    local guest = ARGV[k]
-    if not latestOf[guest] then guestOps[#guestOps + 1] = guest end
-    latestOf[guest] = kind
+    latestOf[ARGV[k]] = kind
     if length ~= '0' then period = tonumber(length) end
   end
 end
@@ -284,15 +282,11 @@ for _, u in ipairs(touched) do
 end
 
 local counted, forgotten = {}, {}
-for i = 1, #guestOps do
-  local guest = guestOps[i]
-  if latestOf[guest] == 'forget' then
-    forgotten[#forgotten + 1] = guest
-  else
-    counted[#counted + 1] = guest
-  end
+for guest, kind in pairs(latestOf) do
+  local list = kind == 'forget' and forgotten or counted
+  list[#list + 1] = guest
 end
-local known = #guestOps > 0 and redis.call('ZCARD', listed)
+local known = #counted + #forgotten > 0 and redis.call('ZCARD', listed)
 local exact = #forgotten > 0 and known <= MOST and isExact(known, sketched())
 
 local came = settle()
