@@ -66,9 +66,7 @@ func (s *atomicStep) sweepNode(process string, lapsed nodeLease) (leases int) {
 		}
 		had := s.topic.expiry.Len()
 		u := s.note(l.user)
-		if lapsed.renewed.After(u.seen) {
-			u.seen = lapsed.renewed
-		}
+		u.seen = later(u.seen, lapsed.renewed)
 		s.end(u, l)
 		s.closeTab(u, l)
 		leases += had - s.topic.expiry.Len()

@@ -157,9 +157,7 @@ func (s *atomicStep) update(u *presentUser, op backend.Op) {
 		s.take(u, op.User)
 	}
 	if before := s.before(u); op.For > 0 && u.hides() && !hid && before.lapsed.IsZero() {
-		if before.lapsed = s.now.Add(-op.For); before.lapsed.Before(u.Since) {
-			before.lapsed = u.Since
-		}
+		before.lapsed = later(s.now.Add(-op.For), u.Since)
 	}
 }
 
@@ -182,9 +180,7 @@ func (s *atomicStep) beat(u *presentUser, l *heldLease, d time.Duration) {
 	until := s.now.Add(d)
 	l.length = max(l.length, d)
 	s.lengthen(l, until)
-	if proof := until.Add(-l.length); proof.After(u.seen) {
-		u.seen = proof
-	}
+	u.seen = later(u.seen, until.Add(-l.length))
 }
 
 // renew lengthens the lease by a join, a page view or a grace, and never ends it sooner.

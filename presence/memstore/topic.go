@@ -105,7 +105,7 @@ func (t *topicState) age(now time.Time, period time.Duration) bool {
 
 // unvisited reports whether the sets are empty.
 func (t *topicState) unvisited() bool {
-	return len(t.views) == 0 && t.guests.empty() && t.bots.empty()
+	return len(t.views) == 0 && t.guests.empty() && len(t.bots) == 0
 }
 
 func (t *topicState) turn() {
