@@ -144,14 +144,7 @@ func runs(ops []backend.Op) []any {
 		for n < len(ops) && ops[n].Kind == first.Kind && ops[n].For == first.For && ops[n].ViewFor == first.ViewFor && ops[n].Idle == first.Idle {
 			n++
 		}
-		view, idle := "", ""
-		if first.ViewFor > 0 {
-			view = millis(first.ViewFor)
-		}
-		if first.Idle {
-			idle = "1"
-		}
-		args = append(args, kindNames[first.Kind], millis(first.For), view, idle, n)
+		args = append(args, kindNames[first.Kind], millis(first.For), millis(max(first.ViewFor, 0)), first.Idle, n)
 		for _, op := range ops[:n] {
 			args = appendOp(args, op)
 		}

@@ -15,10 +15,10 @@ import (
 
 // ClaimConsumer implements [backend.Store].
 func (s *fleet) ClaimConsumer(ctx context.Context, consumer string, claim backend.ConsumerClaim) (backend.ConsumerClaimed, error) {
-	r, err := s.claimConsumer(ctx, consumer, claim, 0)
+	r, err := s.claimConsumer(ctx, consumer, claim, false)
 	if err == nil && r[0] == 3 { // another holder's time is over: also if the server has started again with an old file
 		if err = s.trusted(ctx, "claim a consumer"); err == nil {
-			r, err = s.claimConsumer(ctx, consumer, claim, 1)
+			r, err = s.claimConsumer(ctx, consumer, claim, true)
 		}
 	}
 	if err == nil && (claim.Create || r[1] > 0) { // an erasure must search the record
@@ -33,13 +33,9 @@ func (s *fleet) ClaimConsumer(ctx context.Context, consumer string, claim backen
 	return backend.ConsumerClaimed{State: backend.ConsumerState(r[0]), Idle: time.Duration(r[1]) * time.Millisecond}, nil
 }
 
-// claimConsumer runs the script of a claim. take is 1 if the record may be taken from another holder.
-func (s *fleet) claimConsumer(ctx context.Context, consumer string, claim backend.ConsumerClaim, take int) ([]int64, error) {
-	create := 0
-	if claim.Create {
-		create = 1
-	}
-	args := []any{s.now(), claim.Holder, claim.For.Milliseconds(), create, take}
+// claimConsumer runs the script of a claim. take says that the record may be taken from another holder.
+func (s *fleet) claimConsumer(ctx context.Context, consumer string, claim backend.ConsumerClaim, take bool) ([]int64, error) {
+	args := []any{s.now(), claim.Holder, claim.For.Milliseconds(), claim.Create, take}
 	return s.numbers(ctx, s.writes, "claim a consumer", 2, eval{consumerClaimScript, []string{s.consumerKey(consumer)}, args})
 }
 

@@ -3,8 +3,8 @@
 -- KEYS    as topic.lua
 -- ARGV    as topic.lua; 8 what is kept beyond who is online, as "<Keep.Names> <letters>" (f
 --         ForgetSignedOut, a Active, p Peak, g PeakGuests), or empty: nothing. Then runs of
---         operations that are alike, from ARGV[9] on: kind, for in ms, Op.ViewFor in ms or
---         empty, whether they are idle (1 or empty), how many, and then for each
+--         operations that are alike, from ARGV[9] on: kind, for in ms, Op.ViewFor in ms,
+--         whether they are idle (0 or 1), how many, and then for each
 --           heartbeat, follow, release, drop, attend   user, holder
 --           join            user, holder, status, profile JSON
 --           seen, update    user, status, profile JSON
@@ -124,7 +124,7 @@ local function take(u, status, profile, viewed)
 end
 
 -- What each kind of operation does. Arguments: the user, the length of the lease, where the
--- operation stands in ARGV, its ViewFor or false, and whether it is idle. A heartbeat whose
+-- operation stands in ARGV, its ViewFor (false: 0), and whether it is idle. A heartbeat whose
 -- lease is gone returns true.
 local latestOf = {} -- guest -> the kind of the latest operation
 local period = 3600000 -- if no operation names one
@@ -264,7 +264,7 @@ local unknown, n = {}, 0
 i = 9
 while i <= #ARGV do
   local kind, first, each, last = run(i)
-  local apply, length, view, idle = act[kind], ARGV[i + 1], ARGV[i + 2] ~= '' and ARGV[i + 2], ARGV[i + 3] ~= ''
+  local apply, length, view, idle = act[kind], ARGV[i + 1], ARGV[i + 2] ~= '0' and ARGV[i + 2], ARGV[i + 3] == '1'
   for k = first, last, each do
     if apply and apply(step[ARGV[k]], length, k, view, idle) then unknown[#unknown + 1] = n end
     n = n + 1

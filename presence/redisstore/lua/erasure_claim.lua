@@ -15,7 +15,6 @@ for _, user in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', now, 'LIMIT',
   end
 end
 if #answer > 0 then
-  redis.call('PEXPIRE', KEYS[1], KEEP)
-  redis.call('PEXPIRE', KEYS[2], KEEP)
+  for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, KEEP) end
 end
 return answer

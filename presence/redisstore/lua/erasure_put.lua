@@ -6,6 +6,5 @@
 -- Cost    O(log erasures)
 redis.call('HSET', KEYS[1], ARGV[2], string.format('%.0f', now) .. ' ' .. ARGV[3])
 redis.call('ZADD', KEYS[2], now + ARGV[4], ARGV[2])
-redis.call('PEXPIRE', KEYS[1], KEEP)
-redis.call('PEXPIRE', KEYS[2], KEEP)
+for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, KEEP) end
 return 0
