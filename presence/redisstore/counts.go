@@ -37,9 +37,6 @@ func (s *fleet) counts(ctx context.Context, topics []presence.Topic) (_ []backen
 			evals[i].keys = append(evals[i].keys, s.keys(topics[j], "head", "users", "current", "old", "guests", "before", "listed", "signed")...)
 		}
 	}
-	if len(evals) == 0 {
-		return []backend.Counts{}, false, nil
-	}
 	answers, crossed, _ := s.runGathered(ctx, evals...) // each answer has its own error
 	counts := make([]backend.Counts, len(topics))
 	for i, group := range groups {

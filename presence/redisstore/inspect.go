@@ -14,12 +14,17 @@ import (
 // Inspect implements [backend.Store]. It costs a round trip for every 1,000 users of the topic, including
 // those who are not returned, and one for every 1,000 leases that it returns.
 func (s *fleet) Inspect(ctx context.Context, topic presence.Topic, after presence.UserID, most int) ([]backend.Inspected, error) {
-	found := firstRecords{after: string(after), most: max(most, 0)}
+	var found []inspectedRecord
 	for _, name := range []string{"hidden", "users"} { // a user who moves between them meanwhile counts as in the latter
 		all := scan{"HSCAN", s.key(topic, name), "", maxSmallRoster}
 		err := s.scanAll(ctx, s.reads, "inspect", all, func(records []string) error {
 			for ; len(records) >= 2; records = records[2:] {
-				found.add(inspectedRecord{records[0], records[1], name == "hidden"})
+				if records[0] > string(after) {
+					found = append(found, inspectedRecord{records[0], records[1], name == "hidden"})
+				}
+			}
+			if len(found) > 2*most+maxSmallRoster {
+				found = firstRecords(found, most)
 			}
 			return nil
 		})
@@ -27,7 +32,7 @@ func (s *fleet) Inspect(ctx context.Context, topic presence.Topic, after presenc
 			return nil, err
 		}
 	}
-	return s.inspect(ctx, topic, found.all())
+	return s.inspect(ctx, topic, firstRecords(found, most))
 }
 
 // An inspectedRecord is a user of a topic.
@@ -36,30 +41,13 @@ type inspectedRecord struct {
 	hidden     bool
 }
 
-// firstRecords are the first users by ID after a given one, among all that were added.
-type firstRecords struct {
-	after   string
-	most    int
-	records []inspectedRecord
-}
-
-func (f *firstRecords) add(r inspectedRecord) {
-	if r.id <= f.after {
-		return
-	}
-	f.records = append(f.records, r)
-	if len(f.records) > 2*f.most+maxSmallRoster {
-		f.all()
-	}
-}
-
-// all returns them in order. If a user was added twice, the later record counts.
-func (f *firstRecords) all() []inspectedRecord {
-	slices.Reverse(f.records)
-	slices.SortStableFunc(f.records, func(a, b inspectedRecord) int { return strings.Compare(a.id, b.id) })
-	f.records = slices.CompactFunc(f.records, func(a, b inspectedRecord) bool { return a.id == b.id })
-	f.records = f.records[:min(len(f.records), f.most)]
-	return f.records
+// firstRecords returns the first users by ID, at most most, in order. If a user is there twice, the later
+// record counts.
+func firstRecords(records []inspectedRecord, most int) []inspectedRecord {
+	slices.Reverse(records)
+	slices.SortStableFunc(records, func(a, b inspectedRecord) int { return strings.Compare(a.id, b.id) })
+	records = slices.CompactFunc(records, func(a, b inspectedRecord) bool { return a.id == b.id })
+	return records[:min(len(records), max(most, 0))]
 }
 
 // inspect reads the leases of some users.

@@ -102,10 +102,7 @@ func (s *fleet) readMeta(answer *redis.Cmd) (secret []byte, made bool, err error
 		secret = []byte(r[2])
 		s.secret.Store(&secret)
 	}
-	known := s.id.Load()
-	if known == nil || *known != id {
-		s.id.Store(&id)
-	}
+	known := s.id.Swap(&id)
 	if known != nil && (made || *known != id) {
 		s.index.forgetAll() // the store lost its data
 	}

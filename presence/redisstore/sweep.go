@@ -83,11 +83,11 @@ type sweepJob struct {
 	again   time.Duration // after this, a topic is looked at again
 	swept   backend.Swept
 	looked  map[presence.Topic]look
-	asked   time.Time // when the latest scripts were made
-	latest  time.Time // when the job began, or had its latest answer
-	slow    bool      // a look was too old when its script ran, or a call took too long
-	unknown bool      // the server did not know a script
-	torn    []presence.Topic
+	asked   time.Time        // when the latest scripts were made
+	latest  time.Time        // when the job began, or had its latest answer
+	slow    bool             // a look was too old when its script ran, or a call took too long
+	unknown bool             // the server did not know a script
+	torn    []presence.Topic // leases may be missing in these
 }
 
 // A look is what a script saw in a topic.
@@ -129,42 +129,27 @@ func (j *sweepJob) scripts(topics []presence.Topic) []dueScript {
 // lookAlone returns the arguments of sweepScript that make it remove nothing.
 func lookAlone(args []any) []any { return append(slices.Clone(args[:len(args)-2]), 0, 0) }
 
+// took handles what lua/sweep.lua or lua/sweep_look.lua returns of a topic.
 func (j *sweepJob) took(topic presence.Topic, answer []int64) time.Duration {
-	a := readSweep(answer)
+	if len(answer) != 6 || answer[2] < -1 { // it cannot be read, or the server refused to look at the topic
+		answer = []int64{0, 0, lookAgain.Milliseconds(), 0, 0, 0}
+	}
+	leases, leaves, next := int(answer[0]), int(answer[1]), time.Duration(answer[2])*time.Millisecond
 	j.latest = time.Now()
-	refused, late := j.looked[topic].at > 0 && a.leases == 0 && a.next == 0, time.Since(j.asked) > sweepWithin
+	refused, late := j.looked[topic].at > 0 && leases == 0 && next == 0, time.Since(j.asked) > sweepWithin
 	j.slow = j.slow || refused || late
 	j.unknown = j.unknown || refused && !late
-	j.swept.Leases += a.leases
-	j.swept.Leaves += a.leaves
+	j.swept.Leases += leases
+	j.swept.Leaves += leaves
 	j.swept.More = j.swept.Leases >= j.limit
-	j.looked[topic] = a.look
-	if a.torn {
+	j.looked[topic] = look{at: answer[3], due: int(answer[4])}
+	if answer[5] == 1 {
 		j.torn = append(j.torn, topic)
 	}
-	return min(a.next, j.again)
+	return min(next, j.again)
 }
 
 func (j *sweepJob) more() bool { return !j.swept.More && !j.slow }
-
-// A sweepAnswer is what lua/sweep.lua returns.
-type sweepAnswer struct {
-	leases, leaves int           // removed, and announced
-	next           time.Duration // until the next lease expires; 0: some have expired; negative: there is no lease
-	look
-	torn bool // leases may be missing
-}
-
-// readSweep reads the answer of lua/sweep.lua about a topic, or that of lua/sweep_look.lua.
-func readSweep(r []int64) sweepAnswer {
-	if len(r) != 6 || r[2] < -1 {
-		return sweepAnswer{next: lookAgain}
-	}
-	return sweepAnswer{
-		leases: int(r[0]), leaves: int(r[1]), next: time.Duration(r[2]) * time.Millisecond,
-		look: look{at: r[3], due: int(r[4])}, torn: r[5] == 1,
-	}
-}
 
 // repair restores leases that a topic lost from the records of its users, a round trip for every 500 records.
 // Without a lease, a user would stay online for ever.
