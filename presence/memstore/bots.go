@@ -2,10 +2,8 @@ package memstore
 
 import "github.com/rollcall-go/rollcall/presence/backend"
 
-// A botSet is the crawlers who came in this period, and in the one before (rule 18).
-type botSet struct {
-	listed map[string]bot // by the crawler's id
-}
+// A botSet has the crawlers who came in this period, and in the one before, by their ids (rule 18).
+type botSet map[string]bot
 
 type bot struct {
 	name string
@@ -17,36 +15,34 @@ func (b *botSet) add(id, name string) {
 	if !backend.ValidBotName(name) {
 		return
 	}
-	if _, known := b.listed[id]; !known && len(b.listed) >= backend.MaxBots {
+	if _, known := (*b)[id]; !known && len(*b) >= backend.MaxBots {
 		id = backend.SharedBot(id)
 	}
-	if b.listed == nil {
-		b.listed = make(map[string]bot)
+	if *b == nil {
+		*b = make(botSet)
 	}
-	b.listed[id] = bot{name, true}
+	(*b)[id] = bot{name, true}
 }
 
 // turn makes the current period the previous one.
-func (b *botSet) turn() {
-	for id, bot := range b.listed {
+func (b botSet) turn() {
+	for id, bot := range b {
 		if bot.now {
 			bot.now = false
-			b.listed[id] = bot
+			b[id] = bot
 		} else {
-			delete(b.listed, id)
+			delete(b, id)
 		}
 	}
 }
 
-func (b *botSet) empty() bool { return len(b.listed) == 0 }
-
 // byName returns how many crawlers have each name, nil if there are none.
-func (b *botSet) byName() map[string]int {
-	if b.empty() {
+func (b botSet) byName() map[string]int {
+	if len(b) == 0 {
 		return nil
 	}
 	byName := make(map[string]int)
-	for _, bot := range b.listed {
+	for _, bot := range b {
 		byName[bot.name]++
 	}
 	return byName

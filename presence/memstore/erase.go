@@ -2,6 +2,7 @@ package memstore
 
 import (
 	"context"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -44,7 +45,7 @@ func (s *Store) eraseLocked(name presence.Topic, t *topicState, e backend.Erasur
 	s.commitLocked(name, step)
 	for _, id := range gone {
 		delete(t.seen, id)
-		t.views.remove(id)
+		delete(t.views, id)
 		if t.names != nil {
 			t.names.remove(id)
 		}
@@ -56,26 +57,16 @@ func (s *Store) eraseLocked(name presence.Topic, t *topicState, e backend.Erasur
 
 // members returns the ids of an erased user and of the user's devices, as a topic has them.
 func (t *topicState) members(e backend.Erasure) []presence.UserID {
-	found := map[presence.UserID]struct{}{e.User: {}}
-	add := func(id presence.UserID) {
-		if e.Names(id) {
-			found[id] = struct{}{}
-		}
-	}
-	for id := range t.users {
-		add(id)
-	}
-	for id := range t.seen {
-		add(id)
-	}
-	for _, views := range []map[presence.UserID]struct{}{t.views.current, t.views.old} {
-		for id := range views {
-			add(id)
-		}
-	}
+	kept := []iter.Seq[presence.UserID]{maps.Keys(t.users), maps.Keys(t.seen), maps.Keys(t.views)}
 	if t.names != nil {
-		for id := range t.names.users {
-			add(id)
+		kept = append(kept, maps.Keys(t.names.users))
+	}
+	found := map[presence.UserID]struct{}{e.User: {}}
+	for _, ids := range kept {
+		for id := range ids {
+			if e.Names(id) {
+				found[id] = struct{}{}
+			}
 		}
 	}
 	return slices.Sorted(maps.Keys(found))

@@ -11,15 +11,15 @@ import (
 // they are listed by their ids. Over that bound both periods turn into sketches, until a period with few
 // guests has ended. A sketch takes at most 16 KiB, and a list 70 KiB.
 type guestSets struct {
-	listed map[string]bool // by id: whether the guest came in this period
-	many   bool            // too many came in this period for listed to hold them
+	listed window[string] // by id
+	many   bool           // too many came in this period for listed to hold them
 
 	// The sketches of the two periods. Both are nil while listed holds every guest of both periods. Otherwise
 	// listed holds the guests of the current period, unless many is true.
 	current, old *hyperloglog.Sketch
 	estimate     int
-	signed       map[string]bool // guests who signed in, and are in the sketches: whether in this period
-	stale        bool            // estimate must be computed again
+	signed       window[string] // guests who signed in, and are in the sketches
+	stale        bool           // estimate must be computed again
 }
 
 func (g *guestSets) exact() bool { return g.current == nil && g.old == nil }
@@ -32,10 +32,7 @@ func (g *guestSets) add(guest string) {
 	if g.many {
 		return
 	}
-	if g.listed == nil {
-		g.listed = make(map[string]bool)
-	}
-	g.listed[guest] = true
+	g.listed.add(guest)
 	if len(g.listed) > backend.ExactGuests {
 		g.spill()
 	}
@@ -51,10 +48,7 @@ func (g *guestSets) remove(guest string) {
 		return
 	}
 	g.insert(&g.current, guest)
-	if g.signed == nil {
-		g.signed = make(map[string]bool)
-	}
-	g.signed[guest] = true
+	g.signed.add(guest)
 }
 
 // spill adds the listed guests to the sketches. It keeps the list of the current period, if that is still
@@ -87,22 +81,11 @@ func (g *guestSets) insert(into **hyperloglog.Sketch, guest string) {
 func (g *guestSets) turn() {
 	if g.many {
 		g.old, g.current, g.many, g.stale = g.current, nil, false, true
-		turn(g.signed)
+		g.signed.turn()
 		return
 	}
 	g.old, g.current, g.signed = nil, nil, nil
-	turn(g.listed)
-}
-
-// turn keeps the guests of the current period, as those of the previous one.
-func turn(guests map[string]bool) {
-	for guest, now := range guests {
-		if now {
-			guests[guest] = false
-		} else {
-			delete(guests, guest)
-		}
-	}
+	g.listed.turn()
 }
 
 func (g *guestSets) empty() bool { return g.exact() && len(g.listed) == 0 }

@@ -11,26 +11,22 @@ import (
 
 // A nameList remembers users by name (rule 15). A nil list is empty.
 type nameList struct {
-	users  map[presence.UserID]*remembered
-	all    *btree.BTreeG[*remembered] // by the latest activity, the newest first, and then by ID
-	viewed *btree.BTreeG[*remembered] // the users in all who are also in the sets of page views
+	users map[presence.UserID]*remembered
+	all   *btree.BTreeG[*remembered] // by the latest activity, the newest first, and then by ID
 }
 
 type remembered struct {
 	presence.User
 	active time.Time
-	viewed bool
 }
 
 func newNameList() *nameList {
 	latestFirst := func(a, b *remembered) bool {
 		return cmp.Or(b.active.Compare(a.active), cmp.Compare(a.ID, b.ID)) < 0
 	}
-	options := btree.Options{NoLocks: true}
 	return &nameList{
-		users:  make(map[presence.UserID]*remembered),
-		all:    btree.NewBTreeGOptions(latestFirst, options),
-		viewed: btree.NewBTreeGOptions(latestFirst, options),
+		users: make(map[presence.UserID]*remembered),
+		all:   btree.NewBTreeGOptions(latestFirst, btree.Options{NoLocks: true}),
 	}
 }
 
@@ -55,14 +51,8 @@ func (l *nameList) put(u presence.User, active time.Time) {
 		return
 	}
 	l.all.Delete(r)
-	if r.viewed {
-		l.viewed.Delete(r)
-	}
 	r.active = active.Round(0) // without the monotonic clock, so that it equals the time in a page mark
 	l.all.Set(r)
-	if r.viewed {
-		l.viewed.Set(r)
-	}
 }
 
 // rename stores the new profile of a user, if the user is remembered.
@@ -78,34 +68,7 @@ func (l *nameList) remove(id presence.UserID) {
 		return
 	}
 	l.all.Delete(r)
-	if r.viewed {
-		l.viewed.Delete(r)
-	}
 	delete(l.users, id)
-}
-
-// mark notes whether a user is in the sets of page views.
-func (l *nameList) mark(id presence.UserID, viewed bool) {
-	r := l.users[id]
-	if r == nil || r.viewed == viewed {
-		return
-	}
-	r.viewed = viewed
-	if viewed {
-		l.viewed.Set(r)
-	} else {
-		l.viewed.Delete(r)
-	}
-}
-
-// markAll is mark for all users, after the sets were turned.
-func (l *nameList) markAll(has func(presence.UserID) bool) {
-	if l == nil {
-		return
-	}
-	for _, r := range l.viewed.Items() {
-		l.mark(r.ID, has(r.ID))
-	}
 }
 
 // trim forgets the least recently active users, down to most.

@@ -2,7 +2,6 @@ package memstore
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence/backend"
@@ -60,19 +59,17 @@ func (s *Store) sweepNodesLocked() (swept backend.Swept) {
 
 // sweepNode ends the leases of a lapsed node's connections, and returns how many it ended.
 func (s *atomicStep) sweepNode(process string, lapsed nodeLease) (leases int) {
-	for _, l := range slices.Clone(s.topic.expiry) {
+	for _, l := range s.topic.expiry.Items() {
 		renewed := l.expires.Add(-l.length)
-		if l.index < 0 || l.holder.Process() != process || renewed.After(lapsed.others()) {
+		if l.ended || l.holder.Process() != process || renewed.After(lapsed.others()) {
 			continue
 		}
-		had := len(s.topic.expiry)
+		had := s.topic.expiry.Len()
 		u := s.note(l.user)
-		if lapsed.renewed.After(u.seen) {
-			u.seen = lapsed.renewed
-		}
+		u.seen = later(u.seen, lapsed.renewed)
 		s.end(u, l)
 		s.closeTab(u, l)
-		leases += had - len(s.topic.expiry)
+		leases += had - s.topic.expiry.Len()
 	}
 	return leases
 }

@@ -2,9 +2,7 @@ package memstore
 
 import (
 	"bytes"
-	"cmp"
 	"context"
-	"slices"
 	"sync"
 	"time"
 
@@ -17,7 +15,7 @@ import (
 type bus struct {
 	mu        sync.Mutex
 	listeners map[*func(backend.Notice)]struct{}
-	chosen    chosenStatuses
+	chosen    map[presence.UserID]backend.ChosenStatus // the latest choice of each user
 	secret    []byte
 }
 
@@ -33,7 +31,9 @@ func (b *bus) Publish(ctx context.Context, n backend.Notice) error {
 			return presence.ErrLaterChoice
 		}
 		n.Order = chosenOrder(n, time.Now())
-		b.chosen.keep(n.User, backend.ChosenStatus{Status: status, Order: n.Order})
+		if b.chosen[n.User].Order <= n.Order {
+			b.chosen[n.User] = backend.ChosenStatus{Status: status, Order: n.Order}
+		}
 	}
 	for fn := range b.listeners {
 		(*fn)(n)
@@ -82,7 +82,8 @@ func (b *bus) Statuses(_ context.Context, users ...presence.UserID) ([]backend.C
 func (b *bus) trim(before time.Time, most int) (forgotten int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.chosen.trim(before, most)
+	at := func(c backend.ChosenStatus) time.Time { return time.UnixMicro(int64(c.Order)) }
+	return trim(b.chosen, at, before, most)
 }
 
 // forget forgets what a user chose.
@@ -91,9 +92,6 @@ func (b *bus) forget(user presence.UserID) {
 	defer b.mu.Unlock()
 	delete(b.chosen, user)
 }
-
-// chosenStatuses are the statuses that users chose.
-type chosenStatuses map[presence.UserID]backend.ChosenStatus
 
 // chosenOrder returns the Order of a choice that is published now.
 func chosenOrder(n backend.Notice, now time.Time) backend.Order {
@@ -104,31 +102,4 @@ func chosenOrder(n backend.Notice, now time.Time) backend.Order {
 		return n.Order
 	}
 	return backend.OrderAt(now.Add(-n.Ago))
-}
-
-// keep stores a choice, unless a later one is stored already.
-func (c chosenStatuses) keep(user presence.UserID, chosen backend.ChosenStatus) {
-	if c[user].Order <= chosen.Order {
-		c[user] = chosen
-	}
-}
-
-// trim forgets choices from before a moment, and all but the most latest ones.
-func (c chosenStatuses) trim(before time.Time, most int) (forgotten int) {
-	type choice struct {
-		user presence.UserID
-		at   backend.Order
-	}
-	choices := make([]choice, 0, len(c))
-	for user, status := range c {
-		choices = append(choices, choice{user, status.Order})
-	}
-	slices.SortFunc(choices, func(a, b choice) int { return cmp.Compare(b.at, a.at) })
-	for i, choice := range choices {
-		if i >= most || choice.at < backend.OrderAt(before) {
-			delete(c, choice.user)
-			forgotten++
-		}
-	}
-	return forgotten
 }

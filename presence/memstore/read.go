@@ -62,7 +62,7 @@ func (s *Store) Counts(_ context.Context, topics ...presence.Topic) ([]backend.C
 	for i, name := range topics {
 		counts[i].Head = backend.Origin
 		if t := s.topics[name]; t != nil {
-			counts[i] = backend.Counts{Head: t.head, Total: t.total, Recent: t.views.count(), Guests: t.guests.count()}
+			counts[i] = backend.Counts{Head: t.head, Total: t.total, Recent: len(t.views), Guests: t.guests.count()}
 		}
 	}
 	return counts, nil

@@ -2,7 +2,6 @@ package memstore
 
 import (
 	"context"
-	"encoding/base64"
 	"fmt"
 	"strconv"
 	"strings"
@@ -10,7 +9,6 @@ import (
 
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
-	"github.com/tidwall/btree"
 )
 
 // maxRecentLimit is how many users a page of Recent has at most.
@@ -29,17 +27,13 @@ func (s *Store) Recent(_ context.Context, topic presence.Topic, q backend.Recent
 	if t == nil {
 		return page, nil
 	}
-	if q.Within <= 0 {
-		page.Total = t.views.count()
-		if t.names != nil {
-			t.recent(&page, t.names.viewed, after, time.Time{}, q.Limit)
-		}
-		return page, nil
-	}
 	since := time.Now().Add(-min(q.Within, backend.MaxWithin))
 	page.Total = t.names.since(since)
+	if q.Within <= 0 { // of the users who viewed a page
+		since, page.Total = t.began, len(t.views)
+	}
 	if t.names != nil {
-		t.recent(&page, t.names.all, after, since, q.Limit)
+		t.recent(&page, after, since, q)
 	}
 	return page, nil
 }
@@ -63,13 +57,13 @@ func (s *Store) Remembered(_ context.Context, topic presence.Topic, users ...pre
 }
 
 // recent adds to a page the users after a mark who were active since a moment.
-func (t *topicState) recent(page *backend.RecentPage, order *btree.BTreeG[*remembered], after *remembered, since time.Time, limit int) {
-	limit = min(max(limit, 1), maxRecentLimit)
+func (t *topicState) recent(page *backend.RecentPage, after *remembered, since time.Time, q backend.RecentQuery) {
+	limit := min(max(q.Limit, 1), maxRecentLimit)
 	add := func(r *remembered) bool {
 		switch {
 		case r.active.Before(since):
 			return false
-		case after != nil && r.ID == after.ID && r.active.Equal(after.active):
+		case after != nil && r.ID == after.ID && r.active.Equal(after.active), q.Within <= 0 && !t.views.has(r.ID):
 			return true
 		case len(page.Users) == limit:
 			page.Next = pageMark(page.Users[limit-1])
@@ -79,9 +73,9 @@ func (t *topicState) recent(page *backend.RecentPage, order *btree.BTreeG[*remem
 		return true
 	}
 	if after == nil {
-		order.Scan(add)
+		t.names.all.Scan(add)
 	} else {
-		order.Ascend(after, add)
+		t.names.all.Ascend(after, add)
 	}
 }
 
@@ -97,10 +91,10 @@ func (t *topicState) recentUser(r *remembered) backend.RecentUser {
 	return u
 }
 
-// The mark of a page is "<time>.<user>" of its last user, with the user's ID in base64.
+// The mark of a page is "<time>.<user>" of its last user.
 
 func pageMark(last backend.RecentUser) string {
-	return strconv.FormatInt(last.Active.UnixNano(), 36) + "." + base64.RawURLEncoding.EncodeToString([]byte(last.ID))
+	return strconv.FormatInt(last.Active.UnixNano(), 36) + "." + string(last.ID)
 }
 
 // parsePageMark returns the user that a mark names, nil for the empty mark.
@@ -110,9 +104,8 @@ func parsePageMark(mark string) (*remembered, error) {
 	}
 	at, user, _ := strings.Cut(mark, ".")
 	nanos, err := strconv.ParseInt(at, 36, 64)
-	id, bad := base64.RawURLEncoding.DecodeString(user)
-	if err != nil || bad != nil || len(id) == 0 {
+	if err != nil || user == "" {
 		return nil, fmt.Errorf("%w: %.40q", presence.ErrInvalidPage, mark)
 	}
-	return &remembered{User: presence.User{ID: presence.UserID(id)}, active: time.Unix(0, nanos)}, nil
+	return &remembered{User: presence.User{ID: presence.UserID(user)}, active: time.Unix(0, nanos)}, nil
 }

@@ -76,14 +76,12 @@ func (s *atomicStep) apply(op backend.Op) bool {
 	switch op.Kind {
 	case backend.OpGuest:
 		s.topic.guests.add(op.Guest)
-		s.turnFrom(s.now)
 		return true
 	case backend.OpForgetGuest:
 		s.topic.guests.remove(op.Guest)
 		return true
 	case backend.OpBot:
 		s.topic.bots.add(op.Guest, op.Bot)
-		s.turnFrom(s.now)
 		return true
 	case backend.OpPeak:
 		s.peak = s.peak.Better(op.Peak)
@@ -91,8 +89,6 @@ func (s *atomicStep) apply(op backend.Op) bool {
 	case backend.OpResetPeak:
 		s.peak = backend.Peak{At: s.now, Since: s.now}
 		return true
-	case backend.OpHeartbeat:
-		return s.heartbeat(op)
 	case backend.OpSeen:
 		op.Holder = presence.HolderWeb
 	}
@@ -126,14 +122,15 @@ func (s *atomicStep) apply(op backend.Op) bool {
 		if u.live(s.now) {
 			s.update(u, op)
 		}
-	case backend.OpFollow, backend.OpAttend:
+	case backend.OpHeartbeat, backend.OpFollow, backend.OpAttend: // these end no expired lease of the user
 		if held == nil || !held.expires.After(s.now) {
 			return false
 		}
-		u.beat(held, s.now, op.For)
+		s.beat(u, held, op.For)
 		if op.Kind == backend.OpAttend {
 			held.idle = op.Idle
-		} else if !s.laterView(u.lease(presence.HolderWeb), op) {
+		}
+		if op.Kind == backend.OpFollow && !s.laterView(u.lease(presence.HolderWeb), op) {
 			s.toLast(u, held)
 		}
 	}
@@ -153,24 +150,20 @@ func (s *atomicStep) hide(u *presentUser, op backend.Op) {
 // remembers users by name (rule 15) or the user is invisible.
 func (s *atomicStep) signOut(u *presentUser) {
 	before := s.before(u)
-	if u.hides() {
-		before.viewed = false
-		for len(u.leases) > 0 {
-			s.end(u, u.leases[0])
-		}
-		return
-	}
-	if keep := s.topic.keep; keep.Names == 0 || keep.ForgetSignedOut {
-		s.topic.views.remove(u.ID)
-		before.viewed = false
-	}
-	if len(u.leases) > 0 {
+	before.signedOut = true
+	if len(u.leases) > 0 && !u.hides() {
 		u.seen = s.now
 	}
 	for len(u.leases) > 0 {
 		s.end(u, u.leases[0])
 	}
-	before.signedOut = true
+	switch keep := s.topic.keep; {
+	case u.hides():
+		before.viewed = false
+	case keep.Names == 0 || keep.ForgetSignedOut:
+		before.viewed = false
+		delete(s.topic.views, u.ID)
+	}
 }
 
 // signOff ends the lease of one connection, if there is one. If the user has no other connection, it ends
@@ -210,7 +203,7 @@ func (s *atomicStep) join(u *presentUser, held *heldLease, op backend.Op) {
 		s.toLast(u, held)
 	}
 	held.idle = op.Idle && op.Kind == backend.OpJoin
-	held.renew(s.now, op.For)
+	s.renew(held, op.For)
 	if op.Kind == backend.OpSeen && op.ViewFor > 0 && held.expires.Equal(s.now.Add(op.For)) {
 		held.length = op.ViewFor
 	}
@@ -230,21 +223,4 @@ func (s *atomicStep) toLast(u *presentUser, l *heldLease) {
 	if web := u.lease(presence.HolderWeb); web != nil {
 		web.idle = true
 	}
-}
-
-// heartbeat lengthens a lease. It does not end expired leases of its user.
-func (s *atomicStep) heartbeat(op backend.Op) bool {
-	u := s.topic.users[op.User.ID]
-	if i, ok := s.index[op.User.ID]; ok {
-		u = s.touched[i].now
-	}
-	if u == nil {
-		return false
-	}
-	held := u.lease(op.Holder)
-	if held == nil || !held.expires.After(s.now) {
-		return false
-	}
-	u.beat(held, s.now, op.For)
-	return true
 }

@@ -32,7 +32,6 @@ func (s *atomicStep) diff() *backend.Diff {
 		}
 		if before.viewed && !u.hides() {
 			t.views.add(u.ID)
-			s.turnFrom(s.now)
 		}
 		if u.Status.Unseen() {
 			delete(t.seen, u.ID)
@@ -43,6 +42,9 @@ func (s *atomicStep) diff() *backend.Diff {
 		} else {
 			delete(t.users, u.ID)
 		}
+	}
+	if t.aged.IsZero() && !t.unvisited() {
+		t.aged = s.now // the first period begins
 	}
 	if size(d) == 0 {
 		return nil
@@ -100,7 +102,6 @@ func (s *atomicStep) remember(before *userBefore) {
 	case u.visible:
 		names.rename(u.User)
 	}
-	names.mark(u.ID, s.topic.views.has(u.ID))
 	names.trim(s.topic.keep.Names)
 }
 

@@ -2,7 +2,6 @@ package memstore
 
 import (
 	"cmp"
-	"container/heap"
 	"slices"
 	"time"
 
@@ -10,20 +9,23 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// turnFrom starts the first period of the sets, if they are empty.
-func (s *atomicStep) turnFrom(now time.Time) {
-	if s.topic.aged.IsZero() {
-		s.topic.aged = now
-	}
-}
-
 // hold makes a lease.
 func (s *atomicStep) hold(u *presentUser, holder presence.Holder, d time.Duration) *heldLease {
-	until := s.now.Add(d)
-	l := &heldLease{user: u.ID, holder: holder, expires: until, length: d, due: until}
+	l := &heldLease{user: u.ID, holder: holder, expires: s.now.Add(d), length: d}
 	u.leases = append(u.leases, l)
-	heap.Push(&s.topic.expiry, l)
+	s.topic.expiry.Set(l)
 	return l
+}
+
+// lengthen makes a lease end at a later moment. It reports whether the lease did not last as long already.
+func (s *atomicStep) lengthen(l *heldLease, until time.Time) bool {
+	if !until.After(l.expires) {
+		return false
+	}
+	s.topic.expiry.Delete(l)
+	l.expires = until
+	s.topic.expiry.Set(l)
+	return true
 }
 
 // grace holds a user for a while after a connection was released. idle says whether that connection was idle.
@@ -38,13 +40,14 @@ func (s *atomicStep) grace(u *presentUser, d time.Duration, idle bool) {
 		l.idle = idle
 	}
 	l.idle = l.idle && idle
-	l.renew(s.now, d)
+	s.renew(l, d)
 }
 
 // end removes a lease.
 func (s *atomicStep) end(u *presentUser, l *heldLease) {
 	u.leases = slices.DeleteFunc(u.leases, func(m *heldLease) bool { return m == l })
-	heap.Remove(&s.topic.expiry, l.index)
+	s.topic.expiry.Delete(l)
+	l.ended = true
 }
 
 // closeTab applies rule 6 after a connection has ended: if it was the user's last one, closeTab ends the
@@ -70,7 +73,7 @@ func (s *atomicStep) lapse(u *presentUser) {
 		return cmp.Or(a.expires.Compare(b.expires), cmp.Compare(a.order, b.order))
 	})
 	for _, l := range expired {
-		if l.index < 0 {
+		if l.ended {
 			continue // closeTab ended it
 		}
 		s.end(u, l)
@@ -84,9 +87,10 @@ func (s *atomicStep) lapse(u *presentUser) {
 // sweep removes about most expired leases, and returns how many it removed.
 func (s *atomicStep) sweep(most int) (leases int) {
 	for leases < most && s.topic.due(s.now) {
-		had := len(s.topic.expiry)
-		s.lapse(s.note(s.topic.expiry[0].user))
-		leases += had - len(s.topic.expiry)
+		had := s.topic.expiry.Len()
+		first, _ := s.topic.expiry.Min()
+		s.lapse(s.note(first.user))
+		leases += had - s.topic.expiry.Len()
 	}
 	return leases
 }
@@ -153,9 +157,7 @@ func (s *atomicStep) update(u *presentUser, op backend.Op) {
 		s.take(u, op.User)
 	}
 	if before := s.before(u); op.For > 0 && u.hides() && !hid && before.lapsed.IsZero() {
-		if before.lapsed = s.now.Add(-op.For); before.lapsed.Before(u.Since) {
-			before.lapsed = u.Since
-		}
+		before.lapsed = later(s.now.Add(-op.For), u.Since)
 	}
 }
 
@@ -174,20 +176,16 @@ func (s *atomicStep) turn(u *presentUser, to presence.Status) {
 
 // beat lengthens a lease, and never shortens it. If d is less than the lease's length, the proof of life was
 // earlier by the difference (rule 7).
-func (u *presentUser) beat(l *heldLease, now time.Time, d time.Duration) {
-	until := now.Add(d)
+func (s *atomicStep) beat(u *presentUser, l *heldLease, d time.Duration) {
+	until := s.now.Add(d)
 	l.length = max(l.length, d)
-	if until.After(l.expires) {
-		l.expires = until
-	}
-	if proof := until.Add(-l.length); proof.After(u.seen) {
-		u.seen = proof
-	}
+	s.lengthen(l, until)
+	u.seen = later(u.seen, until.Add(-l.length))
 }
 
 // renew lengthens the lease by a join, a page view or a grace, and never ends it sooner.
-func (l *heldLease) renew(now time.Time, d time.Duration) {
-	if until := now.Add(d); until.After(l.expires) {
-		l.expires, l.length = until, d
+func (s *atomicStep) renew(l *heldLease, d time.Duration) {
+	if s.lengthen(l, s.now.Add(d)) {
+		l.length = d
 	}
 }

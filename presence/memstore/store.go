@@ -45,7 +45,7 @@ func New() *Store {
 		watchers:  make(audience[backend.Diff]),
 		hearers:   make(audience[[]byte]),
 		nodes:     make(map[string]nodeLease),
-		bus:       &bus{listeners: make(map[*func(backend.Notice)]struct{}), chosen: make(chosenStatuses)},
+		bus:       &bus{listeners: make(map[*func(backend.Notice)]struct{}), chosen: make(map[presence.UserID]backend.ChosenStatus)},
 		consumers: &consumers{byName: make(map[string]*consumer)},
 		erasures:  &erasures{byUser: make(map[presence.UserID]keptErasure)},
 	}
@@ -120,8 +120,8 @@ func (s *Store) Apply(ctx context.Context, batches []backend.Batch) []backend.Re
 			}
 		}
 		s.commitLocked(b.Topic, step)
-		if b.Keep.Peak {
-			s.recordLocked(b.Topic, step.record())
+		if record := step.record(); b.Keep.Peak && record != (backend.Peak{}) {
+			s.peaks[b.Topic] = record
 		}
 	}
 	return results
@@ -140,13 +140,6 @@ func (s *Store) commitLocked(topic presence.Topic, step *atomicStep) (leaves int
 		(*fn)(*diff)
 	}
 	return len(diff.Leaves)
-}
-
-// recordLocked keeps a topic's record. The caller holds mu.
-func (s *Store) recordLocked(topic presence.Topic, p backend.Peak) {
-	if p != (backend.Peak{}) {
-		s.peaks[topic] = p
-	}
 }
 
 // maxSweepStep is how many expired leases one step of a sweep removes at most.
@@ -178,8 +171,8 @@ func (s *Store) Sweep(ctx context.Context, opts backend.SweepOptions) (backend.S
 			expired, swept.Leases = expired+n, swept.Leases+n
 			swept.Leaves += s.commitLocked(name, step)
 		}
-		if len(t.expiry) > 0 {
-			next = min(next, time.Until(t.expiry[0].due))
+		if first, any := t.expiry.Min(); any {
+			next = min(next, time.Until(first.expires))
 		}
 	}
 	if opts.Soonest > 0 {
@@ -217,7 +210,7 @@ func (s *Store) Trim(ctx context.Context, keep time.Duration, most int) (int, er
 	}
 	forgotten, now := 0, time.Now()
 	for _, t := range s.topics {
-		forgotten += t.trim(now.Add(-keep), most)
+		forgotten += trim(t.seen, func(at time.Time) time.Time { return at }, now.Add(-keep), most)
 	}
 	return forgotten + s.bus.trim(now.Add(-keep), most), nil
 }

@@ -2,12 +2,12 @@ package memstore
 
 import (
 	"cmp"
-	"container/heap"
 	"slices"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
+	"github.com/tidwall/btree"
 )
 
 // Bounds of a topic's log: the diffs in it, and the changes in all of these.
@@ -20,12 +20,13 @@ const (
 type topicState struct {
 	users   map[presence.UserID]*presentUser // users who hold a lease, visible or not
 	total   int                              // how many of them are visible
-	expiry  leaseHeap
-	joins   uint64 // the order of the latest lease; rule 6 depends on the order of leases
-	views   viewSets
+	expiry  *btree.BTreeG[*heldLease]        // all leases, the next to expire first
+	joins   uint64                           // the order of the latest lease; rule 6 depends on the order of leases
+	views   window[presence.UserID]          // users who viewed a page
 	guests  guestSets
 	bots    botSet
 	aged    time.Time // when the sets last turned; zero while there are none
+	began   time.Time // when the previous period of the sets began
 	head    presence.DiffID
 	log     []backend.Diff
 	changes int // number of changes in log
@@ -51,16 +52,19 @@ type heldLease struct {
 	expires time.Time
 	length  time.Duration // the latest proof of life was at expires - length
 	idle    bool          // for a page view: a connection has taken its place (rule 24)
+	ended   bool
+}
 
-	due   time.Time // its place in the heap; expires may be later
-	index int       // in the heap; -1: the lease has ended
+func nextToExpire(a, b *heldLease) bool {
+	return cmp.Or(a.expires.Compare(b.expires), cmp.Compare(a.user, b.user), cmp.Compare(a.holder, b.holder)) < 0
 }
 
 func newTopicState() *topicState {
 	return &topicState{
-		users: make(map[presence.UserID]*presentUser),
-		head:  backend.Origin,
-		seen:  make(map[presence.UserID]time.Time),
+		users:  make(map[presence.UserID]*presentUser),
+		expiry: btree.NewBTreeGOptions(nextToExpire, btree.Options{NoLocks: true}),
+		head:   backend.Origin,
+		seen:   make(map[presence.UserID]time.Time),
 	}
 }
 
@@ -77,17 +81,10 @@ func (t *topicState) append(d backend.Diff, now time.Time) {
 	t.log = slices.Delete(t.log, 0, drop)
 }
 
-// due reports whether a lease has expired. It brings the heap up to date first.
+// due reports whether a lease has expired.
 func (t *topicState) due(now time.Time) bool {
-	for len(t.expiry) > 0 && !t.expiry[0].due.After(now) {
-		first := t.expiry[0]
-		if !first.expires.After(now) {
-			return true
-		}
-		first.due = first.expires // a heartbeat has lengthened the lease without updating the heap
-		heap.Fix(&t.expiry, 0)
-	}
-	return false
+	first, any := t.expiry.Min()
+	return any && !first.expires.After(now)
 }
 
 // age turns the sets if a period is over (rule 8), and reports whether it was.
@@ -99,12 +96,16 @@ func (t *topicState) age(now time.Time, period time.Duration) bool {
 	if now.Sub(t.aged) >= 2*period {
 		t.turn()
 	}
-	t.names.markAll(t.views.has)
-	t.aged = now
-	if t.views.count() == 0 && t.guests.empty() && t.bots.empty() {
+	t.began, t.aged = t.aged, now
+	if t.unvisited() {
 		t.aged = time.Time{}
 	}
 	return true
+}
+
+// unvisited reports whether the sets are empty.
+func (t *topicState) unvisited() bool {
+	return len(t.views) == 0 && t.guests.empty() && len(t.bots) == 0
 }
 
 func (t *topicState) turn() {
@@ -146,59 +147,6 @@ func (t *topicState) empty() bool {
 // lately reports whether somebody is in the topic, or was recently.
 func (t *topicState) lately() bool {
 	return len(t.users) > 0 || t.head != backend.Origin || !t.aged.IsZero()
-}
-
-// trim forgets users last seen before a moment, and all but the most latest ones. It
-// returns how many it forgot.
-func (t *topicState) trim(before time.Time, most int) int {
-	had := len(t.seen)
-	for id, at := range t.seen {
-		if at.Before(before) {
-			delete(t.seen, id)
-		}
-	}
-	if over := len(t.seen) - most; over > 0 {
-		type entry struct {
-			id presence.UserID
-			at time.Time
-		}
-		all := make([]entry, 0, len(t.seen))
-		for id, at := range t.seen {
-			all = append(all, entry{id, at})
-		}
-		slices.SortFunc(all, func(a, b entry) int {
-			return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.id, b.id))
-		})
-		for _, e := range all[:over] {
-			delete(t.seen, e.id)
-		}
-	}
-	return had - len(t.seen)
-}
-
-// leaseHeap orders leases by due, the next to expire first.
-type leaseHeap []*heldLease
-
-func (h leaseHeap) Len() int           { return len(h) }
-func (h leaseHeap) Less(i, j int) bool { return h[i].due.Before(h[j].due) }
-func (h leaseHeap) Swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].index, h[j].index = i, j
-}
-
-func (h *leaseHeap) Push(x any) {
-	l := x.(*heldLease)
-	l.index = len(*h)
-	*h = append(*h, l)
-}
-
-func (h *leaseHeap) Pop() any {
-	old := *h
-	l := old[len(old)-1]
-	old[len(old)-1] = nil
-	*h = old[:len(old)-1]
-	l.index = -1
-	return l
 }
 
 // size is the number of changes in a diff.

@@ -10,35 +10,20 @@ import (
 // Age implements [backend.Store]. It costs two round trips for every 500 topics
 // whose period is over, and one for every 60 of them.
 func (s *upkeep) Age(ctx context.Context, period time.Duration) (turned int, err error) {
-	if err := s.ready(ctx, s.writes); err != nil {
-		return 0, err
+	script := func(t presence.Topic) (e eval, weight int) {
+		keys := s.keys(t, "current", "old", "guests", "before", "aged", "listed", "names", "bots", "signed")
+		return eval{viewsAgeScript, keys, []any{s.now(), period.Milliseconds()}}, lookCosts
 	}
-	j := &ageJob{store: s, period: period}
-	_, err = s.eachDue(ctx, "age", "views", lookAgain, j)
-	return j.turned, err
+	_, err = s.eachDue(ctx, "age", "views", lookAgain, dueJob{
+		scripts: func(topics []presence.Topic) []dueScript { return apiece(topics, script) },
+		took: func(_ presence.Topic, answer []int64) time.Duration {
+			if len(answer) < 2 {
+				return lookAgain
+			}
+			turned += int(answer[0])
+			return time.Duration(answer[1]) * time.Millisecond
+		},
+		more: func() bool { return true },
+	})
+	return turned, err
 }
-
-// An ageJob turns the sets and sketches of page views, topic by topic.
-type ageJob struct {
-	store  *upkeep
-	period time.Duration
-	turned int
-}
-
-func (j *ageJob) scripts(topics []presence.Topic) []dueScript { return apiece(topics, j.script) }
-
-func (j *ageJob) script(topic presence.Topic) (e eval, weight int) {
-	keys := j.store.keys(topic, "current", "old", "guests", "before", "aged", "listed", "names", "bots", "signed")
-	return eval{viewsAgeScript, keys, []any{j.store.now(), j.period.Milliseconds()}}, lookCosts
-}
-
-func (j *ageJob) took(_ presence.Topic, answer []int64) time.Duration {
-	if len(answer) < 2 {
-		return lookAgain
-	}
-	turned, next := answer[0], answer[1]
-	j.turned += int(turned)
-	return time.Duration(next) * time.Millisecond
-}
-
-func (j *ageJob) more() bool { return true }

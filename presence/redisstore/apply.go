@@ -1,8 +1,8 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -26,20 +26,17 @@ const (
 // unit separates user and holder in a lease's name. No user id contains it.
 const unit = "\x1f"
 
-// A writer applies batches.
-type writer struct{ *fleet }
-
 // Apply implements [backend.Store]. Batches of more than 250 operations, or 1,000
 // heartbeats, are cut into several steps. A round trip takes no more than that of all
 // batches, so that the server serves other clients in between. On one server the heartbeats of
 // all topics in a round trip are one script, on a cluster those of a slot. In a topic that this node has
 // not noted lately, a join or page view costs one more round trip before it, and heartbeats
 // or releases that find their lease cost one after it.
-func (s *writer) Apply(ctx context.Context, batches []backend.Batch) []backend.Result {
+func (s *fleet) Apply(ctx context.Context, batches []backend.Batch) []backend.Result {
 	s.pace.used()
 	results := make([]backend.Result, len(batches))
 	err := s.ready(ctx, s.writes)
-	if s.sharded(ctx); err == nil {
+	if err == nil {
 		err = s.index.note(ctx, making(batches))
 	}
 	if err != nil {
@@ -61,13 +58,13 @@ func (s *writer) Apply(ctx context.Context, batches []backend.Batch) []backend.R
 			s.index.forget(batches[i].Topic) // a server that lost leases may have lost the index too
 		}
 	}
-	_ = s.index.note(ctx, found(batches, results)) // if it fails, the next heartbeat tries again
+	notes := found(batches, results)
 	for i := range left {
-		n := make(needs)
-		n.add("due", batches[i].Topic, noteEvery)
-		if err := s.index.note(ctx, n); err != nil && results[i].Err == nil {
-			results[i].Err = err
-		}
+		notes.add("due", batches[i].Topic, noteEvery)
+	}
+	err = s.index.note(ctx, notes)
+	for i := range left { // the next heartbeat notes the other topics
+		results[i].Err = cmp.Or(results[i].Err, err)
 	}
 	return results
 }
@@ -122,16 +119,15 @@ func isBeat(op backend.Op) bool { return op.Kind == backend.OpHeartbeat }
 
 // moreArg returns the argument of lua/apply.lua for what is kept of a topic beyond who is online. For most
 // topics it is empty and costs nothing.
-func moreArg(k presence.Keep, ops []backend.Op) string {
-	bots := slices.ContainsFunc(ops, func(op backend.Op) bool { return op.Kind == backend.OpBot })
-	if k == (presence.Keep{}) && !bots {
+func moreArg(k presence.Keep) string {
+	if k == (presence.Keep{}) {
 		return ""
 	}
 	text := strconv.Itoa(max(k.Names, 0)) + " "
 	for _, flag := range []struct {
 		set    bool
 		letter string
-	}{{k.ForgetSignedOut, "f"}, {k.Active, "a"}, {k.Peak, "p"}, {k.PeakGuests, "g"}, {bots, "b"}} {
+	}{{k.ForgetSignedOut, "f"}, {k.Active, "a"}, {k.Peak, "p"}, {k.PeakGuests, "g"}} {
 		if flag.set {
 			text += flag.letter
 		}
@@ -139,16 +135,16 @@ func moreArg(k presence.Keep, ops []backend.Op) string {
 	return text
 }
 
-// runs returns the arguments of lua/apply.lua. For each run of operations with one kind and length, it has
-// their common fields, and then those of each.
+// runs returns the arguments of lua/apply.lua. For each run of operations that are alike, it has their common
+// fields, and then those of each.
 func runs(ops []backend.Op) []any {
 	var args []any
 	for len(ops) > 0 {
-		kind, length, n := kindName(ops[0]), ops[0].For, 1
-		for n < len(ops) && kindName(ops[n]) == kind && ops[n].For == length {
+		first, n := ops[0], 1
+		for n < len(ops) && ops[n].Kind == first.Kind && ops[n].For == first.For && ops[n].ViewFor == first.ViewFor && ops[n].Idle == first.Idle {
 			n++
 		}
-		args = append(args, kind, millis(length), n)
+		args = append(args, kindNames[first.Kind], millis(first.For), millis(max(first.ViewFor, 0)), first.Idle, n)
 		for _, op := range ops[:n] {
 			args = appendOp(args, op)
 		}
@@ -166,43 +162,13 @@ var kindNames = [...]string{
 	backend.OpAttend: "attend",
 }
 
-// kindName returns the kind of an operation in lua/apply.lua.
-func kindName(op backend.Op) string {
-	switch {
-	case op.Kind == backend.OpJoin && op.ViewFor > 0 && op.Idle:
-		return "idleagain"
-	case op.Kind == backend.OpJoin && op.ViewFor > 0:
-		return "again"
-	case op.Kind == backend.OpSeen && op.ViewFor > 0:
-		return "seenlate"
-	case op.Idle && op.Kind == backend.OpJoin:
-		return "idlejoin"
-	case op.Idle && op.Kind == backend.OpAttend:
-		return "idle"
-	}
-	return kindNames[op.Kind]
-}
-
 func appendOp(args []any, op backend.Op) []any {
 	user, holder := string(op.User.ID), holderName(op.Holder)
 	switch op.Kind {
 	case backend.OpJoin:
-		args = append(args, user, holder, encodeStatus(op.User), encodeProfile(op.User))
-		if op.ViewFor > 0 {
-			args = append(args, millis(op.ViewFor))
-		}
-		return args
+		return append(args, user, holder, encodeStatus(op.User), encodeProfile(op.User))
 	case backend.OpSeen:
-		args = append(args, user, encodeStatus(op.User), encodeProfile(op.User))
-		if op.ViewFor > 0 {
-			args = append(args, millis(op.ViewFor))
-		}
-		return args
-	case backend.OpFollow:
-		if op.ViewFor == 0 {
-			return append(args, user, holder, "")
-		}
-		return append(args, user, holder, millis(op.ViewFor))
+		return append(args, user, encodeStatus(op.User), encodeProfile(op.User))
 	case backend.OpUpdate:
 		fields := ""
 		if !op.User.StatusOnly() {
@@ -224,7 +190,7 @@ func appendOp(args []any, op backend.Op) []any {
 		return append(args, max(op.Peak.Total, 0), unixMilli(op.Peak.At), unixMilli(op.Peak.Since))
 	case backend.OpResetPeak:
 		return append(args, "", 0, 0)
-	default: // a heartbeat, release, drop or attend
+	default: // a heartbeat, follow, release, drop or attend
 		return append(args, user, holder)
 	}
 }

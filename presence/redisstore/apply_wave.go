@@ -27,7 +27,7 @@ type answer struct {
 
 // wave runs the next step of each batch that has not failed, as many as fit into a round trip. It returns
 // false if there is none. It sets left for batches in which a release holds its user for the grace.
-func (s *writer) wave(ctx context.Context, plans [][]step, results []backend.Result, left map[int]bool) bool {
+func (s *fleet) wave(ctx context.Context, plans [][]step, results []backend.Result, left map[int]bool) bool {
 	var steps []step
 	var weights []int
 	for i, plan := range plans {
@@ -64,7 +64,7 @@ func (s *writer) wave(ctx context.Context, plans [][]step, results []backend.Res
 // all topics that may share it. If the server refuses that script, for example because the key of one topic
 // has another type, each topic gets a script of its own in a second round trip. Renewing a lease twice does
 // no harm. There is an error only if every step failed.
-func (s *writer) runSteps(ctx context.Context, steps []step) ([]answer, error) {
+func (s *fleet) runSteps(ctx context.Context, steps []step) ([]answer, error) {
 	answers := make([]answer, len(steps))
 	if again := s.runShares(ctx, steps, s.share(steps), answers); len(again) > 0 {
 		s.runShares(ctx, steps, again, answers)
@@ -78,7 +78,7 @@ func (s *writer) runSteps(ctx context.Context, steps []step) ([]answer, error) {
 }
 
 // share returns the indexes of the steps that one script does, for each script.
-func (s *writer) share(steps []step) (shares [][]int) {
+func (s *fleet) share(steps []step) (shares [][]int) {
 	var topics []presence.Topic
 	var beats []int
 	for i, one := range steps {
@@ -99,7 +99,7 @@ func (s *writer) share(steps []step) (shares [][]int) {
 
 // runShares runs a script for each share, and stores its answer for each of the share's steps. It returns the
 // steps that must run again, each as a share of its own.
-func (s *writer) runShares(ctx context.Context, steps []step, shares [][]int, answers []answer) (again [][]int) {
+func (s *fleet) runShares(ctx context.Context, steps []step, shares [][]int, answers []answer) (again [][]int) {
 	evals := make([]eval, len(shares))
 	for i, share := range shares {
 		evals[i] = s.newEval(steps, share)
@@ -125,13 +125,9 @@ func (s *writer) runShares(ctx context.Context, steps []step, shares [][]int, an
 }
 
 // newEval returns the script for some steps: heartbeats of several topics, or one other step.
-func (s *writer) newEval(steps []step, share []int) eval {
+func (s *fleet) newEval(steps []step, share []int) eval {
 	if one := steps[share[0]]; !one.beats {
-		more, keys := moreArg(one.keep, one.ops), s.keys(one.topic, topicKeys[:]...)
-		if more != "" {
-			keys = append(keys, s.keys(one.topic, moreKeys[:]...)...)
-		}
-		return eval{applyScript, keys, append(append(s.topicArgs(one.topic), more), runs(one.ops)...)}
+		return s.topicEval(applyScript, one.topic, append([]any{moreArg(one.keep)}, runs(one.ops)...)...)
 	}
 	var keys []string
 	args := []any{s.now()}

@@ -26,14 +26,11 @@ type breaker struct {
 	server  endpoint
 	slots   chan struct{} // calls under way
 
-	mu        sync.Mutex
-	failed    int       // calls that failed in a row
-	retry     time.Time // when open: the next try
-	broken    uint64    // how often it opened
-	refused   uint64    // calls that it failed at once
-	failures  uint64    // calls that failed
-	lastOut   time.Time // when a call last failed
-	congested uint64    // calls that found no slot
+	mu      sync.Mutex
+	failed  int                // calls that failed in a row
+	retry   time.Time          // when open: the next try
+	lastOut time.Time          // when a call last failed
+	stats   backend.StoreStats // what it counts of them
 }
 
 // maxRetryWait is the longest pause between two tries of an open breaker. Leases expire meanwhile.
@@ -93,7 +90,7 @@ func (b *breaker) enter() bool {
 		return true
 	}
 	if time.Now().Before(b.retry) {
-		b.refused++
+		b.stats.Refused++
 		return false
 	}
 	b.retry = time.Now().Add(b.timeout) // other calls wait for the result of this one
@@ -105,14 +102,7 @@ func (b *breaker) slot(ctx context.Context) bool {
 	select {
 	case b.slots <- struct{}{}:
 		return true
-	default:
-	}
-	timer := time.NewTimer(b.timeout / 4)
-	defer timer.Stop()
-	select {
-	case b.slots <- struct{}{}:
-		return true
-	case <-timer.C:
+	case <-time.After(b.timeout / 4):
 	case <-ctx.Done():
 	}
 	return false
@@ -139,7 +129,7 @@ func (b *breaker) crowded(ctx context.Context) error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.congested++
+	b.stats.Congested++
 	return fmt.Errorf("%w: %d calls are under way already", presence.ErrStoreOut, maxCalls)
 }
 
@@ -158,10 +148,10 @@ func (b *breaker) leave(ctx context.Context, err error) error {
 	case errors.Is(ctx.Err(), context.Canceled):
 		return err // the caller gave up
 	}
-	b.failures++
+	b.stats.Failed++
 	b.lastOut = time.Now()
 	if b.failed++; b.failed == b.trips {
-		b.broken++
+		b.stats.Broken++
 	}
 	b.retry = time.Now().Add(min(maxRetryWait, 100*time.Millisecond<<min(b.failed, 10)))
 	return b.server.explain(judged)
@@ -172,10 +162,10 @@ func (b *breaker) count(stats *backend.StoreStats) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	stats.BreakerOpen = stats.BreakerOpen || b.failed >= b.trips
-	stats.Broken += b.broken
-	stats.Refused += b.refused
-	stats.Failed += b.failures
-	stats.Congested += b.congested
+	stats.Broken += b.stats.Broken
+	stats.Refused += b.stats.Refused
+	stats.Failed += b.stats.Failed
+	stats.Congested += b.stats.Congested
 }
 
 // outAt returns when a call last failed because the server was out.

@@ -30,38 +30,26 @@ func (s *watcher) Send(ctx context.Context, broadcasts ...backend.Broadcast) err
 	if err := s.ready(ctx, s.writes); err != nil {
 		return err
 	}
-	s.sharded(ctx)
 	command, place := s.publish(), s.place()
 	messages := make([]publication, len(broadcasts))
 	for i, b := range broadcasts {
 		messages[i] = newPublication(ctx, command, s.channel(b.Topic)+place, string(b.Data))
 	}
-	failed, err := call(ctx, s.writes, "send", func(ctx context.Context) (failed, err error) {
+	_, err := call(ctx, s.writes, "send", func(ctx context.Context) (struct{}, error) {
 		_ = s.pipelined(ctx, func(p redis.Pipeliner) { // each answer has its own error
 			for _, m := range messages {
 				_ = p.Process(ctx, m)
 			}
 		})
-		return firstOf(messages)
+		return struct{}{}, allFailed(messages) // so a cluster that lost a part does not count as out
 	})
-	if err == nil && failed != nil {
-		err = wrap("send", verdict(failed))
+	if err != nil {
+		return err
+	}
+	for _, m := range messages {
+		err = cmp.Or(err, wrap("send", verdict(m.Err())))
 	}
 	return err
-}
-
-// firstOf returns the first error of some messages as failed. It is also err if every message failed: so a
-// cluster that lost a part does not count as out.
-func firstOf(messages []publication) (failed, err error) {
-	reached := false
-	for _, m := range messages {
-		failed = cmp.Or(failed, m.Err())
-		reached = reached || m.Err() == nil
-	}
-	if reached {
-		return failed, nil
-	}
-	return nil, failed
 }
 
 // A publication is a PUBLISH or SPUBLISH that the client never repeats. When a connection breaks, the server

@@ -47,7 +47,7 @@ func (n *changeNotes) after(evals []eval, single bool) (e eval, ok bool) {
 		}
 		args = args[:2]
 	}
-	return eval{script: indexChangedScript, keys: []string{n.indexKey("changed"), n.indexKey("unnoted")}, args: args}, true
+	return eval{script: indexChangedScript, keys: n.indexKeys("changed", "unnoted"), args: args}, true
 }
 
 // single reports whether all keys are on one server, and the client knows it.
@@ -57,28 +57,18 @@ func (l *link) single() bool {
 }
 
 // Changes implements [backend.Store].
-func (s *reader) Changes(ctx context.Context, mark string) (backend.Changes, error) {
-	if err := s.ready(ctx, s.reads); err != nil {
-		return backend.Changes{}, err
-	}
+func (s *fleet) Changes(ctx context.Context, mark string) (backend.Changes, error) {
 	if !s.single() {
 		return backend.Changes{All: true}, nil
 	}
 	number, era, _ := strings.Cut(mark, " ")
 	since, _ := strconv.ParseInt(number, 10, 64)
-	answer, err := s.runOne(ctx, s.reads, "changes", eval{
-		script: indexChangesScript, keys: []string{s.indexKey("changed"), s.indexKey("unnoted")},
+	told, err := s.texts(ctx, s.reads, "changes", 2, eval{
+		script: indexChangesScript, keys: s.indexKeys("changed", "unnoted"),
 		args: []any{era, since, strings.ToLower(rand.Text()), maxChanges},
 	})
 	if err != nil {
 		return backend.Changes{}, err
-	}
-	told, err := answer.StringSlice()
-	if err == nil && len(told) < 2 {
-		err = errAnswer
-	}
-	if err != nil {
-		return backend.Changes{}, wrap("changes", err)
 	}
 	if told[0] == "" { // somebody notes nothing
 		return backend.Changes{All: true}, nil

@@ -27,9 +27,9 @@ var ErrUnfit = errors.New("unsuitable Redis server")
 // same, and presence begins when the server is back. It costs about fifteen round trips.
 func (s *Store) Check(ctx context.Context) error {
 	own := checker{s.fleet}
-	info, err := call(ctx, s.writes, "check", func(ctx context.Context) (string, error) { return s.one().Info(ctx, "server").Result() })
+	info, err := call(ctx, s.writes, "check", func(ctx context.Context) (string, error) { return s.one().Info(ctx).Result() })
 	if err == nil {
-		err = own.checkKind(field(info, "redis_version"), field(info, "redis_mode"))
+		err = own.checkInfo(info)
 	}
 	var answer redis.Error
 	switch {
@@ -37,11 +37,8 @@ func (s *Store) Check(ctx context.Context) error {
 		return fmt.Errorf("%w: it is no part of a cluster; give one address, without a comma", ErrUnfit)
 	case errors.As(err, &answer) && strings.Contains(answer.Error(), noDatabase):
 		return fmt.Errorf("%w: %s", ErrUnfit, s.writes.server.likely(err))
-	case errors.As(err, &answer): // INFO is forbidden, which only Check needs
+	case errors.As(err, &answer): // INFO is forbidden: the server counts as suitable
 	case err != nil:
-		return err
-	}
-	if err := own.checkEviction(ctx); err != nil {
 		return err
 	}
 	cfg := s.cfg
@@ -60,31 +57,6 @@ func (s *Store) Check(ctx context.Context) error {
 
 // A checker checks whether a server is suitable for a keyspace.
 type checker struct{ *fleet }
-
-// checkEviction refuses a server that may evict any key when its memory is full: if a topic loses one of its
-// keys, users come and go unnoticed. A policy that evicts only keys with a time to live is fine. Such keys
-// are the figures of page views and guests, recent users' names, and the log of an empty topic. Without them
-// a number is too low for a while, names are missing, or a page gets a state. If both INFO and CONFIG are
-// forbidden, the policy is unknown, and the server is accepted.
-func (s checker) checkEviction(ctx context.Context) error {
-	policy, err := call(ctx, s.writes, "check", func(ctx context.Context) (string, error) {
-		info, err := s.one().Info(ctx, "memory").Result()
-		if policy := field(info, "maxmemory_policy"); err == nil && policy != "" {
-			return policy, nil
-		}
-		config, err := s.one().ConfigGet(ctx, "maxmemory-policy").Result()
-		return config["maxmemory-policy"], err
-	})
-	var answer redis.Error
-	switch {
-	case err != nil && !errors.As(err, &answer):
-		return err
-	case strings.HasPrefix(policy, "allkeys-"):
-		return fmt.Errorf("%w: its maxmemory-policy is %s, which drops users who are online when its memory is full; "+
-			"set it to noeviction, or give presence a server of its own", ErrUnfit, policy)
-	}
-	return nil
-}
 
 // aclRule returns the ACL rule of the store's user, for the operator: it allows exactly what the store uses.
 func (s checker) aclRule() string {
@@ -113,9 +85,15 @@ func (s checker) checkSchema(ctx context.Context) error {
 	return checkReader(reader)
 }
 
-// checkKind checks the version and the kind that a server reports.
-func (s checker) checkKind(version, mode string) error {
+// checkInfo checks the version and the kind of a server, and which keys it evicts.
+//
+// A server that may evict any key when its memory is full is refused: if a topic loses one of its keys, users
+// come and go unnoticed. A policy that evicts only keys with a time to live is fine. Such keys are the figures
+// of page views and guests, recent users' names, and the log of an empty topic. Without them a number is too
+// low for a while, names are missing, or a page gets a state.
+func (s checker) checkInfo(info string) error {
 	_, cluster := s.client.(*redis.ClusterClient)
+	version, mode, policy := field(info, "redis_version"), field(info, "redis_mode"), field(info, "maxmemory_policy")
 	switch {
 	case version != "" && !atLeast(version, 6, 2):
 		return fmt.Errorf("%w: it is Redis %s, and 6.2 or newer is needed; update it, or use Valkey", ErrUnfit, version)
@@ -123,6 +101,9 @@ func (s checker) checkKind(version, mode string) error {
 		return fmt.Errorf("%w: it is a Sentinel, which keeps no data; give the address of a server, or a client made by NewFailoverClient", ErrUnfit)
 	case mode == "cluster" && !cluster:
 		return fmt.Errorf("%w: it is a node of a cluster; give several of its addresses with commas between, or this one and a comma", ErrUnfit)
+	case strings.HasPrefix(policy, "allkeys-"):
+		return fmt.Errorf("%w: its maxmemory-policy is %s, which drops users who are online when its memory is full; "+
+			"set it to noeviction, or give presence a server of its own", ErrUnfit, policy)
 	}
 	return nil
 }
@@ -251,18 +232,12 @@ func rehearse(ctx context.Context, s *Store) error {
 
 // sweepUp removes the keys of a trial.
 func (s checker) sweepUp(ctx context.Context) {
-	keys := s.keys("check", append(append(topicKeys[:], moreKeys[:]...), "string", "renamed", "hash", "set", "zset", "stream")...)
+	keys := s.keys("check", append(topicKeys[:], "string", "renamed", "hash", "set", "zset", "stream")...)
 	for _, name := range []string{"due", "due:idle", "views", "views:idle", "topics", "seen", "changed", "unnoted"} {
 		keys = append(keys, s.indexKey(name))
 	}
 	keys = append(append(append(keys, s.noticeLog()...), s.statusKeys()...), s.metaKey())
-	_, _ = call(ctx, s.writes, "check", func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, s.pipelined(ctx, func(p redis.Pipeliner) {
-			for _, k := range keys {
-				p.Del(ctx, k)
-			}
-		})
-	})
+	_ = s.send(ctx, s.writes, "check", func(ctx context.Context, p redis.Pipeliner) { p.Del(ctx, keys...) })
 }
 
 // unfit wraps an error that the server answered in ErrUnfit.

@@ -3,7 +3,6 @@ package redisstore
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/presence"
@@ -15,7 +14,7 @@ const maxCounted = 64
 
 // Counts implements [backend.Store]. A single server runs one script for every 64 topics, a
 // cluster one for each slot; all of them are one round trip.
-func (s *reader) Counts(ctx context.Context, topics ...presence.Topic) ([]backend.Counts, error) {
+func (s *fleet) Counts(ctx context.Context, topics ...presence.Topic) ([]backend.Counts, error) {
 	if err := s.ready(ctx, s.reads); err != nil {
 		return nil, err
 	}
@@ -29,7 +28,7 @@ func (s *reader) Counts(ctx context.Context, topics ...presence.Topic) ([]backen
 }
 
 // counts asks for the figures once. If crossed is true, the caller must ask again.
-func (s *reader) counts(ctx context.Context, topics []presence.Topic) (_ []backend.Counts, crossed bool, _ error) {
+func (s *fleet) counts(ctx context.Context, topics []presence.Topic) (_ []backend.Counts, crossed bool, _ error) {
 	groups := s.gather(topics, maxCounted)
 	evals := make([]eval, len(groups))
 	for i, group := range groups {
@@ -37,9 +36,6 @@ func (s *reader) counts(ctx context.Context, topics []presence.Topic) (_ []backe
 		for _, j := range group {
 			evals[i].keys = append(evals[i].keys, s.keys(topics[j], "head", "users", "current", "old", "guests", "before", "listed", "signed")...)
 		}
-	}
-	if len(evals) == 0 {
-		return []backend.Counts{}, false, nil
 	}
 	answers, crossed, _ := s.runGathered(ctx, evals...) // each answer has its own error
 	counts := make([]backend.Counts, len(topics))
@@ -89,42 +85,34 @@ func countsOf(answer [6]any) (backend.Counts, error) {
 }
 
 // Sightings implements [backend.Store].
-func (s *reader) Sightings(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]backend.Sighting, error) {
-	if err := s.ready(ctx, s.reads); err != nil {
-		return nil, err
-	}
+func (s *fleet) Sightings(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]backend.Sighting, error) {
 	if len(users) == 0 {
 		return []backend.Sighting{}, nil
 	}
-	ids := make([]string, len(users))
-	for i, u := range users {
-		ids[i] = string(u)
-	}
-	return call(ctx, s.reads, "sightings", func(ctx context.Context) ([]backend.Sighting, error) {
-		var records *redis.SliceCmd
-		var seen *redis.FloatSliceCmd
-		err := s.pipelined(ctx, func(p redis.Pipeliner) {
-			records = p.HMGet(ctx, s.key(topic, "users"), ids...)
-			seen = p.ZMScore(ctx, s.key(topic, "seen"), ids...)
-		})
-		if err != nil {
-			return nil, err
-		}
-		if len(records.Val()) != len(ids) || len(seen.Val()) != len(ids) {
-			return nil, errAnswer
-		}
-		sightings := make([]backend.Sighting, len(users))
-		for i, id := range ids {
-			if record, ok := records.Val()[i].(string); ok {
-				m, err := decodeRecord(id, record)
-				if err != nil {
-					return nil, err
-				}
-				sightings[i] = backend.Sighting{Online: true, Status: m.Status, Idle: m.Idle, Holders: holdersOf(record)}
-			} else if at := seen.Val()[i]; at > 0 {
-				sightings[i].LastSeen = time.UnixMilli(int64(at))
-			}
-		}
-		return sightings, nil
+	var records *redis.SliceCmd
+	var seen *redis.FloatSliceCmd
+	err := s.send(ctx, s.reads, "sightings", func(ctx context.Context, p redis.Pipeliner) {
+		records = p.HMGet(ctx, s.key(topic, "users"), textsOf(users)...)
+		seen = p.ZMScore(ctx, s.key(topic, "seen"), textsOf(users)...)
 	})
+	if err == nil && (len(records.Val()) != len(users) || len(seen.Val()) != len(users)) {
+		err = wrap("sightings", errAnswer)
+	}
+	if err != nil {
+		return nil, err
+	}
+	sightings := make([]backend.Sighting, len(users))
+	for i, id := range users {
+		record, ok := records.Val()[i].(string)
+		if !ok {
+			sightings[i].LastSeen = moment(int64(seen.Val()[i]))
+			continue
+		}
+		m, err := decodeRecord(string(id), record)
+		if err != nil {
+			return nil, wrap("sightings", err)
+		}
+		sightings[i] = backend.Sighting{Online: true, Status: m.Status, Idle: m.Idle, Holders: holdersOf(record)}
+	}
+	return sightings, nil
 }

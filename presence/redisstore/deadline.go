@@ -12,9 +12,6 @@ import (
 // script contains the latest moment at which it may begin, by the server's clock (rule 26): the deadline of
 // its call's context. If the server begins later, the script changes nothing and answers "LATE <its time,
 // ms>".
-//
-// Example: Redis hangs from 12:00:00 to 12:01:00. Node A writes Alice's page, gives up after two seconds, and
-// is deployed. Alice signs out. At 12:01:00 Redis begins the write, and refuses it.
 
 // A serverClock is what this node knows of the servers' clocks. It may think a clock is ahead of its true
 // time, by as long as a call takes, but never behind. So a server does not refuse a call that is in time.

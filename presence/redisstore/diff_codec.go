@@ -131,10 +131,8 @@ func decodeDiff(id, text string) (backend.Diff, error) {
 	}
 	total, err := strconv.Atoi(head[1])
 	leaves, err2 := strconv.Atoi(head[2])
-	if !validDiffID(id) || !validDiffID(head[0]) || total < 0 {
-		return backend.Diff{}, bad
-	}
-	if lines = lines[1:]; err != nil || err2 != nil || leaves < 0 || leaves > len(lines)/2 {
+	lines = lines[1:]
+	if err != nil || err2 != nil || !validDiffID(id) || !validDiffID(head[0]) || total < 0 || leaves < 0 || leaves > len(lines)/2 {
 		return backend.Diff{}, bad
 	}
 	d := backend.Diff{ID: presence.DiffID(id), Prev: presence.DiffID(head[0]), Total: total}

@@ -15,27 +15,19 @@ import (
 const maxLogPage = 100
 
 // Log implements [backend.Store]. It costs a round trip for every 100 diffs.
-func (s *reader) Log(ctx context.Context, topic presence.Topic, after presence.DiffID) ([]backend.Diff, error) {
-	if err := s.ready(ctx, s.reads); err != nil {
-		return nil, err
-	}
+func (s *fleet) Log(ctx context.Context, topic presence.Topic, after presence.DiffID) ([]backend.Diff, error) {
 	if after != "" && !streamID(after) {
 		return nil, presence.ErrGap
 	}
 	var diffs []backend.Diff
 	for more := true; more; {
-		page, err := call(ctx, s.reads, "log", func(ctx context.Context) (logPage, error) {
-			var asked askedLog
-			err := s.pipelined(ctx, func(p redis.Pipeliner) { asked = s.askLog(ctx, p, topic, after) })
-			if err != nil {
-				return logPage{}, err
-			}
-			return asked.page(&s.invalid), nil
-		})
-		switch {
-		case err != nil:
+		var asked askedLog
+		err := s.send(ctx, s.reads, "log", func(ctx context.Context, p redis.Pipeliner) { asked = s.askLog(ctx, p, topic, after) })
+		if err != nil {
 			return nil, err
-		case page.gap:
+		}
+		page := asked.page(&s.invalid)
+		if page.gap {
 			s.index.forget(topic) // a server that lost the log may have lost the index too
 			return nil, presence.ErrGap
 		}
@@ -67,7 +59,7 @@ type askedLog struct {
 }
 
 // askLog requests the diffs after one, or all diffs if that is Origin or empty.
-func (s *reader) askLog(ctx context.Context, p redis.Pipeliner, topic presence.Topic, after presence.DiffID) askedLog {
+func (s *fleet) askLog(ctx context.Context, p redis.Pipeliner, topic presence.Topic, after presence.DiffID) askedLog {
 	start := string(after)
 	if after == "" || after == backend.Origin {
 		start = "-"

@@ -2,7 +2,6 @@ package redisstore
 
 import (
 	"context"
-	"errors"
 	"strconv"
 	"time"
 
@@ -20,20 +19,19 @@ const (
 // upkeep has the work of crons for the whole fleet: sweeps, the turning of page views, and forgetting.
 type upkeep struct {
 	*fleet
-	nodes    *nodes
-	statuses *statuses
+	progress nodeProgress
 	rest     rest
 }
 
 // A dueJob runs a script on each topic of an index that is due. One script may handle several topics.
-type dueJob interface {
+type dueJob struct {
 	// scripts returns the scripts for some topics.
-	scripts(topics []presence.Topic) []dueScript
+	scripts func(topics []presence.Topic) []dueScript
 	// took handles the script's answer about a topic. It returns when the topic is due again; negative: the
 	// topic is empty.
-	took(topic presence.Topic, answer []int64) (again time.Duration)
+	took func(topic presence.Topic, answer []int64) (again time.Duration)
 	// more reports whether to go on with topics that are still due.
-	more() bool
+	more func() bool
 }
 
 // A dueScript is a script of a job.
@@ -85,16 +83,10 @@ func (s *upkeep) eachDue(ctx context.Context, op, list string, rest time.Duratio
 // claimDue claims topics of an index that are due. It returns how long it takes until another one is due;
 // negative: there is none.
 func (s *upkeep) claimDue(ctx context.Context, op, list string) (topics []presence.Topic, next time.Duration, err error) {
-	claimed, err := s.runOne(ctx, s.writes, op, eval{indexClaimScript, []string{s.indexKey(list)}, []any{s.now(), claimFor.Milliseconds(), maxClaimed}})
+	claim := eval{indexClaimScript, s.indexKeys(list), []any{s.now(), claimFor.Milliseconds(), maxClaimed}}
+	answer, err := s.texts(ctx, s.writes, op, 1, claim)
 	if err != nil {
 		return nil, 0, err
-	}
-	answer, err := claimed.StringSlice()
-	if err == nil && len(answer) == 0 {
-		err = errAnswer
-	}
-	if err != nil {
-		return nil, 0, wrap(op, err)
 	}
 	ms, err := strconv.ParseInt(answer[0], 10, 64)
 	for _, name := range answer[1:] {
@@ -115,11 +107,8 @@ func (s *upkeep) runJob(ctx context.Context, op string, topics []presence.Topic,
 	for len(answers) < len(evals) {
 		from := len(answers)
 		to := from + together(weights[from:], maxSweep)
-		some, err := call(ctx, s.writes, op, func(ctx context.Context) ([]*redis.Cmd, error) {
-			some, _, err := s.runGathered(ctx, evals[from:to]...)
-			return some, err
-		})
-		if len(some) == 0 || err != nil && !errors.Is(err, presence.ErrRefused) { // ErrRefused concerns these topics alone
+		some, err := s.runEach(ctx, op, evals[from:to]...)
+		if err != nil {
 			return nil, err
 		}
 		answers = append(answers, some...)
@@ -148,7 +137,7 @@ func (s *upkeep) settleDue(ctx context.Context, op, list string, rest time.Durat
 	if list == other {
 		other = "due"
 	}
-	keys := []string{s.indexKey(list), s.indexKey(list + ":idle"), s.indexKey(other), s.indexKey("topics")}
+	keys := s.indexKeys(list, list+":idle", other, "topics")
 	answer, err := s.runOne(ctx, s.writes, op, eval{indexSettleScript, keys, args})
 	s.index.took(answer, err)
 	return err

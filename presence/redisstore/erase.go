@@ -15,31 +15,21 @@ import (
 // maxErase is how many topics a round trip of an erasure has at most.
 const maxErase = 50
 
-// An eraser exports and erases what is kept of a user.
-type eraser struct {
-	*fleet
-	statuses  *statuses
-	consumers *consumers
-}
-
 // EraseUser implements [backend.Store]. It costs a round trip for every 50 topics of the tenant.
 // It also reads the topic of devices, which has one member for each device, and the log of notices.
-func (s *eraser) EraseUser(ctx context.Context, e backend.Erasure) error {
+func (s *fleet) EraseUser(ctx context.Context, e backend.Erasure) error {
 	if err := s.ready(ctx, s.writes); err != nil {
 		return err
 	}
-	s.sharded(ctx)
 	failed := s.eraseTopics(ctx, e)
-	_, err := call(ctx, s.writes, "erase", func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, s.pipelined(ctx, func(p redis.Pipeliner) {
-			p.HDel(ctx, s.statusKeys()[0], string(e.User))
-			p.ZRem(ctx, s.statusKeys()[1], string(e.User))
-		})
+	err := s.send(ctx, s.writes, "erase", func(ctx context.Context, p redis.Pipeliner) {
+		p.HDel(ctx, s.statusKeys()[0], string(e.User))
+		p.ZRem(ctx, s.statusKeys()[1], string(e.User))
 	})
 	return cmp.Or(failed, err, s.eraseNotices(ctx, e), s.eraseEntries(ctx, e))
 }
 
-func (s *eraser) eraseTopics(ctx context.Context, e backend.Erasure) (failed error) {
+func (s *fleet) eraseTopics(ctx context.Context, e backend.Erasure) (failed error) {
 	topics, err := s.topicsAbout(ctx, e)
 	if err != nil {
 		return err
@@ -47,18 +37,16 @@ func (s *eraser) eraseTopics(ctx context.Context, e backend.Erasure) (failed err
 	for some := range slices.Chunk(topics, maxErase) {
 		evals := make([]eval, len(some))
 		for i, t := range some {
-			args := append(s.topicArgs(t.topic), e.Ago.Milliseconds())
+			args := []any{e.Ago.Milliseconds()}
 			for _, id := range t.ids {
 				args = append(args, id)
 			}
-			evals[i] = eval{eraseScript, s.keys(t.topic, topicKeys[:]...), args}
+			evals[i] = s.topicEval(eraseScript, t.topic, args...)
 		}
-		answers, err := call(ctx, s.writes, "erase", func(ctx context.Context) ([]*redis.Cmd, error) { return s.run(ctx, evals...) })
+		answers, err := s.runEach(ctx, "erase", evals...)
 		failed = cmp.Or(failed, err)
 		for _, a := range answers {
-			if a.Err() != nil {
-				failed = cmp.Or(failed, wrap("erase", verdict(a.Err())))
-			}
+			failed = cmp.Or(failed, wrap("erase", verdict(a.Err())))
 		}
 	}
 	return failed
@@ -71,7 +59,7 @@ type topicAbout struct {
 }
 
 // topicsAbout returns the topics of the fleet that may keep something of a user.
-func (s *eraser) topicsAbout(ctx context.Context, e backend.Erasure) (all []topicAbout, err error) {
+func (s *fleet) topicsAbout(ctx context.Context, e backend.Erasure) (all []topicAbout, err error) {
 	known := make(map[presence.Topic]bool)
 	add := func(name string) {
 		topic := presence.Topic(name)
@@ -93,7 +81,7 @@ func (s *eraser) topicsAbout(ctx context.Context, e backend.Erasure) (all []topi
 }
 
 // devicesIn returns the ids of a user's devices that a topic knows.
-func (s *eraser) devicesIn(ctx context.Context, topic presence.Topic, e backend.Erasure) ([]string, error) {
+func (s *fleet) devicesIn(ctx context.Context, topic presence.Topic, e backend.Erasure) ([]string, error) {
 	found := make(map[string]bool)
 	for name, command := range map[string]string{"users": "HSCAN", "hidden": "HSCAN", "seen": "ZSCAN", "lately": "ZSCAN", "current": "SSCAN", "old": "SSCAN"} {
 		err := s.scanMembers(ctx, command, s.key(topic, name), escapeGlob(string(e.User))+"*", func(id string) {
@@ -105,11 +93,7 @@ func (s *eraser) devicesIn(ctx context.Context, topic presence.Topic, e backend.
 			return nil, err
 		}
 	}
-	ids := make([]string, 0, len(found))
-	for id := range found {
-		ids = append(ids, id)
-	}
-	return ids, nil
+	return slices.Collect(maps.Keys(found)), nil
 }
 
 // escapeGlob returns a text as a pattern that only the text matches.
@@ -119,41 +103,21 @@ func escapeGlob(text string) string {
 
 // scanMembers calls fn for each member of a key that matches a pattern, perhaps more than once. It reads
 // about 1,000 members a round trip.
-func (s *eraser) scanMembers(ctx context.Context, command, key, pattern string, fn func(member string)) error {
-	type page struct {
-		members []string
-		cursor  uint64
-	}
-	for cursor := uint64(0); ; {
-		p, err := call(ctx, s.reads, "scan", func(ctx context.Context) (p page, err error) {
-			switch command {
-			case "HSCAN":
-				p.members, p.cursor, err = s.one().HScan(ctx, key, cursor, pattern, maxScan).Result()
-			case "ZSCAN":
-				p.members, p.cursor, err = s.one().ZScan(ctx, key, cursor, pattern, maxScan).Result()
-			default:
-				p.members, p.cursor, err = s.one().SScan(ctx, key, cursor, pattern, maxScan).Result()
-			}
-			return p, err
-		})
-		if err != nil {
-			return err
-		}
-		for i, member := range p.members {
+func (s *fleet) scanMembers(ctx context.Context, command, key, pattern string, fn func(member string)) error {
+	return s.scanAll(ctx, s.reads, "scan", scan{command, key, pattern, maxScan}, func(members []string) error {
+		for i, member := range members {
 			if command == "SSCAN" || i%2 == 0 {
 				fn(member)
 			}
 		}
-		if cursor = p.cursor; cursor == 0 {
-			return nil
-		}
-	}
+		return nil
+	})
 }
 
 const maxScan = 1000
 
 // noticesAbout calls fn for each notice in the log that is about a user.
-func (s *eraser) noticesAbout(ctx context.Context, e backend.Erasure, fn func(id string, n backend.Notice)) error {
+func (s *fleet) noticesAbout(ctx context.Context, e backend.Erasure, fn func(id string, n backend.Notice)) error {
 	for after := "-"; ; {
 		entries, err := call(ctx, s.reads, "read notices", func(ctx context.Context) ([]redis.XMessage, error) {
 			return s.one().XRangeN(ctx, s.noticeLog()[0], after, "+", maxScan).Result()
@@ -172,7 +136,7 @@ func (s *eraser) noticesAbout(ctx context.Context, e backend.Erasure, fn func(id
 }
 
 // eraseNotices replaces the notices about a user.
-func (s *eraser) eraseNotices(ctx context.Context, e backend.Erasure) error {
+func (s *fleet) eraseNotices(ctx context.Context, e backend.Erasure) error {
 	void, err := encodeNotice(backend.Notice{Kind: "void", Lasting: true})
 	if err != nil {
 		return err
@@ -186,13 +150,13 @@ func (s *eraser) eraseNotices(ctx context.Context, e backend.Erasure) error {
 }
 
 // entriesAbout calls fn for each consumer with the entries of its record that are about a user.
-func (s *eraser) entriesAbout(ctx context.Context, e backend.Erasure, fn func(consumer string, entries map[string]string) error) error {
+func (s *fleet) entriesAbout(ctx context.Context, e backend.Erasure, fn func(consumer string, entries map[string]string) error) error {
 	var names []string
 	if err := s.scanMembers(ctx, "SSCAN", s.consumersKey(), "*", func(name string) { names = append(names, name) }); err != nil {
 		return err
 	}
 	for _, name := range names {
-		entries, err := s.consumers.ReadConsumer(ctx, name)
+		entries, err := s.ReadConsumer(ctx, name)
 		if err != nil {
 			return err
 		}
@@ -205,15 +169,12 @@ func (s *eraser) entriesAbout(ctx context.Context, e backend.Erasure, fn func(co
 }
 
 // eraseEntries removes the entries about a user from the records of all consumers, whoever holds them.
-func (s *eraser) eraseEntries(ctx context.Context, e backend.Erasure) error {
+func (s *fleet) eraseEntries(ctx context.Context, e backend.Erasure) error {
 	return s.entriesAbout(ctx, e, func(consumer string, entries map[string]string) error {
 		gone := slices.Collect(maps.Keys(entries))
 		if len(gone) == 0 {
 			return nil
 		}
-		_, err := call(ctx, s.writes, "erase", func(ctx context.Context) (int64, error) {
-			return s.client.HDel(ctx, s.consumerKey(consumer), gone...).Result()
-		})
-		return err
+		return s.send(ctx, s.writes, "erase", func(ctx context.Context, p redis.Pipeliner) { p.HDel(ctx, s.consumerKey(consumer), gone...) })
 	})
 }

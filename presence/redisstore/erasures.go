@@ -10,35 +10,21 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// erasures has the promised erasures.
-type erasures struct{ *fleet }
-
 // AddErasure implements [backend.Store].
-func (s *erasures) AddErasure(ctx context.Context, user presence.UserID, hold time.Duration) (backend.Erasure, error) {
+func (s *fleet) AddErasure(ctx context.Context, user presence.UserID, hold time.Duration) (backend.Erasure, error) {
 	if err := s.ready(ctx, s.writes); err != nil {
 		return backend.Erasure{}, err
 	}
 	id := rand.Text()
-	_, err := s.runOne(ctx, s.writes, "add an erasure", eval{erasurePutScript, s.erasureKeys(), []any{
-		s.now(), string(user), id, hold.Milliseconds(), keepAtRest.Milliseconds(),
-	}})
+	_, err := s.runOne(ctx, s.writes, "add an erasure", eval{erasurePutScript, s.erasureKeys(), []any{s.now(), string(user), id, hold.Milliseconds()}})
 	return backend.Erasure{User: user, ID: id}, err
 }
 
 // ClaimErasures implements [backend.Store].
-func (s *erasures) ClaimErasures(ctx context.Context, most int, hold time.Duration) ([]backend.Erasure, error) {
-	if err := s.ready(ctx, s.writes); err != nil {
-		return nil, err
-	}
-	answer, err := s.runOne(ctx, s.writes, "claim erasures", eval{erasureClaimScript, s.erasureKeys(), []any{
-		s.now(), most, hold.Milliseconds(), keepAtRest.Milliseconds(),
-	}})
+func (s *fleet) ClaimErasures(ctx context.Context, most int, hold time.Duration) ([]backend.Erasure, error) {
+	r, err := s.texts(ctx, s.writes, "claim erasures", 0, eval{erasureClaimScript, s.erasureKeys(), []any{s.now(), most, hold.Milliseconds()}})
 	if err != nil {
 		return nil, err
-	}
-	r, err := answer.StringSlice()
-	if err != nil {
-		return nil, wrap("claim erasures", errAnswer)
 	}
 	var claimed []backend.Erasure
 	for ; len(r) >= 3; r = r[3:] {
@@ -49,7 +35,7 @@ func (s *erasures) ClaimErasures(ctx context.Context, most int, hold time.Durati
 }
 
 // EndErasure implements [backend.Store].
-func (s *erasures) EndErasure(ctx context.Context, e backend.Erasure) error {
+func (s *fleet) EndErasure(ctx context.Context, e backend.Erasure) error {
 	_, err := s.runOne(ctx, s.writes, "end an erasure", eval{erasureEndScript, s.erasureKeys(), []any{string(e.User), e.ID}})
 	return err
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // ExportUser implements [backend.Store]. It reads what EraseUser erases, and costs as much.
-func (s *eraser) ExportUser(ctx context.Context, user presence.UserID) ([]backend.Kept, error) {
+func (s *fleet) ExportUser(ctx context.Context, user presence.UserID) ([]backend.Kept, error) {
 	if err := s.ready(ctx, s.reads); err != nil {
 		return nil, err
 	}
@@ -29,7 +29,7 @@ func (s *eraser) ExportUser(ctx context.Context, user presence.UserID) ([]backen
 		}
 	}
 	slices.SortFunc(kept.Topics, backend.TopicKept.Compare)
-	statuses, err := s.statuses.Statuses(ctx, user)
+	statuses, err := s.Statuses(ctx, user)
 	if err != nil {
 		return nil, err
 	}
@@ -69,24 +69,22 @@ type askedKept struct {
 }
 
 // exportTopics appends what some topics keep of a user.
-func (s *eraser) exportTopics(ctx context.Context, all []backend.TopicKept, topics []topicAbout) ([]backend.TopicKept, error) {
-	asked, err := call(ctx, s.reads, "export", func(ctx context.Context) (asked []askedKept, err error) {
-		err = s.pipelined(ctx, func(p redis.Pipeliner) {
-			for _, t := range topics {
-				for _, id := range t.ids {
-					key := func(name string) string { return s.key(t.topic, name) }
-					asked = append(asked, askedKept{
-						topic: t.topic, id: id,
-						users:  [2]*redis.SliceCmd{p.HMGet(ctx, key("users"), id), p.HMGet(ctx, key("hidden"), id)},
-						seen:   p.ZMScore(ctx, key("seen"), id),
-						lately: p.ZMScore(ctx, key("lately"), id),
-						name:   p.HMGet(ctx, key("names"), id),
-						views:  [2]*redis.BoolCmd{p.SIsMember(ctx, key("current"), id), p.SIsMember(ctx, key("old"), id)},
-					})
-				}
+func (s *fleet) exportTopics(ctx context.Context, all []backend.TopicKept, topics []topicAbout) ([]backend.TopicKept, error) {
+	var asked []askedKept
+	err := s.send(ctx, s.reads, "export", func(ctx context.Context, p redis.Pipeliner) {
+		for _, t := range topics {
+			for _, id := range t.ids {
+				key := func(name string) string { return s.key(t.topic, name) }
+				asked = append(asked, askedKept{
+					topic: t.topic, id: id,
+					users:  [2]*redis.SliceCmd{p.HMGet(ctx, key("users"), id), p.HMGet(ctx, key("hidden"), id)},
+					seen:   p.ZMScore(ctx, key("seen"), id),
+					lately: p.ZMScore(ctx, key("lately"), id),
+					name:   p.HMGet(ctx, key("names"), id),
+					views:  [2]*redis.BoolCmd{p.SIsMember(ctx, key("current"), id), p.SIsMember(ctx, key("old"), id)},
+				})
 			}
-		})
-		return asked, err
+		}
 	})
 	if err != nil {
 		return nil, err
@@ -112,8 +110,8 @@ func (a askedKept) kept() (backend.TopicKept, bool) {
 			k.Member, k.Leases = m, holdersOf(record)
 		}
 	}
-	if at := a.seen.Val(); len(at) == 1 && at[0] > 0 {
-		k.LastSeen = time.UnixMilli(int64(at[0]))
+	if at := a.seen.Val(); len(at) == 1 {
+		k.LastSeen = moment(int64(at[0]))
 	}
 	if at := a.lately.Val(); len(at) == 1 && at[0] < 0 {
 		k.Active, k.Known = time.UnixMilli(int64(-at[0])), k.Member.User

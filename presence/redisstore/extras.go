@@ -3,20 +3,16 @@ package redisstore
 import (
 	"context"
 	"errors"
-	"strconv"
+	"fmt"
 	"strings"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// An extrasReader reads what topics keep beyond who is online: records, bots and names.
-type extrasReader struct{ *fleet }
-
 // Extras implements [backend.Store].
-func (s *extrasReader) Extras(ctx context.Context, topics ...presence.Topic) ([]backend.Extras, error) {
+func (s *fleet) Extras(ctx context.Context, topics ...presence.Topic) ([]backend.Extras, error) {
 	if err := s.ready(ctx, s.reads); err != nil {
 		return nil, err
 	}
@@ -52,23 +48,11 @@ func (s *extrasReader) Extras(ctx context.Context, topics ...presence.Topic) ([]
 // decodePeak decodes "<total> <at> <since>", as lua/topic_peak.lua writes it. It returns no peak if that
 // fails.
 func decodePeak(text string) (p backend.Peak) {
-	words := strings.Fields(text)
-	if len(words) != 3 {
-		return p
+	var at, since int64
+	if _, err := fmt.Sscan(text, &p.Total, &at, &since); err != nil || p.Total < 0 {
+		return backend.Peak{}
 	}
-	total, err := strconv.Atoi(words[0])
-	at, err2 := strconv.ParseInt(words[1], 10, 64)
-	since, err3 := strconv.ParseInt(words[2], 10, 64)
-	if err != nil || err2 != nil || err3 != nil || total < 0 {
-		return p
-	}
-	p.Total = total
-	if at != 0 {
-		p.At = time.UnixMilli(at)
-	}
-	if since != 0 {
-		p.Since = time.UnixMilli(since)
-	}
+	p.At, p.Since = moment(at), moment(since)
 	return p
 }
 

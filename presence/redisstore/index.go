@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/rollcall-go/rollcall/internal/generations"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
@@ -22,7 +23,7 @@ type index struct {
 	keyspace
 	size  atomic.Int64 // number of topics, as the server last said
 	mu    sync.Mutex
-	noted map[noteKey]time.Time
+	noted *generations.Map[noteKey, time.Time]
 }
 
 type noteKey struct {
@@ -43,7 +44,7 @@ const (
 )
 
 func newIndex(l *link, k keyspace) *index {
-	return &index{link: l, keyspace: k, noted: make(map[noteKey]time.Time)}
+	return &index{link: l, keyspace: k, noted: generations.New[noteKey, time.Time](maxNoted, nil)}
 }
 
 // needs are topics that must be noted, and how old each note may be.
@@ -102,7 +103,7 @@ func (x *index) note(ctx context.Context, n needs) error {
 	must := false
 	x.mu.Lock()
 	for key, every := range n {
-		at, known := x.noted[key]
+		at, known := x.noted.Get(key)
 		if since := now.Sub(at); !known || since > every {
 			due[key.list] = append(due[key.list], string(key.topic))
 			must = must || !known || since > idleFor/2
@@ -129,7 +130,7 @@ func (x *index) note(ctx context.Context, n needs) error {
 }
 
 func (x *index) write(ctx context.Context, list string, topics []string) error {
-	keys := []string{x.indexKey(list), x.indexKey(list + ":idle"), x.indexKey("topics")}
+	keys := x.indexKeys(list, list+":idle", "topics")
 	if list == "due" {
 		keys = append(keys, x.indexKey("seen"))
 	}
@@ -152,26 +153,11 @@ func (x *index) took(answer *redis.Cmd, err error) {
 	}
 }
 
-// remember stores notes. Over the bound it drops those that are too old to matter, and then any.
 func (x *index) remember(list string, topics []string, at time.Time) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for _, t := range topics {
-		x.noted[noteKey{list, presence.Topic(t)}] = at
-	}
-	if len(x.noted) <= maxNoted {
-		return
-	}
-	for key, then := range x.noted {
-		if at.Sub(then) > noteEvery {
-			delete(x.noted, key)
-		}
-	}
-	for key := range x.noted {
-		if len(x.noted) <= maxNoted*3/4 {
-			break
-		}
-		delete(x.noted, key)
+		x.noted.Set(noteKey{list, presence.Topic(t)}, at)
 	}
 }
 
@@ -180,13 +166,13 @@ func (x *index) remember(list string, topics []string, at time.Time) {
 func (x *index) forget(topic presence.Topic) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	delete(x.noted, noteKey{"due", topic})
-	delete(x.noted, noteKey{"views", topic})
+	x.noted.Delete(noteKey{"due", topic})
+	x.noted.Delete(noteKey{"views", topic})
 }
 
 // forgetAll is forget for every topic.
 func (x *index) forgetAll() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	clear(x.noted)
+	x.noted.Take()
 }

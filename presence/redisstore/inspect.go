@@ -13,26 +13,26 @@ import (
 
 // Inspect implements [backend.Store]. It costs a round trip for every 1,000 users of the topic, including
 // those who are not returned, and one for every 1,000 leases that it returns.
-func (s *reader) Inspect(ctx context.Context, topic presence.Topic, after presence.UserID, most int) ([]backend.Inspected, error) {
-	if err := s.ready(ctx, s.reads); err != nil || most <= 0 {
-		return nil, err
-	}
-	found := firstRecords{after: string(after), most: most}
+func (s *fleet) Inspect(ctx context.Context, topic presence.Topic, after presence.UserID, most int) ([]backend.Inspected, error) {
+	var found []inspectedRecord
 	for _, name := range []string{"hidden", "users"} { // a user who moves between them meanwhile counts as in the latter
-		for cursor, more := uint64(0), true; more; more = cursor != 0 {
-			records, err := call(ctx, s.reads, "inspect", func(ctx context.Context) (records []string, err error) {
-				records, cursor, err = s.one().HScan(ctx, s.key(topic, name), cursor, "", maxSmallRoster).Result()
-				return records, err
-			})
-			if err != nil {
-				return nil, err
-			}
+		all := scan{"HSCAN", s.key(topic, name), "", maxSmallRoster}
+		err := s.scanAll(ctx, s.reads, "inspect", all, func(records []string) error {
 			for ; len(records) >= 2; records = records[2:] {
-				found.add(inspectedRecord{records[0], records[1], name == "hidden"})
+				if records[0] > string(after) {
+					found = append(found, inspectedRecord{records[0], records[1], name == "hidden"})
+				}
 			}
+			if len(found) > 2*most+maxSmallRoster {
+				found = firstRecords(found, most)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
 		}
 	}
-	return s.inspect(ctx, topic, found.all())
+	return s.inspect(ctx, topic, firstRecords(found, most))
 }
 
 // An inspectedRecord is a user of a topic.
@@ -41,79 +41,49 @@ type inspectedRecord struct {
 	hidden     bool
 }
 
-// firstRecords are the first users by ID after a given one, among all that were added.
-type firstRecords struct {
-	after   string
-	most    int
-	records []inspectedRecord
-}
-
-func (f *firstRecords) add(r inspectedRecord) {
-	if r.id <= f.after {
-		return
-	}
-	f.records = append(f.records, r)
-	if len(f.records) > 2*f.most+maxSmallRoster {
-		f.all()
-	}
-}
-
-// all returns them in order. If a user was added twice, the later record counts.
-func (f *firstRecords) all() []inspectedRecord {
-	slices.Reverse(f.records)
-	slices.SortStableFunc(f.records, func(a, b inspectedRecord) int { return strings.Compare(a.id, b.id) })
-	f.records = slices.CompactFunc(f.records, func(a, b inspectedRecord) bool { return a.id == b.id })
-	f.records = f.records[:min(len(f.records), f.most)]
-	return f.records
+// firstRecords returns the first users by ID, at most most, in order. If a user is there twice, the later
+// record counts.
+func firstRecords(records []inspectedRecord, most int) []inspectedRecord {
+	slices.Reverse(records)
+	slices.SortStableFunc(records, func(a, b inspectedRecord) int { return strings.Compare(a.id, b.id) })
+	records = slices.CompactFunc(records, func(a, b inspectedRecord) bool { return a.id == b.id })
+	return records[:min(len(records), max(most, 0))]
 }
 
 // inspect reads the leases of some users.
-func (s *reader) inspect(ctx context.Context, topic presence.Topic, records []inspectedRecord) ([]backend.Inspected, error) {
-	users := make([]backend.Inspected, 0, len(records))
-	type place struct{ user, lease int }
-	var places []place
+func (s *fleet) inspect(ctx context.Context, topic presence.Topic, records []inspectedRecord) ([]backend.Inspected, error) {
 	var members []any
 	for _, r := range records {
-		m, err := decodeRecord(r.id, r.record)
-		if err != nil {
-			s.invalid.Add(1)
-			continue
+		for _, holder := range holdersOf(r.record) {
+			members = append(members, r.id+unit+string(holder))
 		}
+	}
+	left := make([]string, 0, len(members))
+	for part := range slices.Chunk(members, maxSmallRoster) {
+		some, err := s.texts(ctx, s.reads, "inspect", len(part), eval{inspectScript, s.keys(topic, "leases"), append([]any{s.now()}, part...)})
+		if err != nil {
+			return nil, err
+		}
+		left = append(left, some[:len(part)]...)
+	}
+	users := make([]backend.Inspected, 0, len(records))
+	for _, r := range records {
+		m, bad := decodeRecord(r.id, r.record)
 		if r.hidden {
 			m.Since, m.Active = time.Time{}, time.Time{}
 		}
 		u := backend.Inspected{Member: m}
 		for _, holder := range holdersOf(r.record) {
-			u.Leases = append(u.Leases, backend.Lease{Holder: holder})
+			if ms, err := strconv.ParseInt(left[0], 10, 64); err == nil { // the lease has not ended meanwhile
+				u.Leases = append(u.Leases, backend.Lease{Holder: holder, Left: time.Duration(ms) * time.Millisecond})
+			}
+			left = left[1:]
 		}
-		for i, l := range u.Leases {
-			places, members = append(places, place{len(users), i}), append(members, r.id+unit+string(l.Holder))
+		if bad != nil {
+			s.invalid.Add(1)
+			continue
 		}
 		users = append(users, u)
-	}
-	var ended []place
-	for part := range slices.Chunk(members, maxSmallRoster) {
-		answer, err := s.runOne(ctx, s.reads, "inspect", eval{inspectScript, s.keys(topic, "leases"), append([]any{s.now()}, part...)})
-		if err != nil {
-			return nil, err
-		}
-		left, err := answer.StringSlice()
-		if err != nil || len(left) != len(part) {
-			return nil, wrap("inspect", errAnswer)
-		}
-		for i, p := range places[:len(part)] {
-			ms, err := strconv.ParseInt(left[i], 10, 64)
-			if err != nil {
-				ended = append(ended, p)
-				continue
-			}
-			users[p.user].Leases[p.lease].Left = time.Duration(ms) * time.Millisecond
-		}
-		places = places[len(part):]
-	}
-	for _, p := range slices.Backward(ended) { // leases that ended meanwhile
-		u := &users[p.user]
-		u.Leases = slices.Delete(u.Leases, p.lease, p.lease+1)
 	}
 	return users, nil
 }

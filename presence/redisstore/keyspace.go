@@ -7,10 +7,7 @@ import (
 )
 
 // topicKeys are the names of a topic's keys, in the order of lua/topic.lua.
-var topicKeys = [...]string{"leases", "users", "hidden", "current", "old", "guests", "before", "aged", "seen", "log", "head", "count", "listed", "lately", "names", "signed"}
-
-// moreKeys are further keys that lua/apply.lua needs if a topic keeps more.
-var moreKeys = [...]string{"peak", "bots"}
+var topicKeys = [...]string{"leases", "users", "hidden", "current", "old", "guests", "before", "aged", "seen", "log", "head", "count", "listed", "lately", "names", "signed", "peak", "bots"}
 
 // A keyspace makes the names of the keys and channels with one prefix.
 type keyspace struct{ prefix string }
@@ -46,11 +43,12 @@ func (k keyspace) topicOf(key string) presence.Topic {
 // indexKey returns the name of a list that the whole fleet shares. All of these are in one slot.
 func (k keyspace) indexKey(name string) string { return k.prefix + ":{index}:" + name }
 
-func (k keyspace) nodeKeys(names ...string) []string {
+func (k keyspace) indexKeys(names ...string) []string {
+	keys := make([]string, len(names))
 	for i, name := range names {
-		names[i] = k.indexKey(name)
+		keys[i] = k.indexKey(name)
 	}
-	return names
+	return keys
 }
 
 func (k keyspace) metaKey() string { return k.prefix + ":{~meta}:fleet" }

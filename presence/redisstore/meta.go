@@ -35,22 +35,36 @@ const (
 // ready returns nil once the keyspace is known. That costs one round trip at the first call, and nothing
 // later. The error is ErrUnfit if a newer version has written what this one cannot read.
 func (s *fleet) ready(ctx context.Context, b *breaker) error {
+	s.sharded(ctx)
 	if s.id.Load() != nil {
 		return nil
 	}
-	s.sharded(ctx)
-	made, err := call(ctx, b, "begin", func(ctx context.Context) (bool, error) {
-		answers, err := s.run(ctx, s.metaEval(nil))
-		made := false
+	_, err := s.readFleet(ctx, b, "begin", nil)
+	return err
+}
+
+// Secret implements [backend.Store].
+func (s *fleet) Secret(ctx context.Context, offer []byte) ([]byte, error) {
+	return s.readFleet(ctx, s.writes, "secret", offer)
+}
+
+// readFleet reads the hash, offers a secret, and returns the one that counts.
+func (s *fleet) readFleet(ctx context.Context, b *breaker, op string, offer []byte) ([]byte, error) {
+	type answer struct {
+		secret []byte
+		made   bool
+	}
+	a, err := call(ctx, b, op, func(ctx context.Context) (a answer, err error) {
+		answers, err := s.run(ctx, s.metaEval(offer))
 		if err == nil {
-			_, made, err = s.readMeta(answers[0])
+			a.secret, a.made, err = s.readMeta(answers[0])
 		}
-		return made, err
+		return a, err
 	})
-	if err == nil && made {
+	if err == nil && a.made {
 		err = s.isNew(ctx)
 	}
-	return err
+	return a.secret, err
 }
 
 // metaEval reads the hash. If that is missing, it creates it with what this node knows.
@@ -88,10 +102,7 @@ func (s *fleet) readMeta(answer *redis.Cmd) (secret []byte, made bool, err error
 		secret = []byte(r[2])
 		s.secret.Store(&secret)
 	}
-	known := s.id.Load()
-	if known == nil || *known != id {
-		s.id.Store(&id)
-	}
+	known := s.id.Swap(&id)
 	if known != nil && (made || *known != id) {
 		s.index.forgetAll() // the store lost its data
 	}
@@ -124,24 +135,4 @@ func database(client redis.UniversalClient) int {
 		return c.Options().DB
 	}
 	return 0
-}
-
-// Secret implements [backend.Store].
-func (s *fleet) Secret(ctx context.Context, offer []byte) ([]byte, error) {
-	type answer struct {
-		secret []byte
-		made   bool
-	}
-	a, err := call(ctx, s.writes, "secret", func(ctx context.Context) (a answer, err error) {
-		answers, err := s.run(ctx, s.metaEval(offer))
-		if err != nil {
-			return a, err
-		}
-		a.secret, a.made, err = s.readMeta(answers[0])
-		return a, err
-	})
-	if err == nil && a.made {
-		err = s.isNew(ctx)
-	}
-	return a.secret, err
 }

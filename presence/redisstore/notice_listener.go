@@ -5,8 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	mathrand "math/rand/v2"
-	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,7 +25,7 @@ const (
 type bus struct {
 	*fleet
 	watcher   *watcher
-	listeners listeners
+	listeners sync.Map      // of *listener, mostly one
 	cut       atomic.Uint64 // notices dropped before their time
 }
 
@@ -36,7 +34,8 @@ type bus struct {
 // the log. The notices of the last minutes may be many;
 // they are read after that, a few hundred in a round trip.
 func (s *bus) Listen(ctx context.Context, fn func(backend.Notice)) (func(), error) {
-	l := &listener{store: s, fn: fn, kick: wait.NewWakeup(), heard: "0", read: "0"}
+	l := &listener{store: s, fn: fn, kick: wait.NewWakeup(), heard: "0"}
+	l.sent.Store(new(string))
 	stop, err := s.watcher.subscribe(ctx, "listen", &tap{store: s.watcher, base: s.live(), fn: l.live})
 	if err != nil {
 		return nil, err
@@ -49,12 +48,12 @@ func (s *bus) Listen(ctx context.Context, fn func(backend.Notice)) (func(), erro
 		stop()
 		return nil, err
 	}
-	s.listeners.add(l)
+	s.listeners.Store(l, nil)
 	life, end := context.WithCancel(context.Background())
 	var reading sync.WaitGroup
 	reading.Go(func() { l.run(life) })
 	return func() {
-		s.listeners.remove(l)
+		s.listeners.Delete(l)
 		stop()
 		end()
 		l.stop()
@@ -65,34 +64,10 @@ func (s *bus) Listen(ctx context.Context, fn func(backend.Notice)) (func(), erro
 // Hear implements [backend.Store].
 func (s *bus) Hear(ctx context.Context) error {
 	var errs []error
-	for _, l := range s.listeners.all() {
-		errs = append(errs, l.hear(ctx))
+	for l := range s.listeners.Range {
+		errs = append(errs, l.(*listener).hear(ctx))
 	}
 	return errors.Join(errs...)
-}
-
-// listeners are the listeners of a store, mostly one.
-type listeners struct {
-	mu   sync.Mutex
-	list []*listener
-}
-
-func (l *listeners) add(one *listener) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.list = append(l.list[:len(l.list):len(l.list)], one) // a copy, because the slice that all returned may be in use
-}
-
-func (l *listeners) remove(one *listener) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.list = slices.DeleteFunc(slices.Clone(l.list), func(other *listener) bool { return other == one })
-}
-
-func (l *listeners) all() []*listener {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.list
 }
 
 // A listener delivers each lasting notice once, in order, including those that were published while the
@@ -107,12 +82,13 @@ type listener struct {
 
 	mu    sync.Mutex // held while the log is read
 	heard string     // the id of the latest notice in the log that was delivered
-	read  string     // when the log was last read, by the server's clock, in ms
+	read  int64      // when the log was last read, by the server's clock, in ms
 	epoch string     // the log's name at that time; empty: it was not read yet
 	asked time.Time  // when the keyspace's hash was last read
 
-	sending sync.Mutex
-	sent    string // the id of the latest notice in the log that this store published
+	// sent is the id of the latest notice in the log that this store published, or empty. Until the notice is
+	// heard, only its publisher can find out that a failover has lost it.
+	sent atomic.Pointer[string]
 }
 
 func (l *listener) run(life context.Context) {
@@ -129,32 +105,6 @@ func (l *listener) run(life context.Context) {
 		case <-pace.woken:
 		case <-time.After(pause*3/4 + mathrand.N(pause/2)):
 		}
-	}
-}
-
-// published stores the id of a notice that this store published. Until the notice is heard, only its
-// publisher can find out that a failover has lost it.
-func (l *listener) published(id string) {
-	l.sending.Lock()
-	defer l.sending.Unlock()
-	if id != "" {
-		l.sent = id
-	}
-}
-
-// latest returns the id that published noted.
-func (l *listener) latest() string {
-	l.sending.Lock()
-	defer l.sending.Unlock()
-	return l.sent
-}
-
-// forget undoes published.
-func (l *listener) forget(id string) {
-	l.sending.Lock()
-	defer l.sending.Unlock()
-	if l.sent == id {
-		l.sent = ""
 	}
 }
 
@@ -208,13 +158,13 @@ func (l *listener) hear(ctx context.Context) error {
 // pageLocked delivers the next notices of the log, and reports whether there may be more. The caller holds
 // mu.
 func (l *listener) pageLocked(ctx context.Context) (more bool, err error) {
-	sent := l.latest()
-	h, err := l.ask(ctx, sent)
+	sent := l.sent.Load()
+	h, err := l.ask(ctx, *sent)
 	if err != nil {
 		return false, err
 	}
 	if h.missed > 0 {
-		l.forget(sent)
+		l.sent.CompareAndSwap(sent, new(string))
 		l.tell(backend.Notice{Missed: h.missed})
 	}
 	wiped := l.epoch != h.epoch
@@ -257,8 +207,8 @@ func (l *listener) ask(ctx context.Context, sent string) (hearing, error) {
 			return h, err
 		}
 		h, err = readHearing(answers[0])
-		if now, bad := strconv.ParseInt(h.now, 10, 64); bad == nil && s.clock == nil {
-			s.servers.hears(now, sent)
+		if err == nil && s.clock == nil {
+			s.servers.hears(h.now, sent)
 		}
 		h.made = made
 		return h, err

@@ -23,10 +23,11 @@ const (
 
 // A hearing is the answer of notice_hear.lua.
 type hearing struct {
-	made       bool // the keyspace's hash was missing
-	epoch, now string
-	missed     time.Duration // notices from up to so long ago may be missing
-	notices    []heardNotice
+	made    bool // the keyspace's hash was missing
+	epoch   string
+	now     int64         // Unix ms
+	missed  time.Duration // notices from up to so long ago may be missing
+	notices []heardNotice
 }
 
 type heardNotice struct {
@@ -49,7 +50,7 @@ func readHearing(answer *redis.Cmd) (h hearing, err error) {
 	if err1 != nil || err2 != nil {
 		return h, errAnswer
 	}
-	h = hearing{epoch: r[0], now: r[1]}
+	h = hearing{epoch: r[0], now: now}
 	if since > 0 {
 		h.missed = max(time.Duration(now-since)*time.Millisecond, hearEvery)
 	}

@@ -27,17 +27,13 @@ func (s *bus) Publish(ctx context.Context, n backend.Notice) error {
 	if status != "" {
 		user = string(n.User)
 	}
-	answer, err := s.runOne(ctx, s.writes, "notify", eval{noticePublishScript, append(s.noticeLog(), s.statusKeys()...), []any{
+	r, err := s.texts(ctx, s.writes, "notify", 0, eval{noticePublishScript, append(s.noticeLog(), s.statusKeys()...), []any{
 		s.now(), s.publish(), s.live() + s.place(), message, entry, messageVersion, noticesKeep.Milliseconds(), maxNotices, rand.Text(),
 		user, string(status), n.Ago.Milliseconds(), int64(n.Order),
 	}})
-	if err != nil {
-		return err
-	}
-	r, err := answer.StringSlice()
 	switch {
 	case err != nil:
-		return wrap("notify", err)
+		return err
 	case len(r) == 0:
 		return wrap("notify", presence.ErrLaterChoice)
 	case len(r) != 2:
@@ -45,8 +41,10 @@ func (s *bus) Publish(ctx context.Context, n backend.Notice) error {
 	}
 	dropped, _ := strconv.ParseInt(r[0], 10, 64)
 	s.cut.Add(uint64(max(dropped, 0)))
-	for _, l := range s.listeners.all() {
-		l.published(r[1])
+	for l := range s.listeners.Range {
+		if r[1] != "" {
+			l.(*listener).sent.Store(&r[1])
+		}
 	}
 	return nil
 }

@@ -42,12 +42,11 @@ func newPubsub(client redis.UniversalClient, timeout time.Duration, pace *pace) 
 	return p
 }
 
-func (p *pubsub) close() error {
+func (p *pubsub) close() {
 	p.mu.Lock()
 	p.end()
 	p.mu.Unlock()
 	p.wait.Wait()
-	return nil
 }
 
 // subscribe calls fn for each message of a channel from the time it returns. It waits

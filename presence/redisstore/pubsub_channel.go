@@ -76,22 +76,13 @@ func (p *pubsub) confirmed(conn *pubsubConn, m *redis.Subscription) {
 	}
 }
 
-// refused fails the subscriptions of a connection that are not confirmed. The next ping
-// asks for them again.
-func (p *pubsub) refused(conn *pubsubConn, err error) {
-	p.unconfirm(conn, err, func(c *channel) bool { return !c.heard })
-}
-
-// lost fails all subscriptions of a connection. The next session asks for them again.
-func (p *pubsub) lost(conn *pubsubConn, err error) {
-	p.unconfirm(conn, err, func(*channel) bool { return true })
-}
-
-func (p *pubsub) unconfirm(conn *pubsubConn, err error, which func(*channel) bool) {
+// unconfirm fails the subscriptions of a connection that are not confirmed, or all of them. The next ping or
+// session asks for them again.
+func (p *pubsub) unconfirm(conn *pubsubConn, err error, all bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, c := range p.channels {
-		if c.conn == conn && which(c) {
+		if c.conn == conn && (all || !c.heard) {
 			c.setLocked(false, err)
 			conn.pending[c.name] = struct{}{}
 		}

@@ -62,7 +62,7 @@ func (c *pubsubConn) run() {
 	for backoff := firstBackoff; ; backoff = min(2*backoff, c.pubsub.timeout) {
 		began := time.Now()
 		err := c.session()
-		c.pubsub.lost(c, err)
+		c.pubsub.unconfirm(c, err, true)
 		c.pubsub.pace.used()
 		if time.Since(began) > maxSilence {
 			backoff = firstBackoff
@@ -173,7 +173,7 @@ func (c *pubsubConn) receive(socket *redis.PubSub) error {
 		var answer redis.Error
 		switch {
 		case errors.As(err, &answer):
-			c.pubsub.refused(c, err) // the error does not name the channel
+			c.pubsub.unconfirm(c, err, false) // the error does not name the channel
 			continue
 		case err != nil:
 			return err

@@ -3,7 +3,6 @@ package redisstore
 import (
 	"context"
 	"net"
-	"time"
 )
 
 // go-redis logs each dial that fails: about three lines a second on standard error while the server is out.
@@ -17,20 +16,18 @@ func quiet(dial dialer) dialer {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		c, err := dial(ctx, network, addr)
 		if err != nil {
-			return failedConn{err}, nil
+			pipe, _ := net.Pipe()
+			return failedConn{pipe, err}, nil
 		}
 		return c, nil
 	}
 }
 
-// A failedConn takes the place of a connection that could not be made.
-type failedConn struct{ err error }
+// A failedConn takes the place of a connection that could not be made. The pipe takes its deadlines.
+type failedConn struct {
+	net.Conn
+	err error
+}
 
-func (c failedConn) Read([]byte) (int, error)       { return 0, c.err }
-func (c failedConn) Write([]byte) (int, error)      { return 0, c.err }
-func (failedConn) Close() error                     { return nil }
-func (failedConn) LocalAddr() net.Addr              { return &net.TCPAddr{} }
-func (failedConn) RemoteAddr() net.Addr             { return &net.TCPAddr{} }
-func (failedConn) SetDeadline(time.Time) error      { return nil }
-func (failedConn) SetReadDeadline(time.Time) error  { return nil }
-func (failedConn) SetWriteDeadline(time.Time) error { return nil }
+func (c failedConn) Read([]byte) (int, error)  { return 0, c.err }
+func (c failedConn) Write([]byte) (int, error) { return 0, c.err }

@@ -17,7 +17,7 @@ const maxRecentPage = 1000
 
 // Recent implements [backend.Store]. A page may be shorter than the limit although there are more users:
 // lua/recent.lua skips 1,000 users at most.
-func (s *extrasReader) Recent(ctx context.Context, topic presence.Topic, q backend.RecentQuery) (backend.RecentPage, error) {
+func (s *fleet) Recent(ctx context.Context, topic presence.Topic, q backend.RecentQuery) (backend.RecentPage, error) {
 	within, limit := min(max(q.Within, 0), backend.MaxWithin), min(max(q.Limit, 1), maxRecentPage)
 	args := []any{s.now(), within.Milliseconds(), limit}
 	if q.After != "" {
@@ -27,25 +27,17 @@ func (s *extrasReader) Recent(ctx context.Context, topic presence.Topic, q backe
 		}
 		args = append(args, score, user)
 	}
-	if err := s.ready(ctx, s.reads); err != nil {
-		return backend.RecentPage{}, err
-	}
 	keys := s.keys(topic, "lately", "names", "users", "current", "old")
-	answer, err := s.runOne(ctx, s.reads, "recent", eval{recentScript, keys, args})
+	r, err := s.texts(ctx, s.reads, "recent", 1, eval{recentScript, keys, args})
 	if err != nil {
 		return backend.RecentPage{}, err
 	}
-	r, err := answer.Slice()
-	if err != nil || len(r) == 0 {
+	page := backend.RecentPage{Users: make([]backend.RecentUser, 0, len(r)/4)}
+	page.Total, err = strconv.Atoi(r[0])
+	if err != nil {
 		return backend.RecentPage{}, wrap("recent", errAnswer)
 	}
-	page := backend.RecentPage{Users: make([]backend.RecentUser, 0, len(r)/4)}
-	total, _ := r[0].(int64)
-	page.Total = int(total)
-	texts := make([]string, len(r)-1)
-	for i, part := range r[1:] {
-		texts[i], _ = part.(string)
-	}
+	texts := r[1:]
 	for ; len(texts) >= 4; texts = texts[4:] {
 		u, err := decodeRecent(texts[0], texts[1], texts[2], texts[3])
 		if err != nil {
@@ -62,7 +54,7 @@ func (s *extrasReader) Recent(ctx context.Context, topic presence.Topic, q backe
 
 // Remembered implements [backend.Store]. It runs a script for every 1,000 users, all in one
 // round trip.
-func (s *extrasReader) Remembered(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]backend.RecentUser, error) {
+func (s *fleet) Remembered(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]backend.RecentUser, error) {
 	remembered := make([]backend.RecentUser, len(users))
 	if len(users) == 0 {
 		return remembered, nil

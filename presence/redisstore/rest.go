@@ -24,57 +24,40 @@ const (
 
 // A rest is this node's progress in extending the life of all keys.
 type rest struct {
-	mu     sync.Mutex
-	next   time.Time // when to begin; zero: restAfter after the first sweep
-	busy   bool      // a sweep of this node is doing a page
-	cursor uint64    // in the list of all topics
+	mu     sync.Mutex // held while a sweep of this node does a page
+	next   time.Time  // when to begin; zero: restAfter after the first sweep
+	cursor uint64     // in the list of all topics
 }
 
-// due reports whether it is time for a page.
-func (r *rest) due(now time.Time) bool {
-	r.mu.Lock()
+// lengthen extends the life of some topics' keys, if it is time, and at the end that of the keys that all
+// topics share. If it fails, the next sweep repeats it.
+func (s *upkeep) lengthen(ctx context.Context) {
+	r, now := &s.rest, s.localTime()
+	if !r.mu.TryLock() {
+		return
+	}
 	defer r.mu.Unlock()
 	if r.next.IsZero() {
 		r.next = now.Add(restAfter)
 	}
-	if r.busy || now.Before(r.next) {
-		return false
-	}
-	r.busy = true
-	return true
-}
-
-func (r *rest) done(next uint64, err error, now time.Time) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.busy = false
-	if err != nil {
-		return // the next sweep repeats it
-	}
-	if r.cursor = next; next == 0 {
-		r.next = now.Add(restEvery)
-	}
-}
-
-// lengthen extends the life of some topics' keys, and at the end that of the keys that all topics share.
-func (s *upkeep) lengthen(ctx context.Context) {
-	if !s.rest.due(s.localTime()) {
+	if now.Before(r.next) {
 		return
 	}
-	next, err := s.lengthenSome(ctx, s.rest.cursor)
+	next, err := s.lengthenSome(ctx, r.cursor)
 	if err == nil && next == 0 {
 		err = s.lengthenShared(ctx)
 	}
-	s.rest.done(next, err, s.localTime())
+	if err != nil {
+		return
+	}
+	if r.cursor = next; next == 0 {
+		r.next = s.localTime().Add(restEvery)
+	}
 }
 
 func (s *upkeep) lengthenSome(ctx context.Context, cursor uint64) (next uint64, err error) {
-	var topics []string
-	_, err = call(ctx, s.writes, "lengthen", func(ctx context.Context) (struct{}, error) {
-		// This list has each topic that has had a lease, as long as the topic keeps anything.
-		topics, next, err = s.one().SScan(ctx, s.indexKey("seen"), cursor, "", restTopic).Result()
-		return struct{}{}, err
-	})
+	// This list has each topic that has had a lease, as long as the topic keeps anything.
+	topics, next, err := s.scanPage(ctx, s.writes, "lengthen", scan{"SSCAN", s.indexKey("seen"), "", restTopic}, cursor)
 	if err != nil || len(topics) == 0 {
 		return next, err
 	}
@@ -82,22 +65,17 @@ func (s *upkeep) lengthenSome(ctx context.Context, cursor uint64) (next uint64, 
 	for i, t := range topics {
 		evals[i] = eval{restScript, s.keys(presence.Topic(t), "leases", "users", "hidden", "seen", "count", "log", "head"), nil}
 	}
-	_, err = call(ctx, s.writes, "lengthen", func(ctx context.Context) ([]*redis.Cmd, error) { return s.run(ctx, evals...) })
+	_, err = s.runEach(ctx, "lengthen", evals...)
 	return next, err
 }
 
 func (s *upkeep) lengthenShared(ctx context.Context) error {
 	keys := append(s.noticeLog(), s.statusKeys()...)
-	for _, name := range []string{"due", "due:idle", "views", "views:idle", "topics", "seen", "changed", "nodes", "terms", "sweeps"} {
-		keys = append(keys, s.indexKey(name))
-	}
+	keys = append(keys, s.indexKeys("due", "due:idle", "views", "views:idle", "topics", "seen", "changed", "nodes", "terms", "sweeps")...)
 	keys = append(append(keys, s.erasureKeys()...), s.consumersKey())
-	_, err := call(ctx, s.writes, "lengthen", func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, s.pipelined(ctx, func(p redis.Pipeliner) {
-			for _, key := range keys {
-				p.PExpire(ctx, key, keepAtRest)
-			}
-		})
+	return s.send(ctx, s.writes, "lengthen", func(ctx context.Context, p redis.Pipeliner) {
+		for _, key := range keys {
+			p.PExpire(ctx, key, keepAtRest)
+		}
 	})
-	return err
 }

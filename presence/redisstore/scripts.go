@@ -47,39 +47,41 @@ func changing(files ...string) *script {
 
 // The scripts. They never change.
 var (
-	applyScript         = changing("time", "keep", "topic_count", "topic", "topic_names", "topic_settle", "topic_guests", "topic_peak", "topic_bots", "apply")
-	sweepScript         = changing("time", "keep", "topic_count", "topic", "topic_names", "topic_settle", "sweep")
-	sweepLookScript     = newScript("time", "keep", "topic_count", "sweep_look")
-	sweepRepairScript   = newScript("time", "keep", "sweep_repair")
-	sweepNodeScript     = changing("time", "keep", "topic_count", "topic", "topic_names", "topic_settle", "sweep_node")
-	nodeRenewScript     = newScript("time", "keep", "node_renew")
-	nodeCountScript     = newScript("time", "node_count")
-	nodeClaimScript     = newScript("time", "keep", "node_claim")
-	nodeForgetScript    = newScript("node_forget")
-	heartbeatScript     = newScript("time", "keep", "topic_count", "heartbeat")
-	viewsAgeScript      = changing("time", "views_age")
-	seenTrimScript      = newScript("time", "seen_trim")
-	countsScript        = newScript("counts")
-	snapshotScript      = newScript("time", "snapshot")
-	recentScript        = newScript("time", "recent")
-	rememberedScript    = newScript("time", "remembered")
-	inspectScript       = newScript("time", "inspect")
-	indexNoteScript     = newScript("time", "keep", "index_note")
-	indexClaimScript    = newScript("time", "keep", "index_claim")
-	indexSettleScript   = newScript("time", "keep", "index_settle")
-	indexForgetScript   = newScript("index_forget")
-	noticePublishScript = newScript("time", "keep", "notice_publish")
-	noticeHearScript    = newScript("time", "keep", "notice_hear")
-	statusTrimScript    = newScript("time", "status_trim")
-	metaScript          = newScript("meta")
-	eraseScript         = changing("time", "keep", "topic_count", "topic", "topic_names", "topic_settle", "erase")
-	noticeEraseScript   = newScript("notice_erase")
-	erasurePutScript    = newScript("time", "erasure_put")
-	erasureClaimScript  = newScript("time", "erasure_claim")
-	erasureEndScript    = newScript("erasure_end")
-	restScript          = newScript("keep", "rest")
-	indexChangedScript  = newScript("keep", "index_changed")
-	indexChangesScript  = newScript("keep", "index_changes")
+	applyScript          = changing("time", "keep", "topic_count", "topic", "topic_names", "topic_settle", "topic_guests", "topic_peak", "topic_bots", "apply")
+	sweepScript          = changing("time", "keep", "topic_count", "topic", "topic_names", "topic_settle", "sweep")
+	sweepLookScript      = newScript("time", "keep", "topic_count", "sweep_look")
+	sweepRepairScript    = newScript("time", "keep", "sweep_repair")
+	sweepNodeScript      = changing("time", "keep", "topic_count", "topic", "topic_names", "topic_settle", "sweep_node")
+	nodeRenewScript      = newScript("time", "keep", "node_renew")
+	nodeCountScript      = newScript("time", "node_count")
+	nodeClaimScript      = newScript("time", "keep", "node_claim")
+	nodeForgetScript     = newScript("node_forget")
+	heartbeatScript      = newScript("time", "keep", "topic_count", "heartbeat")
+	viewsAgeScript       = changing("time", "views_age")
+	seenTrimScript       = newScript("time", "seen_trim")
+	countsScript         = newScript("counts")
+	snapshotScript       = newScript("time", "snapshot")
+	recentScript         = newScript("time", "recent")
+	rememberedScript     = newScript("time", "remembered")
+	inspectScript        = newScript("time", "inspect")
+	indexNoteScript      = newScript("time", "keep", "index_note")
+	indexClaimScript     = newScript("time", "keep", "index_claim")
+	indexSettleScript    = newScript("time", "keep", "index_settle")
+	indexForgetScript    = newScript("index_forget")
+	noticePublishScript  = newScript("time", "keep", "notice_publish")
+	noticeHearScript     = newScript("time", "keep", "notice_hear")
+	statusTrimScript     = newScript("time", "status_trim")
+	metaScript           = newScript("meta")
+	consumerClaimScript  = newScript("time", "keep", "consumer_claim")
+	consumerCommitScript = newScript("time", "keep", "consumer_commit")
+	eraseScript          = changing("time", "keep", "topic_count", "topic", "topic_names", "topic_settle", "erase")
+	noticeEraseScript    = newScript("notice_erase")
+	erasurePutScript     = newScript("time", "keep", "erasure_put")
+	erasureClaimScript   = newScript("time", "keep", "erasure_claim")
+	erasureEndScript     = newScript("erasure_end")
+	restScript           = newScript("keep", "rest")
+	indexChangedScript   = newScript("keep", "index_changed")
+	indexChangesScript   = newScript("keep", "index_changes")
 )
 
 // An eval is one run of a script.
@@ -99,14 +101,18 @@ func (l *link) run(ctx context.Context, evals ...eval) ([]*redis.Cmd, error) {
 		evals = append(slices.Clip(evals), note)
 	}
 	answers := l.runAll(ctx, evals)[:asked]
-	var err error
-	for _, a := range answers {
-		if a.Err() == nil {
-			return answers, nil
+	return answers, allFailed(answers)
+}
+
+// allFailed returns the first error if every command failed, and else nil.
+func allFailed[C redis.Cmder](commands []C) (err error) {
+	for _, c := range commands {
+		if c.Err() == nil {
+			return nil
 		}
-		err = cmp.Or(err, a.Err())
+		err = cmp.Or(err, c.Err())
 	}
-	return answers, err
+	return err
 }
 
 func (l *link) runAll(ctx context.Context, evals []eval) []*redis.Cmd {

@@ -10,52 +10,37 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// statuses keep what users chose.
-type statuses struct{ *fleet }
-
 // Statuses implements [backend.Store].
-func (s *statuses) Statuses(ctx context.Context, users ...presence.UserID) ([]backend.ChosenStatus, error) {
+func (s *fleet) Statuses(ctx context.Context, users ...presence.UserID) ([]backend.ChosenStatus, error) {
 	statuses := make([]backend.ChosenStatus, len(users))
 	if len(users) == 0 {
 		return statuses, nil
 	}
-	if err := s.ready(ctx, s.reads); err != nil {
+	var since *redis.FloatSliceCmd
+	var chosen *redis.SliceCmd
+	err := s.send(ctx, s.reads, "statuses", func(ctx context.Context, p redis.Pipeliner) {
+		since = p.ZMScore(ctx, s.statusKeys()[1], textsOf(users)...) // read first: a status may then have a later order, but no earlier one
+		chosen = p.HMGet(ctx, s.statusKeys()[0], textsOf(users)...)
+	})
+	if err != nil {
 		return nil, err
 	}
-	ids := make([]string, len(users))
-	for i, id := range users {
-		ids[i] = string(id)
+	for i, status := range chosen.Val()[:min(len(chosen.Val()), len(since.Val()), len(statuses))] {
+		text, _ := status.(string)
+		if chosen, err := presence.ParseStatus(text); err == nil {
+			statuses[i] = backend.ChosenStatus{Status: chosen, Order: backend.Order(math.Round(since.Val()[i] * 1000))}
+		}
 	}
-	keys := s.statusKeys()
-	return call(ctx, s.reads, "statuses", func(ctx context.Context) ([]backend.ChosenStatus, error) {
-		var since *redis.FloatSliceCmd
-		var chosen *redis.SliceCmd
-		if err := s.pipelined(ctx, func(p redis.Pipeliner) {
-			since = p.ZMScore(ctx, keys[1], ids...) // read first: a status may then have a later order, but no earlier one
-			chosen = p.HMGet(ctx, keys[0], ids...)
-		}); err != nil {
-			return nil, err
-		}
-		for i, status := range chosen.Val()[:min(len(chosen.Val()), len(since.Val()), len(statuses))] {
-			text, _ := status.(string)
-			if chosen, err := presence.ParseStatus(text); err == nil {
-				statuses[i] = backend.ChosenStatus{Status: chosen, Order: backend.Order(math.Round(since.Val()[i] * 1000))}
-			}
-		}
-		return statuses, nil
-	})
+	return statuses, nil
 }
 
-// trim forgets statuses that were chosen long ago, a thousand at a time.
-func (s *statuses) trim(ctx context.Context, keep time.Duration, most int) (forgotten int, err error) {
+// trimStatuses forgets statuses that were chosen long ago, a thousand at a time.
+func (s *fleet) trimStatuses(ctx context.Context, keep time.Duration, most int) (forgotten int, err error) {
 	for more := true; more; {
-		answer, err := s.runOne(ctx, s.writes, "trim", eval{statusTrimScript, s.statusKeys(), []any{s.now(), keep.Milliseconds(), most, maxTrim}})
+		e := eval{statusTrimScript, s.statusKeys(), []any{s.now(), keep.Milliseconds(), most, maxTrim}}
+		r, err := s.numbers(ctx, s.writes, "trim", 2, e)
 		if err != nil {
 			return forgotten, err
-		}
-		r, err := answer.Int64Slice()
-		if err != nil || len(r) < 2 {
-			return forgotten, wrap("trim", errAnswer)
 		}
 		forgotten += int(r[0])
 		more = r[1] == 1

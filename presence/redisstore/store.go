@@ -2,7 +2,6 @@ package redisstore
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -38,17 +37,9 @@ type Store struct {
 	ownsClient bool // Close closes it
 	pubsub     *pubsub
 	*fleet
-	*writer
-	*reader
-	*extrasReader
 	*watcher
 	*bus
-	*statuses
-	*nodes
 	*upkeep
-	*consumers
-	*eraser
-	*erasures
 }
 
 var _ backend.Store = (*Store)(nil)
@@ -67,13 +58,9 @@ func New(client redis.UniversalClient, cfg Config) *Store {
 	keys := keyspace{cfg.Prefix}
 	l.notes.keyspace = keys
 	f := &fleet{link: l, keyspace: keys, index: newIndex(l, keys), logSize: cfg.LogSize, keepLog: keepLog}
-	s := &Store{cfg: cfg, pubsub: newPubsub(client, cfg.Timeout, l.pace), fleet: f, writer: &writer{f}, statuses: &statuses{f}, consumers: &consumers{f}, erasures: &erasures{f}}
-	s.reader, s.extrasReader = &reader{f}, &extrasReader{f}
+	s := &Store{cfg: cfg, pubsub: newPubsub(client, cfg.Timeout, l.pace), fleet: f, upkeep: &upkeep{fleet: f}}
 	s.watcher = &watcher{fleet: f, pubsub: s.pubsub, taps: make(map[*tap]struct{})}
 	s.bus = &bus{fleet: f, watcher: s.watcher}
-	s.nodes = &nodes{fleet: f, reader: s.reader, swept: newNodeProgress()}
-	s.upkeep = &upkeep{fleet: f, nodes: s.nodes, statuses: s.statuses}
-	s.eraser = &eraser{f, s.statuses, s.consumers}
 	return s
 }
 
@@ -81,13 +68,13 @@ func New(client redis.UniversalClient, cfg Config) *Store {
 // [Config].Timeout at most. The Store does not use the client after that. Close also closes the client of a
 // Store that [Open] made.
 func (s *Store) Close() error {
-	err := s.pubsub.close()
+	s.pubsub.close()
 	s.reads.rest()
 	s.writes.rest()
 	if s.ownsClient {
-		err = errors.Join(err, s.client.Close())
+		return s.client.Close()
 	}
-	return err
+	return nil
 }
 
 // String returns where the data is, without a password: "redis 127.0.0.1:6379/0, prefix presence".

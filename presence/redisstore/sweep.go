@@ -36,18 +36,15 @@ func (s *upkeep) Sweep(ctx context.Context, opts backend.SweepOptions) (backend.
 	if err := s.ready(ctx, s.writes); err != nil {
 		return backend.Swept{}, err
 	}
-	s.sharded(ctx)
 	if doubt, begins, err := s.doubts(ctx, opts.Doubt); doubt || err != nil || opts.Limit == 0 {
 		return backend.Swept{Doubt: begins}, err
 	}
 	s.lengthen(ctx)
 	var swept backend.Swept
 	if opts.Nodes { // before expired leases, which may be many and take all the time
-		nodes, err := s.nodes.sweep(ctx)
-		if err != nil {
-			return nodes, err
+		if err := s.sweepNodes(ctx, &swept); err != nil {
+			return swept, err
 		}
-		swept = nodes
 	}
 	expired, err := s.sweepExpired(ctx, opts, began)
 	expired.Leases, expired.Leaves = expired.Leases+swept.Leases, expired.Leaves+swept.Leaves
@@ -56,12 +53,13 @@ func (s *upkeep) Sweep(ctx context.Context, opts backend.SweepOptions) (backend.
 
 func (s *upkeep) sweepExpired(ctx context.Context, opts backend.SweepOptions, began time.Time) (backend.Swept, error) {
 	j := &sweepJob{store: s, limit: opts.Limit, again: max(lookAgain, opts.Soonest), latest: began, looked: make(map[presence.Topic]look)}
-	next, err := s.eachDue(ctx, "sweep", "due", j.again, j)
+	job := dueJob{j.scripts, j.took, j.more}
+	next, err := s.eachDue(ctx, "sweep", "due", j.again, job)
 	if err == nil && j.unknown {
 		var doubt bool
 		if doubt, j.swept.Doubt, err = s.doubts(ctx, opts.Doubt); err == nil && !doubt {
 			j.slow = false
-			next, err = s.eachDue(ctx, "sweep", "due", j.again, j)
+			next, err = s.eachDue(ctx, "sweep", "due", j.again, job)
 		}
 	}
 	if opts.Soonest > 0 && j.more() {
@@ -85,11 +83,11 @@ type sweepJob struct {
 	again   time.Duration // after this, a topic is looked at again
 	swept   backend.Swept
 	looked  map[presence.Topic]look
-	asked   time.Time // when the latest scripts were made
-	latest  time.Time // when the job began, or had its latest answer
-	slow    bool      // a look was too old when its script ran, or a call took too long
-	unknown bool      // the server did not know a script
-	torn    []presence.Topic
+	asked   time.Time        // when the latest scripts were made
+	latest  time.Time        // when the job began, or had its latest answer
+	slow    bool             // a look was too old when its script ran, or a call took too long
+	unknown bool             // the server did not know a script
+	torn    []presence.Topic // leases may be missing in these
 }
 
 // A look is what a script saw in a topic.
@@ -114,8 +112,8 @@ func (j *sweepJob) scripts(topics []presence.Topic) []dueScript {
 	}
 	scripts := apiece(looked, func(t presence.Topic) (e eval, weight int) {
 		most := min(maxSweep, max(1, (j.limit-j.swept.Leases)/len(topics)))
-		args := append(j.store.topicArgs(t), most, j.looked[t].at, sweepWithin.Milliseconds())
-		return eval{sweepScript, j.store.keys(t, topicKeys[:]...), args}, lookCosts + min(most, j.looked[t].due)
+		e = j.store.topicEval(sweepScript, t, most, j.looked[t].at, sweepWithin.Milliseconds())
+		return e, lookCosts + min(most, j.looked[t].due)
 	})
 	for _, group := range j.store.gather(fresh, maxLooked) {
 		look := dueScript{eval: eval{script: sweepLookScript, args: []any{j.store.now()}}, weight: lookWeight * len(group)}
@@ -131,47 +129,27 @@ func (j *sweepJob) scripts(topics []presence.Topic) []dueScript {
 // lookAlone returns the arguments of sweepScript that make it remove nothing.
 func lookAlone(args []any) []any { return append(slices.Clone(args[:len(args)-2]), 0, 0) }
 
+// took handles what lua/sweep.lua or lua/sweep_look.lua returns of a topic.
 func (j *sweepJob) took(topic presence.Topic, answer []int64) time.Duration {
-	a := readSweep(answer)
+	if len(answer) != 6 || answer[2] < -1 { // it cannot be read, or the server refused to look at the topic
+		answer = []int64{0, 0, lookAgain.Milliseconds(), 0, 0, 0}
+	}
+	leases, leaves, next := int(answer[0]), int(answer[1]), time.Duration(answer[2])*time.Millisecond
 	j.latest = time.Now()
-	refused, late := j.looked[topic].at > 0 && a.leases == 0 && a.next == 0, time.Since(j.asked) > sweepWithin
+	refused, late := j.looked[topic].at > 0 && leases == 0 && next == 0, time.Since(j.asked) > sweepWithin
 	j.slow = j.slow || refused || late
 	j.unknown = j.unknown || refused && !late
-	j.swept.Leases += a.leases
-	j.swept.Leaves += a.leaves
+	j.swept.Leases += leases
+	j.swept.Leaves += leaves
 	j.swept.More = j.swept.Leases >= j.limit
-	j.looked[topic] = a.look
-	if a.torn {
+	j.looked[topic] = look{at: answer[3], due: int(answer[4])}
+	if answer[5] == 1 {
 		j.torn = append(j.torn, topic)
 	}
-	return min(a.next, j.again)
+	return min(next, j.again)
 }
 
 func (j *sweepJob) more() bool { return !j.swept.More && !j.slow }
-
-// A sweepAnswer is what lua/sweep.lua returns.
-type sweepAnswer struct {
-	leases, leaves int           // removed, and announced
-	next           time.Duration // until the next lease expires; 0: some have expired; negative: there is no lease
-	look
-	torn bool // leases may be missing
-}
-
-// readSweep reads the answer of lua/sweep.lua about a topic, or the four numbers of
-// lua/sweep_look.lua.
-func readSweep(r []int64) sweepAnswer {
-	var leases, leaves int64
-	if len(r) == 6 {
-		leases, leaves, r = r[0], r[1], r[2:]
-	}
-	if len(r) != 4 || r[0] < -1 {
-		return sweepAnswer{next: lookAgain}
-	}
-	return sweepAnswer{
-		leases: int(leases), leaves: int(leaves), next: time.Duration(r[0]) * time.Millisecond,
-		look: look{at: r[1], due: int(r[2])}, torn: r[3] == 1,
-	}
-}
 
 // repair restores leases that a topic lost from the records of its users, a round trip for every 500 records.
 // Without a lease, a user would stay online for ever.

@@ -8,23 +8,19 @@ import (
 )
 
 // Topics implements [backend.Store]. It costs one round trip for each 500 topics.
-func (s *reader) Topics(ctx context.Context, after presence.Topic, most int) ([]presence.Topic, error) {
-	if err := s.ready(ctx, s.reads); err != nil {
-		return nil, err
-	}
+func (s *fleet) Topics(ctx context.Context, after presence.Topic, most int) ([]presence.Topic, error) {
 	var topics []presence.Topic
 	for len(topics) < most {
 		page := redis.ZRangeArgs{Key: s.indexKey("topics"), Start: "(" + string(after), Stop: "+", ByLex: true, Count: int64(min(most-len(topics), maxClaimed))}
-		found, err := call(ctx, s.reads, "topics", func(ctx context.Context) ([]string, error) {
-			return s.one().ZRangeArgs(ctx, page).Result()
-		})
+		var found *redis.StringSliceCmd
+		err := s.send(ctx, s.reads, "topics", func(ctx context.Context, p redis.Pipeliner) { found = p.ZRangeArgs(ctx, page) })
 		if err != nil {
 			return nil, err
 		}
-		for _, topic := range found {
+		for _, topic := range found.Val() {
 			topics = append(topics, presence.Topic(topic))
 		}
-		if len(found) < int(page.Count) {
+		if len(found.Val()) < int(page.Count) {
 			break
 		}
 		after = topics[len(topics)-1]

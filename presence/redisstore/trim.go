@@ -2,11 +2,9 @@ package redisstore
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
@@ -16,32 +14,15 @@ const maxTrim = 1000
 // Trim implements [backend.Store]. It costs one round trip for the chosen statuses,
 // three for every few hundred topics, and more where thousands of users are forgotten.
 func (s *upkeep) Trim(ctx context.Context, keep time.Duration, most int) (forgotten int, err error) {
-	if err := s.ready(ctx, s.writes); err != nil {
-		return 0, err
-	}
-	if forgotten, err = s.statuses.trim(ctx, keep, most); err != nil {
+	if forgotten, err = s.trimStatuses(ctx, keep, most); err != nil {
 		return forgotten, err
 	}
-	type page struct {
-		topics []string
-		cursor uint64
-	}
-	for cursor := uint64(0); ; {
-		p, err := call(ctx, s.writes, "trim", func(ctx context.Context) (p page, err error) {
-			p.topics, p.cursor, err = s.one().SScan(ctx, s.indexKey("seen"), cursor, "", maxClaimed).Result()
-			return p, err
-		})
-		if err != nil {
-			return forgotten, err
-		}
-		n, err := s.trimSeen(ctx, p.topics, keep, most)
-		if forgotten += n; err != nil {
-			return forgotten, err
-		}
-		if cursor = p.cursor; cursor == 0 {
-			return forgotten, nil
-		}
-	}
+	err = s.scanAll(ctx, s.writes, "trim", scan{"SSCAN", s.indexKey("seen"), "", maxClaimed}, func(topics []string) error {
+		n, err := s.trimSeen(ctx, topics, keep, most)
+		forgotten += n
+		return err
+	})
+	return forgotten, err
 }
 
 // trimSeen forgets users who were last seen long ago, until each of the topics is within the bounds. Topics
@@ -53,8 +34,8 @@ func (s *upkeep) trimSeen(ctx context.Context, topics []string, keep time.Durati
 		for i, t := range topics {
 			evals[i] = eval{seenTrimScript, s.keys(presence.Topic(t), "seen", "lately", "names"), []any{s.now(), keep.Milliseconds(), most, share}}
 		}
-		answers, err := call(ctx, s.writes, "trim", func(ctx context.Context) ([]*redis.Cmd, error) { return s.run(ctx, evals...) })
-		if len(answers) == 0 || err != nil && !errors.Is(err, presence.ErrRefused) {
+		answers, err := s.runEach(ctx, "trim", evals...)
+		if err != nil {
 			return forgotten, err
 		}
 		var again []string
@@ -75,7 +56,7 @@ func (s *upkeep) trimSeen(ctx context.Context, topics []string, keep time.Durati
 		topics = again
 	}
 	for part := range slices.Chunk(empty, maxNotes) {
-		keys := []string{s.indexKey("seen"), s.indexKey("due")}
+		keys := s.indexKeys("seen", "due")
 		if _, err := s.runOne(ctx, s.writes, "trim", eval{indexForgetScript, keys, part}); err != nil {
 			return forgotten, err
 		}

@@ -88,14 +88,9 @@ func (t *tap) stop() {
 	t.mu.Lock()
 	t.stopped = true
 	t.mu.Unlock()
-	t.store.forget(t)
-}
-
-// forget ends the subscription of a tap.
-func (s *watcher) forget(t *tap) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.taps, t)
+	t.store.mu.Lock()
+	defer t.store.mu.Unlock()
+	delete(t.store.taps, t)
 	t.leave()
 }
 

@@ -1,22 +1,18 @@
 -- Applies a batch of operations as one atomic step: Store.Apply. Batches of heartbeats
 -- alone take heartbeat.lua; heartbeats among other operations come here.
--- KEYS    as topic.lua; 17 peak, 18 bots: see topic_peak.lua and topic_bots.lua
+-- KEYS    as topic.lua
 -- ARGV    as topic.lua; 8 what is kept beyond who is online, as "<Keep.Names> <letters>" (f
---         ForgetSignedOut, a Active, p Peak, g PeakGuests, b: there are bots among the
---         operations), or empty: nothing. KEYS[17] and [18] are needed with p and b. Then runs of
---         operations of one kind and length, from ARGV[9] on: kind, for in ms, how many,
---         and then for each
---           heartbeat, release, drop, attend, idle  user, holder
---           follow                    user, holder, Op.ViewFor in ms (empty: it is of now)
---           join, idlejoin            user, holder, status, profile JSON
---           again, idleagain          the same, and Op.ViewFor in ms
---           seen, update              user, status, profile JSON
---           seenlate                  the same, and Op.ViewFor in ms
---           signoff                   user, holder, status
---           signout                   user, status
---           guest, forget             guest
---           bot                       bot, name (empty: the bot is not counted)
---           peak                      total (empty: a new record), at in ms, since in ms
+--         ForgetSignedOut, a Active, p Peak, g PeakGuests), or empty: nothing. Then runs of
+--         operations that are alike, from ARGV[9] on: kind, for in ms, Op.ViewFor in ms,
+--         whether they are idle (0 or 1), how many, and then for each
+--           heartbeat, follow, release, drop, attend   user, holder
+--           join            user, holder, status, profile JSON
+--           seen, update    user, status, profile JSON
+--           signoff         user, holder, status
+--           signout         user, status
+--           guest, forget   guest
+--           bot             bot, name (empty: the bot is not counted)
+--           peak            total (empty: a new record), at in ms, since in ms
 --         (an empty status or profile keeps the former one; a status is "<status>@<revision>",
 --         "<status>", which is of revision 0, or "<status>@", which counts always: rule 28)
 -- Returns the indexes, from 0, of the heartbeats, follows and attends whose lease is gone;
@@ -24,13 +20,12 @@
 -- Cost    about 5 us an operation, and O(log leases) each; at most 250 of them. To forget
 --         guests costs up to 750 us more, once a script. For names, peak and bots see the
 --         files of these.
-local width = {heartbeat = 2, follow = 3, release = 2, drop = 2, join = 4, again = 5, idleagain = 5, seen = 3, seenlate = 4, update = 3, signout = 2, signoff = 3,
-  attend = 2, idle = 2, idlejoin = 4,
+local width = {heartbeat = 2, follow = 2, release = 2, drop = 2, attend = 2, join = 4, seen = 3, update = 3, signout = 2, signoff = 3,
   guest = 1, forget = 1, bot = 2, peak = 3}
 local nobody = {guest = true, forget = true, bot = true, peak = true} -- operations that name no user
 local act = {} -- what each kind does; nil: nothing
 
-local writePeak, readBots, writeBots
+local peaks, withGuests = false, false -- the topic has a record; it counts guests too
 local stays = false -- who signs out stays in the sets of page views (rule 15)
 if ARGV[8] ~= '' then
   local many, letters = match(ARGV[8], '^(%d+) (%a*)$')
@@ -39,22 +34,21 @@ if ARGV[8] ~= '' then
     keepNames(tonumber(many), not stays)
   end
   if find(letters, 'a') then minute = minuteOf(now) end
-  if find(letters, 'p') then writePeak = keepPeak(act, find(letters, 'g')) end
-  if find(letters, 'b') then readBots, writeBots = keepBots(act) end
+  peaks, withGuests = find(letters, 'p'), find(letters, 'g')
+  if peaks then readPeak() end
 end
 
--- A run that begins at i: its kind and length, its first operation, how far it is
--- to the next one, and its end.
+-- A run that begins at i: its kind, its first operation, how far it is to the next one, and its end.
 local function run(i)
-  local kind, length, many = ARGV[i], ARGV[i + 1], ARGV[i + 2]
-  return kind, length, i + 3, width[kind], i + 2 + many * width[kind]
+  local kind = ARGV[i]
+  return kind, i + 5, width[kind], i + 4 + ARGV[i + 4] * width[kind]
 end
 
-local comes = {join = true, idlejoin = true, again = true, idleagain = true, seen = true, seenlate = true, signout = true, signoff = true}
+local comes = {join = true, seen = true, signout = true, signoff = true}
 local ids, others = {}, {}
 local i = 9
 while i <= #ARGV do
-  local kind, _, first, each, last = run(i)
+  local kind, first, each, last = run(i)
   local list = comes[kind] and ids or not nobody[kind] and others
   for k = first, list and last or 0, each do list[#list + 1] = ARGV[k] end
   i = last + 1
@@ -91,8 +85,6 @@ local function cut(u, holder, length)
   strike(member)
 end
 
-local hushes = {} -- status -> whether it ends with "-", which says unseen
-
 -- Stores a profile. An empty status or profile keeps the former one. The minute of the
 -- latest page view stays, or becomes that of a page viewed at a moment; settle sets that of a
 -- user who joins. It comes before the lease.
@@ -118,12 +110,7 @@ local function take(u, status, profile, viewed)
   local invisible = status == 'invisible' or status == 'invisible-'
   u.lapsed = invisible and (u.lapsed or u.shown and u.held == '|')
   u.left = invisible and u.left
-  local hushed = hushes[status]
-  if hushed == nil then
-    hushed = sub(status, -1) == '-'
-    hushes[status] = hushed
-  end
-  if hushed then
+  if sub(status, -1) == '-' then
     u.unseen = true
   elseif u.unseen then -- who turns seen is seen (rule 21)
     u.seen, u.came, u.unseen, u.lapsed, u.left = now, now, nil, nil, nil
@@ -136,76 +123,70 @@ local function take(u, status, profile, viewed)
   u.line, u.invisible = since .. ' ' .. status .. ' ' .. profile, invisible
 end
 
--- What each kind of operation does. Arguments: the user, the length of the lease, and where
--- the operation stands in ARGV. A heartbeat whose lease is gone returns true.
-local guestOps, latestOf = {}, {} -- guests in the order of their first operation; and the latest one of each
+-- What each kind of operation does. Arguments: the user, the length of the lease, where the
+-- operation stands in ARGV, its ViewFor (false: 0), and whether it is idle. A heartbeat whose
+-- lease is gone returns true.
+local latestOf = {} -- guest -> the kind of the latest operation
 local period = 3600000 -- if no operation names one
 
 local function ofGuest(kind)
   return function(_, length, k)
-    local guest = ARGV[k]
-    if not latestOf[guest] then guestOps[#guestOps + 1] = guest end
-    latestOf[guest] = kind
+    latestOf[ARGV[k]] = kind
     if length ~= '0' then period = tonumber(length) end
   end
 end
 act.guest, act.forget = ofGuest('guest'), ofGuest('forget')
 
-function act.join(u, length, k, _, idle)
-  -- A join behind a page view in the same step is later than the page view, also when
-  -- the step is repeated (rule 12).
-  take(u, ARGV[k + 2], ARGV[k + 3])
-  hold(u, ARGV[k + 1], length, u.viewed, idle or false)
-  u.came, u.signedOut = now, nil
+function act.peak(_, _, k)
+  if peaks then offerPeak(ARGV[k], ARGV[k + 1], ARGV[k + 2]) end
 end
 
-function act.idlejoin(u, length, k) act.join(u, length, k, nil, true) end
+function act.bot(_, length, k)
+  if ARGV[k + 1] ~= '' then admit(ARGV[k], ARGV[k + 1]) end
+  if length ~= '0' then period = tonumber(length) end
+end
 
 -- Whether the lease of a page view is later than what is told again.
 local function laterView(u, view)
-  local web = u.id .. '\31web'
-  return lease(u, 'web') and (moved[web] or tonumber(redis.call('ZSCORE', leases, web) or 0)) > now + view
+  return lease(u, 'web') and ends(u.id .. '\31web') > now + view
 end
 
--- A join that is told again stands before a later page view.
-function act.again(u, length, k, _, idle)
-  local holder, at = ARGV[k + 1], lease(u, 'web')
-  local before, viewed = u.held, u.viewed
-  if not at or lease(u, holder) or not laterView(u, ARGV[k + 4]) then return act.join(u, length, k, nil, idle) end
-  u.viewed = nil
-  act.join(u, length, k, nil, idle)
-  local _, long = lease(u, holder)
-  u.held, u.viewed = sub(before, 1, at) .. holder .. '=' .. long .. sub(before, at), viewed
+-- A join that is told again stands before a later page view. Any other join behind a page view
+-- in the same step is later than the page view, also when the step is repeated (rule 12).
+function act.join(u, length, k, view, idle)
+  local holder, before, viewed = ARGV[k + 1], u.held, u.viewed
+  local at = view and not lease(u, holder) and laterView(u, view) and lease(u, 'web')
+  take(u, ARGV[k + 2], ARGV[k + 3])
+  hold(u, holder, length, not at and viewed, idle)
+  u.came, u.signedOut = now, nil
+  if at then
+    local _, long = lease(u, holder)
+    u.held = sub(before, 1, at) .. holder .. '=' .. long .. sub(before, at)
+  end
 end
 
-function act.idleagain(u, length, k) act.again(u, length, k, nil, true) end
-
-function act.seen(u, length, k, _, _, long)
-  local at = long and now - long + length or now
+function act.seen(u, length, k, view)
+  local at = view and now - view + length or now
   take(u, ARGV[k + 1], ARGV[k + 2], at)
-  hold(u, 'web', length, true, false, nil, long)
-  u.viewed, u.signedOut, period = true, nil, tonumber(long or length)
+  hold(u, 'web', length, true, false, nil, view)
+  u.viewed, u.signedOut, period = true, nil, tonumber(view or length)
   u.came = max(u.came or 0, at)
 end
 
-function act.seenlate(u, length, k) act.seen(u, length, k, nil, nil, ARGV[k + 3]) end
-
-function act.heartbeat(u, length, k, last, idle)
+local function beat(u, length, k, last, idle)
   local holder = ARGV[k + 1]
   local member = u.id .. '\31' .. holder
   if not lease(u, holder) or lapsed[member] and not moved[member] then return true end
   hold(u, holder, length, last, idle, true)
 end
 
+function act.heartbeat(u, length, k) return beat(u, length, k) end
+
 -- A follow that is told again stays before a page view that is later.
-function act.follow(u, length, k)
-  local view = ARGV[k + 2]
-  return act.heartbeat(u, length, k, view == '' or not laterView(u, view) or nil)
-end
+function act.follow(u, length, k, view) return beat(u, length, k, not (view and laterView(u, view))) end
 
 -- Whether somebody is at a page: rule 24.
-function act.attend(u, length, k) return act.heartbeat(u, length, k, nil, false) end
-function act.idle(u, length, k) return act.heartbeat(u, length, k, nil, true) end
+function act.attend(u, length, k, _, idle) return beat(u, length, k, nil, idle) end
 
 local graced = false
 function act.release(u, length, k)
@@ -224,8 +205,7 @@ function act.drop(u, length, k)
   local holder = ARGV[k + 1]
   if holder == 'web' and length ~= '0' then -- only a view of before
     local _, long = lease(u, 'web')
-    local ends = moved[u.id .. '\31web'] or tonumber(redis.call('ZSCORE', leases, u.id .. '\31web') or 0)
-    if long and ends - long > now - length then return end
+    if long and ends(u.id .. '\31web') - long > now - length then return end
   end
   local from, long = finish(u, holder)
   if not from then return end
@@ -241,9 +221,7 @@ end
 function act.signout(u, _, k)
   hide(u, ARGV[k + 1])
   if u.held ~= '|' and not u.lapsed then u.seen = now end
-  local prefix = u.id .. '\31'
-  for holder in gmatch(u.held, '([^|=]+)=[^|]*') do strike(prefix .. holder) end
-  u.held = '|'
+  strikeAll(u)
   if u.invisible then
     u.viewed = nil
     return
@@ -264,10 +242,7 @@ function act.signoff(u, _, k)
   hide(u, ARGV[k + 2])
   if u.held ~= '|' and not u.lapsed then u.seen = now end
   if connection(holder) and finish(u, holder) then strike(u.id .. '\31' .. holder) end
-  for h in gmatch(u.held, '|([^=]+)=') do
-    if connection(h) then return end
-  end
-  act.signout(u, nil, k + 1)
+  if not connected(u) then act.signout(u, nil, k + 1) end
 end
 
 function act.update(u, length, k)
@@ -288,10 +263,10 @@ end
 local unknown, n = {}, 0
 i = 9
 while i <= #ARGV do
-  local kind, length, first, each, last = run(i)
-  local apply = act[kind]
+  local kind, first, each, last = run(i)
+  local apply, length, view, idle = act[kind], ARGV[i + 1], ARGV[i + 2] ~= '0' and ARGV[i + 2], ARGV[i + 3] == '1'
   for k = first, last, each do
-    if apply and apply(step[ARGV[k]], length, k) then unknown[#unknown + 1] = n end
+    if apply and apply(step[ARGV[k]], length, k, view, idle) then unknown[#unknown + 1] = n end
     n = n + 1
   end
   i = last + 1
@@ -307,18 +282,12 @@ for _, u in ipairs(touched) do
 end
 
 local counted, forgotten = {}, {}
-for i = 1, #guestOps do
-  local guest = guestOps[i]
-  if latestOf[guest] == 'forget' then
-    forgotten[#forgotten + 1] = guest
-  else
-    counted[#counted + 1] = guest
-  end
+for guest, kind in pairs(latestOf) do
+  local list = kind == 'forget' and forgotten or counted
+  list[#list + 1] = guest
 end
-local known = #guestOps > 0 and redis.call('ZCARD', listed)
+local known = #counted + #forgotten > 0 and redis.call('ZCARD', listed)
 local exact = #forgotten > 0 and known <= MOST and isExact(known, sketched())
-
-if readBots then readBots() end
 
 local came = settle()
 call('SADD', current, views)
@@ -338,13 +307,12 @@ if #counted > 0 and not hasMany(known) then
   enlist(counted, known)
   redis.call('PEXPIRE', listed, 4 * period)
 end
-local bots = 0
-if writeBots then bots, period = writeBots(period) end
+local bots = writeBots(period)
 if #views + #counted + bots > 0 and redis.call('SET', aged, now, 'NX', 'PX', 4 * period) then
   -- Without a cron the sets must not stay forever.
   redis.call('PEXPIRE', current, 4 * period)
   redis.call('PEXPIRE', guests, 4 * period)
 end
-if writePeak then writePeak(came + #counted) end
+if peaks then writePeak(came + #counted, withGuests) end
 if graced then unknown[#unknown + 1] = -1 end
 return unknown

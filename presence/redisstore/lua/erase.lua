@@ -12,8 +12,8 @@ for _, u in ipairs(touched) do
   local since = u.at and tonumber((parts(lineOf(u))))
   if u.held == '|' or not since or since <= began then
     if u.held ~= '|' then u.seen = now end
-    for holder in gmatch(u.held, '([^|=]+)=[^|]*') do strike(u.id .. '\31' .. holder) end
-    u.held, u.signedOut = '|', true
+    strikeAll(u)
+    u.signedOut = true
     out[#out + 1] = u.id
   end
 end

@@ -1,6 +1,6 @@
 -- Claims erasures that are due: Store.ClaimErasures.
 -- KEYS    as erasure_put.lua
--- ARGV    1 now, as time.lua; 2 how many at most; 3 for how long, ms; 4 for how long both keys stay, ms
+-- ARGV    1 now, as time.lua; 2 how many at most; 3 for how long, ms
 -- Returns for each {the user, how long ago it was asked for in ms, its name}, in a row.
 -- Cost    O(log erasures) each
 local answer = {}
@@ -15,7 +15,6 @@ for _, user in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', now, 'LIMIT',
   end
 end
 if #answer > 0 then
-  redis.call('PEXPIRE', KEYS[1], ARGV[4])
-  redis.call('PEXPIRE', KEYS[2], ARGV[4])
+  for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, KEEP) end
 end
 return answer

@@ -4,9 +4,7 @@
 -- ARGV    the topics
 -- Returns 0.
 -- Cost    O(topics)
-local gone = {}
-for i, due in ipairs(redis.call('ZMSCORE', KEYS[2], unpack(ARGV))) do
-  if not due then gone[#gone + 1] = ARGV[i] end
+for _, topic in ipairs(ARGV) do
+  if not redis.call('ZSCORE', KEYS[2], topic) then redis.call('SREM', KEYS[1], topic) end
 end
-if #gone > 0 then redis.call('SREM', KEYS[1], unpack(gone)) end
 return 0

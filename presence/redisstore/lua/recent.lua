@@ -3,7 +3,7 @@
 -- ARGV    1 now, as time.lua; 2 how far back, ms (0: users of current and old alone);
 --         3 how many users at most; then the user whom the page begins after, or nothing:
 --         4 -(active, ms), 5 the user
--- Returns {how many the question is about; user, -(active, ms), record or '' , profile or '',
+-- Returns {how many the question is about, as text; user, -(active, ms), record or '' , profile or '',
 --         for each; last, if there is more: user, -(active, ms)}. A record, of users, is
 --         that of a user who is online, a profile, of names, that of another.
 -- Cost    about 1.5 us a user on the page, and 0.5 us for each of the users whom it passes
@@ -49,8 +49,15 @@ local function viewed(ids)
   return current
 end
 
-local page, shown, passed = {total}, 0, 0
+local page, shown, passed = {total .. ''}, 0, 0
 local at, id, score = ARGV[4] and behind(ARGV[4], ARGV[5]) or 0, nil, nil
+
+-- Ends the page, which has more behind the latest user.
+local function more()
+  page[#page + 1], page[#page + 2] = id, score
+  return page
+end
+
 while at < last do
   local many = math.min(last - at, math.max(limit - shown, 50))
   local part, ids = redis.call('ZRANGE', KEYS[1], at, at + many - 1, 'WITHSCORES'), {}
@@ -59,10 +66,7 @@ while at < last do
   local profiles = redis.call('HMGET', KEYS[2], unpack(ids))
   for i = 1, #ids do
     if (not counts or counts[i]) and (records[i] or profiles[i]) then
-      if shown == limit then
-        page[#page + 1], page[#page + 2] = id, score
-        return page
-      end
+      if shown == limit then return more() end
       shown = shown + 1
       page[#page + 1], page[#page + 2] = ids[i], part[2 * i]
       page[#page + 1], page[#page + 2] = records[i] or '', profiles[i] or ''
@@ -72,9 +76,6 @@ while at < last do
     id, score = ids[i], part[2 * i]
   end
   at = at + many
-  if passed >= MOST_PASSED and at < last then
-    page[#page + 1], page[#page + 2] = id, score
-    return page
-  end
+  if passed >= MOST_PASSED and at < last then return more() end
 end
 return page

@@ -7,10 +7,7 @@
 --         1 if leases may be missing: see topic_count.lua}
 -- Cost    O(log leases) each: about 2.3 us a lease where those of one batch expire
 --         together, 6 us for one that expires by itself or whose user holds several.
-local function earliest()
-  local first = redis.call('ZRANGE', leases, 0, 0, 'WITHSCORES')
-  return first[2]
-end
+local function earliest() return redis.call('ZRANGE', leases, 0, 0, 'WITHSCORES')[2] end
 
 -- Takes all leases that expire at one moment, then those of the next moment. To ask for the
 -- score of each lease would cost more than all the rest.
@@ -52,5 +49,4 @@ end
 touch(several)
 lapse(lapsing, #several)
 if expires or removed > 0 or not sound then settle(records, held, sound) end
-local torn = not sound and not (known and sub(known, -1) == '!')
-return {removed + #ended, #gone, expires and max(0, expires - now) or -1, now, redis.call('ZCOUNT', leases, '-inf', now), torn and 1 or 0}
+return {removed + #ended, #gone, expires and max(0, expires - now) or -1, now, redis.call('ZCOUNT', leases, '-inf', now), torn(sound, known)}

@@ -4,7 +4,7 @@
 -- ARGV    as topic.lua; 8 the process; 9 its last renewal, ms: a proof of life; 10 what was
 --         renewed after this moment, ms, stays; 11 cursor of ZSCAN; 12 how many leases it
 --         looks at, about
--- Returns {the next cursor (0 at the end), leases ended, leaves announced}
+-- Returns {the next cursor (0 at the end), leases ended, leaves announced}, as texts
 -- Cost    about 0.2 us for each lease that it looks at, and O(log leases) for each that it ends
 local scanned = redis.call('ZSCAN', leases, ARGV[11], 'COUNT', ARGV[12])
 local prefix, due, ids, holders = '\31' .. ARGV[8] .. '.', {}, {}, {}
@@ -31,4 +31,4 @@ if #lapsing > 0 then
   keepNames()
   settle()
 end
-return {scanned[1], #ended, #gone}
+return {scanned[1], #ended .. '', #gone .. ''}

@@ -20,6 +20,8 @@
 --      14 lately   zset    user who is remembered by name -> -(last active, ms)
 --      15 names    hash    see topic_names.lua
 --      16 signed   zset    guest who signed in among many -> when, ms: see guests.go
+--      17 peak     string  see topic_peak.lua
+--      18 bots     hash    see topic_bots.lua
 -- ARGV  1 now, as time.lua
 --       2 nonce, second half of a new diff's id
 --       3 how to publish: PUBLISH or SPUBLISH
@@ -193,6 +195,9 @@ local function speak(u, holder)
   return true
 end
 
+-- Returns when a lease ends, in this step so far; 0: there is none.
+local function ends(member) return moved[member] or tonumber(redis.call('ZSCORE', leases, member) or 0) end
+
 -- Makes or renews a lease, and never ends it sooner. This is a proof of life. With last, the
 -- lease becomes the latest in the order of rule 6. A lease that is idle or not becomes that,
 -- and with nil stays what it was. With beats it is a beat, which does not shorten the length
@@ -203,7 +208,7 @@ local function hold(u, holder, length, last, idle, beats, long)
   length = long or length
   local from, was, stop = lease(u, holder)
   if from and tonumber(length) < tonumber(was) then -- the new end may be before the present one
-    if expires <= (moved[member] or tonumber(redis.call('ZSCORE', leases, member) or 0)) then
+    if expires <= ends(member) then
       expires = nil
       if not beats and not u.lapsed then u.seen = now end
     end
@@ -236,6 +241,12 @@ local function strike(member)
   if moved[member] then moved[member] = nil end
 end
 
+-- Ends all leases of a user.
+local function strikeAll(u)
+  for holder in gmatch(u.held, '|([^|=]+)=') do strike(u.id .. '\31' .. holder) end
+  u.held = '|'
+end
+
 -- Takes the latest proof of life of a lease that ends without a sweep. It may be read later.
 local function vouch(u, member, length)
   if u.lapsed or u.seen == now then return end -- no proof is later than now
@@ -249,16 +260,20 @@ end
 
 local function connection(holder) return holder ~= 'web' and holder ~= 'grace' end
 
+-- Whether a connection holds the user.
+local function connected(u)
+  for h in gmatch(u.held, '|([^=]+)=') do
+    if connection(h) then return true end
+  end
+end
+
 -- Rule 6, after a connection ended that stood at a place in the list: if it was the user's
 -- last connection, the lease of an older page view ends too. The page view may be the later
 -- proof of life: a connection that is followed after it becomes the latest by a beat, which may
 -- tell of a proof before it (rule 7).
 local function closeTab(u, holder, from)
   local web = find(u.held, '|web=', 1, true)
-  if not web or web >= from or not connection(holder) then return end
-  for h in gmatch(u.held, '|([^=]+)=') do
-    if connection(h) then return end
-  end
+  if not web or web >= from or not connection(holder) or connected(u) then return end
   local member, _, length = u.id .. '\31web', finish(u, 'web')
   vouch(u, member, length)
   strike(member)

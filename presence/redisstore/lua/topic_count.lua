@@ -17,6 +17,11 @@ local function tally(leases, users, hidden, count)
   return records, held, known == records .. ' ' .. held or not known and records == 0 and held == 0, known
 end
 
+-- Returns 1 if leases may be missing, given what tally returned: a sweep must restore them.
+local function torn(sound, known)
+  return not sound and not (known and string.sub(known, -1) == '!') and 1 or 0
+end
+
 -- Writes the figures after a step that changed them, or since when they do not fit.
 local function note(leases, users, hidden, count, sound, before, known)
   if not sound then

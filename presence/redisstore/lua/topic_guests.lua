@@ -23,13 +23,18 @@ local function hasMany(known)
   return known == 1 and redis.call('ZSCORE', listed, '') and ofPeriodBefore() == 0
 end
 
+-- Returns {now, guest, ...}.
+local function ofNow(some)
+  local scored = {}
+  for i = 1, #some do scored[2 * i - 1], scored[2 * i] = now, some[i] end
+  return scored
+end
+
 -- Lists guests beside those who are known. Over the bound the list keeps the latest, one
 -- more than the bound, which says that there are many; and none of them once all are of
 -- this period, since it cannot be complete before the period is over.
 local function enlist(some, known)
-  local scored = {}
-  for i = 1, #some do scored[2 * i - 1], scored[2 * i] = now, some[i] end
-  call('ZADD', listed, scored)
+  call('ZADD', listed, ofNow(some))
   if known + #some <= MOST then return end
   redis.call('ZREMRANGEBYRANK', listed, 0, -MOST - 2)
   if redis.call('ZCARD', listed) > MOST and ofPeriodBefore() == 0 then
@@ -57,10 +62,8 @@ local MOST_SIGNED = 4096
 local function signIn(some, period)
   call('ZREM', listed, some)
   if redis.call('ZCARD', signed) + #some > MOST_SIGNED then return end
-  local scored = {}
-  for i = 1, #some do scored[2 * i - 1], scored[2 * i] = now, some[i] end
   call('PFADD', guests, some)
-  call('ZADD', signed, scored)
+  call('ZADD', signed, ofNow(some))
   redis.call('PEXPIRE', guests, 4 * period)
   redis.call('PEXPIRE', signed, 4 * period)
 end

@@ -32,9 +32,5 @@ if redis.call('EXISTS', KEYS[2], KEYS[4], KEYS[8]) == 0 then
 end
 local keep = string.format('%.0f', 4 * period)
 redis.call('SET', KEYS[5], string.format('%.0f', now), 'PX', keep)
-redis.call('PEXPIRE', KEYS[2], keep)
-redis.call('PEXPIRE', KEYS[4], keep)
-redis.call('PEXPIRE', KEYS[6], keep)
-redis.call('PEXPIRE', KEYS[8], keep)
-redis.call('PEXPIRE', KEYS[9], keep)
+for _, i in ipairs({2, 4, 6, 8, 9}) do redis.call('PEXPIRE', KEYS[i], keep) end
 return {1, period}
