@@ -42,20 +42,6 @@ func wantHidden(t *testing.T, store backend.Store, during time.Duration) {
 	}
 }
 
-// aliceElsewhere returns two nodes that do not have alice, who has a connection to a third,
-// and the store of the first.
-func aliceElsewhere(t *testing.T) (memory *memstore.Store, slow *presencetest.Faults, a, b *track.Tracker) {
-	memory = memstore.New()
-	slow = presencetest.NewFaults(memory)
-	a = start(t, slow, track.Config{Node: "a"})
-	b = start(t, memory, track.Config{Node: "b"})
-	c := start(t, memory, track.Config{Node: "c"})
-	connect(t, c, track.ConnectOptions{Visitor: visitor("alice")})
-	openPage(t, c, track.ConnectOptions{}).settle()
-	time.Sleep(10 * time.Second)
-	return memory, slow, a, b
-}
-
 // The store published a status, and its answer was lost: the sender writes nothing.
 func TestSenderOfAStatusWasCutOff(t *testing.T) {
 	for _, looked := range []bool{true, false} {
