@@ -77,7 +77,8 @@ func (c *choices) admitHeld(r *replica) {
 	}
 }
 
-// askUnsure asks the Directory about the users whom a topic shows by a choice that is unsure.
+// askUnsure asks the Directory about users whom a topic hides, or shows to fewer, although this node is not sure of their
+// choice.
 func (c *choices) askUnsure(r *replica) {
 	for _, user := range r.unsure() {
 		c.askEarly(presence.User{ID: user})

@@ -56,7 +56,7 @@ func (x *eraser) order(ctx context.Context, user presence.UserID) error {
 // her two seconds later. At 7 s b claims the erasure, makes one pass, and it is done.
 //
 // A node works on 32 erasures at a time: of further ones it ends the connections, and the rest waits in the
-// list, in order. So does another erasure of a user while one is worked on.
+// list, in order. A further erasure of a user waits there too, while this node works on an earlier one.
 type eraser struct {
 	cfg        *Config
 	life       *lifetime

@@ -28,7 +28,7 @@ type erasureTurns struct {
 	mu      sync.Mutex // taken with no other mutex held
 	working int
 	waiting bool                    // the list may have more erasures than this node claimed
-	users   map[presence.UserID]int // of whom erasures are worked on
+	users   map[presence.UserID]int // how many erasures of each user are worked on
 	woken   wait.Wakeup
 	passes  chan struct{}
 }

@@ -72,9 +72,9 @@ func (l *leases) viewEvents() (events []restoreEvent) {
 	return events
 }
 
-// connectionEvents ends each lease when the page's latest proof of life is a TTL old. If the store has lost data, or
-// leases may have expired, a page that was silent for longer has a whole TTL: it may beat at other nodes, and comes back
-// only ten seconds after a beat has failed.
+// connectionEvents ends each lease when the page's latest proof of life is a TTL old. A page that was silent for longer
+// may beat at other nodes, and comes back only ten seconds after a beat has failed. It has a whole TTL if the store has
+// lost data, and if leases may have expired where its user is still shown here.
 func (l *leases) connectionEvents(lost bool) (events []restoreEvent) {
 	doubt := l.outage.leasesMayHaveExpired()
 	if _, at := l.outage.latest(); time.Since(at) < restoreFor(l.cfg.shortestTTL()) {
@@ -82,13 +82,17 @@ func (l *leases) connectionEvents(lost bool) (events []restoreEvent) {
 	}
 	for _, c := range l.users.all() {
 		opened := l.users.openedAt(c) // zero: its join still waits in the writer
-		silent := time.Since(c.lastProof())
-		if lost || doubt && silent >= c.ttl() {
+		held, silent := c.heldTopics(), time.Since(c.lastProof())
+		switch {
+		case lost:
+			silent = 0
+		case doubt && silent >= c.ttl():
+			held = slices.DeleteFunc(held, func(topic presence.Topic) bool { return l.topics.shown(topic, c.member(topic)) == "" })
 			silent = 0
 		}
 		events = append(events, restoreEvent{opened, func() {
 			l.guests.count(c)
-			if held := c.heldTopics(); len(held) > 0 {
+			if len(held) > 0 {
 				l.join(c, held, silent, nil)
 			}
 		}})

@@ -218,6 +218,25 @@ func TestOutageSweepsNobody(t *testing.T) {
 	}
 }
 
+// A page whose machine sleeps has left, and its stream is still open here. No outage brings its user back.
+func TestOutageBringsNoSleeperBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := startTwo(t, track.Config{})
+		connect(t, n.a, track.ConnectOptions{Visitor: visitor("sleeps"), Beat: true})
+		connect(t, n.b, track.ConnectOptions{Visitor: visitor("stays")})
+		n.leftAfter("sleeps")
+		n.wayOfA.Break(presencetest.Fault{Err: errDown})
+		n.wayOfB.Break(presencetest.Fault{Err: errDown})
+		time.Sleep(20 * time.Second)
+		n.wayOfA.Heal()
+		n.wayOfB.Heal()
+		time.Sleep(2 * time.Minute)
+		if got := n.changes(); strings.Count(got, "sleeps") != 2 {
+			t.Errorf("got %s, want that sleeps came once and left once", got)
+		}
+	})
+}
+
 // After an outage of 15 s all readers learn within a second who came, and within ten who went.
 func TestOutageIsToldSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -64,8 +64,8 @@ func (r *replica) devicesOf(user presence.UserID) (members []presence.UserID) {
 	return members
 }
 
-// conceals reports whether readers see a member of whom they should see less, and whom the store has not lost: it is
-// about to report what the user chose.
+// conceals reports whether readers still see more of a member than the user chose, while the store has the member: then
+// the store is about to report the choice.
 func (r *replica) conceals(id presence.UserID) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

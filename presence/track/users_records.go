@@ -68,7 +68,8 @@ func (k *userRecords) all() map[presence.UserID]choice {
 	return maps.Collect(k.choices.All())
 }
 
-// doubt forgets what some users chose. Who hid from somebody stays so until this node knows again.
+// doubt forgets what some users chose. The choice of a user who hid from somebody stays, as unsure, until the Directory
+// answers about that user.
 func (k *userRecords) doubt(users iter.Seq[presence.UserID]) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -195,7 +195,7 @@ local function speak(u, holder)
   return true
 end
 
--- Returns when a lease ends, in this step so far; 0: there is none.
+-- Returns when a lease ends, with the changes of this step; 0 for a lease that is not there.
 local function ends(member) return moved[member] or tonumber(redis.call('ZSCORE', leases, member) or 0) end
 
 -- Makes or renews a lease, and never ends it sooner. This is a proof of life. With last, the
