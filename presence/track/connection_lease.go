@@ -35,7 +35,7 @@ func (c *Connection) join(ctx context.Context, readers ...*reader) {
 	made := make(chan joined, 1)
 	t := c.env
 	var over atomic.Bool
-	t.leases.join(&c.holder, topics, 0, func(now resolved, acks []*ack) {
+	t.leases.join(&c.holder, topics, func(now resolved, acks []*ack) {
 		made <- joined{now.in(presence.Site, presence.Device{}).Status, acks}
 		if over.Load() {
 			leave(acks)

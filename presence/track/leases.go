@@ -95,8 +95,8 @@ func (l *leases) forgetStreaming(guest string) (topics []presence.Topic) {
 // join makes a connection's lease in each topic, unless the connection has ended or left the topic. made is
 // nil for leases that are made again. Otherwise made gets the user as others see the user, and the ack of
 // each lease. If the connection has ended, the release of the lease is written after it, or was written
-// already. silent is for how long the page has given no proof of life.
-func (l *leases) join(c *holder, topics []presence.Topic, silent time.Duration, made func(resolved, []*ack)) {
+// already.
+func (l *leases) join(c *holder, topics []presence.Topic, made func(resolved, []*ack)) {
 	l.choices.resolveFor(c, c.visitor.User, func(now resolved) { // called with users.mu held
 		var acks []*ack
 		c.held.leased = true
@@ -105,9 +105,6 @@ func (l *leases) join(c *holder, topics []presence.Topic, silent time.Duration, 
 				continue
 			}
 			lease := c.leaseOf(topic, now)
-			if lease.For -= silent.Truncate(lease.For / 4); lease.For <= 0 { // in quarters: a store handles equal lengths together
-				continue
-			}
 			if !c.held.opened.IsZero() { // the lease is made again
 				lease.ViewFor = max(l.viewFor(c.held.opened), time.Millisecond)
 			}
@@ -168,7 +165,7 @@ func (l *leases) rejoinAll(ctx context.Context) {
 			}
 		}
 		for lease := range gone {
-			l.join(lease.conn, []presence.Topic{lease.topic}, 0, nil)
+			l.join(lease.conn, []presence.Topic{lease.topic}, nil)
 		}
 	}
 }

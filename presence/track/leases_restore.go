@@ -22,17 +22,12 @@ func (l *leases) restore(ctx context.Context) error {
 	l.notices.lost()
 	_ = l.seal.agree(ctx) // if this fails, the next check of the secret repeats it
 	l.follows.Reset(restoreFor(l.cfg.shortestTTL()))
-	l.writeAgain(true)
-	return nil
-}
-
-// writeAgain writes everything of this node, in the order in which it happened. lost says that the store has lost data.
-func (l *leases) writeAgain(lost bool) {
-	events := append(l.viewEvents(), l.connectionEvents(lost)...)
+	events := append(l.viewEvents(), l.connectionEvents()...)
 	slices.SortFunc(events, func(a, b restoreEvent) int { return a.at.Compare(b.at) })
 	for _, e := range events {
 		e.repeat()
 	}
+	return nil
 }
 
 // restoreSoon runs restore in the background, until it succeeds.
@@ -43,16 +38,55 @@ func (l *leases) restoreSoon() {
 	})
 }
 
-// reassertSoon writes everything of this node again, in the background, once it has heard every notice.
-func (l *leases) reassertSoon() {
-	l.life.spawn(func(ctx context.Context) {
-		for l.choices.hearAll(ctx) != nil {
-			if !wait.For(ctx, backoffFirst) {
-				return
+// reassertSoon runs reassert in the background.
+func (l *leases) reassertSoon() { l.life.spawn(l.reassert) }
+
+// Leases are renewed in parts, so that joins and leaves need not wait behind all of them. Those of 50,000
+// connections take two seconds.
+const (
+	reassertAtOnce = 500
+	reassertPause  = 20 * time.Millisecond
+)
+
+// reassert renews the leases of all connections here at once. For a page that must beat, it renews them for
+// the rest of the TTL since its latest beat. Leases that have expired or were swept are made again: see
+// rejoin.
+func (l *leases) reassert(ctx context.Context) {
+	for part := range slices.Chunk(l.users.all(), reassertAtOnce) {
+		for _, c := range part {
+			if c.holds() {
+				l.reassertOne(c)
 			}
 		}
-		l.writeAgain(false)
-	})
+		if !wait.For(ctx, reassertPause) {
+			return
+		}
+	}
+}
+
+// reassertOne renews the leases of a connection, each for as long as the latest proof of life allows, or a
+// quarter of the TTL longer, because a store handles heartbeats of equal length together. After an outage in
+// which leases may have expired, it also keeps the lease of a page that has been silent for longer, if its
+// user is still shown here: the page may beat at other nodes, and repeats a failed beat only after ten
+// seconds.
+func (l *leases) reassertOne(h *holder) {
+	if h.conn.Err() != nil {
+		return
+	}
+	doubt := l.outage.leasesMayHaveExpired()
+	for _, topic := range h.heldTopics() {
+		ttl := l.cfg.ttl(topic)
+		left := ttl
+		if h.beat.Load() {
+			left -= time.Since(time.Unix(0, h.beaten.Load())).Truncate(ttl / 4)
+		}
+		if left <= 0 && doubt && l.topics.shown(topic, h.member(topic)) != "" {
+			left = ttl
+		}
+		if left > 0 {
+			l.writer.add(topic, backend.Op{Kind: backend.OpHeartbeat, User: presence.User{ID: h.member(topic)}, Holder: h.id, For: left})
+		}
+	}
 }
 
 // A restoreEvent is something that happened here, and that the store may have lost.
@@ -72,28 +106,13 @@ func (l *leases) viewEvents() (events []restoreEvent) {
 	return events
 }
 
-// connectionEvents ends each lease when the page's latest proof of life is a TTL old. A page that was silent for longer
-// may beat at other nodes, and comes back only ten seconds after a beat has failed. It has a whole TTL if the store has
-// lost data, and if leases may have expired where its user is still shown here.
-func (l *leases) connectionEvents(lost bool) (events []restoreEvent) {
-	doubt := l.outage.leasesMayHaveExpired()
-	if _, at := l.outage.latest(); time.Since(at) < restoreFor(l.cfg.shortestTTL()) {
-		lost = true
-	}
+func (l *leases) connectionEvents() (events []restoreEvent) {
 	for _, c := range l.users.all() {
 		opened := l.users.openedAt(c) // zero: its join still waits in the writer
-		held, silent := c.heldTopics(), time.Since(c.lastProof())
-		switch {
-		case lost:
-			silent = 0
-		case doubt && silent >= c.ttl():
-			held = slices.DeleteFunc(held, func(topic presence.Topic) bool { return l.topics.shown(topic, c.member(topic)) == "" })
-			silent = 0
-		}
 		events = append(events, restoreEvent{opened, func() {
 			l.guests.count(c)
-			if len(held) > 0 {
-				l.join(c, held, silent, nil)
+			if held := c.heldTopics(); len(held) > 0 {
+				l.join(c, held, nil)
 			}
 		}})
 	}
@@ -107,14 +126,19 @@ func (l *leases) connectionEvents(lost bool) (events []restoreEvent) {
 // is wiped at 12:01:00. Node B makes the lease of the stream again, and then node A that of the page view. If
 // the page view stayed the later one, Carol would be online until 12:05:00 even if her machine loses its
 // power at 12:02:00.
-func (l *leases) followAgain(context.Context) {
-	for _, f := range l.users.joins() {
-		left := l.viewFor(f.at)
-		if left <= lateView { // no earlier page view holds any more
-			continue
+func (l *leases) followAgain(ctx context.Context) {
+	for part := range slices.Chunk(l.users.joins(), reassertAtOnce) {
+		for _, f := range part {
+			left := l.viewFor(f.at)
+			if left <= lateView { // no earlier page view holds any more
+				continue
+			}
+			for _, topic := range f.topics {
+				l.writer.add(topic, backend.Op{Kind: backend.OpFollow, User: presence.User{ID: f.member(topic)}, Holder: f.id, For: time.Millisecond, ViewFor: left})
+			}
 		}
-		for _, topic := range f.topics {
-			l.writer.add(topic, backend.Op{Kind: backend.OpFollow, User: presence.User{ID: f.member(topic)}, Holder: f.id, For: time.Millisecond, ViewFor: left})
+		if !wait.For(ctx, reassertPause) {
+			return
 		}
 	}
 }
