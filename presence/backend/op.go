@@ -11,11 +11,12 @@ type OpKind uint8
 
 // The kinds of operations. In brackets, the fields of Op that each needs.
 const (
-	// OpJoin makes or renews the lease of a connection, and takes the user's
-	// profile if it is new. [User, Holder, For, Idle, ViewFor]
+	// OpJoin makes or renews the lease of a connection, takes the user's profile if it is new, and
+	// takes the place of earlier page views (rule 6). [User, Holder, For, Ago, Idle]
 	OpJoin OpKind = iota + 1
-	// OpSeen is a page view: it makes or renews the web lease, takes the
-	// profile, and puts the user into the current set. [User, For, ViewFor]
+	// OpSeen is a page view: it takes the profile, puts the user into the current set, and makes or renews the
+	// web lease, unless a connection has joined since. For is how long the view holds the user from now on.
+	// [User, For, Ago]
 	OpSeen
 	// OpGuest counts a guest in the current set. For is the age period.
 	// [Guest, For]
@@ -27,22 +28,21 @@ const (
 	// its place (rules 5 and 6). For is the grace; with 0 nobody is held, as by an
 	// OpDrop that is a proof of life. [User.ID, Holder, For]
 	OpRelease
-	// OpDrop ends a lease at once. With the Holder of page views and a For, it does so only if the latest page was
-	// viewed so long ago or longer. [User.ID, Holder, For]
+	// OpDrop ends a lease at once. [User.ID, Holder]
 	OpDrop
-	// OpSignOut ends all leases of a user in the topic at once, whoever holds them, and removes the user from
-	// the current and old sets. The user stays in the sets if the topic remembers names and
-	// Keep.ForgetSignedOut is off, and if the user is invisible (rule 2). User.Status tells the latter,
-	// because the topic may have forgotten it. [User.ID, User.Status]
+	// OpSignOut says that the user signed out. It ends at once what held the user before, whoever holds it: see
+	// rule 19. It removes the user from the current and old sets, unless the user has come back since. The user
+	// stays in the sets if the topic remembers names and Keep.ForgetSignedOut is off, and if the user is
+	// invisible (rule 2). User.Status tells the latter, because the topic may have forgotten it.
+	// [User.ID, User.Status, Ago]
 	OpSignOut
 	// OpUpdate stores a new profile for a user who is present, and is a no-op for any other. If the
-	// [presence.Profile] of User is empty, only the status changes. For is how long ago the user turned
-	// invisible, if that is written late: the leave then has that moment (rule 2). [User, For]
+	// [presence.Profile] of User is empty, only the status changes. If the user turned invisible Ago, the leave has
+	// that moment (rule 2). [User, Ago]
 	OpUpdate
-	// OpFollow takes a connection's lease to the place that it would have if it
-	// had joined now (rule 6), and lengthens it as OpHeartbeat does: the page of the
-	// user's latest view has joined that connection. For a lease that is gone the
-	// Result names it under Unknown, and nothing happens. [User.ID, Holder, For, ViewFor]
+	// OpFollow says that a page has joined a connection, which takes the place of earlier page views as if it had
+	// joined then (rule 6), and lengthens its lease as OpHeartbeat does. For a lease that is gone the Result names
+	// it under Unknown, and nothing happens. [User.ID, Holder, For, Ago]
 	OpFollow
 	// OpForgetGuest takes a guest out of the current and the old set, because the
 	// guest signed in. It changes no number for a guest who is not in them. A later OpGuest
@@ -57,8 +57,8 @@ const (
 	// OpResetPeak starts the topic's record anew (rule 17). []
 	OpResetPeak
 	// OpSignOff is the sign-out of one browser (rule 19): it ends the connection's lease
-	// at once. If the user has no other connection, it ends all that OpSignOut ends. With
-	// a Holder that is no connection it ends no lease of its own. [User.ID, Holder]
+	// at once. If the user has no other connection, it is an OpSignOut. With a Holder that is
+	// no connection it ends no lease of its own. [User.ID, User.Status, Holder, Ago]
 	OpSignOff
 	// OpAttend says whether somebody is at a connection's page (rule 24), and lengthens its
 	// lease as OpHeartbeat does. For a lease that is gone the Result names it under Unknown,
@@ -80,18 +80,11 @@ type Op struct {
 	User   presence.User
 	Holder presence.Holder
 	For    time.Duration
-	Idle   bool // nobody is at the page of the connection
+	Ago    time.Duration // how long ago it happened: its moment, by which it is earlier or later than other operations
+	Idle   bool          // nobody is at the page of the connection
 	Guest  string
 	Bot    string // a crawler's name, such as "Googlebot"
 	Peak   Peak
-
-	// ViewFor is set in an OpJoin and an OpFollow that are repeated after a loss of data. It is how much
-	// longer a page view of the original moment would hold the user. A page view that holds the user for
-	// longer is later than the connection. 0: the operation is new.
-	//
-	// In an OpSeen it is how long the page view held the user when it was new, if it is written late: the page
-	// was viewed ViewFor - For ago (rule 7). 0: it was viewed now.
-	ViewFor time.Duration
 }
 
 // A Batch is what happened in one topic, in order. A batch of up to a hundred ops is applied as one atomic step,

@@ -27,7 +27,7 @@ import (
 //     until turning visible, also a sign-out, changes nothing that others see. Nor does it
 //     if the last lease has just ended, by an operation before it in the step. Turning
 //     visible is a proof of life too, so that nothing is ever told of the time before. An
-//     OpUpdate with a For turned the user invisible that long ago, and after the join: the leave tells
+//     OpUpdate with an Ago turned the user invisible that long ago, and after the join: the leave tells
 //     that moment.
 //     Example: Bob opens a stream at 10:00, which renews its lease every 15 s. He turns
 //     invisible at 10:07:05, views pages until 11:00 and signs out. The diff of 10:07:05
@@ -51,11 +51,12 @@ import (
 //     Example: Alice closes a tab as Redis hangs, and opens the next page at node b. A minute
 //     later Redis goes on, and takes the release of her old page first. Her lease expired
 //     meanwhile. The grace holds her until the join of the new page comes.
-//  6. When a user's last connection is released or lapses, a web lease whose latest
-//     page view was recorded before that connection joined ends too, while a grace
-//     goes on: a user who closes a tab is not online for minutes after. A connection
-//     that [OpFollow] names counts as if it had joined at that moment. [Op].ViewFor tells of an
-//     earlier one.
+//  6. A connection speaks for the page views before it. A step with an OpJoin or OpFollow ends the web lease of a
+//     page view of that moment or before, while a grace goes on: a user who closes a tab is not online
+//     for minutes after. While a user has a lease, a page view makes no web lease if it is earlier than the latest
+//     join or follow of the user. Otherwise it does all that a page view does.
+//     Example: Alice views a page at 12:00:00. Her node is busy, and writes that two seconds later. Her stream is
+//     opened at another node at 12:00:01, and closed at 12:01:00. She leaves after the grace.
 //  7. Last seen is the last proof of life (a join, a page view, a heartbeat, a
 //     release, a sign-out), not the moment of the sweep. It is kept for users who
 //     left, and trimmed by age and by number. A lease's length is the For of its join. An
@@ -63,6 +64,7 @@ import (
 //     older by the difference, and the lease keeps its length.
 //     A page view that is written late counts from when it was viewed: as last seen, as the
 //     Since of a user who was not there, as the activity of rule 15 and the minute of rule 16.
+//     A join that is written late is a proof of life of now.
 //     Example: Alice's stream joins for 45 s at 12:00:00. Nobody is at its page: at 12:00:20
 //     the node says so by an OpAttend for 25 s. The last proof is still of 12:00:00, and
 //     the lease ends at 12:00:45.
@@ -88,14 +90,10 @@ import (
 //     a repeated batch from a new one. The first is a batch in which other connections of
 //     the user begin or end after an OpSignOff. The second OpSignOff sees these
 //     connections, and may end more or less. The other is a batch in which connections of
-//     a user begin, or are followed, and connections of that user end. The second time,
-//     the lease of a page view may end by rule 6 or stay, and the grace may be attended
+//     a user begin, and connections of that user end: the second time, the grace may be attended
 //     that was idle (rule 24). While an attended connection holds the user, nobody notices.
 //     The third is a batch with an older choice of a user whose leases all end in it: the revision ends with
 //     them (rule 28), so the second time the older choice counts.
-//     Example: Alice opened a stream at 10:00 and viewed a page at 10:01. A batch releases
-//     the stream and joins it again. The first time the page view is the later one, and
-//     stays. The second time it is older than the stream, and ends.
 //  13. The status that a user chose outlives the user's leases and sign-outs. It is
 //     kept in the step that publishes it ([Bus.Publish] of a [NoticeStatus]), and
 //     only Trim forgets it. The choice with the greatest [Order] wins. A new choice names the
@@ -142,9 +140,13 @@ import (
 //     their share, whoever came first.
 //     Example: 10,000 bots of as many names fill all places, and then 50 Googlebots come.
 //     They take 50 places, and so about 50 are counted as Googlebot.
-//  19. OpSignOff ends one connection of a user. While the user has another unexpired
-//     connection, that is all: nothing is announced, and page views stay. Otherwise
-//     OpSignOff ends everything, as OpSignOut does.
+//  19. A sign-out has a moment. An OpSignOut ends the web lease of a page view of that moment or before. If no
+//     connection of the user has joined or followed since, it ends all connections and graces too. Otherwise the user
+//     has signed in again, and each node ends those of before by itself. OpSignOff ends one connection of a
+//     user. While the user has another unexpired connection, it also ends the web lease of a page view of that moment or
+//     before, and nothing is announced. Otherwise it is an OpSignOut.
+//     Example: Alice signs out at node a as Redis hangs, signs in again, and opens a stream at node b. Redis goes on,
+//     and takes the join of node b first. She stays.
 //  20. One holder at a time may write a consumer's record: the one that claimed it
 //     last. The record stays that holder's until the claimed or committed time is over
 //     and another holder claims it. A commit of any other holder changes nothing, and
@@ -181,9 +183,7 @@ import (
 //     that she left, last seen at 12:00:00. Bob's page had sent a beat to node b at
 //     12:00:06. That renewed his lease for 45 s, so he stays until 12:00:51 at least.
 //  24. A user is idle in a topic exactly while all of the user's leases there are idle. A
-//     connection's lease is idle if its latest OpJoin or OpAttend said so. A page view's
-//     lease is not idle at first. Once a connection joins, or is followed, after the page
-//     view, the connection speaks for that page, and the page view's lease is idle. The
+//     connection's lease is idle if its latest OpJoin or OpAttend said so. That of a page view is not. The
 //     lease of the grace is idle if all the released connections were that it replaces. No
 //     other operation changes this. The store derives [presence.Member].Idle at the
 //     end of each step, a sweep's too, from the leases that are left. A change is an update

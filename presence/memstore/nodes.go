@@ -61,15 +61,13 @@ func (s *Store) sweepNodesLocked() (swept backend.Swept) {
 func (s *atomicStep) sweepNode(process string, lapsed nodeLease) (leases int) {
 	for _, l := range s.topic.expiry.Items() {
 		renewed := l.expires.Add(-l.length)
-		if l.ended || l.holder.Process() != process || renewed.After(lapsed.others()) {
+		if l.holder.Process() != process || renewed.After(lapsed.others()) {
 			continue
 		}
-		had := s.topic.expiry.Len()
 		u := s.note(l.user)
 		u.seen = later(u.seen, lapsed.renewed)
 		s.end(u, l)
-		s.closeTab(u, l)
-		leases += had - s.topic.expiry.Len()
+		leases++
 	}
 	return leases
 }

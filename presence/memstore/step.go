@@ -1,6 +1,7 @@
 package memstore
 
 import (
+	"slices"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -13,7 +14,6 @@ import (
 type atomicStep struct {
 	topic   *topicState
 	now     time.Time
-	began   uint64 // topic.joins at the start
 	touched []userBefore
 	index   map[presence.UserID]int
 	peak    backend.Peak // only where the topic's Keep asks for it
@@ -32,7 +32,7 @@ type userBefore struct {
 }
 
 func (t *topicState) begin(now time.Time) *atomicStep {
-	return &atomicStep{topic: t, now: now, began: t.joins, index: make(map[presence.UserID]int)}
+	return &atomicStep{topic: t, now: now, index: make(map[presence.UserID]int)}
 }
 
 // lapseFirst ends the expired leases of users who join, view a page or sign out in the step. Those of other
@@ -105,19 +105,17 @@ func (s *atomicStep) apply(op backend.Op) bool {
 			u.seen = s.now
 			s.end(u, held)
 			s.grace(u, op.For, held.idle)
-			s.closeTab(u, held)
 		}
 	case backend.OpDrop:
-		if held != nil && !held.viewedWithin(op, s.now) {
+		if held != nil {
 			s.end(u, held)
-			s.closeTab(u, held)
 		}
 	case backend.OpSignOut:
 		s.hide(u, op)
-		s.signOut(u)
+		s.signOut(u, s.at(op))
 	case backend.OpSignOff:
 		s.hide(u, op)
-		s.signOff(u, held)
+		s.signOff(u, held, s.at(op))
 	case backend.OpUpdate:
 		if u.live(s.now) {
 			s.update(u, op)
@@ -130,8 +128,8 @@ func (s *atomicStep) apply(op backend.Op) bool {
 		if op.Kind == backend.OpAttend {
 			held.idle = op.Idle
 		}
-		if op.Kind == backend.OpFollow && !s.laterView(u.lease(presence.HolderWeb), op) {
-			s.toLast(u, held)
+		if op.Kind == backend.OpFollow {
+			s.speak(u, s.at(op))
 		}
 	}
 	return true
@@ -146,17 +144,25 @@ func (s *atomicStep) hide(u *presentUser, op backend.Op) {
 	}
 }
 
-// signOut ends all leases of the user. It removes the user from the sets of page views, unless the topic
-// remembers users by name (rule 15) or the user is invisible.
-func (s *atomicStep) signOut(u *presentUser) {
+// signOut ends what held the user until a moment (rule 19). It removes the user from the sets of page views, unless
+// the user has come back since, the topic remembers users by name (rule 15), or the user is invisible.
+func (s *atomicStep) signOut(u *presentUser, at time.Time) {
 	before := s.before(u)
-	before.signedOut = true
 	if len(u.leases) > 0 && !u.hides() {
-		u.seen = s.now
+		u.seen = later(u.seen, at)
 	}
-	for len(u.leases) > 0 {
-		s.end(u, u.leases[0])
+	s.endView(u, at)
+	if !u.joined.After(at) {
+		for _, l := range slices.Clone(u.leases) {
+			if l.holder != presence.HolderWeb {
+				s.end(u, l)
+			}
+		}
 	}
+	if len(u.leases) > 0 {
+		return
+	}
+	before.signedOut = true
 	switch keep := s.topic.keep; {
 	case u.hides():
 		before.viewed = false
@@ -166,61 +172,66 @@ func (s *atomicStep) signOut(u *presentUser) {
 	}
 }
 
-// signOff ends the lease of one connection, if there is one. If the user has no other connection, it ends
-// everything (rule 19).
-func (s *atomicStep) signOff(u *presentUser, held *heldLease) {
+// signOff ends the lease of one connection, if there is one. If the user has no other connection, it is a sign-out
+// (rule 19).
+func (s *atomicStep) signOff(u *presentUser, held *heldLease, at time.Time) {
 	if len(u.leases) > 0 {
-		u.seen = s.now
+		u.seen = later(u.seen, at)
 	}
 	if held != nil && held.holder.IsConnection() {
 		s.end(u, held)
 	}
 	if !u.connected() {
-		s.signOut(u)
+		s.signOut(u, at)
+		return
 	}
+	s.endView(u, at)
 }
 
 // join makes a lease, or renews the one that is held, and stores the profile.
 func (s *atomicStep) join(u *presentUser, held *heldLease, op backend.Op) {
 	s.take(u, op.User)
-	at := s.now
-	if op.Kind == backend.OpSeen && op.ViewFor > 0 {
-		at = at.Add(op.For - op.ViewFor)
-	}
 	before := s.before(u)
-	u.seen, before.came = later(u.seen, at), later(before.came, at)
-	before.viewed, before.signedOut = before.viewed || op.Kind == backend.OpSeen, false
+	before.signedOut = false
+	if op.Kind == backend.OpSeen {
+		s.view(u, held, op)
+		return
+	}
+	u.seen, before.came = s.now, s.now
 	if held == nil {
 		held = s.hold(u, op.Holder, op.For)
 	}
-	// A join that follows a page view in the same step counts as later than the page view, also when the step
-	// is repeated (rule 12).
-	web := u.lease(presence.HolderWeb)
-	switch fresh := held.order == 0; {
-	case fresh && s.laterView(web, op):
-		held.order = web.order
-	case fresh, op.Kind == backend.OpSeen, web != nil && web.order > s.began && !s.laterView(web, op):
-		s.toLast(u, held)
+	held.idle = op.Idle
+	s.renew(held, op.For, op.For)
+	s.speak(u, s.at(op))
+}
+
+// view takes a page view. It makes no lease if it is earlier than the latest join (rule 6).
+func (s *atomicStep) view(u *presentUser, held *heldLease, op backend.Op) {
+	at, before := s.at(op), s.before(u)
+	u.seen, before.came, before.viewed = later(u.seen, at), later(before.came, at), true
+	switch {
+	case len(u.leases) > 0 && u.joined.After(at):
+		return
+	case held == nil:
+		held = s.hold(u, presence.HolderWeb, 0)
 	}
-	held.idle = op.Idle && op.Kind == backend.OpJoin
-	s.renew(held, op.For)
-	if op.Kind == backend.OpSeen && op.ViewFor > 0 && held.expires.Equal(s.now.Add(op.For)) {
-		held.length = op.ViewFor
+	s.renew(held, op.For, op.For+op.Ago)
+}
+
+// speak notes that a connection joined, or a page joined it, at a moment. It takes the place of the page views before
+// (rule 6).
+func (s *atomicStep) speak(u *presentUser, at time.Time) {
+	u.joined = later(u.joined, at)
+	s.endView(u, at)
+}
+
+// endView ends the lease of a page view until a moment.
+func (s *atomicStep) endView(u *presentUser, until time.Time) {
+	if web := u.lease(presence.HolderWeb); web != nil && !web.expires.Add(-web.length).After(until) {
+		s.end(u, web)
 	}
 }
 
-// laterView reports whether the lease of a page view, which may be nil, is later than a join or follow that
-// is repeated after a loss of data.
-func (s *atomicStep) laterView(web *heldLease, op backend.Op) bool {
-	return op.ViewFor > 0 && web != nil && web.expires.After(s.now.Add(op.ViewFor))
-}
-
-// toLast makes a lease the latest in the order of rule 6. A connection then takes the place of the page views
-// before it (rule 24).
-func (s *atomicStep) toLast(u *presentUser, l *heldLease) {
-	s.topic.joins++
-	l.order = s.topic.joins
-	if web := u.lease(presence.HolderWeb); web != nil {
-		web.idle = true
-	}
-}
+// at returns the moment of an operation.
+func (s *atomicStep) at(op backend.Op) time.Time { return s.now.Add(-op.Ago) }

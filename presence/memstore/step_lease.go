@@ -40,44 +40,21 @@ func (s *atomicStep) grace(u *presentUser, d time.Duration, idle bool) {
 		l.idle = idle
 	}
 	l.idle = l.idle && idle
-	s.renew(l, d)
+	s.renew(l, d, d)
 }
 
 // end removes a lease.
 func (s *atomicStep) end(u *presentUser, l *heldLease) {
 	u.leases = slices.DeleteFunc(u.leases, func(m *heldLease) bool { return m == l })
 	s.topic.expiry.Delete(l)
-	l.ended = true
-}
-
-// closeTab applies rule 6 after a connection has ended: if it was the user's last one, closeTab ends the
-// lease of an older page view.
-func (s *atomicStep) closeTab(u *presentUser, last *heldLease) {
-	if !last.holder.IsConnection() || u.connected() {
-		return
-	}
-	if web := u.lease(presence.HolderWeb); web != nil && web.order < last.order {
-		s.end(u, web)
-	}
 }
 
 // lapse removes a user's expired leases.
 func (s *atomicStep) lapse(u *presentUser) {
-	var expired []*heldLease
-	for _, l := range u.leases {
+	for _, l := range slices.Clone(u.leases) {
 		if !l.expires.After(s.now) {
-			expired = append(expired, l)
+			s.end(u, l)
 		}
-	}
-	slices.SortFunc(expired, func(a, b *heldLease) int {
-		return cmp.Or(a.expires.Compare(b.expires), cmp.Compare(a.order, b.order))
-	})
-	for _, l := range expired {
-		if l.ended {
-			continue // closeTab ended it
-		}
-		s.end(u, l)
-		s.closeTab(u, l)
 	}
 	if len(u.leases) == 0 {
 		u.Rev = 0
@@ -93,11 +70,6 @@ func (s *atomicStep) sweep(most int) (leases int) {
 		leases += had - s.topic.expiry.Len()
 	}
 	return leases
-}
-
-// viewedWithin reports whether a lease is that of a page view which is later than an OpDrop says.
-func (l *heldLease) viewedWithin(op backend.Op, now time.Time) bool {
-	return l.holder == presence.HolderWeb && op.For > 0 && l.expires.Add(-l.length).After(now.Add(-op.For))
 }
 
 func (u *presentUser) lease(h presence.Holder) *heldLease {
@@ -156,8 +128,8 @@ func (s *atomicStep) update(u *presentUser, op backend.Op) {
 	} else {
 		s.take(u, op.User)
 	}
-	if before := s.before(u); op.For > 0 && u.hides() && !hid && before.lapsed.IsZero() {
-		before.lapsed = later(s.now.Add(-op.For), u.Since)
+	if before := s.before(u); op.Ago > 0 && u.hides() && !hid && before.lapsed.IsZero() {
+		before.lapsed = later(s.at(op), u.Since)
 	}
 }
 
@@ -183,9 +155,10 @@ func (s *atomicStep) beat(u *presentUser, l *heldLease, d time.Duration) {
 	u.seen = later(u.seen, until.Add(-l.length))
 }
 
-// renew lengthens the lease by a join, a page view or a grace, and never ends it sooner.
-func (s *atomicStep) renew(l *heldLease, d time.Duration) {
+// renew lengthens the lease by a join, a page view or a grace, and never ends it sooner. length is from the proof of
+// life to the end.
+func (s *atomicStep) renew(l *heldLease, d, length time.Duration) {
 	if s.lengthen(l, s.now.Add(d)) {
-		l.length = d
+		l.length = length
 	}
 }

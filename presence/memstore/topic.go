@@ -21,7 +21,6 @@ type topicState struct {
 	users   map[presence.UserID]*presentUser // users who hold a lease, visible or not
 	total   int                              // how many of them are visible
 	expiry  *btree.BTreeG[*heldLease]        // all leases, the next to expire first
-	joins   uint64                           // the order of the latest lease; rule 6 depends on the order of leases
 	views   window[presence.UserID]          // users who viewed a page
 	guests  guestSets
 	bots    botSet
@@ -41,6 +40,7 @@ type presentUser struct {
 	presence.Member
 	visible bool
 	seen    time.Time    // the last proof of life
+	joined  time.Time    // the latest join or follow; of no meaning without a lease
 	leases  []*heldLease // two or three, so a slice beats a map
 }
 
@@ -48,11 +48,9 @@ type presentUser struct {
 type heldLease struct {
 	user    presence.UserID
 	holder  presence.Holder
-	order   uint64 // the value of topic.joins when the connection joined, or when the latest page view came
 	expires time.Time
-	length  time.Duration // the latest proof of life was at expires - length
-	idle    bool          // for a page view: a connection has taken its place (rule 24)
-	ended   bool
+	length  time.Duration // the latest proof of life, of a page view the latest view, was at expires - length
+	idle    bool
 }
 
 func nextToExpire(a, b *heldLease) bool {
