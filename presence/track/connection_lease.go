@@ -129,7 +129,7 @@ func (c *Connection) releaseFor(topic presence.Topic, kind backend.OpKind, grace
 	}
 	release := operation{Op: releaseOf(c.member(topic), c.id, kind, grace)}
 	if kind == backend.OpRelease {
-		release.lease = &lease{visitor: c.visitor, asked: t.users.identified(&c.holder)}
+		release.lease = &lease{visitor: c.visitor, identified: t.users.identified(&c.holder), joined: t.users.openedAt(&c.holder)}
 		t.choices.ifKnown(c.visitor.User, func(user resolved) { // otherwise the lease was not made, or the store has just lost its data
 			release.lease.Op = c.leaseOf(topic, user)
 		})

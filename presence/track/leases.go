@@ -24,7 +24,7 @@ type leases struct {
 	seal    *seal
 	guests  *guestCounts
 	choices *choices
-	follows *time.Timer // repeats when pages joined their connections, after the latest restore
+	follows *time.Timer // repeats when pages joined connections of other nodes, after the latest restore
 
 	mu        leasesMutex
 	gone      map[goneLease]struct{} // leases that heartbeats found gone
@@ -44,18 +44,22 @@ func (l *leases) begin() *leases {
 	return l
 }
 
-// viewed writes page views of a user at a moment. It skips views that hold no longer, and those before a
+// viewed writes page views of a user. It skips views that hold no longer, and those before a
 // sign-out of the user or the end of the device's session.
-func (l *leases) viewed(views ...pageView) {
+func (l *leases) viewed(views ...pageView) { l.viewedSince(time.Time{}, views...) }
+
+// viewedSince is viewed for views that take the place of what held the user until a moment.
+func (l *leases) viewedSince(since time.Time, views ...pageView) {
+	if len(views) == 0 {
+		return
+	}
 	l.choices.resolve(views[0].user, func(now resolved) { // called with users.mu held
 		for _, view := range views {
-			left := l.cfg.Age - time.Since(view.at)
-			if left > 0 && l.users.viewCountsLocked(now.ID, view.at) && l.users.records.endedAt(backend.MemberOf(now.ID, view.device.ID)).Before(view.at) {
-				seen := backend.Op{Kind: backend.OpSeen, User: now.in(view.topic, view.device), For: left}
-				if l.cfg.Age-left > lateView {
-					seen.ViewFor = l.cfg.Age
-				}
-				l.writer.put(view.topic, operation{Op: seen, asked: view.at})
+			records := l.users.records
+			if time.Since(view.at) < l.cfg.Age && !records.viewsEndedAt(now.ID).After(view.at) && records.endedAt(backend.MemberOf(now.ID, view.device.ID)).Before(view.at) {
+				at := later(since, view.at)
+				seen := backend.Op{Kind: backend.OpSeen, User: now.in(view.topic, view.device), For: l.cfg.Age - at.Sub(view.at)}
+				l.writer.put(view.topic, operation{Op: seen, at: at})
 			}
 		}
 	})
@@ -104,14 +108,11 @@ func (l *leases) join(c *holder, topics []presence.Topic, made func(resolved, []
 			if !l.users.holdsLocked(c, topic) { // a sign-out came first
 				continue
 			}
-			lease := c.leaseOf(topic, now)
-			if !c.held.opened.IsZero() { // the lease is made again
-				lease.ViewFor = max(l.viewFor(c.held.opened), time.Millisecond)
-			}
+			join := operation{Op: c.leaseOf(topic, now), at: c.held.opened, fresh: made != nil}
 			if made != nil {
-				acks = append(acks, l.writer.putAcked(topic, operation{Op: lease, fresh: true}))
+				acks = append(acks, l.writer.putAcked(topic, join))
 			} else {
-				l.writer.add(topic, lease)
+				l.writer.put(topic, join)
 			}
 		}
 		if made != nil {

@@ -83,7 +83,8 @@ func newTracker(inner backend.Store, cfg *Config) *Tracker {
 	process, stats, life, store := newProcess(cfg.Node), newCounters(), newLifetime(), newTimedStore(inner)
 	forgotten := func(entries int) { stats.forgotten.Add(uint64(entries)) }
 	directory, notices, seal := newDirectoryCalls(cfg.Directory, cfg.Logger), newNotices(store, life, maxPending), newSeal(store, cfg.Secret)
-	users, writer, peaks := newUsers(cfg, forgotten), newWriter(stats), newPeaks(forgotten)
+	users, peaks := newUsers(cfg, forgotten), newPeaks(forgotten)
+	writer := newWriter(stats, users.records)
 	outage := newOutage(cfg, writer.size, writer.retry.Wake)
 
 	extras, news := &extrasReader{store, writer, peaks}, newDeviceNews()

@@ -1,11 +1,11 @@
 package track
 
 import (
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
-	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // open adds a connection. It returns [presence.ErrClosed], [presence.ErrSignedOut] if its user signed out since the
@@ -66,7 +66,7 @@ func (p *users) remove(c *holder, topics []presence.Topic) {
 	}
 	for _, topic := range topics {
 		u.release(topic, p.cfg)
-		u.voidViews(c.held.opened)
+		p.records.endViews(u.id, c.held.opened)
 	}
 }
 
@@ -165,21 +165,11 @@ type pageJoin struct {
 	at    time.Time
 }
 
-// joins returns when the latest page joined each connection: those of this node, and those of other nodes
-// whose pages told this node.
-func (p *users) joins() []pageJoin {
+// joinsElsewhere returns when the latest page joined each connection of another node, as far as this node was told.
+func (p *users) joinsElsewhere() []pageJoin {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	all := make([]pageJoin, 0, len(p.connections))
-	for _, f := range p.joined.All() {
-		all = append(all, f)
-	}
-	for _, c := range p.connections {
-		if topics := c.heldTopics(); len(topics) > 0 && !c.held.opened.IsZero() { // zero: its leases are still being made
-			all = append(all, pageJoin{claim{id: c.id, user: c.visitor.User.ID, device: c.member(backend.DevicesTopic), topics: topics}, c.held.opened})
-		}
-	}
-	return all
+	return slices.Collect(maps.Values(maps.Collect(p.joined.All())))
 }
 
 // joinedElsewhere notes that a page has just joined a connection of another node.

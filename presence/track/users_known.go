@@ -20,7 +20,6 @@ type knownUser struct {
 	released    map[presence.Topic]time.Time // when a connection last ended in each topic: the grace may still hold the user there
 	pruned      moment                       // when released was last cleaned up
 	newcomers   []newDevice                  // at most maxDevices
-	voidBefore  time.Time                    // page views before this no longer hold the user
 	touched     time.Time
 	place       *list.Element // in users.away; nil while the user has a connection
 }
@@ -56,13 +55,6 @@ func (u *knownUser) release(topic presence.Topic, cfg *Config) {
 	}
 	u.released[topic] = now
 	dropOldest(u.released, maxReleasedPerUser, func(at time.Time) time.Time { return at })
-}
-
-// voidViews makes page views before a moment no longer count.
-func (u *knownUser) voidViews(before time.Time) {
-	if before.After(u.voidBefore) {
-		u.voidBefore = before
-	}
 }
 
 // heldSince reports whether a connection holds the user that was opened at or after a moment, or is still

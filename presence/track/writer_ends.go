@@ -154,40 +154,31 @@ func (p *pending) giveUp(join backend.Op) bool {
 	return true
 }
 
-// signOut turns the ends of a user's connections into drops, if their pages asked for them before a moment.
-// of selects the visitors. No lease is renewed for them, and nobody is held for the grace.
+// dropVoid removes what must not be written any more: page views that hold no longer, because the store was out for as long,
+// and what was asked for before a sign-out. The ends of connections of before become drops: no lease is renewed for them,
+// and nobody is held for the grace.
 //
 // Example: Alice has a page at node A, which cannot reach Redis. She signs out at node B. A minute later her
 // page finds that its lease is gone, and closes. When A is back, it hears of the sign-out, and writes nothing
 // that shows her.
-func (p *pending) signOut(user presence.UserID, at time.Time, of func(presence.Visitor) bool) {
-	var ends queue
-	for _, op := range p.of(user) {
-		if op.lease != nil && !op.lease.asked.After(at) && of(op.lease.visitor) {
-			p.latest++
-			op.Kind, op.lease, op.hold, op.order, op.sent = backend.OpDrop, nil, false, p.latest, false
-			ends = append(ends, op)
-		}
-	}
-	p.forget(user, func(o operation) bool {
-		return slices.ContainsFunc(ends, func(end operation) bool { return end.Holder == o.Holder })
-	})
-	p.set(opKey{user: user}, append(p.of(user), ends...))
-}
-
-// forgetViews removes a user's page views up to a moment.
-func (p *pending) forgetViews(user presence.UserID, at time.Time) {
-	p.forget(user, func(op operation) bool { return op.Kind == backend.OpSeen && !op.asked.After(at) })
-}
-
-// hasView reports whether a page view of a user up to a moment waits.
-func hasView(p *pending, user presence.UserID, at time.Time) bool {
-	return slices.ContainsFunc(p.of(user), func(op operation) bool { return op.Kind == backend.OpSeen && !op.asked.After(at) })
-}
-
-// forgetOldViews removes the page views that hold no longer, because the store was out for as long.
-func forgetOldViews(p *pending, now time.Time) {
+func (p *pending) dropVoid(topic presence.Topic, records *userRecords, now time.Time) {
 	for subject, list := range p.lists {
-		p.set(subject, slices.DeleteFunc(list, func(op operation) bool { return op.Kind == backend.OpSeen && !op.until.After(now) }))
+		kept := list[:0]
+		for _, op := range list {
+			switch {
+			case op.Kind == backend.OpSeen:
+				ended := later(records.viewsEndedAt(ownerIn(topic, op.User.ID)), records.endedAt(op.User.ID))
+				if !op.at.Add(op.For).After(now) || !op.at.After(ended) {
+					continue
+				}
+			case op.lease != nil && !op.lease.identified.After(records.visitorEndedAt(op.lease.visitor)):
+				if op.hold {
+					continue
+				}
+				op.Kind, op.lease = backend.OpDrop, nil
+			}
+			kept = append(kept, op)
+		}
+		p.set(subject, kept)
 	}
 }
