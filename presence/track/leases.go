@@ -55,9 +55,8 @@ func (l *leases) viewedSince(since time.Time, views ...pageView) {
 	}
 	l.choices.resolve(views[0].user, func(now resolved) { // called with users.mu held
 		for _, view := range views {
-			records := l.users.records
-			if time.Since(view.at) < l.cfg.Age && !records.viewsEndedAt(now.ID).After(view.at) && records.endedAt(backend.MemberOf(now.ID, view.device.ID)).Before(view.at) {
-				at := later(since, view.at)
+			records, at := l.users.records, later(since, view.at)
+			if time.Since(view.at) < l.cfg.Age && !records.viewsEndedAt(now.ID).After(at) && records.endedAt(backend.MemberOf(now.ID, view.device.ID)).Before(view.at) {
 				seen := backend.Op{Kind: backend.OpSeen, User: now.in(view.topic, view.device), For: l.cfg.Age - at.Sub(view.at)}
 				l.writer.put(view.topic, operation{Op: seen, at: at})
 			}

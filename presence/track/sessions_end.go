@@ -118,7 +118,7 @@ func (s *signOuts) writeEnded(user presence.UserID, topics []presence.Topic, at 
 func (s *signOuts) endDevice(user presence.UserID, device presence.DeviceID, at time.Time) []presence.Topic {
 	s.users.records.end(backend.MemberOf(user, device), at) // so page views of it that wait for the user's settings are dropped
 	topics := s.users.removeViewsOf(user, device, at)
-	s.endWhere(user, at, leaving(at), func(v presence.Visitor) bool { return v.Device.ID == device })
+	s.endWhere(user, at, func(v presence.Visitor) bool { return v.Device.ID == device })
 	if leaving(at) == opLeave {
 		for _, c := range s.users.connectionsOf(user) {
 			s.leases.renew(c, backend.OpFollow)
@@ -126,15 +126,6 @@ func (s *signOuts) endDevice(user presence.UserID, device presence.DeviceID, at 
 	}
 	s.leases.viewedSince(at, s.users.viewsElsewhere(user, device)...)
 	return topics
-}
-
-// leaving returns the operation that ends the connections of a device whose session ended at a moment. That is a proof of
-// life (rule 7), but not where it is heard late: the user may be gone for long.
-func leaving(at time.Time) backend.OpKind {
-	if time.Since(at) > time.Second {
-		return backend.OpDrop
-	}
-	return opLeave
 }
 
 // viewsElsewhere returns the live page views of a user's other devices, in those topics in which none of

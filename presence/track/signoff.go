@@ -72,7 +72,7 @@ func (s *signOuts) endBrowser(user presence.UserID, browser string, at time.Time
 	}
 	delete(topics, backend.DevicesTopic)
 	of := func(v presence.Visitor) bool { return v.Browser == browser || v.Browser == "" }
-	for _, topic := range s.endWhere(user, at, backend.OpSignOff, of) {
+	for _, topic := range s.endWhere(user, at, of) {
 		topics[topic] = struct{}{}
 	}
 	s.users.removeViews(user, at)

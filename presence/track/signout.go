@@ -110,7 +110,7 @@ func (s *signOuts) endHere(user presence.UserID, at time.Time) map[presence.Topi
 	if len(devices) > 0 {
 		topics[backend.DevicesTopic] = struct{}{}
 	}
-	for _, topic := range s.endWhere(user, at, backend.OpDrop, func(presence.Visitor) bool { return true }) {
+	for _, topic := range s.endWhere(user, at, func(presence.Visitor) bool { return true }) {
 		topics[topic] = struct{}{}
 	}
 	for _, r := range s.topics.all() {
@@ -125,13 +125,23 @@ func (s *signOuts) endHere(user presence.UserID, at time.Time) map[presence.Topi
 // endWhere ends the user's connections here for whose visitor ends returns true. It returns the topics of the
 // connections that it ended. A connection stays if its visitor was identified after the sign-out: it belongs to a later
 // sign-in.
-func (s *signOuts) endWhere(user presence.UserID, at time.Time, kind backend.OpKind, ends func(presence.Visitor) bool) (topics []presence.Topic) {
+func (s *signOuts) endWhere(user presence.UserID, at time.Time, ends func(presence.Visitor) bool) (topics []presence.Topic) {
+	kind := leaving(at)
 	for _, c := range s.users.connectionsOf(user) {
 		if ends(c.visitor) && !s.users.identified(c).After(at) {
 			topics = append(topics, c.conn.finish(presence.ErrSignedOut, kind)...)
 		}
 	}
 	return topics
+}
+
+// leaving returns the operation that ends the connections of who signed out at a moment. A sign-out is a proof of
+// life (rule 7), but not one that is heard late: the user may be gone for long.
+func leaving(at time.Time) backend.OpKind {
+	if time.Since(at) > time.Second {
+		return backend.OpDrop
+	}
+	return opLeave
 }
 
 // awaitGone waits until topics here no longer show a user, so that the next page does not show the user

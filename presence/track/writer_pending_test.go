@@ -72,7 +72,7 @@ func TestOperationsThatWaitAreMerged(t *testing.T) {
 		{"a sign-off of no connection and a status", []backend.Op{of(off, "a", ""), of(backend.OpUpdate, "a", ""), of(off, "a", "")},
 			[]backend.Op{of(off, "a", ""), of(backend.OpUpdate, "a", ""), of(off, "a", "")}},
 		{"a view between sign-offs", []backend.Op{of(backend.OpSeen, "a", ""), of(off, "a", "n.1"), of(backend.OpSeen, "a", "")},
-			[]backend.Op{of(backend.OpSeen, "a", ""), of(off, "a", "n.1"), of(backend.OpSeen, "a", "")}},
+			[]backend.Op{of(off, "a", "n.1"), of(backend.OpSeen, "a", "")}},
 		{"attends", []backend.Op{of(beat, "a", "n.1"), of(attend, "a", "n.1"), idly(of(attend, "a", "n.1")), of(beat, "a", "n.1")}, []backend.Op{idly(of(attend, "a", "n.1"))}},
 		{"a join and attends", []backend.Op{idly(of(join, "a", "n.1")), of(attend, "a", "n.1"), idly(of(attend, "a", "n.1")), of(attend, "a", "n.1")}, []backend.Op{of(join, "a", "n.1")}},
 		{"a join anew", []backend.Op{of(join, "a", "n.1"), idly(of(join, "a", "n.1"))}, []backend.Op{idly(of(join, "a", "n.1"))}},
@@ -84,7 +84,7 @@ func TestOperationsThatWaitAreMerged(t *testing.T) {
 		{"an attend and a sign-off", []backend.Op{of(attend, "a", "n.1"), of(off, "a", "n.1")}, []backend.Op{of(off, "a", "n.1")}},
 		{"views with another profile", []backend.Op{named(of(backend.OpSeen, "a", ""), "Al"), named(of(backend.OpSeen, "a", ""), "Alice")}, []backend.Op{named(of(backend.OpSeen, "a", ""), "Alice")}},
 		{"a sign-out", []backend.Op{of(off, "a", "n.1"), of(off, "b", "n.2"), of(backend.OpSignOut, "a", "")},
-			[]backend.Op{of(off, "b", "n.2"), of(backend.OpSignOut, "a", "")}},
+			[]backend.Op{of(off, "a", "n.1"), of(off, "b", "n.2"), of(backend.OpSignOut, "a", "")}},
 	} {
 		var got, want []string
 		for _, op := range track.Merged(tc.ops...) {
