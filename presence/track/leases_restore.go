@@ -21,7 +21,7 @@ func (l *leases) restore(ctx context.Context) error {
 	}
 	l.notices.lost()
 	_ = l.seal.agree(ctx) // if this fails, the next check of the secret repeats it
-	l.follows.Reset(restoreFor(l.cfg.shortestTTL()))
+	l.visits.Reset(restoreFor(l.cfg.shortestTTL()))
 	for _, view := range l.users.liveViews() {
 		if !l.hasLeft(view) {
 			l.viewed(view)
@@ -58,7 +58,7 @@ const (
 // the rest of the TTL since its latest beat. Leases that have expired or were swept are made again: see
 // rejoin.
 func (l *leases) reassert(ctx context.Context) {
-	for part := range slices.Chunk(l.users.all(), reassertAtOnce) {
+	for part := range slices.Chunk(append(l.users.all(), l.users.allVisits()...), reassertAtOnce) {
 		for _, c := range part {
 			if c.holds() {
 				l.reassertOne(c)
@@ -90,27 +90,17 @@ func (l *leases) reassertOne(h *holder) {
 			left = ttl
 		}
 		if left > 0 {
-			l.writer.add(topic, backend.Op{Kind: backend.OpHeartbeat, User: presence.User{ID: h.member(topic)}, Holder: h.id, For: left})
+			l.writer.add(topic, backend.Op{Kind: backend.OpHeartbeat, User: presence.User{ID: h.member(topic)}, Holder: l.users.leaseHolder(h), For: left})
 		}
 	}
 }
 
-// followAgain repeats when pages joined connections of other nodes, which do not know that. By now these nodes have made the
-// leases of the connections again.
-//
-// Example: Carol has a stream at node A. Node B renders her next page at 12:00:00, and the page joins the stream by a beat that
-// comes to node C. Redis is wiped at 12:01:00. Node A makes the lease of the stream again, and node B that of the page
-// view. If nobody told of the beat, Carol would be online until 12:05:00 even if her machine loses its power at 12:02:00.
-func (l *leases) followAgain(ctx context.Context) {
-	for part := range slices.Chunk(l.users.joinsElsewhere(), reassertAtOnce) {
-		for _, f := range part {
-			if time.Since(f.at) >= l.cfg.Age { // no earlier page view holds any more
-				continue
-			}
-			for _, topic := range f.topics {
-				follow := backend.Op{Kind: backend.OpFollow, User: presence.User{ID: f.member(topic)}, Holder: f.id, For: time.Millisecond}
-				l.writer.put(topic, operation{Op: follow, at: f.at})
-			}
+// visitAgain makes the leases of visits again. By now the nodes of their connections have made theirs, with the profiles of
+// the users.
+func (l *leases) visitAgain(ctx context.Context) {
+	for part := range slices.Chunk(l.users.allVisits(), reassertAtOnce) {
+		for _, h := range part {
+			l.again(h, h.heldTopics()...)
 		}
 		if !wait.For(ctx, reassertPause) {
 			return
@@ -157,7 +147,7 @@ func (l *leases) missed(ago time.Duration) {
 		return
 	}
 	l.users.doubtAllViews()
-	for _, c := range l.users.all() {
+	for _, c := range append(l.users.all(), l.users.allVisits()...) {
 		if c.visitor.SignedIn() {
 			c.conn.finish(presence.ErrStale, backend.OpRelease)
 		}

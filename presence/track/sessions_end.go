@@ -121,7 +121,7 @@ func (s *signOuts) endDevice(user presence.UserID, device presence.DeviceID, at 
 	s.endWhere(user, at, func(v presence.Visitor) bool { return v.Device.ID == device })
 	if leaving(at) == opLeave {
 		for _, c := range s.users.connectionsOf(user) {
-			s.leases.renew(c, backend.OpFollow)
+			s.leases.joined(c)
 		}
 	}
 	s.leases.viewedSince(at, s.users.viewsElsewhere(user, device)...)

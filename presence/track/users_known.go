@@ -12,7 +12,8 @@ import (
 // called.
 type knownUser struct {
 	id          presence.UserID
-	connections map[*holder]struct{}
+	connections map[*holder]struct{}         // and visits
+	idle        bool                         // the leases here say that nobody is at any page: see attention
 	left        moment                       // when the user left the last page here; zero: the user is at one
 	viewed      moment                       // the latest page view while the leases here were idle
 	looks       *laterLook                   // the scheduled look of attention; nil: none
@@ -39,8 +40,9 @@ const (
 	maxViewsPerUser    = 16      // topics, or pairs of a topic and a device
 	maxReleasedPerUser = 100     // topics
 	maxStaleReleases   = 8       // topics; with more, those that were left long ago are dropped
-	maxJoined          = 10_000  // connections of other nodes
-	maxExpired         = 1_000   // users that one call of expire checks
+	maxVisits          = 50_000  // pages of connections of other nodes
+	maxVisitsPerUser   = 32
+	maxExpired         = 1_000 // users that one call of expire checks
 )
 
 // release remembers that a connection held the user in a topic until now.

@@ -111,19 +111,6 @@ func (w *writer) await(ctx context.Context, acks ...*ack) error {
 	return nil
 }
 
-// addForeign is add for the release of another node's connection. Clients may send more of these than there
-// are connections here, so the bound applies to them too.
-func (w *writer) addForeign(topic presence.Topic, op backend.Op) {
-	w.mu.Lock()
-	if w.fullLocked(op.User.ID) {
-		w.stats.dropped.Add(1)
-	} else {
-		w.putLocked(topic, operation{Op: op})
-	}
-	w.mu.Unlock()
-	w.kick.Wake()
-}
-
 // putLocked adds an operation. It returns the pending operations of its topic; nil if it was dropped.
 func (w *writer) putLocked(topic presence.Topic, op operation) *pending {
 	if droppable(op.Op) && w.fullLocked(op.User.ID) {
@@ -186,14 +173,14 @@ func (w *writer) fullLocked(user presence.UserID) bool {
 // droppable reports whether losing the operation does no lasting harm.
 func droppable(op backend.Op) bool {
 	switch op.Kind {
-	case backend.OpSeen, backend.OpGuest, backend.OpForgetGuest, backend.OpBot, backend.OpHeartbeat, backend.OpFollow, backend.OpPeak:
+	case backend.OpSeen, backend.OpGuest, backend.OpForgetGuest, backend.OpBot, backend.OpHeartbeat, backend.OpKeep, backend.OpPeak:
 		return true
 	}
 	return false
 }
 
 // giveUp removes a join that was not sent yet. It reports whether there was one.
-func (w *writer) giveUp(topic presence.Topic, join backend.Op) bool {
+func (w *writer) giveUp(topic presence.Topic, user presence.UserID, holder presence.Holder) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	p := w.topics[topic]
@@ -201,8 +188,8 @@ func (w *writer) giveUp(topic presence.Topic, join backend.Op) bool {
 		return false
 	}
 	had := p.size()
-	given := p.giveUp(join)
-	w.grewLocked(join.User.ID, p.size()-had)
+	given := p.giveUp(user, holder)
+	w.grewLocked(user, p.size()-had)
 	return given
 }
 

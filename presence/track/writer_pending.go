@@ -17,16 +17,12 @@ type operation struct {
 	at    time.Time // when it happened: see date
 	until time.Time // for an OpRelease: when the grace ends
 
-	lease *lease // for an OpRelease: the lease that it ends, nil for the connection of another node
-	hold  bool   // the lease waits with the release, and is made first
+	lease *lease // for an OpRelease: the lease that it ends; nil: the user left by a sign-out
 
 	order int  // its place among the operations of the topic
 	sent  bool // it may have been applied
 
-	// See writer_ends.go.
-	fresh  bool // for an OpJoin: the store cannot have the lease, unless the operation was sent
-	joined bool // for the end of a connection: its join waits with it
-	tried  bool // for such an end: the store may have the lease
+	fresh bool // for an OpJoin: the store cannot have the lease, unless the operation was sent
 }
 
 // endsAtOnce reports whether the end of a connection leaves no grace.
@@ -208,14 +204,15 @@ func (l queue) add(op operation) queue {
 		l = l[:0]
 	case backend.OpSignOut:
 		l = slices.DeleteFunc(l, func(o operation) bool { return o.voidedBy(op) })
-	case backend.OpSignOff: // order would put the heartbeat behind it
+	case backend.OpJoin, backend.OpKeep: // the latest word about the lease
 		l = slices.DeleteFunc(l, func(o operation) bool {
-			return (o.Kind == backend.OpHeartbeat || o.Kind == backend.OpAttend) && keyOf(o.Op) == keyOf(op.Op)
+			return (o.Kind == backend.OpRelease || o.Kind == backend.OpDrop) && o.Holder == op.Holder
 		})
-	}
-	l, op, remains := l.end(op)
-	if !remains {
-		return l
+	case backend.OpRelease, backend.OpDrop:
+		remains := true
+		if l, remains = l.end(op); !remains {
+			return l
+		}
 	}
 	return l.merge(op)
 }
@@ -270,21 +267,22 @@ func merge(old *operation, op operation, last bool) bool {
 		}
 		old.Peak = old.Peak.Better(op.Peak)
 	case op.Kind == backend.OpSignOff: // which connections remain depends on the order
-		return last && old.Kind == backend.OpSignOff
-	case op.Kind == backend.OpFollow && (old.Kind == backend.OpHeartbeat || old.Kind == backend.OpFollow):
-		op.For, op.at = max(op.For, old.For), later(op.at, old.at)
+		if !last || old.Kind != backend.OpSignOff {
+			return false
+		}
 		*old = op
-	case old.Kind == backend.OpJoin && op.Kind == backend.OpFollow:
-		old.For, old.at = max(old.For, op.For), later(op.at, old.at)
-	case (old.Kind == backend.OpJoin || old.Kind == backend.OpFollow) && op.Kind == backend.OpHeartbeat:
+	case (old.Kind == backend.OpJoin || old.Kind == backend.OpKeep) && op.Kind == backend.OpHeartbeat:
 		old.For = max(old.For, op.For)
-	case old.Kind == backend.OpAttend && op.Kind == backend.OpHeartbeat:
-		old.For = max(old.For, op.For)
-	case old.Kind == backend.OpAttend && op.Kind == backend.OpAttend:
-		old.For, old.Idle = max(old.For, op.For), op.Idle
-	case old.Kind == backend.OpJoin && op.Kind == backend.OpAttend:
-		old.Idle = op.Idle
-	case old.Kind == backend.OpAttend && op.endsAtOnce(): // a release is not merged, because the grace gets the idleness of the lease
+	case (old.Kind == backend.OpJoin || old.Kind == backend.OpKeep) && op.Kind == backend.OpKeep:
+		old.For, old.Idle, old.Pages, old.at = max(old.For, op.For), op.Idle, op.Pages, later(old.at, op.at)
+	case old.Kind == backend.OpHeartbeat && op.Kind == backend.OpKeep:
+		op.For = max(op.For, old.For)
+		*old = op
+	case old.Kind == backend.OpKeep && op.endsAtOnce(): // a release is not merged, because the grace gets the idleness of the lease
+		*old = op
+	case old.Kind == backend.OpRelease && op.Kind == backend.OpRelease:
+		op.until = later(op.until, old.until)
+		op.For = max(op.For, old.For)
 		*old = op
 	case old.Kind == backend.OpUpdate && op.Kind == backend.OpUpdate && op.User.StatusOnly():
 		if old.User.Status != op.User.Status || !old.User.Visibility.Equal(op.User.Visibility) {
@@ -306,6 +304,7 @@ func merge(old *operation, op operation, last bool) bool {
 		*old = op
 	case old.Kind == op.Kind,
 		old.Kind == backend.OpHeartbeat, // the operation after it makes or ends the lease
+		old.Kind == backend.OpKeep && op.Kind == backend.OpJoin,
 		old.Kind == backend.OpJoin && op.endsAtOnce():
 		*old = op
 	default:
@@ -323,8 +322,8 @@ func (p *pending) batch(doubt bool, now time.Time) []backend.Op {
 			list[i].sent = true
 		}
 	}
-	if doubt || slices.ContainsFunc(ops, func(op operation) bool { return op.hold }) {
-		ops = renewed(ops, doubt)
+	if doubt {
+		ops = renewed(ops)
 	}
 	date(ops, now)
 	written := make([]backend.Op, len(ops))
@@ -334,20 +333,19 @@ func (p *pending) batch(doubt bool, now time.Time) []backend.Op {
 	return written
 }
 
-// renewed inserts the lease before each hold. With doubt it also inserts, before each other release, the
-// lease that it ends. Doubt is for operations that waited while the store was out: the lease may have
-// expired, and an expired lease gets no grace (rule 5). If this node cannot renew the lease, renewed leaves
+// renewed inserts before each release the lease that it ends. It is for operations that waited while the store was out: the lease
+// may have expired, and an expired lease gets no grace (rule 5). If this node cannot renew the lease, renewed leaves
 // the release out, and the lease ends by itself.
 //
 // Example: Alice closes a tab as Redis hangs, and opens the next page at node B. A minute later Redis
 // resumes. Node A's release comes first. Without her lease she would leave at once, and come back with B's
 // join.
-func renewed(ops []operation, doubt bool) []operation {
+func renewed(ops []operation) []operation {
 	all, joined := make([]operation, 0, len(ops)+len(ops)/2), make(map[opKey]bool)
 	for _, op := range ops {
 		if key := keyOf(op.Op); op.Kind == backend.OpJoin {
 			joined[key] = true
-		} else if op.Kind == backend.OpRelease && !op.endsAtOnce() && (op.hold || doubt && !joined[key]) {
+		} else if op.Kind == backend.OpRelease && !op.endsAtOnce() && !joined[key] {
 			if !op.renews() {
 				continue
 			}
@@ -368,7 +366,7 @@ func date(ops []operation, now time.Time) {
 	for i := range ops {
 		op, ago := &ops[i], now.Sub(ops[i].at).Truncate(time.Millisecond)
 		switch op.Kind {
-		case backend.OpJoin, backend.OpFollow, backend.OpSignOut, backend.OpSignOff:
+		case backend.OpJoin, backend.OpKeep, backend.OpSignOut, backend.OpSignOff:
 			op.Ago = max(ago, 0)
 		case backend.OpSeen:
 			op.Ago = max(ago, 0)
