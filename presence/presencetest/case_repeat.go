@@ -14,7 +14,6 @@ func repeatCases() []ruleCase {
 	return []ruleCase{
 		{"rule 12", "a batch that is applied twice has the effect of one", appliedTwice},
 		{"rule 12", "a repeated release does not hold longer", releaseAgain},
-		{"rule 12", "nobody notices a repeated batch in which a connection ends and begins", endAndBeginAgain},
 	}
 }
 
@@ -135,29 +134,4 @@ func releaseAgain(tr *trial) {
 	site.wants("+u -u")
 	tr.do(presence.Site, release("u", "a.1"))
 	site.wants("")
-}
-
-// Rules 6 and 12: whether the repetition ends the page view's lease or not, the connection holds
-// the user, and joined later than the page view. So the user leaves with it.
-func endAndBeginAgain(tr *trial) {
-	site := tr.follow(presence.Site)
-	tr.do(presence.Site, join("u", "a.1"), join("v", "a.2"))
-	tr.do(presence.Site, seen("u"), seen("v"))
-	site.wants("+u +v")
-	for _, ops := range [][]backend.Op{{release("u", "a.1"), join("u", "a.1")}, {drop("v", "a.2"), join("v", "a.2")}} {
-		tr.do(presence.Site, ops...)
-		tr.do(presence.Site, ops...)
-	}
-	site.wants("")
-	for id, holder := range map[presence.UserID]presence.Holder{"u": "a.1", "v": "a.2"} {
-		if s := tr.sighting(presence.Site, id); !s.Online || !slices.Contains(s.Holders, holder) {
-			tr.Errorf("sighting of %q is %+v, want online and held by %q", id, s, holder)
-		}
-	}
-	tr.pass(grace + slack)
-	site.wants("")
-	tr.do(presence.Site, drop("u", "a.1"))
-	site.wants("-u")
-	tr.pass(ttl)
-	site.wants("-v")
 }
