@@ -192,9 +192,7 @@ func (p *person) endViews(at time.Duration) {
 // hide makes a user invisible of whom a sign-out says so.
 func (o *oracle) hide(p *person, op backend.Op) {
 	if op.User.Status.Base() == presence.Invisible {
-		u := o.revised(p, op.User)
-		o.turn(p, u.Status)
-		p.Rev = u.Rev
+		o.choose(p, op.User)
 	}
 }
 
@@ -269,6 +267,13 @@ func (o *oracle) take(p *person, u presence.User) {
 	p.User = u
 }
 
+// choose stores a status alone.
+func (o *oracle) choose(p *person, u presence.User) {
+	u = o.revised(p, u)
+	o.turn(p, u.Status)
+	p.Rev = u.Rev
+}
+
 // revised returns a profile with the status that counts (rule 28).
 func (o *oracle) revised(p *person, u presence.User) presence.User {
 	if u.Status == "" || u.Rev != presence.RevOfSite && u.Rev < p.Rev {
@@ -281,9 +286,7 @@ func (o *oracle) revised(p *person, u presence.User) presence.User {
 func (o *oracle) update(p *person, op backend.Op) {
 	hid := p.hides()
 	if op.User.StatusOnly() {
-		u := o.revised(p, op.User)
-		o.turn(p, u.Status)
-		p.Rev = u.Rev
+		o.choose(p, op.User)
 	} else {
 		o.take(p, op.User)
 	}
