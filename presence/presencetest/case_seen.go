@@ -2,7 +2,6 @@ package presencetest
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -222,9 +221,7 @@ func sightingsInOrder(tr *trial) {
 func sightingHolders(tr *trial) {
 	want := func(want ...presence.Holder) {
 		tr.Helper()
-		if got := tr.sighting(presence.Site, "u"); !slices.Equal(got.Holders, want) || got.Online != (len(want) > 0) {
-			tr.Fatalf("the sighting is %+v, want the holders %q", got, want)
-		}
+		tr.wantHeld("u", want...)
 	}
 	want()
 	tr.do(presence.Site, join("u", "b.2"), join("u", "a.1"), seen("u"), join("v", "c.1"))

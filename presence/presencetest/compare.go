@@ -82,7 +82,7 @@ func (b *board) compareCounts(s square, stored *roster) (backend.Counts, error) 
 		what             string
 		got, least, most int
 	}{
-		{"recent", c.Recent, s.recent(gamePeriod), s.recent(gameWindow)},
+		{"recent", c.Recent, within(s.views, s.now, gamePeriod), within(s.views, s.now, gameWindow)},
 		{"guests", c.Guests, within(s.guests, s.now, gamePeriod), within(s.guests, s.now, gameWindow)},
 	} {
 		if figure.got < figure.least || figure.got > figure.most {

@@ -24,7 +24,8 @@ import (
 // -rapid.steps=30 moves on average, from -rapid.seed. A hundred games take a
 // store in memory a tenth of a second.
 //
-// In the end it plays the games that once failed.
+// It also plays what one user did in any order, with repetitions, and in the end the games
+// that once failed.
 func Model(t *testing.T, h Harness) {
 	rapid.Check(t, func(rt *rapid.T) {
 		var moves []move
