@@ -174,8 +174,8 @@ func signOffAtOnce(tr *trial) {
 // wantHeld checks what holds a user, online or not.
 func (tr *trial) wantHeld(id presence.UserID, want ...presence.Holder) {
 	tr.Helper()
-	if s := tr.sighting(presence.Site, id); !slices.Equal(s.Holders, want) {
-		tr.Errorf("%q is held by %q, want %q", id, s.Holders, want)
+	if s := tr.sighting(presence.Site, id); !slices.Equal(s.Holders, want) || s.Online != (len(want) > 0) {
+		tr.Fatalf("the sighting of %q is %+v, want the holders %q", id, s, want)
 	}
 }
 
