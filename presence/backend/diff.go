@@ -63,6 +63,10 @@ type Sighting struct {
 	Idle     bool            // of a user who is online: nobody is at any of the user's pages (rule 24)
 	LastSeen time.Time       // of a user who left; zero: unknown, online or unseen
 
+	// Holders are what holds a user who is online, in the order of their bytes: also a
+	// holder whose lease has expired and is not swept yet. Nil for any other user.
+	Holders []presence.Holder
+
 	// Pages is how many pages hold a user who is online, as far as nodes have said, also those of
 	// leases that have expired and are not swept yet.
 	Pages int

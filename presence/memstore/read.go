@@ -79,7 +79,7 @@ func (s *Store) Sightings(_ context.Context, topic presence.Topic, users ...pres
 	}
 	for i, id := range users {
 		if u := t.users[id]; u != nil && u.visible {
-			sightings[i] = backend.Sighting{Online: true, Status: u.Status, Idle: u.Idle, Pages: u.pages()}
+			sightings[i] = backend.Sighting{Online: true, Status: u.Status, Idle: u.Idle, Holders: u.holders(), Pages: u.pages()}
 		} else {
 			sightings[i].LastSeen = t.seen[id]
 		}

@@ -249,7 +249,7 @@ func (b *board) apply(m move, again bool) (sure bool, err error) {
 func repeatable(ops []backend.Op) bool {
 	const comes, leaves, signsOut = 1, 2, 3
 	kinds := map[backend.OpKind]int{
-		backend.OpJoin: comes, backend.OpSeen: comes, backend.OpFollow: comes, backend.OpRelease: leaves, backend.OpDrop: leaves,
+		backend.OpJoin: comes, backend.OpSeen: comes, backend.OpKeep: comes, backend.OpRelease: leaves, backend.OpDrop: leaves,
 		backend.OpSignOut: signsOut, backend.OpSignOff: signsOut,
 	}
 	does := make(map[presence.UserID]int)
@@ -267,7 +267,7 @@ func repeatable(ops []backend.Op) bool {
 // heartbeat finds nothing either way. A page view that is written late ends it, but a store may know or not that the
 // user was hidden, and has turned visible now.
 func (s square) sparesExpired(op backend.Op) bool {
-	spares := []backend.OpKind{backend.OpFollow, backend.OpAttend, backend.OpRelease, backend.OpDrop, backend.OpUpdate}
+	spares := []backend.OpKind{backend.OpKeep, backend.OpRelease, backend.OpDrop, backend.OpUpdate}
 	late := op.Kind == backend.OpSeen && op.Ago > 0
 	p := s.people[op.User.ID]
 	return (late || slices.Contains(spares, op.Kind)) && p != nil && p.holds(func(_ presence.Holder, lease hold) bool { return lease.until <= s.now })
@@ -275,7 +275,7 @@ func (s square) sparesExpired(op backend.Op) bool {
 
 // renews reports whether an operation renews a lease that must be there.
 func renews(op backend.Op) bool {
-	return op.Kind == backend.OpHeartbeat || op.Kind == backend.OpFollow || op.Kind == backend.OpAttend
+	return op.Kind == backend.OpHeartbeat || op.Kind == backend.OpKeep
 }
 
 // legal completes an operation whose effect the rules leave open: a lapsed user's status is known until a sweep.

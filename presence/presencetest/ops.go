@@ -55,12 +55,12 @@ func beat(id presence.UserID, h presence.Holder) backend.Op {
 }
 
 func attach(id presence.UserID, h presence.Holder) backend.Op {
-	return backend.Op{Kind: backend.OpFollow, User: presence.User{ID: id}, Holder: h, For: ttl}
+	return backend.Op{Kind: backend.OpKeep, User: presence.User{ID: id}, Holder: h, For: ttl}
 }
 
 // attended says that somebody is at a page, and unattended that nobody is.
 func attended(id presence.UserID, h presence.Holder) backend.Op {
-	return backend.Op{Kind: backend.OpAttend, User: presence.User{ID: id}, Holder: h, For: ttl}
+	return backend.Op{Kind: backend.OpKeep, User: presence.User{ID: id}, Holder: h, For: ttl}
 }
 
 func unattended(id presence.UserID, h presence.Holder) backend.Op { return idly(attended(id, h)) }
@@ -124,8 +124,8 @@ func batch(topic presence.Topic, ops ...backend.Op) []backend.Batch {
 var opNames = map[backend.OpKind]string{
 	backend.OpJoin: "join", backend.OpSeen: "page view", backend.OpGuest: "guest", backend.OpHeartbeat: "heartbeat",
 	backend.OpRelease: "release", backend.OpDrop: "drop", backend.OpSignOut: "sign out", backend.OpUpdate: "update",
-	backend.OpFollow: "follow", backend.OpForgetGuest: "forget guest", backend.OpBot: "bot", backend.OpPeak: "peak",
-	backend.OpResetPeak: "reset the peak", backend.OpSignOff: "sign off", backend.OpAttend: "attend",
+	backend.OpKeep: "keep", backend.OpForgetGuest: "forget guest", backend.OpBot: "bot", backend.OpPeak: "peak",
+	backend.OpResetPeak: "reset the peak", backend.OpSignOff: "sign off",
 }
 
 // opString returns an operation as failure messages name it.

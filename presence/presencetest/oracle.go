@@ -140,17 +140,17 @@ func (o *oracle) act(p *person, op backend.Op) (found bool) {
 			p.leases[presence.HolderWeb] = p.leases[presence.HolderWeb].lengthen(until, op.For+op.Ago)
 		}
 		return true
-	case backend.OpHeartbeat, backend.OpFollow, backend.OpAttend:
+	case backend.OpHeartbeat, backend.OpKeep:
 		if found = found && lease.until > o.now; !found {
 			return false
 		}
 		lease, proof := lease.beat(o.now, op.For)
 		p.proof = max(p.proof, proof)
-		if op.Kind == backend.OpAttend {
+		if op.Kind == backend.OpKeep {
 			lease.idle = op.Idle
 		}
 		p.leases[op.Holder] = lease
-		if op.Kind == backend.OpFollow {
+		if op.Kind == backend.OpKeep {
 			p.speak(at)
 		}
 	case backend.OpRelease:

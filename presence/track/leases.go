@@ -145,6 +145,10 @@ func (l *leases) release(h *holder, topic presence.Topic, kind backend.OpKind, g
 	case opGiveUp, backend.OpRelease:
 		release.Kind = backend.OpRelease
 		release.lease = &lease{visitor: h.visitor, identified: l.users.identified(h), joined: l.users.openedAt(h)}
+		if h.visit != nil {
+			release.lease.Op = backend.Op{Kind: backend.OpKeep, User: release.User, Holder: release.Holder, For: l.cfg.ttl(topic)}
+			break
+		}
 		l.choices.ifKnown(h.visitor.User, func(user resolved) { // otherwise the lease was not made, or the store has just lost its data
 			join, _ := l.users.joinLocked(h, topic, user)
 			release.lease.Op = join.Op

@@ -135,19 +135,29 @@ func (t *tokens) beatElsewhere(ctx context.Context, c claim, page Page) (alive b
 		t.attention.proved(h)
 		t.attention.look(c.user)
 	}
-	acks := t.leases.keep(h, page.Joined)
+	if alive, err = t.holds(ctx, t.leases.keep(h, news || page.Joined, page.Joined)); err != nil || alive {
+		return alive, err
+	}
+	if !news { // the store may have lost the lease
+		if alive, err = t.holds(ctx, t.leases.keep(h, true, page.Joined)); err != nil || alive {
+			return alive, err
+		}
+	}
+	t.users.leaves(h)
+	return false, nil
+}
+
+// holds waits for acks, and reports whether the store has each lease.
+func (t *tokens) holds(ctx context.Context, acks []*ack) (bool, error) {
 	if err := t.writer.await(ctx, acks...); err != nil {
 		return false, storeOut(err)
 	}
-	if slices.ContainsFunc(acks, func(a *ack) bool { return a.gone }) {
-		t.users.leaves(h)
-		return false, nil
-	}
-	return true, nil
+	return !slices.ContainsFunc(acks, func(a *ack) bool { return a.gone }), nil
 }
 
-// keep writes that a visit's page is alive, and with joined that it has just joined its connection.
-func (l *leases) keep(h *holder, joined bool) (acks []*ack) {
+// keep writes that a visit's page is alive. With make it makes the leases too, and with joined the page has just joined
+// its connection.
+func (l *leases) keep(h *holder, make, joined bool) (acks []*ack) {
 	l.users.mu.Lock()
 	defer l.users.mu.Unlock()
 	if h.held.leased = true; joined {
@@ -155,6 +165,9 @@ func (l *leases) keep(h *holder, joined bool) (acks []*ack) {
 	}
 	for _, topic := range h.heldTopics() {
 		if keep, held := l.users.keepLocked(h, topic); held {
+			if !make {
+				keep.Kind = backend.OpHeartbeat
+			}
 			acks = append(acks, l.writer.putAcked(topic, keep))
 		}
 	}
