@@ -82,6 +82,7 @@ func repeatScripts() [][][]backend.Op {
 		{{guest("g"), guest("h")}, {forget("g")}, {forget("h"), guest("h")}, {guest("i"), forget("i")}},
 		{open, {join("u", "b.1")}, {signOff("u", "a.1")}, {signOff("u", "b.1")}},
 		{open, {signOff("u", "a.1"), seen("u")}, {signOff("u", "")}},
+		{{join("u", "a.1"), join("u", "b.1"), seen("u")}, {signOff("u", "a.1")}, {signOff("u", "b.1"), join("u", "b.1"), seen("u")}, {signOff("u", "b.1"), seen("v")}},
 		{open, {seen("v"), signOut("v")}, {drop("u", "a.1"), seen("v"), drop("v", presence.HolderWeb)}},
 		{{bot("a", "A"), bot("b", "A")}, {bot("a", "B"), bot("c", "")}},
 		{{join("u", "a.1"), seen("v"), guest("g")}, {resetPeak, drop("u", "a.1")}, {join("u", "a.2"), join("w", "a.3")}},
