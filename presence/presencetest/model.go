@@ -263,10 +263,10 @@ func repeatable(ops []backend.Op) bool {
 }
 
 // sparesExpired reports whether an operation is of a user with an expired lease, and leaves it to a sweep (rule 5). A
-// heartbeat finds nothing either way. A page view that is written late ends it, but a store may know or not that the
+// heartbeat or keep finds nothing either way. A page view that is written late ends it, but a store may know or not that the
 // user was hidden, and has turned visible now.
 func (s square) sparesExpired(op backend.Op) bool {
-	spares := []backend.OpKind{backend.OpKeep, backend.OpRelease, backend.OpDrop, backend.OpUpdate}
+	spares := []backend.OpKind{backend.OpRelease, backend.OpDrop, backend.OpUpdate}
 	late := op.Kind == backend.OpSeen && op.Ago > 0
 	p := s.people[op.User.ID]
 	return (late || slices.Contains(spares, op.Kind)) && p != nil && p.holds(func(_ presence.Holder, lease hold) bool { return lease.until <= s.now })

@@ -81,7 +81,7 @@ func newOracle(keep presence.Keep, start time.Time) *oracle {
 }
 
 // person returns the user of an operation, made if it is new: without expired leases (rule 1),
-// but for a heartbeat, which sweeps nobody.
+// but for a heartbeat or keep, which sweeps nobody.
 func (o *oracle) person(op backend.Op) *person {
 	id := op.User.ID
 	p := o.people[id]
@@ -89,7 +89,7 @@ func (o *oracle) person(op backend.Op) *person {
 		p = &person{User: presence.User{ID: id}, leases: make(map[presence.Holder]hold), proof: noTime, joined: noTime, lapsed: noTime, deed: noDeed}
 		o.people[id] = p
 	}
-	if op.Kind != backend.OpHeartbeat {
+	if !renews(op) {
 		p.lapse(o.now)
 		if p.shown && p.lapsed == noTime && len(p.leases) == 0 {
 			p.lapsed = p.proof
