@@ -99,8 +99,8 @@ import (
 //     second time, the grace may begin anew, and may be attended where it was idle (rule 24). While an
 //     attended connection holds the user, nobody notices. In the third, all leases of the user end. The latest join
 //     and the revision end with them (rules 6 and 28). So the second time an earlier page view makes a web
-//     lease, and an older choice counts. In the fourth, the user comes after an OpUpdate or OpKeep that found
-//     nobody. The second time that finds the user.
+//     lease, and an older choice counts. In the fourth, the user comes after an OpUpdate that found
+//     nobody, or an OpKeep that was Unknown. The second time that finds the user.
 //  13. The status that a user chose outlives the user's leases and sign-outs. It is
 //     kept in the step that publishes it ([Bus.Publish] of a [NoticeStatus]), and
 //     only Trim forgets it. The choice with the greatest [Order] wins. A new choice names the

@@ -41,19 +41,19 @@ func tabMoments(tr *trial) {
 	view := func(of int) backend.Op { return ago(lasting(seen("u"), period-time.Duration(of)*slack), of) }
 	enter := func(of int) backend.Op { return ago(join("u", "a.1"), of) }
 	renew := func(of int) backend.Op { return ago(keep("u", "b.1"), of) }
-	make := func(of int) backend.Op { return ago(keep("u", "c.1"), of) }
+	makes := func(of int) backend.Op { return ago(keep("u", "c.1"), of) }
 	for _, script := range [][]backend.Op{
 		{view(2), enter(1)},
 		{view(3), enter(2), enter(1)},
 		{view(3), view(2), enter(1)},
 		{view(2), renew(1)},
 		{view(3), enter(2), renew(1)},
-		{view(2), make(1)},
+		{view(2), makes(1)},
 		{enter(2), view(1)},
 		{enter(3), view(2), view(1)},
 		{renew(2), view(1)},
 		{renew(3), enter(2), view(1)},
-		{make(2), view(1)},
+		{makes(2), view(1)},
 	} {
 		want := script[len(script)-1].Kind == backend.OpSeen
 		for range 2 {
