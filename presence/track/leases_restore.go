@@ -21,7 +21,6 @@ func (l *leases) restore(ctx context.Context) error {
 	}
 	l.notices.lost()
 	_ = l.seal.agree(ctx) // if this fails, the next check of the secret repeats it
-	l.visits.Reset(restoreFor(l.cfg.shortestTTL()))
 	for _, view := range l.users.liveViews() {
 		if !l.hasLeft(view) {
 			l.viewed(view)
@@ -91,19 +90,6 @@ func (l *leases) reassertOne(h *holder) {
 		}
 		if left > 0 {
 			l.writer.add(topic, backend.Op{Kind: backend.OpHeartbeat, User: presence.User{ID: h.member(topic)}, Holder: l.users.leaseHolder(h), For: left})
-		}
-	}
-}
-
-// visitAgain makes the leases of visits again. By now the nodes of their connections have made theirs, with the profiles of
-// the users.
-func (l *leases) visitAgain(ctx context.Context) {
-	for part := range slices.Chunk(l.users.allVisits(), reassertAtOnce) {
-		for _, h := range part {
-			l.again(h, h.heldTopics()...)
-		}
-		if !wait.For(ctx, reassertPause) {
-			return
 		}
 	}
 }

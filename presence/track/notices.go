@@ -253,11 +253,7 @@ func (t *Tracker) hear(n backend.Notice) {
 	case n.Kind == backend.NoticeErased:
 		t.eraser.hear(n)
 	case n.Kind == backend.NoticeLeft:
-		for _, c := range []*holder{t.users.connection(presence.Holder(n.Payload)), t.users.visit(presence.Holder(n.Payload))} {
-			if c != nil && c.visitor.User.ID == n.User {
-				c.conn.Close()
-			}
-		}
+		t.users.left(n.User, presence.Holder(n.Payload))
 	case n.Kind == backend.NoticePeak:
 		if topic, peak, ok := peakOf(n); ok {
 			t.records.hear(topic, peak)

@@ -23,11 +23,12 @@ type userRecords struct {
 	hid     time.Time                            // when this node last learned that a user hides
 }
 
-// A holding is what may hold a user: everything, or the part of one device, one browser, or the page views.
+// A holding is what may hold a user: everything, or the part of one device, browser or connection, or the page views.
 type holding struct {
-	member  presence.UserID // the user, or of a device its member of backend.DevicesTopic
-	browser string          // a browser in which the user signed in
-	views   bool            // page views
+	member     presence.UserID // the user, or of a device its member of backend.DevicesTopic
+	browser    string          // a browser in which the user signed in
+	connection presence.Holder
+	views      bool // page views
 }
 
 func newUserRecords(forgotten func(int)) *userRecords {
@@ -103,6 +104,11 @@ func (k *userRecords) endBrowser(user presence.UserID, browser string, at time.T
 // unknownBrowser stands for the browser of a visitor whose browser the site does not tell. It is no known browser: see knownBrowser.
 const unknownBrowser = "\x00"
 
+// endConnection notes that the page of a connection said goodbye.
+func (k *userRecords) endConnection(user presence.UserID, connection presence.Holder) {
+	k.note(holding{member: user, connection: connection}, time.Now())
+}
+
 // endViews notes that page views of a user until a moment no longer count.
 func (k *userRecords) endViews(user presence.UserID, at time.Time) {
 	k.note(holding{member: user, views: true}, at)
@@ -147,6 +153,12 @@ func (k *userRecords) viewsEndedAt(user presence.UserID) time.Time {
 func (k *userRecords) visitorEndedAt(v presence.Visitor) time.Time {
 	return k.latest(holding{member: v.User.ID}, holding{member: v.User.ID, browser: cmp.Or(v.Browser, unknownBrowser)},
 		holding{member: backend.MemberOf(v.User.ID, v.Device.ID)})
+}
+
+// claimEnded reports whether what a claim's connection holds has ended: its page said goodbye, or the user signed out since
+// the visitor was identified. A claim does not tell the browser, so it counts as any.
+func (k *userRecords) claimEnded(c claim, identified time.Time) bool {
+	return !k.latest(holding{member: c.user, connection: c.id}).IsZero() || k.visitorEndedAt(c.visitor()).After(identified)
 }
 
 // forget forgets an erased user.
