@@ -24,6 +24,7 @@ type leases struct {
 	seal    *seal
 	guests  *guestCounts
 	choices *choices
+	visits  *time.Timer // makes the leases of visits again, after the latest restore
 
 	mu        leasesMutex
 	gone      map[goneLease]struct{} // leases that heartbeats found gone
@@ -38,6 +39,8 @@ type goneLease struct {
 // begin completes a leases whose fields for other parts are set.
 func (l *leases) begin() *leases {
 	l.gone = make(map[goneLease]struct{})
+	l.visits = time.AfterFunc(time.Hour, func() { l.life.spawn(l.visitAgain) })
+	l.visits.Stop()
 	return l
 }
 
@@ -179,7 +182,7 @@ func (l *leases) countGuests(ctx context.Context) {
 // next heartbeat finds her lease gone. B hears the sign-out first, ends her connection, and so has nothing to
 // make again.
 //
-// The lease of a visit is made again by the page's next beat.
+// The lease of a visit is made again by the page's next beat, or after a restore.
 func (l *leases) rejoin(topic presence.Topic, op backend.Op) {
 	if op.Holder != l.users.ownHolder() {
 		return
