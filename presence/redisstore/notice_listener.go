@@ -237,7 +237,6 @@ func (l *listener) deliver(ctx context.Context, notices []heardNotice) error {
 		if n.Ago > 0 || entry.late > noticeLate {
 			n.Ago += entry.late
 		}
-		n.Order = entry.order
 		l.tell(n)
 	}
 	return nil

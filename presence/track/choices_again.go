@@ -116,7 +116,6 @@ func (c *choices) hearAnswer(user presence.UserID, s presence.Settings) {
 // Example: Alice hides at node a, which forgets it as the store loses data. Node b tells once more that she was online before.
 func (c *choices) takeSettings(user presence.UserID, note noteSettings, at time.Time, sure bool) (news, unsure bool) {
 	_, taken := c.take(user, func(was choice, known bool) (choice, bool) {
-		known = known && was.settings != nil
 		since := later(was.since(), note.Since)
 		switch {
 		case !known && !sure:

@@ -24,17 +24,13 @@ func (c *choices) choose(user presence.UserID, replace func(was choice, known bo
 
 // noteEnd notes when the status that a user chose will end. It may be called with users.mu held.
 func (c *choices) noteEnd(user presence.UserID, now choice) {
-	if s := now.settings; s != nil {
-		c.untils.set(user, s.end())
-	}
+	c.untils.set(user, now.settings.end())
 }
 
-// adopt remembers a choice that was published, and writes the current one in some topics. It waits until the
-// first operations are written, as many as awaited says. The others are left to the writer, which logs their
-// errors.
-func (c *choices) adopt(ctx context.Context, user presence.UserID, topics []presence.Topic, awaited int, replace func(was choice, known bool) (choice, bool)) error {
+// adopt writes a user's choice in some topics. With awaited it waits for that.
+func (c *choices) adopt(ctx context.Context, user presence.UserID, topics []presence.Topic, awaited bool) {
 	var written []*ack
-	c.choose(user, replace, func(choice, bool) {
+	c.users.choose(user, nil, func(choice, bool) {
 		for _, topic := range topics {
 			for _, op := range c.updatesLocked(topic, user) {
 				written = append(written, c.writer.putAcked(topic, operation{Op: op}))
@@ -42,7 +38,9 @@ func (c *choices) adopt(ctx context.Context, user presence.UserID, topics []pres
 		}
 	})
 	defer leave(written)
-	return c.writer.await(ctx, written[:min(awaited, len(written))]...)
+	if awaited {
+		_ = c.writer.await(ctx, written...) // the writer logs errors
+	}
 }
 
 // take replaces a user's choice by the result of replace, unless that is no change, and writes the new choice where this node
@@ -68,11 +66,7 @@ func (c *choices) take(user presence.UserID, replace func(was choice, known bool
 	for _, conn := range c.users.connectionsOf(user) {
 		conn.conn.wake() // it may be waiting for its own join
 	}
-	at := time.Now()
-	if now.settings != nil {
-		at = now.at
-	}
-	c.write(topics, user, at)
+	c.write(topics, user, now.at)
 	return now, true
 }
 
@@ -101,7 +95,7 @@ func (c *choices) updatesLocked(topic presence.Topic, user presence.UserID) []ba
 	if !known {
 		return nil
 	}
-	if topic != backend.DevicesTopic || now.settings == nil {
+	if topic != backend.DevicesTopic {
 		return []backend.Op{updateOf(presence.User{ID: user, Status: now.Status, Rev: now.rev()})}
 	}
 	shown := now.settings.At(time.Now()).Visibility(c.devices.shownSince(user, now.settings.since))

@@ -5,29 +5,25 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
-	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // What this node knows of the users' choices. See choices for how it learns of them, and
 // questions for what it has yet to learn.
 
-// A choice is the status that a user chose; "" if the user chose none. Its time is zero if it came from the
-// store or the site. On a site with a Directory, Status is what rosters show for the settings: see
-// settings_shown.go.
+// A choice is what a user chose. Status is what rosters show for the settings: see settings_shown.go.
 type choice struct {
 	presence.Status
-	at       time.Time
-	order    backend.Order   // 0: unknown, and before all others
-	settings *chosenSettings // nil: the site has no Directory
+	at       time.Time       // zero: unknown
+	settings *chosenSettings // nil: unknown
 	unsure   bool            // this node may have missed a later choice
 }
 
 // rev returns the revision of a choice, by which a topic keeps the latest one.
 func (c choice) rev() int64 {
-	if c.settings != nil {
-		return c.settings.Rev
+	if c.settings == nil {
+		return 0
 	}
-	return int64(c.order)
+	return c.settings.Rev
 }
 
 // since returns Visibility.Since of a choice of settings.
@@ -63,13 +59,11 @@ func (k *userRecords) visibilityOf(user presence.UserID) *presence.Visibility {
 
 // statusOf is [Tracker.Status].
 func (p *users) statusOf(user presence.UserID) presence.Status {
-	if s, known := p.settingsOf(user); known {
-		if s.Status == "" {
-			return ""
-		}
-		return s.At(time.Now()).Status
+	s, _ := p.settingsOf(user)
+	if s.Status == "" {
+		return ""
 	}
-	return p.chosen(user)
+	return s.At(time.Now()).Status
 }
 
 // inRosters is [Tracker.InRosters].
@@ -77,10 +71,10 @@ func (p *users) inRosters(user presence.UserID) bool {
 	return !p.choiceOf(user).hides()
 }
 
-// settingsOf returns a user's settings in the Directory, and whether this node knows them.
+// settingsOf returns what a user chose, and whether this node knows it.
 func (p *users) settingsOf(user presence.UserID) (presence.Settings, bool) {
 	c, known := p.records.choice(user)
-	if !known || c.settings == nil {
+	if !known {
 		return presence.Settings{}, false
 	}
 	return c.settings.Settings, true
@@ -138,7 +132,7 @@ func (p *users) forgetUnchosen() map[presence.UserID]choice {
 	defer p.mu.Unlock()
 	known, unchosen := p.records.all(), make(map[presence.UserID]struct{})
 	for id, c := range known {
-		if c.Status == "" {
+		if c.rev() == 0 {
 			unchosen[id] = struct{}{}
 			delete(known, id)
 		}
