@@ -23,7 +23,6 @@ import (
 type choices struct {
 	cfg       *Config
 	life      *lifetime
-	process   string
 	stats     *counters
 	store     backend.Store
 	outage    *outage
@@ -49,6 +48,7 @@ const (
 // of statuses that were dropped for lack of room.
 func (c *choices) begin(forgotten func(int)) *choices {
 	c.untils = newUntils(c.life, c.statusEnded, forgotten)
+	c.users.learnt = func(user presence.UserID, now choice) { c.untils.set(user, now.settings.end()) }
 	return c
 }
 
@@ -82,10 +82,7 @@ func (c *choices) ifKnown(user presence.User, then func(resolved)) {
 // as returns a user with the status that the user chose. What the browser remembers counts only if neither
 // the Directory nor the store knows a choice, as after a Directory was lost.
 func (c *choices) as(user presence.User, chosen choice) resolved {
-	s := chosenSettings{}
-	if chosen.settings != nil {
-		s = *chosen.settings
-	}
+	s := chosen.settings
 	if s.Status == "" && user.Veiled {
 		s.Status = presence.Invisible
 	}

@@ -58,12 +58,6 @@ func (c *choices) next(ctx context.Context) (users []presence.UserID, ok bool) {
 	}
 }
 
-// answered takes the answer of the store or the Directory about a user. It reports false for an answer to a
-// reopened question about a user whose choice this node knows.
-func (c *choices) answered(user presence.UserID, answer choice) bool {
-	return c.users.answer(user, answer, func() { c.noteEnd(user, answer) })
-}
-
 // askLater asks about users again after a pause, or once the store is back, and logs why they wait. The pause
 // is shorter if the grace is short, since at another node only the grace may hold these users.
 func (c *choices) askLater(users []presence.UserID, err error) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/internal/wait"
+	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
@@ -31,10 +32,12 @@ func (c *choices) askFrom(at time.Time) {
 func (c *choices) republish() {
 	if c.directory.on() {
 		waiting, _ := c.users.waiting() // an answer that is under way may be too old
-		c.askAgain(append(c.users.forgetSettings(c.writer.writes), waiting...)...)
+		held := c.users.forgetChoices(func(user presence.UserID, _ choice) bool { return c.users.heldLocked(user) || c.writer.writes(user) })
+		c.askAgain(slices.AppendSeq(waiting, maps.Keys(held))...)
 		return
 	}
-	known, from := c.users.forgetUnchosen(), time.Now().Add(choicesWait)
+	known := c.users.forgetChoices(func(_ presence.UserID, was choice) bool { return was.rev() > 0 })
+	from := time.Now().Add(choicesWait)
 	c.askFrom(from)
 	c.life.spawn(func(ctx context.Context) {
 		for user, was := range known {

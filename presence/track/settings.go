@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -139,7 +140,7 @@ func sinceOf(since time.Time, was, now presence.Settings, at time.Time) time.Tim
 
 // knownSince returns the latest Visibility.Since that this node knows.
 func (c *choices) knownSince(user presence.UserID) (since time.Time) {
-	return c.devices.shownSince(user, c.users.choiceOf(user).since())
+	return c.devices.shownSince(user, c.users.choiceOf(user).settings.since)
 }
 
 // mayHaveChanged makes all nodes ask what a user chose. A change failed, or was answered too late, but it may have been
@@ -170,7 +171,11 @@ func (c *choices) tellSettings(ctx context.Context, user presence.UserID, was, n
 	at := time.Now()
 	c.noteVanished(user, was, now, at)
 	c.takeSettings(user, note, at, true)
-	c.adopt(ctx, user, topics, untold == nil)
+	written := c.write(slices.Values(topics), user, at)
+	defer leave(written)
+	if untold == nil {
+		_ = c.writer.await(ctx, written...) // the writer logs errors
+	}
 	if untold != nil && (c.life.over() || !c.directory.on()) {
 		return presence.ErrStoreOut
 	}
@@ -216,8 +221,8 @@ func (c *choices) relationsChanged(ctx context.Context, user presence.UserID) er
 		return err
 	}
 	since := c.knownSince(user)
-	if was, known := c.users.settingsOf(user); known {
-		since = sinceOf(since, was, now, time.Now())
+	if was, known := c.users.records.choice(user); known {
+		since = sinceOf(since, was.settings.Settings, now, time.Now())
 	}
 	if err := c.notices.publish(ctx, backend.Notice{Kind: backend.NoticeRelations, User: user, Lasting: true}); err != nil {
 		return err

@@ -16,7 +16,7 @@ type chosenSettings struct {
 
 // choiceOf returns the choice of a user whose settings are known.
 func choiceOf(s presence.Settings, since, at time.Time) choice {
-	c := choice{at: at, settings: &chosenSettings{s.Clone(), since}}
+	c := choice{at: at, settings: chosenSettings{s.Clone(), since}}
 	c.Status = rosterStatus(s.At(time.Now()))
 	return c
 }

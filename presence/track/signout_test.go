@@ -51,7 +51,9 @@ func (s *deafStore) now() backend.Store {
 	return s.Store
 }
 
-func (s *deafStore) Publish(ctx context.Context, n backend.Notice) error { return s.now().Publish(ctx, n) }
+func (s *deafStore) Publish(ctx context.Context, n backend.Notice) error {
+	return s.now().Publish(ctx, n)
+}
 
 func (s *deafStore) Statuses(ctx context.Context, users ...presence.UserID) ([]backend.ChosenStatus, error) {
 	return s.now().Statuses(ctx, users...)

@@ -204,17 +204,35 @@ func wantChosen(t *testing.T, store backend.Store, want presence.Status, nodes .
 	}
 }
 
-// A user chose a status before the node started. The next choice is made there, and the node
-// has not asked what the user chose before.
-func TestStatusOfAUserWhomTheNodeDoesNotKnow(t *testing.T) {
+// The store keeps a status, and takes no notice: the user is told that it failed, and the other nodes hear of it later.
+func TestStatusThatIsToldLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := memstore.New()
-		keeps(t, memory, "alice", presence.Away)
-		a := start(t, memory, track.Config{Node: "a"})
-		noError(t, a.SetStatus(t.Context(), "alice", presence.Busy))
+		faults := presencetest.NewFaults(memory)
+		a, b := start(t, faults, track.Config{Node: "a"}), start(t, memory, track.Config{Node: "b"})
+		connect(t, b, track.ConnectOptions{Visitor: visitor("alice")})
+		faults.Break(presencetest.Fault{Err: errDown}, presencetest.CallPublish)
+		if err := a.SetStatus(t.Context(), "alice", presence.Busy); !errors.Is(err, presence.ErrStoreOut) {
+			t.Errorf("got %v, want ErrStoreOut", err)
+		}
+		faults.Heal()
+		time.Sleep(10 * time.Second)
+		wantChosen(t, memory, presence.Busy, a, b)
+	})
+}
+
+// The revisions of a store and of a Directory do not compare, so a node asks its own about a notice of the other kind.
+func TestStatusOfANodeWithoutADirectory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := memstore.New()
+		a := start(t, memory, track.Config{Node: "a", Directory: presencetest.NewMemoryDirectory()})
 		connect(t, a, track.ConnectOptions{Visitor: visitor("alice")})
+		choose(t, a, "alice", presence.Busy)
+		noError(t, memory.Publish(t.Context(), keeps(t, memory, "alice", presence.Away)))
 		time.Sleep(time.Second)
-		wantChosen(t, memory, presence.Busy, a)
+		if got := a.Status("alice"); got != presence.Busy {
+			t.Errorf("got %q, want that of the Directory", got)
+		}
 	})
 }
 

@@ -21,6 +21,7 @@ type users struct {
 	max       int         // maxUsersKnown, or a smaller number in tests
 
 	records *userRecords
+	learnt  func(presence.UserID, choice) // called with mu held for each choice that this node learns
 
 	mu          usersMutex
 	closed      bool // no connection can be opened any more
@@ -41,6 +42,7 @@ func newUsers(cfg *Config, forgotten func(int)) *users {
 		passing:     make(map[string]*passingGuest),
 		byID:        make(map[presence.UserID]*knownUser),
 		questions:   newQuestions(),
+		learnt:      func(presence.UserID, choice) {},
 		joined:      generations.New[presence.Holder, pageJoin](maxJoined, nil),
 	}
 }

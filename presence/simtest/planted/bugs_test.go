@@ -50,7 +50,7 @@ var fleetBugs = []bug{
 
 	// Statuses.
 	{"a status is not published", "settings.go", "untold := c.publishSettings(ctx, user, note)", "var untold error"},
-	{"a status that is heard is not written", "choices_take.go", "	c.write(topics, user, now.at)\n	return now, true", "	return now, true"},
+	{"a status that is heard is not written", "choices_take.go", "	leave(c.write(maps.Keys(topics), user, now.at))\n", "	_ = maps.Keys(topics)\n"},
 	{"what waits is written with the status of before", "choices_take.go", "for _, topic := range c.where.writing(user) {", "for _, topic := range []presence.Topic(nil) {"},
 	{"choices are not told again after a loss", "choices_restore.go", "PutStatus(ctx, user, chosen, true); err == nil {", "PutStatus(ctx, user, chosen, true); err == nil || true {"},
 	{"a node asks a store that lost the choices at once", "choices_restore.go", "c.askFrom(from)", ""},
