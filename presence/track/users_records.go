@@ -2,7 +2,6 @@ package track
 
 import (
 	"cmp"
-	"iter"
 	"maps"
 	"time"
 
@@ -77,18 +76,16 @@ func (k *userRecords) all() map[presence.UserID]choice {
 	return maps.Collect(k.choices.All())
 }
 
-// doubt forgets what some users chose. The choice of a user who hid from somebody stays, as unsure, until the Directory
-// answers about that user.
-func (k *userRecords) doubt(users iter.Seq[presence.UserID]) {
+// doubt forgets what a user chose. The choice of a user who hid from somebody stays, as unsure, until the Directory answers
+// about that user.
+func (k *userRecords) doubt(user presence.UserID) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for user := range users {
-		c, _ := k.choices.Get(user)
-		if c.unsure = c.settings != nil && narrow(c.settings.Settings); c.unsure {
-			k.choices.Replace(user, c)
-		} else {
-			k.choices.Delete(user)
-		}
+	c, _ := k.choices.Get(user)
+	if c.unsure = narrow(c.settings.Settings); c.unsure {
+		k.choices.Replace(user, c)
+	} else {
+		k.choices.Delete(user)
 	}
 }
 
