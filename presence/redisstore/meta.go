@@ -25,9 +25,9 @@ import (
 // read wrongly, but need not read, says so in its messages: see messageVersion.
 const (
 	// schema is this version.
-	schema = 2
+	schema = 3
 	// oldestReader is the oldest version that can read what this one writes.
-	oldestReader = 2
+	oldestReader = 3
 	// messageVersion is the version in diffs and notices. A message of a newer version counts as lost.
 	messageVersion = 1
 )

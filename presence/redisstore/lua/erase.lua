@@ -12,7 +12,7 @@ for _, u in ipairs(touched) do
   local since = u.at and tonumber((parts(lineOf(u))))
   if u.held == '|' or not since or since <= began then
     if u.held ~= '|' then u.seen = now end
-    strikeAll(u)
+    endAll(u)
     u.signedOut = true
     out[#out + 1] = u.id
   end

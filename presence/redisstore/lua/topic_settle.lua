@@ -53,7 +53,10 @@ end
 -- before that.
 local function settle(records, held, sound)
   local shown, hid, unhid, returned, forgot = {}, {}, {}, {}, {}
-  if #proofs > 0 then prove() end
+  for i, expires in ipairs(ask('ZMSCORE', leases, proofs)) do
+    local u, length = unproven[2 * i - 1], unproven[2 * i]
+    if expires then u.seen = max(u.seen, expires - length) end
+  end
   for i = 1, #touched do
     local u = touched[i]
     local id, there = u.id, u.held ~= '|'
@@ -73,7 +76,8 @@ local function settle(records, held, sound)
     end
     if u.unseen and u.line then forgot[#forgot + 1] = id end
     if there then
-      local record = u.held .. ' ' .. (u.unseen and '-0' or text(u.seen)) .. (u.rev and '@' .. u.rev or '') .. ' ' .. lineOf(u)
+      local record = u.held .. ' ' .. (u.unseen and '-0' or text(u.seen)) .. (u.joined ~= '' and '+' .. u.joined or '') ..
+        (u.rev ~= '' and '@' .. u.rev or '') .. ' ' .. lineOf(u)
       if record ~= u.record or u.shown ~= visible then
         local to = visible and shown or hid
         to[#to + 1], to[#to + 2] = id, record
