@@ -57,7 +57,7 @@ func (s *atomicStep) lapse(u *presentUser) {
 		}
 	}
 	if len(u.leases) == 0 {
-		u.Rev = 0
+		u.Rev, u.joined = 0, time.Time{}
 	}
 }
 

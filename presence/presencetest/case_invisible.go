@@ -135,7 +135,7 @@ func invisibleLate(tr *trial) {
 	hid := tr.now()
 	tr.advance(4 * slack)
 	late := func(id presence.UserID) backend.Op {
-		return lasting(status(id, presence.Invisible), tr.now().Sub(hid))
+		return past(status(id, presence.Invisible), tr.now().Sub(hid))
 	}
 	tr.do(presence.Site, late("u"), beat("u", "a.1"), joinAs(invisible("u"), "b.1"), release("u", "a.1"),
 		late("v"), status("v", presence.Online), status("v", presence.Invisible))

@@ -1,6 +1,8 @@
 package presencetest
 
 import (
+	"slices"
+
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
@@ -16,10 +18,12 @@ func signOffCases() []ruleCase {
 		{"rule 19", "the last one takes the name out where the site says so", signOffNames},
 		{"rule 19", "a sign-off that is repeated changes nothing", signOffAgain},
 		{"rule 19", "two browsers sign off at once", signOffAtOnce},
+		{"rule 19", "a sign-out that is written late ends what was before", lateSignOut},
+		{"rule 19", "a sign-off of one browser that is written late ends page views of before", lateSignOff},
 	}
 }
 
-// Rule 19: nothing is announced, and the page views hold on.
+// Rule 19: nothing is announced. Page views of before hold nobody any more, and count on.
 func signOffOne(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, join("u", "a.1"), join("u", "b.1"), seen("u"))
@@ -31,8 +35,6 @@ func signOffOne(tr *trial) {
 	tr.do(presence.Site, beat("u", "b.1"))
 	tr.wantRecent(presence.Site, 1, 0)
 	tr.pass(ttl + slack)
-	site.wantsDiffs() // by the page view, which came after both connections
-	tr.pass(period)
 	site.wantsDiffs("-u")
 
 	// Only a sign-off with the connection of another browser left keeps a grace.
@@ -64,7 +66,7 @@ func signOffLast(tr *trial) {
 }
 
 // Rule 19: an empty holder, a connection that has gone, and a holder that is no connection
-// end no lease of their own. If there is no other connection, all ends.
+// end no connection. If there is none, all ends.
 func signOffWithout(tr *trial) {
 	for _, holder := range []presence.Holder{"", "a.9", presence.HolderWeb, presence.HolderGrace} {
 		site := tr.follow(presence.Site)
@@ -72,7 +74,7 @@ func signOffWithout(tr *trial) {
 		tr.do(presence.Site, release("u", "a.2"))
 		tr.do(presence.Site, signOff("u", holder), signOff("v", holder))
 		site.wants("+u +v -v")
-		tr.do(presence.Site, beat("u", "a.1"), beat("u", presence.HolderWeb), beat("u", presence.HolderGrace))
+		tr.unknown([]int{1}, presence.Site, beat("u", "a.1"), beat("u", presence.HolderWeb), beat("u", presence.HolderGrace))
 		tr.do(presence.Site, release("u", "a.1"))
 		tr.do(presence.Site, signOff("u", holder))
 		site.wants("-u")
@@ -167,4 +169,65 @@ func signOffAtOnce(tr *trial) {
 		site.wantsDiffs("+u", "-u")
 		tr.wantRecent(presence.Site, 0, 0)
 	}
+}
+
+// wantHeld checks what holds a user, online or not.
+func (tr *trial) wantHeld(id presence.UserID, want ...presence.Holder) {
+	tr.Helper()
+	if s := tr.sighting(presence.Site, id); !slices.Equal(s.Holders, want) {
+		tr.Errorf("%q is held by %q, want %q", id, s.Holders, want)
+	}
+}
+
+// Rules 7 and 19: who has joined, been followed or viewed a page since has come back. That user stays in the sets, and
+// nothing is told. Last seen is not before what came later.
+func lateSignOut(tr *trial) {
+	for _, out := range []func(presence.UserID) backend.Op{
+		signOut,
+		func(id presence.UserID) backend.Op { return signOff(id, "") },
+	} {
+		site := tr.follow(presence.Site)
+		ids := []presence.UserID{"followed", "gone", "joined", "viewed", "views"}
+		tr.do(presence.Site, join("followed", "a.1"), join("followed", "a.2"), join("joined", "a.1"), join("viewed", "a.1"), join("gone", "a.1"))
+		for _, id := range ids {
+			tr.do(presence.Site, seen(id), lasting(release(id, "a.1"), period))
+		}
+		site.wants("+followed +gone +joined +viewed +views")
+		tr.advance(slack)
+		left := tr.now()
+		tr.advance(slack)
+		tr.do(presence.Site, attach("followed", "a.2"), join("joined", "b.1"), seen("viewed"))
+		tr.do(presence.Site, drop("followed", "a.2"), drop("joined", "b.1"))
+		tr.advance(slack)
+		for _, leaves := range []string{"-gone -views", ""} {
+			for _, id := range ids {
+				tr.do(presence.Site, past(out(id), tr.now().Sub(left)))
+			}
+			site.wants(leaves)
+			tr.wantRecent(presence.Site, 3, 0)
+			tr.wantSeen(presence.Site, "gone", left)
+			tr.wantSeen(presence.Site, "views", left)
+			tr.wantHeld("followed", presence.HolderGrace)
+			tr.wantHeld("joined", presence.HolderGrace)
+			tr.wantHeld("viewed", presence.HolderWeb)
+		}
+		tr.do(presence.Site, out("followed"), out("joined"), out("viewed"))
+		site.wants("-followed -joined -viewed")
+	}
+}
+
+// Rules 6 and 19: another connection holds the user.
+func lateSignOff(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, join("before", "a.1"), join("before", "b.1"), join("after", "a.1"), join("after", "b.1"))
+	tr.do(presence.Site, seen("before"), seen("after"))
+	tr.advance(2 * slack)
+	tr.do(presence.Site, seen("after"))
+	for range 2 {
+		tr.do(presence.Site, past(signOff("before", "a.1"), slack), past(signOff("after", "a.1"), slack))
+		tr.wantHeld("before", "b.1")
+		tr.wantHeld("after", "b.1", presence.HolderWeb)
+	}
+	tr.wantRecent(presence.Site, 2, 0)
+	site.wants("+after +before")
 }

@@ -141,7 +141,7 @@ func inspectHolders(tr *trial) {
 	shy := full("w")
 	shy.Status = presence.Invisible
 	tr.do(presence.Site, joinAs(full("u"), "b.1"), join("v", "a.2"), joinAs(shy, "a.3"), join("x", "a.4"), guest("g"), bot("b", "Bot"))
-	tr.do(presence.Site, seenAs(full("u")), joinAs(full("u"), "a.1"), join("v", "a.9"), release("v", "a.9"), drop("x", "a.4"))
+	tr.do(presence.Site, joinAs(full("u"), "a.1"), seenAs(full("u")), join("v", "a.9"), release("v", "a.9"), drop("x", "a.4"))
 	tr.do("thread:1", join("y", "a.5"))
 	got := tr.inspect("", 10)
 	want := []struct {

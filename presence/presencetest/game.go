@@ -53,6 +53,7 @@ var (
 	gameTopics  = [...]presence.Topic{"site", "thread:1"}
 	gameUsers   = [...]presence.UserID{"u", "v", "__proto__"}
 	gameHolders = [...]presence.Holder{"a.1", "a.2", "b.1"}
+	gameLeases  = [...]time.Duration{10_001 * time.Millisecond, 5001 * time.Millisecond, 15_001 * time.Millisecond} // of the holders
 
 	gameStatuses = [...]presence.Status{"", presence.Away, presence.Invisible, presence.Online, "online-", "invisible-", ""}
 )
@@ -81,31 +82,35 @@ func randomMove(pick func(n int) int) move {
 
 func randomOp(pick func(n int) int) backend.Op {
 	id := gameUsers[pick(len(gameUsers))]
-	holder := gameHolders[pick(len(gameHolders))]
-	lease := [...]time.Duration{10_001, 5001, 15_001}[pick(3)] * time.Millisecond
+	n := pick(len(gameHolders))
+	holder, lease := gameHolders[n], gameLeases[n]
+	renewed := min(lease, gameLeases[pick(len(gameLeases))]) // or less
+	ago := func(op backend.Op) backend.Op {
+		return past(op, [...]time.Duration{0, 2002, 5003}[pick(3)]*time.Millisecond)
+	}
 	switch pick(14) {
 	case 0, 1:
-		op := lasting(joinAs(randomUser(id, pick), holder), lease)
+		op := ago(lasting(joinAs(randomUser(id, pick), holder), lease))
 		op.Idle = pick(3) == 2
 		return op
 	case 2:
-		return lasting(seenAs(randomUser(id, pick)), gameView)
+		op := ago(seenAs(randomUser(id, pick)))
+		return lasting(op, gameView-op.Ago)
 	case 3:
 		if pick(2) == 1 {
-			return lasting(attach(id, holder), lease)
+			return ago(lasting(attach(id, holder), renewed))
 		}
-		return lasting(beat(id, holder), lease)
+		return lasting(beat(id, holder), renewed)
 	case 4, 5:
 		return lasting(release(id, holder), [...]time.Duration{5001, 0, 2001}[pick(3)]*time.Millisecond)
 	case 6:
 		return drop(id, [...]presence.Holder{holder, presence.HolderWeb}[pick(2)])
 	case 7:
-		return signOut(id)
+		return ago(signOut(id))
 	case 8:
-		u := randomUser(id, pick)
-		return lasting(update(u), time.Duration(len(u.Name))*2001*time.Millisecond)
+		return ago(update(randomUser(id, pick)))
 	case 9:
-		return signOff(id, [...]presence.Holder{holder, ""}[pick(2)])
+		return ago(signOff(id, [...]presence.Holder{holder, ""}[pick(2)]))
 	case 10:
 		return bot(fmt.Sprint(pick(4)), [...]string{"A", "B", ""}[pick(3)])
 	case 11:
@@ -114,7 +119,7 @@ func randomOp(pick func(n int) int) backend.Op {
 		}
 		return peak(randomPeak(pick))
 	case 12:
-		op := lasting(attended(id, holder), lease)
+		op := lasting(attended(id, holder), renewed)
 		op.Idle = pick(3) > 0
 		return op
 	}

@@ -27,7 +27,7 @@ func knownGames() map[string][]move {
 
 	hiding := lasting(seenAs(presence.User{ID: "v", Status: presence.Invisible}), gameView)
 	second := move{kind: passes, by: time.Second}
-	ago := func(op backend.Op) backend.Op { return lasting(op, time.Second) }
+	ago := func(op backend.Op) backend.Op { return past(op, time.Second) }
 
 	// What rule 12 says of a batch in which connections begin and end.
 	return map[string][]move{

@@ -57,14 +57,6 @@ func attach(id presence.UserID, h presence.Holder) backend.Op {
 	return backend.Op{Kind: backend.OpFollow, User: presence.User{ID: id}, Holder: h, For: ttl}
 }
 
-// again tells again that a page joined a connection, when a page view would have held its user for
-// so much longer.
-func again(id presence.UserID, h presence.Holder, left time.Duration) backend.Op {
-	op := attach(id, h)
-	op.For, op.ViewFor = time.Millisecond, left
-	return op
-}
-
 // attended says that somebody is at a page, and unattended that nobody is.
 func attended(id presence.UserID, h presence.Holder) backend.Op {
 	return backend.Op{Kind: backend.OpAttend, User: presence.User{ID: id}, Holder: h, For: ttl}
@@ -117,6 +109,12 @@ func lasting(op backend.Op, d time.Duration) backend.Op {
 	return op
 }
 
+// past returns op of so long ago.
+func past(op backend.Op, ago time.Duration) backend.Op {
+	op.Ago = ago
+	return op
+}
+
 // batch returns one topic's batch.
 func batch(topic presence.Topic, ops ...backend.Op) []backend.Batch {
 	return []backend.Batch{{Topic: topic, Ops: ops}}
@@ -124,6 +122,14 @@ func batch(topic presence.Topic, ops ...backend.Op) []backend.Batch {
 
 // opString returns an operation as failure messages name it.
 func opString(op backend.Op) string {
+	text := opWords(op)
+	if op.Ago != 0 {
+		text += fmt.Sprintf(" %v ago", op.Ago)
+	}
+	return text
+}
+
+func opWords(op backend.Op) string {
 	switch op.Kind {
 	case backend.OpJoin:
 		return fmt.Sprintf("join %s by %s for %v as %q %s, idle: %v", op.User.ID, op.Holder, op.For, op.User.Name, op.User.Status, op.Idle)
@@ -154,7 +160,7 @@ func opString(op backend.Op) string {
 	case backend.OpResetPeak:
 		return "reset the peak"
 	case backend.OpUpdate:
-		return fmt.Sprintf("update %s as %q %s, %v ago", op.User.ID, op.User.Name, op.User.Status, op.For)
+		return fmt.Sprintf("update %s as %q %s", op.User.ID, op.User.Name, op.User.Status)
 	}
 	return fmt.Sprintf("operation of kind %d", op.Kind)
 }

@@ -2,7 +2,8 @@ package presencetest
 
 import (
 	"cmp"
-	"slices"
+	"maps"
+	"math"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -18,12 +19,11 @@ type oracle struct {
 	told   map[presence.UserID]time.Duration // what the latest leave told; noTime: nothing
 	views  map[presence.UserID]time.Duration // latest page view
 	guests map[string]time.Duration
-	order  int // counts joins and page views: rule 6 asks which came first
 	oracleExtras
 }
 
-// noTime is a last seen that is not told (rule 21).
-const noTime time.Duration = -1
+// noTime is before every moment, as what never happened. It is also a last seen that is not told (rule 21).
+const noTime time.Duration = math.MinInt64
 
 // A person is a user with leases.
 type person struct {
@@ -35,15 +35,15 @@ type person struct {
 	active time.Time     // of rule 16
 	idle   bool          // of rule 24, after the latest step
 	proof  time.Duration // the last proof of life (rule 7)
+	joined time.Duration // the latest join or follow since the leases began; else noTime
 	lapsed time.Duration // last seen, if a user who is shown had no lease left, and did not come back visible; else noTime
 }
 
 // A hold is one lease.
 type hold struct {
 	until  time.Duration
-	length time.Duration // of the join or page view that last lengthened it, or of a longer beat since
-	order  int           // of a connection: when it joined; of page views: the latest
-	idle   bool          // of rule 24; of page views: a connection speaks for them
+	length time.Duration // from what last lengthened it, such as a join or page view, to its end
+	idle   bool          // of rule 24
 }
 
 // beat renews a lease, and never shortens it. It returns the proof of life, which was earlier if
@@ -80,7 +80,7 @@ func (o *oracle) person(op backend.Op) *person {
 	id := op.User.ID
 	p := o.people[id]
 	if p == nil {
-		p = &person{User: presence.User{ID: id}, leases: make(map[presence.Holder]hold), lapsed: noTime}
+		p = &person{User: presence.User{ID: id}, leases: make(map[presence.Holder]hold), proof: noTime, joined: noTime, lapsed: noTime}
 		o.people[id] = p
 	}
 	if op.Kind != backend.OpHeartbeat {
@@ -112,63 +112,46 @@ func (o *oracle) apply(op backend.Op) (found bool) {
 		o.peak = backend.Peak{At: now, Since: now}
 		return true
 	}
-	p := o.person(op)
-	_, there := p.leases[op.Holder]
-	o.noteTabs(op, there, p.leases)
-	found = o.act(p, op)
-	o.noteTabs(backend.Op{User: op.User}, false, p.leases)
-	return found
-}
-
-// laterView reports whether a page view is later than a join or follow that is told again.
-func (o *oracle) laterView(web hold, op backend.Op) bool {
-	return op.ViewFor > 0 && web.until > o.now+op.ViewFor
+	return o.act(o.person(op), op)
 }
 
 func (o *oracle) act(p *person, op backend.Op) (found bool) {
 	lease, found := p.leases[op.Holder]
-	until := o.now + op.For
+	at, until := o.now-op.Ago, o.now+op.For
 	switch op.Kind {
 	case backend.OpJoin:
 		o.take(p, op.User)
 		p.proof = o.now
-		o.did(p.ID).out = false
-		if web := p.leases[presence.HolderWeb]; !found && o.laterView(web, op) {
-			lease.order = web.order
-		} else if !found {
-			lease.order = o.latest(p)
-		}
+		o.came(p, o.now)
 		lease.idle = op.Idle
 		p.leases[op.Holder] = lease.lengthen(until, op.For)
+		p.speak(at)
 		return true
 	case backend.OpSeen:
 		o.take(p, op.User)
-		p.proof = o.now
-		*o.did(p.ID) = deed{viewed: true, veiled: o.did(p.ID).veiled, older: o.did(p.ID).older}
-		o.order++
-		web := p.leases[presence.HolderWeb].lengthen(until, op.For)
-		web.order, web.idle = o.order, false
-		p.leases[presence.HolderWeb] = web
+		p.proof = max(p.proof, at)
+		o.came(p, at).viewed = true
+		if len(p.leases) == 0 || at >= p.joined {
+			p.leases[presence.HolderWeb] = p.leases[presence.HolderWeb].lengthen(until, op.For+op.Ago)
+		}
 		return true
 	case backend.OpHeartbeat, backend.OpFollow, backend.OpAttend:
-		if found = found && lease.until > o.now; found {
-			var proof time.Duration
-			lease, proof = lease.beat(o.now, op.For)
-			p.proof = max(p.proof, proof)
-			switch op.Kind {
-			case backend.OpFollow:
-				if !o.laterView(p.leases[presence.HolderWeb], op) {
-					lease.order = o.latest(p)
-				}
-			case backend.OpAttend:
-				lease.idle = op.Idle
-			}
-			p.leases[op.Holder] = lease
+		if found = found && lease.until > o.now; !found {
+			return false
+		}
+		lease, proof := lease.beat(o.now, op.For)
+		p.proof = max(p.proof, proof)
+		if op.Kind == backend.OpAttend {
+			lease.idle = op.Idle
+		}
+		p.leases[op.Holder] = lease
+		if op.Kind == backend.OpFollow {
+			p.speak(at)
 		}
 	case backend.OpRelease:
 		if found {
 			p.proof = o.now
-			p.end(op.Holder)
+			delete(p.leases, op.Holder)
 			if op.For > 0 {
 				held, already := p.leases[presence.HolderGrace]
 				held.idle = lease.idle && (held.idle || !already)
@@ -176,17 +159,15 @@ func (o *oracle) act(p *person, op backend.Op) (found bool) {
 			}
 		}
 	case backend.OpDrop:
-		if op.Holder == presence.HolderWeb && op.For > 0 && lease.until-lease.length > o.now-op.For {
-			return found
-		}
-		p.end(op.Holder)
+		delete(p.leases, op.Holder)
 	case backend.OpSignOut:
 		o.hide(p, op)
-		o.signOut(p)
+		o.signOut(p, at)
 		return true
 	case backend.OpSignOff:
 		o.hide(p, op)
-		return o.signOff(p, op.Holder)
+		o.signOff(p, op.Holder, at)
+		return true
 	case backend.OpUpdate:
 		if found = len(p.leases) > 0; found {
 			o.update(p, op)
@@ -195,15 +176,17 @@ func (o *oracle) act(p *person, op backend.Op) (found bool) {
 	return found
 }
 
-// latest returns the order of a connection of a user that joins now, or is followed. It
-// speaks for the page views before it (rule 24).
-func (o *oracle) latest(p *person) int {
-	if web, viewed := p.leases[presence.HolderWeb]; viewed {
-		web.idle = true
-		p.leases[presence.HolderWeb] = web
+// speak notes that a connection joined, or a page joined it, at a moment (rule 6).
+func (p *person) speak(at time.Duration) {
+	p.joined = max(p.joined, at)
+	p.endViews(at)
+}
+
+// endViews ends the lease of a page view of a moment or before.
+func (p *person) endViews(at time.Duration) {
+	if web := p.leases[presence.HolderWeb]; web.until-web.length <= at {
+		delete(p.leases, presence.HolderWeb)
 	}
-	o.order++
-	return o.order
 }
 
 // hide makes a user invisible of whom a sign-out says so.
@@ -215,87 +198,65 @@ func (o *oracle) hide(p *person, op backend.Op) {
 	}
 }
 
-func (o *oracle) signOut(p *person) {
-	did := o.did(p.ID)
-	if p.hides() {
-		clear(p.leases)
-		did.viewed, did.veiled = false, true
-		return
+// signOut ends what held the user at a moment, unless the user joined after it (rule 19).
+func (o *oracle) signOut(p *person, at time.Duration) {
+	if len(p.leases) > 0 && !p.hides() {
+		p.proof = max(p.proof, at)
 	}
-	if len(p.leases) > 0 {
-		p.proof = o.now
+	p.endViews(at)
+	if p.joined <= at {
+		maps.DeleteFunc(p.leases, func(h presence.Holder, _ hold) bool { return h != presence.HolderWeb })
 	}
-	clear(p.leases)
-	did.out = true
-	if o.keep.Names == 0 || o.keep.ForgetSignedOut {
-		delete(o.views, p.ID)
+	switch did := o.did(p.ID); {
+	case len(p.leases) > 0: // the user has come back
+	case p.hides():
 		did.viewed = false
+	default:
+		did.out = true
+		if o.keep.Names == 0 || o.keep.ForgetSignedOut {
+			delete(o.views, p.ID)
+			did.viewed = false
+		}
 	}
 }
 
-// signOff ends one connection, and with the last one all (rule 19).
-func (o *oracle) signOff(p *person, h presence.Holder) (found bool) {
-	_, found = p.leases[h]
+// signOff ends one connection, and is a sign-out unless there is another (rule 19).
+func (o *oracle) signOff(p *person, h presence.Holder, at time.Duration) {
 	if len(p.leases) > 0 {
-		p.proof = o.now
+		p.proof = max(p.proof, at)
 	}
-	if found = found && h.IsConnection(); found {
+	if h.IsConnection() {
 		delete(p.leases, h)
 	}
-	left := p.connectedBeside(h)
-	o.signedOff = append(o.signedOff, signedOff{p, h, left})
-	if !left {
-		o.signOut(p)
+	if p.holds(func(other presence.Holder, _ hold) bool { return other.IsConnection() }) {
+		p.endViews(at)
+		return
 	}
-	return found || !left
+	o.signOut(p, at)
 }
 
-// end removes a lease, and with a user's last connection an older page view
-// (rule 6).
-func (p *person) end(h presence.Holder) {
-	lease, found := p.leases[h]
-	delete(p.leases, h)
-	if found && h.IsConnection() && p.connections() == 0 && p.leases[presence.HolderWeb].order < lease.order {
-		delete(p.leases, presence.HolderWeb)
-	}
-}
-
-func (p *person) connections() (n int) {
-	for h := range p.leases {
-		if h.IsConnection() {
-			n++
-		}
-	}
-	return n
-}
-
-// lapse ends the expired leases of a user, the first to expire first.
+// lapse ends the expired leases of a user.
 func (p *person) lapse(now time.Duration) {
-	var expired []presence.Holder
+	had := len(p.leases)
+	maps.DeleteFunc(p.leases, func(_ presence.Holder, lease hold) bool { return lease.until <= now })
+	if had > 0 && len(p.leases) == 0 {
+		p.Rev, p.joined = 0, noTime
+	}
+}
+
+// holds reports whether the user has such a lease.
+func (p *person) holds(such func(presence.Holder, hold) bool) bool {
 	for h, lease := range p.leases {
-		if lease.until <= now {
-			expired = append(expired, h)
+		if such(h, lease) {
+			return true
 		}
 	}
-	slices.SortFunc(expired, func(a, b presence.Holder) int {
-		return cmp.Compare(p.leases[a].until, p.leases[b].until)
-	})
-	for _, h := range expired {
-		p.end(h)
-	}
-	if len(expired) > 0 && len(p.leases) == 0 {
-		p.Rev = 0
-	}
+	return false
 }
 
 // nobodyThere reports whether the user is idle (rule 24).
 func (p *person) nobodyThere() bool {
-	for _, lease := range p.leases {
-		if !lease.idle {
-			return false
-		}
-	}
-	return len(p.leases) > 0
+	return len(p.leases) > 0 && !p.holds(func(_ presence.Holder, lease hold) bool { return !lease.idle })
 }
 
 // hides reports whether others do not see the user (rule 2).
@@ -310,11 +271,9 @@ func (o *oracle) take(p *person, u presence.User) {
 
 // revised returns a profile with the status that counts (rule 28).
 func (o *oracle) revised(p *person, u presence.User) presence.User {
-	older := u.Status != "" && u.Rev != presence.RevOfSite && u.Rev < p.Rev
-	if u.Status == "" || older {
+	if u.Status == "" || u.Rev != presence.RevOfSite && u.Rev < p.Rev {
 		u.Status, u.Rev = p.Status, p.Rev
 	}
-	o.did(p.ID).older = o.did(p.ID).older || older
 	u.Status, u.Rev = cmp.Or(u.Status, presence.Online), max(u.Rev, p.Rev)
 	return u
 }
@@ -328,8 +287,8 @@ func (o *oracle) update(p *person, op backend.Op) {
 	} else {
 		o.take(p, op.User)
 	}
-	if op.For > 0 && p.hides() && !hid && p.lapsed == noTime {
-		p.lapsed = max(o.now-op.For, p.since) // the user left then
+	if op.Ago > 0 && p.hides() && !hid && p.lapsed == noTime {
+		p.lapsed = max(o.now-op.Ago, p.since) // the user left then
 	}
 }
 
@@ -339,6 +298,7 @@ func (o *oracle) turn(p *person, to presence.Status) {
 	shows, hides := p.Status.Unseen() && !to.Unseen(), to.Base() == presence.Invisible
 	if shows || p.hides() != hides {
 		p.proof = o.now
+		o.did(p.ID).came = o.now
 	}
 	if shows || !hides {
 		p.lapsed = noTime
@@ -353,23 +313,26 @@ func (o *oracle) settle(id presence.UserID) {
 	if p == nil {
 		return
 	}
-	shown := len(p.leases) > 0 && !p.hides()
+	shown, did := len(p.leases) > 0 && !p.hides(), o.did(id)
+	if did.came == noTime {
+		did.came = o.now
+	}
 	switch {
 	case shown && !p.shown:
-		p.since = o.now
+		p.since = did.came
 		delete(o.left, id)
 	case !shown && p.shown && p.Status.Unseen():
 		o.told[id] = noTime
 	case !shown && p.shown:
 		o.left[id], o.told[id] = p.gone(), p.gone()
 	}
-	if o.did(id).viewed && !p.hides() {
+	if did.viewed && !p.hides() {
 		o.views[id] = o.now
 	}
 	if p.Status.Unseen() {
 		delete(o.left, id)
 	}
-	o.remember(p, shown, o.now)
+	o.remember(p, shown)
 	p.lapsed = noTime
 	p.shown, p.unseen, p.idle = shown, p.Status.Unseen(), p.nobodyThere()
 	if len(p.leases) == 0 {
