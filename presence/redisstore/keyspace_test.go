@@ -209,8 +209,8 @@ func TestOlderSchemaIsRaised(t *testing.T) {
 	client := server.Client()
 	client.HSet(t.Context(), "presence:{~meta}:fleet", "id", "x", "schema", 1, "reader", 1)
 	apply(t, storetest.New(t, server), ops(backend.OpJoin, 0, 1, 0, time.Minute)...)
-	if got := client.HMGet(t.Context(), "presence:{~meta}:fleet", "id", "schema", "reader").Val(); fmt.Sprint(got) != "[x 2 2]" {
-		t.Errorf("got id, schema and reader %v, want [x 2 2]", got)
+	if got := client.HMGet(t.Context(), "presence:{~meta}:fleet", "id", "schema", "reader").Val(); fmt.Sprint(got) != "[x 3 3]" {
+		t.Errorf("got id, schema and reader %v, want [x 3 3]", got)
 	}
 }
 

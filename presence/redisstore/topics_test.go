@@ -84,7 +84,7 @@ func TestInspect(t *testing.T) {
 	k := newKeeper(t, presence.Keep{Active: true})
 	veiled := joins("bob")
 	veiled.User.Status = presence.Invisible
-	k.does(seen("alice"), joins("alice"), veiled, joins("carol"))
+	k.does(joins("alice"), seen("alice"), veiled, joins("carol"))
 	k.passes(6 * time.Minute)
 	got, err := k.Inspect(t.Context(), presence.Site, "", 10)
 	noError(t, err)

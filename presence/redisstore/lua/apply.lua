@@ -98,10 +98,9 @@ local function speak(u, at)
   endView(u, at)
 end
 
--- Stores a profile. An empty status or profile keeps the former one. The minute of the
--- latest page view stays, or becomes that of a page viewed at a moment; settle sets that of a
--- user who joins. It comes before the lease.
-local function take(u, status, profile, viewed)
+-- Stores a profile. An empty status or profile keeps the former one. The minute of the latest
+-- page view stays; settle sets a new one. It comes before the lease.
+local function take(u, status, profile)
   local since, was, old = now, 'online', '{}'
   local line = lineOf(u)
   if line then since, was, old = parts(line) end
@@ -113,12 +112,11 @@ local function take(u, status, profile, viewed)
     u.rev = rev
   end
   if status == '' then status = was end
-  if minute then
-    local at = match(old, '[{,]"m":(%d+)}$')
-    if viewed and minuteOf(viewed) > (at or '') then at = minuteOf(viewed) end
-    if at and profile ~= '' then profile = stamp(profile, at) end
+  if profile == '' then
+    profile = minute and old or stamp(old)
+  elseif minute then
+    profile = stamp(profile, minuteIn(old))
   end
-  if profile == '' then profile = minute and old or stamp(old) end
   -- Who had left and comes back invisible was last seen before (rule 2).
   local invisible = status == 'invisible' or status == 'invisible-'
   u.lapsed = invisible and (u.lapsed or u.shown and u.held == '|')
@@ -169,7 +167,7 @@ end
 -- A page view that is earlier than the latest join makes no lease (rule 6).
 function act.seen(u, length, k)
   local at = now - ARGV[k + 1]
-  take(u, ARGV[k + 2], ARGV[k + 3], at)
+  take(u, ARGV[k + 2], ARGV[k + 3])
   if u.held == '|' or not early(u, at) then
     hold(u, 'web', length, at, false)
   elseif not u.lapsed then
@@ -220,13 +218,7 @@ function act.signout(u, _, k)
     return
   end
   u.signedOut = true
-  if stays then return end
-  if u.viewed and u.line then -- the page view is undone, and its minute too
-    local since, status, profile = parts(u.line)
-    local was = u.at and match(sub(u.record, u.at), '[{,]"m":(%d+)}$')
-    u.line = since .. ' ' .. status .. ' ' .. stamp(profile, was)
-  end
-  u.viewed, u.leavesSets = nil, true
+  if not stays then u.viewed, u.leavesSets = nil, true end
 end
 
 -- The sign-out of one browser: rule 19.

@@ -13,7 +13,7 @@ for _, u in ipairs(touched) do
   if u.held == '|' or not since or since <= began then
     if u.held ~= '|' then u.seen = now end
     endAll(u)
-    u.signedOut = true
+    u.signedOut, u.invisible = true, nil -- the name of who hides goes too
     out[#out + 1] = u.id
   end
 end

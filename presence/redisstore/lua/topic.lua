@@ -146,8 +146,11 @@ end
 local function lineOf(u) return u.line or u.at and sub(u.record, u.at) end
 local function parts(line) return match(line, '^(%S+) (%S+) (.*)$') end
 
--- Puts the minute of the latest page view into a profile, in place of another one, or takes
--- it out. No string and no object within the profile ends as the pattern does.
+-- The minute of the latest page view in a profile. No string and no object within the profile
+-- ends as the pattern does.
+local function minuteIn(profile) return match(profile, '[{,]"m":(%d+)}$') end
+
+-- Puts that minute into a profile, in place of another one, or takes it out.
 local function stamp(profile, at)
   local bare = profile
   if find(profile, '"m":', 1, true) then bare = string.gsub(profile, ',?"m":%d+}$', '}') end
@@ -160,15 +163,14 @@ local function attend(u)
   local idle = not find(u.held, '=[1-9]')
   if not idle and not find(u.line or u.record, '"i":1', u.line and 1 or u.at, true) then return end
   local since, status, profile = parts(lineOf(u))
-  local minutes = match(profile, '[{,]"m":(%d+)}$')
-  local bare = stamp(profile)
+  local minutes, bare = minuteIn(profile), stamp(profile)
   if idle == (match(bare, '[{,]"i":1}$') ~= nil) then return end
   if idle then
     bare = sub(bare, 1, -2) .. (bare == '{}' and '' or ',') .. '"i":1}'
   else
     bare = string.gsub(bare, ',?"i":1}$', '}')
   end
-  u.line = since .. ' ' .. status .. ' ' .. (minutes and stamp(bare, minutes) or bare)
+  u.line = since .. ' ' .. status .. ' ' .. stamp(bare, minutes)
 end
 
 -- Returns where a holder's lease stands in a user's list, and its length.
@@ -266,7 +268,7 @@ local function lapse(expired, most, members)
       local length = finish(u, sub(member, at + 1))
       members[#members + 1] = member
       if length then u.seen = max(u.seen, expired[i + 1] - length) end
-      if u.held == '|' then u.rev = '' end
+      if u.held == '|' then u.joined, u.rev = '', '' end
     end
   end
 end

@@ -62,6 +62,11 @@ local function settle(records, held, sound)
     local id, there = u.id, u.held ~= '|'
     if there then attend(u) end
     local visible = there and not u.invisible
+    if minute and u.viewed and visible and u.shown then
+      local since, status, profile = parts(lineOf(u))
+      local viewed = minuteOf(u.came)
+      if viewed > (minuteIn(profile) or '') then u.line = since .. ' ' .. status .. ' ' .. stamp(profile, viewed) end
+    end
     if visible and not u.shown then
       local _, status, profile = parts(lineOf(u))
       local came = u.came or now
