@@ -106,7 +106,8 @@ func (b *board) compareNames(s square, stored *roster) (view string, err error) 
 	return view, checkRemembered(b.Context(), b.store, s.name, got.Users)
 }
 
-// compareRecent: rule 15, the users of both periods.
+// compareRecent: rule 15, the users of both periods. It may lack one who viewed a page before these, and whose view
+// was written late.
 func (b *board) compareRecent(s square, counts backend.Counts) error {
 	got, err := readRecent(b.Context(), b.store, s.name, backend.RecentQuery{Limit: 2})
 	if err != nil {
@@ -125,7 +126,7 @@ func (b *board) compareRecent(s square, counts backend.Counts) error {
 		}
 	}
 	for id, at := range s.views {
-		if _, named := s.names[id]; named && s.now-at < gamePeriod && !there[id] {
+		if u, named := s.names[id]; named && s.now-min(at, u.active) < gamePeriod && !there[id] {
 			return fmt.Errorf("recent of both periods are %q, and lack %q", nameWords(got.Users), id)
 		}
 	}

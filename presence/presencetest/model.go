@@ -37,6 +37,7 @@ func Model(t *testing.T, h Harness) {
 			rt.Fatal(err)
 		}
 	})
+	orders(t, h)
 	for name, moves := range knownGames() {
 		if err := h.play(t, moves, func(int, string) error { return nil }); err != nil {
 			t.Fatalf("known game, %s: %v", name, err)

@@ -73,15 +73,15 @@ func (o *oracleExtras) remember(p *person, shown bool) {
 		}
 	}
 	is, there := o.names[p.ID]
+	if !there {
+		is.active = noTime
+	}
 	switch {
 	case p.Status.Unseen(), did.out && o.keep.ForgetSignedOut:
 		delete(o.names, p.ID)
 	case p.hides() && !p.shown: // nothing changes
 	case did.viewed && !p.hides(), shown && (!p.shown || p.unseen):
-		if there {
-			did.came = max(did.came, is.active)
-		}
-		o.names[p.ID] = rememberedUser{p.User, did.came}
+		o.names[p.ID] = rememberedUser{p.User, max(is.active, did.came)}
 	case p.shown && !shown:
 		o.names[p.ID] = rememberedUser{p.User, max(is.active, p.gone())}
 	case shown && there:
