@@ -86,7 +86,8 @@ end
 -- nil: now), proven (by a lease of now), signedOut (and did not come since).
 local step = {}     -- user id -> user
 local touched = {}  -- users, in the order of their first touch
-local moved = {}    -- member -> expires, of leases made or lengthened in this step
+local moved = {}    -- member -> expires, of leases made or lengthened in this step; one in the zset may be later
+local scores = {}   -- member -> what is known of the zset
 local ended = {}    -- members of leases that go
 local unproven = {} -- {user, length, ...} of ended leases whose expiry is still to be read
 local proofs = {}   -- their members
@@ -182,7 +183,10 @@ local function lease(u, holder)
 end
 
 -- Returns when a lease ends, with the changes of this step; 0 for a lease that is not there.
-local function ends(member) return moved[member] or tonumber(redis.call('ZSCORE', leases, member) or 0) end
+local function ends(member)
+  scores[member] = scores[member] or tonumber(redis.call('ZSCORE', leases, member) or 0)
+  return max(moved[member] or 0, scores[member])
+end
 
 -- Makes or renews a lease from a moment on, and never ends it sooner. This is a proof of life.
 -- A lease that is idle or not becomes that, and with nil stays what it was. With beats it is a
@@ -191,14 +195,14 @@ local function ends(member) return moved[member] or tonumber(redis.call('ZSCORE'
 local function hold(u, holder, length, at, idle, beats)
   local member, expires = u.id .. '\31' .. holder, at + length
   local from, was, stop = lease(u, holder)
-  if from and (at < now or tonumber(length) < tonumber(was)) then -- the new end may be before the present one
+  if from and tonumber(length) ~= tonumber(was) then -- the new end may be before the present one
     if expires <= ends(member) then
       expires = nil
       if not beats and not u.lapsed then u.seen = max(u.seen, at) end
     end
     if beats or not expires then length = was end
   end
-  if expires then moved[member] = expires end
+  if expires then moved[member] = max(expires, moved[member] or 0) end
   if idle == nil then idle = from and find(was, '^0') end
   if find(length, '^0') then length = match(length, '^0+(%d+)$') or '0' end
   if idle then length = '0' .. length end
@@ -219,14 +223,14 @@ end
 -- Removes a lease from the topic.
 local function strike(member)
   ended[#ended + 1] = member
-  if moved[member] then moved[member] = nil end
+  moved[member], scores[member] = nil, 0
 end
 
 -- Takes the latest proof of life of a lease that ends without a sweep. It may be read later.
 local function vouch(u, member, length)
   if u.lapsed or u.seen == now then return end -- no proof is later than now
   if moved[member] then
-    u.seen = max(u.seen, moved[member] - length)
+    u.seen = max(u.seen, ends(member) - length)
   elseif not u.proven then
     local n = #proofs + 1
     proofs[n], unproven[2 * n - 1], unproven[2 * n] = member, u, length

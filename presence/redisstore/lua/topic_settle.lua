@@ -62,9 +62,9 @@ local function settle(records, held, sound)
     local id, there = u.id, u.held ~= '|'
     if there then attend(u) end
     local visible = there and not u.invisible
-    if minute and u.viewed and visible and u.shown then
-      local since, status, profile = parts(lineOf(u))
-      local viewed = minuteOf(u.came)
+    local viewed = minute and u.viewed and visible and u.shown and minuteOf(u.came)
+    if viewed and sub(u.line, -#viewed - 1, -2) ~= viewed then
+      local since, status, profile = parts(u.line)
       if viewed > (minuteIn(profile) or '') then u.line = since .. ' ' .. status .. ' ' .. stamp(profile, viewed) end
     end
     if visible and not u.shown then
