@@ -241,6 +241,7 @@ func TestMessageSnapshot(t *testing.T) {
 	onSite(t, setup{handlers: handlers.Config{Authorize: threads}}, func(t *testing.T, s *site) {
 		c := s.talk(request{path: "ws?topic=site&topic=thread:1&limit=1", user: "alice"})
 		c.started(2)
+		time.Sleep(time.Second)
 		s.see("site", "bob")
 		c.want("diff")
 		c.say(`{"type":"snapshot","topic":"site"}`)

@@ -97,7 +97,10 @@ func TestRecentlyActiveWithinADay(t *testing.T) {
 func TestRecentlyActiveOnlineFirst(t *testing.T) {
 	bubbleOf(t, keeps, templates.Config{}, func(s *site) {
 		tracktest.Stream(s, s.tracker, user("alice"))
-		s.see(presence.Site, user("bob"), user("carol"))
+		time.Sleep(time.Second)
+		s.see(presence.Site, user("bob"))
+		time.Sleep(time.Second)
+		s.see(presence.Site, user("carol"))
 		time.Sleep(time.Minute)
 		s.see(presence.Site, user("dora"))
 		s.leave("dora")

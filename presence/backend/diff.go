@@ -66,4 +66,8 @@ type Sighting struct {
 	// Holders are what holds a user who is online, in the order of their bytes: also a
 	// holder whose lease has expired and is not swept yet. Nil for any other user.
 	Holders []presence.Holder
+
+	// Pages is how many pages hold a user who is online, as far as nodes have said, also those of
+	// leases that have expired and are not swept yet.
+	Pages int
 }

@@ -11,8 +11,8 @@ type OpKind uint8
 
 // The kinds of operations. In brackets, the fields of Op that each needs.
 const (
-	// OpJoin makes or renews the lease of a connection, takes the user's profile if it is new, and
-	// takes the place of earlier page views (rule 6). [User, Holder, For, Ago, Idle]
+	// OpJoin makes or renews the lease of a node that has pages of the user open, takes the user's profile if it is new, and
+	// takes the place of earlier page views (rule 6). [User, Holder, For, Ago, Idle, Pages]
 	OpJoin OpKind = iota + 1
 	// OpSeen is a page view: it takes the profile, puts the user into the current set, and makes or renews the
 	// web lease, unless a connection has joined since. For is how long the view holds the user from now on.
@@ -21,7 +21,7 @@ const (
 	// OpGuest counts a guest in the current set. For is the age period.
 	// [Guest, For]
 	OpGuest
-	// OpHeartbeat lengthens a lease that is there. For one that is gone the
+	// OpHeartbeat lengthens a lease that is there, and changes nothing else. For one that is gone the
 	// Result names it under Unknown, and nothing happens. [User.ID, Holder, For]
 	OpHeartbeat
 	// OpRelease ends a connection's lease and holds the user for the grace in
@@ -40,10 +40,10 @@ const (
 	// [presence.Profile] of User is empty, only the status changes. If the user turned invisible Ago, the leave has
 	// that moment (rule 2). [User, Ago]
 	OpUpdate
-	// OpFollow says that a page has joined a connection, which takes the place of earlier page views as if it had
-	// joined then (rule 6), and lengthens its lease as OpHeartbeat does. For a lease that is gone the Result names
-	// it under Unknown, and nothing happens. [User.ID, Holder, For, Ago]
-	OpFollow
+	// OpKeep is an OpJoin without a profile, for a user who is there: it renews the lease, or makes it if another node
+	// has an unexpired one. If no node has one, the Result names it under Unknown, and nothing happens.
+	// [User.ID, Holder, For, Ago, Idle, Pages]
+	OpKeep
 	// OpForgetGuest takes a guest out of the current and the old set, because the
 	// guest signed in. It changes no number for a guest who is not in them. A later OpGuest
 	// counts the same guest again. For is the age period. [Guest, For]
@@ -56,14 +56,10 @@ const (
 	OpPeak
 	// OpResetPeak starts the topic's record anew (rule 17). []
 	OpResetPeak
-	// OpSignOff is the sign-out of one browser (rule 19): it ends the connection's lease
-	// at once. If the user has no other connection, it is an OpSignOut. With a Holder that is
-	// no connection it ends no lease of its own. [User.ID, User.Status, Holder, Ago]
+	// OpSignOff is the sign-out of one browser or device, whose leases have ended (rule 19). If a connection
+	// still holds the user, it ends the web lease of a page view of before. Otherwise it is an OpSignOut.
+	// [User.ID, User.Status, Ago]
 	OpSignOff
-	// OpAttend says whether somebody is at a connection's page (rule 24), and lengthens its
-	// lease as OpHeartbeat does. For a lease that is gone the Result names it under Unknown,
-	// and nothing happens. [User.ID, Holder, For, Idle]
-	OpAttend
 )
 
 // ExactGuests is the number of guests up to which every store counts those of a topic exactly (rule 11). The
@@ -72,16 +68,17 @@ const (
 const ExactGuests = 512
 
 // An Op is one thing that happened in a topic. Times in it are durations from
-// now, and "now" is the store's (rule 4). A holder's heartbeats, follows and attends
-// have the For of its join, or less if its page last proved some time ago that it is
-// alive: a store may take the time of that proof from the For (rule 7).
+// now, and "now" is the store's (rule 4). A holder's heartbeats and keeps have the For of its
+// join, or less if its pages last proved some time ago that they are alive: a store may take the time of
+// that proof from the For (rule 7).
 type Op struct {
 	Kind   OpKind
 	User   presence.User
 	Holder presence.Holder
 	For    time.Duration
 	Ago    time.Duration // how long ago it happened: its moment, by which it is earlier or later than other operations
-	Idle   bool          // nobody is at the page of the connection
+	Idle   bool          // nobody is at any of the node's pages of the user
+	Pages  int           // how many these are; 0: unknown
 	Guest  string
 	Bot    string // a crawler's name, such as "Googlebot"
 	Peak   Peak
@@ -98,7 +95,7 @@ type Batch struct {
 
 // A Result is what became of one batch.
 type Result struct {
-	Unknown []int // indexes of the heartbeats, follows and attends whose lease is gone
+	Unknown []int // indexes of the heartbeats and keeps whose lease is gone
 	// Err is nil if the batch was applied; otherwise it may or may not have been.
 	// An error that is ErrRefused is of this topic alone: the store answered, and
 	// does not take the batch. Any other says that the store is out.

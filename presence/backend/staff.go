@@ -16,5 +16,6 @@ type Inspected struct {
 // A Lease holds a user online in a topic.
 type Lease struct {
 	Holder presence.Holder
+	Pages  int           // the node's pages of the user; 0: unknown, or no node's lease
 	Left   time.Duration // until the lease expires; zero or less: expired, and not swept yet
 }

@@ -51,22 +51,22 @@ import (
 //     Example: Alice closes a tab as Redis hangs, and opens the next page at node b. A minute
 //     later Redis goes on, and takes the release of her old page first. Her lease expired
 //     meanwhile. The grace holds her until the join of the new page comes.
-//  6. A connection speaks for the page views before it. A step with an OpJoin or OpFollow ends the web lease of a
+//  6. A connection speaks for the page views before it. A step with an OpJoin or OpKeep ends the web lease of a
 //     page view of that moment or before, while a grace goes on: a user who closes a tab is not online
 //     for minutes after. While a user has a lease, a page view makes no web lease if it is earlier than the latest
-//     join or follow of the user. Otherwise it does all that a page view does.
+//     join of the user. Otherwise it does all that a page view does.
 //     Example: Alice views a page at 12:00:00. Her node is busy, and writes that two seconds later. Her stream is
 //     opened at another node at 12:00:01, and closed at 12:01:00. She leaves after the grace.
 //  7. Last seen is the last proof of life (a join, a page view, a heartbeat, a
 //     release, a sign-out), not the moment of the sweep. It is kept for users who
 //     left, and trimmed by age and by number. A lease's length is the For of its join. An
-//     OpHeartbeat, OpFollow or OpAttend with a shorter For reports a proof of life that is
+//     OpHeartbeat or OpKeep with a shorter For reports a proof of life that is
 //     older by the difference, and the lease keeps its length.
 //     A page view that is written late counts from when it was viewed: as last seen, as the
 //     Since of a user who was not there, as the activity of rule 15 and the minute of rule 16.
 //     A join that is written late is a proof of life of now.
 //     Example: Alice's stream joins for 45 s at 12:00:00. Nobody is at its page: at 12:00:20
-//     the node says so by an OpAttend for 25 s. The last proof is still of 12:00:00, and
+//     the node says so by an OpKeep for 25 s. The last proof is still of 12:00:00, and
 //     the lease ends at 12:00:45.
 //  8. Ageing happens once a period in the whole fleet, however many crons run: the
 //     store checks and stamps its own time. After two periods without
@@ -87,7 +87,7 @@ import (
 //     bounded.
 //  12. An operation that failed may be repeated, whether it took effect or not: the
 //     second time changes nothing. There are three exceptions, in which a store cannot tell
-//     a repeated batch from a new one. The first is a batch in which other connections of
+//     a repeated batch from a new one. The first is a batch in which connections of
 //     the user begin or end after an OpSignOff. The second OpSignOff sees these
 //     connections, and may end more or less. The other is a batch in which connections of
 //     a user begin, and connections of that user end: the second time, the grace may be attended
@@ -141,10 +141,10 @@ import (
 //     Example: 10,000 bots of as many names fill all places, and then 50 Googlebots come.
 //     They take 50 places, and so about 50 are counted as Googlebot.
 //  19. A sign-out has a moment. An OpSignOut ends the web lease of a page view of that moment or before. If no
-//     connection of the user has joined or followed since, it ends all connections and graces too. Otherwise the user
-//     has signed in again, and each node ends those of before by itself. OpSignOff ends one connection of a
-//     user. While the user has another unexpired connection, it also ends the web lease of a page view of that moment or
-//     before, and nothing is announced. Otherwise it is an OpSignOut.
+//     connection of the user has joined since, it ends all connections and graces too. Otherwise the user
+//     has signed in again, and each node ends those of before by itself. While
+//     a connection holds the user, an OpSignOff ends the web lease of a page view of that moment or before, and nothing is
+//     announced. Otherwise it is an OpSignOut.
 //     Example: Alice signs out at node a as Redis hangs, signs in again, and opens a stream at node b. Redis goes on,
 //     and takes the join of node b first. She stays.
 //  20. One holder at a time may write a consumer's record: the one that claimed it
@@ -183,14 +183,14 @@ import (
 //     that she left, last seen at 12:00:00. Bob's page had sent a beat to node b at
 //     12:00:06. That renewed his lease for 45 s, so he stays until 12:00:51 at least.
 //  24. A user is idle in a topic exactly while all of the user's leases there are idle. A
-//     connection's lease is idle if its latest OpJoin or OpAttend said so. That of a page view is not. The
+//     connection's lease is idle if its latest OpJoin or OpKeep said so. That of a page view is not. The
 //     lease of the grace is idle if all the released connections were that it replaces. No
 //     other operation changes this. The store derives [presence.Member].Idle at the
 //     end of each step, a sweep's too, from the leases that are left. A change is an update
 //     in the step's diff. The status that the user chose stays.
 //     Example: Alice has a stream at node a and one at node b. At 12:00 nobody is at the
-//     first page: node a writes OpAttend, and nothing is told. At 12:05 nobody is at the
-//     second either: node b writes OpAttend, and the diff of that step says that she is idle.
+//     first page: node a writes an OpKeep, and nothing is told. At 12:05 nobody is at the
+//     second either: node b writes an OpKeep, and the diff of that step says that she is idle.
 //  25. EraseUser ends the user's leases in every topic, and the devices' in the inner one, and
 //     announces the leaves. It then forgets the user: last seen, names, page views, the chosen
 //     status, the notices about the user, and the entries of consumers' records. A log that

@@ -63,3 +63,13 @@ func (cs *consumers) about(e backend.Erasure) (all []backend.EntryKept) {
 	slices.SortFunc(all, backend.EntryKept.Compare)
 	return all
 }
+
+// holders returns what holds a user, in order.
+func (u *presentUser) holders() []presence.Holder {
+	holders := make([]presence.Holder, len(u.leases))
+	for i, l := range u.leases {
+		holders[i] = l.holder
+	}
+	slices.Sort(holders)
+	return holders
+}

@@ -69,7 +69,7 @@ func (u *presentUser) inspect(now time.Time) backend.Inspected {
 		in.Since, in.Active = time.Time{}, time.Time{}
 	}
 	for _, l := range u.leases {
-		in.Leases = append(in.Leases, backend.Lease{Holder: l.holder, Left: l.expires.Sub(now)})
+		in.Leases = append(in.Leases, backend.Lease{Holder: l.holder, Pages: l.pages, Left: l.expires.Sub(now)})
 	}
 	slices.SortFunc(in.Leases, func(a, b backend.Lease) int { return cmp.Compare(a.Holder, b.Holder) })
 	return in

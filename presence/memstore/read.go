@@ -79,7 +79,7 @@ func (s *Store) Sightings(_ context.Context, topic presence.Topic, users ...pres
 	}
 	for i, id := range users {
 		if u := t.users[id]; u != nil && u.visible {
-			sightings[i] = backend.Sighting{Online: true, Status: u.Status, Idle: u.Idle, Holders: u.holders()}
+			sightings[i] = backend.Sighting{Online: true, Status: u.Status, Idle: u.Idle, Holders: u.holders(), Pages: u.pages()}
 		} else {
 			sightings[i].LastSeen = t.seen[id]
 		}
@@ -87,12 +87,10 @@ func (s *Store) Sightings(_ context.Context, topic presence.Topic, users ...pres
 	return sightings, nil
 }
 
-// holders returns what holds a user, in order.
-func (u *presentUser) holders() []presence.Holder {
-	holders := make([]presence.Holder, len(u.leases))
-	for i, l := range u.leases {
-		holders[i] = l.holder
+// pages returns how many pages hold a user.
+func (u *presentUser) pages() (n int) {
+	for _, l := range u.leases {
+		n += l.pages
 	}
-	slices.Sort(holders)
-	return holders
+	return n
 }

@@ -70,8 +70,7 @@ func later(a, b time.Time) time.Time {
 // before returns the state that note remembered of a user.
 func (s *atomicStep) before(u *presentUser) *userBefore { return &s.touched[s.index[u.ID]] }
 
-// apply does one operation. It returns false for a heartbeat, follow or attend whose lease
-// is gone.
+// apply does one operation. It returns false for a heartbeat or keep whose lease is gone.
 func (s *atomicStep) apply(op backend.Op) bool {
 	switch op.Kind {
 	case backend.OpGuest:
@@ -115,22 +114,18 @@ func (s *atomicStep) apply(op backend.Op) bool {
 		s.signOut(u, s.at(op))
 	case backend.OpSignOff:
 		s.hide(u, op)
-		s.signOff(u, held, s.at(op))
+		s.signOff(u, s.at(op))
 	case backend.OpUpdate:
 		if u.live(s.now) {
 			s.update(u, op)
 		}
-	case backend.OpHeartbeat, backend.OpFollow, backend.OpAttend: // these end no expired lease of the user
+	case backend.OpHeartbeat: // this and the next end no expired lease of the user
 		if held == nil || !held.expires.After(s.now) {
 			return false
 		}
 		s.beat(u, held, op.For)
-		if op.Kind == backend.OpAttend {
-			held.idle = op.Idle
-		}
-		if op.Kind == backend.OpFollow {
-			s.speak(u, s.at(op))
-		}
+	case backend.OpKeep:
+		return s.keep(u, held, op)
 	}
 	return true
 }
@@ -172,19 +167,13 @@ func (s *atomicStep) signOut(u *presentUser, at time.Time) {
 	}
 }
 
-// signOff ends the lease of one connection, if there is one. If the user has no other connection, it is a sign-out
-// (rule 19).
-func (s *atomicStep) signOff(u *presentUser, held *heldLease, at time.Time) {
-	if len(u.leases) > 0 {
-		u.seen = later(u.seen, at)
-	}
-	if held != nil && held.holder.IsConnection() {
-		s.end(u, held)
-	}
+// signOff is a sign-out, if no connection holds the user (rule 19).
+func (s *atomicStep) signOff(u *presentUser, at time.Time) {
 	if !u.connected() {
 		s.signOut(u, at)
 		return
 	}
+	u.seen = later(u.seen, at)
 	s.endView(u, at)
 }
 
@@ -201,9 +190,23 @@ func (s *atomicStep) join(u *presentUser, held *heldLease, op backend.Op) {
 	if held == nil {
 		held = s.hold(u, op.Holder, op.For)
 	}
-	held.idle = op.Idle
 	s.renew(held, op.For, op.For)
-	s.speak(u, s.at(op))
+	s.speak(u, held, op)
+}
+
+// keep renews a lease, or makes it if another connection holds the user. It returns false if none does.
+func (s *atomicStep) keep(u *presentUser, held *heldLease, op backend.Op) bool {
+	if held == nil || !held.expires.After(s.now) {
+		if !slices.ContainsFunc(u.leases, func(l *heldLease) bool { return l.holder.IsConnection() && l.expires.After(s.now) }) {
+			return false
+		}
+	}
+	if held == nil {
+		held = s.hold(u, op.Holder, op.For)
+	}
+	s.beat(u, held, op.For)
+	s.speak(u, held, op)
+	return true
 }
 
 // view takes a page view. It makes no lease if it is earlier than the latest join (rule 6).
@@ -219,9 +222,11 @@ func (s *atomicStep) view(u *presentUser, held *heldLease, op backend.Op) {
 	s.renew(held, op.For, op.For+op.Ago)
 }
 
-// speak notes that a connection joined, or a page joined it, at a moment. It takes the place of the page views before
+// speak takes what a node says of its pages. They take the place of the page views before the latest of them joined
 // (rule 6).
-func (s *atomicStep) speak(u *presentUser, at time.Time) {
+func (s *atomicStep) speak(u *presentUser, held *heldLease, op backend.Op) {
+	at := s.at(op)
+	held.idle, held.pages = op.Idle, op.Pages
 	u.joined = later(u.joined, at)
 	s.endView(u, at)
 }

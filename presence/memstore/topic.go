@@ -40,7 +40,7 @@ type presentUser struct {
 	presence.Member
 	visible bool
 	seen    time.Time    // the last proof of life
-	joined  time.Time    // the latest join or follow; of no meaning without a lease
+	joined  time.Time    // the latest join; of no meaning without a lease
 	leases  []*heldLease // two or three, so a slice beats a map
 }
 
@@ -51,6 +51,7 @@ type heldLease struct {
 	expires time.Time
 	length  time.Duration // the latest proof of life, of a page view the latest view, was at expires - length
 	idle    bool
+	pages   int
 }
 
 func nextToExpire(a, b *heldLease) bool {

@@ -72,6 +72,9 @@ func olderChoice(tr *trial) {
 	tr.do(presence.Site, out)
 	site.wantsDiffs()
 	tr.wantOnline(presence.Site, "u v")
+	out.User.Rev = 6
+	tr.do(presence.Site, out, update(chose("u", presence.Online, 5)))
+	site.wantsDiffs("-u")
 }
 
 // Rule 28: who comes anew is shown by the choice of then.
@@ -100,8 +103,8 @@ func revisedVisibility(tr *trial) {
 	if got := tr.read(presence.Site).members["u"].Visibility; got == nil || got.Online != presence.Contacts {
 		tr.Errorf("got %+v, want that of revision 2", got)
 	}
-	tr.do(presence.Site, update(device(presence.Everyone, 3)))
+	tr.do(presence.Site, update(device(presence.Everyone, 3)), update(chose("u", presence.Away, 4)))
 	if got := tr.read(presence.Site).members["u"].Visibility; got == nil || got.Online != presence.Everyone {
-		tr.Errorf("got %+v, want that of revision 3", got)
+		tr.Errorf("got %+v, want that of revision 3, which has the latest", got)
 	}
 }

@@ -93,7 +93,8 @@ func navigation(tr *trial) {
 // grace.
 func longestGrace(tr *trial) {
 	site := tr.follow(presence.Site)
-	tr.do(presence.Site, join("u", "a.1"), join("u", "a.2"), join("u", "a.3"))
+	tr.do(presence.Site, join("u", "a.0"), join("u", "a.1"), join("u", "a.2"), join("u", "a.3"))
+	tr.do(presence.Site, release("u", "a.0"))
 	tr.do(presence.Site, lasting(release("u", "a.1"), 3*grace))
 	tr.do(presence.Site, release("u", "a.2"))
 	tr.do(presence.Site, drop("u", "a.3"))

@@ -137,29 +137,25 @@ func idleStatus(tr *trial) {
 	}
 }
 
-// Rules 6 and 24: by its join, or by a follow.
+// Rules 6 and 24: by its join, or by a follow. Without either it is somebody for as long as it holds.
 func idleViews(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, idly(join("u", "a.1")))
 	tr.do(presence.Site, seen("u"))
 	tr.wantIdle(presence.Site, "")
-	tr.do(presence.Site, idly(join("u", "b.1")))
+	tr.do(presence.Site, lasting(idly(join("u", "b.1")), day))
 	tr.wantIdle(presence.Site, "u")
 	tr.do(presence.Site, seen("u"))
 	tr.do(presence.Site, unattended("u", "b.1"), unattended("u", "a.1"))
 	tr.wantIdle(presence.Site, "")
 	tr.do(presence.Site, attach("u", "a.1"))
 	tr.wantIdle(presence.Site, "u")
-	site.wantsDiffs("+u", "~u", "~u", "~u", "~u")
-
-	tr.do(presence.Site, seen("u")) // without a stream of its own: it is somebody for as long as it holds
-	tr.pass(ttl - slack)
-	for held := ttl - slack; held < period+slack; held += ttl - slack {
-		tr.do(presence.Site, beat("u", "a.1"), beat("u", "b.1"))
-		tr.pass(ttl - slack)
-	}
+	tr.do(presence.Site, seen("u"))
+	tr.pass(period - slack)
+	tr.wantIdle(presence.Site, "")
+	tr.pass(2 * slack)
 	tr.wantIdle(presence.Site, "u")
-	site.wantsDiffs("~u", "~u")
+	site.wantsDiffs("+u", "~u", "~u", "~u", "~u", "~u", "~u")
 }
 
 // Rules 5 and 24: who goes from page to page is neither seen to turn idle nor to come back.

@@ -17,7 +17,7 @@ func leaseCases() []ruleCase {
 		{"rule 2", "leaving without a join announces nothing", leaveNothing},
 		{"rule 2", "a user on two nodes leaves with the last", twoNodes},
 		{"rule 4", "time is the store's", storeTime},
-		{"rule 5", "a heartbeat lengthens a lease", beatLengthens},
+		{"rule 5", "a heartbeat or join lengthens a lease", beatLengthens},
 		{"rule 5", "nothing shortens a lease", nothingShortens},
 		{"rule 5", "a heartbeat of an expired lease is unknown, swept or not", beatExpired},
 		{"rule 5", "a release of an expired lease holds for the grace", releaseExpired},
@@ -170,9 +170,9 @@ func storeTime(tr *trial) {
 func beatLengthens(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, join("u", "a.1"))
-	for range 5 {
+	for i := range 6 {
 		tr.pass(ttl - slack)
-		tr.do(presence.Site, beat("u", "a.1"))
+		tr.do(presence.Site, []backend.Op{beat("u", "a.1"), join("u", "a.1")}[i%2])
 	}
 	site.wants("+u")
 	tr.pass(ttl - slack)

@@ -16,7 +16,6 @@ func signOffCases() []ruleCase {
 		{"rule 19", "in one topic, and of nobody", signOffNobody},
 		{"rule 19", "it is a proof of life", signOffProof},
 		{"rule 19", "the last one takes the name out where the site says so", signOffNames},
-		{"rule 19", "a sign-off that is repeated changes nothing", signOffAgain},
 		{"rule 19", "two browsers sign off at once", signOffAtOnce},
 		{"rule 19", "a sign-out that is written late ends what was before", lateSignOut},
 		{"rule 19", "a sign-off of one browser that is written late ends page views of before", lateSignOff},
@@ -139,27 +138,6 @@ func signOffNames(tr *trial) {
 	}
 }
 
-// Rules 12 and 19: the answer was lost.
-func signOffAgain(tr *trial) {
-	site := tr.follow(presence.Site)
-	for _, ops := range [][]backend.Op{
-		{join("u", "a.1"), join("u", "b.1"), seen("u")},
-		{signOff("u", "a.1")},
-		{signOff("u", "b.1"), join("u", "b.1"), seen("u")},
-		{signOff("u", "b.1"), seen("v")},
-	} {
-		tr.do(presence.Site, ops...)
-		site.read()
-		before := tr.counts(presence.Site)
-		tr.do(presence.Site, ops...)
-		site.wantsDiffs()
-		if got := tr.counts(presence.Site); got != before {
-			tr.Errorf("after %s again the figures are %+v, want %+v as before", describe([][]backend.Op{ops}), got, before)
-		}
-	}
-	tr.wantOnline(presence.Site, "v")
-}
-
 // Rules 2 and 19: whoever is the last ends all, once.
 func signOffAtOnce(tr *trial) {
 	site := tr.follow(presence.Site)
@@ -174,8 +152,8 @@ func signOffAtOnce(tr *trial) {
 // wantHeld checks what holds a user, online or not.
 func (tr *trial) wantHeld(id presence.UserID, want ...presence.Holder) {
 	tr.Helper()
-	if s := tr.sighting(presence.Site, id); !slices.Equal(s.Holders, want) {
-		tr.Errorf("%q is held by %q, want %q", id, s.Holders, want)
+	if s := tr.sighting(presence.Site, id); !slices.Equal(s.Holders, want) || s.Online != (len(want) > 0) {
+		tr.Fatalf("the sighting of %q is %+v, want the holders %q", id, s, want)
 	}
 }
 

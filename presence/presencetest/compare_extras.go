@@ -32,15 +32,13 @@ func (b *board) compareExtras(s square, stored *roster, counts backend.Counts) (
 func (s square) compareBots(got map[string]int) error {
 	total := 0
 	for _, name := range []string{"A", "B"} {
-		least, most := 0, 0
-		for _, bot := range s.bots {
-			if bot.name == name && s.now-bot.at < gamePeriod {
-				least++
-			}
-			if bot.name == name && s.now-bot.at < gameWindow {
-				most++
+		at := make(map[string]time.Duration)
+		for id, bot := range s.bots {
+			if bot.name == name {
+				at[id] = bot.at
 			}
 		}
+		least, most := within(at, s.now, gamePeriod), within(at, s.now, gameWindow)
 		if got[name] < least || got[name] > most {
 			return fmt.Errorf("bots named %s are %d, want %d to %d", name, got[name], least, most)
 		}
@@ -62,7 +60,9 @@ func (b *board) comparePeak(s square, got backend.Peak, counts backend.Counts) (
 		if s.keep.PeakGuests {
 			online += counts.Guests
 		}
-		s.record(online)
+		if online > s.peak.Total {
+			s.peak.Total, s.peak.At = online, b.start.Add(s.now)
+		}
 	}
 	want := s.peak
 	if got.Total != want.Total || !sameTime(got.At, want.At) || !sameTime(got.Since, want.Since) {

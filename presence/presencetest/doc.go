@@ -27,8 +27,9 @@
 //	go test -run 'TestRules/rule_6'
 //
 // runs the cases of rule 6. [Model] applies random operations to the store and to a tiny
-// oracle, and compares all that can be read after each. [Compare] plays one long random
-// game with two stores.
+// oracle, and compares all that can be read after each. It also plays what a user did in any
+// order, with repetitions: others see the same. [Compare] plays one long random game with
+// two stores.
 //
 // All of them follow topics as a careful reader does: each diff must fit the roster that
 // the diffs before it made, the log must go on where the reader stopped, and
@@ -41,13 +42,10 @@
 // views by its own calendar, as long as they hold one to two periods. Random games also
 // leave open:
 //
-//   - which of two connections was the last, if both lapse in the same moment;
-//   - which came first, a page view or a connection that joined before it and joins again;
 //   - whether a heartbeat of a lapsed lease sweeps its user;
 //   - heartbeats for another duration than the join's;
-//   - a repeated batch in which a user signs off, and other connections of the user begin
-//     or end;
-//   - a repeated batch in which connections of a user who has viewed a page begin and end;
-//   - a repeated batch without a status in which an invisible user's last lease ended;
+//   - whether a store that has not swept an invisible user yet takes a late page view as turning visible;
+//   - the user without a status whose leases have lapsed, or who signs out;
+//   - a list of page views that lacks one of before the sets began, which was written late;
 //   - which users the bound of rule 15 evicts.
 package presencetest

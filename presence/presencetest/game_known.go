@@ -29,12 +29,7 @@ func knownGames() map[string][]move {
 	second := move{kind: passes, by: time.Second}
 	ago := func(op backend.Op) backend.Op { return past(op, time.Second) }
 
-	// What rule 12 says of a batch in which connections begin and end.
 	return map[string][]move{
-		"a connection that ends and begins after a page view": {batch(enter("b.1"), view), again(leave("b.1"), enter("b.1")), later, swept, later, swept},
-		"one more that comes and goes, and then the last":     {batch(enter("a.1"), view), again(enter("b.1"), leave("b.1"), leave("a.1")), later, swept},
-		"a page view that is followed at once by its end":     {batch(enter("a.1")), again(view, lasting(attach("v", "a.1"), lease), leave("a.1")), later, swept},
-
 		// Rule 24: the grace of an idle page is idle, of an attended one not, and the second time
 		// the page that ends may be the one that has come.
 		"an idle page that comes back":           {batch(idly(enter("a.1"))), again(leave("a.1"), idly(enter("a.1"))), later, swept},

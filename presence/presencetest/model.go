@@ -24,7 +24,8 @@ import (
 // -rapid.steps=30 moves on average, from -rapid.seed. A hundred games take a
 // store in memory a tenth of a second.
 //
-// In the end it plays the games that once failed.
+// It also plays what one user did in any order, with repetitions, and in the end the games
+// that once failed.
 func Model(t *testing.T, h Harness) {
 	rapid.Check(t, func(rt *rapid.T) {
 		var moves []move
@@ -246,25 +247,18 @@ func (b *board) apply(m move, again bool) (sure bool, err error) {
 // repeatable reports whether a batch is clearly none of the exceptions of rule 12: each user only comes in it, or only
 // leaves, or signs out once.
 func repeatable(ops []backend.Op) bool {
-	does := make(map[presence.UserID]backend.OpKind)
+	const comes, leaves, signsOut = 1, 2, 3
+	kinds := map[backend.OpKind]int{
+		backend.OpJoin: comes, backend.OpSeen: comes, backend.OpKeep: comes, backend.OpRelease: leaves, backend.OpDrop: leaves,
+		backend.OpSignOut: signsOut, backend.OpSignOff: signsOut,
+	}
+	does := make(map[presence.UserID]int)
 	for _, op := range ops {
-		kind := op.Kind
-		switch kind {
-		case backend.OpJoin, backend.OpSeen, backend.OpFollow:
-			kind = backend.OpJoin
-		case backend.OpRelease, backend.OpDrop:
-			kind = backend.OpDrop
-		case backend.OpSignOut, backend.OpSignOff:
-			if does[op.User.ID] != 0 {
-				return false
-			}
-		default:
-			continue
-		}
-		if was := does[op.User.ID]; was != 0 && was != kind {
+		was, is := does[op.User.ID], kinds[op.Kind]
+		if is != 0 && was != 0 && (is != was || is == signsOut) {
 			return false
 		}
-		does[op.User.ID] = kind
+		does[op.User.ID] = max(was, is)
 	}
 	return true
 }
@@ -273,22 +267,15 @@ func repeatable(ops []backend.Op) bool {
 // heartbeat finds nothing either way. A page view that is written late ends it, but a store may know or not that the
 // user was hidden, and has turned visible now.
 func (s square) sparesExpired(op backend.Op) bool {
-	switch op.Kind {
-	case backend.OpFollow, backend.OpAttend, backend.OpRelease, backend.OpDrop, backend.OpUpdate:
-	case backend.OpSeen:
-		if op.Ago == 0 {
-			return false
-		}
-	default:
-		return false
-	}
+	spares := []backend.OpKind{backend.OpKeep, backend.OpRelease, backend.OpDrop, backend.OpUpdate}
+	late := op.Kind == backend.OpSeen && op.Ago > 0
 	p := s.people[op.User.ID]
-	return p != nil && p.holds(func(_ presence.Holder, lease hold) bool { return lease.until <= s.now })
+	return (late || slices.Contains(spares, op.Kind)) && p != nil && p.holds(func(_ presence.Holder, lease hold) bool { return lease.until <= s.now })
 }
 
 // renews reports whether an operation renews a lease that must be there.
 func renews(op backend.Op) bool {
-	return op.Kind == backend.OpHeartbeat || op.Kind == backend.OpFollow || op.Kind == backend.OpAttend
+	return op.Kind == backend.OpHeartbeat || op.Kind == backend.OpKeep
 }
 
 // legal completes an operation whose effect the rules leave open: a lapsed user's status is known until a sweep.

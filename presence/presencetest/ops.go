@@ -2,6 +2,7 @@ package presencetest
 
 import (
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -54,12 +55,12 @@ func beat(id presence.UserID, h presence.Holder) backend.Op {
 }
 
 func attach(id presence.UserID, h presence.Holder) backend.Op {
-	return backend.Op{Kind: backend.OpFollow, User: presence.User{ID: id}, Holder: h, For: ttl}
+	return backend.Op{Kind: backend.OpKeep, User: presence.User{ID: id}, Holder: h, For: ttl}
 }
 
 // attended says that somebody is at a page, and unattended that nobody is.
 func attended(id presence.UserID, h presence.Holder) backend.Op {
-	return backend.Op{Kind: backend.OpAttend, User: presence.User{ID: id}, Holder: h, For: ttl}
+	return backend.Op{Kind: backend.OpKeep, User: presence.User{ID: id}, Holder: h, For: ttl}
 }
 
 func unattended(id presence.UserID, h presence.Holder) backend.Op { return idly(attended(id, h)) }
@@ -120,47 +121,31 @@ func batch(topic presence.Topic, ops ...backend.Op) []backend.Batch {
 	return []backend.Batch{{Topic: topic, Ops: ops}}
 }
 
-// opString returns an operation as failure messages name it.
-func opString(op backend.Op) string {
-	text := opWords(op)
-	if op.Ago != 0 {
-		text += fmt.Sprintf(" %v ago", op.Ago)
-	}
-	return text
+var opNames = map[backend.OpKind]string{
+	backend.OpJoin: "join", backend.OpSeen: "page view", backend.OpGuest: "guest", backend.OpHeartbeat: "heartbeat",
+	backend.OpRelease: "release", backend.OpDrop: "drop", backend.OpSignOut: "sign out", backend.OpUpdate: "update",
+	backend.OpKeep: "keep", backend.OpForgetGuest: "forget guest", backend.OpBot: "bot", backend.OpPeak: "peak",
+	backend.OpResetPeak: "reset the peak", backend.OpSignOff: "sign off",
 }
 
-func opWords(op backend.Op) string {
-	switch op.Kind {
-	case backend.OpJoin:
-		return fmt.Sprintf("join %s by %s for %v as %q %s, idle: %v", op.User.ID, op.Holder, op.For, op.User.Name, op.User.Status, op.Idle)
-	case backend.OpAttend:
-		return fmt.Sprintf("attend %s by %s for %v, idle: %v", op.User.ID, op.Holder, op.For, op.Idle)
-	case backend.OpSeen:
-		return fmt.Sprintf("page view of %s for %v as %q %s", op.User.ID, op.For, op.User.Name, op.User.Status)
-	case backend.OpGuest:
-		return fmt.Sprintf("guest %s", op.Guest)
-	case backend.OpForgetGuest:
-		return fmt.Sprintf("forget guest %s", op.Guest)
-	case backend.OpHeartbeat:
-		return fmt.Sprintf("heartbeat %s by %s for %v", op.User.ID, op.Holder, op.For)
-	case backend.OpRelease:
-		return fmt.Sprintf("release %s by %s with grace %v", op.User.ID, op.Holder, op.For)
-	case backend.OpDrop:
-		return fmt.Sprintf("drop %s by %s", op.User.ID, op.Holder)
-	case backend.OpSignOut:
-		return fmt.Sprintf("sign out %s", op.User.ID)
-	case backend.OpFollow:
-		return fmt.Sprintf("follow %s by %s for %v", op.User.ID, op.Holder, op.For)
-	case backend.OpSignOff:
-		return fmt.Sprintf("sign off %s by %s", op.User.ID, op.Holder)
-	case backend.OpBot:
-		return fmt.Sprintf("bot %s as %q", op.Guest, op.Bot)
-	case backend.OpPeak:
-		return fmt.Sprintf("peak of %d at %v since %v", op.Peak.Total, op.Peak.At, op.Peak.Since)
-	case backend.OpResetPeak:
-		return "reset the peak"
-	case backend.OpUpdate:
-		return fmt.Sprintf("update %s as %q %s", op.User.ID, op.User.Name, op.User.Status)
+// opString returns an operation as failure messages name it.
+func opString(op backend.Op) string {
+	text := opNames[op.Kind]
+	say := func(format string, value any) {
+		if !reflect.ValueOf(value).IsZero() {
+			text += fmt.Sprintf(format, value)
+		}
 	}
-	return fmt.Sprintf("operation of kind %d", op.Kind)
+	say(" %s", op.User.ID)
+	say(" by %s", op.Holder)
+	say(" for %v", op.For)
+	say(" as %q", op.User.Name)
+	say(" who is %s", op.User.Status)
+	say(" of revision %d", op.User.Rev)
+	say(", idle: %v", op.Idle)
+	say(" %s", op.Guest)
+	say(" named %q", op.Bot)
+	say(" %+v", op.Peak)
+	say(" %v ago", op.Ago)
+	return text
 }

@@ -37,6 +37,7 @@ type person struct {
 	proof  time.Duration // the last proof of life (rule 7)
 	joined time.Duration // the latest join or follow since the leases began; else noTime
 	lapsed time.Duration // last seen, if a user who is shown had no lease left, and did not come back visible; else noTime
+	deed                 // in the step that goes on
 }
 
 // A hold is one lease.
@@ -69,8 +70,9 @@ func newOracle(keep presence.Keep, start time.Time) *oracle {
 		told:   make(map[presence.UserID]time.Duration),
 		views:  make(map[presence.UserID]time.Duration),
 		guests: make(map[string]time.Duration),
-
-		oracleExtras: newOracleExtras(keep, start),
+		oracleExtras: oracleExtras{
+			keep: keep, start: start, names: make(map[presence.UserID]rememberedUser), bots: make(map[string]namedBot),
+		},
 	}
 }
 
@@ -80,7 +82,7 @@ func (o *oracle) person(op backend.Op) *person {
 	id := op.User.ID
 	p := o.people[id]
 	if p == nil {
-		p = &person{User: presence.User{ID: id}, leases: make(map[presence.Holder]hold), proof: noTime, joined: noTime, lapsed: noTime}
+		p = &person{User: presence.User{ID: id}, leases: make(map[presence.Holder]hold), proof: noTime, joined: noTime, lapsed: noTime, deed: noDeed}
 		o.people[id] = p
 	}
 	if op.Kind != backend.OpHeartbeat {
@@ -102,7 +104,9 @@ func (o *oracle) apply(op backend.Op) (found bool) {
 		delete(o.guests, op.Guest)
 		return true
 	case backend.OpBot:
-		o.countBot(op, o.now)
+		if backend.ValidBotName(op.Bot) {
+			o.bots[op.Guest] = namedBot{op.Bot, o.now}
+		}
 		return true
 	case backend.OpPeak:
 		o.peak = o.peak.Better(op.Peak)
@@ -122,7 +126,7 @@ func (o *oracle) act(p *person, op backend.Op) (found bool) {
 	case backend.OpJoin:
 		o.take(p, op.User)
 		p.proof = o.now
-		o.came(p, o.now)
+		p.comes(o.now)
 		lease.idle = op.Idle
 		p.leases[op.Holder] = lease.lengthen(until, op.For)
 		p.speak(at)
@@ -130,22 +134,23 @@ func (o *oracle) act(p *person, op backend.Op) (found bool) {
 	case backend.OpSeen:
 		o.take(p, op.User)
 		p.proof = max(p.proof, at)
-		o.came(p, at).viewed = true
+		p.comes(at)
+		p.viewed = true
 		if len(p.leases) == 0 || at >= p.joined {
 			p.leases[presence.HolderWeb] = p.leases[presence.HolderWeb].lengthen(until, op.For+op.Ago)
 		}
 		return true
-	case backend.OpHeartbeat, backend.OpFollow, backend.OpAttend:
+	case backend.OpHeartbeat, backend.OpKeep:
 		if found = found && lease.until > o.now; !found {
 			return false
 		}
 		lease, proof := lease.beat(o.now, op.For)
 		p.proof = max(p.proof, proof)
-		if op.Kind == backend.OpAttend {
+		if op.Kind == backend.OpKeep {
 			lease.idle = op.Idle
 		}
 		p.leases[op.Holder] = lease
-		if op.Kind == backend.OpFollow {
+		if op.Kind == backend.OpKeep {
 			p.speak(at)
 		}
 	case backend.OpRelease:
@@ -192,9 +197,7 @@ func (p *person) endViews(at time.Duration) {
 // hide makes a user invisible of whom a sign-out says so.
 func (o *oracle) hide(p *person, op backend.Op) {
 	if op.User.Status.Base() == presence.Invisible {
-		u := o.revised(p, op.User)
-		o.turn(p, u.Status)
-		p.Rev = u.Rev
+		o.choose(p, op.User)
 	}
 }
 
@@ -207,15 +210,15 @@ func (o *oracle) signOut(p *person, at time.Duration) {
 	if p.joined <= at {
 		maps.DeleteFunc(p.leases, func(h presence.Holder, _ hold) bool { return h != presence.HolderWeb })
 	}
-	switch did := o.did(p.ID); {
+	switch {
 	case len(p.leases) > 0: // the user has come back
 	case p.hides():
-		did.viewed = false
+		p.viewed = false
 	default:
-		did.out = true
+		p.out = true
 		if o.keep.Names == 0 || o.keep.ForgetSignedOut {
 			delete(o.views, p.ID)
-			did.viewed = false
+			p.viewed = false
 		}
 	}
 }
@@ -269,6 +272,13 @@ func (o *oracle) take(p *person, u presence.User) {
 	p.User = u
 }
 
+// choose stores a status alone.
+func (o *oracle) choose(p *person, u presence.User) {
+	u = o.revised(p, u)
+	o.turn(p, u.Status)
+	p.Rev = u.Rev
+}
+
 // revised returns a profile with the status that counts (rule 28).
 func (o *oracle) revised(p *person, u presence.User) presence.User {
 	if u.Status == "" || u.Rev != presence.RevOfSite && u.Rev < p.Rev {
@@ -281,9 +291,7 @@ func (o *oracle) revised(p *person, u presence.User) presence.User {
 func (o *oracle) update(p *person, op backend.Op) {
 	hid := p.hides()
 	if op.User.StatusOnly() {
-		u := o.revised(p, op.User)
-		o.turn(p, u.Status)
-		p.Rev = u.Rev
+		o.choose(p, op.User)
 	} else {
 		o.take(p, op.User)
 	}
@@ -298,7 +306,7 @@ func (o *oracle) turn(p *person, to presence.Status) {
 	shows, hides := p.Status.Unseen() && !to.Unseen(), to.Base() == presence.Invisible
 	if shows || p.hides() != hides {
 		p.proof = o.now
-		o.did(p.ID).came = o.now
+		p.came = o.now
 	}
 	if shows || !hides {
 		p.lapsed = noTime
@@ -313,27 +321,27 @@ func (o *oracle) settle(id presence.UserID) {
 	if p == nil {
 		return
 	}
-	shown, did := len(p.leases) > 0 && !p.hides(), o.did(id)
-	if did.came == noTime {
-		did.came = o.now
+	shown := len(p.leases) > 0 && !p.hides()
+	if p.came == noTime {
+		p.came = o.now
 	}
 	switch {
 	case shown && !p.shown:
-		p.since = did.came
+		p.since = p.came
 		delete(o.left, id)
 	case !shown && p.shown && p.Status.Unseen():
 		o.told[id] = noTime
 	case !shown && p.shown:
 		o.left[id], o.told[id] = p.gone(), p.gone()
 	}
-	if did.viewed && !p.hides() {
+	if p.viewed && !p.hides() {
 		o.views[id] = o.now
 	}
 	if p.Status.Unseen() {
 		delete(o.left, id)
 	}
 	o.remember(p, shown)
-	p.lapsed = noTime
+	p.lapsed, p.deed = noTime, noDeed
 	p.shown, p.unseen, p.idle = shown, p.Status.Unseen(), p.nobodyThere()
 	if len(p.leases) == 0 {
 		delete(o.people, id)
@@ -367,9 +375,6 @@ func (p *person) gone() time.Duration {
 	}
 	return p.proof
 }
-
-// recent returns how many users viewed a page less than d ago while they were not invisible.
-func (o *oracle) recent(d time.Duration) int { return within(o.views, o.now, d) }
 
 // within counts the users who came less than d ago.
 func within[K comparable](at map[K]time.Duration, now, d time.Duration) (n int) {

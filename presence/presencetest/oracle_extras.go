@@ -18,8 +18,7 @@ type oracleExtras struct {
 	bots  map[string]namedBot // by the crawler's id
 	peak  backend.Peak
 
-	deeds   map[presence.UserID]*deed // in the step that goes on
-	stepped bool                      // the latest move was a step in the topic
+	stepped bool // the latest move was a step in the topic
 }
 
 // A rememberedUser is a user whom rule 15 remembers.
@@ -40,35 +39,16 @@ type deed struct {
 	came   time.Duration // the latest page view or join, or turn to seen or visible; else noTime
 }
 
-func newOracleExtras(keep presence.Keep, start time.Time) oracleExtras {
-	return oracleExtras{
-		keep: keep, start: start,
-		names: make(map[presence.UserID]rememberedUser),
-		bots:  make(map[string]namedBot),
-		deeds: make(map[presence.UserID]*deed),
-	}
-}
+// noDeed is what a user did who did nothing.
+var noDeed = deed{came: noTime}
 
-func (o *oracleExtras) did(id presence.UserID) *deed {
-	if o.deeds[id] == nil {
-		o.deeds[id] = &deed{came: noTime}
-	}
-	return o.deeds[id]
-}
-
-// came notes that a user came by a join or page view of a moment.
-func (o *oracleExtras) came(p *person, at time.Duration) *deed {
-	did := o.did(p.ID)
-	did.out, did.came = false, max(did.came, at)
-	return did
-}
+// comes notes that a user came by a join or page view of a moment.
+func (p *person) comes(at time.Duration) { p.out, p.came = false, max(p.came, at) }
 
 // remember ends a step for a user, for rules 15, 16 and 21.
 func (o *oracleExtras) remember(p *person, shown bool) {
-	did := *o.did(p.ID)
-	delete(o.deeds, p.ID)
-	if o.keep.Active && shown && (did.viewed || !p.shown) {
-		if minute := o.start.Add(did.came).Truncate(time.Minute); minute.After(p.active) {
+	if o.keep.Active && shown && (p.viewed || !p.shown) {
+		if minute := o.start.Add(p.came).Truncate(time.Minute); minute.After(p.active) {
 			p.active = minute
 		}
 	}
@@ -77,11 +57,11 @@ func (o *oracleExtras) remember(p *person, shown bool) {
 		is.active = noTime
 	}
 	switch {
-	case p.Status.Unseen(), did.out && o.keep.ForgetSignedOut:
+	case p.Status.Unseen(), p.out && o.keep.ForgetSignedOut:
 		delete(o.names, p.ID)
 	case p.hides() && !p.shown: // nothing changes
-	case did.viewed && !p.hides(), shown && (!p.shown || p.unseen):
-		o.names[p.ID] = rememberedUser{p.User, max(is.active, did.came)}
+	case p.viewed && !p.hides(), shown && (!p.shown || p.unseen):
+		o.names[p.ID] = rememberedUser{p.User, max(is.active, p.came)}
 	case p.shown && !shown:
 		o.names[p.ID] = rememberedUser{p.User, max(is.active, p.gone())}
 	case shown && there:
@@ -98,17 +78,4 @@ func (o *oracleExtras) lately() (users []rememberedUser) {
 		return cmp.Or(cmp.Compare(b.active, a.active), cmp.Compare(a.ID, b.ID))
 	})
 	return users
-}
-
-func (o *oracleExtras) countBot(op backend.Op, now time.Duration) {
-	if backend.ValidBotName(op.Bot) {
-		o.bots[op.Guest] = namedBot{op.Bot, now}
-	}
-}
-
-// record ends a step with so many online.
-func (o *oracle) record(online int) {
-	if online > o.peak.Total {
-		o.peak.Total, o.peak.At = online, o.start.Add(o.now)
-	}
 }

@@ -18,12 +18,12 @@ type happening struct {
 	before time.Duration
 }
 
-// orders plays what a user did in the order of the moments, and then in any other order, with repetitions. It is all
-// the same to others: who is there and by what, whom the sets count, and the profile (rules 6, 12 and 19). If the user
-// signed out too, and came back after it, the user is there.
+// orders plays what a user did in the order of the moments, and then in any other order, with repetitions. What holds
+// the user and whom the sets count is the same (rules 6 and 12). If the user signed out too, and came back after it,
+// the user is there (rule 19).
 //
-// Not all is the same in every order, and is left out: when the user came, a sign-out that is the latest of all, and
-// what becomes of the sets and of earlier leases by a sign-out.
+// Some things depend on the order, and are left out: when the user came, what becomes of earlier leases and of the sets
+// by a sign-out, and a sign-out that is the latest of all.
 func orders(t *testing.T, h Harness) {
 	rapid.Check(t, func(rt *rapid.T) {
 		did, outs := drawHappenings(rt)
@@ -70,14 +70,18 @@ func (tr *trial) happen(topic presence.Topic, began time.Time, did []happening, 
 	tr.Helper()
 	var late []happening
 	write := func(step []happening) {
-		ops := make([]backend.Op, len(step))
+		ops, played := make([]backend.Op, len(step)), tr.now().Sub(began)
 		for i, h := range step {
-			ops[i] = past(h.Op, tr.now().Sub(began)+h.before)
+			ops[i] = past(h.Op, played+h.before)
 			if h.Kind == backend.OpSeen {
 				ops[i].For -= ops[i].Ago
 			}
 		}
-		for _, i := range tr.store.Apply(tr.ctx, tr.batch(topic, ops...))[0].Unknown {
+		result := tr.store.Apply(tr.ctx, tr.batch(topic, ops...))[0]
+		if result.Err != nil {
+			tr.Fatal(result.Err)
+		}
+		for _, i := range result.Unknown {
 			late = append(late, step[i])
 		}
 	}

@@ -17,8 +17,6 @@ import (
 const (
 	hearEvery = time.Second
 	metaEvery = 30 * time.Second // and Secret reads the same hash
-	// noticeLate is the delay above which a notice has an Ago.
-	noticeLate = time.Second
 )
 
 // A bus carries notices between nodes: on a channel, and lasting ones also in a log.
@@ -234,9 +232,7 @@ func (l *listener) deliver(ctx context.Context, notices []heardNotice) error {
 			l.store.invalid.Add(1)
 			continue
 		}
-		if n.Ago > 0 || entry.late > noticeLate {
-			n.Ago += entry.late
-		}
+		n.Ago += entry.late
 		n.Order = entry.order
 		l.tell(n)
 	}

@@ -184,7 +184,7 @@ func (l *link) ReadConsumer(ctx context.Context, name string) (map[string]string
 func opsOf(ops []backend.Op) string {
 	names := map[backend.OpKind]string{
 		backend.OpJoin: "join", backend.OpHeartbeat: "heartbeat", backend.OpRelease: "release", backend.OpDrop: "drop", backend.OpSeen: "seen",
-		backend.OpSignOut: "sign out", backend.OpUpdate: "update", backend.OpFollow: "follow", backend.OpAttend: "attend",
+		backend.OpSignOut: "sign out", backend.OpUpdate: "update", backend.OpKeep: "keep",
 	}
 	var b strings.Builder
 	for _, op := range ops {

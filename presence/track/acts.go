@@ -96,8 +96,10 @@ func (s *acts) hear(n backend.Notice) {
 	}
 	s.mu.Unlock()
 	if a.Did == presence.ActCut {
-		if c := s.users.connection(a.Connection); c != nil && c.visitor.User.ID == a.User {
-			c.conn.Close()
+		for _, c := range s.users.connectionsOf(a.User) {
+			if a.Connection == c.id || a.Connection == s.users.leaseHolder(c) {
+				c.conn.Close()
+			}
 		}
 	}
 }

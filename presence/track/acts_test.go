@@ -117,10 +117,11 @@ func TestDisconnectConnection(t *testing.T) {
 		here, there := start(t, store, track.Config{Node: "a"}), start(t, store, track.Config{Node: "b"})
 		one := connect(t, there, track.ConnectOptions{Visitor: visitor("eve")})
 		two := connect(t, there, track.ConnectOptions{Visitor: visitor("eve")})
+		three := connect(t, here, track.ConnectOptions{Visitor: visitor("eve"), Topics: []presence.Topic{"thread:1"}})
 		time.Sleep(time.Second)
 		users, err := here.Staff().Inspect(t.Context(), presence.Site, "", 10)
-		if err != nil || len(users) != 1 || len(users[0].Leases) != 2 || users[0].Leases[0].Holder.Node() != "b" {
-			t.Fatalf("got %+v and %v, want eve with two connections at node b", users, err)
+		if err != nil || len(users) != 1 || len(users[0].Leases) != 1 || users[0].Leases[0].Pages != 2 || users[0].Leases[0].Holder.Node() != "b" {
+			t.Fatalf("got %+v and %v, want eve with two pages at node b", users, err)
 		}
 		holder := users[0].Leases[0].Holder
 		if err := here.Staff().DisconnectConnection(t.Context(), "staff", "bob", holder); err != nil { // not his
@@ -132,11 +133,13 @@ func TestDisconnectConnection(t *testing.T) {
 		}
 		noError(t, here.Staff().DisconnectConnection(t.Context(), "staff", "eve", holder))
 		time.Sleep(time.Second)
-		if (one.Err() == nil) == (two.Err() == nil) {
-			t.Errorf("the connections ended with %v and %v, want an end of one", one.Err(), two.Err())
+		if one.Err() == nil || two.Err() == nil || three.Err() != nil {
+			t.Errorf("the connections ended with %v, %v and %v, want an end of those at node b", one.Err(), two.Err(), three.Err())
 		}
-		if users, _ = here.Staff().Inspect(t.Context(), presence.Site, "", 10); len(users) != 1 || len(users[0].Leases) > 2 || onlineNow(t, here) != "eve " {
-			t.Errorf("got %+v, want eve with the other connection", users)
+		noError(t, here.Staff().DisconnectConnection(t.Context(), "staff", "eve", three.ID()))
+		time.Sleep(time.Second)
+		if three.Err() == nil {
+			t.Error("a connection that was named goes on, want its end")
 		}
 	})
 }

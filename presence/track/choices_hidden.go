@@ -66,13 +66,13 @@ func (v *View) shownUsers() (users []presence.UserID) {
 // Example: Alice views a page at 12:00 and signs out at 12:01. At 12:02 Redis starts again with a file of 12:00:30.
 func (c *choices) admitHeld(r *replica) {
 	for _, e := range r.withheldMembers() {
-		out := c.users.viewsCountFrom(ownerIn(r.out.topic, e.ID))
+		records := c.users.records
+		out := later(records.viewsEndedAt(ownerIn(r.out.topic, e.ID)), records.endedAt(e.ID))
 		switch {
 		case c.holdsAs(r.out.topic, e):
 			r.admit(e.ID)
 		case e.Since.Before(out):
-			drop := backend.Op{Kind: backend.OpDrop, User: presence.User{ID: e.ID}, Holder: presence.HolderWeb}
-			c.writer.put(r.out.topic, operation{Op: drop, asked: out})
+			c.writer.put(r.out.topic, operation{Op: backend.Op{Kind: backend.OpSignOff, User: presence.User{ID: e.ID}}, at: out})
 		}
 	}
 }

@@ -89,7 +89,7 @@ func (c *choices) write(topics map[presence.Topic]struct{}, user presence.UserID
 	c.users.choose(user, nil, func(choice, bool) {
 		for topic := range topics {
 			for _, op := range c.updatesLocked(topic, user) {
-				c.writer.put(topic, operation{Op: op, asked: at})
+				c.writer.put(topic, operation{Op: op, at: at})
 			}
 		}
 	})

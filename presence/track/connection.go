@@ -78,7 +78,7 @@ func (c *Connection) Err() error {
 // Beat renews the leases, because the page is alive. It returns false if the connection
 // has ended: its page connects again.
 func (c *Connection) Beat() bool {
-	alive := c.env.leases.renew(&c.holder, backend.OpHeartbeat)
+	alive := c.env.leases.renew(&c.holder)
 	c.env.attention.proved(&c.holder)
 	if alive && c.holds() {
 		c.env.stats.beatsByStream.Add(1)
@@ -99,6 +99,20 @@ const opGiveUp backend.OpKind = 0
 
 // opLeave ends a connection whose user left by a sign-out: at once, and with the sign-out as a proof of life.
 const opLeave = ^backend.OpKind(0)
+
+// endVisits tells the nodes that hold the user for the page's beats that the connection has ended, if there may be any: see
+// visit.
+func (c *Connection) endVisits() {
+	heartbeat, _ := c.timing()
+	if !c.beat.Load() || !c.strays.Load() && time.Since(c.lastProof()) < heartbeat {
+		return
+	}
+	c.env.life.spawn(func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, connectWait)
+		defer cancel()
+		_ = c.env.notices.publish(ctx, backend.LeaveNotice(c.visitor.User.ID, c.id)) // if this fails, it is sent later
+	})
+}
 
 // finish ends the connection, once. It returns the topics in which the connection held its user.
 func (c *Connection) finish(why error, kind backend.OpKind) []presence.Topic {
@@ -122,6 +136,9 @@ func (c *Connection) finish(why error, kind backend.OpKind) []presence.Topic {
 	}
 	for _, topic := range topics {
 		c.releaseAtEnd(topic, kind)
+	}
+	if len(topics) > 0 && errors.Is(why, context.Canceled) {
+		c.endVisits()
 	}
 	c.mu.Lock()
 	c.end.over = true

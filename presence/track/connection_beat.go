@@ -129,10 +129,6 @@ func (t *tokens) beat(ctx context.Context, c claim, conn *holder, here bool, by 
 			return false, err
 		}
 	}
-	kind := backend.OpHeartbeat
-	if page.Joined {
-		kind = backend.OpFollow
-	}
 	switch {
 	case here && conn == nil:
 	case here:
@@ -142,17 +138,18 @@ func (t *tokens) beat(ctx context.Context, c claim, conn *holder, here bool, by 
 		if page.Hidden != nil {
 			conn.conn.Hide(*page.Hidden)
 		}
-		alive = t.leases.renew(conn, kind)
 		t.attention.proved(conn)
+		if page.Joined {
+			alive = t.leases.joined(conn)
+		} else {
+			alive = t.leases.renew(conn)
+		}
 	case len(c.topics) == 0:
 		alive = true
-	case t.users.signedOutSince(c):
+	case t.users.endedSince(c):
 	default:
-		if alive, err = t.renewElsewhere(ctx, c, t.attention.elsewhere(c, kind, page.Idle)...); !alive {
+		if alive, err = t.beatElsewhere(ctx, c, page); !alive {
 			break
-		}
-		if page.Joined {
-			t.users.joinedElsewhere(c)
 		}
 		// A token does not say whether its user hides. The roster of the user's site shows that, so it must
 		// be loaded here.
@@ -169,21 +166,6 @@ func (t *tokens) beat(ctx context.Context, c claim, conn *holder, here bool, by 
 	return alive, err
 }
 
-// renewElsewhere renews the leases of another node's connection.
-func (t *tokens) renewElsewhere(ctx context.Context, c claim, ops ...backend.Op) (alive bool, err error) {
-	acks := make([]*ack, 0, len(c.topics)*len(ops))
-	for _, topic := range c.topics {
-		for _, op := range ops {
-			op.User.ID, op.Holder, op.For = c.member(topic), c.id, t.cfg.ttl(topic)
-			acks = append(acks, t.writer.putAcked(topic, operation{Op: op}))
-		}
-	}
-	if err := t.writer.await(ctx, acks...); err != nil {
-		return false, storeOut(err)
-	}
-	return !slices.ContainsFunc(acks, func(a *ack) bool { return a.gone }), nil
-}
-
 // leave ends a claim's connection. conn is nil if this node does not have it.
 func (t *tokens) leave(ctx context.Context, c claim, conn *holder, here bool) error {
 	if here {
@@ -195,8 +177,8 @@ func (t *tokens) leave(ctx context.Context, c claim, conn *holder, here bool) er
 	if c.user == "" {
 		return nil
 	}
-	for _, topic := range c.topics {
-		t.writer.addForeign(topic, releaseOf(c.member(topic), c.id, backend.OpRelease, t.cfg.grace(topic)))
+	if visit := t.users.visit(c.id); visit != nil {
+		visit.conn.Close()
 	}
 	return t.notices.publish(ctx, backend.LeaveNotice(c.user, c.id))
 }

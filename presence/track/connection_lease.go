@@ -108,35 +108,6 @@ func (c *Connection) setJoining(g *wakeSet) {
 	c.joining = g
 }
 
-// release ends the lease in a topic, by OpRelease or OpDrop.
-func (c *Connection) release(topic presence.Topic, kind backend.OpKind) {
-	c.releaseFor(topic, kind, c.env.cfg.grace(topic))
-}
-
-// releaseFor is release with another grace. The operation contains the lease that it ends, because the writer
-// may have to renew that first: see renewed.
-func (c *Connection) releaseFor(topic presence.Topic, kind backend.OpKind, grace time.Duration) {
-	t := c.env
-	if kind == opGiveUp {
-		if t.writer.giveUp(topic, backend.Op{Kind: backend.OpJoin, User: presence.User{ID: c.member(topic)}, Holder: c.id}) {
-			return
-		}
-		kind = backend.OpRelease
-	}
-	if kind == opLeave {
-		t.writer.add(topic, releaseOf(c.member(topic), c.id, backend.OpRelease, 0))
-		return
-	}
-	release := operation{Op: releaseOf(c.member(topic), c.id, kind, grace)}
-	if kind == backend.OpRelease {
-		release.lease = &lease{visitor: c.visitor, asked: t.users.identified(&c.holder)}
-		t.choices.ifKnown(c.visitor.User, func(user resolved) { // otherwise the lease was not made, or the store has just lost its data
-			release.lease.Op = c.leaseOf(topic, user)
-		})
-	}
-	t.writer.put(topic, release)
-}
-
 // Timing returns how often the page of the connection proves that it is alive, a third of
 // the shortest TTL of the topics in which the connection holds its user, and the shortest
 // grace of these topics. For a connection that holds nobody they are those of [Config]. They

@@ -32,12 +32,12 @@ func (c *Connection) releaseAtEnd(topic presence.Topic, kind backend.OpKind) {
 	lost := c.end.lost
 	c.mu.Unlock()
 	if lost.IsZero() || kind != backend.OpRelease {
-		c.release(topic, kind)
+		c.env.leases.release(&c.holder, topic, kind, c.env.cfg.grace(topic))
 		return
 	}
 	left := c.env.cfg.ttl(topic) - time.Since(lost)
 	if left <= 0 {
 		kind = backend.OpDrop
 	}
-	c.releaseFor(topic, kind, left)
+	c.env.leases.release(&c.holder, topic, kind, left)
 }

@@ -62,6 +62,7 @@ type connectionEnv struct {
 	writer    *writer
 	users     *users
 	topics    *topics
+	notices   *notices
 	sources   *sources
 	seal      *seal
 	choices   *choices
@@ -182,7 +183,7 @@ func (o *opener) open(ctx context.Context, with ConnectOptions) (*Connection, er
 	c.join(wait, c.topics()...)
 	o.env.users.setOpened(&c.holder)
 	if time.Since(joining) > c.TTL()/10 { // joining took long, so the page's TTL begins now
-		o.env.leases.renew(&c.holder, backend.OpHeartbeat)
+		o.env.leases.renew(&c.holder)
 	}
 	if err := ctx.Err(); err != nil {
 		o.env.stats.aborted.Add(1)

@@ -95,7 +95,7 @@ func (c *Connection) Unsubscribe(topic presence.Topic) {
 	c.readers.Store(&readers)
 	held := c.visitor.SignedIn() && s.enters
 	if held {
-		c.release(topic, backend.OpRelease)
+		c.env.leases.release(&c.holder, topic, backend.OpRelease, c.env.cfg.grace(topic))
 	}
 	c.mu.Unlock()
 	switch {

@@ -297,9 +297,12 @@ func (x *eraser) hear(n backend.Notice) {
 // that were under way reach the store before that.
 func (x *eraser) endHere(user presence.UserID, ago time.Duration) {
 	devices := x.where.devicesOf(user)
-	for topic := range x.signOuts.endHere(user, ago) {
+	at := time.Now().Add(-ago)
+	topics := x.signOuts.endHere(user, at)
+	topics[siteOf(user)] = struct{}{}
+	for topic := range topics {
 		for _, member := range membersIn(topic, user, devices) {
-			x.writer.add(topic, backend.Op{Kind: backend.OpSignOut, User: presence.User{ID: member}})
+			x.writer.put(topic, operation{Op: backend.Op{Kind: backend.OpSignOut, User: presence.User{ID: member}}, at: at})
 		}
 	}
 }

@@ -132,7 +132,7 @@ func TestLeasesHaveTheTimesOfTheirKind(t *testing.T) {
 		if alive, err := b.Beat(t.Context(), c.Token(), visitor("alice"), track.Page{Joined: true}); !alive || err != nil {
 			t.Errorf("got %v, %v of a beat at another node", alive, err)
 		}
-		want("a beat at another node", backend.OpFollow, ttls)
+		want("a beat at another node", backend.OpKeep, ttls)
 		c.Unsubscribe("edit:1")
 		noError(t, c.Subscribe(t.Context(), "edit:1", ""))
 		if err := b.Leave(t.Context(), c.Token(), visitor("alice")); err != nil {

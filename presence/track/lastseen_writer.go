@@ -103,7 +103,7 @@ func (p *users) connected(some map[presence.UserID]proof) map[presence.UserID]st
 	defer p.mu.Unlock()
 	all := make(map[presence.UserID]struct{})
 	for user := range some {
-		if u := p.byID[user]; u != nil && len(u.connections) > 0 {
+		if u := p.byID[user]; u != nil && u.pages() > 0 {
 			all[user] = struct{}{}
 		}
 	}

@@ -24,7 +24,7 @@ type leases struct {
 	seal    *seal
 	guests  *guestCounts
 	choices *choices
-	follows *time.Timer // repeats when pages joined their connections, after the latest restore
+	visits  *time.Timer // makes the leases of visits again, after the latest restore
 
 	mu        leasesMutex
 	gone      map[goneLease]struct{} // leases that heartbeats found gone
@@ -32,30 +32,34 @@ type leases struct {
 }
 
 type goneLease struct {
-	conn  *holder
-	topic presence.Topic
+	topic  presence.Topic
+	member presence.UserID
+	holder presence.Holder
 }
 
 // begin completes a leases whose fields for other parts are set.
 func (l *leases) begin() *leases {
 	l.gone = make(map[goneLease]struct{})
-	l.follows = time.AfterFunc(time.Hour, func() { l.life.spawn(l.followAgain) })
-	l.follows.Stop()
+	l.visits = time.AfterFunc(time.Hour, func() { l.life.spawn(l.visitAgain) })
+	l.visits.Stop()
 	return l
 }
 
-// viewed writes page views of a user at a moment. It skips views that hold no longer, and those before a
+// viewed writes page views of a user. It skips views that hold no longer, and those before a
 // sign-out of the user or the end of the device's session.
-func (l *leases) viewed(views ...pageView) {
+func (l *leases) viewed(views ...pageView) { l.viewedSince(time.Time{}, views...) }
+
+// viewedSince is viewed for views that take the place of what held the user until a moment.
+func (l *leases) viewedSince(since time.Time, views ...pageView) {
+	if len(views) == 0 {
+		return
+	}
 	l.choices.resolve(views[0].user, func(now resolved) { // called with users.mu held
 		for _, view := range views {
-			left := l.cfg.Age - time.Since(view.at)
-			if left > 0 && l.users.viewCountsLocked(now.ID, view.at) && l.users.records.endedAt(backend.MemberOf(now.ID, view.device.ID)).Before(view.at) {
-				seen := backend.Op{Kind: backend.OpSeen, User: now.in(view.topic, view.device), For: left}
-				if l.cfg.Age-left > lateView {
-					seen.ViewFor = l.cfg.Age
-				}
-				l.writer.put(view.topic, operation{Op: seen, asked: view.at})
+			records, at := l.users.records, later(since, view.at)
+			if time.Since(view.at) < l.cfg.Age && !records.viewsEndedAt(now.ID).After(at) && records.endedAt(backend.MemberOf(now.ID, view.device.ID)).Before(view.at) {
+				seen := backend.Op{Kind: backend.OpSeen, User: now.in(view.topic, view.device), For: l.cfg.Age - at.Sub(view.at)}
+				l.writer.put(view.topic, operation{Op: seen, at: at})
 			}
 		}
 	})
@@ -92,7 +96,7 @@ func (l *leases) forgetStreaming(guest string) (topics []presence.Topic) {
 	return topics
 }
 
-// join makes a connection's lease in each topic, unless the connection has ended or left the topic. made is
+// join makes the lease for a connection in each topic, unless the connection has ended or left the topic. made is
 // nil for leases that are made again. Otherwise made gets the user as others see the user, and the ack of
 // each lease. If the connection has ended, the release of the lease is written after it, or was written
 // already.
@@ -104,20 +108,62 @@ func (l *leases) join(c *holder, topics []presence.Topic, made func(resolved, []
 			if !l.users.holdsLocked(c, topic) { // a sign-out came first
 				continue
 			}
-			lease := c.leaseOf(topic, now)
-			if !c.held.opened.IsZero() { // the lease is made again
-				lease.ViewFor = max(l.viewFor(c.held.opened), time.Millisecond)
-			}
+			join, _ := l.users.joinLocked(c, topic, now)
 			if made != nil {
-				acks = append(acks, l.writer.putAcked(topic, operation{Op: lease, fresh: true}))
+				acks = append(acks, l.writer.putAcked(topic, join))
 			} else {
-				l.writer.add(topic, lease)
+				l.writer.put(topic, join)
 			}
 		}
 		if made != nil {
 			made(now, acks)
 		}
 	})
+}
+
+// joinLocked is keepLocked with the user as others see the user, for a lease that the store may not have.
+func (p *users) joinLocked(c *holder, topic presence.Topic, user resolved) (join operation, held bool) {
+	join, held = p.keepLocked(c, topic)
+	join.Kind, join.User, join.For = backend.OpJoin, user.in(topic, c.visitor.Device), p.cfg.ttl(topic)
+	join.at = later(join.at, c.held.opened)
+	if c.held.opened.IsZero() { // it joins now
+		join.at = time.Now()
+		u := p.byID[c.visitor.User.ID]
+		join.fresh = join.Pages == 1 && u != nil && u.released[topic].IsZero()
+	}
+	return join, held
+}
+
+// release ends what a connection held of its user in a topic, after it ended or left the topic: at once by OpDrop, or by
+// OpRelease with a grace. While another page here holds the user there, the lease stays. The operation contains the lease
+// that it ends, because the writer may have to renew that first: see renewed.
+func (l *leases) release(h *holder, topic presence.Topic, kind backend.OpKind, grace time.Duration) {
+	release := operation{Op: releaseOf(h.member(topic), l.users.leaseHolder(h), kind, grace)}
+	switch kind {
+	case opLeave:
+		release.Kind, release.For = backend.OpRelease, 0
+	case opGiveUp, backend.OpRelease:
+		release.Kind = backend.OpRelease
+		release.lease = &lease{visitor: h.visitor, identified: l.users.identified(h), joined: l.users.openedAt(h)}
+		if h.visit != nil {
+			release.lease.Op = backend.Op{Kind: backend.OpKeep, User: release.User, Holder: release.Holder, For: l.cfg.ttl(topic)}
+			break
+		}
+		l.choices.ifKnown(h.visitor.User, func(user resolved) { // otherwise the lease was not made, or the store has just lost its data
+			join, _ := l.users.joinLocked(h, topic, user)
+			release.lease.Op = join.Op
+		})
+	}
+	l.users.mu.Lock()
+	defer l.users.mu.Unlock()
+	if keep, held := l.users.keepLocked(h, topic); held {
+		l.writer.put(topic, keep)
+		return
+	}
+	if kind == opGiveUp && l.writer.giveUp(topic, release.User.ID, release.Holder) {
+		return
+	}
+	l.writer.put(topic, release)
 }
 
 // countGuests counts the guests of the connections here again, before the store forgets them.
@@ -137,16 +183,28 @@ func (l *leases) countGuests(ctx context.Context) {
 // next heartbeat finds her lease gone. B hears the sign-out first, ends her connection, and so has nothing to
 // make again.
 func (l *leases) rejoin(topic presence.Topic, op backend.Op) {
-	c := l.users.connection(op.Holder)
-	if c == nil {
-		return
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.gone[goneLease{c, topic}] = struct{}{}
+	l.gone[goneLease{topic, op.User.ID, op.Holder}] = struct{}{}
 	if !l.rejoining {
 		l.rejoining = true
 		l.life.spawn(l.rejoinAll)
+	}
+}
+
+// again makes the lease for a connection or visit again. That of a visit is made only while another node holds the user:
+// this node does not know the user's profile.
+func (l *leases) again(h *holder, topics ...presence.Topic) {
+	if h.visit == nil {
+		l.join(h, topics, nil)
+		return
+	}
+	l.users.mu.Lock()
+	defer l.users.mu.Unlock()
+	for _, topic := range topics {
+		if keep, held := l.users.keepLocked(h, topic); held {
+			l.writer.put(topic, keep)
+		}
 	}
 }
 
@@ -165,7 +223,9 @@ func (l *leases) rejoinAll(ctx context.Context) {
 			}
 		}
 		for lease := range gone {
-			l.join(lease.conn, []presence.Topic{lease.topic}, nil)
+			if h := l.users.holderOf(lease.topic, lease.member, lease.holder); h != nil {
+				l.again(h, lease.topic)
+			}
 		}
 	}
 }

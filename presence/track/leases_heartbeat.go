@@ -88,7 +88,7 @@ func (l *leases) heartbeat(ctx context.Context, every time.Duration) {
 			tick.Reset(every / time.Duration(h.parts))
 		}
 		for _, c := range held {
-			if (all || h.due(c)) && l.renew(c, backend.OpHeartbeat) {
+			if (all || h.due(c)) && l.renew(c) {
 				l.stats.beatsByStream.Add(1)
 			}
 		}
@@ -111,17 +111,30 @@ func (l *leases) heldFor(every time.Duration) []*holder {
 	return held
 }
 
-// renew applies OpHeartbeat or OpFollow to each of a connection's leases.
-func (l *leases) renew(h *holder, kind backend.OpKind) bool {
+// renew renews the leases for a connection, whose page is alive.
+func (l *leases) renew(h *holder) bool {
 	if h.conn.Err() != nil {
 		return false
 	}
-	topics := h.heldTopics()
-	if kind == backend.OpFollow && len(topics) > 0 {
-		l.users.joinedHere(h)
+	for _, topic := range h.heldTopics() {
+		l.writer.add(topic, backend.Op{Kind: backend.OpHeartbeat, User: presence.User{ID: h.member(topic)}, Holder: l.users.leaseHolder(h), For: l.cfg.ttl(topic)})
 	}
-	for _, topic := range topics {
-		l.writer.add(topic, backend.Op{Kind: kind, User: presence.User{ID: h.member(topic)}, Holder: h.id, For: l.cfg.ttl(topic)})
+	return true
+}
+
+// joined is renew for a connection that a page has just joined.
+func (l *leases) joined(h *holder) bool {
+	if h.conn.Err() != nil {
+		return false
+	}
+	l.users.mu.Lock()
+	defer l.users.mu.Unlock()
+	l.users.joinedHereLocked(h)
+	for _, topic := range h.heldTopics() {
+		if keep, held := l.users.keepLocked(h, topic); held {
+			keep.For = l.cfg.ttl(topic)
+			l.writer.put(topic, keep)
+		}
 	}
 	return true
 }

@@ -11,21 +11,27 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// restore gives the store, after it lost data, everything of this node that it may have lost. It does so in
-// the original order, on which rule 6 depends: page views, connections and notices. A lease that the store still
-// has is only renewed. The node hears all notices first, so that it restores no user who signed out. restore
-// returns an error if it cannot hear them.
+// restore gives the store, after it lost data, everything of this node that it may have lost: page views, connections and
+// notices. Each has its moment, so the order does not matter, and a lease that the store still has is only
+// renewed. The node hears all notices first, so that it restores no user who signed out. restore returns an error if it
+// cannot hear them.
 func (l *leases) restore(ctx context.Context) error {
 	if err := l.choices.hearAll(ctx); err != nil {
 		return err
 	}
 	l.notices.lost()
 	_ = l.seal.agree(ctx) // if this fails, the next check of the secret repeats it
-	l.follows.Reset(restoreFor(l.cfg.shortestTTL()))
-	events := append(l.viewEvents(), l.connectionEvents()...)
-	slices.SortFunc(events, func(a, b restoreEvent) int { return a.at.Compare(b.at) })
-	for _, e := range events {
-		e.repeat()
+	l.visits.Reset(restoreFor(l.cfg.shortestTTL()))
+	for _, view := range l.users.liveViews() {
+		if !l.hasLeft(view) {
+			l.viewed(view)
+		}
+	}
+	for _, c := range l.users.all() {
+		l.guests.count(c)
+		if held := c.heldTopics(); len(held) > 0 {
+			l.join(c, held, nil)
+		}
 	}
 	return nil
 }
@@ -52,7 +58,7 @@ const (
 // the rest of the TTL since its latest beat. Leases that have expired or were swept are made again: see
 // rejoin.
 func (l *leases) reassert(ctx context.Context) {
-	for part := range slices.Chunk(l.users.all(), reassertAtOnce) {
+	for part := range slices.Chunk(append(l.users.all(), l.users.allVisits()...), reassertAtOnce) {
 		for _, c := range part {
 			if c.holds() {
 				l.reassertOne(c)
@@ -84,70 +90,23 @@ func (l *leases) reassertOne(h *holder) {
 			left = ttl
 		}
 		if left > 0 {
-			l.writer.add(topic, backend.Op{Kind: backend.OpHeartbeat, User: presence.User{ID: h.member(topic)}, Holder: h.id, For: left})
+			l.writer.add(topic, backend.Op{Kind: backend.OpHeartbeat, User: presence.User{ID: h.member(topic)}, Holder: l.users.leaseHolder(h), For: left})
 		}
 	}
 }
 
-// A restoreEvent is something that happened here, and that the store may have lost.
-type restoreEvent struct {
-	at     time.Time
-	repeat func()
-}
-
-func (l *leases) viewEvents() (events []restoreEvent) {
-	l.users.liveViews(func(view pageView) {
-		events = append(events, restoreEvent{view.at, func() {
-			if !l.hasLeft(view) {
-				l.viewed(view)
-			}
-		}})
-	})
-	return events
-}
-
-func (l *leases) connectionEvents() (events []restoreEvent) {
-	for _, c := range l.users.all() {
-		opened := l.users.openedAt(c) // zero: its join still waits in the writer
-		events = append(events, restoreEvent{opened, func() {
-			l.guests.count(c)
-			if held := c.heldTopics(); len(held) > 0 {
-				l.join(c, held, nil)
-			}
-		}})
-	}
-	return events
-}
-
-// followAgain repeats when the latest page joined each connection here. By now all nodes have restored their
-// page views, some of them after connections that are later.
-//
-// Example: node A rendered Carol's page at 12:00:00, and her stream was opened at node B at 12:00:01. Redis
-// is wiped at 12:01:00. Node B makes the lease of the stream again, and then node A that of the page view. If
-// the page view stayed the later one, Carol would be online until 12:05:00 even if her machine loses its
-// power at 12:02:00.
-func (l *leases) followAgain(ctx context.Context) {
-	for part := range slices.Chunk(l.users.joins(), reassertAtOnce) {
-		for _, f := range part {
-			left := l.viewFor(f.at)
-			if left <= lateView { // no earlier page view holds any more
-				continue
-			}
-			for _, topic := range f.topics {
-				l.writer.add(topic, backend.Op{Kind: backend.OpFollow, User: presence.User{ID: f.member(topic)}, Holder: f.id, For: time.Millisecond, ViewFor: left})
-			}
+// visitAgain makes the leases of visits again. By now the nodes of their connections have made theirs, with the profiles of
+// the users.
+func (l *leases) visitAgain(ctx context.Context) {
+	for part := range slices.Chunk(l.users.allVisits(), reassertAtOnce) {
+		for _, h := range part {
+			l.again(h, h.heldTopics()...)
 		}
 		if !wait.For(ctx, reassertPause) {
 			return
 		}
 	}
 }
-
-// viewFor returns for how long a page view of a moment still holds its user.
-func (l *leases) viewFor(at time.Time) time.Duration { return l.cfg.Age - time.Since(at) + lateView }
-
-// lateView is how much too late the store may date a page view that another, busy node wrote.
-const lateView = time.Second
 
 // hasLeft reports whether the user of a page view that would still hold is known to have left: a stream
 // closed, on any node, and ended the view.
@@ -188,7 +147,7 @@ func (l *leases) missed(ago time.Duration) {
 		return
 	}
 	l.users.doubtAllViews()
-	for _, c := range l.users.all() {
+	for _, c := range append(l.users.all(), l.users.allVisits()...) {
 		if c.visitor.SignedIn() {
 			c.conn.finish(presence.ErrStale, backend.OpRelease)
 		}

@@ -253,8 +253,10 @@ func (t *Tracker) hear(n backend.Notice) {
 	case n.Kind == backend.NoticeErased:
 		t.eraser.hear(n)
 	case n.Kind == backend.NoticeLeft:
-		if c := t.users.connection(presence.Holder(n.Payload)); c != nil && c.visitor.User.ID == n.User {
-			c.conn.Close()
+		for _, c := range []*holder{t.users.connection(presence.Holder(n.Payload)), t.users.visit(presence.Holder(n.Payload))} {
+			if c != nil && c.visitor.User.ID == n.User {
+				c.conn.Close()
+			}
 		}
 	case n.Kind == backend.NoticePeak:
 		if topic, peak, ok := peakOf(n); ok {

@@ -36,7 +36,7 @@ func (d *deviceRoster) sessions(ctx context.Context, store backend.Store, user p
 	sessions := make([]presence.Session, 0, len(members))
 	for i, m := range members {
 		if s := sightings[i]; s.Online { // otherwise it has gone since
-			sessions = append(sessions, presence.Session{Device: backend.DeviceOf(m), Since: m.Since, Connections: connectionsIn(s.Holders)})
+			sessions = append(sessions, presence.Session{Device: backend.DeviceOf(m), Since: m.Since, Connections: s.Pages})
 		}
 	}
 	slices.SortFunc(sessions, func(a, b presence.Session) int {
@@ -46,14 +46,4 @@ func (d *deviceRoster) sessions(ctx context.Context, store backend.Store, user p
 		return strings.Compare(string(a.ID), string(b.ID))
 	})
 	return sessions, nil
-}
-
-// connectionsIn returns how many of the holders are connections.
-func connectionsIn(holders []presence.Holder) (n int) {
-	for _, h := range holders {
-		if h.IsConnection() {
-			n++
-		}
-	}
-	return n
 }

@@ -37,11 +37,12 @@ func (s *signOuts) endSession(ctx context.Context, user presence.UserID, device 
 		return storeOut(s.store.Publish(ctx, endedNotice(user, device)))
 	}
 	last := s.isLast(user, device)
-	topics := s.endDevice(user, device, 0)
+	at := time.Now()
+	topics := s.endDevice(user, device, at)
 	published := s.notices.publish(ctx, endedNotice(user, device))
 	member := backend.MemberOf(user, device)
-	ended := s.writer.putAcked(backend.DevicesTopic, operation{Op: backend.Op{Kind: backend.OpSignOut, User: presence.User{ID: member}}})
-	acks := append(s.writeEnded(user, topics), ended)
+	ended := s.writer.putAcked(backend.DevicesTopic, operation{Op: backend.Op{Kind: backend.OpSignOut, User: presence.User{ID: member}}, at: at})
+	acks := append(s.writeEnded(user, topics, at), ended)
 	if last {
 		if err := s.signOut(ctx, user); err != nil {
 			leave(acks)
@@ -97,36 +98,33 @@ func (s *signOuts) isLast(user presence.UserID, device presence.DeviceID) bool {
 
 // hearEnded ends what a device holds on this node, after its session was ended on any node.
 func (s *signOuts) hearEnded(n backend.Notice) {
-	topics := s.endDevice(n.User, presence.DeviceID(strings.Clone(n.Payload)), n.Ago)
-	if n.Ago == 0 { // otherwise see signOuts.hear
-		s.writeEnded(n.User, topics)
-	}
+	at := time.Now().Add(-n.Ago)
+	s.writeEnded(n.User, s.endDevice(n.User, presence.DeviceID(strings.Clone(n.Payload)), at), at)
 }
 
 // writeEnded makes a user leave those topics in which no connection holds the user.
-func (s *signOuts) writeEnded(user presence.UserID, topics []presence.Topic) (acks []*ack) {
+func (s *signOuts) writeEnded(user presence.UserID, topics []presence.Topic, at time.Time) (acks []*ack) {
 	for _, topic := range topics {
 		if topic.Local() != presence.Site && topic != backend.DevicesTopic {
-			acks = append(acks, s.writer.putAcked(topic, operation{Op: backend.Op{Kind: backend.OpSignOff, User: s.users.hiding(user)}}))
+			acks = append(acks, s.writer.putAcked(topic, operation{Op: backend.Op{Kind: backend.OpSignOff, User: s.users.hiding(user)}, at: at}))
 		}
 	}
 	return acks
 }
 
-// endDevice ends the user's connections here that a device opened before a moment, which was ago before now.
-// Page views of the device before that no longer count. The connections of other devices take the place of
-// page views (see endBrowser). It returns the topics in which no other device has viewed a page here.
-func (s *signOuts) endDevice(user presence.UserID, device presence.DeviceID, ago time.Duration) []presence.Topic {
-	at := time.Now().Add(-ago)
-	of := func(v presence.Visitor) bool { return v.Device.ID == device }
+// endDevice ends the user's connections here that a device opened before a moment. Page views of the device before that
+// no longer count. The connections of other devices take the place of page views, and where there are none, page
+// views of other devices hold the user again. It returns the topics in which no other device has viewed a page here.
+func (s *signOuts) endDevice(user presence.UserID, device presence.DeviceID, at time.Time) []presence.Topic {
 	s.users.records.end(backend.MemberOf(user, device), at) // so page views of it that wait for the user's settings are dropped
-	s.writer.signOut(user, at, of)
-	s.writer.forgetViews(backend.MemberOf(user, device), at)
 	topics := s.users.removeViewsOf(user, device, at)
-	if views := s.users.viewsElsewhere(user, device); len(views) > 0 {
-		s.leases.viewed(views...) // written again, because the end of the last connection also ends the page views before it (rule 6)
+	s.endWhere(user, at, func(v presence.Visitor) bool { return v.Device.ID == device })
+	if leaving(at) == opLeave {
+		for _, c := range s.users.connectionsOf(user) {
+			s.leases.joined(c)
+		}
 	}
-	s.endWhere(user, ago, leaving(ago), of)
+	s.leases.viewedSince(at, s.users.viewsElsewhere(user, device)...)
 	return topics
 }
 

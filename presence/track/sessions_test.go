@@ -156,6 +156,7 @@ func TestEndSessionEndsPageViews(t *testing.T) {
 		}
 		laptop, tablet := on("alice", "laptop").Device, on("alice", "tablet").Device
 		connect(t, d.b, track.ConnectOptions{Visitor: on("alice", "phone"), Topics: []presence.Topic{"thread:2"}})
+		time.Sleep(time.Second)
 		d.a.Seen("thread:3", user("alice"), tablet)
 		d.a.Seen("thread:4", user("alice"), tablet)
 		d.a.Seen(presence.Site, user("alice"), tablet)

@@ -2,7 +2,6 @@ package track
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"time"
 
@@ -40,12 +39,14 @@ func (s *signOuts) signOut(ctx context.Context, user presence.UserID) error {
 	if len(devices) > 0 { // a sign-out is a proof of life (rule 7): otherwise its moment would differ from that of turning invisible
 		s.users.see(s.lastSeen, presence.User{ID: user}, proof{at: time.Now()})
 	}
-	topics := s.endHere(user, 0)
+	at := time.Now()
+	topics := s.endHere(user, at)
+	topics[siteOf(user)] = struct{}{}
 	published := s.notices.publish(ctx, backend.SignOutNotice(user))
 	acks := make([]*ack, 0, len(topics))
 	for topic := range topics {
 		for _, op := range s.signOutsIn(topic, user, devices) {
-			acks = append(acks, s.writer.putAcked(topic, operation{Op: op}))
+			acks = append(acks, s.writer.putAcked(topic, operation{Op: op, at: at}))
 		}
 	}
 	if published != nil {
@@ -59,26 +60,17 @@ func (s *signOuts) signOut(ctx context.Context, user presence.UserID) error {
 	return nil
 }
 
-// hear ends what holds a user here, after the user signed out at some node. A page view that is just being written
-// may arrive after the sign-out, and would hold the user. So it is ended too.
+// hear ends what holds a user here, after the user signed out at some node, and ends it in the store too: what is just being
+// written may arrive after the sign-out.
 //
 // Example: Redis holds up writes. Node A makes Alice's page view again, and she signs out at node B. When Redis goes
 // on, it takes the sign-out first.
 func (s *signOuts) hear(n backend.Notice) {
-	for _, topic := range s.writer.forgetViews(n.User, time.Now().Add(-n.Ago)) {
-		s.writer.add(topic, backend.Op{Kind: backend.OpDrop, User: presence.User{ID: n.User}, Holder: presence.HolderWeb})
-	}
-	devices := s.users.membersHere(n.User)
-	topics := s.endHere(n.User, n.Ago)
-	still := s.users.membersHere(n.User)
-	devices = slices.DeleteFunc(devices, func(member presence.UserID) bool { return slices.Contains(still, member) })
-	delete(topics, siteOf(n.User)) // the sender writes this topic, and the user may be back by now
-	if n.Ago > 0 {                 // a late notice: the user may be back anywhere, and only a grace can still be left
-		return
-	}
-	for topic := range topics {
+	at := time.Now().Add(-n.Ago)
+	devices := s.where.devicesOf(n.User)
+	for topic := range s.endHere(n.User, at) {
 		for _, op := range s.signOutsIn(topic, n.User, devices) {
-			s.writer.add(topic, op)
+			s.writer.put(topic, operation{Op: op, at: at})
 		}
 	}
 }
@@ -105,27 +97,21 @@ func (p *users) hiding(user presence.UserID) presence.User {
 	return u
 }
 
-// endHere ends a user's connections here whose pages asked for them before a moment, which was ago before
-// now. It returns the topics in which this node may hold the user, and the site's. While the store is out, a
-// connection may open long after its page asked.
-func (s *signOuts) endHere(user presence.UserID, ago time.Duration) map[presence.Topic]struct{} {
-	at, kind := time.Now().Add(-ago), leaving(ago)
-	s.users.signOut(user, at)
-	s.writer.signOut(user, at, func(presence.Visitor) bool { return true })
-	s.writer.forgetViews(user, at)
+// endHere ends a user's connections here whose pages asked for them before a moment. It returns the topics in which this
+// node may hold the user, or writes something of the user. While the store is out, a connection may open long after its page
+// asked.
+func (s *signOuts) endHere(user presence.UserID, at time.Time) map[presence.Topic]struct{} {
+	s.users.records.end(user, at)
 	topics := s.users.topicsOf(user)
-	topics[siteOf(user)] = struct{}{}
+	for _, topic := range s.where.writing(user) {
+		topics[topic] = struct{}{}
+	}
 	devices := s.where.devicesOf(user)
 	if len(devices) > 0 {
 		topics[backend.DevicesTopic] = struct{}{}
 	}
-	for _, c := range s.users.connectionsOf(user) {
-		if ago > 0 && s.users.identified(c).After(at) {
-			continue // signed in since
-		}
-		for _, topic := range c.conn.finish(presence.ErrSignedOut, kind) {
-			topics[topic] = struct{}{}
-		}
+	for _, topic := range s.endWhere(user, at, func(presence.Visitor) bool { return true }) {
+		topics[topic] = struct{}{}
 	}
 	for _, r := range s.topics.all() {
 		for _, member := range membersIn(r.out.topic, user, devices) {
@@ -136,10 +122,23 @@ func (s *signOuts) endHere(user presence.UserID, ago time.Duration) map[presence
 	return topics
 }
 
-// leaving returns the operation that ends the connections of a user who signed out some time ago. A sign-out
-// is a proof of life (rule 7), but not one that is heard late: the user may be back, or gone for long.
-func leaving(ago time.Duration) backend.OpKind {
-	if ago > 0 {
+// endWhere ends the user's connections here for whose visitor ends returns true. It returns the topics of the
+// connections that it ended. A connection stays if its visitor was identified after the sign-out: it belongs to a later
+// sign-in.
+func (s *signOuts) endWhere(user presence.UserID, at time.Time, ends func(presence.Visitor) bool) (topics []presence.Topic) {
+	kind := leaving(at)
+	for _, c := range s.users.connectionsOf(user) {
+		if ends(c.visitor) && !s.users.identified(c).After(at) {
+			topics = append(topics, c.conn.finish(presence.ErrSignedOut, kind)...)
+		}
+	}
+	return topics
+}
+
+// leaving returns the operation that ends the connections of who signed out at a moment. A sign-out is a proof of
+// life (rule 7), but not one that is heard late: the user may be gone for long.
+func leaving(at time.Time) backend.OpKind {
+	if time.Since(at) > time.Second {
 		return backend.OpDrop
 	}
 	return opLeave

@@ -83,7 +83,8 @@ func newTracker(inner backend.Store, cfg *Config) *Tracker {
 	process, stats, life, store := newProcess(cfg.Node), newCounters(), newLifetime(), newTimedStore(inner)
 	forgotten := func(entries int) { stats.forgotten.Add(uint64(entries)) }
 	directory, notices, seal := newDirectoryCalls(cfg.Directory, cfg.Logger), newNotices(store, life, maxPending), newSeal(store, cfg.Secret)
-	users, writer, peaks := newUsers(cfg, forgotten), newWriter(stats), newPeaks(forgotten)
+	users, peaks := newUsers(cfg, process, forgotten), newPeaks(forgotten)
+	writer := newWriter(stats, users.records)
 	outage := newOutage(cfg, writer.size, writer.retry.Wake)
 
 	extras, news := &extrasReader{store, writer, peaks}, newDeviceNews()
@@ -101,7 +102,7 @@ func newTracker(inner backend.Store, cfg *Config) *Tracker {
 		cfg: cfg, life: life, process: process, stats: stats, store: store, outage: outage, writer: writer, users: users, topics: topics,
 		notices: notices, directory: directory, devices: devices, where: where, lastSeen: lastSeen,
 	}).begin(forgotten)
-	attention := newAttention(cfg, life, writer, users, topics)
+	attention := &attention{writer, users}
 	guests := newGuestCounts(cfg, life, store, writer, topics, users)
 	leases := (&leases{
 		cfg: cfg, life: life, stats: stats, store: store, outage: outage, writer: writer, users: users, topics: topics,
@@ -113,7 +114,7 @@ func newTracker(inner backend.Store, cfg *Config) *Tracker {
 	people := (&peopleHere{cfg: cfg, life: life, stats: stats, store: store, topics: topics, directory: directory, news: news}).begin()
 	sources := newSources(topics, people.openers())
 	env := &connectionEnv{
-		cfg: cfg, life: life, stats: stats, outage: outage, writer: writer, users: users, topics: topics, sources: sources, seal: seal,
+		cfg: cfg, life: life, stats: stats, outage: outage, writer: writer, users: users, topics: topics, notices: notices, sources: sources, seal: seal,
 		choices: choices, attention: attention, leases: leases, guests: guests, lastSeen: lastSeen, people: directory.on(),
 	}
 	deliveries := deliver.New(delivering(cfg, life, store, outage))

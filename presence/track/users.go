@@ -5,7 +5,6 @@ import (
 	"math"
 	"time"
 
-	"github.com/rollcall-go/rollcall/internal/generations"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
@@ -17,6 +16,7 @@ import (
 // data would not get these views back.
 type users struct {
 	cfg       *Config
+	process   string
 	forgotten func(n int) // counts users who were dropped for lack of room
 	max       int         // maxUsersKnown, or a smaller number in tests
 
@@ -28,20 +28,20 @@ type users struct {
 	guests      map[string][]*holder // the open connections of each guest who counts, and those of a passing one for the grace
 	passing     map[string]*passingGuest
 	byID        map[presence.UserID]*knownUser
-	away        list.List                                   // of *knownUser: users without a connection, the latest touched first
-	joined      *generations.Map[presence.Holder, pageJoin] // when the latest page joined each connection of another node, as far as this node was told
+	away        list.List                   // of *knownUser: users without a connection, the latest touched first
+	visited     map[presence.Holder]*holder // visits, by the connection at another node
 	questions   questions
 }
 
-func newUsers(cfg *Config, forgotten func(int)) *users {
+func newUsers(cfg *Config, process string, forgotten func(int)) *users {
 	return &users{
-		cfg: cfg, forgotten: forgotten, max: maxUsersKnown, records: newUserRecords(forgotten),
+		cfg: cfg, process: process, forgotten: forgotten, max: maxUsersKnown, records: newUserRecords(forgotten),
 		connections: make(map[presence.Holder]*holder),
 		guests:      make(map[string][]*holder),
 		passing:     make(map[string]*passingGuest),
 		byID:        make(map[presence.UserID]*knownUser),
 		questions:   newQuestions(),
-		joined:      generations.New[presence.Holder, pageJoin](maxJoined, nil),
+		visited:     make(map[presence.Holder]*holder),
 	}
 }
 

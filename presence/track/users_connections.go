@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
-	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // open adds a connection. It returns [presence.ErrClosed], [presence.ErrSignedOut] if its user signed out since the
@@ -22,18 +21,10 @@ func (p *users) open(c *holder, g *wakeSet) (ofUser int, err error) {
 		if p.records.endedAt(u.id).After(c.held.identified) {
 			return 0, presence.ErrSignedOut
 		}
-		if max := p.cfg.MaxConnectionsPerUser; max > 0 && len(u.connections) >= max {
+		if ofUser = u.pages() + 1; p.cfg.MaxConnectionsPerUser > 0 && ofUser > p.cfg.MaxConnectionsPerUser {
 			return 0, presence.ErrTooManyConnections
 		}
-		if u.connections == nil {
-			u.connections = make(map[*holder]struct{})
-		}
-		if len(u.connections) == 0 {
-			p.away.Remove(u.place)
-			u.place = nil
-		}
-		u.connections[c] = struct{}{}
-		ofUser = len(u.connections)
+		p.addLocked(u, c)
 	}
 	p.connections[c.id] = c
 	if g := c.visitor.Guest; c.isGuest() {
@@ -59,15 +50,42 @@ func (p *users) remove(c *holder, topics []presence.Topic) {
 	if !c.visitor.SignedIn() {
 		return
 	}
-	u := p.knownLocked(c.visitor.User.ID)
-	if delete(u.connections, c); len(u.connections) == 0 {
+	p.dropLocked(c, topics)
+}
+
+// addLocked adds a connection or visit to those of its user.
+func (p *users) addLocked(u *knownUser, h *holder) {
+	if u.connections == nil {
+		u.connections = make(map[*holder]struct{})
+	}
+	if len(u.connections) == 0 {
+		p.away.Remove(u.place)
+		u.place = nil
+	}
+	u.connections[h] = struct{}{}
+}
+
+// dropLocked removes a connection or visit from those of its user, whom it held in topics until now.
+func (p *users) dropLocked(h *holder, topics []presence.Topic) {
+	u := p.knownLocked(h.visitor.User.ID)
+	if delete(u.connections, h); len(u.connections) == 0 {
 		u.connections = nil
 		p.touchLocked(u)
 	}
 	for _, topic := range topics {
 		u.release(topic, p.cfg)
-		u.voidViews(c.held.opened)
+		p.records.endViews(u.id, h.held.opened)
 	}
+}
+
+// pages returns how many connections of a user are open here.
+func (u *knownUser) pages() (n int) {
+	for h := range u.connections {
+		if h.visit == nil {
+			n++
+		}
+	}
+	return n
 }
 
 func (p *users) removeGuestLocked(c *holder) {
@@ -132,9 +150,9 @@ func (p *users) connection(id presence.Holder) *holder {
 	return p.connections[id]
 }
 
-// holdsLocked reports whether a connection is open and holds its user in a topic.
-func (p *users) holdsLocked(c *holder, topic presence.Topic) bool {
-	return p.connections[c.id] == c && c.heldIn(topic)
+// holdsLocked reports whether a connection or visit is open and holds its user in a topic.
+func (p *users) holdsLocked(h *holder, topic presence.Topic) bool {
+	return (p.connections[h.id] == h || p.visited[h.id] == h) && h.heldIn(topic)
 }
 
 // holdersLocked returns the connections that hold a member of a topic, except those whose pages are silent.
@@ -159,40 +177,8 @@ func (p *users) setOpened(c *holder) {
 	c.held.opened = time.Now()
 }
 
-// A pageJoin says when the latest page joined a connection.
-type pageJoin struct {
-	claim // the content of the connection's token
-	at    time.Time
-}
-
-// joins returns when the latest page joined each connection: those of this node, and those of other nodes
-// whose pages told this node.
-func (p *users) joins() []pageJoin {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	all := make([]pageJoin, 0, len(p.connections))
-	for _, f := range p.joined.All() {
-		all = append(all, f)
-	}
-	for _, c := range p.connections {
-		if topics := c.heldTopics(); len(topics) > 0 && !c.held.opened.IsZero() { // zero: its leases are still being made
-			all = append(all, pageJoin{claim{id: c.id, user: c.visitor.User.ID, device: c.member(backend.DevicesTopic), topics: topics}, c.held.opened})
-		}
-	}
-	return all
-}
-
-// joinedElsewhere notes that a page has just joined a connection of another node.
-func (p *users) joinedElsewhere(c claim) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.joined.Set(c.id, pageJoin{c, time.Now()})
-}
-
-// joinedHere notes that a page has just joined a connection, as if the connection had been opened now.
-func (p *users) joinedHere(c *holder) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+// joinedHereLocked notes that a page has just joined a connection, as if the connection had been opened now.
+func (p *users) joinedHereLocked(c *holder) {
 	c.held.identified = time.Now()
 	if !c.held.opened.IsZero() {
 		c.held.opened = time.Now()
@@ -213,14 +199,14 @@ func (p *users) identified(c *holder) time.Time {
 	return c.held.identified
 }
 
-// signedOutSince reports whether the user of another node's connection signed out after the visitor was
-// identified, as far as this node knows. The connection's node ends it, but may not have heard of the
-// sign-out. If a page came back since, to a node whose clock is behind, it must connect once more.
+// endedSince reports whether what a claim's connection holds ended by a sign-out after the visitor was identified, as far as
+// this node knows. The connection's node ends it, but may not have heard of the sign-out. A claim does not tell the
+// browser, so it counts as any. If a page came back since, to a node whose clock is behind, it must connect once more.
 //
 // Example: node A stands still, and so does not end the stream of a tab when Alice signs out at node B. Redis
-// fails over to a copy that still has the tab's lease. If node B renewed it for the tab's beats, others would
+// fails over to a copy that still has the tab's lease. If node B held her for the tab's beats, others would
 // see Alice for as long as node A stands still.
-func (p *users) signedOutSince(c claim) bool {
+func (p *users) endedSince(c claim) bool {
 	identified, ok := identifiedAt(c.id)
-	return ok && p.records.endedAt(c.user).After(identified)
+	return ok && p.records.visitorEndedAt(c.visitor()).After(identified)
 }

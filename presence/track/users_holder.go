@@ -18,7 +18,9 @@ type holder struct {
 	visitor presence.Visitor
 	observe bool         // the visitor enters no topic
 	people  bool         // the site has people: the holder may hold a device
+	visit   *claim       // of a page whose connection is at another node: see visit
 	beat    atomic.Bool  // only calls of Connection.Beat renew the leases
+	strays  atomic.Bool  // beats of its page come to other nodes
 	idle    atomic.Bool  // nobody is at its page
 	beaten  atomic.Int64 // when the page of a connection with beat last proved that it is alive, in Unix nanoseconds
 	turn    uint32       // when its leases are renewed: see turnOf
@@ -36,8 +38,6 @@ type heldBy struct {
 	identified time.Time // when the visitor was identified, or the latest page joined
 	opened     time.Time // when the leases were made, zero until then
 	leased     bool      // the writer has the operations that make the leases
-	saidIdle   bool      // what the leases say about the page: see attention
-	saidAt     moment    // when that was written; zero: it must be written again
 }
 
 // A countedGuest is the guest of a holder: see guestCounts.count.
@@ -73,13 +73,12 @@ type connected interface {
 	wake()
 }
 
-// topics returns the readers, one for each topic.
-func (h *holder) topics() []*reader { return *h.readers.Load() }
-
-// leaseOf returns the operation that makes the lease of the connection's user in a topic. The caller holds
-// users.mu.
-func (h *holder) leaseOf(topic presence.Topic, user resolved) backend.Op {
-	return backend.Op{Kind: backend.OpJoin, User: user.in(topic, h.visitor.Device), Holder: h.id, For: h.cfg.ttl(topic), Idle: h.held.saidIdle}
+// topics returns the readers, one for each topic. A visit has none.
+func (h *holder) topics() []*reader {
+	if readers := h.readers.Load(); readers != nil {
+		return *readers
+	}
+	return nil
 }
 
 // member returns the user as whom the connection is held in a topic: in backend.DevicesTopic the device.
@@ -110,18 +109,24 @@ func (h *holder) isPassing() bool { return h.isGuest() && h.visitor.Passing != "
 
 // holds reports whether the connection holds a user online in any topic.
 func (h *holder) holds() bool {
-	return h.holdsDevice() || h.visitor.SignedIn() && slices.ContainsFunc(h.topics(), func(s *reader) bool { return s.enters })
+	return h.visit != nil || h.holdsDevice() || h.visitor.SignedIn() && slices.ContainsFunc(h.topics(), func(s *reader) bool { return s.enters })
 }
 
 // enters reports whether the visitor is present in a topic through the connection, and does not only watch
 // it.
 func (h *holder) enters(topic presence.Topic) bool {
+	if h.visit != nil {
+		return slices.Contains(h.visit.topics, topic)
+	}
 	return slices.ContainsFunc(h.topics(), func(s *reader) bool { return s.topic() == topic && s.enters })
 }
 
 // heldTopics returns the topics in which the connection holds its user. The last one is backend.DevicesTopic
 // if it holds the user's device.
 func (h *holder) heldTopics() []presence.Topic {
+	if h.visit != nil {
+		return slices.Clone(h.visit.topics)
+	}
 	if !h.visitor.SignedIn() {
 		return nil
 	}

@@ -12,7 +12,8 @@ import (
 // called.
 type knownUser struct {
 	id          presence.UserID
-	connections map[*holder]struct{}
+	connections map[*holder]struct{}         // and visits
+	idle        bool                         // the leases here say that nobody is at any page: see attention
 	left        moment                       // when the user left the last page here; zero: the user is at one
 	viewed      moment                       // the latest page view while the leases here were idle
 	looks       *laterLook                   // the scheduled look of attention; nil: none
@@ -20,7 +21,6 @@ type knownUser struct {
 	released    map[presence.Topic]time.Time // when a connection last ended in each topic: the grace may still hold the user there
 	pruned      moment                       // when released was last cleaned up
 	newcomers   []newDevice                  // at most maxDevices
-	voidBefore  time.Time                    // page views before this no longer hold the user
 	touched     time.Time
 	place       *list.Element // in users.away; nil while the user has a connection
 }
@@ -40,8 +40,9 @@ const (
 	maxViewsPerUser    = 16      // topics, or pairs of a topic and a device
 	maxReleasedPerUser = 100     // topics
 	maxStaleReleases   = 8       // topics; with more, those that were left long ago are dropped
-	maxJoined          = 10_000  // connections of other nodes
-	maxExpired         = 1_000   // users that one call of expire checks
+	maxVisits          = 50_000  // pages of connections of other nodes
+	maxVisitsPerUser   = 32
+	maxExpired         = 1_000 // users that one call of expire checks
 )
 
 // release remembers that a connection held the user in a topic until now.
@@ -56,13 +57,6 @@ func (u *knownUser) release(topic presence.Topic, cfg *Config) {
 	}
 	u.released[topic] = now
 	dropOldest(u.released, maxReleasedPerUser, func(at time.Time) time.Time { return at })
-}
-
-// voidViews makes page views before a moment no longer count.
-func (u *knownUser) voidViews(before time.Time) {
-	if before.After(u.voidBefore) {
-		u.voidBefore = before
-	}
 }
 
 // heldSince reports whether a connection holds the user that was opened at or after a moment, or is still

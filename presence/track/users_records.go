@@ -1,6 +1,7 @@
 package track
 
 import (
+	"cmp"
 	"iter"
 	"maps"
 	"time"
@@ -10,22 +11,29 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// userRecords has what this node knows of users in all topics: what each chose, when each signed out, and when the
-// session of each device ended. The users who were used longest ago are dropped first. That is safe: the choice is asked
-// for again.
+// userRecords has what this node knows of users in all topics: what each chose, and when what holds a user ended. The users
+// who were used longest ago are dropped first. That is safe: the choice is asked for again, and the store knows who signed
+// out.
 //
 // No other mutex is taken while its mutex is held, so a topic may ask while it changes its roster.
 type userRecords struct {
 	mu      recordsMutex
 	choices *generations.Map[presence.UserID, choice]
-	outs    *generations.Map[presence.UserID, time.Time] // by user, and of a device by its member of backend.DevicesTopic
-	hid     time.Time                                    // when this node last learned that a user hides
+	ends    *generations.Map[holding, time.Time] // when each ended last
+	hid     time.Time                            // when this node last learned that a user hides
+}
+
+// A holding is what may hold a user: everything, or the part of one device, one browser, or the page views.
+type holding struct {
+	member  presence.UserID // the user, or of a device its member of backend.DevicesTopic
+	browser string          // a browser in which the user signed in
+	views   bool            // page views
 }
 
 func newUserRecords(forgotten func(int)) *userRecords {
 	return &userRecords{
 		choices: generations.New[presence.UserID, choice](2*maxUsersKnown, forgotten),
-		outs:    generations.New[presence.UserID, time.Time](maxUsersKnown, forgotten),
+		ends:    generations.New[holding, time.Time](2*maxUsersKnown, forgotten),
 	}
 }
 
@@ -84,28 +92,61 @@ func (k *userRecords) doubt(users iter.Seq[presence.UserID]) {
 }
 
 // end notes that a user signed out at a moment, or that the session of a member of backend.DevicesTopic ended.
-func (k *userRecords) end(member presence.UserID, at time.Time) {
+func (k *userRecords) end(member presence.UserID, at time.Time) { k.note(holding{member: member}, at) }
+
+// endBrowser notes that a user signed out of a browser at a moment. It may be any browser that is not known.
+func (k *userRecords) endBrowser(user presence.UserID, browser string, at time.Time) {
+	k.note(holding{member: user, browser: browser}, at)
+	k.note(holding{member: user, browser: unknownBrowser}, at)
+}
+
+// unknownBrowser stands for the browser of a visitor whose browser the site does not tell. It is no known browser: see knownBrowser.
+const unknownBrowser = "\x00"
+
+// endViews notes that page views of a user until a moment no longer count.
+func (k *userRecords) endViews(user presence.UserID, at time.Time) {
+	k.note(holding{member: user, views: true}, at)
+}
+
+func (k *userRecords) note(what holding, at time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if was, _ := k.outs.Get(member); at.After(was) {
-		k.outs.Set(member, at)
+	if was, _ := k.ends.Get(what); at.After(was) {
+		k.ends.Set(what, at)
 	}
 }
 
-// endedAt returns the latest moment of end, or zero if this node knows of none.
-func (k *userRecords) endedAt(member presence.UserID) time.Time {
+func (k *userRecords) latest(of ...holding) (at time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	at, _ := k.outs.Get(member)
+	for _, what := range of {
+		end, _ := k.ends.Get(what)
+		at = later(at, end)
+	}
 	return at
+}
+
+// endedAt returns when a user signed out last, or when the session of a device ended; zero if this node knows of no such
+// moment.
+func (k *userRecords) endedAt(member presence.UserID) time.Time {
+	return k.latest(holding{member: member})
 }
 
 // outAt returns when a member of a topic last signed out: the user, or of a device the user or the device.
 func (k *userRecords) outAt(topic presence.Topic, member presence.UserID) time.Time {
-	if topic != backend.DevicesTopic {
-		return k.endedAt(member)
-	}
-	return later(k.endedAt(member), k.endedAt(ownerIn(topic, member)))
+	return k.latest(holding{member: member}, holding{member: ownerIn(topic, member)})
+}
+
+// viewsEndedAt returns the moment until which page views of a user no longer count.
+func (k *userRecords) viewsEndedAt(user presence.UserID) time.Time {
+	return k.latest(holding{member: user}, holding{member: user, views: true})
+}
+
+// visitorEndedAt returns until when the connections of a visitor ended by a sign-out: of the user, the browser, or the
+// device.
+func (k *userRecords) visitorEndedAt(v presence.Visitor) time.Time {
+	return k.latest(holding{member: v.User.ID}, holding{member: v.User.ID, browser: cmp.Or(v.Browser, unknownBrowser)},
+		holding{member: backend.MemberOf(v.User.ID, v.Device.ID)})
 }
 
 // forget forgets an erased user.
@@ -113,9 +154,9 @@ func (k *userRecords) forget(e backend.Erasure) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.choices.Delete(e.User)
-	for member := range k.outs.All() {
-		if e.Names(member) {
-			k.outs.Delete(member)
+	for what := range k.ends.All() {
+		if e.Names(what.member) {
+			k.ends.Delete(what)
 		}
 	}
 }

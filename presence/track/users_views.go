@@ -29,17 +29,18 @@ func (u *knownUser) addView(view pageView) {
 	u.views = append(u.views, view)
 }
 
-// liveViews calls each with every page view that still holds its user, except those in doubt.
-func (p *users) liveViews(each func(pageView)) {
+// liveViews returns every page view that still holds its user, except those in doubt.
+func (p *users) liveViews() (views []pageView) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, u := range p.byID {
 		for _, view := range u.views {
 			if time.Since(view.at) < p.cfg.Age && !view.doubtful {
-				each(view)
+				views = append(views, view)
 			}
 		}
 	}
+	return views
 }
 
 // removeViews forgets a user's page views up to a moment.
@@ -91,38 +92,6 @@ func (p *users) doubtAllViews() {
 	}
 }
 
-// voidViews makes page views of a user before a moment no longer count.
-func (p *users) voidViews(user presence.UserID, before time.Time) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.knownLocked(user).voidViews(before)
-}
-
-// signOut notes that a user signed out at a moment: earlier page views no longer count, and connections that
-// began to open before are refused.
-func (p *users) signOut(user presence.UserID, at time.Time) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.knownLocked(user).voidViews(at)
-	p.records.end(user, at)
-}
-
-// viewsCountFrom returns the moment from which on page views of a user count; zero: all do, as far as this node knows.
-func (p *users) viewsCountFrom(user presence.UserID) time.Time {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if u := p.byID[user]; u != nil {
-		return u.voidBefore
-	}
-	return time.Time{}
-}
-
-// viewCountsLocked reports whether a page view at a moment still counts, because no later event made it void.
-func (p *users) viewCountsLocked(user presence.UserID, at time.Time) bool {
-	u := p.byID[user]
-	return u == nil || !u.voidBefore.After(at)
-}
-
 // needsView reports whether a page view of a user must be recorded although one was recorded at since: a
 // connection that held the user was opened or closed after since, or the user signed out.
 func (p *users) needsView(user presence.UserID, since time.Time) bool {
@@ -132,6 +101,6 @@ func (p *users) needsView(user presence.UserID, since time.Time) bool {
 	if u == nil {
 		return false
 	}
-	voided := !u.voidBefore.Before(since) && time.Since(u.voidBefore) <= p.cfg.Age // after Config.Age the earlier view has expired anyway
-	return voided || u.heldSince(since)
+	ended := p.records.viewsEndedAt(user)
+	return !ended.Before(since) && time.Since(ended) <= p.cfg.Age || u.heldSince(since) // after Config.Age the earlier view has expired anyway
 }

@@ -2,8 +2,6 @@ package track
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/rollcall-go/rollcall/internal/wait"
@@ -15,7 +13,8 @@ import (
 // flusher apply them in one call of the store. Adding an operation never waits. Operations that the store
 // cannot accept now are kept, and applied when it is back.
 type writer struct {
-	stats *counters
+	stats   *counters
+	records *userRecords
 
 	kick  wait.Wakeup   // something was added
 	retry wait.Wakeup   // wakes run to repeat failed calls, because the store is back
@@ -25,7 +24,6 @@ type writer struct {
 	topics    map[presence.Topic]*pending
 	flying    map[presence.Topic]*pending   // what is being written
 	preparing map[presence.Topic]ownDevices // devices in what was taken and is not in flying yet
-	forgotten []forgetting                  // calls of forget since the latest take
 	ops       int                           // number of operations in topics
 	shares    map[presence.UserID]int       // number of operations of each user; nil: not counted
 	pace      writerPace
@@ -48,15 +46,16 @@ const (
 	refusedPause = 200 * time.Millisecond
 )
 
-func newWriter(stats *counters) *writer {
+func newWriter(stats *counters, records *userRecords) *writer {
 	w := &writer{
-		stats:  stats,
-		topics: make(map[presence.Topic]*pending),
-		kick:   wait.NewWakeup(),
-		retry:  wait.NewWakeup(),
-		done:   make(chan struct{}),
-		pace:   writerPace{topics: make(map[presence.Topic]pace)},
-		max:    maxPending,
+		stats:   stats,
+		records: records,
+		topics:  make(map[presence.Topic]*pending),
+		kick:    wait.NewWakeup(),
+		retry:   wait.NewWakeup(),
+		done:    make(chan struct{}),
+		pace:    writerPace{topics: make(map[presence.Topic]pace)},
+		max:     maxPending,
 	}
 	w.alarm = time.AfterFunc(time.Hour, w.kick.Wake)
 	w.alarm.Stop()
@@ -112,19 +111,6 @@ func (w *writer) await(ctx context.Context, acks ...*ack) error {
 	return nil
 }
 
-// addForeign is add for the release of another node's connection. Clients may send more of these than there
-// are connections here, so the bound applies to them too.
-func (w *writer) addForeign(topic presence.Topic, op backend.Op) {
-	w.mu.Lock()
-	if w.fullLocked(op.User.ID) {
-		w.stats.dropped.Add(1)
-	} else {
-		w.putLocked(topic, operation{Op: op})
-	}
-	w.mu.Unlock()
-	w.kick.Wake()
-}
-
 // putLocked adds an operation. It returns the pending operations of its topic; nil if it was dropped.
 func (w *writer) putLocked(topic presence.Topic, op operation) *pending {
 	if droppable(op.Op) && w.fullLocked(op.User.ID) {
@@ -136,8 +122,11 @@ func (w *writer) putLocked(topic presence.Topic, op operation) *pending {
 		p = newPending()
 		w.topics[topic] = p
 	}
-	if (op.Kind == backend.OpRelease || op.Kind == backend.OpSeen) && op.until.IsZero() {
-		op.until = time.Now().Add(op.For)
+	if op.at.IsZero() {
+		op.at = time.Now()
+	}
+	if op.Kind == backend.OpRelease && op.until.IsZero() {
+		op.until = op.at.Add(op.For)
 	}
 	w.grewLocked(op.User.ID, p.add(op))
 	w.pace.plan(topic, p, op.Kind)
@@ -184,14 +173,14 @@ func (w *writer) fullLocked(user presence.UserID) bool {
 // droppable reports whether losing the operation does no lasting harm.
 func droppable(op backend.Op) bool {
 	switch op.Kind {
-	case backend.OpSeen, backend.OpGuest, backend.OpForgetGuest, backend.OpBot, backend.OpHeartbeat, backend.OpFollow, backend.OpPeak:
+	case backend.OpSeen, backend.OpGuest, backend.OpForgetGuest, backend.OpBot, backend.OpHeartbeat, backend.OpKeep, backend.OpPeak:
 		return true
 	}
 	return false
 }
 
 // giveUp removes a join that was not sent yet. It reports whether there was one.
-func (w *writer) giveUp(topic presence.Topic, join backend.Op) bool {
+func (w *writer) giveUp(topic presence.Topic, user presence.UserID, holder presence.Holder) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	p := w.topics[topic]
@@ -199,8 +188,8 @@ func (w *writer) giveUp(topic presence.Topic, join backend.Op) bool {
 		return false
 	}
 	had := p.size()
-	given := p.giveUp(join)
-	w.grewLocked(join.User.ID, p.size()-had)
+	given := p.giveUp(user, holder)
+	w.grewLocked(user, p.size()-had)
 	return given
 }
 
@@ -226,66 +215,11 @@ func (w *writer) end() {
 	w.alarm.Stop()
 }
 
-// signOut removes waiting operations of a user's closed connections, from before the user signed out at a
-// moment. of selects the visitors. Their leases ended with the sign-out, and must not be renewed.
-func (w *writer) signOut(user presence.UserID, at time.Time, of func(presence.Visitor) bool) {
-	w.forget(user, func(p *pending, member presence.UserID) { p.signOut(member, at, of) })
-}
-
-// forgetViews removes waiting page views up to a moment, of a user or of a device. It returns the topics in which
-// the store may just be told of one.
-func (w *writer) forgetViews(of presence.UserID, at time.Time) (late []presence.Topic) {
-	w.forget(of, func(p *pending, member presence.UserID) { p.forgetViews(member, at) })
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	late = slices.Collect(maps.Keys(w.preparing)) // whose operations are not known
-	for topic, p := range w.flying {
-		if hasView(p, of, at) {
-			late = append(late, topic)
-		}
-	}
-	return late
-}
-
-// A forgetting removes some of the waiting operations of a user and of the user's devices.
-type forgetting struct {
-	user presence.UserID
-	some func(p *pending, member presence.UserID)
-}
-
-// in removes them in a topic.
-func (f forgetting) in(p *pending, grew func(presence.UserID, int)) {
-	for _, member := range append([]presence.UserID{f.user}, p.members[f.user]...) {
-		had := p.size()
-		f.some(p, member)
-		grew(member, p.size()-had)
-	}
-}
-
-// forget calls some with all waiting operations of a user and of the user's devices. It also does so with
-// operations that are being written, if the store does not accept them.
-//
-// Example: Alice closes a page at node A, whose call of Redis hangs. Meanwhile she signs out at node B. The
-// call fails. When A writes again, it writes nothing that shows her.
-func (w *writer) forget(user presence.UserID, some func(p *pending, member presence.UserID)) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	f := forgetting{user, some}
-	for _, p := range w.topics {
-		f.in(p, w.grewLocked)
-	}
-	if len(w.preparing)+len(w.flying) > 0 {
-		w.forgotten = append(w.forgotten, f)
-	}
-}
-
 // setFlying sets what is being written.
 func (w *writer) setFlying(topics map[presence.Topic]*pending) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.flying, w.preparing = topics, nil; topics == nil {
-		w.forgotten = nil
-	}
+	w.flying, w.preparing = topics, nil
 }
 
 // take returns the operations to write now, by topic.
@@ -296,7 +230,7 @@ func (w *writer) take() (topics map[presence.Topic]*pending) {
 	topics = w.topics
 	w.topics, w.ops, w.shares = make(map[presence.Topic]*pending), 0, nil
 	for topic, p := range topics {
-		forgetOldViews(p, now)
+		p.dropVoid(topic, w.records, now)
 		if p.size() == 0 {
 			p.acknowledge(nil, nil)
 			delete(topics, topic)
@@ -330,9 +264,6 @@ func (w *writer) take() (topics map[presence.Topic]*pending) {
 func (w *writer) keep(topic presence.Topic, p *pending) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, f := range w.forgotten {
-		f.in(p, func(presence.UserID, int) {})
-	}
 	since := w.topics[topic]
 	w.topics[topic] = p
 	w.countLocked(p, 1)

@@ -14,20 +14,15 @@ import (
 type operation struct {
 	backend.Op
 
-	until time.Time // for an OpRelease and an OpSeen: when the grace ends, or when the view holds no longer
+	at    time.Time // when it happened: see date
+	until time.Time // for an OpRelease: when the grace ends
 
-	lease *lease // for an OpRelease: the lease that it ends, nil for the connection of another node
-	hold  bool   // the lease waits with the release, and is made first
-
-	asked time.Time // for an OpSeen and an OpUpdate: when the page asked for it
+	lease *lease // for an OpRelease: the lease that it ends; nil: the user left by a sign-out
 
 	order int  // its place among the operations of the topic
 	sent  bool // it may have been applied
 
-	// See writer_ends.go.
-	fresh  bool // for an OpJoin: the store cannot have the lease, unless the operation was sent
-	joined bool // for the end of a connection: its join waits with it
-	tried  bool // for such an end: the store may have the lease
+	fresh bool // for an OpJoin: the store cannot have the lease, unless the operation was sent
 }
 
 // endsAtOnce reports whether the end of a connection leaves no grace.
@@ -38,12 +33,12 @@ func (op operation) endsAtOnce() bool {
 // renews reports whether this node can make the lease that the release ends.
 func (op operation) renews() bool { return op.lease != nil && op.lease.Kind != 0 }
 
-// A lease is the OpJoin that makes a connection's lease, its visitor, and when the page asked for it. It has no
-// OpJoin if this node does not know what the user chose.
+// A lease is the OpJoin that makes a connection's lease. It has no OpJoin if this node does not know what the user chose.
 type lease struct {
 	backend.Op
-	visitor presence.Visitor
-	asked   time.Time
+	visitor    presence.Visitor
+	identified time.Time // when the visitor was identified
+	joined     time.Time // when the connection joined, or the latest page joined it; zero: it did not join yet
 }
 
 // pending has the operations that wait to be written to one topic. Those of different users may be written in any order.
@@ -180,11 +175,6 @@ func (p *pending) add(op operation) (grown int) {
 	return p.count - had
 }
 
-// forget removes the pointless operations of a user.
-func (p *pending) forget(user presence.UserID, pointless func(operation) bool) {
-	p.set(opKey{user: user}, slices.DeleteFunc(p.of(user), pointless))
-}
-
 // all returns all operations in their order, but heartbeats at the end, where a store can apply them together. The effect
 // is the same, because no operation of a heartbeat's holder comes after the heartbeat.
 func (p *pending) all() queue {
@@ -210,16 +200,19 @@ type queue []operation
 // add merges an operation into those that wait.
 func (l queue) add(op operation) queue {
 	switch op.Kind {
-	case backend.OpSignOut, backend.OpResetPeak: // it makes all earlier operations pointless
+	case backend.OpResetPeak: // it makes all earlier operations pointless
 		l = l[:0]
-	case backend.OpSignOff: // order would put the heartbeat behind it
+	case backend.OpSignOut:
+		l = slices.DeleteFunc(l, func(o operation) bool { return o.voidedBy(op) })
+	case backend.OpJoin, backend.OpKeep: // the latest word about the lease
 		l = slices.DeleteFunc(l, func(o operation) bool {
-			return (o.Kind == backend.OpHeartbeat || o.Kind == backend.OpAttend) && keyOf(o.Op) == keyOf(op.Op)
+			return (o.Kind == backend.OpRelease || o.Kind == backend.OpDrop) && o.Holder == op.Holder
 		})
-	}
-	l, op, remains := l.end(op)
-	if !remains {
-		return l
+	case backend.OpRelease, backend.OpDrop:
+		remains := true
+		if l, remains = l.end(op); !remains {
+			return l
+		}
 	}
 	return l.merge(op)
 }
@@ -234,24 +227,32 @@ func (l queue) merge(op operation) queue {
 	}
 	old, last := l[i], i == len(l)-1
 	op.fresh = op.fresh && old.fresh
-	switch again := op.Kind == old.Kind && (op.Kind == backend.OpSeen || op.Kind == backend.OpFollow); {
+	switch {
 	case !last && old.isChoice() && op.isChoice(): // behind joins of before, which the store may not have applied yet
 		if op.User.Status == old.User.Status && op.User.Visibility.Equal(old.User.Visibility) {
-			op.asked = old.asked
+			op.at = old.at
 		}
 		l = slices.Delete(l, i, i+1)
 	case merge(&l[i], op, last):
 		l[i].order, l[i].sent = old.order, old.sent
 		return l
-	case again && l[:i].has(op.Kind, op.Holder): // only the positions of the first and of the latest matter
+	case op.Kind == backend.OpSeen && old.Kind == backend.OpSeen:
+		end := later(op.at.Add(op.For), old.at.Add(old.For))
+		op.at = later(op.at, old.at)
+		op.For = end.Sub(op.at)
 		l = slices.Delete(l, i, i+1)
 	}
 	return append(l, op)
 }
 
-// has reports whether there is an operation of a kind and a holder.
-func (l queue) has(kind backend.OpKind, holder presence.Holder) bool {
-	return slices.ContainsFunc(l, func(op operation) bool { return op.Kind == kind && op.Holder == holder })
+// voidedBy reports whether a sign-out makes a waiting operation pointless. The end of a connection stays: another
+// connection may have joined since the sign-out, so that it does not end the lease.
+func (op operation) voidedBy(signOut operation) bool {
+	switch op.Kind {
+	case backend.OpRelease, backend.OpDrop, backend.OpSignOff:
+		return false
+	}
+	return !op.at.After(signOut.at)
 }
 
 // merge replaces old by one operation with the effect of old and op together, and reports whether there is
@@ -266,33 +267,31 @@ func merge(old *operation, op operation, last bool) bool {
 		}
 		old.Peak = old.Peak.Better(op.Peak)
 	case op.Kind == backend.OpSignOff: // which connections remain depends on the order
-		return last && old.Kind == backend.OpSignOff
-	case op.Kind == backend.OpFollow: // rule 6 depends on the order
-		if !last || old.Kind != backend.OpHeartbeat && old.Kind != backend.OpFollow {
+		if !last || old.Kind != backend.OpSignOff {
 			return false
 		}
-		if old.Kind == backend.OpHeartbeat || op.ViewFor == 0 {
-			op.For = max(op.For, old.For)
-			*old = op
-		}
-	case (old.Kind == backend.OpJoin || old.Kind == backend.OpFollow) && op.Kind == backend.OpHeartbeat:
+		*old = op
+	case (old.Kind == backend.OpJoin || old.Kind == backend.OpKeep) && op.Kind == backend.OpHeartbeat:
 		old.For = max(old.For, op.For)
-	case old.Kind == backend.OpAttend && op.Kind == backend.OpHeartbeat:
-		old.For = max(old.For, op.For)
-	case old.Kind == backend.OpAttend && op.Kind == backend.OpAttend:
-		old.For, old.Idle = max(old.For, op.For), op.Idle
-	case old.Kind == backend.OpJoin && op.Kind == backend.OpAttend:
-		old.Idle = op.Idle
-	case old.Kind == backend.OpAttend && op.endsAtOnce(): // a release is not merged, because the grace gets the idleness of the lease
+	case (old.Kind == backend.OpJoin || old.Kind == backend.OpKeep) && op.Kind == backend.OpKeep:
+		old.For, old.Idle, old.Pages, old.at = max(old.For, op.For), op.Idle, op.Pages, later(old.at, op.at)
+	case old.Kind == backend.OpHeartbeat && op.Kind == backend.OpKeep:
+		op.For = max(op.For, old.For)
+		*old = op
+	case old.Kind == backend.OpKeep && op.endsAtOnce(): // a release is not merged, because the grace gets the idleness of the lease
+		*old = op
+	case old.Kind == backend.OpRelease && op.Kind == backend.OpRelease:
+		op.until = later(op.until, old.until)
+		op.For = max(op.For, old.For)
 		*old = op
 	case old.Kind == backend.OpUpdate && op.Kind == backend.OpUpdate && op.User.StatusOnly():
 		if old.User.Status != op.User.Status || !old.User.Visibility.Equal(op.User.Visibility) {
-			old.User.Status, old.User.Visibility, old.asked = op.User.Status, op.User.Visibility, op.asked
+			old.User.Status, old.User.Visibility, old.at = op.User.Status, op.User.Visibility, op.at
 		}
 		old.User.Rev = op.User.Rev
-	case op.Kind == backend.OpSeen || op.Kind == backend.OpUpdate:
-		// Rule 6 depends on the order; the newest profile wins; and an update after a sign-out is no
-		// sign-out.
+	case op.Kind == backend.OpSeen: // see queue.merge
+		return false
+	case op.Kind == backend.OpUpdate: // the newest profile wins; and an update after a sign-out is no sign-out
 		if !last || old.Kind != op.Kind && old.Kind != backend.OpHeartbeat {
 			return false
 		}
@@ -301,9 +300,11 @@ func merge(old *operation, op operation, last bool) bool {
 		if !last && !old.User.SameProfile(op.User) {
 			return false
 		}
+		op.at = later(op.at, old.at)
 		*old = op
 	case old.Kind == op.Kind,
 		old.Kind == backend.OpHeartbeat, // the operation after it makes or ends the lease
+		old.Kind == backend.OpKeep && op.Kind == backend.OpJoin,
 		old.Kind == backend.OpJoin && op.endsAtOnce():
 		*old = op
 	default:
@@ -321,10 +322,9 @@ func (p *pending) batch(doubt bool, now time.Time) []backend.Op {
 			list[i].sent = true
 		}
 	}
-	if doubt || slices.ContainsFunc(ops, func(op operation) bool { return op.hold }) {
-		ops = renewed(ops, doubt)
+	if doubt {
+		ops = renewed(ops)
 	}
-	shorten(ops, now)
 	date(ops, now)
 	written := make([]backend.Op, len(ops))
 	for i := range ops {
@@ -333,24 +333,23 @@ func (p *pending) batch(doubt bool, now time.Time) []backend.Op {
 	return written
 }
 
-// renewed inserts the lease before each hold. With doubt it also inserts, before each other release, the
-// lease that it ends. Doubt is for operations that waited while the store was out: the lease may have
-// expired, and an expired lease gets no grace (rule 5). If this node cannot renew the lease, renewed leaves
+// renewed inserts before each release the lease that it ends. It is for operations that waited while the store was out: the lease
+// may have expired, and an expired lease gets no grace (rule 5). If this node cannot renew the lease, renewed leaves
 // the release out, and the lease ends by itself.
 //
 // Example: Alice closes a tab as Redis hangs, and opens the next page at node B. A minute later Redis
 // resumes. Node A's release comes first. Without her lease she would leave at once, and come back with B's
 // join.
-func renewed(ops []operation, doubt bool) []operation {
+func renewed(ops []operation) []operation {
 	all, joined := make([]operation, 0, len(ops)+len(ops)/2), make(map[opKey]bool)
 	for _, op := range ops {
 		if key := keyOf(op.Op); op.Kind == backend.OpJoin {
 			joined[key] = true
-		} else if op.Kind == backend.OpRelease && !op.endsAtOnce() && (op.hold || doubt && !joined[key]) {
+		} else if op.Kind == backend.OpRelease && !op.endsAtOnce() && !joined[key] {
 			if !op.renews() {
 				continue
 			}
-			all = append(all, operation{Op: op.lease.Op})
+			all = append(all, operation{Op: op.lease.Op, at: later(op.lease.joined, op.lease.identified)})
 		}
 		all = append(all, op)
 	}
@@ -361,37 +360,25 @@ func renewed(ops []operation, doubt bool) []operation {
 // that the store is back, and a node to which the user has moved holds the user.
 const lateGrace = returningFor + backoffLast
 
-// shorten subtracts from each grace, and from what a page view holds, the time for which the operation waited
-// for the store. So pages that closed in an outage do not look open for a whole grace after its end.
-func shorten(ops []operation, now time.Time) {
-	for i := range ops {
-		op := &ops[i]
-		left := op.until.Sub(now)
-		if op.until.IsZero() || op.For-left < time.Second { // shorter times are ignored, so that equal lengths can be applied together
-			continue
-		}
-		switch op.Kind {
-		case backend.OpRelease:
-			op.For = max(left.Round(time.Second), min(op.For, lateGrace))
-		case backend.OpSeen:
-			op.ViewFor = max(op.ViewFor, op.For)
-			op.For = max(left.Round(time.Second), time.Second)
-		}
-	}
-}
-
-// date tells the store how long ago users hid who did so during an outage, and from when on page views count.
+// date tells the store when each operation happened. It subtracts from each grace the time for which the release waited for
+// the store, so that pages which closed in an outage do not look open for a whole grace after its end.
 func date(ops []operation, now time.Time) {
 	for i := range ops {
-		op := &ops[i]
-		if op.Kind == backend.OpDrop && !op.asked.IsZero() {
-			op.For = now.Sub(op.asked)
-		}
-		if op.Kind != backend.OpUpdate || op.asked.IsZero() || op.User.Status.Base() != presence.Invisible {
-			continue
-		}
-		if ago := now.Sub(op.asked); ago >= time.Second { // shorter times are ignored, so that equal operations can be applied together
-			op.For = ago
+		op, ago := &ops[i], now.Sub(ops[i].at).Truncate(time.Millisecond)
+		switch op.Kind {
+		case backend.OpJoin, backend.OpKeep, backend.OpSignOut, backend.OpSignOff:
+			op.Ago = max(ago, 0)
+		case backend.OpSeen:
+			op.Ago = max(ago, 0)
+			op.For -= op.Ago
+		case backend.OpUpdate:
+			if ago >= time.Second && op.User.Status.Base() == presence.Invisible { // shorter times are ignored, so that equal operations can be applied together
+				op.Ago = ago
+			}
+		case backend.OpRelease:
+			if left := op.until.Sub(now); !op.until.IsZero() && op.For-left >= time.Second { // as before
+				op.For = max(left.Round(time.Second), min(op.For, lateGrace))
+			}
 		}
 	}
 }

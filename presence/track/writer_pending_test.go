@@ -16,8 +16,8 @@ func opLine(op backend.Op) string {
 	name := map[backend.OpKind]string{
 		backend.OpJoin: "join", backend.OpSeen: "seen", backend.OpGuest: "guest", backend.OpHeartbeat: "beat",
 		backend.OpRelease: "release", backend.OpDrop: "drop", backend.OpSignOut: "signout", backend.OpUpdate: "update",
-		backend.OpAttend: "attend", backend.OpFollow: "follow",
-		backend.OpBot: "bot", backend.OpPeak: "peak", backend.OpResetPeak: "reset", backend.OpSignOff: "signoff",
+		backend.OpKeep: "keep",
+		backend.OpBot:  "bot", backend.OpPeak: "peak", backend.OpResetPeak: "reset", backend.OpSignOff: "signoff",
 	}[op.Kind]
 	if op.Idle {
 		name += " idle"
@@ -38,7 +38,8 @@ func TestOperationsThatWaitAreMerged(t *testing.T) {
 		return backend.Op{Kind: backend.OpPeak, Peak: backend.Peak{Total: total, At: now, Since: now.Add(since)}}
 	}
 	reset := backend.Op{Kind: backend.OpResetPeak}
-	join, beat, drop, off, attend := backend.OpJoin, backend.OpHeartbeat, backend.OpDrop, backend.OpSignOff, backend.OpAttend
+	join, beat, drop, keep := backend.OpJoin, backend.OpHeartbeat, backend.OpDrop, backend.OpKeep
+	off := of(backend.OpSignOff, "a", "")
 	graced := func(op backend.Op) backend.Op {
 		op.For = time.Second
 		return op
@@ -62,29 +63,22 @@ func TestOperationsThatWaitAreMerged(t *testing.T) {
 		{"a peak and a reset", []backend.Op{peak(3, 0), of(join, "a", "n.1"), reset}, []backend.Op{of(join, "a", "n.1"), reset}},
 		{"a reset and a peak", []backend.Op{reset, peak(3, 0), peak(4, 0)}, []backend.Op{reset, peak(4, 0)}},
 		{"resets", []backend.Op{reset, of(drop, "a", "n.1"), peak(3, 0), reset}, []backend.Op{of(drop, "a", "n.1"), reset}},
-		{"a sign-off", []backend.Op{of(beat, "a", "n.1"), of(off, "a", "n.1"), of(off, "a", "n.1")}, []backend.Op{of(off, "a", "n.1")}},
-		{"a beat before a sign-off is not put behind it", []backend.Op{of(beat, "a", "n.1"), of(join, "a", "n.2"), of(off, "a", "n.1")},
-			[]backend.Op{of(join, "a", "n.2"), of(off, "a", "n.1")}},
-		{"a sign-off between joins", []backend.Op{of(join, "a", "n.1"), of(off, "a", "n.1"), of(join, "a", "n.1")},
-			[]backend.Op{of(join, "a", "n.1"), of(off, "a", "n.1"), of(join, "a", "n.1")}},
-		{"two browsers", []backend.Op{of(off, "a", "n.1"), of(join, "a", "n.2"), of(off, "a", "n.1"), of(off, "a", "n.2")},
-			[]backend.Op{of(off, "a", "n.1"), of(join, "a", "n.2"), of(off, "a", "n.1"), of(off, "a", "n.2")}},
-		{"a sign-off of no connection and a status", []backend.Op{of(off, "a", ""), of(backend.OpUpdate, "a", ""), of(off, "a", "")},
-			[]backend.Op{of(off, "a", ""), of(backend.OpUpdate, "a", ""), of(off, "a", "")}},
-		{"a view between sign-offs", []backend.Op{of(backend.OpSeen, "a", ""), of(off, "a", "n.1"), of(backend.OpSeen, "a", "")},
-			[]backend.Op{of(backend.OpSeen, "a", ""), of(off, "a", "n.1"), of(backend.OpSeen, "a", "")}},
-		{"attends", []backend.Op{of(beat, "a", "n.1"), of(attend, "a", "n.1"), idly(of(attend, "a", "n.1")), of(beat, "a", "n.1")}, []backend.Op{idly(of(attend, "a", "n.1"))}},
-		{"a join and attends", []backend.Op{idly(of(join, "a", "n.1")), of(attend, "a", "n.1"), idly(of(attend, "a", "n.1")), of(attend, "a", "n.1")}, []backend.Op{of(join, "a", "n.1")}},
+		{"sign-offs", []backend.Op{of(beat, "a", "n.1"), off, off}, []backend.Op{off, of(beat, "a", "n.1")}},
+		{"sign-offs around a join", []backend.Op{off, of(join, "a", "n.1"), off}, []backend.Op{off, of(join, "a", "n.1"), off}},
+		{"a view between sign-offs", []backend.Op{of(backend.OpSeen, "a", ""), off, of(backend.OpSeen, "a", "")},
+			[]backend.Op{off, of(backend.OpSeen, "a", "")}},
+		{"keeps", []backend.Op{of(beat, "a", "n.1"), of(keep, "a", "n.1"), idly(of(keep, "a", "n.1")), of(beat, "a", "n.1")}, []backend.Op{idly(of(keep, "a", "n.1"))}},
+		{"a join and keeps", []backend.Op{idly(of(join, "a", "n.1")), of(keep, "a", "n.1"), idly(of(keep, "a", "n.1")), of(keep, "a", "n.1")}, []backend.Op{of(join, "a", "n.1")}},
 		{"a join anew", []backend.Op{of(join, "a", "n.1"), idly(of(join, "a", "n.1"))}, []backend.Op{idly(of(join, "a", "n.1"))}},
-		{"an attend and a follow", []backend.Op{of(attend, "a", "n.1"), of(backend.OpFollow, "a", "n.1"), of(beat, "a", "n.1")}, []backend.Op{of(attend, "a", "n.1"), of(backend.OpFollow, "a", "n.1")}},
-		{"a follow and an attend", []backend.Op{of(backend.OpFollow, "a", "n.1"), idly(of(attend, "a", "n.1"))}, []backend.Op{of(backend.OpFollow, "a", "n.1"), idly(of(attend, "a", "n.1"))}},
-		{"an attend and a release", []backend.Op{idly(of(attend, "a", "n.1")), graced(of(backend.OpRelease, "a", "n.1"))}, []backend.Op{idly(of(attend, "a", "n.1")), graced(of(backend.OpRelease, "a", "n.1"))}},
-		{"an attend and a release without a grace", []backend.Op{idly(of(attend, "a", "n.1")), of(backend.OpRelease, "a", "n.1")}, []backend.Op{of(backend.OpRelease, "a", "n.1")}},
-		{"an attend and a drop", []backend.Op{idly(of(attend, "a", "n.1")), of(drop, "a", "n.1")}, []backend.Op{of(drop, "a", "n.1")}},
-		{"an attend and a sign-off", []backend.Op{of(attend, "a", "n.1"), of(off, "a", "n.1")}, []backend.Op{of(off, "a", "n.1")}},
+		{"a keep and a release", []backend.Op{idly(of(keep, "a", "n.1")), graced(of(backend.OpRelease, "a", "n.1"))}, []backend.Op{idly(of(keep, "a", "n.1")), graced(of(backend.OpRelease, "a", "n.1"))}},
+		{"a keep and a release without a grace", []backend.Op{idly(of(keep, "a", "n.1")), of(backend.OpRelease, "a", "n.1")}, []backend.Op{of(backend.OpRelease, "a", "n.1")}},
+		{"a keep and a drop", []backend.Op{idly(of(keep, "a", "n.1")), of(drop, "a", "n.1")}, []backend.Op{of(drop, "a", "n.1")}},
+		{"a release and a join", []backend.Op{graced(of(backend.OpRelease, "a", "n.1")), of(join, "a", "n.1")}, []backend.Op{of(join, "a", "n.1")}},
+		{"joins and releases", []backend.Op{of(join, "a", "n.1"), graced(of(backend.OpRelease, "a", "n.1")), of(join, "a", "n.1"), graced(of(backend.OpRelease, "a", "n.1"))},
+			[]backend.Op{of(join, "a", "n.1"), graced(of(backend.OpRelease, "a", "n.1"))}},
 		{"views with another profile", []backend.Op{named(of(backend.OpSeen, "a", ""), "Al"), named(of(backend.OpSeen, "a", ""), "Alice")}, []backend.Op{named(of(backend.OpSeen, "a", ""), "Alice")}},
-		{"a sign-out", []backend.Op{of(off, "a", "n.1"), of(off, "b", "n.2"), of(backend.OpSignOut, "a", "")},
-			[]backend.Op{of(off, "b", "n.2"), of(backend.OpSignOut, "a", "")}},
+		{"a sign-out", []backend.Op{of(backend.OpSeen, "a", ""), of(drop, "a", "n.1"), of(drop, "b", "n.2"), of(backend.OpSignOut, "a", "")},
+			[]backend.Op{of(drop, "a", "n.1"), of(drop, "b", "n.2"), of(backend.OpSignOut, "a", "")}},
 	} {
 		var got, want []string
 		for _, op := range track.Merged(tc.ops...) {

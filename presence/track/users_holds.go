@@ -1,0 +1,81 @@
+package track
+
+import (
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+)
+
+// What this node holds of a user in a topic is one lease in the store, however many pages are open here. It is derived from
+// these pages, and written whole. A second lease holds the users of visits: it does not hang on this process.
+
+// leaseHolder returns the holder of the lease for a connection or visit.
+func (p *users) leaseHolder(h *holder) presence.Holder {
+	if h.visit != nil {
+		return presence.Holder(p.process + "~.0") // no process of this name renews a lease of its own (rule 23)
+	}
+	return presence.Holder(p.process + ".0")
+}
+
+// keepLocked returns the operation that says what this node holds of a member of a topic by connections, or by visits. It
+// returns false if no page here holds the member, except silent ones.
+func (p *users) keepLocked(like *holder, topic presence.Topic) (keep operation, held bool) {
+	u := p.byID[like.visitor.User.ID]
+	if u == nil {
+		return keep, false
+	}
+	member := like.member(topic)
+	keep.Op = backend.Op{Kind: backend.OpKeep, User: presence.User{ID: member}, Holder: p.leaseHolder(like), Idle: u.idle}
+	var proof time.Time
+	for h := range u.connections {
+		if (h.visit == nil) != (like.visit == nil) || !h.heldIn(topic) || h.member(topic) != member || h.silentLocked() {
+			continue
+		}
+		held = true
+		keep.at, proof = later(keep.at, h.held.opened), later(proof, h.lastProof())
+		if h.visit == nil {
+			keep.Pages++
+		}
+	}
+	keep.For = p.cfg.ttl(topic) - time.Since(proof)
+	return keep, held
+}
+
+// leasesLocked calls each with one holder for each lease of a user here, and the topic of the lease.
+func (p *users) leasesLocked(u *knownUser, each func(*holder, presence.Topic)) {
+	type lease struct {
+		topic  presence.Topic
+		member presence.UserID
+		holder presence.Holder
+	}
+	done := make(map[lease]bool)
+	for h := range u.connections {
+		if !h.held.leased {
+			continue
+		}
+		for _, topic := range h.heldTopics() {
+			of := lease{topic, h.member(topic), p.leaseHolder(h)}
+			if !done[of] {
+				done[of] = true
+				each(h, topic)
+			}
+		}
+	}
+}
+
+// holderOf returns a connection or visit of this node that holds a member of a topic by a lease; nil if there is none.
+func (p *users) holderOf(topic presence.Topic, member presence.UserID, lease presence.Holder) *holder {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	u := p.byID[ownerIn(topic, member)]
+	if u == nil {
+		return nil
+	}
+	for h := range u.connections {
+		if h.heldIn(topic) && h.member(topic) == member && p.leaseHolder(h) == lease {
+			return h
+		}
+	}
+	return nil
+}

@@ -1,0 +1,175 @@
+package track
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+)
+
+// A visit is a page whose beats come to this node, while its connection is at another one. Each node that hears a page's
+// beats holds the page's user for a TTL, so a page's silence concerns each node alone. A visit keeps who is there, and
+// lists nobody: see [backend.OpKeep].
+//
+// Example: Alice's stream is at node A, behind a proxy that sends each request to another node. Her beats at 12:00:15 and
+// 12:00:45 come to node B, which holds her for the TTL after each. She closes her browser at 12:00:50. Node A sees the
+// stream end. It tells the other nodes, because beats of the page have strayed, and node B holds her for the grace.
+type visit struct {
+	holder *holder
+	leases *leases
+	expiry *time.Timer
+}
+
+// Err is nil: a visit that ended is no longer among those of its user.
+func (v *visit) Err() error { return nil }
+func (v *visit) Hide(bool)  {}
+func (v *visit) wake()      {}
+
+// Close ends the visit, and holds its user for the grace.
+func (v *visit) Close() { v.finish(context.Canceled, backend.OpRelease) }
+
+// finish ends the visit, once. It returns the topics in which the visit held its user.
+func (v *visit) finish(_ error, kind backend.OpKind) []presence.Topic {
+	v.expiry.Stop()
+	topics := v.holder.heldTopics()
+	if !v.leases.users.leaves(v.holder) {
+		return nil
+	}
+	for _, topic := range topics {
+		v.leases.release(v.holder, topic, kind, v.leases.cfg.grace(topic))
+	}
+	return topics
+}
+
+// expire ends the visit if its page has been silent for the TTL. Its leases have then expired too.
+func (v *visit) expire() {
+	if left := v.holder.ttl() - time.Since(v.holder.lastProof()); left > 0 {
+		v.expiry.Reset(left)
+		return
+	}
+	v.leases.users.leaves(v.holder)
+}
+
+// visitor returns who beats by a claim, as far as the claim says.
+func (c claim) visitor() presence.Visitor {
+	_, device := backend.OwnerOf(c.device)
+	return presence.Visitor{Tenant: c.tenant, User: presence.User{ID: c.user}, Device: presence.Device{ID: device}}
+}
+
+// visitOf returns the visit of a claim's page. It makes a new one if this is the first beat that comes here, and returns nil
+// if there is no room for it.
+func (l *leases) visitOf(c claim) (h *holder, news bool) {
+	if h = l.users.visit(c.id); h != nil {
+		return h, false
+	}
+	identified, _ := identifiedAt(c.id)
+	h = &holder{id: c.id, cfg: l.cfg, visitor: c.visitor(), people: c.device != "", visit: &c}
+	h.held = heldBy{identified: identified, opened: identified}
+	h.beat.Store(true)
+	h.beaten.Store(time.Now().UnixNano())
+	v := &visit{holder: h, leases: l}
+	h.conn = v
+	v.expiry = time.AfterFunc(h.ttl(), v.expire)
+	if l.writer.full(c.user) || !l.users.visits(h) {
+		v.expiry.Stop()
+		return nil, false
+	}
+	return h, true
+}
+
+// visit returns the visit of a connection's page; nil if this node has none.
+func (p *users) visit(id presence.Holder) *holder {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.visited[id]
+}
+
+// visits adds a visit. It reports false if there is no room for it.
+func (p *users) visits(h *holder) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	u := p.knownLocked(h.visitor.User.ID)
+	if p.closed || len(p.visited) >= maxVisits || len(u.connections)-u.pages() >= maxVisitsPerUser {
+		return false
+	}
+	p.visited[h.id] = h
+	p.addLocked(u, h)
+	return true
+}
+
+// leaves removes a visit. It reports whether it was there.
+func (p *users) leaves(h *holder) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.visited[h.id] != h {
+		return false
+	}
+	delete(p.visited, h.id)
+	p.dropLocked(h, h.heldTopics())
+	return true
+}
+
+func (p *users) allVisits() (all []*holder) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, h := range p.visited {
+		all = append(all, h)
+	}
+	return all
+}
+
+// beatElsewhere holds the user of a page whose connection is at another node. It reports false if no node holds the user.
+func (t *tokens) beatElsewhere(ctx context.Context, c claim, page Page) (alive bool, err error) {
+	h, news := t.leases.visitOf(c)
+	if h == nil {
+		return false, presence.ErrStoreOut
+	}
+	if page.Idle != nil {
+		h.idle.Store(*page.Idle)
+	}
+	if news {
+		t.attention.opened(h)
+	} else {
+		t.attention.proved(h)
+		t.attention.look(c.user)
+	}
+	if alive, err = t.holds(ctx, t.leases.keep(h, news || page.Joined, page.Joined)); err != nil || alive {
+		return alive, err
+	}
+	if !news { // the store may have lost the lease
+		if alive, err = t.holds(ctx, t.leases.keep(h, true, page.Joined)); err != nil || alive {
+			return alive, err
+		}
+	}
+	t.users.leaves(h)
+	return false, nil
+}
+
+// holds waits for acks, and reports whether the store has each lease.
+func (t *tokens) holds(ctx context.Context, acks []*ack) (bool, error) {
+	if err := t.writer.await(ctx, acks...); err != nil {
+		return false, storeOut(err)
+	}
+	return !slices.ContainsFunc(acks, func(a *ack) bool { return a.gone }), nil
+}
+
+// keep writes that a visit's page is alive. With make it makes the leases too, and with joined the page has just joined
+// its connection.
+func (l *leases) keep(h *holder, make, joined bool) (acks []*ack) {
+	l.users.mu.Lock()
+	defer l.users.mu.Unlock()
+	if h.held.leased = true; joined {
+		l.users.joinedHereLocked(h)
+	}
+	for _, topic := range h.heldTopics() {
+		if keep, held := l.users.keepLocked(h, topic); held {
+			if !make {
+				keep.Kind = backend.OpHeartbeat
+			}
+			acks = append(acks, l.writer.putAcked(topic, keep))
+		}
+	}
+	return acks
+}
