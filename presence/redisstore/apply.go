@@ -157,23 +157,25 @@ func runs(ops []backend.Op) []any {
 type run struct {
 	kind   string
 	length int64 // how long one holds its user, ms
-	idle   string
+	idle   bool
 }
 
 // runOf returns what an operation may have in common with the next one. A page view has its length from when the page was
 // viewed, so those that are written late are alike too.
 func runOf(op backend.Op) run {
-	r := run{kind: kindNames[op.Kind], length: op.For.Milliseconds()}
-	switch op.Kind {
-	case backend.OpSeen:
+	r := run{kindNames[op.Kind], op.For.Milliseconds(), op.Idle}
+	if op.Kind == backend.OpSeen {
 		r.length += agoOf(op)
-	case backend.OpJoin, backend.OpAttend:
-		r.idle = "0"
-		if op.Idle {
-			r.idle = "1"
-		}
 	}
 	return r
+}
+
+// pagesOf returns the pages of an operation's lease as a record has them.
+func pagesOf(op backend.Op) string {
+	if op.Pages <= 0 {
+		return ""
+	}
+	return "*" + strconv.Itoa(op.Pages)
 }
 
 // agoOf returns how long ago an operation happened, in ms.
@@ -181,18 +183,17 @@ func agoOf(op backend.Op) int64 { return max(op.Ago.Milliseconds(), 0) }
 
 // kindNames are the kinds in lua/apply.lua.
 var kindNames = [...]string{
-	backend.OpJoin: "join", backend.OpSeen: "seen", backend.OpGuest: "guest", backend.OpHeartbeat: "beat",
+	backend.OpJoin: "join", backend.OpSeen: "seen", backend.OpGuest: "guest", backend.OpHeartbeat: "heartbeat",
 	backend.OpRelease: "release", backend.OpDrop: "drop", backend.OpSignOut: "signout", backend.OpUpdate: "update",
-	backend.OpFollow: "beat", backend.OpForgetGuest: "forget",
+	backend.OpKeep: "keep", backend.OpForgetGuest: "forget",
 	backend.OpBot: "bot", backend.OpPeak: "peak", backend.OpResetPeak: "peak", backend.OpSignOff: "signoff",
-	backend.OpAttend: "beat",
 }
 
 func appendOp(args []any, op backend.Op) []any {
 	user, holder := string(op.User.ID), holderName(op.Holder)
 	switch op.Kind {
 	case backend.OpJoin:
-		return append(args, user, holder, agoOf(op), encodeStatus(op.User), encodeProfile(op.User))
+		return append(args, user, holder, agoOf(op), pagesOf(op), encodeStatus(op.User), encodeProfile(op.User))
 	case backend.OpSeen:
 		return append(args, user, agoOf(op), encodeStatus(op.User), encodeProfile(op.User))
 	case backend.OpUpdate:
@@ -203,14 +204,10 @@ func appendOp(args []any, op backend.Op) []any {
 		return append(args, user, agoOf(op), encodeStatus(op.User), fields)
 	case backend.OpGuest, backend.OpForgetGuest:
 		return append(args, op.Guest)
-	case backend.OpSignOut:
+	case backend.OpSignOut, backend.OpSignOff:
 		return append(args, user, agoOf(op), encodeStatus(op.User))
-	case backend.OpSignOff:
-		return append(args, user, holder, agoOf(op), encodeStatus(op.User))
-	case backend.OpFollow:
-		return append(args, user, holder, agoOf(op))
-	case backend.OpHeartbeat, backend.OpAttend:
-		return append(args, user, holder, "")
+	case backend.OpKeep:
+		return append(args, user, holder, agoOf(op), pagesOf(op))
 	case backend.OpBot:
 		if !backend.ValidBotName(op.Bot) {
 			return append(args, op.Guest, "")
@@ -220,7 +217,7 @@ func appendOp(args []any, op backend.Op) []any {
 		return append(args, max(op.Peak.Total, 0), unixMilli(op.Peak.At), unixMilli(op.Peak.Since))
 	case backend.OpResetPeak:
 		return append(args, "", 0, 0)
-	default: // a release or drop
+	default: // a heartbeat, release or drop
 		return append(args, user, holder)
 	}
 }

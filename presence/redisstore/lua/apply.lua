@@ -4,25 +4,25 @@
 -- ARGV    as topic.lua; 8 what is kept beyond who is online, as "<Keep.Names> <letters>" (f
 --         ForgetSignedOut, a Active, p Peak, g PeakGuests), or empty: nothing. Then runs of
 --         operations that are alike, from ARGV[9] on: kind, for in ms (of a page view For + Ago),
---         whether they are idle (0, 1, or empty: as before), how many, and then for each, with
+--         whether they are idle (0 or 1), how many, and then for each, with
 --         ago in ms,
---           release, drop   user, holder
---           beat            user, holder, ago (empty: no page joins)
---           join            user, holder, ago, status, profile JSON
+--           heartbeat, release, drop   user, holder
+--           keep            user, holder, ago, pages ("*<pages>", or empty: unknown)
+--           join            user, holder, ago, pages, status, profile JSON
 --           seen, update    user, ago, status, profile JSON
---           signoff         user, holder, ago, status
---           signout         user, ago, status
+--           signoff, signout   user, ago, status
 --           guest, forget   guest
 --           bot             bot, name (empty: the bot is not counted)
 --           peak            total (empty: a new record), at in ms, since in ms
 --         (an empty status or profile keeps the former one; a status is "<status>@<revision>",
 --         "<status>", which is of revision 0, or "<status>@", which counts always: rule 28)
--- Returns the indexes, from 0, of the beats (heartbeats, follows and attends) whose lease is
---         gone; and -1 if a release holds its user for the grace.
+-- Returns the indexes, from 0, of the heartbeats and keeps whose lease is gone; and
+--         -1 if a release holds its user for the grace.
 -- Cost    about 5 us an operation, and O(log leases) each; at most 250 of them. To forget
 --         guests costs up to 750 us more, once a script. For names, peak and bots see the
 --         files of these.
-local width = {beat = 3, release = 2, drop = 2, join = 5, seen = 4, update = 4, signout = 3, signoff = 4, guest = 1, forget = 1, bot = 2, peak = 3}
+local width = {heartbeat = 2, keep = 4, release = 2, drop = 2, join = 6, seen = 4, update = 4, signout = 3, signoff = 3,
+  guest = 1, forget = 1, bot = 2, peak = 3}
 local nobody = {guest = true, forget = true, bot = true, peak = true} -- operations that name no user
 local act = {} -- what each kind does; nil: nothing
 
@@ -74,6 +74,17 @@ end
 for i = 1, #expired, 2 do lapsed[expired[i]] = true end
 lapse(expired, sweeps, ended)
 
+-- Whether a user's lease has not expired; and whether that of a connection holds the user.
+local function live(u, holder)
+  local member = u.id .. '\31' .. holder
+  return not lapsed[member] or moved[member]
+end
+local function connected(u)
+  for h in gmatch(u.held, '|([^=]+)=') do
+    if h ~= 'web' and h ~= 'grace' and live(u, h) then return true end
+  end
+end
+
 -- Ends a lease without a sweep, if it is there.
 local function cut(u, holder)
   local member, length = u.id .. '\31' .. holder, finish(u, holder)
@@ -88,11 +99,11 @@ local function endView(u, at)
   if from and (at == now or ends(u.id .. '\31web') - length <= at) then cut(u, 'web') end
 end
 
--- Whether a moment is before the latest join or follow.
+-- Whether a moment is before the latest join.
 local function early(u, at) return u.joined ~= '' and at < tonumber(u.joined) end
 
--- Notes that a connection joined, or a page joined it, at a moment. It takes the place of the
--- page views before (rule 6).
+-- Notes that a node's page joined at a moment. It takes the place of the page views before (rule
+-- 6).
 local function speak(u, at)
   if not early(u, at) then u.joined = text(at) end
   endView(u, at)
@@ -135,8 +146,8 @@ local function take(u, status, profile)
 end
 
 -- What each kind of operation does. Arguments: the user, the length of the lease, where the
--- operation stands in ARGV, and whether it is idle (nil: as before). A beat whose lease is gone
--- returns true.
+-- operation stands in ARGV, and whether it is idle. A heartbeat or keep whose lease is gone returns
+-- true.
 local latestOf = {} -- guest -> the kind of the latest operation
 local period = 3600000 -- if no operation names one
 
@@ -158,8 +169,8 @@ function act.bot(_, length, k)
 end
 
 function act.join(u, length, k, idle)
-  take(u, ARGV[k + 3], ARGV[k + 4])
-  hold(u, ARGV[k + 1], length, now, idle)
+  take(u, ARGV[k + 4], ARGV[k + 5])
+  hold(u, ARGV[k + 1], length, now, idle, ARGV[k + 3])
   u.came, u.proven, u.signedOut = now, true, nil
   speak(u, now - ARGV[k + 2])
 end
@@ -177,13 +188,16 @@ function act.seen(u, length, k)
   u.came = max(u.came or 0, at)
 end
 
-function act.beat(u, length, k, idle)
-  local holder, member = ARGV[k + 1], u.id .. '\31' .. ARGV[k + 1]
-  local from, was = lease(u, holder)
-  if not from or lapsed[member] and not moved[member] then return true end
-  hold(u, holder, length, now, idle, true)
-  if ARGV[k + 2] == '' then return end
-  u.proven = u.proven or tonumber(length) >= tonumber(was) -- else the beat tells of an earlier proof
+function act.heartbeat(u, length, k)
+  if not lease(u, ARGV[k + 1]) or not live(u, ARGV[k + 1]) then return true end
+  hold(u, ARGV[k + 1], length, now, nil, nil, true)
+end
+
+function act.keep(u, length, k, idle)
+  if not connected(u) then return true end
+  local from, was = lease(u, ARGV[k + 1])
+  hold(u, ARGV[k + 1], length, now, idle, ARGV[k + 3], true)
+  u.proven = u.proven or not from or tonumber(length) >= tonumber(was) -- else it tells of an earlier proof
   speak(u, now - ARGV[k + 2])
 end
 
@@ -223,18 +237,16 @@ end
 
 -- The sign-out of one browser: rule 19.
 function act.signoff(u, _, k)
-  local holder, at = ARGV[k + 1], now - ARGV[k + 2]
-  hide(u, ARGV[k + 3])
-  if u.held ~= '|' and not u.lapsed then u.seen = max(u.seen, at) end
-  if connection(holder) then cut(u, holder) end
-  if not connected(u) then return act.signout(u, nil, k + 1) end
+  if not connected(u) then return act.signout(u, nil, k) end
+  local at = now - ARGV[k + 1]
+  hide(u, ARGV[k + 2])
+  if not u.lapsed then u.seen = max(u.seen, at) end
   endView(u, at)
 end
 
 function act.update(u, _, k)
   for h in gmatch(u.held, '|([^=]+)=') do
-    local member = u.id .. '\31' .. h
-    if not lapsed[member] or moved[member] then
+    if live(u, h) then
       local hid = u.invisible
       take(u, ARGV[k + 2], ARGV[k + 3])
       if ARGV[k + 1] ~= '0' and u.invisible and not hid and not u.lapsed then
@@ -250,8 +262,7 @@ local unknown, n = {}, 0
 i = 9
 while i <= #ARGV do
   local kind, first, each, last = run(i)
-  local apply, length, idle = act[kind], ARGV[i + 1], nil
-  if ARGV[i + 2] ~= '' then idle = ARGV[i + 2] == '1' end
+  local apply, length, idle = act[kind], ARGV[i + 1], ARGV[i + 2] == '1'
   for k = first, last, each do
     if apply and apply(step[ARGV[k]], length, k, idle) then unknown[#unknown + 1] = n end
     n = n + 1

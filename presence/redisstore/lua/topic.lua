@@ -31,13 +31,13 @@
 --       7 version of the diffs
 --
 -- A record is "<held> <seen>[+<joined>][@<revision>] <line>":
---   held   "|<holder>=<for>|<holder>=<for>|": the user's leases, each with its length
---          in ms. Its user proved life at expires - for: so no beat makes the length less
+--   held   "|<holder>=<for>|<holder>=<for>*<pages>|": the user's leases, each with its length
+--          in ms, and how many pages it is for, if that is known. Its user proved life at expires - for: so no beat makes the length less
 --          (rule 7). For the lease of page views that is the latest view (rule 6).
 --          A zero before the length says that nobody is at the page (rule 24): "|a.1=045000|"
 --   seen   the latest proof of life by leases that ended, ms; "-0" of a user who is unseen
 --          (rule 21)
---   joined the latest join or follow, ms (rule 6)
+--   joined the latest join, ms (rule 6)
 --   revision  of the status, if it has one (rule 28)
 --   line   "<since> <status> <profile JSON>": what others see. For a device the status is its
 --          visibility, which visibility.go reads and no script. With Keep.Active the last
@@ -174,12 +174,12 @@ local function attend(u)
   u.line = since .. ' ' .. status .. ' ' .. stamp(bare, minutes)
 end
 
--- Returns where a holder's lease stands in a user's list, and its length.
+-- Returns where a holder's lease stands in a user's list, its length, its end, and its pages.
 local function lease(u, holder)
   local from, to = find(u.held, '|' .. holder .. '=', 1, true)
   if not from then return nil end
-  local stop = find(u.held, '|', to, true)
-  return from, sub(u.held, to + 1, stop - 1), stop
+  local length, pages, stop = match(u.held, '^(%d+)(%*?%d*)()', to + 1)
+  return from, length, stop, pages
 end
 
 -- Returns when a lease ends, with the changes of this step; 0 for a lease that is not there.
@@ -189,12 +189,12 @@ local function ends(member)
 end
 
 -- Makes or renews a lease from a moment on, and never ends it sooner. This is a proof of life.
--- A lease that is idle or not becomes that, and with nil stays what it was. With beats it is a
--- beat, which does not shorten the length either: one for less than that tells of a proof of
--- life that was as much earlier (rule 7).
-local function hold(u, holder, length, at, idle, beats)
+-- A lease that is idle or not becomes that, and with nil stays what it was, as do its pages. With
+-- beats it is a beat, which does not shorten the length either: one for less than that tells of
+-- a proof of life that was as much earlier (rule 7).
+local function hold(u, holder, length, at, idle, pages, beats)
   local member, expires = u.id .. '\31' .. holder, at + length
-  local from, was, stop = lease(u, holder)
+  local from, was, stop, had = lease(u, holder)
   if from and tonumber(length) ~= tonumber(was) then -- the new end may be before the present one
     if expires <= ends(member) then
       expires = nil
@@ -206,10 +206,11 @@ local function hold(u, holder, length, at, idle, beats)
   if idle == nil then idle = from and find(was, '^0') end
   if find(length, '^0') then length = match(length, '^0+(%d+)$') or '0' end
   if idle then length = '0' .. length end
+  pages = pages or had or ''
   if not from then
-    u.held = u.held .. holder .. '=' .. length .. '|'
-  elseif was ~= length then
-    u.held = sub(u.held, 1, from) .. holder .. '=' .. length .. sub(u.held, stop)
+    u.held = u.held .. holder .. '=' .. length .. pages .. '|'
+  elseif was ~= length or had ~= pages then
+    u.held = sub(u.held, 1, from) .. holder .. '=' .. length .. pages .. sub(u.held, stop)
   end
 end
 
@@ -250,15 +251,6 @@ local function endAll(u, but)
     end
   end
   u.held = stays
-end
-
-local function connection(holder) return holder ~= 'web' and holder ~= 'grace' end
-
--- Whether a connection holds the user.
-local function connected(u)
-  for h in gmatch(u.held, '|([^=]+)=') do
-    if connection(h) then return true end
-  end
 end
 
 -- Ends the expired leases {member, expires, ...} of the first users that were touched, and adds
