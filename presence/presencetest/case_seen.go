@@ -86,14 +86,14 @@ func lateView(tr *trial) {
 // Rule 7: whether the lease expires afterwards or is dropped.
 func earlierProof(tr *trial) {
 	const less = 4 * slack
-	tr.do(presence.Site, join("attends", "a.1"), join("follows", "a.2"), join("beats", "a.3"), join("beats-alone", "a.4"), join("dropped", "a.5"))
+	tr.do(presence.Site, join("keeps", "a.1"), join("beats", "a.3"), join("beats-alone", "a.4"), join("dropped", "a.5"))
 	tr.advance(ttl - 2*slack)
 	proof := tr.now().Add(less - ttl)
-	tr.do(presence.Site, lasting(attended("attends", "a.1"), less), lasting(attach("follows", "a.2"), less), lasting(beat("beats", "a.3"), less),
-		lasting(unattended("dropped", "a.5"), less), drop("dropped", "a.5"))
+	tr.do(presence.Site, lasting(keep("keeps", "a.1"), less), lasting(beat("beats", "a.3"), less),
+		lasting(idly(keep("dropped", "a.5")), less), drop("dropped", "a.5"))
 	tr.do(presence.Site, lasting(beat("beats-alone", "a.4"), less))
 	tr.pass(less + slack)
-	for _, id := range []presence.UserID{"attends", "follows", "beats", "beats-alone", "dropped"} {
+	for _, id := range []presence.UserID{"keeps", "beats", "beats-alone", "dropped"} {
 		tr.wantSeen(presence.Site, id, proof)
 	}
 }

@@ -223,6 +223,7 @@ func (b *board) apply(m move, again bool) (sure bool, err error) {
 		if !again {
 			m.ops[i] = s.legal(m.ops[i])
 		}
+		s.limit(&m.ops[i])
 		found := s.oracle.apply(m.ops[i])
 		sure = sure && found
 		if !found && renews(m.ops[i]) {
@@ -271,6 +272,16 @@ func (s square) sparesExpired(op backend.Op) bool {
 	late := op.Kind == backend.OpSeen && op.Ago > 0
 	p := s.people[op.User.ID]
 	return (late || slices.Contains(spares, op.Kind)) && p != nil && p.holds(func(_ presence.Holder, lease hold) bool { return lease.until <= s.now })
+}
+
+// limit takes from a heartbeat what is over the length of its lease, which may be one that a shorter keep made: such a
+// heartbeat is left open (rule 7).
+func (s square) limit(op *backend.Op) {
+	if p := s.people[op.User.ID]; p != nil && op.Kind == backend.OpHeartbeat {
+		if lease, there := p.leases[op.Holder]; there {
+			op.For = min(op.For, lease.length)
+		}
+	}
 }
 
 // renews reports whether an operation renews a lease that must be there.
