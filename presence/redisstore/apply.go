@@ -160,8 +160,8 @@ type run struct {
 	idle   bool
 }
 
-// runOf returns what an operation may have in common with the next one. A page view has its length from when the page was
-// viewed, so those that are written late are alike too.
+// runOf returns what an operation may have in common with the next one. The length of a page view is from when the
+// page was viewed, so those that are written late are alike too.
 func runOf(op backend.Op) run {
 	r := run{kindNames[op.Kind], op.For.Milliseconds(), op.Idle}
 	if op.Kind == backend.OpSeen {

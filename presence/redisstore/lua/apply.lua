@@ -102,8 +102,7 @@ end
 -- Whether a moment is before the latest join.
 local function early(u, at) return u.joined ~= '' and at < tonumber(u.joined) end
 
--- Notes that a node's page joined at a moment. It takes the place of the page views before (rule
--- 6).
+-- Notes that a page joined at a moment. It takes the place of the page views before (rule 6).
 local function speak(u, at)
   if not early(u, at) then u.joined = text(at) end
   endView(u, at)
@@ -215,18 +214,14 @@ end
 
 function act.drop(u, _, k) cut(u, ARGV[k + 1]) end
 
--- A sign-out tells the status of a user who hides, since the topic may not know it.
-local function hide(u, status)
-  if find(status, '^invisible') then take(u, status, '') end
-end
-
-function act.signout(u, _, k)
+-- A sign-out of all browsers, or of one: rule 19.
+function act.signout(u, _, k, _, one)
   local at = now - ARGV[k + 1]
-  hide(u, ARGV[k + 2])
+  if find(ARGV[k + 2], '^invisible') then take(u, ARGV[k + 2], '') end -- the topic may not know it
   if u.held ~= '|' and not u.lapsed then u.seen = max(u.seen, at) end
   endView(u, at)
-  if not early(u, at) then endAll(u, 'web') end
-  if u.held ~= '|' then return end -- who has come back since
+  if not early(u, at) and not (one and connected(u)) then endAll(u, 'web') end
+  if u.held ~= '|' then return end -- who is still there, or has come back since
   if u.invisible then
     u.viewed = nil
     return
@@ -235,14 +230,7 @@ function act.signout(u, _, k)
   if not stays then u.viewed, u.leavesSets = nil, true end
 end
 
--- The sign-out of one browser: rule 19.
-function act.signoff(u, _, k)
-  if not connected(u) then return act.signout(u, nil, k) end
-  local at = now - ARGV[k + 1]
-  hide(u, ARGV[k + 2])
-  if not u.lapsed then u.seen = max(u.seen, at) end
-  endView(u, at)
-end
+function act.signoff(u, _, k) act.signout(u, nil, k, nil, true) end
 
 function act.update(u, _, k)
   for h in gmatch(u.held, '|([^=]+)=') do

@@ -32,8 +32,9 @@
 --
 -- A record is "<held> <seen>[+<joined>][@<revision>] <line>":
 --   held   "|<holder>=<for>|<holder>=<for>*<pages>|": the user's leases, each with its length
---          in ms, and how many pages it is for, if that is known. Its user proved life at expires - for: so no beat makes the length less
---          (rule 7). For the lease of page views that is the latest view (rule 6).
+--          in ms, and how many pages it is for, if that is known. Its user proved life at
+--          expires - for: so no beat makes the length less (rule 7). For the lease of page
+--          views that is the latest view (rule 6).
 --          A zero before the length says that nobody is at the page (rule 24): "|a.1=045000|"
 --   seen   the latest proof of life by leases that ended, ms; "-0" of a user who is unseen
 --          (rule 21)
@@ -77,8 +78,8 @@ local function ask(command, key, args)
   return all
 end
 
--- A user in a step: id, place (in touched), held, seen, record (as it was read),
--- at (where its line begins there), joined and rev (texts; empty: 0), line (nil: as it was), shown (in users),
+-- A user in a step: id, place (in touched), held, seen, joined and rev (texts; empty: 0), record
+-- (as it was read), at (where its line begins there), line (nil: as it was), shown (in users),
 -- veiled (in hidden), invisible (now), unseen (now: rule 21), hushed (in users, and unseen, as
 -- it was read), lapsed (in users, had no lease left and came back invisible: seen stays),
 -- left (in users, and turned invisible then, which is written late),
@@ -86,8 +87,8 @@ end
 -- nil: now), proven (by a lease of now), signedOut (and did not come since).
 local step = {}     -- user id -> user
 local touched = {}  -- users, in the order of their first touch
-local moved = {}    -- member -> expires, of leases made or lengthened in this step; one in the zset may be later
-local scores = {}   -- member -> what is known of the zset
+local moved = {}    -- member -> expires, of leases made or lengthened in this step; the zset may have a later one
+local scores = {}   -- member -> expires in the zset, as far as it was read; 0: it goes
 local ended = {}    -- members of leases that go
 local unproven = {} -- {user, length, ...} of ended leases whose expiry is still to be read
 local proofs = {}   -- their members
@@ -195,7 +196,8 @@ end
 local function hold(u, holder, length, at, idle, pages, beats)
   local member, expires = u.id .. '\31' .. holder, at + length
   local from, was, stop, had = lease(u, holder)
-  if from and tonumber(length) ~= tonumber(was) then -- the new end may be before the present one
+  local more = from and length - was
+  if from and (more < 0 or more > 0 and at < now) then -- the new end may be before the present one
     if expires <= ends(member) then
       expires = nil
       if not beats and not u.lapsed then u.seen = max(u.seen, at) end
