@@ -149,16 +149,16 @@ func TestStatusRateOff(t *testing.T) {
 }
 
 // noticesStore counts the statuses that the store took. A status that crosses another one is
-// refused first (rule 13), and then published again: that is one.
+// refused first (rule 13), and then put again: that is one.
 type noticesStore struct {
 	backend.Store
 	statuses atomic.Int64
 }
 
-func (n *noticesStore) Publish(ctx context.Context, notice backend.Notice) error {
-	err := n.Store.Publish(ctx, notice)
-	if notice.Kind == backend.NoticeStatus && err == nil {
+func (n *noticesStore) PutStatus(ctx context.Context, user presence.UserID, c backend.ChosenStatus, again bool) (int64, error) {
+	rev, err := n.Store.PutStatus(ctx, user, c, again)
+	if err == nil {
 		n.statuses.Add(1)
 	}
-	return err
+	return rev, err
 }

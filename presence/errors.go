@@ -49,8 +49,8 @@ var (
 	// ErrRefused: the store answers, but refuses the operations of one topic. The track.Tracker tries a few
 	// times, then drops them, counts them and logs that.
 	ErrRefused = errors.New("the presence store refuses this")
-	// ErrLaterChoice: backend.Bus.Publish of a status, or [Directory].SetSettings, that does not replace the
-	// user's latest choice. Nothing has changed. Ask for the latest choice, and try again.
+	// ErrLaterChoice: backend.Store.PutStatus or [Directory].SetSettings of a choice that does not replace the
+	// user's latest one. Nothing has changed. Ask for the latest choice, and try again.
 	ErrLaterChoice = errors.New("the user has made a later choice")
 	// ErrForeignToken: a [Token] that this fleet did not make. The page connects
 	// again; it costs the store nothing.

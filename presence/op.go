@@ -2,8 +2,8 @@ package presence
 
 import "strings"
 
-// A Holder is the name of what holds a lease: a connection ("<node>.<process>.<n>"), or one of the two
-// holders that every store knows.
+// A Holder is the name of what holds a lease: the pages of a user at a node ("<node>.<process>.<n>"), or one of the two
+// holders that every store knows. A connection has a name of the same form.
 type Holder string
 
 // Holders that are not connections: see rules 5 and 6 of backend.Store.

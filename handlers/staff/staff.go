@@ -1,6 +1,6 @@
-// Package staff is a page for the staff of a site. It shows who is online, including invisible users, with the
-// leases that hold each user and the nodes of the connections. Staff can disconnect a user, close one
-// connection, or reset the record of a topic. The page also shows the state of the store, and the latest acts
+// Package staff is a page for the staff of a site. It shows who is online, including invisible users, with what
+// holds each user, such as two pages at a node. Staff can disconnect a user, close a user's pages at one
+// node, or reset the record of a topic. The page also shows the state of the store, and the latest acts
 // of staff.
 //
 // The page is rendered by the server and works without script. With script, the site's own stream keeps it

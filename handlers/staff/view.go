@@ -78,6 +78,7 @@ type leaseView struct {
 	Holder     presence.Holder
 	Connection bool
 	Node       string // of a connection; empty for other leases
+	Pages      int
 	Left       time.Duration
 }
 
@@ -184,7 +185,7 @@ func userOf(u backend.Inspected) userView {
 	u.ID = u.ID.Local()
 	v := userView{Inspected: u, Invisible: u.Status.Base() == presence.Invisible}
 	for _, l := range u.Leases {
-		lease := leaseView{Holder: l.Holder, Connection: l.Holder.IsConnection(), Left: l.Left}
+		lease := leaseView{Holder: l.Holder, Connection: l.Holder.IsConnection(), Pages: l.Pages, Left: l.Left}
 		if lease.Connection {
 			lease.Node = l.Holder.Node()
 		}

@@ -2,7 +2,6 @@ package backend
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -12,7 +11,7 @@ import (
 type Bus interface {
 	// Publish sends a notice to every node that listens, this one included. If it
 	// returns an error the notice may have been sent all the same, and may be sent
-	// again, unless the error is ErrLaterChoice. It costs one round trip.
+	// again. It costs one round trip.
 	Publish(ctx context.Context, n Notice) error
 
 	// Listen calls fn for each notice from now on, in order, one call at a time.
@@ -41,7 +40,7 @@ type Notice struct {
 
 	// Lasting notices reach every node, also one that could not reach the Bus when
 	// they were sent: the Bus keeps them for ten minutes. Other notices are of the
-	// moment and may be lost. SignOutNotice and StatusNotice make lasting ones.
+	// moment and may be lost. SignOutNotice makes a lasting one.
 	Lasting bool
 
 	// ID names the event. A lasting notice that is published again has the same ID. Publish accepts up to 16
@@ -53,30 +52,10 @@ type Notice struct {
 	// does not end a connection that was opened 10 s ago.
 	Ago time.Duration
 
-	// Order is the place of a NoticeStatus among all choices of its user. Listen sets it, so all nodes agree
-	// which choice is the latest, in whatever order the notices arrive.
-	//
-	// Publish expects the Order of the choice that this one replaces, or 0 if none is known, and gives the
-	// new choice a greater one. A notice with an Ago keeps its Order, if that is not zero.
-	Order Order
-
 	// Missed is set by Listen alone, in a notice without a kind. The node may have
 	// missed lasting notices of up to that long ago: the Bus lost its data, or the
 	// node could not reach it for longer than it keeps notices.
 	Missed time.Duration
-}
-
-// An Order says which of a user's choices is the later one: that with the greater Order. It is roughly the
-// moment of the choice by the clock of the [Bus], in Unix microseconds.
-type Order int64
-
-// OrderAt returns the Order of a choice that was made at a moment.
-func OrderAt(at time.Time) Order { return Order(at.UnixMicro()) }
-
-// A ChosenStatus is a [Store]'s record of a user's choice. It is zero if the store has none.
-type ChosenStatus struct {
-	Status presence.Status
-	Order  Order
 }
 
 // A NoticeKind says what a notice means. New kinds need no change in a [Bus], and nodes
@@ -89,14 +68,13 @@ const (
 	NoticeSignedOff NoticeKind = "signed_off" // the user's connections of one browser end: Payload is Visitor.Browser; lasting
 	NoticeEnded     NoticeKind = "ended"      // the user's connections of one device end: Payload is its [presence.DeviceID]; lasting
 	NoticeLeft      NoticeKind = "left"       // one connection of the user ends: Payload is its [presence.Holder]
-	NoticeStatus    NoticeKind = "status"     // the user chose a status; lasting, and kept by a [Store]
 
 	// NoticeActed: a member of staff did something to the user; lasting. Payload says what, as JSON: see
 	// acts.go of package track.
 	NoticeActed NoticeKind = "acted"
 
-	// NoticeSettings: the user chose settings; lasting. Payload has them as JSON: see settings.go of package
-	// track.
+	// NoticeSettings: the user chose settings, or a status; lasting. Payload has them as JSON: see settings.go of
+	// package track.
 	NoticeSettings NoticeKind = "settings"
 	// NoticeRelations: the user's contacts or blocks have changed; lasting.
 	NoticeRelations NoticeKind = "relations"
@@ -137,17 +115,4 @@ func SignOutNotice(user presence.UserID) Notice {
 // LeaveNotice says that the page of one of the user's connections closed.
 func LeaveNotice(user presence.UserID, connection presence.Holder) Notice {
 	return Notice{Kind: NoticeLeft, User: user, Payload: string(connection)}
-}
-
-// StatusNotice says that a user chose a status.
-func StatusNotice(user presence.UserID, status presence.Status) Notice {
-	return Notice{Kind: NoticeStatus, User: user, Payload: string(status), Lasting: true}
-}
-
-// Status returns the status that a user chose, or "" for a notice of another kind.
-func (n Notice) Status() presence.Status {
-	if n.Kind != NoticeStatus {
-		return ""
-	}
-	return presence.Status(strings.Clone(n.Payload)) // it may be a part of something long
 }

@@ -7,14 +7,27 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
+// A ChosenStatus is a [Store]'s record of what a user chose. It is zero if the store has none.
+type ChosenStatus struct {
+	Status presence.Status
+	Rev    int64 // greater for each later choice; roughly its moment by the store's clock, in Unix microseconds
+}
+
+// At returns roughly when the user chose the status; zero if the user chose none.
+func (c ChosenStatus) At() time.Time {
+	if c.Rev == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(c.Rev)
+}
+
 // StoreKept is what a [Store] keeps of a user. An ExportUser of a Store fills it in, and returns
 // its Parts.
 type StoreKept struct {
-	Status   presence.Status // that the user chose last; empty: none is kept
-	StatusAt time.Time
-	Topics   []TopicKept // a device is there as in the topic of devices
-	Notices  []NoticeKept
-	Entries  []EntryKept
+	Chosen  ChosenStatus
+	Topics  []TopicKept // a device is there as in the topic of devices
+	Notices []NoticeKept
+	Entries []EntryKept
 }
 
 // A TopicKept is what one topic keeps of a user, or of a user's device.
@@ -111,7 +124,7 @@ func (k StoreKept) Parts() []Kept {
 		{"page_views", "two age periods, by default ten minutes", views},
 		{"recent_names", "24 hours after your latest page view, and fewer where more users came since", names},
 		{"topics_last_seen", "until the site trims it, by default after 30 days; it goes when you come back", lately},
-		{"chosen_status", "until you choose again, or the site trims it, by default after 30 days", status{k.Status, k.StatusAt}},
+		{"chosen_status", "until you choose again, or the site trims it, by default after 30 days", status{k.Chosen.Status, k.Chosen.At()}},
 		{"notices", "ten minutes", append([]NoticeKept{}, k.Notices...)},
 		{"deliveries", "joins and leaves that wait to be told to a program of the site: until it took them, at most a day for a webhook; that you are online, while you are", append([]EntryKept{}, k.Entries...)},
 	}

@@ -94,14 +94,11 @@ import (
 //     that was idle (rule 24). While an attended connection holds the user, nobody notices.
 //     The third is a batch with an older choice of a user whose leases all end in it: the revision ends with
 //     them (rule 28), so the second time the older choice counts.
-//  13. The status that a user chose outlives the user's leases and sign-outs. It is
-//     kept in the step that publishes it ([Bus.Publish] of a [NoticeStatus]), and
-//     only Trim forgets it. The choice with the greatest [Order] wins. A new choice names the
-//     one that it replaces, by [Notice.Order]. If the store keeps one of a greater Order,
-//     Publish returns [presence.ErrLaterChoice], and nobody hears the notice. Otherwise the choice
-//     gets a greater Order than any that was published before, also if the store's clock
-//     goes back. A notice with [Notice.Ago] is about a choice made that long ago: it has
-//     [Notice.Order], or where that is zero the Order of that moment.
+//  13. The status that a user chose outlives the user's leases and sign-outs, and only Trim forgets
+//     it. The choice with the greatest Rev stays, in whatever order choices come, and however often.
+//     A new choice names the Rev that it replaces. If the store keeps a greater one, PutStatus
+//     returns [presence.ErrLaterChoice] and changes nothing. Otherwise the new choice gets a
+//     greater Rev than both, also if the store's clock goes back.
 //     Example: Alice turns busy at node a, whose call of Redis hangs. She is told that it
 //     failed, and turns away at node b. A minute later Redis takes the call of node a. It
 //     refuses busy, which replaces what Alice chose before she turned away.
@@ -310,10 +307,14 @@ type Store interface {
 	// the data, must not block and must not call the store.
 	WatchBroadcasts(ctx context.Context, topic presence.Topic, fn func(data []byte)) (stop func(), err error)
 
-	// Statuses returns the status that each user chose last, with its Order. It is zero
-	// for a user whose choice is unknown or was trimmed (rule 13). It costs one round
-	// trip.
+	// Statuses returns the status that each user chose last. It is zero for a user whose choice is
+	// unknown or was trimmed (rule 13). It costs one round trip.
 	Statuses(ctx context.Context, users ...presence.UserID) ([]ChosenStatus, error)
+
+	// PutStatus keeps a status that a user chose in place of a choice with c.Rev, and returns the Rev of the new
+	// choice. With again c is no new choice, but one that the store may have lost: it has its Rev, and changes
+	// nothing if the store keeps a greater one (rule 13). It costs one round trip.
+	PutStatus(ctx context.Context, user presence.UserID, c ChosenStatus, again bool) (rev int64, err error)
 
 	// Secret returns the fleet's secret. A store that has none keeps and returns the
 	// offer (rule 14), which has 16 to 64 bytes. It costs one round trip.

@@ -3,7 +3,6 @@ package memstore
 import (
 	"context"
 	"slices"
-	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
@@ -29,10 +28,7 @@ func (s *Store) ExportUser(ctx context.Context, user presence.UserID) ([]backend
 	if err != nil {
 		return nil, err
 	}
-	if kept.Status = chosen[0].Status; chosen[0].Order > 0 {
-		kept.StatusAt = time.UnixMicro(int64(chosen[0].Order))
-	}
-	kept.Entries = s.consumers.about(e)
+	kept.Chosen, kept.Entries = chosen[0], s.consumers.about(e)
 	return kept.Parts(), nil
 }
 

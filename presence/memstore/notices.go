@@ -26,15 +26,6 @@ func (b *bus) Publish(ctx context.Context, n backend.Notice) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if status := n.Status(); status != "" {
-		if n.Ago == 0 && n.Order < b.chosen[n.User].Order {
-			return presence.ErrLaterChoice
-		}
-		n.Order = chosenOrder(n, time.Now())
-		if b.chosen[n.User].Order <= n.Order {
-			b.chosen[n.User] = backend.ChosenStatus{Status: status, Order: n.Order}
-		}
-	}
 	for fn := range b.listeners {
 		(*fn)(n)
 	}
@@ -78,12 +69,30 @@ func (b *bus) Statuses(_ context.Context, users ...presence.UserID) ([]backend.C
 	return statuses, nil
 }
 
+// PutStatus implements [backend.Store].
+func (b *bus) PutStatus(ctx context.Context, user presence.UserID, c backend.ChosenStatus, again bool) (rev int64, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	was := b.chosen[user].Rev
+	switch {
+	case ctx.Err() != nil:
+		return 0, ctx.Err()
+	case was >= c.Rev && again:
+		return was, nil
+	case was > c.Rev:
+		return 0, presence.ErrLaterChoice
+	case !again:
+		c.Rev = max(time.Now().UnixMicro(), c.Rev+1)
+	}
+	b.chosen[user] = c
+	return c.Rev, nil
+}
+
 // trim forgets choices from before a moment, and all but the most latest ones.
 func (b *bus) trim(before time.Time, most int) (forgotten int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	at := func(c backend.ChosenStatus) time.Time { return time.UnixMicro(int64(c.Order)) }
-	return trim(b.chosen, at, before, most)
+	return trim(b.chosen, backend.ChosenStatus.At, before, most)
 }
 
 // forget forgets what a user chose.
@@ -91,15 +100,4 @@ func (b *bus) forget(user presence.UserID) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.chosen, user)
-}
-
-// chosenOrder returns the Order of a choice that is published now.
-func chosenOrder(n backend.Notice, now time.Time) backend.Order {
-	switch {
-	case n.Ago == 0:
-		return max(backend.OrderAt(now), n.Order+1)
-	case n.Order != 0:
-		return n.Order
-	}
-	return backend.OrderAt(now.Add(-n.Ago))
 }

@@ -24,8 +24,11 @@ func comesLate(tr *trial) {
 		tr.Errorf("got %+v from Apply, want an error (rule 26)", r)
 	}
 	site.wants("")
-	if tr.store.Publish(late, backend.StatusNotice("u", presence.Busy)) == nil {
+	if tr.store.Publish(late, backend.SignOutNotice("u")) == nil {
 		tr.Errorf("got no error from Publish, want one (rule 26)")
+	}
+	if _, err := tr.store.PutStatus(late, "u", backend.ChosenStatus{Status: presence.Busy}, false); err == nil {
+		tr.Errorf("got no error from PutStatus, want one (rule 26)")
 	}
 	if _, _, err := tr.store.RenewNode(late, "a.p", term); err == nil {
 		tr.Errorf("got no error from RenewNode, want one (rule 26)")

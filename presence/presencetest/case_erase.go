@@ -29,8 +29,9 @@ func (tr *trial) aboutErased() {
 	tr.do("thread:2", join("u", "a.1"), status("u", presence.Invisible))
 	tr.do("@people", join("u\x1ephone", "a.1"), join("v\x1ephone", "a.2"), join("u\x1edesk", "a.3"))
 	tr.do("@people", drop("u\x1edesk", "a.3"))
-	for _, n := range []backend.Notice{backend.StatusNotice("u", presence.Busy), backend.StatusNotice("v", presence.Busy), backend.SignOutNotice("u"), backend.SignOutNotice("v")} {
-		if err := tr.store.Publish(tr.ctx, n); err != nil {
+	for _, user := range []presence.UserID{"u", "v"} {
+		tr.choose(tr.store, user, presence.Busy)
+		if err := tr.store.Publish(tr.ctx, backend.SignOutNotice(user)); err != nil {
 			tr.Fatal(err)
 		}
 	}

@@ -20,11 +20,9 @@ func lastingCases() []ruleCase {
 func statusCases() []ruleCase {
 	return []ruleCase{
 		{"rule 13", "a chosen status outlives leases and sign-outs", chosenOutlives},
-		{"rule 13", "the latest choice wins", latestChoice},
-		{"rule 13", "a choice that is published late yields to a later one", lateChoice},
-		{"rule 13", "a later choice has a greater order, which all nodes hear", choicesInOrder},
-		{"rule 13", "a choice that is published late keeps its order", lateChoiceInOrder},
+		{"rule 13", "a new choice has a greater revision than all before", choicesInOrder},
 		{"rule 13", "a choice does not replace one that it does not know", laterChoice},
+		{"rule 13", "choices that are told again count by their revisions", choicesAgain},
 		{"rule 13", "chosen statuses are trimmed by age", chosenTrimmedByAge},
 		{"rule 13", "chosen statuses are trimmed by number", chosenTrimmedByNumber},
 	}
@@ -36,29 +34,23 @@ func secretCases() []ruleCase {
 	}
 }
 
-// choose publishes that a user chose a status, in place of the latest one.
-func (tr *trial) choose(store backend.Store, id presence.UserID, s presence.Status) {
-	tr.Helper()
-	if err := tr.replace(store, tr.chosen(id), id, s); err != nil {
-		tr.Fatalf("notify: %v", err)
-	}
-}
-
-// replace publishes that a user chose a status in place of one of an order.
-func (tr *trial) replace(store backend.Store, was backend.Order, id presence.UserID, s presence.Status) error {
-	n := backend.StatusNotice(id, s)
-	n.Order = was
-	return store.Publish(tr.ctx, n)
-}
-
-// chosen returns the order of the latest choice of a user.
-func (tr *trial) chosen(id presence.UserID) backend.Order {
+// choose makes a user choose a status in place of the latest one, and returns the revision.
+func (tr *trial) choose(store backend.Store, id presence.UserID, s presence.Status) (rev int64) {
 	tr.Helper()
 	kept, err := tr.store.Statuses(tr.ctx, id)
 	if err != nil {
 		tr.Fatalf("statuses: %v", err)
 	}
-	return kept[0].Order
+	return tr.put(store, id, backend.ChosenStatus{Status: s, Rev: kept[0].Rev}, false)
+}
+
+func (tr *trial) put(store backend.Store, id presence.UserID, c backend.ChosenStatus, again bool) (rev int64) {
+	tr.Helper()
+	rev, err := store.PutStatus(tr.ctx, id, c, again)
+	if err != nil {
+		tr.Fatalf("put status: %v", err)
+	}
+	return rev
 }
 
 // wantChosen checks, at both nodes, which statuses users chose.
@@ -71,10 +63,10 @@ func (tr *trial) wantChosen(want ...presence.Status) {
 	for _, store := range []backend.Store{tr.store, tr.peer} {
 		got, err := store.Statuses(tr.ctx, users...)
 		same := slices.EqualFunc(got, want, func(c backend.ChosenStatus, s presence.Status) bool {
-			return c.Status == s && (c.Order != 0) == (s != "")
+			return c.Status == s && (c.Rev != 0) == (s != "")
 		})
 		if err != nil || !same {
-			tr.Errorf("got statuses %v and error %v, want %q, each with an order", got, err, want)
+			tr.Errorf("got statuses %v and error %v, want %q, each with a revision", got, err, want)
 		}
 	}
 }
@@ -96,114 +88,57 @@ func chosenOutlives(tr *trial) {
 	}
 }
 
-// Rule 13: whichever node published it.
-func latestChoice(tr *trial) {
-	tr.choose(tr.store, "u0", presence.Invisible)
-	tr.choose(tr.peer, "u0", presence.Away)
-	tr.wantChosen(presence.Away)
-	tr.choose(tr.store, "u0", presence.Online)
-	tr.wantChosen(presence.Online)
-}
-
-// Rule 13: a node restores choices that a wiped store lost.
-func lateChoice(tr *trial) {
-	tr.choose(tr.store, "u0", presence.Online)
-	late := func(id presence.UserID) {
-		n := backend.StatusNotice(id, presence.Invisible)
-		n.Ago = period
-		if err := tr.peer.Publish(tr.ctx, n); err != nil {
-			tr.Fatalf("notify: %v", err)
+// Rule 13: whichever node it comes from, also behind a revision that another clock gave, and within one millisecond.
+func choicesInOrder(tr *trial) {
+	var revs []int64
+	for i, status := range []presence.Status{presence.Invisible, presence.Away, presence.Busy, presence.Busy} {
+		revs = append(revs, tr.choose([]backend.Store{tr.store, tr.peer}[i%2], "u0", status))
+		tr.wantChosen(status)
+	}
+	ahead := revs[3] + time.Hour.Microseconds()
+	revs = append(revs, tr.put(tr.peer, "u0", backend.ChosenStatus{Status: presence.Away, Rev: ahead}, false), tr.choose(tr.store, "u0", presence.Online))
+	for i, rev := range revs[1:] {
+		if rev <= revs[i] || revs[0] <= 0 || revs[4] <= ahead {
+			tr.Fatalf("got revisions %v, want each greater than the one before, and the last two than %d", revs, ahead)
 		}
 	}
-	late("u0")
-	late("u1")
-	tr.wantChosen(presence.Online, presence.Invisible)
-	tr.choose(tr.store, "u1", presence.Busy)
-	tr.wantChosen(presence.Online, presence.Busy)
-}
-
-// orders returns the orders of the statuses that a node has heard.
-func (tr *trial) orders(store backend.Store, box *mailbox[backend.Notice]) (orders []backend.Order) {
-	tr.Helper()
-	if err := store.Hear(tr.ctx); err != nil {
-		tr.Fatalf("hear: %v", err)
-	}
-	for _, n := range box.got() {
-		orders = append(orders, n.Order)
-	}
-	return orders
-}
-
-// Rule 13: both nodes hear the same orders, which rise: also behind an order that another clock
-// gave, and within one millisecond.
-func choicesInOrder(tr *trial) {
-	here, _ := tr.listen(tr.store)
-	there, _ := tr.listen(tr.peer)
-	tr.choose(tr.store, "u0", presence.Away)
-	tr.choose(tr.peer, "u0", presence.Busy)
-	tr.choose(tr.store, "u0", presence.Away)
-	got := tr.orders(tr.store, here)
-	if len(got) != 3 || got[0] <= 0 || got[1] <= got[0] || got[2] <= got[1] {
-		tr.Fatalf("got orders %v, want three that rise", got)
-	}
-	ahead := got[2] + backend.Order(time.Hour/time.Microsecond)
-	if err := tr.replace(tr.peer, ahead, "u0", presence.Invisible); err != nil {
-		tr.Fatalf("notify: %v", err)
-	}
-	tr.choose(tr.store, "u0", presence.Online)
-	if got = tr.orders(tr.store, here); len(got) != 5 || got[3] <= ahead || got[4] <= got[3] {
-		tr.Errorf("got orders %v, want the last two behind %d", got, ahead)
-	}
-	if others := tr.orders(tr.peer, there); !slices.Equal(others, got) {
-		tr.Errorf("got orders %v at the other node, want %v", others, got)
-	}
 	tr.wantChosen(presence.Online)
-	if kept, err := tr.peer.Statuses(tr.ctx, "u0"); err != nil || kept[0].Order != got[4] {
-		tr.Errorf("got %v and error %v kept, want order %d", kept, err, got[4])
+	if kept, err := tr.peer.Statuses(tr.ctx, "u0"); err != nil || kept[0].Rev != revs[5] {
+		tr.Errorf("got %v and error %v kept, want revision %d", kept, err, revs[5])
 	}
 }
 
-// Rule 13: a node that did not know of the latest choice asks, and publishes again. A call that
-// arrives late, and whose caller has given up, changes nothing and tells nobody.
+// Rule 13: a node that did not know of the latest choice asks, and tries again. A call that arrives late, and whose
+// caller has given up, changes nothing.
 func laterChoice(tr *trial) {
-	box, _ := tr.listen(tr.store)
-	tr.choose(tr.store, "u0", presence.Away)
-	was := tr.chosen("u0")
+	was := tr.choose(tr.store, "u0", presence.Away)
 	tr.choose(tr.peer, "u0", presence.Busy)
-	for _, overtaken := range []backend.Order{0, was} {
-		if err := tr.replace(tr.store, overtaken, "u0", presence.Invisible); !errors.Is(err, presence.ErrLaterChoice) {
+	for _, overtaken := range []int64{0, was} {
+		if _, err := tr.store.PutStatus(tr.ctx, "u0", backend.ChosenStatus{Status: presence.Invisible, Rev: overtaken}, false); !errors.Is(err, presence.ErrLaterChoice) {
 			tr.Errorf("got %v for a choice in place of %d, want ErrLaterChoice", err, overtaken)
 		}
 	}
 	tr.wantChosen(presence.Busy)
-	if got := tr.orders(tr.store, box); len(got) != 2 {
-		tr.Errorf("got %d notices, want two", len(got))
-	}
-	tr.choose(tr.store, "u0", presence.Invisible)
-	tr.wantChosen(presence.Invisible)
 }
 
-// Rule 13: nodes restore what a store lost by the order that it had, and not by how long each of
-// them thinks that was ago.
-func lateChoiceInOrder(tr *trial) {
-	box, _ := tr.listen(tr.peer)
-	tr.choose(tr.store, "u0", presence.Away)
-	tr.choose(tr.store, "u0", presence.Busy)
-	got := tr.orders(tr.peer, box)
-	if len(got) != 2 {
-		tr.Fatalf("got orders %v, want two", got)
-	}
-	for i, status := range []presence.Status{presence.Busy, presence.Away} {
-		n := backend.StatusNotice("u1", status)
-		n.Ago, n.Order = time.Second, got[1-i]
-		if err := tr.peer.Publish(tr.ctx, n); err != nil {
-			tr.Fatalf("notify: %v", err)
+// Rule 13: nodes tell a store again what it lost, in any order and however often.
+func choicesAgain(tr *trial) {
+	first := tr.choose(tr.store, "u0", presence.Away)
+	last := tr.choose(tr.store, "u0", presence.Busy)
+	for _, user := range []presence.UserID{"u0", "u1"} {
+		want := map[presence.UserID]int64{"u0": last}[user]
+		for _, c := range []backend.ChosenStatus{{Status: presence.Away, Rev: first}, {Status: presence.Busy, Rev: last}, {Status: presence.Away, Rev: first}, {Status: presence.Busy, Rev: last}} {
+			want = max(want, c.Rev)
+			if rev := tr.put(tr.peer, user, c, true); rev != want {
+				tr.Errorf("got revision %d of %s, want %d", rev, user, want)
+			}
 		}
 	}
-	if late := tr.orders(tr.peer, box); len(late) != 4 || late[2] != got[1] || late[3] != got[0] {
-		tr.Errorf("got orders %v, want the last two reversed", late)
-	}
 	tr.wantChosen(presence.Busy, presence.Busy)
+	if rev := tr.choose(tr.store, "u1", presence.Online); rev <= last {
+		tr.Errorf("got revision %d after %d, want a greater one", rev, last)
+	}
+	tr.wantChosen(presence.Busy, presence.Online)
 }
 
 // Rule 13: Trim forgets choices that are older than it keeps.

@@ -51,6 +51,7 @@ const (
 	CallPublish    Call = "Publish"
 	CallListen     Call = "Listen"
 	CallStatuses   Call = "Statuses"
+	CallPutStatus  Call = "PutStatus"
 	CallSecret     Call = "Secret"
 	CallHear       Call = "Hear"
 	CallExtras     Call = "Extras"
@@ -79,7 +80,7 @@ func AllCalls() []Call {
 	return []Call{
 		CallApply, CallSweep, CallAge, CallTrim, CallSnapshot, CallLog,
 		CallCounts, CallSightings, CallWatch, CallPublish, CallListen,
-		CallStatuses, CallSecret, CallHear,
+		CallStatuses, CallPutStatus, CallSecret, CallHear,
 		CallExtras, CallRecent, CallRemembered, CallTopics, CallInspect,
 		CallClaimConsumer, CallCommitConsumer, CallReadConsumer,
 		CallSend, CallWatchBroadcasts, CallRenewNode,
@@ -302,6 +303,11 @@ func (f *Faults) Publish(ctx context.Context, n backend.Notice) error {
 // Statuses implements [backend.Store].
 func (f *Faults) Statuses(ctx context.Context, users ...presence.UserID) ([]backend.ChosenStatus, error) {
 	return ask(ctx, f, CallStatuses, func() ([]backend.ChosenStatus, error) { return f.store.Statuses(ctx, users...) })
+}
+
+// PutStatus implements [backend.Store].
+func (f *Faults) PutStatus(ctx context.Context, user presence.UserID, c backend.ChosenStatus, again bool) (int64, error) {
+	return ask(ctx, f, CallPutStatus, func() (int64, error) { return f.store.PutStatus(ctx, user, c, again) })
 }
 
 // Secret implements [backend.Store].

@@ -94,6 +94,7 @@ func TestFaultsEveryCall(t *testing.T) {
 			presencetest.CallCounts:     func() error { _, err := faults.Counts(ctx, presence.Site); return err },
 			presencetest.CallSightings:  func() error { _, err := faults.Sightings(ctx, presence.Site, "u"); return err },
 			presencetest.CallStatuses:   func() error { _, err := faults.Statuses(ctx, "u"); return err },
+			presencetest.CallPutStatus:  func() error { _, err := faults.PutStatus(ctx, "u", backend.ChosenStatus{}, true); return err },
 			presencetest.CallSecret:     func() error { _, err := faults.Secret(ctx, make([]byte, 32)); return err },
 			presencetest.CallHear:       func() error { return faults.Hear(ctx) },
 			presencetest.CallExtras:     func() error { _, err := faults.Extras(ctx, presence.Site); return err },

@@ -205,7 +205,7 @@ func rehearse(ctx context.Context, s *Store) error {
 			return unfit("writing", err)
 		}
 	}
-	errs := []error{s.Publish(ctx, backend.LeaveNotice("", "check")), s.Publish(ctx, backend.StatusNotice("check", presence.Busy))}
+	errs := []error{s.Publish(ctx, backend.LeaveNotice("", "check")), s.Publish(ctx, backend.SignOutNotice("check"))}
 	try := func(_ any, err error) { errs = append(errs, err) }
 	try(s.Sweep(ctx, backend.SweepOptions{Limit: 1}))
 	try(s.Age(ctx, time.Millisecond))
@@ -220,6 +220,7 @@ func rehearse(ctx context.Context, s *Store) error {
 	try(s.Remembered(ctx, topic, user.ID))
 	try(s.Topics(ctx, "", 1))
 	try(s.Inspect(ctx, topic, "", 1))
+	try(s.PutStatus(ctx, "check", backend.ChosenStatus{Status: presence.Busy}, false))
 	try(s.Statuses(ctx, "check"))
 	try(s.Secret(ctx, []byte("check")))
 	stopListening, err := s.Listen(ctx, func(backend.Notice) {})

@@ -258,7 +258,7 @@ func TestPublishedNoticeIsLost(t *testing.T) {
 	noError(t, err)
 	t.Cleanup(stop)
 	noError(t, client.ClientKillByFilter(t.Context(), "TYPE", "pubsub").Err()) // no message wakes the listener
-	noError(t, store.Publish(t.Context(), backend.StatusNotice("alice", presence.Busy)))
+	noError(t, store.Publish(t.Context(), backend.SignOutNotice("alice")))
 	logs, err := client.Keys(t.Context(), "*:log").Result()
 	noError(t, err)
 	for _, log := range logs {

@@ -21,7 +21,7 @@
 // On a single server presence:{index}:changed has the topics whose figures changed lately;
 // :unnoted is there while a node does not note them.
 // presence:{notices}:log holds sign-outs and chosen statuses of the last ten
-// minutes, :statuses and :chosen what users chose, and presence:{~meta}:fleet the
+// minutes, :statuses and :chosen what users chose with its revision, and presence:{~meta}:fleet the
 // keyspace's id, its version and the fleet's secret. The topics index and notices
 // have the tags {=index} and {=notices}.
 //

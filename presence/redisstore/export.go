@@ -33,9 +33,7 @@ func (s *fleet) ExportUser(ctx context.Context, user presence.UserID) ([]backend
 	if err != nil {
 		return nil, err
 	}
-	if kept.Status = statuses[0].Status; statuses[0].Order > 0 {
-		kept.StatusAt = time.UnixMicro(int64(statuses[0].Order))
-	}
+	kept.Chosen = statuses[0]
 	err = s.noticesAbout(ctx, e, func(id string, n backend.Notice) {
 		kept.Notices = append(kept.Notices, backend.NoticeKept{Kind: n.Kind, At: streamTime(id)})
 	})

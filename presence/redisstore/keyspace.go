@@ -76,7 +76,7 @@ func (k keyspace) noticeLog() []string { return []string{k.notices() + ":log", k
 // live is the name of the notices' channel without the keyspace's id.
 func (k keyspace) live() string { return k.notices() + ":live" }
 
-// statusKeys are the keys of the chosen statuses by user, and of when they were chosen.
+// statusKeys are the keys of the chosen statuses by user, and of their revisions.
 func (k keyspace) statusKeys() []string {
 	return []string{k.notices() + ":statuses", k.notices() + ":chosen"}
 }

@@ -30,7 +30,6 @@ func TestGoldenNotices(t *testing.T) {
 		"notice-signed-off": {Kind: backend.NoticeSignedOff, User: "alice", Payload: "browser1", Lasting: true},
 		"notice-ended":      {Kind: backend.NoticeEnded, User: "alice", Payload: "phone", Lasting: true},
 		"notice-left":       backend.LeaveNotice("alice", "n1.7"),
-		"notice-status":     backend.StatusNotice("alice", presence.Busy),
 		"notice-acted":      {Kind: backend.NoticeActed, User: "alice", Payload: `{"ID":"17","By":"bob"}`, Lasting: true},
 		"notice-settings":   {Kind: backend.NoticeSettings, User: "alice", Payload: `{"Status":"busy"}`, Lasting: true},
 		"notice-relations":  {Kind: backend.NoticeRelations, User: "alice", Lasting: true},

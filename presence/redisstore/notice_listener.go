@@ -233,7 +233,6 @@ func (l *listener) deliver(ctx context.Context, notices []heardNotice) error {
 			continue
 		}
 		n.Ago += entry.late
-		n.Order = entry.order
 		l.tell(n)
 	}
 	return nil

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // Lasting notices are kept in a log, and the message that is published only says that the log has a new one.
@@ -34,7 +33,6 @@ type heardNotice struct {
 	id, text string
 	late     time.Duration
 	version  int
-	order    backend.Order
 }
 
 func readHearing(answer *redis.Cmd) (h hearing, err error) {
@@ -54,11 +52,10 @@ func readHearing(answer *redis.Cmd) (h hearing, err error) {
 	if since > 0 {
 		h.missed = max(time.Duration(now-since)*time.Millisecond, hearEvery)
 	}
-	for r = r[3:]; len(r) >= 5; r = r[5:] {
+	for r = r[3:]; len(r) >= 4; r = r[4:] {
 		ms, _ := strconv.ParseInt(r[1], 10, 64)
 		version, _ := strconv.Atoi(r[3])
-		order, _ := strconv.ParseInt(r[4], 10, 64) // empty for a notice that is not a status
-		h.notices = append(h.notices, heardNotice{r[0], r[2], time.Duration(ms) * time.Millisecond, version, backend.Order(order)})
+		h.notices = append(h.notices, heardNotice{r[0], r[2], time.Duration(ms) * time.Millisecond, version})
 	}
 	return h, nil
 }

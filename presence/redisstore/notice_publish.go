@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"strconv"
 
-	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
@@ -22,22 +21,11 @@ func (s *bus) Publish(ctx context.Context, n backend.Notice) error {
 	if n.Lasting {
 		message, entry = versioned(""), text
 	}
-	status := n.Status()
-	user := ""
-	if status != "" {
-		user = string(n.User)
-	}
-	r, err := s.texts(ctx, s.writes, "notify", 0, eval{noticePublishScript, append(s.noticeLog(), s.statusKeys()...), []any{
+	r, err := s.texts(ctx, s.writes, "notify", 2, eval{noticePublishScript, s.noticeLog(), []any{
 		s.now(), s.publish(), s.live() + s.place(), message, entry, messageVersion, noticesKeep.Milliseconds(), maxNotices, rand.Text(),
-		user, string(status), n.Ago.Milliseconds(), int64(n.Order),
 	}})
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case len(r) == 0:
-		return wrap("notify", presence.ErrLaterChoice)
-	case len(r) != 2:
-		return wrap("notify", errAnswer)
 	}
 	dropped, _ := strconv.ParseInt(r[0], 10, 64)
 	s.cut.Add(uint64(max(dropped, 0)))

@@ -48,10 +48,10 @@ func TestKeysEnd(t *testing.T) {
 		k.passes(5 * time.Minute)
 	}
 	fill()
-	for _, n := range []backend.Notice{backend.StatusNotice("a", presence.Busy), backend.SignOutNotice("a")} {
-		noError(t, k.Publish(t.Context(), n))
-	}
-	_, err := k.Secret(t.Context(), make([]byte, 32))
+	noError(t, k.Publish(t.Context(), backend.SignOutNotice("a")))
+	_, err := k.PutStatus(t.Context(), "a", backend.ChosenStatus{Status: presence.Busy}, false)
+	noError(t, err)
+	_, err = k.Secret(t.Context(), make([]byte, 32))
 	noError(t, err)
 	_, _, err = k.RenewNode(t.Context(), "n", time.Second)
 	noError(t, err)
@@ -77,7 +77,8 @@ func TestKeysStay(t *testing.T) {
 		backend.Op{Kind: backend.OpJoin, User: presence.User{ID: "a"}, Holder: "n.1", For: 24 * time.Hour},
 		backend.Op{Kind: backend.OpJoin, User: presence.User{ID: "b"}, Holder: "n.2", For: time.Minute})
 	k.does(backend.Op{Kind: backend.OpDrop, User: presence.User{ID: "b"}, Holder: "n.2"})
-	noError(t, k.Publish(t.Context(), backend.StatusNotice("a", presence.Busy)))
+	noError(t, k.Publish(t.Context(), backend.SignOutNotice("a")))
+	noError(t, errorOf(k.PutStatus(t.Context(), "a", backend.ChosenStatus{Status: presence.Busy}, false)))
 	soon := func() (all []string) {
 		for keys := k.client.Scan(t.Context(), 0, "*", 1000).Iterator(); keys.Next(t.Context()); {
 			if left, err := k.client.PTTL(t.Context(), keys.Val()).Result(); err == nil && left > 0 && left <= time.Hour {

@@ -70,6 +70,7 @@ var (
 	indexForgetScript    = newScript("index_forget")
 	noticePublishScript  = newScript("time", "keep", "notice_publish")
 	noticeHearScript     = newScript("time", "keep", "notice_hear")
+	statusPutScript      = newScript("time", "keep", "status_put")
 	statusTrimScript     = newScript("time", "status_trim")
 	metaScript           = newScript("meta")
 	consumerClaimScript  = newScript("time", "keep", "consumer_claim")

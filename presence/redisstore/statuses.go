@@ -2,7 +2,8 @@ package redisstore
 
 import (
 	"context"
-	"math"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -16,22 +17,34 @@ func (s *fleet) Statuses(ctx context.Context, users ...presence.UserID) ([]backe
 	if len(users) == 0 {
 		return statuses, nil
 	}
-	var since *redis.FloatSliceCmd
-	var chosen *redis.SliceCmd
+	var kept *redis.SliceCmd
 	err := s.send(ctx, s.reads, "statuses", func(ctx context.Context, p redis.Pipeliner) {
-		since = p.ZMScore(ctx, s.statusKeys()[1], textsOf(users)...) // read first: a status may then have a later order, but no earlier one
-		chosen = p.HMGet(ctx, s.statusKeys()[0], textsOf(users)...)
+		kept = p.HMGet(ctx, s.statusKeys()[0], textsOf(users)...)
 	})
 	if err != nil {
 		return nil, err
 	}
-	for i, status := range chosen.Val()[:min(len(chosen.Val()), len(since.Val()), len(statuses))] {
-		text, _ := status.(string)
-		if chosen, err := presence.ParseStatus(text); err == nil {
-			statuses[i] = backend.ChosenStatus{Status: chosen, Order: backend.Order(math.Round(since.Val()[i] * 1000))}
+	for i, one := range kept.Val()[:min(len(kept.Val()), len(statuses))] {
+		text, _ := one.(string)
+		rev, status, _ := strings.Cut(text, " ")
+		n, err := strconv.ParseInt(rev, 10, 64)
+		if chosen, invalid := presence.ParseStatus(status); err == nil && invalid == nil {
+			statuses[i] = backend.ChosenStatus{Status: chosen, Rev: n}
 		}
 	}
 	return statuses, nil
+}
+
+// PutStatus implements [backend.Store].
+func (s *fleet) PutStatus(ctx context.Context, user presence.UserID, c backend.ChosenStatus, again bool) (rev int64, err error) {
+	r, err := s.numbers(ctx, s.writes, "put status", 0, eval{statusPutScript, s.statusKeys(), []any{s.now(), string(user), string(c.Status), c.Rev, again}})
+	switch {
+	case err != nil:
+		return 0, err
+	case len(r) == 0:
+		return 0, wrap("put status", presence.ErrLaterChoice)
+	}
+	return r[0], nil
 }
 
 // trimStatuses forgets statuses that were chosen long ago, a thousand at a time.

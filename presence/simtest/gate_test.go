@@ -152,6 +152,10 @@ func (l *link) Topics(ctx context.Context, after presence.Topic, most int) ([]pr
 	return through(ctx, l, false, func(ctx context.Context) ([]presence.Topic, error) { return l.server.Topics(ctx, after, most) })
 }
 
+func (l *link) PutStatus(ctx context.Context, user presence.UserID, c backend.ChosenStatus, again bool) (int64, error) {
+	return through(ctx, l, true, func(ctx context.Context) (int64, error) { return l.server.PutStatus(ctx, user, c, again) })
+}
+
 func (l *link) Statuses(ctx context.Context, users ...presence.UserID) ([]backend.ChosenStatus, error) {
 	return through(ctx, l, false, func(ctx context.Context) ([]backend.ChosenStatus, error) { return l.server.Statuses(ctx, users...) })
 }

@@ -111,10 +111,6 @@ func (s *server) Publish(ctx context.Context, n backend.Notice) error {
 	if err := s.Store.Publish(ctx, n); err != nil {
 		return err
 	}
-	if n.Kind == backend.NoticeStatus && n.Ago == 0 { // the log has it with its order
-		kept, _ := s.Store.Statuses(ctx, n.User)
-		n.Order = kept[0].Order
-	}
 	if n.Lasting {
 		s.log = append(s.log, lateNotice{n, time.Now()})
 	}

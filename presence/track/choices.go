@@ -23,7 +23,6 @@ import (
 type choices struct {
 	cfg       *Config
 	life      *lifetime
-	process   string
 	stats     *counters
 	store     backend.Store
 	outage    *outage
@@ -49,6 +48,7 @@ const (
 // of statuses that were dropped for lack of room.
 func (c *choices) begin(forgotten func(int)) *choices {
 	c.untils = newUntils(c.life, c.statusEnded, forgotten)
+	c.users.learnt = func(user presence.UserID, now choice) { c.untils.set(user, now.settings.end()) }
 	return c
 }
 
@@ -57,18 +57,12 @@ func (c *choices) begin(forgotten func(int)) *choices {
 // waits already. Calls for one user keep their order. add is called with users.mu held, so that a status that
 // is set later is also written later.
 //
-// If the site has a Directory, the user's settings must be known too, because they say who may see the
-// status.
+// The choice must be known in any case, because it says who may see the status.
 func (c *choices) resolve(user presence.User, add func(resolved)) { c.resolveFor(nil, user, add) }
 
 // resolveFor is resolve for a connection. add may not be called if the connection ends before the choice is
 // known.
 func (c *choices) resolveFor(h *holder, user presence.User, add func(resolved)) {
-	if user.Status != "" && !c.directory.on() {
-		user.Rev = presence.RevOfSite
-		c.users.choose(user.ID, nil, func(choice, bool) { add(resolved{User: user}) })
-		return
-	}
 	start, dropped := c.users.whenKnown(h, user.ID, c.writer.max, func(chosen choice) { add(c.as(user, chosen)) })
 	if dropped {
 		c.stats.dropped.Add(1)
@@ -79,10 +73,7 @@ func (c *choices) resolveFor(h *holder, user presence.User, add func(resolved)) 
 // ifKnown is resolve for a user whose choice is known, and a no-op otherwise.
 func (c *choices) ifKnown(user presence.User, then func(resolved)) {
 	c.users.choose(user.ID, nil, func(chosen choice, known bool) {
-		if user.Status != "" && !c.directory.on() {
-			user.Rev = presence.RevOfSite
-			then(resolved{User: user})
-		} else if known {
+		if known {
 			then(c.as(user, chosen))
 		}
 	})
@@ -91,18 +82,11 @@ func (c *choices) ifKnown(user presence.User, then func(resolved)) {
 // as returns a user with the status that the user chose. What the browser remembers counts only if neither
 // the Directory nor the store knows a choice, as after a Directory was lost.
 func (c *choices) as(user presence.User, chosen choice) resolved {
-	if chosen.settings != nil {
-		if chosen.settings.Status == "" && user.Veiled {
-			veiled := *chosen.settings
-			veiled.Status, chosen.settings = presence.Invisible, &veiled
-		}
-		return resolved{user, chosen.settings, c.devices}
+	s := chosen.settings
+	if s.Status == "" && user.Veiled {
+		s.Status = presence.Invisible
 	}
-	user.Rev = chosen.rev()
-	if user.Status = chosen.Status; chosen.Status == "" && user.Veiled {
-		user.Status = presence.Invisible
-	}
-	return resolved{User: user}
+	return resolved{user, s, c.devices}
 }
 
 // full reports whether a connection's leases would have to wait for the user's choice while too much waits

@@ -93,7 +93,7 @@ func (c *choices) hearAll(ctx context.Context) error {
 // hearAnswer takes the Directory's answer about a user.
 func (c *choices) hearAnswer(user presence.UserID, s presence.Settings) {
 	_, unsure := c.users.records.last(user)
-	if c.answered(user, choiceOf(s, time.Time{}, time.Time{})) {
+	if c.users.answer(user, choiceOf(s, time.Time{}, time.Time{})) {
 		if unsure {
 			c.show(user)
 		} else if r := c.topics.peek(backend.DevicesTopic); r != nil { // which may have the choice of before a loss
@@ -116,8 +116,7 @@ func (c *choices) hearAnswer(user presence.UserID, s presence.Settings) {
 // Example: Alice hides at node a, which forgets it as the store loses data. Node b tells once more that she was online before.
 func (c *choices) takeSettings(user presence.UserID, note noteSettings, at time.Time, sure bool) (news, unsure bool) {
 	_, taken := c.take(user, func(was choice, known bool) (choice, bool) {
-		known = known && was.settings != nil
-		since := later(was.since(), note.Since)
+		since := later(was.settings.since, note.Since)
 		switch {
 		case !known && !sure:
 			unsure = c.users.questions.open(user) || narrow(note.Settings)
@@ -125,9 +124,9 @@ func (c *choices) takeSettings(user presence.UserID, note noteSettings, at time.
 				return was, false
 			}
 		case !known:
-		case note.Rev < was.settings.Rev || note.Rev == was.settings.Rev && since.Equal(was.since()):
+		case note.Rev < was.settings.Rev || note.Rev == was.settings.Rev && since.Equal(was.settings.since):
 			return was, false
-		case since.Equal(was.since()):
+		case since.Equal(was.settings.since):
 			since = sinceOf(since, was.settings.Settings, note.Settings, at)
 		}
 		news = known && note.Rev > was.settings.Rev

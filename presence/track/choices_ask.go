@@ -2,13 +2,11 @@ package track
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"time"
 
 	"github.com/rollcall-go/rollcall/internal/wait"
 	"github.com/rollcall-go/rollcall/presence"
-	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // askIf starts the goroutine that asks for choices, if start is true.
@@ -25,11 +23,7 @@ func (c *choices) askIf(start bool) {
 // 12:00:00.1. Her inbox takes 0.5 s to load. The first two answers about her choice are lost, and each costs up to
 // 0.4 s. Node B asks at once, so it knows the choice by 12:00:00.9. If it asked at 12:00:00.6, it might know it only
 // at 12:00:01.3, and Alice would leave at 12:00:01.0.
-func (c *choices) askEarly(user presence.User) {
-	if user.Status == "" || c.directory.on() {
-		c.askIf(c.users.askFirst(user.ID, c.writer.max))
-	}
-}
+func (c *choices) askEarly(user presence.UserID) { c.askIf(c.users.askFirst(user, c.writer.max)) }
 
 // ask asks for choices, of up to 500 users at once, until it has asked about every user who waits or
 // about whom a question was reopened. A user whose answer fails is asked about again later, and delays no other user.
@@ -39,17 +33,13 @@ func (c *choices) ask(ctx context.Context) {
 		if !ok {
 			return
 		}
-		if c.directory.on() {
-			c.askDirectory(ctx, users)
-			continue
-		}
-		kept, err := c.kept(ctx, users)
+		all, err := c.load(ctx, users...)
 		if err != nil {
 			c.askLater(users, err)
 			continue
 		}
 		for i, user := range users {
-			c.answered(user, choice{Status: kept[i].Status, order: kept[i].Order})
+			c.hearAnswer(user, all[i])
 		}
 	}
 }
@@ -66,38 +56,6 @@ func (c *choices) next(ctx context.Context) (users []presence.UserID, ok bool) {
 			return nil, false
 		}
 	}
-}
-
-// answered takes the answer of the store or the Directory about a user. It reports false for an answer to a
-// reopened question about a user whose choice this node knows.
-func (c *choices) answered(user presence.UserID, answer choice) bool {
-	return c.users.answer(user, answer, func() { c.noteEnd(user, answer) })
-}
-
-// askDirectory asks the Directory for the settings of users.
-func (c *choices) askDirectory(ctx context.Context, users []presence.UserID) {
-	all, err := c.directory.settings(ctx, users...)
-	if err != nil {
-		c.askLater(users, err)
-		return
-	}
-	for i, user := range users {
-		c.hearAnswer(user, all[i])
-	}
-}
-
-// statusWait is how long a node waits for the store's answer about what users chose.
-const statusWait = 2 * time.Second
-
-// kept asks the store what users chose, on a site without a Directory.
-func (c *choices) kept(ctx context.Context, users []presence.UserID) ([]backend.ChosenStatus, error) {
-	ctx, cancel := context.WithTimeout(ctx, statusWait)
-	defer cancel()
-	kept, err := c.store.Statuses(ctx, users...)
-	if err == nil && len(kept) != len(users) {
-		err = fmt.Errorf("the store answers for %d users of %d", len(kept), len(users))
-	}
-	return kept, err
 }
 
 // askLater asks about users again after a pause, or once the store is back, and logs why they wait. The pause

@@ -81,15 +81,15 @@ func (c *choices) admitHeld(r *replica) {
 // choice.
 func (c *choices) askUnsure(r *replica) {
 	for _, user := range r.unsure() {
-		c.askEarly(presence.User{ID: user})
+		c.askEarly(user)
 	}
 }
 
 // holdsAs reports whether a connection of this node holds a member of a topic, and lets others see no less than an
 // entry of the store, which may be older than what the user chose.
 func (c *choices) holdsAs(topic presence.Topic, e *entry) (holds bool) {
-	c.users.choose(ownerIn(topic, e.ID), nil, func(chosen choice, _ bool) {
-		if topic == backend.DevicesTopic && chosen.settings == nil {
+	c.users.choose(ownerIn(topic, e.ID), nil, func(chosen choice, known bool) {
+		if topic == backend.DevicesTopic && !known {
 			return
 		}
 		for _, h := range c.users.holdersLocked(topic, e.ID) {

@@ -1,7 +1,8 @@
 package track
 
 import (
-	"context"
+	"iter"
+	"maps"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -11,45 +12,11 @@ import (
 // siteOf returns the topic of the whole site whose user it is.
 func siteOf(id presence.UserID) presence.Topic { return presence.Site.In(id.Tenant()) }
 
-// choose is [users.choose] where settings may have an end.
-func (c *choices) choose(user presence.UserID, replace func(was choice, known bool) (choice, bool), then func(now choice, known bool)) (now choice, changed bool) {
-	return c.users.choose(user, func(was choice, known bool) (choice, bool) {
-		now, changed := replace(was, known)
-		if changed {
-			c.noteEnd(user, now)
-		}
-		return now, changed
-	}, then)
-}
-
-// noteEnd notes when the status that a user chose will end. It may be called with users.mu held.
-func (c *choices) noteEnd(user presence.UserID, now choice) {
-	if s := now.settings; s != nil {
-		c.untils.set(user, s.end())
-	}
-}
-
-// adopt remembers a choice that was published, and writes the current one in some topics. It waits until the
-// first operations are written, as many as awaited says. The others are left to the writer, which logs their
-// errors.
-func (c *choices) adopt(ctx context.Context, user presence.UserID, topics []presence.Topic, awaited int, replace func(was choice, known bool) (choice, bool)) error {
-	var written []*ack
-	c.choose(user, replace, func(choice, bool) {
-		for _, topic := range topics {
-			for _, op := range c.updatesLocked(topic, user) {
-				written = append(written, c.writer.putAcked(topic, operation{Op: op}))
-			}
-		}
-	})
-	defer leave(written)
-	return c.writer.await(ctx, written[:min(awaited, len(written))]...)
-}
-
 // take replaces a user's choice by the result of replace, unless that is no change, and writes the new choice where this node
 // holds the user, and where it writes the earlier one. If the user hides, it writes that in all topics that it shows the user
 // in, since the node of the sender may have ended before it wrote. replace is called with users.mu held.
 func (c *choices) take(user presence.UserID, replace func(was choice, known bool) (now choice, changed bool)) (now choice, changed bool) {
-	now, changed = c.choose(user, replace, nil)
+	now, changed = c.users.choose(user, replace, nil)
 	if changed || now.hides() { // the answer may have come before the notice
 		c.show(user)
 	}
@@ -68,11 +35,7 @@ func (c *choices) take(user presence.UserID, replace func(was choice, known bool
 	for _, conn := range c.users.connectionsOf(user) {
 		conn.conn.wake() // it may be waiting for its own join
 	}
-	at := time.Now()
-	if now.settings != nil {
-		at = now.at
-	}
-	c.write(topics, user, at)
+	leave(c.write(maps.Keys(topics), user, now.at))
 	return now, true
 }
 
@@ -83,16 +46,17 @@ func (c *choices) show(user presence.UserID) {
 	}
 }
 
-// write writes what others may see of a user in some topics, as chosen at a moment. It holds users.mu, so
-// that a later choice is also written later.
-func (c *choices) write(topics map[presence.Topic]struct{}, user presence.UserID, at time.Time) {
+// write writes what others may see of a user in some topics, as chosen at a moment. It holds users.mu, so that a later choice
+// is also written later. [leave] the acks.
+func (c *choices) write(topics iter.Seq[presence.Topic], user presence.UserID, at time.Time) (written []*ack) {
 	c.users.choose(user, nil, func(choice, bool) {
 		for topic := range topics {
 			for _, op := range c.updatesLocked(topic, user) {
-				c.writer.put(topic, operation{Op: op, at: at})
+				written = append(written, c.writer.putAcked(topic, operation{Op: op, at: at}))
 			}
 		}
 	})
+	return written
 }
 
 // updatesLocked returns the operations that update what a topic shows of a user.
@@ -101,7 +65,7 @@ func (c *choices) updatesLocked(topic presence.Topic, user presence.UserID) []ba
 	if !known {
 		return nil
 	}
-	if topic != backend.DevicesTopic || now.settings == nil {
+	if topic != backend.DevicesTopic {
 		return []backend.Op{updateOf(presence.User{ID: user, Status: now.Status, Rev: now.rev()})}
 	}
 	shown := now.settings.At(time.Now()).Visibility(c.devices.shownSince(user, now.settings.since))

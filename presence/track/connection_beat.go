@@ -146,7 +146,7 @@ func (t *tokens) beat(ctx context.Context, c claim, conn *holder, here bool, by 
 		}
 	case len(c.topics) == 0:
 		alive = true
-	case t.users.endedSince(c):
+	case t.users.ended(c):
 	default:
 		if alive, err = t.beatElsewhere(ctx, c, page); !alive {
 			break
@@ -177,8 +177,6 @@ func (t *tokens) leave(ctx context.Context, c claim, conn *holder, here bool) er
 	if c.user == "" {
 		return nil
 	}
-	if visit := t.users.visit(c.id); visit != nil {
-		visit.conn.Close()
-	}
+	t.users.left(c.user, c.id)
 	return t.notices.publish(ctx, backend.LeaveNotice(c.user, c.id))
 }

@@ -124,7 +124,7 @@ func (o *opener) open(ctx context.Context, with ConnectOptions) (*Connection, er
 	}
 	c.id, c.conn = newHolder(o.process, c.held.identified), c
 	if c.visitor.SignedIn() && !c.observe {
-		o.env.choices.askEarly(c.visitor.User)
+		o.env.choices.askEarly(c.visitor.User.ID)
 	}
 	wait, cancel := context.WithTimeout(ctx, connectWait)
 	defer cancel()
@@ -197,7 +197,7 @@ func (o *opener) open(ctx context.Context, with ConnectOptions) (*Connection, er
 // hasNoRoomFor reports whether too much waits for the store to accept another connection of a user. What a
 // connection leaves behind has to be kept until the store is back.
 func (e *connectionEnv) hasNoRoomFor(user presence.User) bool {
-	return user.ID != "" && (e.writer.full(user.ID) || user.Status == "" && e.choices.full(user.ID))
+	return user.ID != "" && (e.writer.full(user.ID) || e.choices.full(user.ID))
 }
 
 // newProcess returns the name of a process of a node. It contains the time of its start, in milliseconds, and

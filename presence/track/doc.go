@@ -39,7 +39,7 @@
 //	pages.go jobs.go staff.go acts.go             page views; sweeps and the like; acts of staff
 //	users*.go leases*.go connection*.go           who is here, and who says so
 //	whereabouts.go                                in which topics and by which devices a user is here
-//	choices*.go status*.go settings*.go           what users chose
+//	choices*.go settings*.go                      what users chose
 //	idle*.go attended.go                          away by itself
 //	signout.go signoff.go sessions*.go devices.go ends: of a user, a browser, a device's session
 //	writer*.go notices.go                         writes on their way

@@ -62,14 +62,6 @@ func TestGoldenForms(t *testing.T) {
 			[]any{presence.Topic("thread:1"), peak, true},
 		},
 		{
-			"notice-status",
-			func() string { return backend.StatusNotice("alice", presence.Busy).Payload },
-			func(text string) any {
-				return []any{backend.Notice{Kind: backend.NoticeStatus, Payload: text}.Status()}
-			},
-			[]any{presence.Busy},
-		},
-		{
 			"cursor",
 			func() string {
 				return string(presence.JoinCursors(presence.NewCursor(presence.Site, "1763805600000-7"), presence.NewCursor(presence.Topic("thread:1").In("acme"), backend.Origin)))

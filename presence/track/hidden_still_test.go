@@ -41,11 +41,7 @@ func TestHidesWhileTheNodeOfAPageStandsStill(t *testing.T) {
 // tellsAndWritesNot publishes what alice chose, and writes it nowhere.
 func tellsAndWritesNot(t *testing.T, store *memstore.Store, status presence.Status) {
 	t.Helper()
-	kept, err := store.Statuses(t.Context(), "alice")
-	noError(t, err)
-	n := backend.StatusNotice("alice", status)
-	n.Order = kept[0].Order
-	noError(t, store.Publish(t.Context(), n))
+	noError(t, store.Publish(t.Context(), keeps(t, store, "alice", status)))
 }
 
 // A user who hides is off every roster soon, although the node that holds the user hangs, and back at once who is visible

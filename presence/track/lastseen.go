@@ -69,16 +69,14 @@ func (p *users) see(l *lastSeen, user presence.User, life proof) {
 		return
 	}
 	chosen := p.choiceOf(user.ID).settings
-	if !chosen.hides() && !(user.Veiled && (chosen == nil || chosen.Status == "")) {
-		l.take(user.ID, life, chosen)
+	if !chosen.At(time.Now()).Hides() && !(user.Veiled && chosen.Status == "") {
+		l.take(user.ID, life, chosen.since)
 	}
 }
 
-// take remembers a proof of life of a user with these settings; nil: they are unknown.
-func (l *lastSeen) take(user presence.UserID, p proof, chosen *chosenSettings) {
-	if chosen != nil && chosen.since.After(p.at) {
-		p.at = chosen.since // nobody saw the user before
-	}
+// take remembers a proof of life of a user whose viewers see nothing from before a moment.
+func (l *lastSeen) take(user presence.UserID, p proof, since time.Time) {
+	p.at = later(p.at, since)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.putLocked(user, p)
@@ -115,9 +113,6 @@ func (p proof) hides(s presence.Settings) bool {
 	}
 	return s.Hides()
 }
-
-// hides reports whether it is known that nobody may see now that the user is online.
-func (s *chosenSettings) hides() bool { return s != nil && s.At(time.Now()).Hides() }
 
 // keep puts proofs back, unless later ones have come since. taken is the number of users that were taken with
 // them.

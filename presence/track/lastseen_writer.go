@@ -151,9 +151,9 @@ func (w *lastSeenWriter) hidden(ctx context.Context, users map[presence.UserID]p
 // not know.
 func (p *users) hidden(some map[presence.UserID]proof, now time.Time) (hide, unknown []presence.UserID) {
 	for user, life := range some {
-		if chosen := p.choiceOf(user).settings; chosen == nil {
+		if chosen, known := p.records.choice(user); !known {
 			unknown = append(unknown, user)
-		} else if life.hides(chosen.At(now)) {
+		} else if life.hides(chosen.settings.At(now)) {
 			hide = append(hide, user)
 		}
 	}

@@ -34,7 +34,6 @@ type leases struct {
 type goneLease struct {
 	topic  presence.Topic
 	member presence.UserID
-	holder presence.Holder
 }
 
 // begin completes a leases whose fields for other parts are set.
@@ -145,7 +144,7 @@ func (l *leases) release(h *holder, topic presence.Topic, kind backend.OpKind, g
 	case opGiveUp, backend.OpRelease:
 		release.Kind = backend.OpRelease
 		release.lease = &lease{visitor: h.visitor, identified: l.users.identified(h), joined: l.users.openedAt(h)}
-		if h.visit != nil {
+		if h.isVisit() {
 			release.lease.Op = backend.Op{Kind: backend.OpKeep, User: release.User, Holder: release.Holder, For: l.cfg.ttl(topic)}
 			break
 		}
@@ -182,29 +181,18 @@ func (l *leases) countGuests(ctx context.Context) {
 // Example: node B cannot reach Redis from 12:00:00 to 12:00:20. Alice signs out at node A at 12:00:05. B's
 // next heartbeat finds her lease gone. B hears the sign-out first, ends her connection, and so has nothing to
 // make again.
+//
+// The lease of a visit is made again by the page's next beat, or after a restore.
 func (l *leases) rejoin(topic presence.Topic, op backend.Op) {
+	if op.Holder != l.users.ownHolder() {
+		return
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.gone[goneLease{topic, op.User.ID, op.Holder}] = struct{}{}
+	l.gone[goneLease{topic, op.User.ID}] = struct{}{}
 	if !l.rejoining {
 		l.rejoining = true
 		l.life.spawn(l.rejoinAll)
-	}
-}
-
-// again makes the lease for a connection or visit again. That of a visit is made only while another node holds the user:
-// this node does not know the user's profile.
-func (l *leases) again(h *holder, topics ...presence.Topic) {
-	if h.visit == nil {
-		l.join(h, topics, nil)
-		return
-	}
-	l.users.mu.Lock()
-	defer l.users.mu.Unlock()
-	for _, topic := range topics {
-		if keep, held := l.users.keepLocked(h, topic); held {
-			l.writer.put(topic, keep)
-		}
 	}
 }
 
@@ -223,8 +211,8 @@ func (l *leases) rejoinAll(ctx context.Context) {
 			}
 		}
 		for lease := range gone {
-			if h := l.users.holderOf(lease.topic, lease.member, lease.holder); h != nil {
-				l.again(h, lease.topic)
+			if c := l.users.holderOf(lease.topic, lease.member); c != nil {
+				l.join(c, []presence.Topic{lease.topic}, nil)
 			}
 		}
 	}

@@ -20,8 +20,8 @@ func (l *leases) restore(ctx context.Context) error {
 		return err
 	}
 	l.notices.lost()
-	_ = l.seal.agree(ctx) // if this fails, the next check of the secret repeats it
 	l.visits.Reset(restoreFor(l.cfg.shortestTTL()))
+	_ = l.seal.agree(ctx) // if this fails, the next check of the secret repeats it
 	for _, view := range l.users.liveViews() {
 		if !l.hasLeft(view) {
 			l.viewed(view)
@@ -95,15 +95,30 @@ func (l *leases) reassertOne(h *holder) {
 	}
 }
 
-// visitAgain makes the leases of visits again. By now the nodes of their connections have made theirs, with the profiles of
+// visitAgain makes the leases of visits again. By now the nodes of the connections have made theirs, with the profiles of
 // the users.
+//
+// Example: Carol has a stream at node A. Node B renders her next page at 12:00:00, and the page joins the stream by a beat that
+// comes to node C. Redis is wiped at 12:01:00. Node A makes the lease of the stream again, and node B that of the page
+// view. If node C did not tell of the beat, Carol would be online until 12:05:00 even if her machine loses its power at
+// 12:02:00.
 func (l *leases) visitAgain(ctx context.Context) {
 	for part := range slices.Chunk(l.users.allVisits(), reassertAtOnce) {
-		for _, h := range part {
-			l.again(h, h.heldTopics()...)
-		}
+		l.keepAll(part)
 		if !wait.For(ctx, reassertPause) {
 			return
+		}
+	}
+}
+
+func (l *leases) keepAll(visits []*holder) {
+	l.users.mu.Lock()
+	defer l.users.mu.Unlock()
+	for _, h := range visits {
+		for _, topic := range h.heldTopics() {
+			if keep, held := l.users.keepLocked(h, topic); held {
+				l.writer.put(topic, keep)
+			}
 		}
 	}
 }

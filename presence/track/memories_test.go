@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
-	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/track"
 )
@@ -29,7 +28,7 @@ func TestMemoriesForgetTheOldest(t *testing.T) {
 		choose(t, a, "alice", presence.Invisible)
 		id := func(i int) presence.UserID { return presence.UserID(fmt.Sprint("u", i)) }
 		for i := range many {
-			_ = store.Publish(t.Context(), backend.StatusNotice(id(i), presence.Busy))
+			noError(t, store.Publish(t.Context(), keeps(t, store, id(i), presence.Busy)))
 		}
 		known := 0
 		for i := range many {

@@ -44,18 +44,14 @@ func newNotices(bus backend.Bus, life *lifetime, max int) *notices {
 	return &notices{bus: bus, life: life, max: max, listening: make(chan struct{}), losses: 1, lasting: make(map[backend.Notice]*published), moment: make(map[backend.Notice]*published)}
 }
 
-// publish makes every node hear a notice: now, or once the store is back. If the store refuses a status, the
-// status is not set, and the user is told so. If the store loses it later, choices.republish publishes it
-// again.
+// publish makes every node hear a notice: now, or once the store is back.
 func (b *notices) publish(ctx context.Context, n backend.Notice) error {
 	at := time.Now()
 	if n.Lasting {
 		n.ID = rand.Text()[:16]
 	}
 	taken, err := b.send(ctx, n)
-	if n.Kind != backend.NoticeStatus {
-		b.keep(&published{notice: n, at: at, taken: taken})
-	}
+	b.keep(&published{notice: n, at: at, taken: taken})
 	return err
 }
 
@@ -244,8 +240,6 @@ func (t *Tracker) hear(n backend.Notice) {
 		t.signOuts.hearOff(n)
 	case n.Kind == backend.NoticeEnded:
 		t.signOuts.hearEnded(n)
-	case n.Kind == backend.NoticeStatus:
-		t.choices.hear(n)
 	case n.Kind == backend.NoticeSettings:
 		t.choices.hearSettings(n)
 	case n.Kind == backend.NoticeRelations:
@@ -253,11 +247,7 @@ func (t *Tracker) hear(n backend.Notice) {
 	case n.Kind == backend.NoticeErased:
 		t.eraser.hear(n)
 	case n.Kind == backend.NoticeLeft:
-		for _, c := range []*holder{t.users.connection(presence.Holder(n.Payload)), t.users.visit(presence.Holder(n.Payload))} {
-			if c != nil && c.visitor.User.ID == n.User {
-				c.conn.Close()
-			}
-		}
+		t.users.left(n.User, presence.Holder(n.Payload))
 	case n.Kind == backend.NoticePeak:
 		if topic, peak, ok := peakOf(n); ok {
 			t.records.hear(topic, peak)

@@ -145,6 +145,9 @@ func TestConnectionsAreRefusedWhileMuchWaits(t *testing.T) {
 		a.PendAtMost(100)
 		alice := connect(t, a, track.ConnectOptions{Visitor: visitor("alice")})
 		connect(t, a, track.ConnectOptions{Visitor: visitor("bob")})
+		for i := range 1000 {
+			noError(t, memory.Publish(t.Context(), keeps(t, memory, presence.UserID(fmt.Sprint("v", i)), presence.Online)))
+		}
 		time.Sleep(time.Second)
 		faults.Break(presencetest.Fault{Err: errDown})
 		opened := 0
@@ -156,9 +159,7 @@ func TestConnectionsAreRefusedWhileMuchWaits(t *testing.T) {
 			}
 		}
 		for i := range 1000 {
-			v := visitor(fmt.Sprint("v", i))
-			v.User.Status = presence.Online
-			if _, err := a.Connect(t.Context(), track.ConnectOptions{Visitor: v, Topics: []presence.Topic{presence.Site}}); err == nil {
+			if _, err := a.Connect(t.Context(), track.ConnectOptions{Visitor: visitor(fmt.Sprint("v", i)), Topics: []presence.Topic{presence.Site}}); err == nil {
 				opened++
 			} else if !errors.Is(err, presence.ErrStoreOut) {
 				t.Fatalf("got %v, want ErrStoreOut", err)

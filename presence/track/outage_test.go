@@ -174,6 +174,9 @@ func (s *swapStore) Listen(ctx context.Context, fn func(backend.Notice)) (func()
 func (s *swapStore) Statuses(ctx context.Context, users ...presence.UserID) ([]backend.ChosenStatus, error) {
 	return s.notices.Statuses(ctx, users...)
 }
+func (s *swapStore) PutStatus(ctx context.Context, user presence.UserID, c backend.ChosenStatus, again bool) (int64, error) {
+	return s.notices.PutStatus(ctx, user, c, again)
+}
 func (s *swapStore) Secret(ctx context.Context, offer []byte) ([]byte, error) {
 	return s.notices.Secret(ctx, offer)
 }

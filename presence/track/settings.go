@@ -5,8 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,9 +13,18 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
+// mayHaveSettings returns nil for a user who can have settings beside a status.
+func (c *choices) mayHaveSettings(user presence.UserID) error {
+	err := (presence.User{ID: user}).ValidateInside()
+	if err == nil && !c.directory.on() {
+		err = presence.ErrNoDirectory
+	}
+	return err
+}
+
 // settings is [People.Settings].
 func (c *choices) settings(ctx context.Context, user presence.UserID) (presence.Settings, error) {
-	if err := (presence.User{ID: user}).ValidateInside(); err != nil {
+	if err := c.mayHaveSettings(user); err != nil {
 		return presence.Settings{}, err
 	}
 	s, err := c.readSettings(ctx, user)
@@ -24,19 +32,37 @@ func (c *choices) settings(ctx context.Context, user presence.UserID) (presence.
 }
 
 func (c *choices) readSettings(ctx context.Context, user presence.UserID) (presence.Settings, error) {
-	all, err := c.directory.settings(ctx, user)
+	all, err := c.load(ctx, user)
 	if err != nil {
-		return presence.Settings{}, err
+		return presence.Settings{}, c.out(err)
 	}
 	return all[0], nil
+}
+
+// changeSettings is [People.ChangeSettings].
+func (c *choices) changeSettings(ctx context.Context, user presence.UserID, change func(*presence.Settings) error) error {
+	if err := c.mayHaveSettings(user); err != nil {
+		return err
+	}
+	return c.change(ctx, user, change)
+}
+
+// setStatus is [Tracker.SetStatus].
+func (c *choices) setStatus(ctx context.Context, user presence.UserID, status presence.Status) error {
+	if _, err := presence.ParseStatus(string(status)); err != nil {
+		return err
+	}
+	return c.change(ctx, user, func(s *presence.Settings) error {
+		s.Status, s.Until, s.Text = status, time.Time{}, ""
+		return nil
+	})
 }
 
 // settingsTries is how often a change of settings is tried again because another one was faster.
 const settingsTries = 20
 
-// changeSettings changes the settings in the Directory, publishes that, and then writes what rosters show, as
-// set does for a status.
-func (c *choices) changeSettings(ctx context.Context, user presence.UserID, change func(*presence.Settings) error) error {
+// change changes what a user chose where that is kept, publishes it, and then writes what rosters show.
+func (c *choices) change(ctx context.Context, user presence.UserID, change func(*presence.Settings) error) error {
 	if err := (presence.User{ID: user}).ValidateInside(); err != nil {
 		return err
 	}
@@ -55,23 +81,21 @@ func (c *choices) changeSettings(ctx context.Context, user presence.UserID, chan
 		}
 		now = widenLater(was, now, time.Now())
 		now.Except, now.Rev = was.Except, was.Rev
-		if now == was {
+		if now == was && c.directory.on() { // the store may have lost what the user chose since
 			return c.tellSettings(ctx, user, was, now, c.knownSince(user))
 		}
 		if err := now.Validate(); err != nil {
 			return err
 		}
-		now.Rev, err = c.directory.setSettings(ctx, user, now, func() { c.mayHaveChanged(user) })
+		now.Rev, err = c.save(ctx, user, now)
 		switch {
 		case errors.Is(err, presence.ErrLaterChoice) && try < settingsTries: // another call was faster
 			continue
-		case errors.Is(err, presence.ErrLaterChoice): // the Directory answers with what it no longer has
-			return fmt.Errorf("%w: %w", presence.ErrDirectoryOut, err)
-		case errors.Is(err, presence.ErrDirectoryOut):
-			c.mayHaveChanged(user)
+		case errors.Is(err, presence.ErrInvalidSettings):
 			return err
 		case err != nil:
-			return err
+			c.mayHaveChanged(user)
+			return c.out(err)
 		}
 		return c.tellSettings(ctx, user, was, now, sinceOf(c.knownSince(user), was, now, time.Now()))
 	}
@@ -116,11 +140,11 @@ func sinceOf(since time.Time, was, now presence.Settings, at time.Time) time.Tim
 
 // knownSince returns the latest Visibility.Since that this node knows.
 func (c *choices) knownSince(user presence.UserID) (since time.Time) {
-	return c.devices.shownSince(user, c.users.choiceOf(user).since())
+	return c.devices.shownSince(user, c.users.choiceOf(user).settings.since)
 }
 
-// mayHaveChanged makes all nodes ask the Directory. A change of a user's settings failed, or was answered too
-// late, but the Directory may have made it.
+// mayHaveChanged makes all nodes ask what a user chose. A change failed, or was answered too late, but it may have been
+// made.
 func (c *choices) mayHaveChanged(user presence.UserID) {
 	c.life.spawn(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, applyTimeout)
@@ -133,24 +157,26 @@ func (c *choices) mayHaveChanged(user presence.UserID) {
 // whatever order they come. A notice without a payload says that the settings may have changed.
 type noteSettings struct {
 	presence.Settings
-	Since time.Time `json:",omitzero"` // Visibility.Since
+	Since time.Time `json:",omitzero"`  // Visibility.Since
+	Store bool      `json:",omitempty"` // the store keeps them, since the site has no Directory
 }
 
 // tellSettings publishes that a user's settings have changed, and writes them. Whatever fails now is repeated later,
-// because the settings have changed. A node that is closing may not be able to repeat it, so there it returns
-// [presence.ErrStoreOut]: the call is to be repeated, and another node tells all.
+// because the settings have changed. A node that is closing may not be able to repeat it, and without a Directory no
+// other node learns of the change meanwhile. So there it returns [presence.ErrStoreOut]: the call is to be repeated.
 func (c *choices) tellSettings(ctx context.Context, user presence.UserID, was, now presence.Settings, since time.Time) error {
 	topics := c.where.writtenHere(user, siteOf(user), backend.DevicesTopic)
-	note, awaited := noteSettings{now, since}, math.MaxInt
+	note := noteSettings{Settings: now, Since: since}
 	untold := c.publishSettings(ctx, user, note)
-	if untold != nil {
-		awaited = 0
-	}
 	at := time.Now()
 	c.noteVanished(user, was, now, at)
 	c.takeSettings(user, note, at, true)
-	_ = c.adopt(ctx, user, topics, awaited, func(was choice, _ bool) (choice, bool) { return was, false })
-	if untold != nil && c.life.over() {
+	written := c.write(slices.Values(topics), user, at)
+	defer leave(written)
+	if untold == nil {
+		_ = c.writer.await(ctx, written...) // the writer logs errors
+	}
+	if untold != nil && (c.life.over() || !c.directory.on()) {
 		return presence.ErrStoreOut
 	}
 	return nil
@@ -159,6 +185,7 @@ func (c *choices) tellSettings(ctx context.Context, user presence.UserID, was, n
 // publishSettings publishes the notice that a user's settings have changed. If the bus does not accept it in
 // time, it is sent again, because the Directory has changed.
 func (c *choices) publishSettings(ctx context.Context, user presence.UserID, note noteSettings) error {
+	note.Store = !c.directory.on()
 	payload, err := json.Marshal(note)
 	if err != nil {
 		return err
@@ -168,18 +195,16 @@ func (c *choices) publishSettings(ctx context.Context, user presence.UserID, not
 	return c.notices.publish(ctx, backend.Notice{Kind: backend.NoticeSettings, User: user, Payload: string(payload), Lasting: true})
 }
 
-// hearSettings handles the notice that a user chose settings at any node.
+// hearSettings handles the notice that a user chose settings at any node. What the store keeps it may lose, so every node
+// remembers it.
 func (c *choices) hearSettings(n backend.Notice) {
-	if !c.directory.on() {
-		return
-	}
 	user := presence.UserID(strings.Clone(string(n.User)))
 	var note noteSettings
-	if n.Payload == "" || json.Unmarshal([]byte(n.Payload), &note) != nil {
+	if n.Payload == "" || json.Unmarshal([]byte(n.Payload), &note) != nil || note.Store == c.directory.on() {
 		c.askAgain(user)
 		return
 	}
-	if _, unsure := c.takeSettings(user, note, time.Now().Add(-n.Ago), false); unsure {
+	if _, unsure := c.takeSettings(user, note, time.Now().Add(-n.Ago), note.Store); unsure {
 		c.askAgain(user)
 	}
 }
@@ -187,7 +212,7 @@ func (c *choices) hearSettings(n backend.Notice) {
 // relationsChanged publishes that a user's contacts or blocks have changed. It may be the first block or the
 // last one, so the nodes ask for the settings again.
 func (c *choices) relationsChanged(ctx context.Context, user presence.UserID) error {
-	if err := (presence.User{ID: user}).ValidateInside(); err != nil {
+	if err := c.mayHaveSettings(user); err != nil {
 		return err
 	}
 	user = presence.UserID(strings.Clone(string(user)))
@@ -196,8 +221,8 @@ func (c *choices) relationsChanged(ctx context.Context, user presence.UserID) er
 		return err
 	}
 	since := c.knownSince(user)
-	if was, known := c.users.settingsOf(user); known {
-		since = sinceOf(since, was, now, time.Now())
+	if was, known := c.users.records.choice(user); known {
+		since = sinceOf(since, was.settings.Settings, now, time.Now())
 	}
 	if err := c.notices.publish(ctx, backend.Notice{Kind: backend.NoticeRelations, User: user, Lasting: true}); err != nil {
 		return err
@@ -209,7 +234,7 @@ func (c *choices) relationsChanged(ctx context.Context, user presence.UserID) er
 // topics in which it holds the user.
 func (c *choices) statusEnded(user presence.UserID) {
 	c.take(user, func(was choice, known bool) (choice, bool) {
-		if !known || was.settings == nil {
+		if !known {
 			return was, false
 		}
 		now, before := was.settings.Settings, was.settings.Settings

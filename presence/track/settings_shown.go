@@ -16,7 +16,7 @@ type chosenSettings struct {
 
 // choiceOf returns the choice of a user whose settings are known.
 func choiceOf(s presence.Settings, since, at time.Time) choice {
-	c := choice{at: at, settings: &chosenSettings{s.Clone(), since}}
+	c := choice{at: at, settings: chosenSettings{s.Clone(), since}}
 	c.Status = rosterStatus(s.At(time.Now()))
 	return c
 }
@@ -38,17 +38,17 @@ func rosterStatus(s presence.Settings) presence.Status {
 // A resolved is a user whose choice is known.
 type resolved struct {
 	presence.User
-	settings *chosenSettings // nil: the site has no Directory
+	settings chosenSettings
 	devices  *deviceRoster
 }
 
 // in returns the user in the form for a topic. on is the device, which counts in backend.DevicesTopic.
 func (r resolved) in(topic presence.Topic, on presence.Device) presence.User {
 	u := r.User
-	if r.settings == nil {
-		return u
-	}
 	u.Rev = r.settings.Rev
+	if topic != backend.DevicesTopic && u.Status == "" && r.settings.Settings == (presence.Settings{}) {
+		return u // the user chose nothing, and is as before
+	}
 	s := r.settings.At(time.Now())
 	if u.Status != "" { // the site's identify has set it
 		s.Status = u.Status

@@ -173,6 +173,10 @@ func (s *timedStore) Statuses(ctx context.Context, users ...presence.UserID) ([]
 	return timed(ctx, s, "statuses", func() ([]backend.ChosenStatus, error) { return s.Store.Statuses(ctx, users...) })
 }
 
+func (s *timedStore) PutStatus(ctx context.Context, user presence.UserID, c backend.ChosenStatus, again bool) (int64, error) {
+	return timed(ctx, s, "statuses", func() (int64, error) { return s.Store.PutStatus(ctx, user, c, again) })
+}
+
 func (s *timedStore) Secret(ctx context.Context, offer []byte) ([]byte, error) {
 	return timed(ctx, s, "secret", func() ([]byte, error) { return s.Store.Secret(ctx, offer) })
 }

@@ -42,7 +42,17 @@ func wantHidden(t *testing.T, store backend.Store, during time.Duration) {
 	}
 }
 
-// The store published a status, and its answer was lost: the sender writes nothing.
+// keeps makes a store keep what a user chose, and returns the notice about it.
+func keeps(t *testing.T, store backend.Store, id presence.UserID, status presence.Status) backend.Notice {
+	t.Helper()
+	kept, err := store.Statuses(t.Context(), id)
+	noError(t, err)
+	rev, err := store.PutStatus(t.Context(), id, backend.ChosenStatus{Status: status, Rev: kept[0].Rev}, false)
+	noError(t, err)
+	return backend.Notice{Kind: backend.NoticeSettings, User: id, Payload: fmt.Sprintf(`{"Status":%q,"Rev":%d,"Store":true}`, status, rev), Lasting: true}
+}
+
+// The store keeps a status, and its answer was lost: the sender writes nothing.
 func TestSenderOfAStatusWasCutOff(t *testing.T) {
 	for _, looked := range []bool{true, false} {
 		bubble(t, fmt.Sprint("looked at: ", looked), func(t *testing.T) {
@@ -57,7 +67,7 @@ func TestSenderOfAStatusWasCutOff(t *testing.T) {
 				w.settle()
 			}
 			time.Sleep(10 * time.Second)
-			fa.Break(presencetest.Fault{Err: errors.New("context canceled"), Landed: true, Times: 1}, presencetest.CallPublish)
+			fa.Break(presencetest.Fault{Err: errors.New("context canceled"), Landed: true, Times: 1}, presencetest.CallPutStatus)
 			_ = a.SetStatus(t.Context(), "alice", presence.Invisible)
 			time.Sleep(20 * time.Millisecond)
 			wantHidden(t, memory, 10*time.Second)
@@ -141,7 +151,7 @@ type chaoticBus struct {
 
 func (b *chaoticBus) Listen(ctx context.Context, fn func(backend.Notice)) (func(), error) {
 	return b.Store.Listen(ctx, func(n backend.Notice) {
-		if n.Kind == backend.NoticeStatus && len(b.delays) > 0 {
+		if n.Kind == backend.NoticeSettings && len(b.delays) > 0 {
 			delay := b.delays[0]
 			b.delays = b.delays[1:]
 			time.AfterFunc(delay, func() { fn(n) })
@@ -194,17 +204,35 @@ func wantChosen(t *testing.T, store backend.Store, want presence.Status, nodes .
 	}
 }
 
-// A user chose a status before the node started. The next choice is made there, and the node
-// has not asked what the user chose before.
-func TestStatusOfAUserWhomTheNodeDoesNotKnow(t *testing.T) {
+// The store keeps a status, and takes no notice: the user is told that it failed, and the other nodes hear of it later.
+func TestStatusThatIsToldLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := memstore.New()
-		noError(t, memory.Publish(t.Context(), backend.StatusNotice("alice", presence.Away)))
-		a := start(t, memory, track.Config{Node: "a"})
-		noError(t, a.SetStatus(t.Context(), "alice", presence.Busy))
+		faults := presencetest.NewFaults(memory)
+		a, b := start(t, faults, track.Config{Node: "a"}), start(t, memory, track.Config{Node: "b"})
+		connect(t, b, track.ConnectOptions{Visitor: visitor("alice")})
+		faults.Break(presencetest.Fault{Err: errDown}, presencetest.CallPublish)
+		if err := a.SetStatus(t.Context(), "alice", presence.Busy); !errors.Is(err, presence.ErrStoreOut) {
+			t.Errorf("got %v, want ErrStoreOut", err)
+		}
+		faults.Heal()
+		time.Sleep(10 * time.Second)
+		wantChosen(t, memory, presence.Busy, a, b)
+	})
+}
+
+// The revisions of a store and of a Directory do not compare, so a node asks its own about a notice of the other kind.
+func TestStatusOfANodeWithoutADirectory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := memstore.New()
+		a := start(t, memory, track.Config{Node: "a", Directory: presencetest.NewMemoryDirectory()})
 		connect(t, a, track.ConnectOptions{Visitor: visitor("alice")})
+		choose(t, a, "alice", presence.Busy)
+		noError(t, memory.Publish(t.Context(), keeps(t, memory, "alice", presence.Away)))
 		time.Sleep(time.Second)
-		wantChosen(t, memory, presence.Busy, a)
+		if got := a.Status("alice"); got != presence.Busy {
+			t.Errorf("got %q, want that of the Directory", got)
+		}
 	})
 }
 
@@ -230,17 +258,17 @@ func TestStatusThatArrivesAfterALaterOne(t *testing.T) {
 	})
 }
 
-// A hungBus publishes once it goes on, also for those who have given up.
+// A hungBus keeps a status once it goes on, also for those who have given up.
 type hungBus struct {
 	backend.Store
 	goOn chan struct{}
 }
 
-func (s *hungBus) Publish(ctx context.Context, n backend.Notice) error {
+func (s *hungBus) PutStatus(ctx context.Context, user presence.UserID, c backend.ChosenStatus, again bool) (int64, error) {
 	go func() {
 		<-s.goOn
-		_ = s.Store.Publish(context.Background(), n)
+		_, _ = s.Store.PutStatus(context.Background(), user, c, again)
 	}()
 	<-ctx.Done()
-	return ctx.Err()
+	return 0, ctx.Err()
 }

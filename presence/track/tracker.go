@@ -99,7 +99,7 @@ func newTracker(inner backend.Store, cfg *Config) *Tracker {
 
 	lastSeen := newLastSeen(directory.on(), forgotten)
 	choices := (&choices{
-		cfg: cfg, life: life, process: process, stats: stats, store: store, outage: outage, writer: writer, users: users, topics: topics,
+		cfg: cfg, life: life, stats: stats, store: store, outage: outage, writer: writer, users: users, topics: topics,
 		notices: notices, directory: directory, devices: devices, where: where, lastSeen: lastSeen,
 	}).begin(forgotten)
 	attention := &attention{writer, users}

@@ -185,9 +185,9 @@ func (t *Tracker) SignOff(ctx context.Context, user presence.UserID, browser str
 
 // SetStatus changes what others see of a user, in all topics and on every node. The choice
 // lasts: it survives sign-outs, restarts and, as long as a node remembers it, the loss of
-// the store's data. SetStatus returns when the store knows. It returns [presence.ErrInvalidStatus],
-// or [presence.ErrStoreOut] at once while the store is known to be out: then the status is not set, except as
-// [People.ChangeSettings] says.
+// the store's data. SetStatus returns when the store knows, after a few round trips. It returns
+// [presence.ErrInvalidUser], [presence.ErrInvalidStatus], or [presence.ErrStoreOut] at once while the store is known
+// to be out: then the status is not set. If the store fails meanwhile, the status may be set all the same.
 //
 // Where the site has a [Config.Directory] the choice is kept there, it never ends by itself,
 // and the text beside the former status goes. Then SetStatus costs and returns what

@@ -30,10 +30,10 @@ func (s *Staff) Disconnect(ctx context.Context, by, user presence.UserID, bar ti
 	return s.disconnect(ctx, by, user, bar)
 }
 
-// DisconnectConnection ends one connection of a user, on any node, as if its page had closed
-// it: the user stays for the grace. It is for a stream that hangs, because a page that works
-// connects again by itself. It is a no-op if the connection is not the user's. by is as for
-// [Staff.Disconnect].
+// DisconnectConnection ends a connection of a user, on any node, as if its page had closed
+// it: the user stays for the grace. With the holder of a lease, as Inspect returns it, it ends all connections of the
+// user at that node. It is for streams that hang, because a page that works connects again by itself. It is a no-op
+// if the connection is not the user's. by is as for [Staff.Disconnect].
 func (s *Staff) DisconnectConnection(ctx context.Context, by, user presence.UserID, connection presence.Holder) error {
 	return s.cut(ctx, by, user, connection)
 }

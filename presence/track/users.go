@@ -21,6 +21,7 @@ type users struct {
 	max       int         // maxUsersKnown, or a smaller number in tests
 
 	records *userRecords
+	learnt  func(presence.UserID, choice) // called with mu held for each choice that this node learns
 
 	mu          usersMutex
 	closed      bool // no connection can be opened any more
@@ -42,6 +43,7 @@ func newUsers(cfg *Config, process string, forgotten func(int)) *users {
 		byID:        make(map[presence.UserID]*knownUser),
 		questions:   newQuestions(),
 		visited:     make(map[presence.Holder]*holder),
+		learnt:      func(presence.UserID, choice) {},
 	}
 }
 

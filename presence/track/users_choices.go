@@ -1,42 +1,24 @@
 package track
 
 import (
-	"maps"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
-	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // What this node knows of the users' choices. See choices for how it learns of them, and
 // questions for what it has yet to learn.
 
-// A choice is the status that a user chose; "" if the user chose none. Its time is zero if it came from the
-// store or the site. On a site with a Directory, Status is what rosters show for the settings: see
-// settings_shown.go.
+// A choice is what a user chose. Status is what rosters show for the settings: see settings_shown.go.
 type choice struct {
 	presence.Status
-	at       time.Time
-	order    backend.Order   // 0: unknown, and before all others
-	settings *chosenSettings // nil: the site has no Directory
-	unsure   bool            // this node may have missed a later choice
+	at       time.Time // zero: unknown
+	settings chosenSettings
+	unsure   bool // this node may have missed a later choice
 }
 
 // rev returns the revision of a choice, by which a topic keeps the latest one.
-func (c choice) rev() int64 {
-	if c.settings != nil {
-		return c.settings.Rev
-	}
-	return int64(c.order)
-}
-
-// since returns Visibility.Since of a choice of settings.
-func (c choice) since() time.Time {
-	if c.settings == nil {
-		return time.Time{}
-	}
-	return c.settings.since
-}
+func (c choice) rev() int64 { return c.settings.Rev }
 
 // hides reports whether no roster but that of devices shows a user who chose this.
 func (c choice) hides() bool { return c.Base() == presence.Invisible }
@@ -53,8 +35,8 @@ func (p *users) chosen(user presence.UserID) presence.Status { return p.choiceOf
 // visibilityOf returns who may see a user's devices by what the user last chose. It returns nil if this node knows
 // nothing of that.
 func (k *userRecords) visibilityOf(user presence.UserID) *presence.Visibility {
-	c, _ := k.last(user)
-	if c.settings == nil {
+	c, known := k.last(user)
+	if !known {
 		return nil
 	}
 	v := c.settings.At(time.Now()).Visibility(c.settings.since)
@@ -63,27 +45,16 @@ func (k *userRecords) visibilityOf(user presence.UserID) *presence.Visibility {
 
 // statusOf is [Tracker.Status].
 func (p *users) statusOf(user presence.UserID) presence.Status {
-	if s, known := p.settingsOf(user); known {
-		if s.Status == "" {
-			return ""
-		}
-		return s.At(time.Now()).Status
+	s := p.choiceOf(user).settings
+	if s.Status == "" {
+		return ""
 	}
-	return p.chosen(user)
+	return s.At(time.Now()).Status
 }
 
 // inRosters is [Tracker.InRosters].
 func (p *users) inRosters(user presence.UserID) bool {
 	return !p.choiceOf(user).hides()
-}
-
-// settingsOf returns a user's settings in the Directory, and whether this node knows them.
-func (p *users) settingsOf(user presence.UserID) (presence.Settings, bool) {
-	c, known := p.records.choice(user)
-	if !known || c.settings == nil {
-		return presence.Settings{}, false
-	}
-	return c.settings.Settings, true
 }
 
 // choose replaces a user's choice by the result of replace, unless that is no change. It then runs the
@@ -108,6 +79,7 @@ func (p *users) choose(user presence.UserID, replace func(was choice, known bool
 // learnLocked remembers a choice, and runs the functions that waited for it.
 func (p *users) learnLocked(user presence.UserID, learnt choice) {
 	p.records.learn(user, learnt)
+	p.learnt(user, learnt)
 	for _, u := range p.questions.take(user) {
 		if u.then != nil {
 			u.then(learnt)
@@ -115,50 +87,37 @@ func (p *users) learnLocked(user presence.UserID, learnt choice) {
 	}
 }
 
-// answer takes the answer to a question about a user. It calls taken with mu held, and reports false, if this node does
-// not know the user's choice yet. It takes no answer about a user whose choice it knows.
-func (p *users) answer(user presence.UserID, answer choice, taken func()) bool {
+// answer takes the answer to a question about a user whose choice this node does not know yet. It reports false for an
+// answer to a reopened question about another one.
+func (p *users) answer(user presence.UserID, answer choice) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	again := p.questions.closeLocked(user)
-	if _, known := p.records.choice(user); known {
+	_, known := p.records.choice(user)
+	if _, waits := p.questions.waiting[user]; known || !waits {
 		return !again
 	}
-	if _, waits := p.questions.waiting[user]; waits {
-		taken()
-		p.learnLocked(user, answer)
-		return true
-	}
-	return !again
+	p.learnLocked(user, answer)
+	return true
 }
 
-// forgetUnchosen forgets which users chose nothing, and returns the choices of the others.
-func (p *users) forgetUnchosen() map[presence.UserID]choice {
+// forgetChoices forgets what users chose but for those whom keep names, and returns their choices. keep is called with mu
+// held.
+func (p *users) forgetChoices(keep func(presence.UserID, choice) bool) (kept map[presence.UserID]choice) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	known, unchosen := p.records.all(), make(map[presence.UserID]struct{})
-	for id, c := range known {
-		if c.Status == "" {
-			unchosen[id] = struct{}{}
-			delete(known, id)
+	kept = p.records.all()
+	for id, c := range kept {
+		if !keep(id, c) {
+			delete(kept, id)
+			p.records.doubt(id)
 		}
 	}
-	p.records.doubt(maps.Keys(unchosen))
-	return known
+	return kept
 }
 
-// forgetSettings forgets the settings of users whom this node neither holds nor writes. It returns the other
-// users whose settings it knows.
-func (p *users) forgetSettings(writes func(presence.UserID) bool) (held []presence.UserID) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	known := p.records.all()
-	for id := range known {
-		if u := p.byID[id]; u != nil && (len(u.connections)+len(u.views)+len(u.released) > 0 || writes(id)) {
-			held = append(held, id)
-			delete(known, id)
-		}
-	}
-	p.records.doubt(maps.Keys(known))
-	return held
+// heldLocked reports whether something holds a user here, or did a moment ago.
+func (p *users) heldLocked(user presence.UserID) bool {
+	u := p.byID[user]
+	return u != nil && len(u.connections)+len(u.views)+len(u.released) > 0
 }

@@ -81,7 +81,7 @@ func (p *users) dropLocked(h *holder, topics []presence.Topic) {
 // pages returns how many connections of a user are open here.
 func (u *knownUser) pages() (n int) {
 	for h := range u.connections {
-		if h.visit == nil {
+		if !h.isVisit() {
 			n++
 		}
 	}
@@ -197,16 +197,4 @@ func (p *users) identified(c *holder) time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return c.held.identified
-}
-
-// endedSince reports whether what a claim's connection holds ended by a sign-out after the visitor was identified, as far as
-// this node knows. The connection's node ends it, but may not have heard of the sign-out. A claim does not tell the
-// browser, so it counts as any. If a page came back since, to a node whose clock is behind, it must connect once more.
-//
-// Example: node A stands still, and so does not end the stream of a tab when Alice signs out at node B. Redis
-// fails over to a copy that still has the tab's lease. If node B held her for the tab's beats, others would
-// see Alice for as long as node A stands still.
-func (p *users) endedSince(c claim) bool {
-	identified, ok := identifiedAt(c.id)
-	return ok && p.records.visitorEndedAt(c.visitor()).After(identified)
 }

@@ -16,14 +16,14 @@ type holder struct {
 	conn    connected
 	cfg     *Config
 	visitor presence.Visitor
-	observe bool         // the visitor enters no topic
-	people  bool         // the site has people: the holder may hold a device
-	visit   *claim       // of a page whose connection is at another node: see visit
-	beat    atomic.Bool  // only calls of Connection.Beat renew the leases
-	strays  atomic.Bool  // beats of its page come to other nodes
-	idle    atomic.Bool  // nobody is at its page
-	beaten  atomic.Int64 // when the page of a connection with beat last proved that it is alive, in Unix nanoseconds
-	turn    uint32       // when its leases are renewed: see turnOf
+	observe bool                  // the visitor enters no topic
+	people  bool                  // the site has people: the holder may hold a device
+	visit   atomic.Pointer[claim] // of a page whose connection is at another node: see visit; otherwise nil
+	beat    atomic.Bool           // only calls of Connection.Beat renew the leases
+	strays  atomic.Bool           // beats of its page come to other nodes
+	idle    atomic.Bool           // nobody is at its page
+	beaten  atomic.Int64          // when the page of a connection with beat last proved that it is alive, in Unix nanoseconds
+	turn    uint32                // when its leases are renewed: see turnOf
 
 	// The slice is replaced with Connection.mu held, and never changed. The content of a reader belongs to
 	// the goroutine that reads the connection.
@@ -73,6 +73,9 @@ type connected interface {
 	wake()
 }
 
+// isVisit reports whether the page's connection is at another node: see visit.
+func (h *holder) isVisit() bool { return h.visit.Load() != nil }
+
 // topics returns the readers, one for each topic. A visit has none.
 func (h *holder) topics() []*reader {
 	if readers := h.readers.Load(); readers != nil {
@@ -109,14 +112,14 @@ func (h *holder) isPassing() bool { return h.isGuest() && h.visitor.Passing != "
 
 // holds reports whether the connection holds a user online in any topic.
 func (h *holder) holds() bool {
-	return h.visit != nil || h.holdsDevice() || h.visitor.SignedIn() && slices.ContainsFunc(h.topics(), func(s *reader) bool { return s.enters })
+	return h.isVisit() || h.holdsDevice() || h.visitor.SignedIn() && slices.ContainsFunc(h.topics(), func(s *reader) bool { return s.enters })
 }
 
 // enters reports whether the visitor is present in a topic through the connection, and does not only watch
 // it.
 func (h *holder) enters(topic presence.Topic) bool {
-	if h.visit != nil {
-		return slices.Contains(h.visit.topics, topic)
+	if c := h.visit.Load(); c != nil {
+		return slices.Contains(c.topics, topic)
 	}
 	return slices.ContainsFunc(h.topics(), func(s *reader) bool { return s.topic() == topic && s.enters })
 }
@@ -124,8 +127,8 @@ func (h *holder) enters(topic presence.Topic) bool {
 // heldTopics returns the topics in which the connection holds its user. The last one is backend.DevicesTopic
 // if it holds the user's device.
 func (h *holder) heldTopics() []presence.Topic {
-	if h.visit != nil {
-		return slices.Clone(h.visit.topics)
+	if c := h.visit.Load(); c != nil {
+		return slices.Clone(c.topics)
 	}
 	if !h.visitor.SignedIn() {
 		return nil

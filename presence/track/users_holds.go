@@ -12,11 +12,14 @@ import (
 
 // leaseHolder returns the holder of the lease for a connection or visit.
 func (p *users) leaseHolder(h *holder) presence.Holder {
-	if h.visit != nil {
+	if h.isVisit() {
 		return presence.Holder(p.process + "~.0") // no process of this name renews a lease of its own (rule 23)
 	}
-	return presence.Holder(p.process + ".0")
+	return p.ownHolder()
 }
+
+// ownHolder returns the holder of the leases for the connections of this node.
+func (p *users) ownHolder() presence.Holder { return presence.Holder(p.process + ".0") }
 
 // keepLocked returns the operation that says what this node holds of a member of a topic by connections, or by visits. It
 // returns false if no page here holds the member, except silent ones.
@@ -29,12 +32,12 @@ func (p *users) keepLocked(like *holder, topic presence.Topic) (keep operation, 
 	keep.Op = backend.Op{Kind: backend.OpKeep, User: presence.User{ID: member}, Holder: p.leaseHolder(like), Idle: u.idle}
 	var proof time.Time
 	for h := range u.connections {
-		if (h.visit == nil) != (like.visit == nil) || !h.heldIn(topic) || h.member(topic) != member || h.silentLocked() {
+		if h.isVisit() != like.isVisit() || !h.heldIn(topic) || h.member(topic) != member || h.silentLocked() {
 			continue
 		}
 		held = true
 		keep.at, proof = later(keep.at, h.held.opened), later(proof, h.lastProof())
-		if h.visit == nil {
+		if !h.isVisit() {
 			keep.Pages++
 		}
 	}
@@ -64,8 +67,8 @@ func (p *users) leasesLocked(u *knownUser, each func(*holder, presence.Topic)) {
 	}
 }
 
-// holderOf returns a connection or visit of this node that holds a member of a topic by a lease; nil if there is none.
-func (p *users) holderOf(topic presence.Topic, member presence.UserID, lease presence.Holder) *holder {
+// holderOf returns a connection of this node that holds a member of a topic; nil if there is none.
+func (p *users) holderOf(topic presence.Topic, member presence.UserID) *holder {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	u := p.byID[ownerIn(topic, member)]
@@ -73,7 +76,7 @@ func (p *users) holderOf(topic presence.Topic, member presence.UserID, lease pre
 		return nil
 	}
 	for h := range u.connections {
-		if h.heldIn(topic) && h.member(topic) == member && p.leaseHolder(h) == lease {
+		if !h.isVisit() && h.heldIn(topic) && h.member(topic) == member {
 			return h
 		}
 	}

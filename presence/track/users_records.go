@@ -2,7 +2,6 @@ package track
 
 import (
 	"cmp"
-	"iter"
 	"maps"
 	"time"
 
@@ -23,11 +22,12 @@ type userRecords struct {
 	hid     time.Time                            // when this node last learned that a user hides
 }
 
-// A holding is what may hold a user: everything, or the part of one device, one browser, or the page views.
+// A holding is what may hold a user: everything, or the part of one device, browser or connection, or the page views.
 type holding struct {
-	member  presence.UserID // the user, or of a device its member of backend.DevicesTopic
-	browser string          // a browser in which the user signed in
-	views   bool            // page views
+	member     presence.UserID // the user, or of a device its member of backend.DevicesTopic
+	browser    string          // a browser in which the user signed in
+	connection presence.Holder
+	views      bool // page views
 }
 
 func newUserRecords(forgotten func(int)) *userRecords {
@@ -76,18 +76,16 @@ func (k *userRecords) all() map[presence.UserID]choice {
 	return maps.Collect(k.choices.All())
 }
 
-// doubt forgets what some users chose. The choice of a user who hid from somebody stays, as unsure, until the Directory
-// answers about that user.
-func (k *userRecords) doubt(users iter.Seq[presence.UserID]) {
+// doubt forgets what a user chose. The choice of a user who hid from somebody stays, as unsure, until the Directory answers
+// about that user.
+func (k *userRecords) doubt(user presence.UserID) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for user := range users {
-		c, _ := k.choices.Get(user)
-		if c.unsure = c.settings != nil && narrow(c.settings.Settings); c.unsure {
-			k.choices.Replace(user, c)
-		} else {
-			k.choices.Delete(user)
-		}
+	c, _ := k.choices.Get(user)
+	if c.unsure = narrow(c.settings.Settings); c.unsure {
+		k.choices.Replace(user, c)
+	} else {
+		k.choices.Delete(user)
 	}
 }
 
@@ -102,6 +100,11 @@ func (k *userRecords) endBrowser(user presence.UserID, browser string, at time.T
 
 // unknownBrowser stands for the browser of a visitor whose browser the site does not tell. It is no known browser: see knownBrowser.
 const unknownBrowser = "\x00"
+
+// endConnection notes that the page of a connection said goodbye.
+func (k *userRecords) endConnection(user presence.UserID, connection presence.Holder) {
+	k.note(holding{member: user, connection: connection}, time.Now())
+}
 
 // endViews notes that page views of a user until a moment no longer count.
 func (k *userRecords) endViews(user presence.UserID, at time.Time) {
@@ -147,6 +150,12 @@ func (k *userRecords) viewsEndedAt(user presence.UserID) time.Time {
 func (k *userRecords) visitorEndedAt(v presence.Visitor) time.Time {
 	return k.latest(holding{member: v.User.ID}, holding{member: v.User.ID, browser: cmp.Or(v.Browser, unknownBrowser)},
 		holding{member: backend.MemberOf(v.User.ID, v.Device.ID)})
+}
+
+// claimEnded reports whether what a claim's connection holds has ended: its page said goodbye, or the user signed out since
+// the visitor was identified. A claim does not tell the browser, so it counts as any.
+func (k *userRecords) claimEnded(c claim, identified time.Time) bool {
+	return !k.latest(holding{member: c.user, connection: c.id}).IsZero() || k.visitorEndedAt(c.visitor()).After(identified)
 }
 
 // forget forgets an erased user.

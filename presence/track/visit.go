@@ -3,6 +3,7 @@ package track
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -58,14 +59,21 @@ func (c claim) visitor() presence.Visitor {
 	return presence.Visitor{Tenant: c.tenant, User: presence.User{ID: c.user}, Device: presence.Device{ID: device}}
 }
 
-// visitOf returns the visit of a claim's page. It makes a new one if this is the first beat that comes here, and returns nil
-// if there is no room for it.
+// visitOf returns the visit of a claim's page, and whether leases of it are to be made: this is the first beat that comes
+// here, or the first since the page's topics changed. It returns nil if there is no room for a new visit.
 func (l *leases) visitOf(c claim) (h *holder, news bool) {
 	if h = l.users.visit(c.id); h != nil {
-		return h, false
+		was := h.visit.Swap(&c)
+		for _, topic := range was.topics {
+			if !slices.Contains(c.topics, topic) {
+				l.release(h, topic, backend.OpRelease, l.cfg.grace(topic))
+			}
+		}
+		return h, !slices.Equal(was.topics, c.topics)
 	}
 	identified, _ := identifiedAt(c.id)
-	h = &holder{id: c.id, cfg: l.cfg, visitor: c.visitor(), people: c.device != "", visit: &c}
+	h = &holder{id: c.id, cfg: l.cfg, visitor: c.visitor(), people: c.device != ""}
+	h.visit.Store(&c)
 	h.held = heldBy{identified: identified, opened: identified}
 	h.beat.Store(true)
 	h.beaten.Store(time.Now().UnixNano())
@@ -111,6 +119,16 @@ func (p *users) leaves(h *holder) bool {
 	return true
 }
 
+// left ends a connection or visit whose page said goodbye, if this node has it.
+func (p *users) left(user presence.UserID, connection presence.Holder) {
+	p.records.endConnection(user, presence.Holder(strings.Clone(string(connection))))
+	for _, h := range []*holder{p.connection(connection), p.visit(connection)} {
+		if h != nil && h.visitor.User.ID == user {
+			h.conn.Close()
+		}
+	}
+}
+
 func (p *users) allVisits() (all []*holder) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -118,6 +136,18 @@ func (p *users) allVisits() (all []*holder) {
 		all = append(all, h)
 	}
 	return all
+}
+
+// ended reports whether what a claim's connection holds has ended, as far as this node knows. The connection's node ends it,
+// but may not have heard of a sign-out. If a page came back since, to a node whose clock is behind, it must connect once
+// more.
+//
+// Example: node A stands still, and so does not end the stream of a tab when Alice signs out at node B. Redis
+// fails over to a copy that still has the tab's lease. If node B held her for the tab's beats, others would
+// see Alice for as long as node A stands still.
+func (p *users) ended(c claim) bool {
+	identified, ok := identifiedAt(c.id)
+	return !ok || p.records.claimEnded(c, identified)
 }
 
 // beatElsewhere holds the user of a page whose connection is at another node. It reports false if no node holds the user.

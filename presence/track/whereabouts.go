@@ -157,12 +157,10 @@ func (p *users) membersHereLocked(user presence.UserID) (members []presence.User
 	return members
 }
 
-// holding returns the topics in which an operation of a user waits or is being written, and those whose
-// operations the writer is just putting in order. devices are the user's members of backend.DevicesTopic.
+// holding returns the topics in which an operation of a user waits or is being written. devices are the user's members of backend.DevicesTopic.
 func (w *writer) holding(user presence.UserID, devices []presence.UserID) (topics []presence.Topic) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	topics = slices.Collect(maps.Keys(w.preparing))
 	for _, some := range []map[presence.Topic]*pending{w.topics, w.flying} {
 		for topic, p := range some {
 			if slices.ContainsFunc(membersIn(topic, user, devices), p.holds) {
@@ -177,9 +175,6 @@ func (w *writer) holding(user presence.UserID, devices []presence.UserID) (topic
 func (w *writer) writes(user presence.UserID) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.preparing) > 0 { // their users are not known
-		return true
-	}
 	for _, some := range []map[presence.Topic]*pending{w.topics, w.flying} {
 		for _, p := range some {
 			if p.holds(user) {
@@ -195,7 +190,6 @@ func (w *writer) writes(user presence.UserID) bool {
 func (w *writer) devicesOf(user presence.UserID) (members []presence.UserID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	members = slices.Clone(w.preparing[backend.DevicesTopic][user])
 	for _, some := range []map[presence.Topic]*pending{w.topics, w.flying} {
 		if p := some[backend.DevicesTopic]; p != nil {
 			members = append(members, p.members[user]...)

@@ -20,16 +20,15 @@ type writer struct {
 	retry wait.Wakeup   // wakes run to repeat failed calls, because the store is back
 	done  chan struct{} // closed when run returned
 
-	mu        writerMutex
-	topics    map[presence.Topic]*pending
-	flying    map[presence.Topic]*pending   // what is being written
-	preparing map[presence.Topic]ownDevices // devices in what was taken and is not in flying yet
-	ops       int                           // number of operations in topics
-	shares    map[presence.UserID]int       // number of operations of each user; nil: not counted
-	pace      writerPace
-	alarm     *time.Timer // wakes run when delayed operations are due
-	last      bool        // nothing is delayed any more, because the writer ends
-	max       int         // maxPending, or a smaller number in tests
+	mu     writerMutex
+	topics map[presence.Topic]*pending
+	flying map[presence.Topic]*pending // what is being written
+	ops    int                         // number of operations in topics
+	shares map[presence.UserID]int     // number of operations of each user; nil: not counted
+	pace   writerPace
+	alarm  *time.Timer // wakes run when delayed operations are due
+	last   bool        // nothing is delayed any more, because the writer ends
+	max    int         // maxPending, or a smaller number in tests
 }
 
 // maxPending is how many operations, and how many notices of each sort, wait while the store
@@ -215,14 +214,14 @@ func (w *writer) end() {
 	w.alarm.Stop()
 }
 
-// setFlying sets what is being written.
-func (w *writer) setFlying(topics map[presence.Topic]*pending) {
+// landed notes that nothing is being written any more.
+func (w *writer) landed() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.flying, w.preparing = topics, nil
+	w.flying = nil
 }
 
-// take returns the operations to write now, by topic.
+// take returns the operations to write now, by topic. They are being written until landed is called.
 func (w *writer) take() (topics map[presence.Topic]*pending) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -250,10 +249,7 @@ func (w *writer) take() (topics map[presence.Topic]*pending) {
 		w.alarm.Reset(next.Sub(now))
 	}
 	if len(topics) > 0 {
-		w.preparing = make(map[presence.Topic]ownDevices, len(topics))
-		for topic, p := range topics {
-			w.preparing[topic] = p.members
-		}
+		w.flying = topics
 		w.pace.wrote(topics, now)
 	}
 	return topics

@@ -80,8 +80,7 @@ func (f *flusher) flush(ctx context.Context) bool {
 	for topic, p := range topics {
 		batches = append(batches, backend.Batch{Topic: topic, Ops: p.batch(doubt, now), Keep: keepOf(f.cfg.Kind(topic))})
 	}
-	f.writer.setFlying(topics)
-	defer f.writer.setFlying(nil)
+	defer f.writer.landed()
 	try, cancel := context.WithTimeout(ctx, applyTimeout)
 	defer cancel()
 	var failed error

@@ -204,7 +204,7 @@ func (l queue) add(op operation) queue {
 		l = l[:0]
 	case backend.OpSignOut:
 		l = slices.DeleteFunc(l, func(o operation) bool { return o.voidedBy(op) })
-	case backend.OpJoin, backend.OpKeep: // the latest word about the lease
+	case backend.OpJoin: // the latest word about the lease
 		l = slices.DeleteFunc(l, func(o operation) bool {
 			return (o.Kind == backend.OpRelease || o.Kind == backend.OpDrop) && o.Holder == op.Holder
 		})

@@ -5,8 +5,7 @@
 --         ms; 6 for how long notices are kept, ms; 7 a name for a new log;
 --         8 the id of the latest notice that the node published, or empty
 -- Returns {name of the log; now; since when notices may be missed, ms, or 0; then for each
---         notice its id, how long ago it was in ms, the notice, its version or 0, and the
---         order of a chosen status or empty}
+--         notice its id, how long ago it was in ms, the notice, and its version or 0}
 -- Cost    O(notices)
 local log, from, read = KEYS[1], ARGV[2], tonumber(ARGV[5])
 redis.call('SET', KEYS[2], ARGV[7], 'NX', 'PX', KEEP)
@@ -33,6 +32,5 @@ for _, entry in ipairs(redis.call('XRANGE', log, '(' .. from, '+', 'COUNT', ARGV
   answer[n + 1] = entry[1]
   answer[n + 2] = string.format('%.0f', math.max(0, now - tonumber(string.match(entry[1], '^%d+'))))
   answer[n + 3], answer[n + 4] = entry[2][2], entry[2][4] or '0'
-  answer[n + 5] = entry[2][6] or ''
 end
 return answer

@@ -16,7 +16,7 @@ var peopleBugs = []bug{
 	{"a device is shown as the store has it", "topic_hidden.go", "if v == nil || !v.Narrows(stored) {", "if true {"},
 
 	// The order of settings.
-	{"settings that may have been missed are not asked for", "choices_restore.go", "c.askAgain(append(c.users.forgetSettings(c.writer.writes), waiting...)...)", "_ = waiting"},
+	{"settings that may have been missed are not asked for", "choices_restore.go", "c.askAgain(slices.AppendSeq(waiting, maps.Keys(held))...)", "_, _ = waiting, held"},
 
 	// Signals.
 	{"a signal is told later with all its time", "topic_signals_standing.go", "signals[i].For = s.until.Sub(at)", "_ = s.until"},

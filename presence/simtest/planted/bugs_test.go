@@ -49,12 +49,11 @@ var fleetBugs = []bug{
 	{"a sign-out ends the topics' leases at no node", "signout.go", "op := backend.Op{Kind: backend.OpSignOut, User: presence.User{ID: member}}", "op := backend.Op{Kind: backend.OpHeartbeat, User: presence.User{ID: member}}"},
 
 	// Statuses.
-	{"a status is not published", "status.go", "n, err := c.publish(ctx, backend.StatusNotice(user, status))", "n, err := backend.StatusNotice(user, status), ctx.Err()"},
-	{"a status that is heard is not written", "choices_take.go", "	c.write(topics, user, at)\n	return now, true", "	return now, true"},
+	{"a status is not published", "settings.go", "untold := c.publishSettings(ctx, user, note)", "var untold error"},
+	{"a status that is heard is not written", "choices_take.go", "	leave(c.write(maps.Keys(topics), user, now.at))\n", "	_ = maps.Keys(topics)\n"},
 	{"what waits is written with the status of before", "choices_take.go", "for _, topic := range c.where.writing(user) {", "for _, topic := range []presence.Topic(nil) {"},
-	{"an older status that comes late wins", "status.go", "return heard, heard.order > was.order", "return heard, true"},
-	{"choices are not published again after a loss", "choices_restore.go", "for c.store.Publish(ctx, n) != nil {", "for false {"},
-	{"a node asks a store that lost the choices at once", "choices_restore.go", "c.askFrom(time.Now().Add(choicesWait))", ""},
+	{"choices are not told again after a loss", "choices_restore.go", "PutStatus(ctx, user, chosen, true); err == nil {", "PutStatus(ctx, user, chosen, true); err == nil || true {"},
+	{"a node asks a store that lost the choices at once", "choices_restore.go", "c.askFrom(from)", ""},
 	{"users are announced before their choice is known", "users_questions.go", "	if chosen, known := p.records.choice(user); known {\n		then(chosen)\n		return false, false", "	if chosen, known := p.records.choice(user); known || true {\n		then(chosen)\n		return false, false"},
 
 	// The order of notices and operations.
