@@ -88,7 +88,7 @@ end
 local step = {}     -- user id -> user
 local touched = {}  -- users, in the order of their first touch
 local moved = {}    -- member -> expires, of leases made or lengthened in this step; the zset may have a later one
-local scores = {}   -- member -> expires in the zset, as far as it was read; 0: it goes
+local scores = {}   -- member -> expires in the zset, as far as it was read
 local ended = {}    -- members of leases that go
 local unproven = {} -- {user, length, ...} of ended leases whose expiry is still to be read
 local proofs = {}   -- their members
@@ -109,7 +109,9 @@ local function minuteOf(ms) return text(math.floor(ms / 60000)) end
 
 -- Takes over a record of a user.
 local function own(u, record)
-  u.held, u.seen, u.joined, u.rev, u.at = match(record, '^(%S+) (-?%d+)%+?(%d*)@?(%d*) ()')
+  local stop = find(record, ' ', 1, true)
+  u.held = sub(record, 1, stop - 1)
+  u.seen, u.joined, u.rev, u.at = match(record, '^(-?%d+)%+?(%d*)@?(%d*) ()', stop + 1)
   if u.seen == '-0' then u.seen, u.unseen = 0, true end
 end
 
@@ -210,6 +212,7 @@ local function hold(u, holder, length, at, idle, pages, beats)
   if idle then length = '0' .. length end
   pages = pages or had or ''
   if not from then
+    if #ended > 0 then scores[member] = 0 end -- the zset may have one that goes
     u.held = u.held .. holder .. '=' .. length .. pages .. '|'
   elseif was ~= length or had ~= pages then
     u.held = sub(u.held, 1, from) .. holder .. '=' .. length .. pages .. sub(u.held, stop)
@@ -226,7 +229,7 @@ end
 -- Removes a lease from the topic.
 local function strike(member)
   ended[#ended + 1] = member
-  moved[member], scores[member] = nil, 0
+  if moved[member] then moved[member] = nil end
 end
 
 -- Takes the latest proof of life of a lease that ends without a sweep. It may be read later.

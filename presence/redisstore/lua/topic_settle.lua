@@ -53,9 +53,11 @@ end
 -- before that.
 local function settle(records, held, sound)
   local shown, hid, unhid, returned, forgot = {}, {}, {}, {}, {}
+  local ends, long, at -- of the latest of unproven: most are alike
   for i, expires in ipairs(ask('ZMSCORE', leases, proofs)) do
     local u, length = unproven[2 * i - 1], unproven[2 * i]
-    if expires then u.seen = max(u.seen, expires - length) end
+    if expires and (expires ~= ends or length ~= long) then ends, long, at = expires, length, expires - length end
+    if expires then u.seen = max(u.seen, at) end
   end
   for i = 1, #touched do
     local u = touched[i]
