@@ -12,6 +12,7 @@ func seenCases() []ruleCase {
 	return []ruleCase{
 		{"rule 7", "last seen is the last proof of life", proofOfLife},
 		{"rule 7", "a renewal for less tells of an earlier proof", earlierProof},
+		{"rule 7", "a lease that a keep made is as long as a keep says", madeProof},
 		{"rule 7", "a page view that is written late counts from when it was viewed", lateView},
 		{"rule 7", "other operations do not move it", noProof},
 		{"rule 7", "it is kept for users who left, and new at each leave", seenAgain},
@@ -96,6 +97,21 @@ func earlierProof(tr *trial) {
 	for _, id := range []presence.UserID{"keeps", "beats", "beats-alone", "dropped"} {
 		tr.wantSeen(presence.Site, id, proof)
 	}
+}
+
+// Rule 7: the longest one counts.
+func madeProof(tr *trial) {
+	const less = 4 * slack
+	tr.do(presence.Site, join("once", "b.1"), join("longer", "b.1"))
+	tr.advance(2 * slack)
+	once := tr.now()
+	tr.do(presence.Site, lasting(keep("once", "a.1"), less), lasting(keep("longer", "a.1"), less), drop("once", "b.1"), drop("longer", "b.1"))
+	tr.advance(2*slack + slack/2)
+	longer := tr.now()
+	tr.do(presence.Site, keep("longer", "a.1"))
+	tr.pass(ttl + slack)
+	tr.wantSeen(presence.Site, "once", once)
+	tr.wantSeen(presence.Site, "longer", longer)
 }
 
 // Rule 7: a drop, an update, a heartbeat of a lease that is gone, a sweep.

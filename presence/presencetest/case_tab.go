@@ -41,19 +41,19 @@ func tabMoments(tr *trial) {
 	view := func(of int) backend.Op { return ago(lasting(seen("u"), period-time.Duration(of)*slack), of) }
 	enter := func(of int) backend.Op { return ago(join("u", "a.1"), of) }
 	renew := func(of int) backend.Op { return ago(keep("u", "b.1"), of) }
-	make := func(of int) backend.Op { return ago(keep("u", "c.1"), of) }
+	makes := func(of int) backend.Op { return ago(keep("u", "c.1"), of) }
 	for _, script := range [][]backend.Op{
 		{view(2), enter(1)},
 		{view(3), enter(2), enter(1)},
 		{view(3), view(2), enter(1)},
 		{view(2), renew(1)},
 		{view(3), enter(2), renew(1)},
-		{view(2), make(1)},
+		{view(2), makes(1)},
 		{enter(2), view(1)},
 		{enter(3), view(2), view(1)},
 		{renew(2), view(1)},
 		{renew(3), enter(2), view(1)},
-		{make(2), view(1)},
+		{makes(2), view(1)},
 	} {
 		want := script[len(script)-1].Kind == backend.OpSeen
 		for range 2 {
@@ -97,14 +97,14 @@ func viewWithoutLease(tr *trial) {
 // Rule 6: also after that connection has ended. A user who left and comes back is one of whom no join is known.
 func latestJoin(tr *trial) {
 	view := func(id presence.UserID) backend.Op { return past(lasting(seen(id), period-slack), slack) }
-	tr.do(presence.Site, join("grace", "a.1"), join("two", "a.1"), join("two", "a.2"), join("gone", "a.1"), join("lapsed", "a.1"))
-	tr.do(presence.Site, release("grace", "a.1"), drop("two", "a.2"), drop("gone", "a.1"))
+	tr.do(presence.Site, join("grace", "a.1"), join("two", "a.1"), join("two", "a.2"), join("gone", "a.1"), join("goes", "a.1"), join("lapsed", "a.1"))
+	tr.do(presence.Site, release("grace", "a.1"), drop("two", "a.2"), drop("gone", "a.1"), drop("goes", "a.1"), view("goes"))
 	tr.do(presence.Site, view("grace"), view("two"), view("gone"))
 	tr.do(presence.Site, drop("two", "a.1"))
-	tr.wantOnline(presence.Site, "gone grace lapsed")
+	tr.wantOnline(presence.Site, "goes gone grace lapsed")
 	tr.advance(ttl + slack)
 	tr.do(presence.Site, past(join("lapsed", "a.2"), 2*ttl), past(lasting(seen("lapsed"), period-ttl-2*slack), ttl+2*slack))
 	tr.do(presence.Site, drop("lapsed", "a.2"))
 	tr.sweep()
-	tr.wantOnline(presence.Site, "gone lapsed")
+	tr.wantOnline(presence.Site, "goes gone lapsed")
 }

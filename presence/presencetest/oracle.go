@@ -81,7 +81,7 @@ func newOracle(keep presence.Keep, start time.Time) *oracle {
 }
 
 // person returns the user of an operation, made if it is new: without expired leases (rule 1),
-// but for a heartbeat, which sweeps nobody.
+// but for a heartbeat or keep, which sweeps nobody.
 func (o *oracle) person(op backend.Op) *person {
 	id := op.User.ID
 	p := o.people[id]
@@ -89,7 +89,7 @@ func (o *oracle) person(op backend.Op) *person {
 		p = &person{User: presence.User{ID: id}, leases: make(map[presence.Holder]hold), proof: noTime, joined: noTime, lapsed: noTime, deed: noDeed}
 		o.people[id] = p
 	}
-	if op.Kind != backend.OpHeartbeat {
+	if !renews(op) {
 		p.lapse(o.now)
 		if p.shown && p.lapsed == noTime && len(p.leases) == 0 {
 			p.lapsed = p.proof
@@ -98,7 +98,7 @@ func (o *oracle) person(op backend.Op) *person {
 	return p
 }
 
-// apply does one operation, and reports whether it found its lease.
+// apply does one operation, and reports whether it found the lease that it renews, or the user whom it updates.
 func (o *oracle) apply(op backend.Op) (found bool) {
 	switch op.Kind {
 	case backend.OpGuest:
@@ -124,7 +124,7 @@ func (o *oracle) apply(op backend.Op) (found bool) {
 }
 
 func (o *oracle) act(p *person, op backend.Op) (found bool) {
-	lease, found := p.leases[op.Holder]
+	lease, held := p.leases[op.Holder]
 	at, until := o.now-op.Ago, o.now+op.For
 	switch op.Kind {
 	case backend.OpJoin:
@@ -132,7 +132,6 @@ func (o *oracle) act(p *person, op backend.Op) (found bool) {
 		p.proof = o.now
 		p.comes(o.now)
 		p.speak(op, lease.lengthen(until, op.For), at)
-		return true
 	case backend.OpSeen:
 		o.take(p, op.User)
 		p.proof = max(p.proof, at)
@@ -141,7 +140,6 @@ func (o *oracle) act(p *person, op backend.Op) (found bool) {
 		if len(p.leases) == 0 || at >= p.joined {
 			p.leases[presence.HolderWeb] = p.leases[presence.HolderWeb].lengthen(until, op.For+op.Ago)
 		}
-		return true
 	case backend.OpHeartbeat, backend.OpKeep:
 		if lease.until <= o.now {
 			if op.Kind != backend.OpKeep || !p.holds(func(h presence.Holder, other hold) bool { return connects(h, other) && other.until > o.now }) {
@@ -155,9 +153,8 @@ func (o *oracle) act(p *person, op backend.Op) (found bool) {
 		if op.Kind == backend.OpKeep {
 			p.speak(op, lease, at)
 		}
-		return true
 	case backend.OpRelease:
-		if found {
+		if held {
 			p.proof = o.now
 			delete(p.leases, op.Holder)
 			if op.For > 0 {
@@ -171,13 +168,13 @@ func (o *oracle) act(p *person, op backend.Op) (found bool) {
 	case backend.OpSignOut, backend.OpSignOff:
 		o.hide(p, op)
 		o.signOut(p, op, at)
-		return true
 	case backend.OpUpdate:
-		if found = len(p.leases) > 0; found {
-			o.update(p, op)
+		if len(p.leases) == 0 {
+			return false
 		}
+		o.update(p, op)
 	}
-	return found
+	return true
 }
 
 // speak takes what a node says of its pages: it speaks for the page views until a moment (rules 6 and 24).
