@@ -54,7 +54,7 @@ type User struct {
 	// The value that it points to never changes. A store keeps it like the Status, and does not interpret it.
 	Visibility *Visibility
 
-	// Rev is the revision of the user's choice from which Status and Visibility come, or [RevOfSite]. A Tracker sets
+	// Rev is the revision of the user's choice from which Status and Visibility come. A Tracker sets
 	// it. A topic keeps these two by the greatest Rev (rule 28 of backend.Store). 0: the user chose nothing.
 	Rev int64
 
@@ -66,9 +66,6 @@ type User struct {
 	// invisible unless the fleet knows another choice. It is never stored.
 	Veiled bool
 }
-
-// RevOfSite is the Rev of a [User] whose Status the site's identify has set: it counts until another one comes.
-const RevOfSite = -1
 
 // Clone returns a copy that shares no memory with u. Strings that identify returns are often parts of a
 // request's header; keeping one would keep the whole header in memory.

@@ -214,8 +214,7 @@ import (
 //  28. In a topic, a user's status and visibility are those of the operation with the greatest
 //     [presence.User].Rev, among all since the step in which the user's leases began. Of two operations with
 //     the same Rev the later one counts. The status and the visibility of an operation with a lesser Rev do not
-//     count, and the rest of the operation does. A [presence.RevOfSite] always counts, and leaves the greatest Rev
-//     as it is. A change of the Rev alone is no update.
+//     count, and the rest of the operation does. A change of the Rev alone is no update.
 //     Example: Alice turns busy at node a, whose write is late, and then hides at node b. When the store gets to the
 //     write of node a, she stays hidden.
 //

@@ -108,7 +108,7 @@ func (s *atomicStep) take(u *presentUser, p presence.User) {
 
 // latest returns a profile with the status and the visibility that count (rule 28).
 func (u *presentUser) latest(p presence.User) presence.User {
-	if p.Status == "" && p.Visibility == nil || p.Rev != presence.RevOfSite && p.Rev < u.Rev {
+	if p.Status == "" && p.Visibility == nil || p.Rev < u.Rev {
 		p.Status, p.Visibility, p.Rev = u.Status, u.Visibility, u.Rev
 	}
 	p.Status = cmp.Or(p.Status, u.Status, presence.Online)

@@ -144,7 +144,7 @@ func randomUser(id presence.UserID, pick func(n int) int) presence.User {
 		Status: gameStatuses[pick(len(gameStatuses))],
 	}
 	if u.Status != "" {
-		u.Rev = [...]int64{0, 0, 1, 2, 1_795_947_320_000_001, 1_795_947_320_000_002, presence.RevOfSite}[pick(7)]
+		u.Rev = [...]int64{0, 0, 1, 2, 1_795_947_320_000_001, 1_795_947_320_000_002}[pick(6)]
 	}
 	return u
 }

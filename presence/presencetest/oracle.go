@@ -268,7 +268,7 @@ func (o *oracle) choose(p *person, u presence.User) {
 
 // revised returns a profile with the status that counts (rule 28).
 func (o *oracle) revised(p *person, u presence.User) presence.User {
-	if u.Status == "" || u.Rev != presence.RevOfSite && u.Rev < p.Rev {
+	if u.Status == "" || u.Rev < p.Rev {
 		u.Status, u.Rev = p.Status, p.Rev
 	}
 	u.Status, u.Rev = cmp.Or(u.Status, presence.Online), max(u.Rev, p.Rev)

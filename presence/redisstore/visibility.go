@@ -19,14 +19,11 @@ import (
 // encodeStatus returns the word for a user's status and visibility, with its revision as lua/apply.lua reads it. It is
 // empty for a user who keeps the former ones.
 func encodeStatus(u presence.User) string {
-	switch word := encodeChoice(u); {
-	case word == "" || u.Rev == 0:
+	word := encodeChoice(u)
+	if word == "" || u.Rev == 0 {
 		return word
-	case u.Rev == presence.RevOfSite:
-		return word + "@"
-	default:
-		return word + "@" + strconv.FormatInt(u.Rev, 10)
 	}
+	return word + "@" + strconv.FormatInt(u.Rev, 10)
 }
 
 // encodeChoice is encodeStatus without the revision.

@@ -117,6 +117,7 @@ func (l *leases) keepAll(visits []*holder) {
 	for _, h := range visits {
 		for _, topic := range h.heldTopics() {
 			if keep, held := l.users.keepLocked(h, topic); held {
+				keep.For = l.cfg.ttl(topic) // the length of a lease that is made
 				l.writer.put(topic, keep)
 			}
 		}

@@ -15,7 +15,7 @@
 --           bot             bot, name (empty: the bot is not counted)
 --           peak            total (empty: a new record), at in ms, since in ms
 --         (an empty status or profile keeps the former one; a status is "<status>@<revision>",
---         "<status>", which is of revision 0, or "<status>@", which counts always: rule 28)
+--         or "<status>", which is of revision 0: rule 28)
 -- Returns the indexes, from 0, of the heartbeats and keeps whose lease is gone; and
 --         -1 if a release holds its user for the grace.
 -- Cost    about 5 us an operation, and O(log leases) each; at most 250 of them. To forget
