@@ -40,8 +40,8 @@ const (
 	// [presence.Profile] of User is empty, only the status changes. If the user turned invisible Ago, the leave has
 	// that moment (rule 2). [User, Ago]
 	OpUpdate
-	// OpKeep is an OpJoin without a profile, for a user who is there: it renews the lease, or makes it if another node
-	// has an unexpired one. If no node has one, the Result names it under Unknown, and nothing happens.
+	// OpKeep is an OpJoin without a profile, for a user who is there: it renews the lease, or makes it if another
+	// connection has an unexpired one (rule 5). Otherwise the Result names it under Unknown, and nothing happens.
 	// [User.ID, Holder, For, Ago, Idle, Pages]
 	OpKeep
 	// OpForgetGuest takes a guest out of the current and the old set, because the

@@ -40,7 +40,10 @@ import (
 //     comes or goes.
 //  4. Times are the store's, never those of a node's clock.
 //  5. A heartbeat only ever lengthens a lease and never makes one. It reports a lease
-//     that is gone, or expired and not swept yet, as Unknown. A release ends its lease
+//     that is gone, or expired and not swept yet, as Unknown. An OpKeep does the same, with one
+//     exception: it makes that lease if an unexpired lease of another connection holds the user. A page view and
+//     a grace are no connections. A user for whom a lease is made so has not joined: nothing is
+//     announced, and the profile stays. A release ends its lease
 //     and holds the user for the grace in its place, under [presence.HolderGrace], so that a
 //     late heartbeat revives nothing. A drop ends its lease at once. Releasing or
 //     dropping a lease that does not exist does nothing. A lease that has expired is there
@@ -51,17 +54,20 @@ import (
 //     Example: Alice closes a tab as Redis hangs, and opens the next page at node b. A minute
 //     later Redis goes on, and takes the release of her old page first. Her lease expired
 //     meanwhile. The grace holds her until the join of the new page comes.
-//  6. A connection speaks for the page views before it. A step with an OpJoin or OpKeep ends the web lease of a
-//     page view of that moment or before, while a grace goes on: a user who closes a tab is not online
-//     for minutes after. While a user has a lease, a page view makes no web lease if it is earlier than the latest
-//     join of the user. Otherwise it does all that a page view does.
+//  6. A connection speaks for the page views before it. An OpJoin, or an OpKeep that is not Unknown, ends the web
+//     lease of a page view of its moment or before. A grace goes on. So a user who closes a tab is not online
+//     for minutes after. While a user has a lease, a page view makes no web lease if it is earlier than the
+//     user's latest join. Otherwise it does all that a page view does. The latest join is the greatest moment of an
+//     OpJoin or OpKeep since the step in which the user's leases began. It counts also after its own lease has
+//     ended. It is forgotten once a step leaves the user without a lease, or the last lease lapses.
 //     Example: Alice views a page at 12:00:00. Her node is busy, and writes that two seconds later. Her stream is
 //     opened at another node at 12:00:01, and closed at 12:01:00. She leaves after the grace.
 //  7. Last seen is the last proof of life (a join, a page view, a heartbeat, a
 //     release, a sign-out), not the moment of the sweep. It is kept for users who
-//     left, and trimmed by age and by number. A lease's length is the For of its join. An
-//     OpHeartbeat or OpKeep with a shorter For reports a proof of life that is
-//     older by the difference, and the lease keeps its length.
+//     left, and trimmed by age and by number. A lease's length is the For of its join, or of the OpKeep
+//     that made it. An OpHeartbeat or OpKeep with a shorter For reports a proof of life that is
+//     older by the difference, and the lease keeps its length. An OpKeep with a longer For gives it that length.
+//     Whether a heartbeat with a longer For does so too is left open.
 //     A page view that is written late counts from when it was viewed: as last seen, as the
 //     Since of a user who was not there, as the activity of rule 15 and the minute of rule 16.
 //     A join that is written late is a proof of life of now.
@@ -86,14 +92,15 @@ import (
 //     ExactGuests ids a topic, and 4,096 of those who signed in, at most: so its memory is
 //     bounded.
 //  12. An operation that failed may be repeated, whether it took effect or not: the
-//     second time changes nothing. There are three exceptions, in which a store cannot tell
-//     a repeated batch from a new one. The first is a batch in which connections of
-//     the user begin or end after an OpSignOff. The second OpSignOff sees these
-//     connections, and may end more or less. The other is a batch in which connections of
-//     a user begin, and connections of that user end: the second time, the grace may be attended
-//     that was idle (rule 24). While an attended connection holds the user, nobody notices.
-//     The third is a batch with an older choice of a user whose leases all end in it: the revision ends with
-//     them (rule 28), so the second time the older choice counts.
+//     second time changes nothing. There are four exceptions, in which a store cannot tell
+//     a repeated batch from a new one. Each is a batch with several operations of one user.
+//     In the first, connections begin or end after an OpSignOut or OpSignOff. The second sign-out sees these
+//     connections, and may end more or less. In the second, connections begin, and one is released. The
+//     second time, the grace may begin anew, and may be attended where it was idle (rule 24). While an
+//     attended connection holds the user, nobody notices. In the third, all leases of the user end. The latest join
+//     and the revision end with them (rules 6 and 28). So the second time an earlier page view makes a web
+//     lease, and an older choice counts. In the fourth, the user comes after an OpUpdate that found
+//     nobody, or an OpKeep that was Unknown. The second time that finds the user.
 //  13. The status that a user chose outlives the user's leases and sign-outs, and only Trim forgets
 //     it. The choice with the greatest Rev stays, in whatever order choices come, and however often.
 //     A new choice names the Rev that it replaces. If the store keeps a greater one, PutStatus
@@ -182,7 +189,8 @@ import (
 //  24. A user is idle in a topic exactly while all of the user's leases there are idle. A
 //     connection's lease is idle if its latest OpJoin or OpKeep said so. That of a page view is not. The
 //     lease of the grace is idle if all the released connections were that it replaces. No
-//     other operation changes this. The store derives [presence.Member].Idle at the
+//     other operation changes this. A connection's lease also has the Pages of its latest OpJoin or OpKeep, and
+//     no other lease has any. The store derives [presence.Member].Idle at the
 //     end of each step, a sweep's too, from the leases that are left. A change is an update
 //     in the step's diff. The status that the user chose stays.
 //     Example: Alice has a stream at node a and one at node b. At 12:00 nobody is at the

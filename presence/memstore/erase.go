@@ -39,7 +39,7 @@ func (s *Store) eraseLocked(name presence.Topic, t *topicState, e backend.Erasur
 		gone = append(gone, id)
 		if u != nil {
 			step.lapse(step.note(id))
-			step.signOut(step.note(id), step.now)
+			step.signOut(step.note(id), backend.Op{})
 		}
 	}
 	s.commitLocked(name, step)

@@ -109,12 +109,9 @@ func (s *atomicStep) apply(op backend.Op) bool {
 		if held != nil {
 			s.end(u, held)
 		}
-	case backend.OpSignOut:
+	case backend.OpSignOut, backend.OpSignOff:
 		s.hide(u, op)
-		s.signOut(u, s.at(op))
-	case backend.OpSignOff:
-		s.hide(u, op)
-		s.signOff(u, s.at(op))
+		s.signOut(u, op)
 	case backend.OpUpdate:
 		if u.live(s.now) {
 			s.update(u, op)
@@ -140,13 +137,17 @@ func (s *atomicStep) hide(u *presentUser, op backend.Op) {
 }
 
 // signOut ends what held the user until a moment (rule 19). It removes the user from the sets of page views, unless
-// the user has come back since, the topic remembers users by name (rule 15), or the user is invisible.
-func (s *atomicStep) signOut(u *presentUser, at time.Time) {
-	before := s.before(u)
+// the user has come back since, the topic remembers users by name (rule 15), or the user is invisible. That of one
+// browser ends no more than a page view, if a connection holds the user.
+func (s *atomicStep) signOut(u *presentUser, op backend.Op) {
+	before, at := s.before(u), s.at(op)
 	if len(u.leases) > 0 && !u.hides() {
 		u.seen = later(u.seen, at)
 	}
 	s.endView(u, at)
+	if op.Kind == backend.OpSignOff && u.connected() {
+		return
+	}
 	if !u.joined.After(at) {
 		for _, l := range slices.Clone(u.leases) {
 			if l.holder != presence.HolderWeb {
@@ -165,16 +166,6 @@ func (s *atomicStep) signOut(u *presentUser, at time.Time) {
 		before.viewed = false
 		delete(s.topic.views, u.ID)
 	}
-}
-
-// signOff is a sign-out, if no connection holds the user (rule 19).
-func (s *atomicStep) signOff(u *presentUser, at time.Time) {
-	if !u.connected() {
-		s.signOut(u, at)
-		return
-	}
-	u.seen = later(u.seen, at)
-	s.endView(u, at)
 }
 
 // join makes a lease, or renews the one that is held, and stores the profile.
@@ -200,8 +191,9 @@ func (s *atomicStep) keep(u *presentUser, held *heldLease, op backend.Op) bool {
 		if !slices.ContainsFunc(u.leases, func(l *heldLease) bool { return l.holder.IsConnection() && l.expires.After(s.now) }) {
 			return false
 		}
-	}
-	if held == nil {
+		if held != nil {
+			s.end(u, held)
+		}
 		held = s.hold(u, op.Holder, op.For)
 	}
 	s.beat(u, held, op.For)

@@ -59,7 +59,7 @@ func activeAlone(tr *trial) {
 	tr.do(presence.Site, lasting(join("u", "a.1"), day), lasting(seen("v"), day))
 	site.wantsDiffs("+u +v")
 	second := tr.startMinute()
-	tr.do(presence.Site, beat("u", "a.1"), attach("u", "a.1"), join("u", "a.2"), guest("u"), bot("u", "Bot"))
+	tr.do(presence.Site, beat("u", "a.1"), keep("u", "a.1"), join("u", "a.2"), guest("u"), bot("u", "Bot"))
 	tr.do(presence.Site, release("u", "a.2"), seen("v"))
 	site.wantsDiffs("~v")
 	tr.do(presence.Site, update(full("u")))

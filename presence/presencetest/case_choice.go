@@ -67,7 +67,7 @@ func olderChoice(tr *trial) {
 	tr.wantOnline(presence.Site, "v")
 	tr.do(presence.Site, update(chose("u", presence.Online, 4)))
 	site.wantsDiffs("+u")
-	out := signOff("u", "a.1")
+	out := signOff("u")
 	out.User.Status, out.User.Rev = presence.Invisible, 3
 	tr.do(presence.Site, out)
 	site.wantsDiffs()

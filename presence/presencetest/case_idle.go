@@ -2,6 +2,7 @@ package presencetest
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -13,15 +14,15 @@ func idleCases() []ruleCase {
 		{"rule 24", "a user is idle while nobody is at any page", idleWhileAll},
 		{"rule 24", "a join says it too, and each anew", idleJoins},
 		{"rule 24", "nothing else that renews a lease changes it", idleBeats},
-		{"rule 24", "an attend lengthens its lease, and makes none", idleMakesNone},
+		{"rule 24", "the pages are those of the latest word about each lease", pagesAdd},
 		{"rule 24", "the status stays as it was chosen", idleStatus},
 		{"rule 24", "a page view is somebody, until a connection speaks for it", idleViews},
 		{"rule 24", "the grace is as idle as what was released", idleGrace},
 		{"rule 24", "the last page at which somebody was ends", idleEnds},
 		{"rule 24", "in each topic for itself", idleTopics},
 		{"rule 24", "who turns visible is idle at once", idleHidden},
-		{"rule 24", "an attend that is repeated changes nothing", idleAgain},
-		{"rule 24", "an attend is a proof of life, and no page view", idleProof},
+		{"rule 24", "what is repeated changes nothing", idleAgain},
+		{"rule 24", "a keep is a proof of life, and no page view", idleProof},
 	}
 }
 
@@ -47,19 +48,19 @@ func (tr *trial) wantIdle(topic presence.Topic, want string) {
 func idleWhileAll(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, join("u", "a.1"), join("u", "b.1"), join("v", "a.2"))
-	tr.do(presence.Site, unattended("u", "a.1"))
+	tr.do(presence.Site, idly(keep("u", "a.1")))
 	tr.wantIdle(presence.Site, "")
 	site.wantsDiffs("+u +v")
-	tr.do(presence.Site, unattended("u", "b.1"))
+	tr.do(presence.Site, idly(keep("u", "b.1")))
 	tr.wantIdle(presence.Site, "u")
-	tr.do(presence.Site, unattended("u", "a.1"), unattended("u", "b.1"))
+	tr.do(presence.Site, idly(keep("u", "a.1")), idly(keep("u", "b.1")))
 	site.wantsDiffs("~u")
-	tr.do(presence.Site, attended("u", "a.1"))
-	tr.do(presence.Site, attended("u", "b.1"))
-	tr.do(presence.Site, unattended("u", "a.1"))
+	tr.do(presence.Site, keep("u", "a.1"))
+	tr.do(presence.Site, keep("u", "b.1"))
+	tr.do(presence.Site, idly(keep("u", "a.1")))
 	tr.wantIdle(presence.Site, "")
 	site.wantsDiffs("~u")
-	tr.do(presence.Site, unattended("u", "b.1"), attended("u", "b.1"))
+	tr.do(presence.Site, idly(keep("u", "b.1")), keep("u", "b.1"))
 	site.wantsDiffs()
 }
 
@@ -77,7 +78,7 @@ func idleJoins(tr *trial) {
 	site.wantsDiffs("+u", "~u", "~u", "~u")
 }
 
-// Rule 24: heartbeats, follows, updates and shorter leases leave it alone.
+// Rule 24: heartbeats, updates and shorter leases leave it alone.
 func idleBeats(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, idly(join("u", "a.1")), join("v", "b.1"))
@@ -85,7 +86,6 @@ func idleBeats(tr *trial) {
 	for _, ops := range [][]backend.Op{
 		{beat("u", "a.1"), beat("v", "b.1")},
 		{beat("u", "a.1"), beat("v", "b.1"), guest("g")},
-		{attach("u", "a.1"), attach("v", "b.1")},
 		{lasting(beat("u", "a.1"), time.Second), lasting(beat("v", "b.1"), time.Second), guest("g")},
 		{lasting(beat("u", "a.1"), time.Hour), lasting(beat("v", "b.1"), time.Hour), guest("g")},
 	} {
@@ -99,21 +99,44 @@ func idleBeats(tr *trial) {
 	site.wantsDiffs("~u ~v", "~u ~v")
 }
 
-// Rules 5 and 24: as a heartbeat does.
-func idleMakesNone(tr *trial) {
+// Rule 24: a page view and a grace have none. A lease that goes takes its pages with it.
+func pagesAdd(tr *trial) {
 	site := tr.follow(presence.Site)
-	tr.do(presence.Site, join("u", "a.1"))
-	tr.unknown([]int{0, 2}, presence.Site, unattended("u", "a.9"), attended("u", "a.1"), attended("nobody", "a.1"))
-	tr.wantOnline(presence.Site, "u")
-	site.wantsDiffs("+u")
-	tr.advance(ttl - slack)
-	tr.do(presence.Site, unattended("u", "a.1"))
-	tr.pass(ttl - slack)
-	tr.wantOnline(presence.Site, "u")
-	tr.advance(2 * slack)
-	tr.unknown([]int{0}, presence.Site, attended("u", "a.1"))
-	tr.sweep()
-	site.wantsDiffs("~u", "-u")
+	wants := func(all int, leases ...backend.Lease) {
+		tr.Helper()
+		if s := tr.sighting(presence.Site, "u"); s.Pages != all {
+			tr.Errorf("the sighting is %+v, want %d pages (rule 24)", s, all)
+		}
+		in := tr.inspect("", 1)[0]
+		for i := range in.Leases {
+			in.Leases[i].Left = 0
+		}
+		if !slices.Equal(in.Leases, leases) {
+			tr.Errorf("got the leases %+v, want %+v (rule 24)", in.Leases, leases)
+		}
+	}
+	a := func(pages int) backend.Lease { return backend.Lease{Holder: "a.1", Pages: pages} }
+	b := func(pages int) backend.Lease { return backend.Lease{Holder: "b.1", Pages: pages} }
+	grace, web := backend.Lease{Holder: presence.HolderGrace}, backend.Lease{Holder: presence.HolderWeb}
+	tr.do(presence.Site, paged(join("u", "a.1"), 1))
+	wants(1, a(1))
+	tr.do(presence.Site, paged(keep("u", "b.1"), 300))
+	wants(301, a(1), b(300))
+	tr.do(presence.Site, paged(keep("u", "a.1"), 3), paged(join("u", "b.1"), 2), seen("u"))
+	wants(5, a(3), b(2), web)
+	tr.do(presence.Site, beat("u", "a.1"), update(full("u")), drop("u", presence.HolderWeb))
+	wants(5, a(3), b(2))
+	tr.do(presence.Site, release("u", "a.1"))
+	wants(2, b(2), grace)
+	tr.do(presence.Site, idly(keep("u", "b.1")))
+	wants(0, b(0), grace)
+	tr.do(presence.Site, status("u", presence.Invisible), paged(keep("u", "b.1"), 4))
+	wants(0, b(4), grace)
+	tr.do(presence.Site, status("u", presence.Online))
+	wants(4, b(4), grace)
+	tr.do(presence.Site, drop("u", "b.1"), join("u", "b.1"))
+	wants(0, b(0), grace)
+	site.wantsDiffs("+u", "~u", "-u", "+u", "~u")
 }
 
 // Rule 24: busy is busy, and who chooses while idle stays idle.
@@ -123,13 +146,13 @@ func idleStatus(tr *trial) {
 		id := presence.UserID("u-" + string(chosen.Base()))
 		u := presence.User{ID: id, Name: `"i":1}`, Data: json.RawMessage(`{"i":1}`), Status: chosen}
 		tr.do(presence.Site, joinAs(u, "a.1"))
-		tr.do(presence.Site, unattended(id, "a.1"))
+		tr.do(presence.Site, idly(keep(id, "a.1")))
 		want := tr.read(presence.Site).members[id]
 		if !want.Idle || !want.SameProfile(u) {
 			tr.Errorf("got %+v, want an idle one as %+v", want, u)
 		}
 		tr.do(presence.Site, status(id, presence.Away))
-		tr.do(presence.Site, attended(id, "a.1"))
+		tr.do(presence.Site, keep(id, "a.1"))
 		u.Status = presence.Away
 		if got := tr.read(presence.Site).members[id]; got.Idle || !got.SameProfile(u) || !got.Active.Equal(want.Active) {
 			tr.Errorf("got %+v, want one who is not idle as %+v, active at %v", got, u, want.Active)
@@ -137,7 +160,7 @@ func idleStatus(tr *trial) {
 	}
 }
 
-// Rules 6 and 24: by its join, or by a follow. Without either it is somebody for as long as it holds.
+// Rules 6 and 24: by an OpJoin or OpKeep. Without either it is somebody for as long as it holds.
 func idleViews(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, idly(join("u", "a.1")))
@@ -146,16 +169,20 @@ func idleViews(tr *trial) {
 	tr.do(presence.Site, lasting(idly(join("u", "b.1")), day))
 	tr.wantIdle(presence.Site, "u")
 	tr.do(presence.Site, seen("u"))
-	tr.do(presence.Site, unattended("u", "b.1"), unattended("u", "a.1"))
 	tr.wantIdle(presence.Site, "")
-	tr.do(presence.Site, attach("u", "a.1"))
+	tr.do(presence.Site, idly(keep("u", "a.1")))
+	tr.wantIdle(presence.Site, "u")
+	tr.do(presence.Site, seen("u"))
+	tr.do(presence.Site, past(idly(keep("u", "a.1")), period))
+	tr.wantIdle(presence.Site, "")
+	tr.do(presence.Site, idly(keep("u", "a.9")))
 	tr.wantIdle(presence.Site, "u")
 	tr.do(presence.Site, seen("u"))
 	tr.pass(period - slack)
 	tr.wantIdle(presence.Site, "")
 	tr.pass(2 * slack)
 	tr.wantIdle(presence.Site, "u")
-	site.wantsDiffs("+u", "~u", "~u", "~u", "~u", "~u", "~u")
+	site.wantsDiffs("+u", "~u", "~u", "~u", "~u", "~u", "~u", "~u", "~u")
 }
 
 // Rules 5 and 24: who goes from page to page is neither seen to turn idle nor to come back.
@@ -169,7 +196,7 @@ func idleGrace(tr *trial) {
 	tr.pass(grace + slack)
 	tr.wantIdle(presence.Site, "u v")
 	site.wantsDiffs()
-	tr.do(presence.Site, attended("v", "a.3"), idly(join("v", "a.5")))
+	tr.do(presence.Site, keep("v", "a.3"), idly(join("v", "a.5")))
 	tr.do(presence.Site, release("v", "a.3"))
 	tr.do(presence.Site, release("v", "a.5"))
 	tr.do(presence.Site, idly(join("v", "a.6")))
@@ -184,7 +211,7 @@ func idleEnds(tr *trial) {
 	site := tr.follow(presence.Site)
 	for _, end := range []func(){
 		func() { tr.do(presence.Site, drop("u", "b.1")) },
-		func() { tr.do(presence.Site, signOff("u", "b.1")) },
+		func() { tr.do(presence.Site, leave("u", "b.1"), signOff("u")) },
 		func() {
 			tr.advance(ttl - slack)
 			tr.do(presence.Site, beat("u", "a.1"))
@@ -203,7 +230,7 @@ func idleEnds(tr *trial) {
 func idleTopics(tr *trial) {
 	tr.do(presence.Site, join("u", "a.1"))
 	tr.do("thread:1", join("u", "a.1"))
-	tr.do(presence.Site, unattended("u", "a.1"))
+	tr.do(presence.Site, idly(keep("u", "a.1")))
 	tr.wantIdle(presence.Site, "u")
 	tr.wantIdle("thread:1", "")
 }
@@ -212,12 +239,12 @@ func idleTopics(tr *trial) {
 func idleHidden(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, joinAs(invisible("u"), "a.1"))
-	tr.do(presence.Site, unattended("u", "a.1"))
+	tr.do(presence.Site, idly(keep("u", "a.1")))
 	site.wantsDiffs()
 	tr.do(presence.Site, status("u", presence.Online))
 	tr.wantIdle(presence.Site, "u")
 	tr.do(presence.Site, status("u", presence.Invisible))
-	tr.do(presence.Site, attended("u", "a.1"))
+	tr.do(presence.Site, keep("u", "a.1"))
 	tr.do(presence.Site, status("u", presence.Online))
 	tr.wantIdle(presence.Site, "")
 	site.wantsDiffs("+u", "-u", "+u")
@@ -229,7 +256,7 @@ func idleAgain(tr *trial) {
 	tr.do(presence.Site, join("u", "a.1"), join("v", "a.2"))
 	site.wantsDiffs("+u +v")
 	for range 3 {
-		tr.do(presence.Site, unattended("u", "a.1"), unattended("v", "a.2"), attended("v", "a.2"), idly(join("u", "a.3")))
+		tr.do(presence.Site, idly(keep("u", "a.1")), idly(keep("v", "a.2")), keep("v", "a.2"), idly(join("u", "a.3")))
 	}
 	tr.wantIdle(presence.Site, "u")
 	site.wantsDiffs("~u")
@@ -242,7 +269,7 @@ func idleProof(tr *trial) {
 	tr.do(presence.Site, lasting(join("u", "a.1"), day))
 	tr.startMinute()
 	at := tr.now()
-	tr.do(presence.Site, lasting(unattended("u", "a.1"), day))
+	tr.do(presence.Site, lasting(idly(keep("u", "a.1")), day))
 	tr.wantMinute("u", first)
 	tr.wantRecent(presence.Site, 0, 0)
 	tr.do(presence.Site, drop("u", "a.1"))

@@ -188,12 +188,12 @@ func invisibleReturnsAtOnce(tr *trial) {
 func invisibleSignOut(tr *trial) {
 	tr.keep.Names, tr.keep.ForgetSignedOut = 10, true
 	tr.do(presence.Site, seen("u"), seen("v"), seen("w"))
-	tr.do(presence.Site, status("u", presence.Invisible), status("v", presence.Invisible), hidden(signOff("w", "a.1")))
+	tr.do(presence.Site, status("u", presence.Invisible), status("v", presence.Invisible), hidden(signOff("w")))
 	tr.do(presence.Site, signOut("u"))
-	tr.do(presence.Site, signOff("v", "a.1"))
+	tr.do(presence.Site, signOff("v"))
 	for _, id := range []presence.UserID{"u", "v", "w"} {
 		tr.do(presence.Site, hidden(signOut(id)))
-		tr.do(presence.Site, hidden(signOff(id, "a.1")))
+		tr.do(presence.Site, hidden(signOff(id)))
 		if tr.sighting(presence.Site, id).LastSeen.IsZero() {
 			tr.Errorf("%q has no last seen", id)
 		}

@@ -23,6 +23,9 @@ func leaseCases() []ruleCase {
 		{"rule 5", "a release of an expired lease holds for the grace", releaseExpired},
 		{"rule 5", "an expired lease ends by a sweep", sparesExpired},
 		{"rule 5", "a heartbeat makes no lease", beatMakesNone},
+		{"rule 5", "a keep lengthens a lease", keepLengthens},
+		{"rule 5", "a keep makes a lease beside another connection's", keepMakes},
+		{"rule 5", "a keep makes a lease for nobody else", keepMakesNone},
 		{"rule 5", "a sign-out ends every lease", signOutEndsAll},
 	}
 }
@@ -252,6 +255,66 @@ func beatMakesNone(tr *trial) {
 	tr.wantOnline(presence.Site, "u")
 	tr.do(presence.Site, drop("u", "a.1"))
 	site.wants("-u")
+}
+
+// Rule 5: as a heartbeat does, and never shortens it.
+func keepLengthens(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, join("u", "a.1"))
+	tr.advance(ttl - slack)
+	tr.do(presence.Site, keep("u", "a.1"))
+	tr.do(presence.Site, lasting(keep("u", "a.1"), slack))
+	tr.pass(ttl - slack)
+	tr.wantOnline(presence.Site, "u")
+	tr.advance(2 * slack)
+	tr.unknown([]int{0}, presence.Site, keep("u", "a.1"))
+	tr.sweep()
+	site.wants("+u -u")
+}
+
+// Rules 2, 5, 15 and 16: that is no join, no activity and no new profile. The lease is like any other, also in place of an
+// expired one, and where the user hides.
+func keepMakes(tr *trial) {
+	tr.keep = presence.Keep{Names: 10, Active: true}
+	site := tr.follow(presence.Site)
+	first := tr.startMinute()
+	long := func(u presence.User) backend.Op { return lasting(joinAs(u, "b.1"), day) }
+	tr.do(presence.Site, long(full("u")), long(invisible("v")), long(named("w")), join("w", "a.1"))
+	tr.startMinute()
+	tr.do(presence.Site, keep("u", "a.1"), keep("v", "a.1"), keep("w", "a.1"))
+	site.wantsDiffs("+u +w")
+	tr.wantHeld("u", "a.1", "b.1")
+	tr.wantHeld("w", "a.1", "b.1")
+	tr.wantMinute("u", first)
+	tr.wantActive(presence.Site, "u", first)
+	tr.do(presence.Site, drop("u", "b.1"), drop("v", "b.1"), drop("w", "b.1"), beat("u", "a.1"), status("v", presence.Online))
+	site.wantsDiffs("+v")
+	tr.pass(ttl - slack)
+	tr.wantOnline(presence.Site, "u v w")
+	tr.pass(2 * slack)
+	site.wants("-u -v -w")
+}
+
+// Rule 5: not for nobody, nor for who is held by a page view, the grace, an expired connection, or one that has ended in
+// the step. Nothing happens, and the page view holds on.
+func keepMakesNone(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, join("lapsed", "b.1"))
+	tr.do("thread:1", lasting(join("nobody", "b.1"), day))
+	tr.advance(ttl + slack)
+	tr.do(presence.Site, seen("viewed"), join("grace", "b.1"), join("ended", "b.1"), lasting(join("nobody2", "a.1"), day))
+	tr.do(presence.Site, release("grace", "b.1"))
+	keeps := func(id presence.UserID) backend.Op { return idly(paged(keep(id, "a.1"), 2)) }
+	for range 2 {
+		tr.unknown([]int{0, 1, 2, 3, 5}, presence.Site, keeps("nobody"), keeps("viewed"), keeps("grace"), keeps("lapsed"), drop("ended", "b.1"), keeps("ended"))
+		tr.wantHeld("viewed", presence.HolderWeb)
+		tr.wantHeld("grace", presence.HolderGrace)
+	}
+	tr.sweep()
+	site.wants("+ended -ended +grace +lapsed -lapsed +nobody2 +viewed")
+	tr.unknown([]int{0, 1}, presence.Site, keeps("lapsed"), keeps("ended"))
+	tr.pass(grace + slack)
+	site.wants("-grace")
 }
 
 // Rule 5: a sign-out ends streams, page views and the grace at once, in this topic alone.

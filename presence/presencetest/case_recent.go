@@ -63,7 +63,7 @@ func noActivity(tr *trial) {
 	tr.advance(2 * slack)
 	tr.do(presence.Site, lasting(join("v", "b.1"), day))
 	tr.advance(2 * slack)
-	tr.do(presence.Site, beat("u", "a.1"), join("u", "a.2"), attach("u", "a.1"), update(full("u")), status("u", presence.Away))
+	tr.do(presence.Site, beat("u", "a.1"), join("u", "a.2"), keep("u", "a.1"), update(full("u")), status("u", presence.Away))
 	tr.do(presence.Site, release("u", "a.2"))
 	tr.do(presence.Site, drop("nobody", "a.1"), update(full("nobody")), signOut("nobody"), release("nobody", "a.1"))
 	tr.wantNames(presence.Site, day, "+v +u")

@@ -12,6 +12,7 @@ func seenCases() []ruleCase {
 	return []ruleCase{
 		{"rule 7", "last seen is the last proof of life", proofOfLife},
 		{"rule 7", "a renewal for less tells of an earlier proof", earlierProof},
+		{"rule 7", "a lease that a keep made is as long as a keep says", madeProof},
 		{"rule 7", "a page view that is written late counts from when it was viewed", lateView},
 		{"rule 7", "other operations do not move it", noProof},
 		{"rule 7", "it is kept for users who left, and new at each leave", seenAgain},
@@ -86,16 +87,31 @@ func lateView(tr *trial) {
 // Rule 7: whether the lease expires afterwards or is dropped.
 func earlierProof(tr *trial) {
 	const less = 4 * slack
-	tr.do(presence.Site, join("attends", "a.1"), join("follows", "a.2"), join("beats", "a.3"), join("beats-alone", "a.4"), join("dropped", "a.5"))
+	tr.do(presence.Site, join("keeps", "a.1"), join("beats", "a.3"), join("beats-alone", "a.4"), join("dropped", "a.5"))
 	tr.advance(ttl - 2*slack)
 	proof := tr.now().Add(less - ttl)
-	tr.do(presence.Site, lasting(attended("attends", "a.1"), less), lasting(attach("follows", "a.2"), less), lasting(beat("beats", "a.3"), less),
-		lasting(unattended("dropped", "a.5"), less), drop("dropped", "a.5"))
+	tr.do(presence.Site, lasting(keep("keeps", "a.1"), less), lasting(beat("beats", "a.3"), less),
+		lasting(idly(keep("dropped", "a.5")), less), drop("dropped", "a.5"))
 	tr.do(presence.Site, lasting(beat("beats-alone", "a.4"), less))
 	tr.pass(less + slack)
-	for _, id := range []presence.UserID{"attends", "follows", "beats", "beats-alone", "dropped"} {
+	for _, id := range []presence.UserID{"keeps", "beats", "beats-alone", "dropped"} {
 		tr.wantSeen(presence.Site, id, proof)
 	}
+}
+
+// Rule 7: the longest one counts.
+func madeProof(tr *trial) {
+	const less = 4 * slack
+	tr.do(presence.Site, join("once", "b.1"), join("longer", "b.1"))
+	tr.advance(2 * slack)
+	once := tr.now()
+	tr.do(presence.Site, lasting(keep("once", "a.1"), less), lasting(keep("longer", "a.1"), less), drop("once", "b.1"), drop("longer", "b.1"))
+	tr.advance(2*slack + slack/2)
+	longer := tr.now()
+	tr.do(presence.Site, keep("longer", "a.1"))
+	tr.pass(ttl + slack)
+	tr.wantSeen(presence.Site, "once", once)
+	tr.wantSeen(presence.Site, "longer", longer)
 }
 
 // Rule 7: a drop, an update, a heartbeat of a lease that is gone, a sweep.

@@ -26,19 +26,14 @@ func signOffCases() []ruleCase {
 func signOffOne(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, join("u", "a.1"), join("u", "b.1"), seen("u"))
-	tr.do(presence.Site, signOff("u", "a.1"))
-	site.wantsDiffs("+u")
-	tr.unknown([]int{0}, presence.Site, beat("u", "a.1"), beat("u", "b.1"))
+	tr.do(presence.Site, leave("u", "a.1"), signOff("u"))
+	tr.wantHeld("u", "b.1")
+	tr.do(presence.Site, signOff("u"), signOff("u"))
+	tr.wantHeld("u", "b.1")
 	tr.wantRecent(presence.Site, 1, 0)
-	tr.do(presence.Site, signOff("u", "a.1"), signOff("u", "c.9"), signOff("u", ""))
-	tr.do(presence.Site, beat("u", "b.1"))
-	tr.wantRecent(presence.Site, 1, 0)
-	tr.pass(ttl + slack)
-	site.wantsDiffs("-u")
-
-	// Only a sign-off with the connection of another browser left keeps a grace.
-	tr.do(presence.Site, join("u", "a.1"), join("u", "b.1"))
-	tr.do(presence.Site, release("u", "a.1"), signOff("u", "a.1"))
+	tr.do(presence.Site, join("u", "a.1"), seen("u"))
+	tr.do(presence.Site, release("u", "a.1"), signOff("u"))
+	tr.wantHeld("u", "b.1", presence.HolderGrace)
 	tr.do(presence.Site, drop("u", "b.1"))
 	site.wantsDiffs("+u")
 	tr.pass(grace + slack)
@@ -50,35 +45,28 @@ func signOffLast(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, join("u", "a.1"), join("u", "b.1"), join("u", "b.2"), seen("u"), join("v", "a.2"), seen("v"))
 	tr.do(presence.Site, release("u", "b.2"))
-	tr.do(presence.Site, signOff("u", "b.1"))
+	tr.do(presence.Site, leave("u", "b.1"), signOff("u"))
 	site.wantsDiffs("+u +v")
-	tr.do(presence.Site, signOff("u", "a.1"))
+	tr.do(presence.Site, leave("u", "a.1"), signOff("u"))
 	site.wantsDiffs("-u")
 	tr.wantRecent(presence.Site, 1, 0)
 	tr.wantOnline(presence.Site, "v")
 	tr.unknown([]int{0, 1, 2, 3}, presence.Site, beat("u", "a.1"), beat("u", "b.1"), beat("u", presence.HolderWeb), beat("u", presence.HolderGrace))
-	tr.do(presence.Site, joinAs(invisible("w"), "a.3"), signOff("w", "a.3"))
+	tr.do(presence.Site, joinAs(invisible("w"), "a.3"), drop("w", "a.3"), signOff("w"))
 	tr.do(presence.Site, join("w", "a.3"))
-	tr.do(presence.Site, signOff("w", "a.3"), join("w", "b.3"))
+	tr.do(presence.Site, drop("w", "a.3"), signOff("w"), join("w", "b.3"))
 	site.wantsDiffs("+w")
 	tr.wantOnline(presence.Site, "v w")
 }
 
-// Rule 19: an empty holder, a connection that has gone, and a holder that is no connection
-// end no connection. If there is none, all ends.
+// Rule 19: a grace and a page view are no connections.
 func signOffWithout(tr *trial) {
-	for _, holder := range []presence.Holder{"", "a.9", presence.HolderWeb, presence.HolderGrace} {
-		site := tr.follow(presence.Site)
-		tr.do(presence.Site, join("u", "a.1"), join("u", "a.2"), seen("u"), seen("v"))
-		tr.do(presence.Site, release("u", "a.2"))
-		tr.do(presence.Site, signOff("u", holder), signOff("v", holder))
-		site.wants("+u +v -v")
-		tr.unknown([]int{1}, presence.Site, beat("u", "a.1"), beat("u", presence.HolderWeb), beat("u", presence.HolderGrace))
-		tr.do(presence.Site, release("u", "a.1"))
-		tr.do(presence.Site, signOff("u", holder))
-		site.wants("-u")
-		tr.wantRecent(presence.Site, 0, 0)
-	}
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, join("u", "a.1"), seen("u"), seen("v"))
+	tr.do(presence.Site, release("u", "a.1"), seen("u"))
+	tr.do(presence.Site, signOff("u"), signOff("v"))
+	site.wants("+u -u +v -v")
+	tr.wantRecent(presence.Site, 0, 0)
 }
 
 // Rules 1 and 19: whether it was swept or not.
@@ -88,7 +76,7 @@ func signOffExpired(tr *trial) {
 	tr.advance(ttl - slack)
 	tr.do(presence.Site, join("u", "b.1"), seen("u"))
 	tr.advance(2 * slack)
-	tr.do(presence.Site, signOff("u", "b.1"))
+	tr.do(presence.Site, leave("u", "b.1"), signOff("u"))
 	site.wants("+u -u")
 	tr.wantOnline(presence.Site, "")
 }
@@ -96,12 +84,12 @@ func signOffExpired(tr *trial) {
 // Rule 19: an unknown user is taken out of the sets, as by a sign-out.
 func signOffNobody(tr *trial) {
 	site, other := tr.follow(presence.Site), tr.follow("thread:1")
-	tr.do(presence.Site, signOff("u", "a.1"), signOff("u", ""))
+	tr.do(presence.Site, signOff("u"))
 	tr.do("thread:1", join("u", "a.1"))
 	tr.do(presence.Site, seen("u"), seen("v"))
 	tr.do(presence.Site, drop("u", presence.HolderWeb))
 	tr.wantRecent(presence.Site, 2, 0)
-	tr.do(presence.Site, signOff("u", "a.1"))
+	tr.do(presence.Site, signOff("u"))
 	tr.wantRecent(presence.Site, 1, 0)
 	tr.wantOnline(presence.Site, "v")
 	tr.wantOnline("thread:1", "u")
@@ -109,26 +97,26 @@ func signOffNobody(tr *trial) {
 	other.wants("+u")
 }
 
-// Rules 7 and 19: as a sign-out is, also if another connection is left.
+// Rules 7 and 19: as a sign-out is, also if a connection is left.
 func signOffProof(tr *trial) {
-	tr.do(presence.Site, join("u", "a.1"), join("v", "a.1"), join("v", "b.1"))
+	tr.do(presence.Site, lasting(seen("u"), ttl), join("v", "b.1"))
 	tr.advance(ttl - slack)
 	proof := tr.now()
-	tr.do(presence.Site, signOff("u", "a.1"), signOff("v", "a.1"))
+	tr.do(presence.Site, signOff("u"), signOff("v"))
 	tr.pass(2 * slack)
 	tr.wantSeen(presence.Site, "u", proof)
 	tr.wantSeen(presence.Site, "v", proof)
 }
 
-// Rules 15 and 19: the name stays as long as another connection does.
+// Rules 15 and 19: the name stays as long as a connection does.
 func signOffNames(tr *trial) {
 	for _, forget := range []bool{false, true} {
 		tr.keep = presence.Keep{Names: 10, ForgetSignedOut: forget}
-		tr.do(presence.Site, join("u", "a.1"), join("u", "b.1"), seen("u"))
-		tr.do(presence.Site, signOff("u", "a.1"))
+		tr.do(presence.Site, join("u", "b.1"), seen("u"))
+		tr.do(presence.Site, signOff("u"))
 		tr.wantNames(presence.Site, day, "+u")
 		tr.wantNames(presence.Site, 0, "+u")
-		tr.do(presence.Site, signOff("u", "b.1"))
+		tr.do(presence.Site, drop("u", "b.1"), signOff("u"))
 		want := "u"
 		if forget {
 			want = ""
@@ -143,7 +131,7 @@ func signOffAtOnce(tr *trial) {
 	site := tr.follow(presence.Site)
 	for range 20 {
 		tr.do(presence.Site, join("u", "a.0"), join("u", "a.1"), join("u", "a.2"), join("u", "a.3"), seen("u"))
-		tr.nodes(func(node int, store backend.Store) { tr.apply(store, signOff("u", ghostHolder(node))) })
+		tr.nodes(func(node int, store backend.Store) { tr.apply(store, drop("u", ghostHolder(node)), signOff("u")) })
 		site.wantsDiffs("+u", "-u")
 		tr.wantRecent(presence.Site, 0, 0)
 	}
@@ -157,52 +145,50 @@ func (tr *trial) wantHeld(id presence.UserID, want ...presence.Holder) {
 	}
 }
 
-// Rules 7 and 19: who has joined, been followed or viewed a page since has come back. That user stays in the sets, and
-// nothing is told. Last seen is not before what came later.
+// Rules 7 and 19: who has joined or viewed a page since has come back, and an OpKeep tells of a join. That user stays in
+// the sets, and nothing is told. Last seen is not before what came later.
 func lateSignOut(tr *trial) {
-	for _, out := range []func(presence.UserID) backend.Op{
-		signOut,
-		func(id presence.UserID) backend.Op { return signOff(id, "") },
-	} {
+	for _, out := range []func(presence.UserID) backend.Op{signOut, signOff} {
 		site := tr.follow(presence.Site)
-		ids := []presence.UserID{"followed", "gone", "joined", "viewed", "views"}
-		tr.do(presence.Site, join("followed", "a.1"), join("followed", "a.2"), join("joined", "a.1"), join("viewed", "a.1"), join("gone", "a.1"))
+		ids := []presence.UserID{"gone", "joined", "kept", "made", "viewed", "views"}
+		tr.do(presence.Site, join("kept", "a.1"), join("kept", "a.2"), join("made", "a.1"), join("made", "a.2"), join("joined", "a.1"), join("viewed", "a.1"), join("gone", "a.1"))
 		for _, id := range ids {
 			tr.do(presence.Site, seen(id), lasting(release(id, "a.1"), period))
 		}
-		site.wants("+followed +gone +joined +viewed +views")
+		site.wants("+gone +joined +kept +made +viewed +views")
 		tr.advance(slack)
 		left := tr.now()
 		tr.advance(slack)
-		tr.do(presence.Site, attach("followed", "a.2"), join("joined", "b.1"), seen("viewed"))
-		tr.do(presence.Site, drop("followed", "a.2"), drop("joined", "b.1"))
+		tr.do(presence.Site, keep("kept", "a.2"), keep("made", "a.3"), join("joined", "b.1"), seen("viewed"))
+		tr.do(presence.Site, drop("kept", "a.2"), drop("made", "a.2"), drop("made", "a.3"), drop("joined", "b.1"))
 		tr.advance(slack)
 		for _, leaves := range []string{"-gone -views", ""} {
 			for _, id := range ids {
 				tr.do(presence.Site, past(out(id), tr.now().Sub(left)))
 			}
 			site.wants(leaves)
-			tr.wantRecent(presence.Site, 3, 0)
+			tr.wantRecent(presence.Site, 4, 0)
 			tr.wantSeen(presence.Site, "gone", left)
 			tr.wantSeen(presence.Site, "views", left)
-			tr.wantHeld("followed", presence.HolderGrace)
-			tr.wantHeld("joined", presence.HolderGrace)
+			for _, id := range ids[1:4] {
+				tr.wantHeld(id, presence.HolderGrace)
+			}
 			tr.wantHeld("viewed", presence.HolderWeb)
 		}
-		tr.do(presence.Site, out("followed"), out("joined"), out("viewed"))
-		site.wants("-followed -joined -viewed")
+		tr.do(presence.Site, out("joined"), out("kept"), out("made"), out("viewed"))
+		site.wants("-joined -kept -made -viewed")
 	}
 }
 
-// Rules 6 and 19: another connection holds the user.
+// Rules 6 and 19: a connection holds the user.
 func lateSignOff(tr *trial) {
 	site := tr.follow(presence.Site)
-	tr.do(presence.Site, join("before", "a.1"), join("before", "b.1"), join("after", "a.1"), join("after", "b.1"))
+	tr.do(presence.Site, join("before", "b.1"), join("after", "b.1"))
 	tr.do(presence.Site, seen("before"), seen("after"))
 	tr.advance(2 * slack)
 	tr.do(presence.Site, seen("after"))
 	for range 2 {
-		tr.do(presence.Site, past(signOff("before", "a.1"), slack), past(signOff("after", "a.1"), slack))
+		tr.do(presence.Site, past(signOff("before"), slack), past(signOff("after"), slack))
 		tr.wantHeld("before", "b.1")
 		tr.wantHeld("after", "b.1", presence.HolderWeb)
 	}

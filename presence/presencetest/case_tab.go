@@ -17,13 +17,13 @@ func tabCases() []ruleCase {
 	}
 }
 
-// Rule 6: a page is viewed, and opens a stream or joins an open one. That is closed, and the user leaves after the
+// Rule 6: a page is viewed, and opens a stream, or its node has one already. That is closed, and the user leaves after the
 // grace, long before the page view's lease would end. A page view that came after the stream opened holds the user.
 func closedTab(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, seen("released"), seen("dropped"), seen("lapsed"), join("joins", "a.4"), join("viewed", "a.5"))
 	tr.do(presence.Site, join("released", "a.1"), join("dropped", "a.2"), join("lapsed", "a.3"), seen("joins"), seen("viewed"))
-	tr.do(presence.Site, attach("joins", "a.4"))
+	tr.do(presence.Site, keep("joins", "a.4"))
 	site.wants("+dropped +joins +lapsed +released +viewed")
 	tr.do(presence.Site, release("released", "a.1"), drop("dropped", "a.2"), release("joins", "a.4"), drop("viewed", "a.5"))
 	site.wants("-dropped")
@@ -40,17 +40,20 @@ func tabMoments(tr *trial) {
 	ago := func(op backend.Op, of int) backend.Op { return past(op, time.Duration(of)*slack) }
 	view := func(of int) backend.Op { return ago(lasting(seen("u"), period-time.Duration(of)*slack), of) }
 	enter := func(of int) backend.Op { return ago(join("u", "a.1"), of) }
-	follow := func(of int) backend.Op { return ago(attach("u", "b.1"), of) }
+	renew := func(of int) backend.Op { return ago(keep("u", "b.1"), of) }
+	makes := func(of int) backend.Op { return ago(keep("u", "c.1"), of) }
 	for _, script := range [][]backend.Op{
 		{view(2), enter(1)},
 		{view(3), enter(2), enter(1)},
 		{view(3), view(2), enter(1)},
-		{view(2), follow(1)},
-		{view(3), enter(2), follow(1)},
+		{view(2), renew(1)},
+		{view(3), enter(2), renew(1)},
+		{view(2), makes(1)},
 		{enter(2), view(1)},
 		{enter(3), view(2), view(1)},
-		{follow(2), view(1)},
-		{follow(3), enter(2), view(1)},
+		{renew(2), view(1)},
+		{renew(3), enter(2), view(1)},
+		{makes(2), view(1)},
 	} {
 		want := script[len(script)-1].Kind == backend.OpSeen
 		for range 2 {
@@ -75,7 +78,7 @@ func viewWithoutLease(tr *trial) {
 	tr.startMinute()
 	tr.do(presence.Site, lasting(join("u", "a.1"), day))
 	tr.advance(2 * time.Minute)
-	tr.do(presence.Site, past(attach("u", "a.1"), slack))
+	tr.do(presence.Site, past(keep("u", "a.1"), slack))
 	viewed := tr.now().Add(-time.Minute)
 	u := named("u")
 	u.Name = "Another"
@@ -94,14 +97,14 @@ func viewWithoutLease(tr *trial) {
 // Rule 6: also after that connection has ended. A user who left and comes back is one of whom no join is known.
 func latestJoin(tr *trial) {
 	view := func(id presence.UserID) backend.Op { return past(lasting(seen(id), period-slack), slack) }
-	tr.do(presence.Site, join("grace", "a.1"), join("two", "a.1"), join("two", "a.2"), join("gone", "a.1"), join("lapsed", "a.1"))
-	tr.do(presence.Site, release("grace", "a.1"), drop("two", "a.2"), drop("gone", "a.1"))
+	tr.do(presence.Site, join("grace", "a.1"), join("two", "a.1"), join("two", "a.2"), join("gone", "a.1"), join("goes", "a.1"), join("lapsed", "a.1"))
+	tr.do(presence.Site, release("grace", "a.1"), drop("two", "a.2"), drop("gone", "a.1"), drop("goes", "a.1"), view("goes"))
 	tr.do(presence.Site, view("grace"), view("two"), view("gone"))
 	tr.do(presence.Site, drop("two", "a.1"))
-	tr.wantOnline(presence.Site, "gone grace lapsed")
+	tr.wantOnline(presence.Site, "goes gone grace lapsed")
 	tr.advance(ttl + slack)
 	tr.do(presence.Site, past(join("lapsed", "a.2"), 2*ttl), past(lasting(seen("lapsed"), period-ttl-2*slack), ttl+2*slack))
 	tr.do(presence.Site, drop("lapsed", "a.2"))
 	tr.sweep()
-	tr.wantOnline(presence.Site, "gone lapsed")
+	tr.wantOnline(presence.Site, "goes gone lapsed")
 }

@@ -74,7 +74,7 @@ func unseenLeaves(tr *trial) {
 		"release":  func() { tr.do(presence.Site, release("u", "a.1")); tr.pass(grace + slack) },
 		"lapse":    func() { tr.pass(ttl + slack) },
 		"sign-out": func() { tr.do(presence.Site, signOut("u")) },
-		"sign-off": func() { tr.do(presence.Site, signOff("u", "a.1")) },
+		"sign-off": func() { tr.do(presence.Site, leave("u", "a.1"), signOff("u")) },
 		"lapse of several": func() {
 			tr.do(presence.Site, join("u", "a.2"), lasting(seen("u"), ttl))
 			tr.pass(ttl + slack)

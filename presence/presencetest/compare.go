@@ -1,6 +1,7 @@
 package presencetest
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -51,8 +52,12 @@ func (b *board) compare(s square, most int) (view string, err error) {
 	if err := s.compareLeaves(diffs); err != nil {
 		return "", err
 	}
+	held, err := b.compareLeases(s)
+	if err != nil {
+		return "", err
+	}
 	left, err := b.compareSightings(s)
-	return view + left + extras, err
+	return view + held + left + extras, err
 }
 
 // foresee returns the roster that the oracle expects.
@@ -129,7 +134,7 @@ func (b *board) compareSightings(s square) (view string, err error) {
 			want.LastSeen = b.start.Add(at)
 			view += fmt.Sprintf(" %q was seen %v,", id, got[i].LastSeen.Sub(b.start).Round(time.Millisecond))
 		}
-		if err := s.compareHolders(id, got[i].Holders); err != nil {
+		if err := s.compareHolders(id, got[i]); err != nil {
 			return "", err
 		}
 		if got[i].Online != want.Online || got[i].Status != want.Status || got[i].Idle != want.Idle || !sameTime(got[i].LastSeen, want.LastSeen) {
@@ -139,21 +144,65 @@ func (b *board) compareSightings(s square) (view string, err error) {
 	return view, nil
 }
 
-// compareHolders: rule 1. Whether a lease that has expired is still there, a store decides.
-func (s square) compareHolders(id presence.UserID, got []presence.Holder) error {
-	p := s.people[id]
-	if p == nil || !p.shown {
-		if len(got) > 0 {
-			return fmt.Errorf("%q is held by %q, want nobody", id, got)
-		}
-		return nil
+// compareHolders: what a sighting says holds a user, by compareLeases.
+func (s square) compareHolders(id presence.UserID, got backend.Sighting) error {
+	p := cmp.Or(s.people[id], &person{})
+	if !p.shown {
+		p = &person{}
 	}
+	pages := 0
+	for _, h := range got.Holders {
+		pages += p.leases[h].pages
+	}
+	if got.Pages != pages {
+		return fmt.Errorf("%q has %d pages by %q, want %d", id, got.Pages, got.Holders, pages)
+	}
+	return s.compareHeld(p, got.Holders)
+}
+
+// compareLeases compares all leases. It returns those that have not expired.
+func (b *board) compareLeases(s square) (view string, err error) {
+	users, err := b.store.Inspect(b.Context(), s.name, "", 1000)
+	if err != nil {
+		return "", fmt.Errorf("inspect: %w", err)
+	}
+	leases := make(map[presence.UserID][]backend.Lease)
+	for _, u := range users {
+		leases[u.ID] = u.Leases
+	}
+	for _, id := range gameUsers {
+		p := cmp.Or(s.people[id], &person{})
+		var holders []presence.Holder
+		for _, l := range leases[id] {
+			holders = append(holders, l.Holder)
+			want := p.leases[l.Holder]
+			if left := want.until - s.now; l.Pages != want.pages || (l.Left-left).Abs() > time.Millisecond {
+				return "", fmt.Errorf("a lease of %q is %+v, want %d pages for %v", id, l, want.pages, left)
+			}
+			if l.Left > 0 {
+				view += fmt.Sprintf(" %q by %s with %d pages,", id, l.Holder, l.Pages)
+			}
+		}
+		if err := s.compareHeld(p, holders); err != nil {
+			return "", err
+		}
+	}
+	return view, nil
+}
+
+// compareHeld: rule 1. Whether a lease that has expired is still there, a store decides.
+func (s square) compareHeld(p *person, got []presence.Holder) error {
 	if !slices.IsSorted(got) {
-		return fmt.Errorf("%q is held by %q, want them in order", id, got)
+		return fmt.Errorf("%q is held by %q, want them in order", p.ID, got)
+	}
+	for _, h := range got {
+		if _, there := p.leases[h]; !there {
+			return fmt.Errorf("%q is held by %q, want it without %q", p.ID, got, h)
+		}
 	}
 	for h, lease := range p.leases {
 		if lease.until > s.now && !slices.Contains(got, h) {
-			return fmt.Errorf("%q is held by %q, want also %q", id, got, h)
+			return fmt.Errorf("%q is held by %q, want also %q", p.ID, got, h)
 		}
 	}
 	return nil

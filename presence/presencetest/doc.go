@@ -43,7 +43,7 @@
 // leave open:
 //
 //   - whether a heartbeat of a lapsed lease sweeps its user;
-//   - heartbeats for another duration than the join's;
+//   - heartbeats for more than the length of the lease;
 //   - whether a store that has not swept an invisible user yet takes a late page view as turning visible;
 //   - the user without a status whose leases have lapsed, or who signs out;
 //   - a list of page views that lacks one of before the sets began, which was written late;

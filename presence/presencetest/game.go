@@ -88,18 +88,15 @@ func randomOp(pick func(n int) int) backend.Op {
 	ago := func(op backend.Op) backend.Op {
 		return past(op, [...]time.Duration{0, 2002, 5003}[pick(3)]*time.Millisecond)
 	}
-	switch pick(14) {
+	switch pick(15) {
 	case 0, 1:
 		op := ago(lasting(joinAs(randomUser(id, pick), holder), lease))
-		op.Idle = pick(3) == 2
+		op.Idle, op.Pages = pick(3) == 2, pick(3)
 		return op
 	case 2:
 		op := ago(seenAs(randomUser(id, pick)))
 		return lasting(op, gameView-op.Ago)
 	case 3:
-		if pick(2) == 1 {
-			return ago(lasting(attach(id, holder), renewed))
-		}
 		return lasting(beat(id, holder), renewed)
 	case 4, 5:
 		return lasting(release(id, holder), [...]time.Duration{5001, 0, 2001}[pick(3)]*time.Millisecond)
@@ -110,7 +107,7 @@ func randomOp(pick func(n int) int) backend.Op {
 	case 8:
 		return ago(update(randomUser(id, pick)))
 	case 9:
-		return ago(signOff(id, [...]presence.Holder{holder, ""}[pick(2)]))
+		return ago(signOff(id))
 	case 10:
 		return bot(fmt.Sprint(pick(4)), [...]string{"A", "B", ""}[pick(3)])
 	case 11:
@@ -118,9 +115,9 @@ func randomOp(pick func(n int) int) backend.Op {
 			return resetPeak
 		}
 		return peak(randomPeak(pick))
-	case 12:
-		op := lasting(attended(id, holder), renewed)
-		op.Idle = pick(3) > 0
+	case 12, 13:
+		op := ago(lasting(keep(id, holder), renewed))
+		op.Idle, op.Pages = pick(3) > 0, pick(3)
 		return op
 	}
 	if id := fmt.Sprint(pick(10)); pick(3) == 2 {

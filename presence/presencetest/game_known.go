@@ -15,9 +15,7 @@ func knownGames() map[string][]move {
 	enter := func(h presence.Holder) backend.Op { return lasting(joinAs(presence.User{ID: "v"}, h), lease) }
 	view := lasting(seenAs(presence.User{ID: "v"}), gameView)
 	leave := func(h presence.Holder) backend.Op { return lasting(release("v", h), 5001*time.Millisecond) }
-	say := func(how func(backend.Op) backend.Op, h presence.Holder) backend.Op {
-		return how(lasting(attended("v", h), lease))
-	}
+	say := func(h presence.Holder) backend.Op { return lasting(keep("v", h), lease) }
 	batch := func(ops ...backend.Op) move { return move{topic: "site", ops: ops} }
 	again := func(ops ...backend.Op) move { return move{topic: "site", ops: ops, twice: true} }
 	long := lasting(joinAs(presence.User{ID: "v"}, "a.1"), 3*time.Minute)
@@ -32,13 +30,13 @@ func knownGames() map[string][]move {
 	return map[string][]move{
 		// Rule 24: the grace of an idle page is idle, of an attended one not, and the second time
 		// the page that ends may be the one that has come.
-		"an idle page that comes back":           {batch(idly(enter("a.1"))), again(leave("a.1"), idly(enter("a.1"))), later, swept},
-		"an idle page that comes back attended":  {batch(idly(enter("a.1"))), again(leave("a.1"), enter("a.1")), again(say(idly, "a.1")), later, swept},
-		"a page view, and then all are idle":     {batch(enter("a.1"), idly(enter("b.1"))), again(view), again(say(idly, "a.1"), say(idly, "b.1")), again(lasting(attach("v", "a.1"), lease)), later, swept},
-		"a page that lapses leaves an idle one":  {batch(enter("a.1")), later, batch(idly(enter("b.1"))), later, again(say(idly, "b.1")), swept},
-		"an attended grace outlives its page":    {batch(enter("a.1"), idly(enter("b.1"))), again(leave("a.1")), later, swept},
-		"an idle grace turns attended":           {batch(idly(enter("a.1")), leave("a.1")), batch(enter("b.1")), batch(view), batch(leave("b.1")), swept},
-		"a follow finds a lease that has lapsed": {batch(enter("b.1")), later, batch(idly(enter("a.1")), view), later, again(lasting(attach("v", "a.1"), lease)), swept},
+		"an idle page that comes back":          {batch(idly(enter("a.1"))), again(leave("a.1"), idly(enter("a.1"))), later, swept},
+		"an idle page that comes back attended": {batch(idly(enter("a.1"))), again(leave("a.1"), enter("a.1")), again(idly(say("a.1"))), later, swept},
+		"a page view, and then all are idle":    {batch(enter("a.1"), idly(enter("b.1"))), again(view), again(idly(say("a.1")), idly(say("b.1"))), later, swept},
+		"a page that lapses leaves an idle one": {batch(enter("a.1")), later, batch(idly(enter("b.1"))), later, again(idly(say("b.1"))), swept},
+		"an attended grace outlives its page":   {batch(enter("a.1"), idly(enter("b.1"))), again(leave("a.1")), later, swept},
+		"an idle grace turns attended":          {batch(idly(enter("a.1")), leave("a.1")), batch(enter("b.1")), batch(view), batch(leave("b.1")), swept},
+		"a keep finds a lease that has lapsed":  {batch(enter("b.1")), later, batch(idly(enter("a.1")), view), later, again(say("a.1")), swept},
 
 		// Rule 16: a sign-out undoes the page view before it, and its minute too.
 		"a page view and a sign-out of somebody who stays": slices.Concat([]move{batch(long)}, minute, []move{again(view, signOut("v"), enter("a.1"))}),

@@ -158,7 +158,7 @@ func (b *board) move(m move) (view string, err error) {
 	return again, err
 }
 
-// turn plays a move once, and compares. sure reports whether each operation found what it is about.
+// turn plays a move once, and compares. sure reports whether each operation found what it renews or updates.
 func (b *board) turn(m move, again bool) (view string, sure bool, err error) {
 	switch m.kind {
 	case applies:
@@ -223,6 +223,7 @@ func (b *board) apply(m move, again bool) (sure bool, err error) {
 		if !again {
 			m.ops[i] = s.legal(m.ops[i])
 		}
+		s.limit(&m.ops[i])
 		found := s.oracle.apply(m.ops[i])
 		sure = sure && found
 		if !found && renews(m.ops[i]) {
@@ -244,33 +245,41 @@ func (b *board) apply(m move, again bool) (sure bool, err error) {
 	return sure, nil
 }
 
-// repeatable reports whether a batch is clearly none of the exceptions of rule 12: each user only comes in it, or only
-// leaves, or signs out once.
+// repeatable reports whether a batch is clearly none of the first three exceptions of rule 12.
 func repeatable(ops []backend.Op) bool {
-	const comes, leaves, signsOut = 1, 2, 3
-	kinds := map[backend.OpKind]int{
-		backend.OpJoin: comes, backend.OpSeen: comes, backend.OpKeep: comes, backend.OpRelease: leaves, backend.OpDrop: leaves,
-		backend.OpSignOut: signsOut, backend.OpSignOff: signsOut,
-	}
-	does := make(map[presence.UserID]int)
-	for _, op := range ops {
-		was, is := does[op.User.ID], kinds[op.Kind]
-		if is != 0 && was != 0 && (is != was || is == signsOut) {
-			return false
+	is := func(op backend.Op, kinds ...backend.OpKind) bool { return slices.Contains(kinds, op.Kind) }
+	for i, a := range ops {
+		for j, b := range ops {
+			signsOut, comes := is(a, backend.OpSignOut, backend.OpSignOff), is(b, backend.OpJoin, backend.OpKeep)
+			changes := comes || is(b, backend.OpRelease, backend.OpDrop)
+			ends := signsOut || is(a, backend.OpRelease, backend.OpDrop)
+			older := is(b, backend.OpSeen) && b.Ago > 0 || is(b, backend.OpJoin, backend.OpSeen, backend.OpUpdate) && b.User.Status != ""
+			if a.User.ID == b.User.ID && (signsOut && changes && i < j || is(a, backend.OpRelease) && comes || ends && older) {
+				return false
+			}
 		}
-		does[op.User.ID] = max(was, is)
 	}
 	return true
 }
 
 // sparesExpired reports whether an operation is of a user with an expired lease, and leaves it to a sweep (rule 5). A
-// heartbeat finds nothing either way. A page view that is written late ends it, but a store may know or not that the
+// heartbeat or keep finds nothing either way. A page view that is written late ends it, but a store may know or not that the
 // user was hidden, and has turned visible now.
 func (s square) sparesExpired(op backend.Op) bool {
-	spares := []backend.OpKind{backend.OpKeep, backend.OpRelease, backend.OpDrop, backend.OpUpdate}
+	spares := []backend.OpKind{backend.OpRelease, backend.OpDrop, backend.OpUpdate}
 	late := op.Kind == backend.OpSeen && op.Ago > 0
 	p := s.people[op.User.ID]
 	return (late || slices.Contains(spares, op.Kind)) && p != nil && p.holds(func(_ presence.Holder, lease hold) bool { return lease.until <= s.now })
+}
+
+// limit takes from a heartbeat what is over the length of its lease, which may be one that a shorter keep made: such a
+// heartbeat is left open (rule 7).
+func (s square) limit(op *backend.Op) {
+	if p := s.people[op.User.ID]; p != nil && op.Kind == backend.OpHeartbeat {
+		if lease, there := p.leases[op.Holder]; there {
+			op.For = min(op.For, lease.length)
+		}
+	}
 }
 
 // renews reports whether an operation renews a lease that must be there.

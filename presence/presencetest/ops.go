@@ -54,26 +54,28 @@ func beat(id presence.UserID, h presence.Holder) backend.Op {
 	return backend.Op{Kind: backend.OpHeartbeat, User: presence.User{ID: id}, Holder: h, For: ttl}
 }
 
-func attach(id presence.UserID, h presence.Holder) backend.Op {
+func keep(id presence.UserID, h presence.Holder) backend.Op {
 	return backend.Op{Kind: backend.OpKeep, User: presence.User{ID: id}, Holder: h, For: ttl}
 }
 
-// attended says that somebody is at a page, and unattended that nobody is.
-func attended(id presence.UserID, h presence.Holder) backend.Op {
-	return backend.Op{Kind: backend.OpKeep, User: presence.User{ID: id}, Holder: h, For: ttl}
-}
-
-func unattended(id presence.UserID, h presence.Holder) backend.Op { return idly(attended(id, h)) }
-
-// idly returns op of a page at which nobody is.
+// idly returns op of pages at which nobody is.
 func idly(op backend.Op) backend.Op {
 	op.Idle = true
+	return op
+}
+
+// paged returns op of so many pages.
+func paged(op backend.Op, pages int) backend.Op {
+	op.Pages = pages
 	return op
 }
 
 func release(id presence.UserID, h presence.Holder) backend.Op {
 	return backend.Op{Kind: backend.OpRelease, User: presence.User{ID: id}, Holder: h, For: grace}
 }
+
+// leave ends a lease as a sign-out does: at once, and as a proof of life.
+func leave(id presence.UserID, h presence.Holder) backend.Op { return lasting(release(id, h), 0) }
 
 func drop(id presence.UserID, h presence.Holder) backend.Op {
 	return backend.Op{Kind: backend.OpDrop, User: presence.User{ID: id}, Holder: h}
@@ -83,8 +85,8 @@ func signOut(id presence.UserID) backend.Op {
 	return backend.Op{Kind: backend.OpSignOut, User: presence.User{ID: id}}
 }
 
-func signOff(id presence.UserID, h presence.Holder) backend.Op {
-	return backend.Op{Kind: backend.OpSignOff, User: presence.User{ID: id}, Holder: h}
+func signOff(id presence.UserID) backend.Op {
+	return backend.Op{Kind: backend.OpSignOff, User: presence.User{ID: id}}
 }
 
 func bot(id, name string) backend.Op {
@@ -142,6 +144,7 @@ func opString(op backend.Op) string {
 	say(" as %q", op.User.Name)
 	say(" who is %s", op.User.Status)
 	say(" of revision %d", op.User.Rev)
+	say(" with %d pages", op.Pages)
 	say(", idle: %v", op.Idle)
 	say(" %s", op.Guest)
 	say(" named %q", op.Bot)

@@ -35,7 +35,7 @@ type person struct {
 	active time.Time     // of rule 16
 	idle   bool          // of rule 24, after the latest step
 	proof  time.Duration // the last proof of life (rule 7)
-	joined time.Duration // the latest join or follow since the leases began; else noTime
+	joined time.Duration // the latest join or keep since the leases began; else noTime
 	lapsed time.Duration // last seen, if a user who is shown had no lease left, and did not come back visible; else noTime
 	deed                 // in the step that goes on
 }
@@ -45,7 +45,11 @@ type hold struct {
 	until  time.Duration
 	length time.Duration // from what last lengthened it, such as a join or page view, to its end
 	idle   bool          // of rule 24
+	pages  int
 }
+
+// connects reports whether a lease is a connection's.
+func connects(h presence.Holder, _ hold) bool { return h.IsConnection() }
 
 // beat renews a lease, and never shortens it. It returns the proof of life, which was earlier if
 // the lease has a greater length (rule 7).
@@ -77,7 +81,7 @@ func newOracle(keep presence.Keep, start time.Time) *oracle {
 }
 
 // person returns the user of an operation, made if it is new: without expired leases (rule 1),
-// but for a heartbeat, which sweeps nobody.
+// but for a heartbeat or keep, which sweeps nobody.
 func (o *oracle) person(op backend.Op) *person {
 	id := op.User.ID
 	p := o.people[id]
@@ -85,7 +89,7 @@ func (o *oracle) person(op backend.Op) *person {
 		p = &person{User: presence.User{ID: id}, leases: make(map[presence.Holder]hold), proof: noTime, joined: noTime, lapsed: noTime, deed: noDeed}
 		o.people[id] = p
 	}
-	if op.Kind != backend.OpHeartbeat {
+	if !renews(op) {
 		p.lapse(o.now)
 		if p.shown && p.lapsed == noTime && len(p.leases) == 0 {
 			p.lapsed = p.proof
@@ -94,7 +98,7 @@ func (o *oracle) person(op backend.Op) *person {
 	return p
 }
 
-// apply does one operation, and reports whether it found its lease.
+// apply does one operation, and reports whether it found the lease that it renews, or the user whom it updates.
 func (o *oracle) apply(op backend.Op) (found bool) {
 	switch op.Kind {
 	case backend.OpGuest:
@@ -120,17 +124,14 @@ func (o *oracle) apply(op backend.Op) (found bool) {
 }
 
 func (o *oracle) act(p *person, op backend.Op) (found bool) {
-	lease, found := p.leases[op.Holder]
+	lease, held := p.leases[op.Holder]
 	at, until := o.now-op.Ago, o.now+op.For
 	switch op.Kind {
 	case backend.OpJoin:
 		o.take(p, op.User)
 		p.proof = o.now
 		p.comes(o.now)
-		lease.idle = op.Idle
-		p.leases[op.Holder] = lease.lengthen(until, op.For)
-		p.speak(at)
-		return true
+		p.speak(op, lease.lengthen(until, op.For), at)
 	case backend.OpSeen:
 		o.take(p, op.User)
 		p.proof = max(p.proof, at)
@@ -139,22 +140,21 @@ func (o *oracle) act(p *person, op backend.Op) (found bool) {
 		if len(p.leases) == 0 || at >= p.joined {
 			p.leases[presence.HolderWeb] = p.leases[presence.HolderWeb].lengthen(until, op.For+op.Ago)
 		}
-		return true
 	case backend.OpHeartbeat, backend.OpKeep:
-		if found = found && lease.until > o.now; !found {
-			return false
+		if lease.until <= o.now {
+			if op.Kind != backend.OpKeep || !p.holds(func(h presence.Holder, other hold) bool { return connects(h, other) && other.until > o.now }) {
+				return false
+			}
+			lease = hold{} // it makes one
 		}
 		lease, proof := lease.beat(o.now, op.For)
 		p.proof = max(p.proof, proof)
-		if op.Kind == backend.OpKeep {
-			lease.idle = op.Idle
-		}
 		p.leases[op.Holder] = lease
 		if op.Kind == backend.OpKeep {
-			p.speak(at)
+			p.speak(op, lease, at)
 		}
 	case backend.OpRelease:
-		if found {
+		if held {
 			p.proof = o.now
 			delete(p.leases, op.Holder)
 			if op.For > 0 {
@@ -165,24 +165,22 @@ func (o *oracle) act(p *person, op backend.Op) (found bool) {
 		}
 	case backend.OpDrop:
 		delete(p.leases, op.Holder)
-	case backend.OpSignOut:
+	case backend.OpSignOut, backend.OpSignOff:
 		o.hide(p, op)
-		o.signOut(p, at)
-		return true
-	case backend.OpSignOff:
-		o.hide(p, op)
-		o.signOff(p, op.Holder, at)
-		return true
+		o.signOut(p, op, at)
 	case backend.OpUpdate:
-		if found = len(p.leases) > 0; found {
-			o.update(p, op)
+		if len(p.leases) == 0 {
+			return false
 		}
+		o.update(p, op)
 	}
-	return found
+	return true
 }
 
-// speak notes that a connection joined, or a page joined it, at a moment (rule 6).
-func (p *person) speak(at time.Duration) {
+// speak takes what a node says of its pages: it speaks for the page views until a moment (rules 6 and 24).
+func (p *person) speak(op backend.Op, lease hold, at time.Duration) {
+	lease.idle, lease.pages = op.Idle, op.Pages
+	p.leases[op.Holder] = lease
 	p.joined = max(p.joined, at)
 	p.endViews(at)
 }
@@ -201,12 +199,16 @@ func (o *oracle) hide(p *person, op backend.Op) {
 	}
 }
 
-// signOut ends what held the user at a moment, unless the user joined after it (rule 19).
-func (o *oracle) signOut(p *person, at time.Duration) {
+// signOut ends what held the user at a moment, unless the user joined after it. That of one browser ends no more than
+// a page view, if a connection holds the user (rule 19).
+func (o *oracle) signOut(p *person, op backend.Op, at time.Duration) {
 	if len(p.leases) > 0 && !p.hides() {
 		p.proof = max(p.proof, at)
 	}
 	p.endViews(at)
+	if op.Kind == backend.OpSignOff && p.holds(connects) {
+		return
+	}
 	if p.joined <= at {
 		maps.DeleteFunc(p.leases, func(h presence.Holder, _ hold) bool { return h != presence.HolderWeb })
 	}
@@ -221,21 +223,6 @@ func (o *oracle) signOut(p *person, at time.Duration) {
 			p.viewed = false
 		}
 	}
-}
-
-// signOff ends one connection, and is a sign-out unless there is another (rule 19).
-func (o *oracle) signOff(p *person, h presence.Holder, at time.Duration) {
-	if len(p.leases) > 0 {
-		p.proof = max(p.proof, at)
-	}
-	if h.IsConnection() {
-		delete(p.leases, h)
-	}
-	if p.holds(func(other presence.Holder, _ hold) bool { return other.IsConnection() }) {
-		p.endViews(at)
-		return
-	}
-	o.signOut(p, at)
 }
 
 // lapse ends the expired leases of a user.

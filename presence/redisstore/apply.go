@@ -140,11 +140,11 @@ func moreArg(k presence.Keep) string {
 func runs(ops []backend.Op) []any {
 	var args []any
 	for len(ops) > 0 {
-		first, n := ops[0], 1
-		for n < len(ops) && ops[n].Kind == first.Kind && ops[n].For == first.For && ops[n].ViewFor == first.ViewFor && ops[n].Idle == first.Idle {
+		first, n := runOf(ops[0]), 1
+		for n < len(ops) && runOf(ops[n]) == first {
 			n++
 		}
-		args = append(args, kindNames[first.Kind], millis(first.For), millis(max(first.ViewFor, 0)), first.Idle, n)
+		args = append(args, first.kind, first.length, first.idle, n)
 		for _, op := range ops[:n] {
 			args = appendOp(args, op)
 		}
@@ -153,34 +153,61 @@ func runs(ops []backend.Op) []any {
 	return args
 }
 
+// A run is what operations that are alike have in common.
+type run struct {
+	kind   string
+	length int64 // how long one holds its user, ms
+	idle   bool
+}
+
+// runOf returns what an operation may have in common with the next one. The length of a page view is from when the
+// page was viewed, so those that are written late are alike too.
+func runOf(op backend.Op) run {
+	r := run{kindNames[op.Kind], op.For.Milliseconds(), op.Idle}
+	if op.Kind == backend.OpSeen {
+		r.length += agoOf(op)
+	}
+	return r
+}
+
+// pagesOf returns the pages of an operation's lease as a record has them.
+func pagesOf(op backend.Op) string {
+	if op.Pages <= 0 {
+		return ""
+	}
+	return "*" + strconv.Itoa(op.Pages)
+}
+
+// agoOf returns how long ago an operation happened, in ms.
+func agoOf(op backend.Op) int64 { return max(op.Ago.Milliseconds(), 0) }
+
 // kindNames are the kinds in lua/apply.lua.
 var kindNames = [...]string{
 	backend.OpJoin: "join", backend.OpSeen: "seen", backend.OpGuest: "guest", backend.OpHeartbeat: "heartbeat",
 	backend.OpRelease: "release", backend.OpDrop: "drop", backend.OpSignOut: "signout", backend.OpUpdate: "update",
-	backend.OpFollow: "follow", backend.OpForgetGuest: "forget",
+	backend.OpKeep: "keep", backend.OpForgetGuest: "forget",
 	backend.OpBot: "bot", backend.OpPeak: "peak", backend.OpResetPeak: "peak", backend.OpSignOff: "signoff",
-	backend.OpAttend: "attend",
 }
 
 func appendOp(args []any, op backend.Op) []any {
 	user, holder := string(op.User.ID), holderName(op.Holder)
 	switch op.Kind {
 	case backend.OpJoin:
-		return append(args, user, holder, encodeStatus(op.User), encodeProfile(op.User))
+		return append(args, user, holder, agoOf(op), pagesOf(op), encodeStatus(op.User), encodeProfile(op.User))
 	case backend.OpSeen:
-		return append(args, user, encodeStatus(op.User), encodeProfile(op.User))
+		return append(args, user, agoOf(op), encodeStatus(op.User), encodeProfile(op.User))
 	case backend.OpUpdate:
 		fields := ""
 		if !op.User.StatusOnly() {
 			fields = encodeProfile(op.User)
 		}
-		return append(args, user, encodeStatus(op.User), fields)
+		return append(args, user, agoOf(op), encodeStatus(op.User), fields)
 	case backend.OpGuest, backend.OpForgetGuest:
 		return append(args, op.Guest)
-	case backend.OpSignOut:
-		return append(args, user, encodeStatus(op.User))
-	case backend.OpSignOff:
-		return append(args, user, holder, encodeStatus(op.User))
+	case backend.OpSignOut, backend.OpSignOff:
+		return append(args, user, agoOf(op), encodeStatus(op.User))
+	case backend.OpKeep:
+		return append(args, user, holder, agoOf(op), pagesOf(op))
 	case backend.OpBot:
 		if !backend.ValidBotName(op.Bot) {
 			return append(args, op.Guest, "")
@@ -190,7 +217,7 @@ func appendOp(args []any, op backend.Op) []any {
 		return append(args, max(op.Peak.Total, 0), unixMilli(op.Peak.At), unixMilli(op.Peak.Since))
 	case backend.OpResetPeak:
 		return append(args, "", 0, 0)
-	default: // a heartbeat, follow, release, drop or attend
+	default: // a heartbeat, release or drop
 		return append(args, user, holder)
 	}
 }

@@ -196,9 +196,9 @@ func rehearse(ctx context.Context, s *Store) error {
 	for _, ops := range [][]backend.Op{
 		{op(backend.OpSeen, ""), op(backend.OpGuest, ""), op(backend.OpJoin, "a.1")},
 		{op(backend.OpHeartbeat, "a.1"), op(backend.OpHeartbeat, "a.2")},
-		{op(backend.OpAttend, "a.1")},
+		{op(backend.OpKeep, "a.1")},
 		{{Kind: backend.OpBot, Guest: "check", Bot: "check", For: time.Second}, op(backend.OpResetPeak, "")},
-		{op(backend.OpForgetGuest, ""), op(backend.OpSignOff, "a.1"), op(backend.OpSignOut, "")},
+		{op(backend.OpForgetGuest, ""), op(backend.OpSignOff, ""), op(backend.OpSignOut, "")},
 	} {
 		keep := presence.Keep{Names: 1, Active: true, Peak: true, PeakGuests: true}
 		if err := s.Apply(ctx, []backend.Batch{{Topic: topic, Ops: ops, Keep: keep}})[0].Err; err != nil {

@@ -112,7 +112,8 @@ func (s *fleet) Sightings(ctx context.Context, topic presence.Topic, users ...pr
 		if err != nil {
 			return nil, wrap("sightings", err)
 		}
-		sightings[i] = backend.Sighting{Online: true, Status: m.Status, Idle: m.Idle, Holders: holdersOf(record)}
+		sightings[i] = backend.Sighting{Online: true, Status: m.Status, Idle: m.Idle}
+		sightings[i].Holders, sightings[i].Pages = holdersOf(record)
 	}
 	return sightings, nil
 }

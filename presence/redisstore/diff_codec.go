@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -73,18 +74,28 @@ func decodeRecord(id, record string) (presence.Member, error) {
 	return decodeLine(id, line)
 }
 
-// holdersOf returns the holders in a user's record, in order.
-func holdersOf(record string) []presence.Holder {
+// holdersOf returns the holders in a user's record, in order, and how many pages they have.
+func holdersOf(record string) (holders []presence.Holder, pages int) {
+	for _, l := range leasesOf(record) {
+		holders, pages = append(holders, l.Holder), pages+l.Pages
+	}
+	return holders, pages
+}
+
+// leasesOf returns the leases in a user's record, in the order of their holders, but not when they end.
+func leasesOf(record string) []backend.Lease {
 	held, _, _ := strings.Cut(record, " ")
 	held = strings.Trim(held, "|")
-	holders := make([]presence.Holder, 0, strings.Count(held, "|")+1)
+	leases := make([]backend.Lease, 0, strings.Count(held, "|")+1)
 	for lease := range strings.SplitSeq(held, "|") {
-		if holder, _, ok := strings.Cut(lease, "="); ok {
-			holders = append(holders, presence.Holder(holder))
+		if holder, length, ok := strings.Cut(lease, "="); ok {
+			_, pages, _ := strings.Cut(length, "*")
+			n, _ := strconv.Atoi(pages)
+			leases = append(leases, backend.Lease{Holder: presence.Holder(holder), Pages: n})
 		}
 	}
-	slices.Sort(holders)
-	return holders
+	slices.SortFunc(leases, func(a, b backend.Lease) int { return cmp.Compare(a.Holder, b.Holder) })
+	return leases
 }
 
 // versioned encodes a message as "<version> <text>", and splitVersion decodes it. An invalid message has

@@ -105,7 +105,8 @@ func (a askedKept) kept() (backend.TopicKept, bool) {
 			if i == 1 { // hidden
 				m.Since = time.Time{}
 			}
-			k.Member, k.Leases = m, holdersOf(record)
+			k.Member = m
+			k.Leases, _ = holdersOf(record)
 		}
 	}
 	if at := a.seen.Val(); len(at) == 1 {

@@ -83,7 +83,7 @@ func found(batches []backend.Batch, results []backend.Result) needs {
 	for i, b := range batches {
 		beats, length := 0, noteEvery
 		for _, op := range b.Ops {
-			if op.Kind == backend.OpHeartbeat || op.Kind == backend.OpFollow || op.Kind == backend.OpAttend {
+			if op.Kind == backend.OpHeartbeat || op.Kind == backend.OpKeep {
 				beats, length = beats+1, min(length, op.For)
 			}
 		}

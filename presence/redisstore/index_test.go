@@ -44,7 +44,7 @@ func TestMadeUpTopicsAreNotIndexed(t *testing.T) {
 	do("real", op(backend.OpJoin, "a.1"))
 	for range 2 {
 		for i := range 20 {
-			for k, kind := range []backend.OpKind{backend.OpHeartbeat, backend.OpFollow, backend.OpRelease, backend.OpDrop, backend.OpSignOut, backend.OpUpdate} {
+			for k, kind := range []backend.OpKind{backend.OpHeartbeat, backend.OpKeep, backend.OpRelease, backend.OpDrop, backend.OpSignOut, backend.OpUpdate} {
 				do(presence.Topic(fmt.Sprint("evil:", i, ":", k)), op(kind, "a.1"))
 			}
 		}

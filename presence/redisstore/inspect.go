@@ -54,8 +54,8 @@ func firstRecords(records []inspectedRecord, most int) []inspectedRecord {
 func (s *fleet) inspect(ctx context.Context, topic presence.Topic, records []inspectedRecord) ([]backend.Inspected, error) {
 	var members []any
 	for _, r := range records {
-		for _, holder := range holdersOf(r.record) {
-			members = append(members, r.id+unit+string(holder))
+		for _, l := range leasesOf(r.record) {
+			members = append(members, r.id+unit+string(l.Holder))
 		}
 	}
 	left := make([]string, 0, len(members))
@@ -73,9 +73,10 @@ func (s *fleet) inspect(ctx context.Context, topic presence.Topic, records []ins
 			m.Since, m.Active = time.Time{}, time.Time{}
 		}
 		u := backend.Inspected{Member: m}
-		for _, holder := range holdersOf(r.record) {
+		for _, l := range leasesOf(r.record) {
 			if ms, err := strconv.ParseInt(left[0], 10, 64); err == nil { // the lease has not ended meanwhile
-				u.Leases = append(u.Leases, backend.Lease{Holder: holder, Left: time.Duration(ms) * time.Millisecond})
+				l.Left = time.Duration(ms) * time.Millisecond
+				u.Leases = append(u.Leases, l)
 			}
 			left = left[1:]
 		}

@@ -79,12 +79,12 @@ func TestTopics(t *testing.T) {
 	}
 }
 
-// Inspect shows who holds a lease, invisible users too, with what is left of each lease.
+// Inspect shows who holds a lease, invisible users too, with the pages and what is left of each lease.
 func TestInspect(t *testing.T) {
 	k := newKeeper(t, presence.Keep{Active: true})
 	veiled := joins("bob")
-	veiled.User.Status = presence.Invisible
-	k.does(seen("alice"), joins("alice"), veiled, joins("carol"))
+	veiled.User.Status, veiled.Pages = presence.Invisible, 12
+	k.does(joins("alice"), seen("alice"), veiled, joins("carol"))
 	k.passes(6 * time.Minute)
 	got, err := k.Inspect(t.Context(), presence.Site, "", 10)
 	noError(t, err)
@@ -92,7 +92,7 @@ func TestInspect(t *testing.T) {
 	for _, u := range got {
 		text += fmt.Sprintf("%s %s %v: %v; ", u.ID, u.Status, u.Since.IsZero(), u.Leases)
 	}
-	k.wants(text, "alice online false: [{n.1 4m0s} {web -1m0s}]; bob invisible true: [{n.1 4m0s}]; carol online false: [{n.1 4m0s}]; ")
+	k.wants(text, "alice online false: [{n.1 0 4m0s} {web 0 -1m0s}]; bob invisible true: [{n.1 12 4m0s}]; carol online false: [{n.1 0 4m0s}]; ")
 
 	for i := 0; i < 5000; i += 250 {
 		var ops []backend.Op

@@ -44,6 +44,9 @@ func (c *choices) republish() {
 			chosen := backend.ChosenStatus{Status: was.settings.Status, Rev: was.rev()}
 			for {
 				if _, err := c.store.PutStatus(ctx, user, chosen, true); err == nil {
+					if was.hides() { // a node that missed that must not wait until it asks
+						_ = c.publishSettings(ctx, user, noteSettings{Settings: was.settings.Settings, Since: was.settings.since})
+					}
 					break
 				}
 				if !wait.For(ctx, backoffLast) {

@@ -40,14 +40,6 @@ type claim struct {
 	topics []presence.Topic
 }
 
-// member returns the user as whom the claim's connection is held in a topic.
-func (c claim) member(topic presence.Topic) presence.UserID {
-	if topic == backend.DevicesTopic {
-		return c.device
-	}
-	return c.user
-}
-
 // readToken returns the content of a token. It returns [presence.ErrForeignToken] for a token that the fleet
 // did not make, or made for another tenant (rule T2).
 func readToken(s *seal, tenant string, token presence.Token) (claim, error) {

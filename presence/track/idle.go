@@ -47,14 +47,14 @@ func (m moment) time() time.Time {
 
 func (m moment) add(d time.Duration) moment { return m + moment(d) }
 
-// opened takes a new connection or visit before its leases are made. If nobody is at its page, as after a restart, and no other
+// opened takes a connection or visit, at first before its leases are made. If nobody is at its page, as after a restart, and no other
 // page is open here, the leases are idle from the start.
 func (a *attention) opened(c *holder) {
 	if !c.holds() {
 		return
 	}
 	a.users.with(c.visitor.User.ID, func(u *knownUser) {
-		if len(u.connections) == 1 {
+		if len(u.connections) == 1 && !c.held.leased {
 			u.idle = c.idle.Load() && u.viewed.add(attendedFor) <= momentOf(time.Now())
 		}
 		a.lookLocked(u)

@@ -196,7 +196,7 @@ func (c *choices) publishSettings(ctx context.Context, user presence.UserID, not
 }
 
 // hearSettings handles the notice that a user chose settings at any node. What the store keeps it may lose, so every node
-// remembers it.
+// remembers it, unless it is told again: then there may be a later choice.
 func (c *choices) hearSettings(n backend.Notice) {
 	user := presence.UserID(strings.Clone(string(n.User)))
 	var note noteSettings
@@ -204,7 +204,7 @@ func (c *choices) hearSettings(n backend.Notice) {
 		c.askAgain(user)
 		return
 	}
-	if _, unsure := c.takeSettings(user, note, time.Now().Add(-n.Ago), note.Store); unsure {
+	if _, unsure := c.takeSettings(user, note, time.Now().Add(-n.Ago), note.Store && n.Ago < time.Second); unsure {
 		c.askAgain(user)
 	}
 }

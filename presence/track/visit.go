@@ -159,12 +159,8 @@ func (t *tokens) beatElsewhere(ctx context.Context, c claim, page Page) (alive b
 	if page.Idle != nil {
 		h.idle.Store(*page.Idle)
 	}
-	if news {
-		t.attention.opened(h)
-	} else {
-		t.attention.proved(h)
-		t.attention.look(c.user)
-	}
+	t.attention.proved(h)
+	t.attention.opened(h)
 	if alive, err = t.holds(ctx, t.leases.keep(h, news || page.Joined, page.Joined)); err != nil || alive {
 		return alive, err
 	}

@@ -3,24 +3,25 @@
 -- KEYS    as topic.lua
 -- ARGV    as topic.lua; 8 what is kept beyond who is online, as "<Keep.Names> <letters>" (f
 --         ForgetSignedOut, a Active, p Peak, g PeakGuests), or empty: nothing. Then runs of
---         operations that are alike, from ARGV[9] on: kind, for in ms, Op.ViewFor in ms,
---         whether they are idle (0 or 1), how many, and then for each
---           heartbeat, follow, release, drop, attend   user, holder
---           join            user, holder, status, profile JSON
---           seen, update    user, status, profile JSON
---           signoff         user, holder, status
---           signout         user, status
+--         operations that are alike, from ARGV[9] on: kind, for in ms (of a page view For + Ago),
+--         whether they are idle (0 or 1), how many, and then for each, with
+--         ago in ms,
+--           heartbeat, release, drop   user, holder
+--           keep            user, holder, ago, pages ("*<pages>", or empty: unknown)
+--           join            user, holder, ago, pages, status, profile JSON
+--           seen, update    user, ago, status, profile JSON
+--           signoff, signout   user, ago, status
 --           guest, forget   guest
 --           bot             bot, name (empty: the bot is not counted)
 --           peak            total (empty: a new record), at in ms, since in ms
 --         (an empty status or profile keeps the former one; a status is "<status>@<revision>",
 --         "<status>", which is of revision 0, or "<status>@", which counts always: rule 28)
--- Returns the indexes, from 0, of the heartbeats, follows and attends whose lease is gone;
---         and -1 if a release holds its user for the grace.
+-- Returns the indexes, from 0, of the heartbeats and keeps whose lease is gone; and
+--         -1 if a release holds its user for the grace.
 -- Cost    about 5 us an operation, and O(log leases) each; at most 250 of them. To forget
 --         guests costs up to 750 us more, once a script. For names, peak and bots see the
 --         files of these.
-local width = {heartbeat = 2, follow = 2, release = 2, drop = 2, attend = 2, join = 4, seen = 3, update = 3, signout = 2, signoff = 3,
+local width = {heartbeat = 2, keep = 4, release = 2, drop = 2, join = 6, seen = 4, update = 4, signout = 3, signoff = 3,
   guest = 1, forget = 1, bot = 2, peak = 3}
 local nobody = {guest = true, forget = true, bot = true, peak = true} -- operations that name no user
 local act = {} -- what each kind does; nil: nothing
@@ -41,7 +42,7 @@ end
 -- A run that begins at i: its kind, its first operation, how far it is to the next one, and its end.
 local function run(i)
   local kind = ARGV[i]
-  return kind, i + 5, width[kind], i + 4 + ARGV[i + 4] * width[kind]
+  return kind, i + 4, width[kind], i + 3 + ARGV[i + 3] * width[kind]
 end
 
 local comes = {join = true, seen = true, signout = true, signoff = true}
@@ -59,53 +60,73 @@ touch(others)
 
 -- If a hundred or more leases have expired in the topic, the score of each lease of the
 -- touched users is read instead.
-local enough, lapsed = 100, {}
-local expired = redis.call('ZRANGEBYSCORE', leases, '-inf', now, 'WITHSCORES', 'LIMIT', 0, enough)
-if #expired == 2 * enough then
-  local members, found = {}, {}
+local members, lapsed = {}, {}
+local expired = redis.call('ZRANGEBYSCORE', leases, '-inf', now, 'WITHSCORES', 'LIMIT', 0, 100)
+if #expired == 200 then
   for _, u in ipairs(touched) do
     for h in gmatch(u.held, '|([^=]+)=') do members[#members + 1] = u.id .. '\31' .. h end
   end
-  for i, expires in ipairs(ask('ZMSCORE', leases, members)) do
-    if expires and tonumber(expires) <= now then found[#found + 1] = {members[i], tonumber(expires)} end
-  end
-  table.sort(found, function(a, b) return a[2] < b[2] end)
   expired = {}
-  for i, f in ipairs(found) do expired[2 * i - 1], expired[2 * i] = f[1], f[2] end
+  for i, expires in ipairs(ask('ZMSCORE', leases, members)) do
+    if expires and tonumber(expires) <= now then expired[#expired + 1], expired[#expired + 2] = members[i], expires end
+  end
 end
 for i = 1, #expired, 2 do lapsed[expired[i]] = true end
-for _, member in ipairs(lapse(expired, sweeps)) do
-  ended[#ended + 1] = member
+lapse(expired, sweeps, ended)
+
+-- Whether a user's lease has not expired; and whether that of a connection holds the user.
+local function live(u, holder)
+  local member = u.id .. '\31' .. holder
+  return not lapsed[member] or moved[member]
+end
+local function connected(u)
+  for h in gmatch(u.held, '|([^=]+)=') do
+    if h ~= 'web' and h ~= 'grace' and live(u, h) then return true end
+  end
 end
 
--- Ends a lease without a sweep.
-local function cut(u, holder, length)
-  local member = u.id .. '\31' .. holder
+-- Ends a lease without a sweep, if it is there.
+local function cut(u, holder)
+  local member, length = u.id .. '\31' .. holder, finish(u, holder)
+  if not length then return end
   vouch(u, member, length)
   strike(member)
 end
 
--- Stores a profile. An empty status or profile keeps the former one. The minute of the
--- latest page view stays, or becomes that of a page viewed at a moment; settle sets that of a
--- user who joins. It comes before the lease.
-local function take(u, status, profile, viewed)
+-- Ends the lease of a page view until a moment.
+local function endView(u, at)
+  local from, length = lease(u, 'web')
+  if from and (at == now or ends(u.id .. '\31web') - length <= at) then cut(u, 'web') end
+end
+
+-- Whether a moment is before the latest join.
+local function early(u, at) return u.joined ~= '' and at < tonumber(u.joined) end
+
+-- Notes that a page joined at a moment. It takes the place of the page views before (rule 6).
+local function speak(u, at)
+  if not early(u, at) then u.joined = text(at) end
+  endView(u, at)
+end
+
+-- Stores a profile. An empty status or profile keeps the former one. The minute of the latest
+-- page view stays; settle sets a new one. It comes before the lease.
+local function take(u, status, profile)
   local since, was, old = now, 'online', '{}'
   local line = lineOf(u)
   if line then since, was, old = parts(line) end
   local at, rev = find(status, '@', 1, true), nil
   if at then status, rev = sub(status, 1, at - 1), sub(status, at + 1) end
-  if u.rev and status ~= '' and rev ~= '' and tonumber(rev or 0) < tonumber(u.rev) then
+  if u.rev ~= '' and status ~= '' and rev ~= '' and tonumber(rev or 0) < tonumber(u.rev) then
     status = ''
   elseif rev and rev ~= '' then
     u.rev = rev
   end
   if status == '' then status = was end
-  if minute then
-    local at = match(old, '[{,]"m":(%d+)}$')
-    if viewed and minuteOf(viewed) > (at or '') then at = minuteOf(viewed) end
-    if at and profile ~= '' then profile = stamp(profile, at) end
+  if profile == '' then
+    profile = minute and old or stamp(old)
+  elseif minute then
+    profile = stamp(profile, minuteIn(old))
   end
-  if profile == '' then profile = minute and old or stamp(old) end
   -- Who had left and comes back invisible was last seen before (rule 2).
   local invisible = status == 'invisible' or status == 'invisible-'
   u.lapsed = invisible and (u.lapsed or u.shown and u.held == '|')
@@ -124,8 +145,8 @@ local function take(u, status, profile, viewed)
 end
 
 -- What each kind of operation does. Arguments: the user, the length of the lease, where the
--- operation stands in ARGV, its ViewFor (false: 0), and whether it is idle. A heartbeat whose
--- lease is gone returns true.
+-- operation stands in ARGV, and whether it is idle. A heartbeat or keep whose lease is gone returns
+-- true.
 local latestOf = {} -- guest -> the kind of the latest operation
 local period = 3600000 -- if no operation names one
 
@@ -146,114 +167,79 @@ function act.bot(_, length, k)
   if length ~= '0' then period = tonumber(length) end
 end
 
--- Whether the lease of a page view is later than what is told again.
-local function laterView(u, view)
-  return lease(u, 'web') and ends(u.id .. '\31web') > now + view
+function act.join(u, length, k, idle)
+  take(u, ARGV[k + 4], ARGV[k + 5])
+  hold(u, ARGV[k + 1], length, now, idle, ARGV[k + 3])
+  u.came, u.proven, u.signedOut = now, true, nil
+  speak(u, now - ARGV[k + 2])
 end
 
--- A join that is told again stands before a later page view. Any other join behind a page view
--- in the same step is later than the page view, also when the step is repeated (rule 12).
-function act.join(u, length, k, view, idle)
-  local holder, before, viewed = ARGV[k + 1], u.held, u.viewed
-  local at = view and not lease(u, holder) and laterView(u, view) and lease(u, 'web')
+-- A page view that is earlier than the latest join makes no lease (rule 6).
+function act.seen(u, length, k)
+  local at = now - ARGV[k + 1]
   take(u, ARGV[k + 2], ARGV[k + 3])
-  hold(u, holder, length, not at and viewed, idle)
-  u.came, u.signedOut = now, nil
-  if at then
-    local _, long = lease(u, holder)
-    u.held = sub(before, 1, at) .. holder .. '=' .. long .. sub(before, at)
+  if u.held == '|' or not early(u, at) then
+    hold(u, 'web', length, at, false)
+  elseif not u.lapsed then
+    u.seen = max(u.seen, at)
   end
-end
-
-function act.seen(u, length, k, view)
-  local at = view and now - view + length or now
-  take(u, ARGV[k + 1], ARGV[k + 2], at)
-  hold(u, 'web', length, true, false, nil, view)
-  u.viewed, u.signedOut, period = true, nil, tonumber(view or length)
+  u.viewed, u.signedOut, period = true, nil, tonumber(length)
   u.came = max(u.came or 0, at)
 end
 
-local function beat(u, length, k, last, idle)
-  local holder = ARGV[k + 1]
-  local member = u.id .. '\31' .. holder
-  if not lease(u, holder) or lapsed[member] and not moved[member] then return true end
-  hold(u, holder, length, last, idle, true)
+function act.heartbeat(u, length, k)
+  if not lease(u, ARGV[k + 1]) or not live(u, ARGV[k + 1]) then return true end
+  hold(u, ARGV[k + 1], length, now, nil, nil, true)
 end
 
-function act.heartbeat(u, length, k) return beat(u, length, k) end
-
--- A follow that is told again stays before a page view that is later.
-function act.follow(u, length, k, view) return beat(u, length, k, not (view and laterView(u, view))) end
-
--- Whether somebody is at a page: rule 24.
-function act.attend(u, length, k, _, idle) return beat(u, length, k, nil, idle) end
+function act.keep(u, length, k, idle)
+  if not connected(u) then return true end
+  local from, was = lease(u, ARGV[k + 1])
+  hold(u, ARGV[k + 1], length, now, idle, ARGV[k + 3], true)
+  u.proven = u.proven or not from or tonumber(length) >= tonumber(was) -- else it tells of an earlier proof
+  speak(u, now - ARGV[k + 2])
+end
 
 local graced = false
 function act.release(u, length, k)
   local holder = ARGV[k + 1]
-  local from, was = finish(u, holder)
+  local was = finish(u, holder)
   local _, before = lease(u, 'grace')
-  graced = graced or length ~= '0' and (from or before) -- also if the release is repeated (rule 12)
-  if not from then return end
+  graced = graced or length ~= '0' and (was or before) -- also if the release is repeated (rule 12)
+  if not was then return end
   strike(u.id .. '\31' .. holder)
   if not u.lapsed then u.seen = now end
-  closeTab(u, holder, from) -- before the grace, which may move what stands behind it
-  if length ~= '0' then hold(u, 'grace', length, nil, find(was, '^0') and (not before or find(before, '^0')) and true or false) end
+  if length ~= '0' then hold(u, 'grace', length, now, find(was, '^0') and (not before or find(before, '^0')) and true or false) end
 end
 
-function act.drop(u, length, k)
-  local holder = ARGV[k + 1]
-  if holder == 'web' and length ~= '0' then -- only a view of before
-    local _, long = lease(u, 'web')
-    if long and ends(u.id .. '\31web') - long > now - length then return end
-  end
-  local from, long = finish(u, holder)
-  if not from then return end
-  cut(u, holder, long)
-  closeTab(u, holder, from)
-end
+function act.drop(u, _, k) cut(u, ARGV[k + 1]) end
 
--- A sign-out tells the status of a user who hides, since the topic may not know it.
-local function hide(u, status)
-  if find(status, '^invisible') then take(u, status, '') end
-end
-
-function act.signout(u, _, k)
-  hide(u, ARGV[k + 1])
-  if u.held ~= '|' and not u.lapsed then u.seen = now end
-  strikeAll(u)
+-- A sign-out of all browsers, or of one: rule 19.
+function act.signout(u, _, k, _, one)
+  local at = now - ARGV[k + 1]
+  if find(ARGV[k + 2], '^invisible') then take(u, ARGV[k + 2], '') end -- the topic may not know it
+  if u.held ~= '|' and not u.lapsed then u.seen = max(u.seen, at) end
+  endView(u, at)
+  if not early(u, at) and not (one and connected(u)) then endAll(u, 'web') end
+  if u.held ~= '|' then return end -- who is still there, or has come back since
   if u.invisible then
     u.viewed = nil
     return
   end
   u.signedOut = true
-  if stays then return end
-  if u.viewed and u.line then -- the page view is undone, and its minute too
-    local since, status, profile = parts(u.line)
-    local was = u.at and match(sub(u.record, u.at), '[{,]"m":(%d+)}$')
-    u.line = since .. ' ' .. status .. ' ' .. stamp(profile, was)
-  end
-  u.viewed, u.leavesSets = nil, true
+  if not stays then u.viewed, u.leavesSets = nil, true end
 end
 
--- The sign-out of one browser: rule 19.
-function act.signoff(u, _, k)
-  local holder = ARGV[k + 1]
-  hide(u, ARGV[k + 2])
-  if u.held ~= '|' and not u.lapsed then u.seen = now end
-  if connection(holder) and finish(u, holder) then strike(u.id .. '\31' .. holder) end
-  if not connected(u) then act.signout(u, nil, k + 1) end
-end
+function act.signoff(u, _, k) act.signout(u, nil, k, nil, true) end
 
-function act.update(u, length, k)
+function act.update(u, _, k)
   for h in gmatch(u.held, '|([^=]+)=') do
-    local member = u.id .. '\31' .. h
-    if not lapsed[member] or moved[member] then
+    if live(u, h) then
       local hid = u.invisible
-      take(u, ARGV[k + 1], ARGV[k + 2])
-      if length ~= '0' and u.invisible and not hid and not u.lapsed then
+      take(u, ARGV[k + 2], ARGV[k + 3])
+      if ARGV[k + 1] ~= '0' and u.invisible and not hid and not u.lapsed then
         local since = parts(u.line)
-        u.left = max(now - length, tonumber(since))
+        u.left = max(now - ARGV[k + 1], tonumber(since))
       end
       return
     end
@@ -264,9 +250,9 @@ local unknown, n = {}, 0
 i = 9
 while i <= #ARGV do
   local kind, first, each, last = run(i)
-  local apply, length, view, idle = act[kind], ARGV[i + 1], ARGV[i + 2] ~= '0' and ARGV[i + 2], ARGV[i + 3] == '1'
+  local apply, length, idle = act[kind], ARGV[i + 1], ARGV[i + 2] == '1'
   for k = first, last, each do
-    if apply and apply(step[ARGV[k]], length, k, view, idle) then unknown[#unknown + 1] = n end
+    if apply and apply(step[ARGV[k]], length, k, idle) then unknown[#unknown + 1] = n end
     n = n + 1
   end
   i = last + 1

@@ -12,8 +12,8 @@ for _, u in ipairs(touched) do
   local since = u.at and tonumber((parts(lineOf(u))))
   if u.held == '|' or not since or since <= began then
     if u.held ~= '|' then u.seen = now end
-    strikeAll(u)
-    u.signedOut = true
+    endAll(u)
+    u.signedOut, u.invisible = true, nil -- the name of who hides goes too
     out[#out + 1] = u.id
   end
 end

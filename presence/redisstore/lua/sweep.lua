@@ -23,16 +23,15 @@ while room > 0 and expires and tonumber(expires) <= now do
   for i, member in ipairs(due) do ids[i] = sub(member, 1, find(member, '\31', 1, true) - 1) end
   for i, record in ipairs(redis.call('HMGET', users, unpack(ids))) do
     -- Most users held only this lease. They leave without a step, which costs more.
-    -- The record of such a user begins "|<holder>=<for>| 0 ", or "-0" in place of 0 if the
-    -- user is unseen, and with "@<revision>" behind it. The = stands at mark, behind a holder of this length. In
-    -- "|a.1=60000|web=60000| 0 " no "| 0 " follows the first number, so that user held
-    -- several leases.
+    -- The record of such a user begins "|<holder>=<for>*<pages>| <seen>". The = stands at mark, behind
+    -- a holder of this length. In "|a.1=60000|web=60000| 0" no "| " follows the first number, so
+    -- that user held several leases. Most were seen at 0, and no other number begins with 0.
     local id, mark = ids[i], #due[i] - #ids[i] + 1
     local alike = at and find(record or '', only, mark, true) == mark
-    local length, proof
-    if not alike and record then length, proof = match(record, '^=(%d+)| (-?0)@?%d* ', mark) end
+    local length, pages, proof
+    if not alike and record then length, pages, proof = match(record, '^=(%d+)(%*?%d*)| (-?%d+)', mark) end
     if length then
-      only, hushed, at = '=' .. length .. '| ' .. proof .. ' ', proof == '-0', expires - length .. ''
+      only, hushed, at = '=' .. length .. pages .. '| ' .. proof, proof == '-0', text(max(expires - length, proof))
     end
     if alike or length then
       depart(id, at, hushed)
@@ -47,6 +46,6 @@ while room > 0 and expires and tonumber(expires) <= now do
   expires = earliest()
 end
 touch(several)
-lapse(lapsing, #several)
+lapse(lapsing, #several, {})
 if expires or removed > 0 or not sound then settle(records, held, sound) end
 return {removed + #ended, #gone, expires and max(0, expires - now) or -1, now, redis.call('ZCOUNT', leases, '-inf', now), torn(sound, known)}

@@ -27,7 +27,7 @@ for i, id in ipairs(ids) do
   end
 end
 if #lapsing > 0 then
-  for _, member in ipairs(lapse(lapsing, #touched)) do ended[#ended + 1] = member end
+  lapse(lapsing, #touched, ended)
   keepNames()
   settle()
 end

@@ -30,14 +30,16 @@
 --       6 how many diffs the log holds, about
 --       7 version of the diffs
 --
--- A record is "<held> <seen>[@<revision>] <line>":
---   held   "|<holder>=<for>|<holder>=<for>|": the user's leases, each with its length
---          in ms. They stand in the order that rule 6 asks for: a connection by its
---          join, page views by the latest. Its user proved life at expires - for: so no
---          beat makes the length less (rule 7).
+-- A record is "<held> <seen>[+<joined>][@<revision>] <line>":
+--   held   "|<holder>=<for>|<holder>=<for>*<pages>|": the user's leases, each with its length
+--          in ms, and how many pages it is for, if that is known. Its user proved life at
+--          expires - for: so no beat makes the length less (rule 7). For the lease of page
+--          views that is the latest view (rule 6).
 --          A zero before the length says that nobody is at the page (rule 24): "|a.1=045000|"
 --   seen   the latest proof of life by leases that ended, ms; "-0" of a user who is unseen
---          (rule 21). Behind it stands "@<revision>" of the status, if it has one (rule 28)
+--          (rule 21)
+--   joined the latest join, ms (rule 6)
+--   revision  of the status, if it has one (rule 28)
 --   line   "<since> <status> <profile JSON>": what others see. For a device the status is its
 --          visibility, which visibility.go reads and no script. With Keep.Active the last
 --          field of the JSON is "m", the minute of the latest page view. Before it stands
@@ -76,17 +78,17 @@ local function ask(command, key, args)
   return all
 end
 
--- A user in a step: id, place (in touched), held, seen, record (as it was read),
--- at (where its line begins there), rev (of the status; nil: 0), line (nil: as it was), shown (in users),
+-- A user in a step: id, place (in touched), held, seen, joined and rev (texts; empty: 0), record
+-- (as it was read), at (where its line begins there), line (nil: as it was), shown (in users),
 -- veiled (in hidden), invisible (now), unseen (now: rule 21), hushed (in users, and unseen, as
 -- it was read), lapsed (in users, had no lease left and came back invisible: seen stays),
 -- left (in users, and turned invisible then, which is written late),
 -- viewed (a page, in this step), came (latest page view or join, or turn to seen or visible;
--- nil: now), closed (length of a page view's lease that ended with its tab),
--- signedOut (and did not come since).
+-- nil: now), proven (by a lease of now), signedOut (and did not come since).
 local step = {}     -- user id -> user
 local touched = {}  -- users, in the order of their first touch
-local moved = {}    -- member -> expires, of leases made or lengthened in this step
+local moved = {}    -- member -> expires, of leases made or lengthened in this step; the zset may have a later one
+local scores = {}   -- member -> expires in the zset, as far as it was read
 local ended = {}    -- members of leases that go
 local unproven = {} -- {user, length, ...} of ended leases whose expiry is still to be read
 local proofs = {}   -- their members
@@ -94,21 +96,23 @@ local gone, left = {}, {} -- users who leave; for the diff: {last seen, user, ..
 local unseen = {} -- for the diff, of users who leave without last seen: {0, user, ...}
 local lines = {} -- of the diff: joins and other changes
 local minute -- now, if Keep.Active: the Unix time in minutes
-local function minuteOf(ms) return string.format('%.0f', math.floor(ms / 60000)) end
 
--- Returns the parts of a record: held, seen, and where the line begins.
-local function parse(record)
-  local one = find(record, ' ', 1, true)
-  local two = find(record, ' ', one + 1, true)
-  return sub(record, 1, one - 1), sub(record, one + 1, two - 1), two + 1
+-- Returns a moment as text. To format a number costs half a redis.call, and many moments of
+-- a step are the same.
+local texts = {}
+local function text(ms)
+  local known = texts[ms] or ms .. ''
+  texts[ms] = known
+  return known
 end
+local function minuteOf(ms) return text(math.floor(ms / 60000)) end
 
--- Takes over a record of a user, as parse returns it.
-local function own(u, held, proof, at)
-  local mark = find(proof, '@', 1, true)
-  if mark then proof, u.rev = sub(proof, 1, mark - 1), sub(proof, mark + 1) end
-  u.held, u.seen, u.at = held, proof, at
-  if proof == '-0' then u.seen, u.unseen = 0, true end
+-- Takes over a record of a user.
+local function own(u, record)
+  local stop = find(record, ' ', 1, true)
+  u.held = sub(record, 1, stop - 1)
+  u.seen, u.joined, u.rev, u.at = match(record, '^(-?%d+)%+?(%d*)@?(%d*) ()', stop + 1)
+  if u.seen == '-0' then u.seen, u.unseen = 0, true end
 end
 
 -- Reads the users who were not touched yet.
@@ -124,9 +128,9 @@ local function touch(ids)
   local records = ask('HMGET', users, fresh)
   for i = 1, #fresh do
     local id, record = fresh[i], records[i]
-    local u = {id = id, place = n + i, held = '|', seen = 0, record = record, shown = record and true}
+    local u = {id = id, place = n + i, held = '|', seen = 0, joined = '', rev = '', record = record, shown = record and true}
     if record then
-      own(u, parse(record))
+      own(u, record)
       u.hushed = u.unseen
     else
       missing[#missing + 1] = id
@@ -136,26 +140,21 @@ local function touch(ids)
   for i, record in ipairs(ask('HMGET', hidden, missing)) do
     if record then
       local u = step[missing[i]]
-      own(u, parse(record))
+      own(u, record)
       u.record, u.veiled, u.invisible = record, true, true
     end
   end
-end
-
--- Returns a moment as text. To format a number costs half a redis.call, and most moments of
--- a step are the same.
-local moment, written
-local function text(ms)
-  if ms ~= moment then moment, written = ms, ms .. '' end
-  return written
 end
 
 -- A user's line, and its parts.
 local function lineOf(u) return u.line or u.at and sub(u.record, u.at) end
 local function parts(line) return match(line, '^(%S+) (%S+) (.*)$') end
 
--- Puts the minute of the latest page view into a profile, in place of another one, or takes
--- it out. No string and no object within the profile ends as the pattern does.
+-- The minute of the latest page view in a profile. No string and no object within the profile
+-- ends as the pattern does.
+local function minuteIn(profile) return match(profile, '[{,]"m":(%d+)}$') end
+
+-- Puts that minute into a profile, in place of another one, or takes it out.
 local function stamp(profile, at)
   local bare = profile
   if find(profile, '"m":', 1, true) then bare = string.gsub(profile, ',?"m":%d+}$', '}') end
@@ -168,49 +167,42 @@ local function attend(u)
   local idle = not find(u.held, '=[1-9]')
   if not idle and not find(u.line or u.record, '"i":1', u.line and 1 or u.at, true) then return end
   local since, status, profile = parts(lineOf(u))
-  local minutes = match(profile, '[{,]"m":(%d+)}$')
-  local bare = stamp(profile)
+  local minutes, bare = minuteIn(profile), stamp(profile)
   if idle == (match(bare, '[{,]"i":1}$') ~= nil) then return end
   if idle then
     bare = sub(bare, 1, -2) .. (bare == '{}' and '' or ',') .. '"i":1}'
   else
     bare = string.gsub(bare, ',?"i":1}$', '}')
   end
-  u.line = since .. ' ' .. status .. ' ' .. (minutes and stamp(bare, minutes) or bare)
+  u.line = since .. ' ' .. status .. ' ' .. stamp(bare, minutes)
 end
 
--- Returns where a holder's lease stands in a user's list, and its length.
+-- Returns where a holder's lease stands in a user's list, its length, its end, and its pages.
 local function lease(u, holder)
   local from, to = find(u.held, '|' .. holder .. '=', 1, true)
   if not from then return nil end
-  local stop = find(u.held, '|', to, true)
-  return from, sub(u.held, to + 1, stop - 1), stop
-end
-
--- Notes that a connection becomes the latest: it speaks for the page views before it (rule
--- 24). Returns whether the user's list changed.
-local function speak(u, holder)
-  if holder == 'web' or holder == 'grace' or not find(u.held, '|web=[1-9]') then return false end
-  u.held = string.gsub(u.held, '|web=', '|web=0')
-  return true
+  local length, pages, stop = match(u.held, '^(%d+)(%*?%d*)()', to + 1)
+  return from, length, stop, pages
 end
 
 -- Returns when a lease ends, with the changes of this step; 0 for a lease that is not there.
-local function ends(member) return moved[member] or tonumber(redis.call('ZSCORE', leases, member) or 0) end
+local function ends(member)
+  scores[member] = scores[member] or tonumber(redis.call('ZSCORE', leases, member) or 0)
+  return max(moved[member] or 0, scores[member])
+end
 
--- Makes or renews a lease, and never ends it sooner. This is a proof of life. With last, the
--- lease becomes the latest in the order of rule 6. A lease that is idle or not becomes that,
--- and with nil stays what it was. With beats it is a beat, which does not shorten the length
--- either: one for less than that tells of a proof of life that was as much earlier (rule 7).
--- With long it is a page view that was written late, and held for so long when it was new.
-local function hold(u, holder, length, last, idle, beats, long)
-  local member, expires = u.id .. '\31' .. holder, now + length
-  length = long or length
-  local from, was, stop = lease(u, holder)
-  if from and tonumber(length) < tonumber(was) then -- the new end may be before the present one
+-- Makes or renews a lease from a moment on, and never ends it sooner. This is a proof of life.
+-- A lease that is idle or not becomes that, and with nil stays what it was, as do its pages. With
+-- beats it is a beat, which does not shorten the length either: one for less than that tells of
+-- a proof of life that was as much earlier (rule 7).
+local function hold(u, holder, length, at, idle, pages, beats)
+  local member, expires = u.id .. '\31' .. holder, at + length
+  local from, was, stop, had = lease(u, holder)
+  local more = from and length - was
+  if from and (more < 0 or more > 0 and at < now) then -- the new end may be before the present one
     if expires <= ends(member) then
       expires = nil
-      if not beats and not u.lapsed then u.seen = now end
+      if not beats and not u.lapsed then u.seen = max(u.seen, at) end
     end
     if beats or not expires then length = was end
   end
@@ -218,21 +210,20 @@ local function hold(u, holder, length, last, idle, beats, long)
   if idle == nil then idle = from and find(was, '^0') end
   if find(length, '^0') then length = match(length, '^0+(%d+)$') or '0' end
   if idle then length = '0' .. length end
-  if (not from or last) and speak(u, holder) then from, was, stop = lease(u, holder) end
+  pages = pages or had or ''
   if not from then
-    u.held = u.held .. holder .. '=' .. length .. '|'
-  elseif last and stop < #u.held then
-    u.held = sub(u.held, 1, from) .. sub(u.held, stop + 1) .. holder .. '=' .. length .. '|'
-  elseif was ~= length then
-    u.held = sub(u.held, 1, from) .. holder .. '=' .. length .. sub(u.held, stop)
+    if #ended > 0 then scores[member] = 0 end -- the zset may have one that goes
+    u.held = u.held .. holder .. '=' .. length .. pages .. '|'
+  elseif was ~= length or had ~= pages then
+    u.held = sub(u.held, 1, from) .. holder .. '=' .. length .. pages .. sub(u.held, stop)
   end
 end
 
--- Removes a lease from a user's list. Returns where it stood, and its length.
+-- Removes a lease from a user's list. Returns its length; nil if it is not there.
 local function finish(u, holder)
   local from, length, stop = lease(u, holder)
   if from then u.held = sub(u.held, 1, from) .. sub(u.held, stop + 1) end
-  return from, length
+  return length
 end
 
 -- Removes a lease from the topic.
@@ -241,74 +232,45 @@ local function strike(member)
   if moved[member] then moved[member] = nil end
 end
 
--- Ends all leases of a user.
-local function strikeAll(u)
-  for holder in gmatch(u.held, '|([^|=]+)=') do strike(u.id .. '\31' .. holder) end
-  u.held = '|'
-end
-
 -- Takes the latest proof of life of a lease that ends without a sweep. It may be read later.
 local function vouch(u, member, length)
   if u.lapsed or u.seen == now then return end -- no proof is later than now
   if moved[member] then
-    u.seen = max(u.seen, moved[member] - length)
-    return
-  end
-  local n = #proofs + 1
-  proofs[n], unproven[2 * n - 1], unproven[2 * n] = member, u, length
-end
-
-local function connection(holder) return holder ~= 'web' and holder ~= 'grace' end
-
--- Whether a connection holds the user.
-local function connected(u)
-  for h in gmatch(u.held, '|([^=]+)=') do
-    if connection(h) then return true end
+    u.seen = max(u.seen, ends(member) - length)
+  elseif not u.proven then
+    local n = #proofs + 1
+    proofs[n], unproven[2 * n - 1], unproven[2 * n] = member, u, length
   end
 end
 
--- Rule 6, after a connection ended that stood at a place in the list: if it was the user's
--- last connection, the lease of an older page view ends too. The page view may be the later
--- proof of life: a connection that is followed after it becomes the latest by a beat, which may
--- tell of a proof before it (rule 7).
-local function closeTab(u, holder, from)
-  local web = find(u.held, '|web=', 1, true)
-  if not web or web >= from or not connection(holder) or connected(u) then return end
-  local member, _, length = u.id .. '\31web', finish(u, 'web')
-  vouch(u, member, length)
-  strike(member)
-  u.closed = length
+-- Ends the leases of a user, but for one.
+local function endAll(u, but)
+  local stays = '|'
+  for holder, length in gmatch(u.held, '|([^|=]+)=(%d+)') do
+    if holder == but then
+      stays = '|' .. holder .. '=' .. length .. '|'
+    else
+      local member = u.id .. '\31' .. holder
+      vouch(u, member, length)
+      strike(member)
+    end
+  end
+  u.held = stays
 end
 
--- Ends the expired leases {member, expires, ...}, in their order, of the first users that
--- were touched. Returns their members.
-local function lapse(expired, most)
-  local members = {}
+-- Ends the expired leases {member, expires, ...} of the first users that were touched, and adds
+-- their members to a list.
+local function lapse(expired, most, members)
   for i = 1, #expired, 2 do
     local member = expired[i]
     local at = find(member, '\31', 1, true)
     local u = step[sub(member, 1, at - 1)]
     if u and u.place <= most then
-      local holder = sub(member, at + 1)
-      local from, length = finish(u, holder)
+      local length = finish(u, sub(member, at + 1))
       members[#members + 1] = member
-      if not from and holder == 'web' then length = u.closed end
       if length then u.seen = max(u.seen, expired[i + 1] - length) end
-      if from then closeTab(u, holder, from) end
-      if u.held == '|' then u.rev = nil end
+      if u.held == '|' then u.joined, u.rev = '', '' end
     end
-  end
-  return members
-end
-
--- Reads the latest proofs of life of users whose leases ended without a sweep.
-local function prove()
-  local scores = ask('ZMSCORE', leases, proofs)
-  local expires, length, at -- of the last one: most are alike
-  for i = 1, #proofs do
-    local u, score, long = unproven[2 * i - 1], scores[i], unproven[2 * i]
-    if score and (score ~= expires or long ~= length) then expires, length, at = score, long, score - long end
-    if score then u.seen = max(u.seen, at) end
   end
 end
 

@@ -53,12 +53,22 @@ end
 -- before that.
 local function settle(records, held, sound)
   local shown, hid, unhid, returned, forgot = {}, {}, {}, {}, {}
-  if #proofs > 0 then prove() end
+  local ends, long, at -- of the latest of unproven: most are alike
+  for i, expires in ipairs(ask('ZMSCORE', leases, proofs)) do
+    local u, length = unproven[2 * i - 1], unproven[2 * i]
+    if expires and (expires ~= ends or length ~= long) then ends, long, at = expires, length, expires - length end
+    if expires then u.seen = max(u.seen, at) end
+  end
   for i = 1, #touched do
     local u = touched[i]
     local id, there = u.id, u.held ~= '|'
     if there then attend(u) end
     local visible = there and not u.invisible
+    local viewed = minute and u.viewed and visible and u.shown and minuteOf(u.came)
+    if viewed and sub(u.line, -#viewed - 1, -2) ~= viewed then
+      local since, status, profile = parts(u.line)
+      if viewed > (minuteIn(profile) or '') then u.line = since .. ' ' .. status .. ' ' .. stamp(profile, viewed) end
+    end
     if visible and not u.shown then
       local _, status, profile = parts(lineOf(u))
       local came = u.came or now
@@ -73,7 +83,8 @@ local function settle(records, held, sound)
     end
     if u.unseen and u.line then forgot[#forgot + 1] = id end
     if there then
-      local record = u.held .. ' ' .. (u.unseen and '-0' or text(u.seen)) .. (u.rev and '@' .. u.rev or '') .. ' ' .. lineOf(u)
+      local record = u.held .. ' ' .. (u.unseen and '-0' or text(u.seen)) .. (u.joined ~= '' and '+' .. u.joined or '') ..
+        (u.rev ~= '' and '@' .. u.rev or '') .. ' ' .. lineOf(u)
       if record ~= u.record or u.shown ~= visible then
         local to = visible and shown or hid
         to[#to + 1], to[#to + 2] = id, record
