@@ -6,7 +6,7 @@ import "time"
 // A notice tells all nodes of an act, and each node remembers it.
 const (
 	ActDisconnect = "disconnect"            // all connections of a user ended
-	ActCut        = "disconnect connection" // one connection of a user ended
+	ActCut        = "disconnect connection" // the connections of a user at one node ended, or one of them
 	ActResetPeak  = "reset peak"            // the record of a topic was reset
 )
 

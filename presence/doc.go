@@ -26,8 +26,12 @@
 //     never named.
 //   - connection: one live stream of one page.
 //   - lease: says that one holder keeps a user online in a topic until a moment. The
-//     holder is a connection, or [HolderWeb] for page views, or [HolderGrace] for the
-//     time after a connection closed.
+//     holder is a node, for all pages of the user that are open there, or [HolderWeb] for
+//     page views, or [HolderGrace] for the time after a connection closed.
+//   - visit: a node that hears a page's beats, while the page's connection is at another
+//     node, holds the user of the page for a TTL.
+//   - moment: when something happened, told to the store as a duration until now. Revision:
+//     a number that is greater for each later choice of a user.
 //   - heartbeat of a lease: renews it, and never makes one. Heartbeat of a stream: the event that
 //     nothing is new, with the totals ([EventHeartbeat]).
 //   - join: a user gets a first lease in a topic. Leave: the last lease ends. Joins of an event: the
@@ -53,11 +57,10 @@
 // # Who is online, exactly
 //
 // A page view holds a user online in a topic for one age period. An open connection holds
-// its user online in its topics while it is alive, and for one grace time longer. When
-// the last connection closes, page views from before that connection was opened no longer
-// count.
-// Signing out ends everything at once. The rules that a store keeps to make this so are
-// numbered at backend.Store.
+// its user online in its topics while it is alive, and for one grace time longer. A
+// connection takes the place of the page views from before it was opened.
+// Signing out ends at once everything from before. The rules that a store keeps to make
+// this so are numbered at backend.Store.
 //
 // Example with the defaults (age 5 min, grace 10 s). Alice views a page at 12:00:00, and
 // its stream opens at 12:00:01. She closes the tab at 12:03:00 and is gone at 12:03:10:

@@ -32,12 +32,15 @@
 // Writes go down, changes come up. The store is the only shared truth. A Tracker, one a
 // process, collects what happens into small batches for the store, and keeps a replica
 // of each topic that somebody here looks at, so that every read is answered from memory.
+// What happens has a moment, or a revision. So the writes of several nodes may arrive in
+// any order.
 //
 // # Files
 //
 //	tracker_*.go tracker.go config.go kind.go     the verbs, by who calls them; the parts; settings
 //	pages.go jobs.go staff.go acts.go             page views; sweeps and the like; acts of staff
-//	users*.go leases*.go connection*.go           who is here, and who says so
+//	users*.go leases*.go connection*.go           who is here, and who says so; what this node holds
+//	visit.go                                      pages whose beats come here, and whose connection does not
 //	whereabouts.go                                in which topics and by which devices a user is here
 //	choices*.go settings*.go                      what users chose
 //	idle*.go attended.go                          away by itself

@@ -68,8 +68,8 @@ type outage struct {
 // The kinds of calls that report. A server may answer reads and refuse writes. A node that has nothing to
 // write notices that by the renewals of its own lease.
 //
-// Example: Redis holds up writes from 12:00:00 to 12:00:30, and all leases expire. Node A renews the lease of
-// a page of another node at 12:00:17, which is its only write. The renewal of its own lease tells it that the
+// Example: Redis holds up writes from 12:00:00 to 12:00:30, and all leases expire. Node A hears a beat of a page
+// of another node at 12:00:17, and writes that alone. The renewal of its own lease tells it that the
 // outage began at 12:00:01. So A sweeps nothing until node B has renewed what it holds.
 const (
 	writes = iota

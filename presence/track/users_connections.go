@@ -169,8 +169,8 @@ func (p *users) holdersLocked(topic presence.Topic, member presence.UserID) (hol
 	return holders
 }
 
-// setOpened notes that a connection's leases have just been made: only later page views count when it closes
-// (rule 6).
+// setOpened notes that a connection's leases have just been made. The connection takes the place of page views until
+// then (rule 6).
 func (p *users) setOpened(c *holder) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
