@@ -73,6 +73,9 @@ const (
 	// acts.go of package track.
 	NoticeActed NoticeKind = "acted"
 
+	// NoticeVisited: a beat of a page came to another node than that of its connection. Payload is the connection.
+	NoticeVisited NoticeKind = "visited"
+
 	// NoticeSettings: the user chose settings, or a status; lasting. Payload has them as JSON: see settings.go of
 	// package track.
 	NoticeSettings NoticeKind = "settings"

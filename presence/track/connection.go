@@ -100,18 +100,11 @@ const opGiveUp backend.OpKind = 0
 // opLeave ends a connection whose user left by a sign-out: at once, and with the sign-out as a proof of life.
 const opLeave = ^backend.OpKind(0)
 
-// endVisits tells the nodes that hold the user for the page's beats that the connection has ended, if there may be any: see
-// visit.
+// endVisits tells the nodes that hold the user for the page's beats that the connection has ended: see visit.
 func (c *Connection) endVisits() {
-	heartbeat, _ := c.timing()
-	if !c.beat.Load() || !c.strays.Load() && time.Since(c.lastProof()) < heartbeat {
-		return
+	if c.strays.Load() {
+		c.env.tokens.tellLeft(c.visitor.User.ID, c.id)
 	}
-	c.env.life.spawn(func(ctx context.Context) {
-		ctx, cancel := context.WithTimeout(ctx, connectWait)
-		defer cancel()
-		_ = c.env.notices.publish(ctx, backend.LeaveNotice(c.visitor.User.ID, c.id)) // if this fails, it is sent later
-	})
 }
 
 // finish ends the connection, once. It returns the topics in which the connection held its user.
@@ -137,7 +130,7 @@ func (c *Connection) finish(why error, kind backend.OpKind) []presence.Topic {
 	for _, topic := range topics {
 		c.releaseAtEnd(topic, kind)
 	}
-	if len(topics) > 0 && errors.Is(why, context.Canceled) {
+	if !errors.Is(why, presence.ErrSignedOut) { // of which all nodes hear
 		c.endVisits()
 	}
 	c.mu.Lock()

@@ -62,7 +62,7 @@ type connectionEnv struct {
 	writer    *writer
 	users     *users
 	topics    *topics
-	notices   *notices
+	tokens    *tokens
 	sources   *sources
 	seal      *seal
 	choices   *choices

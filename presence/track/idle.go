@@ -73,13 +73,7 @@ func (a *attention) report(c *holder, idle bool) {
 func (a *attention) proved(h *holder) {
 	now := time.Now()
 	silent := now.Sub(time.Unix(0, h.beaten.Swap(now.UnixNano())))
-	if !h.beat.Load() {
-		return
-	}
-	if heartbeat, _ := h.timing(); silent > heartbeat+heartbeat/4 {
-		h.strays.Store(true)
-	}
-	if silent >= h.ttl() {
+	if h.beat.Load() && silent >= h.ttl() {
 		a.look(h.visitor.User.ID)
 	}
 }

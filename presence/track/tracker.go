@@ -114,7 +114,7 @@ func newTracker(inner backend.Store, cfg *Config) *Tracker {
 	people := (&peopleHere{cfg: cfg, life: life, stats: stats, store: store, topics: topics, directory: directory, news: news}).begin()
 	sources := newSources(topics, people.openers())
 	env := &connectionEnv{
-		cfg: cfg, life: life, stats: stats, outage: outage, writer: writer, users: users, topics: topics, notices: notices, sources: sources, seal: seal,
+		cfg: cfg, life: life, stats: stats, outage: outage, writer: writer, users: users, topics: topics, sources: sources, seal: seal,
 		choices: choices, attention: attention, leases: leases, guests: guests, lastSeen: lastSeen, people: directory.on(),
 	}
 	deliveries := deliver.New(delivering(cfg, life, store, outage))
@@ -122,6 +122,7 @@ func newTracker(inner backend.Store, cfg *Config) *Tracker {
 	found := &findings{logger: cfg.Logger}
 	browsers := new(browsers)
 	fleet := newFleet(process, store, outage, notices, seal, cfg, browsers)
+	env.tokens = &tokens{cfg, life, stats, process, writer, users, topics, notices, seal, attention, leases, lastSeen, fleet, found}
 	return &Tracker{
 		cfg: cfg, process: process, stats: stats, life: life, store: store, fleet: fleet,
 		found: found, browsers: browsers, users: users, writer: writer, outage: outage, notices: notices, seal: seal, directory: directory,
@@ -131,7 +132,7 @@ func newTracker(inner backend.Store, cfg *Config) *Tracker {
 		people:     &People{store, people, choices, signOuts, devices},
 		sources:    sources,
 		opener:     &opener{env, process, acts, devices},
-		tokens:     &tokens{cfg, life, stats, process, writer, users, topics, notices, seal, attention, leases, lastSeen, fleet, found},
+		tokens:     env.tokens,
 		signals:    newSignals(cfg, life, &stats.signals, store, topics, sources),
 		recent:     (&recent{cfg: cfg, life: life, store: store, seal: seal, users: users, topics: topics, directory: directory}).begin(),
 		counts:     &countReader{store, topics, newFigureMemory()},

@@ -20,9 +20,10 @@ type holder struct {
 	people  bool                  // the site has people: the holder may hold a device
 	visit   atomic.Pointer[claim] // of a page whose connection is at another node: see visit; otherwise nil
 	beat    atomic.Bool           // only calls of Connection.Beat renew the leases
-	strays  atomic.Bool           // beats of its page come to other nodes
+	strays  atomic.Bool           // beats of its page come to other nodes too, as these have said
 	idle    atomic.Bool           // nobody is at its page
 	beaten  atomic.Int64          // when the page of a connection with beat last proved that it is alive, in Unix nanoseconds
+	told    atomic.Int64          // of a visit: when its node was last told of it, in Unix nanoseconds
 	turn    uint32                // when its leases are renewed: see turnOf
 
 	// The slice is replaced with Connection.mu held, and never changed. The content of a reader belongs to

@@ -162,6 +162,7 @@ func (t *tokens) beatElsewhere(ctx context.Context, c claim, page Page) (alive b
 	t.attention.proved(h)
 	t.attention.opened(h)
 	if alive, err = t.holds(ctx, t.leases.keep(h, news || page.Joined, page.Joined)); err != nil || alive {
+		t.tellVisited(h)
 		return alive, err
 	}
 	if !news { // the store may have lost the lease
@@ -171,6 +172,45 @@ func (t *tokens) beatElsewhere(ctx context.Context, c claim, page Page) (alive b
 	}
 	t.users.leaves(h)
 	return false, nil
+}
+
+// visitToldEvery is how often a node tells that it hears a page's beats: a notice may be lost.
+const visitToldEvery = 3 * time.Minute
+
+// tellVisited tells the node of a visit's connection that the page's beats come here. So that node tells when the
+// connection ends, or at once if it has ended.
+func (t *tokens) tellVisited(h *holder) {
+	now := time.Now()
+	if was := h.told.Load(); now.Sub(time.Unix(0, was)) < visitToldEvery || !h.told.CompareAndSwap(was, now.UnixNano()) {
+		return
+	}
+	t.tell(backend.Notice{Kind: backend.NoticeVisited, User: h.visitor.User.ID, Payload: string(h.id)})
+}
+
+// hearVisited takes the notice of tellVisited.
+func (t *tokens) hearVisited(n backend.Notice) {
+	id := presence.Holder(strings.Clone(n.Payload))
+	switch c := t.users.connection(id); {
+	case id.Process() != t.process:
+	case c == nil:
+		t.tellLeft(n.User, id)
+	default:
+		c.strays.Store(true)
+	}
+}
+
+// tellLeft tells all nodes that a connection has ended.
+func (t *tokens) tellLeft(user presence.UserID, connection presence.Holder) {
+	t.tell(backend.LeaveNotice(user, connection))
+}
+
+// tell publishes a notice, also while this node closes. A notice that the bus does not accept is sent later.
+func (t *tokens) tell(n backend.Notice) {
+	t.life.spawn(func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), connectWait)
+		defer cancel()
+		_ = t.notices.publish(ctx, n)
+	})
 }
 
 // holds waits for acks, and reports whether the store has each lease.
