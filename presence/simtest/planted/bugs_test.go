@@ -9,10 +9,14 @@ var fleetBugs = []bug{
 	// Leases of nodes and connections.
 	{"a node judges silent processes as soon as it is back", "outage_sweep.go", "time.Since(p.trouble) >= min(catchUpLongest, term)", "true"},
 	{"connections are not renewed", "leases_heartbeat.go", "(all || h.due(c)) && l.renew", "(all || h.due(c)) && c.id == \"\" && l.renew"},
-	{"leases that are gone are not made again", "leases.go", "l.gone[goneLease{c, topic}] = struct{}{}", ""},
+	{"leases that are gone are not made again", "leases.go", "l.gone[goneLease{topic, op.User.ID}] = struct{}{}", ""},
 	{"leases are made again before sign-outs are heard", "leases.go", "for l.choices.hearAll(ctx) != nil {", "for false {"},
 	{"a join is made for a page that has closed", "leases.go", "if !l.users.holdsLocked(c, topic) {", "if false {"},
-	{"a page that closes leaves at once", "connection_lease.go", "releaseOf(c.member(topic), c.id, kind, grace)", "releaseOf(c.member(topic), c.id, backend.OpDrop, grace)"},
+	{"a page that closes leaves at once", "leases.go", "	case opGiveUp, backend.OpRelease:\n		release.Kind = backend.OpRelease", "	case opGiveUp, backend.OpRelease:\n		release.Kind = backend.OpDrop"},
+	{"the first of several pages ends the lease", "leases.go", "if keep, held := l.users.keepLocked(h, topic); held {\n		l.writer.put(topic, keep)\n		return", "if keep, held := l.users.keepLocked(h, topic); held && topic == \"\" {\n		l.writer.put(topic, keep)\n		return"},
+	{"beats at other nodes hold nobody", "visit.go", "	for _, topic := range h.heldTopics() {\n		if keep, held", "	for _, topic := range h.heldTopics()[:0] {\n		if keep, held"},
+	{"a page view is of when it is written", "writer_pending.go", "			op.Ago = max(ago, 0)\n			op.For -= op.Ago", ""},
+	{"a sign-out is of when it is written", "writer_pending.go", "case backend.OpJoin, backend.OpKeep, backend.OpSignOut, backend.OpSignOff:", "case backend.OpJoin, backend.OpKeep:"},
 
 	// Provisional rosters.
 	{"users whom a store lost leave at once", "topic_provisional.go", "p.missing[l.ID] = missingUser{e, l}", "certain.leaves = append(certain.leaves, l)"},
@@ -45,7 +49,7 @@ var fleetBugs = []bug{
 	{"sign-outs that come late are ignored", "notices.go", "case n.Kind == backend.NoticeSignedOut:", "case n.Kind == backend.NoticeSignedOut && n.Ago == 0:"},
 	{"other nodes are not told of a sign-out", "signout.go", "published := s.notices.publish(ctx, backend.SignOutNotice(user))", "var published error"},
 	{"a stream opens whose user signed out meanwhile", "users_connections.go", "if p.records.endedAt(u.id).After(c.held.identified) {", "if false {"},
-	{"a late sign-out ends those who came since", "signout.go", "if ago > 0 && s.users.identified(c).After(at) {", "if false {"},
+	{"a late sign-out ends those who came since", "signout.go", "if ends(c.visitor) && !s.users.identified(c).After(at) {", "if ends(c.visitor) {"},
 	{"a sign-out ends the topics' leases at no node", "signout.go", "op := backend.Op{Kind: backend.OpSignOut, User: presence.User{ID: member}}", "op := backend.Op{Kind: backend.OpHeartbeat, User: presence.User{ID: member}}"},
 
 	// Statuses.
