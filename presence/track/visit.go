@@ -15,8 +15,8 @@ import (
 // lists nobody: see [backend.OpKeep].
 //
 // Example: Alice's stream is at node A, behind a proxy that sends each request to another node. Her beats at 12:00:15 and
-// 12:00:45 come to node B, which holds her for the TTL after each. She closes her browser at 12:00:50. Node A sees the
-// stream end. It tells the other nodes, because beats of the page have strayed, and node B holds her for the grace.
+// 12:00:45 come to node B, which holds her for the TTL after each. Node B has told node A. She closes her browser at
+// 12:00:50. Node A sees the stream end, and tells the other nodes. Node B then holds her for the grace.
 type visit struct {
 	holder *holder
 	leases *leases

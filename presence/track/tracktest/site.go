@@ -74,6 +74,7 @@ func PageView(t testing.TB, tracker *track.Tracker, user presence.User, topics .
 	if err := user.Validate(); err != nil {
 		t.Fatal("presencetest: a page view: ", err)
 	}
+	time.Sleep(time.Millisecond) // so that the user is newer than those who came before, also in a bubble
 	for _, topic := range orSite(topics) {
 		tracker.Seen(topic, user, presence.Device{})
 		if !user.Hidden && user.Status != presence.Invisible {
