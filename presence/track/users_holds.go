@@ -41,7 +41,8 @@ func (p *users) keepLocked(like *holder, topic presence.Topic) (keep operation, 
 			keep.Pages++
 		}
 	}
-	keep.For = p.cfg.ttl(topic) - time.Since(proof)
+	ttl := p.cfg.ttl(topic)
+	keep.For = ttl - time.Since(proof).Truncate(ttl/32) // a store handles keeps of equal length together
 	return keep, held
 }
 
