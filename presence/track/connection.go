@@ -130,9 +130,7 @@ func (c *Connection) finish(why error, kind backend.OpKind) []presence.Topic {
 	for _, topic := range topics {
 		c.releaseAtEnd(topic, kind)
 	}
-	if !errors.Is(why, presence.ErrSignedOut) { // of which all nodes hear
-		c.endVisits()
-	}
+	c.endVisits()
 	c.mu.Lock()
 	c.end.over = true
 	if c.end.done != nil {

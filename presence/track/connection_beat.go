@@ -146,7 +146,7 @@ func (t *tokens) beat(ctx context.Context, c claim, conn *holder, here bool, by 
 		}
 	case len(c.topics) == 0:
 		alive = true
-	case t.users.ended(c):
+	case t.endedElsewhere(c):
 	default:
 		if alive, err = t.beatElsewhere(ctx, c, page); !alive {
 			break

@@ -3,6 +3,7 @@ package track
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
@@ -122,7 +123,7 @@ func (o *opener) open(ctx context.Context, with ConnectOptions) (*Connection, er
 	if c.held.identified = with.Identified; c.held.identified.IsZero() {
 		c.held.identified = time.Now()
 	}
-	c.id, c.conn = newHolder(o.process, c.held.identified), c
+	c.id, c.conn = newHolder(o.process, c.visitor.Browser, c.held.identified), c
 	if c.visitor.SignedIn() && !c.observe {
 		o.env.choices.askEarly(c.visitor.User.ID)
 	}
@@ -224,20 +225,49 @@ func processBegan(process string) (time.Time, bool) {
 }
 
 // newHolder returns the name of a connection. It contains the process, 56 random bits, so that nobody can
-// guess it, and when the visitor was identified, in milliseconds since the process started.
-func newHolder(process string, identified time.Time) presence.Holder {
+// guess it, the browser's tag, and when the visitor was identified, in milliseconds since the process started.
+func newHolder(process, browser string, identified time.Time) presence.Holder {
 	var id [holderLen]byte
 	began, _ := processBegan(process)
 	binary.BigEndian.PutUint64(id[holderLen-8:], uint64(max(0, identified.Sub(began).Milliseconds())))
 	rand.Read(id[:holderRandom])
+	copy(id[holderRandom:], tagOf(browser))
 	return presence.Holder(process + "." + base64.RawURLEncoding.EncodeToString(id[:]))
 }
 
-// The length of the encoded part of a connection's name, and of the random part of it, in bytes.
+// The length of the encoded part of a connection's name, and of the random part and the browser's tag in it, in bytes.
 const (
-	holderLen    = 12
+	holderLen    = 15
 	holderRandom = 7
+	tagLen       = 3
 )
+
+// A browserTag tells the browsers of a user apart, on every node alike. Two browsers may have the same one: then one that
+// signs off makes the pages of the other connect again.
+type browserTag string
+
+// tagOf returns the tag of a browser; "": the browser is not known.
+func tagOf(browser string) browserTag {
+	if browser == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(browser))
+	return browserTag(sum[:tagLen])
+}
+
+// browserOf returns the tag of a connection's browser.
+func browserOf(h presence.Holder) browserTag {
+	id, err := base64.RawURLEncoding.DecodeString(string(h)[strings.LastIndexByte(string(h), '.')+1:])
+	if err != nil || len(id) != holderLen {
+		return ""
+	}
+	if tag := browserTag(id[holderRandom : holderRandom+tagLen]); tag != unknownTag {
+		return tag
+	}
+	return ""
+}
+
+const unknownTag browserTag = "\x00\x00\x00"
 
 // identifiedAt returns when the visitor of a connection was identified, by the clock of its machine. It
 // returns false for a name that newHolder did not make.
@@ -248,6 +278,6 @@ func identifiedAt(h presence.Holder) (time.Time, bool) {
 	if !ok || err != nil || len(id) != holderLen {
 		return time.Time{}, false
 	}
-	clear(id[:holderRandom])
+	clear(id[:holderRandom+tagLen])
 	return began.Add(time.Duration(binary.BigEndian.Uint64(id[holderLen-8:])) * time.Millisecond), true
 }

@@ -36,7 +36,7 @@ type fleet struct {
 	browsers *browsers
 
 	mu    sync.Mutex
-	peers *generations.Map[string, struct{}] // processes whose notices this node has heard
+	peers *generations.Map[string, time.Time] // when this node last heard the notice of each process
 }
 
 const (
@@ -44,10 +44,11 @@ const (
 	noJobsAfter  = time.Minute // without a sweep
 	foreignAfter = time.Minute // longer than a restart, and than clocks differ
 	maxPeers     = 10_000      // processes
+	livesFor     = 4 * greetEvery
 )
 
 func newFleet(process string, store *timedStore, o *outage, notices *notices, seal *seal, cfg *Config, b *browsers) *fleet {
-	f := &fleet{process: process, browsers: b, store: store, outage: o, notices: notices, secret: "-", settings: cfg.agreeing(), began: time.Now(), soon: wait.NewWakeup(), peers: generations.New[string, struct{}](maxPeers, nil)}
+	f := &fleet{process: process, browsers: b, store: store, outage: o, notices: notices, secret: "-", settings: cfg.agreeing(), began: time.Now(), soon: wait.NewWakeup(), peers: generations.New[string, time.Time](maxPeers, nil)}
 	if seal.fixed {
 		mac, _ := seal.sign("fleet", "")
 		f.secret = base64.RawURLEncoding.EncodeToString(mac[:9])
@@ -114,7 +115,7 @@ func (f *fleet) hear(payload string, found func(presence.Finding, ...any)) {
 		return
 	}
 	f.mu.Lock()
-	f.peers.Set(strings.Clone(said[0]), struct{}{})
+	f.peers.Set(strings.Clone(said[0]), time.Now())
 	f.mu.Unlock()
 	state, streams := strings.CutSuffix(said[2], ",streams")
 	if streams {
@@ -170,6 +171,15 @@ func (f *fleet) foreign(token presence.Token, found func(presence.Finding, ...an
 	if !peer {
 		found(presence.OtherFleet)
 	}
+}
+
+// lives reports whether a process has sent its notice within a time, or may have sent it before this node began. The
+// connections of any other process have ended: their tokens are worth nothing.
+func (f *fleet) lives(process string, within time.Duration) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	heard, _ := f.peers.Get(process)
+	return time.Since(later(heard, f.began)) < within
 }
 
 // sweeps notes that this node sweeps. The first time it wakes run to send the notice at once, because a

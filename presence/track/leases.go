@@ -157,12 +157,24 @@ func (l *leases) release(h *holder, topic presence.Topic, kind backend.OpKind, g
 	defer l.users.mu.Unlock()
 	if keep, held := l.users.keepLocked(h, topic); held {
 		l.writer.put(topic, keep)
+		if keep.For < l.cfg.ttl(topic) { // the lease lasts longer, by the pages that closed
+			time.AfterFunc(keep.For, func() { l.endSilent(h, topic) })
+		}
 		return
 	}
 	if kind == opGiveUp && l.writer.giveUp(topic, release.User.ID, release.Holder) {
 		return
 	}
 	l.writer.put(topic, release)
+}
+
+// endSilent ends a lease that no page here holds any more, because all are silent.
+func (l *leases) endSilent(like *holder, topic presence.Topic) {
+	l.users.mu.Lock()
+	defer l.users.mu.Unlock()
+	if _, held := l.users.keepLocked(like, topic); !held && !l.users.closed {
+		l.writer.put(topic, operation{Op: releaseOf(like.member(topic), l.users.leaseHolder(like), backend.OpDrop, 0)})
+	}
 }
 
 // countGuests counts the guests of the connections here again, before the store forgets them.

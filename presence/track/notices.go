@@ -254,11 +254,11 @@ func (t *Tracker) hear(n backend.Notice) {
 		}
 	case n.Kind == backend.NoticeLost:
 		t.leases.hearLost(n.Ago)
+	case n.Kind == backend.NoticeVisited:
+		t.tokens.hearVisited(n)
 	case n.Ago > 0: // the other kinds are of the moment, and are never sent late
 	case n.Kind == backend.NoticeNode:
 		t.fleet.hear(n.Payload, t.found.note)
-	case n.Kind == backend.NoticeVisited:
-		t.tokens.hearVisited(n)
 	case n.Kind == backend.NoticeHidden:
 		t.tokens.hearHidden(n)
 	case n.Kind == backend.NoticeHint:

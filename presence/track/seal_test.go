@@ -25,8 +25,8 @@ func TestIDsCannotBeCounted(t *testing.T) {
 			c := connect(t, tracker, track.ConnectOptions{})
 			process := c.ID().Process()
 			id, inside := strings.CutPrefix(string(c.ID()), process+".")
-			if !strings.HasPrefix(process, "a.") || !inside || len(id) != 16 || seen[c.ID()] {
-				t.Fatalf("got id %q, want a new one of 16 characters after the names of the node and the process", c.ID())
+			if !strings.HasPrefix(process, "a.") || !inside || len(id) != 20 || seen[c.ID()] {
+				t.Fatalf("got id %q, want a new one of 20 characters after the names of the node and the process", c.ID())
 			}
 			seen[c.ID()] = true
 			n := 0

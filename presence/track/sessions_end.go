@@ -118,7 +118,7 @@ func (s *signOuts) writeEnded(user presence.UserID, topics []presence.Topic, at 
 func (s *signOuts) endDevice(user presence.UserID, device presence.DeviceID, at time.Time) []presence.Topic {
 	s.users.records.end(backend.MemberOf(user, device), at) // so page views of it that wait for the user's settings are dropped
 	topics := s.users.removeViewsOf(user, device, at)
-	s.endWhere(user, at, func(v presence.Visitor) bool { return v.Device.ID == device })
+	s.endWhere(user, at, func(h *holder) bool { return h.visitor.Device.ID == device })
 	if leaving(at) == opLeave {
 		for _, c := range s.users.connectionsOf(user) {
 			s.leases.joined(c)

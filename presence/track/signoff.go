@@ -64,14 +64,15 @@ func (s *signOuts) hearOff(n backend.Notice) {
 // Connections of other browsers stay, and take the place of all page views (rule 19). Otherwise a view from the
 // browser that signed off could hold the user after the last connection has closed.
 func (s *signOuts) endBrowser(user presence.UserID, browser string, at time.Time) map[presence.Topic]struct{} {
-	s.users.records.endBrowser(user, browser, at)
+	tag := tagOf(browser)
+	s.users.records.endBrowser(user, tag, at)
 	s.users.records.endViews(user, at)
 	topics := s.users.topicsOf(user)
 	for _, topic := range s.where.writing(user) {
 		topics[topic] = struct{}{}
 	}
 	delete(topics, backend.DevicesTopic)
-	of := func(v presence.Visitor) bool { return v.Browser == browser || v.Browser == "" }
+	of := func(h *holder) bool { return h.browser() == tag || h.browser() == "" }
 	for _, topic := range s.endWhere(user, at, of) {
 		topics[topic] = struct{}{}
 	}

@@ -110,7 +110,7 @@ func (s *signOuts) endHere(user presence.UserID, at time.Time) map[presence.Topi
 	if len(devices) > 0 {
 		topics[backend.DevicesTopic] = struct{}{}
 	}
-	for _, topic := range s.endWhere(user, at, func(presence.Visitor) bool { return true }) {
+	for _, topic := range s.endWhere(user, at, func(*holder) bool { return true }) {
 		topics[topic] = struct{}{}
 	}
 	for _, r := range s.topics.all() {
@@ -122,13 +122,13 @@ func (s *signOuts) endHere(user presence.UserID, at time.Time) map[presence.Topi
 	return topics
 }
 
-// endWhere ends the user's connections here for whose visitor ends returns true. It returns the topics of the
+// endWhere ends the user's connections and visits here for which ends returns true. It returns the topics of the
 // connections that it ended. A connection stays if its visitor was identified after the sign-out: it belongs to a later
 // sign-in.
-func (s *signOuts) endWhere(user presence.UserID, at time.Time, ends func(presence.Visitor) bool) (topics []presence.Topic) {
+func (s *signOuts) endWhere(user presence.UserID, at time.Time, ends func(*holder) bool) (topics []presence.Topic) {
 	kind := leaving(at)
 	for _, c := range s.users.connectionsOf(user) {
-		if ends(c.visitor) && !s.users.identified(c).After(at) {
+		if ends(c) && !s.users.identified(c).After(at) {
 			topics = append(topics, c.conn.finish(presence.ErrSignedOut, kind)...)
 		}
 	}

@@ -18,7 +18,7 @@ func (p *users) open(c *holder, g *wakeSet) (ofUser int, err error) {
 	}
 	if c.visitor.SignedIn() {
 		u := p.knownLocked(c.visitor.User.ID)
-		if p.records.endedAt(u.id).After(c.held.identified) {
+		if p.records.visitorEndedAt(c.visitor).After(c.held.identified) {
 			return 0, presence.ErrSignedOut
 		}
 		if ofUser = u.pages() + 1; p.cfg.MaxConnectionsPerUser > 0 && ofUser > p.cfg.MaxConnectionsPerUser {
@@ -179,7 +179,6 @@ func (p *users) setOpened(c *holder) {
 
 // joinedHereLocked notes that a page has just joined a connection, as if the connection had been opened now.
 func (p *users) joinedHereLocked(c *holder) {
-	c.held.identified = time.Now()
 	if !c.held.opened.IsZero() {
 		c.held.opened = time.Now()
 	}

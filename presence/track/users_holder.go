@@ -74,6 +74,9 @@ type connected interface {
 	wake()
 }
 
+// browser returns the tag of the visitor's browser; "": it is not known.
+func (h *holder) browser() browserTag { return browserOf(h.id) }
+
 // isVisit reports whether the page's connection is at another node: see visit.
 func (h *holder) isVisit() bool { return h.visit.Load() != nil }
 

@@ -24,12 +24,13 @@ func (p *users) ownHolder() presence.Holder { return presence.Holder(p.process +
 // keepLocked returns the operation that says what this node holds of a member of a topic by connections, or by visits. It
 // returns false if no page here holds the member, except silent ones.
 func (p *users) keepLocked(like *holder, topic presence.Topic) (keep operation, held bool) {
+	member := like.member(topic)
+	keep.Op = backend.Op{Kind: backend.OpKeep, User: presence.User{ID: member}, Holder: p.leaseHolder(like)}
 	u := p.byID[like.visitor.User.ID]
 	if u == nil {
 		return keep, false
 	}
-	member := like.member(topic)
-	keep.Op = backend.Op{Kind: backend.OpKeep, User: presence.User{ID: member}, Holder: p.leaseHolder(like), Idle: u.idle}
+	keep.Idle = u.idle
 	var proof time.Time
 	for h := range u.connections {
 		if h.isVisit() != like.isVisit() || !h.heldIn(topic) || h.member(topic) != member || h.silentLocked() {

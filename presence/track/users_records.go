@@ -25,7 +25,7 @@ type userRecords struct {
 // A holding is what may hold a user: everything, or the part of one device, browser or connection, or the page views.
 type holding struct {
 	member     presence.UserID // the user, or of a device its member of backend.DevicesTopic
-	browser    string          // a browser in which the user signed in
+	browser    browserTag      // a browser in which the user signed in
 	connection presence.Holder
 	views      bool // page views
 }
@@ -93,13 +93,13 @@ func (k *userRecords) doubt(user presence.UserID) {
 func (k *userRecords) end(member presence.UserID, at time.Time) { k.note(holding{member: member}, at) }
 
 // endBrowser notes that a user signed out of a browser at a moment. It may be any browser that is not known.
-func (k *userRecords) endBrowser(user presence.UserID, browser string, at time.Time) {
+func (k *userRecords) endBrowser(user presence.UserID, browser browserTag, at time.Time) {
 	k.note(holding{member: user, browser: browser}, at)
 	k.note(holding{member: user, browser: unknownBrowser}, at)
 }
 
-// unknownBrowser stands for the browser of a visitor whose browser the site does not tell. It is no known browser: see knownBrowser.
-const unknownBrowser = "\x00"
+// unknownBrowser stands for the browser of a visitor whose browser the site does not tell. It is no tag of a browser.
+const unknownBrowser browserTag = "?"
 
 // endConnection notes that the page of a connection said goodbye.
 func (k *userRecords) endConnection(user presence.UserID, connection presence.Holder) {
@@ -148,14 +148,18 @@ func (k *userRecords) viewsEndedAt(user presence.UserID) time.Time {
 // visitorEndedAt returns until when the connections of a visitor ended by a sign-out: of the user, the browser, or the
 // device.
 func (k *userRecords) visitorEndedAt(v presence.Visitor) time.Time {
-	return k.latest(holding{member: v.User.ID}, holding{member: v.User.ID, browser: cmp.Or(v.Browser, unknownBrowser)},
+	return k.visitEndedAt(v, tagOf(v.Browser))
+}
+
+func (k *userRecords) visitEndedAt(v presence.Visitor, browser browserTag) time.Time {
+	return k.latest(holding{member: v.User.ID}, holding{member: v.User.ID, browser: cmp.Or(browser, unknownBrowser)},
 		holding{member: backend.MemberOf(v.User.ID, v.Device.ID)})
 }
 
 // claimEnded reports whether what a claim's connection holds has ended: its page said goodbye, or the user signed out since
-// the visitor was identified. A claim does not tell the browser, so it counts as any.
+// the visitor was identified.
 func (k *userRecords) claimEnded(c claim, identified time.Time) bool {
-	return !k.latest(holding{member: c.user, connection: c.id}).IsZero() || k.visitorEndedAt(c.visitor()).After(identified)
+	return !k.latest(holding{member: c.user, connection: c.id}).IsZero() || k.visitEndedAt(c.visitor(), browserOf(c.id)).After(identified)
 }
 
 // forget forgets an erased user.

@@ -44,13 +44,18 @@ func (v *visit) finish(_ error, kind backend.OpKind) []presence.Topic {
 	return topics
 }
 
-// expire ends the visit if its page has been silent for the TTL. Its leases have then expired too.
+// expire ends the visit if its page has been silent for the TTL.
 func (v *visit) expire() {
 	if left := v.holder.ttl() - time.Since(v.holder.lastProof()); left > 0 {
 		v.expiry.Reset(left)
 		return
 	}
-	v.leases.users.leaves(v.holder)
+	topics := v.holder.heldTopics()
+	if v.leases.users.leaves(v.holder) {
+		for _, topic := range topics {
+			v.leases.endSilent(v.holder, topic)
+		}
+	}
 }
 
 // visitor returns who beats by a claim, as far as the claim says.
@@ -80,11 +85,16 @@ func (l *leases) visitOf(c claim) (h *holder, news bool) {
 	v := &visit{holder: h, leases: l}
 	h.conn = v
 	v.expiry = time.AfterFunc(h.ttl(), v.expire)
-	if l.writer.full(c.user) || !l.users.visits(h) {
-		v.expiry.Stop()
-		return nil, false
+	is := h
+	if l.writer.full(c.user) {
+		is = nil
+	} else {
+		is = l.users.visits(h)
 	}
-	return h, true
+	if is != h {
+		v.expiry.Stop()
+	}
+	return is, true
 }
 
 // visit returns the visit of a connection's page; nil if this node has none.
@@ -94,17 +104,21 @@ func (p *users) visit(id presence.Holder) *holder {
 	return p.visited[id]
 }
 
-// visits adds a visit. It reports false if there is no room for it.
-func (p *users) visits(h *holder) bool {
+// visits adds a visit, and returns it, or the one that another beat has just added; nil if it has ended meanwhile, or if there
+// is no room for it.
+func (p *users) visits(h *holder) *holder {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if was := p.visited[h.id]; was != nil {
+		return was
+	}
 	u := p.knownLocked(h.visitor.User.ID)
-	if p.closed || len(p.visited) >= maxVisits || len(u.connections)-u.pages() >= maxVisitsPerUser {
-		return false
+	if p.closed || p.ended(*h.visit.Load()) || len(p.visited) >= maxVisits || len(u.connections)-u.pages() >= maxVisitsPerUser {
+		return nil
 	}
 	p.visited[h.id] = h
 	p.addLocked(u, h)
-	return true
+	return h
 }
 
 // leaves removes a visit. It reports whether it was there.
@@ -150,6 +164,21 @@ func (p *users) ended(c claim) bool {
 	return !ok || p.records.claimEnded(c, identified)
 }
 
+// endedElsewhere reports whether a connection of another node has ended, as far as this node knows. It ends the visit then.
+func (t *tokens) endedElsewhere(c claim) bool {
+	visit, patience := t.users.visit(c.id), livesFor
+	if visit != nil { // its own node may be cut off
+		patience *= 4
+	}
+	if !t.users.ended(c) && t.fleet.lives(c.id.Process(), patience) {
+		return false
+	}
+	if visit != nil {
+		visit.conn.Close()
+	}
+	return true
+}
+
 // beatElsewhere holds the user of a page whose connection is at another node. It reports false if no node holds the user.
 func (t *tokens) beatElsewhere(ctx context.Context, c claim, page Page) (alive bool, err error) {
 	h, news := t.leases.visitOf(c)
@@ -170,7 +199,7 @@ func (t *tokens) beatElsewhere(ctx context.Context, c claim, page Page) (alive b
 			return alive, err
 		}
 	}
-	t.users.leaves(h)
+	h.conn.Close() // the store may have taken it in some topics
 	return false, nil
 }
 
@@ -190,12 +219,14 @@ func (t *tokens) tellVisited(h *holder) {
 // hearVisited takes the notice of tellVisited.
 func (t *tokens) hearVisited(n backend.Notice) {
 	id := presence.Holder(strings.Clone(n.Payload))
-	switch c := t.users.connection(id); {
-	case id.Process() != t.process:
-	case c == nil:
-		t.tellLeft(n.User, id)
-	default:
+	if id.Process() != t.process {
+		return
+	}
+	if c := t.users.connection(id); c != nil {
 		c.strays.Store(true)
+	}
+	if t.users.connection(id) == nil { // also if it has ended in between
+		t.tellLeft(n.User, id)
 	}
 }
 
@@ -218,7 +249,7 @@ func (t *tokens) holds(ctx context.Context, acks []*ack) (bool, error) {
 	if err := t.writer.await(ctx, acks...); err != nil {
 		return false, storeOut(err)
 	}
-	return !slices.ContainsFunc(acks, func(a *ack) bool { return a.gone }), nil
+	return len(acks) > 0 && !slices.ContainsFunc(acks, func(a *ack) bool { return a.gone }), nil
 }
 
 // keep writes that a visit's page is alive. With make it makes the leases too, and with joined the page has just joined

@@ -205,9 +205,11 @@ func (l queue) add(op operation) queue {
 	case backend.OpSignOut:
 		l = slices.DeleteFunc(l, func(o operation) bool { return o.voidedBy(op) })
 	case backend.OpJoin: // the latest word about the lease
+		waiting := len(l)
 		l = slices.DeleteFunc(l, func(o operation) bool {
 			return (o.Kind == backend.OpRelease || o.Kind == backend.OpDrop) && o.Holder == op.Holder
 		})
+		op.fresh = op.fresh && len(l) == waiting
 	case backend.OpRelease, backend.OpDrop:
 		remains := true
 		if l, remains = l.end(op); !remains {

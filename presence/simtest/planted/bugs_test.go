@@ -13,7 +13,7 @@ var fleetBugs = []bug{
 	{"leases are made again before sign-outs are heard", "leases.go", "for l.choices.hearAll(ctx) != nil {", "for false {"},
 	{"a join is made for a page that has closed", "leases.go", "if !l.users.holdsLocked(c, topic) {", "if false {"},
 	{"a page that closes leaves at once", "leases.go", "	case opGiveUp, backend.OpRelease:\n		release.Kind = backend.OpRelease", "	case opGiveUp, backend.OpRelease:\n		release.Kind = backend.OpDrop"},
-	{"the first of several pages ends the lease", "leases.go", "if keep, held := l.users.keepLocked(h, topic); held {\n		l.writer.put(topic, keep)\n		return", "if keep, held := l.users.keepLocked(h, topic); held && topic == \"\" {\n		l.writer.put(topic, keep)\n		return"},
+	{"the first of several pages ends the lease", "leases.go", "if keep, held := l.users.keepLocked(h, topic); held {\n		l.writer.put(topic, keep)\n		if keep.For", "if keep, held := l.users.keepLocked(h, topic); held && topic == \"\" {\n		l.writer.put(topic, keep)\n		if keep.For"},
 	{"beats at other nodes hold nobody", "visit.go", "	for _, topic := range h.heldTopics() {\n		if keep, held", "	for _, topic := range h.heldTopics()[:0] {\n		if keep, held"},
 	{"a page view is of when it is written", "writer_pending.go", "			op.Ago = max(ago, 0)\n			op.For -= op.Ago", ""},
 	{"a sign-out is of when it is written", "writer_pending.go", "case backend.OpJoin, backend.OpKeep, backend.OpSignOut, backend.OpSignOff:", "case backend.OpJoin, backend.OpKeep:"},
@@ -48,8 +48,8 @@ var fleetBugs = []bug{
 	// Sign-outs.
 	{"sign-outs that come late are ignored", "notices.go", "case n.Kind == backend.NoticeSignedOut:", "case n.Kind == backend.NoticeSignedOut && n.Ago == 0:"},
 	{"other nodes are not told of a sign-out", "signout.go", "published := s.notices.publish(ctx, backend.SignOutNotice(user))", "var published error"},
-	{"a stream opens whose user signed out meanwhile", "users_connections.go", "if p.records.endedAt(u.id).After(c.held.identified) {", "if false {"},
-	{"a late sign-out ends those who came since", "signout.go", "if ends(c.visitor) && !s.users.identified(c).After(at) {", "if ends(c.visitor) {"},
+	{"a stream opens whose user signed out meanwhile", "users_connections.go", "if p.records.visitorEndedAt(c.visitor).After(c.held.identified) {", "if false {"},
+	{"a late sign-out ends those who came since", "signout.go", "if ends(c) && !s.users.identified(c).After(at) {", "if ends(c) {"},
 	{"a sign-out ends the topics' leases at no node", "signout.go", "op := backend.Op{Kind: backend.OpSignOut, User: presence.User{ID: member}}", "op := backend.Op{Kind: backend.OpHeartbeat, User: presence.User{ID: member}}"},
 
 	// Statuses.
