@@ -50,12 +50,7 @@ func (v *visit) expire() {
 		v.expiry.Reset(left)
 		return
 	}
-	topics := v.holder.heldTopics()
-	if v.leases.users.leaves(v.holder) {
-		for _, topic := range topics {
-			v.leases.endSilent(v.holder, topic)
-		}
-	}
+	v.leases.users.leaves(v.holder)
 }
 
 // visitor returns who beats by a claim, as far as the claim says.
