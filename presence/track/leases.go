@@ -168,12 +168,12 @@ func (l *leases) release(h *holder, topic presence.Topic, kind backend.OpKind, g
 	l.writer.put(topic, release)
 }
 
-// endSilent ends a lease that no page here holds any more, because all are silent. After an outage the pages may not have
-// reached any node.
+// endSilent ends a lease that no page here holds any more, because all are silent. After trouble of the store their beats may
+// have come to other nodes, which could not write that.
 func (l *leases) endSilent(like *holder, topic presence.Topic) {
 	l.users.mu.Lock()
 	defer l.users.mu.Unlock()
-	if _, held := l.users.keepLocked(like, topic); !held && !l.users.closed && !l.outage.leasesMayHaveExpired() {
+	if _, held := l.users.keepLocked(like, topic); !held && !l.users.closed && l.outage.soundFor() > l.cfg.ttl(topic) {
 		l.writer.put(topic, operation{Op: releaseOf(like.member(topic), l.users.leaseHolder(like), backend.OpDrop, 0)})
 	}
 }
