@@ -18,22 +18,23 @@ import (
 type userRecords struct {
 	mu      recordsMutex
 	choices *generations.Map[presence.UserID, choice]
-	ends    *generations.Map[holding, time.Time] // when each ended last
-	hid     time.Time                            // when this node last learned that a user hides
+	ends    *generations.Map[holding, time.Time]               // when each ended last
+	left    *generations.Map[presence.Holder, presence.UserID] // connections whose pages said goodbye: many, so apart
+	hid     time.Time                                          // when this node last learned that a user hides
 }
 
-// A holding is what may hold a user: everything, or the part of one device, browser or connection, or the page views.
+// A holding is what may hold a user: everything, or the part of one device or browser, or the page views.
 type holding struct {
-	member     presence.UserID // the user, or of a device its member of backend.DevicesTopic
-	browser    browserTag      // a browser in which the user signed in
-	connection presence.Holder
-	views      bool // page views
+	member  presence.UserID // the user, or of a device its member of backend.DevicesTopic
+	browser browserTag      // a browser in which the user signed in
+	views   bool            // page views
 }
 
 func newUserRecords(forgotten func(int)) *userRecords {
 	return &userRecords{
 		choices: generations.New[presence.UserID, choice](2*maxUsersKnown, forgotten),
 		ends:    generations.New[holding, time.Time](2*maxUsersKnown, forgotten),
+		left:    generations.New[presence.Holder, presence.UserID](maxUsersKnown, nil),
 	}
 }
 
@@ -103,7 +104,17 @@ const unknownBrowser browserTag = "?"
 
 // endConnection notes that the page of a connection said goodbye.
 func (k *userRecords) endConnection(user presence.UserID, connection presence.Holder) {
-	k.note(holding{member: user, connection: connection}, time.Now())
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.left.Set(connection, user)
+}
+
+// hasLeft reports whether the page of a connection said goodbye.
+func (k *userRecords) hasLeft(connection presence.Holder) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	_, left := k.left.Get(connection)
+	return left
 }
 
 // endViews notes that page views of a user until a moment no longer count.
@@ -159,7 +170,7 @@ func (k *userRecords) visitEndedAt(v presence.Visitor, browser browserTag) time.
 // claimEnded reports whether what a claim's connection holds has ended: its page said goodbye, or the user signed out since
 // the visitor was identified.
 func (k *userRecords) claimEnded(c claim, identified time.Time) bool {
-	return !k.latest(holding{member: c.user, connection: c.id}).IsZero() || k.visitEndedAt(c.visitor(), browserOf(c.id)).After(identified)
+	return k.hasLeft(c.id) || k.visitEndedAt(c.visitor(), browserOf(c.id)).After(identified)
 }
 
 // forget forgets an erased user.
@@ -170,6 +181,11 @@ func (k *userRecords) forget(e backend.Erasure) {
 	for what := range k.ends.All() {
 		if e.Names(what.member) {
 			k.ends.Delete(what)
+		}
+	}
+	for connection, user := range k.left.All() {
+		if e.Names(user) {
+			k.left.Replace(connection, "") // the token stays worth nothing
 		}
 	}
 }

@@ -71,6 +71,9 @@ func (l *leases) visitOf(c claim) (h *holder, news bool) {
 		}
 		return h, !slices.Equal(was.topics, c.topics)
 	}
+	if l.writer.full(c.user) {
+		return nil, false
+	}
 	identified, _ := identifiedAt(c.id)
 	h = &holder{id: c.id, cfg: l.cfg, visitor: c.visitor(), people: c.device != ""}
 	h.visit.Store(&c)
@@ -80,12 +83,7 @@ func (l *leases) visitOf(c claim) (h *holder, news bool) {
 	v := &visit{holder: h, leases: l}
 	h.conn = v
 	v.expiry = time.AfterFunc(h.ttl(), v.expire)
-	is := h
-	if l.writer.full(c.user) {
-		is = nil
-	} else {
-		is = l.users.visits(h)
-	}
+	is := l.users.visits(h)
 	if is != h {
 		v.expiry.Stop()
 	}
