@@ -31,8 +31,8 @@ func TestDocsStream(t *testing.T) {
 		}
 	}
 	const part = `[A-Za-z0-9_-]`
-	ofGuest := regexp.MustCompile(`^\w+\.` + part + `{8}\.` + part + `{16}~~` + part + `{22}$`)
-	ofUser := regexp.MustCompile(`\w+\.` + part + `{8}\.` + part + `{16}~YWxpY2[A-Za-z0-9_-]+~site~thread:1~` + part + `{22}`)
+	ofGuest := regexp.MustCompile(`^\w+\.` + part + `{8}\.` + part + `{20}~~` + part + `{22}$`)
+	ofUser := regexp.MustCompile(`\w+\.` + part + `{8}\.` + part + `{20}~YWxpY2[A-Za-z0-9_-]+~site~thread:1~` + part + `{22}`)
 	alice := f.User(t, "Alice").Stream("topic=site&topic=thread:1").Connection
 	for token, form := range map[string]*regexp.Regexp{
 		fields(t, string(text), "welcome")["connection"].(string): ofGuest,

@@ -94,7 +94,7 @@ func (p *users) atPage(user presence.UserID) bool {
 	if u == nil {
 		return false
 	}
-	for c := range u.connections {
+	for _, c := range u.connections {
 		if c.holds() && !c.idle.Load() && time.Since(c.lastProof()) < p.cfg.ttl(presence.Site) {
 			return true
 		}

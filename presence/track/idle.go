@@ -160,7 +160,7 @@ func (a *attention) sayLocked(u *knownUser, idle bool) {
 
 // attendedHere reports whether somebody is at a page of the user on this node.
 func (u *knownUser) attendedHere() bool {
-	for c := range u.connections {
+	for _, c := range u.connections {
 		if c.holds() && !c.idle.Load() && !c.silentLocked() {
 			return true
 		}
@@ -176,7 +176,7 @@ func (u *knownUser) silentAt() (at moment) {
 		return 0
 	}
 	others := false
-	for c := range u.connections {
+	for _, c := range u.connections {
 		switch {
 		case !c.holds() || c.silentLocked():
 		case c.idle.Load():
@@ -198,7 +198,7 @@ func (u *knownUser) mayTurn() bool {
 	if u.idle {
 		return false
 	}
-	for c := range u.connections {
+	for _, c := range u.connections {
 		if c.holds() {
 			return true
 		}

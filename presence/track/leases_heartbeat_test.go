@@ -20,7 +20,7 @@ import (
 type renewedStore struct {
 	backend.Store
 	mu      sync.Mutex
-	last    map[presence.Holder]time.Time
+	last    map[lease]time.Time
 	longest time.Duration
 	most    int // heartbeats in one call
 }
@@ -30,21 +30,28 @@ func (s *renewedStore) Apply(ctx context.Context, batches []backend.Batch) []bac
 	beats := 0
 	for _, b := range batches {
 		for _, op := range b.Ops {
+			of := lease{b.Topic, op.User.ID, op.Holder}
 			switch op.Kind {
 			case backend.OpHeartbeat:
 				beats++
-				s.longest = max(s.longest, time.Since(s.last[op.Holder]))
-				s.last[op.Holder] = time.Now()
+				s.longest = max(s.longest, time.Since(s.last[of]))
+				s.last[of] = time.Now()
 			case backend.OpJoin:
-				s.last[op.Holder] = time.Now()
+				s.last[of] = time.Now()
 			case backend.OpRelease, backend.OpDrop:
-				delete(s.last, op.Holder)
+				delete(s.last, of)
 			}
 		}
 	}
 	s.most = max(s.most, beats)
 	s.mu.Unlock()
 	return s.Store.Apply(ctx, batches)
+}
+
+type lease struct {
+	topic  presence.Topic
+	user   presence.UserID
+	holder presence.Holder
 }
 
 // take returns what was seen since the call before.
@@ -64,7 +71,7 @@ func (s *renewedStore) take() (longest, oldest time.Duration, most int) {
 func TestHeartbeatsInParts(t *testing.T) {
 	need.Slow(t, "thousands of connections")
 	synctest.Test(t, func(t *testing.T) {
-		store := &renewedStore{Store: memstore.New(), last: make(map[presence.Holder]time.Time)}
+		store := &renewedStore{Store: memstore.New(), last: make(map[lease]time.Time)}
 		tracker := start(t, store, track.Config{MaxRoster: 1, MaxConnectionsPerUser: -1})
 		const every = 22500 * time.Millisecond // half of the TTL
 		var open []*track.Connection

@@ -147,7 +147,7 @@ func (p *users) viewsElsewhere(user presence.UserID, device presence.DeviceID) (
 
 // heldBy reports whether a connection of another device than not holds the user in a topic.
 func (u *knownUser) heldBy(topic presence.Topic, not presence.DeviceID) bool {
-	for c := range u.connections {
+	for _, c := range u.connections {
 		if c.visitor.Device.ID != not && c.enters(topic) {
 			return true
 		}

@@ -55,20 +55,18 @@ func (p *users) remove(c *holder, topics []presence.Topic) {
 
 // addLocked adds a connection or visit to those of its user.
 func (p *users) addLocked(u *knownUser, h *holder) {
-	if u.connections == nil {
-		u.connections = make(map[*holder]struct{})
-	}
 	if len(u.connections) == 0 {
 		p.away.Remove(u.place)
 		u.place = nil
 	}
-	u.connections[h] = struct{}{}
+	u.connections = append(u.connections, h)
 }
 
 // dropLocked removes a connection or visit from those of its user, whom it held in topics until now.
 func (p *users) dropLocked(h *holder, topics []presence.Topic) {
 	u := p.knownLocked(h.visitor.User.ID)
-	if delete(u.connections, h); len(u.connections) == 0 {
+	u.connections = slices.DeleteFunc(u.connections, func(c *holder) bool { return c == h })
+	if len(u.connections) == 0 {
 		u.connections = nil
 		p.touchLocked(u)
 	}
@@ -80,7 +78,7 @@ func (p *users) dropLocked(h *holder, topics []presence.Topic) {
 
 // pages returns how many connections of a user are open here.
 func (u *knownUser) pages() (n int) {
-	for h := range u.connections {
+	for _, h := range u.connections {
 		if !h.isVisit() {
 			n++
 		}
@@ -161,7 +159,7 @@ func (p *users) holdersLocked(topic presence.Topic, member presence.UserID) (hol
 	if u == nil {
 		return nil
 	}
-	for c := range u.connections {
+	for _, c := range u.connections {
 		if c.heldIn(topic) && c.member(topic) == member && c.held.leased && !c.silentLocked() {
 			holders = append(holders, c)
 		}

@@ -32,7 +32,7 @@ func (p *users) keepLocked(like *holder, topic presence.Topic) (keep operation, 
 	}
 	keep.Idle = u.idle
 	var proof time.Time
-	for h := range u.connections {
+	for _, h := range u.connections {
 		if h.isVisit() != like.isVisit() || !h.heldIn(topic) || h.member(topic) != member || h.silentLocked() {
 			continue
 		}
@@ -55,7 +55,7 @@ func (p *users) leasesLocked(u *knownUser, each func(*holder, presence.Topic)) {
 		holder presence.Holder
 	}
 	done := make(map[lease]bool)
-	for h := range u.connections {
+	for _, h := range u.connections {
 		if !h.held.leased {
 			continue
 		}
@@ -77,7 +77,7 @@ func (p *users) holderOf(topic presence.Topic, member presence.UserID) *holder {
 	if u == nil {
 		return nil
 	}
-	for h := range u.connections {
+	for _, h := range u.connections {
 		if !h.isVisit() && h.heldIn(topic) && h.member(topic) == member {
 			return h
 		}

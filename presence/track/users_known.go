@@ -12,7 +12,7 @@ import (
 // called.
 type knownUser struct {
 	id          presence.UserID
-	connections map[*holder]struct{}         // and visits
+	connections []*holder                    // and visits; a slice, since most have one or two
 	idle        bool                         // the leases here say that nobody is at any page: see attention
 	left        moment                       // when the user left the last page here; zero: the user is at one
 	viewed      moment                       // the latest page view while the leases here were idle
@@ -62,7 +62,7 @@ func (u *knownUser) release(topic presence.Topic, cfg *Config) {
 // heldSince reports whether a connection holds the user that was opened at or after a moment, or is still
 // being opened.
 func (u *knownUser) heldSince(since time.Time) bool {
-	for c := range u.connections {
+	for _, c := range u.connections {
 		if c.holds() && (c.held.opened.IsZero() || !c.held.opened.Before(since)) {
 			return true
 		}

@@ -103,7 +103,7 @@ func (p *users) topicsOf(user presence.UserID) map[presence.Topic]struct{} {
 			topics[topic] = struct{}{}
 		}
 	}
-	for c := range u.connections {
+	for _, c := range u.connections {
 		for _, topic := range c.heldTopics() {
 			topics[topic] = struct{}{}
 		}
@@ -120,7 +120,7 @@ func (p *users) connectionsOf(user presence.UserID) []*holder {
 		return nil
 	}
 	all := make([]*holder, 0, len(u.connections))
-	for c := range u.connections {
+	for _, c := range u.connections {
 		all = append(all, c)
 	}
 	return all
@@ -144,7 +144,7 @@ func (p *users) membersHereLocked(user presence.UserID) (members []presence.User
 			members = append(members, member)
 		}
 	}
-	for c := range u.connections {
+	for _, c := range u.connections {
 		if c.holdsDevice() {
 			add(c.member(backend.DevicesTopic))
 		}
