@@ -115,15 +115,10 @@ func (p *users) topicsOf(user presence.UserID) map[presence.Topic]struct{} {
 func (p *users) connectionsOf(user presence.UserID) []*holder {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	u := p.byID[user]
-	if u == nil {
-		return nil
+	if u := p.byID[user]; u != nil {
+		return slices.Clone(u.connections)
 	}
-	all := make([]*holder, 0, len(u.connections))
-	for _, c := range u.connections {
-		all = append(all, c)
-	}
-	return all
+	return nil
 }
 
 // membersHere returns the devices of a user that a connection or a page view of this node may
