@@ -76,6 +76,9 @@ const (
 	// NoticeVisited: a beat of a page came to another node than that of its connection. Payload is the connection.
 	NoticeVisited NoticeKind = "visited"
 
+	// NoticeGone: a process of the fleet has ended without a word: Payload is its name. The notice names no user.
+	NoticeGone NoticeKind = "gone"
+
 	// NoticeSettings: the user chose settings, or a status; lasting. Payload has them as JSON: see settings.go of
 	// package track.
 	NoticeSettings NoticeKind = "settings"

@@ -130,6 +130,10 @@ type Swept struct {
 	More   bool // the limit was reached: call again
 	Doubt  bool // a server has started again since the latest sweep, perhaps with old data: write again what is held here
 
+	// Gone has the processes that lapsed, and of which this call has ended what hung on them (rule 23). Those that write no more
+	// are not among them.
+	Gone []string
+
 	// Next is how long it takes until a sweep may find something to do, given [SweepOptions.Soonest].
 	// 0: unknown.
 	Next time.Duration

@@ -177,15 +177,14 @@ import (
 //  23. A node's process has a lease too, which RenewNode renews. The connections of the
 //     process, which [presence.Holder.Process] names, hang on it. Once it has lapsed, a
 //     sweep with SweepOptions.Nodes ends the leases of these connections as it ends expired
-//     ones. The node's last renewal counts as a proof of life of each of them (rule 7). A
-//     lease stays if its own proof of life is later than half of the term that began with
-//     that renewal: another node has renewed it, or this one after it came back. Nothing hangs
-//     on a process without a lease. A lapsed lease is forgotten once all that hangs on it
-//     was swept, and a renewal for no time ends a lease at once.
+//     ones. The process's last renewal counts as a proof of life of each of them (rule 7). Nothing hangs
+//     on a process without a lease. A lapsed lease can be renewed until a sweep begins with it. It is forgotten
+//     once all that hangs on it was swept, and a renewal for no time ends a lease at once.
+//     A process that goes on under another name says that it writes no more under the first one, by a
+//     negative term. That makes a lease of the first name, which lapses after the rest of the term and is no proof of life.
 //     Example: node a renews its lease for 10 s at 12:00:00, and crashes at 12:00:02. The
 //     lease lapses at 12:00:10. Alice's stream was at node a, and the next sweep announces
-//     that she left, last seen at 12:00:00. Bob's page had sent a beat to node b at
-//     12:00:06. That renewed his lease for 45 s, so he stays until 12:00:51 at least.
+//     that she left, last seen at 12:00:00.
 //  24. A user is idle in a topic exactly while all of the user's leases there are idle. A
 //     connection's lease is idle if its latest OpJoin or OpKeep said so. That of a page view is not. The
 //     lease of the grace is idle if all the released connections were that it replaces. No
@@ -342,11 +341,12 @@ type Store interface {
 	ReadConsumer(ctx context.Context, consumer string) (map[string]string, error)
 
 	// RenewNode renews the lease of a node's process for a term from now on, or makes it (rule 23). alive is
-	// false if the store knew no unexpired lease of the process. The connections of the process may then have
-	// been swept, and the node must make their leases again. next is how long it takes until the next lease
+	// false if the store knew no lease of the process, or a sweep has begun to end what hangs on it: then the node must make
+	// its leases again, under another name. next is how long it takes until the next lease
 	// of any process lapses, if it is not renewed before; 0 or less: one has lapsed. Until then a sweep need
 	// not look at processes. A term of 0 ends the lease: the process has released what hung on it, and no
-	// sweep follows. RenewNode costs one round trip.
+	// sweep follows. With a negative term the process writes no more, and a sweep ends what hangs on it after
+	// that time. RenewNode costs one round trip.
 	RenewNode(ctx context.Context, process string, term time.Duration) (alive bool, next time.Duration, err error)
 
 	// Nodes returns how many nodes share the store now. A node that was killed may still count, and one that

@@ -9,15 +9,9 @@ import (
 
 // A nodeLease is the lease of a node's process: rule 23.
 type nodeLease struct {
-	renewed time.Time
-	term    time.Duration
+	renewed time.Time // the latest renewal that is a proof of life; zero: there is none
+	lapses  time.Time
 }
-
-func (l nodeLease) lapses() time.Time { return l.renewed.Add(l.term) }
-
-// others returns the moment after which a renewed lease of a connection must have been renewed by another
-// node. The node itself would have renewed its own lease by then too.
-func (l nodeLease) others() time.Time { return l.renewed.Add(l.term / 2) }
 
 // RenewNode implements [backend.Store].
 func (s *Store) RenewNode(ctx context.Context, process string, term time.Duration) (alive bool, next time.Duration, err error) {
@@ -27,24 +21,27 @@ func (s *Store) RenewNode(ctx context.Context, process string, term time.Duratio
 		return false, 0, err
 	}
 	now := time.Now()
-	was, known := s.nodes[process]
-	if term > 0 {
-		s.nodes[process] = nodeLease{now, term}
-	} else {
+	_, alive = s.nodes[process]
+	switch {
+	case term > 0:
+		s.nodes[process] = nodeLease{now, now.Add(term)}
+	case term < 0:
+		s.nodes[process] = nodeLease{lapses: now.Add(-term)}
+	default:
 		delete(s.nodes, process)
 	}
-	next = term
+	next = max(term, -term)
 	for _, l := range s.nodes {
-		next = min(next, l.lapses().Sub(now))
+		next = min(next, l.lapses.Sub(now))
 	}
-	return known && was.lapses().After(now), next, nil
+	return alive, next, nil
 }
 
 // sweepNodesLocked ends the leases of connections whose node's lease has lapsed. The caller holds mu.
 func (s *Store) sweepNodesLocked() (swept backend.Swept) {
 	now := time.Now()
 	for process, lease := range s.nodes {
-		if lease.lapses().After(now) {
+		if lease.lapses.After(now) {
 			continue
 		}
 		for name, t := range s.topics {
@@ -53,6 +50,9 @@ func (s *Store) sweepNodesLocked() (swept backend.Swept) {
 			swept.Leaves += s.commitLocked(name, step)
 		}
 		delete(s.nodes, process)
+		if !lease.renewed.IsZero() {
+			swept.Gone = append(swept.Gone, process)
+		}
 	}
 	return swept
 }
@@ -60,8 +60,7 @@ func (s *Store) sweepNodesLocked() (swept backend.Swept) {
 // sweepNode ends the leases of a lapsed node's connections, and returns how many it ended.
 func (s *atomicStep) sweepNode(process string, lapsed nodeLease) (leases int) {
 	for _, l := range s.topic.expiry.Items() {
-		renewed := l.expires.Add(-l.length)
-		if l.holder.Process() != process || renewed.After(lapsed.others()) {
+		if l.holder.Process() != process {
 			continue
 		}
 		u := s.note(l.user)

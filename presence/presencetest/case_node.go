@@ -2,6 +2,7 @@ package presencetest
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -16,9 +17,9 @@ func nodeCases() []ruleCase {
 		{"rule 23", "only a sweep that is asked to looks at processes", sweepAsked},
 		{"rule 23", "the process's last renewal is a proof of life", processProves},
 		{"rule 23", "a user whom something else holds stays", heldElsewhere},
-		{"rule 23", "a beat at another node counts", beatElsewhere},
+		{"rule 23", "what hangs on a process that writes no more leaves", writesNoMore},
 		{"rule 23", "what was renewed for less ends with its process", renewedForLess},
-		{"rule 23", "a process that comes back is not swept", processReturns},
+		{"rule 23", "a process that comes back before the sweep is not swept", processReturns},
 		{"rule 23", "a swept process is forgotten", processForgotten},
 		{"rule 23", "a process that ends is not swept", processEnds},
 		{"rule 23", "all that hangs on it goes in one call", manyHang},
@@ -53,6 +54,9 @@ func renewalSays(tr *trial) {
 	tr.advance(term - slack)
 	tr.renews("a.p", true)
 	tr.advance(term + slack)
+	tr.renews("a.p", true)
+	tr.advance(term + slack)
+	tr.sweepNodes()
 	tr.renews("a.p", false)
 	tr.renews("a.p", true)
 }
@@ -102,12 +106,12 @@ func processLapses(tr *trial) {
 	site.wants("+grace +hangs +longer-name +no-process +other-node +other-process +views")
 	thread.wants("+hangs")
 	tr.advance(2 * slack)
-	if swept := tr.sweepNodes(); swept.Leases != 2 || swept.Leaves != 2 {
-		tr.Errorf("swept %+v, want 2 leases and 2 leaves", swept)
+	if swept := tr.sweepNodes(); swept.Leases != 2 || swept.Leaves != 2 || !slices.Equal(swept.Gone, []string{"a.p"}) {
+		tr.Errorf("swept %+v, want 2 leases and 2 leaves, and the process", swept)
 	}
 	site.wants("-hangs")
 	thread.wants("-hangs")
-	if swept := tr.sweepNodes(); swept.Leases != 0 {
+	if swept := tr.sweepNodes(); swept.Leases != 0 || len(swept.Gone) > 0 {
 		tr.Errorf("swept %+v a second time, want nothing", swept)
 	}
 }
@@ -145,21 +149,27 @@ func heldElsewhere(tr *trial) {
 	site.wants("-u")
 }
 
-// A page has its stream at a process, and sends its beats to another node. The process is cut
-// off from the store, and lapses. The page's user stays, as long as the latest beat says.
-func beatElsewhere(tr *trial) {
+// A process that goes on under another name tells so, also where the store does not know the first one. That is no proof of life.
+func writesNoMore(tr *trial) {
 	site := tr.follow(presence.Site)
-	tr.do(presence.Site, join("u", "a.p.1"), join("v", "a.p.2"))
-	tr.renews("a.p", false)
-	tr.advance(term/2 + slack)
-	tr.check(tr.peer.Apply(tr.ctx, tr.batch(presence.Site, beat("u", "a.p.1"))), nil)
-	tr.advance(term / 2)
+	joined := tr.now()
+	tr.do(presence.Site, lasting(join("u", "a.p.1"), 10*term), lasting(join("v", "b.p.1"), 10*term))
+	tr.renews("b.p", false)
+	tr.advance(slack)
+	for _, process := range []string{"a.p", "b.p"} {
+		if _, next, err := tr.store.RenewNode(tr.ctx, process, -term/2); err != nil || next > term/2 {
+			tr.Errorf("the end of %q said %v, %v, want that a process lapses soon (rule 23)", process, next, err)
+		}
+	}
 	tr.sweepNodes()
-	site.wants("+u +v -v")
-	tr.pass(ttl - term)
-	site.wants("")
-	tr.pass(term)
-	site.wants("-u")
+	site.wants("+u +v")
+	tr.advance(term/2 + slack)
+	if swept := tr.sweepNodes(); len(swept.Gone) > 0 {
+		tr.Errorf("swept %+v, want no process that lives on", swept)
+	}
+	site.wants("-u -v")
+	tr.wantSeen(presence.Site, "u", joined)
+	tr.wantSeen(presence.Site, "v", joined)
 }
 
 // Rules 7 and 23: a beat and an OpKeep for less than the join, and then beats of the whole length. The process crashes.
@@ -186,7 +196,7 @@ func processReturns(tr *trial) {
 	tr.renews("a.p", false)
 	tr.do(presence.Site, lasting(join("u", "a.p.1"), 10*term))
 	tr.advance(term + slack)
-	tr.renews("a.p", false)
+	tr.renews("a.p", true)
 	tr.sweepNodes()
 	site.wants("+u")
 }

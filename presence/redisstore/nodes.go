@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
@@ -20,7 +19,7 @@ const nodeClaim = 5 * time.Second
 
 // RenewNode implements [backend.Store].
 func (s *fleet) RenewNode(ctx context.Context, process string, term time.Duration) (alive bool, next time.Duration, err error) {
-	r, err := s.numbers(ctx, s.writes, "renew node", 2, eval{nodeRenewScript, s.indexKeys("nodes", "terms"), []any{s.now(), process, millis(term)}})
+	r, err := s.numbers(ctx, s.writes, "renew node", 2, eval{nodeRenewScript, s.indexKeys("nodes", "terms", "sweeps"), []any{s.now(), process, term.Milliseconds()}})
 	if err != nil {
 		return false, 0, err
 	}
@@ -42,7 +41,6 @@ type lapsedNode struct {
 	process string
 	lapsed  string // when, in Unix ms, as the server wrote it
 	renewed int64  // the latest renewal, Unix ms
-	term    int64  // ms
 }
 
 // sweepNodes ends the leases of connections whose process has lapsed. While no process has, it costs one round
@@ -58,6 +56,9 @@ func (s *upkeep) sweepNodes(ctx context.Context, swept *backend.Swept) error {
 		if err := s.sweepNode(ctx, n, swept); err != nil {
 			return err // the claim expires
 		}
+		if n.renewed > 0 {
+			swept.Gone = append(swept.Gone, n.process)
+		}
 		if _, err := s.runOne(ctx, s.writes, "sweep", eval{nodeForgetScript, s.indexKeys("nodes", "terms", "sweeps"), []any{n.process, n.lapsed}}); err != nil {
 			return err
 		}
@@ -71,8 +72,8 @@ func (s *upkeep) claimNode(ctx context.Context) (n lapsedNode, err error) {
 	}
 	lapsed, err := strconv.ParseInt(r[1], 10, 64)
 	n = lapsedNode{process: r[0], lapsed: r[1]}
-	n.term, _ = strconv.ParseInt(r[2], 10, 64) // 0 for a process without a term
-	n.renewed = lapsed - n.term
+	term, _ := strconv.ParseInt(r[2], 10, 64) // 0 for a process without a term
+	n.renewed = lapsed - term
 	return n, wrap("sweep", err)
 }
 
@@ -106,19 +107,6 @@ func (p *nodeProgress) set(n lapsedNode, topic presence.Topic) {
 	p.upTo[n] = topic
 }
 
-// returned reports whether a process has renewed its lease since it lapsed, or was swept by another node. Its
-// new leases must not be ended.
-func (s *upkeep) returned(ctx context.Context, n lapsedNode) (bool, error) {
-	var score *redis.FloatSliceCmd
-	err := s.send(ctx, s.writes, "sweep", func(ctx context.Context, p redis.Pipeliner) {
-		score = p.ZMScore(ctx, s.indexKey("nodes"), n.process)
-	})
-	if err != nil {
-		return false, err
-	}
-	return len(score.Val()) != 1 || int64(score.Val()[0]) != n.renewed+n.term, nil
-}
-
 // sweepNode ends the leases of one process, in all topics of the fleet.
 func (s *upkeep) sweepNode(ctx context.Context, n lapsedNode, swept *backend.Swept) error {
 	for after := s.progress.get(n); ; {
@@ -135,9 +123,6 @@ func (s *upkeep) sweepNode(ctx context.Context, n lapsedNode, swept *backend.Swe
 			cursors[t] = "0"
 		}
 		for len(cursors) > 0 {
-			if back, err := s.returned(ctx, n); back || err != nil {
-				return err
-			}
 			if err := s.sweepNodeIn(ctx, n, cursors, swept); err != nil {
 				return err
 			}
@@ -158,7 +143,7 @@ func (s *upkeep) sweepNodeIn(ctx context.Context, n lapsedNode, cursors map[pres
 	var of []presence.Topic
 	most := maxSweep / min(len(cursors), nodeTopics)
 	for t, cursor := range cursors {
-		evals, of = append(evals, s.topicEval(sweepNodeScript, t, n.process, n.renewed, n.renewed+n.term/2, cursor, most)), append(of, t)
+		evals, of = append(evals, s.topicEval(sweepNodeScript, t, n.process, n.renewed, cursor, most)), append(of, t)
 		if len(evals) == nodeTopics {
 			break
 		}

@@ -1,7 +1,6 @@
 package redisstore_test
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -95,35 +94,8 @@ func TestNodesCounted(t *testing.T) {
 	counts(0)
 }
 
-// A process that comes back while it is swept keeps what it holds from then on.
+// A process that comes back while it is swept is told so: it goes on under another name, and what hung on the first one ends.
 func TestSweepOfNodeThatReturns(t *testing.T) {
-	clock := time.Now()
-	client := redistest.Start(t).Client()
-	store := redisstore.New(storeclock.Client{UniversalClient: client, Now: func() time.Time { return clock }}, redisstore.Config{Timeout: patience})
-	t.Cleanup(func() { store.Close() })
-	store.Apply(t.Context(), []backend.Batch{joinBatch(presence.Site, "alice", "a.p.1")})
-	if _, _, err := store.RenewNode(t.Context(), "a.p", 10*time.Second); err != nil {
-		t.Fatal(err)
-	}
-	clock = clock.Add(11 * time.Second)
-	client.AddHook(&claimed{then: func(nodes string) { // as renewing does
-		later := float64(clock.Add(10 * time.Second).UnixMilli())
-		if err := client.ZAdd(context.Background(), nodes, redis.Z{Score: later, Member: "a.p"}).Err(); err != nil {
-			t.Error(err)
-		}
-	}})
-	swept, err := store.Sweep(t.Context(), backend.SweepOptions{Limit: 100, Nodes: true})
-	if err != nil || swept.Leaves != 0 {
-		t.Errorf("got %+v and error %v, want no leave of a process that is back", swept, err)
-	}
-	clock = clock.Add(11 * time.Second)
-	if swept, err := store.Sweep(t.Context(), backend.SweepOptions{Limit: 100, Nodes: true}); err != nil || swept.Leaves != 1 {
-		t.Errorf("once it has lapsed again: got %+v and error %v, want one leave", swept, err)
-	}
-}
-
-// So does a process that comes back between two round trips of its sweep.
-func TestSweepOfNodeThatReturnsMeanwhile(t *testing.T) {
 	clock := time.Now()
 	client := redistest.Start(t).Client()
 	store := redisstore.New(storeclock.Client{UniversalClient: client, Now: func() time.Time { return clock }}, redisstore.Config{Timeout: patience})
@@ -140,49 +112,41 @@ func TestSweepOfNodeThatReturnsMeanwhile(t *testing.T) {
 		t.Fatal(err)
 	}
 	clock = clock.Add(11 * time.Second)
-	client.AddHook(&claimed{key: "log", then: func(string) { // of the first leaves
-		if _, _, err := store.RenewNode(context.Background(), "a.p", 10*time.Second); err != nil {
-			t.Error(err)
+	store.Apply(t.Context(), []backend.Batch{joinBatch(presence.Site, "u1", "a.p+1.0")})
+	client.AddHook(&afterFirstLeaves{then: func() {
+		if alive, _, err := store.RenewNode(context.Background(), "a.p", 10*time.Second); alive || err != nil {
+			t.Errorf("a renewal during the sweep said %v, %v, want false", alive, err)
 		}
 	}})
 	swept, err := store.Sweep(t.Context(), backend.SweepOptions{Limit: 100, Nodes: true})
-	if err != nil || swept.Leaves == 0 || swept.Leaves > users/4 {
-		t.Errorf("got %+v and error %v, want leaves of one round trip alone", swept, err)
+	if err != nil || swept.Leases != users || swept.Leaves != users-1 {
+		t.Errorf("got %+v and error %v, want the end of all that hung on the process", swept, err)
+	}
+	if r, err := store.Snapshot(t.Context(), presence.Site); err != nil || len(r.Members) != 1 {
+		t.Errorf("got %d users and error %v, want the one of the other name", len(r.Members), err)
 	}
 }
 
-// claimed does something right after the first command about sweeps of nodes, or about another
-// key, with the key of the nodes.
-type claimed struct {
+// afterFirstLeaves does something right after the first command about the log of a topic.
+type afterFirstLeaves struct {
 	cutter
-	key  string // how its name ends; empty: "sweeps"
 	once sync.Once
-	then func(nodes string)
+	then func()
 }
 
-func (c *claimed) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		err := next(ctx, cmd)
-		c.look(cmd)
-		return err
-	}
-}
+func (c *afterFirstLeaves) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
 
-func (c *claimed) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+func (c *afterFirstLeaves) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
 		err := next(ctx, cmds)
 		for _, cmd := range cmds {
-			c.look(cmd)
+			for _, arg := range cmd.Args() {
+				if strings.HasSuffix(fmt.Sprint(arg), "log") && cmd.Err() == nil {
+					c.once.Do(c.then)
+				}
+			}
 		}
 		return err
-	}
-}
-
-func (c *claimed) look(cmd redis.Cmder) {
-	for _, arg := range cmd.Args() {
-		if key, ok := strings.CutSuffix(fmt.Sprint(arg), cmp.Or(c.key, "sweeps")); ok && cmd.Err() == nil {
-			c.once.Do(func() { c.then(key + "nodes") })
-		}
 	}
 }
 

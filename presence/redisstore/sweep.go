@@ -48,6 +48,7 @@ func (s *upkeep) Sweep(ctx context.Context, opts backend.SweepOptions) (backend.
 	}
 	expired, err := s.sweepExpired(ctx, opts, began)
 	expired.Leases, expired.Leaves = expired.Leases+swept.Leases, expired.Leaves+swept.Leaves
+	expired.Gone = swept.Gone
 	return expired, err
 }
 

@@ -23,9 +23,10 @@ const (
 
 // acts remembers the acts of staff that this node has heard of.
 type acts struct {
-	logger  *slog.Logger
-	users   *users
-	notices *notices
+	logger     *slog.Logger
+	users      *users
+	notices    *notices
+	generation *generation
 
 	mu     actsMutex
 	heard  []heardAct                                   // the oldest first
@@ -38,8 +39,8 @@ type heardAct struct {
 	presence.Act
 }
 
-func newActs(logger *slog.Logger, u *users, n *notices) *acts {
-	return &acts{logger: logger, users: u, notices: n, barred: generations.New[presence.UserID, time.Time](maxBarred, nil)}
+func newActs(logger *slog.Logger, u *users, n *notices, g *generation) *acts {
+	return &acts{logger: logger, users: u, notices: n, generation: g, barred: generations.New[presence.UserID, time.Time](maxBarred, nil)}
 }
 
 // latest returns the acts that this node has heard of, the latest first.
@@ -97,7 +98,7 @@ func (s *acts) hear(n backend.Notice) {
 	s.mu.Unlock()
 	if a.Did == presence.ActCut {
 		for _, c := range s.users.connectionsOf(a.User) {
-			if a.Connection == c.id || a.Connection == s.users.leaseHolder(c) {
+			if a.Connection == c.id || s.generation.isOwn(a.Connection) {
 				c.conn.Close()
 			}
 		}

@@ -78,8 +78,8 @@ func (c *Connection) Err() error {
 // Beat renews the leases, because the page is alive. It returns false if the connection
 // has ended: its page connects again.
 func (c *Connection) Beat() bool {
-	alive := c.env.leases.renew(&c.holder)
 	c.env.attention.proved(&c.holder)
+	alive := c.env.leases.renew(&c.holder)
 	if alive && c.holds() {
 		c.env.stats.beatsByStream.Add(1)
 	}
@@ -100,9 +100,10 @@ const opGiveUp backend.OpKind = 0
 // opLeave ends a connection whose user left by a sign-out: at once, and with the sign-out as a proof of life.
 const opLeave = ^backend.OpKind(0)
 
-// endVisits tells the nodes that hold the user for the page's beats that the connection has ended: see visit.
+// endVisits tells the nodes that hold the user for the page's beats that the connection has ended: see visit. They may not have
+// been able to tell that there are beats: so a page that left one out here may have visits too.
 func (c *Connection) endVisits() {
-	if c.strays.Load() {
+	if heartbeat, _ := c.timing(); c.strays.Load() || time.Since(c.lastProof()) > heartbeat+heartbeat/2 {
 		c.env.tokens.tellLeft(c.visitor.User.ID, c.id)
 	}
 }

@@ -184,7 +184,7 @@ func (o *opener) open(ctx context.Context, with ConnectOptions) (*Connection, er
 	c.join(wait, c.topics()...)
 	o.env.users.setOpened(&c.holder)
 	if time.Since(joining) > c.TTL()/10 { // joining took long, so the page's TTL begins now
-		o.env.leases.renew(&c.holder)
+		c.Beat()
 	}
 	if err := ctx.Err(); err != nil {
 		o.env.stats.aborted.Add(1)

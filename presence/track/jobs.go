@@ -28,6 +28,7 @@ type jobs struct {
 	leases    *leases
 	nodeLease *nodeLease
 	fleet     *fleet
+	tell      func(backend.Notice)
 	rest      atomic.Pointer[sweepRest]
 }
 
@@ -70,6 +71,9 @@ func (j *jobs) sweep(ctx context.Context) (backend.Swept, error) {
 	j.outage.reportSweep(err)
 	if err != nil {
 		j.nodeLease.doubt.Wake()
+	}
+	for _, process := range swept.Gone {
+		j.tell(backend.Notice{Kind: backend.NoticeGone, Payload: firstName(process)})
 	}
 	j.stats.sweeps.Add(1)
 	j.stats.swept.Add(uint64(swept.Leases))

@@ -12,19 +12,20 @@ import (
 // leases keeps in the store what this node holds: page views, and the leases of its connections. It renews
 // them, makes them again if they are gone, and restores all after the store lost its data.
 type leases struct {
-	cfg     *Config
-	life    *lifetime
-	stats   *counters
-	store   backend.Store
-	outage  *outage
-	writer  *writer
-	users   *users
-	topics  *topics
-	notices *notices
-	seal    *seal
-	guests  *guestCounts
-	choices *choices
-	visits  *time.Timer // makes the leases of visits again, after the latest restore
+	cfg        *Config
+	life       *lifetime
+	stats      *counters
+	store      backend.Store
+	outage     *outage
+	writer     *writer
+	users      *users
+	topics     *topics
+	notices    *notices
+	seal       *seal
+	guests     *guestCounts
+	choices    *choices
+	generation *generation
+	visits     *time.Timer // makes the leases of visits again, after the latest restore
 
 	mu        leasesMutex
 	gone      map[goneLease]struct{} // leases that heartbeats found gone
@@ -98,7 +99,8 @@ func (l *leases) forgetStreaming(guest string) (topics []presence.Topic) {
 // join makes the lease for a connection in each topic, unless the connection has ended or left the topic. made is
 // nil for leases that are made again. Otherwise made gets the user as others see the user, and the ack of
 // each lease. If the connection has ended, the release of the lease is written after it, or was written
-// already.
+// already. A lease is made again also for a page that is silent, as long as its user is shown here: its beats may come to other
+// nodes, which can keep only whom a connection holds.
 func (l *leases) join(c *holder, topics []presence.Topic, made func(resolved, []*ack)) {
 	l.choices.resolveFor(c, c.visitor.User, func(now resolved) { // called with users.mu held
 		var acks []*ack
@@ -107,7 +109,10 @@ func (l *leases) join(c *holder, topics []presence.Topic, made func(resolved, []
 			if !l.users.holdsLocked(c, topic) { // a sign-out came first
 				continue
 			}
-			join, _ := l.users.joinLocked(c, topic, now)
+			join, held := l.users.joinLocked(c, topic, now)
+			if made == nil && !held && l.topics.shown(topic, c.member(topic)) == "" {
+				continue
+			}
 			if made != nil {
 				acks = append(acks, l.writer.putAcked(topic, join))
 			} else {
@@ -137,7 +142,7 @@ func (p *users) joinLocked(c *holder, topic presence.Topic, user resolved) (join
 // OpRelease with a grace. While another page here holds the user there, the lease stays. The operation contains the lease
 // that it ends, because the writer may have to renew that first: see renewed.
 func (l *leases) release(h *holder, topic presence.Topic, kind backend.OpKind, grace time.Duration) {
-	release := operation{Op: releaseOf(h.member(topic), l.users.leaseHolder(h), kind, grace)}
+	release := operation{Op: releaseOf(h.member(topic), leaseHolder(h), kind, grace)}
 	switch kind {
 	case opLeave:
 		release.Kind, release.For = backend.OpRelease, 0
@@ -174,7 +179,7 @@ func (l *leases) endSilent(like *holder, topic presence.Topic) {
 	l.users.mu.Lock()
 	defer l.users.mu.Unlock()
 	if _, held := l.users.keepLocked(like, topic); !held && !l.users.closed && l.outage.soundFor() > l.cfg.ttl(topic) {
-		l.writer.put(topic, operation{Op: releaseOf(like.member(topic), l.users.leaseHolder(like), backend.OpDrop, 0)})
+		l.writer.put(topic, operation{Op: releaseOf(like.member(topic), leaseHolder(like), backend.OpDrop, 0)})
 	}
 }
 
@@ -197,7 +202,7 @@ func (l *leases) countGuests(ctx context.Context) {
 //
 // The lease of a visit is made again by the page's next beat, or after a restore.
 func (l *leases) rejoin(topic presence.Topic, op backend.Op) {
-	if op.Holder != l.users.ownHolder() {
+	if op.Holder != ownPages {
 		return
 	}
 	l.mu.Lock()

@@ -111,14 +111,15 @@ func (l *leases) heldFor(every time.Duration) []*holder {
 	return held
 }
 
-// renew renews the leases for a connection, whose page is alive.
+// renew renews the leases for a connection, for as long as the latest proof of life of the user's pages here allows.
 func (l *leases) renew(h *holder) bool {
 	if h.conn.Err() != nil {
 		return false
 	}
-	for _, topic := range h.heldTopics() {
-		l.writer.add(topic, backend.Op{Kind: backend.OpHeartbeat, User: presence.User{ID: h.member(topic)}, Holder: l.users.leaseHolder(h), For: l.cfg.ttl(topic)})
-	}
+	l.eachKeep(h, false, func(topic presence.Topic, keep operation) {
+		keep.Kind = backend.OpHeartbeat
+		l.writer.put(topic, keep)
+	})
 	return true
 }
 
@@ -127,14 +128,24 @@ func (l *leases) joined(h *holder) bool {
 	if h.conn.Err() != nil {
 		return false
 	}
+	l.eachKeep(h, true, func(topic presence.Topic, keep operation) { l.writer.put(topic, keep) })
+	return true
+}
+
+// eachKeep calls each, with users.mu held, with the operation that keeps the user of a connection or visit in each topic. joined
+// says that a page has just joined it.
+func (l *leases) eachKeep(h *holder, joined bool, each func(presence.Topic, operation)) {
 	l.users.mu.Lock()
 	defer l.users.mu.Unlock()
-	l.users.joinedHereLocked(h)
+	if joined {
+		l.users.joinedHereLocked(h)
+	}
+	if h.isVisit() {
+		h.held.leased = true
+	}
 	for _, topic := range h.heldTopics() {
 		if keep, held := l.users.keepLocked(h, topic); held {
-			keep.For = l.cfg.ttl(topic)
-			l.writer.put(topic, keep)
+			each(topic, keep)
 		}
 	}
-	return true
 }

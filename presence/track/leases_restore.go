@@ -12,26 +12,24 @@ import (
 )
 
 // restore gives the store, after it lost data, everything of this node that it may have lost: page views, connections and
-// notices. Each has its moment, so the order does not matter, and a lease that the store still has is only
-// renewed. The node hears all notices first, so that it restores no user who signed out. restore returns an error if it
-// cannot hear them.
+// notices. Each has its moment, so the order does not matter. The node hears all notices first, so that it restores no user who
+// signed out. restore returns an error if it cannot hear them. A loss is noticed several times, also in each topic, and restored
+// once.
 func (l *leases) restore(ctx context.Context) error {
 	if err := l.choices.hearAll(ctx); err != nil {
 		return err
 	}
 	l.notices.lost()
-	l.visits.Reset(restoreFor(l.cfg.shortestTTL()))
-	_ = l.seal.agree(ctx) // if this fails, the next check of the secret repeats it
-	for _, view := range l.users.liveViews() {
-		if !l.hasLeft(view) {
-			l.viewed(view)
-		}
-	}
-	for _, c := range l.users.all() {
-		l.guests.count(c)
-		if held := c.heldTopics(); len(held) > 0 {
-			l.join(c, held, nil)
-		}
+	if l.generation.lost() {
+		l.life.spawn(func(ctx context.Context) {
+			_ = l.seal.agree(ctx) // if this fails, the next check of the secret repeats it
+			for _, view := range l.users.liveViews() {
+				if !l.hasLeft(view) {
+					l.viewed(view)
+				}
+			}
+			l.rewrite(ctx)
+		})
 	}
 	return nil
 }
@@ -44,53 +42,64 @@ func (l *leases) restoreSoon() {
 	})
 }
 
-// reassertSoon runs reassert in the background.
-func (l *leases) reassertSoon() { l.life.spawn(l.reassert) }
-
-// Leases are renewed in parts, so that joins and leaves need not wait behind all of them. Those of 50,000
-// connections take two seconds.
-const (
-	reassertAtOnce = 500
-	reassertPause  = 20 * time.Millisecond
-)
-
-// reassert renews the leases of all connections here at once. For a page that must beat, it renews them for
-// the rest of the TTL since its latest beat. Leases that have expired or were swept are made again: see
-// rejoin.
-func (l *leases) reassert(ctx context.Context) {
-	for part := range slices.Chunk(append(l.users.all(), l.users.allVisits()...), reassertAtOnce) {
-		for _, c := range part {
-			if c.holds() {
-				l.reassertOne(c)
-			}
-		}
-		if !wait.For(ctx, reassertPause) {
-			return
-		}
-	}
+func (l *leases) isSilent(h *holder) bool {
+	l.users.mu.Lock()
+	defer l.users.mu.Unlock()
+	return h.silentLocked() && !h.isVisit()
 }
 
-// reassertOne renews the leases of a connection, each for as long as the latest proof of life allows, or a
-// quarter of the TTL longer, because a store handles heartbeats of equal length together. After an outage in
-// which leases may have expired, it also keeps the lease of a page that has been silent for longer, if its
-// user is still shown here: the page may beat at other nodes, and repeats a failed beat only after ten
+// swept writes again what this node holds, in the background, because the leases of this generation have been ended.
+func (l *leases) swept() {
+	l.generation.next(time.Time{})
+	l.life.spawn(func(ctx context.Context) {
+		for l.choices.hearAll(ctx) != nil {
+			if !wait.For(ctx, backoffFirst) {
+				return
+			}
+		}
+		l.rewrite(ctx)
+	})
+}
+
+// renewAll renews the leases of this node in the background, after an outage in which some may have expired. The lease of a
+// page that is silent here is made again: its beats may come to other nodes, and it repeats a failed beat only after ten seconds.
+func (l *leases) renewAll() {
+	l.life.spawn(func(ctx context.Context) {
+		l.inParts(ctx, append(l.users.all(), l.users.allVisits()...), func(h *holder) {
+			if l.renew(h); l.isSilent(h) && l.outage.leasesMayHaveExpired() {
+				l.join(h, h.heldTopics(), nil)
+			}
+		})
+	})
+}
+
+// Leases are written in parts, so that joins and leaves need not wait behind all of them. Those of 50,000 connections take two
 // seconds.
-func (l *leases) reassertOne(h *holder) {
-	if h.conn.Err() != nil {
-		return
-	}
-	doubt := l.outage.leasesMayHaveExpired()
-	for _, topic := range h.heldTopics() {
-		ttl := l.cfg.ttl(topic)
-		left := ttl
-		if h.beat.Load() {
-			left -= time.Since(time.Unix(0, h.beaten.Load())).Truncate(ttl / 4)
+const (
+	rewriteAtOnce = 500
+	rewritePause  = 20 * time.Millisecond
+)
+
+// rewrite writes what this node holds by connections and visits.
+func (l *leases) rewrite(ctx context.Context) {
+	l.visits.Reset(restoreFor(l.cfg.shortestTTL()))
+	l.inParts(ctx, l.users.all(), func(c *holder) {
+		l.guests.count(c)
+		if held := c.heldTopics(); len(held) > 0 {
+			l.join(c, held, nil)
 		}
-		if left <= 0 && doubt && l.topics.shown(topic, h.member(topic)) != "" {
-			left = ttl
+	})
+	l.visitAgain(ctx)
+}
+
+// inParts calls do for each of many holders, with pauses.
+func (l *leases) inParts(ctx context.Context, all []*holder, do func(*holder)) {
+	for part := range slices.Chunk(all, rewriteAtOnce) {
+		for _, h := range part {
+			do(h)
 		}
-		if left > 0 {
-			l.writer.add(topic, backend.Op{Kind: backend.OpHeartbeat, User: presence.User{ID: h.member(topic)}, Holder: l.users.leaseHolder(h), For: left})
+		if !wait.For(ctx, rewritePause) {
+			return
 		}
 	}
 }
@@ -103,25 +112,12 @@ func (l *leases) reassertOne(h *holder) {
 // view. If node C did not tell of the beat, Carol would be online until 12:05:00 even if her machine loses its power at
 // 12:02:00.
 func (l *leases) visitAgain(ctx context.Context) {
-	for part := range slices.Chunk(l.users.allVisits(), reassertAtOnce) {
-		l.keepAll(part)
-		if !wait.For(ctx, reassertPause) {
-			return
-		}
-	}
-}
-
-func (l *leases) keepAll(visits []*holder) {
-	l.users.mu.Lock()
-	defer l.users.mu.Unlock()
-	for _, h := range visits {
-		for _, topic := range h.heldTopics() {
-			if keep, held := l.users.keepLocked(h, topic); held {
-				keep.For = l.cfg.ttl(topic) // the length of a lease that is made
-				l.writer.put(topic, keep)
-			}
-		}
-	}
+	l.inParts(ctx, l.users.allVisits(), func(h *holder) {
+		l.eachKeep(h, false, func(topic presence.Topic, keep operation) {
+			keep.For = l.cfg.ttl(topic) // the length of a lease that is made
+			l.writer.put(topic, keep)
+		})
+	})
 }
 
 // hasLeft reports whether the user of a page view that would still hold is known to have left: a stream

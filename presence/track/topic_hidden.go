@@ -33,7 +33,7 @@ func (r *replica) hides(member presence.UserID) bool {
 func (r *replica) isOut(e *entry) bool {
 	out := r.records.outAt(r.out.topic, e.ID)
 	back, _ := r.outage.latest()
-	return r.hides(e.ID) || out.After(e.Since) && time.Since(later(out, back)) < admitFor(r.kind.TTL)
+	return r.hides(e.ID) || out.After(e.Since) && time.Since(later(out, back)) < r.oldFor()
 }
 
 // learned shows what a user chose.
@@ -136,13 +136,12 @@ func (r *replica) withoutHidden(d backend.Diff) backend.Diff {
 func (r *replica) withhold(e *entry) {
 	p := &r.provisional
 	if !p.open() {
-		r.after(admitFor(r.kind.TTL))
+		r.settleAfter(r.settleFor())
 	}
-	p.postpone(r.kind.TTL)
 	if p.withheld == nil {
 		p.withheld = make(map[presence.UserID]*entry)
 	}
-	p.withheld[e.ID], p.active = e, true
+	p.withheld[e.ID], p.active, p.latest = e, true, time.Now()
 }
 
 // withholdAll withholds those who hide in a roster that was just read. Nobody reads it yet.

@@ -3,8 +3,6 @@ package track
 import (
 	"fmt"
 	"hash/fnv"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -17,26 +15,24 @@ import (
 // would make every user leave and come back, and a failover that lost the latest writes would bring back users who have
 // left.
 //
-//	restored = reload + min(TTL, 7 s)        at least 4.5 s later (see restoreFor): every node has restored
-//	                                         its leases
-//	admitAt = reload + TTL + restoreWait     (see admitFor) by default 46.5 s later: leases that nobody renews
-//	                                         have expired and have been swept
+//	data lost   reload                                settled
+//	    │          │                                     │
+//	────┴──────────┴─────────────────────────────────────┴──▶
+//	    missing:   stay listed ────────────────────────▶│ leave
+//	    withheld:  stay out ───────────────────────────▶│ join
 //
-//	data lost   reload                   restored                      admitAt
-//	    │          │                        │                             │
-//	────┴──────────┴────────────────────────┴─────────────────────────────┴──────▶
-//	    missing:   stay listed ────────────▶│ leave
-//	    withheld:  stay out ──────────────────────────────────────────────▶│ join
+// It is settled after settleFor, by default 13 s: then every node has restored its leases, and sweeps have ended those that no node
+// holds any more (see generation).
 //
 // The reload compares the roster here with the one that the store still has:
 //   - A user who is listed here and not there is missing. The user stays listed, and
-//     leaves then (restored) unless a node restored the lease.
+//     leaves when it is settled, unless a node restored the lease.
 //   - A listed user whose leave the store's log tells, as news, leaves at once. This node was out of
 //     reach meanwhile.
 //   - A user who left here and is there again with an old lease is withheld. Who came before
 //     the latest diff that this node had, and is not listed, has left. The user
-//     stays out, and joins at admitAt if the lease still exists, which shows that its
-//     holder renews it. If a connection of this node holds the user, the user joins at once.
+//     stays out, and joins when it is settled if something still holds the user. If a connection of this node
+//     does, the user joins at once.
 //   - A listed user who signed out, or hides, is removed at once: see isOut. No node restores the lease, and the store
 //     cannot report a leave of a user that it lost. Who is not listed and is out is withheld.
 //   - A listed device that its user hid from somebody, and that the store shows as before, is still shown as
@@ -46,9 +42,9 @@ import (
 //
 // Example: Redis is wiped at 12:00:00, and reloads are at 12:00:03. Alice's node restored
 // her lease at 12:00:02: readers see nothing of it. Bob's node was stopped at 12:00:01:
-// he is missing, and leaves at 12:00:10. Another day Carol leaves at 11:59:59, and at
+// he is missing, and leaves at 12:00:16. Another day Carol leaves at 11:59:59, and at
 // 12:00:00 Redis fails over to a copy that still has her: she is withheld. Her lease
-// expires by 12:00:45 and is swept by 12:00:46. admitAt is 12:00:49.5, so she never appears.
+// ends with the earlier generation of its node by 12:00:11, so she never appears.
 //
 // While users are missing or withheld, each version has a name that only this node
 // uses: see nextVersion.
@@ -60,8 +56,8 @@ type provisional struct {
 	kept     bool                                     // a diff shows somebody who is withheld, and is not published yet
 	versions int32                                    // the number of names that nextVersion has made
 	began    time.Time                                // when the latest loss of data was noticed
-	admitAt  time.Time                                // when withheld users are admitted
-	timer    *time.Timer                              // the next deadline
+	latest   time.Time                                // when a user was last withheld
+	timer    *time.Timer                              // settles
 }
 
 // A missingUser is listed here, but the store has lost the user.
@@ -70,10 +66,17 @@ type missingUser struct {
 	left  backend.Departure // the leave to publish if no node restores the user
 }
 
-// admitFor is how long a withheld user stays out: until a lease that nobody renews has expired and has been
-// swept. Sweeps wait while the nodes restore what was lost, which with a short TTL takes longer than the
-// lease.
-func admitFor(ttl time.Duration) time.Duration { return max(ttl, restoreFor(ttl)) + restoreWait }
+// oldFor is how long the store may have something that was ended: until a lease that nobody renews has expired and was swept.
+// Sweeps wait while the nodes restore.
+func (r *replica) oldFor() time.Duration {
+	return max(r.kind.TTL, restoreFor(r.kind.TTL)) + restoreWait
+}
+
+// settleFor is how long a roster stays provisional: until the nodes have restored their leases, the names of earlier generations
+// and of dead processes have lapsed, and a sweep could end what hung on them.
+func (r *replica) settleFor() time.Duration {
+	return max(restoreFor(r.kind.TTL), r.cfg.NodeTTL) + 2*restoreWait
+}
 
 // open reports whether any user is missing or withheld.
 func (p *provisional) open() bool { return len(p.missing)+len(p.withheld) > 0 }
@@ -111,8 +114,7 @@ func (r *replica) stand(n net, listed roster, latest int64, gone map[presence.Us
 		}
 		certain.joins = append(certain.joins, e)
 	}
-	p.active, p.began = p.open(), time.Now()
-	p.admitAt = time.Now().Add(admitFor(r.kind.TTL))
+	p.active, p.began, p.latest = p.open(), time.Now(), time.Now()
 	return certain
 }
 
@@ -150,27 +152,20 @@ func (p *provisional) mayWait(sound, ttl time.Duration, since time.Time) bool {
 	return p.open() && (sound == 0 || time.Since(later(p.began, since)) < 2*max(ttl, restoreFor(ttl)))
 }
 
-// postpone makes the withheld users wait until leases that nobody renews have expired, and until sweeps, which
-// wait for the nodes to restore, have removed them.
-func (p *provisional) postpone(expired time.Duration) {
-	if at := time.Now().Add(expired + restoreWait); at.After(p.admitAt) {
-		p.admitAt = at
-	}
-}
-
-// expire returns the changes that are due: missing users leave, and after admitAt withheld users join. wait is the time
-// until the rest are due.
-func (p *provisional) expire() (n net, wait time.Duration) {
+// settle returns the changes that are due: missing users leave, and withheld users join, except those who hide. These join
+// once the store has not learned it for as long as anything old may last there: then it knows of a later choice.
+func (p *provisional) settle(hides func(presence.UserID) bool, old time.Duration) (n net) {
 	for _, m := range p.missing {
 		n.leaves = append(n.leaves, m.left)
 	}
 	clear(p.missing)
-	if wait = time.Until(p.admitAt); wait > 0 && len(p.withheld) > 0 {
-		return n, wait
+	for id, e := range p.withheld {
+		if !hides(id) || time.Since(p.latest) >= old {
+			n.joins = append(n.joins, e)
+			delete(p.withheld, id)
+		}
 	}
-	n.joins = slices.Collect(maps.Values(p.withheld))
-	clear(p.withheld)
-	return n, 0
+	return n
 }
 
 // nextVersion returns a name for a version that exists only on this node. Another node answers a reader of it
@@ -189,10 +184,10 @@ func (p *provisional) stop() {
 	}
 }
 
-// after makes expireProvisional run once, in place of the time that was set before.
-func (r *replica) after(d time.Duration) {
+// settleAfter makes settle run once, in place of the time that was set before.
+func (r *replica) settleAfter(d time.Duration) {
 	r.provisional.stop()
-	r.provisional.timer = time.AfterFunc(d, r.expireProvisional)
+	r.provisional.timer = time.AfterFunc(d, r.settle)
 }
 
 // signedOut publishes the leave of a member who signed out and whom the store has lost: no other leave will come.
@@ -212,29 +207,25 @@ func (r *replica) leaveMissingLocked(id presence.UserID) {
 	}
 }
 
-// expireProvisional runs at a deadline of the provisional roster. If the store was out again, no node could
+// settle ends a provisional roster. If the store was out again, no node could
 // restore anything, so the nodes get the time anew. The same holds if the store lost its data again, which a
 // replica cannot notice if the topic was still empty.
-func (r *replica) expireProvisional() {
-	sound, restore := r.outage.soundFor(), restoreFor(r.kind.TTL)
+func (r *replica) settle() {
+	sound, settled := r.outage.soundFor(), r.settleFor()
 	since := later(r.outage.latest())
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
-	case sound < restore && r.provisional.mayWait(sound, r.kind.TTL, since) && !r.closed:
-		r.provisional.postpone(max(r.kind.TTL, restore) - sound)
-		r.after(restore - sound)
 	case r.closed || !r.provisional.open():
+	case sound < settled && r.provisional.mayWait(sound, r.kind.TTL, since):
+		r.settleAfter(settled - sound)
 	case r.watch.resyncing: // a reload is under way, which may restore users or find a new loss
-		r.after(time.Second)
+		r.settleAfter(time.Second)
 	default:
-		r.provisional.postpone(restore - sound) // until sweeps, which have waited as long, have removed what has expired
 		r.publishPendingLocked()
-		n, wait := r.provisional.expire()
-		if wait > 0 {
-			r.after(wait)
+		if r.decideLocked(r.provisional.settle(r.hides, r.oldFor())); r.provisional.open() {
+			r.settleAfter(settled)
 		}
-		r.decideLocked(n)
 	}
 }
 

@@ -58,7 +58,7 @@ const (
 // lacks withheld ones. For the same reason the topic does not count as empty then.
 //
 // Example: a failover brings Alice back, who was the last one in thread:1 and has left. Then Redis loses
-// thread:1, with Alice. Were that no gap, this node would still wait for her lease, and let her join at admitAt.
+// thread:1, with Alice. Were that no gap, this node would let her join when the roster is settled.
 func (f *figureCheck) check(c backend.Counts, l *ledger, at int, provisional bool) gap {
 	was := *f
 	*f = figureCheck{}
@@ -212,7 +212,7 @@ func (r *replica) replaceLocked(now stored) {
 	n := difference(was.roster, now.ledger.roster, r.cfg.Directory == nil)
 	n = r.stand(n, was.roster, was.latest, now.ledger.history.gone(was.history))
 	r.provisional.overlay(now.ledger.roster)
-	r.after(restoreFor(r.kind.TTL))
+	r.settleAfter(r.settleFor())
 
 	r.ledger, r.counts, r.staleSince = now.ledger, now.counts, time.Time{}
 	r.narrowAll()

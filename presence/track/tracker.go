@@ -81,9 +81,10 @@ func New(store backend.Store, cfg Config) (*Tracker, error) {
 // newTracker makes the parts, each after those that it needs.
 func newTracker(inner backend.Store, cfg *Config) *Tracker {
 	process, stats, life, store := newProcess(cfg.Node), newCounters(), newLifetime(), newTimedStore(inner)
+	generation := newGeneration(process)
 	forgotten := func(entries int) { stats.forgotten.Add(uint64(entries)) }
 	directory, notices, seal := newDirectoryCalls(cfg.Directory, cfg.Logger), newNotices(store, life, maxPending), newSeal(store, cfg.Secret)
-	users, peaks := newUsers(cfg, process, forgotten), newPeaks(forgotten)
+	users, peaks := newUsers(cfg, forgotten), newPeaks(forgotten)
 	writer := newWriter(stats, users.records)
 	outage := newOutage(cfg, writer.size, writer.retry.Wake)
 
@@ -106,11 +107,11 @@ func newTracker(inner backend.Store, cfg *Config) *Tracker {
 	guests := newGuestCounts(cfg, life, store, writer, topics, users)
 	leases := (&leases{
 		cfg: cfg, life: life, stats: stats, store: store, outage: outage, writer: writer, users: users, topics: topics,
-		notices: notices, seal: seal, guests: guests, choices: choices,
+		notices: notices, seal: seal, guests: guests, choices: choices, generation: generation,
 	}).begin()
 	topics.env.restore = leases.restore // no topic is read yet
 	signOuts := &signOuts{cfg, store, outage, writer, users, topics, notices, devices, where, leases, lastSeen}
-	acts := newActs(cfg.Logger, users, notices)
+	acts := newActs(cfg.Logger, users, notices, generation)
 	people := (&peopleHere{cfg: cfg, life: life, stats: stats, store: store, topics: topics, directory: directory, news: news}).begin()
 	sources := newSources(topics, people.openers())
 	env := &connectionEnv{
@@ -118,7 +119,7 @@ func newTracker(inner backend.Store, cfg *Config) *Tracker {
 		choices: choices, attention: attention, leases: leases, guests: guests, lastSeen: lastSeen, people: directory.on(),
 	}
 	deliveries := deliver.New(delivering(cfg, life, store, outage))
-	nodeLease := newNodeLease(cfg, store, outage, process, leases.reassertSoon)
+	nodeLease := newNodeLease(cfg, store, outage, generation, leases.renewAll, leases.swept)
 	found := &findings{logger: cfg.Logger}
 	browsers := new(browsers)
 	fleet := newFleet(process, store, outage, notices, seal, cfg, browsers)
@@ -138,7 +139,7 @@ func newTracker(inner backend.Store, cfg *Config) *Tracker {
 		counts:     &countReader{store, topics, newFigureMemory()},
 		attendance: &attendance{store, outage, users, topics, directory},
 		pages:      &pageViews{cfg, writer, users, topics, directory, devices, acts, attention, leases, lastSeen},
-		jobs:       &jobs{cfg: cfg, stats: stats, store: store, outage: outage, leases: leases, nodeLease: nodeLease, fleet: fleet},
+		jobs:       &jobs{cfg: cfg, stats: stats, store: store, outage: outage, leases: leases, nodeLease: nodeLease, fleet: fleet, tell: env.tokens.tell},
 		staff:      &Staff{cfg, store, acts, signOuts, records, found},
 		places:     newPlaces(cfg, life, store, users, topics),
 		eraser: (&eraser{
@@ -152,7 +153,7 @@ func newTracker(inner backend.Store, cfg *Config) *Tracker {
 // start starts the goroutines.
 func (t *Tracker) start() {
 	t.peopleHere.start()
-	go (&flusher{cfg: t.cfg, stats: t.stats, store: t.store, outage: t.outage, writer: t.writer, unknown: t.leases.rejoin, hear: t.choices.hearAll}).run(t.life.ctx)
+	go (&flusher{cfg: t.cfg, stats: t.stats, store: t.store, outage: t.outage, writer: t.writer, generation: t.leases.generation, unknown: t.leases.rejoin, hear: t.choices.hearAll}).run(t.life.ctx)
 	for _, every := range t.cfg.renewals() {
 		t.life.spawn(func(ctx context.Context) { t.leases.heartbeat(ctx, every) })
 	}

@@ -16,7 +16,6 @@ import (
 // data would not get these views back.
 type users struct {
 	cfg       *Config
-	process   string
 	forgotten func(n int) // counts users who were dropped for lack of room
 	max       int         // maxUsersKnown, or a smaller number in tests
 
@@ -34,9 +33,9 @@ type users struct {
 	questions   questions
 }
 
-func newUsers(cfg *Config, process string, forgotten func(int)) *users {
+func newUsers(cfg *Config, forgotten func(int)) *users {
 	return &users{
-		cfg: cfg, process: process, forgotten: forgotten, max: maxUsersKnown, records: newUserRecords(forgotten),
+		cfg: cfg, forgotten: forgotten, max: maxUsersKnown, records: newUserRecords(forgotten),
 		connections: make(map[presence.Holder]*holder),
 		guests:      make(map[string][]*holder),
 		passing:     make(map[string]*passingGuest),

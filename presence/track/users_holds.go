@@ -11,21 +11,18 @@ import (
 // these pages, and written whole. A second lease holds the users of visits: it does not hang on this process.
 
 // leaseHolder returns the holder of the lease for a connection or visit.
-func (p *users) leaseHolder(h *holder) presence.Holder {
+func leaseHolder(h *holder) presence.Holder {
 	if h.isVisit() {
-		return presence.Holder(p.process + "~.0") // no process of this name renews a lease of its own (rule 23)
+		return visitors
 	}
-	return p.ownHolder()
+	return ownPages
 }
-
-// ownHolder returns the holder of the leases for the connections of this node.
-func (p *users) ownHolder() presence.Holder { return presence.Holder(p.process + ".0") }
 
 // keepLocked returns the operation that says what this node holds of a member of a topic by connections, or by visits. It
 // returns false if no page here holds the member, except silent ones.
 func (p *users) keepLocked(like *holder, topic presence.Topic) (keep operation, held bool) {
 	member := like.member(topic)
-	keep.Op = backend.Op{Kind: backend.OpKeep, User: presence.User{ID: member}, Holder: p.leaseHolder(like)}
+	keep.Op = backend.Op{Kind: backend.OpKeep, User: presence.User{ID: member}, Holder: leaseHolder(like)}
 	u := p.byID[like.visitor.User.ID]
 	if u == nil {
 		return keep, false
@@ -60,7 +57,7 @@ func (p *users) leasesLocked(u *knownUser, each func(*holder, presence.Topic)) {
 			continue
 		}
 		for _, topic := range h.heldTopics() {
-			of := lease{topic, h.member(topic), p.leaseHolder(h)}
+			of := lease{topic, h.member(topic), leaseHolder(h)}
 			if !done[of] {
 				done[of] = true
 				each(h, topic)

@@ -136,6 +136,17 @@ func (p *users) left(user presence.UserID, connection presence.Holder) {
 	}
 }
 
+// gone ends the visits whose connections were of a process that has ended without a word, as what hung on it ended: its pages
+// have connected again. If a page has beaten since, the process may only be cut off, and the page open. The process renewed its
+// lease for the last time a NodeTTL ago, and lived for a part of that.
+func (p *users) gone(process string) {
+	for _, h := range p.allVisits() {
+		if h.id.Process() == process && time.Since(h.lastProof()) > p.cfg.NodeTTL/2 {
+			h.conn.finish(nil, backend.OpDrop)
+		}
+	}
+}
+
 func (p *users) allVisits() (all []*holder) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -248,18 +259,11 @@ func (t *tokens) holds(ctx context.Context, acks []*ack) (bool, error) {
 // keep writes that a visit's page is alive. With make it makes the leases too, and with joined the page has just joined
 // its connection.
 func (l *leases) keep(h *holder, make, joined bool) (acks []*ack) {
-	l.users.mu.Lock()
-	defer l.users.mu.Unlock()
-	if h.held.leased = true; joined {
-		l.users.joinedHereLocked(h)
-	}
-	for _, topic := range h.heldTopics() {
-		if keep, held := l.users.keepLocked(h, topic); held {
-			if !make {
-				keep.Kind = backend.OpHeartbeat
-			}
-			acks = append(acks, l.writer.putAcked(topic, keep))
+	l.eachKeep(h, joined, func(topic presence.Topic, keep operation) {
+		if !make {
+			keep.Kind = backend.OpHeartbeat
 		}
-	}
+		acks = append(acks, l.writer.putAcked(topic, keep))
+	})
 	return acks
 }

@@ -183,3 +183,25 @@ func TestSilentPageBesideOneThatCloses(t *testing.T) {
 		}
 	})
 }
+
+// A page's beats came to another node than its stream. The node of the stream dies, the page connects there too, and closes. The
+// visit ends with the dead node, and does not hold the user until its own lease ends.
+func TestVisitEndsWithTheNodeOfItsConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memstore.New()
+		dies := presencetest.NewFaults(store)
+		a, b := start(t, dies, track.Config{Node: "a"}), start(t, store, track.Config{Node: "b"})
+		page := connect(t, a, track.ConnectOptions{Visitor: visitor("alice"), Beat: true})
+		if alive, err := b.Beat(t.Context(), page.Token(), visitor("alice"), track.Page{}); !alive || err != nil {
+			t.Fatalf("got %v and %v, want a beat", alive, err)
+		}
+		dies.Break(presencetest.Fault{Err: errDown})
+		again := connect(t, b, track.ConnectOptions{Visitor: visitor("alice"), Beat: true})
+		time.Sleep(time.Second)
+		again.Close()
+		time.Sleep(a.Config().NodeTTL + 2*time.Second + a.Config().Grace)
+		if onlineIn(t, store) {
+			t.Error("alice is online, want that she left with the page that she closed")
+		}
+	})
+}

@@ -231,7 +231,7 @@ func (w *writer) take() (topics map[presence.Topic]*pending) {
 	for topic, p := range topics {
 		p.dropVoid(topic, w.records, now)
 		if p.size() == 0 {
-			p.acknowledge(nil, nil)
+			p.acknowledge(nil)
 			delete(topics, topic)
 			continue
 		}

@@ -15,14 +15,15 @@ import (
 
 // A flusher writes the operations of a writer to the store.
 type flusher struct {
-	cfg     *Config
-	stats   *counters
-	store   backend.Store
-	outage  *outage
-	writer  *writer
-	unknown func(presence.Topic, backend.Op) // called with each heartbeat whose lease is gone
-	hear    func(context.Context) error      // returns once every notice that was published before was heard
-	logs    minute.Gate
+	cfg        *Config
+	stats      *counters
+	store      backend.Store
+	outage     *outage
+	writer     *writer
+	generation *generation
+	unknown    func(presence.Topic, backend.Op) // called with each heartbeat whose lease is gone
+	hear       func(context.Context) error      // returns once every notice that was published before was heard
+	logs       minute.Gate
 }
 
 // finish writes the remaining operations, and retries for applyTimeout.
@@ -76,9 +77,10 @@ func (f *flusher) flush(ctx context.Context) bool {
 	}
 	f.outage.begin(writes)
 	batches := make([]backend.Batch, 0, len(topics))
-	now := time.Now()
+	now, name := time.Now(), f.generation.name()
 	for topic, p := range topics {
 		batches = append(batches, backend.Batch{Topic: topic, Ops: p.batch(doubt, now), Keep: keepOf(f.cfg.Kind(topic))})
+		sign(batches[len(batches)-1].Ops, name)
 	}
 	defer f.writer.landed()
 	try, cancel := context.WithTimeout(ctx, applyTimeout)
@@ -96,9 +98,13 @@ func (f *flusher) flush(ctx context.Context) bool {
 			f.writer.keep(topic, topics[topic])
 			continue
 		}
-		topics[topic].acknowledge(batches[i].Ops, result.Unknown)
+		unknown := make([]backend.Op, 0, len(result.Unknown))
 		for _, j := range result.Unknown {
-			f.unknown(topic, batches[i].Ops[j])
+			unknown = append(unknown, unsigned(batches[i].Ops[j], name))
+		}
+		topics[topic].acknowledge(unknown)
+		for _, op := range unknown {
+			f.unknown(topic, op)
 		}
 	}
 	if failed == nil || ctx.Err() == nil { // otherwise Close cut it off, and writes it again

@@ -95,11 +95,11 @@ func (p *pending) expect(a *ack) {
 	p.acks = append(p.acks, a)
 }
 
-// acknowledge closes all acks. unknown are the indexes of heartbeats whose lease is gone.
-func (p *pending) acknowledge(ops []backend.Op, unknown []int) {
+// acknowledge closes all acks. unknown are the heartbeats and keeps whose lease is gone.
+func (p *pending) acknowledge(unknown []backend.Op) {
 	gone := make(map[opKey]bool, len(unknown))
-	for _, i := range unknown {
-		gone[keyOf(ops[i])] = true
+	for _, op := range unknown {
+		gone[keyOf(op)] = true
 	}
 	for _, a := range p.acks {
 		a.gone = gone[a.key]
