@@ -60,7 +60,7 @@ func (s *fleet) counts(ctx context.Context, topics []presence.Topic) (_ []backen
 	return counts, crossed, nil
 }
 
-// countsOf returns the figures of a topic from an answer of lua/counts.lua.
+// countsOf returns the figures of a topic from an answer of counts in lua/read.lua.
 func countsOf(answer [6]any) (backend.Counts, error) {
 	var numbers [6]int
 	var failed error

@@ -3,7 +3,7 @@
 //
 // The site passes its own go-redis client, of one server, a Sentinel or a
 // cluster. Each operation is one Lua script
-// (lua/*.lua, each with a head that says what it takes, returns and costs), in
+// (a piece of lua/*.lua, with a head that says what it takes, returns and costs), in
 // which state, diff, log entry and message are one atomic step. A script that
 // changes a roster touches one topic, whose keys share a hash tag, so it runs on a
 // cluster as it does on one server. Heartbeats, figures and the looks for expired

@@ -45,7 +45,7 @@ func (s *fleet) Extras(ctx context.Context, topics ...presence.Topic) ([]backend
 	})
 }
 
-// decodePeak decodes "<total> <at> <since>", as lua/topic_peak.lua writes it. It returns no peak if that
+// decodePeak decodes "<total> <at> <since>", as lua/topic_kept.lua writes it. It returns no peak if that
 // fails.
 func decodePeak(text string) (p backend.Peak) {
 	var at, since int64

@@ -25,7 +25,7 @@ import "github.com/rollcall-go/rollcall/presence/backend"
 //	12 listed, sketches say 40    the list was deleted, and has those who came since: 40
 
 // guestsOf returns the number of guests, given the numbers from the list and from the sketches: that of the
-// list if the list is complete and the two agree. isExact in lua/topic_guests.lua has the same tolerance; its
+// list if the list is complete and the two agree. isExact in lua/topic_kept.lua has the same tolerance; its
 // caller checks the bound.
 //
 // A sketch has 16,384 registers. Of n guests about n*n/32768 share a register with another. That number

@@ -20,7 +20,7 @@ const (
 	maxNotices = 1_000_000
 )
 
-// A hearing is the answer of notice_hear.lua.
+// A hearing is the answer of notice_hear in lua/notices.lua.
 type hearing struct {
 	made    bool // the keyspace's hash was missing
 	epoch   string

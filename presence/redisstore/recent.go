@@ -16,7 +16,7 @@ import (
 const maxRecentPage = 1000
 
 // Recent implements [backend.Store]. A page may be shorter than the limit although there are more users:
-// lua/recent.lua skips 1,000 users at most.
+// lua/read.lua skips 1,000 users at most.
 func (s *fleet) Recent(ctx context.Context, topic presence.Topic, q backend.RecentQuery) (backend.RecentPage, error) {
 	within, limit := min(max(q.Within, 0), backend.MaxWithin), min(max(q.Limit, 1), maxRecentPage)
 	args := []any{s.now(), within.Milliseconds(), limit}

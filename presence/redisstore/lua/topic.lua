@@ -1,5 +1,5 @@
 -- The keys of a topic, and a step that changes it. Scripts that change a topic begin with
--- time.lua, topic_count.lua, this, topic_names.lua and topic_settle.lua. A step reads the
+-- time.lua, topic_count.lua, this, topic_kept.lua and topic_settle.lua. A step reads the
 -- users that it touches in a few variadic calls, works on strings and tables, and writes the
 -- changes in a few variadic calls. A redis.call costs about 1 us, so a user costs a fraction
 -- of that.
@@ -18,10 +18,10 @@
 --      12 count    string  see topic_count.lua
 --      13 listed   zset    guest -> when the guest was last counted, ms: see guests.go
 --      14 lately   zset    user who is remembered by name -> -(last active, ms)
---      15 names    hash    see topic_names.lua
+--      15 names    hash    see topic_kept.lua
 --      16 signed   zset    guest who signed in among many -> when, ms: see guests.go
---      17 peak     string  see topic_peak.lua
---      18 bots     hash    see topic_bots.lua
+--      17 peak     string  see topic_kept.lua
+--      18 bots     hash    see topic_kept.lua
 -- ARGV  1 now, as time.lua
 --       2 nonce, second half of a new diff's id
 --       3 how to publish: PUBLISH or SPUBLISH
