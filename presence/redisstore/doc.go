@@ -25,7 +25,7 @@
 // keyspace's id, its version and the fleet's secret. The topics index and notices
 // have the tags {=index} and {=notices}.
 //
-// Keys end two days after the last node, but records and the fleet's secret (rest.go). So a full
+// Keys end two days after the last node, but records and the fleet's secret (upkeep.go). So a full
 // server with a policy of volatile-… may evict any key, and noeviction is the policy to have.
 // [Store.Check] refuses those of allkeys-…. The heartbeats of the nodes restore keys that were
 // evicted or deleted.

@@ -89,10 +89,7 @@ func (s *upkeep) claimDue(ctx context.Context, op, list string) (topics []presen
 		return nil, 0, err
 	}
 	ms, err := strconv.ParseInt(answer[0], 10, 64)
-	for _, name := range answer[1:] {
-		topics = append(topics, presence.Topic(name))
-	}
-	return topics, time.Duration(ms) * time.Millisecond, wrap(op, err)
+	return as[presence.Topic](answer[1:]), time.Duration(ms) * time.Millisecond, wrap(op, err)
 }
 
 // runJob runs a job's scripts and passes their answers to it. It returns when each topic is due again;

@@ -65,11 +65,7 @@ func (s *fleet) Remembered(ctx context.Context, topic presence.Topic, users ...p
 	keys := s.keys(topic, "lately", "names", "users")
 	var evals []eval
 	for some := range slices.Chunk(users, maxSmallRoster) {
-		args := []any{s.now()}
-		for _, id := range some {
-			args = append(args, string(id))
-		}
-		evals = append(evals, eval{rememberedScript, keys, args})
+		evals = append(evals, eval{rememberedScript, keys, with([]any{s.now()}, some...)})
 	}
 	answers, err := call(ctx, s.reads, "remembered", func(ctx context.Context) (texts []string, err error) {
 		answers, err := s.run(ctx, evals...)

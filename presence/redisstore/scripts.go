@@ -17,7 +17,7 @@ import (
 //go:embed lua/*.lua
 var luaFiles embed.FS
 
-// luaPieces are the pieces of the files in lua/ by name. A line "-- [name]" begins the piece of that name. What
+// luaPieces are the pieces of the files in lua/ by name. A line "-- [name] …" begins the piece of that name. What
 // stands before the first such line has the file's name.
 var luaPieces = func() map[string]string {
 	pieces := make(map[string]string)
@@ -28,7 +28,8 @@ var luaPieces = func() map[string]string {
 		name := strings.TrimSuffix(file.Name(), ".lua")
 		for i, piece := range strings.Split(string(text), "\n-- [") {
 			if i > 0 {
-				name, piece, _ = strings.Cut(piece, "]\n")
+				name, _, _ = strings.Cut(piece, "]")
+				piece = "-- [" + piece
 			}
 			pieces[name] = piece + "\n"
 		}

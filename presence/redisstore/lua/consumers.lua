@@ -1,8 +1,7 @@
 -- The record of a consumer (rule 20).
 -- KEYS    1 record: hash of the entries, of =holder, and of =until: when its time is over, ms
 
--- [consumer_claim]
--- Makes a holder the one that may write a consumer's record: Store.ClaimConsumer.
+-- [consumer_claim] Makes a holder the one that may write a consumer's record: Store.ClaimConsumer.
 -- ARGV    1 now, as time.lua; 2 the holder; 3 for how long, ms; 4 whether a record that
 --         is missing is made: 0 or 1; 5 whether it may be taken from another holder: 0 or 1
 -- Returns the state (0 missing, 1 taken, 2 held, 3 free to be taken); and how long nobody held it, ms.
@@ -21,8 +20,7 @@ redis.call('HSET', KEYS[1], '=holder', ARGV[2], '=until', string.format('%.0f', 
 redis.call('PEXPIRE', KEYS[1], KEEP)
 return {2, idle}
 
--- [consumer_commit]
--- Writes entries of a consumer's record, if its holder asks: Store.CommitConsumer.
+-- [consumer_commit] Writes entries of a consumer's record, if its holder asks: Store.CommitConsumer.
 -- ARGV    1 now, as time.lua; 2 the holder; 3 for how long it holds the record from now
 --         on, ms; 4 how many arguments are entries that the record must have; 5 how many
 --         are entries to set; then both, key and value; the rest are keys to delete

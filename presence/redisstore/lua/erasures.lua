@@ -1,7 +1,6 @@
 -- Erasures of users: rule 25. The first two sections erase; the others keep what was promised.
 
--- [erase]
--- Erases a user, or devices of a user, from a topic.
+-- [erase] Erases a user, or devices of a user, from a topic.
 -- KEYS    as topic.lua
 -- ARGV    as topic.lua; 8 how long ago the erasure began, ms: who came since stays; then the ids
 -- Returns how many users left.
@@ -45,8 +44,7 @@ for _, entry in ipairs(redis.call('XRANGE', log, '-', '+')) do
 end
 return #gone
 
--- [notice_erase]
--- Replaces notices in the log by ones that say nothing, and keeps their ids: Store.EraseUser. The
+-- [notice_erase] Replaces notices in the log by ones that say nothing, and keeps their ids: Store.EraseUser. The
 -- log is written anew, because a stream keeps the bytes of an entry that was deleted.
 -- KEYS    1 log of notices, as notices.lua
 -- ARGV    1 a notice that says nothing; then the ids
@@ -65,8 +63,7 @@ for _, entry in ipairs(entries) do
 end
 return n
 
--- [erasure_put]
--- Keeps an erasure that was promised: Store.AddErasure.
+-- [erasure_put] Keeps an erasure that was promised: Store.AddErasure.
 -- KEYS    1 asked: hash user -> "<when it was asked for, ms> <a name of it>"; 2 due: zset user ->
 --         when it may be claimed, ms
 -- ARGV    1 now, as time.lua; 2 the user; 3 the name; 4 for how long nobody claims it, ms
@@ -77,8 +74,7 @@ redis.call('ZADD', KEYS[2], now + ARGV[4], ARGV[2])
 for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, KEEP) end
 return 0
 
--- [erasure_claim]
--- Claims erasures that are due: Store.ClaimErasures.
+-- [erasure_claim] Claims erasures that are due: Store.ClaimErasures.
 -- KEYS    as erasure_put
 -- ARGV    1 now, as time.lua; 2 how many at most; 3 for how long, ms
 -- Returns for each {the user, how long ago it was asked for in ms, its name}, in a row.
@@ -99,8 +95,7 @@ if #answer > 0 then
 end
 return answer
 
--- [erasure_end]
--- Forgets an erasure that is done: Store.EndErasure.
+-- [erasure_end] Forgets an erasure that is done: Store.EndErasure.
 -- KEYS    as erasure_put
 -- ARGV    1 the user; 2 its name
 -- Returns 0.

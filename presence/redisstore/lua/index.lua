@@ -7,8 +7,7 @@
 --                  latest change of all, and the member of the score -inf is the era
 --   unnoted  string  there while a node does not note changes
 
--- [index_note]
--- Puts topics into an index before something is written to them, so that every node finds
+-- [index_note] Puts topics into an index before something is written to them, so that every node finds
 -- them.
 -- KEYS    1 due (or views), 2 idle, 3 topics, 4 seen (only with due)
 -- ARGV    1 now, as time.lua; then the topics
@@ -28,8 +27,7 @@ if KEYS[4] then redis.call('SADD', KEYS[4], unpack(ARGV, 2)) end
 for _, key in ipairs(KEYS) do keep(key) end
 return redis.call('ZCARD', KEYS[3])
 
--- [index_claim]
--- Returns topics that are due, and makes them due again a while later. So nodes share the
+-- [index_claim] Returns topics that are due, and makes them due again a while later. So nodes share the
 -- work, and other nodes take over the topics of one that dies.
 -- KEYS    1 due (or views)
 -- ARGV    1 now, as time.lua; 2 how much later, ms; 3 how many at most
@@ -46,8 +44,7 @@ if #later > 0 then redis.call('ZADD', KEYS[1], unpack(later)) end
 table.insert(topics, 1, further[2] and string.format('%.0f', further[2] - now) or '-1')
 return topics
 
--- [index_settle]
--- Writes down when claimed topics are due next. A topic that stayed empty for a while
+-- [index_settle] Writes down when claimed topics are due next. A topic that stayed empty for a while
 -- leaves the index. That while is longer than a node remembers that it noted the topic.
 -- KEYS    1 due (or views), 2 idle, 3 views (or due), 4 topics
 -- ARGV    1 now, as time.lua; 2 how long an empty topic stays, ms;
@@ -78,8 +75,7 @@ if #later > 0 then redis.call('ZADD', KEYS[1], 'XX', unpack(later)) end
 for _, key in ipairs(KEYS) do keep(key) end
 return redis.call('ZCARD', KEYS[4])
 
--- [index_forget]
--- Removes topics without last seen from the index of topics to trim, unless they are in
+-- [index_forget] Removes topics without last seen from the index of topics to trim, unless they are in
 -- use.
 -- KEYS    1 seen, 2 due
 -- ARGV    the topics
@@ -90,8 +86,7 @@ for _, topic in ipairs(ARGV) do
 end
 return 0
 
--- [index_changed]
--- Notes topics whose figures may have changed, after the scripts that changed them.
+-- [index_changed] Notes topics whose figures may have changed, after the scripts that changed them.
 -- KEYS    1 changed, 2 unnoted
 -- ARGV    1 how many topics stay noted; 2 how long unnoted stays, ms; then the topics. Without topics
 --         it says that this node notes nothing.
@@ -114,8 +109,7 @@ if over > 0 then redis.call('ZREMRANGEBYRANK', KEYS[1], 1, over) end
 keep(KEYS[1])
 return 0
 
--- [index_changes]
--- Reads which topics' figures may have changed: Store.Changes.
+-- [index_changes] Reads which topics' figures may have changed: Store.Changes.
 -- KEYS    1 changed, 2 unnoted
 -- ARGV    1 the era as it was, 2 the number of the latest change then; 3 a name for the era, if it
 --         has none; 4 how many topics at most

@@ -1,8 +1,7 @@
 -- Notices between nodes.
 -- KEYS    1 log of notices: stream of {n = notice, v = version}; 2 epoch: string, a name of the log
 
--- [notice_publish]
--- Sends a notice to all nodes: Store.Publish. A lasting notice goes into the log, and the
+-- [notice_publish] Sends a notice to all nodes: Store.Publish. A lasting notice goes into the log, and the
 -- message on the channel only says that the log has a new one. Any other notice is itself
 -- the message.
 -- ARGV    1 now, as time.lua; 2 PUBLISH or SPUBLISH; 3 the channel; 4 the message for
@@ -30,8 +29,7 @@ end
 redis.call(ARGV[2], ARGV[3], ARGV[4])
 return {string.format('%d', dropped), id}
 
--- [notice_hear]
--- Reads the notices that a node has not heard yet: Store.Hear.
+-- [notice_hear] Reads the notices that a node has not heard yet: Store.Hear.
 -- ARGV    1 now, as time.lua; 2 the id of the latest notice heard, or 0; 3 how many at
 --         most; 4 the name of the log that the node read last, or empty; 5 when that was,
 --         ms; 6 for how long notices are kept, ms; 7 a name for a new log;

@@ -1,8 +1,7 @@
 -- What is read of topics.
 -- KEYS    as named in topic.lua
 
--- [snapshot]
--- A topic's head and figures, and its whole roster if that is small.
+-- [snapshot] A topic's head and figures, and its whole roster if that is small.
 -- KEYS    1 users, 2 head, 3 log, whose last entry is the head if that was lost
 -- ARGV    1 now, as time.lua; 2 the size of the largest small roster
 -- Returns {head, users online, now, and each user with the record}, all texts, without users
@@ -20,8 +19,7 @@ if n <= tonumber(ARGV[2]) then
 end
 return answer
 
--- [counts]
--- Reads the figures of topics: Store.Counts. Where a key is of another type, its figure is the
+-- [counts] Reads the figures of topics: Store.Counts. Where a key is of another type, its figure is the
 -- server's error, and those of other topics are right.
 -- KEYS    for each topic 1 head, 2 users, 3 current, 4 old, 5 guests, 6 before, 7 listed,
 --         8 signed
@@ -44,8 +42,7 @@ for i = 1, #keys, 8 do
 end
 return figures
 
--- [recent]
--- Returns a page of the users who are remembered by name: rule 15, Store.Recent.
+-- [recent] Returns a page of the users who are remembered by name: rule 15, Store.Recent.
 -- KEYS    1 lately, 2 names, 3 users, 4 current, 5 old
 -- ARGV    1 now, as time.lua; 2 how far back, ms (0: users of current and old alone);
 --         3 how many users at most; then the user whom the page begins after, or nothing:
@@ -127,8 +124,7 @@ while at < last do
 end
 return page
 
--- [remembered]
--- Returns what is known of users who are remembered by name: rule 15, Store.Remembered.
+-- [remembered] Returns what is known of users who are remembered by name: rule 15, Store.Remembered.
 -- KEYS    1 lately, 2 names, 3 users
 -- ARGV    1 now, as time.lua; then the users, 1,000 at most
 -- Returns {-(active, ms), record or '', profile or '', for each user}, as recent; the first
@@ -150,8 +146,7 @@ for i = 1, #active do
 end
 return answer
 
--- [inspect]
--- Returns when leases end: Store.Inspect.
+-- [inspect] Returns when leases end: Store.Inspect.
 -- KEYS    1 leases
 -- ARGV    1 now, as time.lua; then the members, 1,000 at most
 -- Returns {how many ms each has left, or '' if it is gone}

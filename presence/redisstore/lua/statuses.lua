@@ -1,8 +1,7 @@
 -- The statuses that users chose: rule 13.
 -- KEYS    1 statuses: hash user -> revision, space, status; 2 chosen: zset user -> revision
 
--- [status_put]
--- Keeps a status: Store.PutStatus.
+-- [status_put] Keeps a status: Store.PutStatus.
 -- ARGV    1 now, as time.lua; 2 user; 3 status; 4 revision; 5 1 for a choice that may have been lost, 0 for a new one
 --         in place of that with the revision
 -- Returns {revision}, of what is kept; {} if the user has made a later choice, and nothing was done
@@ -21,8 +20,7 @@ keep(KEYS[1])
 keep(KEYS[2])
 return {rev}
 
--- [status_trim]
--- Forgets statuses that were chosen long ago: Store.Trim.
+-- [status_trim] Forgets statuses that were chosen long ago: Store.Trim.
 -- ARGV    1 now, as time.lua; 2 keep, ms; 3 how many may stay; 4 how many it forgets at most
 -- Returns {forgotten, 1 if there is more to do}
 -- Cost    O(log users + ARGV[4])

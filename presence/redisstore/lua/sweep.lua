@@ -1,7 +1,6 @@
 -- Sweeps of topics with expired leases: rules 2 and 6.
 
--- [sweep_look]
--- Looks at topics before they are swept: Store.Sweep. It removes nothing.
+-- [sweep_look] Looks at topics before they are swept: Store.Sweep. It removes nothing.
 -- KEYS    for each topic 1 leases, 2 users, 3 hidden, 4 count: as topic.lua
 -- ARGV    1 now, as time.lua
 -- Returns for each topic what sweep does. The time until the next lease expires is -2 where a
@@ -23,8 +22,7 @@ for i = 1, #KEYS, 4 do
 end
 return found
 
--- [sweep]
--- Removes expired leases, and announces the leaves: Store.Sweep.
+-- [sweep] Removes expired leases, and announces the leaves: Store.Sweep.
 -- KEYS    as topic.lua
 -- ARGV    as topic.lua; 8 how many leases it removes at most; 9 when the topic was looked
 --         at, ms (0: not yet, this is the look); 10 how long after it may be swept, ms
@@ -76,8 +74,7 @@ lapse(lapsing, #several, {})
 if expires or removed > 0 or not sound then settle(records, held, sound) end
 return {removed + #ended, #gone, expires and max(0, expires - now) or -1, now, redis.call('ZCOUNT', leases, '-inf', now), torn(sound, known)}
 
--- [sweep_repair]
--- Restores leases that only records have, with their whole length from now on.
+-- [sweep_repair] Restores leases that only records have, with their whole length from now on.
 -- KEYS    1 leases; 2 users, or hidden; 3 count
 -- ARGV    1 now, as time.lua; 2 cursor of HSCAN; 3 how many records, about; 4 1 if KEYS[2]
 --         is the last of the two

@@ -9,8 +9,7 @@ if now <= 0 then
   if last > 0 and now > last then return redis.error_reply(string.format('LATE %.0f', now)) end
 end
 
--- [keep]
--- A key that a fleet leaves behind ends by itself, two days after the last node: see rest.go.
+-- [keep] A key that a fleet leaves behind ends by itself, two days after the last node: see upkeep.go.
 local KEEP = 172800000 -- keepAtRest, ms
 
 -- Gives a key an end, if it has none.

@@ -2,8 +2,7 @@
 -- that change a topic have topic_names alone.
 -- KEYS    as topic.lua
 
--- [topic_names]
--- The users whom a topic remembers by name: rules 15 and 21. This comes after topic.lua.
+-- [topic_names] The users whom a topic remembers by name: rules 15 and 21. This comes after topic.lua.
 -- KEYS    lately has the users, and names, a hash, what else is known of them:
 --           ""      how many users the topic remembers
 --           "\31"   when the old set of page views began: views_age in upkeep.lua
@@ -76,8 +75,7 @@ local function keepNames(most, forgets)
   end
 end
 
--- [topic_guests]
--- The list of guests beside their sketches: see guests.go.
+-- [topic_guests] The list of guests beside their sketches: see counts.go.
 local MOST = 512 -- presence.ExactGuests
 
 -- Returns how many guests the sketches have, without those who signed in.
@@ -146,8 +144,7 @@ local function signIn(some, period)
   redis.call('PEXPIRE', signed, 4 * period)
 end
 
--- [topic_peak]
--- The most users who were online at one time: rule 17.
+-- [topic_peak] The most users who were online at one time: rule 17.
 -- KEYS    17 peak: string "<total> <at> <since>", times in ms, a time that is
 --         not known is 0
 -- Cost    three calls a step, and 20 to 90 us more where guests count too
@@ -193,8 +190,7 @@ local function writePeak(came, withGuests)
   if best and best ~= peak then redis.call('SET', KEYS[17], string.format('%.0f %.0f %.0f', unpack(best))) end
 end
 
--- [topic_bots]
--- Crawlers that say who they are: rule 18.
+-- [topic_bots] Crawlers that say who they are: rule 18.
 -- KEYS    18 bots: hash bot -> "<when it was last counted, ms> <name>".
 --         views_age in upkeep.lua takes those out whom the window has left
 -- Cost    about 2 us a bot, and three calls

@@ -1,8 +1,7 @@
 -- What crons do with every topic beside the sweeps.
 -- KEYS    as named in topic.lua
 
--- [views_age]
--- Turns the current sets into the old ones, once a period: rule 8, Store.Age.
+-- [views_age] Turns the current sets into the old ones, once a period: rule 8, Store.Age.
 -- KEYS    1 current, 2 old, 3 guests, 4 before, 5 aged, 6 listed, 7 names, 8 bots,
 --         9 signed
 -- ARGV    1 now, as time.lua; 2 period, ms
@@ -39,8 +38,7 @@ redis.call('SET', KEYS[5], string.format('%.0f', now), 'PX', keep)
 for _, i in ipairs({2, 4, 6, 8, 9}) do redis.call('PEXPIRE', KEYS[i], keep) end
 return {1, period}
 
--- [seen_trim]
--- Forgets users who were last seen long ago, and names of users who were active long ago:
+-- [seen_trim] Forgets users who were last seen long ago, and names of users who were active long ago:
 -- rules 7 and 15, Store.Trim.
 -- KEYS    1 seen, 2 lately, 3 names
 -- ARGV    1 now, as time.lua; 2 keep, ms; 3 how many may stay; 4 how many it forgets at most
@@ -64,8 +62,7 @@ end
 if m > 0 and m == named then redis.call('UNLINK', KEYS[3]) end
 return {n, (drop > n or stale > m) and 1 or 0, redis.call('ZCARD', KEYS[1]) + named - m}
 
--- [rest]
--- Lengthens the life of a topic's keys, while a node runs: see rest.go. Keys with a shorter life
+-- [rest] Lengthens the life of a topic's keys, while a node runs: see upkeep.go. Keys with a shorter life
 -- of their own are not among them.
 -- KEYS    1 leases, 2 users, 3 hidden, 4 seen, 5 count, 6 log, 7 head
 -- ARGV    none
