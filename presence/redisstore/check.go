@@ -231,14 +231,15 @@ func rehearse(ctx context.Context, s *Store) error {
 	return unfit("reading and sweeping", errors.Join(errs...))
 }
 
-// sweepUp removes the keys of a trial.
+// sweepUp removes the keys of a trial. A cluster takes a command for keys of one slot only.
 func (s checker) sweepUp(ctx context.Context) {
 	keys := s.keys("check", append(topicKeys[:], "string", "renamed", "hash", "set", "zset", "stream")...)
-	for _, name := range []string{"due", "due:idle", "views", "views:idle", "topics", "seen", "changed", "unnoted"} {
-		keys = append(keys, s.indexKey(name))
-	}
-	keys = append(append(append(keys, s.noticeLog()...), s.statusKeys()...), s.metaKey())
-	_ = s.send(ctx, s.writes, "check", func(ctx context.Context, p redis.Pipeliner) { p.Del(ctx, keys...) })
+	keys = append(append(keys, s.sharedKeys()...), s.indexKey("unnoted"), s.metaKey())
+	_ = s.send(ctx, s.writes, "check", func(ctx context.Context, p redis.Pipeliner) {
+		for _, key := range keys {
+			p.Del(ctx, key)
+		}
+	})
 }
 
 // unfit wraps an error that the server answered in ErrUnfit.

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -85,6 +86,12 @@ func (k keyspace) live() string { return k.notices() + ":live" }
 // statusKeys are the keys of the chosen statuses by user, and of their revisions.
 func (k keyspace) statusKeys() []string {
 	return []string{k.notices() + ":statuses", k.notices() + ":chosen"}
+}
+
+// sharedKeys are the keys of the fleet that stay while a node runs, beside those of topics and consumers.
+func (k keyspace) sharedKeys() []string {
+	return slices.Concat(k.noticeLog(), k.statusKeys(), k.erasureKeys(), []string{k.consumersKey()},
+		k.indexKeys("due", "due:idle", "views", "views:idle", "topics", "seen", "changed", "nodes", "terms", "sweeps"))
 }
 
 // channel is the name of a topic's channel without the keyspace's id.

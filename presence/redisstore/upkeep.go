@@ -148,11 +148,8 @@ func (s *upkeep) lengthenSome(ctx context.Context, cursor uint64) (next uint64, 
 }
 
 func (s *upkeep) lengthenShared(ctx context.Context) error {
-	keys := append(s.noticeLog(), s.statusKeys()...)
-	keys = append(keys, s.indexKeys("due", "due:idle", "views", "views:idle", "topics", "seen", "changed", "nodes", "terms", "sweeps")...)
-	keys = append(append(keys, s.erasureKeys()...), s.consumersKey())
 	return s.send(ctx, s.writes, "lengthen", func(ctx context.Context, p redis.Pipeliner) {
-		for _, key := range keys {
+		for _, key := range s.sharedKeys() {
 			p.PExpire(ctx, key, keepAtRest)
 		}
 	})
