@@ -73,11 +73,8 @@ func (s checker) aclRule() string {
 // read. It writes nothing.
 func (s checker) checkSchema(ctx context.Context) error {
 	reader, err := call(ctx, s.writes, "check", func(ctx context.Context) (string, error) {
-		reader, err := s.one().HGet(ctx, s.metaKey(), "reader").Result()
-		if errors.Is(err, redis.Nil) {
-			return "", nil
-		}
-		return reader, err
+		answer := s.one().HMGet(ctx, s.metaKey(), "reader")
+		return first(answer), answer.Err()
 	})
 	if err != nil {
 		return unfit("reading", err)
@@ -124,7 +121,6 @@ var commands = []string{
 	"EVAL 0 1 k:string", "EVALSHA 0 1 k:string",
 }
 
-// checkCommands runs each command once.
 func (s checker) checkCommands(ctx context.Context) error {
 	needed := append(commands[:len(commands):len(commands)], "PUBLISH c 0")
 	if s.sharded(ctx) {

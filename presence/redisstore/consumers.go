@@ -55,8 +55,7 @@ func (s *fleet) CommitConsumer(ctx context.Context, consumer string, step backen
 	return backend.ConsumerState(r[0]), nil
 }
 
-// maxConsumerScan is about how many entries are read in one round trip.
-const maxConsumerScan = 500
+const maxConsumerScan = 500 // entries a round trip, about
 
 // ReadConsumer implements [backend.Store].
 func (s *fleet) ReadConsumer(ctx context.Context, consumer string) (map[string]string, error) {

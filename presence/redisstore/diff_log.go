@@ -10,8 +10,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// maxLogPage is how many diffs are read in one round trip.
-const maxLogPage = 100
+const maxLogPage = 100 // diffs a round trip
 
 // Log implements [backend.Store]. It costs a round trip for every 100 diffs.
 func (s *fleet) Log(ctx context.Context, topic presence.Topic, after presence.DiffID) ([]backend.Diff, error) {

@@ -41,7 +41,6 @@ type dueScript struct {
 	topics []presence.Topic // the topics that it handles; its answer has a part of equal length for each
 }
 
-// apiece returns one script for each topic.
 func apiece(topics []presence.Topic, script func(presence.Topic) (e eval, weight int)) []dueScript {
 	all := make([]dueScript, len(topics))
 	for i, t := range topics {

@@ -43,8 +43,10 @@ func (s *fleet) EndErasure(ctx context.Context, e backend.Erasure) error {
 	return err
 }
 
-// maxErase is how many topics a round trip of an erasure has at most.
-const maxErase = 50
+const (
+	maxErase = 50   // topics a round trip
+	maxScan  = 1000 // members or notices a round trip, about
+)
 
 // EraseUser implements [backend.Store]. It costs a round trip for every 50 topics of the tenant.
 // It also reads the topic of devices, which has one member for each device, and the log of notices.
@@ -140,8 +142,6 @@ func (s *fleet) scanMembers(ctx context.Context, command, key, pattern string, f
 		return nil
 	})
 }
-
-const maxScan = 1000
 
 // noticesAbout calls fn for each notice in the log that is about a user.
 func (s *fleet) noticesAbout(ctx context.Context, e backend.Erasure, fn func(id string, n backend.Notice)) error {

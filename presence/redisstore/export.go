@@ -58,7 +58,6 @@ type askedKept struct {
 	views        [2]*redis.BoolCmd // current and old
 }
 
-// exportTopics appends what some topics keep of a user.
 func (s *fleet) exportTopics(ctx context.Context, all []backend.TopicKept, topics []topicAbout) ([]backend.TopicKept, error) {
 	var asked []askedKept
 	err := s.send(ctx, s.reads, "export", func(ctx context.Context, p redis.Pipeliner) {

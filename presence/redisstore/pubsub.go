@@ -53,16 +53,15 @@ func (p *pubsub) close() {
 // until the server has confirmed the subscription, and returns an error if the server
 // refuses it or cannot be reached.
 func (p *pubsub) subscribe(ctx context.Context, name string, sharded bool, fn func(string)) (stop func(), err error) {
-	key := &fn
-	c := p.join(name, sharded, key)
+	c, stop := p.join(name, sharded, fn)
 	if c == nil {
 		return nil, presence.ErrClosed
 	}
 	if err := p.await(ctx, c); err != nil {
-		p.leave(c, key)
+		stop()
 		return nil, err
 	}
-	return func() { p.leave(c, key) }, nil
+	return stop, nil
 }
 
 // background runs fn in a goroutine for which close waits. It is a no-op after close.
@@ -74,19 +73,19 @@ func (p *pubsub) background(fn func(context.Context)) {
 	}
 }
 
-// join adds a function to a channel, and returns the channel; nil if the pubsub is closed.
-func (p *pubsub) join(name string, sharded bool, key *func(string)) *channel {
+// join adds a function to a channel, and returns the channel, which is nil if the pubsub is closed. After leave has
+// returned, no call of the function is under way.
+func (p *pubsub) join(name string, sharded bool, fn func(string)) (c *channel, leave func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.life.Err() != nil {
-		return nil
+		return nil, nil
 	}
 	if !p.routing {
 		p.routing = true
 		p.wait.Go(p.route)
 	}
-	c := p.channels[name]
-	if c == nil {
+	if c = p.channels[name]; c == nil {
 		c = &channel{name: name, sharded: sharded, changed: make(chan struct{}), fns: make(map[*func(string)]struct{})}
 		p.channels[name] = c
 		p.unplaced[c] = struct{}{}
@@ -94,8 +93,8 @@ func (p *pubsub) join(name string, sharded bool, key *func(string)) *channel {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.fns[key] = struct{}{}
-	return c
+	c.fns[&fn] = struct{}{}
+	return c, func() { p.leave(c, &fn) }
 }
 
 // await waits until the server has confirmed a subscription, or the subscription has failed.
@@ -117,7 +116,6 @@ func (p *pubsub) await(ctx context.Context, c *channel) error {
 	}
 }
 
-// leave removes a function from a channel. After it has returned, no call of the function is under way.
 func (p *pubsub) leave(c *channel, key *func(string)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -188,8 +188,7 @@ func (c *pubsubConn) receive(socket *redis.PubSub) error {
 	}
 }
 
-// routeEvery is how often the master of each sharded channel is looked up.
-const routeEvery = time.Second
+const routeEvery = time.Second // how often the master of each sharded channel is looked up
 
 // route keeps every channel on the connection to its master, until the pubsub is closed.
 func (p *pubsub) route() {

@@ -12,8 +12,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// maxRecentPage is how many users one page holds.
-const maxRecentPage = 1000
+const maxRecentPage = 1000 // users
 
 // Recent implements [backend.Store]. A page may be shorter than the limit although there are more users:
 // lua/read.lua skips 1,000 users at most.

@@ -129,8 +129,7 @@ func (s *watcher) tend() {
 
 // follow subscribes a tap to a channel in the background. It returns nil if the store is closed.
 func (s *watcher) follow(t *tap, name string, sharded bool) (leave func()) {
-	take := t.take
-	c := s.pubsub.join(name, sharded, &take)
+	c, leave := s.pubsub.join(name, sharded, t.take)
 	if c == nil {
 		return nil
 	}
@@ -144,7 +143,7 @@ func (s *watcher) follow(t *tap, name string, sharded bool) (leave func()) {
 			t.moved()
 		}
 	})
-	return func() { s.pubsub.leave(c, &take) }
+	return leave
 }
 
 // A broadcast is sent on the channel of its topic's diffs, so that it needs no subscription of its own. It

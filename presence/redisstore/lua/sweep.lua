@@ -91,8 +91,7 @@ end
 for i = 1, #zadd, 4000 do redis.call('ZADD', KEYS[1], 'NX', unpack(zadd, i, math.min(i + 3999, #zadd))) end
 if #zadd > 0 then keep(KEYS[1]) end
 if scanned[1] == '0' and ARGV[4] == '1' then
-  local known = redis.call('GET', KEYS[3])
-  local since = known and string.match(known, '^%?(%d+)$')
-  if since then redis.call('SET', KEYS[3], known .. '!', 'KEEPTTL') end
+  local known = redis.call('GET', KEYS[3]) or ''
+  if string.match(known, '^%?%d+$') then redis.call('SET', KEYS[3], known .. '!', 'KEEPTTL') end
 end
 return scanned[1]
