@@ -30,6 +30,9 @@ var luaPieces = func() map[string]string {
 				name, _, _ = strings.Cut(piece, "]")
 				piece = "-- [" + piece
 			}
+			if pieces[name] != "" {
+				panic("lua/ has two pieces " + name)
+			}
 			pieces[name] = piece + "\n"
 		}
 	}
@@ -72,7 +75,7 @@ func changing(pieces ...string) *script {
 // The scripts. They never change.
 var (
 	applyScript          = changing("time", "keep", "topic_count", "topic", "topic_names", "topic_settle", "topic_guests", "topic_peak", "topic_bots", "apply")
-	sweepScript          = changing("time", "keep", "topic_count", "topic", "topic_names", "topic_settle", "sweep")
+	sweepScript          = changing("time", "keep", "topic_count", "topic", "topic_names", "topic_settle", "sweep_expired")
 	sweepLookScript      = newScript("time", "keep", "topic_count", "sweep_look")
 	sweepRepairScript    = newScript("time", "keep", "sweep_repair")
 	sweepNodeScript      = changing("time", "keep", "topic_count", "topic", "topic_names", "topic_settle", "sweep_node")

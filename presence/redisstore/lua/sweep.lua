@@ -3,7 +3,7 @@
 -- [sweep_look] Looks at topics before they are swept: Store.Sweep. It removes nothing.
 -- KEYS    for each topic 1 leases, 2 users, 3 hidden, 4 count: as topic.lua
 -- ARGV    1 now, as time.lua
--- Returns for each topic what sweep does. The time until the next lease expires is -2 where a
+-- Returns for each topic what sweep_expired does. The time until the next lease expires is -2 where a
 --         key is of another type.
 -- Cost    five calls a topic, about 4 us; O(log leases) more where some are due
 local function look(leases, users, hidden, count)
@@ -22,7 +22,7 @@ for i = 1, #KEYS, 4 do
 end
 return found
 
--- [sweep] Removes expired leases, and announces the leaves: Store.Sweep.
+-- [sweep_expired] Removes expired leases, and announces the leaves: Store.Sweep.
 -- KEYS    as topic.lua
 -- ARGV    as topic.lua; 8 how many leases it removes at most; 9 when the topic was looked
 --         at, ms (0: not yet, this is the look); 10 how long after it may be swept, ms
