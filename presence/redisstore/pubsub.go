@@ -24,9 +24,8 @@ type pubsub struct {
 	kick    wait.Wakeup // a channel has no connection yet
 
 	mu       sync.Mutex // never held during network calls
-	routing  bool
-	channels map[string]*channel // by name
-	unplaced map[*channel]struct{}
+	routing  sync.Once
+	channels map[string]*channel    // by name
 	conns    map[string]*pubsubConn // by the master's address; "": for channels that are not sharded
 }
 
@@ -35,7 +34,6 @@ func newPubsub(client redis.UniversalClient, timeout time.Duration, pace *pace) 
 		client: client, timeout: timeout, pace: pace,
 		kick:     wait.NewWakeup(),
 		channels: make(map[string]*channel),
-		unplaced: make(map[*channel]struct{}),
 		conns:    make(map[string]*pubsubConn),
 	}
 	p.life, p.end = context.WithCancel(context.Background())
@@ -81,14 +79,10 @@ func (p *pubsub) join(name string, sharded bool, fn func(string)) (c *channel, l
 	if p.life.Err() != nil {
 		return nil, nil
 	}
-	if !p.routing {
-		p.routing = true
-		p.wait.Go(p.route)
-	}
+	p.routing.Do(func() { p.wait.Go(p.route) })
 	if c = p.channels[name]; c == nil {
 		c = &channel{name: name, sharded: sharded, changed: make(chan struct{}), fns: make(map[*func(string)]struct{})}
 		p.channels[name] = c
-		p.unplaced[c] = struct{}{}
 		p.kick.Wake()
 	}
 	c.mu.Lock()
@@ -124,7 +118,6 @@ func (p *pubsub) leave(c *channel, key *func(string)) {
 	delete(c.fns, key)
 	if len(c.fns) == 0 && p.channels[c.name] == c {
 		delete(p.channels, c.name)
-		delete(p.unplaced, c)
 		p.putLocked(c, nil)
 	}
 }

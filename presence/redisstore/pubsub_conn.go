@@ -3,7 +3,6 @@ package redisstore
 import (
 	"context"
 	"errors"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync/atomic"
@@ -211,9 +210,9 @@ func (p *pubsub) route() {
 // channels whose slot went to another master.
 func (p *pubsub) place(all bool) {
 	p.mu.Lock()
-	channels := slices.Collect(maps.Keys(p.unplaced))
+	var channels []*channel
 	for _, c := range p.channels {
-		if all && c.sharded && c.conn != nil {
+		if c.conn == nil || all && c.sharded {
 			channels = append(channels, c)
 		}
 	}
@@ -228,7 +227,6 @@ func (p *pubsub) place(all bool) {
 		case err == nil && (c.conn == nil || c.conn.addr != addr):
 			c.setLocked(false, nil)
 			p.putLocked(c, p.connToLocked(addr, client))
-			delete(p.unplaced, c)
 		}
 		p.mu.Unlock()
 	}
