@@ -19,7 +19,7 @@ const (
 	beatTopicWeight = 5 // of each topic with heartbeats, if they do not fill a script
 
 	opWeight      = 4   // of any other operation
-	forgetWeight  = 400 // of the first guest who is forgotten: see topic_guests.lua
+	forgetWeight  = 400 // of the first guest who is forgotten: see lua/topic_kept.lua
 	signOutWeight = 12  // with ten leases to end, a sign-out takes as long as three other operations
 )
 

@@ -33,11 +33,10 @@ type breaker struct {
 	stats   backend.StoreStats // what it counts of them
 }
 
-// maxRetryWait is the longest pause between two tries of an open breaker. Leases expire meanwhile.
-const maxRetryWait = 500 * time.Millisecond
-
-// maxCalls bounds the calls under way at the same time.
-const maxCalls = 64
+const (
+	maxRetryWait = 500 * time.Millisecond // between two tries of an open breaker. Leases expire meanwhile
+	maxCalls     = 64                     // under way at the same time
+)
 
 func newBreaker(cfg Config, server endpoint) *breaker {
 	return &breaker{trips: cfg.MaxFailures, timeout: cfg.Timeout, server: server, slots: make(chan struct{}, maxCalls)}
@@ -97,7 +96,6 @@ func (b *breaker) enter() bool {
 	return true
 }
 
-// slot waits for a slot.
 func (b *breaker) slot(ctx context.Context) bool {
 	select {
 	case b.slots <- struct{}{}:
@@ -140,9 +138,7 @@ func (b *breaker) leave(ctx context.Context, err error) error {
 	defer b.mu.Unlock()
 	switch {
 	case !errors.Is(judged, presence.ErrStoreOut):
-		if !b.server.reached.Load() {
-			b.server.reached.Store(true)
-		}
+		b.server.reached.Store(true)
 		b.failed = 0 // the server answered, though maybe with an error
 		return judged
 	case errors.Is(ctx.Err(), context.Canceled):

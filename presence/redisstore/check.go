@@ -73,11 +73,8 @@ func (s checker) aclRule() string {
 // read. It writes nothing.
 func (s checker) checkSchema(ctx context.Context) error {
 	reader, err := call(ctx, s.writes, "check", func(ctx context.Context) (string, error) {
-		reader, err := s.one().HGet(ctx, s.metaKey(), "reader").Result()
-		if errors.Is(err, redis.Nil) {
-			return "", nil
-		}
-		return reader, err
+		answer := s.one().HMGet(ctx, s.metaKey(), "reader")
+		return first(answer), answer.Err()
 	})
 	if err != nil {
 		return unfit("reading", err)
@@ -124,7 +121,6 @@ var commands = []string{
 	"EVAL 0 1 k:string", "EVALSHA 0 1 k:string",
 }
 
-// checkCommands runs each command once.
 func (s checker) checkCommands(ctx context.Context) error {
 	needed := append(commands[:len(commands):len(commands)], "PUBLISH c 0")
 	if s.sharded(ctx) {
@@ -231,14 +227,15 @@ func rehearse(ctx context.Context, s *Store) error {
 	return unfit("reading and sweeping", errors.Join(errs...))
 }
 
-// sweepUp removes the keys of a trial.
+// sweepUp removes the keys of a trial. A cluster takes a command for keys of one slot only.
 func (s checker) sweepUp(ctx context.Context) {
 	keys := s.keys("check", append(topicKeys[:], "string", "renamed", "hash", "set", "zset", "stream")...)
-	for _, name := range []string{"due", "due:idle", "views", "views:idle", "topics", "seen", "changed", "unnoted"} {
-		keys = append(keys, s.indexKey(name))
-	}
-	keys = append(append(append(keys, s.noticeLog()...), s.statusKeys()...), s.metaKey())
-	_ = s.send(ctx, s.writes, "check", func(ctx context.Context, p redis.Pipeliner) { p.Del(ctx, keys...) })
+	keys = append(append(keys, s.sharedKeys()...), s.indexKey("unnoted"), s.metaKey())
+	_ = s.send(ctx, s.writes, "check", func(ctx context.Context, p redis.Pipeliner) {
+		for _, key := range keys {
+			p.Del(ctx, key)
+		}
+	})
 }
 
 // unfit wraps an error that the server answered in ErrUnfit.

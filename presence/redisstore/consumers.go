@@ -47,9 +47,7 @@ func (s *fleet) CommitConsumer(ctx context.Context, consumer string, step backen
 			args = append(args, key, value)
 		}
 	}
-	for _, key := range step.Delete {
-		args = append(args, key)
-	}
+	args = with(args, step.Delete...)
 	r, err := s.numbers(ctx, s.writes, "commit for a consumer", 1, eval{consumerCommitScript, []string{s.consumerKey(consumer)}, args})
 	if err != nil {
 		return 0, err
@@ -57,8 +55,7 @@ func (s *fleet) CommitConsumer(ctx context.Context, consumer string, step backen
 	return backend.ConsumerState(r[0]), nil
 }
 
-// maxConsumerScan is about how many entries are read in one round trip.
-const maxConsumerScan = 500
+const maxConsumerScan = 500 // entries a round trip, about
 
 // ReadConsumer implements [backend.Store].
 func (s *fleet) ReadConsumer(ctx context.Context, consumer string) (map[string]string, error) {

@@ -3,6 +3,8 @@ package redisstore
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/presence"
@@ -60,7 +62,7 @@ func (s *fleet) counts(ctx context.Context, topics []presence.Topic) (_ []backen
 	return counts, crossed, nil
 }
 
-// countsOf returns the figures of a topic from an answer of lua/counts.lua.
+// countsOf returns the figures of a topic from an answer of counts in lua/read.lua.
 func countsOf(answer [6]any) (backend.Counts, error) {
 	var numbers [6]int
 	var failed error
@@ -92,8 +94,8 @@ func (s *fleet) Sightings(ctx context.Context, topic presence.Topic, users ...pr
 	var records *redis.SliceCmd
 	var seen *redis.FloatSliceCmd
 	err := s.send(ctx, s.reads, "sightings", func(ctx context.Context, p redis.Pipeliner) {
-		records = p.HMGet(ctx, s.key(topic, "users"), textsOf(users)...)
-		seen = p.ZMScore(ctx, s.key(topic, "seen"), textsOf(users)...)
+		records = p.HMGet(ctx, s.key(topic, "users"), as[string](users)...)
+		seen = p.ZMScore(ctx, s.key(topic, "seen"), as[string](users)...)
 	})
 	if err == nil && (len(records.Val()) != len(users) || len(seen.Val()) != len(users)) {
 		err = wrap("sightings", errAnswer)
@@ -116,4 +118,100 @@ func (s *fleet) Sightings(ctx context.Context, topic presence.Topic, users ...pr
 		sightings[i].Holders, sightings[i].Pages = holdersOf(record)
 	}
 	return sightings, nil
+}
+
+// Guests stand in two places (rule 11). Two sketches, "guests" and "before", have those of
+// this period and of the one before. A list, the sorted set "listed", has the same guests by
+// id and by the time when each was last counted. Every count of a guest goes to both.
+//
+// The list makes the number exact, and lets the store forget a guest: it rebuilds the
+// sketches from the list. The list is complete while it has at most backend.ExactGuests
+// (512). Over that it keeps the latest 513, and the sketches give the number. When the sets
+// turn, older guests leave the list; if at most 512 remain it is complete again. A period
+// that alone has more than 512 keeps one empty entry instead of ids, so a flood of guests
+// takes no memory but that of the sketches.
+//
+// Over 512 a guest who signs in cannot leave a sketch. So the sorted set "signed" has such guests, up to 4,096, and the
+// number is what the sketches say less those. Each is put into the sketch of this period as well, whether it was there
+// or not, so the sketches have it exactly as long as "signed" has it.
+//
+// The list counts only where it agrees with the sketches:
+//
+//	12 listed, sketches say 12    the list is complete: 12, and each can be forgotten
+//	513 listed, sketches say 900  too many for the list: 900
+//	13 listed, sketches say 900   the empty entry of the period before, and 12 of this one: 900
+//	12 listed, sketches say 40    the list was deleted, and has those who came since: 40
+
+// guestsOf returns the number of guests, given the numbers from the list and from the sketches: that of the
+// list if the list is complete and the two agree. isExact in lua/topic_kept.lua has the same tolerance; its
+// caller checks the bound.
+//
+// A sketch has 16,384 registers. Of n guests about n*n/32768 share a register with another. That number
+// varies by its square root, n/181, and so does the sketch's answer. The tolerance n/32+2 is exceeded once in
+// ten million sketches.
+func guestsOf(listed, sketched int) int {
+	off := max(listed-sketched, sketched-listed)
+	if listed <= backend.ExactGuests && off <= 2+listed/32 {
+		return listed
+	}
+	return sketched
+}
+
+// Extras implements [backend.Store].
+func (s *fleet) Extras(ctx context.Context, topics ...presence.Topic) ([]backend.Extras, error) {
+	if err := s.ready(ctx, s.reads); err != nil {
+		return nil, err
+	}
+	return call(ctx, s.reads, "extras", func(ctx context.Context) ([]backend.Extras, error) {
+		type answers struct {
+			peak *redis.StringCmd
+			bots *redis.MapStringStringCmd
+		}
+		asked := make([]answers, len(topics))
+		_ = s.pipelined(ctx, func(p redis.Pipeliner) { // each answer has its own error
+			for i, t := range topics {
+				asked[i] = answers{p.Get(ctx, s.key(t, "peak")), p.HGetAll(ctx, s.key(t, "bots"))}
+			}
+		})
+		extras := make([]backend.Extras, len(topics))
+		for i, a := range asked {
+			err := a.bots.Err()
+			if !errors.Is(a.peak.Err(), redis.Nil) {
+				err = errors.Join(err, a.peak.Err())
+			}
+			switch {
+			case errors.Is(verdict(err), presence.ErrRefused): // it concerns this topic alone
+				continue
+			case err != nil:
+				return nil, err
+			}
+			extras[i] = backend.Extras{Peak: decodePeak(a.peak.Val()), Bots: countBots(a.bots.Val())}
+		}
+		return extras, nil
+	})
+}
+
+// decodePeak decodes "<total> <at> <since>", as lua/topic_kept.lua writes it. It returns no peak if that
+// fails.
+func decodePeak(text string) (p backend.Peak) {
+	var at, since int64
+	if _, err := fmt.Sscan(text, &p.Total, &at, &since); err != nil || p.Total < 0 {
+		return backend.Peak{}
+	}
+	p.At, p.Since = moment(at), moment(since)
+	return p
+}
+
+// countBots counts bots by name. Their values are "<when> <name>".
+func countBots(bots map[string]string) map[string]int {
+	if len(bots) == 0 {
+		return nil
+	}
+	byName := make(map[string]int)
+	for _, text := range bots {
+		if _, name, ok := strings.Cut(text, " "); ok {
+			byName[name]++
+		}
+	}
+	return byName
 }

@@ -4,15 +4,13 @@ import (
 	"context"
 	"strconv"
 	"strings"
-	"sync/atomic"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// maxLogPage is how many diffs are read in one round trip.
-const maxLogPage = 100
+const maxLogPage = 100 // diffs a round trip
 
 // Log implements [backend.Store]. It costs a round trip for every 100 diffs.
 func (s *fleet) Log(ctx context.Context, topic presence.Topic, after presence.DiffID) ([]backend.Diff, error) {
@@ -21,12 +19,12 @@ func (s *fleet) Log(ctx context.Context, topic presence.Topic, after presence.Di
 	}
 	var diffs []backend.Diff
 	for more := true; more; {
-		var asked askedLog
-		err := s.send(ctx, s.reads, "log", func(ctx context.Context, p redis.Pipeliner) { asked = s.askLog(ctx, p, topic, after) })
+		var found *redis.XMessageSliceCmd
+		err := s.send(ctx, s.reads, "log", func(ctx context.Context, p redis.Pipeliner) { found = s.askLog(ctx, p, topic, after) })
 		if err != nil {
 			return nil, err
 		}
-		page := asked.page(&s.invalid)
+		page := s.readLog(after, found.Val())
 		if page.gap {
 			s.index.forget(topic) // a server that lost the log may have lost the index too
 			return nil, presence.ErrGap
@@ -52,49 +50,43 @@ func (l logPage) head(from presence.DiffID) presence.DiffID {
 	return from
 }
 
-// An askedLog is a request for a page of the log.
-type askedLog struct {
-	after presence.DiffID
-	from  *redis.XMessageSliceCmd // the diffs from after on, including it, which shows that the log still has it
-}
-
-// askLog requests the diffs after one, or all diffs if that is Origin or empty.
-func (s *fleet) askLog(ctx context.Context, p redis.Pipeliner, topic presence.Topic, after presence.DiffID) askedLog {
+// askLog requests the diffs from one on, or all diffs if that is Origin or empty. The answer includes that diff,
+// which shows that the log still has it.
+func (s *fleet) askLog(ctx context.Context, p redis.Pipeliner, topic presence.Topic, after presence.DiffID) *redis.XMessageSliceCmd {
 	start := string(after)
 	if after == "" || after == backend.Origin {
 		start = "-"
 	}
-	return askedLog{after, p.XRangeN(ctx, s.key(topic, "log"), start, "+", maxLogPage+1)}
+	return p.XRangeN(ctx, s.key(topic, "log"), start, "+", maxLogPage+1)
 }
 
-// page reads the answer, and counts the diffs that cannot be read.
-func (a askedLog) page(invalid *atomic.Uint64) logPage {
-	entries := a.from.Val()
-	diffs, torn := decodeLog(entries, invalid)
+// readLog reads the answer to askLog.
+func (s *fleet) readLog(after presence.DiffID, entries []redis.XMessage) logPage {
+	diffs, torn := s.decodeLog(entries)
 	page := logPage{diffs: diffs, more: len(entries) > maxLogPage}
 	switch {
-	case a.after == "":
+	case after == "":
 	case len(entries) == 0:
-		page.gap = a.after != backend.Origin
-	case entries[0].ID == string(a.after):
+		page.gap = after != backend.Origin
+	case entries[0].ID == string(after):
 		page.gap = torn && len(entries) > 1
 		page.diffs = diffs[min(1, len(diffs)):]
 	default: // the log may have been cut right after it
-		page.gap = torn || diffs[0].Prev != a.after
+		page.gap = torn || diffs[0].Prev != after
 	}
 	return page
 }
 
-// decodeLog decodes diffs. It drops a diff that it cannot decode, such as one that a newer version wrote, and
-// all before it. The log then reaches back no further.
-func decodeLog(entries []redis.XMessage, invalid *atomic.Uint64) (diffs []backend.Diff, torn bool) {
+// decodeLog decodes diffs. It counts and drops a diff that it cannot decode, such as one that a newer version
+// wrote, and drops all before it. The log then reaches back no further.
+func (s *fleet) decodeLog(entries []redis.XMessage) (diffs []backend.Diff, torn bool) {
 	diffs = make([]backend.Diff, 0, len(entries))
 	for _, e := range entries {
 		text, _ := e.Values["d"].(string)
 		version, _ := e.Values["v"].(string)
 		d, err := decodeDiff(e.ID, text)
 		if err != nil || version != strconv.Itoa(messageVersion) {
-			invalid.Add(1)
+			s.invalid.Add(1)
 			diffs, torn = diffs[:0], true
 			continue
 		}

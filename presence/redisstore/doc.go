@@ -3,7 +3,7 @@
 //
 // The site passes its own go-redis client, of one server, a Sentinel or a
 // cluster. Each operation is one Lua script
-// (lua/*.lua, each with a head that says what it takes, returns and costs), in
+// (a piece of lua/*.lua, with a head that says what it takes, returns and costs), in
 // which state, diff, log entry and message are one atomic step. A script that
 // changes a roster touches one topic, whose keys share a hash tag, so it runs on a
 // cluster as it does on one server. Heartbeats, figures and the looks for expired
@@ -25,7 +25,7 @@
 // keyspace's id, its version and the fleet's secret. The topics index and notices
 // have the tags {=index} and {=notices}.
 //
-// Keys end two days after the last node, but records and the fleet's secret (rest.go). So a full
+// Keys end two days after the last node, but records and the fleet's secret (upkeep.go). So a full
 // server with a policy of volatile-… may evict any key, and noeviction is the policy to have.
 // [Store.Check] refuses those of allkeys-…. The heartbeats of the nodes restore keys that were
 // evicted or deleted.

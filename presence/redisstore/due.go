@@ -41,7 +41,6 @@ type dueScript struct {
 	topics []presence.Topic // the topics that it handles; its answer has a part of equal length for each
 }
 
-// apiece returns one script for each topic.
 func apiece(topics []presence.Topic, script func(presence.Topic) (e eval, weight int)) []dueScript {
 	all := make([]dueScript, len(topics))
 	for i, t := range topics {
@@ -89,10 +88,7 @@ func (s *upkeep) claimDue(ctx context.Context, op, list string) (topics []presen
 		return nil, 0, err
 	}
 	ms, err := strconv.ParseInt(answer[0], 10, 64)
-	for _, name := range answer[1:] {
-		topics = append(topics, presence.Topic(name))
-	}
-	return topics, time.Duration(ms) * time.Millisecond, wrap(op, err)
+	return as[presence.Topic](answer[1:]), time.Duration(ms) * time.Millisecond, wrap(op, err)
 }
 
 // runJob runs a job's scripts and passes their answers to it. It returns when each topic is due again;

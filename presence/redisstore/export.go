@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -35,7 +33,8 @@ func (s *fleet) ExportUser(ctx context.Context, user presence.UserID) ([]backend
 	}
 	kept.Chosen = statuses[0]
 	err = s.noticesAbout(ctx, e, func(id string, n backend.Notice) {
-		kept.Notices = append(kept.Notices, backend.NoticeKept{Kind: n.Kind, At: streamTime(id)})
+		at, _ := streamTime(id)
+		kept.Notices = append(kept.Notices, backend.NoticeKept{Kind: n.Kind, At: at})
 	})
 	if err == nil {
 		err = s.entriesAbout(ctx, e, func(consumer string, entries map[string]string) error {
@@ -49,13 +48,6 @@ func (s *fleet) ExportUser(ctx context.Context, user presence.UserID) ([]backend
 	return kept.Parts(), err
 }
 
-// streamTime is when an entry of a stream was written.
-func streamTime(id string) time.Time {
-	ms, _, _ := strings.Cut(id, "-")
-	n, _ := strconv.ParseInt(ms, 10, 64)
-	return time.UnixMilli(n)
-}
-
 // An askedKept is a request for what one topic keeps under one id.
 type askedKept struct {
 	topic        presence.Topic
@@ -66,7 +58,6 @@ type askedKept struct {
 	views        [2]*redis.BoolCmd // current and old
 }
 
-// exportTopics appends what some topics keep of a user.
 func (s *fleet) exportTopics(ctx context.Context, all []backend.TopicKept, topics []topicAbout) ([]backend.TopicKept, error) {
 	var asked []askedKept
 	err := s.send(ctx, s.reads, "export", func(ctx context.Context, p redis.Pipeliner) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -121,13 +122,27 @@ func (s *fleet) scanAll(ctx context.Context, b *breaker, op string, of scan, fn 
 	}
 }
 
-// textsOf returns ids as texts.
-func textsOf[T ~string](ids []T) []string {
-	texts := make([]string, len(ids))
-	for i, id := range ids {
-		texts[i] = string(id)
+// as converts texts, such as ids, to texts of another type.
+func as[To, From ~string](texts []From) []To {
+	all := make([]To, len(texts))
+	for i, text := range texts {
+		all[i] = To(text)
 	}
-	return texts
+	return all
+}
+
+// with appends texts to the arguments of a script.
+func with[T ~string](args []any, texts ...T) []any {
+	for _, text := range texts {
+		args = append(args, string(text))
+	}
+	return args
+}
+
+// millisOf returns a duration that a script wrote in ms; 0 for any other text.
+func millisOf(text string) time.Duration {
+	ms, _ := strconv.ParseInt(text, 10, 64)
+	return time.Duration(ms) * time.Millisecond
 }
 
 // moment returns the time of Unix milliseconds, and the zero time for 0.

@@ -1,8 +1,15 @@
 package redisstore
 
 import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
@@ -81,5 +88,137 @@ func (k keyspace) statusKeys() []string {
 	return []string{k.notices() + ":statuses", k.notices() + ":chosen"}
 }
 
+// sharedKeys are the keys of the fleet that stay while a node runs, beside those of topics and consumers.
+func (k keyspace) sharedKeys() []string {
+	return slices.Concat(k.noticeLog(), k.statusKeys(), k.erasureKeys(), []string{k.consumersKey()},
+		k.indexKeys("due", "due:idle", "views", "views:idle", "topics", "seen", "changed", "nodes", "terms", "sweeps"))
+}
+
 // channel is the name of a topic's channel without the keyspace's id.
 func (k keyspace) channel(topic presence.Topic) string { return k.key(topic, "diffs") }
+
+// What the store says of its keyspace as a whole stands in one hash,
+// presence:{~meta}:fleet. No topic can have the tag: ~ is no byte of a topic.
+//
+//	id      a random name of the keyspace, in every channel's name: Redis tells
+//	        messages to all databases alike, and a copy keeps its original's keys
+//	schema  the newest version that writes here
+//	reader  the oldest version that can read what is written
+//	secret  the fleet's secret (rule 14)
+//
+// A version that writes what an older one cannot read raises reader before it does,
+// and then only older nodes refuse to go on. A version that writes what older ones
+// read wrongly, but need not read, says so in its messages: see messageVersion.
+const (
+	// schema is this version.
+	schema = 3
+	// oldestReader is the oldest version that can read what this one writes.
+	oldestReader = 3
+	// messageVersion is the version in diffs and notices. A message of a newer version counts as lost.
+	messageVersion = 1
+)
+
+// ready returns nil once the keyspace is known. That costs one round trip at the first call, and nothing
+// later. The error is ErrUnfit if a newer version has written what this one cannot read.
+func (s *fleet) ready(ctx context.Context, b *breaker) error {
+	s.sharded(ctx)
+	if s.id.Load() != nil {
+		return nil
+	}
+	_, err := s.readFleet(ctx, b, "begin", nil)
+	return err
+}
+
+// Secret implements [backend.Store].
+func (s *fleet) Secret(ctx context.Context, offer []byte) ([]byte, error) {
+	return s.readFleet(ctx, s.writes, "secret", offer)
+}
+
+// readFleet reads the hash, offers a secret, and returns the one that counts.
+func (s *fleet) readFleet(ctx context.Context, b *breaker, op string, offer []byte) ([]byte, error) {
+	type answer struct {
+		secret []byte
+		made   bool
+	}
+	a, err := call(ctx, b, op, func(ctx context.Context) (a answer, err error) {
+		answers, err := s.run(ctx, s.metaEval(offer))
+		if err == nil {
+			a.secret, a.made, err = s.readMeta(answers[0])
+		}
+		return a, err
+	})
+	if err == nil && a.made {
+		err = s.isNew(ctx)
+	}
+	return a.secret, err
+}
+
+// metaEval reads the hash. If that is missing, it creates it with what this node knows.
+func (s *fleet) metaEval(offer []byte) eval {
+	id := s.id.Load()
+	if id == nil {
+		random := strings.ToLower(rand.Text())
+		id = &random
+	}
+	if known := s.secret.Load(); known != nil {
+		offer = *known
+	}
+	return eval{metaScript, []string{s.metaKey()}, []any{*id, schema, oldestReader, offer}}
+}
+
+// errAnswer is the error for an answer that is not what the script returns.
+var errAnswer = errors.New("the server's answer cannot be read: it may be no Redis")
+
+// readMeta stores the hash's content. It returns the secret, and whether the hash was missing.
+func (s *fleet) readMeta(answer *redis.Cmd) (secret []byte, made bool, err error) {
+	r, err := answer.StringSlice()
+	if err != nil {
+		return nil, false, err
+	}
+	if len(r) < 4 {
+		return nil, false, errAnswer
+	}
+	id, reader := r[0], r[1]
+	made = r[3] == "1"
+	if err := checkReader(reader); err != nil {
+		s.id.Store(nil)
+		return nil, false, err
+	}
+	if r[2] != "" {
+		secret = []byte(r[2])
+		s.secret.Store(&secret)
+	}
+	known := s.id.Swap(&id)
+	if known != nil && (made || *known != id) {
+		s.index.forgetAll() // the store lost its data
+	}
+	return secret, made, nil
+}
+
+// checkReader returns an error unless this version may read the store. reader is empty if no version
+// restricts that.
+func checkReader(reader string) error {
+	if n, err := strconv.Atoi(reader); reader == "" || err == nil && n <= schema {
+		return nil
+	}
+	return fmt.Errorf("%w: a newer version of this library writes to it, in a form that versions from %q on can read, and this is version %d; update this node",
+		ErrUnfit, reader, schema)
+}
+
+// place returns the end of every channel's name.
+func (s *fleet) place() string {
+	id := s.id.Load()
+	if id == nil {
+		return ""
+	}
+	return ":" + *id + "." + strconv.Itoa(database(s.client))
+}
+
+// database returns the number of the client's database. A cluster has only one. For a client of another kind
+// the keyspace's id must be enough.
+func database(client redis.UniversalClient) int {
+	if c, ok := client.(interface{ Options() *redis.Options }); ok {
+		return c.Options().DB
+	}
+	return 0
+}

@@ -3,10 +3,14 @@ package redisstore
 import (
 	"context"
 	"errors"
+	"strconv"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/rollcall-go/rollcall/internal/wait"
 )
 
 // A link sends commands and scripts to the server, and counts them. breaker.go makes calls fail while the
@@ -105,4 +109,104 @@ func (l *link) LastOut() time.Time {
 		return written
 	}
 	return read
+}
+
+// A pace is how often this node asks the server whether messages were lost. A node asks about once a second
+// while it is used: it follows a topic, or in the last minute it wrote something or lost a connection. A node
+// that nobody uses asks every ten seconds, and at once when it is used again.
+type pace struct {
+	began time.Time
+	last  atomic.Int64 // when the node was last used, in nanoseconds since began
+	woken wait.Wakeup  // the node is used again after a rest
+}
+
+const (
+	restsAfter = time.Minute
+	restHear   = 10 * time.Second
+	restPing   = 10 * time.Second
+)
+
+func newPace() *pace { return &pace{began: time.Now(), woken: wait.NewWakeup()} }
+
+// used notes that the node is used.
+func (p *pace) used() {
+	if p.rests() {
+		p.woken.Wake()
+	}
+	p.last.Store(int64(time.Since(p.began)))
+}
+
+// rests reports whether nobody uses the node.
+func (p *pace) rests() bool { return time.Since(p.began)-time.Duration(p.last.Load()) > restsAfter }
+
+// or returns busy, or quiet if nobody uses the node.
+func (p *pace) or(busy, quiet time.Duration) time.Duration {
+	if p.rests() {
+		return quiet
+	}
+	return busy
+}
+
+// A server that hung, or was unreachable, also executes calls that their callers have given up. So each
+// script contains the latest moment at which it may begin, by the server's clock (rule 26): the deadline of
+// its call's context. If the server begins later, the script changes nothing and answers "LATE <its time,
+// ms>".
+
+// A serverClock is what this node knows of the servers' clocks. It may think a clock is ahead of its true
+// time, by as long as a call takes, but never behind. So a server does not refuse a call that is in time.
+type serverClock struct {
+	began time.Time // with the store: the clock counts from here
+
+	mu    sync.Mutex
+	heard time.Duration // how far the clock of the server with the notices was ahead, at its latest answer; 0: it has not answered
+	ahead time.Duration // how far the clock of another server was ahead, which refused a call that was in time
+	since time.Time     // when ahead was learned
+}
+
+// aheadFor is how long ahead counts. After that, the server may refuse a call again.
+const aheadFor = 10 * time.Minute
+
+// told returns how far a server's clock is ahead of this node's, at most. The server answered now to a call
+// that was made at sent.
+func (c *serverClock) told(now int64, sent time.Time) time.Duration {
+	return time.Duration(now)*time.Millisecond - sent.Sub(c.began)
+}
+
+// hears notes the time, in Unix ms, that the server with the notices answered.
+func (c *serverClock) hears(now int64, sent time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.heard = c.told(now, sent)
+}
+
+// refused handles the answer of a server that refused a call. It reports whether the call was too late by
+// that server's clock.
+func (c *serverClock) refused(err error, sent time.Time) bool {
+	if err == nil {
+		return false
+	}
+	text, late := strings.CutPrefix(err.Error(), "LATE ")
+	now, bad := strconv.ParseInt(text, 10, 64)
+	if !late || bad != nil {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ahead, c.since = c.told(now, sent), time.Now()
+	return true
+}
+
+// last returns ARGV[1] for a script that may begin while ctx lasts: see lua/time.lua.
+func (c *serverClock) last(ctx context.Context) int64 {
+	ends, bound := ctx.Deadline()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !bound || c.heard == 0 {
+		return 0
+	}
+	ahead := c.heard
+	if time.Since(c.since) < aheadFor {
+		ahead = max(ahead, c.ahead)
+	}
+	return -(ends.Sub(c.began) + ahead).Milliseconds()
 }

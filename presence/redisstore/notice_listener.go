@@ -220,7 +220,6 @@ func (l *listener) ask(ctx context.Context, sent string) (hearing, error) {
 	return h, err
 }
 
-// deliver delivers notices of the log.
 func (l *listener) deliver(ctx context.Context, notices []heardNotice) error {
 	for _, entry := range notices {
 		if ctx.Err() != nil {

@@ -1,10 +1,15 @@
 package redisstore
 
 import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
 	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // Lasting notices are kept in a log, and the message that is published only says that the log has a new one.
@@ -20,7 +25,7 @@ const (
 	maxNotices = 1_000_000
 )
 
-// A hearing is the answer of notice_hear.lua.
+// A hearing is the answer of notice_hear in lua/notices.lua.
 type hearing struct {
 	made    bool // the keyspace's hash was missing
 	epoch   string
@@ -53,9 +58,60 @@ func readHearing(answer *redis.Cmd) (h hearing, err error) {
 		h.missed = max(time.Duration(now-since)*time.Millisecond, hearEvery)
 	}
 	for r = r[3:]; len(r) >= 4; r = r[4:] {
-		ms, _ := strconv.ParseInt(r[1], 10, 64)
 		version, _ := strconv.Atoi(r[3])
-		h.notices = append(h.notices, heardNotice{r[0], r[2], time.Duration(ms) * time.Millisecond, version})
+		h.notices = append(h.notices, heardNotice{r[0], r[2], millisOf(r[1]), version})
 	}
 	return h, nil
+}
+
+// A wireNotice is the JSON of a notice in the log and in messages. Nodes ignore unknown fields and kinds. It is
+// converted to and from a Notice, so it does not compile if it lacks a field.
+type wireNotice struct {
+	Kind    backend.NoticeKind `json:"kind,omitempty"`
+	User    presence.UserID    `json:"user,omitempty"`
+	Payload string             `json:"payload,omitempty"`
+	Lasting bool               `json:"lasting,omitempty"`
+	ID      string             `json:"id,omitempty"`
+	Ago     time.Duration      `json:"ago,omitempty"` // in ns
+	Missed  time.Duration      `json:"-"`
+}
+
+func encodeNotice(n backend.Notice) (string, error) {
+	text, err := json.Marshal(wireNotice(n))
+	return string(text), err
+}
+
+func decodeNotice(text string) (backend.Notice, error) {
+	var w wireNotice
+	err := json.Unmarshal([]byte(text), &w)
+	return backend.Notice(w), err
+}
+
+// Publish implements [backend.Store].
+func (s *bus) Publish(ctx context.Context, n backend.Notice) error {
+	text, err := encodeNotice(n)
+	if err != nil {
+		return wrap("notify", err)
+	}
+	if err := s.ready(ctx, s.writes); err != nil {
+		return err
+	}
+	message, entry := versioned(text), ""
+	if n.Lasting {
+		message, entry = versioned(""), text
+	}
+	r, err := s.texts(ctx, s.writes, "notify", 2, eval{noticePublishScript, s.noticeLog(), []any{
+		s.now(), s.publish(), s.live() + s.place(), message, entry, messageVersion, noticesKeep.Milliseconds(), maxNotices, rand.Text(),
+	}})
+	if err != nil {
+		return err
+	}
+	dropped, _ := strconv.ParseInt(r[0], 10, 64)
+	s.cut.Add(uint64(max(dropped, 0)))
+	for l := range s.listeners.Range {
+		if r[1] != "" {
+			l.(*listener).sent.Store(&r[1])
+		}
+	}
+	return nil
 }

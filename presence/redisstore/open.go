@@ -2,15 +2,20 @@ package redisstore
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/rollcall-go/rollcall/presence"
 )
 
 // Open returns a Store at the address that an operator writes: see [OpenClient]. It connects to
@@ -176,4 +181,89 @@ func unreadable(err error) error {
 		err = errEscape
 	}
 	return fmt.Errorf("redis://… is not a redis://, rediss:// or unix:// URL that can be read: %w", err)
+}
+
+// go-redis logs each dial that fails: about three lines a second on standard error while the server is out.
+// Its logger is one for the whole process, so a library must not replace it. Instead, dials of a client of
+// Open never fail. If there is no server, the client gets a connection on which each read and write fails
+// with the error of the dial. Commands then fail with the same error as they would otherwise.
+
+type dialer = func(ctx context.Context, network, addr string) (net.Conn, error)
+
+func quiet(dial dialer) dialer {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := dial(ctx, network, addr)
+		if err != nil {
+			pipe, _ := net.Pipe()
+			return failedConn{pipe, err}, nil
+		}
+		return c, nil
+	}
+}
+
+// A failedConn takes the place of a connection that could not be made. The pipe takes its deadlines.
+type failedConn struct {
+	net.Conn
+	err error
+}
+
+func (c failedConn) Read([]byte) (int, error)  { return 0, c.err }
+func (c failedConn) Write([]byte) (int, error) { return 0, c.err }
+
+// An endpoint describes where a store's server is, for error messages. It contains no password.
+type endpoint struct {
+	addr    string // empty: unknown
+	tls     bool
+	db      int
+	reached *atomic.Bool // it has answered a call
+}
+
+func endpointOf(client redis.UniversalClient) endpoint {
+	switch c := client.(type) {
+	case *redis.Client:
+		if o := c.Options(); o.Addr != "FailoverClient" {
+			return endpoint{o.Addr, o.TLSConfig != nil, o.DB, new(atomic.Bool)}
+		}
+	case *redis.ClusterClient:
+		return endpoint{strings.Join(c.Options().Addrs, ","), c.Options().TLSConfig != nil, 0, new(atomic.Bool)}
+	}
+	return endpoint{reached: new(atomic.Bool)}
+}
+
+// explain adds to an error where the server is, and the likely cause if the server has never answered.
+func (e endpoint) explain(err error) error {
+	if e.addr == "" || !errors.Is(err, presence.ErrStoreOut) {
+		return err
+	}
+	if cause := e.likely(err); cause != "" && !e.reached.Load() {
+		return fmt.Errorf("%w, at %s: %s", err, e.addr, cause)
+	}
+	return fmt.Errorf("%w, at %s", err, e.addr)
+}
+
+// likely returns why a server may never have answered; "" if the error says enough.
+func (e endpoint) likely(err error) string {
+	_, port, _ := net.SplitHostPort(e.addr)
+	timeout, hungUp := isTimeout(err), errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)
+	switch {
+	case strings.Contains(err.Error(), noDatabase):
+		return fmt.Sprintf("it has no database %d; most servers have 0 to 15", e.db)
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "nothing listens there"
+	case port == "5432" && (timeout || hungUp):
+		return "5432 is the port of PostgreSQL; that of Redis is 6379"
+	case e.tls && (timeout || hungUp || strings.Contains(err.Error(), "tls: ")):
+		return "it does not answer by TLS; the URL of a server without TLS begins with redis://"
+	case hungUp:
+		return "it hangs up, so it may not be Redis, or speak TLS: then its URL begins with rediss://"
+	}
+	return ""
+}
+
+// noDatabase is the answer of a server that has no database with the number.
+const noDatabase = "DB index is out of range"
+
+func isTimeout(err error) bool {
+	var t net.Error
+	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &t) && t.Timeout()
 }

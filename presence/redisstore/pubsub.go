@@ -24,9 +24,8 @@ type pubsub struct {
 	kick    wait.Wakeup // a channel has no connection yet
 
 	mu       sync.Mutex // never held during network calls
-	routing  bool
-	channels map[string]*channel // by name
-	unplaced map[*channel]struct{}
+	routing  sync.Once
+	channels map[string]*channel    // by name
 	conns    map[string]*pubsubConn // by the master's address; "": for channels that are not sharded
 }
 
@@ -35,7 +34,6 @@ func newPubsub(client redis.UniversalClient, timeout time.Duration, pace *pace) 
 		client: client, timeout: timeout, pace: pace,
 		kick:     wait.NewWakeup(),
 		channels: make(map[string]*channel),
-		unplaced: make(map[*channel]struct{}),
 		conns:    make(map[string]*pubsubConn),
 	}
 	p.life, p.end = context.WithCancel(context.Background())
@@ -53,16 +51,15 @@ func (p *pubsub) close() {
 // until the server has confirmed the subscription, and returns an error if the server
 // refuses it or cannot be reached.
 func (p *pubsub) subscribe(ctx context.Context, name string, sharded bool, fn func(string)) (stop func(), err error) {
-	key := &fn
-	c := p.join(name, sharded, key)
+	c, stop := p.join(name, sharded, fn)
 	if c == nil {
 		return nil, presence.ErrClosed
 	}
 	if err := p.await(ctx, c); err != nil {
-		p.leave(c, key)
+		stop()
 		return nil, err
 	}
-	return func() { p.leave(c, key) }, nil
+	return stop, nil
 }
 
 // background runs fn in a goroutine for which close waits. It is a no-op after close.
@@ -74,28 +71,24 @@ func (p *pubsub) background(fn func(context.Context)) {
 	}
 }
 
-// join adds a function to a channel, and returns the channel; nil if the pubsub is closed.
-func (p *pubsub) join(name string, sharded bool, key *func(string)) *channel {
+// join adds a function to a channel, and returns the channel, which is nil if the pubsub is closed. After leave has
+// returned, no call of the function is under way.
+func (p *pubsub) join(name string, sharded bool, fn func(string)) (c *channel, leave func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.life.Err() != nil {
-		return nil
+		return nil, nil
 	}
-	if !p.routing {
-		p.routing = true
-		p.wait.Go(p.route)
-	}
-	c := p.channels[name]
-	if c == nil {
+	p.routing.Do(func() { p.wait.Go(p.route) })
+	if c = p.channels[name]; c == nil {
 		c = &channel{name: name, sharded: sharded, changed: make(chan struct{}), fns: make(map[*func(string)]struct{})}
 		p.channels[name] = c
-		p.unplaced[c] = struct{}{}
 		p.kick.Wake()
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.fns[key] = struct{}{}
-	return c
+	c.fns[&fn] = struct{}{}
+	return c, func() { p.leave(c, &fn) }
 }
 
 // await waits until the server has confirmed a subscription, or the subscription has failed.
@@ -117,7 +110,6 @@ func (p *pubsub) await(ctx context.Context, c *channel) error {
 	}
 }
 
-// leave removes a function from a channel. After it has returned, no call of the function is under way.
 func (p *pubsub) leave(c *channel, key *func(string)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -126,7 +118,6 @@ func (p *pubsub) leave(c *channel, key *func(string)) {
 	delete(c.fns, key)
 	if len(c.fns) == 0 && p.channels[c.name] == c {
 		delete(p.channels, c.name)
-		delete(p.unplaced, c)
 		p.putLocked(c, nil)
 	}
 }
@@ -143,5 +134,88 @@ func (p *pubsub) deliver(name, message string) {
 	defer c.mu.Unlock()
 	for fn := range c.fns {
 		(*fn)(message)
+	}
+}
+
+// A channel is one channel of the server, and the functions that take its messages.
+type channel struct {
+	name    string
+	sharded bool
+
+	// pubsub's mutex guards these.
+	conn    *pubsubConn   // nil: it has no connection yet
+	heard   bool          // the server has confirmed the subscription
+	err     error         // why it has not; nil while waiting for the answer
+	changed chan struct{} // closed when heard or err is set, and then replaced
+
+	mu  sync.Mutex // held during calls of fns
+	fns map[*func(string)]struct{}
+}
+
+// setLocked stores the state of a subscription. The caller holds the mutex of pubsub.
+func (c *channel) setLocked(heard bool, err error) {
+	c.heard, c.err = heard, err
+	if heard || err != nil {
+		close(c.changed)
+		c.changed = make(chan struct{})
+	}
+}
+
+// names are names of channels.
+type names struct{ plain, sharded []string }
+
+func (n *names) add(name string, sharded bool) {
+	if sharded {
+		n.sharded = append(n.sharded, name)
+	} else {
+		n.plain = append(n.plain, name)
+	}
+}
+
+// changes returns the channels that were added to a connection or removed from it since the last call. asked
+// has the channels of its session, and whether each is sharded; changes updates it.
+func (p *pubsub) changes(conn *pubsubConn, asked map[string]bool) (came, left names) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for name := range conn.pending {
+		if c := p.channels[name]; c != nil && c.conn == conn {
+			c.setLocked(false, nil)
+			asked[name] = c.sharded
+			came.add(name, c.sharded)
+		} else if sharded, ok := asked[name]; ok {
+			delete(asked, name)
+			left.add(name, sharded)
+		}
+	}
+	clear(conn.pending)
+	return came, left
+}
+
+// confirmed handles the server's message that it subscribed this node, or that it ended a subscription by
+// itself because the slot moved to another master.
+func (p *pubsub) confirmed(conn *pubsubConn, m *redis.Subscription) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c := p.channels[m.Channel]
+	switch {
+	case c == nil || c.conn != conn:
+	case m.Kind == "subscribe" || m.Kind == "ssubscribe":
+		c.setLocked(true, nil)
+	case m.Kind == "sunsubscribe":
+		c.setLocked(false, nil)
+		conn.pending[c.name] = struct{}{} // subscribed again with the next ping, unless the channel has moved by then
+	}
+}
+
+// unconfirm fails the subscriptions of a connection that are not confirmed, or all of them. The next ping or
+// session asks for them again.
+func (p *pubsub) unconfirm(conn *pubsubConn, err error, all bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.channels {
+		if c.conn == conn && (all || !c.heard) {
+			c.setLocked(false, err)
+			conn.pending[c.name] = struct{}{}
+		}
 	}
 }

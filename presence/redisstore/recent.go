@@ -12,11 +12,10 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// maxRecentPage is how many users one page holds.
-const maxRecentPage = 1000
+const maxRecentPage = 1000 // users
 
 // Recent implements [backend.Store]. A page may be shorter than the limit although there are more users:
-// lua/recent.lua skips 1,000 users at most.
+// lua/read.lua skips 1,000 users at most.
 func (s *fleet) Recent(ctx context.Context, topic presence.Topic, q backend.RecentQuery) (backend.RecentPage, error) {
 	within, limit := min(max(q.Within, 0), backend.MaxWithin), min(max(q.Limit, 1), maxRecentPage)
 	args := []any{s.now(), within.Milliseconds(), limit}
@@ -65,11 +64,7 @@ func (s *fleet) Remembered(ctx context.Context, topic presence.Topic, users ...p
 	keys := s.keys(topic, "lately", "names", "users")
 	var evals []eval
 	for some := range slices.Chunk(users, maxSmallRoster) {
-		args := []any{s.now()}
-		for _, id := range some {
-			args = append(args, string(id))
-		}
-		evals = append(evals, eval{rememberedScript, keys, args})
+		evals = append(evals, eval{rememberedScript, keys, with([]any{s.now()}, some...)})
 	}
 	answers, err := call(ctx, s.reads, "remembered", func(ctx context.Context) (texts []string, err error) {
 		answers, err := s.run(ctx, evals...)

@@ -3,8 +3,6 @@ package redisstore
 import (
 	"cmp"
 	"context"
-	"crypto/sha1"
-	"encoding/hex"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -31,9 +29,7 @@ import (
 
 // mark returns the script of this keyspace. It tells whether the store is in doubt.
 func (s *fleet) mark() *script {
-	source := "return #KEYS > 0 and redis.call('EXISTS', KEYS[1]) or 0 -- presence" + s.place()
-	sum := sha1.Sum([]byte(source))
-	return &script{source: source, sha: hex.EncodeToString(sum[:])}
+	return scriptOf("return #KEYS > 0 and redis.call('EXISTS', KEYS[1]) or 0 -- presence" + s.place())
 }
 
 // A server has a part of the data. doubt is the key that says that the store is in doubt, if this server has it.

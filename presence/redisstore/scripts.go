@@ -17,6 +17,28 @@ import (
 //go:embed lua/*.lua
 var luaFiles embed.FS
 
+// luaPieces are the pieces of the files in lua/ by name. A line "-- [name] …" begins the piece of that name. What
+// stands before the first such line has the file's name.
+var luaPieces = func() map[string]string {
+	pieces := make(map[string]string)
+	files, _ := luaFiles.ReadDir("lua") // what is embedded can be read
+	for _, file := range files {
+		text, _ := luaFiles.ReadFile("lua/" + file.Name())
+		name := strings.TrimSuffix(file.Name(), ".lua")
+		for i, piece := range strings.Split(string(text), "\n-- [") {
+			if i > 0 {
+				name, _, _ = strings.Cut(piece, "]")
+				piece = "-- [" + piece
+			}
+			if pieces[name] != "" {
+				panic("lua/ has two pieces " + name)
+			}
+			pieces[name] = piece + "\n"
+		}
+	}
+	return pieces
+}()
+
 // A script is Lua source with its name on a server.
 type script struct {
 	source, sha string
@@ -24,23 +46,28 @@ type script struct {
 	changes     bool // may change the figures of the topic that has the first key
 }
 
-// newScript joins files of lua/, which are named without the ending.
-func newScript(files ...string) *script {
-	var source strings.Builder
-	for _, name := range files {
-		text, err := luaFiles.ReadFile("lua/" + name + ".lua")
-		if err != nil {
-			panic(err) // one of the names below is wrong
+func scriptOf(source string) *script {
+	sum := sha1.Sum([]byte(source))
+	return &script{source: source, sha: hex.EncodeToString(sum[:])}
+}
+
+// newScript joins pieces of lua/.
+func newScript(pieces ...string) *script {
+	source := ""
+	for _, name := range pieces {
+		if luaPieces[name] == "" {
+			panic("lua/ has no piece " + name) // one of the names below is wrong
 		}
-		source.Write(text)
+		source += luaPieces[name]
 	}
-	sum := sha1.Sum([]byte(source.String()))
-	return &script{source: source.String(), sha: hex.EncodeToString(sum[:]), timed: files[0] == "time"}
+	s := scriptOf(source)
+	s.timed = pieces[0] == "time"
+	return s
 }
 
 // changing is newScript for a script that may change the figures of a topic.
-func changing(files ...string) *script {
-	s := newScript(files...)
+func changing(pieces ...string) *script {
+	s := newScript(pieces...)
 	s.changes = true
 	return s
 }
@@ -48,7 +75,7 @@ func changing(files ...string) *script {
 // The scripts. They never change.
 var (
 	applyScript          = changing("time", "keep", "topic_count", "topic", "topic_names", "topic_settle", "topic_guests", "topic_peak", "topic_bots", "apply")
-	sweepScript          = changing("time", "keep", "topic_count", "topic", "topic_names", "topic_settle", "sweep")
+	sweepScript          = changing("time", "keep", "topic_count", "topic", "topic_names", "topic_settle", "sweep_expired")
 	sweepLookScript      = newScript("time", "keep", "topic_count", "sweep_look")
 	sweepRepairScript    = newScript("time", "keep", "sweep_repair")
 	sweepNodeScript      = changing("time", "keep", "topic_count", "topic", "topic_names", "topic_settle", "sweep_node")

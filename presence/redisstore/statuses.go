@@ -19,7 +19,7 @@ func (s *fleet) Statuses(ctx context.Context, users ...presence.UserID) ([]backe
 	}
 	var kept *redis.SliceCmd
 	err := s.send(ctx, s.reads, "statuses", func(ctx context.Context, p redis.Pipeliner) {
-		kept = p.HMGet(ctx, s.statusKeys()[0], textsOf(users)...)
+		kept = p.HMGet(ctx, s.statusKeys()[0], as[string](users)...)
 	})
 	if err != nil {
 		return nil, err

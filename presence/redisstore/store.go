@@ -35,7 +35,6 @@ func (c Config) withDefaults() Config {
 type Store struct {
 	cfg        Config
 	ownsClient bool // Close closes it
-	pubsub     *pubsub
 	*fleet
 	*watcher
 	*bus
@@ -58,8 +57,8 @@ func New(client redis.UniversalClient, cfg Config) *Store {
 	keys := keyspace{cfg.Prefix}
 	l.notes.keyspace = keys
 	f := &fleet{link: l, keyspace: keys, index: newIndex(l, keys), logSize: cfg.LogSize, keepLog: keepLog}
-	s := &Store{cfg: cfg, pubsub: newPubsub(client, cfg.Timeout, l.pace), fleet: f, upkeep: &upkeep{fleet: f}}
-	s.watcher = &watcher{fleet: f, pubsub: s.pubsub, taps: make(map[*tap]struct{})}
+	s := &Store{cfg: cfg, fleet: f, upkeep: &upkeep{fleet: f}}
+	s.watcher = &watcher{fleet: f, pubsub: newPubsub(client, cfg.Timeout, l.pace), taps: make(map[*tap]struct{})}
 	s.bus = &bus{fleet: f, watcher: s.watcher}
 	return s
 }

@@ -130,7 +130,7 @@ func (j *sweepJob) scripts(topics []presence.Topic) []dueScript {
 // lookAlone returns the arguments of sweepScript that make it remove nothing.
 func lookAlone(args []any) []any { return append(slices.Clone(args[:len(args)-2]), 0, 0) }
 
-// took handles what lua/sweep.lua or lua/sweep_look.lua returns of a topic.
+// took handles what a script of lua/sweep.lua returns of a topic.
 func (j *sweepJob) took(topic presence.Topic, answer []int64) time.Duration {
 	if len(answer) != 6 || answer[2] < -1 { // it cannot be read, or the server refused to look at the topic
 		answer = []int64{0, 0, lookAgain.Milliseconds(), 0, 0, 0}

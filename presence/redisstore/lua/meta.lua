@@ -1,5 +1,5 @@
 -- Reads the hash that describes the keyspace, and adds the fields that it lacks.
--- KEYS    1 fleet: hash, see meta.go
+-- KEYS    1 fleet: hash, see keyspace.go
 -- ARGV    1 an id; 2 this version; 3 the oldest version that can read what this one
 --         writes; 4 a secret, or empty
 -- Returns {id, reader, secret or empty, 1 if the id was missing}. Where a newer

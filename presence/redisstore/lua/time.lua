@@ -8,3 +8,11 @@ if now <= 0 then
   now = t[1] * 1000 + math.floor(t[2] / 1000)
   if last > 0 and now > last then return redis.error_reply(string.format('LATE %.0f', now)) end
 end
+
+-- [keep] A key that a fleet leaves behind ends by itself, two days after the last node: see upkeep.go.
+local KEEP = 172800000 -- keepAtRest, ms
+
+-- Gives a key an end, if it has none.
+local function keep(key)
+  if redis.call('PTTL', key) == -1 then redis.call('PEXPIRE', key, KEEP) end
+end

@@ -1,5 +1,5 @@
 -- The keys of a topic, and a step that changes it. Scripts that change a topic begin with
--- time.lua, topic_count.lua, this, topic_names.lua and topic_settle.lua. A step reads the
+-- time.lua, topic_count.lua, this, topic_kept.lua and topic_settle.lua. A step reads the
 -- users that it touches in a few variadic calls, works on strings and tables, and writes the
 -- changes in a few variadic calls. A redis.call costs about 1 us, so a user costs a fraction
 -- of that.
@@ -16,12 +16,12 @@
 --      10 log      stream  of diffs, each {d = diff, v = version}
 --      11 head     string  the latest diff's id
 --      12 count    string  see topic_count.lua
---      13 listed   zset    guest -> when the guest was last counted, ms: see guests.go
+--      13 listed   zset    guest -> when the guest was last counted, ms: see counts.go
 --      14 lately   zset    user who is remembered by name -> -(last active, ms)
---      15 names    hash    see topic_names.lua
---      16 signed   zset    guest who signed in among many -> when, ms: see guests.go
---      17 peak     string  see topic_peak.lua
---      18 bots     hash    see topic_bots.lua
+--      15 names    hash    see topic_kept.lua
+--      16 signed   zset    guest who signed in among many -> when, ms: see counts.go
+--      17 peak     string  see topic_kept.lua
+--      18 bots     hash    see topic_kept.lua
 -- ARGV  1 now, as time.lua
 --       2 nonce, second half of a new diff's id
 --       3 how to publish: PUBLISH or SPUBLISH
@@ -41,7 +41,7 @@
 --   joined the latest join, ms (rule 6)
 --   revision  of the status, if it has one (rule 28)
 --   line   "<since> <status> <profile JSON>": what others see. For a device the status is its
---          visibility, which visibility.go reads and no script. With Keep.Active the last
+--          visibility, which codec.go reads and no script. With Keep.Active the last
 --          field of the JSON is "m", the minute of the latest page view. Before it stands
 --          "i":1 of a user who is idle
 --
