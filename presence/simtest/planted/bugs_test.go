@@ -14,7 +14,13 @@ var fleetBugs = []bug{
 	{"a join is made for a page that has closed", "leases.go", "if !l.users.holdsLocked(c, topic) {", "if false {"},
 	{"a page that closes leaves at once", "leases.go", "	case opGiveUp, backend.OpRelease:\n		release.Kind = backend.OpRelease", "	case opGiveUp, backend.OpRelease:\n		release.Kind = backend.OpDrop"},
 	{"the first of several pages ends the lease", "leases.go", "if keep, held := l.users.keepLocked(h, topic); held {\n		l.writer.put(topic, keep)\n		if keep.For", "if keep, held := l.users.keepLocked(h, topic); held && topic == \"\" {\n		l.writer.put(topic, keep)\n		if keep.For"},
-	{"beats at other nodes hold nobody", "visit.go", "	for _, topic := range h.heldTopics() {\n		if keep, held", "	for _, topic := range h.heldTopics()[:0] {\n		if keep, held"},
+	{"beats at other nodes hold nobody", "visit.go", "		acks = append(acks, l.writer.putAcked(topic, keep))\n", "		if h == nil {\n			acks = append(acks, l.writer.putAcked(topic, keep))\n		}\n"},
+
+	// Generations.
+	{"the names of earlier generations do not lapse", "node_lease.go", "	for len(l.old) > 0 {", "	for len(l.old) > 1000 {"},
+	{"a node that was swept goes on under its name", "leases_restore.go", "	l.generation.next(time.Time{})\n", ""},
+	{"what was lost is written under the old name", "generation.go", "	g.next(now)\n	return true\n", "	_ = now\n	return true\n"},
+	{"a node that was swept writes nothing again", "leases_restore.go", "	l.inParts(ctx, l.users.all(), func(c *holder) {", "	l.inParts(ctx, nil, func(c *holder) {"},
 	{"a page view is of when it is written", "writer_pending.go", "			op.Ago = max(ago, 0)\n			op.For -= op.Ago", ""},
 	{"a sign-out is of when it is written", "writer_pending.go", "case backend.OpJoin, backend.OpKeep, backend.OpSignOut, backend.OpSignOff:", "case backend.OpJoin, backend.OpKeep:"},
 
