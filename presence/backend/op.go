@@ -26,7 +26,7 @@ const (
 	OpHeartbeat
 	// OpRelease ends a connection's lease and holds the user for the grace in
 	// its place (rules 5 and 6). For is the grace; with 0 nobody is held, as by an
-	// OpDrop that is a proof of life. [User.ID, Holder, For]
+	// OpDrop that is a proof of life. The page closed, or was last alive, Ago. [User.ID, Holder, For, Ago]
 	OpRelease
 	// OpDrop ends a lease at once. [User.ID, Holder]
 	OpDrop

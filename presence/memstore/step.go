@@ -101,7 +101,7 @@ func (s *atomicStep) apply(op backend.Op) bool {
 		s.join(u, held, op)
 	case backend.OpRelease: // even if the lease has expired
 		if held != nil {
-			u.seen = s.now
+			u.seen = later(u.seen, s.at(op))
 			s.end(u, held)
 			s.grace(u, op.For, held.idle)
 		}

@@ -217,7 +217,9 @@ func appendOp(args []any, op backend.Op) []any {
 		return append(args, max(op.Peak.Total, 0), unixMilli(op.Peak.At), unixMilli(op.Peak.Since))
 	case backend.OpResetPeak:
 		return append(args, "", 0, 0)
-	default: // a heartbeat, release or drop
+	case backend.OpRelease:
+		return append(args, user, holder, agoOf(op))
+	default: // a heartbeat or drop
 		return append(args, user, holder)
 	}
 }

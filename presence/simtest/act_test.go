@@ -98,7 +98,7 @@ func (g game) grace() time.Duration {
 
 // restTime is how long after the last failure every page must show the truth: the longest
 // wait of a provisional roster, a sweep, and what it takes to find the store back.
-func (g game) restTime() time.Duration { return 2*g.ttl() + 20*time.Second }
+func (g game) restTime() time.Duration { return 4*g.ttl() + 20*time.Second }
 
 // Users of a game, by what they do.
 type kind string

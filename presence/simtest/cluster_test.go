@@ -79,6 +79,7 @@ func (w *world) failsInCluster(a act) {
 			time.Sleep(a.d)
 			w.losesSome()
 			w.server.put(a.with, had)
+			w.server.takenOver()
 			w.note("%s is back at what it had", a.with)
 		})
 	case "read only": // what was written is still told

@@ -62,6 +62,13 @@ func (s *server) rewind() {
 	s.cold = true
 }
 
+// takenOver is for when a server of a cluster has taken over from another one: the next sweep finds that.
+func (s *server) takenOver() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cold = true
+}
+
 // Sweep implements [backend.Store], as redisstore does after a restart.
 func (s *server) Sweep(ctx context.Context, o backend.SweepOptions) (backend.Swept, error) {
 	s.mu.Lock()

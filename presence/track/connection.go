@@ -118,6 +118,9 @@ func (c *Connection) finish(why error, kind backend.OpKind) []presence.Topic {
 	c.end.err = why
 	c.mu.Unlock()
 
+	if c.silence != nil {
+		c.silence.Stop()
+	}
 	topics := c.heldTopics()
 	defer c.env.guests.left(&c.holder, true, errors.Is(why, presence.ErrClosed), c.enteredTopics()...)
 	c.env.users.remove(&c.holder, topics)

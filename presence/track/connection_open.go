@@ -154,6 +154,9 @@ func (o *opener) open(ctx context.Context, with ConnectOptions) (*Connection, er
 	}
 	c.readers.Store(&readers)
 	c.turn = turnOf(c.id, readers)
+	if with.Beat && c.visitor.SignedIn() {
+		c.silence = time.AfterFunc(time.Hour, func() { o.env.leases.silent(&c.holder) }) // the join sets it
+	}
 	if err := o.env.seal.await(wait, o.env.life.ctx); err != nil { // there is no token without the secret
 		return nil, err
 	}

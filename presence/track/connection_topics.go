@@ -33,6 +33,8 @@ func (c *Connection) Subscribe(ctx context.Context, topic presence.Topic, from p
 	if err != nil {
 		return err
 	}
+	c.env.attention.proved(&c.holder) // the page asked for it
+	c.env.leases.renew(&c.holder)
 	c.join(wait, s)
 	c.wake()
 	return nil

@@ -158,7 +158,7 @@ func Merged(ops ...backend.Op) []backend.Op {
 	for _, op := range ops {
 		p.add(operation{Op: op})
 	}
-	return p.batch(false, time.Now())
+	return p.batch(time.Now())
 }
 
 // LatelyKept returns how many topics have their recently active users in memory.

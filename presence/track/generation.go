@@ -1,6 +1,7 @@
 package track
 
 import (
+	"math"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -19,38 +20,36 @@ import (
 // 12:00:02, and holds its users as a.Kx7dAb3q+1 from then on. Alice's lease is of a.Kx7dAb3q, and ends with that name by
 // 12:00:11.
 type generation struct {
-	process string // the name of the first generation
-	now     atomic.Pointer[generationName]
+	process string       // the name of the first generation
+	n       atomic.Int32 // the number of the present one
+	began   atomic.Int64 // when the present one began, in Unix nanoseconds
+	former  atomic.Int64 // until when leases may have the name of the one before, in Unix nanoseconds
+	wanted  atomic.Bool  // the next one is to begin
+	lostAt  atomic.Int64 // when the loss of data was noticed for which the latest one was wanted, in Unix nanoseconds; 0: none
 }
 
-type generationName struct {
-	name string
-	n    int
-	lost time.Time // when the loss of data was noticed for which it was begun; zero: there was none
-}
-
-func newGeneration(process string) *generation {
-	g := &generation{process: process}
-	g.now.Store(&generationName{name: process})
-	return g
-}
-
-func (g *generation) name() string { return g.now.Load().name }
-
-// next begins the next generation.
-func (g *generation) next(lost time.Time) {
-	n := g.now.Load().n + 1
-	g.now.Store(&generationName{g.process + "+" + strconv.Itoa(n), n, lost})
-}
-
-// lost is next after a loss of data, unless this generation has just begun after it. It reports whether it began one.
-func (g *generation) lost() bool {
-	now := time.Now()
-	if now.Sub(g.now.Load().lost) <= restoreWait {
-		return false
+// nameOf returns the name of a generation.
+func (g *generation) nameOf(n int32) string {
+	if n == 0 {
+		return g.process
 	}
-	g.next(now)
-	return true
+	return g.process + "+" + strconv.Itoa(int(n))
+}
+
+func (g *generation) name() string { return g.nameOf(g.n.Load()) }
+
+// begin begins the generation n.
+func (g *generation) begin(n int32) {
+	g.began.Store(time.Now().UnixNano())
+	g.former.Store(math.MaxInt64)
+	g.wanted.Store(false)
+	g.n.Store(n)
+}
+
+// lost notes a loss of data, and reports whether it is news: one loss is noticed several times.
+func (g *generation) lost() bool {
+	now, was := time.Now().UnixNano(), g.lostAt.Load()
+	return now-was > int64(restoreWait) && g.lostAt.CompareAndSwap(was, now)
 }
 
 // The holders of this node's leases without the generation: see sign.
@@ -62,28 +61,54 @@ const (
 // visiting ends the name on which the leases of visits would hang. It has no lease, so they outlive this process.
 const visiting = "~"
 
-// sign writes the name of a generation in front of the holders of operations.
-func sign(ops []backend.Op, name string) {
-	own, visit := presence.Holder(name)+ownPages, presence.Holder(name)+visitors
-	for i := range ops {
-		switch ops[i].Holder {
-		case ownPages:
-			ops[i].Holder = own
-		case visitors:
-			ops[i].Holder = visit
+// sign writes the name of the present generation in front of the holders of operations. While leases may have the name of the
+// generation before, an end ends these first, and what makes a lease takes their place.
+func (g *generation) sign(ops []backend.Op) []backend.Op {
+	n := g.n.Load()
+	name := presence.Holder(g.nameOf(n))
+	signed := ops
+	if former := presence.Holder(g.nameOf(max(n-1, 0))); n > 0 && time.Now().UnixNano() < g.former.Load() {
+		signed = make([]backend.Op, 0, len(ops))
+		for _, op := range ops {
+			earlier := op
+			earlier.Holder = former + op.Holder
+			switch {
+			case !isRelative(op.Holder):
+				signed = append(signed, op)
+			case op.Kind == backend.OpRelease, op.Kind == backend.OpDrop:
+				signed = append(signed, earlier, op)
+			case op.Kind == backend.OpJoin, op.Kind == backend.OpKeep:
+				signed = append(signed, op, releaseOf(op.User.ID, earlier.Holder, backend.OpDrop, 0))
+			default:
+				signed = append(signed, op)
+			}
 		}
 	}
+	for i := range signed {
+		if isRelative(signed[i].Holder) {
+			signed[i].Holder = name + signed[i].Holder
+		}
+	}
+	return signed
 }
 
+func isRelative(holder presence.Holder) bool { return holder == ownPages || holder == visitors }
+
 // unsigned returns an operation as it was before sign.
-func unsigned(op backend.Op, name string) backend.Op {
-	op.Holder = presence.Holder(strings.TrimPrefix(string(op.Holder), name))
+func (g *generation) unsigned(op backend.Op) backend.Op {
+	switch {
+	case !g.isOwn(op.Holder):
+	case strings.HasSuffix(string(op.Holder), string(visitors)):
+		op.Holder = visitors
+	default:
+		op.Holder = ownPages
+	}
 	return op
 }
 
-// isOwn reports whether a holder in the store is one of this node's, of any generation.
-func (g *generation) isOwn(holder presence.Holder) bool {
-	return firstName(strings.TrimSuffix(holder.Process(), visiting)) == g.process
+// isOwn reports whether a holder in the store is that of a lease of this node, of any generation.
+func (g *generation) isOwn(lease presence.Holder) bool {
+	return firstName(strings.TrimSuffix(lease.Process(), visiting)) == g.process && strings.HasSuffix(string(lease), string(ownPages))
 }
 
 // firstName returns the name of the first generation of a process, which begins the ids of its connections.

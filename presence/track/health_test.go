@@ -36,11 +36,11 @@ func TestHealth(t *testing.T) {
 					t.Errorf("%s: got %v, want %v", when, err, want)
 				}
 			}
-			conn := connect(t, tracker, track.ConnectOptions{Visitor: visitor("alice")})
+			connect(t, tracker, track.ConnectOptions{Visitor: visitor("alice")})
 			time.Sleep(time.Minute)
 			want("at rest", nil)
 			faults.Break(tc.fault, tc.calls...)
-			conn.Beat()
+			tracker.Seen(presence.Site, user("bob"), presence.Device{})
 			time.Sleep(44 * time.Second)
 			want("out for less than the TTL", nil)
 			time.Sleep(20 * time.Second)

@@ -70,7 +70,7 @@ func (j *jobs) sweep(ctx context.Context) (backend.Swept, error) {
 	}
 	j.outage.reportSweep(err)
 	if err != nil {
-		j.nodeLease.doubt.Wake()
+		j.nodeLease.soon.Wake()
 	}
 	for _, process := range swept.Gone {
 		j.tell(backend.Notice{Kind: backend.NoticeGone, Payload: firstName(process)})

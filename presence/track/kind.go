@@ -49,17 +49,13 @@ func (c *Config) grace(t presence.Topic) time.Duration {
 // heartbeatFor returns how often a page beats that holds a lease with a TTL.
 func heartbeatFor(ttl time.Duration) time.Duration { return min(15*time.Second, ttl/3) }
 
-// Bounds of renewEvery.
-const (
-	renewSlack = 4 * time.Second // from the end of an outage until the writes that waited have been written
-	renewRest  = 30 * time.Second
-)
+// leaseFor returns how long a lease of this node's connections lasts in the store, in topics with a TTL. It is the last net: a page
+// that is silent for the TTL is ended by its node, and what a dead process held ends with the lease of the process (rule 23). So
+// it is long, because renewals are most of what a store does while nothing happens.
+func leaseFor(ttl time.Duration) time.Duration { return 4 * ttl }
 
-// renewEvery returns how often a node renews a lease with a TTL whose page need not beat. That costs a store most
-// while nothing happens. So it is half of the TTL, and less where a lease could expire in an outage of TTL/3.
-func renewEvery(ttl time.Duration) time.Duration {
-	return max(ttl/3, min(ttl/2, ttl-ttl/3-renewSlack, renewRest))
-}
+// renewEvery returns how often such a lease is renewed. In a shorter outage it does not expire.
+func renewEvery(ttl time.Duration) time.Duration { return leaseFor(ttl) / 2 }
 
 // soonest returns the least time from an operation to the end of a lease that it makes or shortens. It is at
 // most maxSweepRest, since operations that waited while the store was out end leases sooner.
@@ -108,18 +104,6 @@ func (c *Config) shortestGrace() time.Duration {
 	return grace
 }
 
-// renewals returns each interval in which nodes renew leases of some topic, once.
-func (c *Config) renewals() []time.Duration {
-	all := []time.Duration{renewEvery(c.TTL)}
-	for _, k := range c.Kinds {
-		if k.TTL != 0 {
-			all = append(all, renewEvery(k.TTL))
-		}
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
 // keepOf returns what a store keeps of topics of the kind.
 func keepOf(k presence.Kind) presence.Keep {
 	return presence.Keep{Names: k.Recent, ForgetSignedOut: k.ForgetSignedOut, Active: k.Active, Peak: k.Peak, PeakGuests: k.PeakGuests}
@@ -144,4 +128,16 @@ func validateKind(k presence.Kind, name string) error {
 		bad("PeakGuests", "needs Peak")
 	}
 	return errors.Join(errs...)
+}
+
+// renewals returns each interval in which nodes renew leases of some topic, once.
+func (c *Config) renewals() []time.Duration {
+	all := []time.Duration{renewEvery(c.TTL)}
+	for _, k := range c.Kinds {
+		if k.TTL != 0 {
+			all = append(all, renewEvery(k.TTL))
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }

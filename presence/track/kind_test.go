@@ -108,6 +108,7 @@ func TestLeasesHaveTheTimesOfTheirKind(t *testing.T) {
 		a, b := start(t, store, cfg), start(t, store, cfg)
 		topics := []presence.Topic{presence.Site, "edit:1", "room:1"}
 		ttls := []time.Duration{45 * time.Second, 6 * time.Second, 2 * time.Minute}
+		leases := []time.Duration{3 * time.Minute, 24 * time.Second, 8 * time.Minute}
 		graces := []time.Duration{10 * time.Second, 2 * time.Second, time.Minute}
 		want := func(what string, kind backend.OpKind, times []time.Duration) {
 			t.Helper()
@@ -126,9 +127,9 @@ func TestLeasesHaveTheTimesOfTheirKind(t *testing.T) {
 			store.forget()
 		}
 		c := connect(t, a, track.ConnectOptions{Visitor: visitor("alice"), Topics: topics})
-		want("join", backend.OpJoin, ttls)
-		time.Sleep(2 * time.Second)
-		want("the node's beat", backend.OpHeartbeat, ttls)
+		want("join", backend.OpJoin, leases)
+		time.Sleep(12 * time.Second)
+		want("the node's beat", backend.OpHeartbeat, leases)
 		if alive, err := b.Beat(t.Context(), c.Token(), visitor("alice"), track.Page{Joined: true}); !alive || err != nil {
 			t.Errorf("got %v, %v of a beat at another node", alive, err)
 		}

@@ -25,6 +25,7 @@ type leases struct {
 	guests     *guestCounts
 	choices    *choices
 	generation *generation
+	nodeLease  *nodeLease
 	visits     *time.Timer // makes the leases of visits again, after the latest restore
 
 	mu        leasesMutex
@@ -99,18 +100,21 @@ func (l *leases) forgetStreaming(guest string) (topics []presence.Topic) {
 // join makes the lease for a connection in each topic, unless the connection has ended or left the topic. made is
 // nil for leases that are made again. Otherwise made gets the user as others see the user, and the ack of
 // each lease. If the connection has ended, the release of the lease is written after it, or was written
-// already. A lease is made again also for a page that is silent, as long as its user is shown here: its beats may come to other
-// nodes, which can keep only whom a connection holds.
+// already. A lease is made again also for a page that is silent, if its beats come to other nodes, as these have said, or its
+// user is shown here, or hides. These nodes can keep only whom a connection holds, and do not write what the user chose.
 func (l *leases) join(c *holder, topics []presence.Topic, made func(resolved, []*ack)) {
 	l.choices.resolveFor(c, c.visitor.User, func(now resolved) { // called with users.mu held
 		var acks []*ack
 		c.held.leased = true
+		c.inName.Store(l.generation.n.Load())
+		c.renewedNow()
 		for _, topic := range topics {
 			if !l.users.holdsLocked(c, topic) { // a sign-out came first
 				continue
 			}
 			join, held := l.users.joinLocked(c, topic, now)
-			if made == nil && !held && l.topics.shown(topic, c.member(topic)) == "" {
+			hides := join.User.Status.Base() == presence.Invisible
+			if made == nil && !held && !hides && !c.strays.Load() && l.topics.shown(topic, c.member(topic)) == "" {
 				continue
 			}
 			if made != nil {
@@ -128,7 +132,7 @@ func (l *leases) join(c *holder, topics []presence.Topic, made func(resolved, []
 // joinLocked is keepLocked with the user as others see the user, for a lease that the store may not have.
 func (p *users) joinLocked(c *holder, topic presence.Topic, user resolved) (join operation, held bool) {
 	join, held = p.keepLocked(c, topic)
-	join.Kind, join.User, join.For = backend.OpJoin, user.in(topic, c.visitor.Device), p.cfg.ttl(topic)
+	join.Kind, join.User, join.For = backend.OpJoin, user.in(topic, c.visitor.Device), p.lengthOf(c, topic)
 	join.at = later(join.at, c.held.opened)
 	if c.held.opened.IsZero() { // it joins now
 		join.at = time.Now()
@@ -139,8 +143,7 @@ func (p *users) joinLocked(c *holder, topic presence.Topic, user resolved) (join
 }
 
 // release ends what a connection held of its user in a topic, after it ended or left the topic: at once by OpDrop, or by
-// OpRelease with a grace. While another page here holds the user there, the lease stays. The operation contains the lease
-// that it ends, because the writer may have to renew that first: see renewed.
+// OpRelease with a grace. While another page here holds the user there, the lease stays.
 func (l *leases) release(h *holder, topic presence.Topic, kind backend.OpKind, grace time.Duration) {
 	release := operation{Op: releaseOf(h.member(topic), leaseHolder(h), kind, grace)}
 	switch kind {
@@ -148,39 +151,19 @@ func (l *leases) release(h *holder, topic presence.Topic, kind backend.OpKind, g
 		release.Kind, release.For = backend.OpRelease, 0
 	case opGiveUp, backend.OpRelease:
 		release.Kind = backend.OpRelease
-		release.lease = &lease{visitor: h.visitor, identified: l.users.identified(h), joined: l.users.openedAt(h)}
-		if h.isVisit() {
-			release.lease.Op = backend.Op{Kind: backend.OpKeep, User: release.User, Holder: release.Holder, For: l.cfg.ttl(topic)}
-			break
-		}
-		l.choices.ifKnown(h.visitor.User, func(user resolved) { // otherwise the lease was not made, or the store has just lost its data
-			join, _ := l.users.joinLocked(h, topic, user)
-			release.lease.Op = join.Op
-		})
+		release.of = &h.visitor
+		release.identified = l.users.identified(h)
 	}
 	l.users.mu.Lock()
 	defer l.users.mu.Unlock()
 	if keep, held := l.users.keepLocked(h, topic); held {
 		l.writer.put(topic, keep)
-		if keep.For < l.cfg.ttl(topic) { // the lease lasts longer, by the pages that closed
-			time.AfterFunc(keep.For, func() { l.endSilent(h, topic) })
-		}
 		return
 	}
 	if kind == opGiveUp && l.writer.giveUp(topic, release.User.ID, release.Holder) {
 		return
 	}
 	l.writer.put(topic, release)
-}
-
-// endSilent ends a lease that no page here holds any more, because all are silent. After trouble of the store their beats may
-// have come to other nodes, which could not write that.
-func (l *leases) endSilent(like *holder, topic presence.Topic) {
-	l.users.mu.Lock()
-	defer l.users.mu.Unlock()
-	if _, held := l.users.keepLocked(like, topic); !held && !l.users.closed && l.outage.soundFor() > l.cfg.ttl(topic) {
-		l.writer.put(topic, operation{Op: releaseOf(like.member(topic), leaseHolder(like), backend.OpDrop, 0)})
-	}
 }
 
 // countGuests counts the guests of the connections here again, before the store forgets them.

@@ -3,6 +3,7 @@ package track
 import (
 	"context"
 	"hash/maphash"
+	"slices"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -70,7 +71,7 @@ func (h *heartbeat) due(c *holder) bool {
 	return h.parts == 1 || int(c.turn%uint32(h.parts)) == h.turn
 }
 
-// heartbeat renews, until ctx ends, the leases of the connections here whose interval is every.
+// heartbeat renews, until ctx ends, the leases of the connections here whose pages need not beat, and whose interval is every.
 func (l *leases) heartbeat(ctx context.Context, every time.Duration) {
 	h := heartbeat{parts: 1}
 	tick := time.NewTicker(every)
@@ -88,31 +89,28 @@ func (l *leases) heartbeat(ctx context.Context, every time.Duration) {
 			tick.Reset(every / time.Duration(h.parts))
 		}
 		for _, c := range held {
-			if (all || h.due(c)) && l.renew(c) {
+			if (all || h.due(c)) && l.renewNow(c) {
 				l.stats.beatsByStream.Add(1)
 			}
 		}
 	}
 }
 
-// heldFor returns the connections here that hold a user, that need no beats of their page, and whose interval
-// is every.
+// heldFor returns the connections here that hold a user, that need no beats of their page, and whose interval is every.
 func (l *leases) heldFor(every time.Duration) []*holder {
-	all := l.users.all()
-	held := all[:0]
-	for _, c := range all {
-		if c.beat.Load() || !c.holds() {
-			continue
-		}
-		if renewEvery(c.ttl()) == every {
-			held = append(held, c)
-		}
-	}
-	return held
+	return slices.DeleteFunc(l.users.all(), func(c *holder) bool { return c.beat.Load() || !c.holds() || renewEvery(c.ttl()) != every })
 }
 
-// renew renews the leases for a connection, for as long as the latest proof of life of the user's pages here allows.
+// renew renews the leases for a connection, whose page has just proved that it is alive, if that is due.
 func (l *leases) renew(h *holder) bool {
+	if time.Since(time.Unix(0, h.renewed.Load())) < renewEvery(h.ttl()) {
+		return h.conn.Err() == nil
+	}
+	return l.renewNow(h)
+}
+
+// renewNow renews the leases for a connection, for as long as the latest proof of life of the user's pages here allows.
+func (l *leases) renewNow(h *holder) bool {
 	if h.conn.Err() != nil {
 		return false
 	}
@@ -120,15 +118,17 @@ func (l *leases) renew(h *holder) bool {
 		keep.Kind = backend.OpHeartbeat
 		l.writer.put(topic, keep)
 	})
+	h.renewedNow()
 	return true
 }
 
-// joined is renew for a connection that a page has just joined.
+// joined is renewNow for a connection that a page has just joined.
 func (l *leases) joined(h *holder) bool {
 	if h.conn.Err() != nil {
 		return false
 	}
 	l.eachKeep(h, true, func(topic presence.Topic, keep operation) { l.writer.put(topic, keep) })
+	h.renewedNow()
 	return true
 }
 
@@ -147,5 +147,57 @@ func (l *leases) eachKeep(h *holder, joined bool, each func(presence.Topic, oper
 		if keep, held := l.users.keepLocked(h, topic); held {
 			each(topic, keep)
 		}
+	}
+}
+
+// renewedNow notes that the leases of a connection are renewed, and begins to look whether its page is silent. Those of a page that is
+// silent already were made again for the nodes to which its beats come: they last until such a beat.
+func (h *holder) renewedNow() {
+	h.renewed.Store(time.Now().UnixNano())
+	if h.silence == nil {
+		return
+	}
+	left := h.ttl() - time.Since(h.lastProof())
+	if left <= 0 {
+		left = h.oneMoreBeat()
+	}
+	h.silence.Reset(left)
+}
+
+// oneMoreBeat is the time in which a page beats once more, even if the store or a node was out.
+func (h *holder) oneMoreBeat() time.Duration {
+	heartbeat, _ := h.timing()
+	return min(h.ttl(), heartbeat+catchUpLongest)
+}
+
+// silent ends the lease in each topic where the page of a connection has been silent for the TTL, unless another page here
+// holds the user there. The user was last seen at the latest beat. During trouble of the store the page may have beaten at other
+// nodes, which could not write that: it has the time for one more beat.
+func (l *leases) silent(h *holder) {
+	if h.conn.Err() != nil {
+		return
+	}
+	proof, sound := h.lastProof(), l.outage.soundFor()
+	l.users.mu.Lock()
+	defer l.users.mu.Unlock()
+	next := time.Duration(0)
+	for _, topic := range h.heldTopics() {
+		ttl := l.cfg.ttl(topic)
+		left := max(ttl-time.Since(proof), h.oneMoreBeat()-sound)
+		if left > 0 {
+			if next == 0 || left < next {
+				next = left
+			}
+			continue
+		}
+		if keep, held := l.users.keepLocked(h, topic); held {
+			l.writer.put(topic, keep)
+		} else {
+			l.writer.put(topic, operation{Op: releaseOf(h.member(topic), ownPages, backend.OpRelease, 0), at: proof})
+		}
+		h.renewed.Store(0)
+	}
+	if next > 0 {
+		h.silence.Reset(next)
 	}
 }

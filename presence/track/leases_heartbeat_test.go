@@ -73,7 +73,7 @@ func TestHeartbeatsInParts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &renewedStore{Store: memstore.New(), last: make(map[lease]time.Time)}
 		tracker := start(t, store, track.Config{MaxRoster: 1, MaxConnectionsPerUser: -1})
-		const every = 22500 * time.Millisecond // half of the TTL
+		const every = 90 * time.Second
 		var open []*track.Connection
 		for _, step := range []struct {
 			connections int
@@ -127,7 +127,7 @@ func TestHeartbeatsOfATopicGoTogether(t *testing.T) {
 				time.Sleep(100 * time.Millisecond)
 			}
 		}
-		const every = 22500 * time.Millisecond // half of the TTL
+		const every = 90 * time.Second
 		time.Sleep(2 * every)
 		store.take()
 		time.Sleep(4 * every)

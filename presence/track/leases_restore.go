@@ -21,15 +21,7 @@ func (l *leases) restore(ctx context.Context) error {
 	}
 	l.notices.lost()
 	if l.generation.lost() {
-		l.life.spawn(func(ctx context.Context) {
-			_ = l.seal.agree(ctx) // if this fails, the next check of the secret repeats it
-			for _, view := range l.users.liveViews() {
-				if !l.hasLeft(view) {
-					l.viewed(view)
-				}
-			}
-			l.rewrite(ctx)
-		})
+		l.nextGeneration()
 	}
 	return nil
 }
@@ -48,13 +40,32 @@ func (l *leases) isSilent(h *holder) bool {
 	return h.silentLocked() && !h.isVisit()
 }
 
-// swept writes again what this node holds, in the background, because the leases of this generation have been ended.
+// swept begins a new generation in the background, because the leases of this one have been ended. The node hears all notices
+// first, as in restore.
 func (l *leases) swept() {
-	l.generation.next(time.Time{})
 	l.life.spawn(func(ctx context.Context) {
 		for l.choices.hearAll(ctx) != nil {
 			if !wait.For(ctx, backoffFirst) {
 				return
+			}
+		}
+		l.nextGeneration()
+	})
+}
+
+// nextGeneration makes the lease of this node begin the next generation, and then call rewriteSoon.
+func (l *leases) nextGeneration() {
+	l.generation.wanted.Store(true)
+	l.nodeLease.soon.Wake()
+}
+
+// rewriteSoon writes everything of this node again, in the background.
+func (l *leases) rewriteSoon() {
+	l.life.spawn(func(ctx context.Context) {
+		l.life.spawn(func(ctx context.Context) { _ = l.seal.agree(ctx) }) // if this fails, the next check of the secret repeats it
+		for _, view := range l.users.liveViews() {
+			if !l.hasLeft(view) {
+				l.viewed(view)
 			}
 		}
 		l.rewrite(ctx)
@@ -66,7 +77,7 @@ func (l *leases) swept() {
 func (l *leases) renewAll() {
 	l.life.spawn(func(ctx context.Context) {
 		l.inParts(ctx, append(l.users.all(), l.users.allVisits()...), func(h *holder) {
-			if l.renew(h); l.isSilent(h) && l.outage.leasesMayHaveExpired() {
+			if l.renewNow(h); l.isSilent(h) && l.outage.leasesMayHaveExpired() {
 				l.join(h, h.heldTopics(), nil)
 			}
 		})
@@ -79,6 +90,11 @@ const (
 	rewriteAtOnce = 500
 	rewritePause  = 20 * time.Millisecond
 )
+
+// rewritten reports whether this node has written what its connections hold in a generation.
+func (l *leases) rewritten(n int32) bool {
+	return !slices.ContainsFunc(l.users.all(), func(c *holder) bool { return c.inName.Load() < n && c.holds() && c.conn.Err() == nil })
+}
 
 // rewrite writes what this node holds by connections and visits.
 func (l *leases) rewrite(ctx context.Context) {
@@ -114,7 +130,7 @@ func (l *leases) inParts(ctx context.Context, all []*holder, do func(*holder)) {
 func (l *leases) visitAgain(ctx context.Context) {
 	l.inParts(ctx, l.users.allVisits(), func(h *holder) {
 		l.eachKeep(h, false, func(topic presence.Topic, keep operation) {
-			keep.For = l.cfg.ttl(topic) // the length of a lease that is made
+			keep.For = l.users.lengthOf(h, topic) // that of a lease that is made
 			l.writer.put(topic, keep)
 		})
 	})

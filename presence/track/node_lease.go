@@ -16,19 +16,14 @@ type nodeLease struct {
 	store      backend.Store
 	outage     *outage
 	generation *generation
-	stood      func()      // renews what this node holds
-	swept      func()      // begins a new generation
-	doubt      wait.Wakeup // a sweep failed
+	renewAll   func() // renews what this node holds
+	swept      func() // a sweep has begun to end what this node holds: a new generation is needed
+	rewrite    func() // writes what this node holds under the name of the present generation
+	rewritten  func(n int32) bool
+	soon       wait.Wakeup // a sweep failed, or a generation is wanted
 
-	renewed string   // the generation of the latest renewal
-	old     []string // names of earlier generations, which the store does not know to be so yet
-}
-
-// maxOld bounds the names that wait while the store is out.
-const maxOld = 8
-
-func newNodeLease(cfg *Config, store backend.Store, o *outage, g *generation, stood, swept func()) *nodeLease {
-	return &nodeLease{cfg: cfg, store: store, outage: o, generation: g, stood: stood, swept: swept, doubt: wait.NewWakeup(), renewed: g.name()}
+	told   bool  // swept was called for the present generation
+	lapsed int32 // the first generation that has not been told to write no more
 }
 
 // every is how often the lease is renewed, so that two renewals in a row may fail.
@@ -47,7 +42,7 @@ func (l *nodeLease) run(ctx context.Context) {
 		if l.outage.soundFor() < l.cfg.catchUp() {
 			pause = min(pause, houseKeeping)
 		}
-		if !wait.Until(ctx, l.doubt, pause) {
+		if !wait.Until(ctx, l.soon, pause) {
 			return
 		}
 	}
@@ -59,48 +54,70 @@ func (l *nodeLease) end(ctx context.Context) {
 }
 
 // renew renews the lease. If a sweep has begun to end what hangs on it, this node begins a new generation. If it only
-// lapsed, the node renews its leases at once: some of them may nearly have expired.
+// lapsed, the node renews its leases at once: some of them may nearly have expired. The lease of a new generation is made before
+// anything hangs on it.
 func (l *nodeLease) renew(ctx context.Context) {
-	name := l.generation.name()
-	fresh := name != l.renewed
-	if fresh {
-		l.old, l.renewed = append(l.old[max(len(l.old)-maxOld+1, 0):], l.renewed), name
+	n, begins := l.generation.n.Load(), l.generation.wanted.Load()
+	if begins {
+		n++
 	}
 	try, cancel := context.WithTimeout(ctx, min(applyTimeout, max(l.every(), houseKeeping)))
 	defer cancel()
 	began := time.Now()
-	alive, next, err := l.store.RenewNode(try, name, l.cfg.NodeTTL)
+	alive, next, err := l.store.RenewNode(try, l.generation.nameOf(n), l.cfg.NodeTTL)
 	if ctx.Err() != nil {
 		return
 	}
 	l.outage.report(renewals, began, err)
-	lapsed, stalled := l.outage.reportProcess(alive || fresh, next, err)
+	lapsed, stalled := l.outage.reportProcess(alive || begins, next, err)
 	if stalled {
 		l.cfg.Logger.Warn("presence: this process stood still for longer than its lease, so others may have seen its users leave; they come back now", slog.Duration("lease", l.cfg.NodeTTL))
 	}
 	switch {
 	case err != nil:
 		return
-	case lapsed && !alive:
+	case begins:
+		l.told = false
+		l.generation.begin(n)
+		l.rewrite()
+	case lapsed && alive:
+		l.renewAll()
+	case lapsed && !l.told:
+		l.told = true
 		l.swept()
-		l.doubt.Wake()
-	case lapsed:
-		l.stood()
 	}
-	l.lapseOld(try)
+	l.lapseBefore(ctx, n)
 }
 
-// lapseOld lets the names of earlier generations lapse: once no call that has one can take effect any more, and that of visits once
-// every node has written again what keeps who is there.
-func (l *nodeLease) lapseOld(ctx context.Context) {
-	for len(l.old) > 0 {
-		_, _, err := l.store.RenewNode(ctx, l.old[0], -applyTimeout)
-		if err == nil {
-			_, _, err = l.store.RenewNode(ctx, l.old[0]+visiting, -(restoreFor(l.cfg.shortestTTL()) + returningFor))
+// rewriteWithin is how long a name of before lives at most, if this node cannot write what it holds under the new one: for
+// example because a directory does not answer.
+const rewriteWithin = time.Minute
+
+// lapseBefore lets the names of the generations before one lapse: once this node has written what it holds under the new name, and
+// no call that has an old one can take effect any more. That of visits lapses once every node has written again what keeps who is
+// there. Until then it keeps the old names alive.
+func (l *nodeLease) lapseBefore(ctx context.Context, n int32) {
+	if l.lapsed == n {
+		return
+	}
+	done := l.rewritten(n) || time.Since(time.Unix(0, l.generation.began.Load())) > rewriteWithin
+	for k := l.lapsed; k < n; k++ {
+		name := l.generation.nameOf(k)
+		if !done {
+			_ = l.ask(ctx, name, l.cfg.NodeTTL)
+			continue
 		}
-		if err != nil {
+		if l.ask(ctx, name, -2*applyTimeout) != nil || l.ask(ctx, name+visiting, -(restoreFor(l.cfg.shortestTTL())+returningFor)) != nil {
 			return
 		}
-		l.old = l.old[1:]
+		l.lapsed = k + 1
+		l.generation.former.Store(time.Now().Add(2*applyTimeout + catchUpLongest).UnixNano())
 	}
+}
+
+func (l *nodeLease) ask(ctx context.Context, name string, term time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, applyTimeout)
+	defer cancel()
+	_, _, err := l.store.RenewNode(ctx, name, term)
+	return err
 }

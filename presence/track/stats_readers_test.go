@@ -155,7 +155,7 @@ func TestStatsOfBeats(t *testing.T) {
 		guest.Beat()
 		want("a message over a stream", 2, 1)
 		connect(t, tracker, track.ConnectOptions{Visitor: visitor("carol")})
-		time.Sleep(30 * time.Second)
+		time.Sleep(3 * time.Minute)
 		want("a stream that proves itself, after two heartbeats", 2, 3)
 		beats.Close()
 		beat(beats.Token())

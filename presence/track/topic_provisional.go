@@ -148,8 +148,8 @@ func (p *provisional) forget(id presence.UserID) {
 // mayWait reports whether a roster may stay provisional after the store was out, or lost data, once more.
 // since is when nodes began to be able to restore. If the store keeps failing, the wait ends after two TTLs: with a
 // short TTL, after twice the time in which nodes restore and expired leases are swept.
-func (p *provisional) mayWait(sound, ttl time.Duration, since time.Time) bool {
-	return p.open() && (sound == 0 || time.Since(later(p.began, since)) < 2*max(ttl, restoreFor(ttl)))
+func (p *provisional) mayWait(sound, ttl, settled time.Duration, since time.Time) bool {
+	return p.open() && (sound == 0 || time.Since(later(p.began, since)) < 2*max(ttl, settled))
 }
 
 // settle returns the changes that are due: missing users leave, and withheld users join, except those who hide. These join
@@ -217,7 +217,7 @@ func (r *replica) settle() {
 	defer r.mu.Unlock()
 	switch {
 	case r.closed || !r.provisional.open():
-	case sound < settled && r.provisional.mayWait(sound, r.kind.TTL, since):
+	case sound < settled && r.provisional.mayWait(sound, r.kind.TTL, settled, since):
 		r.settleAfter(settled - sound)
 	case r.watch.resyncing: // a reload is under way, which may restore users or find a new loss
 		r.settleAfter(time.Second)

@@ -81,7 +81,7 @@ func New(store backend.Store, cfg Config) (*Tracker, error) {
 // newTracker makes the parts, each after those that it needs.
 func newTracker(inner backend.Store, cfg *Config) *Tracker {
 	process, stats, life, store := newProcess(cfg.Node), newCounters(), newLifetime(), newTimedStore(inner)
-	generation := newGeneration(process)
+	generation := &generation{process: process}
 	forgotten := func(entries int) { stats.forgotten.Add(uint64(entries)) }
 	directory, notices, seal := newDirectoryCalls(cfg.Directory, cfg.Logger), newNotices(store, life, maxPending), newSeal(store, cfg.Secret)
 	users, peaks := newUsers(cfg, forgotten), newPeaks(forgotten)
@@ -119,7 +119,11 @@ func newTracker(inner backend.Store, cfg *Config) *Tracker {
 		choices: choices, attention: attention, leases: leases, guests: guests, lastSeen: lastSeen, people: directory.on(),
 	}
 	deliveries := deliver.New(delivering(cfg, life, store, outage))
-	nodeLease := newNodeLease(cfg, store, outage, generation, leases.renewAll, leases.swept)
+	nodeLease := &nodeLease{
+		cfg: cfg, store: store, outage: outage, generation: generation, soon: wait.NewWakeup(),
+		renewAll: leases.renewAll, swept: leases.swept, rewrite: leases.rewriteSoon, rewritten: leases.rewritten,
+	}
+	leases.nodeLease = nodeLease
 	found := &findings{logger: cfg.Logger}
 	browsers := new(browsers)
 	fleet := newFleet(process, store, outage, notices, seal, cfg, browsers)

@@ -160,7 +160,7 @@ func (p *users) holdersLocked(topic presence.Topic, member presence.UserID) (hol
 		return nil
 	}
 	for _, c := range u.connections {
-		if c.heldIn(topic) && c.member(topic) == member && c.held.leased && !c.silentLocked() {
+		if c.heldIn(topic) && c.member(topic) == member && c.held.leased && !c.silentInLocked(topic) {
 			holders = append(holders, c)
 		}
 	}

@@ -24,6 +24,9 @@ type holder struct {
 	idle    atomic.Bool           // nobody is at its page
 	beaten  atomic.Int64          // when the page of a connection with beat last proved that it is alive, in Unix nanoseconds
 	told    atomic.Int64          // of a visit: when its node was last told of it, in Unix nanoseconds
+	renewed atomic.Int64          // when its leases were last renewed, in Unix nanoseconds; 0: they have ended, because its page is silent
+	inName  atomic.Int32          // the generation in which its leases were last made
+	silence *time.Timer           // looks whether the page of a connection with beat is silent; otherwise nil
 	turn    uint32                // when its leases are renewed: see turnOf
 
 	// The slice is replaced with Connection.mu held, and never changed. The content of a reader belongs to
@@ -209,4 +212,9 @@ func (h *holder) lastProof() time.Time {
 // then reports whether somebody is there.
 func (h *holder) silentLocked() bool {
 	return h.held.leased && time.Since(h.lastProof()) >= h.ttl()
+}
+
+// silentInLocked is silentLocked for a topic, whose TTL may be longer than that of the connection's others.
+func (h *holder) silentInLocked(topic presence.Topic) bool {
+	return h.held.leased && time.Since(h.lastProof()) >= h.cfg.ttl(topic)
 }

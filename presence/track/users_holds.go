@@ -30,7 +30,7 @@ func (p *users) keepLocked(like *holder, topic presence.Topic) (keep operation, 
 	keep.Idle = u.idle
 	var proof time.Time
 	for _, h := range u.connections {
-		if h.isVisit() != like.isVisit() || !h.heldIn(topic) || h.member(topic) != member || h.silentLocked() {
+		if h.isVisit() != like.isVisit() || !h.heldIn(topic) || h.member(topic) != member || h.silentInLocked(topic) {
 			continue
 		}
 		held = true
@@ -39,9 +39,16 @@ func (p *users) keepLocked(like *holder, topic presence.Topic) (keep operation, 
 			keep.Pages++
 		}
 	}
-	ttl := p.cfg.ttl(topic)
-	keep.For = ttl - time.Since(proof).Truncate(ttl/32) // a store handles keeps of equal length together
+	keep.For = p.lengthOf(like, topic) - time.Since(proof).Truncate(p.cfg.ttl(topic)/32) // a store handles keeps of equal length together
 	return keep, held
+}
+
+// lengthOf returns how long the lease of a connection or visit in a topic lasts after a proof of life.
+func (p *users) lengthOf(h *holder, topic presence.Topic) time.Duration {
+	if h.isVisit() {
+		return p.cfg.ttl(topic)
+	}
+	return leaseFor(p.cfg.ttl(topic))
 }
 
 // leasesLocked calls each with one holder for each lease of a user here, and the topic of the lease.

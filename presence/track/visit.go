@@ -136,13 +136,16 @@ func (p *users) left(user presence.UserID, connection presence.Holder) {
 	}
 }
 
-// gone ends the visits whose connections were of a process that has ended without a word, as what hung on it ended: its pages
-// have connected again. If a page has beaten since, the process may only be cut off, and the page open. The process renewed its
-// lease for the last time a NodeTTL ago, and lived for a part of that.
+// gone takes that a process has ended without a word. A page whose connection was there has connected again, or goes on with its
+// beats, if the process is only cut off. So a visit of it ends once a beat is overdue.
 func (p *users) gone(process string) {
 	for _, h := range p.allVisits() {
-		if h.id.Process() == process && time.Since(h.lastProof()) > p.cfg.NodeTTL/2 {
-			h.conn.finish(nil, backend.OpDrop)
+		if heartbeat := heartbeatFor(h.ttl()); h.id.Process() == process {
+			time.AfterFunc(heartbeat+heartbeat/2-time.Since(h.lastProof()), func() {
+				if time.Since(h.lastProof()) > heartbeat {
+					h.conn.finish(nil, backend.OpDrop)
+				}
+			})
 		}
 	}
 }

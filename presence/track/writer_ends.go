@@ -39,8 +39,8 @@ func (p *pending) giveUp(user presence.UserID, holder presence.Holder) bool {
 }
 
 // dropVoid removes what must not be written any more: page views that hold no longer, because the store was out for as long,
-// and what was asked for before a sign-out. The ends of connections of before become drops: no lease is renewed for them,
-// and nobody is held for the grace.
+// and what was asked for before a sign-out. The ends of connections of before become drops: nobody is held for the
+// grace.
 //
 // Example: Alice has a page at node A, which cannot reach Redis. She signs out at node B. A minute later her
 // page finds that its lease is gone, and closes. When A is back, it hears of the sign-out, and writes nothing
@@ -55,8 +55,8 @@ func (p *pending) dropVoid(topic presence.Topic, records *userRecords, now time.
 				if !op.at.Add(op.For).After(now) || !op.at.After(ended) {
 					continue
 				}
-			case op.lease != nil && !op.lease.identified.After(records.visitorEndedAt(op.lease.visitor)):
-				op.Kind, op.lease = backend.OpDrop, nil
+			case op.of != nil && !op.identified.After(records.visitorEndedAt(*op.of)):
+				op.Kind, op.of = backend.OpDrop, nil
 				there := true
 				if kept, there = kept.withoutFresh(op.Holder); !there {
 					continue

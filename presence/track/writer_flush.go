@@ -64,8 +64,7 @@ func (f *flusher) run(ctx context.Context) {
 // flush writes all waiting operations, and reports whether the store was reached. Operations that the store
 // refused wait for their next try.
 func (f *flusher) flush(ctx context.Context) bool {
-	doubt := f.outage.leasesMayHaveExpired()
-	if doubt && f.writer.size() > 0 && !f.hearFirst(ctx) {
+	if f.outage.leasesMayHaveExpired() && f.writer.size() > 0 && !f.hearFirst(ctx) {
 		return false
 	}
 	topics := f.writer.take()
@@ -77,10 +76,9 @@ func (f *flusher) flush(ctx context.Context) bool {
 	}
 	f.outage.begin(writes)
 	batches := make([]backend.Batch, 0, len(topics))
-	now, name := time.Now(), f.generation.name()
+	now := time.Now()
 	for topic, p := range topics {
-		batches = append(batches, backend.Batch{Topic: topic, Ops: p.batch(doubt, now), Keep: keepOf(f.cfg.Kind(topic))})
-		sign(batches[len(batches)-1].Ops, name)
+		batches = append(batches, backend.Batch{Topic: topic, Ops: f.generation.sign(p.batch(now)), Keep: keepOf(f.cfg.Kind(topic))})
 	}
 	defer f.writer.landed()
 	try, cancel := context.WithTimeout(ctx, applyTimeout)
@@ -100,7 +98,7 @@ func (f *flusher) flush(ctx context.Context) bool {
 		}
 		unknown := make([]backend.Op, 0, len(result.Unknown))
 		for _, j := range result.Unknown {
-			unknown = append(unknown, unsigned(batches[i].Ops[j], name))
+			unknown = append(unknown, f.generation.unsigned(batches[i].Ops[j]))
 		}
 		topics[topic].acknowledge(unknown)
 		for _, op := range unknown {

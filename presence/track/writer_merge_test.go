@@ -28,7 +28,7 @@ func TestChoicesAreWrittenBehindJoins(t *testing.T) {
 	p.add(operation{Op: updateOf(presence.User{ID: "alice", Status: presence.Busy, Rev: 1})})
 	p.add(operation{Op: backend.Op{Kind: backend.OpJoin, User: presence.User{ID: "alice", Status: presence.Busy, Rev: 1}, Holder: "a.1"}})
 	p.add(operation{Op: updateOf(presence.User{ID: "alice", Status: presence.Away, Rev: 2})})
-	ops := p.batch(false, time.Now())
+	ops := p.batch(time.Now())
 	if len(ops) != 2 || ops[0].Kind != backend.OpJoin || ops[1].Kind != backend.OpUpdate || ops[1].User.Rev != 2 {
 		t.Errorf("got %+v, want the join, and then the choice of revision 2", ops)
 	}

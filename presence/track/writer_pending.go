@@ -17,7 +17,8 @@ type operation struct {
 	at    time.Time // when it happened: see date
 	until time.Time // for an OpRelease: when the grace ends
 
-	lease *lease // for an OpRelease: the lease that it ends; nil: the user left by a sign-out
+	of         *presence.Visitor // for an OpRelease with a grace: whose page closed; otherwise nil
+	identified time.Time         // when that visitor was identified
 
 	order int  // its place among the operations of the topic
 	sent  bool // it may have been applied
@@ -27,18 +28,7 @@ type operation struct {
 
 // endsAtOnce reports whether the end of a connection leaves no grace.
 func (op operation) endsAtOnce() bool {
-	return op.Kind == backend.OpDrop || op.Kind == backend.OpRelease && op.For == 0 && !op.renews()
-}
-
-// renews reports whether this node can make the lease that the release ends.
-func (op operation) renews() bool { return op.lease != nil && op.lease.Kind != 0 }
-
-// A lease is the OpJoin that makes a connection's lease. It has no OpJoin if this node does not know what the user chose.
-type lease struct {
-	backend.Op
-	visitor    presence.Visitor
-	identified time.Time // when the visitor was identified
-	joined     time.Time // when the connection joined, or the latest page joined it; zero: it did not join yet
+	return op.Kind == backend.OpDrop || op.Kind == backend.OpRelease && op.For == 0
 }
 
 // pending has the operations that wait to be written to one topic. Those of different users may be written in any order.
@@ -315,17 +305,13 @@ func merge(old *operation, op operation, last bool) bool {
 	return true
 }
 
-// batch returns the operations in the form in which they are written now. doubt says that leases may have
-// expired.
-func (p *pending) batch(doubt bool, now time.Time) []backend.Op {
+// batch returns the operations in the form in which they are written now.
+func (p *pending) batch(now time.Time) []backend.Op {
 	ops := p.all()
 	for _, list := range p.lists {
 		for i := range list {
 			list[i].sent = true
 		}
-	}
-	if doubt {
-		ops = renewed(ops)
 	}
 	date(ops, now)
 	written := make([]backend.Op, len(ops))
@@ -333,29 +319,6 @@ func (p *pending) batch(doubt bool, now time.Time) []backend.Op {
 		written[i] = ops[i].Op
 	}
 	return written
-}
-
-// renewed inserts before each release the lease that it ends. It is for operations that waited while the store was out: the lease
-// may have expired, and an expired lease gets no grace (rule 5). If this node cannot renew the lease, renewed leaves
-// the release out, and the lease ends by itself.
-//
-// Example: Alice closes a tab as Redis hangs, and opens the next page at node B. A minute later Redis
-// resumes. Node A's release comes first. Without her lease she would leave at once, and come back with B's
-// join.
-func renewed(ops []operation) []operation {
-	all, joined := make([]operation, 0, len(ops)+len(ops)/2), make(map[opKey]bool)
-	for _, op := range ops {
-		if key := keyOf(op.Op); op.Kind == backend.OpJoin {
-			joined[key] = true
-		} else if op.Kind == backend.OpRelease && !op.endsAtOnce() && !joined[key] {
-			if !op.renews() {
-				continue
-			}
-			all = append(all, operation{Op: op.lease.Op, at: later(op.lease.joined, op.lease.identified)})
-		}
-		all = append(all, op)
-	}
-	return all
 }
 
 // lateGrace is the least length of a grace that begins after an outage. By its end, the nodes have noticed
@@ -374,10 +337,13 @@ func date(ops []operation, now time.Time) {
 			op.Ago = max(ago, 0)
 			op.For -= op.Ago
 		case backend.OpUpdate:
-			if ago >= time.Second && op.User.Status.Base() == presence.Invisible { // shorter times are ignored, so that equal operations can be applied together
+			if ago >= time.Second && op.User.Status.Base() == presence.Invisible {
 				op.Ago = ago
 			}
 		case backend.OpRelease:
+			if ago >= time.Second { // shorter times are ignored, so that equal operations can be applied together
+				op.Ago = ago.Truncate(time.Second)
+			}
 			if left := op.until.Sub(now); !op.until.IsZero() && op.For-left >= time.Second { // as before
 				op.For = max(left.Round(time.Second), min(op.For, lateGrace))
 			}

@@ -6,7 +6,8 @@
 --         operations that are alike, from ARGV[9] on: kind, for in ms (of a page view For + Ago),
 --         whether they are idle (0 or 1), how many, and then for each, with
 --         ago in ms,
---           heartbeat, release, drop   user, holder
+--           heartbeat, drop user, holder
+--           release         user, holder, ago
 --           keep            user, holder, ago, pages ("*<pages>", or empty: unknown)
 --           join            user, holder, ago, pages, status, profile JSON
 --           seen, update    user, ago, status, profile JSON
@@ -21,7 +22,7 @@
 -- Cost    about 5 us an operation, and O(log leases) each; at most 250 of them. To forget
 --         guests costs up to 750 us more, once a script. For names, peak and bots see the
 --         files of these.
-local width = {heartbeat = 2, keep = 4, release = 2, drop = 2, join = 6, seen = 4, update = 4, signout = 3, signoff = 3,
+local width = {heartbeat = 2, keep = 4, release = 3, drop = 2, join = 6, seen = 4, update = 4, signout = 3, signoff = 3,
   guest = 1, forget = 1, bot = 2, peak = 3}
 local nobody = {guest = true, forget = true, bot = true, peak = true} -- operations that name no user
 local act = {} -- what each kind does; nil: nothing
@@ -208,7 +209,7 @@ function act.release(u, length, k)
   graced = graced or length ~= '0' and (was or before) -- also if the release is repeated (rule 12)
   if not was then return end
   strike(u.id .. '\31' .. holder)
-  if not u.lapsed then u.seen = now end
+  if not u.lapsed then u.seen = max(u.seen, now - ARGV[k + 2]) end
   if length ~= '0' then hold(u, 'grace', length, now, find(was, '^0') and (not before or find(before, '^0')) and true or false) end
 end
 
