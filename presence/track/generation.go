@@ -62,7 +62,7 @@ const (
 const visiting = "~"
 
 // sign writes the name of the present generation in front of the holders of operations. While leases may have the name of the
-// generation before, an end ends these first, and what makes a lease takes their place.
+// generation before, an end ends these first, and a join takes their place.
 func (g *generation) sign(ops []backend.Op) []backend.Op {
 	n := g.n.Load()
 	name := presence.Holder(g.nameOf(n))
@@ -77,7 +77,7 @@ func (g *generation) sign(ops []backend.Op) []backend.Op {
 				signed = append(signed, op)
 			case op.Kind == backend.OpRelease, op.Kind == backend.OpDrop:
 				signed = append(signed, earlier, op)
-			case op.Kind == backend.OpJoin, op.Kind == backend.OpKeep:
+			case op.Kind == backend.OpJoin:
 				signed = append(signed, op, releaseOf(op.User.ID, earlier.Holder, backend.OpDrop, 0))
 			default:
 				signed = append(signed, op)

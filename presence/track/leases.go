@@ -107,7 +107,7 @@ func (l *leases) join(c *holder, topics []presence.Topic, made func(resolved, []
 		var acks []*ack
 		c.held.leased = true
 		c.inName.Store(l.generation.n.Load())
-		c.renewedNow()
+		whole := len(topics) == len(c.heldTopics())
 		for _, topic := range topics {
 			if !l.users.holdsLocked(c, topic) { // a sign-out came first
 				continue
@@ -115,6 +115,7 @@ func (l *leases) join(c *holder, topics []presence.Topic, made func(resolved, []
 			join, held := l.users.joinLocked(c, topic, now)
 			hides := join.User.Status.Base() == presence.Invisible
 			if made == nil && !held && !hides && !c.strays.Load() && l.topics.shown(topic, c.member(topic)) == "" {
+				whole = false
 				continue
 			}
 			if made != nil {
@@ -122,6 +123,9 @@ func (l *leases) join(c *holder, topics []presence.Topic, made func(resolved, []
 			} else {
 				l.writer.put(topic, join)
 			}
+		}
+		if whole {
+			c.renewedNow()
 		}
 		if made != nil {
 			made(now, acks)
