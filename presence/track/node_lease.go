@@ -77,8 +77,9 @@ func (l *nodeLease) renew(ctx context.Context) {
 	case err != nil:
 		return
 	case begins:
-		l.told = false
+		l.told, l.lapsed = false, max(n-namesRetold, 0) // the store may have gone back to any of them
 		l.generation.begin(n)
+		l.outage.doubts()
 		l.rewrite()
 	case lapsed && alive:
 		l.renewAll()
@@ -88,6 +89,9 @@ func (l *nodeLease) renew(ctx context.Context) {
 	}
 	l.lapseBefore(ctx, n)
 }
+
+// namesRetold is for how many generations back a node says again that it writes no more under their names.
+const namesRetold = 8
 
 // rewriteWithin is how long a name of before lives at most, if this node cannot write what it holds under the new one: for
 // example because a directory does not answer.

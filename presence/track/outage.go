@@ -208,6 +208,13 @@ func (o *outage) lostData() {
 	o.trouble = o.lost
 }
 
+// doubts notes that this node has begun a new generation: until it has written what it holds, nothing is settled.
+func (o *outage) doubts() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.trouble = time.Now()
+}
+
 // heardLoss is lostData for a loss that another node noticed at a moment. It reports whether the loss is new
 // to this node.
 func (o *outage) heardLoss(at time.Time) (news bool) {

@@ -136,13 +136,19 @@ func (p *users) left(user presence.UserID, connection presence.Holder) {
 	}
 }
 
-// gone takes that a process has ended without a word. A page whose connection was there has connected again, or goes on with its
-// beats, if the process is only cut off. So a visit of it ends once a beat is overdue.
-func (p *users) gone(process string) {
-	for _, h := range p.allVisits() {
+// hearGone takes that a process has ended without a word. A page whose connection was there has connected again, or goes on with
+// its beats, if the process is only cut off. So a visit of it ends once a beat is overdue. A process that lives, of which a store
+// with old data knows an earlier name, says so at once.
+func (t *tokens) hearGone(process string) {
+	if process == t.process {
+		t.fleet.soon.Wake()
+		return
+	}
+	heard := time.Now()
+	for _, h := range t.users.allVisits() {
 		if heartbeat := heartbeatFor(h.ttl()); h.id.Process() == process {
-			time.AfterFunc(heartbeat+heartbeat/2-time.Since(h.lastProof()), func() {
-				if time.Since(h.lastProof()) > heartbeat {
+			time.AfterFunc(max(heartbeat+heartbeat/2-time.Since(h.lastProof()), returningFor), func() {
+				if time.Since(h.lastProof()) > heartbeat && !t.fleet.lives(process, time.Since(heard)) {
 					h.conn.finish(nil, backend.OpDrop)
 				}
 			})
