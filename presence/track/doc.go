@@ -58,6 +58,7 @@
 //	figure*.go answers.go                         figures of topics, and other answers that pages do not wait for
 //	fleet.go node_lease.go seal.go                other nodes; this node's lease; the fleet's secret
 //	housekeeping*.go lifetime.go locks*.go        rounds of each node; goroutines; mutexes
+//	ask_queue.go                                  what is asked about next
 //	erase*.go                                     what is forgotten of a user
 //	stats*.go health.go finding.go                figures of the node; its health; mistakes of wiring
 //

@@ -2,6 +2,7 @@ package track
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -54,7 +55,7 @@ func (p *peopleHere) seenAlready(all []presence.Person, ids []presence.UserID, v
 		if here {
 			relation, known := presence.Stranger, false
 			if viewer != "" {
-				relation, known = p.relations.recall(presence.Pair{User: id, Viewer: viewer}, false)
+				relation, known = p.relations.recall(presence.Pair{User: id, Viewer: viewer}, relationsFor)
 			}
 			if (known || viewer == "") && s.visibility.ShownTo(relation, known) {
 				all[i] = s.person(id)
@@ -107,7 +108,7 @@ func (p *peopleHere) askAbout(ctx context.Context, viewer presence.UserID, asked
 		for i, user := range users {
 			pairs[i] = presence.Pair{User: user, Viewer: viewer}
 		}
-		relations, _ := p.relations.answers(ctx, pairs)
+		relations, _, _ := p.relations.query(ctx, pairs)
 		related <- relations
 	}()
 	named := make(chan []backend.RecentUser, 1)
@@ -133,7 +134,7 @@ func (p *peopleHere) complete(all []presence.Person, asked []askedPerson, v verd
 		case v.relations != nil:
 			relation, known = v.relations[i], true
 		case a.here && v.viewer != "":
-			relation, known = p.relations.latest(presence.Pair{User: a.id, Viewer: v.viewer})
+			relation, known = p.relations.recall(presence.Pair{User: a.id, Viewer: v.viewer}, math.MaxInt64)
 		}
 		mayKnow := v.seen != nil && v.seen[i].Settings.At(now).Visibility(time.Time{}).SeenBy(relation, known)
 		switch {

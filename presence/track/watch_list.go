@@ -25,11 +25,13 @@ type watchList struct {
 
 	// people.mu guards these. The slots are replaced with mu held too, so that either
 	// mutex is enough to look at them.
-	number uint32
-	ended  bool
-	marked bool              // the list is in people.marked
-	named  []presence.UserID // users that the page named, if the list also has the viewer's contacts
-	slots  []watchSlot
+	number  uint32
+	ended   bool
+	marked  bool              // the list is in people.marked
+	follows bool              // the list also has the viewer's contacts
+	named   []presence.UserID // users that the page named, if the list follows the contacts
+	read    uint64            // the number of the read of the contacts whose answer the list has
+	slots   []watchSlot
 
 	mu      outletMutex     // which is the outlet's, too
 	said    []relationState // the state of the viewer's relation to each slot's person
@@ -43,8 +45,7 @@ type watchList struct {
 	total int
 	at    presence.Cursor
 
-	asked    askedList // relations.mu guards it
-	contacts contactReads
+	asked askedList // relations.mu guards it
 }
 
 // A watchSlot is one person on a list.
@@ -125,6 +126,14 @@ func (l *watchList) mark(slot int) (news bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.markLocked(slot)
+}
+
+// noteLocked is markLocked, and wakes the reader. The reader looks once the caller lets go of the mutex, so several
+// changes are one event.
+func (l *watchList) noteLocked(slot int) {
+	if l.markLocked(slot) {
+		l.out.wakeLocked()
+	}
 }
 
 // wake makes the reader look at the list, because of a change that came at a moment.
