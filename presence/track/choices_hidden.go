@@ -30,11 +30,11 @@ func (c *choices) askWhoHid(ctx context.Context) {
 
 // askShown takes the settings of all users who are shown here, as far as the Directory answers.
 func (c *choices) askShown(ctx context.Context) {
-	r := c.topics.peek(backend.DevicesTopic)
-	if r == nil || r.view.Load() == nil {
+	devices := c.topics.viewHere(backend.DevicesTopic)
+	if devices == nil {
 		return
 	}
-	for users := range slices.Chunk(r.view.Load().shownUsers(), maxSettingsAtOnce) {
+	for users := range slices.Chunk(devices.shownUsers(), maxSettingsAtOnce) {
 		all, err := c.directory.settings(ctx, users...)
 		if err != nil {
 			return

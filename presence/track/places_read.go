@@ -134,8 +134,8 @@ func (p *places) stillIn(before *placesNow) *placesNow {
 	places, rosters := slices.Clone(before.places), slices.Clone(before.rosters)
 	for i := range rosters {
 		r := &rosters[i]
-		if kept := p.topics.peek(places[i].Topic); kept != nil && r.view != nil {
-			r.view = cmp.Or(kept.view.Load(), r.view)
+		if r.view != nil {
+			r.view = cmp.Or(p.topics.viewHere(places[i].Topic), r.view)
 		}
 		seen := slices.DeleteFunc(slices.Clone(r.members), func(m presence.Member) bool { return p.users.chosen(m.ID).Base() == presence.Invisible })
 		if hid := len(r.members) - len(seen); hid > 0 {
@@ -178,10 +178,8 @@ func (p *placeReader) rosterOf(ctx context.Context, place presence.Place, head p
 		}
 		return placeRoster{view: r.view.Load()}
 	}
-	if r := p.topics.peek(place.Topic); r != nil {
-		if view := r.view.Load(); view != nil {
-			return placeRoster{view: view}
-		}
+	if view := p.topics.viewHere(place.Topic); view != nil {
+		return placeRoster{view: view}
 	}
 	if had, ok := p.had[place.Topic]; ok && had.head == head {
 		return had

@@ -29,10 +29,7 @@ func (r *recent) latelyActive(ctx context.Context, topic presence.Topic, within 
 	if err != nil {
 		return backend.RecentPage{}, err
 	}
-	var here *View
-	if kept := r.topics.peek(topic); kept != nil {
-		here = kept.view.Load()
-	}
+	here := r.topics.viewHere(topic)
 	users := make([]backend.RecentUser, 0, min(len(page.Users), q.Limit))
 	for _, u := range page.Users {
 		if here != nil {
@@ -158,15 +155,8 @@ func (r *recent) stillShows(topic presence.Topic, user presence.UserID) bool {
 	if r.users.chosen(user).Base() == presence.Invisible {
 		return false
 	}
-	kept := r.topics.peek(topic)
-	if kept == nil {
-		return true
-	}
-	view := kept.view.Load()
-	if view == nil {
-		return true
-	}
-	return view.find(user) != nil
+	view := r.topics.viewHere(topic)
+	return view == nil || view.find(user) != nil
 }
 
 // validateRecent returns nil, or an error that is [presence.ErrInvalidQuery].

@@ -77,15 +77,8 @@ func (u *untils) run(ctx context.Context) {
 		u.mu.Lock()
 		pause := time.Until(u.next)
 		u.mu.Unlock()
-		timer := time.NewTimer(max(pause, untilsPause))
-		select {
-		case <-ctx.Done():
-			timer.Stop()
+		if !wait.Until(ctx, u.sooner, max(pause, untilsPause)) {
 			return
-		case <-u.sooner:
-			timer.Stop()
-			continue
-		case <-timer.C:
 		}
 		over, more := u.due()
 		for _, user := range over {
@@ -102,6 +95,9 @@ func (u *untils) due() (over []presence.UserID, more bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	now := time.Now()
+	if now.Before(u.next) { // it became earlier
+		return nil, true
+	}
 	u.next = time.Time{}
 	for user, until := range u.ends.All() {
 		switch {

@@ -157,7 +157,8 @@ func (p *users) membersHereLocked(user presence.UserID) (members []presence.User
 	return members
 }
 
-// holding returns the topics in which an operation of a user waits or is being written. devices are the user's members of backend.DevicesTopic.
+// holding returns the topics in which an operation of a user waits or is being written. devices are the user's members of
+// backend.DevicesTopic.
 func (w *writer) holding(user presence.UserID, devices []presence.UserID) (topics []presence.Topic) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -169,20 +170,6 @@ func (w *writer) holding(user presence.UserID, devices []presence.UserID) (topic
 		}
 	}
 	return topics
-}
-
-// writes reports whether an operation of a user, and not of a device, waits or may be under way.
-func (w *writer) writes(user presence.UserID) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, some := range []map[presence.Topic]*pending{w.topics, w.flying} {
-		for _, p := range some {
-			if p.holds(user) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // devicesOf returns a user's members of backend.DevicesTopic that have operations which wait or are being
