@@ -53,9 +53,8 @@ type changedRelations struct {
 
 // An askedList is the state of a list's relations.
 type askedList struct {
-	opening bool      // its connection waits for an answer
-	since   time.Time // of the oldest answer; zero: there is none
-	waiting []chan struct{}
+	opened chan struct{} // closed once the Directory has answered; nil: its connection does not wait for that
+	since  time.Time     // of the oldest answer; zero: there is none
 }
 
 func newRelations(p *peopleHere) *relations {
@@ -89,7 +88,7 @@ func (r *relations) await(ctx context.Context, l *watchList) {
 		return
 	}
 	answered := make(chan struct{})
-	l.asked.waiting, l.asked.opening = append(l.asked.waiting, answered), true
+	l.asked.opened = answered
 	r.mu.Unlock()
 	r.want(l)
 	ctx, cancel := context.WithTimeout(ctx, relationsWait)
@@ -144,10 +143,7 @@ func (r *relations) next() (l *watchList, opening bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	l, wanted := r.wanted.next()
-	if wanted {
-		opening, l.asked.opening = l.asked.opening, false
-	}
-	return l, opening
+	return l, wanted && l.asked.opened != nil
 }
 
 // questions appends up to most questions of a list, and uses remembered answers. A list that is being opened
@@ -268,10 +264,10 @@ func (r *relations) ask(ctx context.Context, asked []question) bool {
 func (r *relations) answered(l *watchList) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, waiting := range l.asked.waiting {
-		close(waiting)
+	if l.asked.opened != nil {
+		close(l.asked.opened)
+		l.asked.opened = nil
 	}
-	l.asked.waiting = nil
 	if l.asked.since.IsZero() {
 		l.asked.since = time.Now()
 	}
