@@ -51,7 +51,7 @@
 //	outlet*.go line.go sources.go                 how versions reach readers
 //	event_version.go                              the version of the stream
 //	window*.go                                    readers of the first users of a topic, and of dots
-//	watch*.go person*.go contacts.go lastseen*.go people, and what a viewer may see of them
+//	watch*.go person*.go lastseen*.go             people, and what a viewer may see of them
 //	directory_calls.go                            calls of the site's Directory
 //	changes.go delivering.go                      events for programs: see package deliver
 //	signal*.go recent*.go places*.go peaks*.go    signals; recent users; places; records

@@ -3,6 +3,7 @@ package track
 import (
 	"context"
 	"math"
+	"sync"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -29,6 +30,15 @@ func (p *peopleHere) find(ctx context.Context, viewer presence.UserID, ids []pre
 		addSources(all)
 	}
 	return all, nil
+}
+
+// contactsOf is [People.Contacts].
+func (p *peopleHere) contactsOf(ctx context.Context, user presence.UserID, most int) ([]presence.Person, error) {
+	listed, err := p.directory.contacts(ctx, user, min(most, presence.MaxPeople))
+	if err != nil || len(listed) == 0 {
+		return nil, err
+	}
+	return p.find(ctx, user, listed, false)
 }
 
 // An askedPerson is a user about whom the Directory must be asked: one who is offline, or whom the viewer may
@@ -98,29 +108,19 @@ func (p *peopleHere) askAbout(ctx context.Context, viewer presence.UserID, asked
 	for i, a := range asked {
 		users[i] = a.id
 	}
-	related := make(chan []presence.Relation, 1)
-	go func() {
-		if viewer == "" {
-			related <- nil
-			return
-		}
+	var others sync.WaitGroup
+	if viewer != "" {
 		pairs := make([]presence.Pair, len(users))
 		for i, user := range users {
 			pairs[i] = presence.Pair{User: user, Viewer: viewer}
 		}
-		relations, _, _ := p.relations.query(ctx, pairs)
-		related <- relations
-	}()
-	named := make(chan []backend.RecentUser, 1)
-	go func() {
-		if !detail {
-			named <- nil
-			return
-		}
-		named <- p.recentNames(ctx, users)
-	}()
+		others.Go(func() { v.relations, _, _ = p.relations.query(ctx, pairs) })
+	}
+	if detail {
+		others.Go(func() { v.recent = p.recentNames(ctx, users) })
+	}
 	v.seen, _ = p.directory.lastSeen(ctx, users...)
-	v.relations, v.recent = <-related, <-named
+	others.Wait()
 	return v, ctx.Err()
 }
 

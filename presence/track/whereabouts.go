@@ -57,7 +57,9 @@ func (h *whereabouts) writing(user presence.UserID) []presence.Topic {
 //
 // While a roster is provisional, its view may lack devices that the store has.
 func (h *whereabouts) devicesOf(user presence.UserID) []presence.UserID {
-	members := h.with(user, h.users.membersHere(user))
+	h.users.mu.Lock()
+	members := h.devicesLocked(user)
+	h.users.mu.Unlock()
 	if r := h.topics.peek(backend.DevicesTopic); r != nil {
 		for _, e := range r.withheldMembers() {
 			if owner, _ := backend.OwnerOf(e.ID); owner == user {
@@ -70,12 +72,7 @@ func (h *whereabouts) devicesOf(user presence.UserID) []presence.UserID {
 
 // devicesLocked is devicesOf with users.mu held, without the devices that are missing in the view.
 func (h *whereabouts) devicesLocked(user presence.UserID) []presence.UserID {
-	return h.with(user, h.users.membersHereLocked(user))
-}
-
-// with adds the roster's devices of a user to those that this node holds itself.
-func (h *whereabouts) with(user presence.UserID, here []presence.UserID) []presence.UserID {
-	members := append(here, h.writer.devicesOf(user)...)
+	members := append(h.users.membersHereLocked(user), h.writer.devicesOf(user)...)
 	for m := range h.devices.of(user) {
 		members = append(members, m.ID)
 	}
@@ -126,32 +123,21 @@ func (p *users) connectionsOf(user presence.UserID) []*holder {
 	return all
 }
 
-// membersHere returns the devices of a user that a connection or a page view of this node may
-// hold in backend.DevicesTopic.
-func (p *users) membersHere(user presence.UserID) (members []presence.UserID) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.membersHereLocked(user)
-}
-
+// membersHereLocked returns the devices of a user that a connection or a page view of this node may hold in
+// backend.DevicesTopic. Some are in it twice.
 func (p *users) membersHereLocked(user presence.UserID) (members []presence.UserID) {
 	u := p.byID[user]
 	if u == nil {
 		return nil
 	}
-	add := func(member presence.UserID) {
-		if !slices.Contains(members, member) {
-			members = append(members, member)
-		}
-	}
 	for _, c := range u.connections {
 		if c.holdsDevice() {
-			add(c.member(backend.DevicesTopic))
+			members = append(members, c.member(backend.DevicesTopic))
 		}
 	}
 	for _, v := range u.views {
 		if v.topic == backend.DevicesTopic {
-			add(backend.MemberOf(user, v.device.ID))
+			members = append(members, backend.MemberOf(user, v.device.ID))
 		}
 	}
 	return members
