@@ -145,10 +145,7 @@ func (x *eraser) order(ctx context.Context, user presence.UserID) error {
 	if !x.life.spawn(func(ctx context.Context) { x.work(ctx, e, sync.OnceFunc(func() { close(begun) })) }) {
 		return nil // another node does it
 	}
-	select {
-	case <-begun:
-	case <-ctx.Done():
-	}
+	wait.Until(ctx, begun, -1)
 	return nil
 }
 
@@ -329,7 +326,7 @@ func (x *eraser) forgetSoon(user presence.UserID, ago time.Duration) {
 func (x *eraser) forget(e backend.Erasure) {
 	x.users.forgetUser(e)
 	x.lastSeen.forget(e.User)
-	x.choices.untils.forget(e.User)
+	x.choices.untils.set(e.User, time.Time{})
 	x.notices.forget(e)
 	for _, r := range x.topics.all() {
 		r.forget(e)

@@ -52,16 +52,6 @@ func newLastSeen(on bool, forgotten func(int)) *lastSeen {
 	return &lastSeen{on: on, waiting: generations.New[presence.UserID, proof](maxUsersKnown, forgotten)}
 }
 
-// vanished notes the moment at which a user turned invisible.
-func (l *lastSeen) vanished(user presence.UserID, at time.Time) {
-	if !l.on {
-		return
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.putLocked(user, proof{at: at, last: true})
-}
-
 // see notes a proof of life of a user, unless the user hides.
 func (p *users) see(l *lastSeen, user presence.User, life proof) {
 	if !l.on || user.ID == "" || user.Status == presence.Invisible {
@@ -73,20 +63,14 @@ func (p *users) see(l *lastSeen, user presence.User, life proof) {
 	}
 }
 
-// take remembers a proof of life of a user whose viewers see nothing from before a moment.
+// take remembers a proof of life of a user whose viewers see nothing from before a moment, unless there is a later one.
 func (l *lastSeen) take(user presence.UserID, p proof, since time.Time) {
 	p.at = later(p.at, since)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.putLocked(user, p)
-}
-
-// putLocked remembers the later of two proofs.
-func (l *lastSeen) putLocked(user presence.UserID, p proof) {
-	if was, ok := l.waiting.Get(user); ok && was.at.After(p.at) {
-		return
+	if was, waits := l.waiting.Get(user); !waits || !was.at.After(p.at) {
+		l.waiting.Set(user, p)
 	}
-	l.waiting.Set(user, p)
 }
 
 // size returns how many users wait to be written.

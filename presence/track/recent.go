@@ -10,14 +10,6 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// readPage is [Tracker.Recent].
-func (r *recent) readPage(ctx context.Context, topic presence.Topic, q backend.RecentQuery) (backend.RecentPage, error) {
-	if err := validateRecent(q); err != nil {
-		return backend.RecentPage{}, err
-	}
-	return r.readOn(ctx, topic, q)
-}
-
 // latelyActive is [Tracker.LatelyActive].
 func (r *recent) latelyActive(ctx context.Context, topic presence.Topic, within time.Duration, limit int) (backend.RecentPage, error) {
 	q := backend.RecentQuery{Within: within, Limit: min(limit, latelyKept)}

@@ -119,7 +119,7 @@ func widenLater(was, now presence.Settings, at time.Time) presence.Settings {
 // right before the rosters are written, as at the end of a connection.
 func (c *choices) noteVanished(user presence.UserID, was, now presence.Settings, at time.Time) {
 	if was, now := was.At(at), now.At(at); !was.Hides() && now.Status == presence.Invisible && c.devices.has(user) {
-		c.lastSeen.vanished(user, at)
+		c.lastSeen.take(user, proof{at: at, last: true}, time.Time{})
 	}
 }
 

@@ -51,12 +51,6 @@ func (u *untils) set(user presence.UserID, until time.Time) {
 	}
 }
 
-func (u *untils) forget(user presence.UserID) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.ends.Delete(user)
-}
-
 // end returns when the status ends; zero if it does not, or has ended.
 func (s *chosenSettings) end() time.Time {
 	if s.Until.After(time.Now()) {

@@ -281,22 +281,16 @@ func (l *watchList) watchLocked(ids []presence.UserID) {
 func (p *peopleHere) end(l *watchList) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if l.ended {
+	if l.over {
 		return
 	}
-	l.finish()
+	l.mu.Lock()
+	l.over = true
+	l.mu.Unlock()
 	p.forgetContactsLocked(l)
 	l.watchLocked(nil)
-	l.ended = true
 	p.lists[l.number] = nil
 	p.free = append(p.free, l.number)
-}
-
-// finish notes that the list has ended.
-func (l *watchList) finish() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.over = true
 }
 
 // Watch replaces the list of users whom the connection watches in [presence.PeopleTopic]: at most MaxWatched,
@@ -325,7 +319,7 @@ func (c *Connection) Watch(people []presence.UserID) error {
 func (p *peopleHere) rewatch(l *watchList, ids []presence.UserID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if l.ended {
+	if l.over {
 		return
 	}
 	p.forgetContactsLocked(l)

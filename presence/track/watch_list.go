@@ -23,10 +23,10 @@ type watchList struct {
 	viewer presence.UserID
 	out    *outlet
 
-	// people.mu guards these. The slots are replaced with mu held too, so that either
+	// people.mu guards these. The slots and over are changed with mu held too, so that either
 	// mutex is enough to look at them.
 	number  uint32
-	ended   bool
+	over    bool              // the list has ended
 	marked  bool              // the list is in people.marked
 	follows bool              // the list also has the viewer's contacts
 	named   []presence.UserID // users that the page named, if the list follows the contacts
@@ -38,7 +38,6 @@ type watchList struct {
 	changed []uint64        // one bit for each slot: the person may have changed since the reader was told
 	dropped []toldPerson    // people whom the reader has, and who are no longer on the list
 	holds   bool            // release comes
-	over    bool            // the list has ended
 
 	// The goroutine that reads the connection changes these, with mu held.
 	sum   uint64 // of what the reader was told: see cursor
