@@ -238,6 +238,9 @@ func (r *relations) ask(ctx context.Context, asked []question) bool {
 		pairs[i] = presence.Pair{User: q.person.id, Viewer: q.list.viewer}
 	}
 	answers, valid, err := r.query(ctx, pairs)
+	if err != nil { // nobody looks at these
+		answers, valid = make([]presence.Relation, len(asked)), make([]bool, len(asked))
+	}
 	r.mu.Lock()
 	r.queries++
 	r.failed = err != nil
@@ -248,10 +251,7 @@ func (r *relations) ask(ctx context.Context, asked []question) bool {
 			end++
 		}
 		l := asked[i].list
-		if err != nil {
-			l.unanswered(asked[i:end])
-			r.want(l)
-		} else if !l.answer(asked[i:end], answers[i:end], valid[i:end]) {
+		if !l.answer(asked[i:end], answers[i:end], valid[i:end], err != nil) {
 			r.want(l)
 		}
 		r.answered(l)
@@ -273,15 +273,19 @@ func (r *relations) answered(l *watchList) {
 	}
 }
 
-// answer stores the Directory's answers. It reports whether there was one about everybody who was asked for.
-func (l *watchList) answer(asked []question, answers []presence.Relation, valid []bool) (all bool) {
+// answer stores the Directory's answers. It reports whether there was one about everybody who was asked for. While the
+// Directory is out, people who are shown stay, unless the site said that the relation has changed.
+func (l *watchList) answer(asked []question, answers []presence.Relation, valid []bool, out bool) (all bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	all = true
+	all = !out
 	for i, q := range asked {
 		slot := l.slotLocked(q)
 		switch {
 		case slot < 0:
+		case out:
+			l.said[slot].failed(l.slots[slot].told != 0)
+			l.noteLocked(slot)
 		case !valid[i]:
 			all = false
 		default:
@@ -328,19 +332,6 @@ func (l *watchList) release() {
 		if l.said[i]&relationHeld != 0 {
 			l.said[i].late()
 			l.noteLocked(i)
-		}
-	}
-}
-
-// unanswered notes that the Directory is out. People who are shown stay, unless the site said that the
-// relation has changed.
-func (l *watchList) unanswered(asked []question) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, q := range asked {
-		if slot := l.slotLocked(q); slot >= 0 {
-			l.said[slot].failed(l.slots[slot].told != 0)
-			l.noteLocked(slot)
 		}
 	}
 }

@@ -83,43 +83,30 @@ func (h *whereabouts) devicesLocked(user presence.UserID) []presence.UserID {
 // topicsOf returns the topics in which this node may hold a user: by a page view, by a
 // connection, or by the grace after one.
 func (p *users) topicsOf(user presence.UserID) map[presence.Topic]struct{} {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	topics := make(map[presence.Topic]struct{})
-	u := p.byID[user]
-	if u == nil {
-		return topics
-	}
-	for _, view := range u.views {
-		if time.Since(view.at) < p.viewsMatterFor() {
-			topics[view.topic] = struct{}{}
+	p.with(user, func(u *knownUser) {
+		for _, view := range u.views {
+			if time.Since(view.at) < p.viewsMatterFor() {
+				topics[view.topic] = struct{}{}
+			}
 		}
-	}
-	for topic, at := range u.released {
-		if time.Since(at) <= p.cfg.grace(topic)+time.Second {
-			topics[topic] = struct{}{}
+		for topic, at := range u.released {
+			if time.Since(at) <= p.cfg.grace(topic)+time.Second {
+				topics[topic] = struct{}{}
+			}
 		}
-	}
-	for _, c := range u.connections {
-		for _, topic := range c.heldTopics() {
-			topics[topic] = struct{}{}
+		for _, c := range u.connections {
+			for _, topic := range c.heldTopics() {
+				topics[topic] = struct{}{}
+			}
 		}
-	}
+	})
 	return topics
 }
 
 // connectionsOf returns a user's open connections.
-func (p *users) connectionsOf(user presence.UserID) []*holder {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	u := p.byID[user]
-	if u == nil {
-		return nil
-	}
-	all := make([]*holder, 0, len(u.connections))
-	for _, c := range u.connections {
-		all = append(all, c)
-	}
+func (p *users) connectionsOf(user presence.UserID) (all []*holder) {
+	p.with(user, func(u *knownUser) { all = slices.Clone(u.connections) })
 	return all
 }
 
