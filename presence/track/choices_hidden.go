@@ -88,7 +88,7 @@ func (c *choices) askUnsure(r *replica) {
 // holdsAs reports whether a connection of this node holds a member of a topic, and lets others see no less than an
 // entry of the store, which may be older than what the user chose.
 func (c *choices) holdsAs(topic presence.Topic, e *entry) (holds bool) {
-	c.users.choose(ownerIn(topic, e.ID), nil, func(chosen choice, known bool) {
+	c.users.withChoice(ownerIn(topic, e.ID), func(chosen choice, known bool) {
 		if topic == backend.DevicesTopic && !known {
 			return
 		}
