@@ -72,7 +72,7 @@ func (c *choices) resolveFor(h *holder, user presence.User, add func(resolved)) 
 
 // ifKnown is resolve for a user whose choice is known, and a no-op otherwise.
 func (c *choices) ifKnown(user presence.User, then func(resolved)) {
-	c.users.choose(user.ID, nil, func(chosen choice, known bool) {
+	c.users.withChoice(user.ID, func(chosen choice, known bool) {
 		if known {
 			then(c.as(user, chosen))
 		}

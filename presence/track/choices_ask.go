@@ -3,7 +3,6 @@ package track
 import (
 	"context"
 	"math/rand/v2"
-	"time"
 
 	"github.com/rollcall-go/rollcall/internal/wait"
 	"github.com/rollcall-go/rollcall/presence"
@@ -67,15 +66,9 @@ func (c *choices) askLater(users []presence.UserID, err error) {
 		retry = min(retry, max(grace/4, backoffFirst))
 	}
 	c.life.spawn(func(ctx context.Context) {
-		pause := time.NewTimer(retry/2 + rand.N(retry))
-		defer pause.Stop()
-		select {
-		case <-pause.C:
-		case <-back:
-		case <-ctx.Done():
-			return
+		if wait.Until(ctx, back, retry/2+rand.N(retry)) {
+			c.askIf(c.users.askAgain(users))
 		}
-		c.askIf(c.users.askAgain(users))
 	})
 }
 
@@ -83,15 +76,11 @@ func (c *choices) askLater(users []presence.UserID, err error) {
 func (c *choices) awaitKnown(ctx context.Context, user presence.User) error {
 	known := make(chan struct{})
 	c.resolve(user, func(resolved) { close(known) })
+	wait.Until(ctx, known, -1)
 	select {
-	case <-known:
+	case <-known: // even if ctx has ended
 		return nil
 	default:
-	}
-	select {
-	case <-known:
-		return nil
-	case <-ctx.Done():
 		return ctx.Err()
 	}
 }

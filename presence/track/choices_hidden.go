@@ -30,11 +30,11 @@ func (c *choices) askWhoHid(ctx context.Context) {
 
 // askShown takes the settings of all users who are shown here, as far as the Directory answers.
 func (c *choices) askShown(ctx context.Context) {
-	r := c.topics.peek(backend.DevicesTopic)
-	if r == nil || r.view.Load() == nil {
+	devices := c.topics.viewHere(backend.DevicesTopic)
+	if devices == nil {
 		return
 	}
-	for users := range slices.Chunk(r.view.Load().shownUsers(), maxSettingsAtOnce) {
+	for users := range slices.Chunk(devices.shownUsers(), maxSettingsAtOnce) {
 		all, err := c.directory.settings(ctx, users...)
 		if err != nil {
 			return
@@ -88,7 +88,7 @@ func (c *choices) askUnsure(r *replica) {
 // holdsAs reports whether a connection of this node holds a member of a topic, and lets others see no less than an
 // entry of the store, which may be older than what the user chose.
 func (c *choices) holdsAs(topic presence.Topic, e *entry) (holds bool) {
-	c.users.choose(ownerIn(topic, e.ID), nil, func(chosen choice, known bool) {
+	c.users.withChoice(ownerIn(topic, e.ID), func(chosen choice, known bool) {
 		if topic == backend.DevicesTopic && !known {
 			return
 		}

@@ -16,7 +16,7 @@ func siteOf(id presence.UserID) presence.Topic { return presence.Site.In(id.Tena
 // holds the user, and where it writes the earlier one. If the user hides, it writes that in all topics that it shows the user
 // in, since the node of the sender may have ended before it wrote. replace is called with users.mu held.
 func (c *choices) take(user presence.UserID, replace func(was choice, known bool) (now choice, changed bool)) (now choice, changed bool) {
-	now, changed = c.users.choose(user, replace, nil)
+	now, changed = c.users.learn(user, replace)
 	if changed || now.hides() { // the answer may have come before the notice
 		c.show(user)
 	}
@@ -46,12 +46,14 @@ func (c *choices) show(user presence.UserID) {
 	}
 }
 
-// write writes what others may see of a user in some topics, as chosen at a moment. It holds users.mu, so that a later choice
-// is also written later. [leave] the acks.
+// write writes what others may see of a user in some topics, as chosen at a moment. [leave] the acks.
 func (c *choices) write(topics iter.Seq[presence.Topic], user presence.UserID, at time.Time) (written []*ack) {
-	c.users.choose(user, nil, func(choice, bool) {
+	c.users.withChoice(user, func(now choice, known bool) {
+		if !known {
+			return
+		}
 		for topic := range topics {
-			for _, op := range c.updatesLocked(topic, user) {
+			for _, op := range c.updatesLocked(topic, user, now) {
 				written = append(written, c.writer.putAcked(topic, operation{Op: op, at: at}))
 			}
 		}
@@ -60,11 +62,7 @@ func (c *choices) write(topics iter.Seq[presence.Topic], user presence.UserID, a
 }
 
 // updatesLocked returns the operations that update what a topic shows of a user.
-func (c *choices) updatesLocked(topic presence.Topic, user presence.UserID) []backend.Op {
-	now, known := c.users.records.choice(user)
-	if !known {
-		return nil
-	}
+func (c *choices) updatesLocked(topic presence.Topic, user presence.UserID, now choice) []backend.Op {
 	if topic != backend.DevicesTopic {
 		return []backend.Op{updateOf(presence.User{ID: user, Status: now.Status, Rev: now.rev()})}
 	}

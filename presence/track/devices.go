@@ -21,12 +21,7 @@ type deviceRoster struct {
 }
 
 // view returns the devices; nil before they are loaded.
-func (d *deviceRoster) view() *View {
-	if r := d.topics.peek(backend.DevicesTopic); r != nil {
-		return r.view.Load()
-	}
-	return nil
-}
+func (d *deviceRoster) view() *View { return d.topics.viewHere(backend.DevicesTopic) }
 
 // of yields a user's devices: members of backend.DevicesTopic.
 func (d *deviceRoster) of(user presence.UserID) iter.Seq[*entry] {

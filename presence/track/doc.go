@@ -51,13 +51,14 @@
 //	outlet*.go line.go sources.go                 how versions reach readers
 //	event_version.go                              the version of the stream
 //	window*.go                                    readers of the first users of a topic, and of dots
-//	watch*.go person*.go contacts.go lastseen*.go people, and what a viewer may see of them
+//	watch*.go person*.go lastseen*.go             people, and what a viewer may see of them
 //	directory_calls.go                            calls of the site's Directory
 //	changes.go delivering.go                      events for programs: see package deliver
 //	signal*.go recent*.go places*.go peaks*.go    signals; recent users; places; records
 //	figure*.go answers.go                         figures of topics, and other answers that pages do not wait for
 //	fleet.go node_lease.go seal.go                other nodes; this node's lease; the fleet's secret
 //	housekeeping*.go lifetime.go locks*.go        rounds of each node; goroutines; mutexes
+//	ask_queue.go                                  what is asked about next
 //	erase*.go                                     what is forgotten of a user
 //	stats*.go health.go finding.go                figures of the node; its health; mistakes of wiring
 //

@@ -33,14 +33,6 @@ func (x *eraser) export(ctx context.Context, user presence.UserID) ([]backend.Ke
 	return all, nil
 }
 
-// order is [Tracker.Erase].
-func (x *eraser) order(ctx context.Context, user presence.UserID) error {
-	if err := (presence.User{ID: user}).ValidateInside(); err != nil {
-		return err
-	}
-	return x.erase(ctx, presence.UserID(strings.Clone(string(user))))
-}
-
 // An eraser does erasures.
 //
 //	0 s  the erasure is in the list. All nodes end the user's connections, and all parts are erased
@@ -128,8 +120,12 @@ func (x *eraser) partOut(r any, err error) error {
 	return fmt.Errorf("%w: %w", presence.ErrDirectoryOut, err)
 }
 
-// erase promises an erasure, and starts it.
-func (x *eraser) erase(ctx context.Context, user presence.UserID) error {
+// order is [Tracker.Erase]. It promises an erasure, and starts it.
+func (x *eraser) order(ctx context.Context, user presence.UserID) error {
+	if err := (presence.User{ID: user}).ValidateInside(); err != nil {
+		return err
+	}
+	user = presence.UserID(strings.Clone(string(user)))
 	now, hold := x.turns.enter(user)
 	e, err := x.list.AddErasure(ctx, user, hold)
 	if err != nil {
@@ -149,10 +145,7 @@ func (x *eraser) erase(ctx context.Context, user presence.UserID) error {
 	if !x.life.spawn(func(ctx context.Context) { x.work(ctx, e, sync.OnceFunc(func() { close(begun) })) }) {
 		return nil // another node does it
 	}
-	select {
-	case <-begun:
-	case <-ctx.Done():
-	}
+	wait.Until(ctx, begun, -1)
 	return nil
 }
 
@@ -213,9 +206,7 @@ func (x *eraser) passes(ctx context.Context, e backend.Erasure, began time.Time,
 			return failed
 		}
 	}
-	try, cancel := context.WithTimeout(ctx, erasureWait)
-	defer cancel()
-	return x.list.EndErasure(try, e)
+	return within(ctx, func(ctx context.Context) error { return x.list.EndErasure(ctx, e) })
 }
 
 // end makes all nodes end the user's connections. The lasting notice, for nodes that cannot be reached now,
@@ -250,17 +241,22 @@ const (
 // pass makes all nodes forget the user, and erases all parts that can be reached.
 func (x *eraser) pass(ctx context.Context, e backend.Erasure) error {
 	x.forgetSoon(e.User, e.Ago)
-	try, cancel := context.WithTimeout(ctx, erasureWait)
-	failed := []error{storeOut(x.store.Publish(try, backend.Notice{Kind: backend.NoticeErased, User: e.User, Ago: e.Ago}))}
-	cancel()
+	failed := within(ctx, func(ctx context.Context) error {
+		return storeOut(x.store.Publish(ctx, backend.Notice{Kind: backend.NoticeErased, User: e.User, Ago: e.Ago}))
+	})
 	for _, part := range x.records() {
-		try, cancel := context.WithTimeout(ctx, erasureWait)
-		if err := part.EraseUser(try, e); err != nil {
-			failed = append(failed, x.partOut(part, err))
+		if err := within(ctx, func(ctx context.Context) error { return part.EraseUser(ctx, e) }); err != nil {
+			failed = errors.Join(failed, x.partOut(part, err))
 		}
-		cancel()
 	}
-	return errors.Join(failed...)
+	return failed
+}
+
+// within calls do, which may take erasureWait.
+func within(ctx context.Context, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, erasureWait)
+	defer cancel()
+	return do(ctx)
 }
 
 // hear applies a notice of end or of pass.
@@ -268,22 +264,12 @@ func (x *eraser) hear(n backend.Notice) {
 	user := presence.UserID(strings.Clone(string(n.User)))
 	switch {
 	case user != "" && n.Payload != endFirst:
-		x.mu.Lock()
-		x.heard.Set(x.nameOf(user), time.Now().Add(-n.Ago))
-		x.mu.Unlock()
+		x.hears(x.nameOf(user), time.Now().Add(-n.Ago))
 		x.forgetSoon(user, n.Ago)
 	case user != "":
-		x.mu.Lock()
-		x.heard.Set(x.nameOf(user), time.Time{})
-		x.mu.Unlock()
+		x.hears(x.nameOf(user), time.Time{})
 		x.endHere(user, n.Ago)
-	default:
-		x.mu.Lock()
-		_, heard := x.heard.Get(n.Payload)
-		x.mu.Unlock()
-		if heard {
-			return // comparing takes half a microsecond for each user whom this node knows
-		}
+	case !x.hasHeard(n.Payload): // comparing takes half a microsecond for each user whom this node knows
 		for _, user := range x.users.ids() {
 			if x.nameOf(user) == n.Payload {
 				x.endHere(user, n.Ago)
@@ -293,18 +279,27 @@ func (x *eraser) hear(n backend.Notice) {
 	}
 }
 
+// hears notes that this node was told the id of a user, and when the first pass began.
+func (x *eraser) hears(name string, began time.Time) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.heard.Set(name, began)
+}
+
+func (x *eraser) hasHeard(name string) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	_, heard := x.heard.Get(name)
+	return heard
+}
+
 // endHere ends everything that holds the user here. It also ends the user's leases in the store: operations
 // that were under way reach the store before that.
 func (x *eraser) endHere(user presence.UserID, ago time.Duration) {
-	devices := x.where.devicesOf(user)
-	at := time.Now().Add(-ago)
+	at, devices := time.Now().Add(-ago), x.where.devicesOf(user)
 	topics := x.signOuts.endHere(user, at)
 	topics[siteOf(user)] = struct{}{}
-	for topic := range topics {
-		for _, member := range membersIn(topic, user, devices) {
-			x.writer.put(topic, operation{Op: backend.Op{Kind: backend.OpSignOut, User: presence.User{ID: member}}, at: at})
-		}
-	}
+	leave(x.signOuts.write(topics, presence.User{ID: user}, devices, at))
 }
 
 // forgetSoon makes this node forget a user a while later.
@@ -331,7 +326,7 @@ func (x *eraser) forgetSoon(user presence.UserID, ago time.Duration) {
 func (x *eraser) forget(e backend.Erasure) {
 	x.users.forgetUser(e)
 	x.lastSeen.forget(e.User)
-	x.choices.untils.forget(e.User)
+	x.choices.untils.set(e.User, time.Time{})
 	x.notices.forget(e)
 	for _, r := range x.topics.all() {
 		r.forget(e)

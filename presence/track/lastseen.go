@@ -31,7 +31,6 @@ type lastSeen struct {
 
 	mu      lastSeenMutex
 	waiting *generations.Map[presence.UserID, proof]
-	writing int // users who were taken, and who are neither written nor kept yet
 }
 
 // A proof is a user's latest proof of life that the Directory does not have yet.
@@ -53,16 +52,6 @@ func newLastSeen(on bool, forgotten func(int)) *lastSeen {
 	return &lastSeen{on: on, waiting: generations.New[presence.UserID, proof](maxUsersKnown, forgotten)}
 }
 
-// vanished notes the moment at which a user turned invisible.
-func (l *lastSeen) vanished(user presence.UserID, at time.Time) {
-	if !l.on {
-		return
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.putLocked(user, proof{at: at, last: true})
-}
-
 // see notes a proof of life of a user, unless the user hides.
 func (p *users) see(l *lastSeen, user presence.User, life proof) {
 	if !l.on || user.ID == "" || user.Status == presence.Invisible {
@@ -74,36 +63,55 @@ func (p *users) see(l *lastSeen, user presence.User, life proof) {
 	}
 }
 
-// take remembers a proof of life of a user whose viewers see nothing from before a moment.
+// take remembers a proof of life of a user whose viewers see nothing from before a moment, unless there is a later one.
 func (l *lastSeen) take(user presence.UserID, p proof, since time.Time) {
 	p.at = later(p.at, since)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.putLocked(user, p)
-}
-
-// putLocked remembers the later of two proofs.
-func (l *lastSeen) putLocked(user presence.UserID, p proof) {
-	if was, ok := l.waiting.Get(user); ok && was.at.After(p.at) {
-		return
+	if was, waits := l.waiting.Get(user); !waits || !was.at.After(p.at) {
+		l.waiting.Set(user, p)
 	}
-	l.waiting.Set(user, p)
 }
 
 // size returns how many users wait to be written.
 func (l *lastSeen) size() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.waiting.Len() + l.writing
+	return l.waiting.Len()
 }
 
-// takeAll returns the waiting proofs. They must be written, or passed to keep.
-func (l *lastSeen) takeAll() *generations.Map[presence.UserID, proof] {
+// users returns the users who wait to be written.
+func (l *lastSeen) users() (all []presence.UserID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	all := l.waiting.Take()
-	l.writing += all.Len()
+	for user := range l.waiting.All() {
+		all = append(all, user)
+	}
 	return all
+}
+
+// of returns the proofs of some users that wait.
+func (l *lastSeen) of(some []presence.UserID) map[presence.UserID]proof {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	proofs := make(map[presence.UserID]proof, len(some))
+	for _, user := range some {
+		if p, waits := l.waiting.Get(user); waits {
+			proofs[user] = p
+		}
+	}
+	return proofs
+}
+
+// drop removes proofs that were written or must not be, unless others have come since.
+func (l *lastSeen) drop(proofs map[presence.UserID]proof) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for user, p := range proofs {
+		if now, _ := l.waiting.Get(user); now == p {
+			l.waiting.Delete(user)
+		}
+	}
 }
 
 // hides reports whether settings forbid writing the proof. They must come from Settings.At.
@@ -112,17 +120,6 @@ func (p proof) hides(s presence.Settings) bool {
 		return s.Online == presence.Nobody
 	}
 	return s.Hides()
-}
-
-// keep puts proofs back, unless later ones have come since. taken is the number of users that were taken with
-// them.
-func (l *lastSeen) keep(kept map[presence.UserID]proof, taken int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.writing -= taken
-	for user, p := range kept {
-		l.putLocked(user, p)
-	}
 }
 
 // endsLife notes the end of the connection as the latest proof of life of its user.

@@ -13,21 +13,20 @@ import (
 // shown only of users whose settings let everybody know it, because the store's moment may be older than the
 // settings. Blocks do not count here.
 
-// tellsEverybody returns, for each user, whether everybody may know when the user was last
-// seen. It asks the Directory, and returns false for all if the Directory fails (rule P4).
-func (d *directoryCalls) tellsEverybody(ctx context.Context, users []presence.UserID) []bool {
-	tells, now := make([]bool, 0, len(users)), time.Now()
+// tellEverybody returns those users of whom everybody may know when they were last seen. It asks the Directory, and returns
+// none if the Directory fails (rule P4).
+func (d *directoryCalls) tellEverybody(ctx context.Context, users []presence.UserID) map[presence.UserID]bool {
+	tell, now := make(map[presence.UserID]bool, len(users)), time.Now()
 	for some := range slices.Chunk(users, maxSettingsAtOnce) {
 		all, err := d.settings(ctx, some...)
 		if err != nil {
-			return make([]bool, len(users))
+			return nil
 		}
-		for _, s := range all {
-			s = s.At(now)
-			tells = append(tells, s.Seen == presence.Everyone) // even of invisible users: to others that is when they left
+		for i, s := range all {
+			tell[some[i]] = s.At(now).Seen == presence.Everyone // even of invisible users: to others that is when they left
 		}
 	}
-	return tells
+	return tell
 }
 
 // blank removes last seen from the sightings of users whose last seen not everybody may know. It makes the
@@ -37,15 +36,15 @@ func (d *directoryCalls) blank(ctx context.Context, users []presence.UserID, sig
 		return
 	}
 	var away []presence.UserID
-	var at []int
 	for i, s := range sightings {
 		if !s.Online {
-			away, at = append(away, users[i]), append(at, i)
+			away = append(away, users[i])
 		}
 	}
-	for i, tells := range d.tellsEverybody(ctx, away) {
-		if !tells {
-			sightings[at[i]] = backend.Sighting{}
+	tell := d.tellEverybody(ctx, away)
+	for i, s := range sightings {
+		if !s.Online && !tell[users[i]] {
+			sightings[i] = backend.Sighting{}
 		}
 	}
 }
@@ -62,17 +61,7 @@ func (d *directoryCalls) leaveOut(ctx context.Context, page backend.RecentPage) 
 			away = append(away, u.ID)
 		}
 	}
-	tells := d.tellsEverybody(ctx, away)
-	kept := make([]backend.RecentUser, 0, len(page.Users))
-	for _, u := range page.Users {
-		if !u.Online {
-			told := tells[0]
-			if tells = tells[1:]; !told {
-				continue
-			}
-		}
-		kept = append(kept, u)
-	}
-	page.Users = kept
+	tell := d.tellEverybody(ctx, away)
+	page.Users = slices.DeleteFunc(page.Users, func(u backend.RecentUser) bool { return !u.Online && !tell[u.ID] })
 	return page
 }

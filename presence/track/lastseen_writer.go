@@ -54,108 +54,78 @@ func (w *lastSeenWriter) isTurnOf(user presence.UserID) bool {
 	return maphash.String(w.seed, string(user))%lastSeenTurns == uint64(w.turn)
 }
 
-// flush writes the proofs that are due, or all. It reports whether the Directory accepted them.
+// flush writes the proofs that are due, or all. It reports whether the Directory accepted them. Those that it did not accept
+// go on waiting.
 func (w *lastSeenWriter) flush(ctx context.Context, everything bool) bool {
-	waiting := w.lastSeen.takeAll()
-	users := make([]presence.UserID, 0, waiting.Len())
-	for user := range waiting.All() {
-		users = append(users, user)
-	}
-	well := true
-	for some := range slices.Chunk(users, maxSawAtOnce) {
-		now := make(map[presence.UserID]proof, len(some))
-		for _, user := range some {
-			now[user], _ = waiting.Get(user)
-		}
-		kept := make(map[presence.UserID]proof)
+	for some := range slices.Chunk(w.lastSeen.users(), maxSawAtOnce) {
+		proofs := w.lastSeen.of(some)
 		if !everything {
-			w.postpone(now, kept)
+			w.postpone(proofs)
 		}
-		if well {
-			well = w.write(ctx, now)
+		if !w.write(ctx, proofs) {
+			return false
 		}
-		if !well {
-			for user, p := range now {
-				kept[user] = p
-			}
-		}
-		w.lastSeen.keep(kept, len(some))
 	}
-	return well
+	return true
 }
 
-// postpone moves the proofs that are not due from one map to the other.
-func (w *lastSeenWriter) postpone(now, later map[presence.UserID]proof) {
-	connected := w.users.connected(now)
-	for user, p := range now {
-		_, online := connected[user]
-		online = online || p.elsewhere && time.Since(p.at) < beatsStopped
+// postpone removes the proofs that are not due.
+func (w *lastSeenWriter) postpone(proofs map[presence.UserID]proof) {
+	w.users.mu.Lock()
+	defer w.users.mu.Unlock()
+	for user, p := range proofs {
+		u := w.users.byID[user]
+		online := u != nil && u.pages() > 0 || p.elsewhere && time.Since(p.at) < beatsStopped
 		if online && !p.last && !w.isTurnOf(user) {
-			later[user] = p
-			delete(now, user)
+			delete(proofs, user)
 		}
 	}
 }
 
-// connected returns those of some users who have a connection here.
-func (p *users) connected(some map[presence.UserID]proof) map[presence.UserID]struct{} {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	all := make(map[presence.UserID]struct{})
-	for user := range some {
-		if u := p.byID[user]; u != nil && u.pages() > 0 {
-			all[user] = struct{}{}
-		}
-	}
-	return all
-}
-
-// write writes proofs to the Directory, and reports whether it accepted them. It removes users who hide from
-// the map.
-func (w *lastSeenWriter) write(ctx context.Context, now map[presence.UserID]proof) bool {
-	hide, err := w.hidden(ctx, now)
+// write writes proofs to the Directory, and reports whether it accepted them. It drops those of users who hide.
+func (w *lastSeenWriter) write(ctx context.Context, proofs map[presence.UserID]proof) bool {
+	hidden, err := w.hidden(ctx, proofs)
 	if err != nil {
 		return false
 	}
-	for _, user := range hide {
-		delete(now, user)
+	w.lastSeen.drop(hidden)
+	at := make(map[presence.UserID]time.Time, len(proofs))
+	for user, p := range proofs {
+		if _, hides := hidden[user]; !hides {
+			at[user] = p.at
+		}
 	}
-	if len(now) == 0 {
-		return true
+	if len(at) > 0 && w.directory.saw(ctx, at) != nil {
+		return false
 	}
-	at := make(map[presence.UserID]time.Time, len(now))
-	for user, p := range now {
-		at[user] = p.at
-	}
-	return w.directory.saw(ctx, at) == nil
+	w.lastSeen.drop(proofs)
+	return true
 }
 
-// hidden returns the users who hide. It asks the Directory about users whose settings this node does not
-// know, or has forgotten.
-func (w *lastSeenWriter) hidden(ctx context.Context, users map[presence.UserID]proof) (hide []presence.UserID, err error) {
+// hidden returns the proofs that the settings of their users forbid to write. It asks the Directory about users whose settings
+// this node does not know, or has forgotten.
+func (w *lastSeenWriter) hidden(ctx context.Context, proofs map[presence.UserID]proof) (hidden map[presence.UserID]proof, err error) {
+	hidden = make(map[presence.UserID]proof)
 	now := time.Now()
-	hide, unknown := w.users.hidden(users, now)
+	var unknown []presence.UserID
+	hear := func(user presence.UserID, s presence.Settings) {
+		if p := proofs[user]; p.hides(s.At(now)) {
+			hidden[user] = p
+		}
+	}
+	for user := range proofs {
+		if chosen, known := w.users.records.choice(user); known {
+			hear(user, chosen.settings.Settings)
+		} else {
+			unknown = append(unknown, user)
+		}
+	}
 	if len(unknown) == 0 {
-		return hide, nil
+		return hidden, nil
 	}
 	chosen, err := w.directory.settings(ctx, unknown...)
 	for i, s := range chosen {
-		if users[unknown[i]].hides(s.At(now)) {
-			hide = append(hide, unknown[i])
-		}
+		hear(unknown[i], s)
 	}
-	return hide, err
-}
-
-// hidden returns the users whose settings forbid writing the proof, and those whose settings this node does
-// not know.
-func (p *users) hidden(some map[presence.UserID]proof, now time.Time) (hide, unknown []presence.UserID) {
-	for user, life := range some {
-		if chosen, known := p.records.choice(user); !known {
-			unknown = append(unknown, user)
-		} else if life.hides(chosen.settings.At(now)) {
-			hide = append(hide, user)
-		}
-	}
-	return hide, unknown
+	return hidden, err
 }

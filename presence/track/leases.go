@@ -26,6 +26,7 @@ type leases struct {
 	choices    *choices
 	generation *generation
 	nodeLease  *nodeLease
+	again      *time.Timer // writes all once more
 	visits     *time.Timer // makes the leases of visits again, after the latest restore
 
 	mu        leasesMutex
@@ -43,6 +44,8 @@ func (l *leases) begin() *leases {
 	l.gone = make(map[goneLease]struct{})
 	l.visits = time.AfterFunc(time.Hour, func() { l.life.spawn(l.visitAgain) })
 	l.visits.Stop()
+	l.again = time.AfterFunc(time.Hour, l.rewriteSoon)
+	l.again.Stop()
 	return l
 }
 

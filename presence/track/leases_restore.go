@@ -22,6 +22,8 @@ func (l *leases) restore(ctx context.Context) error {
 	l.notices.lost()
 	if l.generation.lost() {
 		l.nextGeneration()
+	} else { // parts of a store may be lost one after the other
+		l.again.Reset(restoreWait / 4)
 	}
 	return nil
 }

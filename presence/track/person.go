@@ -2,6 +2,8 @@ package track
 
 import (
 	"context"
+	"math"
+	"sync"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -30,6 +32,15 @@ func (p *peopleHere) find(ctx context.Context, viewer presence.UserID, ids []pre
 	return all, nil
 }
 
+// contactsOf is [People.Contacts].
+func (p *peopleHere) contactsOf(ctx context.Context, user presence.UserID, most int) ([]presence.Person, error) {
+	listed, err := p.directory.contacts(ctx, user, min(most, presence.MaxPeople))
+	if err != nil || len(listed) == 0 {
+		return nil, err
+	}
+	return p.find(ctx, user, listed, false)
+}
+
 // An askedPerson is a user about whom the Directory must be asked: one who is offline, or whom the viewer may
 // not see as far as this node remembers.
 type askedPerson struct {
@@ -54,7 +65,7 @@ func (p *peopleHere) seenAlready(all []presence.Person, ids []presence.UserID, v
 		if here {
 			relation, known := presence.Stranger, false
 			if viewer != "" {
-				relation, known = p.relations.recall(presence.Pair{User: id, Viewer: viewer}, false)
+				relation, known = p.relations.recall(presence.Pair{User: id, Viewer: viewer}, relationsFor)
 			}
 			if (known || viewer == "") && s.visibility.ShownTo(relation, known) {
 				all[i] = s.person(id)
@@ -97,29 +108,19 @@ func (p *peopleHere) askAbout(ctx context.Context, viewer presence.UserID, asked
 	for i, a := range asked {
 		users[i] = a.id
 	}
-	related := make(chan []presence.Relation, 1)
-	go func() {
-		if viewer == "" {
-			related <- nil
-			return
-		}
+	var others sync.WaitGroup
+	if viewer != "" {
 		pairs := make([]presence.Pair, len(users))
 		for i, user := range users {
 			pairs[i] = presence.Pair{User: user, Viewer: viewer}
 		}
-		relations, _ := p.relations.answers(ctx, pairs)
-		related <- relations
-	}()
-	named := make(chan []backend.RecentUser, 1)
-	go func() {
-		if !detail {
-			named <- nil
-			return
-		}
-		named <- p.recentNames(ctx, users)
-	}()
+		others.Go(func() { v.relations, _, _ = p.relations.query(ctx, pairs) })
+	}
+	if detail {
+		others.Go(func() { v.recent = p.recentNames(ctx, users) })
+	}
 	v.seen, _ = p.directory.lastSeen(ctx, users...)
-	v.relations, v.recent = <-related, <-named
+	others.Wait()
 	return v, ctx.Err()
 }
 
@@ -133,7 +134,7 @@ func (p *peopleHere) complete(all []presence.Person, asked []askedPerson, v verd
 		case v.relations != nil:
 			relation, known = v.relations[i], true
 		case a.here && v.viewer != "":
-			relation, known = p.relations.latest(presence.Pair{User: a.id, Viewer: v.viewer})
+			relation, known = p.relations.recall(presence.Pair{User: a.id, Viewer: v.viewer}, math.MaxInt64)
 		}
 		mayKnow := v.seen != nil && v.seen[i].Settings.At(now).Visibility(time.Time{}).SeenBy(relation, known)
 		switch {

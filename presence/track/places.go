@@ -1,8 +1,10 @@
 package track
 
 import (
+	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -69,18 +71,20 @@ const (
 
 // places remembers which topics have users.
 type places struct {
+	cfg     *Config
+	store   backend.Store
 	users   *users
 	topics  *topics
 	answers *answers[string, *placesNow] // by tenant
 }
 
 func newPlaces(cfg *Config, life *lifetime, store backend.Store, u *users, t *topics) *places {
-	p := &places{users: u, topics: t}
+	p := &places{cfg: cfg, store: store, users: u, topics: t}
 	p.answers = &answers[string, *placesNow]{
 		life: life, every: placesEvery, idle: placesIdle, max: maxPlaceTenants,
 		ask: func(ctx context.Context, tenant string, before *placesNow) (*placesNow, error) {
 			began := time.Now()
-			now, err := newPlaceReader(cfg, store, t, tenant, before).read(ctx)
+			now, err := p.read(ctx, tenant, before)
 			if err != nil && before != nil {
 				now, err = p.stillIn(before), nil
 			}
@@ -100,4 +104,10 @@ func (p *places) now(ctx context.Context, tenant string) (*placesNow, error) {
 		return nil, err
 	}
 	return p.shownIn(read), nil
+}
+
+// FullestFirst compares places in the order of [Tracker.Places]: by Total and by Guests,
+// the most first, and equal ones by Topic.
+func FullestFirst(a, b presence.Place) int {
+	return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(b.Guests, a.Guests), strings.Compare(string(a.Topic), string(b.Topic)))
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
-	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // placesNow has all places at one moment.
@@ -60,30 +59,23 @@ func (n *placesNow) index() {
 	}
 }
 
-// A placeReader reads the places. It does not read a roster again whose version has not changed.
-type placeReader struct {
-	cfg    *Config
-	store  backend.Store
-	topics *topics
-	tenant string
-	had    map[presence.Topic]placeRoster // the time before
-}
-
-func newPlaceReader(cfg *Config, store backend.Store, t *topics, tenant string, before *placesNow) *placeReader {
-	p := &placeReader{cfg: cfg, store: store, topics: t, tenant: tenant, had: make(map[presence.Topic]placeRoster)}
-	if before != nil {
-		for i, r := range before.rosters {
+// fromStore returns the rosters that were read from the store, by topic.
+func (n *placesNow) fromStore() map[presence.Topic]placeRoster {
+	rosters := make(map[presence.Topic]placeRoster)
+	if n != nil {
+		for i, r := range n.rosters {
 			if r.read {
-				p.had[before.places[i].Topic] = r
+				rosters[n.places[i].Topic] = r
 			}
 		}
 	}
-	return p
+	return rosters
 }
 
-// read asks the store for the list of topics, for their figures, and for the rosters that have changed.
-func (p *placeReader) read(ctx context.Context) (*placesNow, error) {
-	topics, err := topicsIn(ctx, p.store, p.tenant, "", maxPlaces)
+// read asks the store for the list of topics, for their figures, and for the rosters that have changed since before, which may
+// be nil.
+func (p *places) read(ctx context.Context, tenant string, before *placesNow) (*placesNow, error) {
+	topics, err := topicsIn(ctx, p.store, tenant, "", maxPlaces)
 	if err != nil {
 		return nil, err
 	}
@@ -92,13 +84,13 @@ func (p *placeReader) read(ctx context.Context) (*placesNow, error) {
 		return nil, err
 	}
 	full := now[:min(len(now), maxPlaceRosters)]
-	rosters := make([]placeRoster, len(full))
+	rosters, had := make([]placeRoster, len(full)), before.fromStore()
 	var reads sync.WaitGroup
 	next := make(chan int)
 	for range min(placeReads, len(full)) {
 		reads.Go(func() {
 			for i := range next {
-				rosters[i] = p.rosterOf(ctx, full[i], heads[full[i].Topic])
+				rosters[i] = p.rosterOf(ctx, full[i], heads[full[i].Topic], had[full[i].Topic])
 			}
 		})
 	}
@@ -134,8 +126,8 @@ func (p *places) stillIn(before *placesNow) *placesNow {
 	places, rosters := slices.Clone(before.places), slices.Clone(before.rosters)
 	for i := range rosters {
 		r := &rosters[i]
-		if kept := p.topics.peek(places[i].Topic); kept != nil && r.view != nil {
-			r.view = cmp.Or(kept.view.Load(), r.view)
+		if r.view != nil {
+			r.view = cmp.Or(p.topics.viewHere(places[i].Topic), r.view)
 		}
 		seen := slices.DeleteFunc(slices.Clone(r.members), func(m presence.Member) bool { return p.users.chosen(m.ID).Base() == presence.Invisible })
 		if hid := len(r.members) - len(seen); hid > 0 {
@@ -147,7 +139,7 @@ func (p *places) stillIn(before *placesNow) *placesNow {
 }
 
 // figuresOf returns the topics that have users or guests, the fullest first, and the version of each.
-func (p *placeReader) figuresOf(ctx context.Context, topics []presence.Topic) (now []presence.Place, heads map[presence.Topic]presence.DiffID, err error) {
+func (p *places) figuresOf(ctx context.Context, topics []presence.Topic) (now []presence.Place, heads map[presence.Topic]presence.DiffID, err error) {
 	heads = make(map[presence.Topic]presence.DiffID, len(topics))
 	for some := range slices.Chunk(topics, placesAtOnce) {
 		counts, err := p.store.Counts(ctx, some...)
@@ -165,9 +157,9 @@ func (p *placeReader) figuresOf(ctx context.Context, topics []presence.Topic) (n
 	return now, heads, nil
 }
 
-// rosterOf returns the users of a place: from the replica here, from the previous read, or from the store.
+// rosterOf returns the users of a place: from the replica here, from the previous read (had), or from the store.
 // For a place that is too large to read it loads a replica, like a page that shows the topic.
-func (p *placeReader) rosterOf(ctx context.Context, place presence.Place, head presence.DiffID) placeRoster {
+func (p *places) rosterOf(ctx context.Context, place presence.Place, head presence.DiffID, had placeRoster) placeRoster {
 	if place.Total == 0 || p.cfg.Kind(place.Topic).CountOnly {
 		return placeRoster{}
 	}
@@ -178,12 +170,10 @@ func (p *placeReader) rosterOf(ctx context.Context, place presence.Place, head p
 		}
 		return placeRoster{view: r.view.Load()}
 	}
-	if r := p.topics.peek(place.Topic); r != nil {
-		if view := r.view.Load(); view != nil {
-			return placeRoster{view: view}
-		}
+	if view := p.topics.viewHere(place.Topic); view != nil {
+		return placeRoster{view: view}
 	}
-	if had, ok := p.had[place.Topic]; ok && had.head == head {
+	if had.read && had.head == head {
 		return had
 	}
 	snap, err := p.store.Snapshot(ctx, place.Topic)

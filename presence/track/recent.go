@@ -10,14 +10,6 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// readPage is [Tracker.Recent].
-func (r *recent) readPage(ctx context.Context, topic presence.Topic, q backend.RecentQuery) (backend.RecentPage, error) {
-	if err := validateRecent(q); err != nil {
-		return backend.RecentPage{}, err
-	}
-	return r.readOn(ctx, topic, q)
-}
-
 // latelyActive is [Tracker.LatelyActive].
 func (r *recent) latelyActive(ctx context.Context, topic presence.Topic, within time.Duration, limit int) (backend.RecentPage, error) {
 	q := backend.RecentQuery{Within: within, Limit: min(limit, latelyKept)}
@@ -29,10 +21,7 @@ func (r *recent) latelyActive(ctx context.Context, topic presence.Topic, within 
 	if err != nil {
 		return backend.RecentPage{}, err
 	}
-	var here *View
-	if kept := r.topics.peek(topic); kept != nil {
-		here = kept.view.Load()
-	}
+	here := r.topics.viewHere(topic)
 	users := make([]backend.RecentUser, 0, min(len(page.Users), q.Limit))
 	for _, u := range page.Users {
 		if here != nil {
@@ -158,15 +147,8 @@ func (r *recent) stillShows(topic presence.Topic, user presence.UserID) bool {
 	if r.users.chosen(user).Base() == presence.Invisible {
 		return false
 	}
-	kept := r.topics.peek(topic)
-	if kept == nil {
-		return true
-	}
-	view := kept.view.Load()
-	if view == nil {
-		return true
-	}
-	return view.find(user) != nil
+	view := r.topics.viewHere(topic)
+	return view == nil || view.find(user) != nil
 }
 
 // validateRecent returns nil, or an error that is [presence.ErrInvalidQuery].

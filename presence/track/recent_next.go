@@ -24,8 +24,11 @@ const (
 	maxRecentReads = 10
 )
 
-// readOn is ask for a client. If users were left out of a page, it fills the page with the next ones.
-func (r *recent) readOn(ctx context.Context, topic presence.Topic, q backend.RecentQuery) (backend.RecentPage, error) {
+// readPage is [Tracker.Recent]. If users were left out of a page, it fills the page with the next ones.
+func (r *recent) readPage(ctx context.Context, topic presence.Topic, q backend.RecentQuery) (backend.RecentPage, error) {
+	if err := validateRecent(q); err != nil {
+		return backend.RecentPage{}, err
+	}
 	after, err := r.openNext(ctx, topic, q.After)
 	if err != nil {
 		return backend.RecentPage{}, err

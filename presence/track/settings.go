@@ -118,12 +118,8 @@ func widenLater(was, now presence.Settings, at time.Time) presence.Settings {
 // noteVanished notes when an online user turned invisible, because to others that is leaving. The moment is
 // right before the rosters are written, as at the end of a connection.
 func (c *choices) noteVanished(user presence.UserID, was, now presence.Settings, at time.Time) {
-	if was, now := was.At(at), now.At(at); was.Hides() || now.Status != presence.Invisible {
-		return
-	}
-	for range c.devices.of(user) {
-		c.lastSeen.vanished(user, at)
-		return
+	if was, now := was.At(at), now.At(at); !was.Hides() && now.Status == presence.Invisible && c.devices.has(user) {
+		c.lastSeen.take(user, proof{at: at, last: true}, time.Time{})
 	}
 }
 

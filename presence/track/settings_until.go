@@ -15,27 +15,22 @@ import (
 // request or a notice, so all nodes end a status at the same time. A status that ended while no node knew it
 // needs no action: [presence.Settings.At] leaves it out.
 //
-// One goroutine runs while an end is known. It checks all ends at most once a second.
+// One goroutine runs while an end is known, and looks once a second.
 type untils struct {
 	life  *lifetime
 	ended func(presence.UserID) // called without a mutex held
 
 	mu      untilsMutex
 	ends    *generations.Map[presence.UserID, time.Time]
-	next    time.Time   // the earliest end, or an earlier moment
-	running bool        // a goroutine waits for it
-	sooner  wait.Wakeup // wakes the goroutine when next has become earlier
+	next    time.Time // the earliest end, or an earlier moment; zero: there is none
+	running bool      // the goroutine runs
 }
 
-// untilsPause is the least time between two checks, and so the most by which an end is late.
+// untilsPause is the time between two looks, and so the most by which an end is late.
 const untilsPause = time.Second
 
 func newUntils(life *lifetime, ended func(presence.UserID), forgotten func(int)) *untils {
-	return &untils{
-		life: life, ended: ended,
-		ends:   generations.New[presence.UserID, time.Time](maxUsersKnown, forgotten),
-		sooner: wait.NewWakeup(),
-	}
+	return &untils{life: life, ended: ended, ends: generations.New[presence.UserID, time.Time](maxUsersKnown, forgotten)}
 }
 
 // set notes when a user's status ends, and replaces the previous time. The zero time means never. It may be
@@ -48,19 +43,12 @@ func (u *untils) set(user presence.UserID, until time.Time) {
 		return
 	}
 	u.ends.Set(presence.UserID(strings.Clone(string(user))), until)
-	switch {
-	case !u.running:
-		u.next, u.running = until, u.life.spawn(u.run)
-	case until.Before(u.next):
+	if u.next.IsZero() || until.Before(u.next) {
 		u.next = until
-		u.sooner.Wake()
 	}
-}
-
-func (u *untils) forget(user presence.UserID) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.ends.Delete(user)
+	if !u.running {
+		u.running = u.life.spawn(u.run)
+	}
 }
 
 // end returns when the status ends; zero if it does not, or has ended.
@@ -73,26 +61,11 @@ func (s *chosenSettings) end() time.Time {
 
 // run ends statuses until no end is known.
 func (u *untils) run(ctx context.Context) {
-	for {
-		u.mu.Lock()
-		pause := time.Until(u.next)
-		u.mu.Unlock()
-		timer := time.NewTimer(max(pause, untilsPause))
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return
-		case <-u.sooner:
-			timer.Stop()
-			continue
-		case <-timer.C:
-		}
-		over, more := u.due()
+	for more := true; more && wait.For(ctx, untilsPause); {
+		var over []presence.UserID
+		over, more = u.due()
 		for _, user := range over {
 			u.ended(user)
-		}
-		if !more {
-			return
 		}
 	}
 }
@@ -102,6 +75,9 @@ func (u *untils) due() (over []presence.UserID, more bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	now := time.Now()
+	if now.Before(u.next) {
+		return nil, true
+	}
 	u.next = time.Time{}
 	for user, until := range u.ends.All() {
 		switch {

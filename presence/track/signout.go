@@ -43,12 +43,7 @@ func (s *signOuts) signOut(ctx context.Context, user presence.UserID) error {
 	topics := s.endHere(user, at)
 	topics[siteOf(user)] = struct{}{}
 	published := s.notices.publish(ctx, backend.SignOutNotice(user))
-	acks := make([]*ack, 0, len(topics))
-	for topic := range topics {
-		for _, op := range s.signOutsIn(topic, user, devices) {
-			acks = append(acks, s.writer.putAcked(topic, operation{Op: op, at: at}))
-		}
-	}
+	acks := s.write(topics, s.users.hiding(user), devices, at)
 	if published != nil {
 		leave(acks)
 		return published
@@ -68,23 +63,21 @@ func (s *signOuts) signOut(ctx context.Context, user presence.UserID) error {
 func (s *signOuts) hear(n backend.Notice) {
 	at := time.Now().Add(-n.Ago)
 	devices := s.where.devicesOf(n.User)
-	for topic := range s.endHere(n.User, at) {
-		for _, op := range s.signOutsIn(topic, n.User, devices) {
-			s.writer.put(topic, operation{Op: op, at: at})
-		}
-	}
+	leave(s.write(s.endHere(n.User, at), s.users.hiding(n.User), devices, at))
 }
 
-// signOutsIn returns the operations that sign a user out of a topic.
-func (s *signOuts) signOutsIn(topic presence.Topic, user presence.UserID, devices []presence.UserID) (ops []backend.Op) {
-	for _, member := range membersIn(topic, user, devices) {
-		op := backend.Op{Kind: backend.OpSignOut, User: presence.User{ID: member}}
-		if topic != backend.DevicesTopic {
-			op.User = s.users.hiding(user)
+// write signs a user and the user's devices out of some topics. [leave] the acks.
+func (s *signOuts) write(topics map[presence.Topic]struct{}, user presence.User, devices []presence.UserID, at time.Time) (acks []*ack) {
+	for topic := range topics {
+		for _, member := range membersIn(topic, user.ID, devices) {
+			op := backend.Op{Kind: backend.OpSignOut, User: presence.User{ID: member}}
+			if topic != backend.DevicesTopic {
+				op.User = user
+			}
+			acks = append(acks, s.writer.putAcked(topic, operation{Op: op, at: at}))
 		}
-		ops = append(ops, op)
 	}
-	return ops
+	return acks
 }
 
 // hiding returns a user for a sign-out. It has the status if the user is known to be invisible, because the

@@ -20,10 +20,8 @@ func (t *Tracker) peopleStats() (s PeopleStats) {
 	if !t.directory.on() {
 		return s
 	}
-	if r := t.topics.peek(backend.DevicesTopic); r != nil {
-		if v := r.view.Load(); v != nil {
-			s.Devices = v.Total
-		}
+	if devices := t.topics.viewHere(backend.DevicesTopic); devices != nil {
+		s.Devices = devices.Total
 	}
 	s.WatchLists, s.Watched, s.RelationsCached = t.peopleHere.sizes()
 	s.LastSeenWaiting = t.lastSeen.size()

@@ -150,9 +150,7 @@ func (s *timedStore) Watch(ctx context.Context, topic presence.Topic, fn func(ba
 }
 
 func (s *timedStore) Send(ctx context.Context, broadcasts ...backend.Broadcast) error {
-	began := time.Now()
-	err := s.Store.Send(ctx, broadcasts...)
-	return s.done(ctx, "send", began, err)
+	return s.done(ctx, "send", time.Now(), s.Store.Send(ctx, broadcasts...))
 }
 
 func (s *timedStore) WatchBroadcasts(ctx context.Context, topic presence.Topic, fn func([]byte)) (func(), error) {
@@ -160,9 +158,7 @@ func (s *timedStore) WatchBroadcasts(ctx context.Context, topic presence.Topic, 
 }
 
 func (s *timedStore) Publish(ctx context.Context, n backend.Notice) error {
-	began := time.Now()
-	err := s.Store.Publish(ctx, n)
-	return s.done(ctx, "notify", began, err)
+	return s.done(ctx, "notify", time.Now(), s.Store.Publish(ctx, n))
 }
 
 func (s *timedStore) Listen(ctx context.Context, fn func(backend.Notice)) (func(), error) {
@@ -182,9 +178,7 @@ func (s *timedStore) Secret(ctx context.Context, offer []byte) ([]byte, error) {
 }
 
 func (s *timedStore) Hear(ctx context.Context) error {
-	began := time.Now()
-	err := s.Store.Hear(ctx)
-	return s.done(ctx, "hear", began, err)
+	return s.done(ctx, "hear", time.Now(), s.Store.Hear(ctx))
 }
 
 func (s *timedStore) Extras(ctx context.Context, topics ...presence.Topic) ([]backend.Extras, error) {
@@ -240,9 +234,7 @@ func (s *timedStore) ExportUser(ctx context.Context, user presence.UserID) ([]ba
 }
 
 func (s *timedStore) EraseUser(ctx context.Context, e backend.Erasure) error {
-	began := time.Now()
-	err := s.Store.EraseUser(ctx, e)
-	return s.done(ctx, "erase_user", began, err)
+	return s.done(ctx, "erase_user", time.Now(), s.Store.EraseUser(ctx, e))
 }
 
 func (s *timedStore) AddErasure(ctx context.Context, user presence.UserID, hold time.Duration) (backend.Erasure, error) {
@@ -254,9 +246,7 @@ func (s *timedStore) ClaimErasures(ctx context.Context, most int, hold time.Dura
 }
 
 func (s *timedStore) EndErasure(ctx context.Context, e backend.Erasure) error {
-	began := time.Now()
-	err := s.Store.EndErasure(ctx, e)
-	return s.done(ctx, "erasures", began, err)
+	return s.done(ctx, "erasures", time.Now(), s.Store.EndErasure(ctx, e))
 }
 
 // storeOut wraps an error of the store in [presence.ErrStoreOut], unless it is a more specific one.

@@ -166,10 +166,6 @@ func (t *topics) standing(topic presence.Topic) []presence.Signal {
 	if r == nil {
 		return nil
 	}
-	return r.standingNow()
-}
-
-func (r *replica) standingNow() []presence.Signal {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.signals == nil {

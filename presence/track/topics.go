@@ -123,6 +123,14 @@ func (t *topics) peek(topic presence.Topic) *replica {
 	return t.byName[topic]
 }
 
+// viewHere returns a topic's view as far as it is loaded here, nil if it is not. It does not count as a look.
+func (t *topics) viewHere(topic presence.Topic) *View {
+	if r := t.peek(topic); r != nil {
+		return r.view.Load()
+	}
+	return nil
+}
+
 // all returns every replica.
 func (t *topics) all() []*replica {
 	t.mu.Lock()
@@ -137,11 +145,7 @@ func (t *topics) all() []*replica {
 // shown returns the status that a topic's roster shows of a user; "" if the topic is not
 // kept current here, or does not have the user.
 func (t *topics) shown(topic presence.Topic, user presence.UserID) presence.Status {
-	r := t.peek(topic)
-	if r == nil {
-		return ""
-	}
-	if view := r.view.Load(); view != nil {
+	if view := t.viewHere(topic); view != nil {
 		if e := view.find(user); e != nil {
 			return e.Status
 		}

@@ -57,23 +57,22 @@ func (p *users) inRosters(user presence.UserID) bool {
 	return !p.choiceOf(user).hides()
 }
 
-// choose replaces a user's choice by the result of replace, unless that is no change. It then runs the
-// functions that waited for it, and calls then with the current choice. replace and then may be nil. They are
-// called with mu held, so that a later choice is also written later.
-func (p *users) choose(user presence.UserID, replace func(was choice, known bool) (choice, bool), then func(now choice, known bool)) (now choice, changed bool) {
+// learn replaces a user's choice by the result of replace, unless that is no change. It then runs the functions that waited
+// for it. replace is called with mu held.
+func (p *users) learn(user presence.UserID, replace func(was choice, known bool) (now choice, changed bool)) (now choice, changed bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	now, known := p.records.choice(user)
-	if replace != nil {
-		if now, changed = replace(now, known); changed {
-			known = true
-			p.learnLocked(user, now)
-		}
-	}
-	if then != nil {
-		then(now, known)
+	if now, changed = replace(p.records.choice(user)); changed {
+		p.learnLocked(user, now)
 	}
 	return now, changed
+}
+
+// withChoice calls do with a user's choice, with mu held: so a later choice is also written later.
+func (p *users) withChoice(user presence.UserID, do func(now choice, known bool)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	do(p.records.choice(user))
 }
 
 // learnLocked remembers a choice, and runs the functions that waited for it.

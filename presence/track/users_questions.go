@@ -13,8 +13,7 @@ type questions struct {
 	waiting  map[presence.UserID][]unresolved // functions to call once a choice is known, in order
 	queued   int                              // functions in waiting
 	reopened map[presence.UserID]*reopened    // questions that are to be asked once more, by user
-	order    []presence.UserID                // users to ask about, in the order in which they came
-	listed   map[presence.UserID]struct{}     // users in order
+	order    askQueue[presence.UserID]        // users to ask about
 	asking   bool                             // a goroutine asks
 	askAfter time.Time                        // do not ask before: the store lost choices, and other nodes are publishing them again
 }
@@ -27,17 +26,13 @@ type unresolved struct {
 
 func newQuestions() questions {
 	return questions{
-		waiting: make(map[presence.UserID][]unresolved), listed: make(map[presence.UserID]struct{}),
-		reopened: make(map[presence.UserID]*reopened),
+		waiting: make(map[presence.UserID][]unresolved), reopened: make(map[presence.UserID]*reopened),
 	}
 }
 
 // ask queues a question about a user. start reports whether the caller must start the goroutine that asks.
 func (q *questions) ask(user presence.UserID) (start bool) {
-	if _, listed := q.listed[user]; !listed {
-		q.listed[user] = struct{}{}
-		q.order = append(q.order, user)
-	}
+	q.order.put(user)
 	start, q.asking = !q.asking, true
 	return start
 }
@@ -120,10 +115,11 @@ func (p *users) nextAsked(most int) (users []presence.UserID, early time.Duratio
 	if early = time.Until(q.askAfter); early > 0 {
 		return nil, early
 	}
-	for len(q.order) > 0 && len(users) < most {
-		user := q.order[0]
-		q.order = q.order[1:]
-		delete(q.listed, user)
+	for len(users) < most {
+		user, ok := q.order.next()
+		if !ok {
+			break
+		}
 		if q.begin(user) || len(q.waiting[user]) > 0 {
 			users = append(users, user)
 		}

@@ -143,7 +143,7 @@ func (p *peopleHere) open(ctx context.Context, topic presence.Topic, o opening) 
 		p.followContacts(l, named)
 		p.contacts.read(ctx, l)
 	} else {
-		p.watch(l, named)
+		p.rewatch(l, named)
 	}
 	p.relations.await(ctx, l)
 	return l, nil
@@ -239,16 +239,6 @@ func (p *peopleHere) unfollowLocked(s watchSlot) {
 	}
 }
 
-// watch replaces the people of a list. It is a no-op for a list that has ended.
-func (p *peopleHere) watch(l *watchList, ids []presence.UserID) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if l.ended {
-		return
-	}
-	l.watchLocked(ids)
-}
-
 // watchLocked replaces the people of the list, and ignores repeated ids. A person who stays on the list keeps
 // the state that the reader was told. It looks once at each id, and makes no map. people.mu is held.
 func (l *watchList) watchLocked(ids []presence.UserID) {
@@ -291,22 +281,16 @@ func (l *watchList) watchLocked(ids []presence.UserID) {
 func (p *peopleHere) end(l *watchList) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if l.ended {
+	if l.over {
 		return
 	}
-	l.finish()
+	l.mu.Lock()
+	l.over = true
+	l.mu.Unlock()
 	p.forgetContactsLocked(l)
 	l.watchLocked(nil)
-	l.ended = true
 	p.lists[l.number] = nil
 	p.free = append(p.free, l.number)
-}
-
-// finish notes that the list has ended.
-func (l *watchList) finish() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.over = true
 }
 
 // Watch replaces the list of users whom the connection watches in [presence.PeopleTopic]: at most MaxWatched,
@@ -324,25 +308,18 @@ func (c *Connection) Watch(people []presence.UserID) error {
 		return err
 	}
 	for _, s := range c.topics() {
-		if l, ok := s.from.(watcher); ok {
-			l.rewatch(ids)
+		if l, ok := s.from.(*watchList); ok {
+			l.people.rewatch(l, ids)
 		}
 	}
 	return nil
 }
 
-// A watcher is a source whose reader chooses the people in it.
-type watcher interface {
-	// rewatch replaces the people by those that the page named.
-	rewatch(ids []presence.UserID)
-}
-
-func (l *watchList) rewatch(ids []presence.UserID) { l.people.rewatch(l, ids) }
-
+// rewatch replaces the people of a list by those that the page named. It is a no-op for a list that has ended.
 func (p *peopleHere) rewatch(l *watchList, ids []presence.UserID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if l.ended {
+	if l.over {
 		return
 	}
 	p.forgetContactsLocked(l)

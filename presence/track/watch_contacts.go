@@ -2,6 +2,7 @@ package track
 
 import (
 	"context"
+	"slices"
 
 	"github.com/rollcall-go/rollcall/internal/generations"
 	"github.com/rollcall-go/rollcall/internal/wait"
@@ -15,7 +16,7 @@ type contactReader struct {
 	kick wait.Wakeup
 
 	mu     relationsMutex
-	wanted []*watchList
+	wanted askQueue[*watchList]
 	asked  uint64                                          // number of reads that have begun
 	known  *generations.Map[presence.UserID, readContacts] // the latest answers, for viewers who reconnect while the Directory is out
 }
@@ -30,12 +31,6 @@ type readContacts struct {
 // take about 30 MB.
 const maxContactsKnown = 2_000
 
-// contactReads says which read of the viewer's contacts a list has, and whether a newer one is wanted.
-type contactReads struct {
-	wanted bool   // the list is in contactReader.wanted; contactReader.mu guards it
-	read   uint64 // the number of the read whose answer the list has; people.mu guards it
-}
-
 func newContactReader(p *peopleHere) *contactReader {
 	return &contactReader{peopleHere: p, kick: wait.NewWakeup(), known: generations.New[presence.UserID, readContacts](maxContactsKnown, nil)}
 }
@@ -45,36 +40,21 @@ func newContactReader(p *peopleHere) *contactReader {
 func (p *peopleHere) followContacts(l *watchList, named []presence.UserID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	l.named = named
+	l.follows, l.named = true, named
 	p.byViewer[l.viewer] = append(p.byViewer[l.viewer], l)
 	l.watchLocked(named)
 }
 
 // forgetContactsLocked undoes followContacts, except that the people stay on the list.
 func (p *peopleHere) forgetContactsLocked(l *watchList) {
-	lists := p.byViewer[l.viewer]
-	for i := range lists {
-		if lists[i] != l {
-			continue
-		}
-		if lists[i] = lists[len(lists)-1]; len(lists) == 1 {
-			delete(p.byViewer, l.viewer)
-		} else {
-			lists[len(lists)-1] = nil
-			p.byViewer[l.viewer] = lists[:len(lists)-1]
-		}
-		l.named = nil
+	if !l.follows {
 		return
 	}
-}
-
-func (p *peopleHere) followsContactsLocked(l *watchList) bool {
-	for _, other := range p.byViewer[l.viewer] {
-		if other == l {
-			return true
-		}
+	l.follows, l.named = false, nil
+	others := slices.DeleteFunc(p.byViewer[l.viewer], func(other *watchList) bool { return other == l })
+	if p.byViewer[l.viewer] = others; len(others) == 0 {
+		delete(p.byViewer, l.viewer)
 	}
-	return false
 }
 
 // read reads the contacts for a list, and reports whether the Directory answered. If not, they are read again
@@ -105,14 +85,14 @@ func (r *contactReader) read(ctx context.Context, l *watchList) bool {
 func (p *peopleHere) takeContacts(l *watchList, contacts []presence.UserID, turn uint64, answered bool) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.followsContactsLocked(l) || turn < l.contacts.read { // the list has ended, its page named others, or a later answer came first
+	if !l.follows || turn < l.read { // the list has ended, its page named others, or a later answer came first
 		return true
 	}
-	if !answered && l.contacts.read > 0 {
+	if !answered && l.read > 0 {
 		return false
 	}
 	if answered {
-		l.contacts.read = turn
+		l.read = turn
 	}
 	most := presence.MaxWatched
 	ids := append(make([]presence.UserID, 0, most), l.named...)
@@ -134,52 +114,23 @@ func (p *peopleHere) takeContacts(l *watchList, contacts []presence.UserID, turn
 // want schedules a read of a list's contacts. It does not wait.
 func (r *contactReader) want(l *watchList) {
 	r.mu.Lock()
-	if !l.contacts.wanted {
-		l.contacts.wanted = true
-		r.wanted = append(r.wanted, l)
-	}
+	r.wanted.put(l)
 	r.mu.Unlock()
 	r.kick.Wake()
 }
 
-func (r *contactReader) next() *watchList {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.wanted) == 0 {
-		r.wanted = nil
-		return nil
-	}
-	l := r.wanted[0]
-	r.wanted[0] = nil
-	r.wanted = r.wanted[1:]
-	l.contacts.wanted = false
-	return l
-}
-
-// run reads until ctx ends. After an error it waits longer each time.
+// run reads until ctx ends.
 func (r *contactReader) run(ctx context.Context) {
-	backoff := backoffFirst
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-r.kick:
-		}
-		for l := r.next(); l != nil; l = r.next() {
-			if !r.followsContacts(l) || r.read(ctx, l) {
-				backoff = backoffFirst
-				continue
-			}
-			if !wait.For(ctx, backoff) {
-				return
-			}
-			backoff = min(2*backoff, maxPeopleBackoff)
-		}
-	}
+	askInTurn(ctx, r.kick, 0, func() (asked, answered bool) {
+		r.mu.Lock()
+		l, wanted := r.wanted.next()
+		r.mu.Unlock()
+		return wanted, wanted && (!r.followsContacts(l) || r.read(ctx, l))
+	})
 }
 
 func (p *peopleHere) followsContacts(l *watchList) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.followsContactsLocked(l)
+	return l.follows
 }

@@ -23,28 +23,28 @@ type watchList struct {
 	viewer presence.UserID
 	out    *outlet
 
-	// people.mu guards these. The slots are replaced with mu held too, so that either
+	// people.mu guards these. The slots and over are changed with mu held too, so that either
 	// mutex is enough to look at them.
-	number uint32
-	ended  bool
-	marked bool              // the list is in people.marked
-	named  []presence.UserID // users that the page named, if the list also has the viewer's contacts
-	slots  []watchSlot
+	number  uint32
+	over    bool              // the list has ended
+	marked  bool              // the list is in people.marked
+	follows bool              // the list also has the viewer's contacts
+	named   []presence.UserID // users that the page named, if the list follows the contacts
+	read    uint64            // the number of the read of the contacts whose answer the list has
+	slots   []watchSlot
 
 	mu      outletMutex     // which is the outlet's, too
 	said    []relationState // the state of the viewer's relation to each slot's person
 	changed []uint64        // one bit for each slot: the person may have changed since the reader was told
 	dropped []toldPerson    // people whom the reader has, and who are no longer on the list
 	holds   bool            // release comes
-	over    bool            // the list has ended
 
 	// The goroutine that reads the connection changes these, with mu held.
 	sum   uint64 // of what the reader was told: see cursor
 	total int
 	at    presence.Cursor
 
-	asked    askedList // relations.mu guards it
-	contacts contactReads
+	asked askedList // relations.mu guards it
 }
 
 // A watchSlot is one person on a list.
@@ -125,6 +125,14 @@ func (l *watchList) mark(slot int) (news bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.markLocked(slot)
+}
+
+// noteLocked is markLocked, and wakes the reader. The reader looks once the caller lets go of the mutex, so several
+// changes are one event.
+func (l *watchList) noteLocked(slot int) {
+	if l.markLocked(slot) {
+		l.out.wakeLocked()
+	}
 }
 
 // wake makes the reader look at the list, because of a change that came at a moment.

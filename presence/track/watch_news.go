@@ -2,6 +2,7 @@ package track
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -163,18 +164,14 @@ func (p *peopleHere) changedLocked(w *watched) {
 		return
 	}
 	now := w.now.Load()
-	if now.invisible {
+	soon := len(w.followers) <= p.loudOver || time.Since(w.told) >= loudEvery || now.invisible || now.changesSight(before)
+	switch {
+	case soon:
 		p.tellLocked(w)
-		return
+	case !w.due:
+		w.due = true
+		p.loud = append(p.loud, w)
 	}
-	if len(w.followers) > p.loudOver && !now.changesSight(before) && time.Since(w.told) < loudEvery {
-		if !w.due {
-			w.due = true
-			p.loud = append(p.loud, w)
-		}
-		return
-	}
-	p.tellLocked(w)
 }
 
 // renewLocked updates a person from the devices, and reports whether anything has changed.
@@ -260,17 +257,13 @@ func (p *peopleHere) wakeMarkedLocked(came time.Time) {
 func (p *peopleHere) tellLoud() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	later := p.loud[:0]
-	for _, w := range p.loud {
-		switch {
-		case time.Since(w.told) < loudEvery:
-			later = append(later, w)
-		default:
-			w.due = false
-			p.tellLocked(w)
+	p.loud = slices.DeleteFunc(p.loud, func(w *watched) bool {
+		if time.Since(w.told) < loudEvery {
+			return false
 		}
-	}
-	clear(p.loud[len(later):])
-	p.loud = later
+		w.due = false
+		p.tellLocked(w)
+		return true
+	})
 	p.wakeMarkedLocked(time.Time{}) // the delay was intended, and is no lag
 }

@@ -27,7 +27,7 @@ type relations struct {
 	kick wait.Wakeup
 
 	mu      relationsMutex
-	wanted  []*watchList // lists that have questions
+	wanted  askQueue[*watchList] // lists that have questions
 	known   *generations.Map[presence.Pair, knownRelation]
 	turn    uint64 // counts changes
 	changed map[presence.UserID]changedRelations
@@ -53,10 +53,8 @@ type changedRelations struct {
 
 // An askedList is the state of a list's relations.
 type askedList struct {
-	wanted  bool      // the list is in relations.wanted
-	opening bool      // its connection waits for an answer
-	since   time.Time // of the oldest answer; zero: there is none
-	waiting []chan struct{}
+	opened chan struct{} // closed once the Directory has answered; nil: its connection does not wait for that
+	since  time.Time     // of the oldest answer; zero: there is none
 }
 
 func newRelations(p *peopleHere) *relations {
@@ -71,10 +69,7 @@ func newRelations(p *peopleHere) *relations {
 func (r *relations) want(l *watchList) (soon bool) {
 	r.mu.Lock()
 	soon = !r.failed || !r.busy
-	if !l.asked.wanted {
-		l.asked.wanted = true
-		r.wanted = append(r.wanted, l)
-	}
+	r.wanted.put(l)
 	r.mu.Unlock()
 	r.kick.Wake()
 	return soon
@@ -93,7 +88,7 @@ func (r *relations) await(ctx context.Context, l *watchList) {
 		return
 	}
 	answered := make(chan struct{})
-	l.asked.waiting, l.asked.opening = append(l.asked.waiting, answered), true
+	l.asked.opened = answered
 	r.mu.Unlock()
 	r.want(l)
 	ctx, cancel := context.WithTimeout(ctx, relationsWait)
@@ -105,36 +100,15 @@ func (r *relations) await(ctx context.Context, l *watchList) {
 	}
 }
 
-// run asks the Directory until ctx ends. After an error it waits longer each time.
+// run asks the Directory until ctx ends.
 func (r *relations) run(ctx context.Context) {
-	backoff := backoffFirst
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-r.kick:
-		}
-		if !wait.For(ctx, relationsWindow) {
-			return
-		}
-		for {
-			asked := r.collect()
-			r.mu.Lock()
-			r.busy = len(asked) > 0
-			r.mu.Unlock()
-			if len(asked) == 0 {
-				break
-			}
-			if r.ask(ctx, asked) {
-				backoff = backoffFirst
-				continue
-			}
-			if !wait.For(ctx, backoff) {
-				return
-			}
-			backoff = min(2*backoff, maxPeopleBackoff)
-		}
-	}
+	askInTurn(ctx, r.kick, relationsWindow, func() (asked, answered bool) {
+		questions := r.collect()
+		r.mu.Lock()
+		r.busy = len(questions) > 0
+		r.mu.Unlock()
+		return len(questions) > 0, len(questions) > 0 && r.ask(ctx, questions)
+	})
 }
 
 // A question is one pair that a list asks for.
@@ -168,16 +142,8 @@ func (r *relations) collect() []question {
 func (r *relations) next() (l *watchList, opening bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.wanted) == 0 {
-		r.wanted = nil
-		return nil, false
-	}
-	l = r.wanted[0]
-	r.wanted[0] = nil
-	r.wanted = r.wanted[1:]
-	opening = l.asked.opening
-	l.asked.wanted, l.asked.opening = false, false
-	return l, opening
+	l, wanted := r.wanted.next()
+	return l, wanted && l.asked.opened != nil
 }
 
 // questions appends up to most questions of a list, and uses remembered answers. A list that is being opened
@@ -185,12 +151,7 @@ func (r *relations) next() (l *watchList, opening bool) {
 func (l *watchList) questions(asked []question, most int, opening bool) []question {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	news, had := false, len(asked)
-	defer func() {
-		if news {
-			l.out.wakeLocked()
-		}
-	}()
+	had := len(asked)
 	for i := range l.slots {
 		s := &l.slots[i]
 		now := s.person.now.Load()
@@ -207,9 +168,12 @@ func (l *watchList) questions(asked []question, most int, opening bool) []questi
 			break
 		}
 		if !opening {
-			if r, ok := l.people.relations.recall(presence.Pair{User: s.person.id, Viewer: l.viewer}, l.said[i]&relationValue != 0); ok {
-				l.said[i] = stateOf(r) | l.said[i]&relationGains
-				news = l.markLocked(i) || news
+			young := relationsFor
+			if l.said[i]&relationValue != 0 { // it must be asked for again
+				young = relationsShared
+			}
+			if r, ok := l.people.relations.recall(presence.Pair{User: s.person.id, Viewer: l.viewer}, young); ok {
+				l.answeredLocked(i, r)
 				continue
 			}
 		}
@@ -231,47 +195,35 @@ func (l *watchList) anybodyLocked() *watched {
 	return l.slots[0].person
 }
 
-// recall returns a remembered relation. If it must be asked for again, only a young one counts.
-func (r *relations) recall(pair presence.Pair, again bool) (presence.Relation, bool) {
+// recall returns the relation that the Directory answered within a time.
+func (r *relations) recall(pair presence.Pair, within time.Duration) (presence.Relation, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	k, ok := r.known.Get(pair)
-	age := time.Since(k.asked)
-	if !ok || age >= relationsFor || again && age >= relationsShared || r.voidLocked(pair.User, k.turn) {
+	if !ok || time.Since(k.asked) >= within || r.voidLocked(pair.User, k.turn) {
 		return presence.Stranger, false
 	}
 	return k.relation, true
 }
 
-// latest returns the relation that the Directory last answered, however long ago.
-func (r *relations) latest(pair presence.Pair) (presence.Relation, bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	k, ok := r.known.Get(pair)
-	if !ok || r.voidLocked(pair.User, k.turn) {
-		return presence.Stranger, false
-	}
-	return k.relation, true
-}
-
-// answers asks the Directory, and remembers its answers.
-func (r *relations) answers(ctx context.Context, pairs []presence.Pair) ([]presence.Relation, error) {
+// query asks the Directory, and remembers the answers that are valid: about users whose relations have not changed since.
+func (r *relations) query(ctx context.Context, pairs []presence.Pair) (answers []presence.Relation, valid []bool, err error) {
 	began := time.Now()
 	r.mu.Lock()
 	turn := r.turn
 	r.mu.Unlock()
-	answers, err := r.directory.relations(ctx, pairs...)
-	if err != nil {
-		return nil, err
+	if answers, err = r.directory.relations(ctx, pairs...); err != nil {
+		return nil, nil, err
 	}
+	valid = make([]bool, len(pairs))
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i, pair := range pairs {
-		if !r.voidLocked(pair.User, turn) {
+		if valid[i] = !r.voidLocked(pair.User, turn); valid[i] {
 			r.known.Set(pair, knownRelation{answers[i], began, turn})
 		}
 	}
-	return answers, nil
+	return answers, valid, nil
 }
 
 // voidLocked reports whether an answer to a question of a turn may be older than a change.
@@ -285,20 +237,13 @@ func (r *relations) ask(ctx context.Context, asked []question) bool {
 	for i, q := range asked {
 		pairs[i] = presence.Pair{User: q.person.id, Viewer: q.list.viewer}
 	}
-	began := time.Now()
-	r.mu.Lock()
-	turn := r.turn
-	r.mu.Unlock()
-	answers, err := r.directory.relations(ctx, pairs...)
+	answers, valid, err := r.query(ctx, pairs)
+	if err != nil { // nobody looks at these
+		answers, valid = make([]presence.Relation, len(asked)), make([]bool, len(asked))
+	}
 	r.mu.Lock()
 	r.queries++
 	r.failed = err != nil
-	valid := make([]bool, len(asked))
-	for i, pair := range pairs {
-		if valid[i] = err == nil && !r.voidLocked(pair.User, turn); valid[i] {
-			r.known.Set(pair, knownRelation{answers[i], began, turn})
-		}
-	}
 	r.mu.Unlock()
 	for i := 0; i < len(asked); {
 		end := i
@@ -306,10 +251,7 @@ func (r *relations) ask(ctx context.Context, asked []question) bool {
 			end++
 		}
 		l := asked[i].list
-		if err != nil {
-			l.unanswered(asked[i:end])
-			r.want(l)
-		} else if !l.answer(asked[i:end], answers[i:end], valid[i:end]) {
+		if !l.answer(asked[i:end], answers[i:end], valid[i:end], err != nil) {
 			r.want(l)
 		}
 		r.answered(l)
@@ -322,36 +264,40 @@ func (r *relations) ask(ctx context.Context, asked []question) bool {
 func (r *relations) answered(l *watchList) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, waiting := range l.asked.waiting {
-		close(waiting)
+	if l.asked.opened != nil {
+		close(l.asked.opened)
+		l.asked.opened = nil
 	}
-	l.asked.waiting = nil
 	if l.asked.since.IsZero() {
 		l.asked.since = time.Now()
 	}
 }
 
-// answer stores the Directory's answers. It reports whether there was one about everybody who was asked for.
-func (l *watchList) answer(asked []question, answers []presence.Relation, valid []bool) (all bool) {
+// answer stores the Directory's answers. It reports whether there was one about everybody who was asked for. While the
+// Directory is out, people who are shown stay, unless the site said that the relation has changed.
+func (l *watchList) answer(asked []question, answers []presence.Relation, valid []bool, out bool) (all bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	all = true
-	news := false
+	all = !out
 	for i, q := range asked {
 		slot := l.slotLocked(q)
 		switch {
 		case slot < 0:
+		case out:
+			l.said[slot].failed(l.slots[slot].told != 0)
+			l.noteLocked(slot)
 		case !valid[i]:
 			all = false
 		default:
-			l.said[slot] = stateOf(answers[i]) | l.said[slot]&relationGains
-			news = l.markLocked(slot) || news
+			l.answeredLocked(slot, answers[i])
 		}
 	}
-	if news {
-		l.out.wakeLocked()
-	}
 	return all
+}
+
+func (l *watchList) answeredLocked(slot int, r presence.Relation) {
+	l.said[slot] = stateOf(r) | l.said[slot]&relationGains
+	l.noteLocked(slot)
 }
 
 // relationsHeld is how long a person who begins to show fewer viewers is still shown unchanged.
@@ -382,32 +328,11 @@ func (l *watchList) release() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.holds = false
-	news := false
 	for i := range l.slots {
 		if l.said[i]&relationHeld != 0 {
 			l.said[i].late()
-			news = l.markLocked(i) || news
+			l.noteLocked(i)
 		}
-	}
-	if news {
-		l.out.wakeLocked()
-	}
-}
-
-// unanswered notes that the Directory is out. People who are shown stay, unless the site said that the
-// relation has changed.
-func (l *watchList) unanswered(asked []question) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	news := false
-	for _, q := range asked {
-		if slot := l.slotLocked(q); slot >= 0 {
-			l.said[slot].failed(l.slots[slot].told != 0)
-			news = l.markLocked(slot) || news
-		}
-	}
-	if news {
-		l.out.wakeLocked()
 	}
 }
 

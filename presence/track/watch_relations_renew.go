@@ -15,14 +15,9 @@ func (r *relations) keep() {
 		return
 	}
 	r.looked = now
-	r.renewOld(now)
-}
-
-// renewOld asks again for the relations of lists before they are too old.
-func (p *peopleHere) renewOld(now time.Time) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, l := range p.relations.old(p.lists, now) {
+	r.peopleHere.mu.Lock()
+	defer r.peopleHere.mu.Unlock()
+	for _, l := range r.old(r.lists, now) {
 		l.askAgain(0)
 	}
 }
@@ -103,9 +98,7 @@ func (l *watchList) revoke(slot int) {
 	l.said[slot].again(shown, relationRevoked)
 	if soon := l.people.relations.want(l); !soon {
 		l.said[slot].failed(shown)
-		if l.markLocked(slot) {
-			l.out.wakeLocked()
-		}
+		l.noteLocked(slot)
 	}
 }
 
@@ -121,10 +114,7 @@ func (p *peopleHere) relationsMissed() {
 		if l == nil {
 			continue
 		}
-		l.askAgain(relationRevoked)
-	}
-	for _, lists := range p.byViewer {
-		for _, l := range lists {
+		if l.askAgain(relationRevoked); l.follows {
 			p.contacts.want(l)
 		}
 	}

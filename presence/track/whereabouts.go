@@ -57,7 +57,9 @@ func (h *whereabouts) writing(user presence.UserID) []presence.Topic {
 //
 // While a roster is provisional, its view may lack devices that the store has.
 func (h *whereabouts) devicesOf(user presence.UserID) []presence.UserID {
-	members := h.with(user, h.users.membersHere(user))
+	h.users.mu.Lock()
+	members := h.devicesLocked(user)
+	h.users.mu.Unlock()
 	if r := h.topics.peek(backend.DevicesTopic); r != nil {
 		for _, e := range r.withheldMembers() {
 			if owner, _ := backend.OwnerOf(e.ID); owner == user {
@@ -70,12 +72,7 @@ func (h *whereabouts) devicesOf(user presence.UserID) []presence.UserID {
 
 // devicesLocked is devicesOf with users.mu held, without the devices that are missing in the view.
 func (h *whereabouts) devicesLocked(user presence.UserID) []presence.UserID {
-	return h.with(user, h.users.membersHereLocked(user))
-}
-
-// with adds the roster's devices of a user to those that this node holds itself.
-func (h *whereabouts) with(user presence.UserID, here []presence.UserID) []presence.UserID {
-	members := append(here, h.writer.devicesOf(user)...)
+	members := append(h.users.membersHereLocked(user), h.writer.devicesOf(user)...)
 	for m := range h.devices.of(user) {
 		members = append(members, m.ID)
 	}
@@ -86,73 +83,55 @@ func (h *whereabouts) with(user presence.UserID, here []presence.UserID) []prese
 // topicsOf returns the topics in which this node may hold a user: by a page view, by a
 // connection, or by the grace after one.
 func (p *users) topicsOf(user presence.UserID) map[presence.Topic]struct{} {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	topics := make(map[presence.Topic]struct{})
-	u := p.byID[user]
-	if u == nil {
-		return topics
-	}
-	for _, view := range u.views {
-		if time.Since(view.at) < p.viewsMatterFor() {
-			topics[view.topic] = struct{}{}
+	p.with(user, func(u *knownUser) {
+		for _, view := range u.views {
+			if time.Since(view.at) < p.viewsMatterFor() {
+				topics[view.topic] = struct{}{}
+			}
 		}
-	}
-	for topic, at := range u.released {
-		if time.Since(at) <= p.cfg.grace(topic)+time.Second {
-			topics[topic] = struct{}{}
+		for topic, at := range u.released {
+			if time.Since(at) <= p.cfg.grace(topic)+time.Second {
+				topics[topic] = struct{}{}
+			}
 		}
-	}
-	for _, c := range u.connections {
-		for _, topic := range c.heldTopics() {
-			topics[topic] = struct{}{}
+		for _, c := range u.connections {
+			for _, topic := range c.heldTopics() {
+				topics[topic] = struct{}{}
+			}
 		}
-	}
+	})
 	return topics
 }
 
 // connectionsOf returns a user's open connections.
-func (p *users) connectionsOf(user presence.UserID) []*holder {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if u := p.byID[user]; u != nil {
-		return slices.Clone(u.connections)
-	}
-	return nil
+func (p *users) connectionsOf(user presence.UserID) (all []*holder) {
+	p.with(user, func(u *knownUser) { all = slices.Clone(u.connections) })
+	return all
 }
 
-// membersHere returns the devices of a user that a connection or a page view of this node may
-// hold in backend.DevicesTopic.
-func (p *users) membersHere(user presence.UserID) (members []presence.UserID) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.membersHereLocked(user)
-}
-
+// membersHereLocked returns the devices of a user that a connection or a page view of this node may hold in
+// backend.DevicesTopic. Some are in it twice.
 func (p *users) membersHereLocked(user presence.UserID) (members []presence.UserID) {
 	u := p.byID[user]
 	if u == nil {
 		return nil
 	}
-	add := func(member presence.UserID) {
-		if !slices.Contains(members, member) {
-			members = append(members, member)
-		}
-	}
 	for _, c := range u.connections {
 		if c.holdsDevice() {
-			add(c.member(backend.DevicesTopic))
+			members = append(members, c.member(backend.DevicesTopic))
 		}
 	}
 	for _, v := range u.views {
 		if v.topic == backend.DevicesTopic {
-			add(backend.MemberOf(user, v.device.ID))
+			members = append(members, backend.MemberOf(user, v.device.ID))
 		}
 	}
 	return members
 }
 
-// holding returns the topics in which an operation of a user waits or is being written. devices are the user's members of backend.DevicesTopic.
+// holding returns the topics in which an operation of a user waits or is being written. devices are the user's members of
+// backend.DevicesTopic.
 func (w *writer) holding(user presence.UserID, devices []presence.UserID) (topics []presence.Topic) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -164,20 +143,6 @@ func (w *writer) holding(user presence.UserID, devices []presence.UserID) (topic
 		}
 	}
 	return topics
-}
-
-// writes reports whether an operation of a user, and not of a device, waits or may be under way.
-func (w *writer) writes(user presence.UserID) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, some := range []map[presence.Topic]*pending{w.topics, w.flying} {
-		for _, p := range some {
-			if p.holds(user) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // devicesOf returns a user's members of backend.DevicesTopic that have operations which wait or are being
