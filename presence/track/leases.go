@@ -213,10 +213,8 @@ func (l *leases) rejoinAll(ctx context.Context) {
 		if len(gone) == 0 {
 			return
 		}
-		for l.choices.hearAll(ctx) != nil {
-			if !wait.For(ctx, backoffFirst) {
-				return
-			}
+		if !l.hear(ctx) {
+			return
 		}
 		for lease := range gone {
 			if c := l.users.holderOf(lease.topic, lease.member); c != nil {

@@ -19,40 +19,48 @@ func (l *leases) restore(ctx context.Context) error {
 	if err := l.choices.hearAll(ctx); err != nil {
 		return err
 	}
+	l.lost()
+	return nil
+}
+
+func (l *leases) lost() {
 	l.notices.lost()
 	if l.generation.lost() {
 		l.nextGeneration()
 	} else { // parts of a store may be lost one after the other
 		l.again.Reset(restoreWait / 4)
 	}
-	return nil
 }
 
-// restoreSoon runs restore in the background, until it succeeds.
-func (l *leases) restoreSoon() {
+// restoreSoon is restore in the background, until it succeeds.
+func (l *leases) restoreSoon() { l.afterHearing(l.lost) }
+
+// swept begins a new generation in the background, because the leases of this one have been ended.
+func (l *leases) swept() { l.afterHearing(l.nextGeneration) }
+
+// afterHearing calls do in the background, once this node has heard all notices: so it makes no lease for who signed out.
+func (l *leases) afterHearing(do func()) {
 	l.life.spawn(func(ctx context.Context) {
-		for l.restore(ctx) != nil && wait.For(ctx, backoffFirst) {
+		if l.hear(ctx) {
+			do()
 		}
 	})
+}
+
+// hear returns true once this node has heard all notices, and false if ctx ended before.
+func (l *leases) hear(ctx context.Context) bool {
+	for l.choices.hearAll(ctx) != nil {
+		if !wait.For(ctx, backoffFirst) {
+			return false
+		}
+	}
+	return true
 }
 
 func (l *leases) isSilent(h *holder) bool {
 	l.users.mu.Lock()
 	defer l.users.mu.Unlock()
 	return h.silentLocked() && !h.isVisit()
-}
-
-// swept begins a new generation in the background, because the leases of this one have been ended. The node hears all notices
-// first, as in restore.
-func (l *leases) swept() {
-	l.life.spawn(func(ctx context.Context) {
-		for l.choices.hearAll(ctx) != nil {
-			if !wait.For(ctx, backoffFirst) {
-				return
-			}
-		}
-		l.nextGeneration()
-	})
 }
 
 // nextGeneration makes the lease of this node begin the next generation, and then call rewriteSoon.

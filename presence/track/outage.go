@@ -7,39 +7,36 @@ import (
 )
 
 // An outage judges whether the store can be trusted to have every live lease. Each write, each
-// call for the figures of topics, and each renewal of this process's lease reports its result here;
-// sweeps and closing pages ask here.
+// call for the figures of topics, and each renewal of this process's lease reports its result here; sweeps ask here.
 //
 // # The states
 //
-// Leases expire while the store is out, because nobody can renew them. So a node must
+// Leases expire while the store is out, because nobody can renew them: those of visits after the TTL, and graces. So a node must
 // not remove expired leases the moment the store is back.
 //
-//	state        when                                                       a closing page
-//	out          the latest write, read or renewal failed, or not all were  renews its lease before it
-//	             in order for max(TTL/3, 1 s)                               releases it
-//	hanging      a call under way takes longer than max(TTL/3, 1 s)         the same
-//	catching up  until min(TTL, 7 s) after a long outage ended              the same
-//	trusted      otherwise                                                  releases
+//	state        when
+//	out          the latest write, read or renewal failed, or not all were in order for max(TTL/3, 1 s)
+//	hanging      a call under way takes longer than max(TTL/3, 1 s)
+//	catching up  until min(TTL, 7 s) after a long outage ended
+//	trusted      otherwise
 //
 //	trusted ──a call fails──► out ──calls go well──► trusted            the outage was short
 //	   │                       ├────calls go well──► catching up ──► trusted
 //	   │                   it fails                      ▲
 //	   └──a call hangs───► hanging ──the call returns────┘
 //
-// A closing page renews its lease first because a lease that was swept gets no grace: see
-// renewed. When a sweep may remove what has expired is said at sweeps.
+// When a sweep may remove what has expired is said at sweeps.
 //
 // Where topics of some kind have another TTL, the shortest one says when an outage is long,
 // and the longest one how long the nodes need to catch up.
 //
 // An outage is long if writes, reads and renewals were not all in order for max(TTL/3, 1 s). It
-// begins with the first call that fails, not with its answer. In a shorter one no lease expires
-// (with a TTL from 1.5 s): see renewEvery. An outage that begins before the store is trusted, or
+// begins with the first call that fails, not with its answer. In a shorter one no visit expires whose page beats
+// (with a TTL from 1.5 s). An outage that begins before the store is trusted, or
 // within min(TTL, 7 s) after this node began, is long in any case.
 //
 // Example with a TTL of 45 s and a heartbeat of 15 s. Redis is unreachable from 12:00:00
-// to 12:01:00, and all leases have expired. At 12:01:00 node A finds Redis back. Node B
+// to 12:01:00, and all visits have expired. At 12:01:00 node A finds Redis back. Node B
 // finds out by 12:01:01, because each node asks every 0.5 s; until then nobody sweeps.
 // Both write the heartbeats that waited, and renew all leases with their node's, by 12:01:07
 // at the latest, after the longest timeouts. Until then nothing is swept. From 12:01:07

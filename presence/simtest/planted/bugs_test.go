@@ -10,7 +10,7 @@ var fleetBugs = []bug{
 	{"a node judges silent processes as soon as it is back", "outage_sweep.go", "time.Since(p.trouble) >= min(catchUpLongest, term)", "true"},
 	{"connections are not renewed", "leases_heartbeat.go", "(all || h.due(c)) && l.renew", "(all || h.due(c)) && c.id == \"\" && l.renew"},
 	{"leases that are gone are not made again", "leases.go", "l.gone[goneLease{topic, op.User.ID}] = struct{}{}", ""},
-	{"leases are made again before sign-outs are heard", "leases.go", "for l.choices.hearAll(ctx) != nil {", "for false {"},
+	{"leases are made again before sign-outs are heard", "leases_restore.go", "for l.choices.hearAll(ctx) != nil {", "for false {"},
 	{"a join is made for a page that has closed", "leases.go", "if !l.users.holdsLocked(c, topic) {", "if false {"},
 	{"a page that closes leaves at once", "leases.go", "	case opGiveUp, backend.OpRelease:\n		release.Kind = backend.OpRelease", "	case opGiveUp, backend.OpRelease:\n		release.Kind = backend.OpDrop"},
 	{"the first of several pages ends the lease", "leases.go", "if keep, held := l.users.keepLocked(h, topic); held {\n		l.writer.put(topic, keep)\n		return", "if keep, held := l.users.keepLocked(h, topic); held && topic == \"\" {\n		l.writer.put(topic, keep)\n		return"},
