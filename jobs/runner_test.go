@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -172,7 +173,7 @@ func TestSweepByHand(t *testing.T) {
 					swept.More = calls != tt.ends && calls < 100
 					return swept, nil
 				}
-				if got, err := jobs.Sweep(ctx, tracker); got != tt.want || !errors.Is(err, tt.err) {
+				if got, err := jobs.Sweep(ctx, tracker); !reflect.DeepEqual(got, tt.want) || !errors.Is(err, tt.err) {
 					t.Errorf("got %+v and error %v, want %+v and %v", got, err, tt.want, tt.err)
 				}
 			})
