@@ -150,8 +150,8 @@ func (c Config) validate() error {
 
 // Heartbeat returns how often a page beats that renews its leases itself: every 15 s, or a third of
 // the TTL where that is shorter, so that two lost beats do no harm. Topics whose
-// [presence.Kind] has a TTL have their own: see [Connection.Timing]. A node renews the leases of other
-// pages each half of the TTL, or more often where that is short.
+// [presence.Kind] has a TTL have their own: see [Connection.Timing]. The leases in the store last four
+// times the TTL, and are renewed each half of that.
 func (c Config) Heartbeat() time.Duration { return heartbeatFor(c.TTL) }
 
 // houseKeeping is how often the store is asked for figures, so that they lag by less than a second. Those of
