@@ -70,15 +70,6 @@ func (c *choices) resolveFor(h *holder, user presence.User, add func(resolved)) 
 	c.askIf(start)
 }
 
-// ifKnown is resolve for a user whose choice is known, and a no-op otherwise.
-func (c *choices) ifKnown(user presence.User, then func(resolved)) {
-	c.users.withChoice(user.ID, func(chosen choice, known bool) {
-		if known {
-			then(c.as(user, chosen))
-		}
-	})
-}
-
 // as returns a user with the status that the user chose. What the browser remembers counts only if neither
 // the Directory nor the store knows a choice, as after a Directory was lost.
 func (c *choices) as(user presence.User, chosen choice) resolved {

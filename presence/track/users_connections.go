@@ -182,13 +182,6 @@ func (p *users) joinedHereLocked(c *holder) {
 	}
 }
 
-// openedAt returns when a connection's leases were made; zero while they are being made.
-func (p *users) openedAt(c *holder) time.Time {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return c.held.opened
-}
-
 // identified returns when a connection's visitor was identified, or when the latest page joined.
 func (p *users) identified(c *holder) time.Time {
 	p.mu.Lock()
