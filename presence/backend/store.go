@@ -70,7 +70,7 @@ import (
 //     Whether a heartbeat with a longer For does so too is left open.
 //     A page view that is written late counts from when it was viewed: as last seen, as the
 //     Since of a user who was not there, as the activity of rule 15 and the minute of rule 16.
-//     A join that is written late is a proof of life of now.
+//     A join that is written late is a proof of life of now, and a release one of its Ago.
 //     Example: Alice's stream joins for 45 s at 12:00:00. Nobody is at its page: at 12:00:20
 //     the node says so by an OpKeep for 25 s. The last proof is still of 12:00:00, and
 //     the lease ends at 12:00:45.

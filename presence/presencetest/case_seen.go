@@ -14,6 +14,7 @@ func seenCases() []ruleCase {
 		{"rule 7", "a renewal for less tells of an earlier proof", earlierProof},
 		{"rule 7", "a lease that a keep made is as long as a keep says", madeProof},
 		{"rule 7", "a page view that is written late counts from when it was viewed", lateView},
+		{"rule 7", "a release that is written late counts from when the page closed", lateRelease},
 		{"rule 7", "other operations do not move it", noProof},
 		{"rule 7", "it is kept for users who left, and new at each leave", seenAgain},
 		{"rule 7", "it is trimmed by age", trimByAge},
@@ -261,4 +262,16 @@ func sightingHolders(tr *trial) {
 			tr.Errorf("number %d is held by %q, want nobody: all have left", i, s.Holders)
 		}
 	}
+}
+
+// A page closed, or was last alive, some time before that is written. It is no proof of life if there was a later one.
+func lateRelease(tr *trial) {
+	tr.do(presence.Site, lasting(join("u", "a.1"), time.Hour), lasting(join("v", "a.1"), time.Hour))
+	joined := tr.now()
+	tr.advance(4 * slack)
+	closed := tr.now()
+	tr.advance(2 * slack)
+	tr.do(presence.Site, past(leave("u", "a.1"), 2*slack), past(leave("v", "a.1"), time.Hour))
+	tr.wantSeen(presence.Site, "u", closed)
+	tr.wantSeen(presence.Site, "v", joined)
 }
