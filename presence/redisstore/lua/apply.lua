@@ -208,7 +208,9 @@ function act.release(u, length, k)
   local _, before = lease(u, 'grace')
   graced = graced or length ~= '0' and (was or before) -- also if the release is repeated (rule 12)
   if not was then return end
-  strike(u.id .. '\31' .. holder)
+  local member = u.id .. '\31' .. holder
+  if ARGV[k + 2] ~= '0' then vouch(u, member, was) end -- which may tell of a later proof
+  strike(member)
   if not u.lapsed then u.seen = max(u.seen, now - ARGV[k + 2]) end
   if length ~= '0' then hold(u, 'grace', length, now, find(was, '^0') and (not before or find(before, '^0')) and true or false) end
 end
