@@ -9,7 +9,7 @@ import (
 
 // A nodeLease is the lease of a node's process: rule 23.
 type nodeLease struct {
-	renewed time.Time // the latest renewal that is a proof of life; zero: there is none
+	renewed time.Time // the latest renewal; zero: the process writes no more
 	lapses  time.Time
 }
 

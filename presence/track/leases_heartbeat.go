@@ -150,8 +150,8 @@ func (l *leases) eachKeep(h *holder, joined bool, each func(presence.Topic, oper
 	}
 }
 
-// renewedNow notes that the leases of a connection are renewed, and begins to look whether its page is silent. Those of a page that is
-// silent already were made again for the nodes to which its beats come: they last until such a beat.
+// renewedNow notes that the leases of a connection are renewed, and begins to look whether its page is silent. If the page is silent
+// already, its beats may come to other nodes. The leases then last until one more beat could come there.
 func (h *holder) renewedNow() {
 	h.renewed.Store(time.Now().UnixNano())
 	if h.silence == nil {
@@ -171,8 +171,8 @@ func (h *holder) oneMoreBeat() time.Duration {
 }
 
 // silent ends the lease in each topic where the page of a connection has been silent for the TTL, unless another page here
-// holds the user there. The user was last seen at the latest beat. During trouble of the store the page may have beaten at other
-// nodes, which could not write that: it has the time for one more beat.
+// holds the user there. The user was last seen at the latest beat. If the store had trouble, the lease lasts until one more beat
+// could come: the page may have beaten at other nodes, which could not write that.
 func (l *leases) silent(h *holder) {
 	if h.conn.Err() != nil {
 		return

@@ -23,6 +23,7 @@ func (l *leases) restore(ctx context.Context) error {
 	return nil
 }
 
+// lost takes a loss of data that this node has noticed, after it heard all notices.
 func (l *leases) lost() {
 	l.notices.lost()
 	if l.generation.lost() {

@@ -16,11 +16,11 @@ type nodeLease struct {
 	store      backend.Store
 	outage     *outage
 	generation *generation
-	renewAll   func() // renews what this node holds
-	swept      func() // a sweep has begun to end what this node holds: a new generation is needed
-	rewrite    func() // writes what this node holds under the name of the present generation
-	rewritten  func(n int32) bool
-	soon       wait.Wakeup // a sweep failed, or a generation is wanted
+	renewAll   func()             // renews what this node holds
+	swept      func()             // a sweep has begun to end what this node holds: a new generation is needed
+	rewrite    func()             // writes what this node holds under the name of the present generation
+	rewritten  func(n int32) bool // reports whether all of that has the name of a generation
+	soon       wait.Wakeup        // a sweep failed, or a generation is wanted
 
 	told   bool  // swept was called for the present generation
 	lapsed int32 // the first generation that has not been told to write no more
@@ -77,7 +77,7 @@ func (l *nodeLease) renew(ctx context.Context) {
 	case err != nil:
 		return
 	case begins:
-		l.told, l.lapsed = false, max(n-namesRetold, 0) // the store may have gone back to any of them
+		l.told, l.lapsed = false, max(n-namesRetold, 0)
 		l.generation.begin(n)
 		l.outage.doubts()
 		l.rewrite()
@@ -90,16 +90,17 @@ func (l *nodeLease) renew(ctx context.Context) {
 	l.lapseBefore(ctx, n)
 }
 
-// namesRetold is for how many generations back a node says again that it writes no more under their names.
+// namesRetold is for how many generations back a node says again that it writes no more under their names. In a cluster one server
+// may start with an old file in which leases have such a name, while the server that knows the names of nodes has forgotten it.
 const namesRetold = 8
 
-// rewriteWithin is how long a name of before lives at most, if this node cannot write what it holds under the new one: for
-// example because a directory does not answer.
+// rewriteWithin is how long the name of an earlier generation lives at most, if this node cannot write what it holds under the
+// new name: for example because a directory does not answer.
 const rewriteWithin = time.Minute
 
-// lapseBefore lets the names of the generations before one lapse: once this node has written what it holds under the new name, and
-// no call that has an old one can take effect any more. That of visits lapses once every node has written again what keeps who is
-// there. Until then it keeps the old names alive.
+// lapseBefore tells the store that this node writes no more under the names of the generations before n. It does so once all that
+// the node holds has the new name. Until then it keeps the earlier names alive. An earlier name lapses when no call that has it
+// can take effect any more. The name of visits lapses when every node has had the time to write its leases again.
 func (l *nodeLease) lapseBefore(ctx context.Context, n int32) {
 	if l.lapsed == n {
 		return
