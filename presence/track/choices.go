@@ -48,26 +48,11 @@ const (
 // of statuses that were dropped for lack of room.
 func (c *choices) begin(forgotten func(int)) *choices {
 	c.untils = newUntils(c.life, c.statusEnded, forgotten)
-	c.users.learnt = func(user presence.UserID, now choice) { c.untils.set(user, now.settings.end()) }
-	return c
-}
-
-// resolve calls add with the user, and with the status that others will see: the one that identify set, or
-// else the one that the user chose. If the choice is not known yet, add is called once it is, unless too much
-// waits already. Calls for one user keep their order. add is called with users.mu held, so that a status that
-// is set later is also written later.
-//
-// The choice must be known in any case, because it says who may see the status.
-func (c *choices) resolve(user presence.User, add func(resolved)) { c.resolveFor(nil, user, add) }
-
-// resolveFor is resolve for a connection. add may not be called if the connection ends before the choice is
-// known.
-func (c *choices) resolveFor(h *holder, user presence.User, add func(resolved)) {
-	start, dropped := c.users.whenKnown(h, user.ID, c.writer.max, func(chosen choice) { add(c.as(user, chosen)) })
-	if dropped {
-		c.stats.dropped.Add(1)
+	c.users.learnt = func(user presence.UserID, now choice) {
+		c.untils.set(user, now.settings.end())
+		c.writer.unblock(user)
 	}
-	c.askIf(start)
+	return c
 }
 
 // as returns a user with the status that the user chose. What the browser remembers counts only if neither
@@ -80,19 +65,16 @@ func (c *choices) as(user presence.User, chosen choice) resolved {
 	return resolved{user, s, c.devices}
 }
 
-// full reports whether a connection's leases would have to wait for the user's choice while too much waits
-// already: see [writer.full].
-func (c *choices) full(user presence.UserID) bool { return c.users.fullFor(user, c.writer.max) }
+// hides reports whether nobody sees a user, as far as this node knows what the user chose.
+func (c *choices) hides(user presence.User) bool {
+	return c.as(user, c.users.choiceOf(user.ID)).hides()
+}
 
-// drain waits until the queue of choices is empty, for a second at most. A node that stops can then write its
-// last page views.
+// drain waits until all is written, and so nothing waits for what users chose: for a second at most, and not while the store is out.
 func (c *choices) drain(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	for !c.outage.latestFailed() {
-		if _, queued := c.users.waiting(); queued == 0 || !wait.For(ctx, time.Millisecond) {
-			return
-		}
+	for c.writer.busy() && !c.outage.latestFailed() && wait.For(ctx, time.Millisecond) {
 	}
 }
 
@@ -102,7 +84,7 @@ func (c *choices) logFailure(err error) {
 	if c.outage.latestFailed() || errors.Is(err, presence.ErrStoreOut) || c.life.over() {
 		return
 	}
-	if waiting, _ := c.users.waiting(); len(waiting) > 0 && c.logs.Pass() {
+	if waiting := c.users.waiting(); len(waiting) > 0 && c.logs.Pass() {
 		c.cfg.Logger.Warn("presence: nobody can tell what users chose, in the Directory or the store; they are not announced until that is known",
 			slog.Any("error", err), slog.Int("users", len(waiting)))
 	}

@@ -72,7 +72,7 @@ func (c *choices) admitHeld(r *replica) {
 		case c.holdsAs(r.out.topic, e):
 			r.admit(e.ID)
 		case e.Since.Before(out):
-			c.writer.put(r.out.topic, operation{Op: backend.Op{Kind: backend.OpSignOff, User: presence.User{ID: e.ID}}, at: out})
+			c.writer.put(r.out.topic, cell{member: e.ID, off: out})
 		}
 	}
 }
@@ -89,7 +89,7 @@ func (c *choices) askUnsure(r *replica) {
 // entry of the store, which may be older than what the user chose.
 func (c *choices) holdsAs(topic presence.Topic, e *entry) (holds bool) {
 	c.users.withChoice(ownerIn(topic, e.ID), func(chosen choice, known bool) {
-		if topic == backend.DevicesTopic && !known {
+		if !known {
 			return
 		}
 		for _, h := range c.users.holdersLocked(topic, e.ID) {

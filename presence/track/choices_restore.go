@@ -31,9 +31,9 @@ func (c *choices) askFrom(at time.Time) {
 // holds, and forgets the settings of all others.
 func (c *choices) republish() {
 	if c.directory.on() {
-		waiting, _ := c.users.waiting() // an answer that is under way may be too old
+		waiting := c.users.waiting() // an answer that is under way may be too old
 		held := c.users.forgetChoices(func(user presence.UserID, _ choice) bool {
-			return c.users.heldLocked(user) || len(c.writer.holding(user, nil)) > 0
+			return c.users.heldLocked(user) || len(c.writer.holding(user)) > 0
 		})
 		c.askAgain(slices.AppendSeq(waiting, maps.Keys(held))...)
 		return

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
-	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // siteOf returns the topic of the whole site whose user it is.
@@ -35,7 +34,7 @@ func (c *choices) take(user presence.UserID, replace func(was choice, known bool
 	for _, conn := range c.users.connectionsOf(user) {
 		conn.conn.wake() // it may be waiting for its own join
 	}
-	leave(c.write(maps.Keys(topics), user, now.at))
+	leave(c.write(maps.Keys(topics), user))
 	return now, true
 }
 
@@ -46,30 +45,18 @@ func (c *choices) show(user presence.UserID) {
 	}
 }
 
-// write writes what others may see of a user in some topics, as chosen at a moment. [leave] the acks.
-func (c *choices) write(topics iter.Seq[presence.Topic], user presence.UserID, at time.Time) (written []*ack) {
-	c.users.withChoice(user, func(now choice, known bool) {
-		if !known {
-			return
+// write writes what others may see of a user in some topics. [leave] the acks.
+func (c *choices) write(topics iter.Seq[presence.Topic], user presence.UserID) (written []*ack) {
+	devices := c.where.devicesOf(user)
+	for topic := range topics {
+		for _, member := range membersIn(topic, user, devices) {
+			written = append(written, c.writer.putAcked(topic, cell{member: member, choice: true}, wordChoice))
 		}
-		for topic := range topics {
-			for _, op := range c.updatesLocked(topic, user, now) {
-				written = append(written, c.writer.putAcked(topic, operation{Op: op, at: at}))
-			}
-		}
-	})
+	}
 	return written
 }
 
-// updatesLocked returns the operations that update what a topic shows of a user.
-func (c *choices) updatesLocked(topic presence.Topic, user presence.UserID, now choice) []backend.Op {
-	if topic != backend.DevicesTopic {
-		return []backend.Op{updateOf(presence.User{ID: user, Status: now.Status, Rev: now.rev()})}
-	}
-	shown := now.settings.At(time.Now()).Visibility(c.devices.shownSince(user, now.settings.since))
-	var ops []backend.Op
-	for _, member := range c.where.devicesLocked(user) {
-		ops = append(ops, updateOf(presence.User{ID: member, Visibility: &shown, Rev: now.rev()}))
-	}
-	return ops
+// visibility returns who may see a user's devices by settings of the user.
+func (c *choices) visibility(user presence.UserID, s chosenSettings) presence.Visibility {
+	return s.At(time.Now()).Visibility(c.devices.shownSince(user, s.since))
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
-	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // A Connection is one live stream: it holds its user online in its topics, and reads the events there.
@@ -88,17 +87,20 @@ func (c *Connection) Beat() bool {
 
 // Close releases the leases: the user stays for the grace. It may be called
 // twice, and after the connection ended by itself.
-func (c *Connection) Close() { c.finish(context.Canceled, backend.OpRelease) }
+func (c *Connection) Close() { c.finish(context.Canceled, graced) }
 
 // Drop ends the leases at once, without the grace.
-func (c *Connection) Drop() { c.finish(context.Canceled, backend.OpDrop) }
+func (c *Connection) Drop() { c.finish(context.Canceled, dropped) }
 
-// opGiveUp ends a connection whose client left while it was being opened. A join that still waits is removed,
-// and one that may have been written is released.
-const opGiveUp backend.OpKind = 0
+// An ending says what becomes of a user when a page ends that held the user.
+type ending uint8
 
-// opLeave ends a connection whose user left by a sign-out: at once, and with the sign-out as a proof of life.
-const opLeave = ^backend.OpKind(0)
+const (
+	graced  ending = iota // the user stays for the grace
+	dropped               // the user leaves at once
+	leaving               // so, and is seen to leave: by a sign-out, which is a proof of life
+	givenUp               // the client left while the page was being opened: as graced, if the join was written
+)
 
 // endVisits tells the nodes that hold the user for the page's beats that the connection has ended: see visit. They may not have
 // been able to tell that there are beats: so a page that left one out here may have visits too.
@@ -109,7 +111,7 @@ func (c *Connection) endVisits() {
 }
 
 // finish ends the connection, once. It returns the topics in which the connection held its user.
-func (c *Connection) finish(why error, kind backend.OpKind) []presence.Topic {
+func (c *Connection) finish(why error, how ending) []presence.Topic {
 	c.mu.Lock()
 	if c.end.err != nil {
 		c.mu.Unlock()
@@ -132,7 +134,7 @@ func (c *Connection) finish(why error, kind backend.OpKind) []presence.Topic {
 		s.close()
 	}
 	for _, topic := range topics {
-		c.releaseAtEnd(topic, kind)
+		c.releaseAtEnd(topic, how)
 	}
 	c.endVisits()
 	c.mu.Lock()

@@ -2,7 +2,6 @@ package track
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -28,38 +27,10 @@ func (c *Connection) join(ctx context.Context, readers ...*reader) {
 	if len(topics) == 0 {
 		return
 	}
-	type joined struct {
-		status presence.Status
-		acks   []*ack
-	}
-	made := make(chan joined, 1)
 	t := c.env
-	var over atomic.Bool
-	t.leases.join(&c.holder, topics, func(now resolved, acks []*ack) {
-		made <- joined{now.in(presence.Site, presence.Device{}).Status, acks}
-		if over.Load() {
-			leave(acks)
-		}
-	})
-	defer func() {
-		over.Store(true)
-		select {
-		case j := <-made:
-			leave(j.acks)
-		default:
-		}
-	}()
-	if t.outage.latestFailed() {
-		return
-	}
-	select {
-	case j := <-made:
-		if t.writer.await(ctx, j.acks...) != nil || j.status.Base() == presence.Invisible {
-			return
-		}
-	case <-ctx.Done():
-		return
-	case <-t.life.ctx.Done():
+	acks := t.leases.join(&c.holder, topics)
+	defer leave(acks)
+	if t.outage.latestFailed() || t.writer.await(ctx, acks...) != nil || t.choices.hides(c.visitor.User) {
 		return
 	}
 	for _, topic := range topics {

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
-	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // Lost ends a connection whose client vanished without closing it. at is when the client last proved that it
@@ -23,21 +22,21 @@ func (c *Connection) Lost(at time.Time) {
 	c.mu.Unlock()
 	c.beaten.Store(at.UnixNano())
 	c.beat.Store(true) // the last proof of life is not the present
-	c.finish(context.Canceled, backend.OpRelease)
+	c.finish(context.Canceled, graced)
 }
 
 // releaseAtEnd ends the lease in a topic at the end of the connection.
-func (c *Connection) releaseAtEnd(topic presence.Topic, kind backend.OpKind) {
+func (c *Connection) releaseAtEnd(topic presence.Topic, how ending) {
 	c.mu.Lock()
 	lost := c.end.lost
 	c.mu.Unlock()
-	if lost.IsZero() || kind != backend.OpRelease {
-		c.env.leases.release(&c.holder, topic, kind, c.env.cfg.grace(topic))
+	if lost.IsZero() || how != graced {
+		c.env.leases.release(&c.holder, topic, how, c.env.cfg.grace(topic))
 		return
 	}
 	left := c.env.cfg.ttl(topic) - time.Since(lost)
 	if left <= 0 {
-		kind = backend.OpDrop
+		how = dropped
 	}
-	c.env.leases.release(&c.holder, topic, kind, left)
+	c.env.leases.release(&c.holder, topic, how, left)
 }

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
-	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // ConnectOptions say whose connection it is, and what it reads.
@@ -176,7 +175,7 @@ func (o *opener) open(ctx context.Context, with ConnectOptions) (*Connection, er
 	}
 	opened = true                       // from here on, finish ends the sources
 	if o.acts.bars(c.visitor.User.ID) { // the bar came a moment ago, so the sign-out did not find the connection
-		c.finish(presence.ErrBarred, backend.OpDrop)
+		c.finish(presence.ErrBarred, dropped)
 		return nil, presence.ErrBarred
 	}
 	if ofUser > 0 {
@@ -191,7 +190,7 @@ func (o *opener) open(ctx context.Context, with ConnectOptions) (*Connection, er
 	}
 	if err := ctx.Err(); err != nil {
 		o.env.stats.aborted.Add(1)
-		c.finish(context.Canceled, opGiveUp)
+		c.finish(context.Canceled, givenUp)
 		return nil, err
 	}
 	c.wake()
@@ -201,7 +200,7 @@ func (o *opener) open(ctx context.Context, with ConnectOptions) (*Connection, er
 // hasNoRoomFor reports whether too much waits for the store to accept another connection of a user. What a
 // connection leaves behind has to be kept until the store is back.
 func (e *connectionEnv) hasNoRoomFor(user presence.User) bool {
-	return user.ID != "" && (e.writer.full(user.ID) || e.choices.full(user.ID))
+	return user.ID != "" && e.writer.full(user.ID)
 }
 
 // newProcess returns the name of a process of a node. It contains the time of its start, in milliseconds, and

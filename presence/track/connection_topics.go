@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/rollcall-go/rollcall/presence"
-	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // Subscribe adds a topic to an open connection, as if it had been opened with the topic and
@@ -97,7 +96,7 @@ func (c *Connection) Unsubscribe(topic presence.Topic) {
 	c.readers.Store(&readers)
 	held := c.visitor.SignedIn() && s.enters
 	if held {
-		c.env.leases.release(&c.holder, topic, backend.OpRelease, c.env.cfg.grace(topic))
+		c.env.leases.release(&c.holder, topic, graced, c.env.cfg.grace(topic))
 	}
 	c.mu.Unlock()
 	switch {

@@ -72,7 +72,7 @@ package track
 //
 //	1  Connection.mu, countedGuest.mu
 //	2  users.mu
-//	3  topics.mu, peopleHere.mu, leases.mu, guestCounts.mu
+//	3  topics.mu, peopleHere.mu, guestCounts.mu
 //	4  outlet.mu, which is Line.mu, replica.mu or watchList.mu
 //	5  wakeSet.mu, View.mu, windowView.mu
 //	6  writer.mu

@@ -299,7 +299,7 @@ func (x *eraser) endHere(user presence.UserID, ago time.Duration) {
 	at, devices := time.Now().Add(-ago), x.where.devicesOf(user)
 	topics := x.signOuts.endHere(user, at)
 	topics[siteOf(user)] = struct{}{}
-	leave(x.signOuts.write(topics, presence.User{ID: user}, devices, at))
+	leave(x.signOuts.write(topics, user, devices, at))
 }
 
 // forgetSoon makes this node forget a user a while later.

@@ -152,15 +152,6 @@ const MaxChanged = maxChanged
 // FlushInterval is flushInterval.
 const FlushInterval = flushInterval
 
-// Merged returns what the writer makes of operations of one topic that wait together.
-func Merged(ops ...backend.Op) []backend.Op {
-	p := newPending()
-	for _, op := range ops {
-		p.add(operation{Op: op})
-	}
-	return p.batch(time.Now())
-}
-
 // LatelyKept returns how many topics have their recently active users in memory.
 func (t *Tracker) LatelyKept() int {
 	t.recent.lately.mu.Lock()

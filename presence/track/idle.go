@@ -54,7 +54,7 @@ func (a *attention) opened(c *holder) {
 		return
 	}
 	a.users.with(c.visitor.User.ID, func(u *knownUser) {
-		if len(u.connections) == 1 && !c.held.leased {
+		if len(u.connections) == 1 && c.held.asked == 0 {
 			u.idle = c.idle.Load() && u.viewed.add(attendedFor) <= momentOf(time.Now())
 		}
 		a.lookLocked(u)
@@ -151,10 +151,12 @@ func (a *attention) sayLocked(u *knownUser, idle bool) {
 		return
 	}
 	u.idle = idle
-	a.users.leasesLocked(u, func(h *holder, topic presence.Topic) {
-		if keep, held := a.users.keepLocked(h, topic); held {
-			a.writer.put(topic, keep)
+	u.leasesLocked(func(topic presence.Topic, member presence.UserID, visits bool) {
+		c := cell{member: member, pages: leaseCell{need: toKeep}}
+		if visits {
+			c.pages, c.visits = c.visits, c.pages
 		}
+		a.writer.put(topic, c)
 	})
 }
 

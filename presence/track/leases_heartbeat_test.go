@@ -78,7 +78,7 @@ func TestHeartbeatsInParts(t *testing.T) {
 		for _, step := range []struct {
 			connections int
 			most        int // heartbeats in one call, once all had their turn
-		}{{100, 100}, {490, 490}, {510, 330}, {3000, 800}, {2900, 800}, {600, 500}, {120, 120}} {
+		}{{100, 20}, {510, 80}, {3000, 500}, {600, 100}, {120, 30}} {
 			for len(open) < step.connections {
 				topics := []presence.Topic{presence.Site, presence.Topic(fmt.Sprint("thread:", len(open)%200))}[:1+len(open)/1000%2]
 				open = append(open, connect(t, tracker, track.ConnectOptions{Visitor: visitor(fmt.Sprint("u", len(open))), Topics: topics}))

@@ -89,7 +89,7 @@ func (l *leases) renewAll() {
 	l.life.spawn(func(ctx context.Context) {
 		l.inParts(ctx, append(l.users.all(), l.users.allVisits()...), func(h *holder) {
 			if l.renewNow(h); l.isSilent(h) && l.outage.leasesMayHaveExpired() {
-				l.join(h, h.heldTopics(), nil)
+				l.joinAgain(h, h.heldTopics())
 			}
 		})
 	})
@@ -113,7 +113,7 @@ func (l *leases) rewrite(ctx context.Context) {
 	l.inParts(ctx, l.users.all(), func(c *holder) {
 		l.guests.count(c)
 		if held := c.heldTopics(); len(held) > 0 {
-			l.join(c, held, nil)
+			l.joinAgain(c, held)
 		}
 	})
 	l.visitAgain(ctx)
@@ -140,10 +140,7 @@ func (l *leases) inParts(ctx context.Context, all []*holder, do func(*holder)) {
 // 12:02:00.
 func (l *leases) visitAgain(ctx context.Context) {
 	l.inParts(ctx, l.users.allVisits(), func(h *holder) {
-		l.eachKeep(h, false, func(topic presence.Topic, keep operation) {
-			keep.For = l.users.lengthOf(h, topic) // that of a lease that is made
-			l.writer.put(topic, keep)
-		})
+		l.put(h, toMake)
 	})
 }
 
@@ -188,7 +185,7 @@ func (l *leases) missed(ago time.Duration) {
 	l.users.doubtAllViews()
 	for _, c := range append(l.users.all(), l.users.allVisits()...) {
 		if c.visitor.SignedIn() {
-			c.conn.finish(presence.ErrStale, backend.OpRelease)
+			c.conn.finish(presence.ErrStale, graced)
 		}
 	}
 }

@@ -12,7 +12,6 @@ type (
 	usersMutex      = sync.Mutex
 	topicsMutex     = sync.Mutex
 	peopleMutex     = sync.Mutex
-	leasesMutex     = sync.Mutex
 	guestsMutex     = sync.Mutex
 	outletMutex     = sync.Mutex
 	groupMutex      = sync.Mutex

@@ -10,7 +10,6 @@ type (
 	usersMutex      = lockorder.Mutex[[2]int]
 	topicsMutex     = lockorder.Mutex[[3]int]
 	peopleMutex     = lockorder.Mutex[[3]int]
-	leasesMutex     = lockorder.Mutex[[3]int]
 	guestsMutex     = lockorder.Mutex[[3]int]
 	outletMutex     = lockorder.Mutex[[4]int]
 	groupMutex      = lockorder.Mutex[[5]int]

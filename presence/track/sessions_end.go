@@ -41,7 +41,7 @@ func (s *signOuts) endSession(ctx context.Context, user presence.UserID, device 
 	topics := s.endDevice(user, device, at)
 	published := s.notices.publish(ctx, endedNotice(user, device))
 	member := backend.MemberOf(user, device)
-	ended := s.writer.putAcked(backend.DevicesTopic, operation{Op: backend.Op{Kind: backend.OpSignOut, User: presence.User{ID: member}}, at: at})
+	ended := s.writer.putAcked(backend.DevicesTopic, cell{member: member, out: at}, wordOut)
 	acks := append(s.writeEnded(user, topics, at), ended)
 	if last {
 		if err := s.signOut(ctx, user); err != nil {
@@ -106,7 +106,7 @@ func (s *signOuts) hearEnded(n backend.Notice) {
 func (s *signOuts) writeEnded(user presence.UserID, topics []presence.Topic, at time.Time) (acks []*ack) {
 	for _, topic := range topics {
 		if topic.Local() != presence.Site && topic != backend.DevicesTopic {
-			acks = append(acks, s.writer.putAcked(topic, operation{Op: backend.Op{Kind: backend.OpSignOff, User: s.users.hiding(user)}, at: at}))
+			acks = append(acks, s.writer.putAcked(topic, cell{member: user, off: at}, wordOut))
 		}
 	}
 	return acks
@@ -119,7 +119,7 @@ func (s *signOuts) endDevice(user presence.UserID, device presence.DeviceID, at 
 	s.users.records.end(backend.MemberOf(user, device), at) // so page views of it that wait for the user's settings are dropped
 	topics := s.users.removeViewsOf(user, device, at)
 	s.endWhere(user, at, func(h *holder) bool { return h.visitor.Device.ID == device })
-	if leaving(at) == opLeave {
+	if endingAt(at) == leaving {
 		for _, c := range s.users.connectionsOf(user) {
 			s.leases.joined(c)
 		}

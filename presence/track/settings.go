@@ -167,7 +167,7 @@ func (c *choices) tellSettings(ctx context.Context, user presence.UserID, was, n
 	at := time.Now()
 	c.noteVanished(user, was, now, at)
 	c.takeSettings(user, note, at, true)
-	written := c.write(slices.Values(topics), user, at)
+	written := c.write(slices.Values(topics), user)
 	defer leave(written)
 	if untold == nil {
 		_ = c.writer.await(ctx, written...) // the writer logs errors

@@ -42,6 +42,11 @@ type resolved struct {
 	devices  *deviceRoster
 }
 
+// hides reports whether no roster but that of devices shows the user.
+func (r resolved) hides() bool {
+	return r.in(presence.Site, presence.Device{}).Status.Base() == presence.Invisible
+}
+
 // in returns the user in the form for a topic. on is the device, which counts in backend.DevicesTopic.
 func (r resolved) in(topic presence.Topic, on presence.Device) presence.User {
 	u := r.User

@@ -35,7 +35,7 @@ func (s *signOuts) signOff(ctx context.Context, user presence.UserID, browser st
 	published := s.notices.publish(ctx, signOffNotice(user, browser))
 	acks := make([]*ack, 0, len(topics))
 	for topic := range topics {
-		acks = append(acks, s.writer.putAcked(topic, operation{Op: backend.Op{Kind: backend.OpSignOff, User: s.users.hiding(user)}, at: at}))
+		acks = append(acks, s.writer.putAcked(topic, cell{member: user, off: at}, wordOut))
 	}
 	if published != nil {
 		leave(acks)
@@ -54,7 +54,7 @@ func (s *signOuts) signOff(ctx context.Context, user presence.UserID, browser st
 func (s *signOuts) hearOff(n backend.Notice) {
 	at := time.Now().Add(-n.Ago)
 	for topic := range s.endBrowser(n.User, n.Payload, at) {
-		s.writer.put(topic, operation{Op: backend.Op{Kind: backend.OpSignOff, User: s.users.hiding(n.User)}, at: at})
+		s.writer.put(topic, cell{member: n.User, off: at})
 	}
 }
 

@@ -29,7 +29,7 @@ type signOuts struct {
 // signOut signs a user out. It ends this node's own connections first, then tells all
 // nodes, and only then ends the leases that any node may hold (OpSignOut). A node that
 // finds a lease gone and has heard all notices therefore knows that the user signed out
-// (see leases.rejoin).
+// (see flusher.applied).
 func (s *signOuts) signOut(ctx context.Context, user presence.UserID) error {
 	if user == "" { // a guest
 		return nil
@@ -43,7 +43,7 @@ func (s *signOuts) signOut(ctx context.Context, user presence.UserID) error {
 	topics := s.endHere(user, at)
 	topics[siteOf(user)] = struct{}{}
 	published := s.notices.publish(ctx, backend.SignOutNotice(user))
-	acks := s.write(topics, s.users.hiding(user), devices, at)
+	acks := s.write(topics, user, devices, at)
 	if published != nil {
 		leave(acks)
 		return published
@@ -63,31 +63,17 @@ func (s *signOuts) signOut(ctx context.Context, user presence.UserID) error {
 func (s *signOuts) hear(n backend.Notice) {
 	at := time.Now().Add(-n.Ago)
 	devices := s.where.devicesOf(n.User)
-	leave(s.write(s.endHere(n.User, at), s.users.hiding(n.User), devices, at))
+	leave(s.write(s.endHere(n.User, at), n.User, devices, at))
 }
 
 // write signs a user and the user's devices out of some topics. [leave] the acks.
-func (s *signOuts) write(topics map[presence.Topic]struct{}, user presence.User, devices []presence.UserID, at time.Time) (acks []*ack) {
+func (s *signOuts) write(topics map[presence.Topic]struct{}, user presence.UserID, devices []presence.UserID, at time.Time) (acks []*ack) {
 	for topic := range topics {
-		for _, member := range membersIn(topic, user.ID, devices) {
-			op := backend.Op{Kind: backend.OpSignOut, User: presence.User{ID: member}}
-			if topic != backend.DevicesTopic {
-				op.User = user
-			}
-			acks = append(acks, s.writer.putAcked(topic, operation{Op: op, at: at}))
+		for _, member := range membersIn(topic, user, devices) {
+			acks = append(acks, s.writer.putAcked(topic, cell{member: member, out: at}, wordOut))
 		}
 	}
 	return acks
-}
-
-// hiding returns a user for a sign-out. It has the status if the user is known to be invisible, because the
-// topic may have forgotten that (OpSignOut).
-func (p *users) hiding(user presence.UserID) presence.User {
-	u := presence.User{ID: user}
-	if chosen := p.choiceOf(user); chosen.Base() == presence.Invisible {
-		u.Status, u.Rev = chosen.Status, chosen.rev()
-	}
-	return u
 }
 
 // endHere ends a user's connections here whose pages asked for them before a moment. It returns the topics in which this
@@ -119,22 +105,22 @@ func (s *signOuts) endHere(user presence.UserID, at time.Time) map[presence.Topi
 // connections that it ended. A connection stays if its visitor was identified after the sign-out: it belongs to a later
 // sign-in.
 func (s *signOuts) endWhere(user presence.UserID, at time.Time, ends func(*holder) bool) (topics []presence.Topic) {
-	kind := leaving(at)
+	how := endingAt(at)
 	for _, c := range s.users.connectionsOf(user) {
 		if ends(c) && !s.users.identified(c).After(at) {
-			topics = append(topics, c.conn.finish(presence.ErrSignedOut, kind)...)
+			topics = append(topics, c.conn.finish(presence.ErrSignedOut, how)...)
 		}
 	}
 	return topics
 }
 
-// leaving returns the operation that ends the connections of who signed out at a moment. A sign-out is a proof of
+// endingAt returns the ending of the connections of who signed out at a moment. A sign-out is a proof of
 // life (rule 7), but not one that is heard late: the user may be gone for long.
-func leaving(at time.Time) backend.OpKind {
+func endingAt(at time.Time) ending {
 	if time.Since(at) > time.Second {
-		return backend.OpDrop
+		return dropped
 	}
-	return opLeave
+	return leaving
 }
 
 // awaitGone waits until topics here no longer show a user, so that the next page does not show the user

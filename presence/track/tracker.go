@@ -85,7 +85,7 @@ func newTracker(inner backend.Store, cfg *Config) *Tracker {
 	forgotten := func(entries int) { stats.forgotten.Add(uint64(entries)) }
 	directory, notices, seal := newDirectoryCalls(cfg.Directory, cfg.Logger), newNotices(store, life, maxPending), newSeal(store, cfg.Secret)
 	users, peaks := newUsers(cfg, forgotten), newPeaks(forgotten)
-	writer := newWriter(stats, users.records)
+	writer := newWriter(stats)
 	outage := newOutage(cfg, writer.size, writer.retry.Wake)
 
 	extras, news := &extrasReader{store, writer, peaks}, newDeviceNews()
@@ -157,7 +157,7 @@ func newTracker(inner backend.Store, cfg *Config) *Tracker {
 // start starts the goroutines.
 func (t *Tracker) start() {
 	t.peopleHere.start()
-	go (&flusher{cfg: t.cfg, stats: t.stats, store: t.store, outage: t.outage, writer: t.writer, generation: t.leases.generation, unknown: t.leases.rejoin, hear: t.choices.hearAll}).run(t.life.ctx)
+	go (&flusher{cfg: t.cfg, stats: t.stats, store: t.store, outage: t.outage, writer: t.writer, holdings: &holdings{t.cfg, t.users, t.choices, t.writer, t.leases.generation}, hear: t.choices.hearAll, gone: &goneLeases{life: t.life, writer: t.writer, hear: t.leases.hear}}).run(t.life.ctx)
 	for _, every := range t.cfg.renewals() {
 		t.life.spawn(func(ctx context.Context) { t.leases.heartbeat(ctx, every) })
 	}
@@ -198,7 +198,7 @@ func (t *Tracker) afterOutages(ctx context.Context) {
 func (t *Tracker) close(ctx context.Context) error {
 	t.topics.stop()
 	for _, c := range t.users.close() {
-		c.conn.finish(presence.ErrClosed, backend.OpRelease)
+		c.conn.finish(presence.ErrClosed, graced)
 	}
 	t.choices.drain(ctx)
 	t.life.stop()

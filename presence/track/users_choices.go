@@ -57,8 +57,7 @@ func (p *users) inRosters(user presence.UserID) bool {
 	return !p.choiceOf(user).hides()
 }
 
-// learn replaces a user's choice by the result of replace, unless that is no change. It then runs the functions that waited
-// for it. replace is called with mu held.
+// learn replaces a user's choice by the result of replace, unless that is no change. replace is called with mu held.
 func (p *users) learn(user presence.UserID, replace func(was choice, known bool) (now choice, changed bool)) (now choice, changed bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -75,15 +74,11 @@ func (p *users) withChoice(user presence.UserID, do func(now choice, known bool)
 	do(p.records.choice(user))
 }
 
-// learnLocked remembers a choice, and runs the functions that waited for it.
+// learnLocked remembers a choice.
 func (p *users) learnLocked(user presence.UserID, learnt choice) {
 	p.records.learn(user, learnt)
 	p.learnt(user, learnt)
-	for _, u := range p.questions.take(user) {
-		if u.then != nil {
-			u.then(learnt)
-		}
-	}
+	p.questions.answered(user)
 }
 
 // answer takes the answer to a question about a user whose choice this node does not know yet. It reports false for an

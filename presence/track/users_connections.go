@@ -148,8 +148,10 @@ func (p *users) connection(id presence.Holder) *holder {
 	return p.connections[id]
 }
 
-// holdsLocked reports whether a connection or visit is open and holds its user in a topic.
-func (p *users) holdsLocked(h *holder, topic presence.Topic) bool {
+// holds reports whether a connection or visit is open and holds its user in a topic.
+func (p *users) holds(h *holder, topic presence.Topic) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	return (p.connections[h.id] == h || p.visited[h.id] == h) && h.heldIn(topic)
 }
 
@@ -160,11 +162,20 @@ func (p *users) holdersLocked(topic presence.Topic, member presence.UserID) (hol
 		return nil
 	}
 	for _, c := range u.connections {
-		if c.heldIn(topic) && c.member(topic) == member && c.held.leased && !c.silentInLocked(topic) {
+		if c.held.asked != 0 && c.holdsLocked(topic, member, time.Now()) {
 			holders = append(holders, c)
 		}
 	}
 	return holders
+}
+
+// asked notes that the leases of a connection or visit are asked for.
+func (p *users) asked(h *holder) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if h.held.asked == 0 {
+		h.held.asked = momentOf(time.Now())
+	}
 }
 
 // setOpened notes that a connection's leases have just been made. The connection takes the place of page views until
@@ -175,8 +186,10 @@ func (p *users) setOpened(c *holder) {
 	c.held.opened = time.Now()
 }
 
-// joinedHereLocked notes that a page has just joined a connection, as if the connection had been opened now.
-func (p *users) joinedHereLocked(c *holder) {
+// joinedHere notes that a page has just joined a connection, as if the connection had been opened now.
+func (p *users) joinedHere(c *holder) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if !c.held.opened.IsZero() {
 		c.held.opened = time.Now()
 	}

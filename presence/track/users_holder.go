@@ -27,7 +27,7 @@ type holder struct {
 	renewed atomic.Int64          // when its leases were last renewed, in Unix nanoseconds; 0: they have ended, because its page is silent
 	inName  atomic.Int32          // the generation in which its leases were last made
 	silence *time.Timer           // looks whether the page of a connection with beat is silent; otherwise nil
-	turn    uint32                // when its leases are renewed: see turnOf
+	turn    uint8                 // when its leases are renewed: see turnOf
 
 	// The slice is replaced with Connection.mu held, and never changed. The content of a reader belongs to
 	// the goroutine that reads the connection.
@@ -40,8 +40,9 @@ type holder struct {
 // heldBy is the state of a holder that users.mu guards.
 type heldBy struct {
 	identified time.Time // when the visitor was identified, or the latest page joined
-	opened     time.Time // when the leases were made, zero until then
-	leased     bool      // the writer has the operations that make the leases
+	asked      moment    // when the leases were first asked for; 0: not yet
+	opened     time.Time // when they were made, zero until then
+	excused    moment    // until when the page counts as alive although it is silent: its beats may come to other nodes
 }
 
 // A countedGuest is the guest of a holder: see guestCounts.count.
@@ -72,7 +73,7 @@ func (g *countedGuest) setSignedIn(is bool) {
 type connected interface {
 	Err() error
 	Close()
-	finish(why error, kind backend.OpKind) []presence.Topic
+	finish(why error, how ending) []presence.Topic
 	Hide(hidden bool)
 	wake()
 }
@@ -211,10 +212,10 @@ func (h *holder) lastProof() time.Time {
 // may sleep or have vanished while something keeps the stream open. Or the beats go to another node, which
 // then reports whether somebody is there.
 func (h *holder) silentLocked() bool {
-	return h.held.leased && time.Since(h.lastProof()) >= h.ttl()
+	return h.held.asked != 0 && time.Since(h.lastProof()) >= h.ttl()
 }
 
 // silentInLocked is silentLocked for a topic, whose TTL may be longer than that of the connection's others.
 func (h *holder) silentInLocked(topic presence.Topic) bool {
-	return h.held.leased && time.Since(h.lastProof()) >= h.cfg.ttl(topic)
+	return h.held.asked != 0 && time.Since(h.lastProof()) >= h.cfg.ttl(topic)
 }

@@ -10,23 +10,16 @@ import (
 
 // questions are the open questions of a node about users' choices: see choices. users.mu guards them.
 type questions struct {
-	waiting  map[presence.UserID][]unresolved // functions to call once a choice is known, in order
-	queued   int                              // functions in waiting
-	reopened map[presence.UserID]*reopened    // questions that are to be asked once more, by user
-	order    askQueue[presence.UserID]        // users to ask about
-	asking   bool                             // a goroutine asks
-	askAfter time.Time                        // do not ask before: the store lost choices, and other nodes are publishing them again
-}
-
-// An unresolved is a function to call once a user's choice is known.
-type unresolved struct {
-	conn *holder      // the connection whose lease waits; nil: a page view waits
-	then func(choice) // nil: nothing waits yet, and the question was asked early
+	waiting  map[presence.UserID]chan struct{} // closed once the choice is known
+	reopened map[presence.UserID]*reopened     // questions that are to be asked once more, by user
+	order    askQueue[presence.UserID]         // users to ask about
+	asking   bool                              // a goroutine asks
+	askAfter time.Time                         // do not ask before: the store lost choices, and other nodes are publishing them again
 }
 
 func newQuestions() questions {
 	return questions{
-		waiting: make(map[presence.UserID][]unresolved), reopened: make(map[presence.UserID]*reopened),
+		waiting: make(map[presence.UserID]chan struct{}), reopened: make(map[presence.UserID]*reopened),
 	}
 }
 
@@ -39,72 +32,45 @@ func (q *questions) ask(user presence.UserID) (start bool) {
 
 // open reports whether something waits for a user's choice, or the question is reopened.
 func (q *questions) open(user presence.UserID) bool {
-	return len(q.waiting[user]) > 0 || q.reopened[user] != nil
+	return q.waiting[user] != nil || q.reopened[user] != nil
 }
 
-// full reports whether no further function about a user may wait. At most most functions may.
-func (q *questions) full(user presence.UserID, most int) bool {
-	return q.queued >= most || q.queued >= most/2 && len(q.waiting[user]) > most/shareParts
-}
-
-// take returns the functions that wait for a user's choice, and removes them.
-func (q *questions) take(user presence.UserID) []unresolved {
-	waiting := q.waiting[user]
-	delete(q.waiting, user)
-	q.queued -= len(waiting)
-	return waiting
-}
-
-// whenKnown calls then with a user's choice: at once, or when the choice is known. It drops then if most
-// functions wait already. h is the connection whose lease waits, nil for a page view. then is called with mu
-// held. start reports whether the caller must start the goroutine that asks.
-func (p *users) whenKnown(h *holder, user presence.UserID, most int, then func(choice)) (start, dropped bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if chosen, known := p.records.choice(user); known {
-		then(chosen)
-		return false, false
-	}
-	q := &p.questions
-	waiting := q.waiting[user]
-	first, had := len(waiting) == 0, len(waiting)
-	waiting = slices.DeleteFunc(waiting, func(u unresolved) bool { return u.then == nil || u.conn != nil && p.connections[u.conn.id] == nil })
-	q.queued += len(waiting) - had
-	q.waiting[user] = waiting
-	if dropped = q.full(user, most); !dropped {
-		waiting = append(waiting, unresolved{h, then})
-		q.waiting[user] = waiting
-		q.queued++
-	}
-	if len(waiting) == 0 {
+// answered closes the question about a user.
+func (q *questions) answered(user presence.UserID) {
+	if known := q.waiting[user]; known != nil {
 		delete(q.waiting, user)
-	} else if first {
-		start = q.ask(user)
+		close(known)
 	}
-	return start, dropped
 }
 
-// askFirst queues the question about a user's choice before anything waits for the answer. It takes room for one function
-// of at most most, which the first call of whenKnown takes over. start is that of whenKnown.
+// askFirst queues the question about a user's choice, unless this node knows the choice or asks already. At most most
+// questions wait. start reports whether the caller must start the goroutine that asks.
 func (p *users) askFirst(user presence.UserID, most int) (start bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	q := &p.questions
-	if _, known := p.records.choice(user); known || len(q.waiting[user]) > 0 || q.full(user, most) {
+	if _, known := p.records.choice(user); known || q.waiting[user] != nil || len(q.waiting) >= most {
 		return false
 	}
-	q.waiting[user] = []unresolved{{}}
-	q.queued++
+	q.waiting[user] = make(chan struct{})
 	return q.ask(user)
 }
 
-// fullFor reports whether whenKnown would drop a function if at most most may wait.
-func (p *users) fullFor(user presence.UserID, most int) bool {
+// whenKnown returns a channel that is closed once a user's choice is known. It is nil if nobody asks.
+func (p *users) whenKnown(user presence.UserID) <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_, known := p.records.choice(user)
-	return !known && p.questions.full(user, most)
+	if _, known := p.records.choice(user); known {
+		return closedChannel
+	}
+	return p.questions.waiting[user]
 }
+
+var closedChannel = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
 
 // nextAsked returns the next users to ask about, in the order in which they came. If it is too early to ask,
 // it returns for how long. If there are none, the goroutine that asks must end.
@@ -120,7 +86,7 @@ func (p *users) nextAsked(most int) (users []presence.UserID, early time.Duratio
 		if !ok {
 			break
 		}
-		if q.begin(user) || len(q.waiting[user]) > 0 {
+		if q.begin(user) || q.waiting[user] != nil {
 			users = append(users, user)
 		}
 	}
@@ -145,9 +111,9 @@ func (p *users) askFrom(at time.Time) {
 	p.questions.askAfter = later(p.questions.askAfter, at)
 }
 
-// waiting returns the users for whose choices functions wait, and the number of these functions.
-func (p *users) waiting() (users []presence.UserID, queued int) {
+// waiting returns the users for whose choices something waits.
+func (p *users) waiting() []presence.UserID {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return slices.Collect(maps.Keys(p.questions.waiting)), p.questions.queued
+	return slices.Collect(maps.Keys(p.questions.waiting))
 }

@@ -29,17 +29,17 @@ func (v *visit) Hide(bool)  {}
 func (v *visit) wake()      {}
 
 // Close ends the visit, and holds its user for the grace.
-func (v *visit) Close() { v.finish(context.Canceled, backend.OpRelease) }
+func (v *visit) Close() { v.finish(context.Canceled, graced) }
 
 // finish ends the visit, once. It returns the topics in which the visit held its user.
-func (v *visit) finish(_ error, kind backend.OpKind) []presence.Topic {
+func (v *visit) finish(_ error, how ending) []presence.Topic {
 	v.expiry.Stop()
 	topics := v.holder.heldTopics()
 	if !v.leases.users.leaves(v.holder) {
 		return nil
 	}
 	for _, topic := range topics {
-		v.leases.release(v.holder, topic, kind, v.leases.cfg.grace(topic))
+		v.leases.release(v.holder, topic, how, v.leases.cfg.grace(topic))
 	}
 	return topics
 }
@@ -66,7 +66,7 @@ func (l *leases) visitOf(c claim) (h *holder, news bool) {
 		was := h.visit.Swap(&c)
 		for _, topic := range was.topics {
 			if !slices.Contains(c.topics, topic) {
-				l.release(h, topic, backend.OpRelease, l.cfg.grace(topic))
+				l.release(h, topic, graced, l.cfg.grace(topic))
 			}
 		}
 		return h, !slices.Equal(was.topics, c.topics)
@@ -149,7 +149,7 @@ func (t *tokens) hearGone(process string) {
 		if heartbeat := heartbeatFor(h.ttl()); h.id.Process() == process {
 			time.AfterFunc(max(heartbeat+heartbeat/2-time.Since(h.lastProof()), returningFor), func() {
 				if time.Since(h.lastProof()) > heartbeat && !t.fleet.lives(process, time.Since(heard)) {
-					h.conn.finish(nil, backend.OpDrop)
+					h.conn.finish(nil, dropped)
 				}
 			})
 		}
@@ -268,11 +268,17 @@ func (t *tokens) holds(ctx context.Context, acks []*ack) (bool, error) {
 // keep writes that a visit's page is alive. With make it makes the leases too, and with joined the page has just joined
 // its connection.
 func (l *leases) keep(h *holder, make, joined bool) (acks []*ack) {
-	l.eachKeep(h, joined, func(topic presence.Topic, keep operation) {
-		if !make {
-			keep.Kind = backend.OpHeartbeat
-		}
-		acks = append(acks, l.writer.putAcked(topic, keep))
-	})
+	l.users.asked(h)
+	lease := leaseCell{need: toBeat}
+	if joined {
+		l.users.joinedHere(h)
+		lease.need = toKeep
+	}
+	if make {
+		lease.need = toMake
+	}
+	for _, topic := range h.heldTopics() {
+		acks = append(acks, l.writer.putAcked(topic, cellOf(h, topic, lease), wordVisits))
+	}
 	return acks
 }

@@ -1,28 +1,34 @@
 package track
 
 import (
+	"context"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
+// apply applies an operation in the store.
+func (t *Tracker) apply(topic presence.Topic, op backend.Op) {
+	t.store.Apply(context.Background(), []backend.Batch{{Topic: topic, Ops: []backend.Op{op}, Keep: keepOf(t.cfg.Kind(topic))}})
+}
+
 // DeviceOn puts a device of a user into the topic of devices, as a connection there does.
 func (t *Tracker) DeviceOn(user presence.User, on presence.Device, s presence.Settings, since time.Time) {
 	shown := s.At(time.Now()).Visibility(since)
 	user.ID, user.Visibility, user.Data = backend.MemberOf(user.ID, on.ID), &shown, backend.DataOf(on)
-	t.writer.add(backend.DevicesTopic, backend.Op{Kind: backend.OpJoin, User: user, Holder: presence.Holder("x." + string(on.ID)), For: 1000 * time.Hour})
+	t.apply(backend.DevicesTopic, backend.Op{Kind: backend.OpJoin, User: user, Holder: presence.Holder("x." + string(on.ID)), For: 1000 * time.Hour})
 }
 
 // DeviceOff takes it out.
 func (t *Tracker) DeviceOff(user presence.UserID, on presence.DeviceID) {
-	t.writer.add(backend.DevicesTopic, backend.Op{Kind: backend.OpDrop, User: presence.User{ID: backend.MemberOf(user, on)}, Holder: presence.Holder("x." + string(on))})
+	t.apply(backend.DevicesTopic, backend.Op{Kind: backend.OpDrop, User: presence.User{ID: backend.MemberOf(user, on)}, Holder: presence.Holder("x." + string(on))})
 }
 
 // Choose changes what a user's device says of the settings.
 func (t *Tracker) Choose(user presence.UserID, on presence.DeviceID, s presence.Settings, since time.Time) {
 	shown := s.At(time.Now()).Visibility(since)
-	t.writer.add(backend.DevicesTopic, updateOf(presence.User{ID: backend.MemberOf(user, on), Visibility: &shown}))
+	t.apply(backend.DevicesTopic, backend.Op{Kind: backend.OpUpdate, User: presence.User{ID: backend.MemberOf(user, on), Visibility: &shown}})
 }
 
 // DeviceOp is the operation of DeviceOn, for a store.

@@ -45,7 +45,7 @@ func (h *whereabouts) writtenHere(user presence.UserID, first ...presence.Topic)
 
 // writing returns the topics in which the writer has operations of a user.
 func (h *whereabouts) writing(user presence.UserID) []presence.Topic {
-	return h.writer.holding(user, h.devicesOf(user))
+	return h.writer.holding(user)
 }
 
 // devicesOf returns the members of backend.DevicesTopic that belong to a user: those in the roster here, those that
@@ -130,29 +130,39 @@ func (p *users) membersHereLocked(user presence.UserID) (members []presence.User
 	return members
 }
 
-// holding returns the topics in which an operation of a user waits or is being written. devices are the user's members of
-// backend.DevicesTopic.
-func (w *writer) holding(user presence.UserID, devices []presence.UserID) (topics []presence.Topic) {
+// holding returns the topics in which something of a user waits or is being written.
+func (w *writer) holding(user presence.UserID) (topics []presence.Topic) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, some := range []map[presence.Topic]*pending{w.topics, w.flying} {
-		for topic, p := range some {
-			if slices.ContainsFunc(membersIn(topic, user, devices), p.holds) {
+	for _, some := range []map[presence.Topic]*dirty{w.topics, w.flying} {
+		for topic, d := range some {
+			if len(d.cells[user]) > 0 {
 				topics = append(topics, topic)
 			}
 		}
 	}
+	if b := w.blocked[user]; b != nil {
+		topics = append(topics, b.topics...)
+	}
 	return topics
 }
 
-// devicesOf returns a user's members of backend.DevicesTopic that have operations which wait or are being
-// written.
+// devicesOf returns a user's members of backend.DevicesTopic of which something waits or is being written.
 func (w *writer) devicesOf(user presence.UserID) (members []presence.UserID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, some := range []map[presence.Topic]*pending{w.topics, w.flying} {
-		if p := some[backend.DevicesTopic]; p != nil {
-			members = append(members, p.members[user]...)
+	for _, some := range []map[presence.Topic]*dirty{w.topics, w.flying} {
+		if d := some[backend.DevicesTopic]; d != nil {
+			for _, c := range d.cells[user] {
+				members = append(members, c.member)
+			}
+		}
+	}
+	if b := w.blocked[user]; b != nil {
+		for i, c := range b.cells {
+			if b.topics[i] == backend.DevicesTopic {
+				members = append(members, c.member)
+			}
 		}
 	}
 	return members

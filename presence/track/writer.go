@@ -9,33 +9,38 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// A writer collects operations for a few milliseconds, merges them by topic, user and holder, and lets a
-// flusher apply them in one call of the store. Adding an operation never waits. Operations that the store
-// cannot accept now are kept, and applied when it is back.
+// A writer knows what is to be written: see cell. A flusher reads what this node holds there, and applies it in one call of the
+// store. To put a cell never waits. What the store cannot accept now is kept, and applied when the store is back.
 type writer struct {
-	stats   *counters
-	records *userRecords
+	stats *counters
 
 	kick  wait.Wakeup   // something was added
 	retry wait.Wakeup   // wakes run to repeat failed calls, because the store is back
 	done  chan struct{} // closed when run returned
 
-	mu     writerMutex
-	topics map[presence.Topic]*pending
-	flying map[presence.Topic]*pending // what is being written
-	ops    int                         // number of operations in topics
-	shares map[presence.UserID]int     // number of operations of each user; nil: not counted
-	pace   writerPace
-	alarm  *time.Timer // wakes run when delayed operations are due
-	last   bool        // nothing is delayed any more, because the writer ends
-	max    int         // maxPending, or a smaller number in tests
+	mu      writerMutex
+	topics  map[presence.Topic]*dirty
+	flying  map[presence.Topic]*dirty // what is being written
+	blocked map[presence.UserID]*blockedCells
+	count   int                     // cells, and other operations, in topics and blocked
+	shares  map[presence.UserID]int // how many of them each user has; nil: not counted
+	pace    writerPace
+	alarm   *time.Timer // wakes run when delayed cells are due
+	last    bool        // nothing is delayed any more, because the writer ends
+	max     int         // maxPending, or a smaller number in tests
 }
 
-// maxPending is how many operations, and how many notices of each sort, wait while the store
+// blockedCells are those of a user that wait until this node knows what the user chose.
+type blockedCells struct {
+	topics []presence.Topic
+	cells  []*cell
+}
+
+// maxPending is how many cells, and how many notices of each sort, wait while the store
 // is out.
 const maxPending = 100_000
 
-// When half of max operations wait, a user or guest who has more than max/shareParts of them gets no more: so
+// When half of max cells wait, a user who has more than max/shareParts of them gets no more: so
 // nobody takes the room of others.
 const shareParts = 50
 
@@ -45,11 +50,11 @@ const (
 	refusedPause = 200 * time.Millisecond
 )
 
-func newWriter(stats *counters, records *userRecords) *writer {
+func newWriter(stats *counters) *writer {
 	w := &writer{
 		stats:   stats,
-		records: records,
-		topics:  make(map[presence.Topic]*pending),
+		topics:  make(map[presence.Topic]*dirty),
+		blocked: make(map[presence.UserID]*blockedCells),
 		kick:    wait.NewWakeup(),
 		retry:   wait.NewWakeup(),
 		done:    make(chan struct{}),
@@ -61,38 +66,76 @@ func newWriter(stats *counters, records *userRecords) *writer {
 	return w
 }
 
-// add adds an operation. Over its bound it drops page views, guests, bots, heartbeats and records, because
-// later ones replace them, or the store forgets the guest by itself. It keeps joins, and the ends of
-// connections and users. Their number is bounded by that of connections and users here: new connections of
-// users are refused meanwhile, and those that came and went while they waited leave one operation. See full
-// and writer_ends.go.
-func (w *writer) add(topic presence.Topic, op backend.Op) { w.put(topic, operation{Op: op}) }
-
-// put is add for an operation with additional information.
-func (w *writer) put(topic presence.Topic, op operation) {
+// put notes what is to be written of a member of a topic. Over its bound the writer drops page views and beats, because later
+// ones replace them. It keeps joins, and the ends of connections and users. Their number is bounded by that of
+// connections and users here: new connections of users are refused meanwhile, and those that came and went while they waited
+// leave one cell. See full.
+func (w *writer) put(topic presence.Topic, c cell) {
 	w.mu.Lock()
-	w.putLocked(topic, op)
+	if c.isDroppable() && w.fullLocked(ownerIn(topic, c.member)) {
+		w.stats.dropped.Add(1)
+	} else {
+		w.putLocked(topic, c)
+	}
 	w.mu.Unlock()
 	w.kick.Wake()
 }
 
-// putAcked is put, and returns an ack.
-func (w *writer) putAcked(topic presence.Topic, op operation) *ack {
-	a := &ack{key: keyOf(op.Op), done: make(chan struct{})}
-	w.mu.Lock()
-	if p := w.putLocked(topic, op); p != nil {
-		p.expect(a)
-	} else {
-		a.err = presence.ErrStoreOut
-		close(a.done)
+// putAcked is put for what is never dropped. The ack is closed once that was applied, or need not be.
+func (w *writer) putAcked(topic presence.Topic, c cell, of word) *ack {
+	a := newAck(of)
+	c.acks = waiters{a}
+	w.put(topic, c)
+	return a
+}
+
+func (w *writer) putLocked(topic presence.Topic, c cell) {
+	owner := ownerIn(topic, c.member)
+	d := w.dirtyLocked(topic)
+	if older := w.pullLocked(owner, topic, c.member); older != nil {
+		w.grewLocked(owner, d.put(owner, *older))
 	}
+	w.grewLocked(owner, d.put(owner, c))
+}
+
+// add adds an operation about no user: of a guest, a bot, or the topic's record. Over the writer's bound it is dropped.
+func (w *writer) add(topic presence.Topic, op backend.Op) {
+	w.mu.Lock()
+	if w.fullLocked("") {
+		w.stats.dropped.Add(1)
+	} else {
+		w.addLocked(topic, op)
+	}
+	w.mu.Unlock()
+	w.kick.Wake()
+}
+
+// addAcked is add, and returns an ack. It drops nothing.
+func (w *writer) addAcked(topic presence.Topic, op backend.Op) *ack {
+	a := newAck(wordOther)
+	w.mu.Lock()
+	w.addLocked(topic, op)
+	w.dirtyLocked(topic).acks.add(a)
 	w.mu.Unlock()
 	w.kick.Wake()
 	return a
 }
 
-// await waits until the operations of all acks were applied. It returns ErrClosed, the error of ctx, or why
-// an operation was given up.
+func (w *writer) addLocked(topic presence.Topic, op backend.Op) {
+	d := w.dirtyLocked(topic)
+	w.count += d.add(op)
+}
+
+func (w *writer) dirtyLocked(topic presence.Topic) *dirty {
+	d := w.topics[topic]
+	if d == nil {
+		d = newDirty()
+		w.topics[topic] = d
+	}
+	return d
+}
+
+// await waits until what all acks are of was applied. It returns ErrClosed, the error of ctx, or why it was given up.
 func (w *writer) await(ctx context.Context, acks ...*ack) error {
 	defer leave(acks)
 	for _, a := range acks {
@@ -110,89 +153,95 @@ func (w *writer) await(ctx context.Context, acks ...*ack) error {
 	return nil
 }
 
-// putLocked adds an operation. It returns the pending operations of its topic; nil if it was dropped.
-func (w *writer) putLocked(topic presence.Topic, op operation) *pending {
-	if droppable(op.Op) && w.fullLocked(op.User.ID) {
-		w.stats.dropped.Add(1)
-		return nil
+// block keeps a cell until this node knows what its user chose. It is called with users.mu held.
+func (w *writer) block(topic presence.Topic, c *cell) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	owner := ownerIn(topic, c.member)
+	b := w.blocked[owner]
+	if b == nil {
+		b = &blockedCells{}
+		w.blocked[owner] = b
 	}
-	p := w.topics[topic]
-	if p == nil {
-		p = newPending()
-		w.topics[topic] = p
+	for i, is := range b.cells {
+		if is.member == c.member && b.topics[i] == topic {
+			is.merge(*c)
+			return
+		}
 	}
-	if op.at.IsZero() {
-		op.at = time.Now()
-	}
-	if op.Kind == backend.OpRelease && op.until.IsZero() {
-		op.until = op.at.Add(op.For)
-	}
-	w.grewLocked(op.User.ID, p.add(op))
-	w.pace.plan(topic, p, op.Kind)
-	return p
+	b.topics, b.cells = append(b.topics, topic), append(b.cells, c)
+	w.grewLocked(owner, 1)
 }
 
-// grewLocked counts operations of a user that wait.
-func (w *writer) grewLocked(user presence.UserID, n int) {
-	w.ops += n
+// unblock makes the cells of a user due, because this node knows now what the user chose. It is called with users.mu held.
+func (w *writer) unblock(user presence.UserID) {
+	w.mu.Lock()
+	b := w.blocked[user]
+	if b != nil {
+		delete(w.blocked, user)
+		for i, c := range b.cells {
+			d := w.dirtyLocked(b.topics[i])
+			w.grewLocked(user, d.put(user, *c)-1)
+		}
+	}
+	w.mu.Unlock()
+	if b != nil {
+		w.kick.Wake()
+	}
+}
+
+// pullLocked returns and removes the blocked cell of a member of a topic; nil if there is none.
+func (w *writer) pullLocked(owner presence.UserID, topic presence.Topic, member presence.UserID) *cell {
+	b := w.blocked[owner]
+	if b == nil {
+		return nil
+	}
+	for i, c := range b.cells {
+		if c.member == member && b.topics[i] == topic {
+			last := len(b.cells) - 1
+			b.cells[i], b.topics[i] = b.cells[last], b.topics[last]
+			if b.cells, b.topics = b.cells[:last], b.topics[:last]; last == 0 {
+				delete(w.blocked, owner)
+			}
+			w.grewLocked(owner, -1)
+			return c
+		}
+	}
+	return nil
+}
+
+// grewLocked counts cells of a user that wait.
+func (w *writer) grewLocked(owner presence.UserID, n int) {
+	w.count += n
 	if w.shares != nil {
-		owner, _ := backend.OwnerOf(user)
 		w.shares[owner] += n
 	}
 }
 
-// countLocked counts pending operations that were added or removed: sign is 1 or -1.
-func (w *writer) countLocked(p *pending, sign int) {
-	w.ops += sign * p.size()
-	w.shares = nil
-}
-
-// fullLocked reports whether the writer drops what it may drop of a user: see add. Each user has a share.
+// fullLocked reports whether the writer drops what it may drop of a user: see put. Each user has a share.
 // Operations without a user have none.
-func (w *writer) fullLocked(user presence.UserID) bool {
+func (w *writer) fullLocked(owner presence.UserID) bool {
 	switch {
-	case w.ops >= w.max:
+	case w.count >= w.max:
 		return true
-	case user == "" || w.ops < w.max/2:
+	case owner == "" || w.count < w.max/2:
 		return false
 	}
 	if w.shares == nil {
 		w.shares = make(map[presence.UserID]int)
-		for _, p := range w.topics {
-			for subject, list := range p.lists {
-				owner, _ := backend.OwnerOf(subject.user)
-				w.shares[owner] += len(list)
+		for _, d := range w.topics {
+			for owner, cells := range d.cells {
+				w.shares[owner] += len(cells)
 			}
 		}
+		for owner, b := range w.blocked {
+			w.shares[owner] += len(b.cells)
+		}
 	}
-	owner, _ := backend.OwnerOf(user)
 	return w.shares[owner] > w.max/shareParts
 }
 
-// droppable reports whether losing the operation does no lasting harm.
-func droppable(op backend.Op) bool {
-	switch op.Kind {
-	case backend.OpSeen, backend.OpGuest, backend.OpForgetGuest, backend.OpBot, backend.OpHeartbeat, backend.OpKeep, backend.OpPeak:
-		return true
-	}
-	return false
-}
-
-// giveUp removes a join that was not sent yet. It reports whether there was one.
-func (w *writer) giveUp(topic presence.Topic, user presence.UserID, holder presence.Holder) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	p := w.topics[topic]
-	if p == nil {
-		return false
-	}
-	had := p.size()
-	given := p.giveUp(user, holder)
-	w.grewLocked(user, p.size()-had)
-	return given
-}
-
-// full reports whether the writer drops what it may drop of a user: see add. New connections of the user are
+// full reports whether the writer drops what it may drop of a user: see put. New connections of the user are
 // then refused.
 func (w *writer) full(user presence.UserID) bool {
 	w.mu.Lock()
@@ -200,18 +249,40 @@ func (w *writer) full(user presence.UserID) bool {
 	return w.fullLocked(user)
 }
 
+// size returns how many cells and other operations wait.
 func (w *writer) size() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.ops
+	return w.count
 }
 
-// end makes all waiting operations due.
+// waitsForStore reports whether something waits that needs the store alone.
+func (w *writer) waitsForStore() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.topics) > 0
+}
+
+// busy reports whether something waits or is being written.
+func (w *writer) busy() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.count > 0 || len(w.flying) > 0
+}
+
+// end makes all cells due.
 func (w *writer) end() {
 	w.mu.Lock()
 	w.last = true
 	w.mu.Unlock()
 	w.alarm.Stop()
+}
+
+// writes notes what is being written of a topic.
+func (w *writer) writes(topic presence.Topic, ops []backend.Op) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.pace.wrote(topic, ops, time.Now())
 }
 
 // landed notes that nothing is being written any more.
@@ -221,56 +292,42 @@ func (w *writer) landed() {
 	w.flying = nil
 }
 
-// take returns the operations to write now, by topic. They are being written until landed is called.
-func (w *writer) take() (topics map[presence.Topic]*pending) {
+// take returns what is to be written now, by topic. It is being written until landed is called.
+func (w *writer) take() (topics map[presence.Topic]*dirty) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now, next := time.Now(), time.Time{}
-	topics = w.topics
-	w.topics, w.ops, w.shares = make(map[presence.Topic]*pending), 0, nil
-	for topic, p := range topics {
-		p.dropVoid(topic, w.records, now)
-		if p.size() == 0 {
-			p.acknowledge(nil)
-			delete(topics, topic)
-			continue
-		}
-		due := p.dueAt()
-		if p.after.After(now) || due.After(now) && !w.last {
-			w.topics[topic] = p
-			w.countLocked(p, 1)
-			delete(topics, topic)
-			if next.IsZero() || due.Before(next) {
-				next = due
-			}
+	topics = make(map[presence.Topic]*dirty)
+	for topic, d := range w.topics {
+		due := w.pace.due(topic, d)
+		if !d.after.After(now) && (w.last || !due.After(now)) {
+			topics[topic] = d
+			delete(w.topics, topic)
+			w.count -= d.size()
+		} else if next.IsZero() || due.Before(next) {
+			next = due
 		}
 	}
 	if !next.IsZero() && !w.last {
 		w.alarm.Reset(next.Sub(now))
 	}
 	if len(topics) > 0 {
+		w.shares = nil
 		w.flying = topics
-		w.pace.wrote(topics, now)
 	}
 	return topics
 }
 
-// keep puts back operations that the store did not accept, before those that came since. Some may have taken
-// effect: repeating them changes nothing (rule 12).
-func (w *writer) keep(topic presence.Topic, p *pending) {
+// keep puts back what the store did not accept, before what came since. Some may have taken
+// effect: repeating it changes nothing (rule 12).
+func (w *writer) keep(topic presence.Topic, d *dirty) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	since := w.topics[topic]
-	w.topics[topic] = p
-	w.countLocked(p, 1)
-	if since == nil {
-		return
+	w.shares = nil
+	if since := w.topics[topic]; since != nil {
+		w.count -= since.size()
+		d.merge(since)
 	}
-	w.countLocked(since, -1)
-	for _, op := range since.all() {
-		w.putLocked(topic, op)
-	}
-	for _, a := range since.acks {
-		p.expect(a)
-	}
+	w.topics[topic] = d
+	w.count += d.size()
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/rollcall-go/rollcall/internal/minute"
@@ -13,17 +14,17 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// A flusher writes the operations of a writer to the store.
+// A flusher writes to the store what the cells of a writer are about.
 type flusher struct {
-	cfg        *Config
-	stats      *counters
-	store      backend.Store
-	outage     *outage
-	writer     *writer
-	generation *generation
-	unknown    func(presence.Topic, backend.Op) // called with each heartbeat whose lease is gone
-	hear       func(context.Context) error      // returns once every notice that was published before was heard
-	logs       minute.Gate
+	cfg      *Config
+	stats    *counters
+	store    backend.Store
+	outage   *outage
+	writer   *writer
+	holdings *holdings
+	hear     func(context.Context) error // returns once every notice that was published before was heard
+	gone     *goneLeases
+	logs     minute.Gate
 }
 
 // finish writes the remaining operations, and retries for applyTimeout.
@@ -61,26 +62,32 @@ func (f *flusher) run(ctx context.Context) {
 	}
 }
 
-// flush writes all waiting operations, and reports whether the store was reached. Operations that the store
-// refused wait for their next try.
+// flush writes all that is due, and reports whether the store was reached. What the store refused waits for its next try.
 func (f *flusher) flush(ctx context.Context) bool {
-	if f.outage.leasesMayHaveExpired() && f.writer.size() > 0 && !f.hearFirst(ctx) {
+	if f.outage.leasesMayHaveExpired() && f.writer.waitsForStore() && !f.hearFirst(ctx) {
 		return false
 	}
 	topics := f.writer.take()
-	if len(topics) == 0 {
-		if f.writer.size() == 0 {
+	defer f.writer.landed()
+	batches := make([]backend.Batch, 0, len(topics))
+	now := time.Now()
+	for topic, d := range topics {
+		ops, unknown := f.holdings.batch(topic, d, now)
+		f.holdings.choices.askEarly(unknown...)
+		if len(ops) == 0 {
+			d.close(nil, nil)
+			continue
+		}
+		f.writer.writes(topic, ops)
+		batches = append(batches, backend.Batch{Topic: topic, Ops: f.holdings.generation.sign(ops), Keep: keepOf(f.cfg.Kind(topic))})
+	}
+	if len(batches) == 0 {
+		if !f.writer.waitsForStore() {
 			f.outage.nothingWaits()
 		}
 		return true
 	}
 	f.outage.begin(writes)
-	batches := make([]backend.Batch, 0, len(topics))
-	now := time.Now()
-	for topic, p := range topics {
-		batches = append(batches, backend.Batch{Topic: topic, Ops: f.generation.sign(p.batch(now)), Keep: keepOf(f.cfg.Kind(topic))})
-	}
-	defer f.writer.landed()
 	try, cancel := context.WithTimeout(ctx, applyTimeout)
 	defer cancel()
 	var failed error
@@ -90,25 +97,32 @@ func (f *flusher) flush(ctx context.Context) bool {
 		switch {
 		case errors.Is(result.Err, presence.ErrRefused):
 			f.refused(ctx, topic, topics[topic], result.Err)
-			continue
 		case result.Err != nil:
 			failed = result.Err
 			f.writer.keep(topic, topics[topic])
-			continue
-		}
-		unknown := make([]backend.Op, 0, len(result.Unknown))
-		for _, j := range result.Unknown {
-			unknown = append(unknown, f.generation.unsigned(batches[i].Ops[j]))
-		}
-		topics[topic].acknowledge(unknown)
-		for _, op := range unknown {
-			f.unknown(topic, op)
+		default:
+			f.applied(topic, topics[topic], batches[i].Ops, result.Unknown)
 		}
 	}
 	if failed == nil || ctx.Err() == nil { // otherwise Close cut it off, and writes it again
 		f.outage.report(writes, began, failed)
 	}
 	return failed == nil
+}
+
+// applied closes the acks of what was written. unknown are the indexes of the operations whose lease is gone.
+func (f *flusher) applied(topic presence.Topic, d *dirty, ops []backend.Op, unknown []int) {
+	gone := make(map[word][]presence.UserID)
+	for _, i := range unknown {
+		op := f.holdings.generation.unsigned(ops[i])
+		of := wordPages
+		if op.Holder == visitors {
+			of = wordVisits
+		}
+		gone[of] = append(gone[of], op.User.ID)
+	}
+	d.close(nil, func(member presence.UserID, of word) bool { return slices.Contains(gone[of], member) })
+	f.gone.add(topic, gone[wordPages])
 }
 
 // hearFirst hears the notices that other nodes published while the store was out. It runs before waiting
@@ -124,19 +138,19 @@ func (f *flusher) hearFirst(ctx context.Context) bool {
 	return f.hear(ctx) == nil || f.outage.readsGoWell()
 }
 
-// refused keeps operations that the store refused for another try, or drops them after
+// refused keeps what the store refused for another try, or drops them after
 // maxTries. Other topics do not wait for them.
-func (f *flusher) refused(ctx context.Context, topic presence.Topic, p *pending, err error) {
-	if p.tries++; p.tries < maxTries && ctx.Err() == nil {
-		p.after = time.Now().Add(refusedPause)
-		f.writer.keep(topic, p)
+func (f *flusher) refused(ctx context.Context, topic presence.Topic, d *dirty, err error) {
+	if d.tries++; d.tries < maxTries && ctx.Err() == nil {
+		d.after = time.Now().Add(refusedPause)
+		f.writer.keep(topic, d)
 		time.AfterFunc(refusedPause, f.writer.kick.Wake)
 		return
 	}
-	f.stats.rejected.Add(uint64(p.size()))
-	p.fail(err)
+	f.stats.rejected.Add(uint64(d.size()))
+	d.close(err, nil)
 	if f.logs.Pass() {
 		f.cfg.Logger.Error("presence: the store refuses what a topic was sent; it was given up, and other topics go on",
-			slog.String("topic", string(topic)), slog.Int("operations", p.size()), slog.Any("error", err))
+			slog.String("topic", string(topic)), slog.Int("operations", d.size()), slog.Any("error", err))
 	}
 }

@@ -66,42 +66,19 @@ type writerPace struct {
 	pruned time.Time
 }
 
-// plan sets when a topic's operations are due, after one was added.
-func (w *writerPace) plan(topic presence.Topic, p *pending, kind backend.OpKind) {
-	p.touched = time.Now()
-	var due time.Time
-	if kind == backend.OpHeartbeat {
-		due = w.beats.next()
-	} else {
-		p.changes = true
-		due = w.topics[topic].next()
-	}
-	if !p.planned || due.Before(p.due) {
-		p.planned, p.due = true, due
-	}
-}
-
-// wrote notes what is being written.
-func (w *writerPace) wrote(topics map[presence.Topic]*pending, now time.Time) {
+// wrote notes what is being written of a topic.
+func (w *writerPace) wrote(topic presence.Topic, ops []backend.Op, now time.Time) {
 	beats := 0
-	for topic, p := range topics {
-		changes := 0
-		for _, list := range p.lists {
-			for i := range list {
-				if list[i].Kind == backend.OpHeartbeat {
-					beats++
-				} else {
-					changes++
-				}
-			}
+	for i := range ops {
+		if ops[i].Kind == backend.OpHeartbeat {
+			beats++
 		}
-		if changes == 0 {
-			continue
-		}
-		w.topics[topic] = w.topics[topic].wrote(changes, now)
 	}
 	if beats > 0 {
 		w.beats = w.beats.wrote(beats, now)
+	}
+	if changes := len(ops) - beats; changes > 0 {
+		w.topics[topic] = w.topics[topic].wrote(changes, now)
 	}
 	if now.Sub(w.pruned) < paceKept {
 		return
@@ -114,14 +91,14 @@ func (w *writerPace) wrote(topics map[presence.Topic]*pending, now time.Time) {
 	}
 }
 
-// dueAt returns when the operations are due, as far as is known now.
-func (p *pending) dueAt() time.Time {
-	due := p.due
-	if lull := p.touched.Add(flushLull); len(p.acks) > 0 && p.changes && lull.Before(due) {
+// due returns when a topic is due, as far as is known now.
+func (w *writerPace) due(topic presence.Topic, d *dirty) time.Time {
+	if !d.changes {
+		return later(w.beats.next(), d.after)
+	}
+	due := w.topics[topic].next()
+	if lull := d.touched.Add(flushLull); d.awaited && lull.Before(due) {
 		due = lull
 	}
-	if p.after.After(due) {
-		due = p.after
-	}
-	return due
+	return later(due, d.after)
 }

@@ -32,7 +32,11 @@ func (w *writes) Apply(ctx context.Context, batches []backend.Batch) []backend.R
 		}
 	}
 	w.mu.Unlock()
-	return w.Store.Apply(ctx, batches)
+	results := w.Store.Apply(ctx, batches)
+	for i := range results {
+		results[i].Unknown = nil // the heartbeats are those of no page
+	}
+	return results
 }
 
 // load adds operations to some topics, so many a second for a while, and returns how many

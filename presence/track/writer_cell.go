@@ -1,0 +1,296 @@
+package track
+
+import (
+	"cmp"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
+)
+
+// A cell says that something is to be written of one member of a topic. What is written, a flush reads from what this node
+// holds at that moment: see holdings. So a cell is as large after an hour of an outage as after a second, and whoever comes and
+// goes a thousand times meanwhile leaves one.
+//
+// Example: Redis is out. Alice opens a page, closes it, opens the next one, and turns busy. When Redis is back, this node writes
+// one join of a busy user.
+type cell struct {
+	member presence.UserID // the user, or in backend.DevicesTopic a device
+
+	pages  leaseCell // the lease for the pages that are open here
+	visits leaseCell // the lease for visits
+	view   *viewCell // the latest page view; nil: none
+	out    time.Time // the latest sign-out; zero: none
+	off    time.Time // the latest sign-out of one browser or device; zero: none
+	choice bool      // the user chose something
+
+	order int // its place among the cells of the topic
+	acks  waiters
+}
+
+// A need says how much of a lease is to be written.
+type need uint8
+
+const (
+	toBeat need = iota + 1 // it goes on
+	toKeep                 // so does it, and what its pages do has changed
+	toMake                 // the store may not have it
+)
+
+// A leaseCell is the part of a cell that is about one lease.
+type leaseCell struct {
+	need need
+	end  *leaseEnd // of the last page that held the member; nil: none has ended
+}
+
+// A leaseEnd says how the last page ended that held a member of a topic.
+type leaseEnd struct {
+	visitor    presence.Visitor
+	identified time.Time
+	joined     time.Time // when the page came
+	at         time.Time // when it ended
+	grace      time.Duration
+	until      time.Time // when the grace ends
+	how        ending
+}
+
+// A viewCell is a page view that is to be written.
+type viewCell struct {
+	pageView
+	at time.Time // when it was viewed, or when it took the place of what held the user before
+}
+
+// word is the part of a cell that a caller waits for.
+type word uint8
+
+const (
+	wordPages word = iota
+	wordVisits
+	wordOut
+	wordChoice
+	wordOther // no part of a cell: an operation without a user
+)
+
+// isBeat reports whether the cell changes nothing that anybody sees.
+func (c *cell) isBeat() bool {
+	return c.pages.need <= toBeat && c.visits.need <= toBeat && !c.ends() && c.view == nil && !c.choice
+}
+
+func (c *cell) ends() bool {
+	return c.pages.end != nil || c.visits.end != nil || !c.out.IsZero() || !c.off.IsZero()
+}
+
+// isDroppable reports whether losing the cell does no lasting harm.
+func (c *cell) isDroppable() bool {
+	return c.pages.need != toMake && !c.ends() && !c.choice && len(c.acks) == 0
+}
+
+// merge adds what a later cell of the same member says.
+func (c *cell) merge(next cell) {
+	c.pages.merge(next.pages)
+	c.visits.merge(next.visits)
+	if next.view != nil && (c.view == nil || !next.view.at.Before(c.view.at)) {
+		c.view = next.view
+	}
+	c.out, c.off = later(c.out, next.out), later(c.off, next.off)
+	c.choice = c.choice || next.choice
+	for _, a := range next.acks {
+		c.acks.add(a)
+	}
+}
+
+func (l *leaseCell) merge(next leaseCell) {
+	if next.need == toMake {
+		l.end = nil
+	}
+	l.need = max(l.need, next.need)
+	switch {
+	case next.end == nil:
+	case l.end == nil || !next.end.until.Before(l.end.until):
+		l.end = next.end
+	default: // the longer grace goes on
+		end := *l.end
+		end.at = later(end.at, next.end.at)
+		l.end = &end
+	}
+}
+
+// An ack tells what happened to a part of a cell.
+type ack struct {
+	of   word
+	done chan struct{} // closed when the part was applied or dropped
+	gone bool          // after done: it was about a lease that is gone
+	err  error         // after done: why it was dropped
+	left atomic.Bool   // nobody waits for it any more
+}
+
+func newAck(of word) *ack { return &ack{of: of, done: make(chan struct{})} }
+
+// leave notes that nobody waits for acks any more.
+func leave(acks []*ack) {
+	for _, a := range acks {
+		a.left.Store(true)
+	}
+}
+
+// waiters are acks that are not closed yet.
+type waiters []*ack
+
+// add adds an ack. It drops those that nobody waits for.
+func (w *waiters) add(a *ack) {
+	if len(*w) >= 8 && len(*w)&(len(*w)-1) == 0 {
+		*w = slices.DeleteFunc(*w, func(a *ack) bool { return a.left.Load() })
+	}
+	*w = append(*w, a)
+}
+
+// split returns the acks of a word, and the others.
+func (w waiters) split(of word) (is, others waiters) {
+	for _, a := range w {
+		if a.of == of {
+			is = append(is, a)
+		} else {
+			others = append(others, a)
+		}
+	}
+	return is, others
+}
+
+// close closes all acks. gone says for which words a lease is gone.
+func (w waiters) close(err error, gone func(word) bool) {
+	for _, a := range w {
+		a.err, a.gone = err, gone(a.of)
+		close(a.done)
+	}
+}
+
+func nothingGone(word) bool { return false }
+
+// dirty has the cells of one topic, and the operations there that are about no user.
+type dirty struct {
+	cells  map[presence.UserID][]*cell // by user: one, or in backend.DevicesTopic one for each device
+	others map[otherKey]backend.Op     // the latest operation of each guest and bot
+	reset  bool                        // the topic's record starts anew
+	peak   *backend.Peak               // a record that this node remembers
+	count  int                         // of cells
+	order  int                         // of the latest cell
+	acks   waiters                     // for operations without a user
+	tries  int                         // how often the store refused it
+	after  time.Time                   // earliest time of the next try
+
+	touched time.Time // when something was added last
+	changes bool      // there are cells that are not beats
+	awaited bool      // a caller waits for something in it
+}
+
+// An otherKey identifies whom an operation is about.
+type otherKey struct {
+	guest, bot string
+	user       presence.UserID
+}
+
+func newDirty() *dirty {
+	return &dirty{cells: make(map[presence.UserID][]*cell), others: make(map[otherKey]backend.Op)}
+}
+
+// size returns how many cells and other operations there are.
+func (d *dirty) size() int {
+	n := d.count + len(d.others)
+	if d.reset {
+		n++
+	}
+	if d.peak != nil {
+		n++
+	}
+	return n
+}
+
+// put merges a cell into that of its member, and returns how many more there are now.
+func (d *dirty) put(owner presence.UserID, c cell) (grown int) {
+	d.awaited = d.awaited || len(c.acks) > 0
+	d.touch(c.isBeat())
+	for _, is := range d.cells[owner] {
+		if is.member == c.member {
+			is.merge(c)
+			return 0
+		}
+	}
+	d.order++
+	c.order = d.order
+	d.cells[owner] = append(d.cells[owner], &c)
+	d.count++
+	return 1
+}
+
+// add takes the place of the operation about the same guest, bot or record. It returns how many more there are now.
+func (d *dirty) add(op backend.Op) (grown int) {
+	had := d.size()
+	d.touch(op.Kind == backend.OpHeartbeat)
+	switch op.Kind {
+	case backend.OpResetPeak:
+		d.reset, d.peak = true, nil
+	case backend.OpPeak:
+		if d.peak != nil {
+			op.Peak = d.peak.Better(op.Peak)
+		}
+		d.peak = &op.Peak
+	default:
+		d.others[otherKey{op.Guest, op.Bot, op.User.ID}] = op
+	}
+	return d.size() - had
+}
+
+func (d *dirty) touch(beat bool) {
+	d.touched = time.Now()
+	d.changes = d.changes || !beat
+}
+
+// merge adds what came later.
+func (d *dirty) merge(next *dirty) {
+	for owner, cells := range next.cells {
+		for _, c := range cells {
+			d.put(owner, *c)
+		}
+	}
+	for _, op := range next.all() {
+		d.add(op)
+	}
+	d.acks = append(d.acks, next.acks...)
+}
+
+// all returns the operations without a user.
+func (d *dirty) all() (ops []backend.Op) {
+	for _, op := range d.others {
+		ops = append(ops, op)
+	}
+	slices.SortFunc(ops, func(a, b backend.Op) int { return cmp.Compare(a.Kind, b.Kind) }) // a store can apply them together
+	if d.reset {
+		ops = append(ops, backend.Op{Kind: backend.OpResetPeak})
+	}
+	if d.peak != nil {
+		ops = append(ops, backend.Op{Kind: backend.OpPeak, Peak: *d.peak})
+	}
+	return ops
+}
+
+// sorted returns the cells in the order in which they came.
+func (d *dirty) sorted() []*cell {
+	sorted := make([]*cell, 0, d.count)
+	for _, cells := range d.cells {
+		sorted = append(sorted, cells...)
+	}
+	slices.SortFunc(sorted, func(a, b *cell) int { return cmp.Compare(a.order, b.order) })
+	return sorted
+}
+
+// close closes all acks.
+func (d *dirty) close(err error, gone func(presence.UserID, word) bool) {
+	for _, cells := range d.cells {
+		for _, c := range cells {
+			c.acks.close(err, func(of word) bool { return gone != nil && gone(c.member, of) })
+		}
+	}
+	d.acks.close(err, nothingGone)
+}
