@@ -61,18 +61,20 @@ func (v *View) shownUsers() (users []presence.UserID) {
 }
 
 // admitHeld lists a withheld user of a topic if a connection of this node holds the user. If the user has signed out, it
-// ends the page view of before the sign-out, which the store has in old data.
+// says so again: the store has in old data what held the user before.
 //
 // Example: Alice views a page at 12:00 and signs out at 12:01. At 12:02 Redis starts again with a file of 12:00:30.
 func (c *choices) admitHeld(r *replica) {
 	for _, e := range r.withheldMembers() {
 		records := c.users.records
-		out := later(records.viewsEndedAt(ownerIn(r.out.topic, e.ID)), records.endedAt(e.ID))
+		out, off := records.outAt(r.out.topic, e.ID), records.viewsEndedAt(ownerIn(r.out.topic, e.ID))
 		switch {
 		case c.holdsAs(r.out.topic, e):
 			r.admit(e.ID)
 		case e.Since.Before(out):
-			c.writer.put(r.out.topic, cell{member: e.ID, off: out})
+			c.writer.put(r.out.topic, cell{member: e.ID, out: out})
+		case e.Since.Before(off):
+			c.writer.put(r.out.topic, cell{member: e.ID, off: off})
 		}
 	}
 }

@@ -33,7 +33,7 @@ func (c *choices) republish() {
 	if c.directory.on() {
 		waiting := c.users.waiting() // an answer that is under way may be too old
 		held := c.users.forgetChoices(func(user presence.UserID, _ choice) bool {
-			return c.users.heldLocked(user) || len(c.writer.holding(user)) > 0
+			return c.users.heldLocked(user)
 		})
 		c.askAgain(slices.AppendSeq(waiting, maps.Keys(held))...)
 		return

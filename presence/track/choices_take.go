@@ -12,7 +12,7 @@ import (
 func siteOf(id presence.UserID) presence.Topic { return presence.Site.In(id.Tenant()) }
 
 // take replaces a user's choice by the result of replace, unless that is no change, and writes the new choice where this node
-// holds the user, and where it writes the earlier one. If the user hides, it writes that in all topics that it shows the user
+// holds the user. If the user hides, it writes that in all topics that it shows the user
 // in, since the node of the sender may have ended before it wrote. replace is called with users.mu held.
 func (c *choices) take(user presence.UserID, replace func(was choice, known bool) (now choice, changed bool)) (now choice, changed bool) {
 	now, changed = c.users.learn(user, replace)
@@ -23,9 +23,6 @@ func (c *choices) take(user presence.UserID, replace func(was choice, known bool
 		return now, false
 	}
 	topics := c.users.topicsOf(user)
-	for _, topic := range c.where.writing(user) { // with the previous choice
-		topics[topic] = struct{}{}
-	}
 	if now.hides() {
 		for _, topic := range c.where.showing(user) {
 			topics[topic] = struct{}{}

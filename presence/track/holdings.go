@@ -107,8 +107,7 @@ func (h *holdings) lease(topic presence.Topic, member presence.UserID, l *leaseC
 	case by == nil:
 		h.end(topic, member, l, holder, now, to)
 	case l.need == toBeat && l.end == nil:
-		op.Kind = backend.OpHeartbeat
-		to.beats = append(to.beats, op)
+		to.beats = append(to.beats, backend.Op{Kind: backend.OpHeartbeat, User: op.User, Holder: holder, For: op.For})
 	case l.need != toMake:
 		to.keeps = append(to.keeps, op)
 	case holder == visitors:

@@ -96,7 +96,7 @@ func newTracker(inner backend.Store, cfg *Config) *Tracker {
 	}, news)
 	records := &records{cfg, store, writer, peaks, topics, notices}
 	devices := &deviceRoster{directory, topics}
-	where := &whereabouts{users, topics, writer, devices}
+	where := &whereabouts{users, topics, devices}
 
 	lastSeen := newLastSeen(directory.on(), forgotten)
 	choices := (&choices{

@@ -9,13 +9,11 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// The whereabouts of a user are where this node holds the user, shows the user, or has something to write of
-// the user: in which topics, and by which devices. What changes for a user everywhere, such as a choice, a
+// The whereabouts of a user are where this node holds the user, or shows the user: in which topics, and by which devices. What changes for a user everywhere, such as a choice, a
 // sign-out or an erasure, changes there.
 type whereabouts struct {
 	users   *users
 	topics  *topics
-	writer  *writer
 	devices *deviceRoster
 }
 
@@ -43,17 +41,8 @@ func (h *whereabouts) writtenHere(user presence.UserID, first ...presence.Topic)
 	return append(first, slices.Sorted(maps.Keys(held))...)
 }
 
-// writing returns the topics in which the writer has operations of a user.
-func (h *whereabouts) writing(user presence.UserID) []presence.Topic {
-	return h.writer.holding(user)
-}
-
-// devicesOf returns the members of backend.DevicesTopic that belong to a user: those in the roster here, those that
-// this node holds itself, and those for which an operation still waits to be written.
-//
-// Example: node A hangs for ten seconds, and the others sweep Alice's page there. She hides, and closes the
-// page. Then A resumes, and hears first that she left, and then that she hid. Its roster has none of her
-// devices, but the join and release of her page wait to be written, as online.
+// devicesOf returns the members of backend.DevicesTopic that belong to a user: those in the roster here, and those that
+// this node holds itself.
 //
 // While a roster is provisional, its view may lack devices that the store has.
 func (h *whereabouts) devicesOf(user presence.UserID) []presence.UserID {
@@ -72,7 +61,7 @@ func (h *whereabouts) devicesOf(user presence.UserID) []presence.UserID {
 
 // devicesLocked is devicesOf with users.mu held, without the devices that are missing in the view.
 func (h *whereabouts) devicesLocked(user presence.UserID) []presence.UserID {
-	members := append(h.users.membersHereLocked(user), h.writer.devicesOf(user)...)
+	members := h.users.membersHereLocked(user)
 	for m := range h.devices.of(user) {
 		members = append(members, m.ID)
 	}
@@ -125,44 +114,6 @@ func (p *users) membersHereLocked(user presence.UserID) (members []presence.User
 	for _, v := range u.views {
 		if v.topic == backend.DevicesTopic {
 			members = append(members, backend.MemberOf(user, v.device.ID))
-		}
-	}
-	return members
-}
-
-// holding returns the topics in which something of a user waits or is being written.
-func (w *writer) holding(user presence.UserID) (topics []presence.Topic) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, some := range []map[presence.Topic]*dirty{w.topics, w.flying} {
-		for topic, d := range some {
-			if len(d.cells[user]) > 0 {
-				topics = append(topics, topic)
-			}
-		}
-	}
-	if b := w.blocked[user]; b != nil {
-		topics = append(topics, b.topics...)
-	}
-	return topics
-}
-
-// devicesOf returns a user's members of backend.DevicesTopic of which something waits or is being written.
-func (w *writer) devicesOf(user presence.UserID) (members []presence.UserID) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, some := range []map[presence.Topic]*dirty{w.topics, w.flying} {
-		if d := some[backend.DevicesTopic]; d != nil {
-			for _, c := range d.cells[user] {
-				members = append(members, c.member)
-			}
-		}
-	}
-	if b := w.blocked[user]; b != nil {
-		for i, c := range b.cells {
-			if b.topics[i] == backend.DevicesTopic {
-				members = append(members, c.member)
-			}
 		}
 	}
 	return members

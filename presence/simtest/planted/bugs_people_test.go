@@ -9,7 +9,7 @@ var peopleBugs = []bug{
 	{"who turns invisible is shown to those who watch", "watch_news.go", "case here && s.visibility.Status == presence.Invisible:", "case here && false:"},
 	{"devices that leave are not looked at", "watch_news.go", "			p.deviceChangedLocked(d.ID)\n", "			_ = d\n"},
 	{"people who left the list stay in its total", "watch_list.go", "total += one(hash) - one(s.told)", "total += one(hash)"},
-	{"a device has the word of before", "choices_take.go", "ops = append(ops, updateOf(presence.User{ID: member, Visibility: &shown, Rev: now.rev()}))", "_, _ = member, shown"},
+	{"a device has the word of before", "choices_take.go", "membersIn(topic, user, devices)", "membersIn(topic, user, devices[:0])"},
 	{"an older choice replaces a later one on a node", "choices_again.go", "case note.Rev < was.settings.Rev || note.Rev", "case note.Rev"},
 	{"settings are written without their revision", "settings_shown.go", "	u.Rev = r.settings.Rev\n", ""},
 	{"a node that forgot a choice believes an older one", "choices_again.go", "if !narrow(note.Settings) {\n				return was, false", "if false {\n				return was, false"},

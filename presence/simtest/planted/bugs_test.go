@@ -8,21 +8,21 @@ var bugs = slices.Concat(fleetBugs, peopleBugs, windowBugs)
 var fleetBugs = []bug{
 	// Leases of nodes and connections.
 	{"a node judges silent processes as soon as it is back", "outage_sweep.go", "time.Since(p.trouble) >= min(catchUpLongest, term)", "true"},
-	{"connections are not renewed", "leases_heartbeat.go", "(all || h.due(c)) && l.renew", "(all || h.due(c)) && c.id == \"\" && l.renew"},
-	{"leases that are gone are not made again", "leases.go", "l.gone[goneLease{topic, op.User.ID}] = struct{}{}", ""},
+	{"connections are not renewed", "leases_heartbeat.go", "c.turn == turn && l.renew", "c.turn == turn && c.id == \"\" && l.renew"},
+	{"leases that are gone are not made again", "leases_gone.go", "g.found = append(g.found, goneLease{topic, member})", "_, _ = topic, member"},
 	{"leases are made again before sign-outs are heard", "leases_restore.go", "for l.choices.hearAll(ctx) != nil {", "for false {"},
-	{"a join is made for a page that has closed", "leases.go", "if !l.users.holdsLocked(c, topic) {", "if false {"},
-	{"a page that closes leaves at once", "leases.go", "	case opGiveUp, backend.OpRelease:\n		release.Kind = backend.OpRelease", "	case opGiveUp, backend.OpRelease:\n		release.Kind = backend.OpDrop"},
-	{"the first of several pages ends the lease", "leases.go", "if keep, held := l.users.keepLocked(h, topic); held {\n		l.writer.put(topic, keep)\n		return", "if keep, held := l.users.keepLocked(h, topic); held && topic == \"\" {\n		l.writer.put(topic, keep)\n		return"},
-	{"beats at other nodes hold nobody", "visit.go", "		acks = append(acks, l.writer.putAcked(topic, keep))\n", "		if h == nil {\n			acks = append(acks, l.writer.putAcked(topic, keep))\n		}\n"},
+	{"the end of a page is not written", "holdings.go", "		h.end(topic, member, l, holder, now, to)\n", ""},
+	{"a page that closes leaves at once", "leases.go", "if how == graced || how == givenUp {", "if false {"},
+	{"the first of several pages ends the lease", "holdings.go", "case by == nil:", "case by == nil || l.end != nil:"},
+	{"beats at other nodes hold nobody", "visit.go", "cellOf(h, topic, lease), wordVisits", "cellOf(h, topic, leaseCell{}), wordVisits"},
 
 	// Generations.
 	{"the names of earlier generations do not lapse", "node_lease.go", "	if l.lapsed == n {", "	if l.lapsed <= n {"},
 	{"a node that was swept goes on under its name", "node_lease.go", "		l.swept()\n", ""},
 	{"what was lost is written under the old name", "generation.go", "	g.n.Store(n)\n", ""},
 	{"a node that was swept writes nothing again", "leases_restore.go", "	l.inParts(ctx, l.users.all(), func(c *holder) {", "	l.inParts(ctx, nil, func(c *holder) {"},
-	{"a page view is of when it is written", "writer_pending.go", "			op.Ago = max(ago, 0)\n			op.For -= op.Ago", ""},
-	{"a sign-out is of when it is written", "writer_pending.go", "case backend.OpJoin, backend.OpKeep, backend.OpSignOut, backend.OpSignOff:", "case backend.OpJoin, backend.OpKeep:"},
+	{"a page view is of when it is written", "holdings.go", "For: v.pageView.at.Add(h.cfg.Age).Sub(now).Truncate(time.Millisecond), Ago: ago(v.at, now),", "For: h.cfg.Age,"},
+	{"a sign-out is of when it is written", "holdings.go", "Ago: ago(c.out, now)", "Ago: 0"},
 
 	// Provisional rosters.
 	{"users whom a store lost leave at once", "topic_provisional.go", "p.missing[l.ID] = missingUser{e, l}", "certain.leaves = append(certain.leaves, l)"},
@@ -56,20 +56,22 @@ var fleetBugs = []bug{
 	{"other nodes are not told of a sign-out", "signout.go", "published := s.notices.publish(ctx, backend.SignOutNotice(user))", "var published error"},
 	{"a stream opens whose user signed out meanwhile", "users_connections.go", "if p.records.visitorEndedAt(c.visitor).After(c.held.identified) {", "if false {"},
 	{"a late sign-out ends those who came since", "signout.go", "if ends(c) && !s.users.identified(c).After(at) {", "if ends(c) {"},
-	{"a sign-out ends the topics' leases at no node", "signout.go", "op := backend.Op{Kind: backend.OpSignOut, User: presence.User{ID: member}}", "op := backend.Op{Kind: backend.OpHeartbeat, User: presence.User{ID: member}}"},
+	{"a sign-out ends the topics' leases at no node", "signout.go", "cell{member: member, out: at}", "cell{member: member}"},
 
 	// Statuses.
 	{"a status is not published", "settings.go", "untold := c.publishSettings(ctx, user, note)", "var untold error"},
-	{"a status that is heard is not written", "choices_take.go", "	leave(c.write(maps.Keys(topics), user, now.at))\n", "	_ = maps.Keys(topics)\n"},
-	{"what waits is written with the status of before", "choices_take.go", "for _, topic := range c.where.writing(user) {", "for _, topic := range []presence.Topic(nil) {"},
+	{"a status that is heard is not written", "choices_take.go", "	leave(c.write(maps.Keys(topics), user))\n", "	_ = maps.Keys(topics)\n"},
+	{"a cell that waited for a choice is forgotten", "writer.go", "			w.grewLocked(user, d.put(user, *c)-1)\n", "			_ = c\n"},
 	{"choices are not told again after a loss", "choices_restore.go", "PutStatus(ctx, user, chosen, true); err == nil {", "PutStatus(ctx, user, chosen, true); err == nil || true {"},
 	{"a node asks a store that lost the choices at once", "choices_restore.go", "c.askFrom(from)", ""},
-	{"users are announced before their choice is known", "users_questions.go", "	if chosen, known := p.records.choice(user); known {\n		then(chosen)\n		return false, false", "	if chosen, known := p.records.choice(user); known || true {\n		then(chosen)\n		return false, false"},
+	{"users are announced before their choice is known", "holdings.go", "case !known:\n		return true\n", "case !known && false:\n		return true\n"},
 
 	// The order of notices and operations.
 	{"late notices say that they are new", "notices.go", "late.Ago = time.Since(p.at)", ""},
-	{"operations that came while a write failed are lost", "writer.go", "		w.putLocked(topic, op)\n", "		_ = op\n"},
-	{"a join and its release are the release alone", "writer_pending.go", "old.Kind == backend.OpJoin && op.endsAtOnce():", "old.Kind == backend.OpJoin && (op.Kind == backend.OpDrop || op.Kind == backend.OpRelease):"},
+	{"what came while a write failed is lost", "writer.go", "		d.merge(since)\n", ""},
+	{"a page that came and went leaves its end alone", "holdings.go", "if l.need == toMake && grace > 0 &&", "if false && grace > 0 &&"},
+	{"a longer grace ends with a shorter one", "writer_cell.go", "case l.end == nil || !next.end.until.Before(l.end.until):", "case true:"},
+	{"a page view after the join is before it", "holdings.go", "holds && c.view.at.After(at)", "holds && at.IsZero()"},
 	{"what the store did not take is given up", "writer_flush.go", "			f.writer.keep(topic, topics[topic])\n", ""},
 
 	// Replicas and readers.
