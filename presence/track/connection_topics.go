@@ -94,13 +94,10 @@ func (c *Connection) Unsubscribe(topic presence.Topic) {
 	s := readers[i]
 	readers = slices.Delete(slices.Clone(readers), i, i+1)
 	c.readers.Store(&readers)
-	held := c.visitor.SignedIn() && s.enters
-	if held {
-		c.env.leases.release(&c.holder, topic, graced, c.env.cfg.grace(topic))
-	}
 	c.mu.Unlock()
 	switch {
-	case held:
+	case c.visitor.SignedIn() && s.enters:
+		c.env.leases.release(&c.holder, topic, graced, c.env.cfg.grace(topic))
 		c.env.users.release(&c.holder, topic)
 	case s.enters:
 		c.env.guests.left(&c.holder, false, false, topic)

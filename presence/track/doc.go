@@ -70,15 +70,10 @@ package track
 //
 // A goroutine that holds a mutex may only take one of a later level:
 //
-//	1  Connection.mu, countedGuest.mu
-//	2  users.mu
-//	3  topics.mu, peopleHere.mu, guestCounts.mu
-//	4  outlet.mu, which is Line.mu, replica.mu or watchList.mu
-//	5  wakeSet.mu, View.mu, windowView.mu
-//	6  writer.mu
-//	7  outage.mu, lastSeen.mu, untils.mu, signals.mu, answers.mu, figureMemory.mu, peaks.mu,
-//	   deviceNews.mu, relations.mu, contactReader.mu, directoryCalls.mu
-//	8  notices.mu, lifetime.mu, acts.mu, userRecords.mu
+//	1  users.mu, Connection.mu, countedGuest.mu
+//	2  topics.mu, peopleHere.mu
+//	3  outlet.mu, which is Line.mu, replica.mu or watchList.mu; guestCounts.mu, answers.mu, untils.mu
+//	4  all others
 //
 // Mutexes of one level are never held together. locks.go has a type for each.
 //

@@ -8,17 +8,18 @@ import "sync"
 // them: see "Locks" in doc.go. With the build tag lockorder they check that order, and
 // `go test -tags lockorder ./presence/track` fails where it is broken.
 type (
-	connectionMutex = sync.Mutex
 	usersMutex      = sync.Mutex
+	connectionMutex = sync.Mutex
 	topicsMutex     = sync.Mutex
 	peopleMutex     = sync.Mutex
-	guestsMutex     = sync.Mutex
 	outletMutex     = sync.Mutex
+	guestsMutex     = sync.Mutex
+	answersMutex    = sync.Mutex
+	untilsMutex     = sync.Mutex
 	groupMutex      = sync.Mutex
 	viewMutex       = sync.Mutex
 	writerMutex     = sync.Mutex
 	outageMutex     = sync.Mutex
-	answersMutex    = sync.Mutex
 	newsMutex       = sync.Mutex
 	relationsMutex  = sync.Mutex
 	noticesMutex    = sync.Mutex
@@ -27,6 +28,5 @@ type (
 	recordsMutex    = sync.Mutex
 	directoryMutex  = sync.Mutex
 	lastSeenMutex   = sync.Mutex
-	untilsMutex     = sync.Mutex
 	signalsMutex    = sync.Mutex
 )
