@@ -65,9 +65,31 @@ func (c *choices) as(user presence.User, chosen choice) resolved {
 	return resolved{user, s, c.devices}
 }
 
+// put is [writer.put] for a cell that lets others see its user. It waits by itself while this node does not know what the user
+// chose.
+func (c *choices) put(topic presence.Topic, what cell) {
+	owner, start := ownerIn(topic, what.member), false
+	c.users.mu.Lock()
+	if _, known := c.users.records.choice(owner); known {
+		c.writer.put(topic, what)
+	} else {
+		c.writer.block(topic, &what)
+		start = c.users.askLocked(owner)
+	}
+	c.users.mu.Unlock()
+	c.askIf(start)
+}
+
 // hides reports whether nobody sees a user, as far as this node knows what the user chose.
 func (c *choices) hides(user presence.User) bool {
 	return c.as(user, c.users.choiceOf(user.ID)).hides()
+}
+
+// full reports whether a connection's leases would have to wait for the user's choice while too much waits
+// already.
+func (c *choices) full(user presence.UserID) bool {
+	_, known := c.users.records.choice(user)
+	return !known && c.writer.blockedFull(user)
 }
 
 // drain waits until all is written, and so nothing waits for what users chose: for a second at most, and not while the store is out.

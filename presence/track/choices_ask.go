@@ -22,11 +22,7 @@ func (c *choices) askIf(start bool) {
 // 12:00:00.1. Her inbox takes 0.5 s to load. The first two answers about her choice are lost, and each costs up to
 // 0.4 s. Node B asks at once, so it knows the choice by 12:00:00.9. If it asked at 12:00:00.6, it might know it only
 // at 12:00:01.3, and Alice would leave at 12:00:01.0.
-func (c *choices) askEarly(users ...presence.UserID) {
-	for _, user := range users {
-		c.askIf(c.users.askFirst(user, c.writer.max))
-	}
-}
+func (c *choices) askEarly(user presence.UserID) { c.askIf(c.users.askFirst(user, c.writer.max)) }
 
 // ask asks for choices, of up to 500 users at once, until it has asked about every user who waits or
 // about whom a question was reopened. A user whose answer fails is asked about again later, and delays no other user.

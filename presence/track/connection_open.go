@@ -200,7 +200,7 @@ func (o *opener) open(ctx context.Context, with ConnectOptions) (*Connection, er
 // hasNoRoomFor reports whether too much waits for the store to accept another connection of a user. What a
 // connection leaves behind has to be kept until the store is back.
 func (e *connectionEnv) hasNoRoomFor(user presence.User) bool {
-	return user.ID != "" && e.writer.full(user.ID)
+	return user.ID != "" && (e.writer.full(user.ID) || e.choices.full(user.ID))
 }
 
 // newProcess returns the name of a process of a node. It contains the time of its start, in milliseconds, and

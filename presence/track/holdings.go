@@ -18,66 +18,73 @@ type holdings struct {
 	generation *generation
 }
 
-// opsByKind are the operations of one batch. Those of one kind are together, where a store can apply them together.
-type opsByKind struct {
-	views, joins, viewsSince, keeps, ends, outs, choices, beats []backend.Op
+// An order has the operations of one batch in the order in which they are written. The operations of one kind are together,
+// where a store can apply them together. Those of different members may be in any order.
+type order struct {
+	choices      []backend.Op
+	before       opsByKind // of before the sign-outs
+	outs         []backend.Op
+	after        opsByKind
+	others, late []backend.Op // of nobody; heartbeats
 }
 
-func (w *opsByKind) all(others []backend.Op) (ops []backend.Op) {
-	for _, some := range [][]backend.Op{w.views, w.joins, w.viewsSince, w.keeps, w.ends, w.outs, w.choices, others, w.beats} {
+type opsByKind struct{ views, joins, viewsSince, keeps, ends []backend.Op }
+
+func (o *order) all() (ops []backend.Op) {
+	for _, some := range [][]backend.Op{
+		o.choices, o.before.views, o.before.joins, o.before.viewsSince, o.before.keeps, o.before.ends,
+		o.outs, o.after.views, o.after.joins, o.after.viewsSince, o.after.keeps, o.after.ends, o.others, o.late,
+	} {
 		ops = append(ops, some...)
 	}
 	return ops
 }
 
 // batch returns what is to be written of a topic. A cell waits whose user's choice this node does not know, as far as others
-// would see the user by it. unknown are these users.
-func (h *holdings) batch(topic presence.Topic, d *dirty, now time.Time) (ops []backend.Op, unknown []presence.UserID) {
-	var w opsByKind
+// would see the user by it. ask reports whether the caller must start the goroutine that asks for choices.
+func (h *holdings) batch(topic presence.Topic, d *dirty, now time.Time) (ops []backend.Op, ask bool) {
+	o := order{others: d.all()}
 	for _, c := range d.sorted() {
-		if rest := h.write(topic, c, now, &w); rest {
-			unknown = append(unknown, ownerIn(topic, c.member))
-		}
+		ask = h.write(topic, c, now, &o) || ask
 	}
-	return w.all(d.all()), unknown
+	return o.all(), ask
 }
 
-// write adds what is to be written of a cell. It reports whether a part of the cell waits for the user's choice. It blocks that
-// part with users.mu held, so that no choice is learned in between.
-func (h *holdings) write(topic presence.Topic, c *cell, now time.Time, to *opsByKind) (waits bool) {
+// write adds what is to be written of a cell. It blocks a part that waits for the user's choice, with users.mu held, so that no choice
+// is learned in between. start is that of users.askFirst.
+func (h *holdings) write(topic presence.Topic, c *cell, now time.Time, to *order) (start bool) {
 	h.users.mu.Lock()
 	defer h.users.mu.Unlock()
 	owner := ownerIn(topic, c.member)
 	chosen, known := h.users.records.choice(owner)
 	rest := cell{member: c.member}
-	if c.view != nil && h.counts(topic, c, now) {
-		if known {
-			views := &to.views
-			if at, holds := h.users.joinedAtLocked(topic, c.member, now); holds && c.view.at.After(at) { // a store tells moments in milliseconds
-				views = &to.viewsSince
-			}
-			*views = append(*views, h.view(topic, c.view, chosen, now))
-		} else {
-			rest.view, c.view = c.view, nil
-		}
-	}
-	if h.lease(topic, c.member, &c.pages, ownPages, now, to) {
-		rest.pages, c.pages = c.pages, leaseCell{}
-		rest.acks, c.acks = c.acks.split(wordPages)
-	}
-	h.lease(topic, c.member, &c.visits, visitors, now, to)
-	h.signOut(topic, c, chosen, now, to)
 	if c.choice {
 		if last, ever := h.users.records.last(owner); ever {
 			to.choices = append(to.choices, h.choice(topic, c.member, last, now))
 		} else {
 			rest.choice, c.choice = true, false
+			rest.acks, c.acks = c.acks.split(wordChoice)
 		}
 	}
-	if waits = rest.view != nil || rest.pages.need != 0 || rest.choice; waits {
-		h.writer.block(topic, &rest)
+	if c.view != nil && h.counts(topic, c, now) {
+		if known {
+			h.view(topic, c, chosen, now, to)
+		} else {
+			rest.view, c.view = c.view, nil
+		}
 	}
-	return waits
+	if h.lease(topic, c, &c.pages, ownPages, now, to) {
+		rest.pages, c.pages = c.pages, leaseCell{}
+		acks, others := c.acks.split(wordPages)
+		rest.acks, c.acks = append(rest.acks, acks...), others
+	}
+	h.lease(topic, c, &c.visits, visitors, now, to)
+	h.signOut(topic, c, chosen, now, to)
+	if rest.view == nil && rest.pages.need == 0 && !rest.choice {
+		return false
+	}
+	h.writer.block(topic, &rest)
+	return h.users.askLocked(owner)
 }
 
 // counts reports whether a page view still holds its user: it is not too old, and before no sign-out.
@@ -88,61 +95,77 @@ func (h *holdings) counts(topic presence.Topic, c *cell, now time.Time) bool {
 		records.endedAt(backend.MemberOf(user, c.view.device.ID)).Before(c.view.pageView.at)
 }
 
-func (h *holdings) view(topic presence.Topic, v *viewCell, chosen choice, now time.Time) backend.Op {
-	return backend.Op{
+// view adds a page view. Of a user who hid it is no earlier than the end of that.
+func (h *holdings) view(topic presence.Topic, c *cell, chosen choice, now time.Time, to *order) {
+	v := c.view
+	op := backend.Op{
 		Kind: backend.OpSeen, User: h.choices.as(v.user, chosen).in(topic, v.device),
-		For: v.pageView.at.Add(h.cfg.Age).Sub(now).Truncate(time.Millisecond), Ago: ago(v.at, now),
+		For: v.pageView.at.Add(h.cfg.Age).Sub(now).Truncate(time.Millisecond), Ago: ago(later(v.at, chosen.shown), now),
+	}
+	if _, by := h.users.leaseLocked(topic, c.member, false, false, now); by != nil && v.at.After(by.joinedLocked()) { // a store tells moments in milliseconds
+		to.after.viewsSince = append(to.after.viewsSince, op)
+	} else {
+		to.after.views = append(to.after.views, op)
 	}
 }
 
 // lease adds what is to be written of a lease. It reports whether that waits for the user's choice.
-func (h *holdings) lease(topic presence.Topic, member presence.UserID, l *leaseCell, holder presence.Holder, now time.Time, to *opsByKind) (waits bool) {
+func (h *holdings) lease(topic presence.Topic, c *cell, l *leaseCell, holder presence.Holder, now time.Time, to *order) (waits bool) {
 	if l.need == 0 && l.end == nil {
 		return false
 	}
-	user := ownerIn(topic, member)
-	chosen, known := h.users.records.choice(user)
-	op, by := h.users.leaseLocked(topic, member, holder == visitors, now)
+	chosen, known := h.users.records.choice(ownerIn(topic, c.member))
+	op, by := h.users.leaseLocked(topic, c.member, holder == visitors, l.silent, now)
 	switch {
 	case by == nil:
-		h.end(topic, member, l, holder, now, to)
+		if l.end != nil {
+			h.end(topic, c, l, holder, now, to)
+		}
 	case l.need == toBeat && l.end == nil:
-		to.beats = append(to.beats, backend.Op{Kind: backend.OpHeartbeat, User: op.User, Holder: holder, For: op.For})
+		to.late = append(to.late, backend.Op{Kind: backend.OpHeartbeat, User: op.User, Holder: holder, For: op.For})
 	case l.need != toMake:
-		to.keeps = append(to.keeps, op)
+		to.after.keeps = append(to.after.keeps, op)
 	case holder == visitors:
 		op.For = h.cfg.ttl(topic)
-		to.keeps = append(to.keeps, op)
+		to.after.keeps = append(to.after.keeps, op)
 	case !known:
 		return true
 	default:
 		op.Kind, op.User, op.For = backend.OpJoin, h.choices.as(by.visitor.User, chosen).in(topic, by.visitor.Device), leaseFor(h.cfg.ttl(topic))
-		to.joins = append(to.joins, op)
-		h.users.writtenLocked(topic, member, h.generation.n.Load())
+		joins := &to.after.joins
+		if !by.joinedLocked().After(c.off) { // who signed off elsewhere since
+			joins = &to.before.joins
+		}
+		*joins = append(*joins, op)
+		h.users.writtenLocked(topic, c.member, h.generation.n.Load())
 	}
 	return false
 }
 
 // end adds the end of a lease that no page holds any more. A page that came and went while its cell waited joins first, so that
 // its user stays for the grace.
-func (h *holdings) end(topic presence.Topic, member presence.UserID, l *leaseCell, holder presence.Holder, now time.Time, to *opsByKind) {
-	end := l.end
-	if end == nil {
-		return
-	}
+func (h *holdings) end(topic presence.Topic, c *cell, l *leaseCell, holder presence.Holder, now time.Time, to *order) {
+	end, ops := l.end, &to.before
 	grace := end.grace
-	if grace > 0 && !end.identified.After(h.users.records.visitorEndedAt(end.visitor)) { // nobody is held for a grace after a sign-out
+	switch signedOut := later(c.out, h.users.records.visitorEndedAt(end.visitor)); {
+	case grace == 0:
+	case !end.identified.After(signedOut): // nobody is held for a grace after a sign-out
 		grace, end = 0, &leaseEnd{how: dropped}
+	case end.at.After(later(c.out, c.off)):
+		ops = &to.after
 	}
-	if l.need == toMake && grace > 0 && end.how != givenUp && holder == ownPages {
-		if chosen, known := h.users.records.choice(end.visitor.User.ID); known {
-			to.joins = append(to.joins, backend.Op{
-				Kind: backend.OpJoin, User: h.choices.as(end.visitor.User, chosen).in(topic, end.visitor.Device), Holder: holder,
-				For: leaseFor(h.cfg.ttl(topic)), Ago: ago(end.joined, now),
-			})
-		}
+	last := backend.Op{User: presence.User{ID: c.member}, Holder: holder, For: leaseFor(h.cfg.ttl(topic)), Ago: ago(end.joined, now), Idle: end.idle, Pages: 1}
+	chosen, known := h.users.records.choice(end.visitor.User.ID)
+	switch {
+	case grace == 0 || end.how == givenUp || holder == visitors:
+	case l.need == toMake && known:
+		last.Kind, last.User = backend.OpJoin, h.choices.as(end.visitor.User, chosen).in(topic, end.visitor.Device)
+		ops.joins = append(ops.joins, last)
+	case l.need == toKeep: // the grace is as idle as the page was
+		last.Kind = backend.OpKeep
+		ops.keeps = append(ops.keeps, last)
 	}
-	op := releaseOf(member, holder, backend.OpRelease, grace)
+	op := releaseOf(c.member, holder, backend.OpRelease, grace)
 	if end.how == dropped {
 		op.Kind = backend.OpDrop
 	}
@@ -152,7 +175,7 @@ func (h *holdings) end(topic presence.Topic, member presence.UserID, l *leaseCel
 	if left := end.until.Sub(now); grace > 0 && grace-left >= time.Second { // as before
 		op.For = max(left.Round(time.Second), min(grace, lateGrace))
 	}
-	to.ends = append(to.ends, op)
+	ops.ends = append(ops.ends, op)
 }
 
 // lateGrace is the least length of a grace that begins after an outage. By its end, the nodes have noticed
@@ -160,16 +183,19 @@ func (h *holdings) end(topic presence.Topic, member presence.UserID, l *leaseCel
 const lateGrace = returningFor + backoffLast
 
 // signOut adds the sign-outs of a cell.
-func (h *holdings) signOut(topic presence.Topic, c *cell, chosen choice, now time.Time, to *opsByKind) {
-	user := presence.User{ID: c.member}
-	if topic != backend.DevicesTopic && chosen.hides() { // the topic may have forgotten that (OpSignOut)
-		user.Status, user.Rev = chosen.Status, chosen.rev()
-	}
-	if !c.out.IsZero() {
-		to.outs = append(to.outs, backend.Op{Kind: backend.OpSignOut, User: user, Ago: ago(c.out, now)})
-	}
-	if c.off.After(c.out) {
-		to.outs = append(to.outs, backend.Op{Kind: backend.OpSignOff, User: user, Ago: ago(c.off, now)})
+func (h *holdings) signOut(topic presence.Topic, c *cell, chosen choice, now time.Time, to *order) {
+	for _, out := range []struct {
+		kind backend.OpKind
+		at   time.Time
+	}{{backend.OpSignOut, c.out}, {backend.OpSignOff, c.off}} {
+		if out.at.IsZero() || out.kind == backend.OpSignOff && !c.off.After(c.out) {
+			continue
+		}
+		user := presence.User{ID: c.member}
+		if topic != backend.DevicesTopic && chosen.hides() && !chosen.at.After(out.at) { // the topic may have forgotten that (OpSignOut)
+			user.Status, user.Rev = chosen.Status, chosen.rev()
+		}
+		to.outs = append(to.outs, backend.Op{Kind: out.kind, User: user, Ago: ago(out.at, now)})
 	}
 }
 
@@ -188,8 +214,8 @@ func (h *holdings) choice(topic presence.Topic, member presence.UserID, now choi
 }
 
 // leaseLocked returns the operation that says what this node holds of a member of a topic by connections, or by visits, and the
-// latest of the pages that hold the member. It returns nil if no page here does, except silent ones.
-func (p *users) leaseLocked(topic presence.Topic, member presence.UserID, visits bool, now time.Time) (keep backend.Op, latest *holder) {
+// latest of the pages that hold the member. It returns nil if no page here does. Silent pages count only if silent is true.
+func (p *users) leaseLocked(topic presence.Topic, member presence.UserID, visits, silent bool, now time.Time) (keep backend.Op, latest *holder) {
 	keep = backend.Op{Kind: backend.OpKeep, User: presence.User{ID: member}, Holder: ownPages}
 	if visits {
 		keep.Holder = visitors
@@ -200,7 +226,7 @@ func (p *users) leaseLocked(topic presence.Topic, member presence.UserID, visits
 	}
 	var joined, proof time.Time
 	for _, h := range u.connections {
-		if h.isVisit() != visits || !h.holdsLocked(topic, member, now) {
+		if h.isVisit() != visits || !h.heldIn(topic) || h.member(topic) != member || !silent && h.silentInLocked(topic) {
 			continue
 		}
 		if at := h.joinedLocked(); latest == nil || at.After(joined) {
@@ -220,14 +246,6 @@ func (p *users) leaseLocked(topic presence.Topic, member presence.UserID, visits
 	return keep, latest
 }
 
-// joinedAtLocked returns when the latest page joined of those that hold a member of a topic here. It returns false if none does.
-func (p *users) joinedAtLocked(topic presence.Topic, member presence.UserID, now time.Time) (at time.Time, holds bool) {
-	if _, by := p.leaseLocked(topic, member, false, now); by != nil {
-		return by.joinedLocked(), true
-	}
-	return at, false
-}
-
 // writtenLocked notes that the lease of a member was written in a generation.
 func (p *users) writtenLocked(topic presence.Topic, member presence.UserID, n int32) {
 	for _, h := range p.byID[ownerIn(topic, member)].connections {
@@ -235,11 +253,6 @@ func (p *users) writtenLocked(topic presence.Topic, member presence.UserID, n in
 			h.inName.Store(n)
 		}
 	}
-}
-
-// holdsLocked reports whether a page holds a member of a topic: it is not silent, or its beats may come to other nodes.
-func (h *holder) holdsLocked(topic presence.Topic, member presence.UserID, now time.Time) bool {
-	return h.heldIn(topic) && h.member(topic) == member && (!h.silentInLocked(topic) || momentOf(now) < h.held.excused)
 }
 
 // joinedLocked returns when a page joined, as far as its lease says.

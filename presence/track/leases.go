@@ -52,8 +52,7 @@ func (l *leases) viewedSince(since time.Time, views ...pageView) {
 		if view.topic == backend.DevicesTopic {
 			member = backend.MemberOf(member, view.device.ID)
 		}
-		l.choices.askEarly(view.user.ID)
-		l.writer.put(view.topic, cell{member: member, view: &viewCell{view, later(since, view.at)}})
+		l.choices.put(view.topic, cell{member: member, view: &viewCell{view, later(since, view.at)}})
 	}
 }
 
@@ -90,11 +89,12 @@ func (l *leases) forgetStreaming(guest string) (topics []presence.Topic) {
 
 // join makes the lease for a connection in each topic, unless the connection has ended or left the topic. It returns an ack for each.
 func (l *leases) join(c *holder, topics []presence.Topic) (acks []*ack) {
-	l.choices.askEarly(c.visitor.User.ID)
 	l.users.asked(c)
 	for _, topic := range topics {
 		if l.users.holds(c, topic) { // else a sign-out came first
-			acks = append(acks, l.writer.putAcked(topic, cell{member: c.member(topic), pages: leaseCell{need: toMake}}, wordPages))
+			a := newAck(wordPages)
+			l.choices.put(topic, cell{member: c.member(topic), pages: leaseCell{need: toMake}, acks: waiters{a}})
+			acks = append(acks, a)
 		}
 	}
 	if len(topics) == len(c.heldTopics()) {
@@ -103,26 +103,22 @@ func (l *leases) join(c *holder, topics []presence.Topic) (acks []*ack) {
 	return acks
 }
 
-// joinAgain makes the leases of a connection again that the store may have lost. It does so also for a page that is silent, if its
-// beats come to other nodes, as these have said, or its user is shown here, or hides. These nodes can keep only whom a
-// connection holds, and do not write what the user chose.
+// joinAgain makes the leases of a connection again that the store may have lost. It does so also for a page that is silent, in each
+// topic that shows its user, or if its beats come to other nodes, as these have said, or the user hides. These nodes can keep only
+// whom a connection holds, and do not write what the user chose.
 func (l *leases) joinAgain(c *holder, topics []presence.Topic) {
-	shown := func(topic presence.Topic) bool { return l.topics.shown(topic, c.member(topic)) != "" }
-	if l.isSilent(c) {
-		if c.strays.Load() || l.choices.hides(c.visitor.User) || slices.ContainsFunc(topics, shown) {
-			l.users.excuse(c)
-		} else {
-			c.inName.Store(l.generation.n.Load())
-		}
+	silent, anyway := l.isSilent(c), c.strays.Load() || l.choices.hides(c.visitor.User)
+	made := topics
+	if silent && !anyway {
+		c.inName.Store(l.generation.n.Load())
+		made = slices.DeleteFunc(slices.Clone(topics), func(topic presence.Topic) bool { return l.topics.shown(topic, c.member(topic)) == "" })
 	}
-	leave(l.join(c, topics))
-}
-
-// excuse counts a silent page as alive until its beats could come to other nodes.
-func (p *users) excuse(h *holder) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	h.held.excused = momentOf(time.Now().Add(h.oneMoreBeat()))
+	for _, topic := range made {
+		l.choices.put(topic, cell{member: c.member(topic), pages: leaseCell{need: toMake, silent: silent}})
+	}
+	if len(made) == len(c.heldTopics()) {
+		c.renewedNow()
+	}
 }
 
 // release ends what a connection held of its user in a topic, after it ended or left the topic. grace is that of an ending with one.
@@ -135,7 +131,14 @@ func (l *leases) release(h *holder, topic presence.Topic, how ending, grace time
 	}
 	l.users.mu.Lock()
 	defer l.users.mu.Unlock()
+	if _, by := l.users.leaseLocked(topic, h.member(topic), h.isVisit(), false, now); by != nil {
+		l.writer.put(topic, cellOf(h, topic, leaseCell{need: toKeep}))
+		return
+	}
 	end.identified, end.joined = h.held.identified, h.joinedLocked()
+	if u := l.users.byID[h.visitor.User.ID]; u != nil {
+		end.idle = u.idle
+	}
 	l.writer.put(topic, cellOf(h, topic, leaseCell{end: end}))
 }
 

@@ -19,7 +19,7 @@ type goneLeases struct {
 	hear   func(context.Context) bool
 
 	mu      sync.Mutex // taken with no other mutex held
-	found   []goneLease
+	found   map[goneLease]struct{}
 	hearing bool // a goroutine makes them
 }
 
@@ -35,8 +35,11 @@ func (g *goneLeases) add(topic presence.Topic, members []presence.UserID) {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if g.found == nil {
+		g.found = make(map[goneLease]struct{})
+	}
 	for _, member := range members {
-		g.found = append(g.found, goneLease{topic, member})
+		g.found[goneLease{topic, member}] = struct{}{}
 	}
 	if !g.hearing {
 		g.hearing = true
@@ -53,7 +56,7 @@ func (g *goneLeases) make(ctx context.Context) {
 		if len(found) == 0 || !g.hear(ctx) {
 			return
 		}
-		for _, l := range found {
+		for l := range found {
 			g.writer.put(l.topic, cell{member: l.member, pages: leaseCell{need: toMake}})
 		}
 	}

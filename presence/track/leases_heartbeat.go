@@ -125,13 +125,10 @@ func (l *leases) silent(h *holder) {
 	if h.conn.Err() != nil {
 		return
 	}
-	proof, now := h.lastProof(), time.Now()
-	l.users.mu.Lock()
-	defer l.users.mu.Unlock()
-	h.held.excused = max(h.held.excused, momentOf(now.Add(h.oneMoreBeat()-l.outage.soundFor())))
+	proof, sound := h.lastProof(), l.outage.soundFor()
 	next := time.Duration(0)
 	for _, topic := range h.heldTopics() {
-		left := max(l.cfg.ttl(topic)-now.Sub(proof), h.held.excused.time().Sub(now))
+		left := max(l.cfg.ttl(topic)-time.Since(proof), h.oneMoreBeat()-sound)
 		if left > 0 {
 			if next == 0 || left < next {
 				next = left

@@ -68,6 +68,9 @@ func (s *signOuts) endBrowser(user presence.UserID, browser string, at time.Time
 	s.users.records.endBrowser(user, tag, at)
 	s.users.records.endViews(user, at)
 	topics := s.users.topicsOf(user)
+	for _, topic := range s.writer.holding(user) {
+		topics[topic] = struct{}{}
+	}
 	delete(topics, backend.DevicesTopic)
 	of := func(h *holder) bool { return h.browser() == tag || h.browser() == "" }
 	for _, topic := range s.endWhere(user, at, of) {

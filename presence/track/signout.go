@@ -77,11 +77,14 @@ func (s *signOuts) write(topics map[presence.Topic]struct{}, user presence.UserI
 }
 
 // endHere ends a user's connections here whose pages asked for them before a moment. It returns the topics in which this
-// node may hold the user. While the store is out, a connection may open long after its page
+// node may hold the user, or writes something of the user. While the store is out, a connection may open long after its page
 // asked.
 func (s *signOuts) endHere(user presence.UserID, at time.Time) map[presence.Topic]struct{} {
 	s.users.records.end(user, at)
 	topics := s.users.topicsOf(user)
+	for _, topic := range s.writer.holding(user) {
+		topics[topic] = struct{}{}
+	}
 	devices := s.where.devicesOf(user)
 	if len(devices) > 0 {
 		topics[backend.DevicesTopic] = struct{}{}

@@ -12,7 +12,8 @@ import (
 // A choice is what a user chose. Status is what rosters show for the settings: see settings_shown.go.
 type choice struct {
 	presence.Status
-	at       time.Time // zero: unknown
+	at       time.Time // since when this is the status; zero: unknown
+	shown    time.Time // when the user last ended to hide; zero: not known
 	settings chosenSettings
 	unsure   bool // this node may have missed a later choice
 }
@@ -76,6 +77,14 @@ func (p *users) withChoice(user presence.UserID, do func(now choice, known bool)
 
 // learnLocked remembers a choice.
 func (p *users) learnLocked(user presence.UserID, learnt choice) {
+	switch was, known := p.records.last(user); {
+	case known && was.Status == learnt.Status:
+		learnt.at, learnt.shown = was.at, was.shown
+	case known && was.hides() && !learnt.hides():
+		learnt.shown = learnt.at
+	default:
+		learnt.shown = was.shown
+	}
 	p.records.learn(user, learnt)
 	p.learnt(user, learnt)
 	p.questions.answered(user)

@@ -162,7 +162,7 @@ func (p *users) holdersLocked(topic presence.Topic, member presence.UserID) (hol
 		return nil
 	}
 	for _, c := range u.connections {
-		if c.held.asked != 0 && c.holdsLocked(topic, member, time.Now()) {
+		if c.held.asked != 0 && c.heldIn(topic) && c.member(topic) == member && !c.silentInLocked(topic) {
 			holders = append(holders, c)
 		}
 	}

@@ -42,7 +42,6 @@ type heldBy struct {
 	identified time.Time // when the visitor was identified, or the latest page joined
 	asked      moment    // when the leases were first asked for; 0: not yet
 	opened     time.Time // when they were made, zero until then
-	excused    moment    // until when the page counts as alive although it is silent: its beats may come to other nodes
 }
 
 // A countedGuest is the guest of a holder: see guestCounts.count.

@@ -48,12 +48,19 @@ func (q *questions) answered(user presence.UserID) {
 func (p *users) askFirst(user presence.UserID, most int) (start bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	q := &p.questions
-	if _, known := p.records.choice(user); known || q.waiting[user] != nil || len(q.waiting) >= most {
+	if _, known := p.records.choice(user); known || len(p.questions.waiting) >= most {
 		return false
 	}
-	q.waiting[user] = make(chan struct{})
-	return q.ask(user)
+	return p.askLocked(user)
+}
+
+// askLocked queues the question about a user whose choice this node does not know, unless it asks already. start is that of askFirst.
+func (p *users) askLocked(user presence.UserID) (start bool) {
+	if p.questions.waiting[user] != nil {
+		return false
+	}
+	p.questions.waiting[user] = make(chan struct{})
+	return p.questions.ask(user)
 }
 
 // whenKnown returns a channel that is closed once a user's choice is known. It is nil if nobody asks.

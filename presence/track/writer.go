@@ -2,6 +2,7 @@ package track
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/rollcall-go/rollcall/internal/wait"
@@ -22,7 +23,8 @@ type writer struct {
 	topics  map[presence.Topic]*dirty
 	flying  map[presence.Topic]*dirty // what is being written
 	blocked map[presence.UserID]*blockedCells
-	count   int                     // cells, and other operations, in topics and blocked
+	waits   int                     // cells in blocked
+	count   int                     // cells, and other operations, in topics
 	shares  map[presence.UserID]int // how many of them each user has; nil: not counted
 	pace    writerPace
 	alarm   *time.Timer // wakes run when delayed cells are due
@@ -91,11 +93,10 @@ func (w *writer) putAcked(topic presence.Topic, c cell, of word) *ack {
 
 func (w *writer) putLocked(topic presence.Topic, c cell) {
 	owner := ownerIn(topic, c.member)
-	d := w.dirtyLocked(topic)
-	if older := w.pullLocked(owner, topic, c.member); older != nil {
-		w.grewLocked(owner, d.put(owner, *older))
+	if blocked := w.pullLocked(owner, topic, c.member); blocked != nil {
+		c.merge(*blocked)
 	}
-	w.grewLocked(owner, d.put(owner, c))
+	w.grewLocked(owner, w.dirtyLocked(topic).put(owner, c))
 }
 
 // add adds an operation about no user: of a guest, a bot, or the topic's record. Over the writer's bound it is dropped.
@@ -153,24 +154,39 @@ func (w *writer) await(ctx context.Context, acks ...*ack) error {
 	return nil
 }
 
-// block keeps a cell until this node knows what its user chose. It is called with users.mu held.
+// block keeps a cell until this node knows what its user chose. Over the writer's bound it drops page views. It is called with
+// users.mu held.
 func (w *writer) block(topic presence.Topic, c *cell) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	owner := ownerIn(topic, c.member)
+	if older := w.pullLocked(owner, topic, c.member); older != nil {
+		c.merge(*older)
+	}
+	if c.isDroppable() && w.blockedFullLocked(owner) {
+		w.stats.dropped.Add(1)
+		return
+	}
 	b := w.blocked[owner]
 	if b == nil {
 		b = &blockedCells{}
 		w.blocked[owner] = b
 	}
-	for i, is := range b.cells {
-		if is.member == c.member && b.topics[i] == topic {
-			is.merge(*c)
-			return
-		}
-	}
 	b.topics, b.cells = append(b.topics, topic), append(b.cells, c)
-	w.grewLocked(owner, 1)
+	w.waits++
+}
+
+// blockedFullLocked reports whether no more cells of a user may wait for the user's choice. Each user has a share of the room.
+func (w *writer) blockedFullLocked(owner presence.UserID) bool {
+	b := w.blocked[owner]
+	return w.waits >= w.max || w.waits >= w.max/2 && b != nil && len(b.cells) > w.max/shareParts
+}
+
+// blockedFull is blockedFullLocked for new connections of users whose choice is not known: they are refused.
+func (w *writer) blockedFull(user presence.UserID) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.blockedFullLocked(user)
 }
 
 // unblock makes the cells of a user due, because this node knows now what the user chose. It is called with users.mu held.
@@ -179,9 +195,9 @@ func (w *writer) unblock(user presence.UserID) {
 	b := w.blocked[user]
 	if b != nil {
 		delete(w.blocked, user)
+		w.waits -= len(b.cells)
 		for i, c := range b.cells {
-			d := w.dirtyLocked(b.topics[i])
-			w.grewLocked(user, d.put(user, *c)-1)
+			w.grewLocked(user, w.dirtyLocked(b.topics[i]).put(user, *c))
 		}
 	}
 	w.mu.Unlock()
@@ -198,12 +214,11 @@ func (w *writer) pullLocked(owner presence.UserID, topic presence.Topic, member 
 	}
 	for i, c := range b.cells {
 		if c.member == member && b.topics[i] == topic {
-			last := len(b.cells) - 1
-			b.cells[i], b.topics[i] = b.cells[last], b.topics[last]
-			if b.cells, b.topics = b.cells[:last], b.topics[:last]; last == 0 {
+			b.cells, b.topics = slices.Delete(b.cells, i, i+1), slices.Delete(b.topics, i, i+1)
+			if len(b.cells) == 0 {
 				delete(w.blocked, owner)
 			}
-			w.grewLocked(owner, -1)
+			w.waits--
 			return c
 		}
 	}
@@ -234,9 +249,6 @@ func (w *writer) fullLocked(owner presence.UserID) bool {
 				w.shares[owner] += len(cells)
 			}
 		}
-		for owner, b := range w.blocked {
-			w.shares[owner] += len(b.cells)
-		}
 	}
 	return w.shares[owner] > w.max/shareParts
 }
@@ -249,11 +261,28 @@ func (w *writer) full(user presence.UserID) bool {
 	return w.fullLocked(user)
 }
 
+// holding returns the topics in which something of a user waits or is being written.
+func (w *writer) holding(user presence.UserID) (topics []presence.Topic) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, some := range []map[presence.Topic]*dirty{w.topics, w.flying} {
+		for topic, d := range some {
+			if len(d.cells[user]) > 0 {
+				topics = append(topics, topic)
+			}
+		}
+	}
+	if b := w.blocked[user]; b != nil {
+		topics = append(topics, b.topics...)
+	}
+	return topics
+}
+
 // size returns how many cells and other operations wait.
 func (w *writer) size() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.count
+	return w.count + w.waits
 }
 
 // waitsForStore reports whether something waits that needs the store alone.
@@ -267,7 +296,7 @@ func (w *writer) waitsForStore() bool {
 func (w *writer) busy() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.count > 0 || len(w.flying) > 0
+	return w.count+w.waits > 0 || len(w.flying) > 0
 }
 
 // end makes all cells due.

@@ -41,8 +41,9 @@ const (
 
 // A leaseCell is the part of a cell that is about one lease.
 type leaseCell struct {
-	need need
-	end  *leaseEnd // of the last page that held the member; nil: none has ended
+	need   need
+	silent bool      // with toMake: also for pages that are silent
+	end    *leaseEnd // of the last page that held the member; nil: none has ended
 }
 
 // A leaseEnd says how the last page ended that held a member of a topic.
@@ -50,6 +51,7 @@ type leaseEnd struct {
 	visitor    presence.Visitor
 	identified time.Time
 	joined     time.Time // when the page came
+	idle       bool      // nobody was at it
 	at         time.Time // when it ended
 	grace      time.Duration
 	until      time.Time // when the grace ends
@@ -87,34 +89,46 @@ func (c *cell) isDroppable() bool {
 	return c.pages.need != toMake && !c.ends() && !c.choice && len(c.acks) == 0
 }
 
-// merge adds what a later cell of the same member says.
-func (c *cell) merge(next cell) {
-	c.pages.merge(next.pages)
-	c.visits.merge(next.visits)
-	if next.view != nil && (c.view == nil || !next.view.at.Before(c.view.at)) {
-		c.view = next.view
+// merge adds what another cell of the same member says: of each part the latest word counts, so the order of cells does not matter.
+// What was before a sign-out is void.
+func (c *cell) merge(other cell) {
+	c.pages.merge(other.pages)
+	c.visits.merge(other.visits)
+	if other.view != nil && (c.view == nil || other.view.at.After(c.view.at)) {
+		c.view = other.view
 	}
-	c.out, c.off = later(c.out, next.out), later(c.off, next.off)
-	c.choice = c.choice || next.choice
-	for _, a := range next.acks {
+	c.out, c.off = later(c.out, other.out), later(c.off, other.off)
+	if c.view != nil && !c.view.at.After(later(c.out, c.off)) {
+		c.view = nil
+	}
+	c.choice = c.choice || other.choice
+	for _, a := range other.acks {
 		c.acks.add(a)
 	}
 }
 
-func (l *leaseCell) merge(next leaseCell) {
-	if next.need == toMake {
-		l.end = nil
-	}
-	l.need = max(l.need, next.need)
+func (l *leaseCell) merge(other leaseCell) {
+	l.need, l.silent = max(l.need, other.need), l.silent || other.silent
 	switch {
-	case next.end == nil:
-	case l.end == nil || !next.end.until.Before(l.end.until):
-		l.end = next.end
-	default: // the longer grace goes on
-		end := *l.end
-		end.at = later(end.at, next.end.at)
-		l.end = &end
+	case other.end == nil:
+	case l.end == nil:
+		l.end = other.end
+	default:
+		l.end = l.end.merge(other.end)
 	}
+}
+
+// merge returns the later of two ends. If both leave a grace, the longer one counts.
+func (e *leaseEnd) merge(other *leaseEnd) *leaseEnd {
+	if other.at.Before(e.at) {
+		e, other = other, e
+	}
+	if other.grace == 0 || !e.until.After(other.until) {
+		return other
+	}
+	last := *other
+	last.grace, last.until = e.grace, e.until
+	return &last
 }
 
 // An ack tells what happened to a part of a cell.

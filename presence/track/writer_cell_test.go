@@ -121,7 +121,7 @@ func TestAFlushWritesWhatTheNodeHolds(t *testing.T) {
 			next := open(n)
 			page.Close()
 			next.Drop()
-		}, "join 1m10s ago, release 1m0s ago"},
+		}, "drop"},
 		{"the page is dropped", func(n node, page *track.Connection) { page.Drop() }, "drop"},
 		{"many page views", func(n node, page *track.Connection) {
 			for range 100 {
@@ -150,7 +150,7 @@ func TestAFlushWritesWhatTheNodeHolds(t *testing.T) {
 			signOut(n)
 			time.Sleep(5 * time.Second)
 			open(n)
-		}, "join 50s ago, signout 1m0s ago"},
+		}, "signout 1m0s ago, join 50s ago"},
 		{"a page that closed before a sign-out leaves no grace", func(n node, page *track.Connection) {
 			page.Close()
 			time.Sleep(time.Second)

@@ -72,8 +72,8 @@ func (f *flusher) flush(ctx context.Context) bool {
 	batches := make([]backend.Batch, 0, len(topics))
 	now := time.Now()
 	for topic, d := range topics {
-		ops, unknown := f.holdings.batch(topic, d, now)
-		f.holdings.choices.askEarly(unknown...)
+		ops, ask := f.holdings.batch(topic, d, now)
+		f.holdings.choices.askIf(ask)
 		if len(ops) == 0 {
 			d.close(nil, nil)
 			continue
