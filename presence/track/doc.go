@@ -39,13 +39,13 @@
 //
 //	tracker_*.go tracker.go config.go kind.go     the verbs, by who calls them; the parts; settings
 //	pages.go jobs.go staff.go acts.go             page views; sweeps and the like; acts of staff
-//	users*.go leases*.go connection*.go           who is here, and who says so; what this node holds
+//	users*.go leases*.go connection*.go           who is here, and who says so
 //	visit.go                                      pages whose beats come here, and whose connection does not
 //	whereabouts.go                                in which topics and by which devices a user is here
 //	choices*.go settings*.go                      what users chose
 //	idle*.go attended.go                          away by itself
 //	signout.go signoff.go sessions*.go devices.go ends: of a user, a browser, a device's session
-//	writer*.go notices.go                         writes on their way
+//	holdings.go writer*.go notices.go             what is to be written, and writes on their way
 //	outage*.go                                    can the store be trusted
 //	topic_*.go topics*.go                         the topics that are read here
 //	outlet*.go line.go sources.go                 how versions reach readers

@@ -1,6 +1,7 @@
 package track
 
 import (
+	"slices"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -18,36 +19,51 @@ type holdings struct {
 	generation *generation
 }
 
-// An order has the operations of one batch in the order in which they are written. The operations of one kind are together,
-// where a store can apply them together. Those of different members may be in any order.
-type order struct {
-	choices      []backend.Op
-	before       opsByKind // of before the sign-outs
-	outs         []backend.Op
-	after        opsByKind
-	others, late []backend.Op // of nobody; heartbeats
-}
+// An order has the operations of one batch, by slot. The operations of one kind are together, where a store can apply them
+// together. Those of different members may be in any order.
+type order [slots][]backend.Op
 
-type opsByKind struct{ views, joins, viewsSince, keeps, ends []backend.Op }
+// The slots of an order, as they are written. A choice comes before what the user did since: it has a moment of its own. What was
+// before the sign-outs comes before them.
+const (
+	slotChoices = iota
+	slotJoinsBefore
+	slotKeepsBefore
+	slotEndsBefore
+	slotSignOuts
+	slotViews
+	slotJoins
+	slotViewsSince // after the latest join: a store tells moments in milliseconds
+	slotKeeps
+	slotEnds
+	slotOthers
+	slotBeats
+	slots
 
-func (o *order) all() (ops []backend.Op) {
-	for _, some := range [][]backend.Op{
-		o.choices, o.before.views, o.before.joins, o.before.viewsSince, o.before.keeps, o.before.ends,
-		o.outs, o.after.views, o.after.joins, o.after.viewsSince, o.after.keeps, o.after.ends, o.others, o.late,
-	} {
-		ops = append(ops, some...)
-	}
-	return ops
-}
+	beforeSignOuts = slotJoinsBefore - slotJoins // from a slot to that of before the sign-outs
+)
 
 // batch returns what is to be written of a topic. A cell waits whose user's choice this node does not know, as far as others
 // would see the user by it. ask reports whether the caller must start the goroutine that asks for choices.
 func (h *holdings) batch(topic presence.Topic, d *dirty, now time.Time) (ops []backend.Op, ask bool) {
-	o := order{others: d.all()}
+	var to order
+	to[slotOthers] = d.all()
 	for _, c := range d.sorted() {
-		ask = h.write(topic, c, now, &o) || ask
+		ask = h.write(topic, c, now, &to) || ask
 	}
-	return o.all(), ask
+	return slices.Concat(to[:]...), ask
+}
+
+// A reading says what one cell is about, as a flush reads it. users.mu is held.
+type reading struct {
+	*holdings
+	*cell
+	topic  presence.Topic
+	user   presence.UserID
+	chosen choice
+	known  bool // the choice is
+	now    time.Time
+	to     *order
 }
 
 // write adds what is to be written of a cell. It blocks a part that waits for the user's choice, with users.mu held, so that no choice
@@ -55,162 +71,165 @@ func (h *holdings) batch(topic presence.Topic, d *dirty, now time.Time) (ops []b
 func (h *holdings) write(topic presence.Topic, c *cell, now time.Time, to *order) (start bool) {
 	h.users.mu.Lock()
 	defer h.users.mu.Unlock()
-	owner := ownerIn(topic, c.member)
-	chosen, known := h.users.records.choice(owner)
+	r := reading{holdings: h, cell: c, topic: topic, user: ownerIn(topic, c.member), now: now, to: to}
+	r.chosen, r.known = h.users.records.choice(r.user)
 	rest := cell{member: c.member}
-	if c.choice {
-		if last, ever := h.users.records.last(owner); ever {
-			to.choices = append(to.choices, h.choice(topic, c.member, last, now))
-		} else {
-			rest.choice, c.choice = true, false
-			rest.acks, c.acks = c.acks.split(wordChoice)
-		}
+	if c.choice && !r.writeChoice() {
+		rest.choice, c.choice = true, false
+		rest.acks, c.acks = c.acks.split(wordChoice)
 	}
-	if c.view != nil && h.counts(topic, c, now) {
-		if known {
-			h.view(topic, c, chosen, now, to)
-		} else {
-			rest.view, c.view = c.view, nil
-		}
+	if c.view != nil && r.viewCounts() && !r.writeView() {
+		rest.view, c.view = c.view, nil
 	}
-	if h.lease(topic, c, &c.pages, ownPages, now, to) {
+	if !r.writeLease(&c.pages, ownPages) {
 		rest.pages, c.pages = c.pages, leaseCell{}
 		acks, others := c.acks.split(wordPages)
 		rest.acks, c.acks = append(rest.acks, acks...), others
 	}
-	h.lease(topic, c, &c.visits, visitors, now, to)
-	h.signOut(topic, c, chosen, now, to)
+	r.writeLease(&c.visits, visitors)
+	r.writeSignOut(backend.OpSignOut, c.out)
+	if c.off.After(c.out) {
+		r.writeSignOut(backend.OpSignOff, c.off)
+	}
 	if rest.view == nil && rest.pages.need == 0 && !rest.choice {
 		return false
 	}
 	h.writer.block(topic, &rest)
-	return h.users.askLocked(owner)
+	return h.users.askLocked(r.user)
 }
 
-// counts reports whether a page view still holds its user: it is not too old, and before no sign-out.
-func (h *holdings) counts(topic presence.Topic, c *cell, now time.Time) bool {
-	records, user := h.users.records, c.view.user.ID
-	return c.view.pageView.at.Add(h.cfg.Age).After(now) &&
-		c.view.at.After(later(records.viewsEndedAt(user), records.endedAt(c.member))) &&
-		records.endedAt(backend.MemberOf(user, c.view.device.ID)).Before(c.view.pageView.at)
+func (r *reading) add(slot int, op backend.Op) { r.to[slot] = append(r.to[slot], op) }
+
+// ago returns how long ago a moment was.
+func (r *reading) ago(at time.Time) time.Duration {
+	return max(r.now.Sub(at).Truncate(time.Millisecond), 0)
 }
 
-// view adds a page view. Of a user who hid it is no earlier than the end of that.
-func (h *holdings) view(topic presence.Topic, c *cell, chosen choice, now time.Time, to *order) {
-	v := c.view
-	op := backend.Op{
-		Kind: backend.OpSeen, User: h.choices.as(v.user, chosen).in(topic, v.device),
-		For: v.pageView.at.Add(h.cfg.Age).Sub(now).Truncate(time.Millisecond), Ago: ago(later(v.at, chosen.shown), now),
-	}
-	if _, by := h.users.leaseLocked(topic, c.member, false, false, now); by != nil && v.at.After(by.joinedLocked()) { // a store tells moments in milliseconds
-		to.after.viewsSince = append(to.after.viewsSince, op)
-	} else {
-		to.after.views = append(to.after.views, op)
-	}
-}
-
-// lease adds what is to be written of a lease. It reports whether that waits for the user's choice.
-func (h *holdings) lease(topic presence.Topic, c *cell, l *leaseCell, holder presence.Holder, now time.Time, to *order) (waits bool) {
-	if l.need == 0 && l.end == nil {
+// writeChoice adds the operation that changes what a topic shows of a user's choice: see [presence.User.StatusOnly]. It returns
+// false if this node knows none.
+func (r *reading) writeChoice() bool {
+	last, ever := r.users.records.last(r.user)
+	if !ever {
 		return false
 	}
-	chosen, known := h.users.records.choice(ownerIn(topic, c.member))
-	op, by := h.users.leaseLocked(topic, c.member, holder == visitors, l.silent, now)
-	switch {
-	case by == nil:
-		if l.end != nil {
-			h.end(topic, c, l, holder, now, to)
-		}
-	case l.need == toBeat && l.end == nil:
-		to.late = append(to.late, backend.Op{Kind: backend.OpHeartbeat, User: op.User, Holder: holder, For: op.For})
-	case l.need != toMake:
-		to.after.keeps = append(to.after.keeps, op)
-	case holder == visitors:
-		op.For = h.cfg.ttl(topic)
-		to.after.keeps = append(to.after.keeps, op)
-	case !known:
-		return true
-	default:
-		op.Kind, op.User, op.For = backend.OpJoin, h.choices.as(by.visitor.User, chosen).in(topic, by.visitor.Device), leaseFor(h.cfg.ttl(topic))
-		joins := &to.after.joins
-		if !by.joinedLocked().After(c.off) { // who signed off elsewhere since
-			joins = &to.before.joins
-		}
-		*joins = append(*joins, op)
-		h.users.writtenLocked(topic, c.member, h.generation.n.Load())
+	op := backend.Op{Kind: backend.OpUpdate, User: presence.User{ID: r.member, Status: last.Status, Rev: last.rev()}}
+	if r.topic == backend.DevicesTopic {
+		shown := r.choices.visibility(r.user, last.settings)
+		op.User.Status, op.User.Visibility = "", &shown
+	} else if since := r.ago(last.at); last.hides() && !last.at.IsZero() && since >= time.Second {
+		op.Ago = since
 	}
-	return false
+	r.add(slotChoices, op)
+	return true
 }
 
-// end adds the end of a lease that no page holds any more. A page that came and went while its cell waited joins first, so that
-// its user stays for the grace.
-func (h *holdings) end(topic presence.Topic, c *cell, l *leaseCell, holder presence.Holder, now time.Time, to *order) {
-	end, ops := l.end, &to.before
-	grace := end.grace
-	switch signedOut := later(c.out, h.users.records.visitorEndedAt(end.visitor)); {
+// viewCounts reports whether the page view still holds its user: it is not too old, and before no sign-out.
+func (r *reading) viewCounts() bool {
+	records, v := r.users.records, r.view
+	return v.pageView.at.Add(r.cfg.Age).After(r.now) &&
+		v.at.After(later(records.viewsEndedAt(r.user), records.endedAt(r.member))) &&
+		records.endedAt(backend.MemberOf(r.user, v.device.ID)).Before(v.pageView.at)
+}
+
+// writeView adds the page view, unless the choice is not known. Of a user who hid it is no earlier than the end of that.
+func (r *reading) writeView() bool {
+	v, slot := r.view, slotViews
+	if _, by := r.users.leaseLocked(r.topic, r.member, false, false, r.now); by != nil && v.at.After(by.joinedLocked()) {
+		slot = slotViewsSince
+	}
+	if r.known {
+		r.add(slot, backend.Op{
+			Kind: backend.OpSeen, User: r.choices.as(v.user, r.chosen).in(r.topic, v.device),
+			For: v.pageView.at.Add(r.cfg.Age).Sub(r.now).Truncate(time.Millisecond), Ago: r.ago(later(v.at, r.chosen.shown)),
+		})
+	}
+	return r.known
+}
+
+// writeLease adds what is to be written of a lease. It returns false if that waits for the user's choice.
+func (r *reading) writeLease(l *leaseCell, holder presence.Holder) bool {
+	if l.need == 0 && l.end == nil {
+		return true
+	}
+	op, by := r.users.leaseLocked(r.topic, r.member, holder == visitors, l.silent, r.now)
+	switch {
+	case by == nil && l.end != nil:
+		r.writeEnd(l, holder)
+	case by == nil:
+	case l.need == toBeat && l.end == nil:
+		r.add(slotBeats, backend.Op{Kind: backend.OpHeartbeat, User: op.User, Holder: holder, For: op.For})
+	case l.need != toMake:
+		r.add(slotKeeps, op)
+	case holder == visitors:
+		op.For = r.cfg.ttl(r.topic)
+		r.add(slotKeeps, op)
+	case !r.known:
+		return false
+	default:
+		slot := slotJoins
+		if !by.joinedLocked().After(r.off) { // another browser signed off since
+			slot += beforeSignOuts
+		}
+		r.add(slot, r.joinOf(op, by.visitor))
+		r.users.writtenLocked(r.topic, r.member, r.generation.n.Load())
+	}
+	return true
+}
+
+// joinOf returns the join of a visitor's page.
+func (r *reading) joinOf(op backend.Op, v presence.Visitor) backend.Op {
+	op.Kind, op.User, op.For = backend.OpJoin, r.choices.as(v.User, r.chosen).in(r.topic, v.Device), leaseFor(r.cfg.ttl(r.topic))
+	return op
+}
+
+// writeEnd adds the end of a lease that no page holds any more. A page that came and went while its cell waited joins first, so that
+// its user stays for the grace. The grace is as idle as the page was.
+func (r *reading) writeEnd(l *leaseCell, holder presence.Holder) {
+	end, grace, shift := l.end, l.end.grace, beforeSignOuts
+	switch signedOut := later(r.out, r.users.records.visitorEndedAt(end.visitor)); {
 	case grace == 0:
 	case !end.identified.After(signedOut): // nobody is held for a grace after a sign-out
 		grace, end = 0, &leaseEnd{how: dropped}
-	case end.at.After(later(c.out, c.off)):
-		ops = &to.after
+	case end.at.After(later(r.out, r.off)):
+		shift = 0
 	}
-	last := backend.Op{User: presence.User{ID: c.member}, Holder: holder, For: leaseFor(h.cfg.ttl(topic)), Ago: ago(end.joined, now), Idle: end.idle, Pages: 1}
-	chosen, known := h.users.records.choice(end.visitor.User.ID)
-	switch {
-	case grace == 0 || end.how == givenUp || holder == visitors:
-	case l.need == toMake && known:
-		last.Kind, last.User = backend.OpJoin, h.choices.as(end.visitor.User, chosen).in(topic, end.visitor.Device)
-		ops.joins = append(ops.joins, last)
-	case l.need == toKeep: // the grace is as idle as the page was
-		last.Kind = backend.OpKeep
-		ops.keeps = append(ops.keeps, last)
+	if grace > 0 && end.how != givenUp && holder == ownPages {
+		was := backend.Op{
+			Kind: backend.OpKeep, User: presence.User{ID: r.member}, Holder: holder, For: leaseFor(r.cfg.ttl(r.topic)),
+			Ago: r.ago(end.joined), Idle: end.idle, Pages: 1,
+		}
+		if l.need == toMake && r.known {
+			r.add(slotJoins+shift, r.joinOf(was, end.visitor))
+		} else if l.need == toKeep {
+			r.add(slotKeeps+shift, was)
+		}
 	}
-	op := releaseOf(c.member, holder, backend.OpRelease, grace)
+	op := releaseOf(r.member, holder, backend.OpRelease, grace)
 	if end.how == dropped {
 		op.Kind = backend.OpDrop
-	}
-	if waited := now.Sub(end.at); end.how != dropped && waited >= time.Second { // shorter times are ignored, so that equal operations can be applied together
+	} else if waited := r.now.Sub(end.at); waited >= time.Second { // shorter times are ignored, so that equal operations can be applied together
 		op.Ago = waited.Truncate(time.Second)
 	}
-	if left := end.until.Sub(now); grace > 0 && grace-left >= time.Second { // as before
+	if left := end.until.Sub(r.now); grace > 0 && grace-left >= time.Second { // as before
 		op.For = max(left.Round(time.Second), min(grace, lateGrace))
 	}
-	ops.ends = append(ops.ends, op)
+	r.add(slotEnds+shift, op)
 }
 
 // lateGrace is the least length of a grace that begins after an outage. By its end, the nodes have noticed
 // that the store is back, and a node to which the user has moved holds the user.
 const lateGrace = returningFor + backoffLast
 
-// signOut adds the sign-outs of a cell.
-func (h *holdings) signOut(topic presence.Topic, c *cell, chosen choice, now time.Time, to *order) {
-	for _, out := range []struct {
-		kind backend.OpKind
-		at   time.Time
-	}{{backend.OpSignOut, c.out}, {backend.OpSignOff, c.off}} {
-		if out.at.IsZero() || out.kind == backend.OpSignOff && !c.off.After(c.out) {
-			continue
-		}
-		user := presence.User{ID: c.member}
-		if topic != backend.DevicesTopic && chosen.hides() && !chosen.at.After(out.at) { // the topic may have forgotten that (OpSignOut)
-			user.Status, user.Rev = chosen.Status, chosen.rev()
-		}
-		to.outs = append(to.outs, backend.Op{Kind: out.kind, User: user, Ago: ago(out.at, now)})
+// writeSignOut adds a sign-out at a moment. It has the status of who hid before, because the topic may have forgotten that (OpSignOut).
+func (r *reading) writeSignOut(kind backend.OpKind, at time.Time) {
+	if at.IsZero() {
+		return
 	}
-}
-
-// choice returns the operation that changes what a topic shows of a user's choice: see [presence.User.StatusOnly].
-func (h *holdings) choice(topic presence.Topic, member presence.UserID, now choice, at time.Time) backend.Op {
-	user := presence.User{ID: member, Status: now.Status, Rev: now.rev()}
-	if topic == backend.DevicesTopic {
-		shown := h.choices.visibility(ownerIn(topic, member), now.settings)
-		user.Status, user.Visibility = "", &shown
+	user := presence.User{ID: r.member}
+	if r.topic != backend.DevicesTopic && r.chosen.hides() && !r.chosen.at.After(at) {
+		user.Status, user.Rev = r.chosen.Status, r.chosen.rev()
 	}
-	op := backend.Op{Kind: backend.OpUpdate, User: user}
-	if since := ago(now.at, at); since >= time.Second && !now.at.IsZero() && now.hides() && topic != backend.DevicesTopic {
-		op.Ago = since
-	}
-	return op
+	r.add(slotSignOuts, backend.Op{Kind: kind, User: user, Ago: r.ago(at)})
 }
 
 // leaseLocked returns the operation that says what this node holds of a member of a topic by connections, or by visits, and the
@@ -237,7 +256,7 @@ func (p *users) leaseLocked(topic presence.Topic, member presence.UserID, visits
 			keep.Pages++
 		}
 	}
-	keep.Idle, keep.Ago = u.idle, ago(joined, now)
+	keep.Idle, keep.Ago = u.idle, max(now.Sub(joined).Truncate(time.Millisecond), 0)
 	length := p.cfg.ttl(topic)
 	if !visits {
 		length = leaseFor(length)
@@ -262,31 +281,6 @@ func (h *holder) joinedLocked() time.Time {
 	}
 	return h.held.opened
 }
-
-// leasesLocked calls each for each member of a topic that a user's pages here hold, and whether these are visits.
-func (u *knownUser) leasesLocked(each func(topic presence.Topic, member presence.UserID, visits bool)) {
-	type lease struct {
-		topic  presence.Topic
-		member presence.UserID
-		visits bool
-	}
-	done := make(map[lease]bool)
-	for _, h := range u.connections {
-		if h.held.asked == 0 {
-			continue
-		}
-		for _, topic := range h.heldTopics() {
-			of := lease{topic, h.member(topic), h.isVisit()}
-			if !done[of] {
-				done[of] = true
-				each(of.topic, of.member, of.visits)
-			}
-		}
-	}
-}
-
-// ago returns how long ago a moment was, as operations tell it.
-func ago(at, now time.Time) time.Duration { return max(now.Sub(at).Truncate(time.Millisecond), 0) }
 
 // releaseOf returns the operation that ends a lease: by OpRelease or OpDrop.
 func releaseOf(user presence.UserID, holder presence.Holder, kind backend.OpKind, grace time.Duration) backend.Op {

@@ -151,13 +151,14 @@ func (a *attention) sayLocked(u *knownUser, idle bool) {
 		return
 	}
 	u.idle = idle
-	u.leasesLocked(func(topic presence.Topic, member presence.UserID, visits bool) {
-		c := cell{member: member, pages: leaseCell{need: toKeep}}
-		if visits {
-			c.pages, c.visits = c.visits, c.pages
+	for _, h := range u.connections {
+		if h.held.asked == 0 {
+			continue
 		}
-		a.writer.put(topic, c)
-	})
+		for _, topic := range h.heldTopics() {
+			a.writer.put(topic, cellOf(h, topic, leaseCell{need: toKeep}))
+		}
+	}
 }
 
 // attendedHere reports whether somebody is at a page of the user on this node.

@@ -9,9 +9,9 @@ var fleetBugs = []bug{
 	// Leases of nodes and connections.
 	{"a node judges silent processes as soon as it is back", "outage_sweep.go", "time.Since(p.trouble) >= min(catchUpLongest, term)", "true"},
 	{"connections are not renewed", "leases_heartbeat.go", "c.turn == turn && l.renew", "c.turn == turn && c.id == \"\" && l.renew"},
-	{"leases that are gone are not made again", "leases_gone.go", "g.found = append(g.found, goneLease{topic, member})", "_, _ = topic, member"},
+	{"leases that are gone are not made again", "leases_gone.go", "g.found[goneLease{topic, member}] = struct{}{}", "_, _ = topic, member"},
 	{"leases are made again before sign-outs are heard", "leases_restore.go", "for l.choices.hearAll(ctx) != nil {", "for false {"},
-	{"the end of a page is not written", "holdings.go", "		h.end(topic, member, l, holder, now, to)\n", ""},
+	{"the end of a page is not written", "holdings.go", "			h.end(topic, c, l, holder, now, to)\n", ""},
 	{"a page that closes leaves at once", "leases.go", "if how == graced || how == givenUp {", "if false {"},
 	{"the first of several pages ends the lease", "holdings.go", "case by == nil:", "case by == nil || l.end != nil:"},
 	{"beats at other nodes hold nobody", "visit.go", "cellOf(h, topic, lease), wordVisits", "cellOf(h, topic, leaseCell{}), wordVisits"},
@@ -21,8 +21,8 @@ var fleetBugs = []bug{
 	{"a node that was swept goes on under its name", "node_lease.go", "		l.swept()\n", ""},
 	{"what was lost is written under the old name", "generation.go", "	g.n.Store(n)\n", ""},
 	{"a node that was swept writes nothing again", "leases_restore.go", "	l.inParts(ctx, l.users.all(), func(c *holder) {", "	l.inParts(ctx, nil, func(c *holder) {"},
-	{"a page view is of when it is written", "holdings.go", "For: v.pageView.at.Add(h.cfg.Age).Sub(now).Truncate(time.Millisecond), Ago: ago(v.at, now),", "For: h.cfg.Age,"},
-	{"a sign-out is of when it is written", "holdings.go", "Ago: ago(c.out, now)", "Ago: 0"},
+	{"a page view is of when it is written", "holdings.go", "For: v.pageView.at.Add(h.cfg.Age).Sub(now).Truncate(time.Millisecond), Ago: ago(later(v.at, chosen.shown), now),", "For: h.cfg.Age,"},
+	{"a sign-out is of when it is written", "holdings.go", "Ago: ago(out.at, now)", "Ago: 0"},
 
 	// Provisional rosters.
 	{"users whom a store lost leave at once", "topic_provisional.go", "p.missing[l.ID] = missingUser{e, l}", "certain.leaves = append(certain.leaves, l)"},
@@ -61,7 +61,7 @@ var fleetBugs = []bug{
 	// Statuses.
 	{"a status is not published", "settings.go", "untold := c.publishSettings(ctx, user, note)", "var untold error"},
 	{"a status that is heard is not written", "choices_take.go", "	leave(c.write(maps.Keys(topics), user))\n", "	_ = maps.Keys(topics)\n"},
-	{"a cell that waited for a choice is forgotten", "writer.go", "			w.grewLocked(user, d.put(user, *c)-1)\n", "			_ = c\n"},
+	{"a cell that waited for a choice is forgotten", "writer.go", "			w.grewLocked(user, w.dirtyLocked(b.topics[i]).put(user, *c))\n", "			_ = []any{i, c}\n"},
 	{"choices are not told again after a loss", "choices_restore.go", "PutStatus(ctx, user, chosen, true); err == nil {", "PutStatus(ctx, user, chosen, true); err == nil || true {"},
 	{"a node asks a store that lost the choices at once", "choices_restore.go", "c.askFrom(from)", ""},
 	{"users are announced before their choice is known", "holdings.go", "case !known:\n		return true\n", "case !known && false:\n		return true\n"},
@@ -69,9 +69,13 @@ var fleetBugs = []bug{
 	// The order of notices and operations.
 	{"late notices say that they are new", "notices.go", "late.Ago = time.Since(p.at)", ""},
 	{"what came while a write failed is lost", "writer.go", "		d.merge(since)\n", ""},
-	{"a page that came and went leaves its end alone", "holdings.go", "if l.need == toMake && grace > 0 &&", "if false && grace > 0 &&"},
-	{"a longer grace ends with a shorter one", "writer_cell.go", "case l.end == nil || !next.end.until.Before(l.end.until):", "case true:"},
-	{"a page view after the join is before it", "holdings.go", "holds && c.view.at.After(at)", "holds && at.IsZero()"},
+	{"a page that came and went leaves its end alone", "holdings.go", "case l.need == toMake && known:", "case false && known:"},
+	{"a longer grace ends with a shorter one", "writer_cell.go", "if other.grace == 0 || !e.until.After(other.until) {", "if true {"},
+	{"a page view after the join is before it", "holdings.go", "by != nil && v.at.After(by.joinedLocked())", "by != nil && v.at.IsZero()"},
+	{"a page view of before a sign-out is written", "writer_cell.go", "	if c.view != nil && !c.view.at.After(later(c.out, c.off)) {", "	if false {"},
+	{"an earlier end undoes a later one", "writer_cell.go", "	if other.at.Before(e.at) {", "	if e.at.Before(other.at) {"},
+	{"a choice is written after what came later", "holdings.go", "		o.choices, o.before.views, o.before.joins,", "		o.before.views, o.before.joins, o.choices,"},
+	{"a sign-off is written after the end of another page", "holdings.go", "case end.at.After(later(c.out, c.off)):", "case false:"},
 	{"what the store did not take is given up", "writer_flush.go", "			f.writer.keep(topic, topics[topic])\n", ""},
 
 	// Replicas and readers.
