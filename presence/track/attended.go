@@ -123,7 +123,7 @@ func (a *attendance) current(ctx context.Context, topic presence.Topic) (*replic
 // that is unknown: leases may have expired in an outage, when no node could renew them, or the store has lost
 // data that nodes are still restoring.
 func (a *attendance) certain(r *replica) error {
-	if a.outage.leasesMayHaveExpired() {
+	if a.outage.inDoubt() {
 		return presence.ErrStoreOut
 	}
 	if r.isProvisional() {

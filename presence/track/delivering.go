@@ -16,7 +16,7 @@ func delivering(cfg *Config, life *lifetime, store backend.Store, o *outage) del
 		Restored: func(topic presence.Topic, loss time.Time) (restored, ended bool) {
 			ttl, sound := cfg.Kind(topic).TTL, o.soundFor()
 			wait := restoreFor(ttl)
-			restored = o.state() == trusted && time.Since(loss) > wait+restoreWait && sound > wait
+			restored = time.Since(loss) > wait+restoreWait && sound > wait
 			return restored, restored && min(time.Since(loss), sound) > wait+ttl+restoreWait
 		},
 	}

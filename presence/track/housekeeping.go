@@ -114,7 +114,7 @@ const (
 // may have: then this round asks for one half of the topics that rest, and the next round for the other half. A store
 // that lost data tells of no topic that it went back in, so all may have changed until the nodes have restored.
 func (h *housekeeper) changed(ctx context.Context, loaded []*replica) (map[presence.Topic]bool, error) {
-	if len(loaded) <= fewTopics || h.outage.leasesMayHaveExpired() || h.outage.soundFor() < restoreFor(h.outage.cfg.shortestTTL()) {
+	if len(loaded) <= fewTopics || h.outage.inDoubt() || h.outage.soundFor() < restoreFor(h.outage.cfg.shortestTTL()) {
 		h.changes.mark = ""
 		return nil, nil
 	}
@@ -139,7 +139,7 @@ func (h *housekeeper) asksFor(r *replica, of int, changed map[presence.Topic]boo
 	if of > fewTopics {
 		return (h.round+r.rest.turn)%2 == 0
 	}
-	return h.round%2 == 0 || h.outage.leasesMayHaveExpired() || h.outage.cfg.harmlessOutage() < 4*houseKeeping
+	return h.round%2 == 0 || h.outage.inDoubt() || h.outage.cfg.harmlessOutage() < 4*houseKeeping
 }
 
 // A rest says whether the figures of a topic change. Only housekeeping uses it.

@@ -9,36 +9,20 @@ import (
 // An outage judges whether the store can be trusted to have every live lease. Each write, each
 // call for the figures of topics, and each renewal of this process's lease reports its result here; sweeps ask here.
 //
-// # The states
+// # One clock of trust
 //
-// Leases expire while the store is out, because nobody can renew them: those of visits after the TTL, and graces. So a node must
-// not remove expired leases the moment the store is back.
+// Leases expire while the store is out, because nobody can renew them: those of visits after the TTL, and graces. After a loss the
+// store has not what the nodes hold. So the time counts since the latest trouble: a call that failed or hung, a time without
+// a call, a refused sweep, or a loss of data. Only when the store has been sound for min(TTL, 7 s) has every node had the time to
+// write again what it holds, and a lease that has expired is really abandoned.
 //
-//	state        when
-//	out          the latest write, read or renewal failed, or not all were in order for max(TTL/3, 1 s)
-//	hanging      a call under way takes longer than max(TTL/3, 1 s)
-//	catching up  until min(TTL, 7 s) after a long outage ended
-//	trusted      otherwise
-//
-//	trusted ──a call fails──► out ──calls go well──► trusted            the outage was short
-//	   │                       ├────calls go well──► catching up ──► trusted
-//	   │                   it fails                      ▲
-//	   └──a call hangs───► hanging ──the call returns────┘
-//
-// When a sweep may remove what has expired is said at sweeps.
-//
-// Where topics of some kind have another TTL, the shortest one says when an outage is long,
-// and the longest one how long the nodes need to catch up.
-//
-// An outage is long if writes, reads and renewals were not all in order for max(TTL/3, 1 s). It
-// begins with the first call that fails, not with its answer. In a shorter one no visit expires whose page beats
-// (with a TTL from 1.5 s). An outage that begins before the store is trusted, or
-// within min(TTL, 7 s) after this node began, is long in any case.
+// The longest TTL of any kind of topic counts. A call hangs if it takes longer than max(TTL/3, 1 s), and here the shortest one
+// counts.
 //
 // Example with a TTL of 45 s and a heartbeat of 15 s. Redis is unreachable from 12:00:00
 // to 12:01:00, and all visits have expired. At 12:01:00 node A finds Redis back. Node B
 // finds out by 12:01:01, because each node asks every 0.5 s; until then nobody sweeps.
-// Both write the heartbeats that waited, and renew all leases with their node's, by 12:01:07
+// Both write what has changed, and renew all leases with their node's, by 12:01:07
 // at the latest, after the longest timeouts. Until then nothing is swept. From 12:01:07
 // on every expired lease is really abandoned.
 type outage struct {
@@ -55,8 +39,8 @@ type outage struct {
 	readWell time.Time        // when a read last succeeded
 	wrote    time.Time        // when the latest write began
 	asked    [calls]time.Time // by kind of call: when the one under way began; zero: none is
-	back     time.Time        // when the latest long outage ended; zero: there was none
-	trouble  time.Time        // when an outage of any length, or a loss of data, was last noticed; zero: never
+	ended    time.Time        // when calls last succeeded again; zero: none failed
+	trouble  time.Time        // when an outage, or a loss of data, was last noticed; zero: never
 	lost     time.Time        // when a loss of data was last noticed; zero: there was none
 	sweepErr error            // of the latest sweep; nil: it succeeded
 	process  processLease
@@ -73,15 +57,6 @@ const (
 	reads
 	renewals
 	calls
-)
-
-type storeState int
-
-const (
-	trusted storeState = iota
-	out
-	hanging
-	catchingUp
 )
 
 // Waits after a call that failed: doubled from the first to the last, with jitter, so that
@@ -122,25 +97,15 @@ func newOutage(cfg *Config, waiting func() int, retry func()) *outage {
 	return &outage{cfg: cfg, waiting: waiting, retry: retry, began: now, inOrder: make(chan struct{}), wentWell: now, process: processLease{trouble: now}}
 }
 
-// state returns the store's state now.
-func (o *outage) state() storeState {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	switch {
-	case o.hangsLocked():
-		return hanging
-	case o.failing.any() || time.Since(o.wentWell) > o.cfg.harmlessOutage():
-		return out
-	case time.Since(o.back) < o.cfg.catchUp():
-		return catchingUp
-	}
-	return trusted
+// isOutLocked reports whether the latest write, read or renewal failed, or not all were in order for max(TTL/3, 1 s).
+func (o *outage) isOutLocked() bool {
+	return o.failing.any() || time.Since(o.wentWell) > o.cfg.harmlessOutage()
 }
 
 // fineLately reports whether the store is trusted, and a call has succeeded so lately that no other one is
 // needed to find an outage in time. While a node writes, an outage must be found sooner: requests wait for it.
 func (o *outage) fineLately() bool {
-	if o.leasesMayHaveExpired() {
+	if o.inDoubt() {
 		return false
 	}
 	o.mu.Lock()
@@ -162,11 +127,8 @@ func (o *outage) readsGoWell() bool {
 	return time.Since(o.readWell) < 2*houseKeeping
 }
 
-// leasesMayHaveExpired reports whether a lease may have expired because no node could renew it: true in every
-// state but trusted.
-func (o *outage) leasesMayHaveExpired() bool {
-	return o.state() != trusted
-}
+// inDoubt reports whether the store may lack a lease that a node holds, or have lost it to time.
+func (o *outage) inDoubt() bool { return o.soundFor() < o.cfg.catchUp() }
 
 // soundFor returns how long the store has worked without trouble: 0 while it is out or hangs.
 //
@@ -175,18 +137,17 @@ func (o *outage) leasesMayHaveExpired() bool {
 func (o *outage) soundFor() time.Duration {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.hangsLocked() || o.failing.any() || o.sweepErr != nil || time.Since(o.wentWell) > o.cfg.harmlessOutage() {
+	if o.hangsLocked() || o.isOutLocked() || o.sweepErr != nil {
 		return 0
 	}
 	return time.Since(o.trouble)
 }
 
-// latest returns when the latest long outage ended, and when a loss of data was last noticed; zero: there was none.
-// Then nodes began to restore data.
-func (o *outage) latest() (back, lost time.Time) {
+// lastEnd returns when the latest outage ended; zero: there was none.
+func (o *outage) lastEnd() time.Time {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.back, o.lost
+	return o.ended
 }
 
 // nextReturn returns a channel that is closed when failing calls succeed again.
@@ -227,7 +188,7 @@ func (o *outage) heardLoss(at time.Time) (news bool) {
 func (o *outage) assume() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.back = time.Now()
+	o.trouble = time.Now()
 }
 
 // begin notes that a call of a kind begins. report ends it.
@@ -245,10 +206,11 @@ func (o *outage) begin(kind int) {
 func (o *outage) report(kind int, began time.Time, err error) {
 	o.mu.Lock()
 	was, found := o.failing.any(), kind != writes && err == nil && o.failing[kind]
+	now := time.Now()
+	trouble := o.hangsLocked() || o.isOutLocked() // also if this process stood still
 	o.failing[kind] = err != nil
 	is := o.failing.any()
-	now := time.Now()
-	if was || is || o.hangsLocked() {
+	if trouble || is {
 		o.trouble = now
 	}
 	if err == nil && kind == reads {
@@ -257,14 +219,11 @@ func (o *outage) report(kind int, began time.Time, err error) {
 	if err != nil && began.Before(o.wentWell) { // other calls have succeeded since
 		o.wentWell = began
 	}
-	if err == nil && !is {
-		// The nodes have not yet had time to catch up with an earlier outage, or with one before this node began.
-		// A new outage then counts as a continuation of the earlier one, and so as long.
-		unsettled := o.wentWell.Sub(o.back) < o.cfg.catchUp() || o.wentWell.Sub(o.began) < o.cfg.catchUp()
-		if o.hangsLocked() || now.Sub(o.wentWell) > o.cfg.harmlessOutage() || was && unsettled { // a hanging call has not failed yet, so failing alone is not enough
-			o.back, o.trouble = now, now
-		}
+	if !is {
 		o.wentWell = now
+		if trouble {
+			o.ended = now
+		}
 	}
 	o.asked[kind] = time.Time{}
 	if was && !is {

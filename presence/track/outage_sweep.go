@@ -26,15 +26,14 @@ import (
 // another node: the join there waits for what the user chose. In a short outage, too, a grace may end
 // of a user who has gone on at another node, which finds the store back a little later.
 func (o *outage) sweeps() (opts backend.SweepOptions, may bool, err error) {
-	state := o.state()
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	opts.Doubt = restoreFor(o.cfg.shortestTTL())
 	switch {
-	case state == out:
-		return opts, false, presence.ErrStoreOut
-	case state == hanging:
+	case o.hangsLocked():
 		return opts, false, o.sweepErr
+	case o.isOutLocked():
+		return opts, false, presence.ErrStoreOut
 	case o.sweepErr != nil, !o.lost.IsZero() && time.Since(o.lost) < opts.Doubt:
 	case time.Since(later(o.began, o.trouble)) < o.cfg.catchUp():
 		return opts, false, nil

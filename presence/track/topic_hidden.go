@@ -32,8 +32,7 @@ func (r *replica) hides(member presence.UserID) bool {
 // the leases of before it have been swept: a failover may have taken it back, and the user may have come again.
 func (r *replica) isOut(e *entry) bool {
 	out := r.records.outAt(r.out.topic, e.ID)
-	back, _ := r.outage.latest()
-	return r.hides(e.ID) || out.After(e.Since) && time.Since(later(out, back)) < r.oldFor()
+	return r.hides(e.ID) || out.After(e.Since) && time.Since(later(out, r.outage.lastEnd())) < r.oldFor()
 }
 
 // learned shows what a user chose.

@@ -55,7 +55,6 @@ type provisional struct {
 	active   bool                                     // the history has versions of a provisional roster
 	kept     bool                                     // a diff shows somebody who is withheld, and is not published yet
 	versions int32                                    // the number of names that nextVersion has made
-	began    time.Time                                // when the latest loss of data was noticed
 	latest   time.Time                                // when a user was last withheld
 	timer    *time.Timer                              // settles
 }
@@ -114,7 +113,7 @@ func (r *replica) stand(n net, listed roster, latest int64, gone map[presence.Us
 		}
 		certain.joins = append(certain.joins, e)
 	}
-	p.active, p.began, p.latest = p.open(), time.Now(), time.Now()
+	p.active, p.latest = p.open(), time.Now()
 	return certain
 }
 
@@ -143,13 +142,6 @@ func (p *provisional) decide(d backend.Diff) {
 func (p *provisional) forget(id presence.UserID) {
 	delete(p.missing, id)
 	delete(p.withheld, id)
-}
-
-// mayWait reports whether a roster may stay provisional after the store was out, or lost data, once more.
-// since is when nodes began to be able to restore. If the store keeps failing, the wait ends after two TTLs: with a
-// short TTL, after twice the time in which nodes restore and expired leases are swept.
-func (p *provisional) mayWait(sound, ttl, settled time.Duration, since time.Time) bool {
-	return p.open() && (sound == 0 || time.Since(later(p.began, since)) < 2*max(ttl, settled))
 }
 
 // settle returns the changes that are due: missing users leave, and withheld users join, except those who hide. These join
@@ -212,12 +204,11 @@ func (r *replica) leaveMissingLocked(id presence.UserID) {
 // replica cannot notice if the topic was still empty.
 func (r *replica) settle() {
 	sound, settled := r.outage.soundFor(), r.settleFor()
-	since := later(r.outage.latest())
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
 	case r.closed || !r.provisional.open():
-	case sound < settled && r.provisional.mayWait(sound, r.kind.TTL, settled, since):
+	case sound < settled:
 		r.settleAfter(settled - sound)
 	case r.watch.resyncing: // a reload is under way, which may restore users or find a new loss
 		r.settleAfter(time.Second)

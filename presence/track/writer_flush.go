@@ -64,7 +64,7 @@ func (f *flusher) run(ctx context.Context) {
 
 // flush writes all that is due, and reports whether the store was reached. What the store refused waits for its next try.
 func (f *flusher) flush(ctx context.Context) bool {
-	if f.outage.leasesMayHaveExpired() && f.writer.waitsForStore() && !f.hearFirst(ctx) {
+	if f.outage.inDoubt() && f.writer.waitsForStore() && !f.hearFirst(ctx) {
 		return false
 	}
 	topics := f.writer.take()

@@ -11,7 +11,7 @@ var fleetBugs = []bug{
 	{"connections are not renewed", "leases_heartbeat.go", "c.turn == turn && l.renew", "c.turn == turn && c.id == \"\" && l.renew"},
 	{"leases that are gone are not made again", "leases_gone.go", "g.found[goneLease{topic, member}] = struct{}{}", "_, _ = topic, member"},
 	{"leases are made again before sign-outs are heard", "leases_restore.go", "for l.choices.hearAll(ctx) != nil {", "for false {"},
-	{"the end of a page is not written", "holdings.go", "			h.end(topic, c, l, holder, now, to)\n", ""},
+	{"the end of a page is not written", "holdings.go", "		r.writeEnd(l, holder)\n", ""},
 	{"a page that closes leaves at once", "leases.go", "if how == graced || how == givenUp {", "if false {"},
 	{"the first of several pages ends the lease", "holdings.go", "case by == nil:", "case by == nil || l.end != nil:"},
 	{"beats at other nodes hold nobody", "visit.go", "cellOf(h, topic, lease), wordVisits", "cellOf(h, topic, leaseCell{}), wordVisits"},
@@ -21,8 +21,8 @@ var fleetBugs = []bug{
 	{"a node that was swept goes on under its name", "node_lease.go", "		l.swept()\n", ""},
 	{"what was lost is written under the old name", "generation.go", "	g.n.Store(n)\n", ""},
 	{"a node that was swept writes nothing again", "leases_restore.go", "	l.inParts(ctx, l.users.all(), func(c *holder) {", "	l.inParts(ctx, nil, func(c *holder) {"},
-	{"a page view is of when it is written", "holdings.go", "For: v.pageView.at.Add(h.cfg.Age).Sub(now).Truncate(time.Millisecond), Ago: ago(later(v.at, chosen.shown), now),", "For: h.cfg.Age,"},
-	{"a sign-out is of when it is written", "holdings.go", "Ago: ago(out.at, now)", "Ago: 0"},
+	{"a page view is of when it is written", "holdings.go", "For: v.pageView.at.Add(r.cfg.Age).Sub(r.now).Truncate(time.Millisecond), Ago: r.ago(later(v.at, r.chosen.shown)),", "For: r.cfg.Age,"},
+	{"a sign-out is of when it is written", "holdings.go", "User: user, Ago: r.ago(at)", "User: user"},
 
 	// Provisional rosters.
 	{"users whom a store lost leave at once", "topic_provisional.go", "p.missing[l.ID] = missingUser{e, l}", "certain.leaves = append(certain.leaves, l)"},
@@ -30,7 +30,7 @@ var fleetBugs = []bug{
 	{"users whom nobody restored stay", "topic_provisional.go", "n.leaves = append(n.leaves, m.left)", "_ = m"},
 	{"a join does not end the doubt about a user", "topic_provisional.go", "	delete(p.missing, id)\n	delete(p.withheld, id)\n", ""},
 	{"the missing are not shown", "topic_provisional.go", "		r.set(m.entry)\n", "		_ = m\n"},
-	{"the clock of a provisional roster goes on while the store is out", "topic_provisional.go", "return p.open() && (sound == 0 || time.Since(later(p.began, since)) < 2*max(ttl, settled))", "return false"},
+	{"the clock of a provisional roster goes on while the store is out", "topic_provisional.go", "case sound < settled:", "case sound < 0:"},
 	{"two nodes name provisional versions alike", "topic_provisional.go", "hash.Write([]byte(node))", ""},
 	{"the history of a provisional roster goes on", "topic_provisional.go", "	r.provisional.active = false\n	r.ledger.restartHistory(r.ledger.head)", "	r.provisional.active = false"},
 	{"nodes have a second to restore what was lost", "outage.go", "return max(catchUpFor(ttl), choicesWait+restoreWait)", "return time.Second"},
@@ -64,18 +64,18 @@ var fleetBugs = []bug{
 	{"a cell that waited for a choice is forgotten", "writer.go", "			w.grewLocked(user, w.dirtyLocked(b.topics[i]).put(user, *c))\n", "			_ = []any{i, c}\n"},
 	{"choices are not told again after a loss", "choices_restore.go", "PutStatus(ctx, user, chosen, true); err == nil {", "PutStatus(ctx, user, chosen, true); err == nil || true {"},
 	{"a node asks a store that lost the choices at once", "choices_restore.go", "c.askFrom(from)", ""},
-	{"users are announced before their choice is known", "holdings.go", "case !known:\n		return true\n", "case !known && false:\n		return true\n"},
+	{"users are announced before their choice is known", "holdings.go", "case !r.known:\n		return false\n", "case !r.known && false:\n		return false\n"},
 
 	// The order of notices and operations.
 	{"late notices say that they are new", "notices.go", "late.Ago = time.Since(p.at)", ""},
 	{"what came while a write failed is lost", "writer.go", "		d.merge(since)\n", ""},
-	{"a page that came and went leaves its end alone", "holdings.go", "case l.need == toMake && known:", "case false && known:"},
+	{"a page that came and went leaves its end alone", "holdings.go", "if l.need == toMake && r.known {", "if false {"},
 	{"a longer grace ends with a shorter one", "writer_cell.go", "if other.grace == 0 || !e.until.After(other.until) {", "if true {"},
 	{"a page view after the join is before it", "holdings.go", "by != nil && v.at.After(by.joinedLocked())", "by != nil && v.at.IsZero()"},
 	{"a page view of before a sign-out is written", "writer_cell.go", "	if c.view != nil && !c.view.at.After(later(c.out, c.off)) {", "	if false {"},
 	{"an earlier end undoes a later one", "writer_cell.go", "	if other.at.Before(e.at) {", "	if e.at.Before(other.at) {"},
-	{"a choice is written after what came later", "holdings.go", "		o.choices, o.before.views, o.before.joins,", "		o.before.views, o.before.joins, o.choices,"},
-	{"a sign-off is written after the end of another page", "holdings.go", "case end.at.After(later(c.out, c.off)):", "case false:"},
+	{"a choice is written after what came later", "holdings.go", "	r.add(slotChoices, op)\n", "	r.add(slotBeats, op)\n"},
+	{"a sign-off is written after the end of another page", "holdings.go", "case end.at.After(later(r.out, r.off)):", "case false:"},
 	{"what the store did not take is given up", "writer_flush.go", "			f.writer.keep(topic, topics[topic])\n", ""},
 
 	// Replicas and readers.
