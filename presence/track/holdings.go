@@ -166,11 +166,7 @@ func (r *reading) writeLease(l *leaseCell, holder presence.Holder) bool {
 	case !r.known:
 		return false
 	default:
-		slot := slotJoins
-		if !by.joinedLocked().After(r.off) { // another browser signed off since
-			slot += beforeSignOuts
-		}
-		r.add(slot, r.joinOf(op, by.visitor))
+		r.add(slotJoins, r.joinOf(op, by.visitor))
 		r.users.writtenLocked(r.topic, r.member, r.generation.n.Load())
 	}
 	return true

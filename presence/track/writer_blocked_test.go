@@ -25,3 +25,35 @@ func TestAnEndBehindABlockedJoin(t *testing.T) {
 		}
 	}
 }
+
+// Of two ends of pages the later one counts, in whatever order they come. Of two graces the longer one does.
+func TestTheLaterEndCounts(t *testing.T) {
+	now := time.Now()
+	end := func(at int, how ending, grace time.Duration) *leaseEnd {
+		e := &leaseEnd{at: now.Add(time.Duration(at) * time.Second), how: how, grace: grace}
+		if grace > 0 {
+			e.until = e.at.Add(grace)
+		}
+		return e
+	}
+	for name, tc := range map[string]struct {
+		one, two *leaseEnd
+		how      ending
+		until    int // seconds after now, 0: no grace
+	}{
+		"a drop after a grace":           {end(0, graced, 10*time.Second), end(1, dropped, 0), dropped, 0},
+		"a grace after a drop":           {end(0, dropped, 0), end(1, graced, 10*time.Second), graced, 11},
+		"a shorter grace after a longer": {end(0, graced, 30*time.Second), end(1, graced, 10*time.Second), graced, 30},
+		"a longer grace after a shorter": {end(0, graced, 10*time.Second), end(1, graced, 30*time.Second), graced, 31},
+	} {
+		for _, got := range []*leaseEnd{tc.one.merge(tc.two), tc.two.merge(tc.one)} {
+			until := 0
+			if !got.until.IsZero() {
+				until = int(got.until.Sub(now).Seconds())
+			}
+			if got.how != tc.how || until != tc.until || !got.at.Equal(now.Add(time.Second)) {
+				t.Errorf("%s: got %+v", name, got)
+			}
+		}
+	}
+}

@@ -442,3 +442,22 @@ func TestSilentInOneTopicAfterALoss(t *testing.T) {
 		}
 	})
 }
+
+// Bob's page waits for the store, and then this node forgets that he chose nothing, because it may have missed a notice. It asks
+// again, and shows him.
+func TestAChoiceThatIsForgottenIsAskedForAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		faults := presencetest.NewFaults(memstore.New())
+		a := start(t, faults, track.Config{Node: "a"})
+		noError(t, a.AwaitChoice(t.Context(), user("bob")))
+		faults.Break(presencetest.Fault{Err: errDown}, presencetest.CallApply)
+		connect(t, a, track.ConnectOptions{Visitor: visitor("bob")})
+		a.Hear(backend.Notice{Missed: 2 * time.Second})
+		time.Sleep(5 * time.Second)
+		faults.Heal()
+		time.Sleep(5 * time.Second)
+		if _, there := view(t, a).Member("bob"); !there {
+			t.Error("bob is not there, whose page is open")
+		}
+	})
+}
