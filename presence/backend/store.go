@@ -167,7 +167,7 @@ import (
 //     10:05. She comes at 11:00 as "online-": her last seen is forgotten. At 11:05 she
 //     turns "invisible-": the diff has her leave without last seen. She turns "online"
 //     at 12:00, and her tab crashes at once: her last seen is 12:00.
-//  22. A broadcast reaches each watcher of its topic's broadcasts, on every node, at most
+//  22. A broadcast reaches each watcher of its topic, on every node, at most
 //     once and byte for byte. What one node sends to a topic, one call of Send after the
 //     other, comes in that order. No other topic hears it. Nothing is kept of it: it is no
 //     diff, moves no version and makes no topic. Send refuses a broadcast that is not
@@ -267,12 +267,12 @@ type Store interface {
 	// user was last seen there. It costs one round trip.
 	Sightings(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]Sighting, error)
 
-	// Watch calls fn for each diff of a topic from now on, in order, one call at a
+	// Watch calls w's functions for each diff and each broadcast of a topic from now on, in order, one call at a
 	// time. Diffs may be lost on the way, which readers notice by rule 3, and some that
-	// were made just before the call may still come. fn must not block and must not
-	// call the store. Watch returns once diffs are delivered; after stop has returned,
-	// no call of fn begins.
-	Watch(ctx context.Context, topic presence.Topic, fn func(Diff)) (stop func(), err error)
+	// were made just before the call may still come. The functions must not block and must not
+	// call the store. Watch returns once diffs and broadcasts are delivered; after stop has returned,
+	// no call begins. It costs one round trip, or none where this node watches the topic already.
+	Watch(ctx context.Context, topic presence.Topic, w Watcher) (stop func(), err error)
 
 	// Changes returns the topics whose [Counts] may have changed since the call that returned a mark. An empty
 	// mark is that of no call. A topic that changed is among them unless All is true, and topics that did not
@@ -303,15 +303,9 @@ type Store interface {
 	// staff, and costs a few round trips.
 	Inspect(ctx context.Context, topic presence.Topic, after presence.UserID, most int) ([]Inspected, error)
 
-	// Send delivers each broadcast to the current watchers of its topic's broadcasts, on every node (rule
-	// 22). A broadcast may be lost, and an error does not say whether it was. The error is
+	// Send delivers each broadcast to the current watchers of its topic, on every node (rule 22). A broadcast may be lost, and an error does not say whether it was. The error is
 	// ErrInvalidBroadcast if one of them is invalid. It costs one round trip for all of them.
 	Send(ctx context.Context, broadcasts ...Broadcast) error
-
-	// WatchBroadcasts calls fn for the data of each broadcast of a topic from now on, as Watch
-	// does for diffs (rule 22). They cost no connection beside those of Watch. fn must not keep
-	// the data, must not block and must not call the store.
-	WatchBroadcasts(ctx context.Context, topic presence.Topic, fn func(data []byte)) (stop func(), err error)
 
 	// Statuses returns the status that each user chose last. It is zero for a user whose choice is
 	// unknown or was trimmed (rule 13). It costs one round trip.

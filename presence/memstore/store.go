@@ -25,8 +25,7 @@ type Store struct {
 	inner    uint64 // the same for reserved topics, so that versions of other topics do not reveal changes in them
 	topics   map[presence.Topic]*topicState
 	peaks    map[presence.Topic]backend.Peak // separate from topics, because topics are forgotten
-	watchers audience[backend.Diff]
-	hearers  audience[[]byte] // of broadcasts
+	watchers map[presence.Topic][]*backend.Watcher
 	nodes    map[string]nodeLease
 
 	// These have mutexes of their own.
@@ -42,8 +41,7 @@ func New() *Store {
 		epoch:     epoch,
 		topics:    make(map[presence.Topic]*topicState),
 		peaks:     make(map[presence.Topic]backend.Peak),
-		watchers:  make(audience[backend.Diff]),
-		hearers:   make(audience[[]byte]),
+		watchers:  make(map[presence.Topic][]*backend.Watcher),
 		nodes:     make(map[string]nodeLease),
 		bus:       &bus{listeners: make(map[*func(backend.Notice)]struct{}), chosen: make(map[presence.UserID]backend.ChosenStatus)},
 		consumers: &consumers{byName: make(map[string]*consumer)},
@@ -136,8 +134,10 @@ func (s *Store) commitLocked(topic presence.Topic, step *atomicStep) (leaves int
 	}
 	diff.ID, diff.Prev, diff.At = s.nextIDLocked(topic), step.topic.head, step.now
 	step.topic.append(*diff, step.now)
-	for _, fn := range s.watchers[topic] {
-		(*fn)(*diff)
+	for _, w := range s.watchers[topic] {
+		if w.Diff != nil {
+			w.Diff(*diff)
+		}
 	}
 	return len(diff.Leaves)
 }

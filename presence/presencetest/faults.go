@@ -62,8 +62,6 @@ const (
 	CallSend       Call = "Send"
 	CallRenewNode  Call = "RenewNode"
 
-	CallWatchBroadcasts Call = "WatchBroadcasts"
-
 	CallClaimConsumer  Call = "ClaimConsumer"
 	CallCommitConsumer Call = "CommitConsumer"
 	CallReadConsumer   Call = "ReadConsumer"
@@ -83,7 +81,7 @@ func AllCalls() []Call {
 		CallStatuses, CallPutStatus, CallSecret, CallHear,
 		CallExtras, CallRecent, CallRemembered, CallTopics, CallInspect,
 		CallClaimConsumer, CallCommitConsumer, CallReadConsumer,
-		CallSend, CallWatchBroadcasts, CallRenewNode,
+		CallSend, CallRenewNode,
 		CallExportUser, CallEraseUser, CallAddErasure, CallClaimErasures, CallEndErasure,
 	}
 }

@@ -115,14 +115,10 @@ func TestFaultsEveryCall(t *testing.T) {
 				return err
 			},
 			presencetest.CallWatch: func() error {
-				_, err := faults.Watch(ctx, presence.Site, func(backend.Diff) {})
+				_, err := faults.Watch(ctx, presence.Site, backend.Watcher{Diff: func(backend.Diff) {}})
 				return err
 			},
-			presencetest.CallSend: func() error { return faults.Send(ctx, backend.Broadcast{Topic: presence.Site, Data: []byte("!1{}")}) },
-			presencetest.CallWatchBroadcasts: func() error {
-				_, err := faults.WatchBroadcasts(ctx, presence.Site, func([]byte) {})
-				return err
-			},
+			presencetest.CallSend:       func() error { return faults.Send(ctx, backend.Broadcast{Topic: presence.Site, Data: []byte("!1{}")}) },
 			presencetest.CallExportUser: func() error { _, err := faults.ExportUser(ctx, "u"); return err },
 			presencetest.CallEraseUser:  func() error { return faults.EraseUser(ctx, backend.Erasure{User: "u"}) },
 			presencetest.CallAddErasure: func() error { _, err := faults.AddErasure(ctx, "u", time.Hour); return err },
@@ -186,10 +182,10 @@ func TestFaultsBus(t *testing.T) {
 				var got string
 				var late time.Duration
 				began := time.Now()
-				stop, err := faults.Watch(t.Context(), presence.Site, func(d backend.Diff) {
+				stop, err := faults.Watch(t.Context(), presence.Site, backend.Watcher{Diff: func(d backend.Diff) {
 					got += string(d.Joins[0].ID)
 					late = max(late, time.Since(began))
-				})
+				}})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -220,7 +216,7 @@ func TestFaultsStopLosesDeliveries(t *testing.T) {
 		faults := presencetest.NewFaults(memstore.New())
 		faults.Disturb(presencetest.Disturbance{Delay: time.Second}) // also for those who come later
 		delivered := 0
-		stopWatch, err := faults.Watch(t.Context(), presence.Site, func(backend.Diff) { delivered++ })
+		stopWatch, err := faults.Watch(t.Context(), presence.Site, backend.Watcher{Diff: func(backend.Diff) { delivered++ }})
 		if err != nil {
 			t.Fatal(err)
 		}

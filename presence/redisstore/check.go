@@ -180,7 +180,7 @@ func (s checker) sitePrefix() string {
 // rehearse runs each operation of a store once.
 func rehearse(ctx context.Context, s *Store) error {
 	const topic = presence.Topic("check")
-	stop, err := s.Watch(ctx, topic, func(backend.Diff) {})
+	stop, err := s.Watch(ctx, topic, backend.Watcher{Diff: func(backend.Diff) {}})
 	if err != nil {
 		return unfit("subscribing to a channel", err)
 	}

@@ -23,7 +23,7 @@ func TestTopicsNamedLikeTheStoresOwnKeys(t *testing.T) {
 	client, store := server.Client(), storetest.New(t, server)
 	for _, topic := range []presence.Topic{"index", "notices", "check", "meta", "-meta"} {
 		var diffs atomic.Int64
-		stop, err := store.Watch(t.Context(), topic, func(backend.Diff) { diffs.Add(1) })
+		stop, err := store.Watch(t.Context(), topic, backend.Watcher{Diff: func(backend.Diff) { diffs.Add(1) }})
 		noError(t, err)
 		defer stop()
 		noError(t, store.Publish(t.Context(), backend.SignOutNotice("bob")))
@@ -74,7 +74,7 @@ func TestNeighboursAreNotHeard(t *testing.T) {
 	copied, _ := in(2)
 	var heard atomic.Int64
 	for _, store := range []*redisstore.Store{other, copied} {
-		stopWatch, err := store.Watch(t.Context(), presence.Site, func(backend.Diff) { heard.Add(1) })
+		stopWatch, err := store.Watch(t.Context(), presence.Site, backend.Watcher{Diff: func(backend.Diff) { heard.Add(1) }})
 		noError(t, err)
 		defer stopWatch()
 		stopListen, err := store.Listen(t.Context(), func(backend.Notice) { heard.Add(1) })
@@ -111,11 +111,11 @@ func TestKeyspaceAfterAWipe(t *testing.T) {
 	heard := storetest.Watch(t, b)
 	heard("before")
 	var gaps atomic.Int64
-	stop, err := b.Watch(t.Context(), presence.Site, func(d backend.Diff) {
+	stop, err := b.Watch(t.Context(), presence.Site, backend.Watcher{Diff: func(d backend.Diff) {
 		if d.Prev == "unknown" { // no diff has it, so the reader looks into the log
 			gaps.Add(1)
 		}
-	})
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +232,7 @@ func TestMessagesOfANewerVersion(t *testing.T) {
 	}
 
 	var heard atomic.Int64
-	stop, err := store.Watch(t.Context(), presence.Site, func(backend.Diff) { heard.Add(1) })
+	stop, err := store.Watch(t.Context(), presence.Site, backend.Watcher{Diff: func(backend.Diff) { heard.Add(1) }})
 	noError(t, err)
 	defer stop()
 	had := store.Stats().Invalid

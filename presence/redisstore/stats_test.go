@@ -26,7 +26,7 @@ func TestStats(t *testing.T) {
 	if got := s.Stats(); got != (backend.StoreStats{}) {
 		t.Errorf("a new store: got %+v, want nothing", got)
 	}
-	if _, err := s.Watch(t.Context(), "a", func(backend.Diff) {}); err != nil {
+	if _, err := s.Watch(t.Context(), "a", backend.Watcher{Diff: func(backend.Diff) {}}); err != nil {
 		t.Fatal(err)
 	}
 	channels := client.PubSubChannels(t.Context(), "presence:{a}:diffs:*").Val()

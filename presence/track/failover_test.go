@@ -315,9 +315,9 @@ func TestEndIsRepeatedAsTheStoreStartsAgain(t *testing.T) {
 		faults := presencetest.NewFaults(store)
 		a := start(t, faults, track.Config{Node: "a", Grace: time.Second})
 		left := false
-		stop, err := store.Watch(t.Context(), presence.Site, func(d backend.Diff) {
+		stop, err := store.Watch(t.Context(), presence.Site, backend.Watcher{Diff: func(d backend.Diff) {
 			left = left || slices.ContainsFunc(d.Leaves, func(l backend.Departure) bool { return l.ID == "alice" })
-		})
+		}})
 		noError(t, err)
 		defer stop()
 		connect(t, a, track.ConnectOptions{Visitor: visitor("stays")})

@@ -53,7 +53,7 @@ func (t timings) stats() map[string]CallStats {
 var operations = []string{
 	"apply", "sweep", "renew_node", "age", "trim", "snapshot", "log", "counts", "sightings", "watch", "notify", "listen",
 	"statuses", "secret", "hear", "extras", "recent", "remembered", "topics", "inspect",
-	"claim_consumer", "commit_consumer", "read_consumer", "send", "watch_broadcasts",
+	"claim_consumer", "commit_consumer", "read_consumer", "send",
 	"export_user", "erase_user", "erasures",
 }
 
@@ -145,16 +145,14 @@ func (s *timedStore) Sightings(ctx context.Context, topic presence.Topic, users 
 	return sightings, err
 }
 
-func (s *timedStore) Watch(ctx context.Context, topic presence.Topic, fn func(backend.Diff)) (func(), error) {
-	return timed(ctx, s, "watch", func() (func(), error) { return s.Store.Watch(ctx, topic, func(d backend.Diff) { fn(showIdleOf(d)) }) })
+func (s *timedStore) Watch(ctx context.Context, topic presence.Topic, w backend.Watcher) (func(), error) {
+	told := w.Diff
+	w.Diff = func(d backend.Diff) { told(showIdleOf(d)) }
+	return timed(ctx, s, "watch", func() (func(), error) { return s.Store.Watch(ctx, topic, w) })
 }
 
 func (s *timedStore) Send(ctx context.Context, broadcasts ...backend.Broadcast) error {
 	return s.done(ctx, "send", time.Now(), s.Store.Send(ctx, broadcasts...))
-}
-
-func (s *timedStore) WatchBroadcasts(ctx context.Context, topic presence.Topic, fn func([]byte)) (func(), error) {
-	return timed(ctx, s, "watch_broadcasts", func() (func(), error) { return s.Store.WatchBroadcasts(ctx, topic, fn) })
 }
 
 func (s *timedStore) Publish(ctx context.Context, n backend.Notice) error {
