@@ -283,13 +283,9 @@ type Store interface {
 	// Extras returns what is kept of each topic by rules 17 and 18, in one round trip.
 	Extras(ctx context.Context, topics ...presence.Topic) ([]Extras, error)
 
-	// Recent returns a page of the users of rule 15. It returns ErrInvalidPage for a
+	// Recent returns a page of the users of rule 15, or what it has of the users that q names. It returns ErrInvalidPage for a
 	// q.After that is no RecentPage.Next. It costs one round trip.
 	Recent(ctx context.Context, topic presence.Topic, q RecentQuery) (RecentPage, error)
-
-	// Remembered returns what Recent would of each user, in the order of the users. It is zero
-	// for a user whom the topic does not remember by name (rule 15). It costs one round trip.
-	Remembered(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]RecentUser, error)
 
 	// Topics returns up to most topics that have a user, guest or bot, or had one lately.
 	// They are those after a given topic, in the order of their bytes. Invisible users

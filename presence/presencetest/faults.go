@@ -39,28 +39,27 @@ type Call string
 
 // The methods of a store.
 const (
-	CallApply      Call = "Apply"
-	CallSweep      Call = "Sweep"
-	CallAge        Call = "Age"
-	CallTrim       Call = "Trim"
-	CallSnapshot   Call = "Snapshot"
-	CallLog        Call = "Log"
-	CallCounts     Call = "Counts"
-	CallSightings  Call = "Sightings"
-	CallWatch      Call = "Watch"
-	CallPublish    Call = "Publish"
-	CallListen     Call = "Listen"
-	CallStatuses   Call = "Statuses"
-	CallPutStatus  Call = "PutStatus"
-	CallSecret     Call = "Secret"
-	CallHear       Call = "Hear"
-	CallExtras     Call = "Extras"
-	CallRecent     Call = "Recent"
-	CallRemembered Call = "Remembered"
-	CallTopics     Call = "Topics"
-	CallInspect    Call = "Inspect"
-	CallSend       Call = "Send"
-	CallRenewNode  Call = "RenewNode"
+	CallApply     Call = "Apply"
+	CallSweep     Call = "Sweep"
+	CallAge       Call = "Age"
+	CallTrim      Call = "Trim"
+	CallSnapshot  Call = "Snapshot"
+	CallLog       Call = "Log"
+	CallCounts    Call = "Counts"
+	CallSightings Call = "Sightings"
+	CallWatch     Call = "Watch"
+	CallPublish   Call = "Publish"
+	CallListen    Call = "Listen"
+	CallStatuses  Call = "Statuses"
+	CallPutStatus Call = "PutStatus"
+	CallSecret    Call = "Secret"
+	CallHear      Call = "Hear"
+	CallExtras    Call = "Extras"
+	CallRecent    Call = "Recent"
+	CallTopics    Call = "Topics"
+	CallInspect   Call = "Inspect"
+	CallSend      Call = "Send"
+	CallRenewNode Call = "RenewNode"
 
 	CallClaimConsumer  Call = "ClaimConsumer"
 	CallCommitConsumer Call = "CommitConsumer"
@@ -79,7 +78,7 @@ func AllCalls() []Call {
 		CallApply, CallSweep, CallAge, CallTrim, CallSnapshot, CallLog,
 		CallCounts, CallSightings, CallWatch, CallPublish, CallListen,
 		CallStatuses, CallPutStatus, CallSecret, CallHear,
-		CallExtras, CallRecent, CallRemembered, CallTopics, CallInspect,
+		CallExtras, CallRecent, CallTopics, CallInspect,
 		CallClaimConsumer, CallCommitConsumer, CallReadConsumer,
 		CallSend, CallRenewNode,
 		CallExportUser, CallEraseUser, CallAddErasure, CallClaimErasures, CallEndErasure,
@@ -271,11 +270,6 @@ func (f *Faults) Extras(ctx context.Context, topics ...presence.Topic) ([]backen
 // Recent implements [backend.Store].
 func (f *Faults) Recent(ctx context.Context, topic presence.Topic, q backend.RecentQuery) (backend.RecentPage, error) {
 	return ask(ctx, f, CallRecent, func() (backend.RecentPage, error) { return f.store.Recent(ctx, topic, q) })
-}
-
-// Remembered implements [backend.Store].
-func (f *Faults) Remembered(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]backend.RecentUser, error) {
-	return ask(ctx, f, CallRemembered, func() ([]backend.RecentUser, error) { return f.store.Remembered(ctx, topic, users...) })
 }
 
 // Topics implements [backend.Store].

@@ -213,7 +213,7 @@ func rehearse(ctx context.Context, s *Store) error {
 	try(s.Sightings(ctx, topic, "check"))
 	try(s.Extras(ctx, topic))
 	try(s.Recent(ctx, topic, backend.RecentQuery{Limit: 1}))
-	try(s.Remembered(ctx, topic, user.ID))
+	try(s.Recent(ctx, topic, backend.RecentQuery{Users: []presence.UserID{user.ID}}))
 	try(s.Topics(ctx, "", 1))
 	try(s.Inspect(ctx, topic, "", 1))
 	try(s.PutStatus(ctx, "check", backend.ChosenStatus{Status: presence.Busy}, false))

@@ -89,7 +89,7 @@ var (
 	countsScript         = newScript("counts")
 	snapshotScript       = newScript("time", "snapshot")
 	recentScript         = newScript("time", "recent")
-	rememberedScript     = newScript("time", "remembered")
+	recentOfScript       = newScript("time", "recent_of")
 	inspectScript        = newScript("time", "inspect")
 	indexNoteScript      = newScript("time", "keep", "index_note")
 	indexClaimScript     = newScript("time", "keep", "index_claim")

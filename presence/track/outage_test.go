@@ -199,9 +199,6 @@ func (s *swapStore) Extras(ctx context.Context, topics ...presence.Topic) ([]bac
 func (s *swapStore) Recent(ctx context.Context, topic presence.Topic, q backend.RecentQuery) (backend.RecentPage, error) {
 	return s.now().Recent(ctx, topic, q)
 }
-func (s *swapStore) Remembered(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]backend.RecentUser, error) {
-	return s.now().Remembered(ctx, topic, users...)
-}
 func (s *swapStore) Topics(ctx context.Context, after presence.Topic, most int) ([]presence.Topic, error) {
 	return s.now().Topics(ctx, after, most)
 }

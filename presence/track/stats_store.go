@@ -52,7 +52,7 @@ func (t timings) stats() map[string]CallStats {
 // operations are the names of the operations of a Store in [Stats].
 var operations = []string{
 	"apply", "sweep", "renew_node", "age", "trim", "snapshot", "log", "counts", "sightings", "watch", "notify", "listen",
-	"statuses", "secret", "hear", "extras", "recent", "remembered", "topics", "inspect",
+	"statuses", "secret", "hear", "extras", "recent", "topics", "inspect",
 	"claim_consumer", "commit_consumer", "read_consumer", "send",
 	"export_user", "erase_user", "erasures",
 }
@@ -185,21 +185,11 @@ func (s *timedStore) Extras(ctx context.Context, topics ...presence.Topic) ([]ba
 
 func (s *timedStore) Recent(ctx context.Context, topic presence.Topic, q backend.RecentQuery) (backend.RecentPage, error) {
 	page, err := timed(ctx, s, "recent", func() (backend.RecentPage, error) { return s.Store.Recent(ctx, topic, q) })
-	showIdleRecent(page.Users)
-	return page, err
-}
-
-func (s *timedStore) Remembered(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]backend.RecentUser, error) {
-	remembered, err := timed(ctx, s, "remembered", func() ([]backend.RecentUser, error) { return s.Store.Remembered(ctx, topic, users...) })
-	showIdleRecent(remembered)
-	return remembered, err
-}
-
-func showIdleRecent(users []backend.RecentUser) {
-	for i := range users {
-		u := &users[i]
+	for i := range page.Users {
+		u := &page.Users[i]
 		u.Status, u.Idle = shownIdle(u.Status, u.Idle)
 	}
+	return page, err
 }
 
 func (s *timedStore) Topics(ctx context.Context, after presence.Topic, most int) ([]presence.Topic, error) {
