@@ -347,10 +347,6 @@ type Store interface {
 	// error that says why the store will never work here.
 	Check(ctx context.Context) error
 
-	// LastOut returns when a call last failed because the store was out, by this
-	// node's clock; zero if none did. It costs no round trip.
-	LastOut() time.Time
-
 	// Stats costs no round trip.
 	Stats() StoreStats
 }

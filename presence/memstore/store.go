@@ -60,9 +60,6 @@ func (s *Store) Nodes(context.Context) (int, error) { return 0, nil }
 // Check implements [backend.Store]: memory is always fit.
 func (s *Store) Check(context.Context) error { return nil }
 
-// LastOut implements [backend.Store]: memory is never out.
-func (s *Store) LastOut() time.Time { return time.Time{} }
-
 // Changes implements [backend.Store]. It says that all figures may have changed: to ask for them costs nothing here.
 func (s *Store) Changes(context.Context, string) (backend.Changes, error) {
 	return backend.Changes{All: true}, nil

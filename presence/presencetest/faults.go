@@ -245,14 +245,11 @@ func (f *Faults) Changes(ctx context.Context, mark string) (backend.Changes, err
 	return ask(ctx, f, CallCounts, func() (backend.Changes, error) { return f.store.Changes(ctx, mark) })
 }
 
-// Nodes implements [backend.Store]. It does not fail, and neither do the next three.
+// Nodes implements [backend.Store]. It does not fail, and neither do the next two.
 func (f *Faults) Nodes(ctx context.Context) (int, error) { return f.store.Nodes(ctx) }
 
 // Check implements [backend.Store].
 func (f *Faults) Check(ctx context.Context) error { return f.store.Check(ctx) }
-
-// LastOut implements [backend.Store].
-func (f *Faults) LastOut() time.Time { return f.store.LastOut() }
 
 // Stats implements [backend.Store].
 func (f *Faults) Stats() backend.StoreStats { return f.store.Stats() }
