@@ -330,18 +330,11 @@ type Store interface {
 	// costs a round trip for every 500 entries.
 	ReadConsumer(ctx context.Context, consumer string) (map[string]string, error)
 
-	// RenewNode renews the lease of a node's process for a term from now on, or makes it (rule 23). alive is
-	// false if the store knew no lease of the process, or a sweep has begun to end what hangs on it: then the node must make
-	// its leases again, under another name. next is how long it takes until the next lease
-	// of any process lapses, if it is not renewed before; 0 or less: one has lapsed. Until then a sweep need
-	// not look at processes. A term of 0 ends the lease: the process has released what hung on it, and no
-	// sweep follows. With a negative term the process writes no more, and a sweep ends what hangs on it after
+	// RenewNode renews the lease of a node's process for a term from now on, or makes it (rule 23). A term of 0
+	// ends the lease: the process has released what hung on it, and no sweep follows. So a call with no name and
+	// no term only asks. With a negative term the process writes no more, and a sweep ends what hangs on it after
 	// that time. RenewNode costs one round trip.
-	RenewNode(ctx context.Context, process string, term time.Duration) (alive bool, next time.Duration, err error)
-
-	// Nodes returns how many nodes share the store now. A node that was killed may still count, and one that
-	// has closed does not. It costs one round trip.
-	Nodes(ctx context.Context) (int, error)
+	RenewNode(ctx context.Context, process string, term time.Duration) (Renewed, error)
 
 	// Check returns nil, an error that is [presence.ErrStoreOut] if the store cannot be reached now, or an
 	// error that says why the store will never work here.

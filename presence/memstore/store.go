@@ -54,9 +54,6 @@ var _ backend.Store = (*Store)(nil)
 // String returns what a log calls the store: "memory".
 func (s *Store) String() string { return "memory" }
 
-// Nodes returns 0: no other process can share the store.
-func (s *Store) Nodes(context.Context) (int, error) { return 0, nil }
-
 // Check implements [backend.Store]: memory is always fit.
 func (s *Store) Check(context.Context) error { return nil }
 

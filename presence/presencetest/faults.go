@@ -207,12 +207,8 @@ func (f *Faults) Sweep(ctx context.Context, opts backend.SweepOptions) (backend.
 }
 
 // RenewNode implements [backend.Store].
-func (f *Faults) RenewNode(ctx context.Context, process string, term time.Duration) (alive bool, next time.Duration, err error) {
-	alive, err = ask(ctx, f, CallRenewNode, func() (alive bool, err error) {
-		alive, next, err = f.store.RenewNode(ctx, process, term)
-		return alive, err
-	})
-	return alive, next, err
+func (f *Faults) RenewNode(ctx context.Context, process string, term time.Duration) (backend.Renewed, error) {
+	return ask(ctx, f, CallRenewNode, func() (backend.Renewed, error) { return f.store.RenewNode(ctx, process, term) })
 }
 
 // Age implements [backend.Store].
@@ -245,10 +241,7 @@ func (f *Faults) Changes(ctx context.Context, mark string) (backend.Changes, err
 	return ask(ctx, f, CallCounts, func() (backend.Changes, error) { return f.store.Changes(ctx, mark) })
 }
 
-// Nodes implements [backend.Store]. It does not fail, and neither do the next two.
-func (f *Faults) Nodes(ctx context.Context) (int, error) { return f.store.Nodes(ctx) }
-
-// Check implements [backend.Store].
+// Check implements [backend.Store]. It does not fail, and neither does Stats.
 func (f *Faults) Check(ctx context.Context) error { return f.store.Check(ctx) }
 
 // Stats implements [backend.Store].

@@ -18,22 +18,12 @@ import (
 const nodeClaim = 5 * time.Second
 
 // RenewNode implements [backend.Store].
-func (s *fleet) RenewNode(ctx context.Context, process string, term time.Duration) (alive bool, next time.Duration, err error) {
-	r, err := s.numbers(ctx, s.writes, "renew node", 2, eval{nodeRenewScript, s.indexKeys("nodes", "terms", "sweeps"), []any{s.now(), process, term.Milliseconds()}})
+func (s *fleet) RenewNode(ctx context.Context, process string, term time.Duration) (backend.Renewed, error) {
+	r, err := s.numbers(ctx, s.writes, "renew node", 3, eval{nodeRenewScript, s.indexKeys("nodes", "terms", "sweeps"), []any{s.now(), process, term.Milliseconds()}})
 	if err != nil {
-		return false, 0, err
+		return backend.Renewed{}, err
 	}
-	return r[0] == 1, time.Duration(r[1]) * time.Millisecond, nil
-}
-
-// Nodes returns how many processes have a lease in the store. It counts a process that was killed until its
-// lease has lapsed, and one that has closed not at all. It costs one round trip.
-func (s *fleet) Nodes(ctx context.Context) (int, error) {
-	r, err := s.numbers(ctx, s.reads, "count nodes", 1, eval{nodeCountScript, s.indexKeys("nodes"), []any{s.now()}})
-	if err != nil {
-		return 0, err
-	}
-	return int(r[0]), nil
+	return backend.Renewed{Alive: r[0] == 1, Next: time.Duration(r[1]) * time.Millisecond, Nodes: int(r[2])}, nil
 }
 
 // A lapsedNode is a process whose lease has lapsed.

@@ -80,7 +80,6 @@ var (
 	sweepRepairScript    = newScript("time", "keep", "sweep_repair")
 	sweepNodeScript      = changing("time", "keep", "topic_count", "topic", "topic_names", "topic_settle", "sweep_node")
 	nodeRenewScript      = newScript("time", "keep", "node_renew")
-	nodeCountScript      = newScript("time", "node_count")
 	nodeClaimScript      = newScript("time", "keep", "node_claim")
 	nodeForgetScript     = newScript("node_forget")
 	heartbeatScript      = newScript("time", "keep", "topic_count", "heartbeat")

@@ -104,10 +104,8 @@ func (s *timedStore) Sweep(ctx context.Context, opts backend.SweepOptions) (back
 	return timed(ctx, s, "sweep", func() (backend.Swept, error) { return s.Store.Sweep(ctx, opts) })
 }
 
-func (s *timedStore) RenewNode(ctx context.Context, process string, term time.Duration) (bool, time.Duration, error) {
-	began := time.Now()
-	alive, next, err := s.Store.RenewNode(ctx, process, term)
-	return alive, next, s.done(ctx, "renew_node", began, err)
+func (s *timedStore) RenewNode(ctx context.Context, process string, term time.Duration) (backend.Renewed, error) {
+	return timed(ctx, s, "renew_node", func() (backend.Renewed, error) { return s.Store.RenewNode(ctx, process, term) })
 }
 
 func (s *timedStore) Age(ctx context.Context, period time.Duration) (int, error) {
