@@ -80,16 +80,6 @@ func (s *Store) nextIDLocked(topic presence.Topic) presence.DiffID {
 	return presence.DiffID(s.epoch + "-" + strconv.FormatUint(*seq, 36))
 }
 
-// topicLocked returns the state of a topic, and creates it if it is new. The caller holds mu.
-func (s *Store) topicLocked(name presence.Topic) *topicState {
-	t := s.topics[name]
-	if t == nil {
-		t = newTopicState()
-		s.topics[name] = t
-	}
-	return t
-}
-
 // Apply implements [backend.Store]. It fails only if ctx has ended. All operations of a call have one time,
 // however long the listeners take.
 func (s *Store) Apply(ctx context.Context, batches []backend.Batch) []backend.Result {
@@ -101,7 +91,11 @@ func (s *Store) Apply(ctx context.Context, batches []backend.Batch) []backend.Re
 		if results[i].Err = ctx.Err(); results[i].Err != nil { // rule 26
 			continue
 		}
-		t := s.topicLocked(b.Topic)
+		t := s.topics[b.Topic]
+		if t == nil {
+			t = newTopicState()
+			s.topics[b.Topic] = t
+		}
 		t.setKeep(b.Keep)
 		step := t.begin(now)
 		step.peak = s.peaks[b.Topic]

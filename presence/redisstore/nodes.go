@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/generations"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
@@ -71,7 +72,7 @@ func (s *upkeep) claimNode(ctx context.Context) (n lapsedNode, err error) {
 // that ran out of time can continue.
 type nodeProgress struct {
 	mu   sync.Mutex
-	upTo map[lapsedNode]presence.Topic
+	upTo *generations.Map[lapsedNode, presence.Topic] // the latest topic that was swept; empty: all were
 }
 
 // maxProgress bounds it. Other nodes may have swept the rest.
@@ -80,21 +81,14 @@ const maxProgress = 1000
 func (p *nodeProgress) get(n lapsedNode) presence.Topic {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.upTo[n]
+	topic, _ := p.upTo.Get(n)
+	return topic
 }
 
-// set notes the latest topic that was swept for a process; empty: all were.
 func (p *nodeProgress) set(n lapsedNode, topic presence.Topic) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if topic == "" {
-		delete(p.upTo, n)
-		return
-	}
-	if len(p.upTo) == 0 || len(p.upTo) >= maxProgress {
-		p.upTo = make(map[lapsedNode]presence.Topic)
-	}
-	p.upTo[n] = topic
+	p.upTo.Set(n, topic)
 }
 
 // sweepNode ends the leases of one process, in all topics of the fleet.
