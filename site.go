@@ -168,11 +168,11 @@ func (s *Site) checkStore(ctx context.Context) error {
 func (s *Site) otherNodes(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	n, err := s.store.Nodes(ctx)
+	shared, err := s.store.RenewNode(ctx, "", 0)
 	if err != nil {
 		return "unknown"
 	}
-	return strconv.Itoa(n)
+	return strconv.Itoa(shared.Nodes)
 }
 
 // nameOf returns what a store calls itself in a log, such as "redis 127.0.0.1:6379".

@@ -22,6 +22,7 @@ import (
 	"github.com/rollcall-go/rollcall/jobs"
 	"github.com/rollcall-go/rollcall/middleware/nethttp"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/track"
 )
@@ -175,7 +176,9 @@ type absentStore struct{ *memstore.Store }
 
 func (absentStore) Check(context.Context) error { return presence.ErrStoreOut }
 
-func (absentStore) Nodes(context.Context) (int, error) { return 0, presence.ErrStoreOut }
+func (absentStore) RenewNode(context.Context, string, time.Duration) (backend.Renewed, error) {
+	return backend.Renewed{}, presence.ErrStoreOut
+}
 
 func TestStoreThatIsOutIsNoError(t *testing.T) {
 	site, log := newSite(t, rollcall.Config{Store: absentStore{memstore.New()}, Views: parse("hello")})

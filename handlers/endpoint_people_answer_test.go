@@ -124,17 +124,17 @@ func TestPeopleDetail(t *testing.T) {
 			`"ghost":{"online":false,"last_seen":"…","source":"recent","name":"GHOST"},` +
 			`"hidden":{"online":false},"nobody":{"online":false}}}`
 		for _, r := range []request{{path: "people?detail=1&" + ids, user: "alice"}, form("people?detail=1", "alice", ids), form("people", "alice", "detail=1&"+ids)} {
-			asked := store.Calls(presencetest.CallRemembered)
+			asked := store.Calls(presencetest.CallRecent)
 			if got := answer(r); got != want {
 				t.Errorf("%s %s: got\n%s, want\n%s", r.method, r.path, got, want)
 			}
-			if asked = store.Calls(presencetest.CallRemembered) - asked; asked != 1 {
+			if asked = store.Calls(presencetest.CallRecent) - asked; asked != 1 {
 				t.Errorf("%s %s: the store was asked %d times for names, want once", r.method, r.path, asked)
 			}
 		}
-		asked := store.Calls(presencetest.CallRemembered)
+		asked := store.Calls(presencetest.CallRecent)
 		plain := answer(request{path: "people?" + ids, user: "alice"})
-		if got := store.Calls(presencetest.CallRemembered) - asked; got != 0 || strings.Contains(plain, "source") || strings.Contains(plain, "name") {
+		if got := store.Calls(presencetest.CallRecent) - asked; got != 0 || strings.Contains(plain, "source") || strings.Contains(plain, "name") {
 			t.Errorf("without detail: got %s and %d calls for names, want neither", plain, got)
 		}
 		resp, _ := s.fetch(request{path: "people?detail=1&" + ids, user: "alice"})
@@ -143,7 +143,7 @@ func TestPeopleDetail(t *testing.T) {
 		s.wantStatus(request{path: "people?" + ids, user: "alice", header: tag}, 200)
 
 		// While the store is out the rest is told. While the Directory is out nobody's past is.
-		store.Break(presencetest.Fault{Err: presence.ErrStoreOut}, presencetest.CallRemembered)
+		store.Break(presencetest.Fault{Err: presence.ErrStoreOut}, presencetest.CallRecent)
 		if got := answer(request{path: "people?detail=1&id=bob&id=carol", user: "alice"}); !strings.Contains(got, `"source":"live"`) || !strings.Contains(got, `"carol":{"online":false,"last_seen":"…","source":"stored"}`) {
 			t.Errorf("the store is out: got %s, want bob, and last seen of carol", got)
 		}

@@ -14,6 +14,12 @@ type Broadcast struct {
 	Data  []byte
 }
 
+// A Watcher has the functions that [Store.Watch] calls. One that is nil is not called.
+type Watcher struct {
+	Diff      func(Diff)
+	Broadcast func(data []byte) // takes the Data of a [Broadcast], and must not keep it
+}
+
 // MaxBroadcast is the most bytes of a [Broadcast].Data.
 const MaxBroadcast = 4 << 10
 

@@ -167,7 +167,7 @@ import (
 //     10:05. She comes at 11:00 as "online-": her last seen is forgotten. At 11:05 she
 //     turns "invisible-": the diff has her leave without last seen. She turns "online"
 //     at 12:00, and her tab crashes at once: her last seen is 12:00.
-//  22. A broadcast reaches each watcher of its topic's broadcasts, on every node, at most
+//  22. A broadcast reaches each watcher of its topic, on every node, at most
 //     once and byte for byte. What one node sends to a topic, one call of Send after the
 //     other, comes in that order. No other topic hears it. Nothing is kept of it: it is no
 //     diff, moves no version and makes no topic. Send refuses a broadcast that is not
@@ -267,12 +267,12 @@ type Store interface {
 	// user was last seen there. It costs one round trip.
 	Sightings(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]Sighting, error)
 
-	// Watch calls fn for each diff of a topic from now on, in order, one call at a
+	// Watch calls w's functions for each diff and each broadcast of a topic from now on, in order, one call at a
 	// time. Diffs may be lost on the way, which readers notice by rule 3, and some that
-	// were made just before the call may still come. fn must not block and must not
-	// call the store. Watch returns once diffs are delivered; after stop has returned,
-	// no call of fn begins.
-	Watch(ctx context.Context, topic presence.Topic, fn func(Diff)) (stop func(), err error)
+	// were made just before the call may still come. The functions must not block and must not
+	// call the store. Watch returns once diffs and broadcasts are delivered; after stop has returned,
+	// no call begins. It costs one round trip, or none where this node watches the topic already.
+	Watch(ctx context.Context, topic presence.Topic, w Watcher) (stop func(), err error)
 
 	// Changes returns the topics whose [Counts] may have changed since the call that returned a mark. An empty
 	// mark is that of no call. A topic that changed is among them unless All is true, and topics that did not
@@ -283,13 +283,9 @@ type Store interface {
 	// Extras returns what is kept of each topic by rules 17 and 18, in one round trip.
 	Extras(ctx context.Context, topics ...presence.Topic) ([]Extras, error)
 
-	// Recent returns a page of the users of rule 15. It returns ErrInvalidPage for a
+	// Recent returns a page of the users of rule 15, or what it has of the users that q names. It returns ErrInvalidPage for a
 	// q.After that is no RecentPage.Next. It costs one round trip.
 	Recent(ctx context.Context, topic presence.Topic, q RecentQuery) (RecentPage, error)
-
-	// Remembered returns what Recent would of each user, in the order of the users. It is zero
-	// for a user whom the topic does not remember by name (rule 15). It costs one round trip.
-	Remembered(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]RecentUser, error)
 
 	// Topics returns up to most topics that have a user, guest or bot, or had one lately.
 	// They are those after a given topic, in the order of their bytes. Invisible users
@@ -303,15 +299,9 @@ type Store interface {
 	// staff, and costs a few round trips.
 	Inspect(ctx context.Context, topic presence.Topic, after presence.UserID, most int) ([]Inspected, error)
 
-	// Send delivers each broadcast to the current watchers of its topic's broadcasts, on every node (rule
-	// 22). A broadcast may be lost, and an error does not say whether it was. The error is
+	// Send delivers each broadcast to the current watchers of its topic, on every node (rule 22). A broadcast may be lost, and an error does not say whether it was. The error is
 	// ErrInvalidBroadcast if one of them is invalid. It costs one round trip for all of them.
 	Send(ctx context.Context, broadcasts ...Broadcast) error
-
-	// WatchBroadcasts calls fn for the data of each broadcast of a topic from now on, as Watch
-	// does for diffs (rule 22). They cost no connection beside those of Watch. fn must not keep
-	// the data, must not block and must not call the store.
-	WatchBroadcasts(ctx context.Context, topic presence.Topic, fn func(data []byte)) (stop func(), err error)
 
 	// Statuses returns the status that each user chose last. It is zero for a user whose choice is
 	// unknown or was trimmed (rule 13). It costs one round trip.
@@ -340,26 +330,15 @@ type Store interface {
 	// costs a round trip for every 500 entries.
 	ReadConsumer(ctx context.Context, consumer string) (map[string]string, error)
 
-	// RenewNode renews the lease of a node's process for a term from now on, or makes it (rule 23). alive is
-	// false if the store knew no lease of the process, or a sweep has begun to end what hangs on it: then the node must make
-	// its leases again, under another name. next is how long it takes until the next lease
-	// of any process lapses, if it is not renewed before; 0 or less: one has lapsed. Until then a sweep need
-	// not look at processes. A term of 0 ends the lease: the process has released what hung on it, and no
-	// sweep follows. With a negative term the process writes no more, and a sweep ends what hangs on it after
+	// RenewNode renews the lease of a node's process for a term from now on, or makes it (rule 23). A term of 0
+	// ends the lease: the process has released what hung on it, and no sweep follows. So a call with no name and
+	// no term only asks. With a negative term the process writes no more, and a sweep ends what hangs on it after
 	// that time. RenewNode costs one round trip.
-	RenewNode(ctx context.Context, process string, term time.Duration) (alive bool, next time.Duration, err error)
-
-	// Nodes returns how many nodes share the store now. A node that was killed may still count, and one that
-	// has closed does not. It costs one round trip.
-	Nodes(ctx context.Context) (int, error)
+	RenewNode(ctx context.Context, process string, term time.Duration) (Renewed, error)
 
 	// Check returns nil, an error that is [presence.ErrStoreOut] if the store cannot be reached now, or an
 	// error that says why the store will never work here.
 	Check(ctx context.Context) error
-
-	// LastOut returns when a call last failed because the store was out, by this
-	// node's clock; zero if none did. It costs no round trip.
-	LastOut() time.Time
 
 	// Stats costs no round trip.
 	Stats() StoreStats

@@ -81,10 +81,10 @@ func (l *leader) heads(ctx context.Context) ([]backend.Counts, error) {
 	topics := make([]presence.Topic, len(l.follows))
 	for i, f := range l.follows {
 		if topics[i] = f.topic; f.kind == nil && f.unwatch == nil {
-			f.unwatch, _ = l.node.Store.Watch(ctx, f.topic, func(backend.Diff) { // after an error the next round tries again
+			f.unwatch, _ = l.node.Store.Watch(ctx, f.topic, backend.Watcher{Diff: func(backend.Diff) { // after an error the next round tries again
 				f.changed.Store(true)
 				l.woken.Wake()
-			})
+			}})
 		}
 	}
 	return l.node.Store.Counts(ctx, topics...)

@@ -17,10 +17,10 @@ func TestApplyIsOfOneMoment(t *testing.T) {
 		store := memstore.New()
 		var at []time.Time
 		for _, topic := range []presence.Topic{"site", "thread:1"} {
-			stop, err := store.Watch(t.Context(), topic, func(d backend.Diff) {
+			stop, err := store.Watch(t.Context(), topic, backend.Watcher{Diff: func(d backend.Diff) {
 				at = append(at, d.At)
 				time.Sleep(3 * time.Millisecond)
-			})
+			}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -14,14 +14,14 @@ type nodeLease struct {
 }
 
 // RenewNode implements [backend.Store].
-func (s *Store) RenewNode(ctx context.Context, process string, term time.Duration) (alive bool, next time.Duration, err error) {
+func (s *Store) RenewNode(ctx context.Context, process string, term time.Duration) (backend.Renewed, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := ctx.Err(); err != nil {
-		return false, 0, err
+		return backend.Renewed{}, err
 	}
 	now := time.Now()
-	_, alive = s.nodes[process]
+	_, alive := s.nodes[process]
 	switch {
 	case term > 0:
 		s.nodes[process] = nodeLease{now, now.Add(term)}
@@ -30,11 +30,11 @@ func (s *Store) RenewNode(ctx context.Context, process string, term time.Duratio
 	default:
 		delete(s.nodes, process)
 	}
-	next = max(term, -term)
+	next := max(term, -term)
 	for _, l := range s.nodes {
 		next = min(next, l.lapses.Sub(now))
 	}
-	return alive, next, nil
+	return backend.Renewed{Alive: alive, Next: next}, nil
 }
 
 // sweepNodesLocked ends the leases of connections whose node's lease has lapsed. The caller holds mu.

@@ -11,26 +11,19 @@ import (
 
 // Snapshot implements [backend.Store].
 func (s *Store) Snapshot(_ context.Context, topic presence.Topic) (backend.Snapshot, error) {
-	snap := s.unordered(topic)
-	slices.SortFunc(snap.Members, presence.NewestFirst)
-	return snap, nil
-}
-
-// unordered returns a topic's roster in no order. The store is not locked while a large roster is sorted.
-func (s *Store) unordered(topic presence.Topic) backend.Snapshot {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	t := s.topics[topic]
-	if t == nil {
-		return backend.Snapshot{ID: backend.Origin, At: time.Now()}
-	}
-	snap := backend.Snapshot{ID: t.head, Members: make([]presence.Member, 0, t.total), At: time.Now()}
-	for _, u := range t.users {
-		if u.visible {
-			snap.Members = append(snap.Members, u.Member)
+	snap := backend.Snapshot{ID: backend.Origin, At: time.Now()}
+	if t := s.topics[topic]; t != nil {
+		snap.ID, snap.Members = t.head, make([]presence.Member, 0, t.total)
+		for _, u := range t.users {
+			if u.visible {
+				snap.Members = append(snap.Members, u.Member)
+			}
 		}
 	}
-	return snap
+	s.mu.Unlock() // before a large roster is sorted
+	slices.SortFunc(snap.Members, presence.NewestFirst)
+	return snap, nil
 }
 
 // Log implements [backend.Store].

@@ -24,6 +24,10 @@ func (s *Store) Recent(_ context.Context, topic presence.Topic, q backend.Recent
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := s.topics[topic]
+	if len(q.Users) > 0 {
+		page.Users = t.of(q.Users)
+		return page, nil
+	}
 	if t == nil {
 		return page, nil
 	}
@@ -38,22 +42,19 @@ func (s *Store) Recent(_ context.Context, topic presence.Topic, q backend.Recent
 	return page, nil
 }
 
-// Remembered implements [backend.Store].
-func (s *Store) Remembered(_ context.Context, topic presence.Topic, users ...presence.UserID) ([]backend.RecentUser, error) {
-	remembered := make([]backend.RecentUser, len(users))
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	t := s.topics[topic]
+// of returns what a page has of each user.
+func (t *topicState) of(users []presence.UserID) []backend.RecentUser {
+	all := make([]backend.RecentUser, len(users))
 	if t == nil || t.names == nil {
-		return remembered, nil
+		return all
 	}
 	since := time.Now().Add(-backend.MaxWithin)
 	for i, id := range users {
 		if r := t.names.users[id]; r != nil && !r.active.Before(since) {
-			remembered[i] = t.recentUser(r)
+			all[i] = t.recentUser(r)
 		}
 	}
-	return remembered, nil
+	return all
 }
 
 // recent adds to a page the users after a mark who were active since a moment.

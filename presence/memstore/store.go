@@ -25,8 +25,7 @@ type Store struct {
 	inner    uint64 // the same for reserved topics, so that versions of other topics do not reveal changes in them
 	topics   map[presence.Topic]*topicState
 	peaks    map[presence.Topic]backend.Peak // separate from topics, because topics are forgotten
-	watchers audience[backend.Diff]
-	hearers  audience[[]byte] // of broadcasts
+	watchers map[presence.Topic][]*backend.Watcher
 	nodes    map[string]nodeLease
 
 	// These have mutexes of their own.
@@ -42,8 +41,7 @@ func New() *Store {
 		epoch:     epoch,
 		topics:    make(map[presence.Topic]*topicState),
 		peaks:     make(map[presence.Topic]backend.Peak),
-		watchers:  make(audience[backend.Diff]),
-		hearers:   make(audience[[]byte]),
+		watchers:  make(map[presence.Topic][]*backend.Watcher),
 		nodes:     make(map[string]nodeLease),
 		bus:       &bus{listeners: make(map[*func(backend.Notice)]struct{}), chosen: make(map[presence.UserID]backend.ChosenStatus)},
 		consumers: &consumers{byName: make(map[string]*consumer)},
@@ -56,14 +54,8 @@ var _ backend.Store = (*Store)(nil)
 // String returns what a log calls the store: "memory".
 func (s *Store) String() string { return "memory" }
 
-// Nodes returns 0: no other process can share the store.
-func (s *Store) Nodes(context.Context) (int, error) { return 0, nil }
-
 // Check implements [backend.Store]: memory is always fit.
 func (s *Store) Check(context.Context) error { return nil }
-
-// LastOut implements [backend.Store]: memory is never out.
-func (s *Store) LastOut() time.Time { return time.Time{} }
 
 // Changes implements [backend.Store]. It says that all figures may have changed: to ask for them costs nothing here.
 func (s *Store) Changes(context.Context, string) (backend.Changes, error) {
@@ -88,16 +80,6 @@ func (s *Store) nextIDLocked(topic presence.Topic) presence.DiffID {
 	return presence.DiffID(s.epoch + "-" + strconv.FormatUint(*seq, 36))
 }
 
-// topicLocked returns the state of a topic, and creates it if it is new. The caller holds mu.
-func (s *Store) topicLocked(name presence.Topic) *topicState {
-	t := s.topics[name]
-	if t == nil {
-		t = newTopicState()
-		s.topics[name] = t
-	}
-	return t
-}
-
 // Apply implements [backend.Store]. It fails only if ctx has ended. All operations of a call have one time,
 // however long the listeners take.
 func (s *Store) Apply(ctx context.Context, batches []backend.Batch) []backend.Result {
@@ -109,7 +91,11 @@ func (s *Store) Apply(ctx context.Context, batches []backend.Batch) []backend.Re
 		if results[i].Err = ctx.Err(); results[i].Err != nil { // rule 26
 			continue
 		}
-		t := s.topicLocked(b.Topic)
+		t := s.topics[b.Topic]
+		if t == nil {
+			t = newTopicState()
+			s.topics[b.Topic] = t
+		}
 		t.setKeep(b.Keep)
 		step := t.begin(now)
 		step.peak = s.peaks[b.Topic]
@@ -136,8 +122,10 @@ func (s *Store) commitLocked(topic presence.Topic, step *atomicStep) (leaves int
 	}
 	diff.ID, diff.Prev, diff.At = s.nextIDLocked(topic), step.topic.head, step.now
 	step.topic.append(*diff, step.now)
-	for _, fn := range s.watchers[topic] {
-		(*fn)(*diff)
+	for _, w := range s.watchers[topic] {
+		if w.Diff != nil {
+			w.Diff(*diff)
+		}
 	}
 	return len(diff.Leaves)
 }

@@ -44,7 +44,7 @@ func (tr *trial) send(node backend.Store, all ...backend.Broadcast) {
 func (tr *trial) watchBroadcasts(node backend.Store, topic presence.Topic) (box *mailbox[string], stop func()) {
 	tr.Helper()
 	box = new(mailbox[string])
-	stop, err := node.WatchBroadcasts(tr.ctx, topic, func(data []byte) { box.put(string(data)) })
+	stop, err := node.Watch(tr.ctx, topic, backend.Watcher{Broadcast: func(data []byte) { box.put(string(data)) }})
 	if err != nil {
 		tr.Fatalf("watch broadcasts: %v", err)
 	}
@@ -216,10 +216,10 @@ func broadcastBytes(tr *trial) {
 	var boxes []*mailbox[string]
 	for _, node := range []backend.Store{tr.store, tr.store, tr.peer} {
 		box := new(mailbox[string])
-		stop, err := node.WatchBroadcasts(tr.ctx, presence.Site, func(data []byte) {
+		stop, err := node.Watch(tr.ctx, presence.Site, backend.Watcher{Broadcast: func(data []byte) {
 			box.put(string(data))
 			clear(data)
-		})
+		}})
 		if err != nil {
 			tr.Fatalf("watch broadcasts: %v", err)
 		}

@@ -30,7 +30,7 @@ func comesLate(tr *trial) {
 	if _, err := tr.store.PutStatus(late, "u", backend.ChosenStatus{Status: presence.Busy}, false); err == nil {
 		tr.Errorf("got no error from PutStatus, want one (rule 26)")
 	}
-	if _, _, err := tr.store.RenewNode(late, "a.p", term); err == nil {
+	if _, err := tr.store.RenewNode(late, "a.p", term); err == nil {
 		tr.Errorf("got no error from RenewNode, want one (rule 26)")
 	}
 	tr.renews("a.p", false)

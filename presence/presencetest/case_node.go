@@ -32,8 +32,8 @@ const term = 4 * slack
 
 func (tr *trial) renews(process string, want bool) {
 	tr.Helper()
-	if alive, _, err := tr.store.RenewNode(tr.ctx, process, term); err != nil || alive != want {
-		tr.Errorf("the renewal of %q said %v, %v, want %v (rule 23)", process, alive, err, want)
+	if r, err := tr.store.RenewNode(tr.ctx, process, term); err != nil || r.Alive != want {
+		tr.Errorf("the renewal of %q said %+v, %v, want Alive %v (rule 23)", process, r, err, want)
 	}
 }
 
@@ -64,8 +64,8 @@ func renewalSays(tr *trial) {
 func renewalSaysWhen(tr *trial) {
 	wants := func(process string, want time.Duration) {
 		tr.Helper()
-		if _, next, err := tr.store.RenewNode(tr.ctx, process, term); err != nil || (next-want).Abs() > slack/2 {
-			tr.Errorf("the renewal of %q says %v, %v, want about %v until a process lapses (rule 23)", process, next, err, want)
+		if r, err := tr.store.RenewNode(tr.ctx, process, term); err != nil || (r.Next-want).Abs() > slack/2 {
+			tr.Errorf("the renewal of %q says %+v, %v, want about %v until a process lapses (rule 23)", process, r, err, want)
 		}
 	}
 	wants("a.p", term)
@@ -83,8 +83,8 @@ func processEnds(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.renews("a.p", false)
 	tr.do(presence.Site, join("stays", "a.p.1"))
-	if alive, _, err := tr.store.RenewNode(tr.ctx, "a.p", 0); err != nil || !alive {
-		tr.Errorf("the end of a process said %v, %v, want true (rule 23)", alive, err)
+	if r, err := tr.store.RenewNode(tr.ctx, "a.p", 0); err != nil || !r.Alive {
+		tr.Errorf("the end of a process said %+v, %v, want that it was alive (rule 23)", r, err)
 	}
 	tr.advance(term + slack)
 	tr.sweepNodes()
@@ -157,8 +157,8 @@ func writesNoMore(tr *trial) {
 	tr.renews("b.p", false)
 	tr.advance(slack)
 	for _, process := range []string{"a.p", "b.p"} {
-		if _, next, err := tr.store.RenewNode(tr.ctx, process, -term/2); err != nil || next > term/2 {
-			tr.Errorf("the end of %q said %v, %v, want that a process lapses soon (rule 23)", process, next, err)
+		if r, err := tr.store.RenewNode(tr.ctx, process, -term/2); err != nil || r.Next > term/2 {
+			tr.Errorf("the end of %q said %+v, %v, want that a process lapses soon (rule 23)", process, r, err)
 		}
 	}
 	tr.sweepNodes()

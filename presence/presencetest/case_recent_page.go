@@ -209,7 +209,7 @@ func recentHostile(tr *trial) {
 }
 
 // Rule 15: users online and gone, invisible and unseen ones, and those whom a sign-out, the bound
-// or the time removed; more users than one script of a store reads.
+// or the time removed; more users than one query may name.
 func rememberedByID(tr *trial) {
 	check := func(others ...presence.UserID) {
 		tr.Helper()

@@ -72,8 +72,8 @@ func lateView(tr *trial) {
 		if m.Since.Sub(at).Abs() > slack || !m.Active.Equal(at.Truncate(time.Minute)) {
 			tr.Errorf("%s: got since %v and minute %v, want of %v (rules 7 and 16)", id, m.Since, m.Active, at)
 		}
-		if all, err := tr.store.Remembered(tr.Context(), presence.Site, id); err != nil || all[0].Active.Sub(at).Abs() > slack {
-			tr.Errorf("%s: got the name %+v, %v, want the activity of %v (rule 15)", id, all, err, at)
+		if p, err := tr.store.Recent(tr.Context(), presence.Site, backend.RecentQuery{Users: []presence.UserID{id}}); err != nil || p.Users[0].Active.Sub(at).Abs() > slack {
+			tr.Errorf("%s: got the name %+v, %v, want the activity of %v (rule 15)", id, p.Users, err, at)
 		}
 	}
 	tr.do(presence.Site, drop("joins", "a.1"))

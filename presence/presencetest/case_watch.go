@@ -41,7 +41,7 @@ func (m *mailbox[T]) got() []T {
 func (tr *trial) watch(node backend.Store, topic presence.Topic) (box *mailbox[backend.Diff], stop func()) {
 	tr.Helper()
 	box = new(mailbox[backend.Diff])
-	stop, err := node.Watch(tr.ctx, topic, box.put)
+	stop, err := node.Watch(tr.ctx, topic, backend.Watcher{Diff: box.put})
 	if err != nil {
 		tr.Fatalf("watch: %v", err)
 	}

@@ -39,30 +39,27 @@ type Call string
 
 // The methods of a store.
 const (
-	CallApply      Call = "Apply"
-	CallSweep      Call = "Sweep"
-	CallAge        Call = "Age"
-	CallTrim       Call = "Trim"
-	CallSnapshot   Call = "Snapshot"
-	CallLog        Call = "Log"
-	CallCounts     Call = "Counts"
-	CallSightings  Call = "Sightings"
-	CallWatch      Call = "Watch"
-	CallPublish    Call = "Publish"
-	CallListen     Call = "Listen"
-	CallStatuses   Call = "Statuses"
-	CallPutStatus  Call = "PutStatus"
-	CallSecret     Call = "Secret"
-	CallHear       Call = "Hear"
-	CallExtras     Call = "Extras"
-	CallRecent     Call = "Recent"
-	CallRemembered Call = "Remembered"
-	CallTopics     Call = "Topics"
-	CallInspect    Call = "Inspect"
-	CallSend       Call = "Send"
-	CallRenewNode  Call = "RenewNode"
-
-	CallWatchBroadcasts Call = "WatchBroadcasts"
+	CallApply     Call = "Apply"
+	CallSweep     Call = "Sweep"
+	CallAge       Call = "Age"
+	CallTrim      Call = "Trim"
+	CallSnapshot  Call = "Snapshot"
+	CallLog       Call = "Log"
+	CallCounts    Call = "Counts"
+	CallSightings Call = "Sightings"
+	CallWatch     Call = "Watch"
+	CallPublish   Call = "Publish"
+	CallListen    Call = "Listen"
+	CallStatuses  Call = "Statuses"
+	CallPutStatus Call = "PutStatus"
+	CallSecret    Call = "Secret"
+	CallHear      Call = "Hear"
+	CallExtras    Call = "Extras"
+	CallRecent    Call = "Recent"
+	CallTopics    Call = "Topics"
+	CallInspect   Call = "Inspect"
+	CallSend      Call = "Send"
+	CallRenewNode Call = "RenewNode"
 
 	CallClaimConsumer  Call = "ClaimConsumer"
 	CallCommitConsumer Call = "CommitConsumer"
@@ -81,9 +78,9 @@ func AllCalls() []Call {
 		CallApply, CallSweep, CallAge, CallTrim, CallSnapshot, CallLog,
 		CallCounts, CallSightings, CallWatch, CallPublish, CallListen,
 		CallStatuses, CallPutStatus, CallSecret, CallHear,
-		CallExtras, CallRecent, CallRemembered, CallTopics, CallInspect,
+		CallExtras, CallRecent, CallTopics, CallInspect,
 		CallClaimConsumer, CallCommitConsumer, CallReadConsumer,
-		CallSend, CallWatchBroadcasts, CallRenewNode,
+		CallSend, CallRenewNode,
 		CallExportUser, CallEraseUser, CallAddErasure, CallClaimErasures, CallEndErasure,
 	}
 }
@@ -210,12 +207,8 @@ func (f *Faults) Sweep(ctx context.Context, opts backend.SweepOptions) (backend.
 }
 
 // RenewNode implements [backend.Store].
-func (f *Faults) RenewNode(ctx context.Context, process string, term time.Duration) (alive bool, next time.Duration, err error) {
-	alive, err = ask(ctx, f, CallRenewNode, func() (alive bool, err error) {
-		alive, next, err = f.store.RenewNode(ctx, process, term)
-		return alive, err
-	})
-	return alive, next, err
+func (f *Faults) RenewNode(ctx context.Context, process string, term time.Duration) (backend.Renewed, error) {
+	return ask(ctx, f, CallRenewNode, func() (backend.Renewed, error) { return f.store.RenewNode(ctx, process, term) })
 }
 
 // Age implements [backend.Store].
@@ -248,14 +241,8 @@ func (f *Faults) Changes(ctx context.Context, mark string) (backend.Changes, err
 	return ask(ctx, f, CallCounts, func() (backend.Changes, error) { return f.store.Changes(ctx, mark) })
 }
 
-// Nodes implements [backend.Store]. It does not fail, and neither do the next three.
-func (f *Faults) Nodes(ctx context.Context) (int, error) { return f.store.Nodes(ctx) }
-
-// Check implements [backend.Store].
+// Check implements [backend.Store]. It does not fail, and neither does Stats.
 func (f *Faults) Check(ctx context.Context) error { return f.store.Check(ctx) }
-
-// LastOut implements [backend.Store].
-func (f *Faults) LastOut() time.Time { return f.store.LastOut() }
 
 // Stats implements [backend.Store].
 func (f *Faults) Stats() backend.StoreStats { return f.store.Stats() }
@@ -273,11 +260,6 @@ func (f *Faults) Extras(ctx context.Context, topics ...presence.Topic) ([]backen
 // Recent implements [backend.Store].
 func (f *Faults) Recent(ctx context.Context, topic presence.Topic, q backend.RecentQuery) (backend.RecentPage, error) {
 	return ask(ctx, f, CallRecent, func() (backend.RecentPage, error) { return f.store.Recent(ctx, topic, q) })
-}
-
-// Remembered implements [backend.Store].
-func (f *Faults) Remembered(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]backend.RecentUser, error) {
-	return ask(ctx, f, CallRemembered, func() ([]backend.RecentUser, error) { return f.store.Remembered(ctx, topic, users...) })
 }
 
 // Topics implements [backend.Store].

@@ -31,36 +31,25 @@ func (f *Faults) Disturb(d Disturbance) {
 	}
 }
 
-// Watch implements [backend.Store].
-func (f *Faults) Watch(ctx context.Context, topic presence.Topic, fn func(backend.Diff)) (stop func(), err error) {
-	return subscribe(ctx, f, CallWatch, fn, func(fn func(backend.Diff)) (func(), error) {
-		return f.store.Watch(ctx, topic, fn)
-	})
-}
-
-// WatchBroadcasts implements [backend.Store].
-func (f *Faults) WatchBroadcasts(ctx context.Context, topic presence.Topic, fn func([]byte)) (stop func(), err error) {
-	return subscribe(ctx, f, CallWatchBroadcasts, fn, func(fn func([]byte)) (func(), error) {
-		return f.store.WatchBroadcasts(ctx, topic, fn)
-	})
+// Watch implements [backend.Store]. Its diffs and its broadcasts are disturbed apart from each other.
+func (f *Faults) Watch(ctx context.Context, topic presence.Topic, w backend.Watcher) (stop func(), err error) {
+	diffs, broadcasts := newCourier(f, w.Diff), newCourier(f, w.Broadcast)
+	return f.subscribe(ctx, CallWatch, func() (func(), error) {
+		return f.store.Watch(ctx, topic, backend.Watcher{Diff: diffs.take, Broadcast: broadcasts.take})
+	}, diffs, broadcasts)
 }
 
 // Listen implements [backend.Store].
 func (f *Faults) Listen(ctx context.Context, fn func(backend.Notice)) (stop func(), err error) {
-	return subscribe(ctx, f, CallListen, fn, func(fn func(backend.Notice)) (func(), error) {
-		return f.store.Listen(ctx, fn)
-	})
+	notices := newCourier(f, fn)
+	return f.subscribe(ctx, CallListen, func() (func(), error) { return f.store.Listen(ctx, notices.take) }, notices)
 }
 
 // subscribe begins a watch or a listener whose deliveries Disturb can change.
-func subscribe[T any](ctx context.Context, f *Faults, call Call, fn func(T), begin func(func(T)) (func(), error)) (func(), error) {
-	f.mu.Lock()
-	l := &courier[T]{fn: fn, way: Disturbance{Delay: f.delay}, stopped: make(chan struct{})}
-	f.couriers[l] = struct{}{}
-	f.mu.Unlock()
+func (f *Faults) subscribe(ctx context.Context, call Call, begin func() (func(), error), couriers ...disturber) (func(), error) {
 	end := func() {}
 	err := f.befall(ctx, call, func() error {
-		stop, err := begin(l.take)
+		stop, err := begin()
 		if err == nil {
 			end = stop
 		}
@@ -68,10 +57,14 @@ func subscribe[T any](ctx context.Context, f *Faults, call Call, fn func(T), beg
 	})
 	stop := sync.OnceFunc(func() {
 		end()
-		l.stop()
+		for _, l := range couriers {
+			l.stop()
+		}
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		delete(f.couriers, l)
+		for _, l := range couriers {
+			delete(f.couriers, l)
+		}
 	})
 	if err != nil {
 		stop()
@@ -104,7 +97,10 @@ func (f *Faults) awaitNotices(ctx context.Context) error {
 }
 
 // A disturber is a courier of any type.
-type disturber interface{ disturb(Disturbance) }
+type disturber interface {
+	disturb(Disturbance)
+	stop()
+}
 
 // A courier brings deliveries to one watch or listener, one at a time.
 type courier[T any] struct {
@@ -116,6 +112,18 @@ type courier[T any] struct {
 	way     Disturbance   // of deliveries to come
 	swapped []T           // waits for the next
 	last    chan struct{} // closed when the last delivery is through; nil: none is on its way
+}
+
+// newCourier returns a courier to fn; nil: to nobody.
+func newCourier[T any](f *Faults, fn func(T)) *courier[T] {
+	if fn == nil {
+		fn = func(T) {}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	l := &courier[T]{fn: fn, way: Disturbance{Delay: f.delay}, stopped: make(chan struct{})}
+	f.couriers[l] = struct{}{}
+	return l
 }
 
 func (l *courier[T]) disturb(d Disturbance) {

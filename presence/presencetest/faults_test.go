@@ -84,23 +84,22 @@ func TestFaultsEveryCall(t *testing.T) {
 		ctx := t.Context()
 		faults := presencetest.NewFaults(memstore.New())
 		calls := map[presencetest.Call]func() error{
-			presencetest.CallApply:      func() error { return faults.Apply(ctx, joined("u"))[0].Err },
-			presencetest.CallSweep:      func() error { _, err := faults.Sweep(ctx, backend.SweepOptions{Limit: 1}); return err },
-			presencetest.CallRenewNode:  func() error { _, _, err := faults.RenewNode(ctx, "a", time.Hour); return err },
-			presencetest.CallAge:        func() error { _, err := faults.Age(ctx, time.Hour); return err },
-			presencetest.CallTrim:       func() error { _, err := faults.Trim(ctx, time.Hour, 1); return err },
-			presencetest.CallSnapshot:   func() error { _, err := faults.Snapshot(ctx, presence.Site); return err },
-			presencetest.CallLog:        func() error { _, err := faults.Log(ctx, presence.Site, ""); return err },
-			presencetest.CallCounts:     func() error { _, err := faults.Counts(ctx, presence.Site); return err },
-			presencetest.CallSightings:  func() error { _, err := faults.Sightings(ctx, presence.Site, "u"); return err },
-			presencetest.CallStatuses:   func() error { _, err := faults.Statuses(ctx, "u"); return err },
-			presencetest.CallPutStatus:  func() error { _, err := faults.PutStatus(ctx, "u", backend.ChosenStatus{}, true); return err },
-			presencetest.CallSecret:     func() error { _, err := faults.Secret(ctx, make([]byte, 32)); return err },
-			presencetest.CallHear:       func() error { return faults.Hear(ctx) },
-			presencetest.CallExtras:     func() error { _, err := faults.Extras(ctx, presence.Site); return err },
-			presencetest.CallTopics:     func() error { _, err := faults.Topics(ctx, "", 1); return err },
-			presencetest.CallRemembered: func() error { _, err := faults.Remembered(ctx, presence.Site, "u"); return err },
-			presencetest.CallInspect:    func() error { _, err := faults.Inspect(ctx, presence.Site, "", 1); return err },
+			presencetest.CallApply:     func() error { return faults.Apply(ctx, joined("u"))[0].Err },
+			presencetest.CallSweep:     func() error { _, err := faults.Sweep(ctx, backend.SweepOptions{Limit: 1}); return err },
+			presencetest.CallRenewNode: func() error { _, err := faults.RenewNode(ctx, "a", time.Hour); return err },
+			presencetest.CallAge:       func() error { _, err := faults.Age(ctx, time.Hour); return err },
+			presencetest.CallTrim:      func() error { _, err := faults.Trim(ctx, time.Hour, 1); return err },
+			presencetest.CallSnapshot:  func() error { _, err := faults.Snapshot(ctx, presence.Site); return err },
+			presencetest.CallLog:       func() error { _, err := faults.Log(ctx, presence.Site, ""); return err },
+			presencetest.CallCounts:    func() error { _, err := faults.Counts(ctx, presence.Site); return err },
+			presencetest.CallSightings: func() error { _, err := faults.Sightings(ctx, presence.Site, "u"); return err },
+			presencetest.CallStatuses:  func() error { _, err := faults.Statuses(ctx, "u"); return err },
+			presencetest.CallPutStatus: func() error { _, err := faults.PutStatus(ctx, "u", backend.ChosenStatus{}, true); return err },
+			presencetest.CallSecret:    func() error { _, err := faults.Secret(ctx, make([]byte, 32)); return err },
+			presencetest.CallHear:      func() error { return faults.Hear(ctx) },
+			presencetest.CallExtras:    func() error { _, err := faults.Extras(ctx, presence.Site); return err },
+			presencetest.CallTopics:    func() error { _, err := faults.Topics(ctx, "", 1); return err },
+			presencetest.CallInspect:   func() error { _, err := faults.Inspect(ctx, presence.Site, "", 1); return err },
 			presencetest.CallClaimConsumer: func() error {
 				_, err := faults.ClaimConsumer(ctx, "c", backend.ConsumerClaim{Holder: "h", For: time.Hour})
 				return err
@@ -115,14 +114,10 @@ func TestFaultsEveryCall(t *testing.T) {
 				return err
 			},
 			presencetest.CallWatch: func() error {
-				_, err := faults.Watch(ctx, presence.Site, func(backend.Diff) {})
+				_, err := faults.Watch(ctx, presence.Site, backend.Watcher{Diff: func(backend.Diff) {}})
 				return err
 			},
-			presencetest.CallSend: func() error { return faults.Send(ctx, backend.Broadcast{Topic: presence.Site, Data: []byte("!1{}")}) },
-			presencetest.CallWatchBroadcasts: func() error {
-				_, err := faults.WatchBroadcasts(ctx, presence.Site, func([]byte) {})
-				return err
-			},
+			presencetest.CallSend:       func() error { return faults.Send(ctx, backend.Broadcast{Topic: presence.Site, Data: []byte("!1{}")}) },
 			presencetest.CallExportUser: func() error { _, err := faults.ExportUser(ctx, "u"); return err },
 			presencetest.CallEraseUser:  func() error { return faults.EraseUser(ctx, backend.Erasure{User: "u"}) },
 			presencetest.CallAddErasure: func() error { _, err := faults.AddErasure(ctx, "u", time.Hour); return err },
@@ -186,10 +181,10 @@ func TestFaultsBus(t *testing.T) {
 				var got string
 				var late time.Duration
 				began := time.Now()
-				stop, err := faults.Watch(t.Context(), presence.Site, func(d backend.Diff) {
+				stop, err := faults.Watch(t.Context(), presence.Site, backend.Watcher{Diff: func(d backend.Diff) {
 					got += string(d.Joins[0].ID)
 					late = max(late, time.Since(began))
-				})
+				}})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -220,7 +215,7 @@ func TestFaultsStopLosesDeliveries(t *testing.T) {
 		faults := presencetest.NewFaults(memstore.New())
 		faults.Disturb(presencetest.Disturbance{Delay: time.Second}) // also for those who come later
 		delivered := 0
-		stopWatch, err := faults.Watch(t.Context(), presence.Site, func(backend.Diff) { delivered++ })
+		stopWatch, err := faults.Watch(t.Context(), presence.Site, backend.Watcher{Diff: func(backend.Diff) { delivered++ }})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -32,11 +32,11 @@ type follower struct {
 // the harness has one, which does not make the diffs.
 func follow(t *testing.T, store, peer backend.Store, topic presence.Topic) (*follower, error) {
 	f := &follower{store: store, topic: topic}
-	stop, err := peer.Watch(t.Context(), topic, func(d backend.Diff) {
+	stop, err := peer.Watch(t.Context(), topic, backend.Watcher{Diff: func(d backend.Diff) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.delivered = append(f.delivered, d)
-	})
+	}})
 	if err != nil {
 		return nil, fmt.Errorf("watch: %w", err)
 	}

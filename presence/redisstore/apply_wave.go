@@ -133,7 +133,7 @@ func (s *fleet) newEval(steps []step, share []int) eval {
 	args := []any{s.now()}
 	for _, k := range share {
 		keys = append(keys, s.keys(steps[k].topic, "leases", "users", "hidden", "count")...)
-		args = append(args, millis(steps[k].ops[0].For), len(steps[k].ops))
+		args = append(args, steps[k].ops[0].For.Milliseconds(), len(steps[k].ops))
 		for _, op := range steps[k].ops {
 			args = append(args, string(op.User.ID)+unit+string(op.Holder))
 		}

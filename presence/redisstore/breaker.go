@@ -26,11 +26,10 @@ type breaker struct {
 	server  endpoint
 	slots   chan struct{} // calls under way
 
-	mu      sync.Mutex
-	failed  int                // calls that failed in a row
-	retry   time.Time          // when open: the next try
-	lastOut time.Time          // when a call last failed
-	stats   backend.StoreStats // what it counts of them
+	mu     sync.Mutex
+	failed int                // calls that failed in a row
+	retry  time.Time          // when open: the next try
+	stats  backend.StoreStats // what it counts of them
 }
 
 const (
@@ -145,7 +144,7 @@ func (b *breaker) leave(ctx context.Context, err error) error {
 		return err // the caller gave up
 	}
 	b.stats.Failed++
-	b.lastOut = time.Now()
+	b.stats.LastOut = time.Now()
 	if b.failed++; b.failed == b.trips {
 		b.stats.Broken++
 	}
@@ -162,13 +161,9 @@ func (b *breaker) count(stats *backend.StoreStats) {
 	stats.Refused += b.stats.Refused
 	stats.Failed += b.stats.Failed
 	stats.Congested += b.stats.Congested
-}
-
-// outAt returns when a call last failed because the server was out.
-func (b *breaker) outAt() time.Time {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.lastOut
+	if b.stats.LastOut.After(stats.LastOut) {
+		stats.LastOut = b.stats.LastOut
+	}
 }
 
 // verdict wraps an error: in ErrStoreOut if the server was not reached or cannot serve now, in ErrRefused if

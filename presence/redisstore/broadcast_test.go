@@ -44,7 +44,7 @@ func (h *heard) got() []string {
 func hear(t *testing.T, store *redisstore.Store, topic presence.Topic) (h *heard, stop func()) {
 	t.Helper()
 	h = new(heard)
-	stop, err := store.WatchBroadcasts(t.Context(), topic, h.take)
+	stop, err := store.Watch(t.Context(), topic, backend.Watcher{Broadcast: h.take})
 	noError(t, err)
 	stop = sync.OnceFunc(stop)
 	t.Cleanup(stop)
@@ -76,7 +76,7 @@ func TestBroadcastsShareTheSubscription(t *testing.T) {
 	server := redistest.Start(t)
 	client, store := server.Client(), storetest.New(t, server)
 	watch := func() (stop func()) {
-		stop, err := store.Watch(t.Context(), presence.Site, func(backend.Diff) {})
+		stop, err := store.Watch(t.Context(), presence.Site, backend.Watcher{Diff: func(backend.Diff) {}})
 		noError(t, err)
 		return stop
 	}

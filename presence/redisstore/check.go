@@ -180,7 +180,7 @@ func (s checker) sitePrefix() string {
 // rehearse runs each operation of a store once.
 func rehearse(ctx context.Context, s *Store) error {
 	const topic = presence.Topic("check")
-	stop, err := s.Watch(ctx, topic, func(backend.Diff) {})
+	stop, err := s.Watch(ctx, topic, backend.Watcher{Diff: func(backend.Diff) {}})
 	if err != nil {
 		return unfit("subscribing to a channel", err)
 	}
@@ -213,7 +213,7 @@ func rehearse(ctx context.Context, s *Store) error {
 	try(s.Sightings(ctx, topic, "check"))
 	try(s.Extras(ctx, topic))
 	try(s.Recent(ctx, topic, backend.RecentQuery{Limit: 1}))
-	try(s.Remembered(ctx, topic, user.ID))
+	try(s.Recent(ctx, topic, backend.RecentQuery{Users: []presence.UserID{user.ID}}))
 	try(s.Topics(ctx, "", 1))
 	try(s.Inspect(ctx, topic, "", 1))
 	try(s.PutStatus(ctx, "check", backend.ChosenStatus{Status: presence.Busy}, false))

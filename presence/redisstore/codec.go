@@ -181,9 +181,6 @@ func decodeDiff(id, text string) (backend.Diff, error) {
 	return d, nil
 }
 
-// millis writes a duration for Lua.
-func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
-
 // unixMilli writes a moment for Lua; 0 is the zero time.
 func unixMilli(t time.Time) int64 {
 	if t.IsZero() {

@@ -10,8 +10,7 @@ import (
 )
 
 // The record of a consumer (rule 20) is one hash. It has the entries, and the store's own fields, which begin
-// with "=", so that the two cannot be lost separately. No topic has the tag of its key, because "=" is not
-// allowed in topics.
+// with "=", so that the two cannot be lost separately.
 
 // ClaimConsumer implements [backend.Store].
 func (s *fleet) ClaimConsumer(ctx context.Context, consumer string, claim backend.ConsumerClaim) (backend.ConsumerClaimed, error) {

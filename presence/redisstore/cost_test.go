@@ -148,7 +148,7 @@ func costOfBroadcasts(b *testing.B, m *meter, topics int) cost {
 	all := make([]backend.Broadcast, topics)
 	for i := range all {
 		all[i] = backend.Broadcast{Topic: presence.Topic(fmt.Sprint("thread:", i)), Data: []byte("!1" + strings.Repeat("x", 198))}
-		stop, err := m.store.WatchBroadcasts(context.Background(), all[i].Topic, func([]byte) {})
+		stop, err := m.store.Watch(context.Background(), all[i].Topic, backend.Watcher{Broadcast: func([]byte) {}})
 		noError(b, err)
 		b.Cleanup(stop)
 	}

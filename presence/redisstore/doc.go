@@ -17,13 +17,12 @@
 // presence:{site}:lately and :names, of the users who are remembered by name, for a
 // day after the last of them left, and :peak, which stays. presence:{site}:bots is
 // of the crawlers in the window. Four small indexes tell every node
-// which topics there are, without a scan: presence:{index}:due, :views, :topics, :seen.
-// On a single server presence:{index}:changed has the topics whose figures changed lately;
+// which topics there are, without a scan: presence:{~index}:due, :views, :topics, :seen.
+// On a single server presence:{~index}:changed has the topics whose figures changed lately;
 // :unnoted is there while a node does not note them.
-// presence:{notices}:log holds sign-outs and choices of the last ten minutes. :statuses and :chosen
+// presence:{~notices}:log holds sign-outs and choices of the last ten minutes. :statuses and :chosen
 // hold what users chose, with its revision, where the site has no Directory. presence:{~meta}:fleet has the
-// keyspace's id, its version and the fleet's secret. The topics index and notices
-// have the tags {=index} and {=notices}.
+// keyspace's id, its version and the fleet's secret.
 //
 // Keys end two days after the last node, but records and the fleet's secret (upkeep.go). So a full
 // server with a policy of volatile-… may evict any key, and noeviction is the policy to have.

@@ -164,15 +164,11 @@ func (s *fleet) noticesAbout(ctx context.Context, e backend.Erasure, fn func(id 
 
 // eraseNotices replaces the notices about a user.
 func (s *fleet) eraseNotices(ctx context.Context, e backend.Erasure) error {
-	void, err := encodeNotice(backend.Notice{Kind: "void", Lasting: true})
-	if err != nil {
-		return err
-	}
-	args := []any{void}
+	args := []any{encodeNotice(backend.Notice{Kind: "void", Lasting: true})}
 	if err := s.noticesAbout(ctx, e, func(id string, _ backend.Notice) { args = append(args, id) }); err != nil || len(args) == 1 {
 		return err
 	}
-	_, err = s.runOne(ctx, s.writes, "erase notices", eval{noticeEraseScript, s.noticeLog()[:1], args})
+	_, err := s.runOne(ctx, s.writes, "erase notices", eval{noticeEraseScript, s.noticeLog()[:1], args})
 	return err
 }
 

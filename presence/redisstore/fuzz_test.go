@@ -37,17 +37,14 @@ func FuzzMessage(f *testing.F) {
 	f.Fuzz(func(t *testing.T, message string) {
 		s := New(client, Config{})
 		diffs, broadcasts := 0, 0
-		taps := []*tap{
-			s.diffTap("a", func(backend.Diff) { diffs++ }),
-			s.broadcastTap("a", func(data []byte) {
+		s.topicTap("a", backend.Watcher{
+			Diff: func(backend.Diff) { diffs++ },
+			Broadcast: func(data []byte) {
 				if broadcasts++; string(data) != message {
 					t.Errorf("got broadcast %q, want %q", data, message)
 				}
-			}),
-		}
-		for _, tap := range taps {
-			tap.take(message)
-		}
+			},
+		}).take(message)
 		if invalid := int(s.Stats().Invalid); diffs+broadcasts+invalid != 1 || broadcasts == 1 != strings.HasPrefix(message, "!") {
 			t.Errorf("%q: got %d diffs, %d broadcasts and %d invalid, want one of them", message, diffs, broadcasts, invalid)
 		}

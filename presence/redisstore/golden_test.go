@@ -82,7 +82,7 @@ func TestGoldenDiffs(t *testing.T) {
 	defer store.Close()
 	var heard []backend.Diff
 	diffs := make(chan backend.Diff, 100)
-	stop, err := store.Watch(t.Context(), presence.Site, func(d backend.Diff) { diffs <- d })
+	stop, err := store.Watch(t.Context(), presence.Site, backend.Watcher{Diff: func(d backend.Diff) { diffs <- d }})
 	noError(t, err)
 	defer stop()
 	channel := client.PubSubChannels(t.Context(), "presence:{site}:diffs:*").Val()[0]

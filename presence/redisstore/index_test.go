@@ -32,8 +32,8 @@ func TestMadeUpTopicsAreNotIndexed(t *testing.T) {
 		}
 	}
 	indexed := func() []string {
-		due := client.ZRange(t.Context(), "presence:{index}:due", 0, -1).Val()
-		seen := client.SMembers(t.Context(), "presence:{index}:seen").Val()
+		due := client.ZRange(t.Context(), "presence:{~index}:due", 0, -1).Val()
+		seen := client.SMembers(t.Context(), "presence:{~index}:seen").Val()
 		slices.Sort(due)
 		slices.Sort(seen)
 		if !slices.Equal(due, seen) {
@@ -86,9 +86,9 @@ func TestLostIndexComesBack(t *testing.T) {
 		"a release":   ops(backend.OpRelease, 0, 1, 0, time.Minute),
 	} {
 		apply(t, storetest.New(t, server), join...)
-		client.Del(t.Context(), "presence:{index}:due", "presence:{index}:seen")
+		client.Del(t.Context(), "presence:{~index}:due", "presence:{~index}:seen")
 		apply(t, storetest.New(t, server), ops...)
-		if n := client.ZCard(t.Context(), "presence:{index}:due").Val(); n != 1 {
+		if n := client.ZCard(t.Context(), "presence:{~index}:due").Val(); n != 1 {
 			t.Errorf("after %s by a node that had not noted the topic: got %d topics in the index, want 1", name, n)
 		}
 	}

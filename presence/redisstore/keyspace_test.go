@@ -23,11 +23,11 @@ func TestTopicsNamedLikeTheStoresOwnKeys(t *testing.T) {
 	client, store := server.Client(), storetest.New(t, server)
 	for _, topic := range []presence.Topic{"index", "notices", "check", "meta", "-meta"} {
 		var diffs atomic.Int64
-		stop, err := store.Watch(t.Context(), topic, func(backend.Diff) { diffs.Add(1) })
+		stop, err := store.Watch(t.Context(), topic, backend.Watcher{Diff: func(backend.Diff) { diffs.Add(1) }})
 		noError(t, err)
 		defer stop()
 		noError(t, store.Publish(t.Context(), backend.SignOutNotice("bob")))
-		log := client.XLen(t.Context(), "presence:{notices}:log").Val()
+		log := client.XLen(t.Context(), "presence:{~notices}:log").Val()
 		for _, ops := range [][]backend.Op{
 			{
 				{Kind: backend.OpJoin, User: presence.User{ID: "alice"}, Holder: "a.1", For: time.Minute},
@@ -50,7 +50,7 @@ func TestTopicsNamedLikeTheStoresOwnKeys(t *testing.T) {
 		if got, err := store.Log(t.Context(), topic, backend.Origin); err != nil || len(got) != 2 {
 			t.Errorf("%s: log: got %d diffs, %v, want 2", topic, len(got), err)
 		}
-		if got := client.XLen(t.Context(), "presence:{notices}:log").Val(); got != log {
+		if got := client.XLen(t.Context(), "presence:{~notices}:log").Val(); got != log {
 			t.Errorf("%s: the log of notices went from %d to %d entries, want no change", topic, log, got)
 		}
 	}
@@ -74,7 +74,7 @@ func TestNeighboursAreNotHeard(t *testing.T) {
 	copied, _ := in(2)
 	var heard atomic.Int64
 	for _, store := range []*redisstore.Store{other, copied} {
-		stopWatch, err := store.Watch(t.Context(), presence.Site, func(backend.Diff) { heard.Add(1) })
+		stopWatch, err := store.Watch(t.Context(), presence.Site, backend.Watcher{Diff: func(backend.Diff) { heard.Add(1) }})
 		noError(t, err)
 		defer stopWatch()
 		stopListen, err := store.Listen(t.Context(), func(backend.Notice) { heard.Add(1) })
@@ -111,11 +111,11 @@ func TestKeyspaceAfterAWipe(t *testing.T) {
 	heard := storetest.Watch(t, b)
 	heard("before")
 	var gaps atomic.Int64
-	stop, err := b.Watch(t.Context(), presence.Site, func(d backend.Diff) {
+	stop, err := b.Watch(t.Context(), presence.Site, backend.Watcher{Diff: func(d backend.Diff) {
 		if d.Prev == "unknown" { // no diff has it, so the reader looks into the log
 			gaps.Add(1)
 		}
-	})
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +232,7 @@ func TestMessagesOfANewerVersion(t *testing.T) {
 	}
 
 	var heard atomic.Int64
-	stop, err := store.Watch(t.Context(), presence.Site, func(backend.Diff) { heard.Add(1) })
+	stop, err := store.Watch(t.Context(), presence.Site, backend.Watcher{Diff: func(backend.Diff) { heard.Add(1) }})
 	noError(t, err)
 	defer stop()
 	had := store.Stats().Invalid
@@ -255,7 +255,7 @@ func TestMessagesOfANewerVersion(t *testing.T) {
 	}
 
 	for _, version := range []string{"2", "", "1"} {
-		client.XAdd(t.Context(), &redis.XAddArgs{Stream: "presence:{notices}:log", Values: []any{"n", `{"kind":"signed_out","user":"of` + version + `","lasting":true}`, "v", version}})
+		client.XAdd(t.Context(), &redis.XAddArgs{Stream: "presence:{~notices}:log", Values: []any{"n", `{"kind":"signed_out","user":"of` + version + `","lasting":true}`, "v", version}})
 	}
 	var notices []backend.Notice
 	stopListening, err := store.Listen(t.Context(), func(n backend.Notice) { notices = append(notices, n) })

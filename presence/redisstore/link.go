@@ -102,15 +102,6 @@ func (l *link) publish() string {
 	return "PUBLISH"
 }
 
-// LastOut implements [backend.Store].
-func (l *link) LastOut() time.Time {
-	read, written := l.reads.outAt(), l.writes.outAt()
-	if written.After(read) {
-		return written
-	}
-	return read
-}
-
 // A pace is how often this node asks the server whether messages were lost. A node asks about once a second
 // while it is used: it follows a topic, or in the last minute it wrote something or lost a connection. A node
 // that nobody uses asks every ten seconds, and at once when it is used again.

@@ -150,7 +150,7 @@ func TestKeyOfAnotherType(t *testing.T) {
 				client.Set(t.Context(), key, "x", 0)
 			}
 			var diffs atomic.Int64
-			stop, err := store.Watch(t.Context(), "broken", func(backend.Diff) { diffs.Add(1) })
+			stop, err := store.Watch(t.Context(), "broken", backend.Watcher{Diff: func(backend.Diff) { diffs.Add(1) }})
 			noError(t, err)
 			defer stop()
 			ops := append(ops(backend.OpSeen, 0, 2, 0, time.Minute), ops(backend.OpJoin, 0, 2, 0, time.Minute)...)

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/generations"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
@@ -18,22 +19,12 @@ import (
 const nodeClaim = 5 * time.Second
 
 // RenewNode implements [backend.Store].
-func (s *fleet) RenewNode(ctx context.Context, process string, term time.Duration) (alive bool, next time.Duration, err error) {
-	r, err := s.numbers(ctx, s.writes, "renew node", 2, eval{nodeRenewScript, s.indexKeys("nodes", "terms", "sweeps"), []any{s.now(), process, term.Milliseconds()}})
+func (s *fleet) RenewNode(ctx context.Context, process string, term time.Duration) (backend.Renewed, error) {
+	r, err := s.numbers(ctx, s.writes, "renew node", 3, eval{nodeRenewScript, s.indexKeys("nodes", "terms", "sweeps"), []any{s.now(), process, term.Milliseconds()}})
 	if err != nil {
-		return false, 0, err
+		return backend.Renewed{}, err
 	}
-	return r[0] == 1, time.Duration(r[1]) * time.Millisecond, nil
-}
-
-// Nodes returns how many processes have a lease in the store. It counts a process that was killed until its
-// lease has lapsed, and one that has closed not at all. It costs one round trip.
-func (s *fleet) Nodes(ctx context.Context) (int, error) {
-	r, err := s.numbers(ctx, s.reads, "count nodes", 1, eval{nodeCountScript, s.indexKeys("nodes"), []any{s.now()}})
-	if err != nil {
-		return 0, err
-	}
-	return int(r[0]), nil
+	return backend.Renewed{Alive: r[0] == 1, Next: time.Duration(r[1]) * time.Millisecond, Nodes: int(r[2])}, nil
 }
 
 // A lapsedNode is a process whose lease has lapsed.
@@ -81,7 +72,7 @@ func (s *upkeep) claimNode(ctx context.Context) (n lapsedNode, err error) {
 // that ran out of time can continue.
 type nodeProgress struct {
 	mu   sync.Mutex
-	upTo map[lapsedNode]presence.Topic
+	upTo *generations.Map[lapsedNode, presence.Topic] // the latest topic that was swept; empty: all were
 }
 
 // maxProgress bounds it. Other nodes may have swept the rest.
@@ -90,21 +81,14 @@ const maxProgress = 1000
 func (p *nodeProgress) get(n lapsedNode) presence.Topic {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.upTo[n]
+	topic, _ := p.upTo.Get(n)
+	return topic
 }
 
-// set notes the latest topic that was swept for a process; empty: all were.
 func (p *nodeProgress) set(n lapsedNode, topic presence.Topic) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if topic == "" {
-		delete(p.upTo, n)
-		return
-	}
-	if len(p.upTo) == 0 || len(p.upTo) >= maxProgress {
-		p.upTo = make(map[lapsedNode]presence.Topic)
-	}
-	p.upTo[n] = topic
+	p.upTo.Set(n, topic)
 }
 
 // sweepNode ends the leases of one process, in all topics of the fleet.

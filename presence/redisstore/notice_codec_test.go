@@ -41,11 +41,7 @@ func TestGoldenNotices(t *testing.T) {
 		"notice-again":      {Kind: backend.NoticeSignedOut, User: "alice", Lasting: true, ID: "event17", Ago: 2 * time.Second},
 		"notice-tenant":     backend.SignOutNotice(presence.UserID("alice").In("acme")),
 	} {
-		text, err := encodeNotice(n)
-		if err != nil {
-			t.Fatal(err)
-		}
-		golden.Wrote(t, name, versioned(text))
+		golden.Wrote(t, name, versioned(encodeNotice(n)))
 		version, text := splitVersion(golden.Read(t, name))
 		if got, err := decodeNotice(text); err != nil || version != messageVersion || got != n {
 			t.Errorf("%s: got %+v of version %d and error %v, want %+v", name, got, version, err, n)

@@ -76,9 +76,9 @@ type wireNotice struct {
 	Missed  time.Duration      `json:"-"`
 }
 
-func encodeNotice(n backend.Notice) (string, error) {
-	text, err := json.Marshal(wireNotice(n))
-	return string(text), err
+func encodeNotice(n backend.Notice) string {
+	text, _ := json.Marshal(wireNotice(n)) // JSON can write all of it
+	return string(text)
 }
 
 func decodeNotice(text string) (backend.Notice, error) {
@@ -89,13 +89,10 @@ func decodeNotice(text string) (backend.Notice, error) {
 
 // Publish implements [backend.Store].
 func (s *bus) Publish(ctx context.Context, n backend.Notice) error {
-	text, err := encodeNotice(n)
-	if err != nil {
-		return wrap("notify", err)
-	}
 	if err := s.ready(ctx, s.writes); err != nil {
 		return err
 	}
+	text := encodeNotice(n)
 	message, entry := versioned(text), ""
 	if n.Lasting {
 		message, entry = versioned(""), text

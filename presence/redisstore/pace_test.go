@@ -52,7 +52,7 @@ func TestNodeThatNobodyUses(t *testing.T) {
 	}
 
 	b.Rest()
-	stopWatch, err := b.Watch(t.Context(), presence.Site, func(backend.Diff) {})
+	stopWatch, err := b.Watch(t.Context(), presence.Site, backend.Watcher{Diff: func(backend.Diff) {}})
 	noError(t, err)
 	defer stopWatch()
 	b.Rest() // as if a minute had passed

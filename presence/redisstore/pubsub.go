@@ -161,30 +161,20 @@ func (c *channel) setLocked(heard bool, err error) {
 	}
 }
 
-// names are names of channels.
-type names struct{ plain, sharded []string }
-
-func (n *names) add(name string, sharded bool) {
-	if sharded {
-		n.sharded = append(n.sharded, name)
-	} else {
-		n.plain = append(n.plain, name)
-	}
-}
-
 // changes returns the channels that were added to a connection or removed from it since the last call. asked
-// has the channels of its session, and whether each is sharded; changes updates it.
-func (p *pubsub) changes(conn *pubsubConn, asked map[string]bool) (came, left names) {
+// has the channels of its session; changes updates it.
+func (p *pubsub) changes(conn *pubsubConn, asked map[string]struct{}) (came, left []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for name := range conn.pending {
+		_, had := asked[name]
 		if c := p.channels[name]; c != nil && c.conn == conn {
 			c.setLocked(false, nil)
-			asked[name] = c.sharded
-			came.add(name, c.sharded)
-		} else if sharded, ok := asked[name]; ok {
+			asked[name] = struct{}{}
+			came = append(came, name)
+		} else if had {
 			delete(asked, name)
-			left.add(name, sharded)
+			left = append(left, name)
 		}
 	}
 	clear(conn.pending)

@@ -18,7 +18,7 @@ import (
 // when it reconnects.
 type pubsubConn struct {
 	pubsub *pubsub
-	addr   string
+	addr   string // of the master of its channels, which are sharded; "": they are not
 	client subscriber
 	life   context.Context
 	end    context.CancelFunc
@@ -85,7 +85,7 @@ func (c *pubsubConn) session() error {
 		_ = socket.Close()
 		<-received
 	}()
-	asked := make(map[string]bool) // the channels of this session, and whether each is sharded
+	asked := make(map[string]struct{}) // the channels of this session
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	pings := pings{sent: time.Now(), silent: time.Now()}
@@ -146,14 +146,13 @@ func (c *pubsubConn) send(write func(context.Context) error) error {
 
 // ask subscribes to channels that were added to the connection, and unsubscribes from those that were
 // removed. asked has the channels of this session so far.
-func (c *pubsubConn) ask(socket *redis.PubSub, asked map[string]bool) error {
+func (c *pubsubConn) ask(socket *redis.PubSub, asked map[string]struct{}) error {
 	came, left := c.pubsub.changes(c, asked)
-	return errors.Join(
-		c.sendNames(came.plain, maxNames, socket.Subscribe),
-		c.sendNames(came.sharded, 1, socket.SSubscribe), // their slots differ
-		c.sendNames(left.plain, maxNames, socket.Unsubscribe),
-		c.sendNames(left.sharded, 1, socket.SUnsubscribe),
-	)
+	most, subscribe, unsubscribe := maxNames, socket.Subscribe, socket.Unsubscribe
+	if c.addr != "" { // its channels are sharded, and their slots differ
+		most, subscribe, unsubscribe = 1, socket.SSubscribe, socket.SUnsubscribe
+	}
+	return errors.Join(c.sendNames(came, most, subscribe), c.sendNames(left, most, unsubscribe))
 }
 
 func (c *pubsubConn) sendNames(names []string, most int, command func(context.Context, ...string) error) error {

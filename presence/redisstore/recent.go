@@ -3,7 +3,6 @@ package redisstore
 import (
 	"context"
 	"encoding/json"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,6 +16,9 @@ const maxRecentPage = 1000 // users
 // Recent implements [backend.Store]. A page may be shorter than the limit although there are more users:
 // lua/read.lua skips 1,000 users at most.
 func (s *fleet) Recent(ctx context.Context, topic presence.Topic, q backend.RecentQuery) (backend.RecentPage, error) {
+	if len(q.Users) > 0 {
+		return s.recentOf(ctx, topic, q.Users)
+	}
 	within, limit := min(max(q.Within, 0), backend.MaxWithin), min(max(q.Limit, 1), maxRecentPage)
 	args := []any{s.now(), within.Milliseconds(), limit}
 	if q.After != "" {
@@ -51,47 +53,23 @@ func (s *fleet) Recent(ctx context.Context, topic presence.Topic, q backend.Rece
 	return page, nil
 }
 
-// Remembered implements [backend.Store]. It runs a script for every 1,000 users, all in one
-// round trip.
-func (s *fleet) Remembered(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]backend.RecentUser, error) {
-	remembered := make([]backend.RecentUser, len(users))
-	if len(users) == 0 {
-		return remembered, nil
-	}
-	if err := s.ready(ctx, s.reads); err != nil {
-		return nil, err
-	}
+// recentOf answers a query that names users.
+func (s *fleet) recentOf(ctx context.Context, topic presence.Topic, users []presence.UserID) (page backend.RecentPage, err error) {
 	keys := s.keys(topic, "lately", "names", "users")
-	var evals []eval
-	for some := range slices.Chunk(users, maxSmallRoster) {
-		evals = append(evals, eval{rememberedScript, keys, with([]any{s.now()}, some...)})
-	}
-	answers, err := call(ctx, s.reads, "remembered", func(ctx context.Context) (texts []string, err error) {
-		answers, err := s.run(ctx, evals...)
-		for _, a := range answers {
-			if err == nil {
-				var some []string
-				some, err = a.StringSlice()
-				texts = append(texts, some...)
-			}
-		}
-		return texts, err
-	})
+	texts, err := s.texts(ctx, s.reads, "recent", 3*len(users), eval{recentOfScript, keys, with([]any{s.now()}, users...)})
 	if err != nil {
-		return nil, err
+		return page, err
 	}
-	if len(answers) != 3*len(users) {
-		return nil, wrap("remembered", errAnswer)
-	}
+	page.Users = make([]backend.RecentUser, len(users))
 	for i, id := range users {
-		if of := answers[3*i:]; of[0] != "" {
-			if remembered[i], err = decodeRecent(string(id), of[0], of[1], of[2]); err != nil {
+		if of := texts[3*i:]; of[0] != "" {
+			if page.Users[i], err = decodeRecent(string(id), of[0], of[1], of[2]); err != nil {
 				s.invalid.Add(1)
-				remembered[i] = backend.RecentUser{}
+				page.Users[i] = backend.RecentUser{}
 			}
 		}
 	}
-	return remembered, nil
+	return page, nil
 }
 
 // decodeRecent decodes a user of a page: from the record if the user is online, and otherwise from the

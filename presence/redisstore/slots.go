@@ -22,9 +22,9 @@ func (l *link) slot(topic presence.Topic) string {
 		}
 	case *redis.ClusterClient:
 	default:
-		return tag(topic)
+		return string(topic)
 	}
-	return strconv.Itoa(slotOf(tag(topic)))
+	return strconv.Itoa(slotOf(string(topic)))
 }
 
 // slotOf returns the slot in which a cluster keeps a tag: its CRC16 (XMODEM), modulo 16,384.

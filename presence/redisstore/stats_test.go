@@ -26,7 +26,7 @@ func TestStats(t *testing.T) {
 	if got := s.Stats(); got != (backend.StoreStats{}) {
 		t.Errorf("a new store: got %+v, want nothing", got)
 	}
-	if _, err := s.Watch(t.Context(), "a", func(backend.Diff) {}); err != nil {
+	if _, err := s.Watch(t.Context(), "a", backend.Watcher{Diff: func(backend.Diff) {}}); err != nil {
 		t.Fatal(err)
 	}
 	channels := client.PubSubChannels(t.Context(), "presence:{a}:diffs:*").Val()
@@ -54,14 +54,14 @@ func TestLastOut(t *testing.T) {
 	defer client.Close()
 	store := redisstore.New(client, redisstore.Config{})
 	defer store.Close()
-	if got := store.LastOut(); !got.IsZero() {
+	if got := store.Stats().LastOut; !got.IsZero() {
 		t.Errorf("before any call: got %v, want zero", got)
 	}
 	began := time.Now()
 	if _, err := store.Statuses(t.Context(), "alice"); !errors.Is(err, presence.ErrStoreOut) {
 		t.Fatalf("got %v, want ErrStoreOut", err)
 	}
-	if got := store.LastOut(); got.Before(began) || got.After(time.Now()) {
+	if got := store.Stats().LastOut; got.Before(began) || got.After(time.Now()) {
 		t.Errorf("got %v, want the time of the call at %v", got, began)
 	}
 }

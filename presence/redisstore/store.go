@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/rollcall-go/rollcall/internal/generations"
+	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/redisstore/internal/storeclock"
 )
@@ -57,7 +59,7 @@ func New(client redis.UniversalClient, cfg Config) *Store {
 	keys := keyspace{cfg.Prefix}
 	l.notes.keyspace = keys
 	f := &fleet{link: l, keyspace: keys, index: newIndex(l, keys), logSize: cfg.LogSize, keepLog: keepLog}
-	s := &Store{cfg: cfg, fleet: f, upkeep: &upkeep{fleet: f}}
+	s := &Store{cfg: cfg, fleet: f, upkeep: &upkeep{fleet: f, progress: nodeProgress{upTo: generations.New[lapsedNode, presence.Topic](maxProgress, nil)}}}
 	s.watcher = &watcher{fleet: f, pubsub: newPubsub(client, cfg.Timeout, l.pace), taps: make(map[*tap]struct{})}
 	s.bus = &bus{fleet: f, watcher: s.watcher}
 	return s

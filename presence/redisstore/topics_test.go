@@ -69,7 +69,7 @@ func TestTopics(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if n := client.Exists(t.Context(), "presence:{index}:topics").Val(); n != 0 {
+			if n := client.Exists(t.Context(), "presence:{~index}:topics").Val(); n != 0 {
 				t.Error("the index of topics by name is left")
 			}
 			if got := pagesOf(t, store, 1000); len(got) > 0 {

@@ -123,7 +123,11 @@ func (s *upkeep) lengthen(ctx context.Context) {
 	}
 	next, err := s.lengthenSome(ctx, r.cursor)
 	if err == nil && next == 0 {
-		err = s.lengthenShared(ctx)
+		err = s.send(ctx, s.writes, "lengthen", func(ctx context.Context, p redis.Pipeliner) {
+			for _, key := range s.sharedKeys() {
+				p.PExpire(ctx, key, keepAtRest)
+			}
+		})
 	}
 	if err != nil {
 		return
@@ -145,12 +149,4 @@ func (s *upkeep) lengthenSome(ctx context.Context, cursor uint64) (next uint64, 
 	}
 	_, err = s.runEach(ctx, "lengthen", evals...)
 	return next, err
-}
-
-func (s *upkeep) lengthenShared(ctx context.Context) error {
-	return s.send(ctx, s.writes, "lengthen", func(ctx context.Context, p redis.Pipeliner) {
-		for _, key := range s.sharedKeys() {
-			p.PExpire(ctx, key, keepAtRest)
-		}
-	})
 }

@@ -20,26 +20,29 @@ type watcher struct {
 	taps map[*tap]struct{}
 }
 
-// Watch implements [backend.Store]. It costs one round trip, or none if the topic is
-// watched here already.
-func (s *watcher) Watch(ctx context.Context, topic presence.Topic, fn func(backend.Diff)) (func(), error) {
-	return s.subscribe(ctx, "watch", s.diffTap(topic, fn))
+// Watch implements [backend.Store]. Watchers of a topic share one subscription.
+func (s *watcher) Watch(ctx context.Context, topic presence.Topic, w backend.Watcher) (func(), error) {
+	return s.subscribe(ctx, "watch", s.topicTap(topic, w))
 }
 
-func (s *watcher) diffTap(topic presence.Topic, fn func(backend.Diff)) *tap {
+func (s *watcher) topicTap(topic presence.Topic, w backend.Watcher) *tap {
 	t := &tap{store: s, base: s.channel(topic)}
 	t.fn = func(message string) {
-		if isBroadcast(message) {
-			return
+		switch isBroadcast := strings.HasPrefix(message, "!"); {
+		case isBroadcast && w.Broadcast != nil:
+			w.Broadcast([]byte(message))
+		case !isBroadcast && w.Diff != nil:
+			d, err := decodeMessage(message)
+			if err != nil {
+				s.invalid.Add(1) // readers notice a gap
+				return
+			}
+			w.Diff(d)
 		}
-		d, err := decodeMessage(message)
-		if err != nil {
-			s.invalid.Add(1) // readers notice a gap
-			return
-		}
-		fn(d)
 	}
-	t.moved = func() { fn(backend.Diff{ID: unknownDiff, Prev: unknownDiff}) }
+	if w.Diff != nil {
+		t.moved = func() { w.Diff(backend.Diff{ID: unknownDiff, Prev: unknownDiff}) }
+	}
 	return t
 }
 
@@ -146,14 +149,8 @@ func (s *watcher) follow(t *tap, name string, sharded bool) (leave func()) {
 	return leave
 }
 
-// A broadcast is sent on the channel of its topic's diffs, so that it needs no subscription of its own. It
-// begins with "!". A diff begins with the number of its version.
-
-const broadcastMark = "!"
-
-func isBroadcast(message string) bool { return strings.HasPrefix(message, broadcastMark) }
-
-// Send implements [backend.Store]. On a cluster it is one round trip a node, side by side.
+// Send implements [backend.Store]. A broadcast is sent on the channel of its topic's diffs, and needs no
+// subscription of its own. It begins with "!", and a diff with the number of its version. On a cluster it is one round trip a node, side by side.
 func (s *watcher) Send(ctx context.Context, broadcasts ...backend.Broadcast) error {
 	for _, b := range broadcasts {
 		if err := b.Validate(); err != nil {
@@ -201,18 +198,4 @@ func newPublication(ctx context.Context, command, channel, message string) publi
 	p := publication{redis.NewIntCmd(ctx, strings.ToLower(command), channel, message)}
 	p.SetFirstKeyPos(1)
 	return p
-}
-
-// WatchBroadcasts implements [backend.Store]. It costs nothing if the topic is watched here
-// already: the subscription is shared.
-func (s *watcher) WatchBroadcasts(ctx context.Context, topic presence.Topic, fn func(data []byte)) (func(), error) {
-	return s.subscribe(ctx, "watch broadcasts", s.broadcastTap(topic, fn))
-}
-
-func (s *watcher) broadcastTap(topic presence.Topic, fn func(data []byte)) *tap {
-	return &tap{store: s, base: s.channel(topic), fn: func(message string) {
-		if isBroadcast(message) {
-			fn([]byte(message))
-		}
-	}}
 }

@@ -47,7 +47,7 @@ func (w *world) newProgram() *program {
 	if w.game.has(threads) && w.game.seed%2 == 1 {
 		p.topic, p.asks = thread, deliver.AllOf(thread.Kind())
 	}
-	if _, err := w.server.Store.Watch(context.Background(), p.topic, p.diff); err != nil {
+	if _, err := w.server.Store.Watch(context.Background(), p.topic, backend.Watcher{Diff: p.diff}); err != nil {
 		panic(err)
 	}
 	return p

@@ -107,16 +107,10 @@ func (l *link) Sweep(ctx context.Context, o backend.SweepOptions) (backend.Swept
 	})
 }
 
-func (l *link) RenewNode(ctx context.Context, process string, term time.Duration) (bool, time.Duration, error) {
-	type answer struct {
-		alive bool
-		next  time.Duration
-	}
-	a, err := through(ctx, l, true, func(ctx context.Context) (answer, error) {
-		alive, next, err := l.server.RenewNode(ctx, process, term)
-		return answer{alive, next}, err
+func (l *link) RenewNode(ctx context.Context, process string, term time.Duration) (backend.Renewed, error) {
+	return through(ctx, l, true, func(ctx context.Context) (backend.Renewed, error) {
+		return l.server.RenewNode(ctx, process, term)
 	})
-	return a.alive, a.next, err
 }
 
 func (l *link) Publish(ctx context.Context, n backend.Notice) error {

@@ -77,32 +77,30 @@ func newLink(w *world, node string) *link {
 }
 
 // Watch implements backend.Store.
-func (l *link) Watch(ctx context.Context, topic presence.Topic, fn func(backend.Diff)) (func(), error) {
+func (l *link) Watch(ctx context.Context, topic presence.Topic, w backend.Watcher) (func(), error) {
 	return through(ctx, l, false, func(ctx context.Context) (func(), error) {
-		return l.server.Watch(ctx, topic, func(d backend.Diff) {
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			switch {
-			case l.broken:
-			case l.lose > 0:
-				l.lose--
-				l.lost.Store(time.Now().UnixNano())
-				l.world.losesDiff()
-			default:
-				l.deliverOfLocked(topic, parcel{deliver: func() { fn(d) }})
-			}
+		return l.server.Watch(ctx, topic, backend.Watcher{
+			Diff: func(d backend.Diff) {
+				l.mu.Lock()
+				defer l.mu.Unlock()
+				switch {
+				case l.broken:
+				case l.lose > 0:
+					l.lose--
+					l.lost.Store(time.Now().UnixNano())
+					l.world.losesDiff()
+				default:
+					l.deliverOfLocked(topic, parcel{deliver: func() { w.Diff(d) }})
+				}
+			},
+			Broadcast: func(b []byte) {
+				l.mu.Lock()
+				defer l.mu.Unlock()
+				if !l.broken && w.Broadcast != nil {
+					l.deliverLocked(parcel{deliver: func() { w.Broadcast(b) }})
+				}
+			},
 		})
-	})
-}
-
-// WatchBroadcasts implements backend.Store.
-func (l *link) WatchBroadcasts(ctx context.Context, topic presence.Topic, fn func([]byte)) (func(), error) {
-	return l.server.WatchBroadcasts(ctx, topic, func(b []byte) {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		if !l.broken {
-			l.deliverLocked(parcel{deliver: func() { fn(b) }})
-		}
 	})
 }
 

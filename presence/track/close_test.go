@@ -51,9 +51,9 @@ func TestCloseEndsTheLeaseOfTheNode(t *testing.T) {
 			}
 			tracker.Seen(presence.Site, user("alice"), presence.Device{})
 			noError(t, tracker.Close(context.Background()))
-			_, next, err := memory.RenewNode(t.Context(), "another.node", time.Hour)
-			if err != nil || (next < time.Hour) != out {
-				t.Errorf("out %t: got %v until a lease lapses and error %v", out, next, err)
+			r, err := memory.RenewNode(t.Context(), "another.node", time.Hour)
+			if err != nil || (r.Next < time.Hour) != out {
+				t.Errorf("out %t: got %v until a lease lapses and error %v", out, r.Next, err)
 			}
 		})
 	}

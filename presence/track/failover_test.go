@@ -39,11 +39,11 @@ func (s *laggingStore) Apply(ctx context.Context, b []backend.Batch) []backend.R
 	return s.swapStore.Apply(ctx, b)
 }
 
-func (s *laggingStore) RenewNode(ctx context.Context, process string, term time.Duration) (bool, time.Duration, error) {
+func (s *laggingStore) RenewNode(ctx context.Context, process string, term time.Duration) (backend.Renewed, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.lags {
-		_, _, _ = s.replica.RenewNode(ctx, process, term)
+		_, _ = s.replica.RenewNode(ctx, process, term)
 	}
 	return s.swapStore.RenewNode(ctx, process, term)
 }
@@ -222,7 +222,7 @@ func TestLeaveBeforeTheNodeBegan(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		apply(backend.Op{Kind: backend.OpJoin, User: user("bob"), Holder: "x.1", For: 5 * time.Minute})
-		_, _, err := store.RenewNode(t.Context(), "x", 10*time.Second)
+		_, err := store.RenewNode(t.Context(), "x", 10*time.Second)
 		noError(t, err)
 		time.Sleep(time.Second)
 		store.lag()
@@ -315,9 +315,9 @@ func TestEndIsRepeatedAsTheStoreStartsAgain(t *testing.T) {
 		faults := presencetest.NewFaults(store)
 		a := start(t, faults, track.Config{Node: "a", Grace: time.Second})
 		left := false
-		stop, err := store.Watch(t.Context(), presence.Site, func(d backend.Diff) {
+		stop, err := store.Watch(t.Context(), presence.Site, backend.Watcher{Diff: func(d backend.Diff) {
 			left = left || slices.ContainsFunc(d.Leaves, func(l backend.Departure) bool { return l.ID == "alice" })
-		})
+		}})
 		noError(t, err)
 		defer stop()
 		connect(t, a, track.ConnectOptions{Visitor: visitor("stays")})

@@ -296,8 +296,10 @@ type slowBus struct{ backend.Store }
 
 const busDelay = 100 * time.Millisecond
 
-func (s slowBus) Watch(ctx context.Context, topic presence.Topic, fn func(backend.Diff)) (func(), error) {
-	return s.Store.Watch(ctx, topic, func(d backend.Diff) { time.AfterFunc(busDelay, func() { fn(d) }) })
+func (s slowBus) Watch(ctx context.Context, topic presence.Topic, w backend.Watcher) (func(), error) {
+	told := w.Diff
+	w.Diff = func(d backend.Diff) { time.AfterFunc(busDelay, func() { told(d) }) }
+	return s.Store.Watch(ctx, topic, w)
 }
 
 // Who waits for its own join hears of it, also behind other changes.

@@ -73,7 +73,7 @@ func TestIdleCost(t *testing.T) {
 				devices[i] = connect(t, nodes[i], track.ConnectOptions{Visitor: visitor("alice"), Topics: topics, Beat: true})
 			}
 			for _, topic := range topics {
-				stop, err := store.Watch(t.Context(), topic, func(d backend.Diff) { store.updates.Add(int64(len(d.Updates))) })
+				stop, err := store.Watch(t.Context(), topic, backend.Watcher{Diff: func(d backend.Diff) { store.updates.Add(int64(len(d.Updates))) }})
 				noError(t, err)
 				defer stop()
 			}

@@ -111,7 +111,7 @@ func TestIdleTurnsAtMostOnceASecond(t *testing.T) {
 				page := connect(t, nodes[0], track.ConnectOptions{Visitor: visitor("alice"), Beat: true})
 				time.Sleep(time.Second)
 				var updates atomic.Int64
-				stop, err := store.Watch(t.Context(), presence.Site, func(d backend.Diff) { updates.Add(int64(len(d.Updates))) })
+				stop, err := store.Watch(t.Context(), presence.Site, backend.Watcher{Diff: func(d backend.Diff) { updates.Add(int64(len(d.Updates))) }})
 				noError(t, err)
 				defer stop()
 				for i := range 200 {

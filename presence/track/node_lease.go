@@ -50,7 +50,7 @@ func (l *nodeLease) run(ctx context.Context) {
 
 // end ends the lease of a process that has closed and written all releases, so that nobody counts it any more.
 func (l *nodeLease) end(ctx context.Context) {
-	_, _, _ = l.store.RenewNode(ctx, l.generation.name(), 0) // after an error it lapses
+	_, _ = l.store.RenewNode(ctx, l.generation.name(), 0) // after an error it lapses
 }
 
 // renew renews the lease. If a sweep has begun to end what hangs on it, this node begins a new generation. If it only
@@ -64,12 +64,12 @@ func (l *nodeLease) renew(ctx context.Context) {
 	try, cancel := context.WithTimeout(ctx, min(applyTimeout, max(l.every(), houseKeeping)))
 	defer cancel()
 	began := time.Now()
-	alive, next, err := l.store.RenewNode(try, l.generation.nameOf(n), l.cfg.NodeTTL)
+	renewed, err := l.store.RenewNode(try, l.generation.nameOf(n), l.cfg.NodeTTL)
 	if ctx.Err() != nil {
 		return
 	}
 	l.outage.report(renewals, began, err)
-	lapsed, stalled := l.outage.reportProcess(alive || begins, next, err)
+	lapsed, stalled := l.outage.reportProcess(renewed.Alive || begins, renewed.Next, err)
 	if stalled {
 		l.cfg.Logger.Warn("presence: this process stood still for longer than its lease, so others may have seen its users leave; they come back now", slog.Duration("lease", l.cfg.NodeTTL))
 	}
@@ -81,7 +81,7 @@ func (l *nodeLease) renew(ctx context.Context) {
 		l.generation.begin(n)
 		l.outage.doubts()
 		l.rewrite()
-	case lapsed && alive:
+	case lapsed && renewed.Alive:
 		l.renewAll()
 	case lapsed && !l.told:
 		l.told = true
@@ -123,6 +123,6 @@ func (l *nodeLease) lapseBefore(ctx context.Context, n int32) {
 func (l *nodeLease) ask(ctx context.Context, name string, term time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, applyTimeout)
 	defer cancel()
-	_, _, err := l.store.RenewNode(ctx, name, term)
+	_, err := l.store.RenewNode(ctx, name, term)
 	return err
 }

@@ -122,11 +122,11 @@ type swapStore struct {
 	*memstore.Store
 	notices *memstore.Store // as those of Redis: heard also where data was lost
 	mu      sync.Mutex
-	watches map[*func(backend.Diff)]presence.Topic
+	watches map[*backend.Watcher]presence.Topic
 }
 
 func newSwapStore() *swapStore {
-	return &swapStore{Store: memstore.New(), notices: memstore.New(), watches: make(map[*func(backend.Diff)]presence.Topic)}
+	return &swapStore{Store: memstore.New(), notices: memstore.New(), watches: make(map[*backend.Watcher]presence.Topic)}
 }
 
 func (s *swapStore) now() *memstore.Store {
@@ -140,17 +140,17 @@ func (s *swapStore) wipe() { s.goOnAs(memstore.New()) }
 func (s *swapStore) goOnAs(other *memstore.Store) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for fn, topic := range s.watches {
-		_, _ = other.Watch(context.Background(), topic, *fn)
+	for w, topic := range s.watches {
+		_, _ = other.Watch(context.Background(), topic, *w)
 	}
 	s.Store = other
 }
 
-func (s *swapStore) Watch(ctx context.Context, topic presence.Topic, fn func(backend.Diff)) (func(), error) {
+func (s *swapStore) Watch(ctx context.Context, topic presence.Topic, w backend.Watcher) (func(), error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.watches[&fn] = topic
-	return s.Store.Watch(ctx, topic, fn)
+	s.watches[&w] = topic
+	return s.Store.Watch(ctx, topic, w)
 }
 
 func (s *swapStore) Apply(ctx context.Context, b []backend.Batch) []backend.Result {
@@ -159,7 +159,7 @@ func (s *swapStore) Apply(ctx context.Context, b []backend.Batch) []backend.Resu
 func (s *swapStore) Sweep(ctx context.Context, opts backend.SweepOptions) (backend.Swept, error) {
 	return s.now().Sweep(ctx, opts)
 }
-func (s *swapStore) RenewNode(ctx context.Context, process string, term time.Duration) (bool, time.Duration, error) {
+func (s *swapStore) RenewNode(ctx context.Context, process string, term time.Duration) (backend.Renewed, error) {
 	return s.now().RenewNode(ctx, process, term)
 }
 func (s *swapStore) Age(ctx context.Context, period time.Duration) (int, error) {
@@ -198,9 +198,6 @@ func (s *swapStore) Extras(ctx context.Context, topics ...presence.Topic) ([]bac
 }
 func (s *swapStore) Recent(ctx context.Context, topic presence.Topic, q backend.RecentQuery) (backend.RecentPage, error) {
 	return s.now().Recent(ctx, topic, q)
-}
-func (s *swapStore) Remembered(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]backend.RecentUser, error) {
-	return s.now().Remembered(ctx, topic, users...)
 }
 func (s *swapStore) Topics(ctx context.Context, after presence.Topic, most int) ([]presence.Topic, error) {
 	return s.now().Topics(ctx, after, most)

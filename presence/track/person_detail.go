@@ -25,12 +25,12 @@ func (p *peopleHere) recentNames(ctx context.Context, users []presence.UserID) [
 		for i, at := range places {
 			some[i] = users[at]
 		}
-		known, err := p.store.Remembered(ctx, presence.Site.In(tenant), some...)
-		if err != nil || len(known) != len(some) {
+		known, err := p.store.Recent(ctx, presence.Site.In(tenant), backend.RecentQuery{Users: some})
+		if err != nil || len(known.Users) != len(some) {
 			return nil
 		}
 		for i, at := range places {
-			all[at] = known[i]
+			all[at] = known.Users[i]
 		}
 	}
 	return all

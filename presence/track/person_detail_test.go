@@ -107,7 +107,7 @@ func TestPeopleInDetailByTenantAndKind(t *testing.T) {
 			}
 			time.Sleep(time.Minute)
 			noError(t, d.Saw(t.Context(), map[presence.UserID]time.Time{"bob": time.Now().Add(-2 * time.Hour)})) // keeps the later one
-			asked := store.Calls(presencetest.CallRemembered)
+			asked := store.Calls(presencetest.CallRecent)
 			people, err := tracker.People().FindInDetail(t.Context(), "", ids...)
 			noError(t, err)
 			for i, want := range []presence.PersonSource{source, source, "", source} {
@@ -119,7 +119,7 @@ func TestPeopleInDetailByTenantAndKind(t *testing.T) {
 					t.Errorf("%+v: got %+v, want source %q and name %q", kind, p, want, name)
 				}
 			}
-			asked = store.Calls(presencetest.CallRemembered) - asked
+			asked = store.Calls(presencetest.CallRecent) - asked
 			if want := map[bool]int{true: 3}[source == presence.SourceRecent]; asked != want {
 				t.Errorf("%+v: got %d calls of the store, want %d: one for each tenant", kind, asked, want)
 			}

@@ -156,6 +156,8 @@ func validateRecent(q backend.RecentQuery) error {
 	switch {
 	case q.Within < 0 || q.Within > backend.MaxWithin:
 		return fmt.Errorf("%w: Within must be 0 to %v", presence.ErrInvalidQuery, backend.MaxWithin)
+	case len(q.Users) > 0:
+		return fmt.Errorf("%w: Users must be empty", presence.ErrInvalidQuery)
 	case q.Limit < 1 || q.Limit > maxRecentPage:
 		return fmt.Errorf("%w: Limit must be 1 to %d", presence.ErrInvalidQuery, maxRecentPage)
 	}

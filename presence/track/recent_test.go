@@ -63,6 +63,7 @@ func TestRecentRefusesWhatNoPageAsks(t *testing.T) {
 		tracker := start(t, faults, track.Config{Kinds: recentKinds})
 		for _, q := range []backend.RecentQuery{
 			{}, {Limit: 1001}, {Limit: -1}, {Limit: 1, Within: -1}, {Limit: 1, Within: backend.MaxWithin + 1}, {Limit: 1, After: "~"},
+			{Limit: 1, Users: []presence.UserID{"bob"}},
 		} {
 			if _, err := tracker.Recent(t.Context(), presence.Site, q); !errors.Is(err, presence.ErrInvalidQuery) || errors.Is(err, presence.ErrStoreOut) {
 				t.Errorf("%+v: got %v, want ErrInvalidQuery", q, err)

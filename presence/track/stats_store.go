@@ -52,8 +52,8 @@ func (t timings) stats() map[string]CallStats {
 // operations are the names of the operations of a Store in [Stats].
 var operations = []string{
 	"apply", "sweep", "renew_node", "age", "trim", "snapshot", "log", "counts", "sightings", "watch", "notify", "listen",
-	"statuses", "secret", "hear", "extras", "recent", "remembered", "topics", "inspect",
-	"claim_consumer", "commit_consumer", "read_consumer", "send", "watch_broadcasts",
+	"statuses", "secret", "hear", "extras", "recent", "topics", "inspect",
+	"claim_consumer", "commit_consumer", "read_consumer", "send",
 	"export_user", "erase_user", "erasures",
 }
 
@@ -104,10 +104,8 @@ func (s *timedStore) Sweep(ctx context.Context, opts backend.SweepOptions) (back
 	return timed(ctx, s, "sweep", func() (backend.Swept, error) { return s.Store.Sweep(ctx, opts) })
 }
 
-func (s *timedStore) RenewNode(ctx context.Context, process string, term time.Duration) (bool, time.Duration, error) {
-	began := time.Now()
-	alive, next, err := s.Store.RenewNode(ctx, process, term)
-	return alive, next, s.done(ctx, "renew_node", began, err)
+func (s *timedStore) RenewNode(ctx context.Context, process string, term time.Duration) (backend.Renewed, error) {
+	return timed(ctx, s, "renew_node", func() (backend.Renewed, error) { return s.Store.RenewNode(ctx, process, term) })
 }
 
 func (s *timedStore) Age(ctx context.Context, period time.Duration) (int, error) {
@@ -145,16 +143,14 @@ func (s *timedStore) Sightings(ctx context.Context, topic presence.Topic, users 
 	return sightings, err
 }
 
-func (s *timedStore) Watch(ctx context.Context, topic presence.Topic, fn func(backend.Diff)) (func(), error) {
-	return timed(ctx, s, "watch", func() (func(), error) { return s.Store.Watch(ctx, topic, func(d backend.Diff) { fn(showIdleOf(d)) }) })
+func (s *timedStore) Watch(ctx context.Context, topic presence.Topic, w backend.Watcher) (func(), error) {
+	told := w.Diff
+	w.Diff = func(d backend.Diff) { told(showIdleOf(d)) }
+	return timed(ctx, s, "watch", func() (func(), error) { return s.Store.Watch(ctx, topic, w) })
 }
 
 func (s *timedStore) Send(ctx context.Context, broadcasts ...backend.Broadcast) error {
 	return s.done(ctx, "send", time.Now(), s.Store.Send(ctx, broadcasts...))
-}
-
-func (s *timedStore) WatchBroadcasts(ctx context.Context, topic presence.Topic, fn func([]byte)) (func(), error) {
-	return timed(ctx, s, "watch_broadcasts", func() (func(), error) { return s.Store.WatchBroadcasts(ctx, topic, fn) })
 }
 
 func (s *timedStore) Publish(ctx context.Context, n backend.Notice) error {
@@ -187,21 +183,11 @@ func (s *timedStore) Extras(ctx context.Context, topics ...presence.Topic) ([]ba
 
 func (s *timedStore) Recent(ctx context.Context, topic presence.Topic, q backend.RecentQuery) (backend.RecentPage, error) {
 	page, err := timed(ctx, s, "recent", func() (backend.RecentPage, error) { return s.Store.Recent(ctx, topic, q) })
-	showIdleRecent(page.Users)
-	return page, err
-}
-
-func (s *timedStore) Remembered(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]backend.RecentUser, error) {
-	remembered, err := timed(ctx, s, "remembered", func() ([]backend.RecentUser, error) { return s.Store.Remembered(ctx, topic, users...) })
-	showIdleRecent(remembered)
-	return remembered, err
-}
-
-func showIdleRecent(users []backend.RecentUser) {
-	for i := range users {
-		u := &users[i]
+	for i := range page.Users {
+		u := &page.Users[i]
 		u.Status, u.Idle = shownIdle(u.Status, u.Idle)
 	}
+	return page, err
 }
 
 func (s *timedStore) Topics(ctx context.Context, after presence.Topic, most int) ([]presence.Topic, error) {

@@ -107,8 +107,10 @@ func (s *headlessStore) mend(d backend.Diff) backend.Diff {
 	return d
 }
 
-func (s *headlessStore) Watch(ctx context.Context, topic presence.Topic, fn func(backend.Diff)) (func(), error) {
-	return s.Store.Watch(ctx, topic, func(d backend.Diff) { fn(s.mend(d)) })
+func (s *headlessStore) Watch(ctx context.Context, topic presence.Topic, w backend.Watcher) (func(), error) {
+	told := w.Diff
+	w.Diff = func(d backend.Diff) { told(s.mend(d)) }
+	return s.Store.Watch(ctx, topic, w)
 }
 
 func (s *headlessStore) Log(ctx context.Context, topic presence.Topic, after presence.DiffID) ([]backend.Diff, error) {

@@ -96,17 +96,10 @@ func (f *figureCheck) unheard(l *ledger) bool {
 // load reads the topic from the store and keeps it current from then on. It costs four
 // round trips, one after another, and five if its kind has extras.
 func (r *replica) load(ctx context.Context) error {
-	stop, err := r.store.Watch(ctx, r.out.topic, r.receive)
+	stop, err := r.store.Watch(ctx, r.out.topic, backend.Watcher{Diff: r.receive, Broadcast: r.hear})
 	if err != nil {
 		return err
 	}
-	hush, err := r.store.WatchBroadcasts(ctx, r.out.topic, r.hear)
-	if err != nil {
-		stop()
-		return err
-	}
-	diffs := stop
-	stop = func() { hush(); diffs() }
 	if err := r.reload(ctx); err != nil {
 		stop()
 		return err

@@ -51,7 +51,7 @@ func TestLostDiffOfARestoredUser(t *testing.T) {
 			holds.Break(presencetest.Fault{Err: errDown})
 			store.wipe()
 			var restored atomic.Int64
-			_, err := store.Watch(t.Context(), presence.Site, func(backend.Diff) { restored.Store(time.Now().UnixNano()) })
+			_, err := store.Watch(t.Context(), presence.Site, backend.Watcher{Diff: func(backend.Diff) { restored.Store(time.Now().UnixNano()) }})
 			noError(t, err)
 			time.Sleep(late)
 			hears.Disturb(deaf)

@@ -4,7 +4,7 @@
 --         3 sweeps: as node_claim.lua
 -- ARGV    1 now, as time.lua; 2 process; 3 term, ms; 0: the process ends; less: it writes no more
 -- Returns {1 if it has a lease that no sweep has claimed, else 0; ms until the first lease of any
---         process lapses}
+--         process lapses; how many processes have a lease that has not lapsed}
 -- Cost    O(log processes)
 local was, claimed = redis.call('ZSCORE', KEYS[1], ARGV[2]), redis.call('ZSCORE', KEYS[3], ARGV[2])
 redis.call('HGET', KEYS[2], ARGV[2]) -- a key of another type fails the script before it writes
@@ -20,4 +20,4 @@ elseif term < 0 or not claimed then
   keep(KEYS[2])
 end
 local first = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
-return {was and not claimed and 1 or 0, first[2] and first[2] - now or 0}
+return {was and not claimed and 1 or 0, first[2] and first[2] - now or 0, redis.call('ZCOUNT', KEYS[1], string.format('(%.0f', now), '+inf')}

@@ -124,7 +124,7 @@ while at < last do
 end
 return page
 
--- [remembered] Returns what is known of users who are remembered by name: rule 15, Store.Remembered.
+-- [recent_of] Returns what is known of users who are remembered by name: RecentQuery.Users.
 -- KEYS    1 lately, 2 names, 3 users
 -- ARGV    1 now, as time.lua; then the users, 1,000 at most
 -- Returns {-(active, ms), record or '', profile or '', for each user}, as recent; the first

@@ -38,7 +38,7 @@ func New(t testing.TB, server *redistest.Server) *redisstore.Store {
 func Watch(t *testing.T, store *redisstore.Store) (heard func(when string)) {
 	t.Helper()
 	var diffs atomic.Int64
-	stop, err := store.Watch(t.Context(), presence.Site, func(backend.Diff) { diffs.Add(1) })
+	stop, err := store.Watch(t.Context(), presence.Site, backend.Watcher{Diff: func(backend.Diff) { diffs.Add(1) }})
 	if err != nil {
 		t.Fatal(err)
 	}
