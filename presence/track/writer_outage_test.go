@@ -246,8 +246,8 @@ func TestErasedWhileNothingIsWritten(t *testing.T) {
 			faults.Heal()
 			time.Sleep(10 * time.Second)
 			w.want()
-			rec, err := memory.Remembered(t.Context(), presence.Site, "alice")
-			if err != nil || rec[0].ID != "" {
+			rec, err := memory.Recent(t.Context(), presence.Site, backend.RecentQuery{Users: []presence.UserID{"alice"}})
+			if err != nil || rec.Users[0].ID != "" {
 				t.Errorf("remembered: %+v %v", rec, err)
 			}
 			if s, _ := memory.Sightings(t.Context(), presence.Site, "alice"); s[0].Online || !s[0].LastSeen.IsZero() {
