@@ -89,8 +89,8 @@ func (c *cell) isDroppable() bool {
 	return c.pages.need != toMake && !c.ends() && !c.choice && len(c.acks) == 0
 }
 
-// merge adds what another cell of the same member says: of each part the latest word counts, so the order of cells does not matter.
-// What was before a sign-out is void.
+// merge adds what another cell of the same member says. Of each part the latest word counts, and what was before a sign-out is
+// void. So cells may be merged in any order, and several times.
 func (c *cell) merge(other cell) {
 	c.pages.merge(other.pages)
 	c.visits.merge(other.visits)
@@ -118,17 +118,18 @@ func (l *leaseCell) merge(other leaseCell) {
 	}
 }
 
-// merge returns the later of two ends. If both leave a grace, the longer one counts.
+// merge returns what two ends together are: the longer grace, from the moment of the later end. A grace goes on whatever ends after
+// it, as in the store.
 func (e *leaseEnd) merge(other *leaseEnd) *leaseEnd {
-	if other.at.Before(e.at) {
+	if other.until.After(e.until) || other.until.Equal(e.until) && other.at.After(e.at) {
 		e, other = other, e
 	}
-	if other.grace == 0 || !e.until.After(other.until) {
-		return other
+	if !other.at.After(e.at) {
+		return e
 	}
-	last := *other
-	last.grace, last.until = e.grace, e.until
-	return &last
+	both := *e
+	both.at = other.at
+	return &both
 }
 
 // An ack tells what happened to a part of a cell.
