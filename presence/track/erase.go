@@ -53,7 +53,6 @@ type eraser struct {
 	cfg        *Config
 	life       *lifetime
 	store      backend.Store
-	writer     *writer
 	users      *users
 	topics     *topics
 	notices    *notices

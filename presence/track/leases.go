@@ -16,7 +16,6 @@ type leases struct {
 	cfg        *Config
 	life       *lifetime
 	stats      *counters
-	store      backend.Store
 	outage     *outage
 	writer     *writer
 	users      *users
@@ -29,7 +28,6 @@ type leases struct {
 	nodeLease  *nodeLease
 	again      *time.Timer // writes all once more
 	visits     *time.Timer // makes the leases of visits again, after the latest restore
-
 }
 
 // begin completes a leases whose fields for other parts are set.

@@ -106,7 +106,7 @@ func newTracker(inner backend.Store, cfg *Config) *Tracker {
 	attention := &attention{writer, users}
 	guests := newGuestCounts(cfg, life, store, writer, topics, users)
 	leases := (&leases{
-		cfg: cfg, life: life, stats: stats, store: store, outage: outage, writer: writer, users: users, topics: topics,
+		cfg: cfg, life: life, stats: stats, outage: outage, writer: writer, users: users, topics: topics,
 		notices: notices, seal: seal, guests: guests, choices: choices, generation: generation,
 	}).begin()
 	topics.env.restore = leases.restore // no topic is read yet
@@ -147,7 +147,7 @@ func newTracker(inner backend.Store, cfg *Config) *Tracker {
 		staff:      &Staff{cfg, store, acts, signOuts, records, found},
 		places:     newPlaces(cfg, life, store, users, topics),
 		eraser: (&eraser{
-			cfg: cfg, life: life, store: store, writer: writer, users: users, topics: topics, notices: notices, seal: seal,
+			cfg: cfg, life: life, store: store, users: users, topics: topics, notices: notices, seal: seal,
 			where: where, lastSeen: lastSeen, choices: choices, signOuts: signOuts, acts: acts, people: people, deliveries: deliveries,
 		}).begin(),
 		deliveries: deliveries,
