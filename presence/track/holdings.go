@@ -181,35 +181,56 @@ func (r *reading) joinOf(op backend.Op, v presence.Visitor) backend.Op {
 // writeEnd adds the end of a lease that no page holds any more. A page that came and went while its cell waited joins first, so that
 // its user stays for the grace. The grace is as idle as the page was.
 func (r *reading) writeEnd(l *leaseCell, holder presence.Holder) {
-	end, grace, shift := l.end, l.end.grace, beforeSignOuts
-	switch signedOut := later(r.out, r.users.records.visitorEndedAt(end.visitor)); {
-	case grace == 0:
-	case !end.identified.After(signedOut): // nobody is held for a grace after a sign-out
-		grace, end = 0, &leaseEnd{how: dropped}
-	case end.at.After(later(r.out, r.off)):
-		shift = 0
+	end, hold, shift := l.end, r.holdAfter(l), 0
+	if !end.at.After(later(r.out, r.off)) || hold == nil {
+		shift = beforeSignOuts
 	}
-	if grace > 0 && end.how != givenUp && holder == ownPages {
-		was := backend.Op{
-			Kind: backend.OpKeep, User: presence.User{ID: r.member}, Holder: holder, For: leaseFor(r.cfg.ttl(r.topic)),
-			Ago: r.ago(end.joined), Idle: end.idle, Pages: 1,
+	grace := time.Duration(0)
+	if hold != nil {
+		if grace = hold.grace; hold.how == graced && holder == ownPages {
+			r.writeCame(l, holder, shift)
 		}
-		if l.need == toMake && r.known {
-			r.add(slotJoins+shift, r.joinOf(was, end.visitor))
-		} else if l.need == toKeep {
-			r.add(slotKeeps+shift, was)
+		if left := hold.until.Sub(r.now); grace-left >= time.Second { // shorter times are ignored, so that equal operations can be applied together
+			grace = max(left.Round(time.Second), min(grace, lateGrace))
 		}
 	}
 	op := releaseOf(r.member, holder, backend.OpRelease, grace)
-	if end.how == dropped {
+	if hold == nil && (end.how == dropped || end.grace > 0) {
 		op.Kind = backend.OpDrop
-	} else if waited := r.now.Sub(end.at); waited >= time.Second { // shorter times are ignored, so that equal operations can be applied together
+	} else if waited := r.now.Sub(end.at); waited >= time.Second { // as before
 		op.Ago = waited.Truncate(time.Second)
 	}
-	if left := end.until.Sub(r.now); grace > 0 && grace-left >= time.Second { // as before
-		op.For = max(left.Round(time.Second), min(grace, lateGrace))
-	}
 	r.add(slotEnds+shift, op)
+}
+
+// holdAfter returns the end whose grace holds the user after all pages have ended; nil: none does. A grace goes on whatever ends
+// after it, as in the store, but nobody is held for one after a sign-out.
+func (r *reading) holdAfter(l *leaseCell) *leaseEnd {
+	counts := func(e *leaseEnd) bool {
+		return e != nil && e.grace > 0 && e.identified.After(later(r.out, r.users.records.visitorEndedAt(e.visitor)))
+	}
+	longer := l.longest
+	if !counts(longer) || !longer.until.After(l.end.at) {
+		longer = nil
+	}
+	if counts(l.end) && (longer == nil || !longer.until.After(l.end.until)) {
+		return l.end
+	}
+	return longer
+}
+
+// writeCame adds what a lease was before its end, if the store does not know that: the join of a page that came and went, or whether
+// somebody was at it.
+func (r *reading) writeCame(l *leaseCell, holder presence.Holder, shift int) {
+	was := backend.Op{
+		Kind: backend.OpKeep, User: presence.User{ID: r.member}, Holder: holder, For: leaseFor(r.cfg.ttl(r.topic)),
+		Ago: r.ago(l.end.joined), Idle: l.end.idle, Pages: 1,
+	}
+	if l.need == toMake && r.known {
+		r.add(slotJoins+shift, r.joinOf(was, l.end.visitor))
+	} else if l.need == toKeep {
+		r.add(slotKeeps+shift, was)
+	}
 }
 
 // lateGrace is the least length of a grace that begins after an outage. By its end, the nodes have noticed

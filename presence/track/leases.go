@@ -123,7 +123,7 @@ func (l *leases) joinAgain(c *holder, topics []presence.Topic) {
 // While another page here holds the user there, the lease stays.
 func (l *leases) release(h *holder, topic presence.Topic, how ending, grace time.Duration) {
 	now := time.Now()
-	end := &leaseEnd{visitor: h.visitor, at: now, how: how}
+	end := leaseEnd{visitor: h.visitor, at: now, how: how}
 	if how == graced || how == givenUp {
 		end.grace, end.until = grace, now.Add(grace)
 	}
@@ -137,7 +137,7 @@ func (l *leases) release(h *holder, topic presence.Topic, how ending, grace time
 	if u := l.users.byID[h.visitor.User.ID]; u != nil {
 		end.idle = u.idle
 	}
-	l.writer.put(topic, cellOf(h, topic, leaseCell{end: end}))
+	l.writer.put(topic, cellOf(h, topic, ended(end)))
 }
 
 // cellOf returns the cell of a member for the lease of its pages, or of visits.

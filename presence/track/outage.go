@@ -12,9 +12,9 @@ import (
 // # One clock of trust
 //
 // Leases expire while the store is out, because nobody can renew them: those of visits after the TTL, and graces. After a loss the
-// store has not what the nodes hold. So the time counts since the latest trouble: a call that failed or hung, a time without
-// a call, a refused sweep, or a loss of data. Only when the store has been sound for min(TTL, 7 s) has every node had the time to
-// write again what it holds, and a lease that has expired is really abandoned.
+// store has not what the nodes hold. So the time counts since the end of the latest outage of max(TTL/3, 1 s) or more, or since a loss
+// of data was noticed: see trustedFor. After min(TTL, 7 s) every node has had the time to write again what it holds. A sweep waits
+// for as long after any trouble, such as one call that failed: see soundFor. So a lease that it ends is really abandoned.
 //
 // The longest TTL of any kind of topic counts. A call hangs if it takes longer than max(TTL/3, 1 s), and here the shortest one
 // counts.
@@ -39,7 +39,8 @@ type outage struct {
 	readWell time.Time        // when a read last succeeded
 	wrote    time.Time        // when the latest write began
 	asked    [calls]time.Time // by kind of call: when the one under way began; zero: none is
-	ended    time.Time        // when calls last succeeded again; zero: none failed
+	ended    time.Time        // when the latest outage ended that was longer than harmless; zero: there was none
+	doubt    time.Time        // that, or when a loss of data was last noticed; zero: never
 	trouble  time.Time        // when an outage, or a loss of data, was last noticed; zero: never
 	lost     time.Time        // when a loss of data was last noticed; zero: there was none
 	sweepErr error            // of the latest sweep; nil: it succeeded
@@ -128,7 +129,18 @@ func (o *outage) readsGoWell() bool {
 }
 
 // inDoubt reports whether the store may lack a lease that a node holds, or have lost it to time.
-func (o *outage) inDoubt() bool { return o.soundFor() < o.cfg.catchUp() }
+func (o *outage) inDoubt() bool { return o.trustedFor() < o.cfg.catchUp() }
+
+// trustedFor returns how long every node could write what it holds: 0 while the store is out or hangs. A failure in which no lease
+// can expire makes no difference.
+func (o *outage) trustedFor() time.Duration {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.hangsLocked() || o.isOutLocked() {
+		return 0
+	}
+	return time.Since(o.doubt)
+}
 
 // soundFor returns how long the store has worked without trouble: 0 while it is out or hangs.
 //
@@ -163,7 +175,7 @@ func (o *outage) lostData() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.lost = time.Now()
-	o.trouble = o.lost
+	o.trouble, o.doubt = o.lost, o.lost
 }
 
 // doubts notes that this node has begun a new generation: until it has written what it holds, nothing is settled.
@@ -179,7 +191,7 @@ func (o *outage) heardLoss(at time.Time) (news bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	news = at.Sub(o.lost) > restoreWait
-	o.lost, o.trouble = later(o.lost, at), later(o.trouble, at)
+	o.lost, o.trouble, o.doubt = later(o.lost, at), later(o.trouble, at), later(o.doubt, at)
 	return news
 }
 
@@ -208,6 +220,7 @@ func (o *outage) report(kind int, began time.Time, err error) {
 	was, found := o.failing.any(), kind != writes && err == nil && o.failing[kind]
 	now := time.Now()
 	trouble := o.hangsLocked() || o.isOutLocked() // also if this process stood still
+	long := o.hangsLocked() || now.Sub(o.wentWell) > o.cfg.harmlessOutage()
 	o.failing[kind] = err != nil
 	is := o.failing.any()
 	if trouble || is {
@@ -221,8 +234,8 @@ func (o *outage) report(kind int, began time.Time, err error) {
 	}
 	if !is {
 		o.wentWell = now
-		if trouble {
-			o.ended = now
+		if long {
+			o.ended, o.doubt = now, now
 		}
 	}
 	o.asked[kind] = time.Time{}

@@ -203,13 +203,16 @@ func (r *replica) leaveMissingLocked(id presence.UserID) {
 // restore anything, so the nodes get the time anew. The same holds if the store lost its data again, which a
 // replica cannot notice if the topic was still empty.
 func (r *replica) settle() {
-	sound, settled := r.outage.soundFor(), r.settleFor()
+	trusted, settled := r.outage.trustedFor(), r.settleFor()
+	if r.outage.soundFor() == 0 { // for example a store that refuses sweeps: nothing ends there
+		trusted = 0
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
 	case r.closed || !r.provisional.open():
-	case sound < settled:
-		r.settleAfter(settled - sound)
+	case trusted < settled:
+		r.settleAfter(settled - trusted)
 	case r.watch.resyncing: // a reload is under way, which may restore users or find a new loss
 		r.settleAfter(time.Second)
 	default:

@@ -78,7 +78,7 @@ func (p *users) withChoice(user presence.UserID, do func(now choice, known bool)
 // learnLocked remembers a choice.
 func (p *users) learnLocked(user presence.UserID, learnt choice) {
 	switch was, known := p.records.last(user); {
-	case known && was.Status == learnt.Status:
+	case known && was.Status == learnt.Status && was.settings.since.Equal(learnt.settings.since): // since when it is, whoever tells it again
 		learnt.at, learnt.shown = was.at, was.shown
 	case known && was.hides() && !learnt.hides():
 		learnt.shown = learnt.at

@@ -41,9 +41,18 @@ const (
 
 // A leaseCell is the part of a cell that is about one lease.
 type leaseCell struct {
-	need   need
-	silent bool      // with toMake: also for pages that are silent
-	end    *leaseEnd // of the last page that held the member; nil: none has ended
+	need    need
+	silent  bool      // with toMake: also for pages that are silent
+	end     *leaseEnd // of the last page that held the member; nil: none has ended
+	longest *leaseEnd // the one of these with the longest grace; nil: none has one
+}
+
+// ended returns the part of a cell for the end of a page.
+func ended(end leaseEnd) leaseCell {
+	if end.how == graced {
+		return leaseCell{end: &end, longest: &end}
+	}
+	return leaseCell{end: &end}
 }
 
 // A leaseEnd says how the last page ended that held a member of a topic.
@@ -109,27 +118,20 @@ func (c *cell) merge(other cell) {
 
 func (l *leaseCell) merge(other leaseCell) {
 	l.need, l.silent = max(l.need, other.need), l.silent || other.silent
-	switch {
-	case other.end == nil:
-	case l.end == nil:
+	if l.end == nil || other.end != nil && other.end.after(l.end) {
 		l.end = other.end
-	default:
-		l.end = l.end.merge(other.end)
+	}
+	if l.longest == nil || other.longest != nil && cmp.Or(other.longest.until.Compare(l.longest.until), other.longest.at.Compare(l.longest.at)) > 0 {
+		l.longest = other.longest
 	}
 }
 
-// merge returns what two ends together are: the longer grace, from the moment of the later end. A grace goes on whatever ends after
-// it, as in the store.
-func (e *leaseEnd) merge(other *leaseEnd) *leaseEnd {
-	if other.until.After(e.until) || other.until.Equal(e.until) && other.at.After(e.at) {
-		e, other = other, e
+// after reports whether an end counts in place of another one: it came later. A page that was given up held nobody.
+func (e *leaseEnd) after(other *leaseEnd) bool {
+	if (e.how == givenUp) != (other.how == givenUp) {
+		return other.how == givenUp
 	}
-	if !other.at.After(e.at) {
-		return e
-	}
-	both := *e
-	both.at = other.at
-	return &both
+	return e.at.After(other.at) || e.at.Equal(other.at) && e.until.After(other.until)
 }
 
 // An ack tells what happened to a part of a cell.

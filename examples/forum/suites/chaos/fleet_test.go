@@ -27,10 +27,10 @@ const (
 // there.
 const restTime = chaosTTL + chaosSweep + time.Second + forumtest.FindTime
 
-// lossTime is that after the store has lost data. Whom it lost, and nobody restores, is shown
-// for the time that the nodes give one another to restore. That is min(TTL, 7 s), and no less
-// than the 3 s in which they publish what users chose and the 1.5 s in which they find out.
-const lossTime = restTime - chaosTTL + 4500*time.Millisecond
+// lossTime is that after the store has lost data. Whom it lost, and nobody restores, is shown until a roster is settled. The nodes
+// give one another min(TTL, 7 s) to restore, and no less than the 3 s in which they publish what users chose and the 1.5 s in
+// which they find out. 3 s later the names of earlier generations have lapsed, and a sweep has ended what hung on them.
+const lossTime = restTime - chaosTTL + 7500*time.Millisecond
 
 // A fleet is some forums, their Redis, and their users.
 type fleet struct {
