@@ -77,6 +77,7 @@ func newSite(t *testing.T, o setup) *site {
 	listener := o.listener
 	if listener == nil {
 		network := pipes.New()
+		t.Cleanup(network.Close)
 		listener, s.dial = network.Listen(), network.Dial
 	} else {
 		s.dial = func(ctx context.Context, _, _ string) (net.Conn, error) {

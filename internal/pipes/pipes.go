@@ -9,10 +9,17 @@ import (
 )
 
 // A Network has one address at most. It is safe for concurrent use.
-type Network struct{ conns chan net.Conn }
+type Network struct {
+	conns  chan net.Conn
+	closed chan struct{}
+	once   sync.Once
+}
 
 // New returns a network without a server.
-func New() *Network { return &Network{make(chan net.Conn)} }
+func New() *Network { return &Network{conns: make(chan net.Conn), closed: make(chan struct{})} }
+
+// Close ends each Dial that waits for a server. A client may still dial for a request that it has given up.
+func (n *Network) Close() { n.once.Do(func() { close(n.closed) }) }
 
 // Dial connects to the server. It waits for one until ctx ends.
 func (n *Network) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -20,6 +27,8 @@ func (n *Network) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	select {
 	case n.conns <- theirs:
 		return ours, nil
+	case <-n.closed:
+		return nil, net.ErrClosed
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
