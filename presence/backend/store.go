@@ -299,7 +299,8 @@ type Store interface {
 	// staff, and costs a few round trips.
 	Inspect(ctx context.Context, topic presence.Topic, after presence.UserID, most int) ([]Inspected, error)
 
-	// Send delivers each broadcast to the current watchers of its topic, on every node (rule 22). A broadcast may be lost, and an error does not say whether it was. The error is
+	// Send delivers each broadcast to the current watchers of its topic, on every node (rule 22). A broadcast
+	// may be lost, and an error does not say whether it was. The error is
 	// ErrInvalidBroadcast if one of them is invalid. It costs one round trip for all of them.
 	Send(ctx context.Context, broadcasts ...Broadcast) error
 

@@ -35,7 +35,7 @@ type need uint8
 
 const (
 	toBeat need = iota + 1 // it goes on
-	toKeep                 // so does it, and what its pages do has changed
+	toKeep                 // it goes on, and its pages have changed: how many there are, or whether somebody is at one
 	toMake                 // the store may not have it
 )
 
@@ -202,7 +202,7 @@ type dirty struct {
 	awaited bool      // a caller waits for something in it
 }
 
-// An otherKey identifies whom an operation is about.
+// An otherKey names the guest or the bot of an operation, or a user.
 type otherKey struct {
 	guest, bot string
 	user       presence.UserID

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"github.com/rollcall-go/rollcall/internal/minute"
@@ -112,17 +111,22 @@ func (f *flusher) flush(ctx context.Context) bool {
 
 // applied closes the acks of what was written. unknown are the indexes of the operations whose lease is gone.
 func (f *flusher) applied(topic presence.Topic, d *dirty, ops []backend.Op, unknown []int) {
-	gone := make(map[word][]presence.UserID)
+	type lease struct {
+		member presence.UserID
+		of     word
+	}
+	gone, own := make(map[lease]bool, len(unknown)), []presence.UserID(nil)
 	for _, i := range unknown {
 		op := f.holdings.generation.unsigned(ops[i])
-		of := wordPages
 		if op.Holder == visitors {
-			of = wordVisits
+			gone[lease{op.User.ID, wordVisits}] = true
+			continue
 		}
-		gone[of] = append(gone[of], op.User.ID)
+		gone[lease{op.User.ID, wordPages}] = true
+		own = append(own, op.User.ID)
 	}
-	d.close(nil, func(member presence.UserID, of word) bool { return slices.Contains(gone[of], member) })
-	f.gone.add(topic, gone[wordPages])
+	d.close(nil, func(member presence.UserID, of word) bool { return gone[lease{member, of}] })
+	f.gone.add(topic, own)
 }
 
 // hearFirst hears the notices that other nodes published while the store was out. It runs before waiting
