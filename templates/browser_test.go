@@ -55,9 +55,10 @@ type fakeServer struct {
 
 	mu      sync.Mutex
 	queries []string
-	asked   []int // users, in each request for them
-	also    int   // users of whom the page of the latest stream shows a dot
-	refuse  int   // with this status
+	asked   []int         // users, in each request for them
+	answers chan struct{} // if not nil, each answer about users takes one
+	also    int           // users of whom the page of the latest stream shows a dot
+	refuse  int           // with this status
 	opened  int
 	marks   []string // the bodies of requests to mark items, and the forms that were posted
 	noMarks int      // marks are refused with this status
@@ -141,7 +142,11 @@ func (s *fakeServer) users(w http.ResponseWriter, r *http.Request) {
 	ids := r.URL.Query()["id"]
 	s.mu.Lock()
 	s.asked = append(s.asked, len(ids))
+	answers := s.answers
 	s.mu.Unlock()
+	if answers != nil {
+		<-answers
+	}
 	users := make(map[string]any)
 	for _, id := range ids {
 		users[id] = map[string]any{"online": true, "status": "away"}
@@ -345,6 +350,40 @@ func TestBrowser(t *testing.T) {
 	if len(b.said) > 0 {
 		t.Errorf("the console says %q", b.said)
 	}
+}
+
+// An answer about users that comes late does not undo what the page heard since, also if the page has asked about
+// others meanwhile.
+func TestBrowserForgetsALateAnswer(t *testing.T) {
+	b := newBrowser(t)
+	page, _, assets := livePage(t)
+	s := newFakeServer(t, page, assets)
+	answers := make(chan struct{})
+	s.answers = answers
+	b.do(chromedp.Navigate(s.URL))
+	b.until(live, "on")
+	b.until(dots, "online/online online/online")
+	requests := func(n int) func() bool {
+		return func() bool {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			return len(s.asked) == n
+		}
+	}
+	const alice, carol = `"alice":{"name":"Alice","status":"online","since":"2099-01-01T00:00:00Z"}`, `"carol":{"name":"Carol","status":"online","since":"2098-01-01T00:00:00Z"}`
+	s.send(t, "state", `{"topic":"site","cursor":"c.1","total":9,"users":{`+alice+`,`+carol+`},"truncated":true}`)
+	waitFor(t, requests(1)) // about bob
+	s.send(t, "diff", `{"topic":"site","prev":"c.1","cursor":"c.2","total":8,"joins":{},"leaves":{"bob":{}}}`)
+	b.until(dots, "offline/offline online/online")
+	s.mu.Lock()
+	s.answers = nil
+	s.mu.Unlock()
+	s.send(t, "state", `{"topic":"site","cursor":"c.3","total":8,"users":{`+alice+`},"truncated":true}`)
+	b.until(dots, "offline/offline away/away") // an answer about carol, who is in no list of the page
+	close(answers)
+	b.until(`performance.getEntriesByType("resource").filter((e) => e.name.includes("/presence/users?")).length`, "2")
+	b.do(chromedp.Evaluate[chromedp.Void](`new Promise((wake) => setTimeout(wake, 100))`))
+	b.until(dots, "offline/offline away/away")
 }
 
 func TestBrowserStartsFromThePage(t *testing.T) {

@@ -72,6 +72,12 @@ func newCrowdedSite(t *testing.T, cfg track.Config, users int, view string) *cro
 		mux.ServeHTTP(w, r.WithContext(presence.ContextWithVisitor(r.Context(), visitorOf(r))))
 	}))
 	t.Cleanup(func() {
+		if t.Failed() {
+			if v, err := tracker.View(context.Background(), presence.Site); err == nil {
+				_, there := v.Member("user-0000")
+				t.Logf("user-0000 is online: %v; pages asked for %q", there, s.asked)
+			}
+		}
 		tracker.Close(context.Background()) // ends the streams
 		s.CloseClientConnections()
 		s.Close()

@@ -73,8 +73,8 @@ export function openDots(presence, { topic, src, texts, people }, script) {
   const counts = new Set();
   /** Ids to ask for. */
   const unknown = new Set();
-  /** Ids that had an event since the question: the answer about them is out of date. */
-  const told = new Set();
+  /** By id, the latest question about a user of whom nothing was heard since. Other answers are out of date. @type {Map<string, object>} */
+  const asked = new Map();
   let aging;
   /** The users of dots whom this visitor sees online, by id. @type {Map<string, import("./connect.js").User>} */
   const seen = new Map();
@@ -128,19 +128,20 @@ export function openDots(presence, { topic, src, texts, people }, script) {
   };
 
   const fetchUnknown = async () => {
+    const question = {};
+    for (const id of unknown) asked.set(id, question);
     const all = queries("id", unknown, { topic });
     unknown.clear();
-    told.clear();
     for (const query of all) {
       const answer = await insist(get, `${src}/users?${query}`, "users", () => !ended);
       for (const [id, { online, status, last_seen = "" }] of Object.entries(answer.users ?? {})) {
-        if (!told.has(id)) show(id, online ? shown(status) : "offline", last_seen);
+        if (asked.get(id) === question) tell(id, online ? shown(status) : "offline", last_seen);
       }
     }
   };
 
   const tell = (id, status, lastSeen) => {
-    told.add(id);
+    asked.delete(id);
     show(id, status, lastSeen);
   };
 
@@ -213,7 +214,7 @@ export function openDots(presence, { topic, src, texts, people }, script) {
     state({ users, truncated }) {
       const absent = [...marks.keys()].filter((id) => !Object.hasOwn(users, id) && !seen.has(id));
       if (truncated) ask(absent.filter((id) => [...marks.get(id)].some((element) => !isOffline(element))));
-      else for (const id of absent) show(id, "offline");
+      else for (const id of absent) tell(id, "offline");
     },
     sync() {
       for (const element of counts) count(element);
