@@ -58,15 +58,21 @@ func newCrowdedSite(t *testing.T, cfg track.Config, users int, view string) *cro
 	h := handlers.New(tracker, handlers.Config{Widget: widgets.Handler()})
 	mux.HandleFunc("/presence/", func(w http.ResponseWriter, r *http.Request) {
 		asked := r.URL.Path + "?" + r.URL.RawQuery
-		if r.URL.Path == "/presence/beat" {
-			body, _ := io.ReadAll(r.Body)
-			asked += string(body)
-			r.Body = io.NopCloser(strings.NewReader(string(body)))
+		note := func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.asked = append(s.asked, asked)
 		}
-		s.mu.Lock()
-		s.asked = append(s.asked, asked)
-		s.mu.Unlock()
+		if r.URL.Path != "/presence/beat" {
+			note()
+			h.ServeHTTP(w, r)
+			return
+		}
+		body, _ := io.ReadAll(r.Body)
+		asked += string(body)
+		r.Body = io.NopCloser(strings.NewReader(string(body)))
 		h.ServeHTTP(w, r)
+		note() // now that it has an effect
 	})
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mux.ServeHTTP(w, r.WithContext(presence.ContextWithVisitor(r.Context(), visitorOf(r))))
