@@ -168,7 +168,7 @@ func (s *Site) checkStore(ctx context.Context) error {
 func (s *Site) otherNodes(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	shared, err := s.store.RenewNode(ctx, "", 0)
+	shared, err := s.store.Poll(ctx, backend.Poll{})
 	if err != nil {
 		return "unknown"
 	}

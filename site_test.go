@@ -176,8 +176,8 @@ type absentStore struct{ *memstore.Store }
 
 func (absentStore) Check(context.Context) error { return presence.ErrStoreOut }
 
-func (absentStore) RenewNode(context.Context, string, time.Duration) (backend.Renewed, error) {
-	return backend.Renewed{}, presence.ErrStoreOut
+func (absentStore) Poll(context.Context, backend.Poll) (backend.Polled, error) {
+	return backend.Polled{}, presence.ErrStoreOut
 }
 
 func TestStoreThatIsOutIsNoError(t *testing.T) {

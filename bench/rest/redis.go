@@ -28,7 +28,7 @@ func startBus(ctx context.Context) (*bus, error) {
 // leaves out the empty messages by which a node asks itself whether it hears, and the second
 // channel of each diff, which has the number of the database in its name.
 func (b *bus) messages(ctx context.Context) (n *atomic.Int64, stop func(), err error) {
-	sub := b.Client.PSubscribe(ctx, "*:diffs", "*{~notices}*")
+	sub := b.Client.PSubscribe(ctx, "*:diffs", "*{~index}*")
 	for range 2 {
 		if _, err := sub.Receive(ctx); err != nil { // that it is subscribed
 			return nil, nil, err

@@ -48,13 +48,6 @@ type Counts struct {
 	Unknown bool
 }
 
-// Changes are what [Store.Changes] answers. track.Tracker.Changes, joins and leaves for programs, is another thing.
-type Changes struct {
-	Mark   string // for the next call; empty: the store cannot tell
-	All    bool   // every topic may have changed, and Topics is empty: the mark is not known, or too old
-	Topics []presence.Topic
-}
-
 // A Sighting is what a store knows of one user in one topic. All fields are zero for a user
 // who is invisible and left no last seen.
 type Sighting struct {

@@ -138,18 +138,3 @@ type Swept struct {
 	// 0: unknown.
 	Next time.Duration
 }
-
-// Renewed is what [Store.RenewNode] found and left.
-type Renewed struct {
-	// Alive is false if the store knew no lease of the process, or a sweep has begun to end what hangs on it:
-	// then the node must make its leases again, under another name.
-	Alive bool
-
-	// Next is how long it takes until the next lease of any process lapses, if it is not renewed before; 0 or
-	// less: one has lapsed. Until then a sweep need not look at processes.
-	Next time.Duration
-
-	// Nodes is how many nodes share the store now. A node that was killed may still count, and one that has
-	// closed does not. A store that only one process can use says 0.
-	Nodes int
-}

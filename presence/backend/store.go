@@ -174,7 +174,7 @@ import (
 //     [Broadcast.Validate], and then sends none of those that came with it. After stop has
 //     returned no call begins. A broadcast may be lost, as while a connection breaks or
 //     after the store was wiped.
-//  23. A node's process has a lease too, which RenewNode renews. The connections of the
+//  23. A node's process has a lease too, which Poll renews. The connections of the
 //     process, which [presence.Holder.Process] names, hang on it. Once it has lapsed, a
 //     sweep with SweepOptions.Nodes ends the leases of these connections as it ends expired
 //     ones. The process's last renewal counts as a proof of life of each of them (rule 7). Nothing hangs
@@ -207,7 +207,7 @@ import (
 //     Example: Redis hangs from 12:00:00 to 12:01:00. Node a writes Alice's page, gives up after
 //     two seconds, and is deployed. Alice signs out. At 12:01:00 Redis gets to the write, and
 //     refuses it.
-//  27. Changes names each topic whose figures changed since the call that returned a
+//  27. Poll names each topic whose figures changed since the call that returned a
 //     mark, or says that all may have: also after a sweep, a turn of the page views, and an
 //     erasure, of whatever node, and after the store was wiped.
 //  28. In a topic, a user's status and visibility are those of the operation with the greatest
@@ -274,12 +274,6 @@ type Store interface {
 	// no call begins. It costs one round trip, or none where this node watches the topic already.
 	Watch(ctx context.Context, topic presence.Topic, w Watcher) (stop func(), err error)
 
-	// Changes returns the topics whose [Counts] may have changed since the call that returned a mark. An empty
-	// mark is that of no call. A topic that changed is among them unless All is true, and topics that did not
-	// change may be. A change may be lost if the node that made it, or the store, ends at that moment. So a node
-	// asks for the figures of every topic once in a minute, too. It costs one round trip.
-	Changes(ctx context.Context, mark string) (Changes, error)
-
 	// Extras returns what is kept of each topic by rules 17 and 18, in one round trip.
 	Extras(ctx context.Context, topics ...presence.Topic) ([]Extras, error)
 
@@ -331,11 +325,10 @@ type Store interface {
 	// costs a round trip for every 500 entries.
 	ReadConsumer(ctx context.Context, consumer string) (map[string]string, error)
 
-	// RenewNode renews the lease of a node's process for a term from now on, or makes it (rule 23). A term of 0
-	// ends the lease: the process has released what hung on it, and no sweep follows. So a call with no name and
-	// no term only asks. With a negative term the process writes no more, and a sweep ends what hangs on it after
-	// that time. RenewNode costs one round trip.
-	RenewNode(ctx context.Context, process string, term time.Duration) (Renewed, error)
+	// Poll renews the lease of a node's process, and says what happened since the node polled last. A node calls it
+	// about once a second. Before Poll returns, the listeners of this node were called as by Hear. It costs one round
+	// trip.
+	Poll(ctx context.Context, p Poll) (Polled, error)
 
 	// Check returns nil, an error that is [presence.ErrStoreOut] if the store cannot be reached now, or an
 	// error that says why the store will never work here.

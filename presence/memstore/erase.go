@@ -121,6 +121,18 @@ func (es *erasures) ClaimErasures(_ context.Context, most int, hold time.Duratio
 	return claimed, nil
 }
 
+// claimable reports whether an erasure can be claimed.
+func (es *erasures) claimable(now time.Time) bool {
+	es.mu.Lock()
+	defer es.mu.Unlock()
+	for _, e := range es.byUser {
+		if !e.due.After(now) {
+			return true
+		}
+	}
+	return false
+}
+
 // EndErasure implements [backend.Store].
 func (es *erasures) EndErasure(_ context.Context, e backend.Erasure) error {
 	es.mu.Lock()

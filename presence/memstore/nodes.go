@@ -13,28 +13,28 @@ type nodeLease struct {
 	lapses  time.Time
 }
 
-// RenewNode implements [backend.Store].
-func (s *Store) RenewNode(ctx context.Context, process string, term time.Duration) (backend.Renewed, error) {
+// Poll implements [backend.Store]. It says that all figures may have changed: to ask for them costs nothing here.
+func (s *Store) Poll(ctx context.Context, p backend.Poll) (backend.Polled, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := ctx.Err(); err != nil {
-		return backend.Renewed{}, err
+		return backend.Polled{}, err
 	}
 	now := time.Now()
-	_, alive := s.nodes[process]
+	_, alive := s.nodes[p.Process]
 	switch {
-	case term > 0:
-		s.nodes[process] = nodeLease{now, now.Add(term)}
-	case term < 0:
-		s.nodes[process] = nodeLease{lapses: now.Add(-term)}
+	case p.Term > 0:
+		s.nodes[p.Process] = nodeLease{now, now.Add(p.Term)}
+	case p.Term < 0:
+		s.nodes[p.Process] = nodeLease{lapses: now.Add(-p.Term)}
 	default:
-		delete(s.nodes, process)
+		delete(s.nodes, p.Process)
 	}
-	next := max(term, -term)
+	next := max(p.Term, -p.Term)
 	for _, l := range s.nodes {
 		next = min(next, l.lapses.Sub(now))
 	}
-	return backend.Renewed{Alive: alive, Next: next}, nil
+	return backend.Polled{Alive: alive, Next: next, Changes: backend.Changes{All: true}, Erasures: s.erasures.claimable(now)}, nil
 }
 
 // sweepNodesLocked ends the leases of connections whose node's lease has lapsed. The caller holds mu.

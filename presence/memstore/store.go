@@ -57,11 +57,6 @@ func (s *Store) String() string { return "memory" }
 // Check implements [backend.Store]: memory is always fit.
 func (s *Store) Check(context.Context) error { return nil }
 
-// Changes implements [backend.Store]. It says that all figures may have changed: to ask for them costs nothing here.
-func (s *Store) Changes(context.Context, string) (backend.Changes, error) {
-	return backend.Changes{All: true}, nil
-}
-
 // Stats implements [backend.Store].
 func (s *Store) Stats() backend.StoreStats {
 	s.mu.Lock()

@@ -16,11 +16,11 @@ func changesCases() []ruleCase {
 
 func (tr *trial) changes(mark string) backend.Changes {
 	tr.Helper()
-	c, err := tr.store.Changes(tr.ctx, mark)
+	p, err := tr.store.Poll(tr.ctx, backend.Poll{Mark: mark})
 	if err != nil {
-		tr.Fatalf("changes: %v", err)
+		tr.Fatalf("poll: %v", err)
 	}
-	return c
+	return p.Changes
 }
 
 func changesTold(tr *trial) {

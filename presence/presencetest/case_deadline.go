@@ -30,8 +30,8 @@ func comesLate(tr *trial) {
 	if _, err := tr.store.PutStatus(late, "u", backend.ChosenStatus{Status: presence.Busy}, false); err == nil {
 		tr.Errorf("got no error from PutStatus, want one (rule 26)")
 	}
-	if _, err := tr.store.RenewNode(late, "a.p", term); err == nil {
-		tr.Errorf("got no error from RenewNode, want one (rule 26)")
+	if _, err := tr.store.Poll(late, backend.Poll{Process: "a.p", Term: term}); err == nil {
+		tr.Errorf("got no error from Poll, want one (rule 26)")
 	}
 	tr.renews("a.p", false)
 	if _, err := tr.store.ClaimConsumer(late, consumerName, backend.ConsumerClaim{Holder: "a", For: consumerHold, Create: true}); err == nil {

@@ -32,7 +32,7 @@ const term = 4 * slack
 
 func (tr *trial) renews(process string, want bool) {
 	tr.Helper()
-	if r, err := tr.store.RenewNode(tr.ctx, process, term); err != nil || r.Alive != want {
+	if r, err := tr.store.Poll(tr.ctx, backend.Poll{Process: process, Term: term}); err != nil || r.Alive != want {
 		tr.Errorf("the renewal of %q said %+v, %v, want Alive %v (rule 23)", process, r, err, want)
 	}
 }
@@ -64,7 +64,7 @@ func renewalSays(tr *trial) {
 func renewalSaysWhen(tr *trial) {
 	wants := func(process string, want time.Duration) {
 		tr.Helper()
-		if r, err := tr.store.RenewNode(tr.ctx, process, term); err != nil || (r.Next-want).Abs() > slack/2 {
+		if r, err := tr.store.Poll(tr.ctx, backend.Poll{Process: process, Term: term}); err != nil || (r.Next-want).Abs() > slack/2 {
 			tr.Errorf("the renewal of %q says %+v, %v, want about %v until a process lapses (rule 23)", process, r, err, want)
 		}
 	}
@@ -83,7 +83,7 @@ func processEnds(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.renews("a.p", false)
 	tr.do(presence.Site, join("stays", "a.p.1"))
-	if r, err := tr.store.RenewNode(tr.ctx, "a.p", 0); err != nil || !r.Alive {
+	if r, err := tr.store.Poll(tr.ctx, backend.Poll{Process: "a.p"}); err != nil || !r.Alive {
 		tr.Errorf("the end of a process said %+v, %v, want that it was alive (rule 23)", r, err)
 	}
 	tr.advance(term + slack)
@@ -157,7 +157,7 @@ func writesNoMore(tr *trial) {
 	tr.renews("b.p", false)
 	tr.advance(slack)
 	for _, process := range []string{"a.p", "b.p"} {
-		if r, err := tr.store.RenewNode(tr.ctx, process, -term/2); err != nil || r.Next > term/2 {
+		if r, err := tr.store.Poll(tr.ctx, backend.Poll{Process: process, Term: -term / 2}); err != nil || r.Next > term/2 {
 			tr.Errorf("the end of %q said %+v, %v, want that a process lapses soon (rule 23)", process, r, err)
 		}
 	}

@@ -59,7 +59,7 @@ const (
 	CallTopics    Call = "Topics"
 	CallInspect   Call = "Inspect"
 	CallSend      Call = "Send"
-	CallRenewNode Call = "RenewNode"
+	CallPoll      Call = "Poll"
 
 	CallClaimConsumer  Call = "ClaimConsumer"
 	CallCommitConsumer Call = "CommitConsumer"
@@ -80,7 +80,7 @@ func AllCalls() []Call {
 		CallStatuses, CallPutStatus, CallSecret, CallHear,
 		CallExtras, CallRecent, CallTopics, CallInspect,
 		CallClaimConsumer, CallCommitConsumer, CallReadConsumer,
-		CallSend, CallRenewNode,
+		CallSend, CallPoll,
 		CallExportUser, CallEraseUser, CallAddErasure, CallClaimErasures, CallEndErasure,
 	}
 }
@@ -206,9 +206,9 @@ func (f *Faults) Sweep(ctx context.Context, opts backend.SweepOptions) (backend.
 	return ask(ctx, f, CallSweep, func() (backend.Swept, error) { return f.store.Sweep(ctx, opts) })
 }
 
-// RenewNode implements [backend.Store].
-func (f *Faults) RenewNode(ctx context.Context, process string, term time.Duration) (backend.Renewed, error) {
-	return ask(ctx, f, CallRenewNode, func() (backend.Renewed, error) { return f.store.RenewNode(ctx, process, term) })
+// Poll implements [backend.Store].
+func (f *Faults) Poll(ctx context.Context, p backend.Poll) (backend.Polled, error) {
+	return ask(ctx, f, CallPoll, func() (backend.Polled, error) { return f.store.Poll(ctx, p) })
 }
 
 // Age implements [backend.Store].
@@ -234,11 +234,6 @@ func (f *Faults) Log(ctx context.Context, topic presence.Topic, after presence.D
 // Counts implements [backend.Store].
 func (f *Faults) Counts(ctx context.Context, topics ...presence.Topic) ([]backend.Counts, error) {
 	return ask(ctx, f, CallCounts, func() ([]backend.Counts, error) { return f.store.Counts(ctx, topics...) })
-}
-
-// Changes implements [backend.Store]. It fails as Counts does.
-func (f *Faults) Changes(ctx context.Context, mark string) (backend.Changes, error) {
-	return ask(ctx, f, CallCounts, func() (backend.Changes, error) { return f.store.Changes(ctx, mark) })
 }
 
 // Check implements [backend.Store]. It does not fail, and neither does Stats.

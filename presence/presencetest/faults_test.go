@@ -86,7 +86,7 @@ func TestFaultsEveryCall(t *testing.T) {
 		calls := map[presencetest.Call]func() error{
 			presencetest.CallApply:     func() error { return faults.Apply(ctx, joined("u"))[0].Err },
 			presencetest.CallSweep:     func() error { _, err := faults.Sweep(ctx, backend.SweepOptions{Limit: 1}); return err },
-			presencetest.CallRenewNode: func() error { _, err := faults.RenewNode(ctx, "a", time.Hour); return err },
+			presencetest.CallPoll:      func() error { _, err := faults.Poll(ctx, backend.Poll{Process: "a", Term: time.Hour}); return err },
 			presencetest.CallAge:       func() error { _, err := faults.Age(ctx, time.Hour); return err },
 			presencetest.CallTrim:      func() error { _, err := faults.Trim(ctx, time.Hour, 1); return err },
 			presencetest.CallSnapshot:  func() error { _, err := faults.Snapshot(ctx, presence.Site); return err },

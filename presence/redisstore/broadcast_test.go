@@ -231,6 +231,7 @@ func TestBroadcastsAfterAWipe(t *testing.T) {
 		stop, err := s.Listen(t.Context(), func(backend.Notice) {})
 		noError(t, err)
 		t.Cleanup(stop)
+		polls(t, s)
 	}
 	box, stop := hear(t, b, presence.Site)
 	say(t, a, "!1 before")

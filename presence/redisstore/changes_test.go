@@ -13,11 +13,17 @@ import (
 	"github.com/rollcall-go/rollcall/presence/redisstore"
 )
 
+func changesOf(t *testing.T, store backend.Store, mark string) (backend.Changes, error) {
+	p, err := store.Poll(t.Context(), backend.Poll{Mark: mark})
+	return p.Changes, err
+}
+
 // changes returns the topics that are told for a mark, or "all", and the next mark.
 func (k *keeper) changes(mark string) (told, next string) {
 	k.Helper()
-	c, err := k.Changes(k.Context(), mark)
+	p, err := k.Poll(k.Context(), backend.Poll{Mark: mark})
 	noError(k.T, err)
+	c := p.Changes
 	if c.All {
 		return "all", c.Mark
 	}
@@ -93,10 +99,10 @@ func TestChangesAfterARestart(t *testing.T) {
 	store := redisstore.New(client, redisstore.Config{Timeout: patience})
 	defer store.Close()
 	apply(t, store, joins("a"))
-	c, err := store.Changes(t.Context(), "")
+	c, err := changesOf(t, store, "")
 	noError(t, err)
 	noError(t, client.Save(t.Context()).Err())
-	c, err = store.Changes(t.Context(), c.Mark)
+	c, err = changesOf(t, store, c.Mark)
 	noError(t, err)
 	if c.All || len(c.Topics) > 0 {
 		t.Errorf("before: got %+v, want nothing", c)
@@ -104,7 +110,7 @@ func TestChangesAfterARestart(t *testing.T) {
 	server.Kill()
 	server.Run()
 	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
-		got, err := store.Changes(t.Context(), c.Mark)
+		got, err := changesOf(t, store, c.Mark)
 		if err == nil {
 			if !got.All || got.Mark == "" {
 				t.Errorf("after: got %+v, want that all may have changed", got)
@@ -125,10 +131,10 @@ func TestChangesOfAMixedFleet(t *testing.T) {
 	other := redisstore.New(struct{ redis.UniversalClient }{k.client}, redisstore.Config{Timeout: patience})
 	defer other.Close()
 	apply(t, other, joins("a"))
-	if c, err := k.Changes(t.Context(), mark); err != nil || !c.All || c.Mark != "" {
+	if c, err := changesOf(t, k.Store, mark); err != nil || !c.All || c.Mark != "" {
 		t.Errorf("got %+v, %v, want that all may have changed, and no mark", c, err)
 	}
-	if c, err := other.Changes(t.Context(), mark); err != nil || !c.All || c.Mark != "" {
+	if c, err := changesOf(t, other, mark); err != nil || !c.All || c.Mark != "" {
 		t.Errorf("the other node got %+v, %v, want the same", c, err)
 	}
 }
@@ -139,10 +145,10 @@ func TestChangesWithoutInfo(t *testing.T) {
 	client := redistest.Start(t).Client()
 	store := redisstore.New(limited(t, client, "~presence:*", "resetchannels", "&presence:*", "+@all", "-@admin", "-info", "-keys"), redisstore.Config{Timeout: patience})
 	defer store.Close()
-	c, err := store.Changes(t.Context(), "")
+	c, err := changesOf(t, store, "")
 	noError(t, err)
 	apply(t, store, joins("a"))
-	if c, err = store.Changes(t.Context(), c.Mark); err != nil || c.All || len(c.Topics) != 1 {
+	if c, err = changesOf(t, store, c.Mark); err != nil || c.All || len(c.Topics) != 1 {
 		t.Errorf("got %+v, %v, want the site", c, err)
 	}
 }

@@ -209,7 +209,6 @@ func rehearse(ctx context.Context, s *Store) error {
 	try(s.Snapshot(ctx, topic))
 	try(s.Log(ctx, topic, ""))
 	try(s.Counts(ctx, topic))
-	try(s.Changes(ctx, ""))
 	try(s.Sightings(ctx, topic, "check"))
 	try(s.Extras(ctx, topic))
 	try(s.Recent(ctx, topic, backend.RecentQuery{Limit: 1}))
@@ -221,6 +220,7 @@ func rehearse(ctx context.Context, s *Store) error {
 	try(s.Secret(ctx, []byte("check")))
 	stopListening, err := s.Listen(ctx, func(backend.Notice) {})
 	if err == nil {
+		try(s.Poll(ctx, backend.Poll{}))
 		stopListening()
 	}
 	errs = append(errs, err)

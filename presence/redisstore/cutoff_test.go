@@ -80,7 +80,23 @@ func newCutOff(t *testing.T) *cutOff {
 	stop, err := f.listener.Listen(t.Context(), func(n backend.Notice) { f.heard <- n })
 	noError(t, err)
 	t.Cleanup(func() { stop(); f.listener.Close() })
+	polls(t, f.listener)
 	return f
+}
+
+// polls polls a store every second, as a node does.
+func polls(t *testing.T, store *redisstore.Store) {
+	over := t.Context().Done()
+	go func() {
+		for every := time.NewTicker(time.Second); ; {
+			select {
+			case <-over:
+				return
+			case <-every.C:
+				_, _ = store.Poll(context.Background(), backend.Poll{})
+			}
+		}
+	}()
 }
 
 func (f *cutOff) tell(n backend.Notice) {
@@ -142,7 +158,7 @@ func TestSignOutAmongManyNotices(t *testing.T) {
 	if times, _ := missed(f.hears("alice")); times > 0 {
 		t.Errorf("got that notices were missed, and none was")
 	}
-	if n := f.client.XLen(t.Context(), "presence:{~notices}:log").Val(); n != 2 {
+	if n := f.client.XLen(t.Context(), "presence:{~index}:notices").Val(); n != 2 {
 		t.Errorf("the log has %d notices, want the two sign-outs", n)
 	}
 	// The log is read before the node is subscribed again: the first may be lost.
@@ -168,9 +184,9 @@ func TestPlaceInTheLogIsGone(t *testing.T) {
 		"for longer than notices are kept": {away: 11 * time.Minute, want: 11 * time.Minute},
 		"nearly as long":                   {away: 9 * time.Minute},
 		"a wipe":                           {meanwhile: func(f *cutOff) { f.client.FlushAll(f.Context()) }, away: time.Second, want: time.Second},
-		"the log deleted":                  {meanwhile: func(f *cutOff) { f.client.Del(f.Context(), "presence:{~notices}:log") }, away: time.Second, want: time.Second},
-		"its name deleted":                 {meanwhile: func(f *cutOff) { f.client.Del(f.Context(), "presence:{~notices}:epoch") }, away: time.Second, want: time.Second},
-		"the log cut by number":            {meanwhile: func(f *cutOff) { f.client.XTrimMaxLen(f.Context(), "presence:{~notices}:log", 0) }, away: time.Second, want: time.Second},
+		"the log deleted":                  {meanwhile: func(f *cutOff) { f.client.Del(f.Context(), "presence:{~index}:notices") }, away: time.Second, want: time.Second},
+		"its name deleted":                 {meanwhile: func(f *cutOff) { f.client.Del(f.Context(), "presence:{~index}:notices:epoch") }, away: time.Second, want: time.Second},
+		"the log cut by number":            {meanwhile: func(f *cutOff) { f.client.XTrimMaxLen(f.Context(), "presence:{~index}:notices", 0) }, away: time.Second, want: time.Second},
 		"nothing happened":                 {away: time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -207,15 +223,15 @@ func TestLogOfNotices(t *testing.T) {
 	for i := range many {
 		f.tell(backend.SignOutNotice(presence.UserID(fmt.Sprint("u", i))))
 	}
-	if n := f.client.XLen(t.Context(), "presence:{~notices}:log").Val(); n != many {
+	if n := f.client.XLen(t.Context(), "presence:{~index}:notices").Val(); n != many {
 		t.Errorf("the log has %d notices, want all %d of the last minutes", n, many)
 	}
-	if ttl := f.client.PTTL(t.Context(), "presence:{~notices}:log").Val(); ttl < 24*time.Hour || ttl > 48*time.Hour {
+	if ttl := f.client.PTTL(t.Context(), "presence:{~index}:notices").Val(); ttl < 24*time.Hour || ttl > 48*time.Hour {
 		t.Errorf("the log has %v to live, want two days", ttl)
 	}
 	f.clock.Add((11 * time.Minute).Milliseconds())
 	f.tell(backend.SignOutNotice("last"))
-	if n := f.client.XLen(t.Context(), "presence:{~notices}:log").Val(); n > 200 {
+	if n := f.client.XLen(t.Context(), "presence:{~index}:notices").Val(); n > 200 {
 		t.Errorf("after eleven minutes the log has %d notices, want the last and what shares its node of the stream", n)
 	}
 	f.hears("u0")
@@ -257,15 +273,10 @@ func TestPublishedNoticeIsLost(t *testing.T) {
 	stop, err := store.Listen(t.Context(), func(n backend.Notice) { heard <- n })
 	noError(t, err)
 	t.Cleanup(stop)
+	polls(t, store)
 	noError(t, client.ClientKillByFilter(t.Context(), "TYPE", "pubsub").Err()) // no message wakes the listener
 	noError(t, store.Publish(t.Context(), backend.SignOutNotice("alice")))
-	logs, err := client.Keys(t.Context(), "*:log").Result()
-	noError(t, err)
-	for _, log := range logs {
-		if client.Type(t.Context(), log).Val() == "stream" {
-			noError(t, client.XTrimMaxLen(t.Context(), log, 0).Err())
-		}
-	}
+	noError(t, client.XTrimMaxLen(t.Context(), "presence:{~index}:notices", 0).Err())
 	for {
 		select {
 		case n := <-heard:

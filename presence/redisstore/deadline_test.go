@@ -54,10 +54,10 @@ func TestClockThatJumpsAhead(t *testing.T) {
 	store := redisstore.New(redistest.Start(t).Client(), redisstore.Config{Timeout: patience})
 	defer store.Close()
 	store.HearTime(time.Now().Add(-time.Hour)) // the server's clock is an hour ahead of what it was
-	if _, err := store.RenewNode(t.Context(), "a.p", time.Minute); err != nil {
+	if _, err := store.Poll(t.Context(), backend.Poll{Process: "a.p", Term: time.Minute}); err != nil {
 		t.Errorf("got %v after the server's clock jumped ahead by an hour", err)
 	}
-	if r, err := store.RenewNode(t.Context(), "a.p", time.Minute); err != nil || !r.Alive {
+	if r, err := store.Poll(t.Context(), backend.Poll{Process: "a.p", Term: time.Minute}); err != nil || !r.Alive {
 		t.Errorf("got %+v, %v of the next renewal, want true", r, err)
 	}
 }

@@ -20,7 +20,7 @@
 // which topics there are, without a scan: presence:{~index}:due, :views, :topics, :seen.
 // On a single server presence:{~index}:changed has the topics whose figures changed lately;
 // :unnoted is there while a node does not note them.
-// presence:{~notices}:log holds sign-outs and choices of the last ten minutes. :statuses and :chosen
+// presence:{~index}:notices holds sign-outs and choices of the last ten minutes. :statuses and :chosen
 // hold what users chose, with its revision, where the site has no Directory. presence:{~meta}:fleet has the
 // keyspace's id, its version and the fleet's secret.
 //

@@ -2,10 +2,7 @@ package redisstore
 
 import (
 	"context"
-	"crypto/rand"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -236,34 +233,4 @@ func (n *changeNotes) after(evals []eval, single bool) (e eval, ok bool) {
 func (l *link) single() bool {
 	_, single := l.client.(*redis.Client)
 	return single && !l.apart.Load()
-}
-
-// Changes implements [backend.Store].
-func (s *fleet) Changes(ctx context.Context, mark string) (backend.Changes, error) {
-	if !s.single() {
-		return backend.Changes{All: true}, nil
-	}
-	number, era, _ := strings.Cut(mark, " ")
-	since, _ := strconv.ParseInt(number, 10, 64)
-	told, err := s.texts(ctx, s.reads, "changes", 2, eval{
-		script: indexChangesScript, keys: s.indexKeys("changed", "unnoted"),
-		args: []any{era, since, strings.ToLower(rand.Text()), maxChanges},
-	})
-	if err != nil {
-		return backend.Changes{}, err
-	}
-	if told[0] == "" { // somebody notes nothing
-		return backend.Changes{All: true}, nil
-	}
-	now, err := strconv.ParseInt(told[1], 10, 64)
-	if err != nil {
-		return backend.Changes{}, wrap("changes", err)
-	}
-	c := backend.Changes{Mark: told[1] + " " + told[0], All: told[0] != era || since > now || now-since > maxChanges}
-	for _, name := range told[2:] {
-		if !c.All && name != "=" {
-			c.Topics = append(c.Topics, presence.Topic(name))
-		}
-	}
-	return c, nil
 }

@@ -38,7 +38,8 @@ func (k keyspace) topicOf(key string) presence.Topic {
 	return presence.Topic(topic)
 }
 
-// indexKey returns the name of a list that the whole fleet shares. All of these are in one slot.
+// indexKey returns the name of a key that the whole fleet shares. All of these are in one slot, so that a node polls by one
+// script.
 func (k keyspace) indexKey(name string) string { return k.key("~index", name) }
 
 func (k keyspace) indexKeys(names ...string) []string { return k.keys("~index", names...) }
@@ -52,18 +53,18 @@ func (k keyspace) consumerKey(consumer string) string {
 // consumersKey is the key of the set of consumers that have or had a record.
 func (k keyspace) consumersKey() string { return k.key("~consumers", "names") }
 
-// erasureKeys are the keys of the promised erasures.
-func (k keyspace) erasureKeys() []string { return k.keys("~erasures", "asked", "due") }
+// erasureKeys are the keys of the promised erasures, and of when each may be claimed.
+func (k keyspace) erasureKeys() []string { return k.indexKeys("erasures", "erasures:due") }
 
 // noticeLog are the keys of the log of notices, and of the log's random name, which is lost if the store is
-// wiped. All keys and the channel of notices are in one slot.
-func (k keyspace) noticeLog() []string { return k.keys("~notices", "log", "epoch") }
+// wiped.
+func (k keyspace) noticeLog() []string { return k.indexKeys("notices", "notices:epoch") }
 
 // live is the name of the notices' channel without the keyspace's id.
-func (k keyspace) live() string { return k.key("~notices", "live") }
+func (k keyspace) live() string { return k.indexKey("live") }
 
 // statusKeys are the keys of the chosen statuses by user, and of their revisions.
-func (k keyspace) statusKeys() []string { return k.keys("~notices", "statuses", "chosen") }
+func (k keyspace) statusKeys() []string { return k.indexKeys("statuses", "chosen") }
 
 // sharedKeys are the keys of the fleet that stay while a node runs, beside those of topics and consumers.
 func (k keyspace) sharedKeys() []string {

@@ -27,7 +27,7 @@ func TestTopicsNamedLikeTheStoresOwnKeys(t *testing.T) {
 		noError(t, err)
 		defer stop()
 		noError(t, store.Publish(t.Context(), backend.SignOutNotice("bob")))
-		log := client.XLen(t.Context(), "presence:{~notices}:log").Val()
+		log := client.XLen(t.Context(), "presence:{~index}:notices").Val()
 		for _, ops := range [][]backend.Op{
 			{
 				{Kind: backend.OpJoin, User: presence.User{ID: "alice"}, Holder: "a.1", For: time.Minute},
@@ -50,7 +50,7 @@ func TestTopicsNamedLikeTheStoresOwnKeys(t *testing.T) {
 		if got, err := store.Log(t.Context(), topic, backend.Origin); err != nil || len(got) != 2 {
 			t.Errorf("%s: log: got %d diffs, %v, want 2", topic, len(got), err)
 		}
-		if got := client.XLen(t.Context(), "presence:{~notices}:log").Val(); got != log {
+		if got := client.XLen(t.Context(), "presence:{~index}:notices").Val(); got != log {
 			t.Errorf("%s: the log of notices went from %d to %d entries, want no change", topic, log, got)
 		}
 	}
@@ -103,6 +103,7 @@ func TestKeyspaceAfterAWipe(t *testing.T) {
 		stop, err := s.Listen(t.Context(), func(backend.Notice) {})
 		noError(t, err)
 		t.Cleanup(stop)
+		polls(t, s)
 	}
 	secret, err := a.Secret(t.Context(), []byte("the first offer"))
 	if err != nil || string(secret) != "the first offer" {
@@ -179,6 +180,7 @@ func TestNewerSchema(t *testing.T) {
 	stop, err := old.Listen(t.Context(), func(backend.Notice) {})
 	noError(t, err)
 	defer stop()
+	polls(t, old)
 
 	set(98)
 	store := storetest.New(t, server)
@@ -255,7 +257,7 @@ func TestMessagesOfANewerVersion(t *testing.T) {
 	}
 
 	for _, version := range []string{"2", "", "1"} {
-		client.XAdd(t.Context(), &redis.XAddArgs{Stream: "presence:{~notices}:log", Values: []any{"n", `{"kind":"signed_out","user":"of` + version + `","lasting":true}`, "v", version}})
+		client.XAdd(t.Context(), &redis.XAddArgs{Stream: "presence:{~index}:notices", Values: []any{"n", `{"kind":"signed_out","user":"of` + version + `","lasting":true}`, "v", version}})
 	}
 	var notices []backend.Notice
 	stopListening, err := store.Listen(t.Context(), func(n backend.Notice) { notices = append(notices, n) })

@@ -23,7 +23,7 @@ func TestListenToALongLog(t *testing.T) {
 	for from := 0; from < many; from += 10_000 {
 		_, err := client.Pipelined(t.Context(), func(p redis.Pipeliner) error {
 			for i := range 10_000 {
-				p.XAdd(t.Context(), &redis.XAddArgs{Stream: "presence:{~notices}:log", Values: []any{"n", fmt.Sprintf(`{"kind":"signed_out","user":"ghost%d","lasting":true}`, from+i), "v", "1"}})
+				p.XAdd(t.Context(), &redis.XAddArgs{Stream: "presence:{~index}:notices", Values: []any{"n", fmt.Sprintf(`{"kind":"signed_out","user":"ghost%d","lasting":true}`, from+i), "v", "1"}})
 			}
 			return nil
 		})

@@ -18,15 +18,6 @@ import (
 // meanwhile, another one sweeps them.
 const nodeClaim = 5 * time.Second
 
-// RenewNode implements [backend.Store].
-func (s *fleet) RenewNode(ctx context.Context, process string, term time.Duration) (backend.Renewed, error) {
-	r, err := s.numbers(ctx, s.writes, "renew node", 3, eval{nodeRenewScript, s.indexKeys("nodes", "terms", "sweeps"), []any{s.now(), process, term.Milliseconds()}})
-	if err != nil {
-		return backend.Renewed{}, err
-	}
-	return backend.Renewed{Alive: r[0] == 1, Next: time.Duration(r[1]) * time.Millisecond, Nodes: int(r[2])}, nil
-}
-
 // A lapsedNode is a process whose lease has lapsed.
 type lapsedNode struct {
 	process string
@@ -127,7 +118,7 @@ func (s *upkeep) sweepNodeIn(ctx context.Context, n lapsedNode, cursors map[pres
 	var of []presence.Topic
 	most := maxSweep / min(len(cursors), nodeTopics)
 	for t, cursor := range cursors {
-		evals, of = append(evals, s.topicEval(sweepNodeScript, t, n.process, n.renewed, cursor, most)), append(of, t)
+		evals, of = append(evals, s.topicEval(nodeSweepScript, t, n.process, n.renewed, cursor, most)), append(of, t)
 		if len(evals) == nodeTopics {
 			break
 		}

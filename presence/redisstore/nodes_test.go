@@ -35,7 +35,7 @@ func TestSweepOfNodeGoesOn(t *testing.T) {
 	}
 	store.Apply(t.Context(), []backend.Batch{joinBatch("thread:9999", "alice", "a.p.1")})
 	renew := func(process string, term time.Duration) {
-		if _, err := store.RenewNode(t.Context(), process, term); err != nil {
+		if _, err := store.Poll(t.Context(), backend.Poll{Process: process, Term: term}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -72,13 +72,13 @@ func TestNodesCounted(t *testing.T) {
 	store := redisstore.New(storeclock.Client{UniversalClient: redistest.Start(t).Client(), Now: func() time.Time { return clock }}, redisstore.Config{Timeout: patience})
 	t.Cleanup(func() { store.Close() })
 	renew := func(process string, term time.Duration) {
-		if _, err := store.RenewNode(t.Context(), process, term); err != nil {
+		if _, err := store.Poll(t.Context(), backend.Poll{Process: process, Term: term}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	counts := func(want int) {
 		t.Helper()
-		if r, err := store.RenewNode(t.Context(), "", 0); err != nil || r.Nodes != want || r.Alive {
+		if r, err := store.Poll(t.Context(), backend.Poll{}); err != nil || r.Nodes != want || r.Alive {
 			t.Errorf("got %+v and error %v, want %d nodes", r, err, want)
 		}
 	}
@@ -108,13 +108,13 @@ func TestSweepOfNodeThatReturns(t *testing.T) {
 	if r := store.Apply(t.Context(), []backend.Batch{batch}); r[0].Err != nil {
 		t.Fatal(r[0].Err)
 	}
-	if _, err := store.RenewNode(t.Context(), "a.p", 10*time.Second); err != nil {
+	if _, err := store.Poll(t.Context(), backend.Poll{Process: "a.p", Term: 10 * time.Second}); err != nil {
 		t.Fatal(err)
 	}
 	clock = clock.Add(11 * time.Second)
 	store.Apply(t.Context(), []backend.Batch{joinBatch(presence.Site, "u1", "a.p+1.0")})
 	client.AddHook(&afterFirstLeaves{then: func() {
-		if r, err := store.RenewNode(context.Background(), "a.p", 10*time.Second); r.Alive || err != nil {
+		if r, err := store.Poll(context.Background(), backend.Poll{Process: "a.p", Term: 10 * time.Second}); r.Alive || err != nil {
 			t.Errorf("a renewal during the sweep said %+v, %v, want that it is not alive", r, err)
 		}
 	}})

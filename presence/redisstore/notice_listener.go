@@ -4,19 +4,18 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	mathrand "math/rand/v2"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/internal/wait"
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 const (
-	hearEvery = time.Second
-	metaEvery = 30 * time.Second // and Secret reads the same hash
+	leastMissed = time.Second      // what a node says at least that it missed
+	metaEvery   = 30 * time.Second // and Secret reads the same hash
 )
 
 // A bus carries notices between nodes: on a channel, and lasting ones also in a log.
@@ -27,10 +26,9 @@ type bus struct {
 	cut       atomic.Uint64 // notices dropped before their time
 }
 
-// Listen implements [backend.Store]. At first it costs three round trips, then one a second, or one in ten
-// seconds while nobody uses the node, and one for each lasting notice. It returns once it has begun to read
-// the log. The notices of the last minutes may be many;
-// they are read after that, a few hundred in a round trip.
+// Listen implements [backend.Store]. At first it costs three round trips, and then one for each lasting notice. It returns
+// once it has begun to read the log. The notices of the last minutes may be many; they are read after that, a few hundred in
+// a round trip.
 func (s *bus) Listen(ctx context.Context, fn func(backend.Notice)) (func(), error) {
 	l := &listener{store: s, fn: fn, kick: wait.NewWakeup(), heard: "0"}
 	l.sent.Store(new(string))
@@ -39,7 +37,7 @@ func (s *bus) Listen(ctx context.Context, fn func(backend.Notice)) (func(), erro
 		return nil, err
 	}
 	l.mu.Lock()
-	_, err = l.pageLocked(ctx)
+	more, _, err := l.pageLocked(ctx, nil)
 	l.mu.Unlock()
 	if err != nil {
 		l.stop()
@@ -49,6 +47,9 @@ func (s *bus) Listen(ctx context.Context, fn func(backend.Notice)) (func(), erro
 	s.listeners.Store(l, nil)
 	life, end := context.WithCancel(context.Background())
 	var reading sync.WaitGroup
+	if more {
+		l.kick.Wake()
+	}
 	reading.Go(func() { l.run(life) })
 	return func() {
 		s.listeners.Delete(l)
@@ -66,6 +67,25 @@ func (s *bus) Hear(ctx context.Context) error {
 		errs = append(errs, l.(*listener).hear(ctx))
 	}
 	return errors.Join(errs...)
+}
+
+// Poll implements [backend.Store].
+func (s *bus) Poll(ctx context.Context, p backend.Poll) (polled backend.Polled, err error) {
+	asked := false
+	for l := range s.listeners.Range {
+		if asked {
+			err = l.(*listener).hear(ctx)
+		} else {
+			polled, err = l.(*listener).poll(ctx, p)
+		}
+		if asked = true; err != nil {
+			return polled, err
+		}
+	}
+	if !asked {
+		_, _, polled, err = s.ask(ctx, &listener{heard: "0"}, &p)
+	}
+	return polled, err
 }
 
 // A listener delivers each lasting notice once, in order, including those that were published while the
@@ -89,19 +109,14 @@ type listener struct {
 	sent atomic.Pointer[string]
 }
 
+// run reads the log when a message says that it has more. What a message was lost of comes with the next poll.
 func (l *listener) run(life context.Context) {
-	pace := l.store.pace
 	for {
-		pause := pace.or(hearEvery, restHear)
-		if l.hear(life) != nil {
-			pause = hearEvery
-		}
 		select {
 		case <-life.Done():
 			return
 		case <-l.kick:
-		case <-pace.woken:
-		case <-time.After(pause*3/4 + mathrand.N(pause/2)):
+			_ = l.hear(life)
 		}
 	}
 }
@@ -143,9 +158,24 @@ func (l *listener) stop() {
 func (l *listener) hear(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for more := true; more; {
-		var err error
-		if more, err = l.pageLocked(ctx); err != nil {
+	return l.restLocked(ctx, true)
+}
+
+// poll is hear, and polls with its first question.
+func (l *listener) poll(ctx context.Context, p backend.Poll) (backend.Polled, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	more, polled, err := l.pageLocked(ctx, &p)
+	if err != nil {
+		return polled, err
+	}
+	return polled, l.restLocked(ctx, more)
+}
+
+// restLocked delivers the notices of the log as long as there are more.
+func (l *listener) restLocked(ctx context.Context, more bool) (err error) {
+	for more {
+		if more, _, err = l.pageLocked(ctx, nil); err != nil {
 			return err
 		}
 	}
@@ -153,13 +183,11 @@ func (l *listener) hear(ctx context.Context) error {
 	return nil
 }
 
-// pageLocked delivers the next notices of the log, and reports whether there may be more. The caller holds
-// mu.
-func (l *listener) pageLocked(ctx context.Context) (more bool, err error) {
-	sent := l.sent.Load()
-	h, err := l.ask(ctx, *sent)
+// pageLocked delivers the next notices of the log, and reports whether there may be more. With p it polls.
+func (l *listener) pageLocked(ctx context.Context, p *backend.Poll) (more bool, polled backend.Polled, err error) {
+	h, sent, polled, err := l.store.ask(ctx, l, p)
 	if err != nil {
-		return false, err
+		return false, polled, err
 	}
 	if h.missed > 0 {
 		l.sent.CompareAndSwap(sent, new(string))
@@ -174,50 +202,64 @@ func (l *listener) pageLocked(ctx context.Context) (more bool, err error) {
 		l.asked = time.Time{}
 	}
 	l.epoch, l.read = h.epoch, h.now
-	return again || len(h.notices) >= maxNoticePage, l.deliver(ctx, h.notices)
+	return again || len(h.notices) >= maxNoticePage, polled, l.deliver(ctx, h.notices)
 }
 
-// ask reads the log, and the keyspace's hash after metaEvery or if that may be new, in one round trip.
-func (l *listener) ask(ctx context.Context, sent string) (hearing, error) {
-	s := l.store
+// ask reads the log from where a listener is, polls with p, and reads the keyspace's hash after metaEvery or if that may be new,
+// in one round trip. sent is what the listener's store had published before.
+func (s *bus) ask(ctx context.Context, l *listener, p *backend.Poll) (h hearing, sent *string, polled backend.Polled, err error) {
 	if err := s.ready(ctx, s.writes); err != nil {
-		return hearing{}, err
+		return h, nil, polled, err
 	}
-	evals := []eval{{noticeHearScript, s.noticeLog(), []any{
-		s.now(), l.heard, maxNoticePage, l.epoch, l.read, noticesKeep.Milliseconds(), rand.Text(), sent,
-	}}}
-	if time.Since(l.asked) > metaEvery {
+	most, latest := 0, ""
+	if sent = l.sent.Load(); sent != nil { // the listener listens
+		most, latest = maxNoticePage, *sent
+	}
+	keys := s.noticeLog()
+	args := []any{s.now(), l.heard, most, l.epoch, l.read, noticesKeep.Milliseconds(), strings.ToLower(rand.Text()), latest}
+	if p != nil {
+		era, number := cutMark(p.Mark)
+		keys = append(keys, s.pollKeys()...)
+		args = append(args, p.Process, p.Term.Milliseconds(), era, number, maxChanges)
+	}
+	evals := []eval{{pollScript, keys, args}}
+	hash := sent != nil && time.Since(l.asked) > metaEvery
+	if hash {
 		evals = append(evals, s.metaEval(nil))
 	}
-	h, err := call(ctx, s.writes, "listen", func(ctx context.Context) (h hearing, err error) {
-		var answers []*redis.Cmd
-		sent := time.Now()
-		if answers, err = s.run(ctx, evals...); err != nil {
+	h, err = call(ctx, s.writes, "poll", func(ctx context.Context) (h hearing, err error) {
+		began := time.Now()
+		answers, err := s.run(ctx, evals...)
+		if err != nil {
 			return h, err
 		}
 		made := false
-		if len(answers) > 1 && answers[1].Err() == nil {
+		if hash && answers[1].Err() == nil {
 			if _, made, err = s.readMeta(answers[1]); err != nil {
 				return h, err
 			}
 		}
-		if err := answers[0].Err(); err != nil {
+		parts, err := answers[0].Slice()
+		if err != nil {
 			return h, err
 		}
-		h, err = readHearing(answers[0])
+		h, err = readHearing(parts)
 		if err == nil && s.clock == nil {
-			s.servers.hears(h.now, sent)
+			s.servers.hears(h.now, began)
 		}
 		h.made = made
+		if err == nil && p != nil {
+			h.polled, err = readPolled(parts, *p, s.single())
+		}
 		return h, err
 	})
 	if h.made {
 		_ = s.isNew(ctx) // if this fails, a sweep finds out
 	}
-	if err == nil && len(evals) > 1 {
+	if err == nil && hash {
 		l.asked = time.Now()
 	}
-	return h, err
+	return h, sent, h.polled, err
 }
 
 func (l *listener) deliver(ctx context.Context, notices []heardNotice) error {

@@ -29,6 +29,7 @@ func TestNoticesThatNobodyPublishes(t *testing.T) {
 	server := redistest.Start(t)
 	client := server.Client()
 	a, b := storetest.New(t, server), storetest.New(t, server)
+	polls(t, b)
 	tell := func(user presence.UserID) {
 		t.Helper()
 		noError(t, a.Publish(t.Context(), backend.SignOutNotice(user)))

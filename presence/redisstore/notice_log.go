@@ -7,14 +7,13 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // Lasting notices are kept in a log, and the message that is published only says that the log has a new one.
 // A node whose connection has just broken does not get a message, but a user who signed out must not stay
-// online there. So a node reads the log at each message, and once a second. The log is trimmed by time.
+// online there. So a node reads the log at each message, and with each poll. The log is trimmed by time.
 // Notices of the moment, such as closed pages and idle users, are a thousand times as many: they are
 // published themselves, and not logged.
 const (
@@ -25,8 +24,9 @@ const (
 	maxNotices = 1_000_000
 )
 
-// A hearing is the answer of notice_hear in lua/notices.lua.
+// A hearing is the answer of lua/poll.lua.
 type hearing struct {
+	polled  backend.Polled
 	made    bool // the keyspace's hash was missing
 	epoch   string
 	now     int64         // Unix ms
@@ -40,13 +40,10 @@ type heardNotice struct {
 	version  int
 }
 
-func readHearing(answer *redis.Cmd) (h hearing, err error) {
-	r, err := answer.StringSlice()
+func readHearing(parts []any) (h hearing, err error) {
+	r, err := textsOf(parts, 0, 3)
 	if err != nil {
 		return h, err
-	}
-	if len(r) < 3 {
-		return h, errAnswer
 	}
 	now, err1 := strconv.ParseInt(r[1], 10, 64)
 	since, err2 := strconv.ParseInt(r[2], 10, 64)
@@ -55,7 +52,7 @@ func readHearing(answer *redis.Cmd) (h hearing, err error) {
 	}
 	h = hearing{epoch: r[0], now: now}
 	if since > 0 {
-		h.missed = max(time.Duration(now-since)*time.Millisecond, hearEvery)
+		h.missed = max(time.Duration(now-since)*time.Millisecond, leastMissed)
 	}
 	for r = r[3:]; len(r) >= 4; r = r[4:] {
 		version, _ := strconv.Atoi(r[3])

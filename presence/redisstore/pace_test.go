@@ -44,6 +44,7 @@ func TestNodeThatNobodyUses(t *testing.T) {
 		t.Error("a message of another node woke the node")
 	}
 
+	polls(t, b)
 	noError(t, server.Client().Do(t.Context(), "CLIENT", "KILL", "TYPE", "pubsub").Err())
 	noError(t, a.Publish(t.Context(), backend.SignOutNotice("bob")))
 	hear("bob")

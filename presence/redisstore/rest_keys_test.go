@@ -53,7 +53,7 @@ func TestKeysEnd(t *testing.T) {
 	noError(t, err)
 	_, err = k.Secret(t.Context(), make([]byte, 32))
 	noError(t, err)
-	_, err = k.RenewNode(t.Context(), "n", time.Second)
+	_, err = k.Poll(t.Context(), backend.Poll{Process: "n", Term: time.Second})
 	noError(t, err)
 	k.passes(time.Minute)
 	noError(t, errorOf(k.Sweep(t.Context(), backend.SweepOptions{Limit: 100, Nodes: true})))

@@ -78,8 +78,7 @@ var (
 	sweepScript          = changing("time", "keep", "topic_count", "topic", "topic_names", "topic_settle", "sweep_expired")
 	sweepLookScript      = newScript("time", "keep", "topic_count", "sweep_look")
 	sweepRepairScript    = newScript("time", "keep", "sweep_repair")
-	sweepNodeScript      = changing("time", "keep", "topic_count", "topic", "topic_names", "topic_settle", "sweep_node")
-	nodeRenewScript      = newScript("time", "keep", "node_renew")
+	nodeSweepScript      = changing("time", "keep", "topic_count", "topic", "topic_names", "topic_settle", "node_sweep")
 	nodeClaimScript      = newScript("time", "keep", "node_claim")
 	nodeForgetScript     = newScript("node_forget")
 	heartbeatScript      = newScript("time", "keep", "topic_count", "heartbeat")
@@ -95,7 +94,7 @@ var (
 	indexSettleScript    = newScript("time", "keep", "index_settle")
 	indexForgetScript    = newScript("index_forget")
 	noticePublishScript  = newScript("time", "keep", "notice_publish")
-	noticeHearScript     = newScript("time", "keep", "notice_hear")
+	pollScript           = newScript("time", "keep", "poll")
 	statusPutScript      = newScript("time", "keep", "status_put")
 	statusTrimScript     = newScript("time", "status_trim")
 	metaScript           = newScript("meta")
@@ -108,7 +107,6 @@ var (
 	erasureEndScript     = newScript("erasure_end")
 	restScript           = newScript("keep", "rest")
 	indexChangedScript   = newScript("keep", "index_changed")
-	indexChangesScript   = newScript("keep", "index_changes")
 )
 
 // An eval is one run of a script.

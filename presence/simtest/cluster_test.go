@@ -129,7 +129,7 @@ func (w *world) losesSome() {
 // writes are the calls that a server refuses while it is read only.
 var writes = []presencetest.Call{
 	presencetest.CallApply, presencetest.CallSweep, presencetest.CallAge, presencetest.CallTrim, presencetest.CallPublish,
-	presencetest.CallPutStatus, presencetest.CallSend, presencetest.CallRenewNode, presencetest.CallClaimConsumer, presencetest.CallCommitConsumer,
+	presencetest.CallPutStatus, presencetest.CallSend, presencetest.CallPoll, presencetest.CallClaimConsumer, presencetest.CallCommitConsumer,
 }
 
 // part returns a copy of what the server has of a topic, or of the leases of nodes.

@@ -107,9 +107,9 @@ func (l *link) Sweep(ctx context.Context, o backend.SweepOptions) (backend.Swept
 	})
 }
 
-func (l *link) RenewNode(ctx context.Context, process string, term time.Duration) (backend.Renewed, error) {
-	return through(ctx, l, true, func(ctx context.Context) (backend.Renewed, error) {
-		return l.server.RenewNode(ctx, process, term)
+func (l *link) Poll(ctx context.Context, p backend.Poll) (backend.Polled, error) {
+	return through(ctx, l, true, func(ctx context.Context) (backend.Polled, error) {
+		return l.server.Poll(ctx, p)
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 	"github.com/rollcall-go/rollcall/presence/track"
@@ -51,7 +52,7 @@ func TestCloseEndsTheLeaseOfTheNode(t *testing.T) {
 			}
 			tracker.Seen(presence.Site, user("alice"), presence.Device{})
 			noError(t, tracker.Close(context.Background()))
-			r, err := memory.RenewNode(t.Context(), "another.node", time.Hour)
+			r, err := memory.Poll(t.Context(), backend.Poll{Process: "another.node", Term: time.Hour})
 			if err != nil || (r.Next < time.Hour) != out {
 				t.Errorf("out %t: got %v until a lease lapses and error %v", out, r.Next, err)
 			}

@@ -88,7 +88,7 @@ const (
 
 // begin completes an eraser whose fields for other parts are set.
 func (x *eraser) begin() *eraser {
-	x.list, x.turns, x.parts = x.store, newErasureTurns(), []backend.UserRecords{x.store}
+	x.list, x.parts = x.store, []backend.UserRecords{x.store}
 	x.soon, x.heard = make(map[presence.UserID]struct{}), generations.New[string, time.Time](maxErasedHeard, nil)
 	if r, ok := x.cfg.Directory.(backend.UserRecords); ok {
 		x.parts = append(x.parts, r)

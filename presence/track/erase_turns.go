@@ -7,6 +7,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/internal/wait"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
 // A node works on few erasures at a time, and fewer passes run at once, so that erasures do not take
@@ -109,9 +110,13 @@ func (t *erasureTurns) pass(ctx context.Context, fn func()) bool {
 	return true
 }
 
-// run does the erasures that wait in the list, until ctx ends.
+// run does the erasures that wait in the list, until ctx ends. Polls tell of those in the store's list.
 func (x *eraser) run(ctx context.Context) {
-	for wait.Until(ctx, x.turns.woken, erasureEvery) {
+	every := erasureEvery
+	if x.list == backend.ErasureList(x.store) {
+		every = time.Minute
+	}
+	for wait.Until(ctx, x.turns.woken, every) {
 		room := x.turns.takeRoom()
 		if room == 0 {
 			continue

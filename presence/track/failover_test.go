@@ -39,13 +39,13 @@ func (s *laggingStore) Apply(ctx context.Context, b []backend.Batch) []backend.R
 	return s.swapStore.Apply(ctx, b)
 }
 
-func (s *laggingStore) RenewNode(ctx context.Context, process string, term time.Duration) (backend.Renewed, error) {
+func (s *laggingStore) Poll(ctx context.Context, p backend.Poll) (backend.Polled, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.lags {
-		_, _ = s.replica.RenewNode(ctx, process, term)
+		_, _ = s.replica.Poll(ctx, p)
 	}
-	return s.swapStore.RenewNode(ctx, process, term)
+	return s.swapStore.Poll(ctx, p)
 }
 
 func (s *laggingStore) lag() {
@@ -222,7 +222,7 @@ func TestLeaveBeforeTheNodeBegan(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		apply(backend.Op{Kind: backend.OpJoin, User: user("bob"), Holder: "x.1", For: 5 * time.Minute})
-		_, err := store.RenewNode(t.Context(), "x", 10*time.Second)
+		_, err := store.Poll(t.Context(), backend.Poll{Process: "x", Term: 10 * time.Second})
 		noError(t, err)
 		time.Sleep(time.Second)
 		store.lag()

@@ -1,28 +1,72 @@
 package track
 
 import (
-	"context"
+	"sync"
+	"time"
 
+	"github.com/rollcall-go/rollcall/internal/wait"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// figureChanges asks a store which topics' figures changed. Only housekeeping uses it.
+// figureChanges has what polls said of the topics whose figures changed, until housekeeping asks for these figures.
 type figureChanges struct {
-	store backend.Store
-	mark  string // of the latest answer
+	soon wait.Wakeup // a poll failed, or told of topics
+
+	mu     sync.Mutex // taken with no other mutex held
+	mark   string     // of the latest answer
+	asked  time.Time  // when the latest poll began
+	told   time.Time  // when a poll last told of a topic
+	topics map[presence.Topic]bool
+	all    bool // every topic may have changed
+	lost   bool // the store could tell which, and no longer knows the mark
 }
 
-// ask returns the topics that may have changed since the last call, or nil if all may have.
-func (f *figureChanges) ask(ctx context.Context) (map[presence.Topic]bool, error) {
-	c, err := f.store.Changes(ctx, f.mark)
-	f.mark = c.Mark
-	if err != nil || c.All {
-		return nil, err
+func newFigureChanges() *figureChanges {
+	return &figureChanges{soon: wait.NewWakeup(), topics: make(map[presence.Topic]bool)}
+}
+
+// asks notes that a poll begins, and returns the mark for it.
+func (f *figureChanges) asks(now time.Time) (mark string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.asked = now
+	return f.mark
+}
+
+// heard takes the answer to a poll.
+func (f *figureChanges) heard(c backend.Changes, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err != nil {
+		f.soon.Wake()
+		return
 	}
-	changed := make(map[presence.Topic]bool, len(c.Topics))
+	lost := c.All && f.mark != ""
+	f.mark, f.all, f.lost = c.Mark, f.all || c.All, f.lost || lost
+	if len(c.Topics) == 0 && !lost {
+		return
+	}
+	f.told = time.Now()
 	for _, t := range c.Topics {
-		changed[t] = true
+		f.topics[t] = true
 	}
-	return changed, nil
+	f.soon.Wake()
+}
+
+// take returns the topics that changed since the last call. all says that every topic may have, and lost that the store knew
+// which before.
+func (f *figureChanges) take() (changed map[presence.Topic]bool, all, lost bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	changed, all, lost = f.topics, f.all, f.lost
+	f.topics, f.all, f.lost = make(map[presence.Topic]bool), false, false
+	return changed, all, lost
+}
+
+// since returns how long ago the latest poll began, and how long ago one told of a topic.
+func (f *figureChanges) since() (asked, told time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return time.Since(f.asked), time.Since(f.told)
 }

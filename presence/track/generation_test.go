@@ -167,7 +167,7 @@ func TestSweptGeneration(t *testing.T) {
 		alice := connect(t, a, track.ConnectOptions{Visitor: visitor("alice")})
 		time.Sleep(10 * time.Second)
 		w.want("diff +alice -")
-		_, err := memory.RenewNode(t.Context(), alice.ID().Process(), 0)
+		_, err := memory.Poll(t.Context(), backend.Poll{Process: alice.ID().Process()})
 		noError(t, err)
 		time.Sleep(time.Minute)
 		w.want()

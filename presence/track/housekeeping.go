@@ -9,7 +9,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// A housekeeper asks the store for the figures of all topics here in one round trip, publishes notices again
+// A housekeeper asks the store for the figures of topics here that changed, in one round trip, publishes notices again
 // that the store did not accept, and forgets topics and users that are no longer needed.
 type housekeeper struct {
 	life    *lifetime
@@ -19,10 +19,10 @@ type housekeeper struct {
 	topics  *topics
 	choices *choices
 	notices *notices
-	changes figureChanges
+	poller  *poller
 
 	round int32 // only run uses it
-	blind bool  // the latest round did not know which topics changed, and asked for half of those that rest
+	blind int   // in so many rounds the housekeeper does not know which topics changed, and asks for half of those that rest
 }
 
 // run does the housekeeping until ctx ends.
@@ -34,14 +34,33 @@ func (h *housekeeper) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			h.refresh(ctx)
+			h.polls()
 			h.users.expire()
+		case <-h.poller.figures.soon:
 		}
+		h.refresh(ctx)
+	}
+}
+
+// polls wakes the poller if a poll is due. Figures lag by a second, and by half of that
+// while they change. The poller also has to find an outage, and its end: soon while notices wait, after trouble, and where leases
+// are short.
+func (h *housekeeper) polls() {
+	pause := h.poller.every()
+	asked, told := h.poller.figures.since()
+	switch {
+	case told < restAfter*houseKeeping, h.notices.waiting(), h.outage.inDoubt(), h.outage.soundFor() < h.outage.cfg.catchUp(), h.outage.cfg.harmlessOutage() < 4*houseKeeping:
+		pause = houseKeeping
+	case len(h.topics.used()) > 0, !h.outage.fineLately():
+		pause = 2 * houseKeeping
+	}
+	if asked >= pause-houseKeeping/4 {
+		h.poller.soon.Wake()
 	}
 }
 
 // refresh gives the loaded topics their latest figures, or marks them as stale. It asks less often for those
-// that do not change. A node without topics learns of an outage by the renewals of its lease.
+// that do not change.
 func (h *housekeeper) refresh(ctx context.Context) {
 	var loaded, asked []*replica
 	for _, r := range h.topics.used() {
@@ -55,41 +74,39 @@ func (h *housekeeper) refresh(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, applyTimeout)
 	defer cancel()
 	began := time.Now()
-	changed, err := h.changed(ctx, loaded)
+	changed, fails := h.changed(loaded), h.outage.latestFailed()
 	for _, r := range loaded {
+		if fails {
+			r.stale()
+		}
 		if h.asksFor(r, len(loaded), changed) {
 			asked, topics, at = append(asked, r), append(topics, r.out.topic), append(at, r.position())
 		}
 	}
-	if len(topics) == 0 && changed == nil {
-		if len(loaded) > 0 || h.outage.fineLately() && !h.notices.waiting() { // the loaded ones are asked for in the next round
-			return
-		}
-		topics = []presence.Topic{presence.Site} // to find out whether the store is reachable
-	}
 	var counts []backend.Counts
-	if err == nil && len(topics) > 0 {
+	var err error
+	if len(topics) > 0 {
 		h.outage.begin(reads)
 		counts, err = h.store.Counts(ctx, topics...)
+		if h.life.over() {
+			return
+		}
+		h.outage.report(reads, began, err)
+	} else if len(loaded) == 0 {
+		h.outage.givenUp(reads)
 	}
-	if h.life.over() {
-		return
-	}
-	h.outage.report(reads, began, err)
-	if err == nil {
+	if err == nil && !h.outage.latestFailed() {
 		h.notices.republish(ctx)
 	}
 	if err != nil || h.outage.latestFailed() {
 		for _, r := range loaded {
-			r.markStale()
-			r.rest = rest{}
+			r.stale()
 		}
 		return
 	}
 	for i, r := range asked {
 		if counts[i].Unknown {
-			r.markStale()
-			r.rest = rest{}
+			r.stale()
 		} else {
 			r.rest.told(counts[i].Head, r.refresh(at[i], counts[i]))
 		}
@@ -100,35 +117,36 @@ func (h *housekeeper) refresh(ctx context.Context) {
 	}
 }
 
-// A topic rests when its figures stayed the same in restAfter answers in a row. It is then asked for in every
-// second round, so once a second. With up to fewTopics, all that rest are asked for in the same round, because
-// they are one script in Redis. With more topics, each round asks for half of them; or if the store tells which
-// ones changed, for those, and for each topic once a minute.
+// A topic rests when its figures stayed the same in restAfter answers in a row. It is then asked for when polls tell that it changed,
+// and once a minute. If the store cannot tell, it is asked for in every second round: up to fewTopics all in the same round, since
+// they are one script in Redis, and of more topics a half in each round.
 const (
 	restAfter  = 4
 	fewTopics  = 64
 	slowRounds = int32(time.Minute / houseKeeping)
 )
 
-// changed returns the topics that the store says may have changed since it was last asked. It returns nil if all
-// may have: then this round asks for one half of the topics that rest, and the next round for the other half. A store
-// that lost data tells of no topic that it went back in, so all may have changed until the nodes have restored.
-func (h *housekeeper) changed(ctx context.Context, loaded []*replica) (map[presence.Topic]bool, error) {
-	if len(loaded) <= fewTopics || h.outage.inDoubt() || h.outage.soundFor() < restoreFor(h.outage.cfg.shortestTTL()) {
-		h.changes.mark = ""
-		return nil, nil
+// changed returns the topics that changed since the last round. It returns nil if all may have: then this round asks for one half
+// of the topics that rest, and the next round for the other half. A store that lost data tells of no topic that it went back in, so
+// all may have changed until the nodes have restored. One that no longer knows what it told is asked for all.
+func (h *housekeeper) changed(loaded []*replica) map[presence.Topic]bool {
+	changed, all, lost := h.poller.figures.take()
+	for _, r := range loaded {
+		if lost {
+			r.rest = rest{}
+		}
 	}
-	if h.blind {
-		h.blind = false
-		return nil, nil
+	if all || h.outage.inDoubt() || h.outage.soundFor() < restoreFor(h.outage.cfg.shortestTTL()) {
+		h.blind = 2
 	}
-	changed, err := h.changes.ask(ctx)
-	h.blind = changed == nil
-	return changed, err
+	if h.blind > 0 {
+		h.blind--
+		return nil
+	}
+	return changed
 }
 
-// asksFor reports whether a topic, one of so many, is asked for in this round. A node with few topics must not
-// leave out a round where it could miss an outage by that.
+// asksFor reports whether a topic, one of so many, is asked for in this round.
 func (h *housekeeper) asksFor(r *replica, of int, changed map[presence.Topic]bool) bool {
 	if r.rest.same < restAfter || changed[r.out.topic] {
 		return true
@@ -139,7 +157,13 @@ func (h *housekeeper) asksFor(r *replica, of int, changed map[presence.Topic]boo
 	if of > fewTopics {
 		return (h.round+r.rest.turn)%2 == 0
 	}
-	return h.round%2 == 0 || h.outage.inDoubt() || h.outage.cfg.harmlessOutage() < 4*houseKeeping
+	return h.round%2 == 0
+}
+
+// stale notes that the figures of a topic may be old.
+func (r *replica) stale() {
+	r.markStale()
+	r.rest = rest{}
 }
 
 // A rest says whether the figures of a topic change. Only housekeeping uses it.

@@ -3,7 +3,6 @@ package track_test
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -70,7 +69,8 @@ type tellingStore struct {
 	askedStore
 	mu     sync.Mutex
 	told   []presence.Topic
-	wiped  bool // it does not know the next mark
+	wiped  bool // it does not know the marks from before
+	era    int
 	deaf   bool // it notes nothing
 	cannot bool // it is a cluster, which cannot tell
 }
@@ -87,20 +87,25 @@ func (s *tellingStore) Apply(ctx context.Context, batches []backend.Batch) []bac
 	return results
 }
 
-func (s *tellingStore) Changes(_ context.Context, mark string) (backend.Changes, error) {
+func (s *tellingStore) Poll(ctx context.Context, p backend.Poll) (backend.Polled, error) {
+	polled, err := s.Store.Poll(ctx, p)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.cannot {
-		return backend.Changes{All: true}, nil
-	}
-	c := backend.Changes{Mark: strconv.Itoa(len(s.told))}
-	at, err := strconv.Atoi(mark)
-	if c.All = err != nil || s.wiped; c.All {
+	if s.wiped {
 		s.wiped = false
-		return c, nil
+		s.era++
 	}
-	c.Topics = s.told[at:]
-	return c, nil
+	if s.cannot {
+		return polled, err
+	}
+	var at, era int
+	_, bad := fmt.Sscan(p.Mark, &at, &era)
+	c := backend.Changes{Mark: fmt.Sprint(len(s.told), " ", s.era), All: bad != nil || era != s.era}
+	if !c.All {
+		c.Topics = s.told[at:]
+	}
+	polled.Changes = c
+	return polled, err
 }
 
 // A store that tells which topics changed is asked for those, and for each topic once a minute; after a loss of data, for
@@ -210,7 +215,7 @@ func TestNodeThatNobodyUses(t *testing.T) {
 		node.Seen(presence.Site, user("alice"), presence.Device{})
 		time.Sleep(10*time.Minute + time.Second) // between two sweeps
 		before := faults.Calls(presencetest.CallCounts)
-		sweeps, renewals := faults.Calls(presencetest.CallSweep), faults.Calls(presencetest.CallRenewNode)
+		sweeps, renewals := faults.Calls(presencetest.CallSweep), faults.Calls(presencetest.CallPoll)
 		time.Sleep(time.Minute)
 		if got := faults.Calls(presencetest.CallCounts) - before; got > 0 {
 			t.Errorf("asked %d times for figures in a minute, want never", got)
@@ -218,7 +223,7 @@ func TestNodeThatNobodyUses(t *testing.T) {
 		if got := faults.Calls(presencetest.CallSweep) - sweeps; got > 6 {
 			t.Errorf("asked %d times in a minute what to sweep, want 6 times at most", got)
 		}
-		if got := faults.Calls(presencetest.CallRenewNode) - renewals; got < 17 || got > 19 {
+		if got := faults.Calls(presencetest.CallPoll) - renewals; got < 17 || got > 19 {
 			t.Errorf("renewed the node's lease %d times in a minute, want 18 times", got)
 		}
 		faults.Break(presencetest.Fault{Err: presence.ErrStoreOut})

@@ -21,15 +21,15 @@ const maxSweepRest = 10 * time.Second
 
 // jobs are the methods that a site's cron calls.
 type jobs struct {
-	cfg       *Config
-	stats     *counters
-	store     backend.Store
-	outage    *outage
-	leases    *leases
-	nodeLease *nodeLease
-	fleet     *fleet
-	tell      func(backend.Notice)
-	rest      atomic.Pointer[sweepRest]
+	cfg    *Config
+	stats  *counters
+	store  backend.Store
+	outage *outage
+	leases *leases
+	poller *poller
+	fleet  *fleet
+	tell   func(backend.Notice)
+	rest   atomic.Pointer[sweepRest]
 }
 
 // A sweepRest is a time in which no lease expires, as a sweep found.
@@ -70,7 +70,7 @@ func (j *jobs) sweep(ctx context.Context) (backend.Swept, error) {
 	}
 	j.outage.reportSweep(err)
 	if err != nil {
-		j.nodeLease.soon.Wake()
+		j.poller.soon.Wake()
 	}
 	for _, process := range swept.Gone {
 		j.tell(backend.Notice{Kind: backend.NoticeGone, Payload: firstName(process)})

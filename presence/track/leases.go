@@ -25,7 +25,7 @@ type leases struct {
 	guests     *guestCounts
 	choices    *choices
 	generation *generation
-	nodeLease  *nodeLease
+	poller     *poller
 	again      *time.Timer // writes all once more
 	visits     *time.Timer // makes the leases of visits again, after the latest restore
 }

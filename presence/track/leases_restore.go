@@ -67,7 +67,7 @@ func (l *leases) isSilent(h *holder) bool {
 // nextGeneration makes the lease of this node begin the next generation, and then call rewriteSoon.
 func (l *leases) nextGeneration() {
 	l.generation.wanted.Store(true)
-	l.nodeLease.soon.Wake()
+	l.poller.soon.Wake()
 }
 
 // rewriteSoon writes everything of this node again, in the background.

@@ -100,7 +100,7 @@ func TestNodeComesBackAtOnce(t *testing.T) {
 		n := startTwo(t, track.Config{})
 		connect(t, n.a, track.ConnectOptions{Visitor: visitor("alice"), Beat: true})
 		time.Sleep(3 * time.Second)
-		n.wayOfA.Break(presencetest.Fault{Err: errDown}, presencetest.CallRenewNode)
+		n.wayOfA.Break(presencetest.Fault{Err: errDown}, presencetest.CallPoll)
 		n.leftAfter("alice")
 		n.wayOfA.Heal()
 		time.Sleep(time.Second)

@@ -7,7 +7,7 @@ import (
 )
 
 // An outage judges whether the store can be trusted to have every live lease. Each write, each
-// call for the figures of topics, and each renewal of this process's lease reports its result here; sweeps ask here.
+// call for the figures of topics, and each poll reports its result here; sweeps ask here.
 //
 // # One clock of trust
 //
@@ -36,7 +36,7 @@ type outage struct {
 	inOrder  chan struct{}    // closed, and replaced, when calls succeed again
 	failing  failures         // by kind of call
 	wentWell time.Time        // when a call last succeeded while no call of another kind was failing or about to fail
-	readWell time.Time        // when a read last succeeded
+	readWell time.Time        // when a read or a poll last succeeded
 	wrote    time.Time        // when the latest write began
 	asked    [calls]time.Time // by kind of call: when the one under way began; zero: none is
 	ended    time.Time        // when the latest outage ended that was longer than harmless; zero: there was none
@@ -48,7 +48,7 @@ type outage struct {
 }
 
 // The kinds of calls that report. A server may answer reads and refuse writes. A node that has nothing to
-// write notices that by the renewals of its own lease.
+// write notices that by its polls, which renew its own lease.
 //
 // Example: Redis holds up writes from 12:00:00 to 12:00:30, and all leases expire. Node A hears a beat of a page
 // of another node at 12:00:17, and writes that alone. The renewal of its own lease tells it that the
@@ -56,7 +56,7 @@ type outage struct {
 const (
 	writes = iota
 	reads
-	renewals
+	polls
 	calls
 )
 
@@ -72,7 +72,7 @@ const (
 const returningFor = time.Second
 
 // catchUpFor is how long all nodes together need after an outage to renew the leases that have a TTL, or to
-// restore them. Each node does so when it notices that the store is back: see nodeLease.
+// restore them. Each node does so when it notices that the store is back: see poller.
 func catchUpFor(ttl time.Duration) time.Duration { return min(ttl, catchUpLongest) }
 
 // catchUpLongest is the time in which a node notices that the store is back, even if an earlier call must
@@ -89,8 +89,8 @@ func restoreFor(ttl time.Duration) time.Duration {
 // catchUp is catchUpFor for all topics, because a sweep removes leases with any TTL.
 func (c *Config) catchUp() time.Duration { return catchUpFor(c.longestTTL()) }
 
-// harmlessOutage is the longest outage in which no lease expires. Without an outage, some call succeeds every
-// houseKeeping.
+// harmlessOutage is the longest outage in which no lease expires. Without an outage, some call succeeds more
+// often: see housekeeper.polls.
 func (c *Config) harmlessOutage() time.Duration { return max(c.shortestTTL()/3, 2*houseKeeping) }
 
 func newOutage(cfg *Config, waiting func() int, retry func()) *outage {
@@ -121,7 +121,7 @@ func (o *outage) latestFailed() bool {
 	return o.failing.any()
 }
 
-// readsGoWell reports whether reads succeed. There is one every houseKeeping.
+// readsGoWell reports whether reads succeed. While the store is in doubt, there is a poll every houseKeeping.
 func (o *outage) readsGoWell() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -226,7 +226,7 @@ func (o *outage) report(kind int, began time.Time, err error) {
 	if trouble || is {
 		o.trouble = now
 	}
-	if err == nil && kind == reads {
+	if err == nil && kind != writes {
 		o.readWell = now
 	}
 	if err != nil && began.Before(o.wentWell) { // other calls have succeeded since
@@ -255,16 +255,15 @@ func (o *outage) report(kind int, began time.Time, err error) {
 	}
 }
 
-// nothingWaits notes that each write which failed was given up, so no write will tell when the store is back. The next
-// read does, and the renewals of this node's lease, which are writes.
+// givenUp notes that nothing waits for a call of a kind, so none will tell when the store is back. The next poll does.
 //
 // Example: Redis refuses writes from 12:00 to 12:20. Alice viewed a page at 12:00, and node A has nothing else to write.
 // At 12:03 the view is too old to be written.
-func (o *outage) nothingWaits() {
+func (o *outage) givenUp(kind int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.failing[writes] {
-		o.failing[writes], o.failing[reads] = false, true
+	if o.failing[kind] {
+		o.failing[kind], o.failing[polls] = false, true
 	}
 }
 

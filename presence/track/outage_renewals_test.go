@@ -21,7 +21,7 @@ func TestOutageOfWritesAtANodeThatHasNone(t *testing.T) {
 		connect(t, start(t, ways[1], track.Config{Node: "b"}), track.ConnectOptions{Visitor: visitor("alice")})
 		time.Sleep(time.Minute)
 		for _, way := range ways {
-			way.Break(presencetest.Fault{Hang: true}, presencetest.CallApply, presencetest.CallRenewNode, presencetest.CallSweep)
+			way.Break(presencetest.Fault{Hang: true}, presencetest.CallApply, presencetest.CallPoll, presencetest.CallSweep)
 		}
 		time.Sleep(50 * time.Second) // longer than a lease
 		ways[0].Heal()
@@ -46,7 +46,7 @@ func TestWritesFollowARenewal(t *testing.T) {
 			way := presencetest.NewFaults(store)
 			a := start(t, way, track.Config{Node: "a"})
 			time.Sleep(time.Minute)
-			way.Break(presencetest.Fault{Err: errDown}, presencetest.CallApply, presencetest.CallRenewNode)
+			way.Break(presencetest.Fault{Err: errDown}, presencetest.CallApply, presencetest.CallPoll)
 			a.Seen(presence.Site, user("alice"), presence.Device{})
 			time.Sleep(30 * time.Second)
 			way.Heal()

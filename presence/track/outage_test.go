@@ -159,8 +159,8 @@ func (s *swapStore) Apply(ctx context.Context, b []backend.Batch) []backend.Resu
 func (s *swapStore) Sweep(ctx context.Context, opts backend.SweepOptions) (backend.Swept, error) {
 	return s.now().Sweep(ctx, opts)
 }
-func (s *swapStore) RenewNode(ctx context.Context, process string, term time.Duration) (backend.Renewed, error) {
-	return s.now().RenewNode(ctx, process, term)
+func (s *swapStore) Poll(ctx context.Context, p backend.Poll) (backend.Polled, error) {
+	return s.now().Poll(ctx, p)
 }
 func (s *swapStore) Age(ctx context.Context, period time.Duration) (int, error) {
 	return s.now().Age(ctx, period)

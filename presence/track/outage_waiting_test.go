@@ -158,7 +158,7 @@ func TestOutageInWhichNothingIsLeftToWrite(t *testing.T) {
 		reader := openPage(t, tracker, track.ConnectOptions{})
 		reader.want("state ")
 		time.Sleep(time.Minute)
-		faults.Break(presencetest.Fault{Err: errDown}, presencetest.CallApply, presencetest.CallRenewNode)
+		faults.Break(presencetest.Fault{Err: errDown}, presencetest.CallApply, presencetest.CallPoll)
 		tracker.Seen(presence.Site, user("alice"), presence.Device{})
 		time.Sleep(20 * time.Minute) // until the page view is too old to be written
 		if !tracker.StoreOut() {

@@ -51,7 +51,7 @@ func (t timings) stats() map[string]CallStats {
 
 // operations are the names of the operations of a Store in [Stats].
 var operations = []string{
-	"apply", "sweep", "renew_node", "age", "trim", "snapshot", "log", "counts", "sightings", "watch", "notify", "listen",
+	"apply", "sweep", "poll", "age", "trim", "snapshot", "log", "counts", "sightings", "watch", "notify", "listen",
 	"statuses", "secret", "hear", "extras", "recent", "topics", "inspect",
 	"claim_consumer", "commit_consumer", "read_consumer", "send",
 	"export_user", "erase_user", "erasures",
@@ -104,8 +104,8 @@ func (s *timedStore) Sweep(ctx context.Context, opts backend.SweepOptions) (back
 	return timed(ctx, s, "sweep", func() (backend.Swept, error) { return s.Store.Sweep(ctx, opts) })
 }
 
-func (s *timedStore) RenewNode(ctx context.Context, process string, term time.Duration) (backend.Renewed, error) {
-	return timed(ctx, s, "renew_node", func() (backend.Renewed, error) { return s.Store.RenewNode(ctx, process, term) })
+func (s *timedStore) Poll(ctx context.Context, p backend.Poll) (backend.Polled, error) {
+	return timed(ctx, s, "poll", func() (backend.Polled, error) { return s.Store.Poll(ctx, p) })
 }
 
 func (s *timedStore) Age(ctx context.Context, period time.Duration) (int, error) {

@@ -43,7 +43,7 @@ type Tracker struct {
 	choices        *choices
 	attention      *attention
 	leases         *leases
-	nodeLease      *nodeLease
+	poller         *poller
 	signOuts       *signOuts
 	acts           *acts
 	peopleHere     *peopleHere
@@ -119,11 +119,12 @@ func newTracker(inner backend.Store, cfg *Config) *Tracker {
 		choices: choices, attention: attention, leases: leases, guests: guests, lastSeen: lastSeen, people: directory.on(),
 	}
 	deliveries := deliver.New(delivering(cfg, life, store, outage))
-	nodeLease := &nodeLease{
-		cfg: cfg, store: store, outage: outage, generation: generation, soon: wait.NewWakeup(),
+	erasures := newErasureTurns()
+	poller := &poller{
+		cfg: cfg, store: store, outage: outage, generation: generation, soon: wait.NewWakeup(), figures: newFigureChanges(), erasures: erasures.woken.Wake,
 		renewAll: leases.renewAll, swept: leases.swept, rewrite: leases.rewriteSoon, rewritten: leases.rewritten,
 	}
-	leases.nodeLease = nodeLease
+	leases.poller = poller
 	found := &findings{logger: cfg.Logger}
 	browsers := new(browsers)
 	fleet := newFleet(process, store, outage, notices, seal, cfg, browsers)
@@ -132,8 +133,8 @@ func newTracker(inner backend.Store, cfg *Config) *Tracker {
 		cfg: cfg, process: process, stats: stats, life: life, store: store, fleet: fleet,
 		found: found, browsers: browsers, users: users, writer: writer, outage: outage, notices: notices, seal: seal, directory: directory,
 		topics: topics, extras: extras, records: records, devices: devices, lastSeen: lastSeen, lastSeenWriter: newLastSeenWriter(directory, users, lastSeen), choices: choices, attention: attention, leases: leases,
-		nodeLease: nodeLease,
-		signOuts:  signOuts, acts: acts, peopleHere: people,
+		poller:   poller,
+		signOuts: signOuts, acts: acts, peopleHere: people,
 		people:     &People{store, people, choices, signOuts, devices},
 		sources:    sources,
 		opener:     &opener{env, process, acts, devices},
@@ -143,11 +144,11 @@ func newTracker(inner backend.Store, cfg *Config) *Tracker {
 		counts:     &countReader{store, topics, newFigureMemory()},
 		attendance: &attendance{store, outage, users, topics, directory},
 		pages:      &pageViews{cfg, writer, users, topics, directory, devices, acts, attention, leases, lastSeen},
-		jobs:       &jobs{cfg: cfg, stats: stats, store: store, outage: outage, leases: leases, nodeLease: nodeLease, fleet: fleet, tell: env.tokens.tell},
+		jobs:       &jobs{cfg: cfg, stats: stats, store: store, outage: outage, leases: leases, poller: poller, fleet: fleet, tell: env.tokens.tell},
 		staff:      &Staff{cfg, store, acts, signOuts, records, found},
 		places:     newPlaces(cfg, life, store, users, topics),
 		eraser: (&eraser{
-			cfg: cfg, life: life, store: store, users: users, topics: topics, notices: notices, seal: seal,
+			cfg: cfg, life: life, store: store, users: users, topics: topics, notices: notices, seal: seal, turns: erasures,
 			where: where, lastSeen: lastSeen, choices: choices, signOuts: signOuts, acts: acts, people: people, deliveries: deliveries,
 		}).begin(),
 		deliveries: deliveries,
@@ -162,9 +163,9 @@ func (t *Tracker) start() {
 		t.life.spawn(func(ctx context.Context) { t.leases.heartbeat(ctx, every) })
 	}
 	t.life.spawn(t.leases.countGuests)
-	t.life.spawn(t.nodeLease.run)
+	t.life.spawn(t.poller.run)
 	t.life.spawn(t.eraser.run)
-	t.life.spawn((&housekeeper{life: t.life, store: t.store, outage: t.outage, users: t.users, topics: t.topics, choices: t.choices, notices: t.notices, changes: figureChanges{store: t.store}}).run)
+	t.life.spawn((&housekeeper{life: t.life, store: t.store, outage: t.outage, users: t.users, topics: t.topics, choices: t.choices, notices: t.notices, poller: t.poller}).run)
 	if t.cfg.asksExtras() {
 		t.life.spawn(func(ctx context.Context) { t.extras.keep(ctx, t.topics) })
 	}
@@ -218,7 +219,7 @@ func (t *Tracker) close(ctx context.Context) error {
 		<-seen
 		t.life.wait()
 		if t.writer.size() == 0 { // otherwise a sweep ends what could not be released
-			t.nodeLease.end(last)
+			t.poller.end(last)
 		}
 		t.topics.close()
 	}()

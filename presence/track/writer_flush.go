@@ -82,7 +82,7 @@ func (f *flusher) flush(ctx context.Context) bool {
 	}
 	if len(batches) == 0 {
 		if !f.writer.waitsForStore() {
-			f.outage.nothingWaits()
+			f.outage.givenUp(writes)
 		}
 		return true
 	}

@@ -25,7 +25,7 @@ func testSignOutWhileWriting(t *testing.T, after time.Duration) {
 	a, b := start(t, way, track.Config{Node: "a"}), start(t, store, track.Config{Node: "b"})
 	page := connect(t, a, track.ConnectOptions{Visitor: visitor("alice")})
 	time.Sleep(time.Minute)
-	way.Break(presencetest.Fault{Hang: true}, presencetest.CallApply, presencetest.CallRenewNode)
+	way.Break(presencetest.Fault{Hang: true}, presencetest.CallApply, presencetest.CallPoll)
 	time.Sleep(20 * time.Second)
 	page.Close()
 	time.Sleep(after)

@@ -203,7 +203,7 @@ func (f *fleet) clean(t *testing.T) {
 // explain logs what is known of those whom the first node sees wrongly.
 func (f *fleet) explain(t *testing.T) {
 	if f.redis != nil {
-		t.Log("subscriptions:", f.redis.Client().PubSubNumSub(t.Context(), "presence:{~notices}", "presence:{site}:diffs").Val())
+		t.Log("subscriptions:", f.redis.Client().PubSubNumSub(t.Context(), "presence:{~index}:live", "presence:{site}:diffs").Val())
 	}
 	for _, r := range f.readers {
 		if !r.reading() {
