@@ -56,8 +56,9 @@
 //	changes.go delivering.go                      events for programs: see package deliver
 //	signal*.go recent*.go places*.go peaks*.go    signals; recent users; places; records
 //	figure*.go answers.go                         figures of topics, and other answers that pages do not wait for
-//	fleet.go node_lease.go seal.go                other nodes; this node's lease; the fleet's secret
-//	housekeeping*.go lifetime.go locks*.go        rounds of each node; goroutines; mutexes
+//	fleet.go seal.go                              other nodes; the fleet's secret
+//	poller.go housekeeping*.go figure_changes.go  what each node asks again and again; its own lease
+//	lifetime.go locks*.go                         goroutines; mutexes
 //	ask_queue.go                                  what is asked about next
 //	erase*.go                                     what is forgotten of a user
 //	stats*.go health.go finding.go                figures of the node; its health; mistakes of wiring
