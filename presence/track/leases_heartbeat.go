@@ -99,17 +99,18 @@ func (l *leases) put(h *holder, need need) {
 }
 
 // renewedNow notes that the leases of a connection are renewed, and begins to look whether its page is silent. If the page is silent
-// already, its beats may come to other nodes. The leases then last until one more beat could come there.
+// already, its beats may come to other nodes. Leases that are made of it then last until one more beat could come there, and the
+// next beat that comes here is written.
 func (h *holder) renewedNow() {
-	h.renewed.Store(time.Now().UnixNano())
-	if h.silence == nil {
-		return
+	now := time.Now()
+	if h.silence != nil {
+		left := h.ttl() - now.Sub(h.lastProof())
+		if left <= 0 {
+			left, now = h.oneMoreBeat(), time.Unix(0, 0)
+		}
+		h.silence.Reset(left)
 	}
-	left := h.ttl() - time.Since(h.lastProof())
-	if left <= 0 {
-		left = h.oneMoreBeat()
-	}
-	h.silence.Reset(left)
+	h.renewed.Store(now.UnixNano())
 }
 
 // oneMoreBeat is the time in which a page beats once more, even if the store or a node was out.

@@ -171,6 +171,35 @@ func TestCrashWithBeatElsewhere(t *testing.T) {
 	})
 }
 
+// The beats of a page come to another node, and after an outage to its own again.
+func TestBeatsComeHomeAfterAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := startTwo(t, track.Config{})
+		c := connect(t, n.a, track.ConnectOptions{Visitor: visitor("alice"), Beat: true})
+		for range 4 {
+			time.Sleep(15 * time.Second)
+			alive, err := n.b.Beat(t.Context(), c.Token(), visitor("alice"), track.Page{})
+			noError(t, err)
+			if !alive {
+				t.Fatal("the beat did not count")
+			}
+		}
+		for _, way := range []*presencetest.Faults{n.wayOfA, n.wayOfB} {
+			way.Break(presencetest.Fault{Err: errDown})
+		}
+		time.Sleep(12 * time.Second) // longer than the leases of the nodes
+		n.wayOfA.Heal()
+		n.wayOfB.Heal()
+		for range 8 {
+			time.Sleep(15 * time.Second)
+			c.Beat()
+		}
+		if got := n.changes(); got != "+alice" {
+			t.Errorf("got %s, want no leave of who beats all the time", got)
+		}
+	})
+}
+
 // A process that starts under the name of one that crashed does not keep what hung on it.
 func TestCrashAndRestartUnderOneName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
