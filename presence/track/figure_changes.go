@@ -14,12 +14,11 @@ type figureChanges struct {
 	soon wait.Wakeup // a poll failed, or told of topics
 
 	mu     sync.Mutex // taken with no other mutex held
-	mark   string     // of the latest answer
+	mark   string     // of the latest answer; empty: the store cannot tell, or has not been asked
 	asked  time.Time  // when the latest poll began
 	told   time.Time  // when a poll last told of a topic
 	topics map[presence.Topic]bool
-	all    bool // every topic may have changed
-	lost   bool // the store could tell which, and no longer knows the mark
+	lost   bool // the store can tell, and did not know the mark
 }
 
 func newFigureChanges() *figureChanges {
@@ -42,8 +41,8 @@ func (f *figureChanges) heard(c backend.Changes, err error) {
 		f.soon.Wake()
 		return
 	}
-	lost := c.All && f.mark != ""
-	f.mark, f.all, f.lost = c.Mark, f.all || c.All, f.lost || lost
+	lost := c.All && c.Mark != ""
+	f.mark, f.lost = c.Mark, f.lost || lost
 	if len(c.Topics) == 0 && !lost {
 		return
 	}
@@ -54,14 +53,20 @@ func (f *figureChanges) heard(c backend.Changes, err error) {
 	f.soon.Wake()
 }
 
-// take returns the topics that changed since the last call. all says that every topic may have, and lost that the store knew
-// which before.
-func (f *figureChanges) take() (changed map[presence.Topic]bool, all, lost bool) {
+// tells reports whether the store tells which topics changed.
+func (f *figureChanges) tells() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	changed, all, lost = f.topics, f.all, f.lost
-	f.topics, f.all, f.lost = make(map[presence.Topic]bool), false, false
-	return changed, all, lost
+	return f.mark != ""
+}
+
+// take returns the topics that changed since the last call. all says that every topic may have.
+func (f *figureChanges) take() (changed map[presence.Topic]bool, all bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	changed, all = f.topics, f.lost
+	f.topics, f.lost = make(map[presence.Topic]bool), false
+	return changed, all
 }
 
 // since returns how long ago the latest poll began, and how long ago one told of a topic.

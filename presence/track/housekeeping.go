@@ -22,7 +22,6 @@ type housekeeper struct {
 	poller  *poller
 
 	round int32 // only run uses it
-	blind int   // in so many rounds the housekeeper does not know which topics changed, and asks for half of those that rest
 }
 
 // run does the housekeeping until ctx ends.
@@ -71,7 +70,7 @@ func (h *housekeeper) refresh(ctx context.Context) {
 	var topics []presence.Topic
 	var at []int
 	h.round++
-	ctx, cancel := context.WithTimeout(ctx, applyTimeout)
+	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
 	defer cancel()
 	began := time.Now()
 	changed, fails := h.changed(loaded), h.outage.latestFailed()
@@ -126,22 +125,18 @@ const (
 	slowRounds = int32(time.Minute / houseKeeping)
 )
 
-// changed returns the topics that changed since the last round. It returns nil if all may have: then this round asks for one half
-// of the topics that rest, and the next round for the other half. A store that lost data tells of no topic that it went back in, so
-// all may have changed until the nodes have restored. One that no longer knows what it told is asked for all.
+// changed returns the topics that changed since it last returned some. It returns nil if the store cannot tell: then this round asks
+// for one half of the topics that rest, and the next round for the other half. A store that lost data tells of no topic that it
+// went back in, until the nodes have restored. One that does not know the mark is asked for all topics.
 func (h *housekeeper) changed(loaded []*replica) map[presence.Topic]bool {
-	changed, all, lost := h.poller.figures.take()
+	if !h.poller.figures.tells() || h.outage.inDoubt() || h.outage.soundFor() < restoreFor(h.outage.cfg.shortestTTL()) {
+		return nil
+	}
+	changed, all := h.poller.figures.take()
 	for _, r := range loaded {
-		if lost {
+		if all {
 			r.rest = rest{}
 		}
-	}
-	if all || h.outage.inDoubt() || h.outage.soundFor() < restoreFor(h.outage.cfg.shortestTTL()) {
-		h.blind = 2
-	}
-	if h.blind > 0 {
-		h.blind--
-		return nil
 	}
 	return changed
 }

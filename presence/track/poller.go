@@ -32,7 +32,8 @@ type poller struct {
 // every is the longest time between two polls, so that two renewals in a row may fail.
 func (l *poller) every() time.Duration { return l.cfg.NodeTTL / 3 }
 
-// pollTimeout is less than applyTimeout, so that pages know 3.5 s after the store began to hang, if a poll comes a second later.
+// pollTimeout is how long a poll, and a question for figures, may take. It is less than applyTimeout, so that pages know 3.5 s after the
+// store began to hang, if a poll comes a second later.
 const pollTimeout = applyTimeout - houseKeeping
 
 func (l *poller) run(ctx context.Context) {

@@ -17,8 +17,8 @@ var fleetBugs = []bug{
 	{"beats at other nodes hold nobody", "visit.go", "cellOf(h, topic, lease), wordVisits", "cellOf(h, topic, leaseCell{}), wordVisits"},
 
 	// Generations.
-	{"the names of earlier generations do not lapse", "node_lease.go", "	if l.lapsed == n {", "	if l.lapsed <= n {"},
-	{"a node that was swept goes on under its name", "node_lease.go", "		l.swept()\n", ""},
+	{"the names of earlier generations do not lapse", "poller.go", "	if l.lapsed == n {", "	if l.lapsed <= n {"},
+	{"a node that was swept goes on under its name", "poller.go", "		l.swept()\n", ""},
 	{"what was lost is written under the old name", "generation.go", "	g.n.Store(n)\n", ""},
 	{"a node that was swept writes nothing again", "leases_restore.go", "	l.inParts(ctx, l.users.all(), func(c *holder) {", "	l.inParts(ctx, nil, func(c *holder) {"},
 	{"a page view is of when it is written", "holdings.go", "For: v.pageView.at.Add(r.cfg.Age).Sub(r.now).Truncate(time.Millisecond), Ago: r.ago(later(v.at, r.chosen.shown)),", "For: r.cfg.Age,"},
