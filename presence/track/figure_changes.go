@@ -11,7 +11,7 @@ import (
 
 // figureChanges has what polls said of the topics whose figures changed, until housekeeping asks for these figures.
 type figureChanges struct {
-	soon wait.Wakeup // a poll failed, or told of topics
+	soon wait.Wakeup // a poll told of topics
 
 	mu     sync.Mutex // taken with no other mutex held
 	mark   string     // of the latest answer; empty: the store cannot tell, or has not been asked
@@ -34,13 +34,9 @@ func (f *figureChanges) asks(now time.Time) (mark string) {
 }
 
 // heard takes the answer to a poll.
-func (f *figureChanges) heard(c backend.Changes, err error) {
+func (f *figureChanges) heard(c backend.Changes) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err != nil {
-		f.soon.Wake()
-		return
-	}
 	lost := c.All && c.Mark != ""
 	f.mark, f.lost = c.Mark, f.lost || lost
 	if len(c.Topics) == 0 && !lost {

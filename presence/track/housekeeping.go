@@ -21,7 +21,8 @@ type housekeeper struct {
 	notices *notices
 	poller  *poller
 
-	round int32 // only run uses it
+	round  int32 // only run uses this, and the next one
+	loaded int   // how many topics the latest round found
 }
 
 // run does the housekeeping until ctx ends.
@@ -50,7 +51,7 @@ func (h *housekeeper) polls() {
 	switch {
 	case told < restAfter*houseKeeping, h.notices.waiting(), h.outage.inDoubt(), h.outage.soundFor() < h.outage.cfg.catchUp(), h.outage.cfg.harmlessOutage() < 4*houseKeeping:
 		pause = houseKeeping
-	case len(h.topics.used()) > 0, !h.outage.fineLately():
+	case h.loaded > 0, !h.outage.fineLately():
 		pause = 2 * houseKeeping
 	}
 	if asked >= pause-houseKeeping/4 {
@@ -67,17 +68,15 @@ func (h *housekeeper) refresh(ctx context.Context) {
 			loaded = append(loaded, r)
 		}
 	}
+	h.loaded = len(loaded)
 	var topics []presence.Topic
 	var at []int
 	h.round++
 	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
 	defer cancel()
 	began := time.Now()
-	changed, fails := h.changed(loaded), h.outage.latestFailed()
+	changed := h.changed(loaded)
 	for _, r := range loaded {
-		if fails {
-			r.stale()
-		}
 		if h.asksFor(r, len(loaded), changed) {
 			asked, topics, at = append(asked, r), append(topics, r.out.topic), append(at, r.position())
 		}
@@ -99,13 +98,15 @@ func (h *housekeeper) refresh(ctx context.Context) {
 	}
 	if err != nil || h.outage.latestFailed() {
 		for _, r := range loaded {
-			r.stale()
+			r.markStale()
+			r.rest = rest{}
 		}
 		return
 	}
 	for i, r := range asked {
 		if counts[i].Unknown {
-			r.stale()
+			r.markStale()
+			r.rest = rest{}
 		} else {
 			r.rest.told(counts[i].Head, r.refresh(at[i], counts[i]))
 		}
@@ -153,12 +154,6 @@ func (h *housekeeper) asksFor(r *replica, of int, changed map[presence.Topic]boo
 		return (h.round+r.rest.turn)%2 == 0
 	}
 	return h.round%2 == 0
-}
-
-// stale notes that the figures of a topic may be old.
-func (r *replica) stale() {
-	r.markStale()
-	r.rest = rest{}
 }
 
 // A rest says whether the figures of a topic change. Only housekeeping uses it.

@@ -17,6 +17,7 @@ type poller struct {
 	store      backend.Store
 	outage     *outage
 	generation *generation
+	topics     *topics
 	figures    *figureChanges
 	erasures   func()             // an erasure waits
 	renewAll   func()             // renews what this node holds
@@ -67,7 +68,13 @@ func (l *poller) poll(ctx context.Context) {
 		return
 	}
 	l.outage.report(polls, began, err)
-	l.figures.heard(renewed.Changes, err)
+	if err == nil {
+		l.figures.heard(renewed.Changes)
+	} else {
+		for _, r := range l.topics.all() {
+			r.markStale()
+		}
+	}
 	if renewed.Erasures {
 		l.erasures()
 	}
