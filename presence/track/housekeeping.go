@@ -42,17 +42,16 @@ func (h *housekeeper) run(ctx context.Context) {
 	}
 }
 
-// polls wakes the poller if a poll is due. Figures lag by a second, and by half of that
-// while they change. The poller also has to find an outage, and its end: soon while notices wait, after trouble, and where leases
-// are short.
+// polls wakes the poller if a poll is due. Figures lag by a second, and by half of that while they change. A poll also finds an
+// outage in which leases may expire, and soon the end of trouble.
 func (h *housekeeper) polls() {
-	pause := h.poller.every()
+	pause := h.outage.cfg.harmlessOutage() / 2
 	asked, told := h.poller.figures.since()
 	switch {
-	case told < restAfter*houseKeeping, h.notices.waiting(), h.outage.inDoubt(), h.outage.soundFor() < h.outage.cfg.catchUp(), h.outage.cfg.harmlessOutage() < 4*houseKeeping:
+	case told < restAfter*houseKeeping, h.notices.waiting(), h.outage.inDoubt(), h.outage.soundFor() < h.outage.cfg.catchUp():
 		pause = houseKeeping
-	case h.loaded > 0, !h.outage.fineLately():
-		pause = 2 * houseKeeping
+	case h.loaded > 0:
+		pause = min(pause, 2*houseKeeping)
 	}
 	if asked >= pause-houseKeeping/4 {
 		h.poller.soon.Wake()

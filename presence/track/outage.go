@@ -37,10 +37,8 @@ type outage struct {
 	failing  failures         // by kind of call
 	wentWell time.Time        // when a call last succeeded while no call of another kind was failing or about to fail
 	readWell time.Time        // when a read or a poll last succeeded
-	wrote    time.Time        // when the latest write began
 	asked    [calls]time.Time // by kind of call: when the one under way began; zero: none is
 	ended    time.Time        // when the latest outage ended that was longer than harmless; zero: there was none
-	doubt    time.Time        // that, or when a loss of data was last noticed; zero: never
 	trouble  time.Time        // when an outage, or a loss of data, was last noticed; zero: never
 	lost     time.Time        // when a loss of data was last noticed; zero: there was none
 	sweepErr error            // of the latest sweep; nil: it succeeded
@@ -103,17 +101,6 @@ func (o *outage) isOutLocked() bool {
 	return o.failing.any() || time.Since(o.wentWell) > o.cfg.harmlessOutage()
 }
 
-// fineLately reports whether the store is trusted, and a call has succeeded so lately that no other one is
-// needed to find an outage in time. While a node writes, an outage must be found sooner: requests wait for it.
-func (o *outage) fineLately() bool {
-	if o.inDoubt() {
-		return false
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return time.Since(o.wentWell) < o.cfg.harmlessOutage()/2 && time.Since(o.wrote) > topicIdle
-}
-
 // latestFailed reports whether the latest write or read failed.
 func (o *outage) latestFailed() bool {
 	o.mu.Lock()
@@ -139,7 +126,7 @@ func (o *outage) trustedFor() time.Duration {
 	if o.hangsLocked() || o.isOutLocked() {
 		return 0
 	}
-	return time.Since(o.doubt)
+	return time.Since(later(o.ended, o.lost))
 }
 
 // soundFor returns how long the store has worked without trouble: 0 while it is out or hangs.
@@ -175,7 +162,7 @@ func (o *outage) lostData() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.lost = time.Now()
-	o.trouble, o.doubt = o.lost, o.lost
+	o.trouble = o.lost
 }
 
 // doubts notes that this node has begun a new generation: until it has written what it holds, nothing is settled.
@@ -191,7 +178,7 @@ func (o *outage) heardLoss(at time.Time) (news bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	news = at.Sub(o.lost) > restoreWait
-	o.lost, o.trouble, o.doubt = later(o.lost, at), later(o.trouble, at), later(o.doubt, at)
+	o.lost, o.trouble = later(o.lost, at), later(o.trouble, at)
 	return news
 }
 
@@ -208,9 +195,6 @@ func (o *outage) begin(kind int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.asked[kind] = time.Now()
-	if kind == writes {
-		o.wrote = o.asked[kind]
-	}
 }
 
 // report takes the result of a call of a kind, which began at a moment. It logs when the store goes out and
@@ -235,7 +219,7 @@ func (o *outage) report(kind int, began time.Time, err error) {
 	if !is {
 		o.wentWell = now
 		if long {
-			o.ended, o.doubt = now, now
+			o.ended = now
 		}
 	}
 	o.asked[kind] = time.Time{}
