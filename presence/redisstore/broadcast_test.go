@@ -237,7 +237,7 @@ func TestBroadcastsAfterAWipe(t *testing.T) {
 	say(t, a, "!1 before")
 	until(t, "a broadcast is heard", func() bool { return len(box.got()) == 1 })
 	client.FlushAll(t.Context())
-	client.HSet(t.Context(), "presence:{~meta}:fleet", "id", "another", "schema", 1, "reader", 1, "secret", "another secret")
+	client.HSet(t.Context(), "presence:{~index}:fleet", "id", "another", "schema", 1, "reader", 1, "secret", "another secret")
 	channels := func() []string { return client.PubSubChannels(t.Context(), "presence:{site}:diffs:*").Val() }
 	until(t, "the watcher has moved", func() bool { return slices.Equal(channels(), []string{"presence:{site}:diffs:another.0"}) })
 	until(t, "a broadcast is heard again", func() bool { say(t, a, "!1 after"); return len(box.got()) > 1 })

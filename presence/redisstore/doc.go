@@ -21,7 +21,7 @@
 // On a single server presence:{~index}:changed has the topics whose figures changed lately;
 // :unnoted is there while a node does not note them.
 // presence:{~index}:notices holds sign-outs and choices of the last ten minutes. :statuses and :chosen
-// hold what users chose, with its revision, where the site has no Directory. presence:{~meta}:fleet has the
+// hold what users chose, with its revision, where the site has no Directory. presence:{~index}:fleet has the
 // keyspace's id, its version and the fleet's secret.
 //
 // Keys end two days after the last node, but records and the fleet's secret (upkeep.go). So a full

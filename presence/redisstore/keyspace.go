@@ -44,7 +44,7 @@ func (k keyspace) indexKey(name string) string { return k.key("~index", name) }
 
 func (k keyspace) indexKeys(names ...string) []string { return k.keys("~index", names...) }
 
-func (k keyspace) metaKey() string { return k.key("~meta", "fleet") }
+func (k keyspace) metaKey() string { return k.indexKey("fleet") }
 
 func (k keyspace) consumerKey(consumer string) string {
 	return k.prefix + ":{=consumer:" + consumer + "}:record"
@@ -76,7 +76,7 @@ func (k keyspace) sharedKeys() []string {
 func (k keyspace) channel(topic presence.Topic) string { return k.key(topic, "diffs") }
 
 // What the store says of its keyspace as a whole stands in one hash,
-// presence:{~meta}:fleet.
+// presence:{~index}:fleet.
 //
 //	id      a random name of the keyspace, in every channel's name: Redis tells
 //	        messages to all databases alike, and a copy keeps its original's keys
@@ -119,9 +119,13 @@ func (s *fleet) readFleet(ctx context.Context, b *breaker, op string, offer []by
 		made   bool
 	}
 	a, err := call(ctx, b, op, func(ctx context.Context) (a answer, err error) {
-		answers, err := s.run(ctx, s.metaEval(offer))
+		answers, err := s.run(ctx, eval{metaScript, []string{s.metaKey()}, s.metaArgs(offer)})
+		if err != nil {
+			return a, err
+		}
+		parts, err := answers[0].Slice()
 		if err == nil {
-			a.secret, a.made, err = s.readMeta(answers[0])
+			a.secret, a.made, err = s.readMeta(parts)
 		}
 		return a, err
 	})
@@ -131,8 +135,8 @@ func (s *fleet) readFleet(ctx context.Context, b *breaker, op string, offer []by
 	return a.secret, err
 }
 
-// metaEval reads the hash. If that is missing, it creates it with what this node knows.
-func (s *fleet) metaEval(offer []byte) eval {
+// metaArgs are what the hash gets if it is missing: what this node knows.
+func (s *fleet) metaArgs(offer []byte) []any {
 	id := s.id.Load()
 	if id == nil {
 		random := strings.ToLower(rand.Text())
@@ -141,20 +145,17 @@ func (s *fleet) metaEval(offer []byte) eval {
 	if known := s.secret.Load(); known != nil {
 		offer = *known
 	}
-	return eval{metaScript, []string{s.metaKey()}, []any{*id, schema, oldestReader, offer}}
+	return []any{*id, schema, oldestReader, offer}
 }
 
 // errAnswer is the error for an answer that is not what the script returns.
 var errAnswer = errors.New("the server's answer cannot be read: it may be no Redis")
 
-// readMeta stores the hash's content. It returns the secret, and whether the hash was missing.
-func (s *fleet) readMeta(answer *redis.Cmd) (secret []byte, made bool, err error) {
-	r, err := answer.StringSlice()
+// readMeta stores the hash's content, which is the first part of an answer. It returns the secret, and whether the hash was missing.
+func (s *fleet) readMeta(parts []any) (secret []byte, made bool, err error) {
+	r, err := textsOf(parts, 0, 4)
 	if err != nil {
 		return nil, false, err
-	}
-	if len(r) < 4 {
-		return nil, false, errAnswer
 	}
 	id, reader := r[0], r[1]
 	made = r[3] == "1"

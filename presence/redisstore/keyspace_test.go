@@ -69,7 +69,7 @@ func TestNeighboursAreNotHeard(t *testing.T) {
 	}
 	ours, our := in(0)
 	apply(t, ours, ops(backend.OpJoin, 0, 1, 0, time.Minute)...)
-	noError(t, our.Copy(t.Context(), "presence:{~meta}:fleet", "presence:{~meta}:fleet", 2, false).Err())
+	noError(t, our.Copy(t.Context(), "presence:{~index}:fleet", "presence:{~index}:fleet", 2, false).Err())
 	other, _ := in(1)
 	copied, _ := in(2)
 	var heard atomic.Int64
@@ -121,7 +121,7 @@ func TestKeyspaceAfterAWipe(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stop()
-	fleet := func() map[string]string { return client.HGetAll(t.Context(), "presence:{~meta}:fleet").Val() }
+	fleet := func() map[string]string { return client.HGetAll(t.Context(), "presence:{~index}:fleet").Val() }
 	before := fleet()
 
 	client.FlushAll(t.Context())
@@ -133,7 +133,7 @@ func TestKeyspaceAfterAWipe(t *testing.T) {
 	heard("after a wipe")
 
 	client.FlushAll(t.Context())
-	client.HSet(t.Context(), "presence:{~meta}:fleet", "id", "another", "schema", 1, "reader", 1, "secret", "another secret")
+	client.HSet(t.Context(), "presence:{~index}:fleet", "id", "another", "schema", 1, "reader", 1, "secret", "another secret")
 	for end := time.Now().Add(patience); len(client.PubSubChannels(t.Context(), "presence:{site}:diffs:another.0").Val()) == 0; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the keyspace has another id, and the watch did not move to its channel")
@@ -169,7 +169,7 @@ func TestNewerSchema(t *testing.T) {
 	server := redistest.Start(t)
 	client := server.Client()
 	set := func(reader int) {
-		client.HSet(t.Context(), "presence:{~meta}:fleet", "id", "x", "schema", 99, "reader", reader)
+		client.HSet(t.Context(), "presence:{~index}:fleet", "id", "x", "schema", 99, "reader", reader)
 	}
 	set(1)
 	old := storetest.New(t, server)
@@ -200,7 +200,7 @@ func TestNewerSchema(t *testing.T) {
 			t.Fatalf("a node that was there: got %v, want ErrUnfit", err)
 		}
 	}
-	if got := client.HGet(t.Context(), "presence:{~meta}:fleet", "schema").Val(); got != "99" {
+	if got := client.HGet(t.Context(), "presence:{~index}:fleet", "schema").Val(); got != "99" {
 		t.Errorf("the schema was set back to %s", got)
 	}
 }
@@ -209,9 +209,9 @@ func TestNewerSchema(t *testing.T) {
 func TestOlderSchemaIsRaised(t *testing.T) {
 	server := redistest.Start(t)
 	client := server.Client()
-	client.HSet(t.Context(), "presence:{~meta}:fleet", "id", "x", "schema", 1, "reader", 1)
+	client.HSet(t.Context(), "presence:{~index}:fleet", "id", "x", "schema", 1, "reader", 1)
 	apply(t, storetest.New(t, server), ops(backend.OpJoin, 0, 1, 0, time.Minute)...)
-	if got := client.HMGet(t.Context(), "presence:{~meta}:fleet", "id", "schema", "reader").Val(); fmt.Sprint(got) != "[x 3 3]" {
+	if got := client.HMGet(t.Context(), "presence:{~index}:fleet", "id", "schema", "reader").Val(); fmt.Sprint(got) != "[x 3 3]" {
 		t.Errorf("got id, schema and reader %v, want [x 3 3]", got)
 	}
 }
@@ -238,7 +238,7 @@ func TestMessagesOfANewerVersion(t *testing.T) {
 	noError(t, err)
 	defer stop()
 	had := store.Stats().Invalid
-	id := client.HGet(t.Context(), "presence:{~meta}:fleet", "id").Val()
+	id := client.HGet(t.Context(), "presence:{~index}:fleet", "id").Val()
 	head := client.Get(t.Context(), "presence:{site}:head").Val()
 	for _, message := range []string{
 		"2 9-9 " + head + " 1 0", head + " 9-9 1 0", "1 9-9 <script> 1 0", "1 <b>-9 " + head + " 1 0", "1 " + strings.Repeat("9", 41) + " " + head + " 1 0",

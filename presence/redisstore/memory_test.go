@@ -146,7 +146,7 @@ func used(t *testing.T, client *redis.Client) int {
 
 // ownKey reports whether a key is the store's own, and of no topic.
 func ownKey(key string) bool {
-	for _, tag := range []string{"{~index}", "{~meta}"} {
+	for _, tag := range []string{"{~index}", "{~index}"} {
 		if strings.HasPrefix(key, "presence:"+tag+":") {
 			return true
 		}

@@ -13,10 +13,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-const (
-	leastMissed = time.Second      // what a node says at least that it missed
-	metaEvery   = 30 * time.Second // and Secret reads the same hash
-)
+// leastMissed is what a node says at least that it missed.
+const leastMissed = time.Second
 
 // A bus carries notices between nodes: on a channel, and lasting ones also in a log.
 type bus struct {
@@ -83,7 +81,9 @@ func (s *bus) Poll(ctx context.Context, p backend.Poll) (polled backend.Polled, 
 		}
 	}
 	if !asked {
-		_, _, polled, err = s.ask(ctx, &listener{heard: "0"}, &p)
+		var h hearing
+		h, _, err = s.ask(ctx, &listener{heard: "0"}, &p)
+		polled = h.polled
 	}
 	return polled, err
 }
@@ -102,7 +102,6 @@ type listener struct {
 	heard string     // the id of the latest notice in the log that was delivered
 	read  int64      // when the log was last read, by the server's clock, in ms
 	epoch string     // the log's name at that time; empty: it was not read yet
-	asked time.Time  // when the keyspace's hash was last read
 
 	// sent is the id of the latest notice in the log that this store published, or empty. Until the notice is
 	// heard, only its publisher can find out that a failover has lost it.
@@ -185,7 +184,7 @@ func (l *listener) restLocked(ctx context.Context, more bool) (err error) {
 
 // pageLocked delivers the next notices of the log, and reports whether there may be more. With p it polls.
 func (l *listener) pageLocked(ctx context.Context, p *backend.Poll) (more bool, polled backend.Polled, err error) {
-	h, sent, polled, err := l.store.ask(ctx, l, p)
+	h, sent, err := l.store.ask(ctx, l, p)
 	if err != nil {
 		return false, polled, err
 	}
@@ -193,61 +192,48 @@ func (l *listener) pageLocked(ctx context.Context, p *backend.Poll) (more bool, 
 		l.sent.CompareAndSwap(sent, new(string))
 		l.tell(backend.Notice{Missed: h.missed})
 	}
-	wiped := l.epoch != h.epoch
-	if wiped || h.missed > 0 && len(h.notices) == 0 { // the log no longer has the latest notice that was heard
+	if l.epoch != h.epoch || h.missed > 0 && len(h.notices) == 0 { // the log no longer has the latest notice that was heard
 		l.heard = "0"
 	}
-	again := wiped && l.epoch != "" && !l.asked.IsZero()
-	if again { // the keyspace may be new
-		l.asked = time.Time{}
-	}
 	l.epoch, l.read = h.epoch, h.now
-	return again || len(h.notices) >= maxNoticePage, polled, l.deliver(ctx, h.notices)
+	return len(h.notices) >= maxNoticePage, h.polled, l.deliver(ctx, h.notices)
 }
 
-// ask reads the log from where a listener is, polls with p, and reads the keyspace's hash after metaEvery or if that may be new,
-// in one round trip. sent is what the listener's store had published before.
-func (s *bus) ask(ctx context.Context, l *listener, p *backend.Poll) (h hearing, sent *string, polled backend.Polled, err error) {
+// ask reads the log from where a listener is, and polls with p. sent is what the listener's store had published before.
+func (s *bus) ask(ctx context.Context, l *listener, p *backend.Poll) (h hearing, sent *string, err error) {
 	if err := s.ready(ctx, s.writes); err != nil {
-		return h, nil, polled, err
+		return h, nil, err
 	}
 	most, latest := 0, ""
 	if sent = l.sent.Load(); sent != nil { // the listener listens
 		most, latest = maxNoticePage, *sent
 	}
-	keys := s.noticeLog()
+	keys := append([]string{s.metaKey()}, s.noticeLog()...)
 	args := []any{s.now(), l.heard, most, l.epoch, l.read, noticesKeep.Milliseconds(), strings.ToLower(rand.Text()), latest}
 	if p != nil {
 		era, number := cutMark(p.Mark)
-		keys = append(keys, s.pollKeys()...)
+		keys = append(append(keys, s.indexKeys("nodes", "terms", "sweeps", "changed", "unnoted")...), s.erasureKeys()[1])
 		args = append(args, p.Process, p.Term.Milliseconds(), era, number, maxChanges)
 	}
-	evals := []eval{{pollScript, keys, args}}
-	hash := sent != nil && time.Since(l.asked) > metaEvery
-	if hash {
-		evals = append(evals, s.metaEval(nil))
-	}
+	e := eval{pollScript, keys, append(args, s.metaArgs(nil)...)}
 	h, err = call(ctx, s.writes, "poll", func(ctx context.Context) (h hearing, err error) {
 		began := time.Now()
-		answers, err := s.run(ctx, evals...)
+		answers, err := s.run(ctx, e)
 		if err != nil {
 			return h, err
-		}
-		made := false
-		if hash && answers[1].Err() == nil {
-			if _, made, err = s.readMeta(answers[1]); err != nil {
-				return h, err
-			}
 		}
 		parts, err := answers[0].Slice()
-		if err != nil {
-			return h, err
+		made := false
+		if err == nil {
+			_, made, err = s.readMeta(parts)
 		}
-		h, err = readHearing(parts)
+		if err == nil {
+			h, err = readHearing(parts)
+			h.made = made
+		}
 		if err == nil && s.clock == nil {
 			s.servers.hears(h.now, began)
 		}
-		h.made = made
 		if err == nil && p != nil {
 			h.polled, err = readPolled(parts, *p, s.single())
 		}
@@ -256,10 +242,7 @@ func (s *bus) ask(ctx context.Context, l *listener, p *backend.Poll) (h hearing,
 	if h.made {
 		_ = s.isNew(ctx) // if this fails, a sweep finds out
 	}
-	if err == nil && hash {
-		l.asked = time.Now()
-	}
-	return h, sent, h.polled, err
+	return h, sent, err
 }
 
 func (l *listener) deliver(ctx context.Context, notices []heardNotice) error {

@@ -41,7 +41,7 @@ type heardNotice struct {
 }
 
 func readHearing(parts []any) (h hearing, err error) {
-	r, err := textsOf(parts, 0, 3)
+	r, err := textsOf(parts, 1, 3)
 	if err != nil {
 		return h, err
 	}

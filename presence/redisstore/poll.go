@@ -8,20 +8,15 @@ import (
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// pollKeys are the keys of lua/poll.lua behind those of the notices.
-func (k keyspace) pollKeys() []string {
-	return append(k.indexKeys("nodes", "terms", "sweeps", "changed", "unnoted"), k.erasureKeys()[1])
-}
-
-// readPolled reads the second and the third part of an answer of lua/poll.lua. single says that all keys are on one server.
+// readPolled reads the third and the fourth part of an answer of lua/poll.lua. single says that all keys are on one server.
 func readPolled(parts []any, p backend.Poll, single bool) (polled backend.Polled, err error) {
-	r, err := textsOf(parts, 1, 4)
+	r, err := textsOf(parts, 2, 4)
 	if err != nil {
 		return polled, err
 	}
 	nodes, _ := strconv.Atoi(r[2])
 	polled = backend.Polled{Alive: r[0] == "1", Next: millisOf(r[1]), Nodes: nodes, Erasures: r[3] == "1", Changes: backend.Changes{All: true}}
-	told, err := textsOf(parts, 2, 2)
+	told, err := textsOf(parts, 3, 2)
 	if err != nil || told[0] == "" || !single { // somebody notes nothing
 		return polled, err
 	}

@@ -63,7 +63,7 @@ func TestKeysEnd(t *testing.T) {
 	noError(t, err)
 	_, err = k.AddErasure(t.Context(), "z", time.Minute)
 	noError(t, err)
-	want := []string{"presence:{site}:peak", "presence:{~meta}:fleet"}
+	want := []string{"presence:{site}:peak", "presence:{~index}:fleet"}
 	if got := k.endless(); !slices.Equal(got, want) {
 		t.Errorf("got keys without an end %q, want %q", got, want)
 	}

@@ -1,17 +1,21 @@
--- Reads the hash that describes the keyspace, and adds the fields that it lacks.
--- KEYS    1 fleet: hash, see keyspace.go
--- ARGV    1 an id; 2 this version; 3 the oldest version that can read what this one
---         writes; 4 a secret, or empty
--- Returns {id, reader, secret or empty, 1 if the id was missing}. Where a newer
---         version has made the hash unreadable for this one, nothing is written.
--- Cost    O(1)
-local reader = redis.call('HGET', KEYS[1], 'reader')
-if reader and tonumber(reader) and tonumber(reader) > tonumber(ARGV[2]) then return {'', reader, '', '0'} end
-local made = redis.call('HSETNX', KEYS[1], 'id', ARGV[1])
-if not reader or (tonumber(reader) or 0) < tonumber(ARGV[3]) then redis.call('HSET', KEYS[1], 'reader', ARGV[3]) end
-if (tonumber(redis.call('HGET', KEYS[1], 'schema') or nil) or 0) < tonumber(ARGV[2]) then
-  redis.call('HSET', KEYS[1], 'schema', ARGV[2])
+-- The hash that describes the keyspace: see keyspace.go.
+-- ARGV    last: an id; this version; the oldest version that can read what this one writes; a secret, or empty
+
+-- Reads the hash, and adds the fields that it lacks. Returns {id, reader, secret or empty, 1 if the id was missing}. Where a newer
+-- version has made the hash unreadable for this one, nothing is written, and the id is empty.
+local function meta(fleet)
+  local n = #ARGV
+  local reader, version = redis.call('HGET', fleet, 'reader'), tonumber(ARGV[n - 2])
+  if reader and tonumber(reader) and tonumber(reader) > version then return {'', reader, '', '0'} end
+  local made = redis.call('HSETNX', fleet, 'id', ARGV[n - 3])
+  if not reader or (tonumber(reader) or 0) < tonumber(ARGV[n - 1]) then redis.call('HSET', fleet, 'reader', ARGV[n - 1]) end
+  if (tonumber(redis.call('HGET', fleet, 'schema') or nil) or 0) < version then redis.call('HSET', fleet, 'schema', version) end
+  if ARGV[n] ~= '' then redis.call('HSETNX', fleet, 'secret', ARGV[n]) end
+  local now = redis.call('HMGET', fleet, 'id', 'reader', 'secret')
+  return {now[1], now[2], now[3] or '', made .. ''}
 end
-if ARGV[4] ~= '' then redis.call('HSETNX', KEYS[1], 'secret', ARGV[4]) end
-local now = redis.call('HMGET', KEYS[1], 'id', 'reader', 'secret')
-return {now[1], now[2], now[3] or '', made .. ''}
+
+-- [meta_alone] Returns {the content of the hash}: Store.Secret.
+-- KEYS    1 the hash
+-- Cost    O(1)
+return {meta(KEYS[1])}

@@ -1,20 +1,22 @@
 -- What a node asks about once a second: Store.Poll. Store.Hear asks for the notices alone.
--- KEYS    1 log of notices, 2 epoch: as notices.lua; and for all of it 3 nodes, 4 terms, 5 sweeps: as nodes.lua;
---         6 changed, 7 unnoted: as index.lua; 8 when erasures may be claimed: as erasures.lua
+-- KEYS    1 fleet: as meta.lua; 2 log of notices, 3 epoch: as notices.lua; and for all of it 4 nodes, 5 terms, 6 sweeps:
+--         as nodes.lua; 7 changed, 8 unnoted: as index.lua; 9 when erasures may be claimed: as erasures.lua
 -- ARGV    1 now, as time.lua
 --         of the notices: 2 the id of the latest one heard, or 0; 3 how many at most; 4 the name of the log that the
 --         node read last, or empty; 5 when that was, ms; 6 for how long notices are kept, ms; 7 a name for a new log
 --         or era; 8 the id of the latest notice that the node published, or empty
 --         of the process: 9 its name; 10 term, ms; 0: it ends; less: it writes no more
 --         of the changes: 11 the era as it was, 12 the number of the latest change then; 13 how many topics at most
--- Returns up to three lists of texts:
+--         and those of meta.lua
+-- Returns up to four lists of texts:
+--         as meta.lua; without an id it is the only list
 --         {name of the log; now; since when notices may be missed, ms, or 0; then for each
 --         notice its id, how long ago it was in ms, the notice, and its version or 0}
 --         {1 if the process has a lease that no sweep has claimed, else 0; ms until the first lease of any process
 --         lapses; how many processes have a lease that has not lapsed; how many erasures may be claimed, 0 or 1}
 --         {the era; the number of the latest change; and the topics that changed since}. The era is empty while a
 --         node does not note changes. Topics are missing if the era is another one, or if there are too many.
--- Cost    six commands, 20 us for INFO, and O(1) for each notice and each topic
+-- Cost    twelve commands, 20 us for INFO, and O(1) for each notice and each topic
 
 -- Returns the notices that the node has not heard yet.
 local function hear(log, epochKey)
@@ -90,5 +92,7 @@ local function changes(changed, unnoted)
   return topics
 end
 
-if not KEYS[3] then return {hear(KEYS[1], KEYS[2])} end
-return {hear(KEYS[1], KEYS[2]), renew(KEYS[3], KEYS[4], KEYS[5], KEYS[8]), changes(KEYS[6], KEYS[7])}
+local fleet = meta(KEYS[1])
+if fleet[1] == '' then return {fleet} end
+if not KEYS[4] then return {fleet, hear(KEYS[2], KEYS[3])} end
+return {fleet, hear(KEYS[2], KEYS[3]), renew(KEYS[4], KEYS[5], KEYS[6], KEYS[9]), changes(KEYS[7], KEYS[8])}
