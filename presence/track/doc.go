@@ -57,7 +57,7 @@
 //	signal*.go recent*.go places*.go peaks*.go    signals; recent users; places; records
 //	figure*.go answers.go                         figures of topics, and other answers that pages do not wait for
 //	fleet.go seal.go                              other nodes; the fleet's secret
-//	poller.go housekeeping*.go figure_changes.go  what each node asks again and again; its own lease
+//	poller.go housekeeping*.go                    what each node asks again and again; its own lease
 //	lifetime.go locks*.go                         goroutines; mutexes
 //	ask_queue.go                                  what is asked about next
 //	erase*.go                                     what is forgotten of a user

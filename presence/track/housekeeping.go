@@ -36,24 +36,23 @@ func (h *housekeeper) run(ctx context.Context) {
 		case <-tick.C:
 			h.polls()
 			h.users.expire()
-		case <-h.poller.figures.soon:
+		case <-h.poller.figures:
 		}
 		h.refresh(ctx)
 	}
 }
 
-// polls wakes the poller if a poll is due. Figures lag by a second, and by half of that while they change. A poll also finds an
-// outage in which leases may expire, and soon the end of trouble.
+// polls wakes the poller if a poll is due. Figures lag by a second. A poll also finds an outage in which leases may expire, and soon
+// the end of trouble.
 func (h *housekeeper) polls() {
 	pause := h.outage.cfg.harmlessOutage() / 2
-	asked, told := h.poller.figures.since()
 	switch {
-	case told < restAfter*houseKeeping, h.notices.waiting(), h.outage.inDoubt(), h.outage.soundFor() < h.outage.cfg.catchUp():
+	case h.notices.waiting(), h.outage.inDoubt(), h.outage.soundFor() < h.outage.cfg.catchUp():
 		pause = houseKeeping
 	case h.loaded > 0:
 		pause = min(pause, 2*houseKeeping)
 	}
-	if asked >= pause-houseKeeping/4 {
+	if h.poller.since() >= pause-houseKeeping/4 {
 		h.poller.soon.Wake()
 	}
 }
@@ -129,10 +128,10 @@ const (
 // for one half of the topics that rest, and the next round for the other half. A store that lost data tells of no topic that it
 // went back in, until the nodes have restored. One that does not know the mark is asked for all topics.
 func (h *housekeeper) changed(loaded []*replica) map[presence.Topic]bool {
-	if !h.poller.figures.tells() || h.outage.inDoubt() || h.outage.soundFor() < restoreFor(h.outage.cfg.shortestTTL()) {
+	if h.outage.inDoubt() || h.outage.soundFor() < restoreFor(h.outage.cfg.shortestTTL()) {
 		return nil
 	}
-	changed, all := h.poller.figures.take()
+	changed, all := h.poller.take()
 	for _, r := range loaded {
 		if all {
 			r.rest = rest{}

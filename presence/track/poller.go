@@ -3,9 +3,11 @@ package track
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/rollcall-go/rollcall/internal/wait"
+	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
@@ -18,7 +20,7 @@ type poller struct {
 	outage     *outage
 	generation *generation
 	topics     *topics
-	figures    *figureChanges
+	figures    wait.Wakeup        // figures changed
 	erasures   func()             // an erasure waits
 	renewAll   func()             // renews what this node holds
 	swept      func()             // a sweep has begun to end what this node holds: a new generation is needed
@@ -28,6 +30,12 @@ type poller struct {
 
 	told   bool  // swept was called for the present generation
 	lapsed int32 // the first generation that has not been told to write no more
+
+	mu      sync.Mutex              // taken with no other mutex held
+	began   time.Time               // when the latest poll began
+	mark    string                  // of the latest answer; empty: the store cannot tell which figures changed, or was not asked yet
+	changed map[presence.Topic]bool // topics whose figures changed since take was called
+	all     bool                    // every topic may have changed, although the store can tell
 }
 
 // every is the longest time between two polls, so that two renewals in a row may fail.
@@ -44,6 +52,47 @@ func (l *poller) run(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// begins notes that a poll begins, and returns the mark for it.
+func (l *poller) begins(now time.Time) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.began = now
+	return l.mark
+}
+
+// hear takes what an answer says of figures.
+func (l *poller) hear(c backend.Changes) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.mark, l.all = c.Mark, l.all || c.All && c.Mark != ""
+	for _, t := range c.Topics {
+		l.changed[t] = true
+	}
+	if l.all || len(c.Topics) > 0 {
+		l.figures.Wake()
+	}
+}
+
+// take returns the topics whose figures changed since the last call. all says that every topic may have. It returns nil if the
+// store cannot tell.
+func (l *poller) take() (changed map[presence.Topic]bool, all bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.mark == "" {
+		return nil, false
+	}
+	changed, all = l.changed, l.all
+	l.changed, l.all = make(map[presence.Topic]bool), false
+	return changed, all
+}
+
+// since returns how long ago the latest poll began.
+func (l *poller) since() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return time.Since(l.began)
 }
 
 // end ends the lease of a process that has closed and written all releases, so that nobody counts it any more.
@@ -63,13 +112,13 @@ func (l *poller) poll(ctx context.Context) {
 	defer cancel()
 	began := time.Now()
 	l.outage.begin(polls)
-	renewed, err := l.store.Poll(try, backend.Poll{Process: l.generation.nameOf(n), Term: l.cfg.NodeTTL, Mark: l.figures.asks(began)})
+	renewed, err := l.store.Poll(try, backend.Poll{Process: l.generation.nameOf(n), Term: l.cfg.NodeTTL, Mark: l.begins(began)})
 	if ctx.Err() != nil {
 		return
 	}
 	l.outage.report(polls, began, err)
 	if err == nil {
-		l.figures.heard(renewed.Changes)
+		l.hear(renewed.Changes)
 	} else {
 		for _, r := range l.topics.all() {
 			r.markStale()

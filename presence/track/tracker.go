@@ -121,7 +121,7 @@ func newTracker(inner backend.Store, cfg *Config) *Tracker {
 	deliveries := deliver.New(delivering(cfg, life, store, outage))
 	erasures := newErasureTurns()
 	poller := &poller{
-		cfg: cfg, store: store, outage: outage, topics: topics, generation: generation, soon: wait.NewWakeup(), figures: newFigureChanges(), erasures: erasures.woken.Wake,
+		cfg: cfg, store: store, outage: outage, topics: topics, generation: generation, soon: wait.NewWakeup(), figures: wait.NewWakeup(), changed: make(map[presence.Topic]bool), erasures: erasures.woken.Wake,
 		renewAll: leases.renewAll, swept: leases.swept, rewrite: leases.rewriteSoon, rewritten: leases.rewritten,
 	}
 	leases.poller = poller
