@@ -168,7 +168,7 @@ func (l *leases) hasLeft(view pageView) bool {
 // Example: Redis restarts with a file in which Alice is online, and node A writes that she is busy. Half a
 // second later Redis fails over, and loses that.
 func (l *leases) missed(ago time.Duration) {
-	l.outage.lostData()
+	l.outage.lostData(time.Now())
 	l.notices.lost()
 	l.choices.republish()
 	l.life.spawn(func(ctx context.Context) {
@@ -199,7 +199,7 @@ func (l *leases) missed(ago time.Duration) {
 // learn what she chose. If node B knew nothing of the loss, it would sweep her grace before.
 func (l *leases) hearLost(ago time.Duration) {
 	at := time.Now().Add(-ago)
-	if l.outage.heardLoss(at) {
+	if l.outage.lostData(at) {
 		l.choices.askFrom(at.Add(choicesWait))
 		l.restoreSoon()
 	}

@@ -156,25 +156,9 @@ func (o *outage) nextReturn() <-chan struct{} {
 	return o.inOrder
 }
 
-// lostData notes that the store has lost data. Until the nodes have had time to restore it, the store counts
-// as having trouble.
-func (o *outage) lostData() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.lost = time.Now()
-	o.trouble = o.lost
-}
-
-// doubts notes that this node has begun a new generation: until it has written what it holds, nothing is settled.
-func (o *outage) doubts() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.trouble = time.Now()
-}
-
-// heardLoss is lostData for a loss that another node noticed at a moment. It reports whether the loss is new
-// to this node.
-func (o *outage) heardLoss(at time.Time) (news bool) {
+// lostData notes that the store lost data at a moment, as this node or another one noticed. Until the nodes have had time to restore
+// it, the store counts as having trouble. lostData reports whether the loss is new to this node.
+func (o *outage) lostData(at time.Time) (news bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	news = at.Sub(o.lost) > restoreWait
@@ -182,9 +166,9 @@ func (o *outage) heardLoss(at time.Time) (news bool) {
 	return news
 }
 
-// assume treats the store as having been out until now. A node that starts calls it, because it cannot know
-// what was before.
-func (o *outage) assume() {
+// distrust treats the store as having been out until now: this node starts, and cannot know what was before, or has begun a new
+// generation, and nothing is settled until it has written what it holds.
+func (o *outage) distrust() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.trouble = time.Now()

@@ -137,7 +137,7 @@ func (l *poller) poll(ctx context.Context) {
 	case begins:
 		l.told, l.lapsed = false, max(n-namesRetold, 0)
 		l.generation.begin(n)
-		l.outage.doubts()
+		l.outage.distrust()
 		l.rewrite()
 	case lapsed && renewed.Alive:
 		l.renewAll()

@@ -177,7 +177,7 @@ func (t *Tracker) start() {
 		t.life.spawn(t.choices.askWhoHid)
 	}
 	if !t.notices.listen(t.hear, t.outage.nextReturn, t.writer.done) || !t.store.Stats().LastOut.IsZero() { // before its last writes, the node must hear who has hidden
-		t.outage.assume() // what happened before this node began is unknown
+		t.outage.distrust() // what happened before this node began is unknown
 	}
 }
 
