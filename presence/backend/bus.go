@@ -21,7 +21,7 @@ type Bus interface {
 	// Lasting notices of the last ten minutes are delivered too, also those that
 	// were sent before the call or while this node could not reach the Bus:
 	// [Notice.Ago] says how late they come. They may still be on their way when
-	// Listen returns: Hear waits for them, and so does [Store.Poll]. If some may be lost, fn is called with
+	// Listen returns: Hear waits for them. If some may be lost, fn is called with
 	// [Notice.Missed] before it is called with later notices. A Bus whose notices
 	// end with the process delivers those that are sent from now on.
 	Listen(ctx context.Context, fn func(Notice)) (stop func(), err error)

@@ -326,8 +326,8 @@ type Store interface {
 	ReadConsumer(ctx context.Context, consumer string) (map[string]string, error)
 
 	// Poll renews the lease of a node's process, and says what happened since the node polled last. A node calls it
-	// about once a second. Before Poll returns, the listeners of this node were called as by Hear. It costs one round
-	// trip.
+	// about once a second. The listeners of this node are called with the lasting notices that they have not heard
+	// yet, many of them after Poll has returned. It costs one round trip.
 	Poll(ctx context.Context, p Poll) (Polled, error)
 
 	// Check returns nil, an error that is [presence.ErrStoreOut] if the store cannot be reached now, or an

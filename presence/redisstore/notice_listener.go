@@ -67,17 +67,22 @@ func (s *bus) Hear(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Poll implements [backend.Store].
+// Poll implements [backend.Store]. It waits for no listener that reads the log already, since the lease of a process must not lapse
+// for that.
 func (s *bus) Poll(ctx context.Context, p backend.Poll) (polled backend.Polled, err error) {
 	asked := false
 	for l := range s.listeners.Range {
-		if asked {
-			err = l.(*listener).hear(ctx)
-		} else {
-			polled, err = l.(*listener).poll(ctx, p)
+		l := l.(*listener)
+		if asked || !l.mu.TryLock() {
+			l.kick.Wake()
+			continue
 		}
-		if asked = true; err != nil {
-			return polled, err
+		asked = true
+		more := false
+		more, polled, err = l.pageLocked(ctx, &p)
+		l.mu.Unlock()
+		if more {
+			l.kick.Wake()
 		}
 	}
 	if !asked {
@@ -85,6 +90,7 @@ func (s *bus) Poll(ctx context.Context, p backend.Poll) (polled backend.Polled, 
 		h, _, err = s.ask(ctx, &listener{heard: "0"}, &p)
 		polled = h.polled
 	}
+	s.watcher.tend()
 	return polled, err
 }
 
@@ -157,23 +163,8 @@ func (l *listener) stop() {
 func (l *listener) hear(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.restLocked(ctx, true)
-}
-
-// poll is hear, and polls with its first question.
-func (l *listener) poll(ctx context.Context, p backend.Poll) (backend.Polled, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	more, polled, err := l.pageLocked(ctx, &p)
-	if err != nil {
-		return polled, err
-	}
-	return polled, l.restLocked(ctx, more)
-}
-
-// restLocked delivers the notices of the log as long as there are more.
-func (l *listener) restLocked(ctx context.Context, more bool) (err error) {
-	for more {
+	for more := true; more; {
+		var err error
 		if more, _, err = l.pageLocked(ctx, nil); err != nil {
 			return err
 		}

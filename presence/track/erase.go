@@ -79,16 +79,16 @@ const (
 	firstPass    = 1
 	secondPass   = 3 * time.Second
 	lastPass     = 6 * time.Second
-	erasureHold  = 7 * time.Second // how long a claim lasts: all passes, and a second
-	erasureEvery = 2 * time.Second // how often the list is read, and a part that failed is tried
-	erasureWait  = 5 * time.Second // how long one part may take
+	erasureHold  = lastPass + time.Second/4 // how long a claim lasts: all passes. Then a poll of another node finds it, within ten seconds
+	erasureEvery = 2 * time.Second          // how often the list is read, and a part that failed is tried
+	erasureWait  = 5 * time.Second          // how long one part may take
 
 	maxErasedHeard = 1_000
 )
 
 // begin completes an eraser whose fields for other parts are set.
 func (x *eraser) begin() *eraser {
-	x.list, x.parts = x.store, []backend.UserRecords{x.store}
+	x.list, x.turns, x.parts = x.store, newErasureTurns(), []backend.UserRecords{x.store}
 	x.soon, x.heard = make(map[presence.UserID]struct{}), generations.New[string, time.Time](maxErasedHeard, nil)
 	if r, ok := x.cfg.Directory.(backend.UserRecords); ok {
 		x.parts = append(x.parts, r)

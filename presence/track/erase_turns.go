@@ -110,10 +110,19 @@ func (t *erasureTurns) pass(ctx context.Context, fn func()) bool {
 	return true
 }
 
+// told is for when the store's list has an erasure that can be claimed.
+func (x *eraser) told() {
+	if x.inStore() {
+		x.turns.woken.Wake()
+	}
+}
+
+func (x *eraser) inStore() bool { return x.list == backend.ErasureList(x.store) }
+
 // run does the erasures that wait in the list, until ctx ends. Polls tell of those in the store's list.
 func (x *eraser) run(ctx context.Context) {
 	every := erasureEvery
-	if x.list == backend.ErasureList(x.store) {
+	if x.inStore() {
 		every = time.Minute
 	}
 	for wait.Until(ctx, x.turns.woken, every) {

@@ -159,11 +159,12 @@ func (t *Tracker) LatelyKept() int {
 	return len(t.recent.lately.byKey)
 }
 
+// ErasureHold is how long the claim of an erasure lasts.
+const ErasureHold = erasureHold
+
 // FiguresKept returns how many topics that are not loaded have their figures in memory.
 func (t *Tracker) FiguresKept() int {
-	t.counts.memory.mu.Lock()
-	defer t.counts.memory.mu.Unlock()
-	return t.counts.memory.topics.Len()
+	return t.counts.memory.Len()
 }
 
 // PeaksKept returns how many records a node that remembers at most max remembers of as many

@@ -3,25 +3,37 @@ package track
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
-	"github.com/rollcall-go/rollcall/internal/generations"
+	"github.com/rollcall-go/rollcall/internal/brief"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/backend"
 )
 
-// countReader returns the figures of topics, from memory or from the store.
+// countReader returns the figures of topics, from memory or from the store. It remembers for half a second those of topics that are not
+// loaded here. So a list of topics that many visitors look at costs the store two round trips a second.
 type countReader struct {
 	store  backend.Store
 	topics *topics
-	memory *figureMemory
+	memory *brief.Cache[presence.Topic, backend.Counts]
+}
+
+// maxFigures bounds the topics whose figures are remembered.
+const maxFigures = 10_000
+
+func newCountReader(store backend.Store, topics *topics) *countReader {
+	return &countReader{store, topics, brief.New[presence.Topic, backend.Counts](houseKeeping, maxFigures)}
 }
 
 // read is [Tracker.Counts].
 func (c *countReader) read(ctx context.Context, topics ...presence.Topic) ([]backend.Counts, error) {
 	all := make([]backend.Counts, len(topics))
-	missing := c.memory.known(topics, all, c.topics.missing(topics, all))
+	missing := slices.DeleteFunc(c.topics.missing(topics, all), func(i int) (known bool) {
+		all[i], known = c.memory.Get(topics[i])
+		return known
+	})
 	if len(missing) == 0 {
 		return all, nil
 	}
@@ -31,6 +43,7 @@ func (c *countReader) read(ctx context.Context, topics ...presence.Topic) ([]bac
 	}
 	ctx, cancel := pageContext(ctx)
 	defer cancel()
+	asked := time.Now()
 	counts, err := c.store.Counts(ctx, ask...)
 	if err == nil && len(counts) != len(ask) {
 		err = fmt.Errorf("the store answers for %d topics of %d", len(counts), len(ask))
@@ -42,9 +55,7 @@ func (c *countReader) read(ctx context.Context, topics ...presence.Topic) ([]bac
 		}
 		all[j] = counts[i]
 		all[j].Head = ""
-	}
-	if err == nil {
-		c.memory.keep(ask, missing, all)
+		c.memory.Set(presence.Topic(strings.Clone(string(ask[i]))), all[j], asked) // cloned because the topic may be a part of a request
 	}
 	return all, storeOut(err)
 }
@@ -64,49 +75,4 @@ func (t *topics) missing(topics []presence.Topic, all []backend.Counts) (missing
 		missing = append(missing, i)
 	}
 	return missing
-}
-
-// figureMemory remembers for half a second the figures of topics that are not loaded here. So a list of
-// topics that many visitors look at costs the store two round trips a second.
-type figureMemory struct {
-	mu     answersMutex
-	topics *generations.Map[presence.Topic, figuresAt]
-}
-
-type figuresAt struct {
-	backend.Counts
-	at time.Time
-}
-
-// maxFigures bounds the topics whose figures are remembered.
-const maxFigures = 10_000
-
-func newFigureMemory() *figureMemory {
-	return &figureMemory{topics: generations.New[presence.Topic, figuresAt](maxFigures, nil)}
-}
-
-// known sets the figures of the topics that are remembered, and returns the indexes of the
-// others. It looks only at the topics with the given indexes.
-func (m *figureMemory) known(topics []presence.Topic, all []backend.Counts, indexes []int) (missing []int) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	missing = indexes[:0]
-	for _, i := range indexes {
-		if f, ok := m.topics.Get(topics[i]); ok && time.Since(f.at) < houseKeeping {
-			all[i] = f.Counts
-		} else {
-			missing = append(missing, i)
-		}
-	}
-	return missing
-}
-
-// keep remembers figures that the store has just returned.
-func (m *figureMemory) keep(topics []presence.Topic, indexes []int, all []backend.Counts) {
-	now := time.Now()
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for i, topic := range topics {
-		m.topics.Set(presence.Topic(strings.Clone(string(topic))), figuresAt{all[indexes[i]], now}) // cloned because the topic may be a part of a request
-	}
 }

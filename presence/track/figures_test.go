@@ -103,10 +103,13 @@ func TestCountsRemembersABoundedNumber(t *testing.T) {
 			if _, err := a.Counts(t.Context(), threads(15_000)...); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(time.Second)
-		}
-		if got := a.FiguresKept(); got > 10_000 || got < 5_000 {
-			t.Errorf("got the figures of %d topics, want 5,000 to 10,000", got)
+			if got := a.FiguresKept(); got > 10_000 || got < 5_000 {
+				t.Errorf("got the figures of %d topics, want 5,000 to 10,000", got)
+			}
+			time.Sleep(1100 * time.Millisecond)
+			if got := a.FiguresKept(); got > 0 {
+				t.Errorf("got the figures of %d topics two ages later, want none", got)
+			}
 		}
 	})
 }

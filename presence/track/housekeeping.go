@@ -42,12 +42,12 @@ func (h *housekeeper) run(ctx context.Context) {
 	}
 }
 
-// polls wakes the poller if a poll is due. Figures lag by a second. A poll also finds an outage in which leases may expire, and soon
-// the end of trouble.
+// polls wakes the poller if a poll is due. Figures lag by a second, and those of many topics by half of that. A poll also finds an
+// outage in which leases may expire, soon the end of trouble, and in time the erasures of a node that died.
 func (h *housekeeper) polls() {
-	pause := h.outage.cfg.harmlessOutage() / 2
+	pause := min(h.outage.cfg.harmlessOutage()/2, pollsAtRest)
 	switch {
-	case h.notices.waiting(), h.outage.inDoubt(), h.outage.soundFor() < h.outage.cfg.catchUp():
+	case h.loaded > fewTopics, h.notices.waiting(), h.outage.inDoubt(), h.outage.soundFor() < h.outage.cfg.catchUp():
 		pause = houseKeeping
 	case h.loaded > 0:
 		pause = min(pause, 2*houseKeeping)
@@ -70,7 +70,7 @@ func (h *housekeeper) refresh(ctx context.Context) {
 	var topics []presence.Topic
 	var at []int
 	h.round++
-	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
+	ctx, cancel := context.WithTimeout(ctx, applyTimeout)
 	defer cancel()
 	began := time.Now()
 	changed := h.changed(loaded)
@@ -115,10 +115,12 @@ func (h *housekeeper) refresh(ctx context.Context) {
 	}
 }
 
-// A topic rests when its figures stayed the same in restAfter answers in a row. It is then asked for when polls tell that it changed,
-// and once a minute. If the store cannot tell, it is asked for in every second round: up to fewTopics all in the same round, since
-// they are one script in Redis, and of more topics a half in each round.
+// A topic is asked for when polls tell that it changed, and once a minute. If the store cannot tell, it is asked for in each round. It
+// rests when its figures stayed the same in restAfter answers in a row, and is then asked for in every second round: up to fewTopics
+// all in the same round, since they are one script in Redis, and of more topics a half in each round.
 const (
+	pollsAtRest = 10 * time.Second / 3 // the longest time between two polls
+
 	restAfter  = 4
 	fewTopics  = 64
 	slowRounds = int32(time.Minute / houseKeeping)
@@ -142,13 +144,12 @@ func (h *housekeeper) changed(loaded []*replica) map[presence.Topic]bool {
 
 // asksFor reports whether a topic, one of so many, is asked for in this round.
 func (h *housekeeper) asksFor(r *replica, of int, changed map[presence.Topic]bool) bool {
-	if r.rest.same < restAfter || changed[r.out.topic] {
+	switch {
+	case changed != nil:
+		return !r.rest.known || changed[r.out.topic] || (h.round+r.rest.turn)%slowRounds == 0
+	case r.rest.same < restAfter:
 		return true
-	}
-	if changed != nil {
-		return (h.round+r.rest.turn)%slowRounds == 0
-	}
-	if of > fewTopics {
+	case of > fewTopics:
 		return (h.round+r.rest.turn)%2 == 0
 	}
 	return h.round%2 == 0
@@ -156,15 +157,16 @@ func (h *housekeeper) asksFor(r *replica, of int, changed map[presence.Topic]boo
 
 // A rest says whether the figures of a topic change. Only housekeeping uses it.
 type rest struct {
-	head presence.DiffID // the head in the latest answer
-	same int32           // answers in a row that changed nothing
-	turn int32           // random: which rounds ask for the topic while it rests
+	known bool            // there was an answer
+	head  presence.DiffID // the head in it
+	same  int32           // answers in a row that changed nothing
+	turn  int32           // random: which rounds ask for the topic while it rests
 }
 
 // told notes an answer.
 func (r *rest) told(head presence.DiffID, news bool) {
 	if news || head != r.head {
-		*r = rest{head: head, turn: rand.Int32N(slowRounds)}
+		*r = rest{known: true, head: head, turn: rand.Int32N(slowRounds)}
 		return
 	}
 	r.same++

@@ -50,7 +50,7 @@ func (l *leases) heartbeat(ctx context.Context, every time.Duration) {
 		case <-tick.C:
 		}
 		for _, c := range l.heldFor(every) {
-			if c.turn == turn && l.renewNow(c) {
+			if c.turn == turn && l.renewNow(c, toBeat) {
 				l.stats.beatsByStream.Add(1)
 			}
 		}
@@ -67,28 +67,23 @@ func (l *leases) renew(h *holder) bool {
 	if time.Since(time.Unix(0, h.renewed.Load())) < renewEvery(h.ttl()) {
 		return h.conn.Err() == nil
 	}
-	return l.renewNow(h)
+	return l.renewNow(h, toBeat)
 }
 
 // renewNow renews the leases for a connection, for as long as the latest proof of life of the user's pages here allows.
-func (l *leases) renewNow(h *holder) bool {
+func (l *leases) renewNow(h *holder, need need) bool {
 	if h.conn.Err() != nil {
 		return false
 	}
-	l.put(h, toBeat)
+	l.put(h, need)
 	h.renewedNow()
 	return true
 }
 
 // joined is renewNow for a connection that a page has just joined.
 func (l *leases) joined(h *holder) bool {
-	if h.conn.Err() != nil {
-		return false
-	}
 	l.users.joinedHere(h)
-	l.put(h, toKeep)
-	h.renewedNow()
-	return true
+	return l.renewNow(h, toKeep)
 }
 
 // put notes what is to be written of the leases for a connection or visit.

@@ -88,7 +88,7 @@ func (l *leases) rewriteSoon() {
 func (l *leases) renewAll() {
 	l.life.spawn(func(ctx context.Context) {
 		l.inParts(ctx, append(l.users.all(), l.users.allVisits()...), func(h *holder) {
-			if l.renewNow(h); l.isSilent(h) && l.outage.inDoubt() {
+			if l.renewNow(h, toBeat); l.isSilent(h) && l.outage.inDoubt() {
 				l.joinAgain(h, h.heldTopics())
 			}
 		})

@@ -41,10 +41,6 @@ type poller struct {
 // every is the longest time between two polls, so that two renewals in a row may fail.
 func (l *poller) every() time.Duration { return l.cfg.NodeTTL / 3 }
 
-// pollTimeout is how long a poll, and a question for figures, may take. It is less than applyTimeout, so that pages know 3.5 s after the
-// store began to hang, if a poll comes a second later.
-const pollTimeout = applyTimeout - houseKeeping
-
 func (l *poller) run(ctx context.Context) {
 	for {
 		l.poll(ctx)
@@ -108,7 +104,7 @@ func (l *poller) poll(ctx context.Context) {
 	if begins {
 		n++
 	}
-	try, cancel := context.WithTimeout(ctx, min(pollTimeout, max(l.every(), houseKeeping)))
+	try, cancel := context.WithTimeout(ctx, min(applyTimeout, max(l.every(), houseKeeping)))
 	defer cancel()
 	began := time.Now()
 	l.outage.begin(polls)

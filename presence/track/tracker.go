@@ -119,9 +119,8 @@ func newTracker(inner backend.Store, cfg *Config) *Tracker {
 		choices: choices, attention: attention, leases: leases, guests: guests, lastSeen: lastSeen, people: directory.on(),
 	}
 	deliveries := deliver.New(delivering(cfg, life, store, outage))
-	erasures := newErasureTurns()
 	poller := &poller{
-		cfg: cfg, store: store, outage: outage, topics: topics, generation: generation, soon: wait.NewWakeup(), figures: wait.NewWakeup(), changed: make(map[presence.Topic]bool), erasures: erasures.woken.Wake,
+		cfg: cfg, store: store, outage: outage, topics: topics, generation: generation, soon: wait.NewWakeup(), figures: wait.NewWakeup(), changed: make(map[presence.Topic]bool),
 		renewAll: leases.renewAll, swept: leases.swept, rewrite: leases.rewriteSoon, rewritten: leases.rewritten,
 	}
 	leases.poller = poller
@@ -141,14 +140,14 @@ func newTracker(inner backend.Store, cfg *Config) *Tracker {
 		tokens:     env.tokens,
 		signals:    newSignals(cfg, life, &stats.signals, store, topics, sources),
 		recent:     (&recent{cfg: cfg, life: life, store: store, seal: seal, users: users, topics: topics, directory: directory}).begin(),
-		counts:     &countReader{store, topics, newFigureMemory()},
+		counts:     newCountReader(store, topics),
 		attendance: &attendance{store, outage, users, topics, directory},
 		pages:      &pageViews{cfg, writer, users, topics, directory, devices, acts, attention, leases, lastSeen},
 		jobs:       &jobs{cfg: cfg, stats: stats, store: store, outage: outage, leases: leases, poller: poller, fleet: fleet, tell: env.tokens.tell},
 		staff:      &Staff{cfg, store, acts, signOuts, records, found},
 		places:     newPlaces(cfg, life, store, users, topics),
 		eraser: (&eraser{
-			cfg: cfg, life: life, store: store, users: users, topics: topics, notices: notices, seal: seal, turns: erasures,
+			cfg: cfg, life: life, store: store, users: users, topics: topics, notices: notices, seal: seal,
 			where: where, lastSeen: lastSeen, choices: choices, signOuts: signOuts, acts: acts, people: people, deliveries: deliveries,
 		}).begin(),
 		deliveries: deliveries,
@@ -163,6 +162,7 @@ func (t *Tracker) start() {
 		t.life.spawn(func(ctx context.Context) { t.leases.heartbeat(ctx, every) })
 	}
 	t.life.spawn(t.leases.countGuests)
+	t.poller.erasures = t.eraser.told
 	t.life.spawn(t.poller.run)
 	t.life.spawn(t.eraser.run)
 	t.life.spawn((&housekeeper{life: t.life, store: t.store, outage: t.outage, users: t.users, topics: t.topics, choices: t.choices, notices: t.notices, poller: t.poller}).run)

@@ -214,7 +214,11 @@ export function openDots(presence, { topic, src, texts, people }, script) {
     state({ users, truncated }) {
       const absent = [...marks.keys()].filter((id) => !Object.hasOwn(users, id) && !seen.has(id));
       if (truncated) ask(absent.filter((id) => [...marks.get(id)].some((element) => !isOffline(element))));
-      else for (const id of absent) tell(id, "offline");
+      else {
+        const again = absent.filter((id) => asked.has(id)); // for when they were last seen
+        for (const id of absent) tell(id, "offline");
+        if (again.length) ask(again);
+      }
     },
     sync() {
       for (const element of counts) count(element);
