@@ -73,9 +73,10 @@ func (h *housekeeper) refresh(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, applyTimeout)
 	defer cancel()
 	began := time.Now()
-	changed := h.changed(loaded)
+	tells := h.hearChanges(loaded)
 	for _, r := range loaded {
-		if h.asksFor(r, len(loaded), changed) {
+		if h.asksFor(r, len(loaded), tells) {
+			r.rest.asked = began
 			asked, topics, at = append(asked, r), append(topics, r.out.topic), append(at, r.position())
 		}
 	}
@@ -115,9 +116,10 @@ func (h *housekeeper) refresh(ctx context.Context) {
 	}
 }
 
-// A topic is asked for when polls tell that it changed, and once a minute. If the store cannot tell, it is asked for in each round. It
-// rests when its figures stayed the same in restAfter answers in a row, and is then asked for in every second round: up to fewTopics
-// all in the same round, since they are one script in Redis, and of more topics a half in each round.
+// A topic that changed, as polls tell, is asked for in each round until two answers are alike: one difference may be a race, see
+// figureCheck. Each topic is asked for once a minute. If the store cannot tell, a topic rests when its figures stayed the same in
+// restAfter answers in a row. It is then asked for in every second round: up to fewTopics all in the same round, since they are one
+// script in Redis, and of more topics a half in each round.
 const (
 	pollsAtRest = 10 * time.Second / 3 // the longest time between two polls
 
@@ -126,27 +128,26 @@ const (
 	slowRounds = int32(time.Minute / houseKeeping)
 )
 
-// changed returns the topics that changed since it last returned some. It returns nil if the store cannot tell: then this round asks
-// for one half of the topics that rest, and the next round for the other half. A store that lost data tells of no topic that it
-// went back in, until the nodes have restored. One that does not know the mark is asked for all topics.
-func (h *housekeeper) changed(loaded []*replica) map[presence.Topic]bool {
+// hearChanges notes the topics that changed. It reports false if the store cannot tell. A store that lost data tells of no topic that
+// it went back in, until the nodes have restored.
+func (h *housekeeper) hearChanges(loaded []*replica) (tells bool) {
 	if h.outage.inDoubt() || h.outage.soundFor() < restoreFor(h.outage.cfg.shortestTTL()) {
-		return nil
+		return false
 	}
 	changed, all := h.poller.take()
 	for _, r := range loaded {
-		if all {
-			r.rest = rest{}
+		if all || changed[r.out.topic] {
+			r.rest.same = 0
 		}
 	}
-	return changed
+	return changed != nil
 }
 
 // asksFor reports whether a topic, one of so many, is asked for in this round.
-func (h *housekeeper) asksFor(r *replica, of int, changed map[presence.Topic]bool) bool {
+func (h *housekeeper) asksFor(r *replica, of int, tells bool) bool {
 	switch {
-	case changed != nil:
-		return !r.rest.known || changed[r.out.topic] || (h.round+r.rest.turn)%slowRounds == 0
+	case tells:
+		return r.rest.same == 0 && time.Since(r.rest.asked) > houseKeeping/2 || (h.round+r.rest.turn)%slowRounds == 0
 	case r.rest.same < restAfter:
 		return true
 	case of > fewTopics:
@@ -157,16 +158,16 @@ func (h *housekeeper) asksFor(r *replica, of int, changed map[presence.Topic]boo
 
 // A rest says whether the figures of a topic change. Only housekeeping uses it.
 type rest struct {
-	known bool            // there was an answer
-	head  presence.DiffID // the head in it
+	head  presence.DiffID // the head in the latest answer
 	same  int32           // answers in a row that changed nothing
 	turn  int32           // random: which rounds ask for the topic while it rests
+	asked time.Time       // when it was asked for last
 }
 
 // told notes an answer.
 func (r *rest) told(head presence.DiffID, news bool) {
 	if news || head != r.head {
-		*r = rest{known: true, head: head, turn: rand.Int32N(slowRounds)}
+		r.head, r.same, r.turn = head, 0, rand.Int32N(slowRounds)
 		return
 	}
 	r.same++

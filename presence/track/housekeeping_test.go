@@ -183,6 +183,31 @@ func TestFiguresThatAreTold(t *testing.T) {
 	})
 }
 
+// A mutedStore loses the messages about topics.
+type mutedStore struct{ *tellingStore }
+
+func (s mutedStore) Watch(ctx context.Context, topic presence.Topic, w backend.Watcher) (func(), error) {
+	w.Diff = func(backend.Diff) {}
+	return s.tellingStore.Watch(ctx, topic, w)
+}
+
+// A diff whose message was lost is found by what a poll tells, and by two answers about figures.
+func TestLostDiffIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &tellingStore{askedStore: askedStore{Store: memstore.New()}}
+		here, there := start(t, mutedStore{store}, track.Config{Node: "a"}), start(t, store, track.Config{Node: "b"})
+		connect(t, here, track.ConnectOptions{Observe: true})
+		time.Sleep(20 * time.Second)
+		for i := range 5 {
+			connect(t, there, track.ConnectOptions{Visitor: visitor(fmt.Sprint("u", i))})
+			time.Sleep(2200 * time.Millisecond)
+			if got := view(t, here).Total; got != i+1 {
+				t.Errorf("2.2 s after user %d came: %d are there", i+1, got)
+			}
+		}
+	})
+}
+
 // A store that hangs is noticed as soon by a node with many topics.
 func TestHangWithManyTopics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
