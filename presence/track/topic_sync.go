@@ -260,7 +260,7 @@ func (r *replica) refresh(at int, c backend.Counts) (news bool) {
 	return news || changed || r.provisional.open()
 }
 
-// markStale marks the View as possibly outdated, because the store is out. It is called every houseKeeping while it is.
+// markStale marks the View as possibly outdated, because the store is out. It is called again and again while it is.
 func (r *replica) markStale() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
