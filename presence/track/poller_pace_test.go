@@ -150,7 +150,6 @@ func TestFiguresOfATopicThatChanges(t *testing.T) {
 type endedStore struct {
 	backend.Store
 	claimed chan time.Time
-	ended   chan time.Time
 }
 
 func (s *endedStore) ClaimErasures(ctx context.Context, most int, hold time.Duration) ([]backend.Erasure, error) {
