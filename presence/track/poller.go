@@ -28,8 +28,9 @@ type poller struct {
 	rewritten  func(n int32) bool // reports whether all of that has the name of a generation
 	soon       wait.Wakeup        // a poll is due: see housekeeper.polls; a sweep failed, or a generation is wanted
 
-	told   bool  // swept was called for the present generation
-	lapsed int32 // the first generation that has not been told to write no more
+	renewed time.Time // when the lease was renewed last: not with each poll, or a process that dies would have all of it left
+	told    bool      // swept was called for the present generation
+	lapsed  int32     // the first generation that has not been told to write no more
 
 	mu      sync.Mutex              // taken with no other mutex held
 	began   time.Time               // when the latest poll began
@@ -108,7 +109,12 @@ func (l *poller) poll(ctx context.Context) {
 	defer cancel()
 	began := time.Now()
 	l.outage.begin(polls)
-	renewed, err := l.store.Poll(try, backend.Poll{Process: l.generation.nameOf(n), Term: l.cfg.NodeTTL, Mark: l.begins(began)})
+	poll := backend.Poll{Mark: l.begins(began)}
+	renews := begins || began.Sub(l.renewed) > l.every()-houseKeeping || l.outage.soundFor() < l.cfg.catchUp()
+	if renews {
+		poll.Process, poll.Term, l.renewed = l.generation.nameOf(n), l.cfg.NodeTTL, began
+	}
+	renewed, err := l.store.Poll(try, poll)
 	if ctx.Err() != nil {
 		return
 	}
@@ -122,6 +128,9 @@ func (l *poller) poll(ctx context.Context) {
 	}
 	if renewed.Erasures {
 		l.erasures()
+	}
+	if err == nil && !renews {
+		return
 	}
 	lapsed, stalled := l.outage.reportProcess(renewed.Alive || begins, renewed.Next, err)
 	if stalled {

@@ -125,6 +125,33 @@ func (s *countedStore) Counts(ctx context.Context, topics ...presence.Topic) ([]
 	return s.tellingStore.Counts(ctx, topics...)
 }
 
+// A renewingStore counts the polls that renew the lease of a process.
+type renewingStore struct {
+	backend.Store
+	renewals atomic.Int64
+}
+
+func (s *renewingStore) Poll(ctx context.Context, p backend.Poll) (backend.Polled, error) {
+	if p.Term > 0 {
+		s.renewals.Add(1)
+	}
+	return s.Store.Poll(ctx, p)
+}
+
+// A node renews its lease every three seconds, and not with each poll: a process that is killed would have all of the lease left.
+func TestPollsThatRenew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &renewingStore{Store: memstore.New()}
+		connect(t, start(t, store, track.Config{}), track.ConnectOptions{Visitor: visitor("alice")})
+		time.Sleep(20 * time.Second)
+		store.renewals.Store(0)
+		time.Sleep(time.Minute)
+		if n := store.renewals.Load(); n < 17 || n > 21 {
+			t.Errorf("the lease was renewed %d times in a minute, want about 20 times", n)
+		}
+	})
+}
+
 // The figures of a topic that changes all the time are asked for twice a second.
 func TestFiguresOfATopicThatChanges(t *testing.T) {
 	for _, cannot := range []bool{false, true} {
