@@ -72,9 +72,8 @@ func (c *changeLog) rewinds(s *server, wiped bool) {
 	}
 }
 
-// Changes implements backend.Store.
-func (s *server) Changes(_ context.Context, mark string) (backend.Changes, error) {
-	c := &s.changes
+// since returns what changed since a mark.
+func (c *changeLog) since(s *server, mark string) backend.Changes {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.lookLocked(s)
@@ -82,16 +81,24 @@ func (s *server) Changes(_ context.Context, mark string) (backend.Changes, error
 	era, since, _ := strings.Cut(mark, " ")
 	at, err := strconv.Atoi(since)
 	if told.All = err != nil || era != strconv.Itoa(c.era); told.All {
-		return told, nil
+		return told
 	}
 	for t, when := range c.at {
 		if when > at {
 			told.Topics = append(told.Topics, t)
 		}
 	}
-	return told, nil
+	return told
 }
 
-func (l *link) Changes(ctx context.Context, mark string) (backend.Changes, error) {
-	return through(ctx, l, false, func(ctx context.Context) (backend.Changes, error) { return l.server.Changes(ctx, mark) })
+// Poll implements backend.Store. In every second game the store cannot tell what changed, like that of a cluster.
+func (l *link) Poll(ctx context.Context, p backend.Poll) (backend.Polled, error) {
+	return through(ctx, l, true, func(ctx context.Context) (backend.Polled, error) {
+		l.reads()
+		polled, err := l.server.Poll(ctx, p)
+		if err == nil && (l.world.game.has(many) || l.world.game.seed%2 == 0) {
+			polled.Changes = l.server.changes.since(l.server, p.Mark)
+		}
+		return polled, err
+	})
 }

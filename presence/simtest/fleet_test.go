@@ -90,13 +90,6 @@ func (w *world) newProcess(name string) *process {
 			_, _ = p.tracker.Age(ctx)
 		}
 	})
-	rnd := rand.New(rand.NewPCG(w.game.seed, uint64(w.starts.Load())+1000))
-	w.running.Go(func() {
-		for ctx.Err() == nil {
-			time.Sleep(hearEvery*3/4 + upTo(rnd, hearEvery/2))
-			l.reads()
-		}
-	})
 	return p
 }
 

@@ -107,12 +107,6 @@ func (l *link) Sweep(ctx context.Context, o backend.SweepOptions) (backend.Swept
 	})
 }
 
-func (l *link) Poll(ctx context.Context, p backend.Poll) (backend.Polled, error) {
-	return through(ctx, l, true, func(ctx context.Context) (backend.Polled, error) {
-		return l.server.Poll(ctx, p)
-	})
-}
-
 func (l *link) Publish(ctx context.Context, n backend.Notice) error {
 	_, err := through(ctx, l, true, func(ctx context.Context) (struct{}, error) {
 		if n.Lasting {

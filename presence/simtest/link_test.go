@@ -278,7 +278,7 @@ func (l *link) readLocked() {
 	l.log, l.read = lost, time.Now()
 }
 
-// hearEvery is how often the listener of a Redis reads the log, about.
+// hearEvery is how often a poll of a node that is used reads the log, about.
 const hearEvery = time.Second
 
 func (l *link) loseDiffs(n int) {

@@ -36,7 +36,7 @@ var fleetBugs = []bug{
 	{"nodes have a second to restore what was lost", "outage.go", "return max(catchUpFor(ttl), choicesWait+restoreWait)", "return time.Second"},
 
 	// Figures.
-	{"topics that changed are not asked for", "housekeeping.go", "r.rest.same < restAfter || changed[r.out.topic]", "r.rest.same < restAfter"},
+	{"topics that changed are not asked for", "housekeeping.go", "all || changed[r.out.topic]", "all"},
 
 	// Restoring.
 	{"what a store lost is restored before sign-outs are heard", "leases_restore.go", "if err := l.choices.hearAll(ctx); err != nil {", "if err := ctx.Err(); err != nil {"},
