@@ -46,6 +46,9 @@ func (k keyspace) indexKeys(names ...string) []string { return k.keys("~index", 
 
 func (k keyspace) metaKey() string { return k.indexKey("fleet") }
 
+// formerMetaKey is where versions before 4 look for the hash. It tells them that they cannot read what is written.
+func (k keyspace) formerMetaKey() string { return k.key("~meta", "fleet") }
+
 func (k keyspace) consumerKey(consumer string) string {
 	return k.prefix + ":{=consumer:" + consumer + "}:record"
 }
@@ -89,9 +92,9 @@ func (k keyspace) channel(topic presence.Topic) string { return k.key(topic, "di
 // read wrongly, but need not read, says so in its messages: see messageVersion.
 const (
 	// schema is this version.
-	schema = 3
+	schema = 4
 	// oldestReader is the oldest version that can read what this one writes.
-	oldestReader = 3
+	oldestReader = 4
 	// messageVersion is the version in diffs and notices. A message of a newer version counts as lost.
 	messageVersion = 1
 )
@@ -119,7 +122,11 @@ func (s *fleet) readFleet(ctx context.Context, b *breaker, op string, offer []by
 		made   bool
 	}
 	a, err := call(ctx, b, op, func(ctx context.Context) (a answer, err error) {
-		answers, err := s.run(ctx, eval{metaScript, []string{s.metaKey()}, s.metaArgs(offer)})
+		evals := []eval{{metaScript, []string{s.metaKey()}, s.metaArgs(offer)}}
+		if s.id.Load() == nil {
+			evals = append(evals, eval{metaFormerScript, []string{s.formerMetaKey()}, []any{oldestReader}})
+		}
+		answers, err := s.run(ctx, evals...)
 		if err != nil {
 			return a, err
 		}

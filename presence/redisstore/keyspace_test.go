@@ -161,6 +161,23 @@ func TestKeyspaceAfterAWipe(t *testing.T) {
 	}
 }
 
+// Nodes of the keyspace of before are refused: they look for the hash at its former place. Where none were, nothing is left there.
+func TestFormerSchema(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	client := server.Client()
+	const former = "presence:{~meta}:fleet"
+	for _, there := range []bool{false, true} {
+		if there {
+			client.HSet(t.Context(), former, "id", "x", "schema", 3, "reader", 3)
+		}
+		apply(t, storetest.New(t, server), ops(backend.OpJoin, 0, 1, 0, time.Minute)...)
+		if got := client.HGet(t.Context(), former, "reader").Val(); got != map[bool]string{true: "4"}[there] {
+			t.Errorf("where former nodes were, %v: they read %q", there, got)
+		}
+	}
+}
+
 // A store that a newer version writes to in a form of its own is refused in words
 // that help; one that it keeps readable is not.
 func TestNewerSchema(t *testing.T) {
@@ -211,8 +228,8 @@ func TestOlderSchemaIsRaised(t *testing.T) {
 	client := server.Client()
 	client.HSet(t.Context(), "presence:{~index}:fleet", "id", "x", "schema", 1, "reader", 1)
 	apply(t, storetest.New(t, server), ops(backend.OpJoin, 0, 1, 0, time.Minute)...)
-	if got := client.HMGet(t.Context(), "presence:{~index}:fleet", "id", "schema", "reader").Val(); fmt.Sprint(got) != "[x 3 3]" {
-		t.Errorf("got id, schema and reader %v, want [x 3 3]", got)
+	if got := client.HMGet(t.Context(), "presence:{~index}:fleet", "id", "schema", "reader").Val(); fmt.Sprint(got) != "[x 4 4]" {
+		t.Errorf("got id, schema and reader %v, want [x 4 4]", got)
 	}
 }
 

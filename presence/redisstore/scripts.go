@@ -98,6 +98,7 @@ var (
 	statusPutScript      = newScript("time", "keep", "status_put")
 	statusTrimScript     = newScript("time", "status_trim")
 	metaScript           = newScript("meta", "meta_alone")
+	metaFormerScript     = newScript("meta_former")
 	consumerClaimScript  = newScript("time", "keep", "consumer_claim")
 	consumerCommitScript = newScript("time", "keep", "consumer_commit")
 	eraseScript          = changing("time", "keep", "topic_count", "topic", "topic_names", "topic_settle", "erase")

@@ -19,3 +19,11 @@ end
 -- KEYS    1 the hash
 -- Cost    O(1)
 return {meta(KEYS[1])}
+
+-- [meta_former] Refuses nodes of versions before 4, which have the hash elsewhere, if there were any.
+-- KEYS    1 their hash
+-- ARGV    1 the oldest version that can read what is written
+-- Returns 0.
+-- Cost    O(1)
+if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('HSET', KEYS[1], 'reader', ARGV[1]) end
+return 0
