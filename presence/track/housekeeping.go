@@ -49,7 +49,7 @@ func (h *housekeeper) polls() {
 	switch {
 	case h.loaded > fewTopics, h.notices.waiting(), h.outage.inDoubt(), h.outage.soundFor() < h.outage.cfg.catchUp():
 		pause = houseKeeping
-	case h.loaded > 0:
+	case h.loaded > 0, h.outage.wroteLately():
 		pause = min(pause, 2*houseKeeping)
 	}
 	if h.poller.since() >= pause-houseKeeping/4 {

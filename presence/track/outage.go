@@ -37,6 +37,7 @@ type outage struct {
 	failing  failures         // by kind of call
 	wentWell time.Time        // when a call last succeeded while no call of another kind was failing or about to fail
 	readWell time.Time        // when a read or a poll last succeeded
+	wrote    time.Time        // when the latest write began
 	asked    [calls]time.Time // by kind of call: when the one under way began; zero: none is
 	ended    time.Time        // when the latest outage ended that was longer than harmless; zero: there was none
 	trouble  time.Time        // when an outage, or a loss of data, was last noticed; zero: never
@@ -99,6 +100,13 @@ func newOutage(cfg *Config, waiting func() int, retry func()) *outage {
 // isOutLocked reports whether the latest write, read or renewal failed, or not all were in order for max(TTL/3, 1 s).
 func (o *outage) isOutLocked() bool {
 	return o.failing.any() || time.Since(o.wentWell) > o.cfg.harmlessOutage()
+}
+
+// wroteLately reports whether this node writes: then requests wait for the store, and an outage must be found soon.
+func (o *outage) wroteLately() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return time.Since(o.wrote) < topicIdle
 }
 
 // latestFailed reports whether the latest write or read failed.
@@ -179,6 +187,9 @@ func (o *outage) begin(kind int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.asked[kind] = time.Now()
+	if kind == writes {
+		o.wrote = o.asked[kind]
+	}
 }
 
 // report takes the result of a call of a kind, which began at a moment. It logs when the store goes out and
