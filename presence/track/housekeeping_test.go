@@ -208,6 +208,28 @@ func TestLostDiffIsTold(t *testing.T) {
 	})
 }
 
+// A poll that fails leaves no page stale for longer than until the next one.
+func TestOnePollFails(t *testing.T) {
+	for offset := range 40 {
+		synctest.Test(t, func(t *testing.T) {
+			faults := presencetest.NewFaults(&tellingStore{askedStore: askedStore{Store: memstore.New()}})
+			node := start(t, faults, track.Config{})
+			connect(t, node, track.ConnectOptions{Visitor: visitor("alice")})
+			connect(t, node, track.ConnectOptions{Topics: []presence.Topic{"busy"}, Observe: true})
+			time.Sleep(20*time.Second + time.Duration(offset)*50*time.Millisecond)
+			faults.Break(presencetest.Fault{Delay: 50 * time.Millisecond}, presencetest.CallCounts) // the next poll is back sooner
+			faults.Break(presencetest.Fault{Err: errDown, Times: 1}, presencetest.CallPoll)
+			for i := range 30 {
+				node.SeenGuest("busy", fmt.Sprint("g", i))
+				time.Sleep(100 * time.Millisecond)
+			}
+			if view(t, node).Stale {
+				t.Errorf("offset %d: the page is stale 3 s later", offset)
+			}
+		})
+	}
+}
+
 // A store that hangs is noticed as soon by a node with many topics.
 func TestHangWithManyTopics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
