@@ -162,6 +162,13 @@ func (t *Tracker) LatelyKept() int {
 // ErasureHold is how long the claim of an erasure lasts.
 const ErasureHold = erasureHold
 
+// ToldTopics returns how many topics a node remembers of which polls told.
+func (t *Tracker) ToldTopics() int {
+	t.poller.mu.Lock()
+	defer t.poller.mu.Unlock()
+	return len(t.poller.changed)
+}
+
 // FiguresKept returns how many topics that are not loaded have their figures in memory.
 func (t *Tracker) FiguresKept() int {
 	return t.counts.memory.Len()

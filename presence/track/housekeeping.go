@@ -131,16 +131,13 @@ const (
 // hearChanges notes the topics that changed. It reports false if the store cannot tell. A store that lost data tells of no topic that
 // it went back in, until the nodes have restored.
 func (h *housekeeper) hearChanges(loaded []*replica) (tells bool) {
-	if h.outage.inDoubt() || h.outage.soundFor() < restoreFor(h.outage.cfg.shortestTTL()) {
-		return false
-	}
 	changed, all := h.poller.take()
 	for _, r := range loaded {
 		if all || changed[r.out.topic] {
 			r.rest.same = 0
 		}
 	}
-	return changed != nil
+	return changed != nil && !h.outage.inDoubt() && h.outage.soundFor() >= restoreFor(h.outage.cfg.shortestTTL())
 }
 
 // asksFor reports whether a topic, one of so many, is asked for in this round.

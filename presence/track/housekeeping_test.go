@@ -208,6 +208,26 @@ func TestLostDiffIsTold(t *testing.T) {
 	})
 }
 
+// What polls tell does not add up while the store refuses sweeps, for however long.
+func TestToldTopicsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &tellingStore{askedStore: askedStore{Store: memstore.New()}}
+		faults := presencetest.NewFaults(store)
+		node := start(t, faults, track.Config{})
+		connect(t, node, track.ConnectOptions{Observe: true})
+		time.Sleep(20 * time.Second)
+		faults.Break(presencetest.Fault{Err: errDown}, presencetest.CallSweep)
+		for i := range 300 {
+			node.SeenGuest(presence.Topic(fmt.Sprint("thread:", i)), "g")
+			_, _ = node.Sweep(t.Context())
+			time.Sleep(time.Second)
+		}
+		if n := node.ToldTopics(); n > 10 {
+			t.Errorf("the node remembers %d topics, want those of the latest poll", n)
+		}
+	})
+}
+
 // A poll that fails leaves no page stale for longer than until the next one.
 func TestOnePollFails(t *testing.T) {
 	for offset := range 40 {

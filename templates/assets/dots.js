@@ -73,7 +73,10 @@ export function openDots(presence, { topic, src, texts, people }, script) {
   const counts = new Set();
   /** Ids to ask for. */
   const unknown = new Set();
-  /** By id, the latest question about a user of whom nothing was heard since. Other answers are out of date. @type {Map<string, object>} */
+  /**
+   * The latest question about each user, by id. It goes as soon as the page hears of the user: then an answer is out of date.
+   * @type {Map<string, object>}
+   */
   const asked = new Map();
   let aging;
   /** The users of dots whom this visitor sees online, by id. @type {Map<string, import("./connect.js").User>} */
