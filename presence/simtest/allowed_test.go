@@ -122,6 +122,10 @@ var causes = map[string]func(finding) time.Duration{
 	"moved": func(f finding) time.Duration { return when(f.s != nil && f.s.fresh) },
 	// A page of the user came to a node that was not well.
 	"came-out": func(f finding) time.Duration { return time.Since(time.Unix(0, f.u.cameOut.Load())) },
+	// A page of the user beat at another node than that of its stream.
+	"strays": func(f finding) time.Duration { return time.Since(time.Unix(0, f.u.strayed.Load())) },
+	// The store began with a file that lacks more than its latest writes.
+	"old-file": func(f finding) time.Duration { return time.Since(time.Unix(0, f.w.server.outdated.Load())) },
 	// A node wrote of the user that had not heard yet that the user hid or signed out.
 	"late-write": func(f finding) time.Duration {
 		ago := never

@@ -86,6 +86,9 @@ func (s *server) restart() {
 	defer s.mu.Unlock()
 	move(s.Store, s.file.store)
 	s.changes.rewinds(s, false)
+	if time.Since(s.file.at) > nodeTTL/6 {
+		s.outdated.Store(time.Now().UnixNano())
+	}
 	if at := len(s.file.log) - 1; len(s.log)-1 != at || at >= 0 && s.log[at].at != s.file.log[at].at {
 		s.losses.Add(1)
 	}

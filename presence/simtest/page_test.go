@@ -221,11 +221,21 @@ func (p *page) beat(ctx context.Context, conn stream) bool {
 		ctx, cancel := context.WithTimeout(ctx, time.Second)
 		alive, err := process.tracker.Beat(ctx, conn.Token(), p.visitor(), track.Page{})
 		cancel()
+		p.strays(process)
 		if err == nil || errors.Is(err, presence.ErrForeignToken) {
 			return alive
 		}
 	}
 	return true
+}
+
+// strays notes that the page beats at a process, if its stream is at another one.
+func (p *page) strays(at *process) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.person != nil && p.process != at {
+		p.person.strayed.Store(time.Now().UnixNano())
+	}
 }
 
 // connected reports whether the page has a connection to a process that lives.
