@@ -38,6 +38,9 @@ func knownGames() map[string][]move {
 		"an idle grace turns attended":          {batch(idly(enter("a.1")), leave("a.1")), batch(enter("b.1")), batch(view), batch(leave("b.1")), swept},
 		"a keep finds a lease that has lapsed":  {batch(enter("b.1")), later, batch(idly(enter("a.1")), view), later, again(say("a.1")), swept},
 
+		// Rule 7: a keep that makes a lease in place of one that has lapsed is a proof of life of now, also for less.
+		"a keep for less finds a lease that has lapsed": {batch(enter("a.1")), later, batch(enter("b.1")), later, batch(lasting(say("a.1"), 5001*time.Millisecond)), later, later, swept},
+
 		// Rule 16: a sign-out undoes the page view before it, and its minute too.
 		"a page view and a sign-out of somebody who stays": slices.Concat([]move{batch(long)}, minute, []move{again(view, signOut("v"), enter("a.1"))}),
 

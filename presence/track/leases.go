@@ -112,7 +112,7 @@ func (l *leases) joinAgain(c *holder, topics []presence.Topic) {
 		made = slices.DeleteFunc(slices.Clone(topics), func(topic presence.Topic) bool { return l.topics.shown(topic, c.member(topic)) == "" })
 	}
 	for _, topic := range made {
-		l.choices.put(topic, cell{member: c.member(topic), pages: leaseCell{need: toMake, silent: silent}})
+		l.choices.put(topic, cell{member: c.member(topic), pages: leaseCell{need: toMake, silent: true}})
 	}
 	if len(made) == len(c.heldTopics()) {
 		c.renewedNow()

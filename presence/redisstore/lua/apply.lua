@@ -195,6 +195,7 @@ end
 
 function act.keep(u, length, k, idle)
   if not connected(u) then return true end
+  if not live(u, ARGV[k + 1]) then finish(u, ARGV[k + 1]) end
   local from, was = lease(u, ARGV[k + 1])
   hold(u, ARGV[k + 1], length, now, idle, ARGV[k + 3], true)
   u.proven = u.proven or not from or tonumber(length) >= tonumber(was) -- else it tells of an earlier proof
