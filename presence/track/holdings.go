@@ -181,21 +181,21 @@ func (r *reading) joinOf(op backend.Op, v presence.Visitor) backend.Op {
 // writeEnd adds the end of a lease that no page holds any more. A page that came and went while its cell waited joins first, so that
 // its user stays for the grace. The grace is as idle as the page was.
 func (r *reading) writeEnd(l *leaseCell, holder presence.Holder) {
-	end, hold, shift := l.end, r.holdAfter(l), 0
-	if !end.at.After(later(r.out, r.off)) || hold == nil {
+	end, graces, shift := l.end, r.graces(l.end), 0
+	if !end.at.After(later(r.out, r.off)) || !graces {
 		shift = beforeSignOuts
 	}
 	grace := time.Duration(0)
-	if hold != nil {
-		if grace = hold.grace; hold.how == graced && holder == ownPages {
+	if graces {
+		if grace = end.grace; end.how == graced && holder == ownPages {
 			r.writeCame(l, holder, shift)
 		}
-		if left := hold.until.Sub(r.now); grace-left >= time.Second { // shorter times are ignored, so that equal operations can be applied together
+		if left := end.until.Sub(r.now); grace-left >= time.Second { // shorter times are ignored, so that equal operations can be applied together
 			grace = max(left.Round(time.Second), min(grace, lateGrace))
 		}
 	}
 	op := releaseOf(r.member, holder, backend.OpRelease, grace)
-	if hold == nil && (end.how == dropped || end.grace > 0) {
+	if !graces && (end.how == dropped || end.grace > 0) {
 		op.Kind = backend.OpDrop
 	} else if waited := r.now.Sub(end.at); waited >= time.Second { // as before
 		op.Ago = waited.Truncate(time.Second)
@@ -203,20 +203,9 @@ func (r *reading) writeEnd(l *leaseCell, holder presence.Holder) {
 	r.add(slotEnds+shift, op)
 }
 
-// holdAfter returns the end whose grace holds the user after all pages have ended; nil: none does. A grace goes on whatever ends
-// after it, as in the store, but nobody is held for one after a sign-out.
-func (r *reading) holdAfter(l *leaseCell) *leaseEnd {
-	counts := func(e *leaseEnd) bool {
-		return e != nil && e.grace > 0 && e.identified.After(later(r.out, r.users.records.visitorEndedAt(e.visitor)))
-	}
-	longer := l.longest
-	if !counts(longer) || !longer.until.After(l.end.at) {
-		longer = nil
-	}
-	if counts(l.end) && (longer == nil || !longer.until.After(l.end.until)) {
-		return l.end
-	}
-	return longer
+// graces reports whether an end holds its user for the grace: nobody is held for one after a sign-out.
+func (r *reading) graces(e *leaseEnd) bool {
+	return e.grace > 0 && e.identified.After(later(r.out, r.users.records.visitorEndedAt(e.visitor)))
 }
 
 // writeCame adds what a lease was before its end, if the store does not know that: the join of a page that came and went, or whether

@@ -2,7 +2,6 @@ package track
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/rollcall-go/rollcall/internal/wait"
@@ -26,7 +25,6 @@ type leases struct {
 	choices    *choices
 	generation *generation
 	poller     *poller
-	again      *time.Timer // writes all once more
 	visits     *time.Timer // makes the leases of visits again, after the latest restore
 }
 
@@ -34,8 +32,6 @@ type leases struct {
 func (l *leases) begin() *leases {
 	l.visits = time.AfterFunc(time.Hour, func() { l.life.spawn(l.visitAgain) })
 	l.visits.Stop()
-	l.again = time.AfterFunc(time.Hour, l.rewriteSoon)
-	l.again.Stop()
 	return l
 }
 
@@ -101,22 +97,18 @@ func (l *leases) join(c *holder, topics []presence.Topic) (acks []*ack) {
 	return acks
 }
 
-// joinAgain makes the leases of a connection again that the store may have lost. It does so also for a page that is silent, in each
-// topic that shows its user, or if its beats come to other nodes, as these have said, or the user hides. These nodes can keep only
-// whom a connection holds, and do not write what the user chose.
-func (l *leases) joinAgain(c *holder, topics []presence.Topic) {
-	silent, anyway := l.isSilent(c), c.strays.Load() || l.choices.hides(c.visitor.User)
-	made := topics
-	if silent && !anyway {
+// joinAgain makes the leases of a connection again that the store may have lost. For a page that is silent it does so if its beats
+// come to other nodes, as these have said, or the user hides: these nodes can keep only whom a connection holds, and do not write
+// what the user chose.
+func (l *leases) joinAgain(c *holder) {
+	if l.isSilent(c) && !c.strays.Load() && !l.choices.hides(c.visitor.User) {
 		c.inName.Store(l.generation.n.Load())
-		made = slices.DeleteFunc(slices.Clone(topics), func(topic presence.Topic) bool { return l.topics.shown(topic, c.member(topic)) == "" })
+		return
 	}
-	for _, topic := range made {
+	for _, topic := range c.heldTopics() {
 		l.choices.put(topic, cell{member: c.member(topic), pages: leaseCell{need: toMake, silent: true}})
 	}
-	if len(made) == len(c.heldTopics()) {
-		c.renewedNow()
-	}
+	c.renewedNow()
 }
 
 // release ends what a connection held of its user in a topic, after it ended or left the topic. grace is that of an ending with one.
@@ -137,7 +129,7 @@ func (l *leases) release(h *holder, topic presence.Topic, how ending, grace time
 	if u := l.users.byID[h.visitor.User.ID]; u != nil {
 		end.idle = u.idle
 	}
-	l.writer.put(topic, cellOf(h, topic, ended(end)))
+	l.writer.put(topic, cellOf(h, topic, leaseCell{end: &end}))
 }
 
 // cellOf returns the cell of a member for the lease of its pages, or of visits.

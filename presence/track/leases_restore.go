@@ -28,8 +28,6 @@ func (l *leases) lost() {
 	l.notices.lost()
 	if l.generation.lost() {
 		l.nextGeneration()
-	} else { // parts of a store may be lost one after the other
-		l.again.Reset(restoreWait / 4)
 	}
 }
 
@@ -89,7 +87,7 @@ func (l *leases) renewAll() {
 	l.life.spawn(func(ctx context.Context) {
 		l.inParts(ctx, append(l.users.all(), l.users.allVisits()...), func(h *holder) {
 			if l.renewNow(h, toBeat); l.isSilent(h) && l.outage.inDoubt() {
-				l.joinAgain(h, h.heldTopics())
+				l.joinAgain(h)
 			}
 		})
 	})
@@ -112,8 +110,8 @@ func (l *leases) rewrite(ctx context.Context) {
 	l.visits.Reset(restoreFor(l.cfg.shortestTTL()))
 	l.inParts(ctx, l.users.all(), func(c *holder) {
 		l.guests.count(c)
-		if held := c.heldTopics(); len(held) > 0 {
-			l.joinAgain(c, held)
+		if c.holds() {
+			l.joinAgain(c)
 		}
 	})
 	l.visitAgain(ctx)
@@ -139,9 +137,7 @@ func (l *leases) inParts(ctx context.Context, all []*holder, do func(*holder)) {
 // view. If node C did not tell of the beat, Carol would be online until 12:05:00 even if her machine loses its power at
 // 12:02:00.
 func (l *leases) visitAgain(ctx context.Context) {
-	l.inParts(ctx, l.users.allVisits(), func(h *holder) {
-		l.put(h, toMake)
-	})
+	l.inParts(ctx, l.users.allVisits(), func(h *holder) { l.put(h, toMake) })
 }
 
 // hasLeft reports whether the user of a page view that would still hold is known to have left: a stream

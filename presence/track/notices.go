@@ -78,11 +78,7 @@ func (b *notices) keep(p *published) {
 	if p.notice.Lasting {
 		same = b.lasting
 	}
-	was, known := same[key]
-	if known && was.taken < b.losses && p.notice.Kind == backend.NoticeSettings {
-		p.taken = 0 // other nodes must still hear the earlier one, and ask when they hear either
-	}
-	if known || len(same) < b.max {
+	if _, known := same[key]; known || len(same) < b.max {
 		same[key] = p
 	}
 }

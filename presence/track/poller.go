@@ -140,7 +140,7 @@ func (l *poller) poll(ctx context.Context) {
 	case err != nil:
 		return
 	case begins:
-		l.told, l.lapsed = false, max(n-namesRetold, 0)
+		l.told = false
 		l.generation.begin(n)
 		l.outage.distrust()
 		l.rewrite()
@@ -152,10 +152,6 @@ func (l *poller) poll(ctx context.Context) {
 	}
 	l.lapseBefore(ctx, n)
 }
-
-// namesRetold is for how many generations back a node says again that it writes no more under their names. In a cluster one server
-// may start with an old file in which leases have such a name, while the server that knows the names of nodes has forgotten it.
-const namesRetold = 8
 
 // rewriteWithin is how long the name of an earlier generation lives at most, if this node cannot write what it holds under the
 // new name: for example because a directory does not answer.

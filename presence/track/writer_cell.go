@@ -41,18 +41,9 @@ const (
 
 // A leaseCell is the part of a cell that is about one lease.
 type leaseCell struct {
-	need    need
-	silent  bool      // with toMake: also for pages that are silent
-	end     *leaseEnd // of the last page that held the member; nil: none has ended
-	longest *leaseEnd // the one of these with the longest grace; nil: none has one
-}
-
-// ended returns the part of a cell for the end of a page.
-func ended(end leaseEnd) leaseCell {
-	if end.how == graced {
-		return leaseCell{end: &end, longest: &end}
-	}
-	return leaseCell{end: &end}
+	need   need
+	silent bool      // with toMake: also for pages that are silent
+	end    *leaseEnd // of the last page that held the member; nil: none has ended
 }
 
 // A leaseEnd says how the last page ended that held a member of a topic.
@@ -120,9 +111,6 @@ func (l *leaseCell) merge(other leaseCell) {
 	l.need, l.silent = max(l.need, other.need), l.silent || other.silent
 	if l.end == nil || other.end != nil && other.end.after(l.end) {
 		l.end = other.end
-	}
-	if l.longest == nil || other.longest != nil && cmp.Or(other.longest.until.Compare(l.longest.until), other.longest.at.Compare(l.longest.at)) > 0 {
-		l.longest = other.longest
 	}
 }
 

@@ -15,7 +15,7 @@ func TestAnEndBehindABlockedJoin(t *testing.T) {
 		w := newWriter(&counters{})
 		w.put(presence.Site, cell{member: "alice", pages: leaseCell{need: toMake}})
 		taken := w.take()[presence.Site].cells["alice"][0]
-		w.put(presence.Site, cell{member: "alice", pages: ended(leaseEnd{at: time.Now(), how: leaving})}) // meanwhile
+		w.put(presence.Site, cell{member: "alice", pages: leaseCell{end: &leaseEnd{at: time.Now(), how: leaving}}}) // meanwhile
 		w.block(presence.Site, &cell{member: "alice", pages: taken.pages})
 		if how == "the choice is known" {
 			w.unblock("alice")
@@ -61,8 +61,7 @@ func randomCell(r *rand.Rand, now time.Time) (c cell) {
 				end.grace = time.Duration(1+r.IntN(3)) * 10 * time.Second
 				end.until = end.at.Add(end.grace)
 			}
-			e := ended(end)
-			l.end, l.longest = e.end, e.longest
+			l.end = &end
 		}
 		return l
 	}
@@ -88,10 +87,8 @@ func linesOf(c cell, now time.Time) (lines []string) {
 	}
 	for _, l := range []leaseCell{c.pages, c.visits} {
 		lines = append(lines, fmt.Sprint(l.need, l.silent))
-		for _, end := range []*leaseEnd{l.end, l.longest} {
-			if end != nil {
-				lines = append(lines, after(end.at), after(end.until))
-			}
+		if l.end != nil {
+			lines = append(lines, after(l.end.at), after(l.end.until))
 		}
 	}
 	if c.view != nil {

@@ -63,19 +63,18 @@ var fleetBugs = []bug{
 	{"a status that is heard is not written", "choices_take.go", "	leave(c.write(maps.Keys(topics), user))\n", "	_ = maps.Keys(topics)\n"},
 	{"a cell that waited for a choice is forgotten", "writer.go", "			w.grewLocked(user, w.dirtyLocked(b.topics[i]).put(user, *c))\n", "			_ = []any{i, c}\n"},
 	{"choices are not told again after a loss", "choices_restore.go", "PutStatus(ctx, user, chosen, true); err == nil {", "PutStatus(ctx, user, chosen, true); err == nil || true {"},
-	{"a node asks a store that lost the choices at once", "choices_restore.go", "c.askFrom(from)", ""},
+	{"a node asks a store that lost the choices at once", "choices_restore.go", "	c.askFrom(time.Now().Add(choicesWait))\n", ""},
 	{"users are announced before their choice is known", "holdings.go", "case !r.known:\n		return false\n", "case !r.known && false:\n		return false\n"},
 
 	// The order of notices and operations.
 	{"late notices say that they are new", "notices.go", "late.Ago = time.Since(p.at)", ""},
 	{"what came while a write failed is lost", "writer.go", "		d.merge(since)\n", ""},
 	{"a page that came and went leaves its end alone", "holdings.go", "if l.need == toMake && r.known {", "if false {"},
-	{"a longer grace ends with a shorter one", "holdings.go", "if counts(l.end) && (longer == nil || !longer.until.After(l.end.until)) {", "if counts(l.end) {"},
 	{"a page view after the join is before it", "holdings.go", "by != nil && v.at.After(by.joinedLocked())", "by != nil && v.at.IsZero()"},
 	{"a page view of before a sign-out is written", "writer_cell.go", "	if c.view != nil && !c.view.at.After(later(c.out, c.off)) {", "	if false {"},
 	{"an earlier end undoes a later one", "writer_cell.go", "return e.at.After(other.at) ||", "return other.at.After(e.at) ||"},
 	{"a choice is written after what came later", "holdings.go", "	r.add(slotChoices, op)\n", "	r.add(slotBeats, op)\n"},
-	{"a sign-off is written after the end of another page", "holdings.go", "if !end.at.After(later(r.out, r.off)) || hold == nil {", "if true {"},
+	{"a sign-off is written after the end of another page", "holdings.go", "if !end.at.After(later(r.out, r.off)) || !graces {", "if true {"},
 	{"what the store did not take is given up", "writer_flush.go", "			f.writer.keep(topic, topics[topic])\n", ""},
 
 	// Replicas and readers.
