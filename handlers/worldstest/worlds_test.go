@@ -258,7 +258,7 @@ func (w *world) kept(user presence.UserID, at time.Time) {
 }
 
 // related fails where the moments of bob's leave do not relate as in the other world. The leaves
-// that a store tells in one step are of one moment. The Directory has that of the node that had
+// that a store tells in one step are of about one moment. The Directory has that of the node that had
 // the store told.
 func (w *world) related() {
 	w.t.Helper()
@@ -269,7 +269,7 @@ func (w *world) related() {
 	noError(w.t, err)
 	for n := range w.nodes {
 		site, people := w.leftAt(fmt.Sprint("alice ", n, " site")), w.leftAt(fmt.Sprint("people ", n))
-		if apart := people.Sub(site).Abs(); apart > w.step {
+		if apart := people.Sub(site).Abs(); apart > step {
 			w.t.Errorf("node %d: the leaves of people and site are %s apart", n, apart)
 		}
 		// A Directory may keep whole milliseconds.
