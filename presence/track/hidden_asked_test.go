@@ -110,3 +110,30 @@ func TestAnswersOfTheStoreAgreeWithTheRoster(t *testing.T) {
 		}
 	})
 }
+
+// A node that may have missed what a hidden user chose since asks the Directory about the users whom it keeps out, also of those
+// whom it does not hold.
+func TestWhoHidAndShowsAgainUnheard(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		memory, directory := memstore.New(), presencetest.NewMemoryDirectory()
+		deaf := presencetest.NewFaults(memory)
+		a := start(t, memory, track.Config{Node: "a", Directory: directory})
+		b := start(t, deaf, track.Config{Node: "b", Directory: directory})
+		d := &town{t: t, store: deaf, directory: directory, a: a, b: b}
+		connect(t, a, track.ConnectOptions{Visitor: on("alice", "laptop")})
+		w := openPage(t, b, track.ConnectOptions{})
+		w.want("state alice")
+		d.choose(a, "alice", presence.Settings{Status: presence.Invisible})
+		time.Sleep(time.Second)
+		deaf.Disturb(presencetest.Disturbance{Lose: 1_000})
+		d.choose(a, "alice", presence.Settings{})
+		time.Sleep(100 * time.Millisecond)
+		deaf.Disturb(presencetest.Disturbance{})
+		b.Hear(backend.Notice{Missed: time.Second}) // its streams stay
+		time.Sleep(30 * time.Second)
+		w.read()
+		if _, is := w.roster["site"]["alice"]; !is {
+			t.Error("alice is not listed, who shows again")
+		}
+	})
+}

@@ -140,7 +140,7 @@ func (l *poller) poll(ctx context.Context) {
 	case err != nil:
 		return
 	case begins:
-		l.told = false
+		l.told, l.lapsed = false, max(n-namesRetold, 0)
 		l.generation.begin(n)
 		l.outage.distrust()
 		l.rewrite()
@@ -153,13 +153,17 @@ func (l *poller) poll(ctx context.Context) {
 	l.lapseBefore(ctx, n)
 }
 
+// namesRetold is for how many generations back a node says again that it writes no more under their names: a server may start with an
+// old file in which leases have such a name, while nobody knows the name any more.
+const namesRetold = 8
+
 // rewriteWithin is how long the name of an earlier generation lives at most, if this node cannot write what it holds under the
 // new name: for example because a directory does not answer.
 const rewriteWithin = time.Minute
 
 // lapseBefore tells the store that this node writes no more under the names of the generations before n. It does so once all that
 // the node holds has the new name. Until then it keeps the earlier names alive. An earlier name lapses when no call that has it
-// can take effect any more. The name of visits lapses when every node has had the time to write its leases again.
+// can take effect any more.
 func (l *poller) lapseBefore(ctx context.Context, n int32) {
 	if l.lapsed == n {
 		return
@@ -171,7 +175,7 @@ func (l *poller) lapseBefore(ctx context.Context, n int32) {
 			_ = l.ask(ctx, name, l.cfg.NodeTTL)
 			continue
 		}
-		if l.ask(ctx, name, -2*applyTimeout) != nil || l.ask(ctx, name+visiting, -(restoreFor(l.cfg.shortestTTL())+returningFor)) != nil {
+		if l.ask(ctx, name, -2*applyTimeout) != nil {
 			return
 		}
 		l.lapsed = k + 1

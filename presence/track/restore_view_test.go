@@ -126,3 +126,26 @@ func TestRestoredViewKeepsItsMoment(t *testing.T) {
 		})
 	}
 }
+
+// A page view of who left since, by a stream at another node, is not written again after a loss of data: nobody would end it for
+// minutes.
+func TestViewOfWhoHasLeftIsNotRestored(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		store := newSwapStore()
+		a, b := start(t, store, track.Config{Node: "a"}), start(t, store, track.Config{Node: "b"})
+		w := watch(t, a)
+		a.Seen(presence.Site, user("alice"), presence.Device{})
+		time.Sleep(time.Second)
+		stream := connect(t, b, track.ConnectOptions{Visitor: visitor("alice")})
+		time.Sleep(20 * time.Second)
+		stream.Close()
+		time.Sleep(20 * time.Second)
+		w.want("diff +alice -", "diff + -alice")
+		store.wipe()
+		time.Sleep(time.Minute)
+		w.read()
+		if _, is := w.roster["site"]["alice"]; is || onlineIn(t, store) {
+			t.Error("alice is back, who left before the loss")
+		}
+	})
+}

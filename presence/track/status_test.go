@@ -216,3 +216,27 @@ func TestStatusIsWrittenByFewNodes(t *testing.T) {
 		}
 	})
 }
+
+// Who hides and signs out changes no number that others see, also where the topic has forgotten that the user hides.
+func TestSignOutOfWhoHidesChangesNoNumber(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		a := start(t, memstore.New(), track.Config{Age: time.Minute})
+		a.Seen(presence.Site, user("alice"), presence.Device{})
+		time.Sleep(50 * time.Second)
+		choose(t, a, "alice", presence.Invisible)
+		time.Sleep(30 * time.Second) // the page view holds her no longer, and she is in the old set
+		recent := func() int {
+			t.Helper()
+			_, _ = a.Sweep(t.Context())
+			counts, err := a.Counts(t.Context(), presence.Site)
+			noError(t, err)
+			return counts[0].Recent
+		}
+		before := recent()
+		noError(t, a.SignOut(t.Context(), "alice"))
+		time.Sleep(2 * time.Second)
+		if after := recent(); before != 1 || after != 1 {
+			t.Errorf("%d users came lately, and after she signed out %d, want 1 and 1", before, after)
+		}
+	})
+}

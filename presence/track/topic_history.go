@@ -118,23 +118,6 @@ func (h *history) size(from, to int) (changes int) {
 	return changes
 }
 
-// leadsTo reports whether a roster agrees with the history about its users. A store that lost some keys of a
-// topic may have a log about users whom its roster lacks.
-func (h *history) leadsTo(at roster) bool {
-	latest := make(map[presence.UserID]bool)
-	for _, v := range h.versions {
-		for _, c := range v.changes {
-			latest[c.id] = c.after != nil
-		}
-	}
-	for id, there := range latest {
-		if there != (at.get(id) != nil) {
-			return false
-		}
-	}
-	return true
-}
-
 // gone returns the users who left according to this history, by a leave that the earlier history does not
 // have.
 func (h *history) gone(was *history) map[presence.UserID]backend.Departure {

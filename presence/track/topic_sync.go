@@ -143,9 +143,6 @@ func (env *topicEnv) fetch(ctx context.Context, topic presence.Topic, kind prese
 		members.set(newEntry(m))
 	}
 	h, newer := coldHistory(snap.ID, log, env.cfg.LogSize)
-	if !h.leadsTo(members) { // the store lost some of the topic's keys
-		h = newHistory(snap.ID, env.cfg.LogSize)
-	}
 	now := stored{ledger: newLedger(snap.ID, members, h), newer: newer, at: snap.At, counts: counts[0]}
 	now.extras, now.known = env.extras(ctx, topic, kind)
 	return now, nil

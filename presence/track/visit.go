@@ -207,11 +207,6 @@ func (t *tokens) beatElsewhere(ctx context.Context, c claim, page Page) (alive b
 		t.tellVisited(h)
 		return alive, err
 	}
-	if !news { // the store may have lost the lease
-		if alive, err = t.holds(ctx, t.leases.keep(h, true, page.Joined)); err != nil || alive {
-			return alive, err
-		}
-	}
 	h.conn.Close() // the store may have taken it in some topics
 	return false, nil
 }
