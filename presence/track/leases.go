@@ -25,6 +25,7 @@ type leases struct {
 	choices    *choices
 	generation *generation
 	poller     *poller
+	again      *time.Timer // writes all once more
 	visits     *time.Timer // makes the leases of visits again, after the latest restore
 }
 
@@ -32,6 +33,8 @@ type leases struct {
 func (l *leases) begin() *leases {
 	l.visits = time.AfterFunc(time.Hour, func() { l.life.spawn(l.visitAgain) })
 	l.visits.Stop()
+	l.again = time.AfterFunc(time.Hour, l.rewriteSoon)
+	l.again.Stop()
 	return l
 }
 

@@ -28,6 +28,8 @@ func (l *leases) lost() {
 	l.notices.lost()
 	if l.generation.lost() {
 		l.nextGeneration()
+	} else { // parts of a store may be lost one after the other
+		l.again.Reset(restoreWait / 4)
 	}
 }
 
