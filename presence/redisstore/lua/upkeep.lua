@@ -23,9 +23,10 @@ redis.call('UNLINK', KEYS[2], KEYS[4])
 if now - last >= 2 * period then
   redis.call('UNLINK', KEYS[1], KEYS[3], KEYS[6], KEYS[9])
 else
-  local early = redis.call('ZCOUNT', KEYS[6], '-inf', '(' .. string.format('%.0f', last))
-  if early > 0 then redis.call('ZREMRANGEBYRANK', KEYS[6], 0, early - 1) end
-  redis.call('ZREMRANGEBYSCORE', KEYS[9], '-inf', '(' .. string.format('%.0f', last))
+  for _, guests in ipairs({KEYS[6], KEYS[9]}) do
+    local early = redis.call('ZCOUNT', guests, '-inf', '(' .. string.format('%.0f', last))
+    if early > 0 then redis.call('ZREMRANGEBYRANK', guests, 0, early - 1) end
+  end
   if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('RENAME', KEYS[1], KEYS[2]) end
   if redis.call('EXISTS', KEYS[3]) == 1 then redis.call('RENAME', KEYS[3], KEYS[4]) end
 end
