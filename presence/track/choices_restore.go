@@ -23,7 +23,8 @@ func (c *choices) askFrom(at time.Time) {
 	}
 }
 
-// republish tells the store again what this node knows, because the store may have lost it. The node forgets which users chose
+// republish tells the store again what this node knows, because the store may have lost it. Then it asks, because this node may have
+// missed later choices. Until then the known choices hold, so that no invisible user is shown. The node forgets which users chose
 // nothing, and asks about them again when the other nodes have had time to tell what they know.
 //
 // If the site has a Directory, that has the choices, and no node tells them. The node asks again about the users whom it
@@ -38,7 +39,8 @@ func (c *choices) republish() {
 		return
 	}
 	known := c.users.forgetChoices(func(_ presence.UserID, was choice) bool { return was.rev() > 0 })
-	c.askFrom(time.Now().Add(choicesWait))
+	from := time.Now().Add(choicesWait)
+	c.askFrom(from)
 	c.life.spawn(func(ctx context.Context) {
 		for user, was := range known {
 			chosen := backend.ChosenStatus{Status: was.settings.Status, Rev: was.rev()}
@@ -50,6 +52,9 @@ func (c *choices) republish() {
 					return
 				}
 			}
+		}
+		if wait.For(ctx, time.Until(from)) {
+			c.askAgain(slices.Collect(maps.Keys(known))...)
 		}
 	})
 }

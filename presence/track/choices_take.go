@@ -12,7 +12,8 @@ import (
 func siteOf(id presence.UserID) presence.Topic { return presence.Site.In(id.Tenant()) }
 
 // take replaces a user's choice by the result of replace, unless that is no change, and writes the new choice where this node
-// holds the user. replace is called with users.mu held.
+// holds the user. If the user hides, it writes that in all topics that it shows the user
+// in, since the node of the sender may have ended before it wrote. replace is called with users.mu held.
 func (c *choices) take(user presence.UserID, replace func(was choice, known bool) (now choice, changed bool)) (now choice, changed bool) {
 	now, changed = c.users.learn(user, replace)
 	if changed || now.hides() { // the answer may have come before the notice
@@ -21,10 +22,16 @@ func (c *choices) take(user presence.UserID, replace func(was choice, known bool
 	if !changed {
 		return now, false
 	}
+	topics := c.users.topicsOf(user)
+	if now.hides() {
+		for _, topic := range c.where.showing(user) {
+			topics[topic] = struct{}{}
+		}
+	}
 	for _, conn := range c.users.connectionsOf(user) {
 		conn.conn.wake() // it may be waiting for its own join
 	}
-	leave(c.write(maps.Keys(c.users.topicsOf(user)), user))
+	leave(c.write(maps.Keys(topics), user))
 	return now, true
 }
 

@@ -33,6 +33,9 @@ func TestHidesWhileTheNodeOfAPageStandsStill(t *testing.T) {
 			choose(t, b, "alice", presence.Invisible)
 			time.Sleep(100 * time.Millisecond)
 			w.want("diff + -alice")
+			if snap, err := memory.Snapshot(t.Context(), "thread:1"); err != nil || len(snap.Members) > 0 {
+				t.Errorf("the store shows %+v, %v, as to a node that begins now", snap.Members, err)
+			}
 			still.Heal()
 		})
 	}

@@ -2,6 +2,7 @@ package track
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/rollcall-go/rollcall/internal/wait"
@@ -100,18 +101,22 @@ func (l *leases) join(c *holder, topics []presence.Topic) (acks []*ack) {
 	return acks
 }
 
-// joinAgain makes the leases of a connection again that the store may have lost. For a page that is silent it does so if its beats
-// come to other nodes, as these have said, or the user hides: these nodes can keep only whom a connection holds, and do not write
-// what the user chose.
+// joinAgain makes the leases of a connection again that the store may have lost. It does so also for a page that is silent, in each
+// topic that shows its user, or if its beats come to other nodes, as these have said, or the user hides. These nodes can keep only
+// whom a connection holds, and do not write what the user chose. A page may turn silent while its cell waits for the choice.
 func (l *leases) joinAgain(c *holder) {
+	held := c.heldTopics()
+	made := held
 	if l.isSilent(c) && !c.strays.Load() && !l.choices.hides(c.visitor.User) {
 		c.inName.Store(l.generation.n.Load())
-		return
+		made = slices.DeleteFunc(slices.Clone(held), func(topic presence.Topic) bool { return l.topics.shown(topic, c.member(topic)) == "" })
 	}
-	for _, topic := range c.heldTopics() {
+	for _, topic := range made {
 		l.choices.put(topic, cell{member: c.member(topic), pages: leaseCell{need: toMake, silent: true}})
 	}
-	c.renewedNow()
+	if len(made) == len(held) {
+		c.renewedNow()
+	}
 }
 
 // release ends what a connection held of its user in a topic, after it ended or left the topic. grace is that of an ending with one.

@@ -140,7 +140,7 @@ func (r *replica) withhold(e *entry) {
 	if p.withheld == nil {
 		p.withheld = make(map[presence.UserID]*entry)
 	}
-	p.withheld[e.ID], p.active = e, true
+	p.withheld[e.ID], p.active, p.latest = e, true, time.Now()
 }
 
 // withholdAll withholds those who hide in a roster that was just read. Nobody reads it yet.

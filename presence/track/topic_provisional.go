@@ -55,6 +55,7 @@ type provisional struct {
 	active   bool                                     // the history has versions of a provisional roster
 	kept     bool                                     // a diff shows somebody who is withheld, and is not published yet
 	versions int32                                    // the number of names that nextVersion has made
+	latest   time.Time                                // when a user was last withheld
 	timer    *time.Timer                              // settles
 }
 
@@ -112,7 +113,7 @@ func (r *replica) stand(n net, listed roster, latest int64, gone map[presence.Us
 		}
 		certain.joins = append(certain.joins, e)
 	}
-	p.active = p.open()
+	p.active, p.latest = p.open(), time.Now()
 	return certain
 }
 
@@ -143,15 +144,15 @@ func (p *provisional) forget(id presence.UserID) {
 	delete(p.withheld, id)
 }
 
-// settle returns the changes that are due: missing users leave, and withheld users join, except those who hide. These stay out until
-// the store has learned it, or this node knows of another choice.
-func (p *provisional) settle(hides func(presence.UserID) bool) (n net) {
+// settle returns the changes that are due: missing users leave, and withheld users join, except those who hide. These join
+// once the store has not learned it for as long as anything old may last there: then it knows of a later choice.
+func (p *provisional) settle(hides func(presence.UserID) bool, old time.Duration) (n net) {
 	for _, m := range p.missing {
 		n.leaves = append(n.leaves, m.left)
 	}
 	clear(p.missing)
 	for id, e := range p.withheld {
-		if !hides(id) {
+		if !hides(id) || time.Since(p.latest) >= old {
 			n.joins = append(n.joins, e)
 			delete(p.withheld, id)
 		}
@@ -216,7 +217,7 @@ func (r *replica) settle() {
 		r.settleAfter(time.Second)
 	default:
 		r.publishPendingLocked()
-		if r.decideLocked(r.provisional.settle(r.hides)); r.provisional.open() {
+		if r.decideLocked(r.provisional.settle(r.hides, r.oldFor())); r.provisional.open() {
 			r.settleAfter(settled)
 		}
 	}

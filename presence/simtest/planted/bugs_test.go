@@ -60,10 +60,10 @@ var fleetBugs = []bug{
 
 	// Statuses.
 	{"a status is not published", "settings.go", "untold := c.publishSettings(ctx, user, note)", "var untold error"},
-	{"a status that is heard is not written", "choices_take.go", "	leave(c.write(maps.Keys(c.users.topicsOf(user)), user))\n", "	_ = maps.Keys(c.users.topicsOf(user))\n"},
+	{"a status that is heard is not written", "choices_take.go", "	leave(c.write(maps.Keys(topics), user))\n", "	_ = maps.Keys(topics)\n"},
 	{"a cell that waited for a choice is forgotten", "writer.go", "			w.grewLocked(user, w.dirtyLocked(b.topics[i]).put(user, *c))\n", "			_ = []any{i, c}\n"},
 	{"choices are not told again after a loss", "choices_restore.go", "PutStatus(ctx, user, chosen, true); err == nil {", "PutStatus(ctx, user, chosen, true); err == nil || true {"},
-	{"a node asks a store that lost the choices at once", "choices_restore.go", "	c.askFrom(time.Now().Add(choicesWait))\n", ""},
+	{"a node asks a store that lost the choices at once", "choices_restore.go", "	c.askFrom(from)\n", ""},
 	{"users are announced before their choice is known", "holdings.go", "case !r.known:\n		return false\n", "case !r.known && false:\n		return false\n"},
 
 	// The order of notices and operations.
