@@ -122,9 +122,9 @@ var causes = map[string]func(finding) time.Duration{
 	"moved": func(f finding) time.Duration { return when(f.s != nil && f.s.fresh) },
 	// A page of the user came to a node that was not well.
 	"came-out": func(f finding) time.Duration { return time.Since(time.Unix(0, f.u.cameOut.Load())) },
-	// A page of the user beat at another node than that of its stream.
+	// Another node than that of the stream took a beat of the user's page.
 	"strays": func(f finding) time.Duration { return time.Since(time.Unix(0, f.u.strayed.Load())) },
-	// The store began with a file that lacks more than its latest writes.
+	// The store began with a file that lacks a sixth of NodeTTL or more: row 3.
 	"old-file": func(f finding) time.Duration { return time.Since(time.Unix(0, f.w.server.outdated.Load())) },
 	// A node wrote of the user that had not heard yet that the user hid or signed out.
 	"late-write": func(f finding) time.Duration {

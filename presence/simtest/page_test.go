@@ -221,7 +221,9 @@ func (p *page) beat(ctx context.Context, conn stream) bool {
 		ctx, cancel := context.WithTimeout(ctx, time.Second)
 		alive, err := process.tracker.Beat(ctx, conn.Token(), p.visitor(), track.Page{})
 		cancel()
-		p.strays(process)
+		if err == nil && alive {
+			p.strays(process)
+		}
 		if err == nil || errors.Is(err, presence.ErrForeignToken) {
 			return alive
 		}
@@ -229,7 +231,7 @@ func (p *page) beat(ctx context.Context, conn stream) bool {
 	return true
 }
 
-// strays notes that the page beats at a process, if its stream is at another one.
+// strays notes that a process took a beat of the page, if the stream is at another one.
 func (p *page) strays(at *process) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

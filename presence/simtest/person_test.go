@@ -38,7 +38,7 @@ type person struct {
 	chosen     chan struct{} // closed when the choice before the next one is done; nil: there was none
 	outs       atomic.Int64  // sign-outs under way
 	cameOut    atomic.Int64  // when a page last came to a process that was not well, in Unix ns
-	strayed    atomic.Int64  // when a page last beat at another process than that of its stream, in Unix ns
+	strayed    atomic.Int64  // when another process than that of the stream last took a beat of a page, in Unix ns
 }
 
 func (u *person) visitor() presence.Visitor {

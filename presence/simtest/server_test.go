@@ -32,7 +32,7 @@ type server struct {
 	changes changeLog
 
 	losses   atomic.Int64 // how often the log lost some: listeners notice it
-	outdated atomic.Int64 // when it last began with a file that lacked more than its latest writes, in Unix ns
+	outdated atomic.Int64 // when it last began with a file that lacked a sixth of NodeTTL or more, in Unix ns
 }
 
 // save begins to lose writes: rewind goes back to this moment.

@@ -111,8 +111,8 @@ func TestAnswersOfTheStoreAgreeWithTheRoster(t *testing.T) {
 	})
 }
 
-// A node that may have missed what a hidden user chose since asks the Directory about the users whom it keeps out, also of those
-// whom it does not hold.
+// Node b keeps alice out of its list, and may have missed that she shows again. It asks the Directory, although no page of hers is open
+// at b.
 func TestWhoHidAndShowsAgainUnheard(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		memory, directory := memstore.New(), presencetest.NewMemoryDirectory()

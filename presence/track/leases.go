@@ -101,9 +101,11 @@ func (l *leases) join(c *holder, topics []presence.Topic) (acks []*ack) {
 	return acks
 }
 
-// joinAgain makes the leases of a connection again that the store may have lost. It does so also for a page that is silent, in each
-// topic that shows its user, or if its beats come to other nodes, as these have said, or the user hides. These nodes can keep only
-// whom a connection holds, and do not write what the user chose. A page may turn silent while its cell waits for the choice.
+// joinAgain makes the leases of a connection again that the store may have lost. It does so also for a page that is silent: in each
+// topic that shows its user, and in all topics if the page's beats come to other nodes, as these nodes have said, or if the user hides.
+// The other nodes can keep only whom a connection holds, and do not write what the user chose.
+//
+// The cell counts silent pages in any case. It may wait for the choice, and the page may turn silent meanwhile.
 func (l *leases) joinAgain(c *holder) {
 	held := c.heldTopics()
 	made := held

@@ -149,3 +149,37 @@ func TestViewOfWhoHasLeftIsNotRestored(t *testing.T) {
 		}
 	})
 }
+
+// A page is silent at the node of its stream, and beats at another one, which can list nobody. It turns silent while the first node
+// waits for what its user chose, after a loss of data. The user stays.
+func TestPageThatTurnsSilentAfterALoss(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		store := &noticingStore{swapStore: newSwapStore()}
+		a, b := pair(t, store)
+		w := watch(t, b)
+		page := connect(t, a, track.ConnectOptions{Visitor: visitor("alice"), Beat: true})
+		w.want("diff +alice -")
+		beat := func() {
+			t.Helper()
+			if alive, err := b.Beat(t.Context(), page.Token(), visitor("alice"), track.Page{}); !alive || err != nil {
+				t.Errorf("got %v, %v, want a beat that counts", alive, err)
+			}
+		}
+		for range 2 {
+			time.Sleep(15 * time.Second)
+			beat()
+		}
+		time.Sleep(13 * time.Second)
+		store.wipe() // two seconds before the page has been silent at a for the TTL
+		store.missed()
+		for range 4 {
+			time.Sleep(15 * time.Second)
+			beat()
+		}
+		for _, e := range w.read() {
+			if e != "diff + -" {
+				t.Errorf("got %s of a user who stays", e)
+			}
+		}
+	})
+}
